@@ -205,7 +205,7 @@ func (p *Plane) webHandler(keys tokens) (http.Handler, error) {
 	c.Authorities = signers{p.revocations, p.keeper}
 	c.Census = p.loop.census
 	if p.cluster == nil { // a webhook stands before that store
-		c.Injected, c.Refuses = world.Injected, p.refuses
+		c.Injected, c.Refuses, c.Warns = world.Injected, p.refuses, world.Unopened
 		c.Guarded = protected{p.own, p.keeper}.guarded
 	}
 	if p.cluster != nil && p.cfg.AdminAuth == "token" {

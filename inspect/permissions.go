@@ -74,7 +74,7 @@ func PermissionsOf(q *resolve.Reader, mesh, from, to string) (*Permissions, erro
 			addCaller(callers, r)
 		}
 		for _, in := range r.Inbounds {
-			addDestination(destinations, judges, r, in.Inbound, to)
+			addDestination(destinations, judges, r, in.AsDocumented(), to)
 		}
 	}
 	if from != "" && !known {
@@ -95,10 +95,7 @@ func PermissionsOf(q *resolve.Reader, mesh, from, to string) (*Permissions, erro
 }
 
 func addCaller(all map[string]*PermittedCaller, r *resolve.Resolved) {
-	var proves []string
-	if r.Identity != nil && r.TLS && len(r.Identity.Names) > 0 {
-		proves = r.Identity.Names
-	}
+	proves := r.Proves()
 	key := strings.Join(proves, "\x00")
 	c := all[key]
 	if c == nil {

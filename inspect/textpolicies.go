@@ -14,8 +14,8 @@ import (
 // row is a value and who says it; raw is the value without colours.
 type row struct{ raw, shown, by string }
 
-// policies lists each field with who set it; under it those who lost, the
-// strongest first. That a built-in default lost is what everybody expects, and
+// policies lists each field with who set it; under it those that hold beside it, as entries of lists
+// do that add up, and those who lost, the strongest first. That a built-in default lost is what everybody expects, and
 // one without effect is nothing to tell.
 func (p *printer) policies(indent string, views map[string]sim.Policy) {
 	for _, kind := range sortedKeys(views) {
@@ -61,6 +61,10 @@ func (p *printer) rows(view sim.Policy) []row {
 		rows = append(rows, row{holds, holds, by})
 		for i := len(said) - 2; i >= 0 && said[i].Layer != "default"; i-- {
 			v := valueText(said[i].Value)
+			if said[i].Holds() { // beside the last: nothing replaces it
+				rows = append(rows, row{"    + " + v, "    + " + v, saidBy(said[i])})
+				continue
+			}
 			rows = append(rows, row{"    " + plain.loser(v), "    " + p.loser(v), saidBy(said[i]) + lostBy(said[i])})
 		}
 	}

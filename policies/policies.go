@@ -80,6 +80,13 @@ type Kind struct {
 	// Whole reports the mistakes that its parts make together, in a document of the kind
 	// that stands at at; nil where there are none.
 	Whole func(s *Spec, at api.Path) error
+	// Warns reports what a document of the kind says that is sound, and does more than it reads as
+	// where it takes part in what is real; nil where there is nothing.
+	Warns func(s *Spec, at api.Path) error
+	// Closed is what there is to note where what holds lets nobody in, of documents that only deny
+	// some callers, which OnlyDenies tells. Both may be nil.
+	Closed     func(*Effective) []api.Note
+	OnlyDenies func(*Spec) bool
 	// Docs says of each path of the conf, blocks included, what it is for. It is
 	// generated from the comments of the conf's type.
 	Docs map[string]string

@@ -1,6 +1,8 @@
 package resolve
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/weftmesh/weft/api"
@@ -109,6 +111,84 @@ func askedNotes(x mesh, p *policy) []api.Note {
 		return false
 	})
 	return out
+}
+
+// closedNotes say of a policy about who may call that only denies where nothing lets anybody in.
+func closedNotes(x mesh, p *policy) []api.Note {
+	k := x.kinds[p.kind]
+	if k.Closed == nil || p.object.Shadow() || !k.OnlyDenies(p.object.Spec.(*policies.Spec)) {
+		return nil
+	}
+	var notes []api.Note
+	where := map[api.Path][]string{}
+	x.inboundsAbout(p, func(in *Inbound, e *policies.Effective) {
+		for _, n := range k.Closed(e) {
+			if n.Origin.Ref != p.object.Ref {
+				continue
+			}
+			if where[n.Field] == nil {
+				notes = append(notes, n)
+			}
+			where[n.Field] = append(where[n.Field], cmp.Or(in.Tags[api.TagService], in.Name))
+		}
+	})
+	for i := range notes {
+		n := &notes[i]
+		at := where[n.Field]
+		n.Origin = &api.Origin{Ref: p.object.Ref}
+		many := "at the inbound of " + at[0]
+		if len(at) > 1 {
+			many = fmt.Sprintf("at %d inbounds, such as that of %s,", len(at), at[0])
+		}
+		n.Message = many + " " + n.Message
+	}
+	return notes
+}
+
+// inboundsAbout visits the inbounds at which it is known who calls, or is to be by the documents, and
+// that a policy is about, and what holds there of its kind. It looks at no more dataplanes than
+// mostLooked.
+func (m mesh) inboundsAbout(p *policy, visit func(*Inbound, *policies.Effective)) {
+	name := m.kinds[p.kind].Name
+	at := func(key string) {
+		in, _ := m.inbounds.Get(m.at, key)
+		if in == nil {
+			return
+		}
+		for _, x := range in.list {
+			own := x.AsDocumented()
+			all := []*policies.Effective{own.Policies.Of(name)}
+			for i := range own.Rules {
+				all = append(all, own.Rules[i].Permission)
+			}
+			for _, e := range all {
+				if own.TLS != nil && e != nil && saidBy(e, p) {
+					visit(own, e)
+				}
+			}
+		}
+	}
+	seen := map[string]bool{}
+	add := func(key string) bool {
+		if !seen[key] {
+			seen[key] = true
+			at(key)
+		}
+		return len(seen) < mostLooked
+	}
+	if m.judges(p) {
+		for place := range m.placesJudged(p) {
+			if !add(place.plane) {
+				return
+			}
+		}
+		return
+	}
+	for plane := range m.selecting(p.selector) {
+		if !add(objectKey(plane.object.Ref)) {
+			return
+		}
+	}
 }
 
 // serverFirstNotes say of a dataplane that workloads that speak first are slow to be heard.

@@ -61,4 +61,17 @@ type Inbound struct {
 	// Rules are of requests of which more holds than of all, in their order: where nobody
 	// proves who calls there are none.
 	Rules []InboundRule
+	// Documented is the inbound as the documents have it, where it takes plain text alone for no
+	// other reason than that nothing is known of its sidecar, as before it ran for the first time
+	// and where documents are all there is; nil else. Nothing is sent by it.
+	Documented *Inbound
+}
+
+// AsDocumented is the inbound by which to say who may call: as it is, or where nothing is known of
+// its sidecar as the documents have it.
+func (in *Inbound) AsDocumented() *Inbound {
+	if in == nil || in.Documented == nil {
+		return in
+	}
+	return in.Documented
 }

@@ -33,6 +33,7 @@ func enforcedNotes(x mesh, p *policy) []api.Note {
 		notes = append(notes, note(origin, api.Warning, "NotEnforced", "", "at %s inbounds nobody proves who calls, so that anybody is let in there: their dataplanes have no identity, or their sidecars have not proved it yet", many))
 	}
 	notes = append(notes, askedNotes(x, p)...)
+	notes = append(notes, closedNotes(x, p)...)
 	for _, n := range k.Names(p.object.Spec.(*policies.Spec)) {
 		notes = append(notes, x.nameNote(origin, n)...)
 	}

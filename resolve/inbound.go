@@ -34,7 +34,8 @@ func (x *inbounds) reuse(before *inbounds) {
 
 func (in *Inbound) equal(o *Inbound) bool {
 	return in.Name == o.Name && in.Address == o.Address && in.Port == o.Port && in.ServiceAddress == o.ServiceAddress &&
-		in.ServicePort == o.ServicePort && in.Protocol == o.Protocol && in.Ready == o.Ready && in.Guarded == o.Guarded && same(in.TLS, o.TLS) && same(in.Tags, o.Tags) && same(in.Policies, o.Policies) && same(in.Callers, o.Callers) && same(in.Rules, o.Rules)
+		in.ServicePort == o.ServicePort && in.Protocol == o.Protocol && in.Ready == o.Ready && in.Guarded == o.Guarded && same(in.TLS, o.TLS) && same(in.Tags, o.Tags) && same(in.Policies, o.Policies) && same(in.Callers, o.Callers) && same(in.Rules, o.Rules) &&
+		(in.Documented == nil) == (o.Documented == nil) && (in.Documented == nil || in.Documented.equal(o.Documented))
 }
 
 // inboundsOf resolves the ports of the workload under the policies that have an
@@ -61,20 +62,31 @@ func (m mesh) inboundsOf(p *dataplane) []InboundUse {
 			ServiceAddress: cmp.Or(in.ServiceAddress, address), ServicePort: cmp.Or(in.ServicePort, in.Port),
 			Protocol: inboundProtocol(in), Tags: in.Tags, Ready: in.Ready(), Guarded: guarded, TLS: secured.at(p, address, in.Port),
 		}}
-		m.inboundConf(p, &x.Inbound, limits)
-		x.Policies = m.withTogether(p, i, x.Policies)
-		if x.TLS != nil {
-			x.Rules = m.rulesAt(p, i)
+		if t := secured.documentedAt(p, address, in.Port); t != nil {
+			documented := x.Inbound
+			documented.TLS = t
+			m.heldAt(p, i, &documented, limits)
+			x.Documented = &documented
 		}
-		for n, c := range x.Callers {
-			x.Callers[n].Policies = m.withTogether(p, i, c.Policies)
-		}
+		m.heldAt(p, i, &x.Inbound, limits)
 		out = append(out, InboundUse{&x.Inbound, &x.kept})
 	}
 	slices.SortFunc(out, func(a, b InboundUse) int {
 		return cmp.Or(cmp.Compare(a.Port, b.Port), cmp.Compare(a.Address, b.Address))
 	})
 	return out
+}
+
+// heldAt writes what holds at the inbound in, the document's of that index.
+func (m mesh) heldAt(p *dataplane, index int, in *Inbound, limits []*policy) {
+	m.inboundConf(p, in, limits)
+	in.Policies = m.withTogether(p, index, in.Policies)
+	if in.TLS != nil {
+		in.Rules = m.rulesAt(p, index)
+	}
+	for n, c := range in.Callers {
+		in.Callers[n].Policies = m.withTogether(p, index, c.Policies)
+	}
 }
 
 // inboundPolicies yields the policies with an inbound side that may select p.

@@ -106,12 +106,28 @@ func judgedNotes(x mesh, p *policy) []api.Note {
 			add(api.Error, api.CodeConflicted, "%s goes by the permissions on the rules of %s, and can go by those of one alone, so what the rules of %s take is denied there; attach both to one route, or give each workloads of its own", where, with, id)
 		}
 	}
+	if some && x.tellsPathsApart(p) && !p.object.Shadow() {
+		add(api.Warning, "EscapedSlashRefused", "its rules are told apart by paths, so that requests with %%2F or %%5C in their path are refused with 400, and // becomes /, at every inbound that they lead to, whoever calls and whatever the path; attach it to rules that take methods or headers alone to keep them")
+	}
 	if !some && len(notes) == 0 {
 		if on, _ := x.judging.Get(x.at, objectKey(p.object.Ref)); on != nil && len(on.routes) > 0 {
 			notes = append(notes, note(origin, api.Warning, api.CodeNoEffect, at, "none of the rules that it is attached to leads to a workload of the mesh, so nothing asks who calls"))
 		}
 	}
 	return notes
+}
+
+// tellsPathsApart reports whether paths decide, where the policy has a say, whose rule holds.
+func (m mesh) tellsPathsApart(p *policy) bool {
+	for x := range m.placesJudged(p) {
+		in, _ := m.inbounds.Get(m.at, x.plane)
+		if in != nil && slices.ContainsFunc(in.list, func(i InboundUse) bool {
+			return joinedAddress(i.Address, i.Port) == x.at && i.AsDocumented().TellsPathsApart()
+		}) {
+			return true
+		}
+	}
+	return false
 }
 
 // hasSay reports whether a policy on routes has a say at some of the inbounds that its rules lead

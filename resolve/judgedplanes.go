@@ -188,3 +188,9 @@ func (m mesh) rulesAt(p *dataplane, inbound int) []InboundRule {
 	}
 	return out
 }
+
+// Alike reports whether both rules hold of the same requests, and the same is decided of their
+// callers.
+func (r *InboundRule) Alike(o *InboundRule) bool {
+	return r.Closed == o.Closed && (r.Closed != "" || r.Permission == o.Permission) && slices.EqualFunc(r.Match.Conditions, o.Match.Conditions, route.Condition.Equal)
+}

@@ -24,6 +24,9 @@ type Resolved struct {
 	Identity  *Identity    // nil for none
 	// TLS says that its sidecar has proved who it is, so that it calls by TLS those who take it.
 	TLS bool
+	// Unseen says that nothing is known of its sidecar, as before it ran for the first time and
+	// where documents are all there is: whom it would call by TLS, the documents say.
+	Unseen bool
 	// OverADS says that the control plane sends it its certificate.
 	OverADS bool
 	// Closed says who has redirected ports closed that no inbound names; nil where they are open.
@@ -36,6 +39,15 @@ type Resolved struct {
 	Failed string
 	// Noted is for what a proxy does not get of it as it is written.
 	Noted *Memo
+}
+
+// Proves are the names that its sidecar proves to those whom it calls by TLS: of one of which nothing
+// is known those of the documents. There are none where it has no identity, or calls in plain text.
+func (r *Resolved) Proves() []string {
+	if r.Identity == nil || !r.TLS && !r.Unseen {
+		return nil
+	}
+	return r.Identity.Names
 }
 
 // ClusterUse is a cluster as one dataplane uses it, with what answers behind it.

@@ -63,6 +63,10 @@ type secured struct {
 	// What is known of it: see api.DataplaneInsight.
 	certified, acknowledged, overADS bool
 	shows                            []string
+	// documented are those of inbounds that take plain text alone because nothing is known of the
+	// sidecar; nil where something is.
+	documented []*InboundTLS
+	unseen     bool // nothing is known of the sidecar
 }
 
 // identity is nil for a dataplane that has none.
@@ -161,19 +165,27 @@ func (m mesh) secure(p *dataplane) *secured {
 		return nil
 	}
 	insight := m.insightOf(p.object.Ref)
+	known, _ := m.insights.Get(m.at, objectKey(p.object.Ref))
 	var said []*policy
 	if sets, _ := m.saidSets.Get(m.at, objectKey(p.object.Ref)); sets != nil {
 		said = sets.modes
 	}
 	out := &secured{Identity: id, inbounds: make([]*InboundTLS, len(p.spec.Networking.Inbound)), closed: m.closedBy(p, id, said, insight),
-		certified: insight.Identity, acknowledged: insight.TLS, overADS: insight.OverADS, shows: insight.Shows}
+		certified: insight.Identity, acknowledged: insight.TLS, overADS: insight.OverADS, shows: insight.Shows,
+		unseen: known == nil && !id.Leaves && id.Problem == ""}
 	for i := range p.spec.Networking.Inbound {
 		mode, origin := m.modeOf(p, &p.spec.Networking.Inbound[i], id, said)
-		if mode != Strict && !insight.Identity {
-			continue
-		}
-		out.inbounds[i] = &InboundTLS{Mode: mode, Origin: origin, Held: mode == Strict && insight.Plain, Domains: settings.domains, TLSParameters: settings.parameters,
+		t := &InboundTLS{Mode: mode, Origin: origin, Held: mode == Strict && insight.Plain, Domains: settings.domains, TLSParameters: settings.parameters,
 			Life: id.Life, OverADS: insight.OverADS}
+		switch {
+		case mode == Strict || insight.Identity:
+			out.inbounds[i] = t
+		case out.unseen:
+			if out.documented == nil {
+				out.documented = make([]*InboundTLS, len(out.inbounds))
+			}
+			out.documented[i] = t
+		}
 	}
 	return out
 }
@@ -229,10 +241,23 @@ func (s *secured) at(p *dataplane, address string, port uint32) *InboundTLS {
 	if s == nil {
 		return nil
 	}
+	return listenedAt(s.inbounds, p, address, port)
+}
+
+// documentedAt is how that inbound is to take it by the documents, where it takes plain text alone
+// because nothing is known of its sidecar; nil else.
+func (s *secured) documentedAt(p *dataplane, address string, port uint32) *InboundTLS {
+	if s == nil || s.documented == nil {
+		return nil
+	}
+	return listenedAt(s.documented, p, address, port)
+}
+
+func listenedAt(of []*InboundTLS, p *dataplane, address string, port uint32) *InboundTLS {
 	net := p.spec.Networking
 	for i := range net.Inbound {
 		if in := &net.Inbound[i]; in.Port == port && in.State != "Ignored" && cmp.Or(in.Address, net.Address) == address {
-			return s.inbounds[i]
+			return of[i]
 		}
 	}
 	return nil

@@ -109,7 +109,7 @@ func (m mesh) identify(r *Resolved, key string) *derive.Failed {
 	if s == nil {
 		return failed
 	}
-	r.Identity, r.TLS, r.OverADS, r.Closed = s.Identity, s.certified, s.overADS, s.closed
+	r.Identity, r.TLS, r.Unseen, r.OverADS, r.Closed = s.Identity, s.certified, s.unseen, s.overADS, s.closed
 	r.Trust = m.trustOf(r)
 	return nil
 }

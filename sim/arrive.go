@@ -83,6 +83,7 @@ func (x *Backend) forms(sent *Forwarded, answer uint32) []*Forwarded {
 func (in *Inbound) stops(read *Forwarded) bool {
 	if status := in.judge(read); status != 0 {
 		in.responds(status)
+		in.Reason = misspelled
 		return true
 	}
 	if in.denied() {

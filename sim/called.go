@@ -35,11 +35,12 @@ func (t trace) inbounds(list []resolve.Endpoint) []Inbound {
 	at := map[string]int{}
 	last := map[int]api.Ref{} // counted last in a group: a dataplane may answer at two ports
 	for i := range list {
-		in := t.inboundAt(&list[i])
-		if in == nil {
+		own := t.inboundAt(&list[i])
+		if own == nil {
 			continue
 		}
-		names := t.proves(&list[i], in)
+		in := own.AsDocumented()
+		names := t.proves(&list[i], in, in != own)
 		holds := in.PoliciesOf(names)
 		key := fingerprint(in, holds) + how(in, names)
 		n, ok := at[key]

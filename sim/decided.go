@@ -29,9 +29,9 @@ func (b Branch) judged(c *call) []Branch {
 		rest := x.Share
 		for k := range x.Inbounds {
 			in := &x.Inbounds[k]
-			add(in.Permission.key(), n, x.Share*in.Share)
+			add(in.decision(), n, x.Share*in.Share)
 			rest -= x.Share * in.Share
-			there = there || in.Permission != nil
+			there = there || in.Permission != nil || in.Reason != ""
 		}
 		if rest > 1e-9 {
 			add("", n, rest)
@@ -52,7 +52,7 @@ func (b Branch) judged(c *call) []Branch {
 			x := b.Backends[n]
 			x.Inbounds = nil
 			for _, in := range b.Backends[n].Inbounds {
-				if in.Permission.key() == p.key {
+				if in.decision() == p.key {
 					in.Share *= b.Backends[n].Share / p.backend[n]
 					x.Inbounds = append(x.Inbounds, in)
 				}
@@ -70,11 +70,11 @@ func (b Branch) judged(c *call) []Branch {
 func (b *Branch) decided(c *call) {
 	for _, x := range b.Backends {
 		for _, in := range x.Inbounds {
-			if in.Permission == nil {
+			if in.Permission == nil && in.Reason == "" {
 				continue
 			}
-			b.Permission = in.Permission
-			if !in.denied() {
+			b.Permission, b.Reason = in.Permission, in.Reason
+			if !in.denied() && in.Reason == "" {
 				return
 			}
 			b.Forwarded = nil
@@ -88,6 +88,9 @@ func (b *Branch) decided(c *call) {
 		}
 	}
 }
+
+// decision is equal for inbounds that decide alike about a request.
+func (in *Inbound) decision() string { return in.Permission.key() + in.Reason }
 
 // key is equal for decisions that say the same.
 func (p *Permission) key() string {

@@ -143,18 +143,41 @@ func callerOf(q *Request) (caller, error) {
 	return c, nil
 }
 
+// idle notes that it makes no difference who asks, where somebody is named and nobody behind the
+// branches asks who calls.
+func (c *caller) idle(of []Branch) []api.Note {
+	if c.as == nil {
+		return nil
+	}
+	called := false
+	for i := range of {
+		for _, x := range of[i].Backends {
+			for _, in := range x.Inbounds {
+				if called = true; in.inbound.TLS != nil {
+					return nil
+				}
+			}
+		}
+	}
+	if !called {
+		return nil
+	}
+	return []api.Note{{Severity: api.Warning, Code: "NotEnforced",
+		Message: "as: nobody proves who calls there, so that it makes no difference who does; give the mesh mtls, or a MeshIdentity"}}
+}
+
 // proves are the names that the caller of an endpoint proves to its inbound; none in
-// plaintext.
-func (t trace) proves(e *resolve.Endpoint, in *resolve.Inbound) []string {
+// plaintext. Of a sidecar of which nothing is known yet the documents say how it is called.
+func (t trace) proves(e *resolve.Endpoint, in *resolve.Inbound, documented bool) []string {
 	switch {
 	case in.TLS == nil || t.caller.plaintext:
 		return nil
 	case t.caller.as != nil:
 		return t.caller.as
-	case e.Plain || !t.from.TLS || t.from.Identity == nil:
+	case e.Plain && !documented:
 		return nil
 	}
-	return t.from.Identity.Names
+	return t.from.Proves()
 }
 
 // judge decides about read, a request as the inbound's proxy has it, or about a connection,
@@ -173,43 +196,6 @@ func (in *Inbound) judge(read *Forwarded) (status uint32) {
 	}
 	in.identify()
 	return 0
-}
-
-// Judged is what the sidecar of an inbound of a mesh with identities decides about what comes to it,
-// by whatever way; status is that of an answer without a decision, 0 for none.
-func Judged(in *resolve.Inbound, v *Visit) (p *Permission, status uint32) {
-	if len(v.Names) == 0 && !in.TLS.TakesPlain() {
-		return &Permission{Decision: Deny, Reason: "the inbound takes mutual TLS alone, and the caller speaks plaintext"}, 0
-	}
-	by := JudgeOf(in)
-	var rule *resolve.InboundRule
-	if v.Request != nil {
-		if spelledOnce(in) {
-			if escapedSlash(v.Request.Path) {
-				return nil, http.StatusBadRequest
-			}
-			v.Request.Path = mergedSlashes(v.Request.Path)
-		}
-		rule = in.RuleOf(v.Request)
-		if j := JudgeAt(rule); j != nil {
-			by = j
-		}
-	}
-	switch {
-	case by != nil:
-		p = by.Judge(v)
-	case len(v.Names) == 0:
-		p = &Permission{Decision: Allow, Reason: unasked}
-	default:
-		p = &Permission{Decision: Deny, Tier: 6, Reason: "no document lets anybody in"}
-	}
-	if rule != nil {
-		p.Rules = rule.Rules
-		if rule.Closed != "" && len(v.Names) > 0 {
-			p.Reason = rule.Closed
-		}
-	}
-	return p, 0
 }
 
 func (in *Inbound) identify() {

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/weftmesh/weft/resolve"
@@ -15,13 +16,14 @@ type Asker interface {
 
 // Probe is a request that stands for all that some conditions do not tell apart.
 type Probe struct {
-	Method, Path string
+	Method, Path string // with the query
+	Authority    string // empty where nothing asks for it
 	Headers      Headers
 }
 
 // String is the probe in words.
 func (p *Probe) String() string {
-	text := p.Method + " " + p.Path
+	text := p.Method + " " + p.Authority + p.Path
 	for _, name := range slices.Sorted(headerNames(p.Headers)) {
 		text += ", " + name + ": " + p.Headers[name]
 	}
@@ -49,55 +51,77 @@ const Elsewhere = "/-"
 // request is known that meets it, as of a regular expression, and there are not too many.
 func Probes(conditions []route.Condition) (list []Probe, whole bool) {
 	whole = true
-	paths, methods, headers := []string{Elsewhere}, []string(nil), []Headers{nil}
-	all := Headers{}
+	v := valuesOf(conditions)
+	v.paths, v.methods = append(v.paths, Elsewhere), append(v.methods, other(v.methods))
+	return v.probes(Probe{}, v.whole)
+}
+
+// values are what conditions name.
+type values struct {
+	paths, methods []string
+	headers        []Headers
+	all            Headers // all of those together
+	whole          bool
+}
+
+func valuesOf(conditions []route.Condition) values {
+	v := values{headers: []Headers{nil}, all: Headers{}, whole: true}
 	for i := range conditions {
 		c := &conditions[i]
+		samples := c.Samples()
+		v.whole = v.whole && len(samples) > 0 && c.Op != route.FullMatch && c.Mode&route.Not == 0
 		switch {
-		case c.On == route.OnPath && c.Op == route.Equal:
-			paths = append(paths, c.Value)
-		case c.On == route.OnPath && (c.Op == route.SegmentPrefix || c.Op == route.BytePrefix):
-			paths = append(paths, c.Value, under(c.Value))
-		case c.On == route.OnMethod && c.Op == route.Equal:
-			methods = append(methods, c.Value)
-		case c.On == route.OnHeader && (c.Op == route.Equal || c.Op == route.SegmentPrefix || c.Op == route.BytePrefix):
-			headers, all[c.Name] = append(headers, Headers{c.Name: c.Value}), c.Value
-		case c.On == route.OnHeader && c.Op == route.Present:
-			headers, all[c.Name] = append(headers, Headers{c.Name: "1"}), "1"
+		case c.On == route.OnPath:
+			v.paths = append(v.paths, samples...)
+		case c.On == route.OnMethod:
+			v.methods = append(v.methods, samples...)
+		case c.On == route.OnHeader && len(samples) > 0:
+			v.headers, v.all[c.Name] = append(v.headers, Headers{c.Name: samples[0]}), samples[0]
 		default:
-			whole = false
+			v.whole = false
 		}
 	}
-	for _, m := range []string{"GET", "POST", "PATCH", "OPTIONS", "HEAD", "PUT", "DELETE", "TRACE"} {
+	return v
+}
+
+// other is a method that is not on a list.
+func other(methods []string) string {
+	for _, m := range []string{"GET", "POST", "PATCH", "OPTIONS", "HEAD", "PUT", "DELETE"} {
 		if !slices.Contains(methods, m) {
-			methods = append(methods, m)
-			break
+			return m
 		}
 	}
-	if len(all) > 1 {
-		headers = append(headers, all)
+	return "TRACE"
+}
+
+// probes are all that the values make of a request, up to mostProbes.
+func (v *values) probes(base Probe, whole bool) (list []Probe, _ bool) {
+	headers := v.headers
+	if len(v.all) > 1 {
+		headers = append(slices.Clip(headers), v.all)
 	}
-	slices.Sort(paths)
-	slices.Sort(methods)
-	for _, path := range slices.Compact(paths) {
-		for _, method := range slices.Compact(methods) {
+	slices.Sort(v.paths)
+	slices.Sort(v.methods)
+	for _, path := range slices.Compact(v.paths) {
+		for _, method := range slices.Compact(v.methods) {
 			for _, h := range headers {
 				if len(list) == mostProbes {
 					return list, false
 				}
-				list = append(list, Probe{method, path, h})
+				p := base
+				p.Method, p.Path = method, path+base.Path
+				if len(base.Headers) > 0 && len(h) > 0 {
+					h = maps.Clone(h)
+					maps.Copy(h, base.Headers)
+				} else if len(h) == 0 {
+					h = base.Headers
+				}
+				p.Headers = h
+				list = append(list, p)
 			}
 		}
 	}
 	return list, whole
-}
-
-// under is a path below another.
-func under(path string) string {
-	if path == "" || path[len(path)-1] != '/' {
-		return path + "/x"
-	}
-	return path + "x"
 }
 
 // LetsIn reports whether an inbound lets in a request of a caller that proves names, none for

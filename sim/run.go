@@ -62,6 +62,7 @@ func Run(w Reader, from api.Ref, q Request) (Verdict, error) {
 		}
 		v.Branches = append(v.Branches, b.judged(l.call)...)
 	}
+	v.Notes = append(v.Notes, who.idle(v.Branches)...)
 	return v, nil
 }
 

@@ -21,6 +21,15 @@ func spelledOnce(in *resolve.Inbound) bool {
 	})
 }
 
+// misspelled is why an inbound refuses a path that has another spelling.
+const misspelled = "its path holds %2F or %5C, which Envoy refuses where who may call depends on paths, whoever calls"
+
+// OneSpelling reports whether an inbound, nil for none, refuses a path that has another spelling, and
+// takes several slashes for one.
+func OneSpelling(in *resolve.Inbound) bool {
+	return in != nil && in.TLS != nil && in.Protocol.HTTPLike() && spelledOnce(in)
+}
+
 // escapedSlash reports whether Envoy reads a slash in a path that is written as another
 // character.
 func escapedSlash(path string) bool {

@@ -86,6 +86,7 @@ type Branch struct {
 	Draws      []Span  `json:"draws,omitempty"`
 	Outcome    Outcome `json:"outcome"`
 	Status     uint32  `json:"status,omitempty"`
+	Reason     string  `json:"reason,omitempty"` // of an answer of the sidecar that is called, which nobody was asked about
 	GRPCStatus *uint32 `json:"grpcStatus,omitempty"`
 	Location   string  `json:"location,omitempty"`
 	Body       string  `json:"body,omitempty"` // of an answer of the proxy's own
@@ -169,6 +170,8 @@ type Inbound struct {
 
 	// Permission is what it decides about who calls.
 	Permission *Permission `json:"permission,omitempty"`
+	// Reason is why it answers before anybody asks who calls.
+	Reason string `json:"reason,omitempty"`
 
 	inbound *resolve.Inbound
 	names   []string         // that the caller proves to it
@@ -250,6 +253,9 @@ type Said struct {
 	// Lost is the key of the order that decided against it; empty where it holds.
 	Lost string `json:"lost,omitempty"`
 }
+
+// Holds reports whether it holds: the last does, and of what adds up others beside it.
+func (s *Said) Holds() bool { return s.Lost == "" }
 
 // Miss is a route that the request did not match, and why.
 type Miss struct {

@@ -64,6 +64,22 @@ type applied struct {
 	Revision uint64              `json:"revision"`
 	Results  []result            `json:"results"`
 	Warnings []inspect.Violation `json:"warnings,omitempty"`
+	// Widens are verdicts about callers by which something gets in that did not.
+	Widens    []plan.Access `json:"widens,omitempty"`
+	WidensCut int           `json:"widensCut,omitempty"`
+}
+
+// warned says on stderr what an answer warns of, and who may call what that could not before.
+func (a *app) warned(answer applied) {
+	for _, v := range answer.Warnings {
+		fmt.Fprintln(a.err, line(v))
+	}
+	for i := range answer.Widens {
+		fmt.Fprintln(a.err, oneLine(answer.Widens[i].Text()))
+	}
+	if answer.WidensCut > 0 {
+		fmt.Fprintf(a.err, "and %d more verdicts let in more; weft diff lists them\n", answer.WidensCut)
+	}
 }
 
 type result struct {
@@ -109,9 +125,7 @@ func (a *app) apply(c *cobra.Command, o applyOptions) error {
 	if err := send(c.Context(), server, reading.Texts, o, &answer); err != nil {
 		return err
 	}
-	for _, v := range answer.Warnings {
-		fmt.Fprintln(a.err, line(v))
-	}
+	a.warned(answer)
 	return a.print(answer, func(w io.Writer) error {
 		for _, r := range answer.Results {
 			fmt.Fprintln(w, r.Object, r.Action)

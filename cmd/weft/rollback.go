@@ -99,30 +99,32 @@ func changing(p plan.Plan) error {
 }
 
 func newRollback(a *app) *cobra.Command {
-	var dryRun, fields bool
+	var dryRun, fields, revoked bool
 	c := a.command(&cobra.Command{
 		Use:   "rollback REV",
 		Short: "Store again what was stored at a revision",
 		Long: `Makes one new revision in which every document is as it was at revision REV: what was
 changed since is changed back, what was deleted is there again, and what was created is
 deleted; all of it, or nothing where the documents do not hold any more. Dataplanes that
-sidecars brought along stay as they are. With --dry-run it says what would change, as
-weft plan does.`,
+sidecars brought along stay as they are, and so do identities that were revoked since:
+--restore-revoked takes that back too. It says who may call what afterwards that could not
+before. With --dry-run it says what would change, as weft plan does.`,
 		Example: `  weft history
   weft rollback 41 --dry-run --diff
   weft rollback 41`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeRevisions(1),
-		RunE:              func(c *cobra.Command, args []string) error { return a.rollback(c, args[0], dryRun, fields) },
+		RunE:              func(c *cobra.Command, args []string) error { return a.rollback(c, args[0], dryRun, fields, revoked) },
 	}, groupChange)
 	c.Flags().BoolVar(&dryRun, "dry-run", false, "plan: say what would change, and store nothing")
+	c.Flags().BoolVar(&revoked, "restore-revoked", false, "also have revocations of identities as they were: who was revoked since is let in again")
 	c.Flags().BoolVar(&fields, "diff", false, "with --dry-run also what changes in each resource of Envoy's, field by field")
 	a.serverFlags(c)
 	a.planOutput(c)
 	return c
 }
 
-func (a *app) rollback(c *cobra.Command, to string, dryRun, fields bool) error {
+func (a *app) rollback(c *cobra.Command, to string, dryRun, fields, revoked bool) error {
 	if err := a.oneOf(plannedFormats); err != nil {
 		return err
 	}
@@ -140,6 +142,9 @@ func (a *app) rollback(c *cobra.Command, to string, dryRun, fields bool) error {
 		return err
 	}
 	at := "/_rollback?to=" + to
+	if revoked {
+		at += "&restoreRevoked=true"
+	}
 	if dryRun {
 		at += "&dryRun=true"
 		if fields {
@@ -156,9 +161,7 @@ func (a *app) rollback(c *cobra.Command, to string, dryRun, fields bool) error {
 	if err := server.Call(c.Context(), http.MethodPost, at, "", nil, &answer); err != nil {
 		return err
 	}
-	for _, v := range answer.Warnings {
-		fmt.Fprintln(a.err, line(v))
-	}
+	a.warned(answer)
 	return a.print(answer, func(w io.Writer) error {
 		for _, r := range answer.Results {
 			fmt.Fprintln(w, r.Object, r.Action)

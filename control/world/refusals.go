@@ -36,12 +36,17 @@ func Refusals(now *api.Snapshot, m *resolve.Model, writes []store.Write, from So
 
 // unwritable is what a control plane without other documents refuses of sound ones.
 func (s Settings) unwritable(objects []*api.Object, model *resolve.Model) []*api.Violation {
+	out := Provided(Snapshot(), puts(objects), Sources{System: s.SystemNamespaces, Now: time.Now()})
+	return append(out, inspect.Uncarried(nil, model.Reader(nil), slices.DeleteFunc(slices.Clone(objects), func(o *api.Object) bool { return !mayBeUncarried(o) }))...)
+}
+
+// puts are writes of objects.
+func puts(objects []*api.Object) []store.Write {
 	writes := make([]store.Write, len(objects))
 	for i, o := range objects {
 		writes[i] = store.Write{Put: o}
 	}
-	out := Provided(Snapshot(), writes, Sources{System: s.SystemNamespaces, Now: time.Now()})
-	return append(out, inspect.Uncarried(nil, model.Reader(nil), slices.DeleteFunc(slices.Clone(objects), func(o *api.Object) bool { return !mayBeUncarried(o) }))...)
+	return writes
 }
 
 // mayBeUncarried reports whether an object is a policy about who may call that is attached to

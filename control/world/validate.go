@@ -54,6 +54,7 @@ func (s Settings) Findings(r Reading) ([]*api.Violation, *resolve.Model) {
 		})
 	})
 	violations = append(violations, refused...)
+	violations = append(violations, Unopened(Snapshot(), puts(r.Objects))...)
 	violations = append(violations, inspect.Unreported(violations, told)...)
 	Sort(violations)
 	return violations, model

@@ -37,6 +37,7 @@ var general = []Rule{
 	told("NoProof", "Nobody can prove who he is", "No certificate is given to anybody.", "Start the control plane with TLS and tokens for sidecars."),
 	told("NoSVID", "The SPIRE beside a workload gives it no certificate", "Others do not know who calls.", "Start the SPIRE agent, say where it is by `SPIFFE_ENDPOINT_SOCKET`, and register the workload."),
 	told("NoSelector", "A service selects no dataplane", "It has no endpoints.", "Select dataplanes by labels, tags or name."),
+	told("SectionMoved", "A place names another rule than before", "A policy names a rule of a route by its place among the rules. A rule was put before it, or taken away, so that the policy holds of another rule: of a permission, other requests are protected than were.", "Write the place that is meant, in the same apply as the route; or give rules names, where their kind has them."),
 	told("NoTrust", "Nobody is told to believe a trust domain", "Certificates of it are not used.", "Apply a MeshTrust of the domain, or give the control plane a Workload API."),
 	told("NoVIP", "No virtual address is left", "The service is called by no name.", "Make the range larger, or remove services."),
 	told("NotApplied", "A document is not stored as it was sent", "What the control plane keeps itself stays as it is.", "Leave it out."),

@@ -9,13 +9,15 @@ import (
 	"github.com/weftmesh/weft/resolve"
 )
 
-// Access is what becomes of the calls of one identity at one destination (spec/identity.md 4.7):
-// a verdict that changes.
+// Access is what becomes of the calls of one identity at one destination, of those that one rule of a
+// route takes there where permissions are attached to rules (spec/identity.md 4.7): a verdict that
+// changes.
 type Access struct {
 	Mesh        string       `json:"mesh"`
 	Caller      AccessCaller `json:"caller"`
 	Destination AccessAt     `json:"destination"`
-	Before      string       `json:"before"` // allow, deny, some where that depends on the request, open where nobody asks who calls
+	Rule        *AccessRule  `json:"rule,omitempty"` // whose requests it is about; absent for those of no such rule
+	Before      string       `json:"before"`         // allow, deny, some where that depends on the request, open where nobody asks who calls, absent where nobody listens
 	After       string       `json:"after"`
 	Change      AccessChange `json:"change"`
 	Requests    []string     `json:"requests,omitempty"` // of those that some rules tell apart, whose verdict changes: the first
@@ -51,6 +53,12 @@ type AccessAt struct {
 	On
 }
 
+// AccessRule is a rule of a route with permissions of its own, as its requests arrive.
+type AccessRule struct {
+	Match   string        `json:"match"` // what it takes, in words
+	Origins []*api.Origin `json:"origins"`
+}
+
 // mostPairs bounds how many pairs are put in order.
 const mostPairs = 20_000
 
@@ -65,8 +73,9 @@ type caller struct {
 type callee struct {
 	mesh          string
 	service       string
-	before, after *resolve.Inbound
+	before, after *resolve.Inbound // nil where nobody listens
 	on            []api.Ref
+	differs, all  *comparison // what was looked at already
 }
 
 // changedAccess is a pair of a caller and a destination whose verdict changes.
@@ -76,13 +85,30 @@ type changedAccess struct {
 	callee *callee
 }
 
+// Widening are the verdicts of a step by which something gets in that did not, the first of them, and
+// how many there are beside.
+func Widening(s Step, most int) (out []Access, cut int) {
+	b := budget{mostNames}
+	all, _ := accessOf(s, &b)
+	for i := range all {
+		switch {
+		case !all[i].widens():
+		case len(out) == most:
+			cut++
+		default:
+			out = append(out, all[i])
+		}
+	}
+	return out, cut
+}
+
 // accessOf is what changes about who may call, widening first, and how many such pairs are not
 // among them. It costs what permissions, modes and identities change: of inbounds that decide
 // as before only callers are looked at that prove another name.
 func accessOf(s Step, b *budget) (out []Access, cut int) {
 	changed, meshes := changedCallees(s)
 	var pairs []changedAccess
-	known := map[judgedPair]*Access{}
+	known := &compared{of: map[judgedPair][]*Access{}}
 	for _, mesh := range slices.Sorted(maps.Keys(meshes)) {
 		callers, others := callersOf(s, mesh)
 		for _, c := range callers {
@@ -91,12 +117,11 @@ func accessOf(s Step, b *budget) (out []Access, cut int) {
 				list = append(slices.Clone(list), others()...)
 			}
 			for _, d := range list {
-				a := accessAt(known, c, d)
-				switch {
-				case a == nil || a.Change == "":
-				case len(pairs) >= mostPairs:
-					cut++
-				default:
+				for _, a := range known.at(c, d) {
+					if len(pairs) >= mostPairs {
+						cut++
+						continue
+					}
 					pairs = append(pairs, changedAccess{a, c, d})
 				}
 			}
@@ -105,10 +130,10 @@ func accessOf(s Step, b *budget) (out []Access, cut int) {
 	order := []AccessChange{Widens, Both, MayWiden, Narrows}
 	slices.SortStableFunc(pairs, func(x, y changedAccess) int {
 		return cmp.Or(cmp.Compare(slices.Index(order, x.Change), slices.Index(order, y.Change)), cmp.Compare(x.callee.mesh, y.callee.mesh),
-			cmp.Compare(x.callee.service, y.callee.service), cmp.Compare(x.callee.after.Port, y.callee.after.Port), slices.Compare(x.caller.is, y.caller.is))
+			cmp.Compare(x.callee.service, y.callee.service), cmp.Compare(x.callee.port(), y.callee.port()), slices.Compare(x.caller.is, y.caller.is))
 	})
 	for _, p := range pairs[:min(len(pairs), Longest)] {
 		out = append(out, p.of(b))
 	}
-	return out, cut + len(pairs) - len(out)
+	return out, cut + known.cut + len(pairs) - len(out)
 }

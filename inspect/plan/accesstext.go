@@ -27,7 +27,11 @@ func (a *Access) who() string {
 }
 
 func (a *Access) where() string {
-	return fmt.Sprintf("%s at port %d %s", a.Destination.Service, a.Destination.Port, a.Destination.Protocol)
+	text := fmt.Sprintf("%s at port %d %s", a.Destination.Service, a.Destination.Port, a.Destination.Protocol)
+	if a.Rule != nil {
+		text += ", " + a.Rule.Match + " of " + inspect.OriginText(strongest(a.Rule.Origins))
+	}
+	return text
 }
 
 func (a *Access) verdicts() string {
@@ -44,6 +48,15 @@ func (a *Access) by() string {
 		return a.Reason
 	}
 	return a.By.Ref.String() + " " + string(a.Field)
+}
+
+// Text is the verdict in a line.
+func (a *Access) Text() string {
+	text := fmt.Sprintf("%s  %s calls %s: %s", marks[a.Change], a.who(), a.where(), a.verdicts())
+	if by := a.by(); by != "" {
+		text += "  " + by
+	}
+	return text
 }
 
 // permissionsHead counts the verdicts that change.

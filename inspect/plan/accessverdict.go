@@ -10,94 +10,178 @@ import (
 	"github.com/weftmesh/weft/sim"
 )
 
-// judgedPair tells what was compared apart: equal pairs have one verdict.
+// judgedPair tells what was compared apart where no rule has permissions of its own: equal pairs
+// have one verdict.
 type judgedPair struct {
-	was, is          string
-	before, after    sim.Judge
-	modeWas, modeIs  mode
-	spoken, spokenIs api.Protocol
+	was, is         string
+	before, after   sim.Judge
+	modeWas, modeIs mode
+	spoken          [2]api.Protocol
 }
 
-// mostJudged bounds how many different decisions are compared.
-const mostJudged = 100_000
+// Bounds of what is compared: how many different decisions, and how many requests in all.
+const (
+	mostJudged = 100_000
+	mostAsked  = 5_000_000
+)
 
-// accessAt compares what becomes of a caller before and after; nil where too much was compared
-// already.
-func accessAt(known map[judgedPair]*Access, c *caller, d *callee) *Access {
-	pair := judgedPair{strings.Join(c.was, " "), strings.Join(c.is, " "), sim.JudgeOf(d.before), sim.JudgeOf(d.after), modeOf(d.before), modeOf(d.after), d.before.Protocol, d.after.Protocol}
-	a, ok := known[pair]
-	if !ok && len(known) < mostJudged {
-		a = compareAccess(c, d)
-		known[pair] = a
+// compared is what was compared already.
+type compared struct {
+	of    map[judgedPair][]*Access
+	asked int
+	cut   int // pairs that were not looked at
+}
+
+// at is what changes of a caller's calls at a destination, one for each rule of a route.
+func (x *compared) at(c *caller, d *callee) []*Access {
+	if len(x.of) >= mostJudged || x.asked >= mostAsked {
+		x.cut++
+		return nil
 	}
-	return a
+	if d.before == nil || d.after == nil || len(d.before.Rules)+len(d.after.Rules) > 0 {
+		return x.compare(c, d)
+	}
+	pair := judgedPair{strings.Join(c.was, " "), strings.Join(c.is, " "), sim.JudgeOf(d.before), sim.JudgeOf(d.after), modeOf(d.before), modeOf(d.after), [2]api.Protocol{d.before.Protocol, d.after.Protocol}}
+	list, ok := x.of[pair]
+	if !ok {
+		list = x.compare(c, d)
+		x.of[pair] = list
+	}
+	return list
 }
 
-func compareAccess(c *caller, d *callee) *Access {
-	was, _ := verdict(d.before, c.was)
-	is, by := verdict(d.after, c.is)
+// comparison is an inbound before and after by requests that stand for all others, told apart by the
+// rule that has a say about them.
+type comparison struct {
+	of    []*ruleComparison
+	whole bool // the requests stand for all
+}
+
+type ruleComparison struct {
+	rule   *resolve.InboundRule // nil for what no such rule takes
+	before []sim.Arrival
+	after  []sim.Arrival
+	probes []sim.Probe
+}
+
+// comparison is of all requests, or of those about which not the same is decided of everybody.
+func (d *callee) comparison(all bool) *comparison {
+	kept := &d.differs
+	if all {
+		kept = &d.all
+	}
+	if *kept == nil {
+		*kept = compareAt(d.before, d.after, all)
+	}
+	return *kept
+}
+
+func compareAt(before, after *resolve.Inbound, all bool) *comparison {
+	out := &comparison{}
+	var probes []sim.Probe
+	probes, out.whole = sim.ProbesBetween(before, after, all)
+	at := map[*resolve.InboundRule]*ruleComparison{}
+	for i := range probes {
+		was, is := sim.Arrive(before, &probes[i]), sim.Arrive(after, &probes[i])
+		if !all && was.Alike(&is) {
+			continue
+		}
+		rule := is.Rule()
+		if rule == nil {
+			rule = was.Rule()
+		}
+		g := at[rule]
+		if g == nil {
+			g = &ruleComparison{rule: rule}
+			at[rule] = g
+			out.of = append(out.of, g)
+		}
+		g.before, g.after, g.probes = append(g.before, was), append(g.after, is), append(g.probes, probes[i])
+	}
+	return out
+}
+
+func (x *compared) compare(c *caller, d *callee) (out []*Access) {
+	of := d.comparison(!slices.Equal(c.was, c.is))
+	for _, g := range of.of {
+		x.asked += len(g.probes)
+		if a := g.access(c, of.whole); a.Change != "" {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// access is what becomes of the requests of a rule that a caller sends.
+func (g *ruleComparison) access(c *caller, whole bool) *Access {
+	was, _ := verdict(g.before, c.was)
+	is, by := verdict(g.after, c.is)
 	a := &Access{Before: was, After: is}
+	if g.rule != nil {
+		a.Rule = &AccessRule{Match: g.rule.Match.Short(), Origins: g.rule.Rules}
+	}
+	depends := was == sim.Some || is == sim.Some
+	more, fewer := false, false
+	for i := range g.probes {
+		in, goesOn := g.before[i].LetsIn(c.was), g.after[i].LetsIn(c.is)
+		if in == goesOn {
+			continue
+		}
+		more, fewer = more || goesOn, fewer || in
+		if depends && len(a.Requests) < fewestEach {
+			a.Requests = append(a.Requests, g.probes[i].String())
+		}
+	}
+	switch {
+	case more && fewer:
+		a.Change = Both
+	case more:
+		a.Change = Widens
+	case depends && !whole:
+		a.Change = MayWiden
+	case fewer:
+		a.Change = Narrows
+	}
 	if by != nil {
 		a.Reason = by.Reason
 		if by.By != nil {
 			a.By, a.Field = by.By.Origin, by.By.Field
 		}
 	}
-	gets := map[string]int{sim.Deny: 0, sim.Some: 1, sim.Allow: 2, inspect.OpenAccess: 2}
-	switch {
-	case gets[was] < gets[is]:
-		a.Change = Widens
-	case gets[was] > gets[is]:
-		a.Change = Narrows
-	}
-	if was == sim.Some || is == sim.Some {
-		a.request(c, d)
-	}
 	return a
 }
 
-// request compares requests where the verdict depends on them.
-func (a *Access) request(c *caller, d *callee) {
-	probes, whole := sim.Probes(append(sim.AsksOf(d.before), sim.AsksOf(d.after)...))
-	more, fewer := false, false
-	for i := range probes {
-		was := d.before.TLS == nil || sim.LetsIn(d.before, c.was, &probes[i])
-		is := d.after.TLS == nil || sim.LetsIn(d.after, c.is, &probes[i])
-		if was == is {
-			continue
-		}
-		more, fewer = more || is, fewer || was
-		if len(a.Requests) < fewestEach {
-			a.Requests = append(a.Requests, probes[i].String())
-		}
-	}
-	switch {
-	case a.Change != "": // of all requests
-	case more && fewer:
-		a.Change = Both
-	case more:
-		a.Change = Widens
-	case !whole:
-		a.Change = MayWiden
-	case fewer:
-		a.Change = Narrows
-	}
-}
+// absentAccess is that of a port at which nobody listens.
+const absentAccess = "absent"
 
-// verdict is what becomes of callers of names at an inbound, in a word.
-func verdict(in *resolve.Inbound, names []string) (string, *sim.Permission) {
-	p := sim.Access(in, names)
-	if p == nil || p.Decision == sim.Allow && p.Tier == 0 {
-		return inspect.OpenAccess, p
+// verdict is what becomes of what a caller of names sends, in a word, and whose word that is: the
+// entry that decides, or the first that may.
+func verdict(arrivals []sim.Arrival, names []string) (word string, by *sim.Permission) {
+	for i := range arrivals {
+		p := arrivals[i].Access(names)
+		one := inspect.OpenAccess
+		switch {
+		case arrivals[i].Absent():
+			one = absentAccess
+		case p != nil && (p.Decision != sim.Allow || p.Tier != 0):
+			one = p.Decision
+		}
+		switch word {
+		case "":
+			word, by = one, p
+		case one:
+		default:
+			word = sim.Some
+		}
 	}
-	return p.Decision, p
+	return word, by
 }
 
 // of is the verdict of a caller at a destination.
 func (p changedAccess) of(b *budget) Access {
 	a, c, d := *p.Access, p.caller, p.callee
 	a.Mesh = c.mesh
-	a.Destination = AccessAt{Service: d.service, Port: d.after.Port, Protocol: d.after.Protocol, On: b.on(len(d.on), func(i int) api.Ref { return d.on[i] })}
+	a.Destination = AccessAt{Service: d.service, Port: d.port(), Protocol: d.there().Protocol, On: b.on(len(d.on), func(i int) api.Ref { return d.on[i] })}
 	a.Caller = AccessCaller{On: b.on(len(c.on), func(i int) api.Ref { return c.on[i] })}
 	if len(c.is) > 0 {
 		a.Caller.Identity = c.is[0]

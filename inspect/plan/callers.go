@@ -31,17 +31,15 @@ func changedCallees(s Step) (map[string][]*callee, map[string]bool) {
 		if !slices.Equal(namesOf(before), namesOf(after)) {
 			meshes[ref.Mesh] = true
 		}
-		for i := range after.Inbounds {
-			is := after.Inbounds[i].Inbound
-			at := slices.IndexFunc(before.Inbounds, func(x resolve.InboundUse) bool { return *inboundOf(x.Inbound) == *inboundOf(is) })
-			if at < 0 || decidesAlike(before.Inbounds[at].Inbound, is) {
+		for _, x := range counterparts(before, after) {
+			if decidesAlike(x.before, x.after) {
 				continue
 			}
 			meshes[ref.Mesh] = true
 			if found[ref.Mesh] == nil {
 				found[ref.Mesh] = map[string]*callee{}
 			}
-			addCallee(found[ref.Mesh], ref, before.Inbounds[at].Inbound, is)
+			addCallee(found[ref.Mesh], ref, x.before, x.after)
 		}
 	}
 	out := map[string][]*callee{}
@@ -51,13 +49,57 @@ func changedCallees(s Step) (map[string][]*callee, map[string]bool) {
 	return out, meshes
 }
 
+// counterpart is a port of a workload before and after, as the documents have it; nil where it is not
+// there.
+type counterpart struct{ before, after *resolve.Inbound }
+
+// counterparts are all ports of a dataplane: the one at an address is the same, whatever its name.
+func counterparts(before, after *resolve.Resolved) (out []counterpart) {
+	at := func(list []resolve.InboundUse, in *resolve.Inbound) *resolve.Inbound {
+		i := slices.IndexFunc(list, func(x resolve.InboundUse) bool { return x.Address == in.Address && x.Port == in.Port })
+		if i < 0 {
+			return nil
+		}
+		return list[i].AsDocumented()
+	}
+	for _, x := range after.Inbounds {
+		out = append(out, counterpart{at(before.Inbounds, x.Inbound), x.AsDocumented()})
+	}
+	for _, x := range before.Inbounds {
+		if at(after.Inbounds, x.Inbound) == nil {
+			out = append(out, counterpart{x.AsDocumented(), nil})
+		}
+	}
+	return out
+}
+
 func addCallee(all map[string]*callee, ref api.Ref, before, after *resolve.Inbound) {
-	service := cmp.Or(after.Tags[api.TagService], ref.FullName())
-	key := fmt.Sprintf("%s %d %s %p %p %v %v", service, after.Port, after.Protocol, sim.JudgeOf(before), sim.JudgeOf(after), modeOf(before), modeOf(after))
+	d := &callee{mesh: ref.Mesh, before: before, after: after}
+	d.service = cmp.Or(d.there().Tags[api.TagService], ref.FullName())
+	key := fmt.Sprintf("%s %d %s\n%s\n%s", d.service, d.port(), d.there().Protocol, decided(before), decided(after))
 	if all[key] == nil {
-		all[key] = &callee{mesh: ref.Mesh, service: service, before: before, after: after}
+		all[key] = d
 	}
 	all[key].on = append(all[key].on, ref)
+}
+
+// there is the inbound afterwards, or the one that goes.
+func (d *callee) there() *resolve.Inbound { return cmp.Or(d.after, d.before) }
+
+func (d *callee) port() uint32 { return d.there().Port }
+
+// decided tells inbounds apart that decide otherwise.
+func decided(in *resolve.Inbound) string {
+	if in == nil {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%p %v", sim.JudgeOf(in), modeOf(in))
+	for i := range in.Rules {
+		r := &in.Rules[i]
+		fmt.Fprintf(&b, "\n%s %p %s", r.Match.Text(), sim.JudgeAt(r), r.Closed)
+	}
+	return b.String()
 }
 
 func inOrderOf[T any](m map[string]*T) []*T {
@@ -71,12 +113,18 @@ func inOrderOf[T any](m map[string]*T) []*T {
 // mode is how an inbound takes callers.
 type mode struct{ tls, plain bool }
 
-func modeOf(in *resolve.Inbound) mode { return mode{in.TLS != nil, in.TLS.TakesPlain()} }
+func modeOf(in *resolve.Inbound) mode {
+	if in == nil {
+		return mode{}
+	}
+	return mode{in.TLS != nil, in.TLS.TakesPlain()}
+}
 
 // decidesAlike reports whether nothing about who may come in has changed: what is decided is
 // one value as long as it is the same.
 func decidesAlike(a, b *resolve.Inbound) bool {
-	return a == b || modeOf(a) == modeOf(b) && a.Protocol == b.Protocol && sim.JudgeOf(a) == sim.JudgeOf(b)
+	return a == b || a != nil && b != nil && modeOf(a) == modeOf(b) && a.Protocol == b.Protocol && sim.JudgeOf(a) == sim.JudgeOf(b) &&
+		slices.EqualFunc(a.Rules, b.Rules, func(x, y resolve.InboundRule) bool { return x.Alike(&y) })
 }
 
 // namesOf are those that a dataplane is to prove.
@@ -114,11 +162,9 @@ func callersOf(s Step, mesh string) (callers []*caller, unchanged func() []*call
 		for _, ref := range refs {
 			before, _ := s.Before.Dataplane(ref)
 			after, _ := s.After.Dataplane(ref)
-			for i := range after.Inbounds {
-				is := after.Inbounds[i].Inbound
-				at := slices.IndexFunc(before.Inbounds, func(x resolve.InboundUse) bool { return *inboundOf(x.Inbound) == *inboundOf(is) })
-				if at >= 0 && decidesAlike(before.Inbounds[at].Inbound, is) {
-					addCallee(all, ref, before.Inbounds[at].Inbound, is)
+			for _, x := range counterparts(before, after) {
+				if decidesAlike(x.before, x.after) {
+					addCallee(all, ref, x.before, x.after)
 				}
 			}
 		}

@@ -165,7 +165,7 @@ func Of(s Step, results []store.Result) Plan {
 		d.fields(&p, s.Print)
 	}
 	p.Permissions, p.PermissionsCut = accessOf(s, &b)
-	for _, v := range warnings(s, d) {
+	for _, v := range slices.Concat(spelled(s), Slid(s.Before, s.After, s.Touched...), warnings(s, d)) {
 		p.Warnings = append(p.Warnings, inspect.ViolationOf(v))
 	}
 	return p

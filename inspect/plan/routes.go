@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"reflect"
 	"slices"
 
 	"github.com/weftmesh/weft/api"
@@ -180,7 +181,7 @@ func (d *differ) policies(base Effect, before, after map[string]sim.Policy) (out
 			if has {
 				e.After, e.Origin = b.Value, b.Origin
 			}
-			other := had && has && !sameOrigin(a.Origin, b.Origin)
+			other := had && has && !b.by(a.Origin)
 			if other {
 				e.OriginBefore = a.Origin
 			}
@@ -194,13 +195,48 @@ func (d *differ) policies(base Effect, before, after map[string]sim.Policy) (out
 
 func sameOrigin(a, b *api.Origin) bool { return a == b || a != nil && b != nil && a.Same(b) }
 
+// holding is what holds of a field, and whose words those are: of lists that add up several, the last
+// first.
+type holding struct {
+	sim.Said
+	also []*api.Origin
+}
+
+// by reports whether what o says is among it.
+func (h *holding) by(o *api.Origin) bool {
+	return sameOrigin(h.Origin, o) || slices.ContainsFunc(h.also, func(x *api.Origin) bool { return sameOrigin(x, o) })
+}
+
 // acting is what holds of a policy, by field, where it has an effect.
-func acting(p sim.Policy) map[string]sim.Said {
-	out := make(map[string]sim.Said, len(p.Why))
+func acting(p sim.Policy) map[string]holding {
+	out := make(map[string]holding, len(p.Why))
 	for field, said := range p.Why {
 		if len(said) > 0 && !slices.Contains(p.Idle, field) {
-			out[field] = said[len(said)-1]
+			out[field] = held(said)
 		}
+	}
+	return out
+}
+
+// held is what holds of what was said: where several lists do, all their entries.
+func held(said []sim.Said) holding {
+	last := len(said) - 1
+	out := holding{Said: said[last]}
+	var all []any
+	for i := range said {
+		list := reflect.ValueOf(said[i].Value)
+		if !said[i].Holds() || list.Kind() != reflect.Slice {
+			continue
+		}
+		for k := range list.Len() {
+			all = append(all, list.Index(k).Interface())
+		}
+		if i < last {
+			out.also = append(out.also, said[i].Origin)
+		}
+	}
+	if len(out.also) > 0 {
+		out.Value = all
 	}
 	return out
 }

@@ -25,6 +25,10 @@ type applied struct {
 	Revision uint64              `json:"revision"`
 	Results  []result            `json:"results"`
 	Warnings []inspect.Violation `json:"warnings,omitempty"`
+	// Widens are verdicts about callers by which something gets in that did not, the first of them;
+	// WidensCut is how many there are beside them.
+	Widens    []plan.Access `json:"widens,omitempty"`
+	WidensCut int           `json:"widensCut,omitempty"`
 }
 
 type result struct {
@@ -120,7 +124,16 @@ func (s *server) applied(ctx context.Context, w http.ResponseWriter, b *batch, d
 	}
 	told := warningsTold(warnings)
 	if !dry {
-		answer(w, http.StatusOK, applied{Revision: done.revision, Results: resultsOf(done.results), Warnings: told})
+		if done.before != nil && done.model != nil && everything {
+			for _, v := range plan.Slid(done.before, done.model, changedRefs(done.results)...) {
+				told = append(told, inspect.ViolationOf(v))
+			}
+		}
+		out := applied{Revision: done.revision, Results: resultsOf(done.results), Warnings: told}
+		if everything {
+			out.Widens, out.WidensCut = s.widened(ctx, done)
+		}
+		answer(w, http.StatusOK, out)
 		return nil
 	}
 	out, err := s.plan(ctx, done)
@@ -159,6 +172,7 @@ type batch struct {
 	objects, refused []*api.Object
 	dry, asReal      bool              // it is only planned; as if documents of previews took part
 	fields           bool              // of a plan: with what changes in Envoy's resources
+	restoreRevoked   bool              // a rollback takes revocations back too
 	stream           bool              // of documents, whose findings stand in the order of their places
 	found            []*api.Violation  // in the texts
 	prune            map[string]string // labels of what else is to go; nil for nothing
@@ -185,6 +199,9 @@ func (b *batch) plan(now *api.Snapshot) ([]store.Write, error) {
 			wrong = inOrder(wrong)
 		}
 		return nil, notValid(wrong)
+	}
+	if b.Warns != nil {
+		b.adjusted = append(b.adjusted, b.Warns(now, writes)...)
 	}
 	writes, found := b.injected(now, writes)
 	if slices.ContainsFunc(found, func(v *api.Violation) bool { return v.Severity == api.Error }) {
@@ -252,10 +269,56 @@ func inOrder(found []*api.Violation) []*api.Violation {
 	return found
 }
 
+// changedRefs are the objects that a write changed.
+func changedRefs(list []store.Result) (out []api.Ref) {
+	for _, r := range list {
+		if r.Action != store.Unchanged {
+			out = append(out, r.Ref)
+		}
+	}
+	return out
+}
+
+// mostWidened is how many verdicts are told of documents that were stored.
+const mostWidened = 50
+
+// widened is by which verdicts something gets in since documents were stored, of dataplanes of their
+// meshes. A bug that is met is a log: the documents are stored.
+func (s *server) widened(ctx context.Context, done outcome) (out []plan.Access, cut int) {
+	if done.before == nil || done.model == nil {
+		return nil, 0
+	}
+	defer func() {
+		if bug := recover(); bug != nil {
+			s.Log.Error("what widens could not be found", "panic", bug, "stack", string(debug.Stack()))
+			out, cut = nil, 0
+		}
+	}()
+	step := plan.Step{Before: done.before, After: done.model, Wanted: func() bool { return ctx.Err() == nil }}
+	meshes := map[string]bool{}
+	for _, r := range done.results {
+		meshes[cmp.Or(r.Ref.Mesh, r.Ref.Name)] = r.Action != store.Unchanged || meshes[cmp.Or(r.Ref.Mesh, r.Ref.Name)]
+	}
+	for mesh, changes := range meshes {
+		if !changes || !done.model.Reader(nil).Identities(mesh) && !done.before.Reader(nil).Identities(mesh) {
+			continue
+		}
+		for o := range done.model.Snapshot().Of(api.KindDataplane, mesh) {
+			was, had := done.before.Dataplane(o.Ref)
+			if is, _ := done.model.Dataplane(o.Ref); had && is != was {
+				step.Affected = append(step.Affected, o.Ref)
+			}
+		}
+	}
+	slices.SortFunc(step.Affected, api.Ref.Compare)
+	return plan.Widening(step, mostWidened)
+}
+
 // outcome is what became, or would become, of documents that are written.
 type outcome struct {
 	revision uint64 // of what is in the store now
 	results  []store.Result
+	before   *resolve.Model // of what was stored before; nil where that is not known
 	model    *resolve.Model // with the documents; nil where the client did not wait for it
 	step     *plan.Step     // that was only previewed
 	fields   bool           // what changes in Envoy's resources is told of a preview
@@ -264,11 +327,12 @@ type outcome struct {
 
 // stored does what plan says.
 func (s *server) stored(ctx context.Context, plan store.Plan) (outcome, error) {
+	before := s.covering(ctx)
 	snapshot, results, err := s.commit(ctx, plan)
 	if err != nil {
 		return outcome{}, err
 	}
-	return outcome{revision: snapshot.Revision(), results: results, model: s.covering(ctx)}, nil
+	return outcome{revision: snapshot.Revision(), results: results, before: before, model: s.covering(ctx)}, nil
 }
 
 // covering is the model with all that was written; nil where the client is gone

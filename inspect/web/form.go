@@ -99,21 +99,22 @@ var (
 		schema: schema{"type": "object", "additionalProperties": text(253), "propertyNames": schema{"pattern": `^labels\..+$`}}}
 	byTags = parameter{name: "tag", about: "Tags of an inbound or of the gateway, all of them, as KEY:PART of the value; of dataplanes only",
 		schema: jsonschema.ListOf(schema{"type": "string", "pattern": "^[^:]+:", "maxLength": 1024})}
-	byGateway   = parameter{name: "gateway", about: "Whether the dataplane is a gateway, or of which kind; of dataplanes only", schema: oneOf("true", "false", "delegated", "builtin")}
-	inNamespace = parameter{name: "namespace", about: "The namespace of the object, where its name is not NAME.NAMESPACE", schema: text(253)}
-	inMesh      = parameter{name: "mesh", about: "The mesh of the object, where the path names none", schema: text(253)}
-	dryRun      = parameter{name: "dryRun", about: "Write nothing, and answer what would change", schema: schema{"type": "boolean", "default": false}}
-	withFields  = parameter{name: "include", about: "With dryRun: diff, what changes in each of Envoy's resources, field by field", schema: oneOf("diff")}
-	asReal      = parameter{name: "shadow", about: "With dryRun: plan documents with kuma.io/effect: shadow as if they took part", schema: schema{"type": "boolean", "default": false}}
-	inFormat    = parameter{name: "format", about: "universal: as readers see it; kubernetes: in the envelope of Kubernetes; written: as its writer gave it", schema: oneOf("universal", "kubernetes", "k8s", "written")}
-	itemFormat  = parameter{name: "format", about: "written: as the writer of each gave it", schema: oneOf("universal", "written")}
-	asText      = parameter{name: "format", about: "The form of the answer", schema: oneOf("text", "json")}
-	ofType      = parameter{name: "type", about: "Services of one type", schema: oneOf(serviceTypes...)}
-	fromCaller  = parameter{name: "from", about: "One dataplane that calls, by its name", schema: text(1024)}
-	toCalled    = parameter{name: "to", about: "One service that is called, as kuma.io/service names it", schema: text(1024)}
-	withCounts  = parameter{name: "counts", about: "Whether Envoys are asked what shadows of permissions would have refused, at most 50 of them", schema: schema{"type": "boolean", "default": false}}
-	toService   = parameter{name: "to", about: "One destination: its id, its name, or name:port", schema: text(1024)}
-	aboutObject = parameter{name: "about", about: "Only where one policy or route has a say: KIND/NAME", schema: text(1024),
+	byGateway      = parameter{name: "gateway", about: "Whether the dataplane is a gateway, or of which kind; of dataplanes only", schema: oneOf("true", "false", "delegated", "builtin")}
+	inNamespace    = parameter{name: "namespace", about: "The namespace of the object, where its name is not NAME.NAMESPACE", schema: text(253)}
+	inMesh         = parameter{name: "mesh", about: "The mesh of the object, where the path names none", schema: text(253)}
+	dryRun         = parameter{name: "dryRun", about: "Write nothing, and answer what would change", schema: schema{"type": "boolean", "default": false}}
+	restoreRevoked = parameter{name: "restoreRevoked", about: "Also take revocations of identities back, which a rollback leaves as they are otherwise", schema: dryRun.schema}
+	withFields     = parameter{name: "include", about: "With dryRun: diff, what changes in each of Envoy's resources, field by field", schema: oneOf("diff")}
+	asReal         = parameter{name: "shadow", about: "With dryRun: plan documents with kuma.io/effect: shadow as if they took part", schema: schema{"type": "boolean", "default": false}}
+	inFormat       = parameter{name: "format", about: "universal: as readers see it; kubernetes: in the envelope of Kubernetes; written: as its writer gave it", schema: oneOf("universal", "kubernetes", "k8s", "written")}
+	itemFormat     = parameter{name: "format", about: "written: as the writer of each gave it", schema: oneOf("universal", "written")}
+	asText         = parameter{name: "format", about: "The form of the answer", schema: oneOf("text", "json")}
+	ofType         = parameter{name: "type", about: "Services of one type", schema: oneOf(serviceTypes...)}
+	fromCaller     = parameter{name: "from", about: "One dataplane that calls, by its name", schema: text(1024)}
+	toCalled       = parameter{name: "to", about: "One service that is called, as kuma.io/service names it", schema: text(1024)}
+	withCounts     = parameter{name: "counts", about: "Whether Envoys are asked what shadows of permissions would have refused, at most 50 of them", schema: schema{"type": "boolean", "default": false}}
+	toService      = parameter{name: "to", about: "One destination: its id, its name, or name:port", schema: text(1024)}
+	aboutObject    = parameter{name: "about", about: "Only where one policy or route has a say: KIND/NAME", schema: text(1024),
 		reads: func(s *server, text string) error { _, err := s.attachedAs(text); return err }}
 	inBrief  = parameter{name: "brief", about: "Without what policies say at outbounds", schema: schema{"type": "boolean", "default": false}}
 	fromFile = parameter{name: "file", about: "The file that the body comes from, for messages", schema: text(maxFileName)}

@@ -27,7 +27,7 @@ func (s *server) historyRoutes() []endpoint {
 	}
 	object := parameter{name: "object", about: "One object: KIND/NAME, or as it is printed", schema: text(1024),
 		reads: func(s *server, text string) error { _, err := s.named(text); return err }}
-	back := says[applied](must(at("to", "The revision to go back to"), "give the revision to go back to"), dryRun, withFields).orSays(ofJSON, reflect.TypeFor[planned]())
+	back := says[applied](must(at("to", "The revision to go back to"), "give the revision to go back to"), dryRun, withFields, restoreRevoked).orSays(ofJSON, reflect.TypeFor[planned]())
 	return []endpoint{
 		{"GET /_history", s.revisions, "Who changed what and when, newest first",
 			says[revisionPage](at("since", "Only revisions after this one"), at("before", "Only revisions before this one"), object, pageSize)},
@@ -262,7 +262,11 @@ func (s *server) rollback(w http.ResponseWriter, r *http.Request) error {
 	if s.ReadOnly {
 		return s.refusal(r.Context())
 	}
-	b := &batch{server: s, fields: fields}
+	revoked, err := flag(q, "restoreRevoked")
+	if err != nil {
+		return err
+	}
+	b := &batch{server: s, fields: fields, restoreRevoked: revoked}
 	do := s.stored
 	if dry {
 		do = s.previewed

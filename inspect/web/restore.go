@@ -9,7 +9,8 @@ import (
 // restored are changes back to what was, as writes over now: with everything that holds for
 // documents that are sent. What was is the user's from now on; the status of what is there
 // stays, since it says what is, and so do the Dataplanes that sidecars brought along, and what
-// weft has made of authorities, unless their mesh goes: who has a certificate goes by that.
+// weft has made of authorities, and revocations, unless their mesh goes: who has a certificate goes by
+// that.
 func (b *batch) restored(now *api.Snapshot, changes []api.Change) ([]store.Write, error) {
 	b.objects = nil
 	var gone []store.Write
@@ -19,8 +20,11 @@ func (b *batch) restored(now *api.Snapshot, changes []api.Change) ([]store.Write
 			going[c.Before.Name] = true
 		}
 	}
+	var kept []api.Ref
 	for _, c := range changes {
 		switch {
+		case b.staysRevoked(now, c, going):
+			kept = append(kept, c.Ref())
 		case api.MadeByWeft(c.Before) && !going[c.Before.Mesh]:
 		case c.After == nil:
 			ref := c.Before.Ref
@@ -41,9 +45,25 @@ func (b *batch) restored(now *api.Snapshot, changes []api.Change) ([]store.Write
 	for i := range b.objects {
 		writes[i].Own = true // which of them came with a mesh was decided then
 	}
+	for _, ref := range kept {
+		b.adjusted = append(b.adjusted, &api.Violation{Object: ref, Code: "RevocationsKept", Severity: api.Warning,
+			Message: "it stays as it is: a rollback does not let in again who was revoked since; give --restore-revoked to have it as it was then too"})
+	}
 	writes = append(writes, gone...)
 	if _, wrong := admission.Admit(now, writes); len(wrong) > 0 {
 		return nil, notValid(wrong)
 	}
 	return writes, nil
+}
+
+// permissionKind is the kind of the documents in which revocations stand.
+const permissionKind = "MeshTrafficPermission"
+
+// staysRevoked reports whether a change is of the revocations of a mesh, which a rollback leaves as they
+// are: who was revoked is not let in again by going back to a moment before it. Those of a mesh
+// that comes again, or goes, come and go with it.
+func (b *batch) staysRevoked(now *api.Snapshot, c api.Change, going map[string]bool) bool {
+	ref := c.Ref()
+	return !b.restoreRevoked && ref.Kind == permissionKind && ref.Name == api.RevocationsName(ref.Mesh) &&
+		!going[ref.Mesh] && (ref.Mesh == api.DefaultMesh || now.Has(api.Ref{Kind: api.KindMesh, Name: ref.Mesh}))
 }

@@ -84,6 +84,9 @@ type Config struct {
 	// Refuses is what keeps documents, sound by themselves, from being written beside what there
 	// is; nil refuses nothing.
 	Refuses func(now *api.Snapshot, writes []store.Write) []*api.Violation
+	// Warns is what is doubtful about writes over what there is, which are stored all the same; nil for
+	// nothing.
+	Warns func(now *api.Snapshot, writes []store.Write) []*api.Violation
 	// Guarded is a plan that fails where Documents would refuse it, for what is only planned; nil
 	// where they refuse nothing.
 	Guarded func(store.Plan) store.Plan

@@ -29,17 +29,28 @@ type Effective struct {
 
 // Match holds of a request of which all its fields hold.
 type Match struct {
-	SpiffeID  *policies.ValueMatch `json:"spiffeID,omitempty"` // Exact or Prefix
-	SNI       *policies.ValueMatch `json:"sni,omitempty"`      // Exact
-	HTTP      *HTTPMatch           `json:"http,omitempty"`
-	Anonymous *bool                `json:"anonymous,omitempty"` // true: who has proved no identity
+	// SpiffeID is who calls, by a SPIFFE ID that the caller has proved: type Exact or Prefix. An allow
+	// reads a prefix by whole segments of the path, a deny as text.
+	SpiffeID *policies.ValueMatch `json:"spiffeID,omitempty"`
+	// SNI is the name that the caller asks for in TLS: type Exact.
+	SNI *policies.ValueMatch `json:"sni,omitempty"`
+	// HTTP is what the request asks for. Where nobody reads requests the entry holds of nothing.
+	HTTP *HTTPMatch `json:"http,omitempty"`
+	// Anonymous is true for callers who have proved no identity, and is not false.
+	Anonymous *bool `json:"anonymous,omitempty"`
 }
 
 // HTTPMatch holds of a request over HTTP, as the matches of a MeshHTTPRoute do.
 type HTTPMatch struct {
-	Path    *kuma.PathMatch        `json:"path,omitempty"`
-	Methods []string               `json:"methods,omitzero"` // one of them
-	Headers []policies.HeaderMatch `json:"headers,omitzero"` // all of them
+	// Path is that of the request without its query: type Exact, PathPrefix by whole segments, or
+	// RegularExpression. With it the inbound refuses requests with %2F or %5C in their path, whoever
+	// calls, and reads // as /.
+	Path *kuma.PathMatch `json:"path,omitempty"`
+	// Methods are those of which the request has one.
+	Methods []string `json:"methods,omitzero"`
+	// Headers are those that the request has, all of them: type Exact, Prefix, RegularExpression,
+	// Present or Absent.
+	Headers []policies.HeaderMatch `json:"headers,omitzero"`
 }
 
 // Words of an action, and names of the lists.

@@ -38,6 +38,9 @@ var Kind = &policies.Kind{
 	Froms:         []string{api.KindMesh, api.KindMeshSubset, api.KindMeshService, api.KindMeshServiceSubset},
 	Names:         names,
 	Whole:         whole,
+	Warns:         readsPaths,
+	Closed:        shutsOut,
+	OnlyDenies:    OnlyDenies,
 	Docs:          docs,
 	Example:       example,
 }

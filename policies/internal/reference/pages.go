@@ -34,7 +34,59 @@ func page(k *policies.Kind, routes []api.Type) []byte {
 	fmt.Fprintf(&b, "%s# %s\n\n%s. Plural `%s`, short `%s`. [JSON schema](%s.schema.json).\n\n",
 		notice, k.Name, k.Title, k.Plural, k.Short, strings.ToLower(k.Name))
 	b.WriteString("## Where it applies\n\n")
-	fmt.Fprintf(&b, "`spec.targetRef` selects dataplanes (`Mesh`, `Dataplane`, `MeshSubset`, `MeshService`, `MeshServiceSubset`) or a route\n"+
+	if k.Inbound {
+		where(&b, k, routes)
+	} else {
+		calls(&b, k, routes)
+	}
+	b.WriteString("\n## Default and override\n\nAn item says what it says under `default`, under `override`, or some fields under each. A default gives way to what is nearer to the\n" +
+		"route; an override holds over every default, and among overrides the one farther from the route holds: the platform's word. It sets a\n" +
+		"value for all that the item concerns, it is not an upper bound.\n")
+	b.WriteString("\n## Fields of `default` and `override`\n\n")
+	if k.Collect != nil {
+		b.WriteString("Lists add up: what all policies that are about an inbound say of it holds there together, and a `deny` goes before an `allow`,\n" +
+			"whichever policy it stands in. Allow lists of a `targetRef` that is no route are joined, be it for the mesh or for one dataplane: one more\n" +
+			"of them closes nothing to those whom another lets in. An allow list that is attached to a route or to one of its rules stands in\n" +
+			"place of those that are not, for the requests of that rule. The permission that comes with a mesh takes part where no other is about the inbound.\n\n")
+	} else {
+		b.WriteString("Policies are merged field by field, weakest first; a list replaces a weaker list as a whole. " +
+			"A built-in default\ntakes part only where a policy sets a field of the same block and scope. Only fields of scope `route` may be set for a route.\n\n")
+	}
+	b.WriteString("| field | type | default | scope | meaning |\n|---|---|---|---|---|\n")
+	for _, leaf := range k.Schema.Leaves {
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", leaf.Path, leaf.Type(), defaultOf(k, leaf.Path), leaf.Scope, cell(k.Docs[leaf.Path]))
+	}
+	inside(&b, k)
+	fmt.Fprintf(&b, "\n## Example\n\n```yaml\n%s```\n", k.Example)
+	return b.Bytes()
+}
+
+// where says which inbounds a policy is about that has no other side.
+func where(b *bytes.Buffer, k *policies.Kind, routes []api.Type) {
+	fmt.Fprintf(b, "`spec.targetRef` selects dataplanes (%s)", quoted(k.Tops))
+	if k.RulesOnRoutes {
+		fmt.Fprintf(b, ", or a route\n(%s; `sectionName` names one of its rules): then it is about the requests\nof the route where they arrive", names(routes))
+	}
+	b.WriteString(".\n\nWho calls there is said by `spec.rules[]`, or by `spec.from[]` with a `targetRef`")
+	if len(k.Froms) > 0 {
+		fmt.Fprintf(b, " (%s)", quoted(k.Froms))
+	} else {
+		b.WriteString(": {kind: Mesh}")
+	}
+	if k.Both {
+		b.WriteString("; a document may have both")
+	}
+	b.WriteString(".\n")
+	if k.RulesOnRoutes {
+		b.WriteString("One that is attached to a route has `rules` alone.\n")
+	}
+}
+
+func quoted(words []string) string { return "`" + strings.Join(words, "`, `") + "`" }
+
+// calls says what a policy is about that is about calls.
+func calls(b *bytes.Buffer, k *policies.Kind, routes []api.Type) {
+	fmt.Fprintf(b, "`spec.targetRef` selects dataplanes (`Mesh`, `Dataplane`, `MeshSubset`, `MeshService`, `MeshServiceSubset`) or a route\n"+
 		"(%s; `sectionName` names one of its rules). `spec.to[].targetRef`\n"+
 		"selects what they call: `Mesh`, `MeshService`, `MeshExternalService`, `MeshMultiZoneService` or a route; under a route at the top\n"+
 		"it is `Mesh`, or one `MeshService` that the route has.\n", names(routes))
@@ -44,18 +96,6 @@ func page(k *policies.Kind, routes []api.Type) []byte {
 	case k.Rules:
 		b.WriteString("\nFor calls that arrive there is `spec.from[]` with `targetRef: {kind: Mesh}`, or in its place `spec.rules[]`. A route has no inbound side.\n")
 	}
-	b.WriteString("\n## Default and override\n\nAn item says what it says under `default`, under `override`, or some fields under each. A default gives way to what is nearer to the\n" +
-		"route; an override holds over every default, and among overrides the one farther from the route holds: the platform's word. It sets a\n" +
-		"value for all that the item concerns, it is not an upper bound.\n")
-	b.WriteString("\n## Fields of `default` and `override`\n\nPolicies are merged field by field, weakest first; a list replaces a weaker list as a whole. " +
-		"A built-in default\ntakes part only where a policy sets a field of the same block and scope. Only fields of scope `route` may be set for a route.\n\n" +
-		"| field | type | default | scope | meaning |\n|---|---|---|---|---|\n")
-	for _, leaf := range k.Schema.Leaves {
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", leaf.Path, leaf.Type(), defaultOf(k, leaf.Path), leaf.Scope, cell(k.Docs[leaf.Path]))
-	}
-	inside(&b, k)
-	fmt.Fprintf(&b, "\n## Example\n\n```yaml\n%s```\n", k.Example)
-	return b.Bytes()
 }
 
 // names are those of the types, as code.

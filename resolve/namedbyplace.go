@@ -1,0 +1,64 @@
+package resolve
+
+import (
+	"slices"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/route"
+)
+
+// NamedRule is a rule of a route that a policy names by its place among the others, as 2 or 0.2.
+type NamedRule struct {
+	Field   api.Path // of the sectionName in the policy
+	Section string
+	Route   api.Ref
+	Origin  *api.Origin
+	Matches []route.Match
+}
+
+// NamedByPlace are the rules that a policy names by their places.
+func (q *Reader) NamedByPlace(ref api.Ref) []NamedRule {
+	x, ok := q.mesh(ref.Mesh)
+	if !ok {
+		return nil
+	}
+	p := x.policy(ref)
+	if p == nil {
+		return nil
+	}
+	var out []NamedRule
+	add := func(at api.Path, to *api.TargetRef) {
+		if to == nil || to.SectionName == "" {
+			return
+		}
+		for r := range x.selectedRoutes(to, p.object.Home()) {
+			if n, ok := r.byPlace(to.SectionName); ok {
+				n.Field = at.Field("sectionName")
+				out = append(out, n)
+			}
+		}
+	}
+	add("spec.targetRef", p.topRoute)
+	for _, it := range p.items {
+		if it.target.IsRoute() {
+			add(it.field.Field("targetRef"), &it.target)
+		}
+	}
+	return out
+}
+
+// byPlace is the rule that a sectionName means which is the name of none.
+func (r *routeObject) byPlace(section string) (NamedRule, bool) {
+	if r.ruleNames[section] {
+		return NamedRule{}, false
+	}
+	for _, e := range r.opinion.Entries {
+		for i := range e.Rules {
+			rule := &e.Rules[i]
+			if rule.Origin.Ref == r.object.Ref && slices.Contains(r.sections(rule.Origin), section) {
+				return NamedRule{Section: section, Route: r.object.Ref, Origin: rule.Origin, Matches: rule.Matches}, true
+			}
+		}
+	}
+	return NamedRule{}, false
+}

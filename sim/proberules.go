@@ -1,0 +1,153 @@
+package sim
+
+import (
+	"slices"
+
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/route"
+)
+
+// mostRuleProbes bounds how many requests stand for all that two inbounds tell apart.
+const mostRuleProbes = 8192
+
+// ProbesBetween are requests by which to compare an inbound before and after a change: for all that
+// is not decided alike, or for everything where all says so. Either may be nil, for none. Of what
+// carries bytes there is one, which stands for connections.
+func ProbesBetween(before, after *resolve.Inbound, all bool) (list []Probe, whole bool) {
+	here := func(in *resolve.Inbound) bool { return in != nil && in.TLS != nil && in.Protocol.HTTPLike() }
+	both := []*resolve.Inbound{before, after}
+	var asks []route.Condition
+	for _, in := range both {
+		if here(in) {
+			asks = append(asks, AsksOf(in)...)
+		}
+	}
+	rest, whole := Probes(asks)
+	if !slices.ContainsFunc(both, func(in *resolve.Inbound) bool { return here(in) && len(in.Rules) > 0 }) {
+		return rest, whole
+	}
+	list = rest // of what no rule takes, and by what the rules are not
+	all = all || !here(before) || !here(after) || JudgeOf(before) != JudgeOf(after) || before.TLS.TakesPlain() != after.TLS.TakesPlain()
+	for _, r := range differing(before, after, all) {
+		more, sure := probesOf(r.Match.Conditions, append(slices.Clip(asks), r.asks...), r.beside)
+		whole = whole && sure
+		if len(list)+len(more) > mostRuleProbes {
+			return append(list, more[:max(0, mostRuleProbes-len(list))]...), false
+		}
+		list = append(list, more...)
+	}
+	return list, whole
+}
+
+// differingRule is a rule of one of two inbounds by which something may be decided otherwise.
+type differingRule struct {
+	*resolve.InboundRule
+	asks   []route.Condition // of who decides about its requests
+	beside []route.Condition // of the other rules
+}
+
+// differing are the rules of two inbounds between those with which both begin and end.
+func differing(before, after *resolve.Inbound, all bool) (out []differingRule) {
+	rules := func(in *resolve.Inbound) []resolve.InboundRule {
+		if in == nil || in.TLS == nil {
+			return nil
+		}
+		return in.Rules
+	}
+	was, is := rules(before), rules(after)
+	if !all {
+		for len(was) > 0 && len(is) > 0 && was[0].Alike(&is[0]) {
+			was, is = was[1:], is[1:]
+		}
+		for len(was) > 0 && len(is) > 0 && was[len(was)-1].Alike(&is[len(is)-1]) {
+			was, is = was[:len(was)-1], is[:len(is)-1]
+		}
+	}
+	var beside []route.Condition
+	for _, list := range [][]resolve.InboundRule{rules(before), rules(after)} {
+		for i := range list {
+			for _, c := range list[i].Match.Conditions {
+				if len(beside) < mostBeside && !slices.ContainsFunc(beside, c.Equal) {
+					beside = append(beside, c)
+				}
+			}
+		}
+	}
+	for _, list := range [][]resolve.InboundRule{was, is} {
+		for i := range list {
+			x := differingRule{InboundRule: &list[i], beside: beside}
+			if by, ok := JudgeAt(&list[i]).(Asker); ok {
+				x.asks = by.Asks()
+			}
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// mostBeside is how many conditions of other rules are looked at.
+const mostBeside = 64
+
+// probesOf are requests that a rule takes, if none before it does, for all that conditions tell
+// apart among them.
+func probesOf(match, asks, beside []route.Condition) (list []Probe, whole bool) {
+	base, own := Probe{}, values{headers: []Headers{nil}, all: Headers{}, whole: true}
+	for i := range match {
+		c := &match[i]
+		samples := c.Samples()
+		if len(samples) == 0 {
+			return nil, false
+		}
+		switch c.On {
+		case route.OnPath:
+			own.paths = append(own.paths, samples...)
+		case route.OnMethod:
+			own.methods = append(own.methods, samples...)
+		case route.OnHeader, route.OnCookie:
+			base.has(c, samples[0])
+		case route.OnQuery:
+			base.Path += map[bool]string{true: "?", false: "&"}[base.Path == ""] + c.Name + "=" + samples[0]
+		case route.OnAuthority:
+			base.Authority = samples[0]
+		default:
+			return nil, false
+		}
+	}
+	for _, of := range [][]route.Condition{asks, beside} {
+		v := valuesOf(of)
+		own.paths, own.methods = append(own.paths, v.paths...), append(own.methods, v.methods...)
+	}
+	v := valuesOf(asks)
+	own.headers, own.all, own.whole = v.headers, v.all, v.whole
+	own.paths = append(own.paths, Elsewhere)
+	own.methods = append(own.methods, other(own.methods))
+	own.paths = slices.DeleteFunc(own.paths, func(p string) bool { return !holdsOf(match, route.OnPath, &route.Request{Path: p}) })
+	own.methods = slices.DeleteFunc(own.methods, func(m string) bool { return !holdsOf(match, route.OnMethod, &route.Request{Method: m}) })
+	return own.probes(base, own.whole)
+}
+
+// holdsOf reports whether the conditions on one part of requests hold of one.
+func holdsOf(match []route.Condition, on route.Subject, r *route.Request) bool {
+	for i := range match {
+		if match[i].On == on && !match[i].Holds(r) {
+			return false
+		}
+	}
+	return true
+}
+
+// has gives the request a header, or a cookie, by which c holds.
+func (p *Probe) has(c *route.Condition, value string) {
+	if p.Headers == nil {
+		p.Headers = Headers{}
+	}
+	if c.On == route.OnHeader {
+		p.Headers[c.Name] = value
+		return
+	}
+	pair := c.Name + "=" + value
+	if before := p.Headers["cookie"]; before != "" {
+		pair = before + "; " + pair
+	}
+	p.Headers["cookie"] = pair
+}
