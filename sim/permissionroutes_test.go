@@ -44,7 +44,7 @@ func TestPermissionsOnRules(t *testing.T) {
 		{"24", admin, "web", "/x", `1.00 forward 0 allow tier 4 as "spiffe://default/web" by ` + all},
 		{"a segment", admin, "web", "/administrators", `1.00 forward 0 allow tier 4 as "spiffe://default/web" by ` + all},
 		{"25", admin, "web", "//admin", `1.00 respond 403 deny tier 6`},
-		{"25", admin, "web", "/admin%2f", `1.00 forward 0`}, // answered 400
+		{"25", admin, "web", "/admin%2f", `1.00 respond 400`},
 		{"26, by the rule", rewritten, "web", "/api/x", `1.00 respond 403 deny tier 6`},
 		{"26, by no rule", rewritten, "web", "/", `1.00 respond 403 deny tier 6`},
 		{"26", rewritten, "ops", "/api/x", `1.00 forward 0 allow tier 4 as "spiffe://default/ops" by ` + rule},

@@ -67,11 +67,11 @@ func where(b *bytes.Buffer, k *policies.Kind, routes []api.Type) {
 	if k.RulesOnRoutes {
 		fmt.Fprintf(b, ", or a route\n(%s; `sectionName` names one of its rules): then it is about the requests\nof the route where they arrive", names(routes))
 	}
-	b.WriteString(".\n\nWho calls there is said by `spec.rules[]`, or by `spec.from[]` with a `targetRef`")
+	b.WriteString(".\n\nWhat it says stands in `spec.rules[]`, or in `spec.from[]` with ")
 	if len(k.Froms) > 0 {
-		fmt.Fprintf(b, " (%s)", quoted(k.Froms))
+		fmt.Fprintf(b, "a `targetRef` that says who calls (%s)", quoted(k.Froms))
 	} else {
-		b.WriteString(": {kind: Mesh}")
+		b.WriteString("`targetRef: {kind: Mesh}`")
 	}
 	if k.Both {
 		b.WriteString("; a document may have both")
