@@ -11,7 +11,6 @@ import (
 	"github.com/weftmesh/weft/control/peers"
 	"github.com/weftmesh/weft/control/roots"
 	"github.com/weftmesh/weft/control/webhook"
-	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/store/kube"
 	"github.com/weftmesh/weft/store/kube/election"
@@ -26,7 +25,7 @@ func (p *Plane) openCluster() error {
 	if err != nil {
 		return err
 	}
-	c := kube.Config{REST: rest, Catalog: p.settings.Catalog(), Default: world.DefaultMesh(),
+	c := kube.Config{REST: rest, Catalog: p.settings.Catalog(), Default: p.cfg.firstMesh(),
 		Namespaces: p.cfg.readNamespaces(), Secrets: p.cfg.SecretNamespaces, MeshSecrets: p.cfg.Namespace, Reports: p.cfg.Namespace != "", Log: p.log}
 	if p.name = p.cfg.replica(); p.cfg.PeerToken != "" {
 		p.peers = peers.New()

@@ -132,6 +132,12 @@ func (a *absence) ofRoute(r *routeObject) {
 		a.because(NotSelected, "spec.targetRef", "%s", selectsOthers(r.opinion.Top))
 		return
 	}
+	if r.keptOut {
+		for _, n := range r.opinion.Notes {
+			a.because(n.Code, n.Field, "%s", n.Message)
+		}
+		return
+	}
 	if len(r.opinion.Entries) == 0 {
 		a.because(api.CodeNoEffect, "spec.to", "it says nothing of any destination")
 	}
@@ -142,13 +148,17 @@ func (a *absence) ofRoute(r *routeObject) {
 }
 
 func (a *absence) ofEntry(r *routeObject, e *route.Entry, at api.Path) {
+	if home := a.plane.facts.Namespace; e.To.Kind == api.KindHost && e.To.Namespace != "" && home != "" && home != e.To.Namespace {
+		a.because(CodeNotOwned, at, "%s acts on dataplanes of namespace %s alone, for no grant in tenancy.hosts of Mesh %s gives it the host elsewhere", e.To.Name, e.To.Namespace, r.object.Mesh)
+		return
+	}
 	d := a.called(e.To, r.object.Home())
 	switch {
 	case d == nil:
 		a.notCalled(e.To, r.object.Home(), at)
 	case len(e.Rules) == 0:
 		a.because(api.CodeNoEffect, at, "it has no rules for %s", d.ID)
-	case !a.mesh.dest(d.ID).reads(r.opinion.Speaks) && !r.opinion.Connections:
+	case !a.mesh.destFor(d, a.plane).reads(r.opinion.Speaks) && !r.opinion.Connections:
 		a.because("UnsupportedProtocol", at, "%s speaks %s, in which there are no requests to route", d.ID, d.Protocol)
 	default:
 		a.givesWay(r, e, at, d)
@@ -157,7 +167,7 @@ func (a *absence) ofEntry(r *routeObject, e *route.Entry, at api.Path) {
 
 // givesWay says who stands in the place of an entry that could hold for d.
 func (a *absence) givesWay(r *routeObject, e *route.Entry, at api.Path, d *Destination) {
-	all, home := a.mesh.subjectsOf(a.mesh.dest(d.ID)), a.plane.facts.Namespace
+	all, home := a.mesh.subjectsOf(a.mesh.destFor(d, a.plane)), a.plane.facts.Namespace
 	switch by := all.ownerBefore(r, e); {
 	case by != nil:
 		a.because(api.CodeConflicted, at, "%s", ownedBy(by, d))

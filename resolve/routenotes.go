@@ -12,7 +12,10 @@ import (
 // routeNotes finds the dataplanes, destinations and backends of a route that are
 // not there.
 func routeNotes(x mesh, r *routeObject) []api.Note {
-	var notes []api.Note
+	if r.keptOut {
+		return nil // which is said already
+	}
+	notes := ownershipNotes(x, r)
 	origin := &api.Origin{Ref: r.object.Ref}
 	if r.opinion.Top.Kind == api.KindMeshGateway {
 		notes = append(notes, note(origin, api.Error, "TargetNotFound", "spec.targetRef", noGateways))
@@ -48,7 +51,7 @@ func meetingNotes(x mesh, r *routeObject, e *route.Entry) []api.Note {
 		return nil
 	}
 	var notes []api.Note
-	for d := range x.destsOf(e) {
+	for d := range x.destsMeant(r, e) {
 		if !matcher.Destination(e.To, r.object.Home(), &d.facts) {
 			continue
 		}
@@ -81,7 +84,7 @@ func keepsHosts(x mesh, r *routeObject) bool {
 // ownersOf are those who own destinations of an entry in the place of its route, and
 // whether there are others, which are its own.
 func ownersOf(x mesh, r *routeObject, e *route.Entry) (owners []*routeObject, kept bool) {
-	for d := range x.destsOf(e) {
+	for d := range x.destsMeant(r, e) {
 		if !matcher.Destination(e.To, r.object.Home(), &d.facts) {
 			continue
 		}
@@ -122,7 +125,7 @@ func entryNotes(x mesh, r *routeObject, e *route.Entry, hints *int) []api.Note {
 	acts := false // on a destination of its own protocol
 	var found, taken, unread *dest
 	var owner *routeObject
-	for d := range x.destsOf(e) {
+	for d := range x.destsMeant(r, e) {
 		if !matcher.Destination(e.To, home, &d.facts) {
 			continue
 		}
