@@ -70,6 +70,7 @@ type collections struct {
 	planesNamed   *derive.Collection[planesNamed]
 	together      *derive.Collection[saidTogether]
 
+	revocations                                                             *derive.Index[policy] // see revoked.go
 	policiesByRoute, policiesByTarget, policiesBySelector, policiesByKind   *derive.Index[policy]
 	routesByName, routesByTarget, routesByHost, routesByRead, routesByEdges *derive.Index[routeObject]
 	routesByAddress                                                         *derive.Index[routeObject]

@@ -236,6 +236,7 @@ type members struct {
 	// dataplanes were read, both until withPeers has looked at them.
 	waiting []member
 	planes  []*dataplane
+	left    []LeftOut
 }
 
 // membersOf lists the ready ones that have an IP address, in the order of the dataplanes.
