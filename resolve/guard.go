@@ -6,6 +6,7 @@ import (
 	"unique"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/identity"
 )
@@ -205,6 +206,24 @@ func shared(names []string) []string {
 		names[i] = unique.Make(n).Value()
 	}
 	return names
+}
+
+// fallbackNotes say of a MeshIdentity that nobody has said whether plain text is cut off.
+func fallbackNotes(x mesh, o *api.Object) []api.Note {
+	g := x.guard()
+	if g == nil || g.authority != nil || x.tlsKind < 0 {
+		return nil
+	}
+	for p := range x.policiesByKind.Values(x.at, x.kinds[x.tlsKind].Name) {
+		if p.object.Spec.(*policies.Spec).Top().Kind == api.KindMesh && p.section == "" && slices.ContainsFunc(p.inbound, func(it *item) bool {
+			e := x.folded([]*item{it})
+			return e != nil && e.Conf.(TLSConf).InboundMode() != ""
+		}) {
+			return nil
+		}
+	}
+	return []api.Note{note(&api.Origin{Ref: o.Ref}, api.Warning, api.CodePermissiveByDefault, "",
+		"no mtls of the Mesh and no MeshTLS for the whole mesh says in which mode inbounds take mutual TLS, so those of whom no other MeshTLS says it are Permissive and take plain text too; apply a MeshTLS of mode Permissive to say so, or of mode Strict once nobody calls in plain text")}
 }
 
 // insightOf is what is known of a dataplane at run time.
