@@ -55,6 +55,10 @@ const (
 	CodeSpiffeIDInvalid = "SpiffeIDInvalid" // the documents make no name for it
 	CodeNoProof         = "NoProof"         // nobody can prove here who he is
 	CodeIdentityRefused = "IdentityRefused" // its token does not prove the names that it has
+	CodeIdentityRevoked = "IdentityRevoked" // a name of it is taken away
+	// CodeUnprovenMember is that of a note on a dataplane which answers for a service, or would, by
+	// what its token does not prove.
+	CodeUnprovenMember = "UnprovenMember"
 	// Of a dataplane whose certificates come from the SPIRE beside it.
 	CodeIdentityMismatch = "IdentityMismatch" // they are for another name than the documents make
 	CodeNoSVID           = "NoSVID"           // there are none

@@ -113,7 +113,9 @@ const (
 	CodeExpired         = "Expired"
 	CodeDomainShared    = "DomainShared"
 	CodeLongLife        = "LongLife"
-	CodePlainKey        = "PlainKey"
+	// CodePermissiveByDefault: nobody has said in which mode inbounds take mutual TLS.
+	CodePermissiveByDefault = "PermissiveByDefault"
+	CodePlainKey            = "PlainKey"
 )
 
 // Validate reports every mistake of the document.

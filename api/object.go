@@ -58,6 +58,9 @@ type Object struct {
 	// Owner is set by who stores the object, never by what a document or a
 	// request says.
 	Owner Owner
+	// Proof is what the credential of the sidecar binds that brought the object along; nil where
+	// nobody was asked for one. It is set and kept as Owner is.
+	Proof *Proof
 }
 
 // Owner says who keeps an object, and so who may take it away again unasked:

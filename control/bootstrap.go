@@ -172,6 +172,9 @@ func (b *bootstrapper) dataplane(ctx context.Context, who server.Identity, ref a
 	}
 	c := *o
 	c.Source.File, c.Owner = bootstrapSource, api.Ephemeral
+	if who.Dataplane.Name != "" { // else nobody is asked for a proof
+		c.Proof = &who.Proof
+	}
 	after, _, err := b.into.Apply(as(ctx, "sidecar "+ref.FullName()), func(now *api.Snapshot) ([]store.Write, error) {
 		mesh, ok := now.Get(api.Ref{Kind: api.KindMesh, Name: c.Mesh})
 		if !ok {

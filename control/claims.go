@@ -18,7 +18,7 @@ import (
 // Dataplane of that name has already.
 const UnboundTokens = "weft.io/unbound-tokens"
 
-const workloadLabel = "kuma.io/workload"
+const workloadLabel = api.LabelWorkload
 
 // within refuses a Dataplane that a sidecar brings along and that says more of
 // the workload than its token allows: tags and labels decide which services it
@@ -31,7 +31,7 @@ func within(who server.Identity, brought, there, mesh *api.Object) error {
 	case !applied(brought, there) && (mesh == nil || mesh.Labels[UnboundTokens] != "any"):
 		return httpapi.Refusal(http.StatusForbidden, fmt.Sprintf("%s: it serves clients from outside and may show certificates, so no sidecar brings it along: "+
 			"apply it by `weft apply`, start the sidecar with its --name, or label the mesh %s: any", brought.Ref, UnboundTokens))
-	case len(who.Tags) > 0 || who.Workload != "":
+	case len(who.Tags) > 0 || len(who.Labels) > 0 || who.Workload != "":
 		return claimed(who, brought)
 	case mesh != nil && mesh.Labels[UnboundTokens] == "any":
 		return nil
@@ -94,6 +94,11 @@ func claimed(who server.Identity, brought *api.Object) error {
 			if !slices.Contains(who.Tags[name], v) {
 				return outside(brought, fmt.Sprintf("the token is for %s: %s, and not for %s", name, strings.Join(who.Tags[name], ", "), v))
 			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(who.Labels)) {
+		if got := brought.Labels[name]; !slices.Contains(who.Labels[name], got) {
+			return outside(brought, fmt.Sprintf("the token is for the label %s: %s, and this one says %q", name, strings.Join(who.Labels[name], ", "), got))
 		}
 	}
 	if got := brought.Labels[workloadLabel]; who.Workload != "" && got != who.Workload {

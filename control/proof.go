@@ -33,7 +33,7 @@ func proven(m *resolve.Model, zone api.Zone, o *api.Object, who server.Identity)
 	case o.Owner != api.Ephemeral || o.From != nil:
 		return names, owner, nil
 	}
-	bound, by, why := named(m.Snapshot(), zone, boundBy(o, who))
+	bound, by, why := named(m.Snapshot(), zone, who.Proof.Of(o))
 	if why != nil || by != owner || !slices.Equal(ids(bound), ids(names)) {
 		return nil, owner, api.IdentityRefusal{Code: api.CodeIdentityRefused, Message: fmt.Sprintf("%s says that it is %s, which its token does not prove; issue another by `%s`, or apply the Dataplane",
 			o.Ref, strings.Join(ids(names), ", "), command(o, slices.Sorted(maps.Keys(o.Labels))))}
@@ -44,37 +44,6 @@ func proven(m *resolve.Model, zone api.Zone, o *api.Object, who server.Identity)
 // ids are the names that are SPIFFE IDs.
 func ids(names []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !strings.HasPrefix(n, spiffe.Scheme) })
-}
-
-// boundBy is a Dataplane as far as its token binds it.
-func boundBy(o *api.Object, who server.Identity) *api.Object {
-	out := *o
-	out.Labels = map[string]string{}
-	for k, v := range o.Labels {
-		if slices.Contains(who.Tags[k], v) || k == workloadLabel && who.Workload == v && v != "" {
-			out.Labels[k] = v
-		}
-	}
-	spec, ok := o.Spec.(*api.Dataplane)
-	if !ok || spec.Networking == nil {
-		return &out
-	}
-	dp, net := *spec, *spec.Networking
-	bind := func(tags map[string]string) map[string]string {
-		kept := maps.Clone(tags)
-		maps.DeleteFunc(kept, func(k, v string) bool { return !slices.Contains(who.Tags[k], v) })
-		return kept
-	}
-	net.Inbound = slices.Clone(net.Inbound)
-	for i := range net.Inbound {
-		net.Inbound[i].Tags = bind(net.Inbound[i].Tags)
-	}
-	if net.Gateway != nil {
-		g := *net.Gateway
-		g.Tags, net.Gateway = bind(g.Tags), &g
-	}
-	dp.Networking, out.Spec = &net, &dp
-	return &out
 }
 
 // named are the names that a dataplane outside Kubernetes would have as o says it is; none where

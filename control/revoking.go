@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
-	"sync"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -26,22 +24,11 @@ import (
 // permissionKind is the kind of the document of revocations.
 var permissionKind = trafficpermission.Kind.Name
 
-// revocations are the identities that are revoked, by the document of each mesh that says so,
-// wherever it came from: the API, a directory, a cluster.
-type revocations struct {
-	plane *Plane
-	mu    sync.Mutex
-	of    map[string]revokedIDs // by mesh
-}
+// revocations carry out which identities are revoked, as the document of each mesh says it, wherever
+// that came from: the API, a directory, a cluster. Who is called no more the resolver says.
+type revocations struct{ plane *Plane }
 
-type revokedIDs struct {
-	by  *api.Object // nil where there is none
-	ids map[string]bool
-}
-
-func newRevocations(p *Plane) *revocations {
-	return &revocations{plane: p, of: map[string]revokedIDs{}}
-}
+func newRevocations(p *Plane) *revocations { return &revocations{plane: p} }
 
 // document is where the revocations of a mesh stand.
 func (x *revocations) document(s *api.Snapshot, mesh string) (*api.Object, api.Ref) {
@@ -51,72 +38,6 @@ func (x *revocations) document(s *api.Snapshot, mesh string) (*api.Object, api.R
 	}
 	o, _ := s.Get(ref)
 	return o, ref
-}
-
-// ids are those of a mesh. They are read once of each version of the document.
-func (x *revocations) ids(s *api.Snapshot, mesh string) map[string]bool {
-	o, _ := x.document(s, mesh)
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if known, ok := x.of[mesh]; ok && known.by == o {
-		return known.ids
-	}
-	x.of[mesh] = revokedIDs{o, x.read(o)}
-	return x.of[mesh].ids
-}
-
-// revocation is the part of the document that is read here.
-type revocation struct {
-	Spec struct {
-		Rules []struct {
-			Override struct {
-				Deny []struct {
-					SpiffeID struct{ Type, Value string } `json:"spiffeID"`
-				} `json:"deny"`
-			} `json:"override"`
-		} `json:"rules"`
-	} `json:"spec"`
-}
-
-func (x *revocations) read(o *api.Object) map[string]bool {
-	if o == nil {
-		return nil
-	}
-	var doc revocation
-	text, err := decode.PrintJSON(x.plane.settings.Catalog(), o)
-	if err == nil {
-		err = json.Unmarshal(text, &doc)
-	}
-	if err != nil {
-		x.plane.log.Error("revocations cannot be read", "object", o.Ref.String(), "error", err)
-	}
-	out := map[string]bool{}
-	for _, r := range doc.Spec.Rules {
-		for _, m := range r.Override.Deny {
-			if m.SpiffeID.Type == "Exact" {
-				out[m.SpiffeID.Value] = true
-			}
-		}
-	}
-	return out
-}
-
-// revoked is the identity of a dataplane that is revoked; not ok where none is.
-func (x *revocations) revoked(m *resolve.Model, dp api.Ref) (string, bool) {
-	all := x.ids(m.Snapshot(), dp.Mesh)
-	if len(all) == 0 {
-		return "", false
-	}
-	id, ok := m.Identity(dp)
-	if !ok || id == nil {
-		return "", false
-	}
-	for _, n := range id.Names {
-		if all[n] {
-			return n, true
-		}
-	}
-	return "", false
 }
 
 // refusing lets nobody in whose identity is revoked.
@@ -132,8 +53,8 @@ func (r refusing) Authenticate(ctx context.Context, credentials string) (server.
 	if err != nil || m == nil || who.Dataplane.Name == "" {
 		return who, err
 	}
-	if id, ok := r.revoked(m, who.Dataplane.Resolve(serves(m))); ok {
-		return server.Identity{}, status.Errorf(codes.PermissionDenied, "%s is revoked by %s", id, permissionKind+"/"+who.Dataplane.Mesh+"/"+api.RevocationsName(who.Dataplane.Mesh))
+	if id, by := m.Revoked(who.Dataplane.Resolve(serves(m))); id != "" {
+		return server.Identity{}, status.Errorf(codes.PermissionDenied, "%s is revoked by %s", id, by)
 	}
 	return who, nil
 }
@@ -162,7 +83,7 @@ func (x *revocations) follow(ctx context.Context, s store.Store) {
 // end ends the streams of the dataplanes of a mesh that are revoked.
 func (x *revocations) end(m *resolve.Model, mesh string) {
 	for dp := range m.Snapshot().Of(api.KindDataplane, mesh) {
-		if id, ok := x.revoked(m, dp.Ref); ok {
+		if id, _ := m.Revoked(dp.Ref); id != "" {
 			x.plane.log.Info("a revoked identity", "dataplane", dp.Ref.String(), "identity", id)
 			x.plane.revokeOf(dp.Ref, func(string) bool { return true })
 		}
@@ -180,17 +101,10 @@ func (x *revocations) Revoke(ctx context.Context, mesh, text string, dry bool) (
 	if err != nil {
 		return inspect.RevokedIdentity{}, err
 	}
-	out := inspect.RevokedIdentity{Mesh: mesh, SpiffeID: text, DryRun: dry}
+	out := inspect.Revoking(m, mesh, text)
 	_, ref := x.document(m.Snapshot(), mesh)
-	out.Document = ref.String()
-	for dp := range m.Snapshot().Of(api.KindDataplane, mesh) {
-		if has, ok := m.Identity(dp.Ref); ok && has != nil && slices.Contains(has.Names, text) {
-			if out.Dataplanes++; len(out.Names) < inspect.MostNames {
-				out.Names = append(out.Names, dp.FullName())
-			}
-		}
-	}
-	if out.Already = x.ids(m.Snapshot(), mesh)[text]; out.Already || dry {
+	out.Document, out.DryRun = ref.String(), dry
+	if out.Already || dry {
 		return out, nil
 	}
 	_, _, err = x.plane.own.Apply(ctx, func(now *api.Snapshot) ([]store.Write, error) {

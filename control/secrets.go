@@ -76,7 +76,7 @@ func (t tokens) Dataplane(q web.DataplaneToken) (web.Token, error) {
 	if dp := (api.Ref{Kind: api.KindDataplane, Mesh: q.Mesh, Name: q.Name}); t.isPod(dp) {
 		return web.Token{}, fmt.Errorf("%s is that of a pod, which shows the token of its volume weft-token and no other", dp)
 	}
-	issued, err := t.dataplanes.Issue(token.Claims{Mesh: q.Mesh, Name: q.Name, Tags: q.Tags, Workload: q.Workload}, q.ValidFor)
+	issued, err := t.dataplanes.Issue(token.Claims{Mesh: q.Mesh, Name: q.Name, Tags: q.Tags, Workload: q.Workload, Labels: q.Labels}, q.ValidFor)
 	return web.Token(issued), err
 }
 

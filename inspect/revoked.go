@@ -3,7 +3,11 @@ package inspect
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve"
 )
 
 // RevokedIdentity is what became of an identity that is to be refused.
@@ -16,7 +20,37 @@ type RevokedIdentity struct {
 	// Dataplanes are those that have the identity, the first of them by name.
 	Dataplanes int      `json:"dataplanes"`
 	Names      []string `json:"names,omitempty"`
-	DryRun     bool     `json:"dryRun,omitempty"`
+	// Calls counts the destinations that they call, and that refuse them; Serves those to which they
+	// answer, and to which nobody is led by them any more. Of Unserved nobody is left who answers, of
+	// which the first are named.
+	Calls    int      `json:"calls"`
+	Serves   int      `json:"serves"`
+	Unserved int      `json:"unserved"`
+	Left     []string `json:"left,omitempty"`
+	DryRun   bool     `json:"dryRun,omitempty"`
+}
+
+// Revoking is what it comes to that an identity of a mesh is revoked, to those who have it as callers
+// and to those who call them.
+func Revoking(m *resolve.Model, mesh, id string) RevokedIdentity {
+	out := RevokedIdentity{Mesh: mesh, SpiffeID: id, Already: m.Revokes(mesh, id)}
+	has, calls := map[api.Ref]bool{}, map[string]bool{}
+	for r := range m.Dataplanes(mesh) {
+		if r.Identity == nil || !slices.Contains(r.Identity.Names, id) {
+			continue
+		}
+		has[r.Ref] = true
+		if len(out.Names) < MostNames {
+			out.Names = append(out.Names, r.Ref.FullName())
+		}
+		for _, c := range r.Clusters {
+			calls[c.Destination.ID] = true
+		}
+	}
+	served, alone := m.AnsweredBy(mesh, func(ref api.Ref) bool { return has[ref] })
+	out.Dataplanes, out.Calls, out.Serves, out.Unserved = len(has), len(calls), len(served), len(alone)
+	out.Left = alone[:min(len(alone), MostNames)]
+	return out
 }
 
 // Text says in lines what became of it.
@@ -41,6 +75,17 @@ func (x RevokedIdentity) Text(w io.Writer, s Style) error {
 		}
 	}
 	p.line("  %s", text)
+	if x.Dataplanes > 0 {
+		p.line("  as callers: refused by %s that they call", counted(x.Calls, "destination", "destinations"))
+		p.line("  as servers: nobody is led to them by %s that they answer for", counted(x.Serves, "destination", "destinations"))
+	}
+	if x.Unserved > 0 {
+		left := strings.Join(x.Left, ", ")
+		if x.Unserved > len(x.Left) {
+			left += ", …"
+		}
+		p.line("  %s, so that calls fail with 503: %s", counted(x.Unserved, "destination has nobody else who answers", "destinations have nobody else who answers"), left)
+	}
 	return p.flush(w)
 }
 

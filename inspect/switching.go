@@ -3,6 +3,7 @@ package inspect
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies/tls"
@@ -78,11 +79,28 @@ func RefusedBySwitch(before, after *resolve.Reader, objects []*api.Object, unpro
 		for _, code := range codes {
 			out = append(out, s.warn(code, "%s would get no certificate, so that whoever takes mutual TLS alone refuses them: %s", counted(len(lost[code]), "dataplane", "dataplanes"), someOf(lost[code])))
 		}
+		if unproven := newlyLeft(before.LeftOut(s.mesh), after.LeftOut(s.mesh)); hardens && len(unproven) > 0 {
+			out = append(out, s.warn(api.CodeUnprovenMember, "%s would answer no more for services that take mutual TLS alone, for what its token does not prove: %s; the notes on each name the token that would do",
+				counted(len(unproven), "dataplane", "dataplanes"), someOf(unproven)))
+		}
 		if hardens && len(strangers) > 0 {
 			out = append(out, s.warn(CodeNoIdentity, "%s without an identity would be refused by inbounds that take mutual TLS alone: %s; let a MeshIdentity select them, or let a MeshTLS of mode Permissive be about the inbounds that they call",
 				counted(len(strangers), "dataplane", "dataplanes"), someOf(strangers)))
 		}
 	}
+	return out
+}
+
+// newlyLeft are the dataplanes that are left out of destinations of which they were not before, in words.
+func newlyLeft(before, after map[api.Ref][]string) (out []string) {
+	for dp, ids := range after {
+		ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return slices.Contains(before[dp], id) })
+		if len(ids) > 0 {
+			slices.Sort(ids)
+			out = append(out, fmt.Sprintf("%s of %s", dp.FullName(), strings.Join(ids, ", ")))
+		}
+	}
+	slices.Sort(out)
 	return out
 }
 

@@ -77,6 +77,9 @@ type Kind struct {
 	AsksPlain func(*Effective) bool
 	// Names are the callers that a document of the kind names; nil where it names none.
 	Names func(*Spec) []Named
+	// Revokes are the callers that a document of the kind takes away where it is the one of
+	// revocations (api.RevocationsName); nil where the kind takes nobody away.
+	Revokes func(*Spec) []Named
 	// Whole reports the mistakes that its parts make together, in a document of the kind
 	// that stands at at; nil where there are none.
 	Whole func(s *Spec, at api.Path) error

@@ -71,10 +71,11 @@ type collections struct {
 	planesNamed   *derive.Collection[planesNamed]
 	together      *derive.Collection[saidTogether]
 
+	revocations                                                             *derive.Index[policy] // see revoked.go
 	policiesByRoute, policiesByTarget, policiesBySelector, policiesByKind   *derive.Index[policy]
 	routesByName, routesByTarget, routesByHost, routesByRead, routesByEdges *derive.Index[routeObject]
 	routesByAddress                                                         *derive.Index[routeObject]
-	servicesByID, servicesByVIP, servicesByHostname                         *derive.Index[service]
+	servicesByID, servicesByVIP, servicesByHostname, servicesByTarget       *derive.Index[service]
 	dataplanesByLabel, dataplanesByClassic, dataplanesByAddress             *derive.Index[dataplane]
 
 	// Who is given which virtual address: by objectKey, and by block of addresses.

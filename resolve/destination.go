@@ -154,6 +154,9 @@ func classicID(name string) string {
 // Its protocol is what all of them have in common.
 func classicDestination(name string, members []member) *Destination {
 	d := &Destination{ID: classicID(name), Kind: api.KindMeshService, Name: name, Protocol: api.TCP, Hostnames: []string{name, name + ".mesh"}}
+	if admitted := slices.DeleteFunc(slices.Clone(members), func(m member) bool { return m.barred }); len(admitted) > 0 {
+		members = admitted // nobody else says what is spoken there
+	}
 	for i, m := range members {
 		p := m.protocol()
 		if i > 0 && p != d.Protocol {
@@ -211,6 +214,9 @@ func (d *Destination) names() []string {
 type member struct {
 	plane   *dataplane
 	inbound *api.Inbound
+	claims  []unproved        // by which it is a member, and which nobody has proved
+	barred  bool              // nobody is led to it for those
+	tags    map[string]string // by which subsets find it, where they are not all that the inbound says
 }
 
 // protocol is what the inbound says that it speaks.
@@ -220,11 +226,19 @@ func inboundProtocol(in *api.Inbound) api.Protocol {
 	return protocolOf(cmp.Or(in.Protocol, in.Tags[api.TagProtocol]))
 }
 
+// answersBy are the tags by which subsets find it.
+func (m member) answersBy() map[string]string {
+	if m.tags != nil {
+		return m.tags
+	}
+	return m.inbound.Tags
+}
+
 // repeats reports whether a member that was listed before is at the same place: several
 // Services lead to one port of a pod, which has an inbound for each.
 func (m member) repeats(before []member) bool {
 	for i := len(before) - 1; i >= 0 && before[i].plane == m.plane; i-- {
-		if o := before[i].inbound; o.Port == m.inbound.Port && o.Address == m.inbound.Address {
+		if o := before[i].inbound; !before[i].barred && o.Port == m.inbound.Port && o.Address == m.inbound.Address {
 			return true
 		}
 	}
@@ -244,12 +258,17 @@ type members struct {
 	// dataplanes were read, both until withPeers has looked at them.
 	waiting []member
 	planes  []*dataplane
+	left    []LeftOut
 }
 
 // membersOf lists the ready ones that have an IP address, in the order of the dataplanes.
 func membersOf(list []member) *members {
 	m := &members{http2: len(list) > 0}
 	for i, x := range list {
+		if x.barred {
+			m.left = append(m.left, x.leftOut())
+			continue
+		}
 		m.http2 = m.http2 && x.protocol().HTTPLike()
 		address := cmp.Or(x.inbound.Address, x.plane.spec.Networking.Address)
 		if !x.inbound.Ready() {
@@ -262,7 +281,7 @@ func membersOf(list []member) *members {
 		m.list = append(m.list, Endpoint{
 			Dataplane: x.plane.object.Ref,
 			Address:   address, Port: x.inbound.Port,
-			Tags: x.inbound.Tags, Zone: x.plane.object.Labels[api.LabelZone],
+			Tags: x.answersBy(), Zone: x.plane.object.Labels[api.LabelZone],
 		})
 	}
 	return m

@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/weftmesh/weft/api"
@@ -49,7 +50,9 @@ func (c *collections) addDestinations() {
 		}
 	})
 	c.members = derive.Derive(c.schema, "members", c.dests, derive.Values[members]{
-		Equal: func(a, b *members) bool { return a.http2 == b.http2 && same(a.list, b.list) && same(a.peers, b.peers) },
+		Equal: func(a, b *members) bool {
+			return a.http2 == b.http2 && same(a.list, b.list) && same(a.peers, b.peers) && slices.Equal(a.left, b.left)
+		},
 	}, func(r *derive.Reader, id string) *members {
 		return c.derived(r).withPeers(c.derived(r).membersOf(need(c.dests, r, id)))
 	})

@@ -27,6 +27,13 @@ type Cluster struct {
 type Endpoints struct {
 	Name string // of the cluster
 	List []Endpoint
+	Left []LeftOut // who says that it answers, and is not asked
+}
+
+// LeftOut is a dataplane to which nobody is led that calls a destination which it says it answers for.
+type LeftOut struct {
+	Dataplane api.Ref
+	Why       string
 }
 
 // Endpoint is one address.

@@ -26,6 +26,7 @@ func shared(t *testing.T, c *composition, policies ...string) *resolve.Model {
 			objects = append(objects, insightOn(p.name, api.DataplaneInsight{Identity: true, TLS: true}))
 		}
 	}
+	objects = append(objects, worlds.Decode(t, c.catalog, `{"type":"MeshTLS","mesh":"default","name":"mode","spec":{"rules":[{"default":{"mode":"Strict"}}]}}`))
 	for i, spec := range policies {
 		objects = append(objects, worlds.Decode(t, c.catalog, fmt.Sprintf(`{"type":"MeshTrafficPermission","mesh":"default","name":"p%d","spec":%s}`, i, spec)))
 	}
@@ -107,7 +108,8 @@ func TestWherePermissionsAreNotAsked(t *testing.T) {
 		m := shared(t, c, x.spec)
 		tls := worlds.Decode(t, c.catalog, fmt.Sprintf(`{"type":"MeshTLS","mesh":"default","name":"mode","spec":{"rules":[{"default":{"mode":%q}}]}}`, x.mode))
 		heard := insightOn("b", api.DataplaneInsight{Identity: true, TLS: true})
-		changes := []api.Change{{After: tls}, {After: heard}}
+		was, _ := m.Snapshot().Get(tls.Ref)
+		changes := []api.Change{{Before: was, After: tls}, {After: heard}}
 		m, _ = m.Update(m.Written().With(2, changes), changes)
 		var got []string
 		for n := range m.Notes() {

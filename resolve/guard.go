@@ -6,6 +6,7 @@ import (
 	"unique"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/identity"
 )
@@ -91,6 +92,7 @@ func (c *collections) addIdentities() {
 			return &yes
 		})
 	c.addTrust()
+	c.addRevoked()
 	c.addSecured()
 }
 
@@ -121,6 +123,15 @@ func (m mesh) guardOf(o *api.Object) *guard {
 	g.ready(o.Name)
 	g.gave.ready(o.Name)
 	return g
+}
+
+// mode is that of inbounds of which no MeshTLS says one: what Mesh.mtls says, also where a MeshIdentity
+// gives the names. Nothing but a mode that somebody has written cuts plain text off.
+func (g *gives) mode() string {
+	if g.authority != nil && !g.authority.Permissive {
+		return Strict
+	}
+	return Permissive
 }
 
 func (g *gives) any() bool { return g.authority != nil || len(g.identities) > 0 }
@@ -167,7 +178,7 @@ func (m mesh) identityBy(g *gives, p *dataplane) *Identity {
 	f.ServiceAccount, _ = p.facts.Labels.Get(identity.ServiceAccountLabel)
 	if o := identity.Select(g.identities, &p.facts.Labels); o != nil {
 		spec := o.Spec.(*api.MeshIdentity)
-		out := &Identity{Origin: g.origins[slices.Index(g.identities, o)], Life: spec.LeafLife(), Mode: Strict}
+		out := &Identity{Origin: g.origins[slices.Index(g.identities, o)], Life: spec.LeafLife(), Mode: g.mode()}
 		id, err := identity.ByTemplate(spec, f)
 		if err != nil {
 			out.Problem = err.Error()
@@ -179,10 +190,7 @@ func (m mesh) identityBy(g *gives, p *dataplane) *Identity {
 	if g.authority == nil {
 		return nil
 	}
-	out := &Identity{Origin: g.origins[len(g.identities)], Life: g.authority.LeafLife, Mode: Strict}
-	if g.authority.Permissive {
-		out.Mode = Permissive
-	}
+	out := &Identity{Origin: g.origins[len(g.identities)], Life: g.authority.LeafLife, Mode: g.mode()}
 	names, err := identity.ByTags(f)
 	if err != nil {
 		out.Problem = err.Error()
@@ -198,6 +206,24 @@ func shared(names []string) []string {
 		names[i] = unique.Make(n).Value()
 	}
 	return names
+}
+
+// fallbackNotes say of a MeshIdentity that nobody has said whether plain text is cut off.
+func fallbackNotes(x mesh, o *api.Object) []api.Note {
+	g := x.guard()
+	if g == nil || g.authority != nil || x.tlsKind < 0 {
+		return nil
+	}
+	for p := range x.policiesByKind.Values(x.at, x.kinds[x.tlsKind].Name) {
+		if p.object.Spec.(*policies.Spec).Top().Kind == api.KindMesh && p.section == "" && slices.ContainsFunc(p.inbound, func(it *item) bool {
+			e := x.folded([]*item{it})
+			return e != nil && e.Conf.(TLSConf).InboundMode() != ""
+		}) {
+			return nil
+		}
+	}
+	return []api.Note{note(&api.Origin{Ref: o.Ref}, api.Warning, api.CodePermissiveByDefault, "",
+		"no mtls of the Mesh and no MeshTLS for the whole mesh says in which mode inbounds take mutual TLS, so those of whom no other MeshTLS says it are Permissive and take plain text too; apply a MeshTLS of mode Permissive to say so, or of mode Strict once nobody calls in plain text")}
 }
 
 // insightOf is what is known of a dataplane at run time.
@@ -259,7 +285,11 @@ func (m mesh) withoutCertificate(ref api.Ref, id *Identity) (why api.IdentityRef
 
 // identityNotes say why a dataplane gets no certificate.
 func identityNotes(x mesh, p *dataplane) []api.Note {
-	id := x.securedOf(p.object.Ref).identity()
+	s := x.securedOf(p.object.Ref)
+	if notes := revokedNotes(s, p); notes != nil {
+		return notes
+	}
+	id := s.identity()
 	why, ok := x.withoutCertificate(p.object.Ref, id)
 	switch skew := x.insightOf(p.object.Ref).Skew; {
 	case !ok && id != nil && skew != 0:

@@ -51,10 +51,13 @@ func (c *collections) addHoldings() {
 	c.addTrusts()
 	byEndpoints := c.clusters.Index(func(_ string, x *clusterKept, add func(string)) { add(x.Destination.ID + x.variant) })
 	c.endpoints = derive.Derive(c.schema, "endpoints", byEndpoints, derive.Values[endpointsKept]{
-		Equal: func(a, b *endpointsKept) bool { return a.Name == b.Name && same(a.List, b.List) },
+		Equal: func(a, b *endpointsKept) bool {
+			return a.Name == b.Name && same(a.List, b.List) && slices.Equal(a.Left, b.Left)
+		},
 	}, func(r *derive.Reader, key string) *endpointsKept {
 		id, v := cutVariant(key)
-		return &endpointsKept{Endpoints: Endpoints{Name: v.clusterName(need(c.dests, r, id).Destination), List: need(c.members, r, id).subset(v.Tags)}}
+		behind := need(c.members, r, id)
+		return &endpointsKept{Endpoints: Endpoints{Name: v.clusterName(need(c.dests, r, id).Destination), List: behind.subset(v.Tags), Left: behind.left}}
 	})
 	c.held = derive.Derive(c.schema, "held", c.used, derive.Values[held]{
 		Equal: func(a, b *held) bool { return slices.Equal(a.list, b.list) },

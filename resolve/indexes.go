@@ -41,6 +41,18 @@ func pair(k, v string) string { return k + "\x02" + strings.ReplaceAll(v, "\x00"
 func (c *collections) addIndexes() {
 	c.indexPolicies()
 	c.indexRoutes()
+	c.servicesByTarget = c.services.Index(func(_ string, s *service, add func(string)) {
+		target := ""
+		switch spec := s.object.Spec.(type) {
+		case *api.MeshService:
+			target = gatherTarget(spec.Selector)
+		case *api.Service:
+			target = firstPair(spec.Selector, "")
+		}
+		if target != "" {
+			add(target)
+		}
+	})
 	c.servicesByID = c.services.Index(func(_ string, s *service, add func(string)) {
 		for _, d := range s.dests {
 			add(d.ID)

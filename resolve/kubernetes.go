@@ -115,7 +115,7 @@ func (m mesh) inboundsAt(key string) []member {
 	for p := range m.dataplanesByAddress.Values(m.at, key) {
 		list := p.spec.Networking.Inbound
 		if i := slices.IndexFunc(list, func(in api.Inbound) bool { return answersAt(p, &in) == key }); i >= 0 {
-			out = append(out, member{p, &list[i]})
+			out = append(out, member{plane: p, inbound: &list[i]})
 		}
 	}
 	return out
@@ -131,16 +131,12 @@ func (m mesh) addAnswer(a *answers, address string, port uint32, zone string) {
 		a.seen = map[string]bool{}
 	}
 	a.seen[key] = true
-	for p := range m.dataplanesByAddress.Values(m.at, key) {
-		for i := range p.spec.Networking.Inbound {
-			in := &p.spec.Networking.Inbound[i]
-			if answersAt(p, in) != key {
-				continue
-			}
-			a.plain = a.plain || !inboundProtocol(in).HTTPLike()
-			a.list = append(a.list, Endpoint{Dataplane: p.object.Ref, Address: address, Port: port, Tags: in.Tags, Zone: cmp.Or(p.object.Labels[api.LabelZone], zone)})
-			return
-		}
+	if all := m.inboundsAt(key); len(all) > 0 {
+		// Whoever brings a Dataplane along may write another's address into it.
+		x := all[max(0, slices.IndexFunc(all, func(x member) bool { return x.plane.object.Bound() == nil }))]
+		a.plain = a.plain || !x.protocol().HTTPLike()
+		a.list = append(a.list, Endpoint{Dataplane: x.plane.object.Ref, Address: address, Port: port, Tags: x.inbound.Tags, Zone: cmp.Or(x.plane.object.Labels[api.LabelZone], zone)})
+		return
 	}
 	a.plain = true
 	a.list = append(a.list, Endpoint{Address: address, Port: port, Zone: zone})
@@ -160,20 +156,31 @@ func (m mesh) selectedByService(o *api.Object, spec *api.Service, port *api.Kube
 	}
 	var out []member
 	for p := range m.carrying(label) {
-		if p.facts.Namespace != o.HomeNamespace() {
-			continue
-		}
-		whole := p.facts.Labels.Carry(spec.Selector)
-		for i := range p.spec.Networking.Inbound {
-			in := &p.spec.Networking.Inbound[i]
-			switch {
-			case p.object.From != nil: // whose inbounds say for which Service they are
-				if pods.IsFor(in, o.Name, port.Port) && !p.atOther(in) {
-					out = append(out, member{p, in})
-				}
-			case isTarget(in, &api.ServicePort{Port: port.Port, TargetPort: port.TargetPort}) && (whole || matcher.Tags(spec.Selector, in.Tags)):
-				out = append(out, member{p, in})
+		out = m.chosenOf(p, o, spec, port, out)
+	}
+	return m.admit(out)
+}
+
+// chosenOf adds to out the inbounds of one dataplane that a Service selects.
+func (m mesh) chosenOf(p *dataplane, o *api.Object, spec *api.Service, port *api.KubernetesPort, out []member) []member {
+	if p.facts.Namespace != o.HomeNamespace() {
+		return out
+	}
+	whole := p.facts.Labels.Carry(spec.Selector)
+	for i := range p.spec.Networking.Inbound {
+		in := &p.spec.Networking.Inbound[i]
+		tagged := matcher.Tags(spec.Selector, in.Tags)
+		switch {
+		case p.object.From != nil: // whose inbounds say for which Service they are
+			if pods.IsFor(in, o.Name, port.Port) && !p.atOther(in) {
+				out = append(out, member{plane: p, inbound: in})
 			}
+		case isTarget(in, &api.ServicePort{Port: port.Port, TargetPort: port.TargetPort}) && (whole || tagged):
+			claims := p.labelClaims(spec.Selector)
+			if byTags := p.tagClaims(spec.Selector); !whole || tagged && len(byTags) == 0 {
+				claims = byTags
+			}
+			out = append(out, member{plane: p, inbound: in, claims: append(claims, p.spaceClaims(o.HomeNamespace())...)})
 		}
 	}
 	return out

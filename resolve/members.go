@@ -15,11 +15,11 @@ func (m mesh) classicMembers(name string) []member {
 	for p := range m.carrying(pair(api.TagService, name)) {
 		for i := range p.spec.Networking.Inbound {
 			if in := &p.spec.Networking.Inbound[i]; in.Tags[api.TagService] == name {
-				out = append(out, member{p, in})
+				out = append(out, member{plane: p, inbound: in, claims: p.tagClaims(map[string]string{api.TagService: name})})
 			}
 		}
 	}
-	return out
+	return m.admit(out)
 }
 
 // serviceMembers is who answers for one port of a service object.
@@ -52,22 +52,34 @@ func externalMembers(spec *api.MeshExternalService) *members {
 // its services and for those of the mesh's operators, and for no other namespace's, whatever
 // tags and labels they carry (reliability T10).
 func (m mesh) selectedInbounds(o *api.Object, spec *api.MeshService, port uint32) []member {
-	var out []member
 	target := gatherTarget(spec.Selector)
-	i := slices.IndexFunc(spec.Ports, func(p api.ServicePort) bool { return p.Port == port })
-	if target == "" || i < 0 {
+	if target == "" {
 		return nil
 	}
-	home := o.Home()
+	var out []member
 	for p := range m.carrying(target) {
-		if at := p.object.Home().Namespace; !selects(spec.Selector, p) || !home.System && at != "" && at != home.Namespace {
-			continue
-		}
-		for n := range p.spec.Networking.Inbound {
-			in := &p.spec.Networking.Inbound[n]
-			if !p.atOther(in) && isTarget(in, &spec.Ports[i]) && matcher.Tags(spec.Selector.DataplaneTags, in.Tags) {
-				out = append(out, member{p, in})
-			}
+		out = m.selectedOf(p, o, spec, port, out)
+	}
+	return m.admit(out)
+}
+
+// selectedOf adds to out the inbounds of one dataplane behind a port of a MeshService.
+func (m mesh) selectedOf(p *dataplane, o *api.Object, spec *api.MeshService, port uint32, out []member) []member {
+	i, home := slices.IndexFunc(spec.Ports, func(p api.ServicePort) bool { return p.Port == port }), o.Home()
+	if at := p.object.Home().Namespace; i < 0 || !selects(spec.Selector, p) || !home.System && at != "" && at != home.Namespace {
+		return out
+	}
+	var claims []unproved
+	if by := spec.Selector; by.DataplaneRef != nil {
+		claims = p.nameClaims(by.DataplaneRef.Name)
+	} else if by.DataplaneLabels != nil {
+		claims = p.labelClaims(by.DataplaneLabels.MatchLabels)
+	}
+	claims = append(claims, p.tagClaims(spec.Selector.DataplaneTags)...)
+	for n := range p.spec.Networking.Inbound {
+		in := &p.spec.Networking.Inbound[n]
+		if !p.atOther(in) && isTarget(in, &spec.Ports[i]) && matcher.Tags(spec.Selector.DataplaneTags, in.Tags) {
+			out = append(out, member{plane: p, inbound: in, claims: claims})
 		}
 	}
 	return out

@@ -22,7 +22,7 @@ func (m mesh) multiZoneMembers(spec *api.MeshMultiZoneService, port uint32) *mem
 	out := membersOf(list)
 	for s := range m.servicesCarrying(want, port) {
 		x := m.kubernetesMembers(s.object, s.object.Spec.(*api.Service), port)
-		out.waiting = append(out.waiting, x.waiting...)
+		out.waiting, out.left = append(out.waiting, x.waiting...), append(out.left, x.left...)
 		if len(x.list) > 0 {
 			out.http2 = x.http2 && (out.http2 || len(out.list) == 0)
 		}

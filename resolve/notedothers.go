@@ -86,8 +86,10 @@ func (q *Reader) othersNoted(x mesh, name string) *meshNotes {
 		for key := range x.services.All(x.at) {
 			told[key] = x.tellOther(key)
 		}
-		for key := range x.objectsByKind[x.otherObjects].In(x.at, api.KindMeshTrust) {
-			told[key] = x.tellOther(key)
+		for _, kind := range []string{api.KindMeshTrust, api.KindMeshIdentity} {
+			for key := range x.objectsByKind[x.otherObjects].In(x.at, kind) {
+				told[key] = x.tellOther(key)
+			}
 		}
 		return notesOf(told)
 	})
@@ -97,11 +99,13 @@ func (q *Reader) othersNoted(x mesh, name string) *meshNotes {
 func (m mesh) tellOther(key string) *toldOf {
 	return m.recording(key, func(x mesh) (n *objectNotes, ok bool) {
 		if o, _ := x.otherObjects.Get(x.at, key); o != nil {
-			spec, ok := o.Spec.(*api.MeshTrust)
-			if !ok {
-				return nil, false
+			switch spec := o.Spec.(type) {
+			case *api.MeshTrust:
+				return &objectNotes{other: o, notes: trustNotes(x, o, spec)}, true
+			case *api.MeshIdentity:
+				return &objectNotes{other: o, notes: fallbackNotes(x, o)}, true
 			}
-			return &objectNotes{other: o, notes: trustNotes(x, o, spec)}, true
+			return nil, false
 		}
 		if p, _ := x.dataplanes.Get(x.at, key); p != nil {
 			return &objectNotes{other: p.object, notes: dataplaneNotes(x, p)}, true

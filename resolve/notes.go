@@ -159,6 +159,7 @@ func dataplaneNotes(x mesh, p *dataplane) []api.Note {
 	}
 	notes = append(notes, listenerNotes(x, p)...)
 	notes = append(notes, identityNotes(x, p)...)
+	notes = append(notes, membershipNotes(x, p)...)
 	notes = append(notes, serverFirstNotes(x, p)...)
 	notes = append(notes, reachNotes(x, p)...)
 	list, _ := x.calls.Get(x.at, objectKey(p.object.Ref))

@@ -112,6 +112,18 @@ func orAll(word string, words map[string]bool, before string) string {
 	return lead + strings.Join(near, ", ") + end
 }
 
+// LeftText says of those who are left out why they are; empty for none.
+func LeftText(left []LeftOut) string {
+	if len(left) == 0 {
+		return ""
+	}
+	all := make([]string, len(left))
+	for i, l := range left {
+		all[i] = l.Dataplane.FullName() + ", " + l.Why
+	}
+	return ", without those that nobody may be led to: " + someNames(all)
+}
+
 // unanswered says why nobody answers for a destination, or for its subset of
 // these tags; empty where somebody does.
 func unanswered(d *dest, by *members, tags map[string]string) string {
@@ -121,7 +133,7 @@ func unanswered(d *dest, by *members, tags map[string]string) string {
 	}
 	switch {
 	case len(by.list) == 0:
-		return d.ID + " has no ready endpoint"
+		return d.ID + " has no ready endpoint" + LeftText(by.left)
 	case len(tags) == 0 || len(by.subset(tags)) > 0:
 		return ""
 	}

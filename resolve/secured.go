@@ -67,6 +67,9 @@ type secured struct {
 	// sidecar; nil where something is.
 	documented []*InboundTLS
 	unseen     bool // nothing is known of the sidecar
+	// revoked is a name of it that is taken away, by that document; empty for none.
+	revoked   string
+	revokedBy api.Ref
 }
 
 // identity is nil for a dataplane that has none.
@@ -85,7 +88,7 @@ func (s *secured) hash() uint64 {
 		}
 		modes += ","
 	}
-	return mixed(s.Identity.hash(), modes, strings.Join(s.shows, ","))
+	return mixed(s.Identity.hash(), modes, strings.Join(s.shows, ","), s.revoked)
 }
 
 func (i *Identity) hash() uint64 { return mixed(mixed(offset, i.Names...), i.Problem) }
@@ -96,6 +99,7 @@ type tlsSettings struct {
 	guard      *guard
 	parameters TLSParameters
 	domains    []string // see InboundTLS
+	revoked    *revoked
 }
 
 // addSecured derives who each dataplane is, and how its inbounds take mutual TLS.
@@ -150,7 +154,7 @@ func (m mesh) folded(items []*item) *policies.Effective {
 
 // settings are those of a mesh with identities.
 func (m mesh) settings(g *guard, p *TLSParameters) *tlsSettings {
-	out := &tlsSettings{guard: g, parameters: *p}
+	out := &tlsSettings{guard: g, parameters: *p, revoked: m.revoked()}
 	for name := range m.domains.All(m.at) {
 		out.domains = append(out.domains, name)
 	}
@@ -173,6 +177,9 @@ func (m mesh) secure(p *dataplane) *secured {
 	out := &secured{Identity: id, inbounds: make([]*InboundTLS, len(p.spec.Networking.Inbound)), closed: m.closedBy(p, id, said, insight),
 		certified: insight.Identity, acknowledged: insight.TLS, overADS: insight.OverADS, shows: insight.Shows,
 		unseen: known == nil && !id.Leaves && id.Problem == ""}
+	if out.revoked = settings.revoked.first(slices.Concat(id.Names, insight.Shows)...); out.revoked != "" {
+		out.revokedBy = settings.revoked.by
+	}
 	for i := range p.spec.Networking.Inbound {
 		mode, origin := m.modeOf(p, &p.spec.Networking.Inbound[i], id, said)
 		t := &InboundTLS{Mode: mode, Origin: origin, Held: mode == Strict && insight.Plain, Domains: settings.domains, TLSParameters: settings.parameters,
@@ -274,7 +281,9 @@ func (s *secured) calledPlain(p *dataplane, address string, port uint32) bool {
 }
 
 // withPeers says of a mesh with identities which of x are called in plain text, and who all of
-// them are: those too that are not ready yet, so that a name is expected before it is shown.
+// them are: those too that are not ready yet, so that a name is expected before it is shown. Nobody
+// is led to one whose identity is revoked, in whatever mode, and its names are expected no more: the
+// certificate that it has would be believed until it ends.
 func (m mesh) withPeers(x *members) *members {
 	waiting, planes := x.waiting, x.planes
 	x.waiting, x.planes = nil, nil
@@ -283,7 +292,7 @@ func (m mesh) withPeers(x *members) *members {
 	}
 	names := map[string]bool{}
 	add := func(s *secured) {
-		if s == nil {
+		if s == nil || s.revoked != "" {
 			return
 		}
 		for _, name := range slices.Concat(s.Names, s.shows) {
@@ -292,22 +301,30 @@ func (m mesh) withPeers(x *members) *members {
 			}
 		}
 	}
-	for i := range x.list {
-		e := &x.list[i]
+	kept := x.list[:0]
+	for i, e := range x.list {
 		e.Plain = true
 		if e.Dataplane == (api.Ref{}) {
+			kept = append(kept, e)
 			continue
 		}
 		var p *dataplane
 		if i < len(planes) && planes[i].object.Ref == e.Dataplane {
 			p = planes[i]
 		} else if p, _ = m.dataplanes.Get(m.at, objectKey(e.Dataplane)); p == nil {
+			kept = append(kept, e)
 			continue
 		}
 		s := m.securedOf(e.Dataplane)
+		if s != nil && s.revoked != "" {
+			x.left = append(x.left, LeftOut{e.Dataplane, "whose identity " + s.revoked + " is revoked"})
+			continue
+		}
 		e.Plain = s.calledPlain(p, e.Address, e.Port)
 		add(s)
+		kept = append(kept, e)
 	}
+	x.list = kept
 	for _, w := range waiting {
 		add(m.securedOf(w.plane.object.Ref))
 	}

@@ -24,6 +24,9 @@ func shares(r *resolve.Resolved, backends []resolve.Backend, d draws) []Backend 
 			x.Status, x.Reason = b.Broken.Status, b.Broken.Why
 		case r != nil && !answers(r, b.Cluster):
 			x.Status, x.Reason = 503, "it has no endpoints"
+			if use := clusterOf(r, b.Cluster); use.Endpoints != nil {
+				x.Reason += resolve.LeftText(use.Left)
+			}
 		}
 		out = append(out, x)
 	}

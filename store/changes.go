@@ -62,7 +62,7 @@ func step(current *api.Object, w Write, now time.Time, revision uint64) (*api.Ob
 		return stamped(w.Put, now, now, revision), Created
 	case !Same(current, w.Put):
 		return stamped(w.Put, current.Created, now, revision), Updated
-	case current.Owner != w.Put.Owner: // it says the same, but stands or falls with another
+	case current.Owner != w.Put.Owner || !reflect.DeepEqual(current.Proof, w.Put.Proof): // it says the same, but stands or falls with another
 		return stamped(w.Put, current.Created, current.Modified, current.Revision), Unchanged
 	}
 	return current, Unchanged
@@ -75,9 +75,9 @@ func stamped(o *api.Object, created, modified time.Time, revision uint64) *api.O
 }
 
 // SaysNothingNew reports whether a change is one of the owner, or of the version at an API
-// server, alone: the object says what it said.
+// server, alone: the object says what it said, and so much of it is proved as was.
 func SaysNothingNew(c api.Change) bool {
-	return c.Before != nil && c.After != nil && Same(c.Before, c.After) &&
+	return c.Before != nil && c.After != nil && Same(c.Before, c.After) && reflect.DeepEqual(c.Before.Bound(), c.After.Bound()) &&
 		(c.Before.Owner != c.After.Owner || c.Before.ResourceVersion != c.After.ResourceVersion)
 }
 

@@ -26,34 +26,41 @@ func newToken(a *app) *cobra.Command {
 }
 
 func newDataplaneToken(a *app) *cobra.Command {
-	var tags []string
+	var tags, labels []string
 	var workload string
 	c := a.tokenCommand(&cobra.Command{
 		Use:   "dataplane --name NAME",
 		Short: "Issue the token by which one sidecar proves which dataplane it is",
 		Long: `Issues the token by which one sidecar proves which dataplane it is. A sidecar
 that brings its Dataplane along (--dataplane-file) needs a token that binds it:
-the Dataplane must have each tag that is given here, with no other values.`,
+the Dataplane must have each tag and label that is given here, with no other values.
+In a mesh with mutual TLS it answers only for services that select it by what its
+token binds, where inbounds are Strict.`,
 		Example: `  weft token dataplane --mesh default --name web-1 --valid-for 720h > web-1.token
   weft token dataplane --name web-1 --tag kuma.io/service=web > web-1.token`,
 	}, "dataplane", 720*time.Hour, func() (map[string]any, error) {
-		bound, err := tagValues(tags)
-		return map[string]any{"mesh": a.mesh, "tags": bound, "workload": workload}, err
+		bound, err := pairValues("tag", "kuma.io/service=web", tags)
+		if err != nil {
+			return nil, err
+		}
+		more, err := pairValues("label", "team=shop", labels)
+		return map[string]any{"mesh": a.mesh, "tags": bound, "labels": more, "workload": workload}, err
 	})
 	a.meshFlag(c)
 	c.Flags().StringArrayVar(&tags, "tag", nil, "tag that the dataplane has, KEY=VALUE; may be repeated, also for further values of one key")
+	c.Flags().StringArrayVar(&labels, "label", nil, "label that the dataplane has, KEY=VALUE; may be repeated, also for further values of one key")
 	c.Flags().StringVar(&workload, "workload", "", "workload of the dataplane, its label kuma.io/workload")
 	complete(c, "name", a.completeNames("dataplane"))
 	return c
 }
 
-// tagValues are the values of each key.
-func tagValues(list []string) (map[string][]string, error) {
+// pairValues are the values of each key, as a flag has them.
+func pairValues(flag, example string, list []string) (map[string][]string, error) {
 	out := map[string][]string{}
 	for _, text := range list {
 		key, value, ok := strings.Cut(text, "=")
 		if !ok || key == "" || value == "" {
-			return nil, usage("--tag %s is no KEY=VALUE; write kuma.io/service=web", text)
+			return nil, usage("--%s %s is no KEY=VALUE; write %s", flag, text, example)
 		}
 		out[key] = append(out[key], value)
 	}

@@ -30,8 +30,9 @@ type tokenRequest struct {
 type dataplaneTokenRequest struct {
 	tokenRequest
 	Mesh     string              `json:"mesh,omitempty"`
-	Type     string              `json:"type,omitempty"` // Kuma's clients send dataplane
-	Tags     map[string][]string `json:"tags,omitempty"` // that the Dataplane may have
+	Type     string              `json:"type,omitempty"`   // Kuma's clients send dataplane
+	Tags     map[string][]string `json:"tags,omitempty"`   // that the Dataplane may have
+	Labels   map[string][]string `json:"labels,omitempty"` // likewise
 	Workload string              `json:"workload,omitempty"`
 }
 
@@ -78,18 +79,23 @@ func (s *server) dataplaneToken(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	tags := map[string][]string{}
-	for name, values := range ask.Tags { // Kuma's clients send empty names too
-		values = slices.DeleteFunc(values, func(v string) bool { return v == "" })
-		if name != "" && len(values) > 0 {
-			tags[name] = values
-		}
-	}
 	if ask.Mesh == "" {
 		ask.Mesh = api.DefaultMesh
 	}
-	token, err := s.Tokens.Dataplane(DataplaneToken{Mesh: ask.Mesh, Name: ask.Name, Tags: tags, Workload: ask.Workload, ValidFor: validFor})
+	token, err := s.Tokens.Dataplane(DataplaneToken{Mesh: ask.Mesh, Name: ask.Name, Proof: api.Proof{Tags: written(ask.Tags), Labels: written(ask.Labels), Workload: ask.Workload}, ValidFor: validFor})
 	return s.issued(w, r, token, err, "dataplane", ask.Mesh+"."+ask.Name)
+}
+
+// written are those with a name and values: Kuma's clients send empty ones too.
+func written(all map[string][]string) map[string][]string {
+	out := map[string][]string{}
+	for name, values := range all {
+		values = slices.DeleteFunc(values, func(v string) bool { return v == "" })
+		if name != "" && len(values) > 0 {
+			out[name] = values
+		}
+	}
+	return out
 }
 
 func (s *server) userToken(w http.ResponseWriter, r *http.Request) error {

@@ -145,10 +145,8 @@ type Tokens interface {
 // DataplaneToken is what a dataplane's token is to say.
 type DataplaneToken struct {
 	Mesh, Name string
-	// Tags and Workload bind the Dataplane that the sidecar brings along.
-	Tags     map[string][]string
-	Workload string
-	ValidFor time.Duration
+	api.Proof  // binds the Dataplane that the sidecar brings along
+	ValidFor   time.Duration
 }
 
 // Token is one that was issued. All but Text may be shown.

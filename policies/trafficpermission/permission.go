@@ -37,6 +37,7 @@ var Kind = &policies.Kind{
 	Tops:          []string{api.KindMesh, api.KindDataplane, api.KindMeshSubset, api.KindMeshService, api.KindMeshServiceSubset},
 	Froms:         []string{api.KindMesh, api.KindMeshSubset, api.KindMeshService, api.KindMeshServiceSubset},
 	Names:         names,
+	Revokes:       taken,
 	Whole:         whole,
 	Warns:         readsPaths,
 	Closed:        shutsOut,

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/policies"
 )
 
 // revokes reports whether a rule stands in the document of revocations of its mesh, which takes
@@ -22,4 +23,23 @@ func (p *Permissions) revoked() (out []string) {
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// taken are the callers whom a document denies over all else, whatever they ask: what a document of
+// revocations takes away.
+func taken(s *policies.Spec) []policies.Named {
+	var out []policies.Named
+	for i := range s.Rules {
+		c, ok := s.Rules[i].Override.(*Conf)
+		if !ok {
+			continue
+		}
+		at := api.Path("spec.rules").Index(i).Field("override").Field(deny)
+		for j := range c.Deny {
+			if m := &c.Deny[j]; m.SpiffeID != nil && m.SNI == nil && m.HTTP == nil {
+				out = append(out, policies.Named{Field: at.Index(j).Field("spiffeID").Field("value"), Name: m.SpiffeID.Value, Prefix: m.SpiffeID.Type != exact})
+			}
+		}
+	}
+	return out
 }

@@ -26,6 +26,8 @@ type body struct {
 	Text     string    `json:"text"`
 	// As is the whole document in place of Text where labels or status are others.
 	As string `json:"as,omitempty"`
+	// Proof is what the sidecar has proved that brought the object along.
+	Proof *api.Proof `json:"proof,omitempty"`
 }
 
 // owners are the words of records; of a word that this weft does not know the
@@ -69,7 +71,7 @@ func refOf(key []byte) (api.Ref, error) {
 // recordOf keeps the object's own text, so that every finding still names the
 // writer's lines, or where it was one of a list, the text that encode makes.
 func recordOf(key []byte, o *api.Object, encode func(*api.Object) ([]byte, error)) ([]byte, error) {
-	b := body{o.Created, o.Modified, o.Source.File, o.Source.Line, owners[o.Owner], o.IsDefault(), o.Revision, string(o.Source.Text), ""}
+	b := body{o.Created, o.Modified, o.Source.File, o.Source.Line, owners[o.Owner], o.IsDefault(), o.Revision, string(o.Source.Text), "", o.Proof}
 	if whole := o.Source.Item != "" || len(o.Source.Text) == 0; whole || o.Adjusted {
 		text, err := encode(o)
 		if err != nil {
@@ -124,6 +126,7 @@ func (b body) object(ref api.Ref, decode func(string, []byte) (*api.Object, erro
 	}
 	c := *o.MarkDefault(b.Default)
 	c.Ref, c.Created, c.Modified, c.Owner, c.Revision, c.Adjusted = ref, b.Created, b.Modified, b.owner(ref), b.Revision, b.As != ""
+	c.Proof = b.Proof
 	c.Source = api.Source{File: b.File, Line: b.Line, Text: []byte(b.Text)}
 	return &c, nil
 }

@@ -25,10 +25,9 @@ type Identity struct {
 	Expires time.Time
 	// Token is the id of the credential, by which it can be revoked.
 	Token string
-	// Tags and Workload are what the credential binds: for each of the tags the
-	// values that the dataplane may have, and its workload. Empty binds nothing.
-	Tags     map[string][]string
-	Workload string
+	// Proof is what the credential binds: for each of the tags and labels the values
+	// that the dataplane may have, and its workload. Empty binds nothing.
+	api.Proof
 }
 
 // Authenticator finds out who opens a stream, from the metadata key

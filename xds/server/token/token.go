@@ -50,6 +50,8 @@ type Claims struct {
 	Tags map[string][]string `json:"tags,omitempty"`
 	// Workload is the value of its label kuma.io/workload.
 	Workload string `json:"workload,omitempty"`
+	// Labels are those that the dataplane must have, with the values that it may have.
+	Labels map[string][]string `json:"labels,omitempty"`
 }
 
 // claims of a dataplane token.
@@ -165,7 +167,7 @@ func (k *Keys) Verify(token string) (server.Identity, error) {
 		return server.Identity{}, fmt.Errorf("the dataplane token %s is revoked; issue a new one", c.ID)
 	}
 	return server.Identity{Dataplane: api.Ref{Kind: api.KindDataplane, Mesh: c.Mesh, Name: c.Name},
-		Expires: c.ExpiresAt.Time, Token: c.ID, Tags: c.Tags, Workload: c.Workload}, nil
+		Expires: c.ExpiresAt.Time, Token: c.ID, Proof: api.Proof{Tags: c.Tags, Labels: c.Labels, Workload: c.Workload}}, nil
 }
 
 // Authenticate lets in who has a good token, as the dataplane of the token.

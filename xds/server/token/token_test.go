@@ -34,7 +34,7 @@ func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	k, dir := load(t, &now)
-	bound := Claims{Mesh: "default", Name: "web-1", Tags: map[string][]string{"kuma.io/service": {"web"}}, Workload: "w"}
+	bound := Claims{Mesh: "default", Name: "web-1", Tags: map[string][]string{"kuma.io/service": {"web"}}, Labels: map[string][]string{"team": {"shop"}}, Workload: "w"}
 	issued, err := k.Issue(bound, time.Hour)
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +46,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 	got, err := again.Verify(s)
 	want := server.Identity{Dataplane: api.Ref{Kind: "Dataplane", Mesh: "default", Name: "web-1"}, Expires: got.Expires,
-		Token: issued.ID, Tags: bound.Tags, Workload: "w"}
+		Token: issued.ID, Proof: api.Proof{Tags: bound.Tags, Labels: bound.Labels, Workload: "w"}}
 	if d := cmp.Diff(want, got); err != nil || d != "" || got.Expires.Sub(now.Add(time.Hour)).Abs() > time.Second {
 		t.Errorf("verified until %v, %v (-want +got):\n%s", got.Expires, err, d)
 	}
