@@ -43,7 +43,10 @@ func (m mesh) judgedAlone(d *dest, said *subjects, everybody []byte, i int, all 
 	}
 	const why = "some clients alone have the route, and the server cannot know who has it"
 	out := closedRows(m.judgedRows(d, said, m.compose(d, said.contributions, string(alone))), why)
-	if said.contributions[i].entry.Callers != "" { // it hides what all have
+	own := said.contributions[i]
+	if own.entry.Callers != "" || slices.ContainsFunc(said.contributions, func(x *contribution) bool {
+		return x.route.object.HomeNamespace() != own.route.object.HomeNamespace()
+	}) { // it hides what all have; or a namespace would change what is asked in another one (I12)
 		return out
 	}
 	alone = slices.Clone(everybody)
