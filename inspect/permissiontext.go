@@ -59,10 +59,18 @@ func (p *printer) inboundRoutes(routes []InboundRoute) {
 			p.line("    nobody: no document lets anybody in")
 			continue
 		}
-		p.permissionEntries("deny", r.Permissions.Deny)
-		p.permissionEntries("allow", r.Permissions.Allow)
-		p.permissionEntries("shadow deny", r.Permissions.Shadow)
+		p.permissionLists(r.Permissions)
+		for _, also := range r.Permissions.Also {
+			p.line("    and as well, for requests of several rules arrive so:")
+			p.permissionLists(also)
+		}
 	}
+}
+
+func (p *printer) permissionLists(of *sim.PermissionLists) {
+	p.permissionEntries("deny", of.Deny)
+	p.permissionEntries("allow", of.Allow)
+	p.permissionEntries("shadow deny", of.Shadow)
 }
 
 // mostEntries is how many entries of a list are printed.

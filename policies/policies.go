@@ -66,6 +66,9 @@ type Kind struct {
 	// everything that is said of one place comes to, items of from weakest first; nil for
 	// a kind of which confs are folded.
 	Collect func(Callers, []Collected) *Effective
+	// All is what lets in whom each of several lets in, of a kind whose confs say who may come; none of
+	// them is All of others. It is there where Collect is.
+	All func([]*Effective) *Effective
 	// RulesOnRoutes lets the ref at the top of a document with rules name a route that tells
 	// requests apart: the rules hold where its requests arrive.
 	RulesOnRoutes bool
@@ -137,6 +140,16 @@ func (k *Kind) Gather(of Callers, said []Collected) *Effective {
 		return nil
 	}
 	e := k.Collect(of, said)
+	e.Kind = k
+	return e
+}
+
+// Jointly lets in whom each of several lets in.
+func (k *Kind) Jointly(each []*Effective) *Effective {
+	if len(each) == 1 {
+		return each[0]
+	}
+	e := k.All(each)
 	e.Kind = k
 	return e
 }

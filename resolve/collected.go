@@ -118,8 +118,25 @@ func (m mesh) saidSetsOf(p *dataplane) *saidSets {
 	return out
 }
 
-// togetherOf is what a set of policies comes to.
+// togetherOf is what a set of policies comes to, or several sets all of which are asked.
 func (m mesh) togetherOf(key string) *saidTogether {
+	sets := strings.Split(key, askedMark)
+	if len(sets) == 1 {
+		return m.oneTogether(key)
+	}
+	out := &saidTogether{}
+	var each []*policies.Effective
+	for _, set := range sets {
+		one := m.oneTogether(set)
+		out.policies, out.layers, out.names = append(out.policies, one.policies...), append(out.layers, one.layers...), append(out.names, one.names...)
+		out.callers = one.callers
+		each = append(each, one.Effective)
+	}
+	out.Effective = each[0].Kind.Jointly(each)
+	return out
+}
+
+func (m mesh) oneTogether(key string) *saidTogether {
 	name, rest, _ := strings.Cut(key, "\x00")
 	at := slices.IndexFunc(m.kinds, func(k *policies.Kind) bool { return k.Name == name })
 	out := &saidTogether{}

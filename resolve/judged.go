@@ -26,23 +26,26 @@ type judgedRoute struct {
 	dests    []string
 }
 
-// judgedFrontend is the rules of a destination, down to the last to which such a policy is attached,
-// as their requests arrive.
-type judgedFrontend struct {
-	rows []*judgedRow
-	// unsaid says why it is not as it is written; empty where it is.
-	unsaid string
-	oldest int64 // when the oldest of the policies was made
-}
+// judgedFrontend is the rules of a destination that forward, in their order, as their requests
+// arrive, where such a policy is attached to one of them.
+type judgedFrontend struct{ rows []*judgedRow }
 
 // judgedRow is one row of them.
 type judgedRow struct {
-	match    route.Match
+	match    route.Match // of what arrives
 	rules    []*api.Origin
 	attached []judgedBy // by layer and policy
-	// closed says why nobody gets in by it; empty where the policies say who does.
+	// closed says why nobody gets in by it; empty where the policies say who does. Where nothing
+	// is attached it says why what arrives by it cannot be told.
 	closed string
-	to     []judgedTarget // of a row with policies
+	// plain says that match is what the rule asks of requests as they are sent; changed is what is
+	// another thing when they arrive.
+	plain   bool
+	changed route.Changed
+	// apart says that the row is of other tables than the rest, so that none before it keeps requests
+	// from it.
+	apart bool
+	to    []judgedTarget
 }
 
 // judgedBy is a policy at the layer at which it is attached.
@@ -61,7 +64,8 @@ type judgedTarget struct {
 // there; and of policies without a say where they lead to.
 type judgedPlaces struct {
 	list     []judgedPlace
-	services []string // of those, as judgedService says; sorted
+	by       []*judgedWay // of each of list; none where a bug keeps the rules from being known
+	services []string     // of those, as judgedService says; sorted
 	foreign  []foreignPlace
 }
 
@@ -103,7 +107,7 @@ func (c *collections) addJudged() {
 		func(r *derive.Reader, id string) *judgedFrontend { return c.derived(r).judgedFrontendOf(id) })
 	c.judgedPlaces = derive.Derive(c.schema, "inbounds of frontends judged", c.byJudgedDest, derive.Values[judgedPlaces]{
 		Equal: func(a, b *judgedPlaces) bool {
-			return slices.Equal(a.list, b.list) && slices.Equal(a.services, b.services) && slices.Equal(a.foreign, b.foreign)
+			return slices.Equal(a.list, b.list) && slices.EqualFunc(a.by, b.by, (*judgedWay).equal) && slices.Equal(a.services, b.services) && slices.Equal(a.foreign, b.foreign)
 		},
 	}, func(r *derive.Reader, id string) *judgedPlaces {
 		return c.derived(r).judgedPlacesOf(id)
@@ -187,11 +191,17 @@ func (m mesh) judgedPlacesOf(id string) *judgedPlaces {
 	default:
 		for _, row := range f.rows {
 			for _, to := range row.to {
-				m.behind(to, func(p *dataplane, at string) { seen.addBy(row.attached, p, at) })
+				if len(row.attached) > 0 {
+					m.behind(to, func(p *dataplane, at string) { seen.addBy(row.attached, p, at) })
+				}
 			}
 		}
 	}
-	return seen.places()
+	out := seen.places()
+	if failed == nil {
+		m.waysTo(f, out)
+	}
+	return out
 }
 
 // behind yields the inbounds of all who answer for a target.
@@ -255,14 +265,10 @@ func judgedService(p *dataplane) string {
 }
 
 func (f *judgedFrontend) equal(o *judgedFrontend) bool {
-	return f.unsaid == o.unsaid && f.oldest == o.oldest && slices.EqualFunc(f.rows, o.rows, (*judgedRow).equal)
+	return slices.EqualFunc(f.rows, o.rows, (*judgedRow).equal)
 }
 
 func (r *judgedRow) equal(o *judgedRow) bool {
-	return r.alike(o) && same(r.rules, o.rules) && same(r.to, o.to)
-}
-
-// alike reports whether both treat requests alike.
-func (r *judgedRow) alike(o *judgedRow) bool {
-	return r.closed == o.closed && slices.Equal(r.attached, o.attached) && slices.EqualFunc(r.match.Conditions, o.match.Conditions, route.Condition.Equal)
+	return r == o || r.closed == o.closed && r.plain == o.plain && r.apart == o.apart && slices.Equal(r.attached, o.attached) && r.changed.Equal(&o.changed) &&
+		slices.EqualFunc(r.match.Conditions, o.match.Conditions, route.Condition.Equal) && same(r.rules, o.rules) && same(r.to, o.to)
 }

@@ -102,6 +102,9 @@ func judgedNotes(x mesh, p *policy) []api.Note {
 			add(map[bool]api.Severity{true: api.Warning, false: api.Error}[asked], api.CodeNoEffect,
 				"its rules lead to workloads of another namespace, such as %s, about which a permission of namespace %s has no say; write one in theirs, or in a namespace of the mesh's operators", foreign, p.object.HomeNamespace())
 		}
+		for _, o := range places.overlaps(p) {
+			add(api.Warning, "OverlappingRules", "%s", o)
+		}
 		if where, with := x.conflictOf(p, id, places); where != "" {
 			add(api.Error, api.CodeConflicted, "%s goes by the permissions on the rules of %s, and can go by those of one alone, so what the rules of %s take is denied there; attach both to one route, or give each workloads of its own", where, with, id)
 		}
@@ -173,8 +176,8 @@ func (m mesh) conflictOf(p *policy, id string, places *judgedPlaces) (where, wit
 			continue
 		}
 		first, others := m.frontendsAt(all, place)
-		if !slices.ContainsFunc(others, func(f *judgedFrontend) bool {
-			return slices.ContainsFunc(f.rows, func(r *judgedRow) bool { return r.by(p) }) && m.isFrontend(id, f, place)
+		if !slices.ContainsFunc(others, func(w *judgedWay) bool {
+			return slices.ContainsFunc(w.rows, func(r *judgedRow) bool { return r.by(p) }) && m.isFrontend(id, w, place)
 		}) {
 			continue
 		}
@@ -190,13 +193,14 @@ func (m mesh) conflictOf(p *policy, id string, places *judgedPlaces) (where, wit
 	return "", ""
 }
 
-// isFrontend reports whether the rules of a destination say at a place what f does.
-func (m mesh) isFrontend(id string, f *judgedFrontend, at judgedPlace) bool {
-	own, _ := m.judgedFrontends.Get(m.at, id)
-	if own != nil {
-		own = own.at(need(m.dataplanes, m.at, at.plane))
+// isFrontend reports whether the rules of a destination say at a place what w does.
+func (m mesh) isFrontend(id string, w *judgedWay, at judgedPlace) bool {
+	places, _ := m.judgedPlaces.Get(m.at, id)
+	if places == nil {
+		return false
 	}
-	return own != nil && slices.EqualFunc(own.rows, f.rows, (*judgedRow).alike)
+	own := places.way(at)
+	return own != nil && own.alike(w)
 }
 
 // portOfPlace is the port of a place.

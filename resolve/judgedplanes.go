@@ -18,7 +18,8 @@ type InboundRule struct {
 	Match route.Match
 	Rules []*api.Origin // of routes, weakest first
 	// Permission stands in the place of what is said of all requests; nil where it holds for
-	// these too.
+	// these too. Where the requests of several rules with permissions arrive alike, it lets in whom
+	// all of them let in.
 	Permission *policies.Effective
 	// Closed says why nobody gets in; empty where Permission says who does.
 	Closed string
@@ -54,9 +55,9 @@ func (in *Inbound) TellsPathsApart() bool {
 // judgedPlane is what the inbounds of a dataplane tell apart, in the document's order.
 type judgedPlane struct{ inbounds [][]judgedAt }
 
-// judgedAt is a row at an inbound, and the key of what its policies come to there.
+// judgedAt is what is asked at an inbound, and the key of what its policies come to there.
 type judgedAt struct {
-	row    *judgedRow
+	asked  *judgedAsked
 	set    string
 	closed string
 }
@@ -82,17 +83,21 @@ func (m mesh) judgedPlaneOf(key string) *judgedPlane {
 		if first == nil {
 			continue
 		}
-		for _, f := range others { // denied before anything else is asked
-			for _, row := range f.rows {
+		for _, w := range others { // denied before anything else is asked
+			for _, row := range w.rows {
 				if len(row.attached) > 0 {
-					out.inbounds[i] = append(out.inbounds[i], judgedAt{row: row, closed: cmp.Or(row.closed, conflicting)})
+					out.inbounds[i] = append(out.inbounds[i], judgedAt{asked: row.alone(), closed: cmp.Or(row.closed, conflicting)})
 				}
 			}
 		}
-		for _, row := range first.rows {
-			at := judgedAt{row: row, closed: row.closed}
-			if len(row.attached) > 0 && row.closed == "" {
-				at.set = m.ruleSet(sets, i, row)
+		for _, asked := range first.asked {
+			at := judgedAt{asked: asked, closed: asked.closed}
+			if at.closed == "" {
+				var each []string
+				for _, row := range asked.of {
+					each = append(each, m.ruleSet(sets, i, row))
+				}
+				at.set = strings.Join(each, askedMark)
 			}
 			out.inbounds[i] = append(out.inbounds[i], at)
 		}
@@ -112,25 +117,21 @@ func (m mesh) frontendsTo(plane string) []string {
 
 // frontendsAt are those that lead to an inbound, as far as they count there: the one by whose rules
 // it goes, which has the oldest policy, and the others. Those that say the same are one.
-func (m mesh) frontendsAt(ids []string, at judgedPlace) (first *judgedFrontend, others []*judgedFrontend) {
-	var all []*judgedFrontend
-	plane := need(m.dataplanes, m.at, at.plane)
+func (m mesh) frontendsAt(ids []string, at judgedPlace) (first *judgedWay, others []*judgedWay) {
+	var all []*judgedWay
 	for _, id := range ids {
 		places, f := need(m.judgedPlaces, m.at, id), need(m.judgedFrontends, m.at, id)
-		if places == nil || f == nil || !slices.Contains(places.list, at) {
+		if places == nil || f == nil {
 			continue
 		}
-		if f = f.at(plane); f == nil {
-			continue
-		}
-		if !slices.ContainsFunc(all, func(o *judgedFrontend) bool { return slices.EqualFunc(f.rows, o.rows, (*judgedRow).alike) }) {
-			all = append(all, f)
+		if w := places.way(at); w != nil && !slices.ContainsFunc(all, w.alike) {
+			all = append(all, w)
 		}
 	}
 	if len(all) == 0 {
 		return nil, nil
 	}
-	slices.SortStableFunc(all, func(a, b *judgedFrontend) int { return cmp.Compare(a.oldest, b.oldest) })
+	slices.SortStableFunc(all, func(a, b *judgedWay) int { return cmp.Compare(a.oldest, b.oldest) })
 	return all[0], all[1:]
 }
 
@@ -152,6 +153,9 @@ func (m mesh) ruleSet(sets *saidSets, inbound int, row *judgedRow) string {
 
 // attachedMark begins the key of a policy in a set that is attached to a route, with its layer.
 const attachedMark = "\x01"
+
+// askedMark stands between sets all of which are asked.
+const askedMark = "\x02"
 
 // cutLayer is the policy of a part of a set, and the layer at which it is attached; Default
 // for none.
@@ -177,7 +181,7 @@ func (m mesh) rulesAt(p *dataplane, inbound int) []InboundRule {
 	}
 	var out []InboundRule
 	for _, at := range judged.inbounds[inbound] {
-		r := InboundRule{Match: at.row.match, Rules: at.row.rules, Closed: at.closed}
+		r := InboundRule{Match: at.asked.match, Rules: at.asked.rules, Closed: at.closed}
 		switch {
 		case at.closed != "":
 			r.Permission = m.kinds[m.guardKind].Nobody()

@@ -22,71 +22,44 @@ func (m mesh) judgedFrontendOf(id string) *judgedFrontend {
 		everybody[i] = digit(x.selector().Everyone(m.zone[api.LabelZone]))
 	}
 	f := &judgedFrontend{rows: m.judgedRows(d, said, m.compose(d, said.contributions, string(everybody)))}
-	for _, row := range f.rows {
-		if row.closed != "" {
-			f.unsaid = cmp.Or(f.unsaid, row.closed)
-		}
-	}
-	if f.unsaid != "" { // then the order of its rules is not known to the server
-		f.rows = closedRows(f.rows, f.unsaid)
-	}
 	for i := range said.contributions {
-		if everybody[i] == '1' {
-			continue
-		}
-		// Some clients alone have it, and the server cannot know which.
-		alone := make([]byte, len(said.contributions))
-		for n := range alone {
-			alone[n] = digit(n == i)
-		}
-		const why = "some clients alone have the route, and the server cannot know who has it"
-		if closed := closedRows(m.judgedRows(d, said, m.compose(d, said.contributions, string(alone))), why); len(closed) > 0 {
-			f.rows, f.unsaid = append(closed, f.rows...), cmp.Or(f.unsaid, why)
+		if everybody[i] == '0' {
+			f.rows = append(m.judgedAlone(d, said, everybody, i, f.rows), f.rows...)
 		}
 	}
-	if len(f.rows) == 0 {
+	if !slices.ContainsFunc(f.rows, func(r *judgedRow) bool { return len(r.attached) > 0 }) {
 		return nil
 	}
-	f.date()
 	return f
 }
 
-// date takes note of when the oldest of the policies was made.
-func (f *judgedFrontend) date() {
-	f.oldest = 0
-	for _, row := range f.rows {
-		for _, by := range row.attached {
-			if made := by.policy.object.Created.UnixNano(); f.oldest == 0 || made < f.oldest {
-				f.oldest = made
+// judgedAlone are rows with policies of the tables of those clients who have the i-th contribution
+// beside what everybody has. The server cannot know who they are: nobody gets in by a rule of that
+// contribution, and what they send by a rule that all have arrives by all ways at once.
+func (m mesh) judgedAlone(d *dest, said *subjects, everybody []byte, i int, all []*judgedRow) []*judgedRow {
+	alone := slices.Clone(everybody)
+	for n := range alone {
+		alone[n] = digit(n == i)
+	}
+	const why = "some clients alone have the route, and the server cannot know who has it"
+	out := closedRows(m.judgedRows(d, said, m.compose(d, said.contributions, string(alone))), why)
+	own := said.contributions[i]
+	if own.entry.Callers != "" || slices.ContainsFunc(said.contributions, func(x *contribution) bool {
+		return x.route.object.HomeNamespace() != own.route.object.HomeNamespace()
+	}) { // it hides what all have; or a namespace would change what is asked in another one (I12)
+		return out
+	}
+	alone = slices.Clone(everybody)
+	alone[i] = '1'
+	for _, r := range closedRows(m.judgedRows(d, said, m.compose(d, said.contributions, string(alone))), "") {
+		if !slices.ContainsFunc(all, func(o *judgedRow) bool { return r.equal(o) }) {
+			other := *r
+			other.apart = true
+			if !slices.ContainsFunc(out, func(o *judgedRow) bool { return o.match.Covers(r.match.Conditions) && same(o.to, r.to) }) {
+				out = append(out, &other)
 			}
 		}
 	}
-}
-
-// at is what of f counts at a dataplane; nil for nothing. A policy of a namespace says nothing about
-// who may call workloads of another one, be it attached to a route that leads there: it neither
-// opens nor closes them (spec/identity.md 7, I12).
-func (f *judgedFrontend) at(plane *dataplane) *judgedFrontend {
-	foreign := func(by judgedBy) bool { return !by.policy.judgesAt(plane) }
-	if !slices.ContainsFunc(f.rows, func(r *judgedRow) bool { return slices.ContainsFunc(r.attached, foreign) }) {
-		return f
-	}
-	out, last := &judgedFrontend{unsaid: f.unsaid}, 0
-	for _, r := range f.rows {
-		own := *r
-		own.attached = slices.DeleteFunc(slices.Clone(r.attached), foreign)
-		switch {
-		case len(own.attached) > 0:
-			out.rows = append(out.rows, &own)
-			last = len(out.rows)
-		case r.closed == "" || len(r.attached) == 0: // the others tell requests of it apart
-			out.rows = append(out.rows, &own)
-		}
-	}
-	if out.rows = out.rows[:last]; last == 0 {
-		return nil
-	}
-	out.date()
 	return out
 }
 
@@ -96,24 +69,23 @@ func (p *policy) judgesAt(plane *dataplane) bool {
 	return home.System || plane.object.HomeNamespace() == home.Namespace
 }
 
-// closedRows are rows with policies by which nobody gets in.
+// closedRows are rows with policies by which nobody gets in; without a reason those rows as they are.
 func closedRows(rows []*judgedRow, why string) []*judgedRow {
 	var out []*judgedRow
 	for _, r := range rows {
 		if len(r.attached) > 0 {
 			closed := *r
-			closed.closed = why
+			closed.closed, closed.apart = cmp.Or(why, r.closed), why != ""
 			out = append(out, &closed)
 		}
 	}
 	return out
 }
 
-// judgedRows are the rows that forward, down to the last to which a policy is attached, as their
-// requests arrive. One of which that cannot be said is closed.
+// judgedRows are the rows that forward, as their requests arrive. One with policies of which that cannot
+// be said is closed.
 func (m mesh) judgedRows(d *dest, said *subjects, all *composition) []*judgedRow {
 	var out []*judgedRow
-	last := 0
 	for i := range all.Rows {
 		row := &all.Rows[i]
 		r := &judgedRow{rules: row.Origins}
@@ -129,23 +101,41 @@ func (m mesh) judgedRows(d *dest, said *subjects, all *composition) []*judgedRow
 		default:
 			continue // the proxy of the client answers
 		}
-		for _, f := range row.Filters {
-			if f.Mirror != nil {
-				r.to = m.judgedTarget(r.to, &f.Mirror.Backend)
-			}
-		}
 		var why string
 		if r.match.Conditions, why = row.Match.Arriving(row.Filters, backends...); why != "" {
 			r.closed = fmt.Sprintf("what arrives by %s cannot be told: %s", ruleText(row.Composed), why)
 		}
+		r.changed = row.Match.Changed(row.Filters, backends...)
+		r.plain = why == "" && slices.EqualFunc(r.match.Conditions, row.Match.Conditions, route.Condition.Equal)
 		r.attached = m.judgedBy(row.Composed, said, all.from)
-		if out = append(out, r); len(r.attached) > 0 {
-			last = len(out)
-		} else {
-			r.to = nil
+		if out = append(out, r); slices.ContainsFunc(row.Filters, func(f route.Filter) bool { return f.Mirror != nil }) {
+			out = m.judgedCopies(out, row.Filters)
 		}
 	}
-	return out[:last]
+	return out
+}
+
+// judgedCopies adds what the last of rows sends to mirrors. The host of copies has another end, so that
+// where a rule asks for it they are a row of their own, which does not.
+func (m mesh) judgedCopies(rows []*judgedRow, filters []route.Filter) []*judgedRow {
+	of := rows[len(rows)-1]
+	copies := *of
+	copies.changed = of.changed.Mirrored()
+	copies.match.Conditions = slices.DeleteFunc(slices.Clone(of.match.Conditions), func(c route.Condition) bool { return c.On == route.OnAuthority })
+	own := len(copies.match.Conditions) < len(of.match.Conditions)
+	if own {
+		copies.to, copies.plain = nil, false
+	}
+	for i := range filters {
+		if filters[i].Mirror != nil {
+			copies.to = m.judgedTarget(copies.to, &filters[i].Mirror.Backend)
+		}
+	}
+	if own {
+		return append(rows, &copies)
+	}
+	rows[len(rows)-1] = &copies
+	return rows
 }
 
 func ruleText(c *route.Composed) string {

@@ -81,17 +81,19 @@ func (p *PathRewrite) arriving(c *Condition) (out Condition, exact bool) {
 	return Condition{On: OnPath, Op: SegmentPrefix, Value: Absolute(with)}, true
 }
 
-// rewritten is what filters do to the parts of a request that conditions ask for.
-type rewritten struct {
-	host    bool
-	headers []string // in lower case
+// Changed is which parts of a request are others when it arrives than when it was sent, as far as
+// conditions ask for them.
+type Changed struct {
+	path, host bool
+	headers    []string // in lower case
 }
 
-func changedBy(rule []Filter, backends [][]Filter) (out rewritten) {
+func changedBy(rule []Filter, backends [][]Filter) (out Changed) {
 	for _, filters := range append([][]Filter{rule}, backends...) {
 		for i := range filters {
 			if w := filters[i].Rewrite; w != nil {
 				out.host = out.host || w.Hostname != "" || w.BackendsHost || w.HostHeader != ""
+				out.path = out.path || w.Path != nil
 			}
 			m := filters[i].RequestHeaders
 			if m == nil {
@@ -111,22 +113,65 @@ func changedBy(rule []Filter, backends [][]Filter) (out rewritten) {
 	return out
 }
 
+// Changed is what the filters of a rule that asks for cs change of its requests, and those of its
+// backends; that inbounds read their path in another spelling is a change too.
+func (cs Conditions) Changed(rule []Filter, backends ...[]Filter) Changed {
+	out := changedBy(rule, backends)
+	for i := range cs {
+		out.path = out.path || cs[i].On == OnPath && cs[i].Op != FullMatch && !plainlySpelled(cs[i].Value)
+	}
+	return out
+}
+
+// Mirrored is c of requests of which some are copies: their host has another end.
+func (c Changed) Mirrored() Changed {
+	c.host = true
+	return c
+}
+
+// Leaves reports whether cs hold of each request as it was sent of which they hold as it arrives.
+func (c *Changed) Leaves(cs Conditions) bool {
+	for i := range cs {
+		if !cs[i].asksNothing() && (cs[i].On == OnPath && c.path || c.speaksOf(&cs[i]) != "") {
+			return false
+		}
+	}
+	return true
+}
+
+// Equal reports whether both change the same.
+func (c *Changed) Equal(o *Changed) bool {
+	return c.path == o.path && c.host == o.host && slices.Equal(c.headers, o.headers)
+}
+
 // speaksOf says why a condition, on another part than the path, cannot be asked of what arrives; empty
 // where it can.
-func (r *rewritten) speaksOf(c *Condition) string {
+func (c *Changed) speaksOf(d *Condition) string {
 	switch {
-	case c.On == OnChance:
+	case d.On == OnChance:
 		return "it takes a share of the requests by chance"
-	case c.On == OnClaim:
+	case d.On == OnClaim:
 		return "it asks for a claim of a token"
-	case c.On == OnAuthority && r.host:
+	case d.On == OnAuthority && c.host:
 		return "it asks for the host, and rewrites it"
-	case c.On == OnHeader && slices.Contains(r.headers, strings.ToLower(c.Name)):
-		return "it asks for the header " + c.Name + ", and writes it"
-	case c.On == OnCookie && slices.Contains(r.headers, "cookie"):
+	case d.On == OnHeader && slices.Contains(c.headers, strings.ToLower(d.Name)):
+		return "it asks for the header " + d.Name + ", and writes it"
+	case d.On == OnHeader && ofTheWay(d.Name):
+		return "it asks for the header " + d.Name + ", which proxies write"
+	case d.On == OnCookie && slices.Contains(c.headers, "cookie"):
 		return "it asks for a cookie, and writes cookies"
 	}
 	return ""
+}
+
+// ofTheWay reports whether proxies write a header, or take it away, between the one that looks for a
+// route and the one before the workload.
+func ofTheWay(name string) bool {
+	switch name {
+	case TagsHeader, "x-forwarded-client-cert", "keep-alive", "proxy-connection", "transfer-encoding", "te":
+		return true
+	}
+	return strings.HasPrefix(name, "x-envoy-")
 }
 
 // plainlySpelled reports whether a proxy that normalizes paths, and takes several slashes for

@@ -96,6 +96,31 @@ func (c *Condition) coversOneOf(ds Conditions) bool {
 	return false
 }
 
+// And are conditions that hold where both do, without those that others among them imply.
+func (cs Conditions) And(ds Conditions) Conditions {
+	var out Conditions
+	add := func(c *Condition, others Conditions, last bool) {
+		for i := range others {
+			if c.Covers(&others[i]) && (last || !others[i].Covers(c)) {
+				return
+			}
+		}
+		if !c.asksNothing() {
+			out = append(out, *c)
+		}
+	}
+	for i := range cs {
+		add(&cs[i], ds, false)
+	}
+	for i := range ds {
+		add(&ds[i], cs, true)
+	}
+	if len(out) == 0 {
+		return CatchAll.Conditions
+	}
+	return out
+}
+
 // Short joins the short texts: the method first, as requests are written.
 func (cs Conditions) Short() string {
 	parts := make([]string, 0, len(cs))

@@ -261,18 +261,18 @@ func TestTCPWithoutBackends(t *testing.T) {
 	}
 }
 
-// TestAFragmentStaysWithTheClient: what follows the # of a URL is never sent, so
-// no route sees it.
-func TestAFragmentStaysWithTheClient(t *testing.T) {
+// TestNoPathHasAFragment: Envoy answers a request with 400 of which the path has a #, whatever routes
+// there are, and one that a client keeps for itself is none to ask for.
+func TestNoPathHasAFragment(t *testing.T) {
 	t.Parallel()
-	one := everything(to("v1", 1))
-	one.Name, one.Match = "exact", matches.Of(exact("/a"), matches.On(route.OnQuery, route.Equal, "q", "1"))
-	v, err := run(shop(one, everything(to("v2", 1))), sim.Request{URL: "http://web:8080/a?q=1#part"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := v.Branches[0].Route.Name; got != "exact" {
-		t.Errorf("the request takes %q", got)
+	for _, url := range []string{"http://web:8080/a#part", "http://web:8080/a?q=1#part", "http://web:8080/#"} {
+		v, err := run(shop(everything(to("v2", 1))), sim.Request{URL: url})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b := v.Branches[0]; b.Outcome != sim.Respond || b.Status != 400 {
+			t.Errorf("%s: %s", url, outcomeText(b))
+		}
 	}
 }
 

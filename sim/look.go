@@ -168,7 +168,7 @@ func (c *call) unread(q *Request) uint32 {
 		return http.StatusUpgradeRequired
 	case c.hostless && c.method != http.MethodConnect, c.oddHost:
 		return http.StatusBadRequest
-	case !ok && c.method != http.MethodConnect:
+	case (!ok || c.fragment) && c.method != http.MethodConnect:
 		return http.StatusBadRequest
 	}
 	return 0

@@ -21,6 +21,7 @@ type call struct {
 	anyMethod bool // where it comes, every method is read
 	refused   bool // for what Connection names
 	oddHost   bool // with a character that Envoy takes in none
+	fragment  bool // what it asks for has a #, which Envoy takes in no path
 	hostless  bool // because Connection names the host
 	asSent    bool // where it comes, the path stays as it was sent
 	outside   bool // a client of an edge dataplane asks

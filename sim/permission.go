@@ -32,6 +32,9 @@ type PermissionLists struct {
 	Deny   []PermissionEntry `json:"deny,omitempty"`
 	Allow  []PermissionEntry `json:"allow,omitempty"`
 	Shadow []PermissionEntry `json:"shadow,omitempty"`
+	// Also are the lists of others that have to let a caller in too, because what arrives may be a
+	// request of several rules.
+	Also []*PermissionLists `json:"also,omitempty"`
 }
 
 // PermissionEntry is an entry and what it asks.

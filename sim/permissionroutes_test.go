@@ -48,7 +48,7 @@ func TestPermissionsOnRules(t *testing.T) {
 		{"26, by the rule", rewritten, "web", "/api/x", `1.00 respond 403 deny tier 6`},
 		{"26, by no rule", rewritten, "web", "/", `1.00 respond 403 deny tier 6`},
 		{"26", rewritten, "ops", "/api/x", `1.00 forward 0 allow tier 4 as "spiffe://default/ops" by ` + rule},
-		{"26, a rule before it", rewritten, "web", "/admin", `1.00 forward 0 allow tier 4 as "spiffe://default/web" by ` + all},
+		{"26, as which the rule may arrive", rewritten, "web", "/admin", `1.00 respond 403 deny tier 6`},
 		{"a whole route", whole, "web", "/admin", `1.00 respond 403 deny tier 6`},
 		{"what a rule answers by itself does not arrive", whole, "web", "/old", `1.00 redirect 302`},
 	} {

@@ -116,7 +116,7 @@ func callOf(q Request, a *address) *call {
 	c.refused = !c.dropConnectionHeaders(q.Headers)
 	// To Envoy nothing without a path is gRPC, nothing of HTTP/1.0, and nothing that it
 	// refuses as it reads it.
-	c.oddHost = strings.ContainsFunc(c.authority, notInHost)
+	c.oddHost, c.fragment = strings.ContainsFunc(c.authority, notInHost), a.fragment
 	c.grpc = c.sent.grpc() && c.method != http.MethodConnect && q.Version != "1.0" && !c.refused && !c.oddHost
 	c.headers = Headers{"host": c.authority, "x-forwarded-proto": "http", "x-request-id": requestID}
 	maps.Copy(c.headers, c.sent)
@@ -196,6 +196,7 @@ func (b *Branch) settle(c *call) {
 	}
 	own := c.respond(status)
 	b.Outcome, b.Status, b.GRPCStatus, b.Forwarded = own.Outcome, own.Status, own.GRPCStatus, nil
+	b.Mirrors = nil // Envoy copies what it sends somewhere
 }
 
 // PolicyViews shows policies with who set each of their fields, where a protocol is spoken.

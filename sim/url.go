@@ -17,6 +17,7 @@ type address struct {
 	explicit  bool // the port was written
 	path      string
 	query     string // with its question mark
+	fragment  bool   // something stood behind a #
 }
 
 // readURL reads an absolute URL, and says everything that is wrong with it. The scheme is empty
@@ -41,7 +42,7 @@ func readURL(text string) (a address, wrong []error) {
 		return a, append(wrong, fmt.Errorf("url: %q does not begin with http://, https:// or tcp://; write it in full, as http://web:8080/v1 or tcp://db:5432", text))
 	}
 	a.scheme = scheme
-	rest, _, _ = strings.Cut(rest, "#")
+	rest, _, a.fragment = strings.Cut(rest, "#")
 	end := strings.IndexAny(rest, "/?\\")
 	if end < 0 {
 		end = len(rest)

@@ -45,6 +45,7 @@ var general = []Rule{
 	told("NotInjected", "A pod has no sidecar", "Policies do not hold for it.", "`weft inject explain` says why."),
 	told("OlderForm", "The document is in an older form", "It is read as the form of today.", "`weft convert` writes that."),
 	told("OverrideLoosens", "An override admits more than what it overrides", "What a policy nearer to the route limits is limited less.", "Leave it out where that is not meant."),
+	told("OverlappingRules", "Requests of two rules arrive alike", "An inbound cannot tell whose they are, so they are asked for the permissions of both rules, and only those get in whom all of these let in.", "Let them arrive by different paths: rewrite into a path of which no other rule is."),
 	told("PlaintextClients", "Somebody calls in plain text", "The inbound takes mutual TLS alone, so that these calls are refused.", "Give these clients sidecars, or let a MeshTLS of mode Permissive be about the inbound."),
 	told("PortRequired", "A service has several ports", "Which one is meant is not known, and the reference leads nowhere.", "Write the port."),
 	told("ReadOnly", "A field is weft's own to write", "What the document says there is not stored.", "Leave it out."),

@@ -137,6 +137,9 @@ func (f *fleet) once(n int, p Pair, g *Grid) (said string, late bool) {
 		return fmt.Sprintf("sim: %v; Envoy: %s", err, o.text()), false
 	}
 	said = f.differs(n, w, p, &v, o)
+	if said == "" {
+		said = w.exceeds(&v) // which is what happened, too
+	}
 	g.count(w, &v, said)
 	if announced(&v) {
 		return "", false

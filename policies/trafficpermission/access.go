@@ -1,6 +1,10 @@
 package trafficpermission
 
-import "github.com/weftmesh/weft/sim"
+import (
+	"slices"
+
+	"github.com/weftmesh/weft/sim"
+)
 
 // Access is what a caller may do at an inbound, whatever it asks for: some where that depends
 // on the request. The entry is the one that decides, or the first that may.
@@ -12,9 +16,11 @@ func (e *Effective) Access(names []string, requests bool) *sim.Permission {
 	p := e.Permissions
 	v := p.access(names)
 	out := &sim.Permission{Decision: v.decision, Tier: int(v.tier), By: v.by.view()}
-	if p.Trial != nil && v.decision != sim.Deny {
-		if t := p.Trial.access(names); t.decision == sim.Deny {
-			out.Shadow, out.ShadowBy = sim.Deny, t.by.view()
+	for _, x := range append(slices.Clip(p.Each), p) {
+		if x.Trial != nil && v.decision != sim.Deny && out.Shadow == "" {
+			if t := x.Trial.access(names); t.decision == sim.Deny {
+				out.Shadow, out.ShadowBy = sim.Deny, t.by.view()
+			}
 		}
 	}
 	if v.tier == Nobody {
@@ -32,6 +38,9 @@ type access struct {
 // access is what names alone decide. Of an entry that asks something of requests it may hold or
 // not.
 func (p *Permissions) access(names []string) access {
+	if len(p.Each) > 0 {
+		return p.accessAll(names)
+	}
 	above, mayBeAbove := aboutNames(p.Deny, names, OverrideDenies)
 	lets, mayLet := aboutNames(p.Allow, names, OverrideAllows)
 	denies, mayDeny := aboutNames(p.Deny, names, Denies)

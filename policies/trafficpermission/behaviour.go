@@ -18,6 +18,17 @@ func (e *Effective) Judge(v *sim.Visit) *sim.Permission {
 
 // Lists are the entries of the inbound, or of a rule at it, as sim tells them.
 func (e *Effective) Lists() *sim.PermissionLists {
+	if len(e.Each) == 0 {
+		return e.Permissions.lists()
+	}
+	out := e.Each[0].lists()
+	for _, x := range e.Each[1:] {
+		out.Also = append(out.Also, x.lists())
+	}
+	return out
+}
+
+func (p *Permissions) lists() *sim.PermissionLists {
 	entries := func(list []*Entry, of func(*Entry) bool) (out []sim.PermissionEntry) {
 		for _, x := range list {
 			if of(x) {
@@ -27,7 +38,6 @@ func (e *Effective) Lists() *sim.PermissionLists {
 		return out
 	}
 	all := func(*Entry) bool { return true }
-	p := e.Permissions
 	allows := append(slices.Clip(p.Allow), p.Replaced...)
 	slices.SortStableFunc(allows, func(a, b *Entry) int { return strings.Compare(a.Name, b.Name) })
 	return &sim.PermissionLists{Deny: entries(p.Deny, all), Allow: entries(allows, all), Shadow: entries(p.Shadow, all)}

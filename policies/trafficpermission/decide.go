@@ -35,6 +35,9 @@ func (p *Permissions) Decide(a *Asked) Verdict {
 	if p == nil {
 		return Verdict{Tier: Nobody}
 	}
+	if len(p.Each) > 0 {
+		return p.decideAll(a)
+	}
 	v := p.decide(a)
 	if v.Allowed && p.Trial != nil {
 		if t := p.Trial.decide(a); !t.Allowed {

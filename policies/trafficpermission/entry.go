@@ -90,6 +90,9 @@ type Permissions struct {
 	// would be then; nil where nothing is a shadow.
 	Shadow []*Entry
 	Trial  *Permissions
+	// Each are those all of which have to let a request in, as where the requests of several rules
+	// arrive alike; none where it is p alone. The lists of p are theirs together then.
+	Each []*Permissions
 	// Anonymous says that callers without an identity are judged too where they are let in
 	// (spec/identity.md 4.3).
 	Anonymous bool

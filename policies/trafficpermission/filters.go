@@ -62,6 +62,10 @@ func (p *Permissions) configure(filters *map[string]*anypb.Any, domains []string
 		config.TrackPerRuleStats, config.ShadowRulesStatPrefix = true, shadowPrefix
 		xds.Configure(filters, name, &httprbacv3.RBACPerRoute{Rbac: config})
 	}
+	if len(p.Each) > 0 {
+		p.configureAll(domains, set)
+		return
+	}
 	set(denyFilter, &httprbacv3.RBAC{Rules: p.denies(of, domains)})
 	set(allowFilter, &httprbacv3.RBAC{Rules: of.rules(rbacv3.RBAC_ALLOW, p.Allow, nil)})
 	if p.Trial != nil {

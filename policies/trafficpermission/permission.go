@@ -30,6 +30,7 @@ var Kind = &policies.Kind{
 	Both:          true,
 	Inbound:       true,
 	Collect:       collect,
+	All:           jointly,
 	NoMatches:     true,
 	RulesOnRoutes: true,
 	AtConnections: atConnections,
