@@ -55,6 +55,7 @@ func Notes(m *resolve.Reader) []api.Note {
 				byMesh[mesh] = append(byMesh[mesh], l)
 			}
 		}
+		all.add(boundsBetween(m, mesh)...)
 	}
 	for _, mesh := range sortedKeys(byMesh) {
 		for _, x := range m.ReachOf(mesh, idleSomewhere(m, byMesh[mesh]), nil) {
@@ -131,7 +132,7 @@ func owner(n api.Note) api.Ref {
 // rendering them. It serves one question.
 type look struct {
 	renderer *xds.Renderer
-	known    map[any][]api.Note // of places: several objects are attached to one
+	known    map[any][]api.Note // of places, and of meshes by name: several objects are attached to one
 	places   *Places            // of fields, in documents
 }
 
@@ -140,9 +141,21 @@ func lookAt(m *resolve.Reader) look {
 }
 
 // at is what the Envoy of r does not get as it is written, at the entry that
-// wrote it. What nobody wrote is the mesh's.
+// wrote it, and which limits in time never fire there. What nobody wrote is the mesh's.
 func (l look) at(r *resolve.Resolved) []api.Note {
-	return l.safely(r, func() []api.Note { return l.renderer.Notes(r) })
+	return l.safely(r, func() []api.Note {
+		return slices.Concat(l.renderer.Notes(r), ownBounds(l.places.snapshot, r, r.Outbounds...))
+	})
+}
+
+// between is what there is to say on limits in time of callers and of those whom they call.
+func (l look) between(q *resolve.Reader, mesh string) []api.Note {
+	notes, known := l.known[mesh]
+	if !known {
+		notes = boundsBetween(q, mesh)
+		l.known[mesh] = notes
+	}
+	return notes
 }
 
 // safely is what ask answers; where it panics, that is a note on the dataplane:

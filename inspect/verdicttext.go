@@ -88,6 +88,7 @@ func (p *printer) branch(b *sim.Branch, several bool) {
 	}
 	p.permission("  ", b.Permission)
 	p.policies("  ", b.Policies)
+	p.onward("  ", b.Backends)
 	p.attempts("  ", b.Attempts, b.Ends)
 	for i := range b.Backends {
 		p.inbounds(&b.Backends[i], len(b.Backends) > 1)

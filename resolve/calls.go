@@ -15,12 +15,12 @@ import (
 type call struct {
 	address string
 	port    uint32
-	index   int32 // in networking.outbound; -1 for what a virtual address reaches
-	dest    *dest // nil where the ref leads nowhere
-	lost    *lostRef
-	edge    bool // at a listener of an edge dataplane
-	passes  bool // by a group: see Outbound.Passthrough
-	named   bool // see Outbound.Named
+	index   int32    // in networking.outbound; -1 for what a virtual address reaches
+	dest    *dest    // nil where the ref leads nowhere
+	lost    *lostRef // beside a destination that is Listed too
+	edge    bool     // at a listener of an edge dataplane
+	passes  bool     // by a group: see Outbound.Passthrough
+	named   bool     // see Outbound.Named
 }
 
 func (c call) equal(o call) bool {
@@ -188,12 +188,17 @@ func (m mesh) call(p *dataplane, i int) call {
 		}
 	}
 	if o.BackendRef == nil {
-		if d := m.dest(classicID(ref.Name)); d != nil && d.facts.Classic {
+		if d := m.dest(classicID(ref.Name)); d != nil && d.facts.Classic && !d.Listed {
 			c.dest = d
 			return c
 		}
 	}
 	c.dest, c.lost = m.findBackend(route.BackendRef{Target: ref, Port: port, Home: p.object.Home()})
+	if name := listedName(o); c.lost != nil && c.lost.code == "BackendNotFound" && name != "" {
+		if d := m.dest(classicID(name)); d != nil && d.Listed {
+			c.dest = d // its routes do what they say, and it may come back
+		}
+	}
 	return c
 }
 

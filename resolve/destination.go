@@ -40,6 +40,9 @@ func newDest(d *Destination, object *api.Object) *dest {
 			known.Protocol, known.Guessed = p, false
 			out.spoken[p] = &known
 		}
+		if d.Listed { // any route for requests says enough
+			out.spoken[""] = out.spoken[api.HTTP]
+		}
 	}
 	return out
 }
@@ -146,9 +149,10 @@ func classicID(name string) string {
 }
 
 // classicDestination is the kuma.io/service of that name with these inbounds.
-// Its protocol is what all of them have in common.
+// Its protocol is what all of them have in common; without any, what routes say.
 func classicDestination(name string, members []member) *Destination {
 	d := &Destination{ID: classicID(name), Kind: api.KindMeshService, Name: name, Protocol: api.TCP, Hostnames: []string{name, name + ".mesh"}}
+	d.Listed, d.Guessed = len(members) == 0, len(members) == 0
 	for i, m := range members {
 		p := m.protocol()
 		if i > 0 && p != d.Protocol {

@@ -52,6 +52,7 @@ func (c *collections) addIndexes() {
 			add(answersAt(p, &p.spec.Networking.Inbound[i]))
 		}
 	})
+	c.dataplanesListing = c.dataplanes.Index(func(_ string, p *dataplane, add func(string)) { p.listed(add) })
 	c.dataplanesByClassic = c.dataplanes.Index(func(_ string, p *dataplane, add func(string)) {
 		for i := range p.spec.Networking.Inbound {
 			if n := p.spec.Networking.Inbound[i].Tags[api.TagService]; n != "" && !p.facts.Gateway && p.object.From == nil { // that of a pod means its Service
@@ -59,6 +60,26 @@ func (c *collections) addIndexes() {
 			}
 		}
 	})
+}
+
+// listed adds the ids of those kuma.io/services that a dataplane names as what it calls, which may be
+// there without anybody who answers for them.
+func (p *dataplane) listed(add func(string)) {
+	for i := range p.spec.Networking.Outbound {
+		if name := listedName(&p.spec.Networking.Outbound[i]); name != "" {
+			add(classicID(name))
+		}
+	}
+}
+
+// listedName is the kuma.io/service that an outbound may mean; empty where it means an object.
+func listedName(o *api.Outbound) string {
+	if b := o.BackendRef; b == nil {
+		return o.Tags[api.TagService]
+	} else if b.Kind == api.KindMeshService && b.Port == nil && b.Namespace == "" && len(b.Labels) == 0 {
+		return b.Name
+	}
+	return ""
 }
 
 // answersAt is by which address an inbound is found.

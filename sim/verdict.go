@@ -144,6 +144,9 @@ type Backend struct {
 	HTTP2     bool       `json:"http2,omitempty"`
 	Forwarded *Forwarded `json:"forwarded,omitempty"`
 	Inbounds  []Inbound  `json:"inbounds,omitempty"`
+	// Policies are what is said about the connections to it, where that is not what the route
+	// has: each backend has its own.
+	Policies map[string]Policy `json:"policies,omitempty"`
 	// ResponseHeaders are what happens to its answers where that is not what
 	// happens to all answers of the route.
 	ResponseHeaders *ResponseHeaders `json:"responseHeaders,omitempty"`
@@ -235,6 +238,8 @@ type Policy struct {
 	// for IdleReason.
 	Idle       []string `json:"idle,omitempty"`
 	IdleReason string   `json:"idleReason,omitempty"`
+	// Implied is what Envoy has beside what a field says, because of it, in Envoy's words.
+	Implied map[string][]string `json:"implied,omitempty"`
 	// Buckets is how many buckets a limit has at the destination, where it is more
 	// than one: each admits the whole rate.
 	Buckets int `json:"buckets,omitempty"`
@@ -249,6 +254,8 @@ type Said struct {
 	Override bool `json:"override,omitempty"`
 	// Lost is the key of the order that decided against it; empty where it holds.
 	Lost string `json:"lost,omitempty"`
+	// Holds says that it lost, and that what won comes to it all the same.
+	Holds bool `json:"holds,omitempty"`
 }
 
 // Miss is a route that the request did not match, and why.
