@@ -268,6 +268,14 @@ type (
 func boundsBetween(m *resolve.Reader, mesh string) []api.Note {
 	n := boundNotes{snapshot: m.Snapshot()}
 	limited := map[api.Ref][]*resolve.Inbound{}
+	find := func(e *resolve.Endpoint) *resolve.Inbound {
+		for _, in := range limited[e.Dataplane] {
+			if in.Port == e.Port && in.Address == e.Address {
+				return in
+			}
+		}
+		return nil
+	}
 	for list := range resolve.AtDataplanes(m, mesh, shortKey{}, limitedInbounds) {
 		limited[list.ref] = list.inbounds
 	}
@@ -278,7 +286,7 @@ func boundsBetween(m *resolve.Reader, mesh string) []api.Note {
 	for r := range resolve.AtDataplanes(m, mesh, longKey{}, func(r *resolve.Resolved) (*resolve.Resolved, bool) { return r, len(r.Outbounds) > 0 }) {
 		for _, o := range r.Outbounds {
 			for rt, c := range callersAt(o) {
-				n.called(r, rt, c, limited, seen)
+				n.called(r, rt, c, find, seen)
 			}
 		}
 	}
@@ -291,22 +299,61 @@ type ruleUse struct {
 	endpoints *resolve.Endpoints
 }
 
-// called is about the limits of a rule that inbounds which it leads to make void.
-func (n *boundNotes) called(r *resolve.Resolved, rt *resolve.Route, c *caller, limited map[api.Ref][]*resolve.Inbound, seen map[ruleUse]bool) {
+// called is about the limits of a rule that inbounds which it leads to make void; find is the inbound
+// behind an endpoint that has a limit, nil for none.
+func (n *boundNotes) called(r *resolve.Resolved, rt *resolve.Route, c *caller, find func(*resolve.Endpoint) *resolve.Inbound, seen map[ruleUse]bool) {
+	if c.perTry.length == 0 && !n.written(&c.request) {
+		return
+	}
 	for i := range rt.Backends {
 		use := clusterNamed(r, rt.Backends[i].Cluster)
 		if use == nil || rt.Backends[i].Weight == 0 || seen[ruleUse{rt, use.Endpoints}] {
 			continue
 		}
 		seen[ruleUse{rt, use.Endpoints}] = true
-		for _, e := range use.List {
-			for _, in := range limited[e.Dataplane] {
-				if in.Port == e.Port && in.Address == e.Address {
-					n.inbound(c, in)
-				}
+		for i := range use.List {
+			if in := find(&use.List[i]); in != nil {
+				n.inbound(c, in)
 			}
 		}
 	}
+}
+
+// boundsAt are the notes on limits of callers and those whom they call at one place of an object.
+func boundsAt(m *resolve.Reader, p resolve.Place) []api.Note {
+	n := boundNotes{snapshot: m.Snapshot()}
+	var outbounds []*resolve.Outbound
+	switch {
+	case p.Inbound != nil:
+		if isLimited(p.Inbound) {
+			return boundsBetween(m, p.At.Ref.Mesh)
+		}
+	case p.Cluster != nil:
+		outbounds = p.At.Sending(p.Cluster.Cluster.Name)
+	case p.Outbound != nil:
+		outbounds = append(outbounds, p.Outbound)
+	}
+	seen := map[ruleUse]bool{}
+	for _, o := range outbounds {
+		for rt, c := range callersAt(o) {
+			n.called(p.At, rt, c, func(e *resolve.Endpoint) *resolve.Inbound { return limitedBehind(m, e) }, seen)
+		}
+	}
+	return n.notes
+}
+
+// limitedBehind is the inbound behind an endpoint where it has a limit of its own; else nil.
+func limitedBehind(m *resolve.Reader, e *resolve.Endpoint) *resolve.Inbound {
+	r, ok := m.Dataplane(e.Dataplane)
+	if !ok {
+		return nil
+	}
+	for _, in := range r.Inbounds {
+		if in.Port == e.Port && in.Address == e.Address && isLimited(in.Inbound) {
+			return in.Inbound
+		}
+	}
+	return nil
 }
 
 type limitedAt struct {
@@ -318,12 +365,17 @@ type limitedAt struct {
 func limitedInbounds(r *resolve.Resolved) (out limitedAt, ok bool) {
 	out.ref = r.Ref
 	for _, in := range r.Inbounds {
-		for _, ps := range inboundPolicies(in.Inbound) {
-			if t := timersOf(ps, in.Protocol); t.request.holds() || t.stream.holds() {
-				out.inbounds = append(out.inbounds, in.Inbound)
-				break
-			}
+		if isLimited(in.Inbound) {
+			out.inbounds = append(out.inbounds, in.Inbound)
 		}
 	}
 	return out, len(out.inbounds) > 0
+}
+
+// isLimited reports whether an inbound ends requests by a limit of its own.
+func isLimited(in *resolve.Inbound) bool {
+	return slices.ContainsFunc(inboundPolicies(in), func(ps resolve.Policies) bool {
+		t := timersOf(ps, in.Protocol)
+		return t.request.holds() || t.stream.holds()
+	})
 }

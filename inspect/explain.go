@@ -279,7 +279,7 @@ func (out *Route) policies(r *resolve.Resolved, spoken api.Protocol, rt *resolve
 // tellOnward sets what is said about the connections to backends, in their order.
 func tellOnward(list []sim.Backend, views []map[string]sim.Policy) {
 	for n := range list {
-		if n < len(views) && len(views[n]) > 0 {
+		if n < len(views) && views[n] != nil {
 			list[n].Policies = views[n]
 		}
 	}

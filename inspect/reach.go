@@ -126,8 +126,8 @@ func (x *participation) notes(q *resolve.Reader, look look) []api.Note {
 			break
 		}
 		all.add(look.place(p)...)
+		all.add(look.between(q, p)...)
 	}
-	all.add(look.between(q, x.Ref.Mesh)...)
 	return slices.DeleteFunc(all.notes, func(n api.Note) bool { return owner(n) != x.Ref })
 }
 

@@ -132,7 +132,7 @@ func owner(n api.Note) api.Ref {
 // rendering them. It serves one question.
 type look struct {
 	renderer *xds.Renderer
-	known    map[any][]api.Note // of places, and of meshes by name: several objects are attached to one
+	known    map[any][]api.Note // of places: several objects are attached to one
 	places   *Places            // of fields, in documents
 }
 
@@ -148,12 +148,22 @@ func (l look) at(r *resolve.Resolved) []api.Note {
 	})
 }
 
-// between is what there is to say on limits in time of callers and of those whom they call.
-func (l look) between(q *resolve.Reader, mesh string) []api.Note {
-	notes, known := l.known[mesh]
+// between is what there is to say at p on limits in time of callers and of those whom they call.
+func (l look) between(q *resolve.Reader, p resolve.Place) []api.Note {
+	type between struct{ at any }
+	key := between{p.Inbound}
+	switch {
+	case p.Outbound != nil:
+		key.at = p.Outbound
+	case p.Cluster != nil:
+		key.at = p.Cluster.Cluster
+	case isLimited(p.Inbound):
+		key.at = p.At.Ref.Mesh
+	}
+	notes, known := l.known[key]
 	if !known {
-		notes = boundsBetween(q, mesh)
-		l.known[mesh] = notes
+		notes = boundsAt(q, p)
+		l.known[key] = notes
 	}
 	return notes
 }

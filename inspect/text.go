@@ -194,7 +194,7 @@ func by(o *api.Origin) string {
 func backendsText(list []sim.Backend) string {
 	texts := make([]string, len(list))
 	for i, b := range list {
-		texts[i] = backendText(b)
+		texts[i] = BackendText(b)
 		if len(list) > 1 {
 			texts[i] = fmt.Sprintf("%.4g%% %s", 100*b.Share, texts[i])
 		}

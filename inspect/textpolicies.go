@@ -45,10 +45,14 @@ func (p *printer) policies(indent string, views map[string]sim.Policy) {
 func (p *printer) onward(indent string, list []sim.Backend) {
 	outer := p.at
 	for i := range list {
-		if len(list[i].Policies) == 0 {
+		if list[i].Policies == nil {
 			continue
 		}
-		what := "connections to " + backendText(list[i])
+		what := "connections to " + BackendText(list[i])
+		if len(list[i].Policies) == 0 {
+			p.line("%s%s  %s", indent, what, p.faint("without policies"))
+			continue
+		}
 		p.line("%s%s", indent, what)
 		p.at = outer + ", " + what
 		p.policies(indent+"  ", list[i].Policies)

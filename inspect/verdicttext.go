@@ -84,7 +84,7 @@ func (p *printer) branch(b *sim.Branch, several bool) {
 	}
 	p.forwarded(b)
 	for _, m := range b.Mirrors {
-		p.line("  copy of %.4g%% to %s", 100*m.Share, backendText(sim.Backend{Name: m.Name, Namespace: m.Namespace, Tags: m.Tags, Port: m.Port}))
+		p.line("  copy of %.4g%% to %s", 100*m.Share, BackendText(sim.Backend{Name: m.Name, Namespace: m.Namespace, Tags: m.Tags, Port: m.Port}))
 	}
 	p.permission("  ", b.Permission)
 	p.policies("  ", b.Policies)
@@ -141,7 +141,7 @@ func (p *printer) inbounds(b *sim.Backend, several bool) {
 			who += fmt.Sprintf(" and %d more", more)
 		}
 		if several {
-			who += " for " + backendText(*b)
+			who += " for " + BackendText(*b)
 		}
 		part := ""
 		if len(b.Inbounds) > 1 {

@@ -187,17 +187,17 @@ func (m mesh) call(p *dataplane, i int) call {
 			port = *o.BackendRef.Port
 		}
 	}
+	var listed *dest
 	if o.BackendRef == nil {
 		if d := m.dest(classicID(ref.Name)); d != nil && d.facts.Classic && !d.Listed {
 			c.dest = d
 			return c
+		} else if d != nil && d.Listed {
+			listed = d
 		}
 	}
-	c.dest, c.lost = m.findBackend(route.BackendRef{Target: ref, Port: port, Home: p.object.Home()})
-	if name := listedName(o); c.lost != nil && c.lost.code == "BackendNotFound" && name != "" {
-		if d := m.dest(classicID(name)); d != nil && d.Listed {
-			c.dest = d // its routes do what they say, and it may come back
-		}
+	if c.dest, c.lost = m.findBackend(route.BackendRef{Target: ref, Port: port, Home: p.object.Home()}); c.dest == nil && c.lost.code == "BackendNotFound" {
+		c.dest = listed // its routes do what they say, and it may come back
 	}
 	return c
 }

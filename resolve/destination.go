@@ -66,6 +66,17 @@ func (d *dest) reuse(before *dest) {
 	}
 }
 
+// forms are the destination as dataplanes have it: by itself, and by those who know its protocol.
+func (d *dest) forms() []*Destination {
+	out := []*Destination{d.Destination}
+	for _, known := range d.spoken {
+		if !slices.Contains(out, known) {
+			out = append(out, known)
+		}
+	}
+	return out
+}
+
 // as is the destination for those who say that it speaks p where nobody wrote its
 // protocol down.
 func (d *dest) as(p api.Protocol) *Destination {

@@ -66,20 +66,10 @@ func (c *collections) addIndexes() {
 // there without anybody who answers for them.
 func (p *dataplane) listed(add func(string)) {
 	for i := range p.spec.Networking.Outbound {
-		if name := listedName(&p.spec.Networking.Outbound[i]); name != "" {
-			add(classicID(name))
+		if o := &p.spec.Networking.Outbound[i]; o.BackendRef == nil && o.Tags[api.TagService] != "" {
+			add(classicID(o.Tags[api.TagService]))
 		}
 	}
-}
-
-// listedName is the kuma.io/service that an outbound may mean; empty where it means an object.
-func listedName(o *api.Outbound) string {
-	if b := o.BackendRef; b == nil {
-		return o.Tags[api.TagService]
-	} else if b.Kind == api.KindMeshService && b.Port == nil && b.Namespace == "" && len(b.Labels) == 0 {
-		return b.Name
-	}
-	return ""
 }
 
 // answersAt is by which address an inbound is found.

@@ -140,7 +140,7 @@ func Onward(r *resolve.Resolved, list resolve.Policies, backends []resolve.Backe
 // tellOnward sets the policies of backends that are in the order of resolve.Sharing.
 func tellOnward(list []Backend, views []map[string]Policy) {
 	for n := range list {
-		if n < len(views) && len(views[n]) > 0 {
+		if n < len(views) && views[n] != nil {
 			list[n].Policies = maps.Clone(views[n])
 		}
 	}

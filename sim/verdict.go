@@ -144,9 +144,9 @@ type Backend struct {
 	HTTP2     bool       `json:"http2,omitempty"`
 	Forwarded *Forwarded `json:"forwarded,omitempty"`
 	Inbounds  []Inbound  `json:"inbounds,omitempty"`
-	// Policies are what is said about the connections to it, where that is not what the route
-	// has: each backend has its own.
-	Policies map[string]Policy `json:"policies,omitempty"`
+	// Policies are what is said about the connections to it, where backends of the route have
+	// what the route does not say: each its own, be it nothing. Else they are nil.
+	Policies map[string]Policy `json:"policies,omitzero"`
 	// ResponseHeaders are what happens to its answers where that is not what
 	// happens to all answers of the route.
 	ResponseHeaders *ResponseHeaders `json:"responseHeaders,omitempty"`

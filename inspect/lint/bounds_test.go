@@ -66,15 +66,58 @@ var boundPolicies = map[string]string{
 	"inbound stream 3s":    "type: MeshTimeout\nmesh: default\nname: inbound\nspec:\n  targetRef: {kind: Mesh}\n  from: [{targetRef: {kind: Mesh}, default: {http: {maxStreamDuration: 3s}}}]\n",
 	"inbound till 3s":      "type: MeshTimeout\nmesh: default\nname: inbound\nspec:\n  targetRef: {kind: Dataplane, name: till-1}\n  rules: [{default: {http: {requestTimeout: 3s}}}]\n",
 	"route to price":       "type: MeshHTTPRoute\nmesh: default\nname: r\nspec:\n  targetRef: {kind: Mesh}\n  to: [{targetRef: " + toStock + ", rules: [{matches: [{path: {type: PathPrefix, value: /p}}], default: {backendRefs: [{kind: MeshService, name: price}]}}]}]\n",
-	"HTTPRoute 60s":        httpRoute("60s"),
-	"HTTPRoute 0s":         httpRoute("0s"),
-	"HTTPProxy 60s":        "apiVersion: projectcontour.io/v1\nkind: HTTPProxy\nmetadata: {name: proxy, labels: {kuma.io/mesh: default}}\nspec:\n  virtualhost: {fqdn: stock}\n  routes: [{services: [{name: stock, port: 80}], timeoutPolicy: {response: 60s}}]\n",
-	"RouteGroup 60s":       "apiVersion: zalando.org/v1\nkind: RouteGroup\nmetadata: {name: group, labels: {kuma.io/mesh: default}}\nspec:\n  hosts: [stock]\n  backends: [{name: b, type: service, serviceName: stock, servicePort: 80}]\n  defaultBackends: [{backendName: b}]\n  routes: [{pathSubtree: /, filters: ['backendTimeout(\"60s\")']}]\n",
+	"try 2s of all":        boundPolicy("MeshRetry", "try", toMesh, "default: {http: {numRetries: 5, perTryTimeout: 2s, retryOn: [ConnectFailure]}}"),
+	"HTTPRoute 60s":        ofService + httpRoute("60s"),
+	"HTTPRoute 0s":         ofService + httpRoute("0s"),
+	"HTTPProxy 60s": hosts + "apiVersion: projectcontour.io/v1\nkind: HTTPProxy\nmetadata: {name: proxy, namespace: default}\nspec:\n  virtualhost: {fqdn: x.example.com}\n" +
+		"  routes: [{conditions: [{prefix: /}], services: [{name: s1, port: 80}], timeoutPolicy: {response: 60s}}]\n",
+	"RouteGroup 60s": hosts + "apiVersion: zalando.org/v1\nkind: RouteGroup\nmetadata: {name: group, namespace: default}\nspec:\n  hosts: [y.example.com]\n" +
+		"  backends: [{name: b, type: service, serviceName: s1, servicePort: 80}]\n  defaultBackends: [{backendName: b}]\n  routes: [{pathSubtree: /, filters: ['backendTimeout(\"60s\")']}]\n",
 }
 
+// hosts lets another dataplane call a service by its hosts and its name.
+const hosts = `
+type: Dataplane
+mesh: default
+name: caller-1
+labels: {k8s.kuma.io/namespace: default}
+networking:
+  address: 127.0.0.8
+  inbound: [{port: 21880, tags: {kuma.io/service: caller, kuma.io/protocol: http}}]
+  outbound: [{port: 10080, hosts: {port: 80}}, {port: 10081, backendRef: {kind: MeshService, name: s1, namespace: default, port: 80}}]
+---
+{apiVersion: kuma.io/v1alpha1, kind: MeshService, metadata: {name: s1, namespace: default}, spec: {selector: {dataplaneTags: {kuma.io/service: stock}}, ports: [{port: 80, targetPort: 21180, appProtocol: http}]}}
+---
+`
+
+// ofService lets another dataplane call a Service of Kubernetes.
+const ofService = `
+type: Dataplane
+mesh: default
+name: caller-2
+labels: {k8s.kuma.io/namespace: default}
+networking:
+  address: 127.0.0.7
+  inbound: [{port: 21780, tags: {kuma.io/service: caller, kuma.io/protocol: http}}]
+  transparentProxying: {redirectPortInbound: 15006, redirectPortOutbound: 15001}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: s2, namespace: default}
+spec: {clusterIP: 10.96.0.10, ports: [{name: p80, port: 80, targetPort: 8080, appProtocol: http}]}
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: s2-1, namespace: default, labels: {kubernetes.io/service-name: s2}}
+addressType: IPv4
+ports: [{name: p80, port: 8080}]
+endpoints: [{addresses: [10.7.0.60]}]
+---
+`
+
 func httpRoute(timeout string) string {
-	return "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: hr, labels: {kuma.io/mesh: default}}\nspec:\n" +
-		"  parentRefs: [{group: '', kind: Service, name: stock}]\n  rules: [{timeouts: {request: " + timeout + "}, backendRefs: [{name: stock, port: 80}]}]\n"
+	return "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: hr, namespace: default}\nspec:\n" +
+		"  parentRefs: [{group: '', kind: Service, name: s2}]\n  rules: [{timeouts: {request: " + timeout + "}, backendRefs: [{name: s2, port: 80}]}]\n"
 }
 
 // TestBoundsThatNeverFire crosses all bounds in time: whoever wrote one that a shorter one makes void
@@ -97,8 +140,10 @@ func TestBoundsThatNeverFire(t *testing.T) {
 		"try 2s, request 1s":                              nil,
 		"try 2s on 5xx, request 60s":                      nil,
 		"try 2s without retry, request 60s":               nil,
-		"try 2s, HTTPRoute 60s":                           {"HTTPRoute hr spec.rules[0].timeouts.request", try},
-		"try 2s, HTTPRoute 0s":                            {"HTTPRoute hr spec.rules[0].timeouts.request", try},
+		"try 2s of all, HTTPRoute 60s":                    {"HTTPRoute hr spec.rules[0].timeouts.request", try},
+		"try 2s of all, HTTPRoute 0s":                     {"HTTPRoute hr spec.rules[0].timeouts.request", try},
+		"try 2s of all, HTTPProxy 60s":                    {"HTTPProxy proxy spec.routes[0].timeoutPolicy", try},
+		"try 2s of all, RouteGroup 60s":                   {"RouteGroup group spec.routes[0].filters[0]", try},
 		"stream 5s":                                       nil,
 		"stream 5s, request 60s":                          {"MeshTimeout request" + request, "MeshTimeout stream" + stream},
 		"stream 5s, request 0s":                           {"MeshTimeout request" + request, "MeshTimeout stream" + stream},
@@ -106,7 +151,8 @@ func TestBoundsThatNeverFire(t *testing.T) {
 		"stream 5s of price, request 60s":                 nil,
 		"stream 5s of price, route to price":              nil,
 		"stream 5s of price, route to price, request 60s": {"MeshTimeout request" + request, "MeshTimeout stream" + stream},
-		"stream 90s":                                      {"MeshTimeout stream" + stream},
+		"stream 90s":                                      nil,
+		"stream 90s, request 1s":                          {"MeshTimeout request" + request, "MeshTimeout stream" + stream},
 		"stream 90s, request 60s":                         {"MeshTimeout request" + request, "MeshTimeout stream" + stream},
 		"stream 0s, request 60s":                          nil,
 		"idle 5s, request 60s":                            {"MeshTimeout idle spec.to[0].default.http.streamIdleTimeout"},
@@ -133,7 +179,7 @@ func TestBoundsThatNeverFire(t *testing.T) {
 			var got []string
 			for _, f := range found(r).Findings {
 				if f.Code == "ShadowedTimeout" || f.Code == "IdleBeforeTimeout" {
-					got = append(got, fmt.Sprintf("%s %s", strings.NewReplacer("default/", "", "/", " ").Replace(f.Object), f.Field))
+					got = append(got, fmt.Sprintf("%s %s", strings.NewReplacer("default/default/", "", "default/", "", "/", " ").Replace(f.Object), f.Field))
 				}
 			}
 			slices.Sort(got)

@@ -19,7 +19,7 @@ func attemptsOutlastTimeout(v *view) (found []*api.Violation) {
 	for _, r := range v.rows {
 		plan, again := r.plan()
 		most, total := r.bounds()
-		if again == nil || total == nil || plan.PerTry == 0 || most.Request == 0 {
+		if again == nil || total == nil || plan.PerTry == 0 || most.Request == 0 || !plan.Reset && !afterwards(plan) {
 			continue
 		}
 		each, said := r.field(again, "perTryTimeout")

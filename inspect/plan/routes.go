@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
@@ -152,7 +151,7 @@ func (d *differ) connected(base Effect, old, now *inspect.Route) (out []*entry[E
 	was, is := onwardOf(old), onwardOf(now)
 	for _, name := range union(was, is) {
 		e := base
-		e.Route = &Route{Key: base.Route.Key, Name: base.Route.Name, Text: base.Route.Text + ", to " + name}
+		e.Route = &Route{Key: base.Route.Key, Name: base.Route.Name, Backend: name, Text: base.Route.Text + ", to " + name}
 		out = append(out, d.policies(e, was[name], is[name])...)
 	}
 	return out
@@ -187,17 +186,7 @@ func onwardOf(r *inspect.Route) map[string]map[string]sim.Policy {
 	for i := range r.Backends {
 		b := &r.Backends[i]
 		if b.Policies != nil {
-			name := b.Name
-			if b.Namespace != "" {
-				name += "." + b.Namespace
-			}
-			if b.Port != 0 {
-				name += fmt.Sprintf(":%d", b.Port)
-			}
-			for _, tag := range union(b.Tags, nil) {
-				name += " " + tag + "=" + b.Tags[tag]
-			}
-			out[name] = b.Policies
+			out[inspect.BackendText(*b)] = b.Policies
 		}
 		b.Policies = nil
 	}
