@@ -80,7 +80,7 @@ func (p *printer) rows(view sim.Policy) []row {
 		rows = append(rows, row{holds, holds, by})
 		if also := view.Implied[field]; len(also) > 0 && !slices.Contains(view.Idle, field) {
 			text := "    and by this: " + strings.Join(also, ", ")
-			rows = append(rows, row{text, text, ""})
+			rows = append(rows, row{"", text, ""}) // nobody stands beside it
 		}
 		for i := len(said) - 2; i >= 0 && said[i].Layer != "default"; i-- {
 			v := valueText(said[i].Value)
