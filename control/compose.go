@@ -56,6 +56,9 @@ func (p *Plane) open(ctx context.Context) error {
 	if err := defaults.mark(ctx); err != nil {
 		return fmt.Errorf("mark the default policies: %w", err)
 	}
+	if err := defaults.renew(ctx, p.log); err != nil {
+		return fmt.Errorf("renew the default policies: %w", err)
+	}
 	given, err := newVIPs(ctx, defaults, p.settings.InZone(), time.Now)
 	if err != nil {
 		return err

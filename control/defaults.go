@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 
 	"github.com/weftmesh/weft/admission"
@@ -77,6 +78,38 @@ func (f withDefaults) mark(ctx context.Context) error {
 		return writes, nil
 	})
 	return err
+}
+
+// renew rewrites the default policies that are exactly what an earlier release wrote, in one
+// revision, and says in the log which ones people have changed: those stay.
+func (f withDefaults) renew(ctx context.Context, log *slog.Logger) error {
+	if writes := renewals(f.Snapshot(), log); len(writes) == 0 {
+		return nil
+	}
+	_, _, err := f.Apply(ctx, func(now *api.Snapshot) ([]store.Write, error) {
+		return renewals(now, slog.New(slog.DiscardHandler)), nil
+	})
+	return err
+}
+
+func renewals(now *api.Snapshot, log *slog.Logger) (writes []store.Write) {
+	for mesh := range now.OfKind(api.KindMesh) {
+		for _, p := range world.DefaultPolicies(mesh.Name, nil) {
+			for o := range now.Of(p.Kind, mesh.Name) {
+				if o.Name != p.Name {
+					continue
+				}
+				newer, edited := world.Renewed(o)
+				if newer != nil {
+					writes = append(writes, store.Write{Put: newer, Own: true})
+				}
+				if edited {
+					log.Warn("a default policy was edited, so it stays as it is; this release writes it without perTryTimeout, which its retryOn does not repeat: see docs/lint.md#shadowedtimeout", "policy", o.Ref.String())
+				}
+			}
+		}
+	}
+	return writes
 }
 
 // admit is what the directory of --dir may write now: with mesh default where

@@ -95,7 +95,7 @@ func TestOlderDefaultPoliciesAreMarkedAtTheStart(t *testing.T) {
 	apply(append(world.DefaultPolicies("default", nil), mesh("default"))...)
 	apply(append(world.DefaultPolicies("edited", nil), mesh("edited"))...)
 	for _, o := range world.DefaultPolicies("edited", nil) {
-		text := strings.NewReplacer("15s", "14s", "16s", "13s").Replace(string(o.Source.Text))
+		text := strings.NewReplacer("15s", "14s", "25ms", "24ms").Replace(string(o.Source.Text))
 		changed, err := decodeOne("", []byte(text))
 		if err != nil {
 			t.Fatal(err)
@@ -115,6 +115,58 @@ func TestOlderDefaultPoliciesAreMarkedAtTheStart(t *testing.T) {
 				t.Errorf("%s: marked %v, want %v", path+mesh, got, want)
 			}
 		}
+	}
+}
+
+// A default policy that is exactly what an earlier release wrote is rewritten at the next start, by the
+// control plane: it had a perTryTimeout that ended every longer request. One that people changed stays.
+func TestEarlierDefaultPoliciesAreRenewedAtTheStart(t *testing.T) {
+	t.Parallel()
+	c := config(t)
+	c.Store = "bolt"
+	s, err := bolt.Open(bolt.Config{Dir: c.DataDir, Decode: decodeOne, Encode: func(o *api.Object) ([]byte, error) { return decode.PrintJSON(world.Catalog(), o) }, Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var writes []store.Write
+	for mesh, bound := range map[string]string{"default": "16s", "edited": "17s"} {
+		o, err := decodeOne("", []byte("type: Mesh\nname: "+mesh+"\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		writes = append(writes, store.Write{Put: o, Own: true})
+		for _, p := range world.DefaultPolicies(mesh, nil) {
+			text := strings.Replace(string(p.Source.Text), "numRetries: 5\n", "numRetries: 5\n          perTryTimeout: "+bound+"\n", 1)
+			was, err := decodeOne("", []byte(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			writes = append(writes, store.Write{Put: was.MarkDefault(true), Own: true})
+		}
+	}
+	before, _, err := s.Apply(t.Context(), store.Writes(writes...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, c)
+	const path = "/meshretries/mesh-retry-all-"
+	for mesh, has := range map[string]bool{"default": false, "edited": true} {
+		text := p.want(http.StatusOK, http.MethodGet, "/meshes/"+mesh+path+mesh, "")
+		if strings.Contains(text, "perTryTimeout") != has || !strings.Contains(text, "weft.io/default") {
+			t.Errorf("mesh %s has %s", mesh, text)
+		}
+	}
+	p.stop()
+	s, err = bolt.Open(bolt.Config{Dir: c.DataDir, Decode: decodeOne, Encode: func(o *api.Object) ([]byte, error) { return decode.PrintJSON(world.Catalog(), o) }, Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	if o, _ := s.Snapshot().Get(api.Ref{Kind: "MeshRetry", Mesh: "default", Name: "mesh-retry-all-default"}); o == nil || o.Revision != before.Revision()+1 {
+		t.Errorf("it was rewritten as %+v, wanted revision %d", o, before.Revision()+1)
 	}
 }
 

@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -39,6 +40,7 @@ const uninstalled = 5 * time.Second
 func (f founding) run(ctx context.Context) error {
 	now, watch := f.plane.store.Watch()
 	defer watch.Stop()
+	renewals(now, f.plane.log) // once, for what it says of those that stay
 	for {
 		err := f.found(ctx, now)
 		if err != nil && !errors.Is(err, writing.ErrNotServed) {
@@ -77,6 +79,9 @@ func (f founding) found(ctx context.Context, now *api.Snapshot) error {
 		}
 	}
 	if err := f.mesh(ctx, len(meshes) > 0); err != nil {
+		return err
+	}
+	if err := f.renew(ctx, now); err != nil {
 		return err
 	}
 	for _, m := range meshes {
@@ -136,6 +141,24 @@ func (f founding) policies(ctx context.Context, now *api.Snapshot, mesh *api.Obj
 		}
 	}
 	return f.lease.SetMemo(ctx, memoPolicies, strings.Join(append(done, mesh.Name), ","))
+}
+
+// renew rewrites the default policies of the control plane's own namespace that are exactly what an
+// earlier release wrote.
+func (f founding) renew(ctx context.Context, now *api.Snapshot) error {
+	for _, w := range renewals(now, slog.New(slog.DiscardHandler)) {
+		if w.Put.Namespace != f.plane.cfg.Namespace {
+			continue // somebody has copied it there
+		}
+		o := *w.Put
+		before, _ := now.Get(o.Ref)
+		o.ResourceVersion = before.ResourceVersion
+		if _, err := f.writer.Put(ctx, &o); err != nil && !errors.Is(err, writing.ErrChanged) && !errors.Is(err, writing.ErrGone) {
+			return err
+		}
+		f.plane.log.Info("a default policy of an earlier release was renewed", "policy", o.Ref.String())
+	}
+	return nil
 }
 
 // permission creates the permission for all of a mesh that has begun to prove who calls, and

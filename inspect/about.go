@@ -20,7 +20,7 @@ func ExplainAbout(m *resolve.Reader, dp api.Ref, to string, object api.Ref, part
 		return Explanation{}, err
 	}
 	x := about{object: object, says: map[*policies.Effective]bool{}}
-	chosen = slices.DeleteFunc(slices.Clone(chosen), func(o *resolve.Outbound) bool { return !m.Visit() || !x.concerns(o) })
+	chosen = slices.DeleteFunc(slices.Clone(chosen), func(o *resolve.Outbound) bool { return !m.Visit() || !x.concerns(r, o) })
 	page, more := paged(chosen, part), 0
 	if most >= 0 && len(page) > most {
 		page, more = page[:most], len(page)-most
@@ -51,7 +51,7 @@ func (x *about) is(o *api.Origin) bool {
 
 // concerns reports whether it has a say at an outbound: at a rule, or at the destination where no
 // rule is told of. It looks at what the explanation of the outbound is made of.
-func (x *about) concerns(o *resolve.Outbound) bool {
+func (x *about) concerns(r *resolve.Resolved, o *resolve.Outbound) bool {
 	if o.TCP != nil {
 		if x.wrote(o.TCP) || slices.ContainsFunc(o.TCP.ServerNames, func(s resolve.ServerName) bool { return x.wrote(s.TCPTable) }) {
 			return true
@@ -62,7 +62,7 @@ func (x *about) concerns(o *resolve.Outbound) bool {
 	}
 	seen := map[string]bool{}
 	for _, rt := range o.Table.Routes {
-		if !seen[rt.Key] && (slices.ContainsFunc(rt.Origins, x.is) || slices.ContainsFunc(rt.Via, x.is) || x.speaks(rt.Policies)) {
+		if !seen[rt.Key] && (slices.ContainsFunc(rt.Origins, x.is) || slices.ContainsFunc(rt.Via, x.is) || x.speaks(rt.Policies) || x.speaksOnward(r, rt)) {
 			return true
 		}
 		seen[rt.Key] = true
@@ -83,6 +83,14 @@ func (x *about) speaks(list resolve.Policies) bool {
 			x.says[e] = says
 		}
 		return says
+	})
+}
+
+// speaksOnward reports whether it has a say on connections to a backend of a rule.
+func (x *about) speaksOnward(r *resolve.Resolved, rt *resolve.Route) bool {
+	return slices.ContainsFunc(rt.Backends, func(b resolve.Backend) bool {
+		use := clusterNamed(r, b.Cluster)
+		return use != nil && b.Weight > 0 && x.speaks(use.Policies)
 	})
 }
 
@@ -112,7 +120,8 @@ func (e *Explanation) keep(x *about) {
 	for i := range e.Outbounds {
 		o := &e.Outbounds[i]
 		o.Routes = slices.DeleteFunc(o.Routes, func(r Route) bool {
-			return !slices.ContainsFunc(r.Origins, x.is) && !slices.ContainsFunc(r.Via, x.is) && !speaks(r.Policies)
+			return !slices.ContainsFunc(r.Origins, x.is) && !slices.ContainsFunc(r.Via, x.is) && !speaks(r.Policies) &&
+				!slices.ContainsFunc(r.Backends, func(b sim.Backend) bool { return speaks(b.Policies) })
 		})
 	}
 	e.Inbounds = slices.DeleteFunc(e.Inbounds, func(in Inbound) bool {

@@ -66,6 +66,8 @@ type Route struct {
 	// outermost first.
 	Over []*api.Origin `json:"over,omitempty"`
 	Via  []*api.Origin `json:"via,omitempty"`
+	// Lost are the lists of rules among Origins of which others hold.
+	Lost []LostList `json:"lost,omitempty"`
 	// ShadowedBy is set where earlier routes take every request that it matches.
 	ShadowedBy *Shadow               `json:"shadowedBy"`
 	Filters    []string              `json:"filters,omitempty"` // in words
@@ -78,6 +80,42 @@ type Route struct {
 	Mirrors    []sim.Mirror          `json:"mirrors,omitempty"`
 	Policies   map[string]sim.Policy `json:"policies"`
 }
+
+// LostList is what a rule says that gave way to the list of another, while the rest of it holds.
+type LostList struct {
+	What   string      `json:"what"` // filters or backends
+	Texts  []string    `json:"texts"`
+	Origin *api.Origin `json:"origin"`
+	By     *api.Origin `json:"by"`
+}
+
+// lostLists are the lists that gave way at a rule.
+func lostLists(rt *resolve.Route) (out []LostList) {
+	for i := range rt.Lost {
+		l := &rt.Lost[i]
+		x := LostList{What: lostFilters, Origin: l.Origin, By: rt.FiltersBy, Texts: []string{}}
+		for i := range l.Filters {
+			x.Texts = append(x.Texts, filterText(&l.Filters[i]))
+		}
+		if l.Redirect != nil {
+			x.Texts = append(x.Texts, redirectText(l.Redirect))
+		}
+		if !l.OfFilters() {
+			x.What, x.By = lostBackends, rt.ActionBy
+			for _, b := range l.Backends {
+				x.Texts = append(x.Texts, "to "+refText(b.Target))
+			}
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// What of a rule may give way while the rest of it holds.
+const (
+	lostFilters  = "filters"
+	lostBackends = "backends"
+)
 
 // Shadow is the route that is in the way.
 type Shadow struct {
@@ -180,7 +218,7 @@ func outbound(r *resolve.Resolved, o *resolve.Outbound, brief bool) Outbound {
 			out.Routes = append(out.Routes, routeOf(r, rt))
 			out.Routes[n].ShadowedBy = by
 			if !brief {
-				out.Routes[n].policies(o.Destination.Protocol, rt)
+				out.Routes[n].policies(r, o.Destination.Protocol, rt)
 				buckets.Tell(rt, out.Routes[n].Policies)
 			}
 		}
@@ -207,7 +245,8 @@ func connections(r *resolve.Resolved, o *resolve.Outbound, brief bool) []Route {
 		x := Route{Matches: []route.Match{}, ServerName: name, Origins: t.Origins, Backends: sim.Connections(r, t), BackendsBy: t.BackendsBy,
 			Policies: map[string]sim.Policy{}}
 		if !brief {
-			x.Policies = policyViews(o.Policies, o.Protocol())
+			x.Policies = notNil(sim.ConnectionPolicies(r, o, t.Backends))
+			tellOnward(x.Backends, sim.Onward(r, o.Policies, t.Backends, o.Protocol()))
 		}
 		if len(x.Backends) == 0 {
 			x.Answer = "closed, for no backend has a weight"
@@ -221,24 +260,36 @@ func connections(r *resolve.Resolved, o *resolve.Outbound, brief bool) []Route {
 	return out
 }
 
-// RouteOf is one rule of a table where a protocol is spoken, as all see it who have the
-// table: it is not looked whether backends have endpoints.
-func RouteOf(spoken api.Protocol, rt *resolve.Route) Route {
+// RouteOf is one rule of a table of r where a protocol is spoken: it is not looked whether
+// backends have endpoints.
+func RouteOf(r *resolve.Resolved, spoken api.Protocol, rt *resolve.Route) Route {
 	out := routeOf(nil, rt)
-	out.policies(spoken, rt)
+	out.policies(r, spoken, rt)
 	return out
 }
 
-// policies adds what policies say of rt where a protocol is spoken.
-func (out *Route) policies(spoken api.Protocol, rt *resolve.Route) {
-	out.Policies = notNil(sim.RoutePolicies(rt, spoken))
+// policies adds what policies say of rt where a protocol is spoken, and of its backends.
+func (out *Route) policies(r *resolve.Resolved, spoken api.Protocol, rt *resolve.Route) {
+	out.Policies = notNil(sim.RoutePolicies(r, rt, spoken))
+	if rt.Answers() == nil {
+		tellOnward(out.Backends, sim.Onward(r, rt.Policies, rt.Backends, spoken))
+	}
+}
+
+// tellOnward sets what is said about the connections to backends, in their order.
+func tellOnward(list []sim.Backend, views []map[string]sim.Policy) {
+	for n := range list {
+		if n < len(views) && views[n] != nil {
+			list[n].Policies = views[n]
+		}
+	}
 }
 
 // routeOf is rt without that.
 func routeOf(r *resolve.Resolved, rt *resolve.Route) Route {
 	out := Route{
 		Key: rt.Key, Name: rt.Name, Matches: rt.Matches, Origins: rt.Origins, Over: rt.Over, Via: rt.Via, FiltersBy: rt.FiltersBy, BackendsBy: rt.ActionBy,
-		Backends: []sim.Backend{}, Policies: map[string]sim.Policy{}, Mirrors: sim.Mirrors(rt),
+		Backends: []sim.Backend{}, Policies: map[string]sim.Policy{}, Mirrors: sim.Mirrors(rt), Lost: lostLists(rt),
 	}
 	if out.Origins == nil {
 		out.Origins = []*api.Origin{}

@@ -82,6 +82,10 @@ func (e Explanation) Brief() Explanation {
 		o.Policies, o.Routes = map[string]sim.Policy{}, slices.Clone(o.Routes)
 		for j := range o.Routes {
 			o.Routes[j].Policies = map[string]sim.Policy{}
+			o.Routes[j].Backends = slices.Clone(o.Routes[j].Backends)
+			for k := range o.Routes[j].Backends {
+				o.Routes[j].Backends[k].Policies = nil
+			}
 		}
 	}
 	return e

@@ -23,6 +23,7 @@ func NotesAnew(m *resolve.Reader) []api.Note {
 		for o := range m.Attachable(mesh) {
 			refs = append(refs, o.Ref)
 		}
+		all.add(boundsBetween(m.Model.Reader(nil), mesh)...)
 		for _, x := range m.ReachOf(mesh, refs, nil) {
 			all.add(idleNotes(m, x)...)
 		}

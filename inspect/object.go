@@ -33,6 +33,14 @@ type Target struct {
 	// By are those who stand in its place where it is shadowed.
 	By     []*api.Origin `json:"by,omitempty"`
 	Reason string        `json:"reason,omitempty"`
+	// Lost are the lists of a rule that gave way, while the rest of it holds.
+	Lost []LostPart `json:"lost,omitempty"`
+}
+
+// LostPart is a list of a rule that has no effect, for another's holds.
+type LostPart struct {
+	What string      `json:"what"` // filters or backends
+	By   *api.Origin `json:"by"`
 }
 
 // The states of a target: something of it holds; it is overridden everywhere;
@@ -139,6 +147,13 @@ func (t *Target) setState(e *resolve.Entry, notes []api.Note, why string) {
 		}
 	case e.Acts != 0:
 		t.State, t.Reason = Found, ""
+		filters, action := e.LostParts()
+		if filters != nil {
+			t.Lost = append(t.Lost, LostPart{lostFilters, filters})
+		}
+		if action != nil {
+			t.Lost = append(t.Lost, LostPart{lostBackends, action})
+		}
 	case len(e.By) > 0:
 		t.State, t.By, t.Reason = Shadowed, e.By, ""
 	default:

@@ -24,6 +24,9 @@ func ObjectText(w io.Writer, e ObjectExplanation, s Style) error {
 			p.line("  %s  overridden by %s", s.loser(text), strings.Join(by, ", "))
 		case Found:
 			p.line("  ✓ %s", text)
+			for _, l := range t.Lost {
+				p.line("    %s", p.loser(l.What+": overridden by "+OriginText(l.By)))
+			}
 		default:
 			p.line("  %s  %s: %s", s.loser(text), t.State, t.Reason)
 		}

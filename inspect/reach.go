@@ -126,11 +126,13 @@ func (x *participation) notes(q *resolve.Reader, look look) []api.Note {
 			break
 		}
 		all.add(look.place(p)...)
+		all.add(look.between(q, p)...)
 	}
 	return slices.DeleteFunc(all.notes, func(n api.Note) bool { return owner(n) != x.Ref })
 }
 
-// place is what the Envoy of the dataplane at p does not get as it is written.
+// place is what the Envoy of the dataplane at p does not get as it is written, and which limits in
+// time never fire there.
 func (l look) place(p resolve.Place) []api.Note {
 	var at any = p.Inbound
 	switch {
@@ -151,9 +153,9 @@ func (l look) asked(p resolve.Place) []api.Note {
 	return l.safely(p.At, func() []api.Note {
 		switch {
 		case p.Outbound != nil:
-			return l.renderer.OutboundNotes(p.At, p.Outbound)
+			return slices.Concat(l.renderer.OutboundNotes(p.At, p.Outbound), ownBounds(l.places.snapshot, p.At, p.Outbound))
 		case p.Cluster != nil:
-			return xds.ClusterNotes(p.Cluster)
+			return slices.Concat(xds.ClusterNotes(p.Cluster), ownBounds(l.places.snapshot, p.At, p.At.Sending(p.Cluster.Cluster.Name)...))
 		}
 		return l.renderer.InboundNotes(p.At, p.Inbound)
 	})

@@ -55,6 +55,7 @@ func Notes(m *resolve.Reader) []api.Note {
 				byMesh[mesh] = append(byMesh[mesh], l)
 			}
 		}
+		all.add(boundsBetween(m, mesh)...)
 	}
 	for _, mesh := range sortedKeys(byMesh) {
 		for _, x := range m.ReachOf(mesh, idleSomewhere(m, byMesh[mesh]), nil) {
@@ -140,9 +141,31 @@ func lookAt(m *resolve.Reader) look {
 }
 
 // at is what the Envoy of r does not get as it is written, at the entry that
-// wrote it. What nobody wrote is the mesh's.
+// wrote it, and which limits in time never fire there. What nobody wrote is the mesh's.
 func (l look) at(r *resolve.Resolved) []api.Note {
-	return l.safely(r, func() []api.Note { return l.renderer.Notes(r) })
+	return l.safely(r, func() []api.Note {
+		return slices.Concat(l.renderer.Notes(r), ownBounds(l.places.snapshot, r, r.Outbounds...))
+	})
+}
+
+// between is what there is to say at p on limits in time of callers and of those whom they call.
+func (l look) between(q *resolve.Reader, p resolve.Place) []api.Note {
+	type between struct{ at any }
+	key := between{p.Inbound}
+	switch {
+	case p.Outbound != nil:
+		key.at = p.Outbound
+	case p.Cluster != nil:
+		key.at = p.Cluster.Cluster
+	case isLimited(p.Inbound):
+		key.at = p.At.Ref.Mesh
+	}
+	notes, known := l.known[key]
+	if !known {
+		notes = boundsAt(q, p)
+		l.known[key] = notes
+	}
+	return notes
 }
 
 // safely is what ask answers; where it panics, that is a note on the dataplane:

@@ -163,6 +163,11 @@ func (p *printer) route(r *Route) {
 	if len(r.Backends) > 0 {
 		p.line("    to %s  %s", backendsText(r.Backends), p.faint(by(r.BackendsBy)))
 	}
+	for _, l := range r.Lost {
+		for _, text := range l.Texts {
+			p.line("    %s  %s", p.loser(text), p.faint(OriginText(l.Origin)+", overridden by "+OriginText(l.By)))
+		}
+	}
 	if r.Hash != "" {
 		p.line("    hash of %s  %s", r.Hash, p.faint(by(r.BackendsBy)))
 	}
@@ -172,6 +177,7 @@ func (p *printer) route(r *Route) {
 	outer := p.at
 	p.at += ", " + title
 	p.policies("    ", r.Policies)
+	p.onward("    ", r.Backends)
 	p.at = outer
 }
 
@@ -188,7 +194,7 @@ func by(o *api.Origin) string {
 func backendsText(list []sim.Backend) string {
 	texts := make([]string, len(list))
 	for i, b := range list {
-		texts[i] = backendText(b)
+		texts[i] = BackendText(b)
 		if len(list) > 1 {
 			texts[i] = fmt.Sprintf("%.4g%% %s", 100*b.Share, texts[i])
 		}

@@ -41,6 +41,25 @@ func (p *printer) policies(indent string, views map[string]sim.Policy) {
 	}
 }
 
+// onward lists what is said about the connections to backends that have their own.
+func (p *printer) onward(indent string, list []sim.Backend) {
+	outer := p.at
+	for i := range list {
+		if list[i].Policies == nil {
+			continue
+		}
+		what := "connections to " + BackendText(list[i])
+		if len(list[i].Policies) == 0 {
+			p.line("%s%s  %s", indent, what, p.faint("without policies"))
+			continue
+		}
+		p.line("%s%s", indent, what)
+		p.at = outer + ", " + what
+		p.policies(indent+"  ", list[i].Policies)
+	}
+	p.at = outer
+}
+
 func (p *printer) rows(view sim.Policy) []row {
 	var plain Style
 	var rows []row
@@ -59,10 +78,18 @@ func (p *printer) rows(view sim.Policy) []row {
 		}
 		holds := "  " + field + " = " + valueText(last.Value)
 		rows = append(rows, row{holds, holds, by})
+		if also := view.Implied[field]; len(also) > 0 && !slices.Contains(view.Idle, field) {
+			text := "    and by this: " + strings.Join(also, ", ")
+			rows = append(rows, row{"", text, ""}) // nobody stands beside it
+		}
 		for i := len(said) - 2; i >= 0 && said[i].Layer != "default"; i-- {
 			v := valueText(said[i].Value)
-			if said[i].Holds() { // beside the last: nothing replaces it
+			if said[i].Joined() { // beside the last: nothing replaces it
 				rows = append(rows, row{"    + " + v, "    + " + v, saidBy(said[i])})
+				continue
+			}
+			if said[i].Holds {
+				rows = append(rows, row{"    " + v, "    " + v, saidBy(said[i]) + lostBy(said[i]) + ", and holds by this"})
 				continue
 			}
 			rows = append(rows, row{"    " + plain.loser(v), "    " + p.loser(v), saidBy(said[i]) + lostBy(said[i])})

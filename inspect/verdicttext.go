@@ -86,10 +86,11 @@ func (p *printer) branch(b *sim.Branch, several bool) {
 	}
 	p.forwarded(b)
 	for _, m := range b.Mirrors {
-		p.line("  copy of %.4g%% to %s", 100*m.Share, backendText(sim.Backend{Name: m.Name, Namespace: m.Namespace, Tags: m.Tags, Port: m.Port}))
+		p.line("  copy of %.4g%% to %s", 100*m.Share, BackendText(sim.Backend{Name: m.Name, Namespace: m.Namespace, Tags: m.Tags, Port: m.Port}))
 	}
 	p.permission("  ", b.Permission)
 	p.policies("  ", b.Policies)
+	p.onward("  ", b.Backends)
 	p.attempts("  ", b.Attempts, b.Ends)
 	for i := range b.Backends {
 		p.inbounds(&b.Backends[i], len(b.Backends) > 1)
@@ -142,7 +143,7 @@ func (p *printer) inbounds(b *sim.Backend, several bool) {
 			who += fmt.Sprintf(" and %d more", more)
 		}
 		if several {
-			who += " for " + backendText(*b)
+			who += " for " + BackendText(*b)
 		}
 		part := ""
 		if len(b.Inbounds) > 1 {

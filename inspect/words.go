@@ -215,7 +215,8 @@ func destinationText(d sim.Destination) string {
 	return s
 }
 
-func backendText(b sim.Backend) string {
+// BackendText is a backend in words.
+func BackendText(b sim.Backend) string {
 	s := b.Name
 	if b.Namespace != "" {
 		s += "." + b.Namespace

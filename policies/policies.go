@@ -46,6 +46,13 @@ type Kind struct {
 	// Acts reports whether the field at a path has an effect where the destination,
 	// or the workload, speaks p; nil where every field always has one.
 	Acts func(path string, p api.Protocol) bool
+	// Implies is what the value that holds at a path comes to in Envoy beside what it says, in
+	// Envoy's words, and whether a value that lost holds by that all the same. It is nil where
+	// every value says all that it comes to.
+	Implies func(c Conf, path string) (also []string, keeps func(value any) bool)
+	// Scoped is the scope of the field at a path where p is spoken; nil where it is always that
+	// which its tag has.
+	Scoped func(path string, scope Scope, p api.Protocol) Scope
 	// Needs says what keeps the field at a path without effect among the others of
 	// c, as 'no requestRate is set'; empty for nothing. It is nil where every field
 	// has its effect by itself.
@@ -109,6 +116,15 @@ const (
 	OnCluster  Scope = "cluster"
 	OnListener Scope = "listener"
 )
+
+// ScopeOf is where a field takes effect where a protocol is spoken.
+func (k *Kind) ScopeOf(field int, p api.Protocol) Scope {
+	leaf := k.Schema.Leaves[field]
+	if k.Scoped != nil {
+		return k.Scoped(leaf.Path, leaf.Scope, p)
+	}
+	return leaf.Scope
+}
 
 // Effective is the answer for one kind at one place: the conf that holds, and
 // for each of its fields who said what.

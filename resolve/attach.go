@@ -20,9 +20,19 @@ type Attachment struct {
 	By *api.Origin
 	// Acts are the fields of an item that hold and have an effect there, Idle those
 	// that have none whoever says them: a bit for each number in the kind's schema.
-	// Of a rule the lowest bit of Acts says that it takes requests.
+	// Of a rule the lowest bit of Acts says that it takes requests, the next ones that its filters
+	// hold, and where it sends them.
 	Acts, Idle uint32
+	// FiltersBy and ActionBy are who stands in the place of those alone; nil for nobody.
+	FiltersBy, ActionBy *api.Origin
 }
+
+// The bits of Acts of a rule.
+const (
+	TakesRequests uint32 = 1 << iota
+	FiltersHold
+	ActionHolds
+)
 
 // State is what an attachment comes to.
 type State uint8
@@ -209,7 +219,8 @@ func (a *attacher) rules(earlier []*Route, r *Route) {
 		case by != nil && len(by.Origins) > 0:
 			x.lost(by.Origins[len(by.Origins)-1])
 		case o == strongest || o.Same(r.FiltersBy) || o.Same(r.ActionBy):
-			x.Acts |= 1
+			x.Acts |= TakesRequests
+			x.parts(r, o)
 		default:
 			x.lost(strongest)
 		}
@@ -222,6 +233,25 @@ func (a *attacher) rules(earlier []*Route, r *Route) {
 			a.of(o).Acts |= 1
 		} else {
 			a.of(o).lost(by.Origins[len(by.Origins)-1])
+		}
+	}
+}
+
+// parts notes which lists of a rule of r hold that takes requests.
+func (a *Attachment) parts(r *Route, o *api.Origin) {
+	if o.Same(r.FiltersBy) {
+		a.Acts |= FiltersHold
+	}
+	if o.Same(r.ActionBy) {
+		a.Acts |= ActionHolds
+	}
+	for i := range r.Lost {
+		switch l := &r.Lost[i]; {
+		case !o.Same(l.Origin):
+		case l.OfFilters() && a.FiltersBy == nil:
+			a.FiltersBy = r.FiltersBy
+		case !l.OfFilters() && a.ActionBy == nil:
+			a.ActionBy = r.ActionBy
 		}
 	}
 }

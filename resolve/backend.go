@@ -79,7 +79,9 @@ func (m mesh) find(ref api.TargetRef, port uint32, section string, home api.Home
 			continue
 		}
 		if d.facts.Classic {
-			f.classic = d
+			if !d.Listed {
+				f.classic = d
+			}
 			continue
 		}
 		f.real = true

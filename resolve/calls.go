@@ -15,12 +15,12 @@ import (
 type call struct {
 	address string
 	port    uint32
-	index   int32 // in networking.outbound; -1 for what a virtual address reaches
-	dest    *dest // nil where the ref leads nowhere
-	lost    *lostRef
-	edge    bool // at a listener of an edge dataplane
-	passes  bool // by a group: see Outbound.Passthrough
-	named   bool // see Outbound.Named
+	index   int32    // in networking.outbound; -1 for what a virtual address reaches
+	dest    *dest    // nil where the ref leads nowhere
+	lost    *lostRef // beside a destination that is Listed too
+	edge    bool     // at a listener of an edge dataplane
+	passes  bool     // by a group: see Outbound.Passthrough
+	named   bool     // see Outbound.Named
 }
 
 func (c call) equal(o call) bool {
@@ -187,13 +187,18 @@ func (m mesh) call(p *dataplane, i int) call {
 			port = *o.BackendRef.Port
 		}
 	}
+	var listed *dest
 	if o.BackendRef == nil {
-		if d := m.dest(classicID(ref.Name)); d != nil && d.facts.Classic {
+		if d := m.dest(classicID(ref.Name)); d != nil && d.facts.Classic && !d.Listed {
 			c.dest = d
 			return c
+		} else if d != nil && d.Listed {
+			listed = d
 		}
 	}
-	c.dest, c.lost = m.findBackend(route.BackendRef{Target: ref, Port: port, Home: p.object.Home()})
+	if c.dest, c.lost = m.findBackend(route.BackendRef{Target: ref, Port: port, Home: p.object.Home()}); c.dest == nil && c.lost.code == "BackendNotFound" {
+		c.dest = listed // its routes do what they say, and it may come back
+	}
 	return c
 }
 

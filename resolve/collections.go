@@ -75,6 +75,7 @@ type collections struct {
 	policiesByRoute, policiesByTarget, policiesBySelector, policiesByKind   *derive.Index[policy]
 	routesByName, routesByTarget, routesByHost, routesByRead, routesByEdges *derive.Index[routeObject]
 	routesByAddress                                                         *derive.Index[routeObject]
+	dataplanesListing                                                       *derive.Index[dataplane] // by the classic ids of what they call
 	servicesByID, servicesByVIP, servicesByHostname, servicesByTarget       *derive.Index[service]
 	dataplanesByLabel, dataplanesByClassic, dataplanesByAddress             *derive.Index[dataplane]
 

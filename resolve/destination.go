@@ -45,6 +45,9 @@ func newDest(d *Destination, object *api.Object, key string) *dest {
 			known.Protocol, known.Guessed = p, false
 			out.spoken[p] = &known
 		}
+		if d.Listed { // any route for requests says enough
+			out.spoken[""] = out.spoken[api.HTTP]
+		}
 	}
 	return out
 }
@@ -66,6 +69,17 @@ func (d *dest) reuse(before *dest) {
 	for p := range d.spoken {
 		d.spoken[p] = take(d.spoken[p])
 	}
+}
+
+// forms are the destination as dataplanes have it: by itself, and by those who know its protocol.
+func (d *dest) forms() []*Destination {
+	out := []*Destination{d.Destination}
+	for _, known := range d.spoken {
+		if !slices.Contains(out, known) {
+			out = append(out, known)
+		}
+	}
+	return out
 }
 
 // as is the destination for those who say that it speaks p where nobody wrote its
@@ -151,9 +165,10 @@ func classicID(name string) string {
 }
 
 // classicDestination is the kuma.io/service of that name with these inbounds.
-// Its protocol is what all of them have in common.
+// Its protocol is what all of them have in common; without any, what routes say.
 func classicDestination(name string, members []member) *Destination {
 	d := &Destination{ID: classicID(name), Kind: api.KindMeshService, Name: name, Protocol: api.TCP, Hostnames: []string{name, name + ".mesh"}}
+	d.Listed, d.Guessed = len(members) == 0, len(members) == 0
 	if admitted := slices.DeleteFunc(slices.Clone(members), func(m member) bool { return m.barred }); len(admitted) > 0 {
 		members = admitted // nobody else says what is spoken there
 	}

@@ -10,7 +10,7 @@ import (
 
 // addDestinations derives what can be called, and who answers for it.
 func (c *collections) addDestinations() {
-	c.dests = derive.Derive(c.schema, "destinations", derive.Union(c.servicesByID, c.dataplanesByClassic, c.routesByHost, c.routesByAddress), derive.Values[dest]{
+	c.dests = derive.Derive(c.schema, "destinations", derive.Union(c.servicesByID, c.dataplanesByClassic, c.dataplanesListing, c.routesByHost, c.routesByAddress), derive.Values[dest]{
 		Equal: func(a, b *dest) bool { return same(a.Destination, b.Destination) && sameAge(a.object, b.object) },
 	}, func(r *derive.Reader, id string) *dest {
 		made := c.derived(r).destination(id)

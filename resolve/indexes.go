@@ -64,6 +64,7 @@ func (c *collections) addIndexes() {
 			add(answersAt(p, &p.spec.Networking.Inbound[i]))
 		}
 	})
+	c.dataplanesListing = c.dataplanes.Index(func(_ string, p *dataplane, add func(string)) { p.listed(add) })
 	c.dataplanesByClassic = c.dataplanes.Index(func(_ string, p *dataplane, add func(string)) {
 		for i := range p.spec.Networking.Inbound {
 			if n := p.spec.Networking.Inbound[i].Tags[api.TagService]; n != "" && !p.facts.Gateway && p.object.From == nil { // that of a pod means its Service
@@ -71,6 +72,16 @@ func (c *collections) addIndexes() {
 			}
 		}
 	})
+}
+
+// listed adds the ids of those kuma.io/services that a dataplane names as what it calls, which may be
+// there without anybody who answers for them.
+func (p *dataplane) listed(add func(string)) {
+	for i := range p.spec.Networking.Outbound {
+		if o := &p.spec.Networking.Outbound[i]; o.BackendRef == nil && o.Tags[api.TagService] != "" {
+			add(classicID(o.Tags[api.TagService]))
+		}
+	}
 }
 
 // answersAt is by which address an inbound is found.

@@ -26,7 +26,9 @@ func (m mesh) destNames() *names {
 	return m.namesIn("destinations", func(m mesh) *names {
 		has := map[string]bool{}
 		for d := range m.destsNamed(anyTarget) {
-			has[d.Name] = true
+			if !d.Listed {
+				has[d.Name] = true
+			}
 		}
 		return newNames(has)
 	})

@@ -167,7 +167,9 @@ func dataplaneNotes(x mesh, p *dataplane) []api.Note {
 		list = &calls{}
 	}
 	for _, c := range list.list {
-		if c.lost != nil {
+		if c.lost != nil && c.dest != nil {
+			notes = append(notes, note(origin, api.Warning, c.lost.code, c.field(p), "%s; routes for it do what they say, and what goes to itself fails until somebody answers for it", c.lost.text(x)))
+		} else if c.lost != nil {
 			notes = append(notes, note(origin, api.Error, c.lost.code, c.field(p), "%s; the outbound gets no listener", c.lost.text(x)))
 		}
 	}

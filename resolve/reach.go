@@ -23,7 +23,9 @@ type Entry struct {
 	Field      api.Path
 	Acts, Idle uint32        // as in Attachment, at one place at least
 	By         []*api.Origin // who stands in its place, each once
-	Why        string        // why its first field without effect has none
+	// FiltersBy and ActionBy are as in Attachment, at one place at least: see LostParts.
+	FiltersBy, ActionBy *api.Origin
+	Why                 string // why its first field without effect has none
 
 	by map[who]bool // the same as By
 }
@@ -118,6 +120,18 @@ func (q *Reader) ReachOf(mesh string, refs []api.Ref, tell Holder) []*Reach {
 	return x.out
 }
 
+// LostParts are who stands in the place of a rule's filters, and of its backends, nil for nobody:
+// where the rule takes requests, and none of the list holds anywhere.
+func (e *Entry) LostParts() (filters, action *api.Origin) {
+	if e.Acts&TakesRequests != 0 && e.Acts&FiltersHold == 0 {
+		filters = e.FiltersBy
+	}
+	if e.Acts&TakesRequests != 0 && e.Acts&ActionHolds == 0 {
+		action = e.ActionBy
+	}
+	return filters, action
+}
+
 // Entry is the one at a field; nil where that is attached nowhere.
 func (x *Reach) Entry(field api.Path) *Entry {
 	if at, ok := x.find(field); ok {
@@ -148,6 +162,7 @@ func (e *Entry) add(a *Attachment, p Place) {
 		e.by[who{a.By.Ref, a.By.Field}] = true
 		e.By = append(e.By, a.By)
 	}
+	e.FiltersBy, e.ActionBy = cmp.Or(e.FiltersBy, a.FiltersBy), cmp.Or(e.ActionBy, a.ActionBy)
 	if a.Idle != 0 && e.Why == "" {
 		e.Why = p.idle(a)
 	}

@@ -173,7 +173,9 @@ func (x *reacher) callers(d *dest) {
 	if x.about[d.Destination] {
 		return
 	}
-	x.about[d.Destination] = true
+	for _, form := range d.forms() {
+		x.about[form] = true
+	}
 	if x.everybody {
 		return
 	}
@@ -198,7 +200,9 @@ func (x *reacher) wanted(n int, r *routeObject, selectors []*matcher.Selector, i
 	for _, d := range x.destinations(r) {
 		if it == nil || it.attaches(r, &d.facts) {
 			x.callers(d.dest)
-			x.wants[n] = append(x.wants[n], want{d.Destination, selectors, d.among})
+			for _, form := range d.forms() {
+				x.wants[n] = append(x.wants[n], want{form, selectors, d.among})
+			}
 		}
 	}
 }

@@ -130,6 +130,9 @@ type Destination struct {
 	PortName  string
 	Protocol  api.Protocol
 	Guessed   bool // nobody wrote the protocol down: a dialect of routes may know better
+	// Listed marks a kuma.io/service for which nobody answers, and which is a destination because
+	// a Dataplane lists it among its outbounds: its routes hold, and no ref finds it.
+	Listed bool
 	// Outside marks a Service that is not in the mesh: it is called as it is, but by
 	// those to whom a route says something about it.
 	Outside bool
@@ -177,8 +180,10 @@ type Route struct {
 	// rule, outermost first.
 	Over, Via []*api.Origin
 	Filters   []route.Filter
-	// FiltersBy and ActionBy are the rules whose word holds, nil where nobody's does.
+	// FiltersBy and ActionBy are the rules whose word holds, nil where nobody's does. Lost are
+	// the lists of others among Origins that gave way to them.
 	FiltersBy, ActionBy *api.Origin
+	Lost                []route.LostList
 	// Answer is what the proxy answers by itself; nil where it forwards to Backends.
 	Answer   route.Answer
 	Backends []Backend

@@ -174,7 +174,7 @@ func (m mesh) compose(d *dest, all []*contribution, bits string) *composition {
 // protocol that nobody wrote down.
 func spokenFor(d *dest, from []*contribution) *Destination {
 	for _, c := range from {
-		if at := d.as(c.route.opinion.Speaks); at != d.Destination {
+		if at := d.as(c.route.opinion.Speaks); at != d.Destination && !c.route.opinion.Connections {
 			return at
 		}
 	}

@@ -105,6 +105,17 @@ func (r *Resolved) eachObject(only []*Outbound, yield func(api.Ref)) {
 	}
 }
 
+// Sending are the outbounds that send to a cluster.
+func (r *Resolved) Sending(cluster string) (out []*Outbound) {
+	for _, o := range r.Outbounds {
+		names := map[string]bool{}
+		if o.clusters(names); names[cluster] {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
 // clusters adds the names of those that o sends to.
 func (o *Outbound) clusters(names map[string]bool) {
 	add := func(list []Backend) {

@@ -77,7 +77,7 @@ func (b *tableBuilder) sends(c *route.Composed) *TCPTable {
 // route is one composed rule, but for which of its matches it stands for.
 func (b *tableBuilder) route(c *route.Composed, from []*contribution) Route {
 	r := Route{Key: c.Key, Name: c.Name, Matches: c.Matches, Origins: c.Origins, Filters: c.Filters, Upgrade: c.Upgrade,
-		FiltersBy: c.FiltersBy, ActionBy: c.ActionBy, Over: c.Over, Via: c.Via, Policies: b.policies(c, from)}
+		FiltersBy: c.FiltersBy, ActionBy: c.ActionBy, Lost: c.Lost, Over: c.Over, Via: c.Via, Policies: b.policies(c, from)}
 	own := b.ownConfs(c.Inline)
 	switch do := c.Do.(type) {
 	case *route.Forward:

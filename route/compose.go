@@ -54,6 +54,9 @@ type Composed struct {
 	// nil where nobody's does.
 	Origins             []*api.Origin
 	FiltersBy, ActionBy *api.Origin
+	// Lost are the lists of rules among Origins that gave way to FiltersBy or ActionBy, each as a
+	// whole, strongest first.
+	Lost []LostList
 	// Over are written rules that gave way as a whole: nothing of them holds, and
 	// policies on them do not act here.
 	Over []*api.Origin
@@ -65,6 +68,18 @@ type Composed struct {
 	// Bare says that no policy acts: nobody wrote the rule.
 	Bare bool
 }
+
+// LostList is a list of a rule of which something else holds, while another does not: its filters, or
+// where it sends requests.
+type LostList struct {
+	Origin   *api.Origin
+	Filters  []Filter
+	Redirect *Redirect    // the last one among its filters
+	Backends []BackendRef // of one that loses its backends; else nil
+}
+
+// OfFilters reports whether the list that gave way is that of the filters.
+func (l *LostList) OfFilters() bool { return l.Backends == nil }
 
 // Inline is what a route object says in the terms of a kind of policy: a layer
 // under the policies that are attached to it.

@@ -44,13 +44,13 @@ func (c *call) denied(rt *resolve.Route) uint32 {
 // deny is what becomes of c where rt asks and the service does not let it pass: the
 // proxy answers, with the header changes of a route that forwards; Envoy makes none
 // where the route would answer itself (measured on 1.40).
-func (c *call) deny(spoken api.Protocol, rt *resolve.Route, status uint32) Branch {
+func (c *call) deny(from *resolve.Resolved, spoken api.Protocol, rt *resolve.Route, status uint32) Branch {
 	b := c.respond(status)
 	if forwards(rt) {
 		b.ResponseHeaders = responseChange(rt.Changes(), c.filling(nil))
 		b.answers(b.ResponseHeaders)
 	}
-	b.Policies, b.unknown = RoutePolicies(rt, spoken), c.doubts
+	b.Policies, b.unknown = RoutePolicies(from, rt, spoken), c.doubts
 	b.Route, b.Authorization = routeOf(rt), route.Authorizations(rt.Filters)
 	return b
 }

@@ -69,7 +69,9 @@ func (t trace) connect(l *lookup, f *Forwarded) Branch {
 	if l.connections == nil {
 		return b
 	}
+	b.Policies = ConnectionPolicies(t.from, o, l.connections.Backends)
 	b.Backends = closing(t.backends(l.connections.Backends))
+	tellOnward(b.Backends, Onward(t.from, o.Policies, l.connections.Backends, o.Protocol()))
 	for n := range b.Backends {
 		for k := range b.Backends[n].Inbounds {
 			in := &b.Backends[n].Inbounds[k]

@@ -12,6 +12,8 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/merge"
+	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/route"
 )
@@ -210,10 +212,11 @@ func PolicyViews(list resolve.Policies, spoken api.Protocol) map[string]Policy {
 		for _, f := range e.Fields {
 			said := make([]Said, len(f.Said))
 			for i, s := range f.Said {
-				said[i] = Said{Value: s.Value, Origin: s.Origin, Layer: s.Layer.String(), Override: s.Override, Lost: s.Lost.String()}
+				said[i] = saidOf(s)
 			}
 			path := e.Kind.Schema.Leaves[f.Field].Path
 			p.Why[path] = said
+			p.implies(e, path)
 			if !e.Acts(f.Field, spoken) {
 				p.Idle = append(p.Idle, path)
 			}
@@ -223,15 +226,40 @@ func PolicyViews(list resolve.Policies, spoken api.Protocol) map[string]Policy {
 	return out
 }
 
+// implies adds what a field comes to in Envoy beside what it says.
+func (p *Policy) implies(e *policies.Effective, path string) {
+	if e.Kind.Implies == nil {
+		return
+	}
+	also, keeps := e.Kind.Implies(e.Conf, path)
+	if len(also) > 0 {
+		if p.Implied == nil {
+			p.Implied = map[string][]string{}
+		}
+		p.Implied[path] = also
+	}
+	said := p.Why[path]
+	for i := range said[:len(said)-1] {
+		said[i].Holds = keeps != nil && keeps(said[i].Value)
+	}
+}
+
+func saidOf(s merge.Said) Said {
+	return Said{Value: s.Value, Origin: s.Origin, Layer: s.Layer.String(), Override: s.Override, Lost: s.Lost.String()}
+}
+
 // answersItself says why nothing of a policy on attempts acts on a route.
 const answersItself = "where nothing is forwarded"
 
-// RoutePolicies shows the policies of a route. Where the proxy answers by itself
+// RoutePolicies shows the policies of a route of r. Where the proxy answers by itself
 // nothing is attempted, so retries and timeouts are idle; where it always does, they
-// are no part of what is effective.
-func RoutePolicies(rt *resolve.Route, spoken api.Protocol) map[string]Policy {
+// are no part of what is effective. What is said about connections is idle where the route
+// leads to none but other backends, which have their own: see Onward. Without r that is not known.
+func RoutePolicies(r *resolve.Resolved, rt *resolve.Route, spoken api.Protocol) map[string]Policy {
 	views := PolicyViews(rt.Policies, spoken)
 	if forwards(rt) {
+		_, idle := onward(r, rt.Policies, rt.Backends, spoken)
+		leaving(views, rt.Policies, idle)
 		return views
 	}
 	for _, e := range rt.Policies {

@@ -27,7 +27,7 @@ func (t trace) take(spoken api.Protocol, rt *resolve.Route, c *call) Branch {
 		return c.preflight(rt, policy)
 	}
 	if status := c.denied(rt); status != 0 {
-		return c.deny(spoken, rt, status)
+		return c.deny(t.from, spoken, rt, status)
 	}
 	response := responseChange(rt.Changes(), c.filling(nil))
 	b := Branch{Probability: 1}
@@ -61,7 +61,10 @@ func (t trace) take(spoken api.Protocol, rt *resolve.Route, c *call) Branch {
 		b.answers(response)
 	}
 	b.changeForCORS(rt, c)
-	b.Policies = RoutePolicies(rt, spoken)
+	b.Policies = RoutePolicies(t.from, rt, spoken)
+	if b.Outcome == Forward {
+		tellOnward(b.Backends, Onward(t.from, rt.Policies, rt.Backends, spoken))
+	}
 	b.unknown = append(b.unknown, c.doubts...)
 	b.forget()
 	return b

@@ -145,6 +145,9 @@ type Backend struct {
 	HTTP2     bool       `json:"http2,omitempty"`
 	Forwarded *Forwarded `json:"forwarded,omitempty"`
 	Inbounds  []Inbound  `json:"inbounds,omitempty"`
+	// Policies are what is said about the connections to it, where backends of the route have
+	// what the route does not say: each its own, be it nothing. Else they are nil.
+	Policies map[string]Policy `json:"policies,omitzero"`
 	// ResponseHeaders are what happens to its answers where that is not what
 	// happens to all answers of the route.
 	ResponseHeaders *ResponseHeaders `json:"responseHeaders,omitempty"`
@@ -238,6 +241,8 @@ type Policy struct {
 	// for IdleReason.
 	Idle       []string `json:"idle,omitempty"`
 	IdleReason string   `json:"idleReason,omitempty"`
+	// Implied is what Envoy has beside what a field says, because of it, in Envoy's words.
+	Implied map[string][]string `json:"implied,omitempty"`
 	// Buckets is how many buckets a limit has at the destination, where it is more
 	// than one: each admits the whole rate.
 	Buckets int `json:"buckets,omitempty"`
@@ -252,10 +257,12 @@ type Said struct {
 	Override bool `json:"override,omitempty"`
 	// Lost is the key of the order that decided against it; empty where it holds.
 	Lost string `json:"lost,omitempty"`
+	// Holds says that it lost, and that what won comes to it all the same.
+	Holds bool `json:"holds,omitempty"`
 }
 
-// Holds reports whether it holds: the last does, and of what adds up others beside it.
-func (s *Said) Holds() bool { return s.Lost == "" }
+// Joined reports whether nothing replaces it: the last, and of what adds up the others beside it.
+func (s *Said) Joined() bool { return s.Lost == "" }
 
 // Miss is a route that the request did not match, and why.
 type Miss struct {

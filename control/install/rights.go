@@ -96,7 +96,7 @@ func SystemRole() Role {
 		{Resources: []string{"secrets"}, Verbs: []string{"create", "delete", "list", "patch", "watch"}, Why: "the authority, and those of meshes"},
 		{Group: kumaGroup, Resources: []string{"meshtrusts"}, Verbs: []string{"create", "delete", "patch"}, Why: "whom the workloads of a mesh believe"},
 		{Resources: []string{"secrets"}, Names: []string{SecretAuthority}, Verbs: []string{"update"}, Why: "the authority"},
-		{Group: kumaGroup, Resources: defaultPolicies(), Verbs: []string{"create"}, Why: "default policies of mesh default"},
+		{Group: kumaGroup, Resources: defaultPolicies(), Verbs: []string{"create", "patch"}, Why: "default policies of meshes, and those of earlier releases"},
 	}}
 }
 

@@ -2,8 +2,11 @@ package world
 
 import (
 	"fmt"
+	"reflect"
+	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
 )
 
 // defaultPolicy is a document without its head.
@@ -17,7 +20,8 @@ func (p defaultPolicy) document(ref api.Ref) []byte {
 
 // defaultPolicies have Kuma's values, but for the retries: weft repeats by
 // itself only what surely had no effect, which leaves no retry for gRPC, whose
-// conditions cannot say that.
+// conditions cannot say that. They have no perTryTimeout: these conditions do not repeat
+// an attempt that takes long, so that one would end the request, whatever its timeout is.
 var defaultPolicies = []defaultPolicy{
 	{"MeshTimeout", "mesh-timeout-all-", `spec:
   targetRef:
@@ -53,10 +57,53 @@ var defaultPolicies = []defaultPolicy{
           maxConnectAttempt: 5
         http:
           numRetries: 5
-          perTryTimeout: 16s
           retryOn: [ConnectFailure, RefusedStream]
           backOff:
             baseInterval: 25ms
             maxInterval: 250ms
 `},
+}
+
+// earlierPolicies are default policies as earlier releases wrote them, where they are others today.
+var earlierPolicies = []defaultPolicy{
+	{"MeshRetry", "mesh-retry-all-", strings.Replace(specOf("MeshRetry"), "numRetries: 5\n", "numRetries: 5\n          perTryTimeout: 16s\n", 1)},
+}
+
+func specOf(kind string) string {
+	for _, p := range defaultPolicies {
+		if p.kind == kind {
+			return p.spec
+		}
+	}
+	return ""
+}
+
+// object is the document for a mesh.
+func (p defaultPolicy) object(ref api.Ref) *api.Object {
+	o, err := decode.One(catalog, "", p.document(ref), ref)
+	if o == nil {
+		panic(fmt.Sprintf("built-in document: %v", err))
+	}
+	return o
+}
+
+// Renewed is a default policy as this release writes it, where o is exactly what an earlier one wrote.
+// Edited says that people have changed one of which that is to be known: it stays as it is.
+func Renewed(o *api.Object) (newer *api.Object, edited bool) {
+	if !o.IsDefault() {
+		return nil, false
+	}
+	for _, was := range earlierPolicies {
+		if o.Kind != was.kind || o.Name != was.name+o.Mesh {
+			continue
+		}
+		ref := api.Ref{Kind: o.Kind, Mesh: o.Mesh, Name: o.Name}
+		now := defaultPolicy{was.kind, was.name, specOf(was.kind)}.object(ref)
+		if reflect.DeepEqual(o.Spec, was.object(ref).Spec) {
+			now.Namespace, now.InSystemNamespace = o.Namespace, o.InSystemNamespace
+			return now, false
+		}
+		return nil, !reflect.DeepEqual(o.Spec, now.Spec)
+	}
+	return nil, false
 }

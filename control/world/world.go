@@ -118,12 +118,7 @@ func DefaultPolicies(mesh string, skip []string) []*api.Object {
 		if leave["*"] || leave[p.kind] {
 			continue
 		}
-		ref := api.Ref{Kind: p.kind, Mesh: mesh, Name: p.name + mesh}
-		o, err := decode.One(catalog, "", p.document(ref), ref)
-		if o == nil {
-			panic(fmt.Sprintf("built-in document: %v", err))
-		}
-		objects = append(objects, o)
+		objects = append(objects, p.object(api.Ref{Kind: p.kind, Mesh: mesh, Name: p.name + mesh}))
 	}
 	return objects
 }

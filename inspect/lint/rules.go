@@ -19,7 +19,7 @@ func attemptsOutlastTimeout(v *view) (found []*api.Violation) {
 	for _, r := range v.rows {
 		plan, again := r.plan()
 		most, total := r.bounds()
-		if again == nil || total == nil || plan.PerTry == 0 || most.Request == 0 {
+		if again == nil || total == nil || plan.PerTry == 0 || most.Request == 0 || !plan.Reset && !afterwards(plan) {
 			continue
 		}
 		each, said := r.field(again, "perTryTimeout")
@@ -33,22 +33,6 @@ func attemptsOutlastTimeout(v *view) (found []*api.Violation) {
 		case all > most.Request:
 			v.gather(&found, v.about(each, "AttemptsOutlastTimeout", "%d attempts of %s may take %s, and to %s the whole request %s (%s), so that the last ones never end; make them fewer or shorter, or the request timeout longer",
 				plan.Retries+1, plan.PerTry, all, r.where(), most.Request, whole.by()))
-		}
-	}
-	return found
-}
-
-// idleBeforeTimeout: a stream without bytes ends before the request may take as long as it may.
-func idleBeforeTimeout(v *view) (found []*api.Violation) {
-	for _, r := range v.rows {
-		t, e := r.bounds()
-		if e == nil || t.StreamIdle == 0 || t.StreamIdle >= t.Request {
-			continue
-		}
-		if idle, said := r.field(e, "streamIdleTimeout"); said {
-			whole, _ := r.field(e, "requestTimeout")
-			v.gather(&found, v.about(idle, "IdleBeforeTimeout", "a request to %s that sends nothing for %s ends, although it may take %s (%s); make it at least as long as the request timeout",
-				r.where(), t.StreamIdle, t.Request, whole.by()))
 		}
 	}
 	return found
@@ -184,10 +168,23 @@ func inVain(v *view) (found []*api.Violation) {
 				if e.Acts == 0 && len(e.By) > 0 {
 					v.gather(&found, v.vain(reach.Ref, e))
 				}
+				if v.model.IsRoute(reach.Ref.Kind) {
+					filters, action := e.LostParts()
+					v.gather(&found, v.lost(reach.Ref, e, "filters", filters))
+					v.gather(&found, v.lost(reach.Ref, e, "backendRefs", action))
+				}
 			}
 		}
 	}
 	return found
+}
+
+// lost is about a list of a rule that gave way as a whole, while the rule takes requests.
+func (v *view) lost(ref api.Ref, e *resolve.Entry, list string, by *api.Origin) *api.Violation {
+	if by == nil {
+		return nil
+	}
+	return v.on(ref, e.Field.Field("default").Field(list), "Overridden", "it has no effect: a list holds as a whole, and that of %s counts more; say it there, or remove it", inspect.OriginText(by))
 }
 
 func (v *view) vain(ref api.Ref, e *resolve.Entry) *api.Violation {
@@ -213,6 +210,27 @@ func olderForm(v *view) (found []*api.Violation) {
 		o := v.mine[ref]
 		if s, ok := o.Spec.(*policies.Spec); ok && len(s.From) > 0 {
 			v.gather(&found, v.on(ref, "spec.from", "FromIsOlder", "Kuma reads `from` as an older form; write `rules`, which say the same for all callers"))
+		}
+	}
+	return found
+}
+
+// impliedRetries: a list without a word, which keeps those of the default.
+func impliedRetries(v *view) (found []*api.Violation) {
+	for _, r := range v.rows {
+		_, e := r.plan()
+		if e == nil || e.Kind.Implies == nil {
+			continue
+		}
+		on, said := r.field(e, "retryOn")
+		list, ok := on.said.Value.([]string)
+		if !said || !ok || len(list) == 0 || slices.ContainsFunc(list, func(item string) bool {
+			return strings.Trim(item, "0123456789") != "" && !strings.HasPrefix(item, "HttpMethod")
+		}) {
+			continue
+		}
+		if also, _ := e.Kind.Implies(e.Conf, on.path); len(also) > 0 {
+			v.gather(&found, v.about(on, "ImpliedRetries", "without a word it keeps those of the default, so that Envoy also repeats on %s; add RetriableStatusCodes to repeat the numbers alone, or write the words that are meant", strings.Join(also, ", ")))
 		}
 	}
 	return found

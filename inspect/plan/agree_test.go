@@ -51,6 +51,7 @@ func TestPlanAgreesWithExplain(t *testing.T) {
 type fact struct {
 	of, rule string // the destination or the inbound, and the key or name in TLS of a rule
 	what     string // kind and field of a policy, or a part
+	backend  string // of several of the rule, whose connections it is about
 }
 
 func factOf(e plan.Effect) fact {
@@ -62,7 +63,7 @@ func factOf(e plan.Effect) fact {
 		f.of = fmt.Sprint(e.Inbound.Name, e.Inbound.Address)
 	}
 	if e.Route != nil {
-		f.rule = e.Route.Key + e.Route.ServerName
+		f.rule, f.backend = e.Route.Key+e.Route.ServerName, e.Route.Backend
 	}
 	return f
 }
@@ -89,7 +90,7 @@ func compare(t *rapid.T, told map[fact][2]string, before, after map[fact]held, o
 		}
 		whole := func(f fact) bool { said, ok := told[f]; return ok && (said[0] == "null" || said[1] == "null") }
 		said, ok := told[f]
-		if ok && said != [2]string{was, is} || !ok && !whole(fact{f.of, f.rule, "route"}) && !whole(fact{f.of, "", "outbound"}) && !whole(fact{f.of, "", "inbound"}) {
+		if ok && said != [2]string{was, is} || !ok && !whole(fact{of: f.of, rule: f.rule, what: "route"}) && !whole(fact{of: f.of, what: "outbound"}) && !whole(fact{of: f.of, what: "inbound"}) {
 			t.Fatalf("%+v is explained as %s, then %s, and planned as %v", f, was, is, said)
 		}
 	}
@@ -194,11 +195,22 @@ func facts(t *rapid.T, m *resolve.Model, ref api.Ref) map[fact]held {
 				places[at.rule] = len(places)
 				part(at, "route", places[at.rule], true)
 			}
+			onward := make([]map[string]sim.Policy, len(r.Backends))
+			for i := range r.Backends {
+				onward[i], r.Backends[i].Policies = r.Backends[i].Policies, nil
+			}
 			part(at, "backends", r.Backends, len(r.Backends) > 0)
 			part(at, "filters", r.Filters, len(r.Filters) > 0)
 			part(at, "mirrors", r.Mirrors, len(r.Mirrors) > 0)
 			if r.ServerName == "" && r.Key != "" {
 				fields(at, r.Policies)
+				for i, views := range onward {
+					if len(onward) > 1 {
+						at.backend = inspect.BackendText(r.Backends[i])
+					}
+					fields(at, views)
+				}
+				at.backend = ""
 			}
 		}
 	}

@@ -27,6 +27,9 @@ type differ struct {
 	clusters  map[clusterPair][]*entry[Effect]
 	endpoints map[endpointsPair][]*entry[Effect]
 
+	leads    map[*resolve.Table][]string // the clusters of other destinations that it names
+	connects map[*resolve.TCPTable][]string
+
 	mayLose map[api.Ref]bool // an effect that they have
 	notes   []api.Note       // on dataplanes that cannot be compared
 }
@@ -88,6 +91,7 @@ type (
 		connections, newer         *resolve.TCPTable
 		policiesBefore, policiesBy listOf
 		was, is                    api.Protocol
+		onward                     string // the clusters of other destinations, before and after
 	}
 	policyPair struct {
 		mesh          string
@@ -123,7 +127,7 @@ func identity(p resolve.Policies) listOf {
 func newDiffer(x *xds.Renderer) *differ {
 	return &differ{renderer: x, outbounds: map[outboundPair][]*entry[Effect]{}, inbounds: map[policyPair][]*entry[Effect]{},
 		clusters: map[clusterPair][]*entry[Effect]{}, endpoints: map[endpointsPair][]*entry[Effect]{},
-		pairs: map[resourceKey]resourcePair{}, mayLose: map[api.Ref]bool{}}
+		leads: map[*resolve.Table][]string{}, connects: map[*resolve.TCPTable][]string{}, pairs: map[resourceKey]resourcePair{}, mayLose: map[api.Ref]bool{}}
 }
 
 // safely is dataplane. A bug that keeps one from being compared is a note on it, for the plan tells

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"cmp"
+	"fmt"
 	"net"
 	"slices"
 	"strconv"
@@ -49,8 +51,8 @@ func (d *differ) outboundsOf(base Effect, before, after *resolve.Resolved) (out 
 	if slices.EqualFunc(before.Outbounds, after.Outbounds, sameCall) { // as a rule, and most of them are shared
 		for i, b := range after.Outbounds {
 			a := before.Outbounds[i]
-			if a != b && !slices.ContainsFunc(after.Outbounds[:i], func(o *resolve.Outbound) bool { return keyOf(o) == keyOf(b) }) {
-				out = append(out, d.outbound(about(base, b.Destination), a, b)...)
+			if (a != b || d.onward(before, a) != d.onward(after, b)) && !slices.ContainsFunc(after.Outbounds[:i], func(o *resolve.Outbound) bool { return keyOf(o) == keyOf(b) }) {
+				out = append(out, d.outbound(about(base, b.Destination), side{before, a}, side{after, b})...)
 			}
 		}
 		return out
@@ -74,8 +76,8 @@ func (d *differ) outboundsOf(base Effect, before, after *resolve.Resolved) (out 
 		if differs(e.Before, e.After) {
 			out = append(out, d.effect(e))
 		}
-		if b != nil && b.Outbound != a.Outbound {
-			out = append(out, d.outbound(about(base, a.Destination), b.Outbound, a.Outbound)...)
+		if b != nil && (b.Outbound != a.Outbound || d.onward(before, b.Outbound) != d.onward(after, a.Outbound)) {
+			out = append(out, d.outbound(about(base, a.Destination), side{before, b.Outbound}, side{after, a.Outbound})...)
 		}
 	}
 	return out
@@ -87,9 +89,65 @@ func about(base Effect, d *resolve.Destination) Effect {
 	return base
 }
 
+// side is an outbound of a dataplane as it was, or as it would be.
+type side struct {
+	of *resolve.Resolved
+	*resolve.Outbound
+}
+
+// onward tells apart how connections are opened to other destinations to which an outbound of r leads;
+// empty where there are none.
+func (d *differ) onward(r *resolve.Resolved, o *resolve.Outbound) string {
+	var out []byte
+	for _, name := range d.leadsTo(o) {
+		if i, ok := slices.BinarySearchFunc(r.Clusters, name, func(u resolve.ClusterUse, name string) int { return cmp.Compare(u.Cluster.Name, name) }); ok {
+			out = fmt.Appendf(out, "%p %t ", r.Clusters[i].Cluster, r.Clusters[i].ConnectionsOnly)
+		}
+	}
+	return string(out)
+}
+
+// leadsTo are the clusters of other destinations, or of subsets, to which an outbound leads.
+func (d *differ) leadsTo(o *resolve.Outbound) (out []string) {
+	elsewhere := func(list []resolve.Backend) {
+		for i := range list {
+			if b := &list[i]; b.Cluster != "" && b.Cluster != o.Destination.ID && b.Weight > 0 && !slices.Contains(out, b.Cluster) {
+				out = append(out, b.Cluster)
+			}
+		}
+	}
+	if o.Table != nil {
+		known, ok := d.leads[o.Table]
+		if !ok {
+			for _, rt := range o.Table.Routes {
+				elsewhere(rt.Backends)
+			}
+			d.leads[o.Table] = out
+			return out
+		}
+		return known
+	}
+	if o.TCP == nil {
+		return nil
+	}
+	known, ok := d.connects[o.TCP]
+	if !ok {
+		for part := range o.TCP.Parts() {
+			elsewhere(part.Backends)
+		}
+		d.connects[o.TCP] = out
+		return out
+	}
+	return known
+}
+
 // outbound is what changes about one destination, whoever calls it.
-func (d *differ) outbound(base Effect, a, b *resolve.Outbound) []*entry[Effect] {
-	pair := outboundPair{base.Mesh, *base.Destination, a.Table, b.Table, a.TCP, b.TCP, identity(a.Policies), identity(b.Policies), a.Protocol(), b.Protocol()}
+func (d *differ) outbound(base Effect, a, b side) []*entry[Effect] {
+	pair := outboundPair{base.Mesh, *base.Destination, a.Table, b.Table, a.TCP, b.TCP, identity(a.Policies), identity(b.Policies), a.Protocol(), b.Protocol(), ""}
+	was, is := d.onward(a.of, a.Outbound), d.onward(b.of, b.Outbound)
+	if was != is {
+		pair.onward = was + "\n" + is
+	}
 	if known, ok := d.outbounds[pair]; ok {
 		return known
 	}
@@ -99,7 +157,7 @@ func (d *differ) outbound(base Effect, a, b *resolve.Outbound) []*entry[Effect] 
 		e.Part, e.Before, e.After = PartProtocol, pair.was, pair.is
 		out = append(out, d.effect(e))
 	}
-	if pair.before != pair.after {
+	if pair.before != pair.after || pair.before != nil && was != is {
 		out = append(out, d.routes(base, a, b)...)
 	}
 	if pair.connections != pair.newer {

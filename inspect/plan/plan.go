@@ -113,6 +113,8 @@ type Route struct {
 	Key        string `json:"key"`
 	Name       string `json:"name"`
 	ServerName string `json:"serverName,omitempty"`
+	// Backend names the one whose connections it is about, where a rule has several.
+	Backend string `json:"backend,omitempty"`
 	// Text is what it matches, in words.
 	Text string `json:"text,omitempty"`
 }

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 
@@ -32,7 +33,7 @@ func rulesOf(t *resolve.Table) (map[string]rule, []string) {
 }
 
 // routes is what changes about the rules for the requests to a destination.
-func (d *differ) routes(base Effect, a, b *resolve.Outbound) (out []*entry[Effect]) {
+func (d *differ) routes(base Effect, a, b side) (out []*entry[Effect]) {
 	was, order := rulesOf(a.Table)
 	is, newer := rulesOf(b.Table)
 	moved := moved(was, newer)
@@ -56,8 +57,8 @@ func (d *differ) routes(base Effect, a, b *resolve.Outbound) (out []*entry[Effec
 		if !there || moved[key] {
 			out = append(out, d.effect(e))
 		}
-		if before.Route != after.Route {
-			out = append(out, d.rule(on(base, after.Route), a.Destination.Protocol, before.Route, b.Destination.Protocol, after.Route)...)
+		if before.Route != after.Route || d.leads[b.Table] != nil {
+			out = append(out, d.rule(on(base, after.Route), a, before.Route, b, after.Route)...)
 		}
 	}
 	return out
@@ -114,11 +115,12 @@ func moved(was map[string]rule, newer []string) map[string]bool {
 }
 
 // rule is what changes about one rule, of which nothing was there where before is nil.
-func (d *differ) rule(base Effect, was api.Protocol, before *resolve.Route, is api.Protocol, after *resolve.Route) (out []*entry[Effect]) {
-	old, now := inspect.Route{}, inspect.RouteOf(is, after)
+func (d *differ) rule(base Effect, a side, before *resolve.Route, b side, after *resolve.Route) (out []*entry[Effect]) {
+	old, now := inspect.Route{}, inspect.RouteOf(b.of, b.Destination.Protocol, after)
 	if before != nil {
-		old = inspect.RouteOf(was, before)
+		old = inspect.RouteOf(a.of, a.Destination.Protocol, before)
 	}
+	out = d.connected(base, &old, &now)
 	tell := func(p Part, by, byBefore *api.Origin, a, b any) {
 		if differs(a, b) {
 			e := base
@@ -141,6 +143,55 @@ func (d *differ) rule(base Effect, was api.Protocol, before *resolve.Route, is a
 	tell(PartMirrors, now.FiltersBy, old.FiltersBy, orNil(old.Mirrors), orNil(now.Mirrors))
 	tell(PartAction, now.BackendsBy, old.BackendsBy, actionOf(&old), actionOf(&now))
 	return append(out, d.policies(base, old.Policies, now.Policies)...)
+}
+
+// connected is what changes about the connections to the backends of a rule that have their own
+// policies, which it takes out of both. Those of an only backend are the rule's; of several the text of
+// the rule says which.
+func (d *differ) connected(base Effect, old, now *inspect.Route) (out []*entry[Effect]) {
+	was, is := onwardOf(old), onwardOf(now)
+	for _, name := range union(was, is) {
+		e := base
+		e.Route = &Route{Key: base.Route.Key, Name: base.Route.Name, Backend: name, Text: base.Route.Text + ", to " + name}
+		out = append(out, d.policies(e, was[name], is[name])...)
+	}
+	return out
+}
+
+// join lets the policies of an only backend be those of its rule.
+func join(r *inspect.Route) {
+	if len(r.Backends) != 1 || r.Backends[0].Policies == nil {
+		return
+	}
+	all := maps.Clone(r.Policies)
+	for kind, b := range r.Backends[0].Policies {
+		p := all[kind]
+		p.Why, p.Idle = maps.Clone(p.Why), slices.Clone(p.Idle)
+		if p.Why == nil {
+			p.Why = map[string][]sim.Said{}
+		}
+		for field, said := range b.Why {
+			p.Why[field] = said
+			p.Idle = slices.DeleteFunc(p.Idle, func(idle string) bool { return idle == field })
+		}
+		p.Idle = append(p.Idle, b.Idle...)
+		all[kind] = p
+	}
+	r.Policies, r.Backends[0].Policies = all, nil
+}
+
+// onwardOf are the policies of the backends of a rule, by their names, taken out of it.
+func onwardOf(r *inspect.Route) map[string]map[string]sim.Policy {
+	join(r)
+	out := map[string]map[string]sim.Policy{}
+	for i := range r.Backends {
+		b := &r.Backends[i]
+		if b.Policies != nil {
+			out[inspect.BackendText(*b)] = b.Policies
+		}
+		b.Policies = nil
+	}
+	return out
 }
 
 // action is what the proxy does with a request beside forwarding it to a backend.
@@ -225,7 +276,7 @@ func held(said []sim.Said) holding {
 	var all []any
 	for i := range said {
 		list := reflect.ValueOf(said[i].Value)
-		if !said[i].Holds() || list.Kind() != reflect.Slice {
+		if !said[i].Joined() || list.Kind() != reflect.Slice {
 			continue
 		}
 		for k := range list.Len() {

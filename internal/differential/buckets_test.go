@@ -211,7 +211,7 @@ func (w *World) countBuckets(t *testing.T, names []string) {
 				buckets = append(buckets, names[i])
 			}
 		}
-		views := sim.RoutePolicies(rt, w.table().Destination.Protocol)
+		views := sim.RoutePolicies(nil, rt, w.table().Destination.Protocol)
 		count.Tell(rt, views)
 		if said := max(views["MeshRateLimit"].Buckets, 1); said != len(compact(slices.Clone(buckets))) {
 			t.Errorf("route %s: the verdict says %d buckets, there are %v", rt.Name, said, buckets)

@@ -3,13 +3,18 @@ package differential
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	upstreamhttpv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/upstreams/http/v3"
+
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/policies/tls"
 	"github.com/weftmesh/weft/policies/trafficpermission"
 	"github.com/weftmesh/weft/sim"
@@ -22,11 +27,13 @@ func TestExplainIsWhatEnvoyRuns(t *testing.T) {
 	t.Parallel()
 	worlds, _ := drawPairs(t, byDocuments, 21, 0, 200)
 	for i := range worlds {
-		worlds[i].Documents = newDraw(22, uint64(i)).withDatabase(worlds[i].Documents)
+		d := newDraw(22, uint64(i))
+		worlds[i].Documents = append(d.withDatabase(worlds[i].Documents), newDraw(23, uint64(i)).onward()...)
 	}
 	f := newFleet(t, newRoom(t, workloadNames...), worlds)
 	dumps := [2]dump{dumpOf(t, f.envoys[0]), dumpOf(t, f.envoys[1])}
 	seen := [2]map[string]int{{}, {}} // of the caller's side, and of the other
+	onward := 0                       // backends with policies of their own
 	for i, w := range f.worlds {
 		for r := range w.Dataplanes("default") {
 			e, err := inspect.Explain(w.Reader(nil), r.Ref, "")
@@ -38,13 +45,20 @@ func TestExplainIsWhatEnvoyRuns(t *testing.T) {
 				d = dumps[0]
 			}
 			for _, o := range e.Outbounds {
-				compareOutbound(t, d.at(t, i, r.Ref.Name, fmt.Sprintf("outbound:%s:%d", o.Address, o.Port), o.ID), &o, seen[0])
+				p := d.at(t, i, r.Ref.Name, fmt.Sprintf("outbound:%s:%d", o.Address, o.Port), o.ID)
+				compareOutbound(t, p, &o, seen[0])
+				for j := range o.Routes {
+					onward += compareOnward(t, d, p, &o.Routes[j])
+				}
 			}
 			for _, in := range e.Inbounds {
 				name := fmt.Sprintf("inbound:%s:%d", in.Address, in.Port)
 				compareInbound(t, d.at(t, i, r.Ref.Name, name, name), in.Policies, seen[1])
 			}
 		}
+	}
+	if onward < 100 {
+		t.Errorf("%d backends have policies of their own, want 100", onward)
 	}
 	compared := map[string]bool{}
 	for _, x := range fields {
@@ -86,6 +100,81 @@ func compareOutbound(t *testing.T, p envoyPlace, o *inspect.Outbound, seen map[s
 			t.Errorf("%s: Envoy has no route %s", p.listener.Name, rt.Name)
 		}
 	}
+}
+
+// compareOnward compares what is said of the connections to the backends of a rule with their
+// clusters, and counts those that have policies of their own.
+func compareOnward(t *testing.T, d dump, p envoyPlace, rt *inspect.Route) (own int) {
+	t.Helper()
+	at, ok := p.on(rt.Name)
+	names := clustersOf(at.route)
+	backends := slices.DeleteFunc(slices.Clone(rt.Backends), func(b sim.Backend) bool { return b.Reason != "" && b.Status != http.StatusServiceUnavailable })
+	if !ok || len(names) != len(backends) { // parts of one backend may be one in Envoy
+		return 0
+	}
+	for i, b := range backends {
+		p.cluster = d.clusters[names[i]]
+		if p.cluster == nil {
+			t.Errorf("Envoy has no cluster %s", names[i])
+			continue
+		}
+		p.options = nil
+		for _, a := range p.cluster.GetTypedExtensionProtocolOptions() {
+			p.options = unpack(t, a, &upstreamhttpv3.HttpProtocolOptions{})
+		}
+		views := rt.Policies
+		if b.Policies != nil {
+			views = b.Policies
+			own++
+		}
+		for _, x := range fields {
+			if leaf, ok := leafOf(x); !ok || leaf.Scope != policies.OnCluster {
+				continue
+			}
+			want, _ := x.want(t, views[x.kind])
+			if got := x.there(p); got != want {
+				t.Errorf("%s %s of the connections to %s: explain says %s, Envoy has %s", x.kind, x.name, names[i], want, got)
+			}
+		}
+	}
+	return own
+}
+
+// leafOf is a field in the schema of its kind.
+func leafOf(x field) (policies.SchemaLeaf, bool) {
+	for _, k := range world.Kinds() {
+		for _, leaf := range k.Schema.Leaves {
+			if k.Name == x.kind && leaf.Path == x.name {
+				return leaf, true
+			}
+		}
+	}
+	return policies.SchemaLeaf{}, false
+}
+
+// clustersOf are the clusters that a route sends to, in their order.
+func clustersOf(r *routev3.Route) (out []string) {
+	if name := r.GetRoute().GetCluster(); name != "" {
+		return []string{name}
+	}
+	for _, c := range r.GetRoute().GetWeightedClusters().GetClusters() {
+		out = append(out, c.Name)
+	}
+	return out
+}
+
+// onward are policies on the connections to those that rules of web lead to.
+func (d draw) onward() (out []m) {
+	for i, name := range some(d, 7, "web", "v1", "v2") {
+		conf := m{"connectionTimeout": one(d, "1s", "2s", "3s"), "http": m{"maxStreamDuration": one(d, "0s", "20s", "30s")}}
+		if d.chance(2) {
+			conf["idleTimeout"] = one(d, "0s", "7m")
+		}
+		out = append(out, m{"type": "MeshTimeout", "mesh": "default", "name": fmt.Sprintf("onward%d", i), "spec": m{
+			"targetRef": m{"kind": "Mesh"}, "to": []any{m{"targetRef": m{"kind": "MeshService", "name": name}, one(d, "default", "override"): conf}},
+		}})
+	}
+	return out
 }
 
 // compareInbound compares all that is said of one.

@@ -30,6 +30,7 @@ var Kind = &policies.Kind{
 	Attempts: true,
 	Acts:     acts,
 	Needs:    needs,
+	Implies:  implies,
 	Looser:   looser,
 	Docs:     docs,
 	Example:  example,

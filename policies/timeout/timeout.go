@@ -31,6 +31,7 @@ var Kind = &policies.Kind{
 	Defaults:   defaults,
 	Attempts:   true,
 	Acts:       acts,
+	Scoped:     scoped,
 	Looser:     looser,
 	Docs:       docs,
 	Example:    example,
@@ -39,6 +40,14 @@ var Kind = &policies.Kind{
 // acts: only requests have the bounds of requests.
 func acts(path string, p api.Protocol) bool {
 	return p.HTTPLike() || !strings.HasPrefix(path, "http.")
+}
+
+// scoped: on connections in which nobody looks for requests the listener bounds the silence.
+func scoped(path string, scope policies.Scope, p api.Protocol) policies.Scope {
+	if path == "idleTimeout" && !p.HTTPLike() {
+		return policies.OnListener
+	}
+	return scope
 }
 
 // looser: every field is a bound in time, and 0s is none.

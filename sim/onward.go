@@ -1,0 +1,155 @@
+package sim
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/merge"
+	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/resolve"
+)
+
+// What is said about connections holds for the cluster that they are opened to. A rule that leads to
+// another destination, or to a subset, has the clusters of its backends, each with its own authors.
+
+// onCluster reports whether a field holds by the cluster that something is sent to, where a protocol
+// is spoken.
+func onCluster(e *policies.Effective, field int, spoken api.Protocol) bool {
+	return e.Kind.ScopeOf(field, spoken) == policies.OnCluster
+}
+
+// connectionViews is what is said about the connections to a cluster.
+func connectionViews(u *resolve.ClusterUse) map[string]Policy {
+	out := PolicyViews(u.Policies, u.Protocol())
+	for _, e := range u.Policies {
+		p := out[e.Kind.Name]
+		for _, f := range e.Fields {
+			if !onCluster(e, f.Field, u.Protocol()) { // it stands at the listener
+				p.drop(e.Kind.Schema.Leaves[f.Field].Path)
+			}
+		}
+		if len(p.Why) == 0 {
+			delete(out, e.Kind.Name)
+		} else {
+			out[e.Kind.Name] = p
+		}
+	}
+	return out
+}
+
+func (p *Policy) drop(path string) {
+	delete(p.Why, path)
+	p.Idle = slices.DeleteFunc(p.Idle, func(idle string) bool { return idle == path })
+}
+
+// onward is how a list of policies, said of a destination or of a rule for it, and what is said about
+// the connections to its backends go together. Backends are those that something falls to, in their
+// order: nil where all of them have what the list says. Idle are the fields of the list, by kind, that
+// hold at none of them.
+func onward(r *resolve.Resolved, list resolve.Policies, backends []resolve.Backend, spoken api.Protocol) (views []map[string]Policy, idle map[string][]int) {
+	if r == nil {
+		return nil, nil
+	}
+	held := map[*policies.Effective]map[int]bool{} // fields of the list that some backend has
+	differs, some := false, false
+	for n, b := range resolve.Sharing(backends) {
+		views = slices.Grow(views, n+1)[:n+1]
+		use := clusterOf(r, b.Cluster)
+		if use.Cluster == nil {
+			continue
+		}
+		some = true
+		views[n] = connectionViews(&use)
+		fields := 0
+		for _, e := range list {
+			for _, f := range e.Fields {
+				if !onCluster(e, f.Field, spoken) {
+					continue
+				}
+				fields++
+				path := e.Kind.Schema.Leaves[f.Field].Path
+				said := views[n][e.Kind.Name].Why[path]
+				if len(said) == 0 || !sameSaid(said[len(said)-1], saidOf(f.Winner())) {
+					differs = true
+					continue
+				}
+				if held[e] == nil {
+					held[e] = map[int]bool{}
+				}
+				held[e][f.Field] = true
+			}
+		}
+		for _, p := range views[n] {
+			fields -= len(p.Why)
+		}
+		differs = differs || fields != 0
+	}
+	if !some || !differs {
+		return nil, nil
+	}
+	for _, e := range list {
+		for _, f := range e.Fields {
+			if onCluster(e, f.Field, spoken) && !held[e][f.Field] {
+				if idle == nil {
+					idle = map[string][]int{}
+				}
+				idle[e.Kind.Name] = append(idle[e.Kind.Name], f.Field)
+			}
+		}
+	}
+	return views, idle
+}
+
+// sameSaid reports whether two opinions are one.
+func sameSaid(a, b Said) bool {
+	return a.Override == b.Override && (a.Origin == b.Origin || a.Origin != nil && b.Origin != nil && a.Origin.Same(b.Origin)) && reflect.DeepEqual(a.Value, b.Value)
+}
+
+// leaving marks the fields of views that hold at no backend as idle, and takes them out of the confs.
+func leaving(views map[string]Policy, list resolve.Policies, idle map[string][]int) {
+	for _, e := range list {
+		fields := idle[e.Kind.Name]
+		if len(fields) == 0 {
+			continue
+		}
+		p := views[e.Kind.Name]
+		kept := slices.Clone(e.Fields)
+		for _, field := range fields {
+			i := slices.IndexFunc(kept, func(f merge.Field) bool { return f.Field == field })
+			kept = slices.Delete(kept, i, i+1)
+			if path := e.Kind.Schema.Leaves[field].Path; !slices.Contains(p.Idle, path) {
+				p.Idle = append(p.Idle, path)
+			}
+		}
+		if p.IdleReason == "" { // else nothing at all of it acts
+			p.Conf = e.Kind.Schema.Build(e.Kind.New(), kept)
+		}
+		views[e.Kind.Name] = p
+	}
+}
+
+// Onward is what is said about the connections to each backend of a list of policies, in the order of
+// resolve.Sharing; nil where all of them have what the list says.
+func Onward(r *resolve.Resolved, list resolve.Policies, backends []resolve.Backend, spoken api.Protocol) []map[string]Policy {
+	views, _ := onward(r, list, backends, spoken)
+	return views
+}
+
+// tellOnward sets the policies of backends that are in the order of resolve.Sharing.
+func tellOnward(list []Backend, views []map[string]Policy) {
+	for n := range list {
+		if n < len(views) && views[n] != nil {
+			list[n].Policies = maps.Clone(views[n])
+		}
+	}
+}
+
+// ConnectionPolicies shows what is said of whole connections where they go to backends.
+func ConnectionPolicies(r *resolve.Resolved, o *resolve.Outbound, backends []resolve.Backend) map[string]Policy {
+	out := PolicyViews(o.Policies, o.Protocol())
+	_, idle := onward(r, o.Policies, backends, o.Protocol())
+	leaving(out, o.Policies, idle)
+	return out
+}
