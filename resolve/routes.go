@@ -28,6 +28,11 @@ type routeObject struct {
 func newRouteObject(o *api.Object, kind, dialect int, d *route.Dialect, zone map[string]string, see route.See) *routeObject {
 	seen := record{See: see}
 	says := d.Read(o, &seen)
+	for i := range d.Types {
+		if d.Types[i].Name == o.Kind {
+			says.Notes = append(says.Notes, api.AnnotationNotes(o, d.Types[i].Annotations)...)
+		}
+	}
 	role := cmp.Or(says.Role, api.RoleSystem)
 	local := localOf(o, role)
 	r := &routeObject{object: o, kind: kind, dialect: dialect, opinion: says, facts: matcher.RouteOf(o, zone), ruleNames: map[string]bool{},
