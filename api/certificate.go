@@ -63,7 +63,9 @@ func CertificateProblem(ref Ref, o *Object, in Zone) string {
 	if o == nil {
 		return "there is no Secret " + name + "; create it, with type " + SecretTLS
 	}
-	if _, fault := o.Spec.(*Secret).Certificate(); fault != nil {
+	if s := o.Spec.(*Secret); s.assumed {
+		return ""
+	} else if _, fault := s.Certificate(); fault != nil {
 		return "Secret " + name + " holds no certificate that Envoy can serve: " + fault.Key + " " + fault.Message
 	}
 	return ""

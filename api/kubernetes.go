@@ -108,9 +108,12 @@ func (p *KubernetesPort) Speaks(service *Object) (protocol Protocol, guess bool)
 	return TCP, true
 }
 
+// ProtocolSuffix ends the annotations of a Service that say what a port speaks.
+const ProtocolSuffix = ".service.kuma.io/protocol"
+
 // ProtocolAnnotation is the annotation of a Service that says what the port speaks.
 func (p *KubernetesPort) ProtocolAnnotation() string {
-	return strconv.FormatUint(uint64(p.Port), 10) + ".service.kuma.io/protocol"
+	return strconv.FormatUint(uint64(p.Port), 10) + ProtocolSuffix
 }
 
 // KnownAnnotation reports whether weft knows what that annotation of a Service says.

@@ -8,7 +8,7 @@ import (
 // Meta is what metadata of Kubernetes says beside names, labels and times, of the kinds
 // for which it matters (Type.Meta). It is shared and immutable.
 type Meta struct {
-	// Annotations are those of IsOwnAnnotation; others are not kept.
+	// Annotations are those that Type.Annotated names; others are not kept.
 	Annotations map[string]string
 	UID         string
 	Owners      []OwnerReference // the controller first

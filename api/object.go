@@ -175,10 +175,12 @@ type Type struct {
 	// Cluster marks what only Kubernetes has: its documents have the envelope of Kubernetes
 	// alone, and fields that weft does not read are left out without a word.
 	Cluster bool
-	// Meta keeps what Meta holds of the metadata.
-	Meta      bool
-	New       func() Spec
-	NewStatus func() any // nil where the kind has no status that weft reads
+	// Meta keeps what Meta holds of the metadata. Annotations are kept beside those of
+	// IsOwnAnnotation, and of other types alone.
+	Meta        bool
+	Annotations []Annotation
+	New         func() Spec
+	NewStatus   func() any // nil where the kind has no status that weft reads
 	// Custom is what the kind is in Kubernetes; nil where weft defines it not.
 	Custom *Definition
 }

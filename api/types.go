@@ -12,7 +12,7 @@ func Types() []Type {
 		{Name: KindMeshMultiZoneService, Plural: "meshmultizoneservices", Short: "mzsvc", DNSLabel: true,
 			New: func() Spec { return new(MeshMultiZoneService) }, NewStatus: newServiceStatus, Custom: serviceDefinition()},
 		{Name: KindHostnameGenerator, Plural: "hostnamegenerators", Short: "hg", Global: true, New: func() Spec { return new(HostnameGenerator) }, Custom: generatorDefinition()},
-		{Name: KindService, Plural: "services", Short: "svc", Group: CoreGroup, Version: "v1", DNSLabel: true, Meta: true, New: func() Spec { return new(Service) }},
+		{Name: KindService, Plural: "services", Short: "svc", Group: CoreGroup, Version: "v1", DNSLabel: true, Meta: true, Annotations: ServiceAnnotations(), New: func() Spec { return new(Service) }},
 		{Name: KindEndpointSlice, Plural: "endpointslices", Short: "eps", Group: "discovery.k8s.io", Version: "v1", Bare: true, Beside: true,
 			New: func() Spec { return new(EndpointSlice) }},
 		{Name: KindNamespace, Plural: "namespaces", Short: "ns", Group: CoreGroup, Version: "v1", Unscoped: true, Meta: true, New: func() Spec { return new(Namespace) }},

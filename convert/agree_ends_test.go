@@ -168,7 +168,9 @@ func (a *agreement) says(q *query, n *api.Note, y *end) bool {
 	case strings.Contains(n.Message, "answered with 500 instead"):
 		return y.branch.Outcome == sim.Respond && y.branch.Status == 500
 	case n.Code == "PartNotExpressible":
-		return strings.Contains(n.Message, "the path "+path+" itself")
+		begin, _, _ := strings.Cut(strings.TrimPrefix(n.Message[max(0, strings.Index(n.Message, "that begin with ")):], "that begin with "), " and go on without a slash")
+		rest, begins := strings.CutPrefix(path, begin)
+		return strings.Contains(n.Message, "the path "+path+" itself") || strings.Contains(n.Message, "without a slash") && begins && rest != "" && rest[0] != '/'
 	case n.Code == route.UnsaidPlace && n.Severity == api.Warning: // that of *.example.org
 		wide, _, _ := strings.Cut(n.Message, " is for names")
 		return strings.Count(q.authority, ".") > strings.Count(wide, ".")

@@ -123,6 +123,7 @@ func moved(t *testing.T, docs []m, from, to, kind string, n uint64) (said string
 	a.after, _ = settings.Compile(world.Snapshot(slices.Concat(rest, a.result.Objects)...))
 	for i, authority := range hostsOf[from] {
 		for _, q := range differential.Requests(*seed, n*16+uint64(i), authority, matchesAt(a.before, authority), requestsPerMesh) {
+			asOfBrowsers(q.Headers)
 			asked, covered, difference := a.differ(&query{q, authority, authorityIn(from, to, authority), a.tablesAt(authority)})
 			if difference != "" {
 				return fmt.Sprintf("%s %s %v answers %s version %q\n%s\n%s", q.Method, q.URL, q.Headers, q.Answers, q.Version, difference, a.shown(objects)), held, all
@@ -136,6 +137,16 @@ func moved(t *testing.T, docs []m, from, to, kind string, n uint64) (said string
 		}
 	}
 	return "", held, all
+}
+
+// asOfBrowsers writes an origin as browsers do, without the port that is usual for its scheme:
+// whether that is allowed too is not kept.
+func asOfBrowsers(headers sim.Headers) {
+	for scheme, port := range map[string]string{"http": ":80", "https": ":443"} {
+		if origin := headers["origin"]; strings.HasPrefix(origin, scheme+"://") && strings.HasSuffix(origin, port) {
+			headers["origin"] = strings.TrimSuffix(origin, port)
+		}
+	}
 }
 
 // anyAddress lets RouteGroups send to every address, as world.Readable does.

@@ -115,7 +115,10 @@ func (x *comparison) place(lines []int, a route.Atom, n int) string {
 			}
 			inside = true
 			if effect(row.Composed, row.Match.Path(), a.Path(), x.port) != effect(line.Composed, line.Path(), a.Path(), x.port) {
-				return "what it does comes back otherwise"
+				if why := leadsNowhere(line.Composed, row.Composed); why != "" {
+					return "a backend leads nowhere, for " + why
+				}
+				return otherwise(parts(line.Composed, line.Path(), a.Path(), x.port), parts(row.Composed, row.Match.Path(), a.Path(), x.port))
 			}
 			if !within(row.Inline, line.Inline) {
 				return "it would say more of timeouts, retries or limits"

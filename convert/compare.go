@@ -83,7 +83,7 @@ func (w *work) compare() (again bool) {
 		case len(w.found.lost) > 0:
 			lost := map[int]reason{}
 			for l, why := range w.found.lost {
-				lost[l] = reason{route.UnsaidMatch, why + " in " + w.Kind}
+				lost[l] = reason{route.UnsaidMatch, "in " + w.Kind + " " + why}
 			}
 			return w.lose(lost)
 		case w.move():
@@ -98,6 +98,7 @@ func (w *work) compare() (again bool) {
 // look compares what is read back at a place.
 func (w *work) look(to api.TargetRef, read *said) {
 	f := frontendOf(to)
+	f.Secure = w.Secure
 	w.found = check(&w.Table, w.printed, f.Port, w.target.Compose(f, read.of(to)))
 	w.founds = append(w.founds, w.found)
 }

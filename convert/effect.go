@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -14,34 +15,105 @@ import (
 // one spelling: rules with one effect do the same in every language. How the endpoints of a
 // backend are chosen, and what is answered where a backend is not there, are not part of
 // it: languages differ there as a whole.
+func effect(c *route.Composed, on, of *route.Condition, port uint32) string {
+	var values []any
+	for _, p := range parts(c, on, of, port) {
+		values = append(values, p.value)
+	}
+	return text(values)
+}
+
+// doing is one of the things that a rule does, and a word for it.
+type doing struct {
+	word  string
+	value any
+}
+
+// parts are all that a rule does, in one order.
 //
 // A location that keeps the host has the port at which clients call, whether it is said
 // or not.
-func effect(c *route.Composed, on, of *route.Condition, port uint32) string {
+func parts(c *route.Composed, on, of *route.Condition, port uint32) []doing {
 	plain := route.PlainOf(c.Filters)
 	if plain.Rewrite == nil {
 		plain.Rewrite = &route.Rewrite{}
 	}
-	var does any
+	does, path := doing{"the rule", "itself"}, plain.Rewrite.Path.Outcome(on, of)
 	switch do := c.Do.(type) {
 	case *route.Redirect:
 		d := *do
 		if d.Path = nil; d.Port == port && d.Hostname == "" && d.Scheme == "" {
 			d.Port = 0
 		}
-		does = []any{"redirect", d, do.Path.Outcome(on, of)}
-		plain.Rewrite, plain.Request, plain.Mirrors = &route.Rewrite{}, nil, nil // no backend sees the request
+		does = doing{"the redirect", []any{"redirect", d, do.Path.Outcome(on, of)}}
+		plain.Rewrite, plain.Request, plain.Mirrors, path = &route.Rewrite{}, nil, nil, "" // no backend sees the request
 	case *route.Respond:
-		does = responds(do)
-		plain.Rewrite, plain.Request, plain.Mirrors = &route.Rewrite{}, nil, nil
+		does = doing{"the answer", responds(do)}
+		plain.Rewrite, plain.Request, plain.Mirrors, path = &route.Rewrite{}, nil, nil, ""
 	case *route.Forward:
-		does = forwards(do)
-	default:
-		does = "itself"
+		does = doing{"where its requests go", forwards(do)}
 	}
 	w := *plain.Rewrite
 	w.Path = nil
-	return text([]any{does, plain.Request, plain.Answer, w, plain.Rewrite.Path.Outcome(on, of), mirrors(plain.Mirrors), plain.ClientLimits, plain.Guards, plain.CORS, plain.Delay})
+	return []doing{does, {"what changes the headers of requests", plain.Request}, {"what changes the headers of answers", plain.Answer},
+		{"the host that services see", w}, {"the path that services see", path}, {"its mirrors", mirrors(plain.Mirrors)},
+		{"the limit for each client", plain.ClientLimits}, {"its authorization", plain.Guards}, {"what it answers to preflights (CORS)", cors(plain.CORS)}, {"for how long requests wait", plain.Delay}}
+}
+
+// otherwise says in words which of two effects differs: what one rule does, and what came back of
+// it.
+func otherwise(was, is []doing) string {
+	for i := range was {
+		a, b := text(was[i].value), text(is[i].value)
+		if a == b && was[i].word == is[i].word {
+			continue
+		}
+		switch {
+		case was[i].word != is[i].word:
+			return fmt.Sprintf("%s comes back as %s", was[i].word, is[i].word)
+		case a == "null" || a == `""`:
+			return fmt.Sprintf("%s comes back as %s, and there was none", was[i].word, shown(b))
+		case b == "null" || b == `""`:
+			return fmt.Sprintf("%s is lost: %s", was[i].word, shown(a))
+		}
+		return fmt.Sprintf("%s comes back otherwise: %s, and was %s", was[i].word, shown(b), shown(a))
+	}
+	return "what it does comes back otherwise"
+}
+
+// shown is a value in JSON as messages show it.
+func shown(value string) string {
+	return api.Clip(strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(value))
+}
+
+// leadsNowhere is why a backend of a rule that came back cannot be used, though it could before;
+// empty where there is none.
+func leadsNowhere(was, is *route.Composed) string {
+	lost := func(c *route.Composed) string {
+		do, ok := c.Do.(*route.Forward)
+		for i := 0; ok && i < len(do.Backends); i++ {
+			if b := &do.Backends[i]; b.Lost != nil && b.Weight > 0 {
+				return b.Lost.Message
+			}
+		}
+		return ""
+	}
+	if lost(was) != "" {
+		return ""
+	}
+	return lost(is)
+}
+
+// cors is a policy for preflights in one spelling.
+func cors(c *route.CORS) any {
+	if c == nil {
+		return nil
+	}
+	var origins []string
+	for i := range c.Origins {
+		origins = append(origins, c.Origins[i].Means())
+	}
+	return []any{origins, c.Methods, c.Headers, c.Expose, c.Credentials, c.MaxAge}
 }
 
 // text is a value as JSON.

@@ -17,7 +17,11 @@ func (w *work) finish() {
 		return
 	}
 	for _, u := range w.printed.Unsaid {
-		w.say(u.Line, u.Severity, u.Code, "%s", u.Message)
+		severity := u.Severity
+		if u.Code == route.UnsaidPart { // which is left out, though the line is there
+			severity = api.Error
+		}
+		w.say(u.Line, severity, u.Code, "%s", u.Message)
 	}
 	w.tellLeft()
 	w.tellDifferences()

@@ -27,7 +27,7 @@ func (v view) Object(r api.Ref) (*api.Object, bool) {
 
 func (v view) Objects(kind string, labels map[string]string) []*api.Object {
 	return v.where(func(o *api.Object) bool {
-		carried := api.Labels{Written: o.Labels, Display: o.DisplayName()}
+		carried := api.Labels{Written: o.Labels, Display: o.DisplayName(), Namespace: o.HomeNamespace()}
 		return o.Kind == kind && carried.Carry(labels)
 	})
 }

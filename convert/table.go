@@ -49,8 +49,24 @@ func (c *converter) table(s *source) *work {
 	if w.Gateway = w.Edge; w.Gateway.Namespace == "" {
 		w.Gateway.Namespace = ref.Namespace
 	}
+	w.Listener = w.listener()
 	w.write()
 	return w
+}
+
+// listener is the name of the listener that serves the hosts, of a Gateway which is elsewhere and
+// has one for TLS and one without; empty where the documents have it, or it has one alone.
+func (w *work) listener() string {
+	there := slices.ContainsFunc(w.objects, func(o *api.Object) bool {
+		return o.Kind == "Gateway" && o.Name == w.Gateway.Name && o.HomeNamespace() == w.Gateway.Namespace
+	})
+	switch {
+	case there || w.Port == 0:
+		return ""
+	case w.Secure:
+		return "https"
+	}
+	return "http"
 }
 
 // write prints the table until what comes back is what it is, and takes what was printed.
@@ -124,10 +140,26 @@ func (w *work) locate() bool {
 			return false
 		}
 	}
-	if hosts && w.To[0].Kind == api.KindHost && w.frontend.Port != hostPort {
+	if w.Secure {
+		w.say(-1, api.Warning, "CertificateNotExpressible", "%s: it is for clients that speak TLS, so the listener for HTTPS at port %d of Gateway %s has to name the certificate%s", w.where(), w.frontend.Port, w.Edge.FullName(), ofSecrets(w.secrets))
+	} else if hosts && w.To[0].Kind == api.KindHost && w.frontend.Port != hostPort {
 		w.say(-1, api.Warning, "PortNotExpressible", "the host is served at port %d, and there may be served at another", w.frontend.Port)
 	}
 	return true
+}
+
+// ofSecrets names Secrets, after what they hold.
+func ofSecrets(secrets []api.Ref) string {
+	var names []string
+	for _, s := range secrets {
+		if name := s.Namespace + "/" + s.Name; !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return " of Secret " + strings.Join(names, ", ")
 }
 
 // nowhere says that the language has no documents for the place.

@@ -17,6 +17,7 @@ type source struct {
 	unmatched *route.Composed
 	all       []route.Line  // as they were
 	by        []*api.Object // who say it, the first by ref first
+	secrets   []api.Ref     // with the certificates of its hosts, where clients speak TLS
 }
 
 // hostPort is where hosts are served of which nobody says the port.
@@ -126,6 +127,13 @@ func (s *said) of(to api.TargetRef) []route.Candidate {
 	return list
 }
 
+// secure reports whether something is said for clients that speak TLS to a host.
+func (s *said) secure(host string) bool {
+	return slices.ContainsFunc(s.places, func(to api.TargetRef) bool {
+		return to.Name == host && to.Kind == api.KindHost && slices.ContainsFunc(s.at[text(to)], func(c route.Candidate) bool { return c.Entry.TLS != nil })
+	})
+}
+
 // sourceNotes pass on what is wrong with the source itself.
 func (c *converter) sourceNotes(o *route.Opinion) {
 	for _, n := range o.Notes {
@@ -142,7 +150,7 @@ func (c *converter) translatable(o *route.Opinion, e *route.Entry) bool {
 	switch {
 	case o.Connections:
 		why = "it is about connections, and " + c.Kind + " about requests; keep it as it is"
-	case e.TLS != nil:
+	case e.TLS != nil && !c.target.Secure:
 		why = "it is for clients that speak TLS, with a certificate that " + c.Kind + " does not name; what is written answers plaintext alone, so write a listener for TLS, and the routes for it without a certificate"
 	case o.Top.Kind != api.KindMesh:
 		why = "it is for some dataplanes alone, which " + c.Kind + " cannot say; write it for the whole mesh, or keep it"
@@ -203,6 +211,15 @@ func (c *converter) compose(d *route.Dialect, s *said, to api.TargetRef) *source
 	list := s.of(to)
 	t := &source{frontend: frontendOf(to)}
 	t.To = []api.TargetRef{to}
+	for _, x := range list {
+		if x.Entry.TLS != nil && c.target.Secure {
+			t.Secure, t.frontend.Secure = true, true
+			t.secrets = append(t.secrets, x.Entry.TLS.Secrets...)
+		}
+	}
+	if to.Kind == api.KindHost && (t.Secure || s.secure(to.Name)) {
+		t.Port = t.frontend.Port
+	}
 	made := d.Compose(t.frontend, list)
 	for _, x := range list {
 		if !slices.Contains(t.by, x.Object) {
@@ -244,7 +261,7 @@ func named(r *route.Composed, to api.TargetRef, made map[*route.Composed]*route.
 
 // sign is one text for tables that say the same, in the words of the same rules.
 func (t *source) sign() string {
-	parts := []string{fmt.Sprint(t.To[0].Name == api.AnyHost)}
+	parts := []string{fmt.Sprint(t.To[0].Name == api.AnyHost, t.Port, t.secrets)}
 	for i := range t.Lines {
 		l := &t.Lines[i]
 		parts = append(parts, l.Conditions.Text(), effect(l.Composed, l.Path(), l.Path(), t.frontend.Port), fmt.Sprint(origins(l.Composed)))

@@ -1,6 +1,10 @@
 package resolve
 
 import (
+	"maps"
+	"slices"
+	"strings"
+
 	"github.com/weftmesh/weft/api"
 )
 
@@ -71,6 +75,22 @@ func protocolNotes(o *api.Object, spec *api.Service) []api.Note {
 		if !p.KnownAnnotation(o) {
 			notes = append(notes, note(origin, api.Warning, api.CodeUnsupported, "metadata.annotations["+api.Path(p.ProtocolAnnotation())+"]",
 				"weft does not know %q and takes it for tcp; write http, http2, grpc or tcp", api.Clip(o.Annotation(p.ProtocolAnnotation()))))
+		}
+	}
+	return slices.Concat(notes, portlessNotes(o, spec), api.UpstreamNotes(o), api.AnnotationNotes(o, api.ServiceAnnotations()))
+}
+
+// portlessNotes are on annotations of a Service that say what a port speaks that it has not.
+func portlessNotes(o *api.Object, spec *api.Service) []api.Note {
+	if o.Meta == nil {
+		return nil
+	}
+	var notes []api.Note
+	for _, name := range slices.Sorted(maps.Keys(o.Meta.Annotations)) {
+		of := func(p api.KubernetesPort) bool { return p.ProtocolAnnotation() == name }
+		if port, ok := strings.CutSuffix(name, api.ProtocolSuffix); ok && !slices.ContainsFunc(spec.Ports, of) {
+			notes = append(notes, note(&api.Origin{Ref: o.Ref}, api.Warning, api.CodeUnsupported, api.Path("metadata.annotations").Key(name),
+				"the service has no port %s, so it has no effect; begin it with the number of a port that it has", api.Clip(port)))
 		}
 	}
 	return notes

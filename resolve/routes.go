@@ -35,6 +35,10 @@ func newRouteObject(o *api.Object, kind, dialect int, d *route.Dialect, see seei
 		says.Notes = []api.Note{*why}
 	} else {
 		says = d.Read(o, &seen)
+		for i := range d.Types {
+			if d.Types[i].Name == o.Kind {
+				says.Notes = append(says.Notes, api.AnnotationNotes(o, d.Types[i].Annotations)...)
+			}
 	}
 	role := cmp.Or(says.Role, api.RoleSystem)
 	local := localOf(o, role)

@@ -1,7 +1,6 @@
 package route
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -69,11 +68,7 @@ func (c *Condition) prefixesApart(d *Condition) bool {
 func (c *Condition) begin() string {
 	switch c.Op {
 	case FullMatch:
-		prefix, _ := regexp.MustCompile(c.Value).LiteralPrefix()
-		if !IsASCII(prefix) { // it counts characters where Envoy counts bytes
-			return ""
-		}
-		return prefix
+		return c.literal
 	case SegmentPrefix:
 		return strings.TrimSuffix(c.Value, "/")
 	}

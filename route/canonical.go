@@ -1,6 +1,9 @@
 package route
 
-import "regexp/syntax"
+import (
+	"regexp/syntax"
+	"strings"
+)
 
 // canonical is an expression in one spelling: without groups that only capture, and with
 // a dot for every character, as expressions are compared here. One that does not parse
@@ -43,6 +46,29 @@ func flat(re *syntax.Regexp) *syntax.Regexp {
 		}
 	}
 	return re
+}
+
+// beginOf is the plain text with which every text begins that an expression matches as a whole:
+// in ASCII, for an expression counts characters where Envoy counts bytes.
+func beginOf(re *syntax.Regexp) string {
+	var b strings.Builder
+	for re.Op == syntax.OpCapture {
+		re = re.Sub[0]
+	}
+	list := []*syntax.Regexp{re}
+	if re.Op == syntax.OpConcat {
+		list = re.Sub
+	}
+	for _, x := range list {
+		switch {
+		case x.Op == syntax.OpBeginText || x.Op == syntax.OpEmptyMatch:
+		case x.Op == syntax.OpLiteral && x.Flags&syntax.FoldCase == 0 && IsASCII(string(x.Rune)):
+			b.WriteString(string(x.Rune))
+		default:
+			return b.String()
+		}
+	}
+	return b.String()
 }
 
 // subtree is the path of an expression that asks for it and all below; false where it

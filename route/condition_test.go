@@ -111,6 +111,13 @@ func TestCovers(t *testing.T) {
 		}
 		return c
 	}
+	expression := func(v string) route.Condition {
+		c, err := route.MatchAll(route.OnPath, "", 0, v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
 	for _, x := range []struct {
 		c, d route.Condition
 		want bool
@@ -124,6 +131,13 @@ func TestCovers(t *testing.T) {
 		{compare(route.BytePrefix, "/a"), compare(route.SegmentPrefix, "/ab"), true},
 		{compare(route.SegmentPrefix, "/"), compare(route.SegmentPrefix, "/x"), true},
 		{compare(route.Equal, "/a"), compare(route.SegmentPrefix, "/a"), false},
+		{compare(route.SegmentPrefix, "/a"), expression("/a/v[0-9]+"), true},
+		{compare(route.SegmentPrefix, "/a"), expression("(?:/a/)(b|c).*"), true},
+		{compare(route.SegmentPrefix, "/a"), expression("/a/b|/a/cd"), true},
+		{compare(route.SegmentPrefix, "/a"), expression("/a[0-9]+"), false},
+		{compare(route.SegmentPrefix, "/a"), expression("(?i)/a/v[0-9]+"), false},
+		{compare(route.SegmentPrefix, "/a"), expression(".*/a/v[0-9]+"), false},
+		{compare(route.BytePrefix, "/a"), expression("/a[0-9]+"), true},
 	} {
 		if got := x.c.Covers(&x.d); got != x.want {
 			t.Errorf("%s covers %s: %v", x.c.Text(), x.d.Text(), got)

@@ -1,6 +1,10 @@
 package route
 
-import "slices"
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
 
 // CORS lets scripts of other origins ask, as browsers understand it (fetch.spec.whatwg.org).
 // It acts where a rule forwards: what a backend says of the kind itself is taken away.
@@ -41,12 +45,35 @@ const (
 // withoutCORS takes away what a backend says itself.
 var withoutCORS = &HeaderModifier{Remove: []string{AllowCredentials, AllowHeaders, AllowMethods, AllowOrigin, ExposeHeaders, CORSMaxAge}}
 
+// usualPorts are those that browsers leave out of an origin.
+var usualPorts = map[string]string{"http": "80", "https": "443"}
+
+// Means is one text for origins that are the same to browsers, which never send the port that is
+// usual for a scheme: whether it may be there is no difference.
+func (o *AllowedOrigin) Means() string {
+	if o.Is.Op != Equal && o.Is.Op != FullMatch || o.Is.Mode != 0 {
+		return o.Is.Text()
+	}
+	scheme, _, _ := strings.Cut(o.Is.Value, "://")
+	usual, plain := usualPorts[scheme], o.Is.Value
+	if usual == "" {
+		return o.Is.Text()
+	}
+	if o.Is.Op == FullMatch {
+		quoted := strings.TrimSuffix(plain, "(:"+usual+")?")
+		if plain = strings.ReplaceAll(quoted, `\`, ""); regexp.QuoteMeta(plain) != quoted {
+			return o.Is.Text()
+		}
+	}
+	return plain
+}
+
 // Same reports whether two policies, of which each may be nil, mean the same.
 func (c *CORS) Same(o *CORS) bool {
 	if c == nil || o == nil {
 		return c == o
 	}
-	return slices.EqualFunc(c.Origins, o.Origins, func(x, y AllowedOrigin) bool { return x.Is.Text() == y.Is.Text() }) &&
+	return slices.EqualFunc(c.Origins, o.Origins, func(x, y AllowedOrigin) bool { return x.Means() == y.Means() }) &&
 		slices.Equal(c.Methods, o.Methods) && slices.Equal(c.Headers, o.Headers) && slices.Equal(c.Expose, o.Expose) && c.Credentials == o.Credentials &&
 		(c.MaxAge == nil) == (o.MaxAge == nil) && (c.MaxAge == nil || *c.MaxAge == *o.MaxAge)
 }

@@ -49,6 +49,25 @@ func (c *Condition) coversValues(d *Condition) bool {
 		return (c.Op == Suffix && strings.HasSuffix(have, want)) || c.Op == Contains && strings.Contains(have, want)
 	case Contains:
 		return c.Op == Contains && strings.Contains(have, want)
+	case FullMatch:
+		return c.coversBegin(d.literal, want)
+	}
+	return false
+}
+
+// coversBegin reports whether c holds of every value that begins with text; want is what it
+// compares with.
+func (c *Condition) coversBegin(text, want string) bool {
+	if c.Mode == IgnoreCase {
+		text = lowerASCII(text)
+	}
+	switch c.Op {
+	case BytePrefix:
+		return strings.HasPrefix(text, want)
+	case SegmentPrefix:
+		return strings.HasPrefix(text, strings.TrimSuffix(want, "/")+"/")
+	case Contains:
+		return strings.Contains(text, want)
 	}
 	return false
 }

@@ -43,6 +43,9 @@ type Dialect struct {
 	// Hosts and Services are whether its documents are for a host, and for who calls a
 	// service.
 	Hosts, Services bool
+	// Secure says that they can be for those alone who speak TLS to a host, whose certificate
+	// somebody else names.
+	Secure bool
 	// Rewriters are what rewrites documents of older forms, by kind: of the language's own
 	// kinds, and of others that it has taken the place of.
 	Rewriters map[string]Rewriter

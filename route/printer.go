@@ -29,6 +29,13 @@ func (p *Printer) Fail(code, format string, args ...any) {
 	p.Out.Fail(p.Line, code, fmt.Sprintf(format, args...))
 }
 
+// Segments says of a line that is printed InSegments what it does not take; noun is what is
+// written.
+func (p *Printer) Segments(noun string) {
+	p.Out.Unsaid = append(p.Out.Unsaid, Unsaid{p.Line, api.Warning, UnsaidPart,
+		fmt.Sprintf("%s replaces prefixes of whole segments: requests for paths that begin with %s and go on without a slash do not come to the rule", noun, p.Lines[p.Line].Path().Value)})
+}
+
 // FailToo says of more lines what was said of the line: of one rule they do the same.
 func (p *Printer) FailToo(lines []int) {
 	for _, l := range lines {

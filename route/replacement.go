@@ -35,6 +35,15 @@ func (r *Replacement) compiled() (*regexp.Regexp, error) {
 	return regexp.Compile(foldASCII(r.Expression))
 }
 
+// begins reports whether the replacement changes the begin of the path alone, of paths that begin
+// with text: its expression is plain text with which that begins, with the slash after it or
+// without.
+func (r *Replacement) begins(text string) bool {
+	plain, anchored := strings.CutPrefix(strings.TrimSuffix(r.Expression, "/?"), "^")
+	literal := strings.ReplaceAll(plain, `\`, "")
+	return anchored && literal != "" && regexp.QuoteMeta(literal) == plain && strings.HasPrefix(text, literal) && !strings.Contains(r.With, `\`)
+}
+
 // In is path after the replacement, as Envoy makes it. A replacement that Check does
 // not take changes nothing.
 func (r *Replacement) In(path string) string {

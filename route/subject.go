@@ -128,6 +128,7 @@ type Condition struct {
 	From, Until int64
 
 	expression *regexp.Regexp
+	literal    string // with which every text begins that the expression matches
 }
 
 // Compare is a condition that compares a subject with one value.
@@ -167,7 +168,7 @@ func MatchAll(on Subject, name string, mode Modifier, expression string) (Condit
 	if err != nil {
 		return Condition{}, fmt.Errorf("%w", err)
 	}
-	c.expression = re
+	c.expression, c.literal = re, beginOf(canonical(expression))
 	return c.canonical(), nil
 }
 

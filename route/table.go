@@ -21,7 +21,12 @@ type Table struct {
 	To []api.TargetRef
 	// Gateway is where hosts are to be served, for a language in which that is said.
 	Gateway api.Ref
-	Lines   []Line
+	// Port and Listener are those of the listener of the Gateway which serves them, where it has
+	// several; 0 is all, empty any of the port. Secure says that clients speak TLS there.
+	Port     uint32
+	Listener string
+	Secure   bool
+	Lines    []Line
 }
 
 // Line is one row to print. Lines with one Composed are of one rule as it was written.
@@ -71,6 +76,8 @@ const (
 	UnsaidFilter  = "FilterNotExpressible"
 	UnsaidBackend = "BackendNotExpressible"
 	UnsaidPlace   = "PlaceNotExpressible"
+	// UnsaidPart is of a part of what a line takes, which no rule takes then.
+	UnsaidPart = "PartNotExpressible"
 )
 
 // Fail says that a line cannot be printed.
@@ -194,15 +201,25 @@ func (t *Table) Replaced(line int, r *PathRewrite) *PathRewrite {
 		if to, ok := r.Of(on, on.Value); ok {
 			return &PathRewrite{Full: &to}
 		}
-	case r.Each != nil: // an expression may find anything anywhere
-	case on.Op == SegmentPrefix || on.Op == BytePrefix && on.Value == "/":
+	case on.Op == SegmentPrefix || on.Op == BytePrefix && on.Value == "/" || t.InSegments(line):
 		prefix, ok := r.Of(on, on.Value)
-		plain := &PathRewrite{Prefix: &prefix}
-		if ok && !t.Lines[line].Expression && r.Outcome(on, on) == plain.Outcome(on, on) {
+		plain, of := &PathRewrite{Prefix: &prefix}, *on
+		if t.InSegments(line) {
+			of.Op = SegmentPrefix
+		}
+		if ok && !t.Lines[line].Expression && r.Outcome(on, &of) == plain.Outcome(&of, &of) {
 			return plain
 		}
 	}
 	return nil
+}
+
+// InSegments reports whether a language that replaces prefixes of whole segments alone prints a
+// line for these: one that replaces what paths begin with, wherever that ends in them. The rest
+// of its paths is unsaid then.
+func (t *Table) InSegments(line int) bool {
+	on := t.Lines[line].Path()
+	return on.Op == BytePrefix && !strings.HasSuffix(on.Value, "/") && !t.Lines[line].Expression && t.Lines[line].replaces()
 }
 
 // Outcome is what comes of the paths of which of holds where the match asks on: the same
@@ -218,7 +235,7 @@ func (r *PathRewrite) Outcome(on, of *Condition) string {
 		return Absolute(to)
 	}
 	var b strings.Builder
-	if r.Each != nil && of.Op != Equal { // no samples say all that it may find
+	if r.Each != nil && of.Op != Equal && !r.Each.begins(of.Value) { // no samples say all that it may find
 		return r.Each.Expression + " " + r.Each.With
 	}
 	for _, path := range samples(of) {

@@ -1,6 +1,9 @@
 package sim
 
 import (
+	"cmp"
+	"net/url"
+
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/route"
@@ -16,6 +19,22 @@ type Verdict struct {
 	// Unknown is what Envoy does with this request that the simulator does not know.
 	Unknown []string   `json:"unknown,omitempty"`
 	Notes   []api.Note `json:"notes,omitempty"`
+}
+
+// Host is the host that routes may be for: that of the destination, or which the request asks for
+// where it leads nowhere; empty where it leads to a service.
+func (v *Verdict) Host() string {
+	switch {
+	case v.Destination != nil && v.Destination.Kind == api.KindHost:
+		return v.Destination.Name
+	case v.Destination != nil:
+		return ""
+	}
+	u, err := url.Parse(v.Request.URL)
+	if err != nil {
+		return ""
+	}
+	return hostOf(cmp.Or(v.Request.Headers["host"], u.Host))
 }
 
 // Request is what the workload asks for: by http:// in the URL a request, by

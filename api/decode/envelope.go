@@ -25,7 +25,7 @@ type universal struct {
 	KRI       string            `json:"kri,omitempty"` // read-only: ignored
 	Spec      Raw               `json:"spec"`
 	Status    Raw               `json:"status"`
-	// Annotations are those of kinds that keep them (api.Type.Meta), as weft prints them.
+	// Annotations are those of kinds that keep them (api.Type.Annotated), as weft prints them.
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
@@ -153,8 +153,8 @@ func (d *decoder) universal(typ api.Type) head {
 		n := member(d.root, "mesh")
 		h.unnamed = n != nil && n.Tag != "!!null"
 	}
-	if typ.Meta {
-		h.object.Meta = (&metadata{Annotations: u.Annotations}).kept()
+	if typ.Meta || len(typ.Annotations) > 0 {
+		h.object.Meta = (&metadata{Annotations: u.Annotations}).kept(&typ)
 	} else if n := member(d.root, "annotations"); n != nil && !typ.Bare {
 		d.unknown(d.locateNode("annotations"), "", d.fields(reflect.TypeFor[universal]()))
 	}
@@ -228,9 +228,7 @@ func (d *decoder) kubernetes(typ api.Type) head {
 	if k.Metadata.CreationTimestamp != nil {
 		h.object.Created = *k.Metadata.CreationTimestamp
 	}
-	if typ.Meta {
-		h.object.Meta = k.Metadata.kept()
-	}
+	h.object.Meta = k.Metadata.kept(&typ)
 	return h
 }
 

@@ -7,16 +7,11 @@ import (
 	"github.com/weftmesh/weft/api"
 )
 
-// kept is what of the metadata matters of some kinds; nil where there is nothing.
-func (m *metadata) kept() *api.Meta {
-	out := api.Meta{UID: m.UID, Owners: m.owners(), Deleting: m.DeletionTimestamp != nil}
-	for k, v := range m.Annotations {
-		if api.IsOwnAnnotation(k) {
-			if out.Annotations == nil {
-				out.Annotations = map[string]string{}
-			}
-			out.Annotations[k] = v
-		}
+// kept is what of the metadata matters of a type; nil where there is nothing.
+func (m *metadata) kept(typ *api.Type) *api.Meta {
+	out := api.Meta{Annotations: typ.Annotated(m.Annotations)}
+	if typ.Meta {
+		out.UID, out.Owners, out.Deleting = m.UID, m.owners(), m.DeletionTimestamp != nil
 	}
 	if out.UID == "" && len(out.Owners) == 0 && !out.Deleting && out.Annotations == nil {
 		return nil

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/go-multierror"
@@ -207,7 +208,7 @@ func (a *app) verdict(c *cobra.Command, from string, q sim.Request, files []stri
 			return sim.Verdict{}, err
 		}
 		v, err := sim.Run(w.model, r.Ref, q)
-		v.Notes = append(v.Notes, w.left...)
+		v.Notes = slices.Concat(v.Notes, w.model.Reader(nil).Unserved(r.Ref.Mesh, v.Host()), w.left)
 		return v, err
 	}
 	var v sim.Verdict

@@ -69,6 +69,7 @@ var ofRouteGroup = []Rule{
 var ofConvert = []Rule{
 	told("ActionNotExpressible", "The language cannot say an action", "What is written does something else.", "Write it by hand, or stay with the language."),
 	told("BackendNotExpressible", "The language cannot say a backend", "What is written does something else.", "Write it by hand, or stay with the language."),
+	told("CertificateNotExpressible", "A certificate has to be named elsewhere", "What is written is for clients that speak TLS, whose certificate the listener of a Gateway names.", "Name the Secret in certificateRefs of the listener."),
 	told("FilterNotExpressible", "The language cannot say a filter", "What is written does something else.", "Write it by hand, or stay with the language."),
 	told("MatchNotExpressible", "The language cannot say a match", "What is written matches something else.", "Write it by hand, or stay with the language."),
 	told("PartNotExpressible", "The language cannot say a part", "What is written does something else.", "Write it by hand, or stay with the language."),

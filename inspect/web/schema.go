@@ -42,7 +42,7 @@ func (s *server) inKuma(t api.Type) schema {
 		"name":   jsonschema.Text(),
 		"labels": jsonschema.MapOf(jsonschema.Text()),
 	}
-	if t.Meta {
+	if t.Meta || len(t.Annotations) > 0 {
 		properties["annotations"] = jsonschema.MapOf(jsonschema.Text())
 	}
 	for _, readOnly := range []string{"namespace", "creationTime", "modificationTime", "kri"} {

@@ -30,6 +30,7 @@ func (s *server) simulate(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return cannotSimulate(err)
 	}
+	verdict.Notes = append(verdict.Notes, m.Unserved(ref.Mesh, verdict.Host())...)
 	answer(w, http.StatusOK, verdict)
 	return nil
 }

@@ -25,6 +25,12 @@ const KindHTTPProxy = "HTTPProxy"
 // group is that of the kind in Kubernetes.
 const group = "projectcontour.io"
 
+// annotations are those that Contour has for an Ingress, and some write at an HTTPProxy.
+var annotations = []api.Annotation{
+	{Prefix: "projectcontour.io/ingress.class"},
+	{Prefix: "projectcontour.io/", Instead: "Contour reads it of an Ingress alone; write the field of the HTTPProxy for it, as timeoutPolicy, retryPolicy, enableWebsockets or permitInsecure"},
+}
+
 // hostPort is the port at which sidecars serve the virtual hosts.
 const hostPort = 80
 
@@ -38,7 +44,7 @@ func In(namespaces ...string) route.Dialect {
 	return route.Dialect{
 		Name: "contour",
 		Types: []api.Type{{Name: KindHTTPProxy, Plural: "httpproxies", Short: "httpproxy", Group: group, Version: "v1", Deprecated: []string{"v1alpha1"},
-			Route: true, Attach: true, Tolerant: true, Meta: true, New: func() api.Spec { return new(HTTPProxy) }, Custom: proxyDefinition}},
+			Route: true, Attach: true, Tolerant: true, Meta: true, Annotations: annotations, New: func() api.Spec { return new(HTTPProxy) }, Custom: proxyDefinition}},
 		Beside: []api.Type{{Name: KindDelegation, Plural: "tlscertificatedelegations", Short: "tlscert", Group: group, Version: "v1",
 			Narrowing: []string{"delegations"}, New: func() api.Spec { return new(Delegation) }, Custom: delegationDefinition}},
 		Read:    roots.read,
@@ -46,6 +52,7 @@ func In(namespaces ...string) route.Dialect {
 		Class:   func(o *api.Object) string { return route.IngressClass(o, o.Spec.(*HTTPProxy).IngressClassName) },
 		Compose: compose,
 		Status:  status,
+		Assume:  assume,
 		Print:   printTable,
 		Prints:  KindHTTPProxy, Hosts: true,
 	}

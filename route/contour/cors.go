@@ -130,6 +130,9 @@ func originText(o *route.AllowedOrigin) string {
 	if o.Is.Op == route.Present {
 		return "*"
 	}
+	if text := o.Means(); o.Is.Op == route.FullMatch && text != o.Is.Text() { // a plain origin
+		return text
+	}
 	return o.Is.Value
 }
 
@@ -147,7 +150,7 @@ func (p *printer) cors(own *route.CORS) {
 	}
 	for i := range own.Origins {
 		o := &own.Origins[i]
-		if read, err := originOf(originText(o)); err != nil || read.Is.Text() != o.Is.Text() {
+		if read, err := originOf(originText(o)); err != nil || read.Means() != o.Means() {
 			p.Fail(route.UnsaidFilter, "an %s cannot name the origins that %s stands for", KindHTTPProxy, o.Text)
 		}
 	}

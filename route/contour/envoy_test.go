@@ -20,11 +20,15 @@ import (
 // wrote down what it speaks, is spoken to.
 const spokenTo = `{type: Mesh, name: default, meshServices: {mode: Exclusive}}
 ---
-{type: Dataplane, mesh: default, name: client, networking: {address: 127.0.0.1, outbound: [{port: %d, hosts: {port: 80}}]}}
+{type: Dataplane, mesh: default, name: client, networking: {address: 127.0.0.1, outbound: [{port: %[1]d, hosts: {port: 80}}]}}
 ---
 {apiVersion: v1, kind: Service, metadata: {name: s, namespace: default}, spec: {ports: [{port: 80}]}}
 ---
-{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: s-1, namespace: default, labels: {kubernetes.io/service-name: s}}, addressType: IPv4, ports: [{port: %s}], endpoints: [{addresses: [127.0.0.1]}]}
+{apiVersion: v1, kind: Service, metadata: {name: two, namespace: default, annotations: {projectcontour.io/upstream-protocol.h2c: web}}, spec: {ports: [{name: web, port: 80}]}}
+---
+{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: two-1, namespace: default, labels: {kubernetes.io/service-name: two}}, addressType: IPv4, ports: [{name: web, port: %[2]s}], endpoints: [{addresses: [127.0.0.1]}]}
+---
+{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: s-1, namespace: default, labels: {kubernetes.io/service-name: s}}, addressType: IPv4, ports: [{port: %[2]s}], endpoints: [{addresses: [127.0.0.1]}]}
 ---
 apiVersion: projectcontour.io/v1
 kind: HTTPProxy
@@ -34,6 +38,7 @@ spec:
   routes:
   - {conditions: [{prefix: /one}], services: [{name: s, port: 80}]}
   - {conditions: [{prefix: /two}], services: [{name: s, port: 80, protocol: h2c}]}
+  - {conditions: [{prefix: /three}], services: [{name: two, port: 80}]}
   - {conditions: [{prefix: /short}], services: [{name: s, port: 80}], timeoutPolicy: {idleConnection: 100ms}}
   - {conditions: [{prefix: /both}], services: [{name: s, port: 80, protocol: h2c}], timeoutPolicy: {idleConnection: 100ms}}
 `
@@ -78,7 +83,7 @@ func TestEnvoySpeaksAsRoutesSay(t *testing.T) {
 	}
 	asked := func(by http.RoundTripper) (out map[string]string) {
 		out = map[string]string{}
-		for path, want := range map[string]string{"/one": "HTTP/1.1", "/two": "HTTP/2.0", "/short": "HTTP/1.1", "/both": "HTTP/2.0"} {
+		for path, want := range map[string]string{"/one": "HTTP/1.1", "/two": "HTTP/2.0", "/three": "HTTP/2.0", "/short": "HTTP/1.1", "/both": "HTTP/2.0"} {
 			proto, from := ask(by, path)
 			if out[path] = from; proto != want {
 				t.Errorf("%s is asked in %s", path, proto)
@@ -93,7 +98,7 @@ func TestEnvoySpeaksAsRoutesSay(t *testing.T) {
 	before := asked(http.DefaultTransport)
 	time.Sleep(2 * time.Second)
 	for path, from := range asked(http.DefaultTransport) {
-		if kept := from == before[path]; kept != (path == "/one" || path == "/two") {
+		if kept := from == before[path]; kept != (path == "/one" || path == "/two" || path == "/three") {
 			t.Errorf("%s: on the same connection is %t", path, kept)
 		}
 	}

@@ -182,7 +182,7 @@ func (p *printer) rewriteOf(out *Route, plain *route.Plain, path, on *route.Cond
 	}
 	switch {
 	case on.Op == route.Equal && path.Op == route.SegmentPrefix && ok:
-		p.Out.Unsaid = append(p.Out.Unsaid, route.Unsaid{Line: p.Line, Severity: api.Warning, Code: "PartNotExpressible",
+		p.Out.Unsaid = append(p.Out.Unsaid, route.Unsaid{Line: p.Line, Severity: api.Warning, Code: route.UnsaidPart,
 			Message: fmt.Sprintf("an %s rewrites what is below a prefix, and not the path %s itself: requests for it do not come to the rule", KindHTTPProxy, on.Value)})
 		return false
 	case on.Op == route.Equal || on.Op == route.FullMatch || p.Lines[p.Line].Expression || !ok ||

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/route"
 )
 
 // The types of errors, as the status names them (spec/httpproxy.md 7).
@@ -49,6 +50,7 @@ type fault struct {
 // alone: they are told where the object itself is read.
 type report struct {
 	of     *api.Object
+	see    route.See // of the services that it names; nil where nobody looks
 	keep   bool
 	faults []fault
 	broken bool // by a mistake that takes the routes of the object away

@@ -1,6 +1,8 @@
 package contour
 
 import (
+	"fmt"
+
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/route"
 )
@@ -44,15 +46,9 @@ func (m *routeMaker) backend(s *Service, at api.Path, weights *uint64) {
 	if p := s.HealthPort; p != nil && (*p < 1 || *p > 65535) {
 		m.fails(serviceError, "ServicePortInvalid", at.Field("healthPort"), "%d is no port; write one from 1 to 65535", *p)
 	}
-	switch s.Protocol {
-	case "", "h2c":
-	case "tls", "h2": // both are TLS in Contour, and differ in what is spoken inside
-		m.fails(routeError, unprotected, at.Field("protocol"), "weft does not encrypt connections to a service of the mesh for one route, so the route is not served; remove it, or write h2c for HTTP/2, if the service takes plaintext")
-	default:
-		m.fails(serviceError, "UnsupportedProtocol", at.Field("protocol"), "%q is no protocol; write h2c, or leave it out", api.Clip(s.Protocol))
-	}
+	protocol := m.spoken(s, at)
 	b := route.BackendRef{Target: api.TargetRef{Kind: api.KindMeshService, Name: s.Name, Namespace: m.of.HomeNamespace()}, Home: m.of.Home(),
-		Port: uint32(s.Port), Weight: s.Weight, Field: at, Speaks: api.HTTP, HTTP2: s.Protocol == "h2c"}
+		Port: uint32(s.Port), Weight: s.Weight, Field: at, Speaks: api.HTTP, HTTP2: protocol == "h2c"}
 	if !s.Mirror {
 		*weights += uint64(s.Weight)
 		b.Filters = m.serviceFilters(s, at)
@@ -71,6 +67,28 @@ func (m *routeMaker) backend(s *Service, at api.Path, weights *uint64) {
 	b.Weight = 1
 	m.mirrors = append(m.mirrors, b)
 	m.filters = append(m.filters, route.Filter{Mirror: &route.Mirror{Backend: b, Percent: percent}})
+}
+
+// spoken is how the service is to be spoken to: as the route says, else as annotations of the
+// Service do.
+func (m *routeMaker) spoken(s *Service, at api.Path) string {
+	protocol, by := s.Protocol, ""
+	if protocol == "" && m.see != nil {
+		if o, ok := m.see.Object(api.Ref{Kind: api.KindService, Mesh: m.of.Mesh, Namespace: m.of.HomeNamespace(), Name: s.Name}); ok {
+			if protocol, by = api.Upstream(o, uint32(s.Port)); protocol == "" {
+				return ""
+			}
+			by = fmt.Sprintf("annotation %s of Service %s asks for it: ", by, o.FullName())
+		}
+	}
+	switch protocol {
+	case "", "h2c":
+	case "tls", "h2": // both are TLS in Contour, and differ in what is spoken inside
+		m.fails(routeError, unprotected, at.Field("protocol"), "%sweft does not encrypt connections to a service of the mesh for one route, so the route is not served; remove it, or write h2c for HTTP/2, if the service takes plaintext", by)
+	default:
+		m.fails(serviceError, "UnsupportedProtocol", at.Field("protocol"), "%q is no protocol; write h2c, or leave it out", api.Clip(protocol))
+	}
+	return protocol
 }
 
 // serviceFilters change what goes to one service, and its answers.

@@ -3,7 +3,6 @@ package contour
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/route"
@@ -79,10 +78,7 @@ func version(r *report, at api.Path, text string) string {
 // does not lend it is not told.
 func certificate(r *report, see route.See, name string, at api.Path) (api.Ref, bool) {
 	home := cmp.Or(r.of.HomeNamespace(), "default")
-	ref := api.Ref{Kind: api.KindSecret, Mesh: r.of.Mesh, Namespace: home, Name: name}
-	if namespace, short, ok := strings.Cut(name, "/"); ok {
-		ref.Namespace, ref.Name = namespace, short
-	}
+	ref := secretOf(r.of, name)
 	if !delegated(see, ref, home) {
 		r.fails(tlsError, notDelegated, at, "no TLSCertificateDelegation in namespace %s lends Secret %s to namespace %s; write one there", api.Clip(ref.Namespace), api.Clip(ref.Name), home)
 		return ref, false

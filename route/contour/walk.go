@@ -32,7 +32,7 @@ type said struct {
 // read says what one object means: a root serves its host by its own routes and those
 // that it includes; a child is there for others.
 func (n rootNamespaces) read(o *api.Object, see route.See) *route.Opinion {
-	r := &report{of: o, keep: true}
+	r := &report{of: o, see: see, keep: true}
 	out := &route.Opinion{Object: o, Top: api.TargetRef{Kind: api.KindMesh}}
 	if isRoot(o) {
 		out.Entries = n.host(r, see)
@@ -153,7 +153,7 @@ func (w *walk) include(r *report, e *edge, in *chain) []route.Rule {
 	if o == nil {
 		return instead
 	}
-	return w.object(&report{of: o}, next)
+	return w.object(&report{of: o, see: w.see}, next)
 }
 
 // enter is the chain through an include to what it names, or what stands there

@@ -49,6 +49,9 @@ func gatewayFor(ref *gatewayv1.ParentReference, o *api.Object, see route.See) *a
 	} else {
 		l := gatewayv1.Listener{Name: or(ref.SectionName, "http"), Port: or(ref.Port, 80), Protocol: gatewayv1.HTTPProtocolType,
 			AllowedRoutes: &gatewayv1.AllowedRoutes{Namespaces: &gatewayv1.RouteNamespaces{From: new(gatewayv1.NamespacesFromAll)}}}
+		if l.Port == 443 {
+			l.Protocol = gatewayv1.HTTPSProtocolType
+		}
 		switch o.Kind {
 		case KindTCPRoute:
 			l.Protocol = gatewayv1.TCPProtocolType

@@ -170,7 +170,7 @@ func (p *printer) cors(c *route.CORS) *gatewayv1.HTTPCORSFilter {
 		out.AllowCredentials = new(true)
 	}
 	for _, o := range c.Origins {
-		if own, ok := originOf(o.Text); !ok || own.Is.Text() != o.Is.Text() {
+		if own, ok := originOf(o.Text); !ok || own.Means() != o.Means() {
 			p.Fail(route.UnsaidFilter, "an HTTPRoute cannot name the origins that %s stands for", o.Text)
 		}
 		out.AllowOrigins = append(out.AllowOrigins, gatewayv1.CORSOrigin(o.Text))

@@ -37,9 +37,9 @@ var Dialect = route.Dialect{
 	Name: "gateway",
 	Types: []api.Type{
 		{Name: KindGRPCRoute, Plural: "grpcroutes", Short: "grpcr", Group: group, Version: version,
-			Route: true, Attach: true, Narrowing: []string{"parentRefs", "matches"}, New: func() api.Spec { return new(GRPCRoute) }},
+			Route: true, Attach: true, Narrowing: []string{"parentRefs", "matches"}, Annotations: api.LinkerdAnnotations(KindGRPCRoute), New: func() api.Spec { return new(GRPCRoute) }},
 		{Name: KindHTTPRoute, Plural: "httproutes", Short: "httpr", Group: group, Version: version, Removed: olderVersions, Rewrite: today,
-			Route: true, Attach: true, Narrowing: []string{"parentRefs", "matches"}, New: func() api.Spec { return new(HTTPRoute) }},
+			Route: true, Attach: true, Narrowing: []string{"parentRefs", "matches"}, Annotations: api.LinkerdAnnotations(KindHTTPRoute), New: func() api.Spec { return new(HTTPRoute) }},
 		{Name: KindTLSRoute, Plural: "tlsroutes", Short: "tlsr", Group: group, Version: version, Served: []string{"v1alpha2", "v1alpha3"},
 			Route: true, Narrowing: []string{"parentRefs"}, New: func() api.Spec { return new(TLSRoute) }},
 		{Name: KindTCPRoute, Plural: "tcproutes", Short: "tcpr", Group: group, Version: version, Served: []string{"v1alpha2"},
@@ -58,7 +58,7 @@ var Dialect = route.Dialect{
 	Compose: compose,
 	Status:  status,
 	Print:   printTable,
-	Prints:  KindHTTPRoute, Hosts: true, Services: true,
+	Prints:  KindHTTPRoute, Hosts: true, Services: true, Secure: true,
 	Assume:    assume,
 	Rewriters: map[string]route.Rewriter{KindHTTPRoute: fromOlder},
 }

@@ -63,6 +63,12 @@ func (p *printer) object(n int) (*api.Object, *HTTPRoute) {
 		if p.Gateway.Namespace != p.Ref.Namespace {
 			ref.Namespace = new(gatewayv1.Namespace(p.Gateway.Namespace))
 		}
+		if p.Port != 0 {
+			ref.Port = new(gatewayv1.PortNumber(p.Port))
+		}
+		if p.Listener != "" {
+			ref.SectionName = new(gatewayv1.SectionName(p.Listener))
+		}
 		spec.ParentRefs = []gatewayv1.ParentReference{ref}
 	}
 	ref := p.Ref

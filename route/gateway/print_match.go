@@ -64,6 +64,9 @@ func (p *printer) path(c *route.Condition) *gatewayv1.HTTPPathMatch {
 		kind = gatewayv1.PathMatchExact
 	case c.Op == route.SegmentPrefix, c.Op == route.BytePrefix && c.Value == "/":
 		kind = gatewayv1.PathMatchPathPrefix
+	case c.Op == route.BytePrefix && p.InSegments(p.Line):
+		kind = gatewayv1.PathMatchPathPrefix
+		p.Segments("an HTTPRoute")
 	default:
 		value, _ = c.Expression()
 	}

@@ -57,6 +57,9 @@ func (p *printer) path(c *route.Condition) *PathMatch {
 		return &PathMatch{Type: Exact, Value: c.Value}
 	case c.Op == route.SegmentPrefix, c.Op == route.BytePrefix && c.Value == "/":
 		return &PathMatch{Type: Prefix, Value: c.Value}
+	case c.Op == route.BytePrefix && p.InSegments(p.Line):
+		p.Segments("a MeshHTTPRoute")
+		return &PathMatch{Type: Prefix, Value: c.Value}
 	}
 	return &PathMatch{Type: Regex, Value: p.expression(c)}
 }

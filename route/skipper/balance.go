@@ -33,20 +33,18 @@ func fadeIn(c *call, e *effect) error {
 	return nil
 }
 
-// checkFade wants backends to which endpoints can come slowly.
-func (p *planned) checkFade() []error {
+// slowly reports whether new endpoints of a backend get their part slowly, where a filter asks for
+// it: Envoy has that for these two algorithms.
+func slowly(b route.BackendRef) bool {
+	return b.Balance.Algorithm == route.RoundRobin || b.Balance.Algorithm == route.LeastRequest
+}
+
+// fadesInVain reports whether fadeIn has no effect on a backend of the route.
+func (p *planned) fadesInVain() bool {
 	e := p.effects[service]
-	if e == nil || e.fade.SlowStart == 0 {
-		return nil
-	}
-	for _, x := range p.parts {
-		for _, b := range x.backends {
-			if a := b.Balance.Algorithm; a != route.RoundRobin && a != route.LeastRequest {
-				return []error{refused(e.fadeAt, unsupportedFilter, "new endpoints get their part slowly where the algorithm is roundRobin or powerOfRandomNChoices, and this backend has another; the RouteGroup is not applied, so write one of them, or remove fadeIn")}
-			}
-		}
-	}
-	return nil
+	return e != nil && e.fade.SlowStart != 0 && slices.ContainsFunc(p.parts, func(x part) bool {
+		return slices.ContainsFunc(x.backends, func(b route.BackendRef) bool { return !slowly(b) })
+	})
 }
 
 // byClient are what a hash takes of a request where nobody says anything.
@@ -114,7 +112,10 @@ func (e *effect) balanced(backends []route.BackendRef) ([]route.BackendRef, []ro
 	out := slices.Clone(backends)
 	for i := range out {
 		b := &out[i].Balance
-		if b.SlowStart, b.Exponent = e.fade.SlowStart, e.fade.Exponent; hashed(out[i]) {
+		if slowly(out[i]) {
+			b.SlowStart, b.Exponent = e.fade.SlowStart, e.fade.Exponent
+		}
+		if hashed(out[i]) {
 			b.Bound = e.bound
 		}
 	}

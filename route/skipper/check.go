@@ -130,6 +130,9 @@ func (c *current) notes(g *RouteGroup, at api.Path, ref api.Ref, routes []*plann
 		if e := p.effects[service]; e != nil && (len(e.hash) > 0 || e.bound > 0) && !slices.ContainsFunc(p.parts, func(x part) bool { return slices.ContainsFunc(x.backends, hashed) }) {
 			warn(api.CodeUnsupported, p.origin.Field.Field("filters"), "consistentHashKey and consistentHashBalanceFactor have no effect, for no backend of the route has the algorithm consistentHash; write that, or remove them")
 		}
+		if p.fadesInVain() {
+			warn(api.CodeUnsupported, p.effects[service].fadeAt, "new endpoints get their part slowly where the algorithm is roundRobin or powerOfRandomNChoices, and a backend of the route has another, so they get it at once there; write one of them, or remove fadeIn")
+		}
 		if p.asks.token {
 			out = append(out, api.Note{Origin: p.origin, Severity: api.Info, Code: "UnverifiedClaims", Field: p.origin.Field.Field("predicates"),
 				Message: "the claims are those of a token that nobody verifies: they may choose a route, and protect nothing"})

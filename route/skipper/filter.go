@@ -3,6 +3,7 @@ package skipper
 import (
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/route"
@@ -88,6 +89,16 @@ func readFilters(calls []call, where use, p *planned) (*effect, []error) {
 			e.note(c, api.Info, "Ignored", "the filter "+c.Name+" has no effect in weft: "+f.means)
 		case f.read == nil:
 			errs = append(errs, refused(c.at, unsupportedFilter, "weft does not have the filter %s: %s; the RouteGroup is not applied, so remove it or do it in another way", c.Name, f.means))
+		case movesPath(c.Name) && e.moved != nil:
+			e.note(c, api.Warning, api.CodeNoEffect, c.Name+" stands behind redirectTo, which answers before, so it has no effect; write it in front")
+		case f.use&where == 0 && where == onShunt && slices.ContainsFunc(calls, redirects) && f.use&anywhereElse != 0 && !f.ofAnswers():
+			if movesPath(c.Name) { // the location has the path
+				if err := f.read(c, e); err != nil {
+					errs = append(errs, err)
+				}
+				continue
+			}
+			e.note(c, api.Warning, api.CodeNoEffect, "no backend sees the requests of a route that redirects, so "+c.Name+" has no effect; remove it")
 		case f.use&where == 0:
 			errs = append(errs, refused(c.at, unsupportedFilter, "the filter %s does not go with a backend of type %s; remove it, or use another backend", c.Name, where))
 		default:
@@ -102,6 +113,14 @@ func readFilters(calls []call, where use, p *planned) (*effect, []error) {
 	}
 	return e, slices.Concat(errs, e.checkReads(), e.checkCopies())
 }
+
+// movesPath reports whether a filter changes the path, which a redirect of the route has too.
+func movesPath(name string) bool { return name == "modPath" || name == "setPath" }
+
+func redirects(c call) bool { return c.Name == "redirectTo" }
+
+// ofAnswers reports whether the filter changes answers, also those of a shunt.
+func (f *filter) ofAnswers() bool { return strings.HasSuffix(f.name, "ResponseHeader") }
 
 func filterNamed(name string) *filter {
 	for i := range filters {

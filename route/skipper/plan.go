@@ -129,7 +129,7 @@ func (c *current) plan(r *routeAt, origin *api.Origin, home api.Home) (*planned,
 	calls, found := readCalls(r.Filters, r.at.Field("filters"), eskip.Then, "filter")
 	errs = append(errs, found...)
 	notes, bad := p.readEffects(calls)
-	return p, notes, slices.Concat(errs, bad, p.leadOutside(), p.checkHosts(), p.checkFade())
+	return p, notes, slices.Concat(errs, bad, p.leadOutside(), p.checkHosts())
 }
 
 // readEffects reads the filters for each kind of part, for what one may do depends on it.

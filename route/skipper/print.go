@@ -187,7 +187,11 @@ func (p *printer) rewrite(w *route.Rewrite) []string {
 		if from == "/" && to != "/" {
 			to += "/"
 		}
-		out = append(out, say("modPath", "^"+regexp.QuoteMeta(from), strings.ReplaceAll(to, "$", "$$")))
+		expression := "^" + regexp.QuoteMeta(from)
+		if to == "/" && from != "/" && on.Op == route.BytePrefix { // else the slash behind the prefix would stand beside it
+			expression += "/?"
+		}
+		out = append(out, say("modPath", expression, strings.ReplaceAll(to, "$", "$$")))
 	}
 	return out
 }

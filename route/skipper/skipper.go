@@ -36,7 +36,7 @@ func In(s Settings) route.Dialect {
 	return route.Dialect{
 		Name: "skipper",
 		Types: []api.Type{{Name: Kind, Plural: "routegroups", Short: "rg", Group: "zalando.org", Version: "v1", Route: true, Attach: true, Meta: true,
-			Narrowing: []string{"hosts", "routes"}, New: func() api.Spec { return new(RouteGroup) }, Custom: definition}},
+			Narrowing: []string{"hosts", "routes"}, Annotations: annotationsOfGroups, New: func() api.Spec { return new(RouteGroup) }, Custom: definition}},
 		Read:    func(o *api.Object, see route.See) *route.Opinion { return read(o, see, s) },
 		Class:   func(o *api.Object) string { return route.IngressClass(o, "") },
 		Compose: compose,
@@ -47,6 +47,17 @@ func In(s Settings) route.Dialect {
 		Rewriters: map[string]route.Rewriter{KindIngress: fromIngress},
 	}
 }
+
+// annotationsOfGroups are those that Skipper has for an Ingress, and some write at a RouteGroup.
+var annotationsOfGroups = []api.Annotation{
+	{Prefix: filterOfIngress, Instead: ofIngress + "filters of the routes"}, {Prefix: limitOfIngress, Instead: ofIngress + "filters of the routes"},
+	{Prefix: asksOfIngress, Instead: ofIngress + "predicates of the routes"}, {Prefix: routesOfIngress, Instead: ofIngress + "routes"},
+	{Prefix: balanceOfIngress, Instead: ofIngress + "algorithm at the backends"}, {Prefix: weightsOfIngress, Instead: ofIngress + "weight at the backends of the routes"},
+	{Prefix: pathsOfIngress, Instead: ofIngress + "path, pathSubtree or pathRegexp at the routes"},
+}
+
+// ofIngress begins what is said of them.
+const ofIngress = "Skipper reads it of an Ingress alone; write "
 
 // RouteGroup is the spec of a RouteGroup.
 type RouteGroup struct {

@@ -101,7 +101,6 @@ var refusals = []struct{ spec, want string }{
 	{"  routes: [{pathSubtree: /a, backends: [{backendName: again}], filters: ['modPath(\"/a\", \"/\")', 'corsOrigin(\"https://a.example\")']}]\n", "which weft does not work out for a loopback"},
 	{"  routes: [{pathSubtree: /a, backends: [{backendName: again}], filters: ['modPath(\"/a\", \"/\")']}, {path: /, filters: ['setRequestHeader(\"x\", \"${request.path}\")']}]\n", "may lead to spec.routes[1], which fills in the path"},
 	{"  routes: [{path: /, filters: ['fadeIn(\"2m\", 0)']}]\n", "fadeIn: 0 is no exponent"},
-	{"  backends:\n  - {name: s, serviceName: s, servicePort: 80, algorithm: random}\n  defaultBackends: [{backendName: s}]\n  routes: [{path: /, filters: ['fadeIn(\"2m\")']}]\n", "new endpoints get their part slowly where the algorithm is roundRobin or powerOfRandomNChoices"},
 	{"  routes: [{path: /, filters: ['latency(\"2m\")']}]\n", "weft lets a request wait for 1m0s at most"},
 	{"  routes: [{path: /, filters: ['latency(\"soon\")']}]\n", "latency: \"soon\" is no duration"},
 	{"  routes: [{path: /, filters: ['tee(\"https://a.example/path\")']}]\n", "\"https://a.example/path\" is no address of a backend"},
