@@ -39,6 +39,7 @@ func newRouteObject(o *api.Object, kind, dialect int, d *route.Dialect, see seei
 			if d.Types[i].Name == o.Kind {
 				says.Notes = append(says.Notes, api.AnnotationNotes(o, d.Types[i].Annotations)...)
 			}
+		}
 	}
 	role := cmp.Or(says.Role, api.RoleSystem)
 	local := localOf(o, role)
