@@ -1,11 +1,14 @@
 package api
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Meta is what metadata of Kubernetes says beside names, labels and times, of the kinds
 // for which it matters (Type.Meta). It is shared and immutable.
 type Meta struct {
-	// Annotations are those of Kuma and of weft (IsOwnAnnotation); others are not kept.
+	// Annotations are those of IsOwnAnnotation; others are not kept.
 	Annotations map[string]string
 	UID         string
 	Owners      []OwnerReference // the controller first
@@ -21,11 +24,15 @@ type OwnerReference struct {
 	Controller bool   `json:"controller,omitempty"`
 }
 
-// IsOwnAnnotation reports whether an annotation is one of Kuma's or weft's, which are kept.
-// A Service's protocol stands in <port>.service.kuma.io/protocol.
+// ClassAnnotations are those in which routes say of which ingress class they are, the strongest
+// first.
+var ClassAnnotations = []string{"projectcontour.io/ingress.class", "kubernetes.io/ingress.class", "zalando.org/routegroup.class"}
+
+// IsOwnAnnotation reports whether an annotation is one of Kuma's or weft's, or names an ingress
+// class: these are kept. A Service's protocol stands in <port>.service.kuma.io/protocol.
 func IsOwnAnnotation(name string) bool {
 	domain, _, ok := strings.Cut(name, "/")
-	return ok && (domain == "kuma.io" || strings.HasSuffix(domain, ".kuma.io") || domain == "weft.io" || strings.HasSuffix(domain, ".weft.io"))
+	return ok && (slices.Contains(ClassAnnotations, name) || domain == "kuma.io" || strings.HasSuffix(domain, ".kuma.io") || domain == "weft.io" || strings.HasSuffix(domain, ".weft.io"))
 }
 
 // Annotation is one of those that are kept; empty where there is none.

@@ -48,11 +48,17 @@ func Destination(ref api.TargetRef, home api.Home, s *Service) bool {
 	case api.KindMeshExternalService, api.KindMeshMultiZoneService:
 		return s.Kind == ref.Kind && named(ref, home, s) && Section(ref.SectionName, s)
 	case api.KindHost:
-		return s.Kind == ref.Kind && s.Name == ref.Name && Section(ref.SectionName, s)
+		return s.Kind == ref.Kind && s.Name == ref.Name && Claims(ref, s)
 	case api.KindAddress:
 		return s.Kind == ref.Kind && s.Name == ref.Name
 	}
 	return false
+}
+
+// Claims reports whether what a route says of hosts at a port is about the host s, but for its
+// name: the port is that of s, and what acts in one namespace alone is about s as that one has it.
+func Claims(ref api.TargetRef, s *Service) bool {
+	return Section(ref.SectionName, s) && (ref.Namespace == "" || s.Namespace == "" || s.Namespace == ref.Namespace)
 }
 
 func named(ref api.TargetRef, home api.Home, s *Service) bool {

@@ -148,7 +148,7 @@ func (a *absence) ofEntry(r *routeObject, e *route.Entry, at api.Path) {
 		a.notCalled(e.To, r.object.Home(), at)
 	case len(e.Rules) == 0:
 		a.because(api.CodeNoEffect, at, "it has no rules for %s", d.ID)
-	case !a.mesh.dest(d.ID).reads(r.opinion.Speaks) && !r.opinion.Connections:
+	case !a.mesh.destFor(d, a.plane).reads(r.opinion.Speaks) && !r.opinion.Connections:
 		a.because("UnsupportedProtocol", at, "%s speaks %s, in which there are no requests to route", d.ID, d.Protocol)
 	default:
 		a.givesWay(r, e, at, d)
@@ -157,7 +157,7 @@ func (a *absence) ofEntry(r *routeObject, e *route.Entry, at api.Path) {
 
 // givesWay says who stands in the place of an entry that could hold for d.
 func (a *absence) givesWay(r *routeObject, e *route.Entry, at api.Path, d *Destination) {
-	all, home := a.mesh.subjectsOf(a.mesh.dest(d.ID)), a.plane.facts.Namespace
+	all, home := a.mesh.subjectsOf(a.mesh.destFor(d, a.plane)), a.plane.facts.Namespace
 	switch by := all.ownerBefore(r, e); {
 	case by != nil:
 		a.because(api.CodeConflicted, at, "%s", ownedBy(by, d))

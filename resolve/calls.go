@@ -53,7 +53,7 @@ func (m mesh) callsOf(p *dataplane) []call {
 	net := p.spec.Networking
 	for i := range net.Outbound {
 		if o := &net.Outbound[i]; o.Hosts != nil {
-			m.hostCalls(o, int32(i), add)
+			m.hostCalls(o, int32(i), m.hostScope(p), add)
 			continue
 		}
 		add(m.call(p, i))
@@ -156,7 +156,7 @@ func (p *dataplane) isAt(address string) bool {
 
 // hasRouteFor reports whether a route says something about d to p.
 func (m mesh) hasRouteFor(p *dataplane, d *dest) bool {
-	said, _ := m.routing.Get(m.at, d.ID)
+	said, _ := m.routing.Get(m.at, d.key)
 	return said != nil && slices.ContainsFunc(said.contributions, func(c *contribution) bool { return c.selector().Selects(&p.facts) })
 }
 

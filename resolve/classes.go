@@ -23,7 +23,7 @@ func (c *calls) hash() uint64 {
 	for i := range c.list {
 		x := &c.list[i]
 		if out = mixed(out, x.address) ^ uint64(x.port)<<32 ^ uint64(x.index); x.dest != nil {
-			out = mixed(out, x.dest.ID)
+			out = mixed(out, x.dest.key)
 		}
 	}
 	return out
@@ -77,7 +77,7 @@ func (c *collections) addClasses() {
 		out := &called{make([]string, len(list))}
 		for i := range list {
 			if d := list[i].dest; d != nil {
-				out.classes[i] = c.derived(r).classOf(d.ID, p)
+				out.classes[i] = c.derived(r).classOf(d.key, p)
 			}
 		}
 		return out
@@ -147,7 +147,7 @@ func newClass(d *dest, s *subjects, bits string, kinds int) *class {
 		}
 	}
 	c.spoken = spokenFor(d, mine)
-	c.composed = classKey(d.ID, string(concerned))
+	c.composed = classKey(d.key, string(concerned))
 	return c
 }
 

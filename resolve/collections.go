@@ -29,6 +29,7 @@ type collections struct {
 
 	// What it means.
 	modes      *derive.Collection[string]
+	tenancies  *derive.Collection[api.Tenancy]
 	policies   *derive.Collection[policy]
 	routes     *derive.Collection[routeObject]
 	services   *derive.Collection[service]
@@ -148,6 +149,7 @@ func newCollections(dialects []route.Dialect, kinds []*policies.Kind, in api.Zon
 	zone := in.Labels()
 	c := &collections{dialects: dialects, kinds: kinds, in: in, zone: zone, schema: &derive.Schema{}, stage: pods.NewStage(zone[api.LabelZone], in.UnselectingLabels()...)}
 	c.addObjects()
+	c.addTenancy()
 	c.addSecrets()
 	c.addMeanings()
 	c.addIndexes()

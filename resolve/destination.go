@@ -23,6 +23,8 @@ type service struct {
 // dest is a destination with what refs may ask about it.
 type dest struct {
 	*Destination
+	// key is by what it is found: its ID, and of a host that is owned the scope too.
+	key    string
 	object *api.Object // nil for a classic service
 	facts  matcher.Service
 	// spoken is the destination as those have it who know the protocol of a port of
@@ -31,8 +33,11 @@ type dest struct {
 }
 
 // newDest is d with all that follows from it.
-func newDest(d *Destination, object *api.Object) *dest {
-	out := &dest{Destination: d, object: object, facts: factsOf(d)}
+func newDest(d *Destination, object *api.Object, key string) *dest {
+	out := &dest{Destination: d, key: key, object: object, facts: factsOf(d)}
+	if d.Kind == api.KindHost {
+		_, out.facts.Namespace = cutScope(key)
+	}
 	if d.Guessed {
 		out.spoken = map[api.Protocol]*Destination{}
 		for _, p := range [...]api.Protocol{api.HTTP, api.GRPC} {
@@ -170,12 +175,18 @@ func factsOf(d *Destination) matcher.Service {
 		Port: d.Port, PortName: d.PortName, Classic: d.Ref.Name == "" && d.Kind != api.KindHost && d.Kind != api.KindAddress, Above: d.Above}
 }
 
+// linkNames are those by which refs may mean d; a host is found at its port too.
+func (d *dest) linkNames() []string {
+	if d.Kind == api.KindHost {
+		_, scope := cutScope(d.key)
+		return []string{d.Name, hostsAt(d.Port, scope)}
+	}
+	return d.Destination.linkNames()
+}
+
 // linkNames are those by which refs may mean d: its names, and the classic name
 // of a Kubernetes service, which one port has (spec/kuma.md 4.1).
 func (d *Destination) linkNames() []string {
-	if d.Kind == api.KindHost {
-		return []string{d.Name, hostsAt(d.Port)}
-	}
 	if d.Kind != api.KindMeshService || d.Namespace == "" || d.Ref.Name == "" {
 		return d.names()
 	}
@@ -193,9 +204,6 @@ func classicNameOf(name, namespace string, port uint32) string {
 
 // names are those under which callers of d are linked.
 func (d *Destination) names() []string {
-	if d.Kind == api.KindHost {
-		return []string{hostsAt(d.Port)}
-	}
 	return slices.Compact([]string{d.Name, cmp.Or(d.Ref.Name, d.Name)})
 }
 

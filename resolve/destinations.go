@@ -64,7 +64,7 @@ func (m mesh) destination(id string) *dest {
 		}
 		there.Hostnames = m.withGenerated(s, d.Hostnames)
 		d = &there
-		return newDest(d, s.object)
+		return newDest(d, s.object, id)
 	}
 	d := m.hostOf(id)
 	if d == nil {
@@ -74,7 +74,7 @@ func (m mesh) destination(id string) *dest {
 		name := classicName(id)
 		d = classicDestination(name, m.classicMembers(name))
 	}
-	return newDest(d, nil)
+	return newDest(d, nil, id)
 }
 
 // membersOf asks for the object anew: that of an equal destination may be older.
@@ -93,9 +93,10 @@ func (m mesh) membersOf(d *dest) *members {
 
 // hostOf is the host at a port that has the id, if a route serves it. It is for clients
 // that speak TLS alone if all who serve it say so, and for connections alone likewise.
-func (m mesh) hostOf(id string) *Destination {
+func (m mesh) hostOf(key string) *Destination {
 	var found *Destination
-	for _, r := range m.routesByHost.In(m.at, id) {
+	id, scope := cutScope(key)
+	for r := range m.claiming(id, scope) {
 		for d := range hostsOf(r, id) {
 			switch {
 			case !d.atEdgesAlone():

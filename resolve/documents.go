@@ -67,6 +67,9 @@ func (m mesh) objects(kind string, labels map[string]string) iter.Seq[*api.Objec
 func read[T any](c *collections, name string, from *derive.Collection[api.Object], f func(o *api.Object) *T) *derive.Collection[T] {
 	return derive.Derive(c.schema, name, from, derive.Values[T]{}, func(r *derive.Reader, key string) *T {
 		o, _ := from.Get(r, key)
+		if !c.derived(r).admitted(o) {
+			return nil // of which there is a note
+		}
 		return f(o)
 	})
 }
@@ -89,7 +92,7 @@ func (c *collections) addMeanings() {
 	c.routes = derive.Derive(c.schema, "routes read", c.routeObjects, derive.Values[routeObject]{}, func(r *derive.Reader, key string) *routeObject {
 		o, _ := c.routeObjects.Get(r, key)
 		d, place := kindOf(c.dialects, o.Kind)
-		return newRouteObject(o, place, slices.IndexFunc(c.dialects, func(x route.Dialect) bool { return x.Name == d.Name }), d, c.zone, seeing(c.derived(r)))
+		return newRouteObject(o, place, slices.IndexFunc(c.dialects, func(x route.Dialect) bool { return x.Name == d.Name }), d, seeing{c.derived(r), o})
 	})
 	c.addServices()
 	c.dataplanes = read(c, "dataplanes read", c.planeObjects, func(o *api.Object) *dataplane { return newDataplane(o, c.zone) })

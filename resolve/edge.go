@@ -124,8 +124,9 @@ func (m mesh) edgeCalls(p *dataplane, add func(call)) {
 		host string
 	}
 	served := map[place]bool{}
+	scope := m.hostScope(p)
 	serve := func(l *route.Listener, d *dest) {
-		if at := (place{l.Port, d.Name}); !served[at] {
+		if at := (place{l.Port, d.Name}); !served[at] && m.mayServe(p, d) {
 			served[at] = true
 			add(call{address: p.spec.Networking.Address, port: l.Port, index: -1, dest: d, edge: true})
 		}
@@ -133,7 +134,7 @@ func (m mesh) edgeCalls(p *dataplane, add func(call)) {
 	list := m.listening(p)
 	for i := range list {
 		l := &list[i]
-		for d := range m.destsNamed(hostsAt(l.Port)) {
+		for d := range m.hostsSeen(l.Port, scope) {
 			if m.isForEdges(d) && m.hasRouteFor(p, d) && !(l.TLS != nil && shut(list, l.Port, d.Name)) {
 				serve(l, d)
 			}
@@ -145,10 +146,10 @@ func (m mesh) edgeCalls(p *dataplane, add func(call)) {
 			continue
 		}
 		if l.TLS != nil {
-			m.secureCalls(list, l, func(d *dest) { serve(l, d) })
+			m.secureCalls(list, l, scope, func(d *dest) { serve(l, d) })
 			continue
 		}
-		for d := range m.destsNamed(hostsAt(plainHTTP)) {
+		for d := range m.hostsSeen(plainHTTP, scope) {
 			if l.Covers(d.Name) && !m.isForEdges(d) {
 				serve(l, d)
 			}
@@ -158,6 +159,6 @@ func (m mesh) edgeCalls(p *dataplane, add func(call)) {
 
 // isForEdges reports whether what is said about d is said for some edge dataplanes.
 func (m mesh) isForEdges(d *dest) bool {
-	said, _ := m.routing.Get(m.at, d.ID)
+	said, _ := m.routing.Get(m.at, d.key)
 	return said != nil && slices.ContainsFunc(said.contributions, func(c *contribution) bool { return c.entry.Edges != (api.Edges{}) })
 }

@@ -48,6 +48,9 @@ func (m mesh) instanceMembers(d *Destination) *members {
 func (c *collections) addServices() {
 	c.services = derive.Derive(c.schema, "services read", c.serviceObjects, derive.Values[service]{}, func(r *derive.Reader, key string) *service {
 		o, _ := c.serviceObjects.Get(r, key)
+		if !c.derived(r).admitted(o) {
+			return nil // of which there is a note
+		}
 		return c.derived(r).service(o)
 	})
 }

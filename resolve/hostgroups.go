@@ -16,6 +16,7 @@ import (
 // same hosts of a port as the same classes.
 type groupKey struct {
 	Port    uint32
+	Scope   string `json:",omitempty"` // in which they see hosts
 	Address string // where redirected connections to any address of the family arrive
 	// Bits has a digit for each selector of hostSelectors.
 	Bits string
@@ -72,7 +73,7 @@ func (c *collections) addHostGroups() {
 		func(r *derive.Reader, port string) *selectors {
 			byKey := map[string]*matcher.Selector{}
 			for d := range byPort.Values(r, port) {
-				if s, _ := c.selectors.Get(r, d.ID); s != nil {
+				if s, _ := c.selectors.Get(r, d.key); s != nil {
 					for _, x := range s.list {
 						byKey[x.Key] = x
 					}
@@ -149,7 +150,7 @@ func (m mesh) hostGroupsOf(p *dataplane) *hostGroups {
 	}
 	for port, all := range m.hostSelectors.All(m.at) {
 		number, _ := strconv.ParseUint(port, 10, 16) // FormatUint wrote it
-		k := groupKey{Port: uint32(number), Bits: all.bits(p.selectedBy), Limit: net.TransparentProxying.ReachableBackends}
+		k := groupKey{Port: uint32(number), Scope: m.groupScope(p, uint32(number)), Bits: all.bits(p.selectedBy), Limit: net.TransparentProxying.ReachableBackends}
 		if k.Limit != nil {
 			k.Home = p.object.Home()
 		}
@@ -160,6 +161,16 @@ func (m mesh) hostGroupsOf(p *dataplane) *hostGroups {
 		}
 	}
 	return out
+}
+
+// groupScope is the scope in which a dataplane sees the hosts at a port: that of its namespace
+// where that has claims there.
+func (m mesh) groupScope(p *dataplane, port uint32) string {
+	scope := m.hostScope(p)
+	if scope != scopeAll && m.destsByName.Len(m.at, hostsAt(port, scope)) == 0 {
+		return scopeCommon
+	}
+	return scope
 }
 
 // caughtAt are the addresses that stand for all of the families in which calls to hosts
@@ -184,17 +195,17 @@ func (m mesh) hostsOfGroup(k groupKey) *hostGroup {
 		has[s.Key] = k.Bits[i] == '1'
 	}
 	out := &hostGroup{}
-	for d := range m.destsNamed(hostsAt(k.Port)) {
+	for d := range m.hostsSeen(k.Port, k.Scope) {
 		if d.Name != api.AnyHost && !d.atEdgesAlone() && m.reachesHost(&k, d, has) {
-			class := m.classWith(d.ID, func(s *matcher.Selector) bool { return has[s.Key] })
-			out.list = append(out.list, hostCall{d, class, m.destsByHostname.Len(m.at, strings.ToLower(d.Name)) > 0})
+			class := m.classWith(d.key, func(s *matcher.Selector) bool { return has[s.Key] })
+			out.list = append(out.list, hostCall{d, class, m.nameTaken(k.Scope, strings.ToLower(d.Name))})
 		}
 	}
 	return out
 }
 
 func (m mesh) reachesHost(k *groupKey, d *dest, has map[string]bool) bool {
-	said, _ := m.routing.Get(m.at, d.ID)
+	said, _ := m.routing.Get(m.at, d.key)
 	if said == nil {
 		return k.Limit == nil // it fails alike for all
 	}
@@ -230,7 +241,7 @@ func (m mesh) callsHost(key string, host api.TargetRef) bool {
 		if g == nil {
 			return false
 		}
-		_, ok := slices.BinarySearchFunc(g.list, id, func(h hostCall, id string) int { return strings.Compare(h.dest.ID, id) })
-		return ok
+		i, ok := slices.BinarySearchFunc(g.list, id, func(h hostCall, id string) int { return strings.Compare(h.dest.ID, id) })
+		return ok && matcher.Claims(host, &g.list[i].dest.facts)
 	})
 }

@@ -92,7 +92,7 @@ func (m mesh) hostnamesFor(k *hostnamesKey) *Hostnames {
 			continue
 		}
 		for _, name := range d.Hostnames {
-			if name = strings.ToLower(name); d.ofCluster(name) {
+			if name = strings.ToLower(name); d.ofCluster(name) || !m.seesName(k.Home.Namespace, d, name) {
 				continue
 			}
 			if by := held[name]; by == nil || holdsName(d.Destination, by.Destination, k.Home.Namespace) {

@@ -32,6 +32,25 @@ func hostsOf(r *routeObject, id string) iter.Seq[*Destination] {
 	}
 }
 
+// claiming yields the routes whose claims on a host take part in a scope.
+func (m mesh) claiming(id, scope string) iter.Seq[*routeObject] {
+	return func(yield func(*routeObject) bool) {
+		for _, r := range m.routesByHost.In(m.at, inScope(id, scope)) {
+			if !yield(r) {
+				return
+			}
+		}
+		if scope == scopeAll || scope == scopeCommon {
+			return
+		}
+		for _, r := range m.routesByHost.In(m.at, inScope(id, scopeCommon)) {
+			if !yield(r) {
+				return
+			}
+		}
+	}
+}
+
 // hostDestination is a host at a port (names: xds design 2). Nobody answers for
 // it but the backends of its routes.
 func hostDestination(name string, port uint32) *Destination {
@@ -60,7 +79,7 @@ func (m mesh) destsBelow(e *route.Entry) iter.Seq[*dest] {
 			return
 		}
 		for d := range m.destsByAbove.Values(m.at, e.To.Name) {
-			if matcher.Section(e.To.SectionName, &d.facts) && !yield(d) {
+			if matcher.Claims(e.To, &d.facts) && !yield(d) {
 				return
 			}
 		}
@@ -76,7 +95,7 @@ func (m mesh) wider(d *dest, exact []*contribution) []*contribution {
 		for r := range m.routesByTarget.Values(m.at, name) {
 			for i := range r.opinion.Entries {
 				e := &r.opinion.Entries[i]
-				if !e.Below || e.To.Name != name || e.To.Kind != api.KindHost || !matcher.Section(e.To.SectionName, &d.facts) || r.object.Shadow() || len(e.Rules) == 0 {
+				if !e.Below || e.To.Name != name || e.To.Kind != api.KindHost || !matcher.Claims(e.To, &d.facts) || r.object.Shadow() || len(e.Rules) == 0 {
 					continue
 				}
 				if slices.ContainsFunc(exact, func(c *contribution) bool { return c.route.kind == r.kind && c.entry.Edges == e.Edges }) {
@@ -101,12 +120,14 @@ func isHostID(id, name, port string) bool {
 	return ok && named && rest == ":"+port
 }
 
-// hostsAt is by which name all hosts at a port are found.
-func hostsAt(port uint32) string { return "\x03hosts:" + strconv.FormatUint(uint64(port), 10) }
+// hostsAt is by which name all hosts at a port are found that are seen in a scope.
+func hostsAt(port uint32, scope string) string {
+	return inScope("\x03hosts:"+strconv.FormatUint(uint64(port), 10), scope)
+}
 
 // hostCalls adds those to all hosts at the port that the outbound of an index names.
-func (m mesh) hostCalls(o *api.Outbound, index int32, add func(call)) {
-	for d := range m.destsNamed(hostsAt(o.Hosts.Port)) {
+func (m mesh) hostCalls(o *api.Outbound, index int32, scope string, add func(call)) {
+	for d := range m.hostsSeen(o.Hosts.Port, scope) {
 		if d.atEdgesAlone() {
 			continue
 		}

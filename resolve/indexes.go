@@ -102,7 +102,9 @@ func (c *collections) indexRoutes() {
 	})
 	c.routesByHost = c.routes.Index(func(_ string, r *routeObject, add func(string)) {
 		for d := range hostsOf(r, "") {
-			add(d.ID)
+			for _, scope := range r.scopesOf(d.Name) {
+				add(inScope(d.ID, scope))
+			}
 		}
 	})
 	c.routesByAddress = c.routes.Index(func(_ string, r *routeObject, add func(string)) {

@@ -164,7 +164,7 @@ func (m mesh) judgedRouteOf(key string) *judgedRoute {
 		for i := range r.opinion.Entries {
 			e := &r.opinion.Entries[i]
 			for d := range m.destsOf(e) {
-				dests[d.ID] = true
+				dests[d.key] = true
 			}
 		}
 	}

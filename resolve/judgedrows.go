@@ -125,7 +125,7 @@ func (m mesh) judgedRows(d *dest, said *subjects, all *composition) []*judgedRow
 				r.to = m.judgedTarget(r.to, &do.Backends[k])
 			}
 		case route.Itself:
-			r.to = append(r.to, judgedTarget{id: d.ID})
+			r.to = append(r.to, judgedTarget{id: d.key})
 		default:
 			continue // the proxy of the client answers
 		}
@@ -161,7 +161,7 @@ func (m mesh) judgedTarget(list []judgedTarget, ref *route.BackendRef) []judgedT
 	if lost != nil {
 		return list
 	}
-	x := judgedTarget{d.ID, ref.Target.Tags}
+	x := judgedTarget{d.key, ref.Target.Tags}
 	if slices.ContainsFunc(list, func(o judgedTarget) bool { return same(o, x) }) {
 		return list
 	}

@@ -52,14 +52,14 @@ func (m mesh) dest(id string) *dest {
 // answering is who answers for a destination, and subjectsOf what is said about it;
 // where that failed, nobody and nothing.
 func (m mesh) answering(d *dest) *members {
-	if x, _ := m.members.Get(m.at, d.ID); x != nil {
+	if x, _ := m.members.Get(m.at, d.key); x != nil {
 		return x
 	}
 	return &members{}
 }
 
 func (m mesh) subjectsOf(d *dest) *subjects {
-	if s, _ := m.subjects.Get(m.at, d.ID); s != nil {
+	if s, _ := m.subjects.Get(m.at, d.key); s != nil {
 		return s
 	}
 	return &subjects{routing: &routing{}}

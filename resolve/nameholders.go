@@ -22,6 +22,7 @@ func (m mesh) holderOfName(s *service, name string) (h nameHolder) {
 		case o == s:
 			return nameHolder{service: s}
 		case m.isOutside(o.object): // it is told to nobody
+		case !m.competes(o, s, name):
 		case h.service == nil || senior(o.object, h.service.object):
 			h.service = o
 		}
@@ -34,6 +35,9 @@ func (m mesh) holderOfName(s *service, name string) (h nameHolder) {
 	}
 	for n := range m.namingsByName.Values(m.at, name) {
 		c := n.says(name)
+		if !m.competes(n.service, s, name) {
+			continue
+		}
 		if h.service != nil {
 			order := c.by.compare(h.by)
 			if order > 0 || order == 0 && !senior(n.service.object, h.service.object) {

@@ -18,7 +18,7 @@ func (q *Reader) AllNoted() iter.Seq[api.Note] {
 			x, _ := q.mesh(name)
 			q.noted(x, name)
 			q.othersNoted(x, name)
-			alone = alone && q.isThere(name)
+			alone = alone && q.isThere(name) && !x.restricted()
 		}
 		if alone {
 			q.notedIn(yield)

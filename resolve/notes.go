@@ -49,6 +49,9 @@ func (q *Reader) NotesOn(ref api.Ref) []api.Note {
 		return notes
 	}
 	key := objectKey(ref)
+	if why := x.keptOut(o); why != nil && o.From == nil && !q.IsRoute(ref.Kind) {
+		return append(notes, *why)
+	}
 	if _, ok := o.Spec.(*api.MeshTrust); ok {
 		return append(notes, x.otherNotes(key)...)
 	}

@@ -22,6 +22,9 @@ func (q *Reader) planeNotes(pod api.Ref) []api.Note {
 	if !ok {
 		return nil
 	}
+	if why := x.keptOut(o); why != nil {
+		return []api.Note{*why}
+	}
 	return x.otherNotes(objectKey(o.Ref))
 }
 

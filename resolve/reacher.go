@@ -182,7 +182,7 @@ func (x *reacher) callers(d *dest) {
 			x.among[key] = true
 		}
 	}
-	for cluster := range x.mesh.byCluster.Buckets(x.mesh.at, classKey(d.ID, "")) {
+	for cluster := range x.mesh.byCluster.Buckets(x.mesh.at, classKey(d.key, "")) {
 		for key := range x.mesh.byCluster.Keys(x.mesh.at, cluster) {
 			x.among[key] = true
 		}

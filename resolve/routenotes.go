@@ -12,7 +12,10 @@ import (
 // routeNotes finds the dataplanes, destinations and backends of a route that are
 // not there.
 func routeNotes(x mesh, r *routeObject) []api.Note {
-	var notes []api.Note
+	if r.keptOut {
+		return nil // which is said already
+	}
+	notes := ownershipNotes(x, r)
 	origin := &api.Origin{Ref: r.object.Ref}
 	if r.opinion.Top.Kind == api.KindMeshGateway {
 		notes = append(notes, note(origin, api.Error, "TargetNotFound", "spec.targetRef", noGateways))

@@ -23,15 +23,24 @@ type routeObject struct {
 	ruleNames map[string]bool
 	known     map[string]bool // all by which a sectionName may mean a rule
 	reads     []string        // what its dialect looked at: keys of objects, or all of a kind
+	tenancy   *api.Tenancy    // of its mesh
+	keptOut   bool            // it takes no part in the mesh, and says nothing but why
 }
 
-func newRouteObject(o *api.Object, kind, dialect int, d *route.Dialect, zone map[string]string, see route.See) *routeObject {
-	seen := record{See: see}
-	says := d.Read(o, &seen)
+func newRouteObject(o *api.Object, kind, dialect int, d *route.Dialect, see seeing) *routeObject {
+	seen, zone := record{See: see}, see.zone
+	why := see.keptOut(o)
+	says := &route.Opinion{Object: o, Top: api.TargetRef{Kind: api.KindMesh}}
+	if why != nil {
+		says.Notes = []api.Note{*why}
+	} else {
+		says = d.Read(o, &seen)
+	}
 	role := cmp.Or(says.Role, api.RoleSystem)
 	local := localOf(o, role)
 	r := &routeObject{object: o, kind: kind, dialect: dialect, opinion: says, facts: matcher.RouteOf(o, zone), ruleNames: map[string]bool{},
-		selector: matcher.SelectorOf(says.Top, local), rank: rankOf(o, says.Top, role)}
+		selector: matcher.SelectorOf(says.Top, local), rank: rankOf(o, says.Top, role), tenancy: see.tenancy(), keptOut: why != nil}
+	r.own()
 	for _, e := range says.Entries {
 		r.narrow(&e, local)
 		for _, rule := range e.Rules {

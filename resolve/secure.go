@@ -172,11 +172,11 @@ func listenerOf(list []route.Listener, port uint32, host string) *route.Listener
 	return found
 }
 
-// secureCalls yields the hosts for everybody that a listener serves to clients who speak
+// secureCalls yields the hosts of a scope for everybody that a listener serves to clients who speak
 // TLS: those with a certificate of their own, and where the listener has one all others.
-func (m mesh) secureCalls(list []route.Listener, l *route.Listener, serve func(*dest)) {
+func (m mesh) secureCalls(list []route.Listener, l *route.Listener, scope string, serve func(*dest)) {
 	own := map[string]bool{}
-	for d := range m.destsNamed(hostsAt(secureHTTP)) {
+	for d := range m.hostsSeen(secureHTTP, scope) {
 		if d.TLS == nil || m.isForEdges(d) {
 			continue
 		}
@@ -188,7 +188,7 @@ func (m mesh) secureCalls(list []route.Listener, l *route.Listener, serve func(*
 	if l.Closed || len(l.TLS.Secrets) == 0 {
 		return
 	}
-	for d := range m.destsNamed(hostsAt(plainHTTP)) {
+	for d := range m.hostsSeen(plainHTTP, scope) {
 		if l.Covers(d.Name) && !own[d.Name] && !m.isForEdges(d) && requestsAt(list, l.Port, d.Name) {
 			serve(d)
 		}
@@ -214,6 +214,35 @@ func (m mesh) ownListeners(p *dataplane) []route.Listener {
 	return out
 }
 
+// mostKept is how many hosts with a certificate that it does not show an edge dataplane is told of.
+const mostKept = 20
+
+// keptCertificates are the notes on hosts that an edge dataplane would serve by their own
+// certificates, which are of other namespaces.
+func keptCertificates(x mesh, p *dataplane) []api.Note {
+	var notes []api.Note
+	list, home, origin := x.listening(p), p.facts.Namespace, p.origin()
+	for i := range list {
+		l := &list[i]
+		if l.TLS == nil || l.Connections {
+			continue
+		}
+		x.secureCalls(list, l, x.hostScope(p), func(d *dest) {
+			if x.mayServe(p, d) || len(notes) >= mostKept {
+				return
+			}
+			i := slices.IndexFunc(d.TLS.Secrets, func(ref api.Ref) bool { return !x.mayShow(p, ref) })
+			ref := d.TLS.Secrets[i]
+			n := note(origin, api.Warning, CodeCertificateKept, "", "%s is not served here: its certificate is Secret %s of namespace %s, and edge dataplanes of namespace %s have no keys of others; add %s to tenancy.edges of Mesh %s if they may, or run the edge in namespace %s or a system namespace",
+				d.Name, ref.Name, ref.Namespace, home, home, p.object.Mesh, ref.Namespace)
+			if !slices.Contains(notes, n) {
+				notes = append(notes, n)
+			}
+		})
+	}
+	return notes
+}
+
 // secret is the one that a listener of p names.
 func (p *dataplane) secret(l *api.EdgeListener) api.Ref {
 	return api.Ref{Kind: api.KindSecret, Mesh: p.object.Mesh, Namespace: cmp.Or(p.facts.Namespace, defaultNamespace), Name: l.TLS.Secret}
@@ -228,7 +257,7 @@ func listenerNotes(x mesh, p *dataplane) []api.Note {
 	if !net.Edge() {
 		return nil
 	}
-	notes := noListeners(x, p)
+	notes := append(noListeners(x, p), keptCertificates(x, p)...)
 	for i := range net.Gateway.Listeners {
 		l := &net.Gateway.Listeners[i]
 		if l.TLS == nil || x.certificate(p.secret(l)) != nil {

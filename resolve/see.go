@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/weftmesh/weft/api"
@@ -9,7 +10,10 @@ import (
 
 // seeing shows a dialect the other documents of the mesh, and takes down which it
 // looked at: the document that it read is read again when one of them changes.
-type seeing mesh
+type seeing struct {
+	mesh
+	reader *api.Object // nil where nobody in particular looks
+}
 
 // See shows the documents of a mesh as they are now.
 func (q *Reader) See(name string) route.See {
@@ -17,7 +21,7 @@ func (q *Reader) See(name string) route.See {
 	if !ok {
 		return nothing{}
 	}
-	return seeing(x)
+	return seeing{mesh: x}
 }
 
 // nothing is a mesh without documents.
@@ -27,6 +31,7 @@ func (nothing) Zone() api.Zone                                  { return api.Zon
 func (nothing) Object(api.Ref) (*api.Object, bool)              { return nil, false }
 func (nothing) Objects(string, map[string]string) []*api.Object { return nil }
 func (nothing) Keyed(string, string) []*api.Object              { return nil }
+func (nothing) Shares(*api.Object, string) bool                 { return true }
 
 // Zone is that of the model.
 func (s seeing) Zone() api.Zone { return s.in }
@@ -34,20 +39,39 @@ func (s seeing) Zone() api.Zone { return s.in }
 // Object is the document with that ref in the mesh; not ok where there is none.
 func (s seeing) Object(ref api.Ref) (*api.Object, bool) {
 	o, _ := s.written(ref.Kind).Get(s.at, objectKey(ref))
-	return o, o != nil
+	if o == nil || !s.admitted(o) {
+		return nil, false
+	}
+	return o, true
 }
 
 // Objects are the documents of a kind in the mesh that carry all the labels, in the
 // order of their refs.
 func (s seeing) Objects(kind string, labels map[string]string) []*api.Object {
-	return slices.SortedFunc(mesh(s).objects(kind, labels), func(a, b *api.Object) int { return a.Ref.Compare(b.Ref) })
+	return s.inOrder(s.objects(kind, labels))
 }
 
 // Keyed are the route objects of a kind in the mesh that have the key, in the order
 // of their refs.
 func (s seeing) Keyed(kind, key string) []*api.Object {
-	found := s.objectsByKind[s.routeObjects].Values(s.at, keyed(kind, key))
-	return slices.SortedFunc(found, func(a, b *api.Object) int { return a.Ref.Compare(b.Ref) })
+	return s.inOrder(s.objectsByKind[s.routeObjects].Values(s.at, keyed(kind, key)))
+}
+
+// inOrder are those that take part in the mesh, in the order of their refs.
+func (s seeing) inOrder(found iter.Seq[*api.Object]) []*api.Object {
+	var out []*api.Object
+	for o := range found {
+		if s.admitted(o) {
+			out = append(out, o)
+		}
+	}
+	slices.SortFunc(out, func(a, b *api.Object) int { return a.Ref.Compare(b.Ref) })
+	return out
+}
+
+// Shares reports whether what o says of a host holds wherever the word of the reader does.
+func (s seeing) Shares(o *api.Object, host string) bool {
+	return s.reader == nil || s.sharesHost(s.reader, o, host)
 }
 
 // record takes down what a dialect asks for, so that others can tell whose rules

@@ -55,7 +55,7 @@ func wantedNames(w matcher.Wants) []string {
 
 // classesOf yields the classes of dataplanes that call a destination, by key.
 func (m mesh) classesOf(d *dest) iter.Seq[string] {
-	prefix := classKey(d.ID, "")
+	prefix := classKey(d.key, "")
 	own := m.byClass.Buckets(m.at, prefix)
 	if d.Kind != api.KindHost {
 		return own

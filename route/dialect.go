@@ -1,6 +1,7 @@
 package route
 
 import (
+	"cmp"
 	"strconv"
 
 	"github.com/weftmesh/weft/api"
@@ -21,6 +22,9 @@ type Dialect struct {
 	// its ref: a host that it serves, an object that it includes. They follow from the
 	// object alone. It may be nil.
 	Keys func(o *api.Object) []string
+	// Class is the ingress class of an object: who is to serve it; empty where it says none. It
+	// may be nil.
+	Class func(o *api.Object) string
 	// Compose makes the rules of one frontend of all that is said about it for one
 	// class of dataplanes, weakest first by the order of policies. It is pure: equal
 	// candidates have equal answers. Without candidates it says what holds where
@@ -74,6 +78,10 @@ type See interface {
 	// Keyed are those of a kind of routes that have the key among their dialect's
 	// Keys, in the order of their refs.
 	Keyed(kind, key string) []*api.Object
+	// Shares reports whether what another object of the mesh says of a host holds wherever the
+	// word of the one that is read does: in a mesh whose hosts are owned that of another
+	// namespace does not, unless it was granted the host.
+	Shares(o *api.Object, host string) bool
 }
 
 // Frontend is where a client asks: a port of a service, or a host at a port.
@@ -153,4 +161,13 @@ type Rule struct {
 type Candidate struct {
 	*Opinion
 	*Entry
+}
+
+// IngressClass is of which class an object is: its field says so, else the first of
+// api.ClassAnnotations; empty where none does.
+func IngressClass(o *api.Object, field string) string {
+	for _, name := range api.ClassAnnotations {
+		field = cmp.Or(field, o.Annotation(name))
+	}
+	return field
 }

@@ -202,6 +202,8 @@ func (s others) Keyed(kind, key string) []*api.Object {
 	return s.where(func(o *api.Object) bool { return o.Kind == kind && slices.Contains(s.dialect.Keys(o), key) })
 }
 
+func (s others) Shares(*api.Object, string) bool { return true }
+
 func (s others) where(holds func(*api.Object) bool) []*api.Object {
 	var out []*api.Object
 	for _, o := range s.objects {

@@ -38,11 +38,12 @@ func In(namespaces ...string) route.Dialect {
 	return route.Dialect{
 		Name: "contour",
 		Types: []api.Type{{Name: KindHTTPProxy, Plural: "httpproxies", Short: "httpproxy", Group: group, Version: "v1", Deprecated: []string{"v1alpha1"},
-			Route: true, Attach: true, Tolerant: true, New: func() api.Spec { return new(HTTPProxy) }, Custom: proxyDefinition}},
+			Route: true, Attach: true, Tolerant: true, Meta: true, New: func() api.Spec { return new(HTTPProxy) }, Custom: proxyDefinition}},
 		Beside: []api.Type{{Name: KindDelegation, Plural: "tlscertificatedelegations", Short: "tlscert", Group: group, Version: "v1",
 			Narrowing: []string{"delegations"}, New: func() api.Spec { return new(Delegation) }, Custom: delegationDefinition}},
 		Read:    roots.read,
 		Keys:    keys,
+		Class:   func(o *api.Object) string { return route.IngressClass(o, o.Spec.(*HTTPProxy).IngressClassName) },
 		Compose: compose,
 		Status:  status,
 		Print:   printTable,

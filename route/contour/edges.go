@@ -67,7 +67,7 @@ func (n rootNamespaces) twice(r *report, see route.See) bool {
 	fqdn := r.of.Spec.(*HTTPProxy).VirtualHost.FQDN
 	var names []string
 	for _, o := range see.Keyed(KindHTTPProxy, hostKey(fqdn)) {
-		if isRoot(o) && n.permit(o) {
+		if isRoot(o) && n.permit(o) && see.Shares(o, fqdn) {
 			names = append(names, nameOf(o.Ref))
 		}
 	}

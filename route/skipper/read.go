@@ -55,7 +55,11 @@ func knownHosts(see route.See) []string {
 	var out []string
 	for _, o := range see.Objects(Kind, nil) {
 		if g, ok := o.Spec.(*RouteGroup); ok && !o.Shadow() {
-			out = append(out, g.Hosts...)
+			for _, host := range g.Hosts {
+				if see.Shares(o, host) {
+					out = append(out, host)
+				}
+			}
 		}
 	}
 	slices.Sort(out)
