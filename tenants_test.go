@@ -56,7 +56,38 @@ const twoTenants = `
 // the threats; what a says about its own services is for its callers everywhere).
 func TestAnEditInOneNamespaceChangesNoByteOfAnother(t *testing.T) {
 	t.Parallel()
-	written, found := world.Decode("", []byte(twoTenants))
+	editsOfA(t, "", aboutOthers)
+}
+
+// TestWhereHostsAreOwnedNoHostOfOneNamespaceReachesAnother: with Mesh.tenancy.hosts Owned and no
+// grant that holds of the people of namespace a, they may claim any host, also those of b's routes and
+// those that nobody has: the sidecars of b keep every host and name that they had, and get no other.
+func TestWhereHostsAreOwnedNoHostOfOneNamespaceReachesAnother(t *testing.T) {
+	t.Parallel()
+	const mesh = `{apiVersion: kuma.io/v1alpha1, kind: Mesh, metadata: {name: default}, spec: {tenancy: {hosts: {mode: Owned, grants: [{namespaces: [b], hosts: [granted.example]}]}}}}
+---
+{apiVersion: zalando.org/v1, kind: RouteGroup, metadata: {name: granted, namespace: b}, spec: {hosts: [granted.example], backends: [{name: b, type: service, serviceName: b, servicePort: 80}], defaultBackends: [{backendName: b}], routes: [{path: /}]}}
+---
+`
+	editsOfA(t, mesh, func(given, before map[string]string) map[string]string {
+		out := aboutOthers(given, before)
+		for name, content := range given {
+			if (strings.HasPrefix(name, "host ") || strings.HasPrefix(name, "name ")) && !ofNamespaceA(name) {
+				out[name] = content
+			}
+		}
+		return out
+	}, "shop.example", "group.example", "gate.example", "granted.example", "*.granted.example", "api.stripe.com")
+}
+
+// ofNamespaceA reports whether a name says that it is of a service of namespace a.
+func ofNamespaceA(name string) bool {
+	return strings.HasSuffix(name, ".a") || strings.Contains(name, ".a.") || strings.Contains(name, ".a:")
+}
+
+// editsOfA holds that whatever a writes, what b is given is the same, as far as given keeps it.
+func editsOfA(t *testing.T, mesh string, kept func(given, before map[string]string) map[string]string, hosts ...string) {
+	written, found := world.Decode("", []byte(mesh+twoTenants))
 	base, refused := world.WithSidecars(world.Snapshot(), written)
 	if len(refused) > 0 || len(found) > 0 {
 		t.Fatal(found, refused)
@@ -81,12 +112,12 @@ func TestAnEditInOneNamespaceChangesNoByteOfAnother(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		objects, texts := append([]*api.Object{}, base...), []string{}
 		for i := range rapid.IntRange(1, 4).Draw(t, "documents") {
-			text := tenantDocument(t, fmt.Sprint("d", i))
+			text := tenantDocument(t, fmt.Sprint("d", i), hosts...)
 			got, _ := decode.Objects(world.Catalog(), "", []byte(text)) // what is refused is not there
 			objects, texts = append(objects, got...), append(texts, text)
 		}
 		after := of(objects)
-		if diff := cmp.Diff(aboutOthers(before["b"], before["b"]), aboutOthers(after["b"], before["b"])); diff != "" {
+		if diff := cmp.Diff(kept(before["b"], before["b"]), kept(after["b"], before["b"])); diff != "" {
 			t.Fatalf("%v\nchange what b has (-before +after):\n%s", texts, diff)
 		}
 		if !cmp.Equal(before["a"], after["a"]) {
@@ -134,7 +165,7 @@ func aboutOthers(given, before map[string]string) map[string]string {
 
 // tenantDocument is something that lies in namespace a: what its people may write, and a Dataplane
 // by hand, which a cluster's administrators write for them.
-func tenantDocument(t *rapid.T, name string) string {
+func tenantDocument(t *rapid.T, name string, hosts ...string) string {
 	pick := func(label string, from ...string) string { return rapid.SampledFrom(from).Draw(t, label) }
 	labels := pick("labels", "", `"kuma.io/mesh":"default"`, `"k8s.kuma.io/namespace":"a"`, `"kuma.io/origin":"global"`, `"kuma.io/display-name":"route"`)
 	top := pick("top", `{"kind":"Mesh"}`, `{"kind":"Dataplane"}`, `{"kind":"Dataplane","labels":{"app":"b"}}`, `{"kind":"Dataplane","name":"b-1"}`, `{"kind":"Dataplane","name":"b-1","namespace":"b"}`,
@@ -153,10 +184,10 @@ func tenantDocument(t *rapid.T, name string) string {
 		`"kuma.io/service":"a_a_svc_80","app":"a","k8s.kuma.io/namespace":"a"`)
 	// Which of two claims on one host holds is a rule of their language: here are hosts of nobody,
 	// and names of b's services; those of b's routes where b has to grant them.
-	host := pick("host", "new.example", "*.example", "*", "b", "b.b", "b.b.svc", "b.b.svc.cluster.local", "*.b.svc.cluster.local", "b.mesh", "vms.mesh", "10.96.0.2", "a.a.svc.cluster.local")
+	host := pick("host", append([]string{"new.example", "*.example", "*", "b", "b.b", "b.b.svc", "b.b.svc.cluster.local", "*.b.svc.cluster.local", "b.mesh", "vms.mesh", "10.96.0.2", "a.a.svc.cluster.local"}, hosts...)...)
 	granted := pick("host of another", "shop.example", "group.example", "gate.example", host)
 	send := `{"path":{"type":"PathPrefix","value":"/a"}}`
-	switch pick("kind", "Dataplane", "MeshService", "Pod", "Service", "MeshRetry", "MeshTimeout", "MeshRateLimit", "MeshHTTPRoute", "MeshTCPRoute", "HTTPRoute", "GRPCRoute", "Gateway", "HTTPProxy", "RouteGroup", "HTTPRoute of a host") {
+	switch pick("kind", "Dataplane", "MeshService", "Pod", "Service", "MeshRetry", "MeshTimeout", "MeshRateLimit", "MeshHTTPRoute", "MeshTCPRoute", "HTTPRoute", "GRPCRoute", "Gateway", "HTTPProxy", "RouteGroup", "HTTPRoute of a host", "MeshExternalService") {
 	case "Dataplane":
 		return head("kuma.io/v1alpha1", "Dataplane") + fmt.Sprintf(`{"networking":{"address":"10.1.0.9","inbound":[{"port":8080,"tags":{%s}}]}}}`, tags)
 	case "MeshService":
@@ -178,6 +209,9 @@ func tenantDocument(t *rapid.T, name string) string {
 		return head("kuma.io/v1alpha1", "MeshHTTPRoute") + fmt.Sprintf(`{"targetRef":%s,"to":[{"targetRef":%s,"rules":[{"matches":[%s],"default":{"backendRefs":[{"kind":"MeshService","name":"b","namespace":"b","port":80}]}}]}]}}`, top, to, send)
 	case "MeshTCPRoute":
 		return head("kuma.io/v1alpha1", "MeshTCPRoute") + fmt.Sprintf(`{"targetRef":%s,"to":[{"targetRef":%s,"rules":[{"default":{"backendRefs":[{"kind":"MeshService","name":"b","namespace":"b","port":80}]}}]}]}}`, top, to)
+	case "MeshExternalService":
+		return strings.Replace(head("kuma.io/v1alpha1", "MeshExternalService"), fmt.Sprintf("%q", name), fmt.Sprintf("%q", pick("external", "b", "vms", "shop", name)), 1) +
+			`{"match":{"type":"HostnameGenerator","port":80,"protocol":"http"},"endpoints":[{"address":"10.9.9.9","port":80}]}}`
 	case "Gateway":
 		return head("gateway.networking.k8s.io/v1", "Gateway") + fmt.Sprintf(`{"gatewayClassName":"weft","listeners":[{"name":"http","port":80,"protocol":"HTTP","hostname":%q}]}}`, host)
 	case "HTTPProxy":

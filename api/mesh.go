@@ -104,7 +104,7 @@ func (m *Mesh) Validate(at Path) error {
 	if n := m.Networking; n != nil && n.Outbound != nil && n.Outbound.Passthrough != nil && !*n.Outbound.Passthrough {
 		errs = multierror.Append(errs, unsupported(Error, at.Field("networking").Field("outbound").Field("passthrough"), "weft cannot forbid traffic to unknown places yet; remove it to allow that traffic"))
 	}
-	errs = multierror.Append(errs, m.routing(at), m.constraints(at), m.Tenancy.validate(at.Field("tenancy")))
+	errs = multierror.Append(errs, m.routing(at), m.constraints(at), m.Tenancy.Validate(at.Field("tenancy")))
 	for _, t := range []struct {
 		name string
 		*MeshBackends

@@ -1,7 +1,9 @@
 package api
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"path"
 	"regexp"
 	"slices"
@@ -53,6 +55,29 @@ func TenancyOf(mesh *Object) *Tenancy {
 	return nil
 }
 
+// ParseTenancy reads one in JSON, in which an empty list is one that is not there; nil where it
+// says nothing.
+func ParseTenancy(text []byte) (*Tenancy, error) {
+	t := new(Tenancy)
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(t); err != nil {
+		return nil, err
+	}
+	for _, list := range []**[]string{&t.Namespaces, &t.IngressClasses} {
+		if *list != nil && len(**list) == 0 {
+			*list = nil
+		}
+	}
+	if t.Hosts != nil && t.Hosts.Mode != HostsOwned && len(t.Hosts.Grants) == 0 && (t.Hosts.Mode == "" || t.Hosts.Mode == HostsOpen) {
+		t.Hosts = nil
+	}
+	if t.Namespaces == nil && len(t.Edges) == 0 && t.Hosts == nil && t.IngressClasses == nil {
+		return nil, nil
+	}
+	return t, nil
+}
+
 // Admits reports whether what lives in a namespace takes part in the mesh.
 func (t *Tenancy) Admits(home Home) bool {
 	return t == nil || t.Namespaces == nil || home.System || matchesOne(*t.Namespaces, home.Namespace)
@@ -102,7 +127,8 @@ var (
 // mostTenancy bounds each list.
 const mostTenancy = 1000
 
-func (t *Tenancy) validate(at Path) error {
+// Validate reports every mistake below at.
+func (t *Tenancy) Validate(at Path) error {
 	if t == nil {
 		return nil
 	}

@@ -158,6 +158,9 @@ func (b *bootstrapper) dataplane(ctx context.Context, who server.Identity, ref a
 	case brought == "" && !exists:
 		return nil, httpapi.Refusal(http.StatusNotFound, fmt.Sprintf("there is no %s; apply it, or start the sidecar with --dataplane-file", ref))
 	case brought == "":
+		if err := admittedTo(snapshot, there); err != nil {
+			return nil, err
+		}
 		return there, nil
 	}
 	o, err := b.decode(brought, ref)
@@ -178,6 +181,9 @@ func (b *bootstrapper) dataplane(ctx context.Context, who server.Identity, ref a
 		if ok && there.Owner != api.Ephemeral {
 			return nil, nil
 		}
+		if err := admittedTo(now, &c); err != nil {
+			return nil, err
+		}
 		if err := within(who, &c, there, mesh); err != nil {
 			return nil, err
 		}
@@ -191,6 +197,15 @@ func (b *bootstrapper) dataplane(ctx context.Context, who server.Identity, ref a
 	}
 	b.arrived(&c)
 	return &c, nil
+}
+
+// admittedTo refuses a sidecar of a namespace that takes no part in its mesh.
+func admittedTo(s *api.Snapshot, dp *api.Object) error {
+	mesh, _ := s.Get(api.Ref{Kind: api.KindMesh, Name: dp.Mesh})
+	if home := dp.Home(); !api.TenancyOf(mesh).Admits(home) {
+		return web.Refusal(http.StatusForbidden, fmt.Sprintf("namespace %s takes no part in mesh %s; add it to tenancy.namespaces of Mesh %s, or start the sidecar with another --mesh", home.Namespace, dp.Mesh, dp.Mesh))
+	}
+	return nil
 }
 
 func noMesh(name string) error {

@@ -26,7 +26,7 @@ func (p *Plane) openCluster() error {
 	if err != nil {
 		return err
 	}
-	c := kube.Config{REST: rest, Catalog: p.settings.Catalog(), Default: world.DefaultMesh(),
+	c := kube.Config{REST: rest, Catalog: p.settings.Catalog(), Default: p.cfg.firstMesh(),
 		Namespaces: p.cfg.readNamespaces(), Secrets: p.cfg.SecretNamespaces, MeshSecrets: p.cfg.Namespace, Reports: p.cfg.Namespace != "", Log: p.log}
 	if p.name = p.cfg.replica(); p.cfg.PeerToken != "" {
 		p.peers = peers.New()

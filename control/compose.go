@@ -96,7 +96,7 @@ func (p *Plane) firstMesh(ctx context.Context) error {
 	if p.own.Snapshot().CountOfKind(api.KindMesh) > 0 {
 		return nil
 	}
-	_, _, err := p.own.Apply(ctx, store.Writes(store.Write{Put: world.DefaultMesh()}))
+	_, _, err := p.own.Apply(ctx, store.Writes(store.Write{Put: p.cfg.firstMesh()}))
 	return err
 }
 

@@ -70,6 +70,8 @@ type Config struct {
 
 	// RootNamespaces are those where HTTPProxies may be roots; none is all.
 	RootNamespaces []string `json:"httpproxy-root-namespaces"`
+	// Tenancy is that of the mesh that the control plane creates, in JSON; empty is none.
+	Tenancy string `json:"mesh-tenancy"`
 	// MeshGrants says that HTTPRoutes and GRPCRoutes at Services need ReferenceGrants too.
 	MeshGrants bool `json:"require-reference-grants"`
 
@@ -141,6 +143,29 @@ func Default() Config {
 		RotationSpread:   10 * time.Minute,
 		HoldPlain:        30 * time.Second,
 	}
+}
+
+// firstMesh is the Mesh that the control plane creates where there is none.
+func (c Config) firstMesh() *api.Object {
+	if c.Tenancy == "" {
+		return world.DefaultMesh()
+	}
+	t, _ := api.ParseTenancy([]byte(c.Tenancy)) // Validate has read it
+	return world.DefaultMeshWith(t)
+}
+
+// checkTenancy refuses what would be no tenancy of a Mesh.
+func (c Config) checkTenancy() error {
+	if c.Tenancy == "" {
+		return nil
+	}
+	t, err := api.ParseTenancy([]byte(c.Tenancy))
+	if err == nil {
+		if err = t.Validate("tenancy"); !api.Refuses(err) {
+			return nil
+		}
+	}
+	return fmt.Errorf("--mesh-tenancy: %w", err)
 }
 
 // settings are those of which it depends what documents mean.

@@ -99,7 +99,7 @@ func (f founding) mesh(ctx context.Context, some bool) error {
 	if some {
 		return f.lease.SetMemo(ctx, memoMesh, "found")
 	}
-	err = f.writer.Create(ctx, world.DefaultMesh())
+	err = f.writer.Create(ctx, f.plane.cfg.firstMesh())
 	if errors.Is(err, writing.ErrExists) { // it comes by the watch
 		return nil
 	}

@@ -20,6 +20,9 @@ func (c Config) Validate() error {
 	errs := &multierror.Error{}
 	refuse := func(format string, args ...any) { errs = multierror.Append(errs, fmt.Errorf(format, args...)) }
 	c.validateChoices(refuse)
+	if err := c.checkTenancy(); err != nil {
+		errs = multierror.Append(errs, err)
+	}
 	for _, d := range c.demands() {
 		if d.given && !d.met {
 			refuse("%s", d.advice)

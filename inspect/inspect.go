@@ -109,6 +109,11 @@ func Dataplane(m *resolve.Reader, dp api.Ref) (*resolve.Resolved, error) {
 	if r, ok := m.Dataplane(dp); ok {
 		return r, nil
 	}
+	if o, ok := m.Snapshot().Get(dp); ok {
+		if why, out := m.KeptOut(o); out {
+			return nil, fmt.Errorf("dataplane %s: %w: %s", dp.FullName(), ErrNotFound, why.Message)
+		}
+	}
 	var have []string
 	for r := range m.Dataplanes(dp.Mesh) {
 		have = append(have, r.Ref.FullName())

@@ -132,6 +132,12 @@ func (a *absence) ofRoute(r *routeObject) {
 		a.because(NotSelected, "spec.targetRef", "%s", selectsOthers(r.opinion.Top))
 		return
 	}
+	if r.keptOut {
+		for _, n := range r.opinion.Notes {
+			a.because(n.Code, n.Field, "%s", n.Message)
+		}
+		return
+	}
 	if len(r.opinion.Entries) == 0 {
 		a.because(api.CodeNoEffect, "spec.to", "it says nothing of any destination")
 	}
@@ -142,6 +148,10 @@ func (a *absence) ofRoute(r *routeObject) {
 }
 
 func (a *absence) ofEntry(r *routeObject, e *route.Entry, at api.Path) {
+	if home := a.plane.facts.Namespace; e.To.Kind == api.KindHost && e.To.Namespace != "" && home != "" && home != e.To.Namespace {
+		a.because(CodeNotOwned, at, "%s acts on dataplanes of namespace %s alone, for no grant in tenancy.hosts of Mesh %s gives it the host elsewhere", e.To.Name, e.To.Namespace, r.object.Mesh)
+		return
+	}
 	d := a.called(e.To, r.object.Home())
 	switch {
 	case d == nil:

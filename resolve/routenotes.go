@@ -51,7 +51,7 @@ func meetingNotes(x mesh, r *routeObject, e *route.Entry) []api.Note {
 		return nil
 	}
 	var notes []api.Note
-	for d := range x.destsOf(e) {
+	for d := range x.destsMeant(r, e) {
 		if !matcher.Destination(e.To, r.object.Home(), &d.facts) {
 			continue
 		}
@@ -84,7 +84,7 @@ func keepsHosts(x mesh, r *routeObject) bool {
 // ownersOf are those who own destinations of an entry in the place of its route, and
 // whether there are others, which are its own.
 func ownersOf(x mesh, r *routeObject, e *route.Entry) (owners []*routeObject, kept bool) {
-	for d := range x.destsOf(e) {
+	for d := range x.destsMeant(r, e) {
 		if !matcher.Destination(e.To, r.object.Home(), &d.facts) {
 			continue
 		}
@@ -125,7 +125,7 @@ func entryNotes(x mesh, r *routeObject, e *route.Entry, hints *int) []api.Note {
 	acts := false // on a destination of its own protocol
 	var found, taken, unread *dest
 	var owner *routeObject
-	for d := range x.destsOf(e) {
+	for d := range x.destsMeant(r, e) {
 		if !matcher.Destination(e.To, home, &d.facts) {
 			continue
 		}

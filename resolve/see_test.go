@@ -19,7 +19,7 @@ func TestWhatADialectSawIsRecorded(t *testing.T) {
 	}
 	secret, saw := object("Secret", "tls"), ""
 	derive.Derive(c.schema, "probe", c.meshObjects, derive.Values[string]{}, func(r *derive.Reader, _ string) *string {
-		see := seeing(c.derived(r))
+		see := seeing{mesh: c.derived(r)}
 		saw = "nothing"
 		if o, ok := see.Object(secret.Ref); ok {
 			saw = o.Name
@@ -68,7 +68,7 @@ func TestKeyedObjects(t *testing.T) {
 	c := newCollections([]route.Dialect{dialect}, nil, api.Zone{})
 	saw := ""
 	derive.Derive(c.schema, "probe", c.meshObjects, derive.Values[string]{}, func(r *derive.Reader, _ string) *string {
-		see := &record{See: seeing(c.derived(r))}
+		see := &record{See: seeing{mesh: c.derived(r)}}
 		saw = "nothing"
 		for _, o := range see.Keyed("Word", "b") {
 			saw += " " + o.Name

@@ -175,6 +175,21 @@ func (m mesh) hostsSeen(port uint32, scope string) iter.Seq[*dest] {
 	}
 }
 
+// destsMeant yields the destinations that an entry may mean where it acts: of hosts that are owned
+// those that namespaces see.
+func (m mesh) destsMeant(r *routeObject, e *route.Entry) iter.Seq[*dest] {
+	if e.To.Kind != api.KindHost || !r.tenancy.HostsOwned() || r.object.HomeNamespace() == "" {
+		return m.destsOf(e)
+	}
+	return func(yield func(*dest) bool) {
+		for d := range m.destsOf(e) {
+			if _, scope := cutScope(d.key); scope != scopeAll && !yield(d) {
+				return
+			}
+		}
+	}
+}
+
 // destFor is what a destination that a dataplane calls follows from.
 func (m mesh) destFor(d *Destination, p *dataplane) *dest {
 	if d.Kind == api.KindHost {
@@ -216,7 +231,7 @@ func (m mesh) competes(o, s *service, name string) bool {
 	return theirs.Namespace == mine.Namespace || !m.tenancy().Owns(theirs, name)
 }
 
-// named reports whether the mesh names a service so for those who see a host in a scope.
+// nameTaken reports whether the mesh names a service so for those who see a host in a scope.
 func (m mesh) nameTaken(scope, name string) bool {
 	for d := range m.destsByHostname.Values(m.at, name) {
 		if scope == scopeAll || m.seesName(scope, d, name) {
@@ -226,7 +241,7 @@ func (m mesh) nameTaken(scope, name string) bool {
 	return false
 }
 
-// maySee reports whether an edge dataplane may show the certificate in a Secret: whose key it
+// mayShow reports whether an edge dataplane may show the certificate in a Secret: whose key it
 // then has. That its routes may name the Secret is another question.
 func (m mesh) mayShow(p *dataplane, secret api.Ref) bool {
 	home := p.object.Home()

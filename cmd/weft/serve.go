@@ -83,6 +83,7 @@ func serveFlags(c *cobra.Command, config *control.Config) {
 	f.StringVar(&config.ExtAuthz, "ext-authz", config.ExtAuthz, "authorization service that filters of RouteGroups ask, grpc://HOST:PORT")
 	f.BoolVar(&config.MeshGrants, "require-reference-grants", config.MeshGrants, "routes with Services as parents need a ReferenceGrant for backends of other namespaces too, as those at Gateways do")
 	f.StringSliceVar(&config.BackendAddresses, "backend-addresses", config.BackendAddresses, "hosts that backends of RouteGroups may name: names, *.NAMES, addresses, prefixes, * or none (default all but loopback and link-local ones)")
+	f.StringVar(&config.Tenancy, "mesh-tenancy", config.Tenancy, "tenancy of mesh default where this control plane creates it, in JSON, such as {\"hosts\":{\"mode\":\"Owned\"}} (default none)")
 	f.StringSliceVar(&config.RootNamespaces, "httpproxy-root-namespaces", config.RootNamespaces, "namespaces where HTTPProxies may be roots, separated by commas (default all)")
 	f.StringVar(&config.Zone, "zone", config.Zone, "zone that objects of this control plane belong to")
 	f.StringSliceVar(&config.SystemNamespaces, "system-namespaces", config.SystemNamespaces, "namespaces where the operators of the mesh write; in a cluster that of the control plane is one too")

@@ -150,7 +150,7 @@ func (v Values) Validate() error {
 	for _, list := range []struct {
 		at    api.Path
 		names []string
-	}{{"systemNamespaces", v.SystemNamespaces}, {"watchNamespaces", v.WatchNamespaces}, {"secrets.namespaces", v.Secrets.Namespaces}} {
+	}{{"systemNamespaces", v.SystemNamespaces}, {"watchNamespaces", v.WatchNamespaces}, {"secrets.namespaces", v.Secrets.Namespaces}, {"httpproxyRootNamespaces", v.RootNamespaces}} {
 		for i, name := range list.names {
 			if err := CheckNamespace(name); err != nil {
 				refuse(list.at.Index(i), "%s", err.Error())
@@ -175,6 +175,11 @@ func (v Values) Validate() error {
 	}
 	if v.Webhooks.ClientCA != "" && !x509.NewCertPool().AppendCertsFromPEM([]byte(v.Webhooks.ClientCA)) {
 		refuse("webhooks.clientCA", "it holds no certificate in PEM; write that of the authority of the API servers' certificates")
+	}
+	if tenancy, err := v.Tenancy.mesh(); err != nil {
+		refuse("tenancy", "%s", err.Error())
+	} else if err := tenancy.Validate("tenancy"); api.Refuses(err) {
+		errs = multierror.Append(errs, err)
 	}
 	if err := v.Injection("0", DefaultNamespace).Validate(); err != nil {
 		errs = multierror.Append(errs, err)

@@ -1,8 +1,10 @@
 package install
 
 import (
+	"encoding/json"
 	"slices"
 
+	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/sidecar/inject"
 )
 
@@ -24,6 +26,10 @@ type Values struct {
 	IgnoredLabels   []string `json:"ignoredServiceSelectorLabels" means:"labels of which a pod may lack those that a Service asks for: such inbounds are shown as Ignored, and nobody is called there"`
 	Mirror          bool     `json:"writeDataplanes" means:"write the Dataplanes of pods to the cluster, for tools that look for them there; weft reads none of it"`
 
+	Tenancy         TenancyValues `json:"tenancy"`
+	RootNamespaces  []string      `json:"httpproxyRootNamespaces" means:"namespaces where HTTPProxies may be roots, that is name a host; none is all"`
+	ReferenceGrants bool          `json:"requireReferenceGrants" means:"routes with Services as parents need a ReferenceGrant for backends of other namespaces too, as those at Gateways do"`
+
 	API            APIValues     `json:"api"`
 	CertManager    bool          `json:"certManager" means:"certificates are made and renewed by cert-manager"`
 	Secrets        SecretsValues `json:"secrets"`
@@ -36,6 +42,30 @@ type Values struct {
 	Tolerations       []map[string]any  `json:"tolerations" means:"tolerations of the control plane's pods"`
 	Affinity          map[string]any    `json:"affinity" means:"affinity of the control plane's pods"`
 	PriorityClassName string            `json:"priorityClassName" means:"priority class of the control plane's pods"`
+}
+
+// TenancyValues are Mesh.tenancy of the mesh that an installation creates. Later changes are made
+// there.
+type TenancyValues struct {
+	Namespaces []string           `json:"namespaces" means:"namespaces that take part in mesh default, where this installation creates it, with * for any characters; none is all"`
+	Edges      []string           `json:"edges" means:"namespaces whose edge dataplanes may show certificates of other namespaces"`
+	Hosts      TenancyHostsValues `json:"hosts"`
+	Classes    []string           `json:"ingressClasses" means:"ingress classes of the routes that are served, beside those without one; none is all"`
+}
+
+// TenancyHostsValues say whose hosts act where.
+type TenancyHostsValues struct {
+	Mode   string           `json:"mode" schema:"enum=Open|Owned" means:"where a host of a route acts: on every dataplane, or on those of its own namespace and elsewhere by a grant"`
+	Grants []map[string]any `json:"grants" means:"hosts that routes of some namespaces have everywhere: each with namespaces and hosts"`
+}
+
+// mesh is the tenancy of the Mesh: what is empty is absent there.
+func (v TenancyValues) mesh() (*api.Tenancy, error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return api.ParseTenancy(text)
 }
 
 // APIValues say who reaches the HTTP API.
@@ -65,7 +95,8 @@ func Default() Values {
 	// Empty and not absent, so that --set finds something to add to.
 	v.Sidecar.Env, v.NodeSelector, v.Affinity = map[string]string{}, map[string]string{}, map[string]any{}
 	v.Tolerations, v.WatchNamespaces, v.Secrets.Namespaces, v.Webhooks.From = []map[string]any{}, []string{}, []string{}, []string{}
-	v.IgnoredLabels = []string{}
+	v.IgnoredLabels, v.RootNamespaces = []string{}, []string{}
+	v.Tenancy = TenancyValues{Namespaces: []string{}, Edges: []string{}, Hosts: TenancyHostsValues{Mode: api.HostsOwned, Grants: []map[string]any{}}, Classes: []string{}}
 	v.Interception.ExcludeInboundPorts, v.Interception.ExcludeOutboundPorts, v.Interception.ExcludeOutboundIPs = []string{}, []string{}, []string{}
 	return v
 }

@@ -72,8 +72,12 @@ func (r *Reporter) ofMesh(q *resolve.Reader, name string, sidecars []inspect.Sid
 
 // found is how a policy, a route or a document about identities fares.
 func (r *Reporter) found(q *resolve.Reader, s *inspect.Status, t api.Type) (finding, error) {
+	o, ok := q.Snapshot().Get(s.Ref)
+	if ok && !q.Serves(o) {
+		return finding{ref: s.Ref}, nil // another controller's, and so is its status
+	}
 	want, err := body(s, t)
-	if o, ok := q.Snapshot().Get(s.Ref); ok && err == nil {
+	if ok && err == nil {
 		if of := api.MadeOf(q.Snapshot(), o); of != nil {
 			want["origin"] = map[string]any{"kri": r.Catalog.KRI(of)}
 		}

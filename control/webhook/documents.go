@@ -40,6 +40,9 @@ func (s *server) document(ctx context.Context, q *admissionv1.AdmissionRequest) 
 		return s.unread(ctx, "mesh "+api.Clip(o.Mesh), err)
 	}
 	found = append(found, s.beside(before, o, mesh)...)
+	if before == nil && o.Mesh != "" && !s.admits(o.Mesh, o.Namespace) {
+		found = append(found, notAdmitted(o.Namespace, o.Mesh))
+	}
 	found = slices.DeleteFunc(found, func(v *api.Violation) bool { // it has the computed value, or would be forbidden
 		return v.Code == "ReadOnly" && strings.Contains(string(v.Field), api.LabelPolicyRole)
 	})

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sidecar/inject"
 )
 
@@ -42,11 +43,29 @@ func (s *server) pod(ctx context.Context, q *admissionv1.AdmissionRequest) *admi
 		}
 		return refused(q, found)
 	}
+	if mesh := inject.MeshOf(asked, ns); inject.Decide(asked, ns, c).Verdict == inject.Injects && !s.admits(mesh, q.Namespace) {
+		return refused(q, []*api.Violation{notAdmitted(q.Namespace, mesh)})
+	}
 	operations, err := patchOf(asked, injected) // and not of what was sent, of which weft may not know all
 	if err != nil {
 		return failed("the pod cannot be written: " + err.Error())
 	}
 	return patched(operations, warnings)
+}
+
+// admits reports whether what lives in a namespace takes part in a mesh, as far as it is known.
+func (s *server) admits(mesh, namespace string) bool {
+	m := s.Cluster.Model()
+	if m == nil {
+		return true // the resolver decides in any case
+	}
+	return m.Tenancy(mesh).Admits(api.Home{Namespace: namespace, System: namespace == "" || slices.Contains(s.Cluster.Injection().SystemNamespaces, namespace)})
+}
+
+func notAdmitted(namespace, mesh string) *api.Violation {
+	v := api.Path("metadata.namespace").Breaks("namespace %s takes no part in mesh %s; add it to tenancy.namespaces of Mesh %s, or name another mesh by the label %s", namespace, api.Clip(mesh), api.Clip(mesh), api.LabelMesh)
+	v.Code = resolve.CodeNotAdmitted
+	return v
 }
 
 // count tells what became of a pod.

@@ -14,17 +14,23 @@ import (
 // route is document for routes that other programs read too: what is only for them is
 // theirs to check.
 func (s *server) route(ctx context.Context, q *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
-	if m := s.Cluster.Model(); m == nil || foreign(m, q) {
+	if m := s.Cluster.Model(); m == nil || foreign(m, q) || s.ofOtherClass(m, q) {
 		return allowed(nil)
 	}
 	return s.document(ctx, q)
 }
 
+// ofOtherClass reports whether the route is of an ingress class that is not served: whatever is
+// served is checked.
+func (s *server) ofOtherClass(m *resolve.Model, q *admissionv1.AdmissionRequest) bool {
+	o, _ := s.read(q.Object.Raw)
+	return o != nil && !m.Serves(o)
+}
+
 // parents are what a route says of who serves it.
 type parents struct {
 	Spec struct {
-		IngressClassName string `json:"ingressClassName"`
-		ParentRefs       []struct {
+		ParentRefs []struct {
 			Kind      string `json:"kind"`
 			Namespace string `json:"namespace"`
 			Name      string `json:"name"`
@@ -38,9 +44,6 @@ func foreign(m *resolve.Model, q *admissionv1.AdmissionRequest) bool {
 	var p parents
 	if json.Unmarshal(q.Object.Raw, &p) != nil {
 		return false
-	}
-	if class := p.Spec.IngressClassName; class != "" {
-		return class != "weft"
 	}
 	for _, r := range p.Spec.ParentRefs {
 		kind := cmp.Or(r.Kind, "Gateway")

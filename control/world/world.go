@@ -5,6 +5,7 @@
 package world
 
 import (
+	"encoding/json"
 	"fmt"
 
 	"github.com/weftmesh/weft/api"
@@ -43,6 +44,22 @@ var defaultMesh = mustDecode("type: Mesh\nname: default\n")
 
 // DefaultMesh is the document of mesh default as weft makes it.
 func DefaultMesh() *api.Object { return defaultMesh }
+
+// DefaultMeshWith is DefaultMesh of an installation that says who its tenants are.
+func DefaultMeshWith(t *api.Tenancy) *api.Object {
+	if t == nil {
+		return defaultMesh
+	}
+	text, err := json.Marshal(t)
+	if err != nil {
+		panic(err) // it holds texts
+	}
+	objects, err := decode.Objects(catalog, "", fmt.Appendf(nil, "type: Mesh\nname: default\ntenancy: %s\n", text))
+	if api.Refuses(err) || len(objects) != 1 {
+		panic(fmt.Sprintf("mesh default: %v", err)) // whoever gave it has validated it
+	}
+	return objects[0]
+}
 
 func mustDecode(text string) *api.Object {
 	objects, err := decode.Objects(catalog, "", []byte(text))

@@ -20,7 +20,7 @@ type Rule struct {
 
 // table are all codes, sorted. Those without a function are found where documents are decoded
 // and resolved.
-var table = sorted(own, general, ofGateway, ofHTTPProxy, ofRouteGroup, ofConvert, ofIdentities)
+var table = sorted(own, general, ofGateway, ofHTTPProxy, ofRouteGroup, ofConvert, ofIdentities, ofTenants)
 
 func sorted(parts ...[]Rule) []Rule {
 	all := slices.Concat(parts...)

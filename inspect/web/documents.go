@@ -147,6 +147,9 @@ func (s *server) write(w http.ResponseWriter, r *http.Request, ref api.Ref) erro
 	if err != nil {
 		return err
 	}
+	if ref.Kind == api.KindMesh {
+		body = s.keptTenancy(r, ref, body)
+	}
 	o, err := decode.One(s.Catalog, "", body, ref)
 	if errors.Is(err, decode.ErrNoDocuments) {
 		return badField("", "the body is empty; send the document")

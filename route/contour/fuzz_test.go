@@ -19,6 +19,7 @@ func (d documents) Object(ref api.Ref) (*api.Object, bool) {
 }
 func (documents) Zone() api.Zone                                  { return api.Zone{} }
 func (documents) Keyed(string, string) []*api.Object              { return nil }
+func (documents) Shares(*api.Object, string) bool                 { return true }
 func (documents) Objects(string, map[string]string) []*api.Object { return nil }
 
 // FuzzDecode: whatever documents say, each is refused or gets routes and a status,

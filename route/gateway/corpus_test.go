@@ -19,6 +19,7 @@ type nothing struct{}
 func (nothing) Zone() api.Zone                                  { return api.Zone{} }
 func (nothing) Object(api.Ref) (*api.Object, bool)              { return nil, false }
 func (nothing) Keyed(string, string) []*api.Object              { return nil }
+func (nothing) Shares(*api.Object, string) bool                 { return true }
 func (nothing) Objects(string, map[string]string) []*api.Object { return nil }
 
 // Every text of the corpus gives the lines that stand under it.

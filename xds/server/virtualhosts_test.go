@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/weftmesh/weft/internal/certs"
@@ -14,7 +15,9 @@ import (
 // virtualHosts are HTTPProxies with certificates of their own, one of them lent by another
 // namespace and one that may not be used, one without, and an edge dataplane at two ports.
 func virtualHosts(plain, secure, backend uint32) string {
-	return fmt.Sprintf(`{type: Dataplane, mesh: default, name: edge, labels: {k8s.kuma.io/namespace: infra}, networking: {address: 127.0.0.1, gateway: {type: BUILTIN, listeners: [{port: %[1]d}, {port: %[2]d, protocol: https, hostname: "*.example.org", tls: {secret: listener}}]}}}
+	return fmt.Sprintf(`{type: Mesh, name: default, tenancy: {edges: [infra]}}
+---
+{type: Dataplane, mesh: default, name: edge, labels: {k8s.kuma.io/namespace: infra}, networking: {address: 127.0.0.1, gateway: {type: BUILTIN, listeners: [{port: %[1]d}, {port: %[2]d, protocol: https, hostname: "*.example.org", tls: {secret: listener}}]}}}
 ---
 {apiVersion: projectcontour.io/v1, kind: TLSCertificateDelegation, metadata: {name: lent, namespace: lent}, spec: {delegations: [{secretName: lent, targetNamespaces: ["*"]}]}}
 ---
@@ -98,5 +101,53 @@ func TestEnvoyServesVirtualHostsOverTLS(t *testing.T) {
 		if says := simulated(fmt.Sprintf("http://%s:%d%s", q.host, plain, q.path), q.host); says != q.want {
 			t.Errorf("%s%s in plaintext: the simulator says %d", q.host, q.path, says)
 		}
+	}
+}
+
+// TestEnvoyShowsNoCertificateOfAnotherNamespace: an edge dataplane finishes no handshake with the
+// certificate of another namespace's host, whether its routes may name it or TLSCertificateDelegation
+// lends it, in neither mode of hosts: who runs the edge would have the key. In a system namespace it does.
+func TestEnvoyShowsNoCertificateOfAnotherNamespace(t *testing.T) {
+	t.Parallel()
+	const allowed = "{type: Mesh, name: default, tenancy: {edges: [infra]}}"
+	own, lent, kept, listener := certs.New(t, "own.example.org"), certs.New(t, "lent.example.org"), certs.New(t, "kept.example.org"), certs.New(t, "*.example.org")
+	v1 := envoytest.StartBackend(t, "v1")
+	for _, c := range []struct {
+		name, from, to string // what of the documents is otherwise
+		own, lent      *certs.Pair
+	}{
+		{"open", allowed, "{type: Mesh, name: default}", listener, listener},
+		{"granted hosts", allowed, `{type: Mesh, name: default, tenancy: {hosts: {mode: Owned, grants: [{namespaces: ["*"], hosts: ["*"]}]}}}`, listener, listener},
+		{"other edges", allowed, "{type: Mesh, name: default, tenancy: {edges: [shop, lent]}}", listener, listener},
+		{"its own", "k8s.kuma.io/namespace: infra", "k8s.kuma.io/namespace: shop", own, nil},
+		{"a system namespace", allowed + "\n---\n{type: Dataplane, mesh: default, name: edge, labels: {k8s.kuma.io/namespace: infra}", "{type: Dataplane, mesh: default, name: edge, labels: {k8s.kuma.io/namespace: weft-system}", own, lent},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			plain, secure := envoytest.Port(t), envoytest.Port(t)
+			documents := virtualHosts(plain, secure, v1.Port)
+			if !strings.Contains(documents, c.from) {
+				t.Fatalf("the documents say nothing of %s", c.from)
+			}
+			documents = strings.Replace(documents, c.from, c.to, 1)
+			home := "infra"
+			if _, after, ok := strings.Cut(documents, "name: edge, labels: {k8s.kuma.io/namespace: "); ok {
+				home, _, _ = strings.Cut(after, "}")
+			}
+			p := serve(t, nil, documents, own.Secret("shop", "own"), lent.Secret("lent", "lent"), kept.Secret("lent", "kept"), listener.Secret(home, "listener"))
+			p.envoy("edge", "delta")
+			p.synced("edge")
+			for host, want := range map[string]*certs.Pair{"own.example.org": c.own, "lent.example.org": c.lent, "plain.example.org": listener} {
+				got, err := envoytest.AskTLS(secure, host, host, "/", 0)
+				switch {
+				case want == nil: // the host may be shown by its listener alone
+					if err == nil && got.Leaf.Equal(lent.Leaf) {
+						t.Errorf("%s: shown with the certificate of another namespace", host)
+					}
+				case err != nil || !got.Leaf.Equal(want.Leaf):
+					t.Errorf("%s: %+v, %v", host, got, err)
+				}
+			}
+		})
 	}
 }
