@@ -69,7 +69,7 @@ func ParseTenancy(text []byte) (*Tenancy, error) {
 			*list = nil
 		}
 	}
-	if t.Hosts != nil && t.Hosts.Mode != HostsOwned && len(t.Hosts.Grants) == 0 && (t.Hosts.Mode == "" || t.Hosts.Mode == HostsOpen) {
+	if t.Hosts != nil && t.Hosts.Mode == "" && len(t.Hosts.Grants) == 0 {
 		t.Hosts = nil
 	}
 	if t.Namespaces == nil && len(t.Edges) == 0 && t.Hosts == nil && t.IngressClasses == nil {

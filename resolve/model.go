@@ -172,7 +172,7 @@ func (m *Model) Destinations(mesh string) iter.Seq[*Destination] {
 	return func(yield func(*Destination) bool) {
 		if x, ok := m.mesh(mesh); ok {
 			for d := range x.destsNamed(anyTarget) {
-				if !yield(d.Destination) {
+				if d.key == d.ID && !yield(d.Destination) { // a host once, whoever sees it as what
 					return
 				}
 			}

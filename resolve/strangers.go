@@ -41,10 +41,10 @@ func (q *Reader) strangersIn(x mesh, name string) *strangers {
 				if c.dest == nil {
 					continue
 				}
-				planes, known := strict[c.dest.ID]
+				planes, known := strict[c.dest.key]
 				if !known {
 					planes = x.strictBehind(c.dest)
-					strict[c.dest.ID] = planes
+					strict[c.dest.key] = planes
 				}
 				if len(planes) > 0 {
 					out.calls[key] = append(out.calls[key], c.dest.ID)

@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/weftmesh/weft/api"
@@ -268,6 +269,7 @@ func ownershipNotes(x mesh, r *routeObject) []api.Note {
 	if class := classOf(&x.dialects[r.dialect], r.object); class != "" && (r.tenancy == nil || r.tenancy.IngressClasses == nil) {
 		notes = append(notes, note(origin, api.Warning, CodeAnyClass, "", "it is of ingress class %s and served all the same, for Mesh %s names no classes; if another controller serves it, name yours in tenancy.ingressClasses", api.Clip(class), r.object.Mesh))
 	}
+	notes = append(notes, unshownNotes(x, r)...)
 	told := map[string]bool{}
 	for i := range r.opinion.Entries {
 		e := &r.opinion.Entries[i]
@@ -290,4 +292,46 @@ func ownershipNotes(x mesh, r *routeObject) []api.Note {
 func (m mesh) restricted() bool {
 	t := m.tenancy()
 	return t != nil && t.Namespaces != nil
+}
+
+// unshownNotes are those on a route of which no edge dataplane may show the certificate, though there
+// are some.
+func unshownNotes(x mesh, r *routeObject) []api.Note {
+	var notes []api.Note
+	for i := range r.opinion.Entries {
+		e := &r.opinion.Entries[i]
+		if e.To.Kind != api.KindHost || e.TLS == nil || r.object.Shadow() {
+			continue
+		}
+		for _, ref := range e.TLS.Secrets {
+			at, shown := x.edgeNamespaces(ref)
+			if shown || len(at) == 0 {
+				continue
+			}
+			notes = append(notes, note(&api.Origin{Ref: r.object.Ref}, api.Warning, CodeCertificateKept, e.Field, "no edge dataplane shows its certificate, Secret %s of namespace %s: those that there are run in %s and have no keys of others; name theirs in tenancy.edges of Mesh %s, or run an edge in namespace %s or a system namespace",
+				ref.Name, ref.Namespace, strings.Join(at, ", "), r.object.Mesh, ref.Namespace))
+		}
+	}
+	return notes
+}
+
+// shownNamespaces is how many namespaces a message has.
+const shownNamespaces = 3
+
+// edgeNamespaces are some namespaces of edge dataplanes, none of which may show a certificate; shown
+// where one may.
+func (m mesh) edgeNamespaces(secret api.Ref) (at []string, shown bool) {
+	for p := range m.carrying(pair(ownType, gateway)) {
+		if !p.facts.Edge {
+			continue
+		}
+		if m.mayShow(p, secret) {
+			return nil, true
+		}
+		if len(at) < shownNamespaces && !slices.Contains(at, p.facts.Namespace) {
+			at = append(at, p.facts.Namespace)
+		}
+	}
+	slices.Sort(at)
+	return at, false
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/control/world"
+	"github.com/weftmesh/weft/internal/certs"
 	"github.com/weftmesh/weft/resolve"
 )
 
@@ -199,6 +200,36 @@ func TestIngressClasses(t *testing.T) {
 		}
 		if !slices.ContainsFunc(notes, func(n api.Note) bool { return n.Code == c.code }) {
 			t.Errorf("%s: no note %s: %v", c.mesh, c.code, notes)
+		}
+	}
+}
+
+// Whose edges may not show a certificate is told at the edge and at the route, with what to do.
+func TestACertificateThatIsNotShownIsTold(t *testing.T) {
+	t.Parallel()
+	pair := certs.New(t, "bank.example.com")
+	const edge = `{type: Dataplane, name: edge, mesh: default, labels: {k8s.kuma.io/namespace: a}, networking: {address: 10.1.0.9, gateway: {type: BUILTIN, listeners: [{port: 8443, protocol: https}]}}}`
+	bank := strings.Replace(proxy("b", "bank", "bank.example.com", "bank"), `fqdn: "bank.example.com"`, `fqdn: "bank.example.com", tls: {secretName: bank-tls}`, 1)
+	for mesh, told := range map[string]bool{
+		`{type: Mesh, name: default}`:                                             true,
+		`{type: Mesh, name: default, tenancy: {edges: [a]}}`:                      false,
+		`{type: Mesh, name: default, tenancy: {edges: ["a*", c]}}`:                false,
+		owned(`{namespaces: [b], hosts: [bank.example.com]}`):                     true,
+		`{type: Mesh, name: default, tenancy: {edges: [b], hosts: {mode: Open}}}`: true,
+	} {
+		m, notes := compiled(t, mesh, tenants, edge, bank, pair.Secret("b", "bank-tls"))
+		at := map[string]bool{}
+		for _, n := range notes {
+			if n.Code == resolve.CodeCertificateKept {
+				at[n.Origin.Ref.Kind] = strings.Contains(n.Message, "tenancy.edges")
+			}
+		}
+		if at["Dataplane"] != told || at["HTTPProxy"] != told {
+			t.Errorf("%s: told %v, want %v: %v", mesh, at, told, notes)
+		}
+		r, ok := m.Dataplane(api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "edge"})
+		if !ok || len(r.Secrets) > 0 == told {
+			t.Errorf("%s: the edge is given %v", mesh, r.Secrets)
 		}
 	}
 }
