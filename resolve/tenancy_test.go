@@ -1,9 +1,12 @@
 package resolve_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
@@ -148,23 +151,63 @@ func TestANamespaceThatIsNotAdmittedDoesNothing(t *testing.T) {
 	}
 }
 
-// Who is admitted later is there without a restart, and who is not any more goes.
-func TestAdmissionIsFollowed(t *testing.T) {
+// A change of tenancy is followed: whatever it was before, there is what a fresh start has.
+func TestTenancyIsFollowed(t *testing.T) {
 	t.Parallel()
-	m, _ := compiled(t, `{type: Mesh, name: default, tenancy: {namespaces: [b]}}`, tenants)
-	before, _ := m.Written().Get(api.Ref{Kind: api.KindMesh, Name: "default"})
-	after, err := decode.Objects(world.Catalog(), "", []byte(`{type: Mesh, name: default}`))
-	if err != nil {
-		t.Fatal(err)
+	const edge = `{type: Dataplane, name: edge, mesh: default, labels: {k8s.kuma.io/namespace: a}, networking: {address: 10.1.0.9, gateway: {type: BUILTIN, listeners: [{port: 8080}, {port: 8443, protocol: https}]}}}`
+	bank := strings.Replace(proxy("b", "bank", "bank.example.com", "bank"), `fqdn: "bank.example.com"`, `fqdn: "bank.example.com", tls: {secretName: bank-tls}`, 1)
+	classed := strings.Replace(proxy("b", "classed", "classed.example.com", "bank"), "namespace: b", "namespace: b, annotations: {kubernetes.io/ingress.class: other}", 1)
+	rest := []string{tenants, edge, bank, classed, certs.New(t, "bank.example.com").Secret("b", "bank-tls"), group("a", "steal", "bank.example.com", "evil"), proxy("a", "stripe", "api.stripe.com", "evil")}
+	meshes := []string{
+		`{type: Mesh, name: default}`, `{type: Mesh, name: default, tenancy: {namespaces: [b]}}`, `{type: Mesh, name: default, tenancy: {edges: [a]}}`, `{type: Mesh, name: default, tenancy: {ingressClasses: []}}`,
+		owned(""), owned(`{namespaces: [a], hosts: [api.stripe.com]}`), owned(`{namespaces: ["*"], hosts: ["*"]}`),
 	}
-	changes := []api.Change{{Before: before, After: after[0]}}
-	m, affected := m.Update(m.Written().With(2, changes), changes)
-	if !slices.ContainsFunc(affected.Dataplanes, func(r api.Ref) bool { return r.Name == "evil" }) {
-		t.Errorf("the dataplane that joins is not among %v", affected.Dataplanes)
+	for _, from := range meshes {
+		was, _ := compiled(t, append([]string{from}, rest...)...)
+		for _, to := range meshes {
+			want, _ := compiled(t, append([]string{to}, rest...)...)
+			ref := api.Ref{Kind: api.KindMesh, Name: "default"}
+			before, _ := was.Written().Get(ref)
+			after, _ := want.Written().Get(ref)
+			changes := []api.Change{{Before: before, After: after}}
+			got, _ := was.Update(was.Written().With(2, changes), changes)
+			if diff := cmp.Diff(told(want), told(got)); diff != "" {
+				t.Errorf("from %s to %s (-fresh +followed):\n%s", from, to, diff)
+			}
+		}
 	}
-	if _, ok := m.Destination("default", "evil.a:80"); !ok {
-		t.Error("the service that joins cannot be called")
+}
+
+// told is what dataplanes have in a model, and what there is to say.
+func told(m *resolve.Model) (out []string) {
+	for r := range m.Dataplanes("default") {
+		out = append(out, r.Ref.String())
+		for _, o := range r.Outbounds {
+			line := fmt.Sprint(o.Address, " ", o.Port, " ", o.Destination.ID, " ", o.Edge)
+			if o.Table != nil {
+				for _, x := range o.Table.Routes {
+					line += fmt.Sprint(" ", x.Origins)
+					for _, b := range x.Backends {
+						line += " " + b.Cluster
+					}
+				}
+			}
+			out = append(out, line)
+		}
+		for _, s := range r.Secrets {
+			out = append(out, s.Name)
+		}
+		for _, n := range m.Hostnames("default", m.CallsAs(r.Ref), nil).List {
+			out = append(out, fmt.Sprint(n))
+		}
 	}
+	for d := range m.Destinations("default") {
+		out = append(out, d.ID)
+	}
+	for n := range m.Notes() {
+		out = append(out, n.Origin.Ref.String()+" "+n.Code+" "+n.Message)
+	}
+	return out
 }
 
 // A route of an ingress class that is not served acts nowhere and is told of as information; where
