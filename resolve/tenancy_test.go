@@ -87,6 +87,9 @@ func TestAHostActsInItsNamespaceUnlessGranted(t *testing.T) {
 			{owned(""), "bank.example.com", proxy("b", "own", "bank.example.com", "bank"), "bank.b:80", "evil.a:80", ""},
 			{owned(`{namespaces: [b], hosts: [bank.example.com]}`), "bank.example.com", proxy("b", "own", "bank.example.com", "bank"), "bank.b:80", "", ""},
 		} {
+			if name == "RouteGroup" && strings.HasPrefix(c.host, "*") {
+				continue // which names hosts one by one
+			}
 			texts := []string{c.mesh, tenants, claim("a", "steal", c.host, "evil")}
 			if c.ofB != "" {
 				texts = append(texts, c.ofB)
