@@ -203,7 +203,7 @@ func (b *bootstrapper) dataplane(ctx context.Context, who server.Identity, ref a
 func admittedTo(s *api.Snapshot, dp *api.Object) error {
 	mesh, _ := s.Get(api.Ref{Kind: api.KindMesh, Name: dp.Mesh})
 	if home := dp.Home(); !api.TenancyOf(mesh).Admits(home) {
-		return web.Refusal(http.StatusForbidden, fmt.Sprintf("namespace %s takes no part in mesh %s; add it to tenancy.namespaces of Mesh %s, or start the sidecar with another --mesh", home.Namespace, dp.Mesh, dp.Mesh))
+		return httpapi.Refusal(http.StatusForbidden, fmt.Sprintf("namespace %s takes no part in mesh %s; add it to tenancy.namespaces of Mesh %s, or start the sidecar with another --mesh", home.Namespace, dp.Mesh, dp.Mesh))
 	}
 	return nil
 }
