@@ -11,7 +11,6 @@ import (
 	"github.com/weftmesh/weft/control/peers"
 	"github.com/weftmesh/weft/control/roots"
 	"github.com/weftmesh/weft/control/webhook"
-	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/store/kube"
 	"github.com/weftmesh/weft/store/kube/election"
