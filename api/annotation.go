@@ -59,19 +59,17 @@ func (t *Type) Annotated(all map[string]string) map[string]string {
 // LinkerdAnnotations are those by which Linkerd is told how requests to target are treated:
 // a Service, or a route.
 func LinkerdAnnotations(target string) []Annotation {
-	policy := func(kind, field string) string {
-		return "write a " + kind + " that targets the " + target + ", with " + field
-	}
+	policy := func(what string) string { return "write a " + what + " that targets the " + target }
 	return []Annotation{
-		{"timeout.linkerd.io/request", policy("MeshTimeout", "default.http.requestTimeout")},
-		{"timeout.linkerd.io/response", policy("MeshTimeout", "default.http.requestTimeout, which bounds the whole answer")},
-		{"timeout.linkerd.io/idle", policy("MeshTimeout", "default.http.streamIdleTimeout")},
-		{"timeout.linkerd.io/", policy("MeshTimeout", "default.http")},
-		{"retry.linkerd.io/http", policy("MeshRetry", "default.http.retryOn")},
-		{"retry.linkerd.io/grpc", policy("MeshRetry", "default.grpc.retryOn")},
-		{"retry.linkerd.io/limit", policy("MeshRetry", "default.http.numRetries")},
-		{"retry.linkerd.io/timeout", policy("MeshRetry", "default.http.perTryTimeout")},
-		{"retry.linkerd.io/", policy("MeshRetry", "default.http")},
+		{"timeout.linkerd.io/request", policy("MeshTimeout with default.http.requestTimeout")},
+		{"timeout.linkerd.io/response", policy("MeshTimeout with default.http.requestTimeout, which bounds the whole answer,")},
+		{"timeout.linkerd.io/idle", policy("MeshTimeout with default.http.streamIdleTimeout")},
+		{"timeout.linkerd.io/", policy("MeshTimeout with default.http")},
+		{"retry.linkerd.io/http", policy("MeshRetry with default.http.retryOn")},
+		{"retry.linkerd.io/grpc", policy("MeshRetry with default.grpc.retryOn")},
+		{"retry.linkerd.io/limit", policy("MeshRetry with default.http.numRetries")},
+		{"retry.linkerd.io/timeout", policy("MeshRetry with default.http.perTryTimeout")},
+		{"retry.linkerd.io/", policy("MeshRetry with default.http")},
 		{"balancer.linkerd.io/", "weft leaves no endpoint out because of what it answered; remove it"},
 	}
 }

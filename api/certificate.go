@@ -63,7 +63,7 @@ func CertificateProblem(ref Ref, o *Object, in Zone) string {
 	if o == nil {
 		return "there is no Secret " + name + "; create it, with type " + SecretTLS
 	}
-	if s := o.Spec.(*Secret); s.assumed {
+	if s := o.Spec.(*Secret); s.Assumed {
 		return ""
 	} else if _, fault := s.Certificate(); fault != nil {
 		return "Secret " + name + " holds no certificate that Envoy can serve: " + fault.Key + " " + fault.Message

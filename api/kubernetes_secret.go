@@ -17,14 +17,14 @@ type Secret struct {
 	// StringData are values in plain text, which become part of Data.
 	StringData map[string]string `json:"stringData,omitempty"`
 	Immutable  *bool             `json:"immutable,omitempty"`
-	// assumed says that the Secret is elsewhere and taken for one with a certificate.
-	assumed bool
+	// Assumed says that the Secret is elsewhere and taken for one with a certificate.
+	Assumed bool `json:"-"`
 }
 
 // AssumedSecret is a Secret that is elsewhere: it is taken for one with a certificate, and shows
 // none.
 func AssumedSecret(ref Ref) *Object {
-	return &Object{Ref: ref, Spec: &Secret{Type: SecretTLS, assumed: true}}
+	return &Object{Ref: ref, Spec: &Secret{Type: SecretTLS, Assumed: true}}
 }
 
 // The types of a Secret that weft takes, and the names of what is in one for TLS.

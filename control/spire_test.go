@@ -44,7 +44,7 @@ func mix(t *testing.T, change ...func(*control.Config)) *mixed {
 	labelled := func(document, labels string) string {
 		return strings.Replace(document, "networking:", "labels: {"+labels+"}\nnetworking:", 1)
 	}
-	m.want(http.StatusOK, http.MethodPost, "/_apply", both+strictMesh+ofWeft+ofSpire+labelled(m.web.document, "kuma.io/workload: web, by: spire")+labelled(m.pay.document, "kuma.io/workload: payments"))
+	m.want(http.StatusOK, http.MethodPost, "/_apply", both+strictMeshTLS+ofWeft+ofSpire+labelled(m.web.document, "kuma.io/workload: web, by: spire")+labelled(m.pay.document, "kuma.io/workload: payments"))
 	m.sidecar("pay-1", m.dataplaneToken("pay-1", ""), discard())
 	return m
 }
@@ -255,7 +255,7 @@ func TestASpireSpeaksForItsDomainAlone(t *testing.T) {
 	p := secure(t, slog.New(slog.NewTextHandler(&log, nil)))
 	defer p.stop()
 	m := &mixed{plane: p, spire: spiretest.New(t, "spire.test")}
-	p.want(http.StatusOK, http.MethodPost, "/_apply", strictMesh+ofWeft+ofSpire+strings.Replace(memberDocument("pay-1", "payments"), "networking:", "labels: {kuma.io/workload: payments}\nnetworking:", 1))
+	p.want(http.StatusOK, http.MethodPost, "/_apply", strictMeshTLS+ofWeft+ofSpire+strings.Replace(memberDocument("pay-1", "payments"), "networking:", "labels: {kuma.io/workload: payments}\nnetworking:", 1))
 	m.trust()
 	token := p.dataplaneToken("pay-1", "")
 	close(p.acknowledges("pay-1", token))

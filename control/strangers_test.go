@@ -21,7 +21,7 @@ func TestBothEndsOfARefusedCallAreTold(t *testing.T) {
 		return "type: MeshIdentity\nmesh: default\nname: own\nspec: {selector: {dataplane: {matchLabels: {" + labels + "}}}, spiffeID: {path: '/pay'}, provider: {type: Bundled, bundled: {insecureAllowSelfSigned: true, autogenerate: {enabled: true}}}}\n---\n"
 	}
 	service := "type: MeshService\nmesh: default\nname: pay\nspec: {selector: {dataplaneTags: {kuma.io/service: payments}}, ports: [{port: 8080, targetPort: 8080}], identities: [{type: SpiffeID, value: 'spiffe://x/written'}]}\n---\n"
-	p.want(http.StatusOK, http.MethodPost, "/_apply", pay+caller+service+strictMesh+identity("app: pay"))
+	p.want(http.StatusOK, http.MethodPost, "/_apply", pay+caller+service+strictMeshTLS+identity("app: pay"))
 	for name, other := range map[string]string{"web-1": "payments", "pay-1": "web-1"} {
 		text := p.want(http.StatusOK, http.MethodGet, "/meshes/default/dataplanes/"+name+"/_explain", "")
 		if !strings.Contains(text, `"StrictDestination"`) || !strings.Contains(text, other) {

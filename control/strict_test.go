@@ -123,7 +123,7 @@ func TestPlaintextIsHeld(t *testing.T) {
 			p.sidecar("pay-1", p.dataplaneToken("pay-1", ""), discard())
 			slow := p.acknowledges("web-1", p.dataplaneToken("web-1", ""))
 			eventually(t, "plain text is taken", func() bool { return requested(t.Context(), pay.inbound) != "" })
-			p.want(http.StatusOK, http.MethodPost, "/_apply", strictMesh+"type: MeshIdentity\nmesh: default\nname: own\nspec: {selector: {dataplane: {matchLabels: {who: pay}}}, spiffeID: {path: '/pay'}, provider: {type: Bundled, bundled: {insecureAllowSelfSigned: true, autogenerate: {enabled: true}}}}\n")
+			p.want(http.StatusOK, http.MethodPost, "/_apply", strictMeshTLS+"type: MeshIdentity\nmesh: default\nname: own\nspec: {selector: {dataplane: {matchLabels: {who: pay}}}, spiffeID: {path: '/pay'}, provider: {type: Bundled, bundled: {insecureAllowSelfSigned: true, autogenerate: {enabled: true}}}}\n")
 			eventually(t, "payments has a certificate that its Envoy has acknowledged", func() bool { return p.Reported("pay-1") })
 			if s.acks {
 				if requested(t.Context(), pay.inbound) == "" {

@@ -9,8 +9,8 @@ import (
 	"github.com/weftmesh/weft/inspect"
 )
 
-// strictMesh makes all inbounds Strict that have an identity.
-const strictMesh = "type: MeshTLS\nmesh: default\nname: strict\nspec: {targetRef: {kind: Mesh}, rules: [{default: {mode: Strict}}]}\n---\n"
+// strictMeshTLS makes all inbounds Strict that have an identity.
+const strictMeshTLS = "type: MeshTLS\nmesh: default\nname: strict\nspec: {targetRef: {kind: Mesh}, rules: [{default: {mode: Strict}}]}\n---\n"
 
 // TestAPlanTellsWhomASwitchRefuses (spec/identity.md 5, phase 0): before mutual TLS is switched on it
 // is known who would get no certificate, and before an inbound is strict who has no identity.
@@ -26,7 +26,7 @@ func TestAPlanTellsWhomASwitchRefuses(t *testing.T) {
 		}
 	}
 	identity := "type: MeshIdentity\nmesh: default\nname: pay\nspec: {selector: {dataplane: {matchLabels: {app: pay}}}, provider: {type: Bundled, bundled: {insecureAllowSelfSigned: true, autogenerate: {enabled: true}}}}\n---\n"
-	identity += strictMesh
+	identity += strictMeshTLS
 	labelled := strings.Replace(memberDocument("pay-1", "payments"), "name: pay-1", "name: pay-1\nlabels: {app: pay}", 1)
 	text = p.want(http.StatusOK, http.MethodPost, "/_apply?dryRun=true", identity+labelled)
 	for _, want := range []string{"NoIdentity", "1 dataplane without an identity", "web-1"} {

@@ -99,13 +99,18 @@ func load(t *testing.T, members ...member) (sent, failed *atomic.Int64, stop fun
 }
 
 // TestAnIdentityIsRevoked (I2, I4): who is revoked is refused at once, also on connections that are
-// open, has no stream and gets no certificate; a request that runs ends; others go on.
+// open, has no stream and gets no certificate, and nobody reaches it as a server (103); a request that runs ends;
+// others go on.
 func TestAnIdentityIsRevoked(t *testing.T) {
 	t.Parallel()
 	var log journal
 	p := secure(t, log.logger())
 	defer p.stop()
 	web, pay := p.pair(t)
+	other := newMember(t, "other-1", "other", "payments")
+	p.want(http.StatusOK, http.MethodPost, "/_apply", other.document)
+	p.sidecar("other-1", p.dataplaneToken("other-1", ""), discard())
+	eventually(t, "other is known", func() bool { return isKnown(t.Context(), other.outbound, "other") })
 	if text := p.want(http.StatusBadRequest, http.MethodPost, "/meshes/default/_authorities/revoke", `{"spiffeID":"web"}`); !strings.Contains(text, "spiffe://DOMAIN/PATH") {
 		t.Error(text)
 	}
@@ -135,14 +140,16 @@ func TestAnIdentityIsRevoked(t *testing.T) {
 	if code, _, text := p.certify(p.dataplaneToken("web-1", ""), "web-1"); code != http.StatusForbidden || !strings.Contains(text, "revoked") {
 		t.Errorf("a certificate: %d %s", code, text)
 	}
-	if requested(t.Context(), pay.outbound) == "" {
+	if requested(t.Context(), other.outbound) == "" {
 		t.Error("somebody else is refused")
 	}
+	eventually(t, "nobody reaches it any more", func() bool { return requested(t.Context(), pay.outbound) == "" })
 	if text := revoke(""); !strings.Contains(text, `"already":true`) {
 		t.Errorf("again: %s", text)
 	}
 	p.want(http.StatusOK, http.MethodDelete, "/meshes/default/meshtrafficpermissions/revoked-identities-default", "")
 	eventually(t, "it is back", func() bool { return requested(t.Context(), web.outbound) != "" })
+	eventually(t, "it is called again", func() bool { return requested(t.Context(), pay.outbound) != "" })
 }
 
 // streams asks for an answer that does not end, says how it begins, and tells when it has ended.

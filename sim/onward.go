@@ -2,7 +2,6 @@ package sim
 
 import (
 	"maps"
-	"reflect"
 	"slices"
 
 	"github.com/weftmesh/weft/api"
@@ -104,7 +103,7 @@ func onward(r *resolve.Resolved, list resolve.Policies, backends []resolve.Backe
 
 // sameSaid reports whether two opinions are one.
 func sameSaid(a, b Said) bool {
-	return a.Override == b.Override && (a.Origin == b.Origin || a.Origin != nil && b.Origin != nil && a.Origin.Same(b.Origin)) && reflect.DeepEqual(a.Value, b.Value)
+	return a.Override == b.Override && (a.Origin == b.Origin || a.Origin != nil && b.Origin != nil && a.Origin.Same(b.Origin)) && policies.SameValue(a.Value, b.Value)
 }
 
 // leaving marks the fields of views that hold at no backend as idle, and takes them out of the confs.

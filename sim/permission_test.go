@@ -83,7 +83,7 @@ func TestPermissions(t *testing.T) {
 		{strict, "ops", sim.Request{URL: "http://127.0.0.1:1080/admin"}, `1.00 forward 0 allow tier 4 as "spiffe://default/ops" by ` + name + `0`},
 		{strict, "web", sim.Request{URL: "http://127.0.0.1:1080/v1/x"}, `1.00 forward 0 allow tier 4 as "spiffe://default/web" by ` + name + `1`},
 		{strict, "web", sim.Request{URL: "http://127.0.0.1:1080//v1//x"}, `1.00 forward 0 allow tier 4 as "spiffe://default/web" by ` + name + `1`},
-		{strict, "web", sim.Request{URL: "http://127.0.0.1:1080/v1%2fx"}, `1.00 forward 0`},
+		{strict, "web", sim.Request{URL: "http://127.0.0.1:1080/v1%2fx"}, `1.00 respond 400`},
 		{strict, "web", sim.Request{Method: "POST", URL: "http://127.0.0.1:1080/v1/x"},
 			`1.00 respond 403 deny tier 6 as "spiffe://default/web"; ` + name + `0: the caller is spiffe://default/web; ` + name + `1: the method is POST`},
 		{strict, "web", sim.Request{URL: "http://127.0.0.1:1080/", As: "spiffe://default/ops"}, `1.00 forward 0 allow tier 4 as "spiffe://default/ops" by ` + name + `0`},

@@ -71,7 +71,7 @@ func TestRewritesOpenNoRule(t *testing.T) {
 		var notes []string
 		for _, p := range []string{"for-ops-0", "for-web-0", "for-ops-1", "for-web-1"} {
 			for _, n := range m.Reader(nil).NotesOn(api.Ref{Kind: "MeshTrafficPermission", Mesh: "default", Name: p}) {
-				if n.Severity != api.Info {
+				if n.Severity != api.Info && n.Code != "EscapedSlashRefused" { // that is of every permission on rules told apart by paths
 					notes = append(notes, n.Code+" "+n.Message)
 				}
 			}

@@ -219,8 +219,11 @@ func inText(field string, said []sim.Said) *regexp.Regexp {
 		} else if i < len(said)-1 {
 			break
 		}
-		if i == len(said)-1 {
+		switch {
+		case i == len(said)-1:
 			sign = field + " = "
+		case said[i].Holds: // lost, and what won comes to it all the same
+			sign = " "
 		}
 		out += regexp.QuoteMeta(sign+valueText(said[i].Value)+by) + "[^✗=]*"
 	}

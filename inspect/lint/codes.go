@@ -17,6 +17,7 @@ var general = []Rule{
 	told("Duplicate", "An object is written twice", "The first document holds.", "Remove one of them."),
 	told("DuplicateField", "A field is written twice", "The document is refused: which one was meant is not known.", "Remove one of them."),
 	told("DuplicateVIP", "Two services have one virtual address", "The address leads to the first of them alone.", "Remove the address from the status of one, so that it gets its own."),
+	told("Cut", "There is more than is listed", "An answer names a thousand mistakes at most, and what a user may see.", "Correct those that are listed, and ask again."),
 	told("Empty", "A file holds no document", "Nothing of it is served.", "Remove it, or write a document."),
 	told("Expired", "A certificate of an authority has ended, or soon will", "Who is signed for by it is believed no longer than that.", "Bring its successor."),
 	told("HeadlessTooLarge", "A headless Service has too many endpoints", "Only some of its pods are destinations by themselves.", "Call the Service by its name, or make it smaller."),

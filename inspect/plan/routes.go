@@ -2,11 +2,11 @@ package plan
 
 import (
 	"maps"
-	"reflect"
 	"slices"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sim"
 )
@@ -275,13 +275,11 @@ func held(said []sim.Said) holding {
 	out := holding{Said: said[last]}
 	var all []any
 	for i := range said {
-		list := reflect.ValueOf(said[i].Value)
-		if !said[i].Joined() || list.Kind() != reflect.Slice {
+		list, ok := policies.Items(said[i].Value)
+		if !said[i].Joined() || !ok {
 			continue
 		}
-		for k := range list.Len() {
-			all = append(all, list.Index(k).Interface())
-		}
+		all = append(all, list...)
 		if i < last {
 			out.also = append(out.also, said[i].Origin)
 		}

@@ -56,14 +56,11 @@ func (b *batch) restored(now *api.Snapshot, changes []api.Change) ([]store.Write
 	return writes, nil
 }
 
-// permissionKind is the kind of the documents in which revocations stand.
-const permissionKind = "MeshTrafficPermission"
-
 // staysRevoked reports whether a change is of the revocations of a mesh, which a rollback leaves as they
 // are: who was revoked is not let in again by going back to a moment before it. Those of a mesh
 // that comes again, or goes, come and go with it.
 func (b *batch) staysRevoked(now *api.Snapshot, c api.Change, going map[string]bool) bool {
 	ref := c.Ref()
-	return !b.restoreRevoked && ref.Kind == permissionKind && ref.Name == api.RevocationsName(ref.Mesh) &&
+	return !b.restoreRevoked && ref.Name == api.RevocationsName(ref.Mesh) &&
 		!going[ref.Mesh] && (ref.Mesh == api.DefaultMesh || now.Has(api.Ref{Kind: api.KindMesh, Name: ref.Mesh}))
 }

@@ -106,6 +106,9 @@ func (own Own) fill(t *rapid.T, v reflect.Value, keepEmpty bool) {
 		if rapid.Bool().Draw(t, "set") {
 			v.Set(reflect.New(v.Type().Elem()))
 			own.fill(t, v.Elem(), true)
+			if e := v.Elem(); e.Kind() == reflect.Slice && e.IsNil() { // a list that is there is not null
+				e.Set(reflect.MakeSlice(e.Type(), 0, 0))
+			}
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {

@@ -255,12 +255,16 @@ func (w *World) lets(taken *resolve.Route, caller string) (why string) {
 		for _, rule := range list(spec["rules"]) {
 			lists := rule["default"].(m)
 			for _, e := range list(lists["deny"]) {
-				if e["spiffeID"].(m)["value"] == caller {
+				if id, of := e["spiffeID"].(m); of && id["value"] == caller {
 					return fmt.Sprintf("%s denies it", doc["name"])
 				}
 			}
 			for _, e := range list(lists["allow"]) {
-				allows[layer], there[layer] = append(allows[layer], e["spiffeID"].(m)["value"].(string)), true
+				id := caller // an entry that asks for no identity may let in anybody
+				if x, of := e["spiffeID"].(m); of {
+					id = x["value"].(string)
+				}
+				allows[layer], there[layer] = append(allows[layer], id), true
 			}
 		}
 	}

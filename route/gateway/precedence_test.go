@@ -195,7 +195,7 @@ func TestEveryKindOfRouteByItsHostname(t *testing.T) {
 		kind, section, none string
 		ask                 sim.Request
 	}{
-		{"HTTPRoute", "http", "[]", sim.Request{URL: "http://a.example.org/x"}}, {"GRPCRoute", "http", "[]", sim.Request{URL: "http://a.example.org/a.B/Do"}},
+		{"HTTPRoute", "http", "[]", sim.Request{URL: "http://a.example.org/x"}}, {"GRPCRoute", "http", "[]", sim.Request{Method: "POST", URL: "http://a.example.org/a.B/Do"}},
 		{"TLSRoute", "tls", `["*.org"]`, sim.Request{URL: "tcp://a.example.org:443", SNI: "a.example.org"}},
 	} {
 		text := fmt.Sprintf(gw, c.kind, c.section, c.none)
@@ -212,7 +212,7 @@ func TestEveryKindOfRouteByItsHostname(t *testing.T) {
 			t.Fatal(err)
 		}
 		if b := v.Branches[0].Backends; len(b) != 1 || b[0].Name != "exact" {
-			t.Errorf("%s: %+v, want exact", c.kind, b)
+			t.Errorf("%s: %+v, want exact; notes %v", c.kind, v, v.Notes)
 		}
 	}
 }
