@@ -26,7 +26,7 @@ func TestExplained(t *testing.T) {
 	if err := inspect.ExplanationText(&text, e, inspect.Style{Short: true}); err != nil {
 		t.Fatal(err)
 	}
-	if len(e.Notes) != 4 {
+	if len(e.Notes) != 5 {
 		t.Errorf("notes: %v", e.Notes)
 	}
 	for _, want := range []string{
