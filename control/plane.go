@@ -234,7 +234,7 @@ func (p *Plane) composeFollowers() {
 	}
 	p.ephemerals = newEphemerals(p.own, connected, p.cfg.DeregisterAfter, p.log)
 	p.returning = newReturning(p.cfg.DataDir, time.Now(), p.log, p.secures)
-	p.observe.goods = newGoods(p.cfg.DataDir, p.cfg.Store == "bolt" || p.cfg.Store == "etcd", p.log)
+	p.observe.goods = newGoods(p.cfg.DataDir, p.cfg.Store == "bolt", p.log)
 	p.observe.onJoin = func(peer server.Peer) {
 		p.ephemerals.joined(peer.Dataplane)
 		p.returning.joined(peer.Dataplane)

@@ -99,3 +99,29 @@ func TestWhatTheCalledSidecarEndsIsSaid(t *testing.T) {
 		}
 	}
 }
+
+// TestATableOfThousandsIsNotPrinted: of the rules that were not taken people are shown the twenty that
+// say most: those whose path is that of the request, then those next to the rule that takes it.
+func TestATableOfThousandsIsNotPrinted(t *testing.T) {
+	t.Parallel()
+	v := sim.Verdict{From: "a-1", Request: sim.Request{Method: "GET", URL: "http://web/"}}
+	for i := range 3000 {
+		reason := fmt.Sprintf("path / is not /v%d", i)
+		if i == 5 || i == 7 {
+			reason = "header x-canary is missing"
+		}
+		v.Missed = append(v.Missed, sim.Miss{Origins: []*api.Origin{{Ref: api.Ref{Kind: api.KindMeshHTTPRoute, Mesh: "default", Name: fmt.Sprintf("r-%d", i)}}}, Reason: reason})
+	}
+	var text strings.Builder
+	if err := inspect.VerdictText(&text, v, inspect.Style{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"r-5", "r-7", "r-2999", "r-2982", "and 2980 more"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("%q is missing in\n%s", want, text.String())
+		}
+	}
+	if n := strings.Count(text.String(), "\n"); n > 30 || strings.Contains(text.String(), "r-2981") {
+		t.Errorf("%d lines:\n%s", n, text.String())
+	}
+}

@@ -30,11 +30,43 @@ func VerdictText(w io.Writer, v sim.Verdict, s Style) error {
 		p.line("")
 		p.line("%s", s.strong("Looked at before, and not taken"))
 	}
-	for _, m := range v.Missed {
+	shown := nearestMisses(v.Missed, missesShown)
+	for _, m := range shown {
 		p.line("  %s: %s", originsText(m.Origins), m.Reason)
+	}
+	if more := len(v.Missed) - len(shown); more > 0 {
+		p.line("  %s", s.faint(fmt.Sprintf("and %d more, whose path is another one or that stand further up; -o json lists all", more)))
 	}
 	p.notes(v.Notes)
 	return p.flush(w)
+}
+
+// missesShown is how many rules that were not taken people are shown of a table of thousands.
+const missesShown = 20
+
+// nearestMisses are at most n rules that were not taken, in the order of the table: those that miss
+// the request by another condition than the path, then those next to the rule that takes it.
+func nearestMisses(all []sim.Miss, n int) []sim.Miss {
+	if len(all) <= n {
+		return all
+	}
+	byPath := func(m *sim.Miss) bool { return strings.HasPrefix(m.Reason, "path ") }
+	show := make([]bool, len(all))
+	for _, want := range []bool{false, true} {
+		for i := len(all) - 1; i >= 0 && n > 0; i-- {
+			if byPath(&all[i]) == want {
+				show[i] = true
+				n--
+			}
+		}
+	}
+	var out []sim.Miss
+	for i := range all {
+		if show[i] {
+			out = append(out, all[i])
+		}
+	}
+	return out
 }
 
 func (p *printer) branch(b *sim.Branch, several bool) {

@@ -42,7 +42,7 @@ Everything listens on loopback and on free ports, and nothing is left behind.`,
 	}, groupStart)
 	c.Flags().BoolVar(&o.once, "once", false, "run the requests, check them and end")
 	c.Flags().BoolVar(&o.languages, "languages", false, "one shop routed in four languages, with the same policies attached")
-	c.Flags().StringVar(&o.envoy, "envoy", "", "Envoy's binary (else WEFT_ENVOY, PATH, ./.tools)")
+	c.Flags().StringVar(&o.envoy, "envoy", "", "Envoy's binary (else WEFT_ENVOY, PATH, .tools here or beside the program)")
 	c.Flags().StringVar(&o.level, "log-level", "error", "what the control plane and the sidecars say on stderr: debug, info, warn or error")
 	a.outputFlag(c)
 	return c

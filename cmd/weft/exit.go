@@ -6,20 +6,39 @@ import (
 	"strings"
 
 	"github.com/hashicorp/go-multierror"
+	"github.com/spf13/cobra"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/cmd/weft/internal/client"
 	"github.com/weftmesh/weft/cmd/weft/internal/top"
 )
 
-// The exit statuses, which scripts rely on.
+// The exit statuses, which scripts rely on: one table for all commands.
 const (
-	statusDone    = 0
-	statusFailed  = 1
-	statusUsage   = 2
-	statusInvalid = 3
-	statusChanges = 4 // plan --exit-code found some
+	statusDone     = 0 // done
+	statusFailed   = 1 // the server, the network or a file failed, or the store refused
+	statusUsage    = 2 // the command line cannot be meant
+	statusInvalid  = 3 // the documents are invalid
+	statusFindings = 4 // differences or findings, where --exit-code asks to be told of them
 )
+
+// exitHelp is that table for people.
+const exitHelp = `Exit status of every command: 0 done; 1 failed (the server, the network, a file, a
+refusal by the store); 2 wrong usage; 3 the documents are invalid; 4 with --exit-code:
+there are differences or findings.`
+
+// exitCodeFlag is the flag by which a command tells by its exit status what it found.
+func exitCodeFlag(c *cobra.Command, to *bool, where string) {
+	c.Flags().BoolVar(to, "exit-code", false, "exit with 4 where "+where)
+}
+
+// exitFound is the exit status of a command that found something, where the caller asked for it.
+func exitFound(asked, found bool) error {
+	if asked && found {
+		return &exitError{status: statusFindings}
+	}
+	return nil
+}
 
 // exitError gives an error its exit status.
 type exitError struct {

@@ -17,6 +17,7 @@ import (
 type lintOptions struct {
 	files, ignore []string
 	strict        bool
+	exitCode      bool
 }
 
 // lintFormats are those of lint.
@@ -33,7 +34,8 @@ retries of what must not happen twice, and more. Each finding has a code, of whi
 docs/lint.md says why it matters and what to do. Without -f it looks at the documents
 that the control plane holds.
 
-The exit status is 0; 1 where there is an error, with --strict where there is a warning.
+The exit status is 0; 3 where there is an error, with --strict where there is a warning;
+with --exit-code 4 where there is any other finding.
 A comment "# weft:ignore CODE" silences a finding where it is.`,
 		Example: `  weft lint -f policies/
   weft lint -f policies/ -o sarif > lint.sarif
@@ -44,6 +46,7 @@ A comment "# weft:ignore CODE" silences a finding where it is.`,
 	filesFlag(c, &o.files, "documents to look at: a file, a directory, or - for standard input; may be repeated (default: those of the control plane)")
 	c.Flags().StringSliceVar(&o.ignore, "ignore", nil, "codes of which nothing is told, separated by commas")
 	c.Flags().BoolVar(&o.strict, "strict", false, "let warnings fail too")
+	exitCodeFlag(c, &o.exitCode, "there is a finding, be it a hint")
 	a.settingsFlags(c)
 	a.serverFlags(c)
 	c.Flags().StringVarP(&a.output, "output", "o", "table", "how to print: table, json or sarif")
@@ -94,9 +97,9 @@ func (a *app) lint(ctx context.Context, o lintOptions) error {
 		return err
 	}
 	if report.Count(api.Error) > 0 || o.strict && report.Count(api.Warning) > 0 {
-		return &exitError{status: statusFailed}
+		return invalid(nil)
 	}
-	return nil
+	return exitFound(o.exitCode, len(report.Findings) > 0)
 }
 
 // held are the documents of the control plane, as they were written.

@@ -57,7 +57,7 @@ The exit status is 0; with --exit-code 4 where a document changes, effects or no
 	c.Flags().StringArrayVar(&o.against, "against", nil, "documents to compare with, instead of asking the control plane; may be repeated")
 	c.Flags().BoolVar(&o.shadow, "shadow", false, "plan documents with the label kuma.io/effect: shadow as if they took part: those of -f, and those that are stored in their meshes, or without -f all that are stored")
 	c.Flags().BoolVar(&o.fields, "diff", false, "also what changes in each resource of Envoy's, field by field")
-	c.Flags().BoolVar(&o.exitCode, "exit-code", false, "exit with 4 where a document changes")
+	exitCodeFlag(c, &o.exitCode, "a document changes")
 	c.Flags().BoolVar(&o.strict, "strict", false, "fail if a document is invalid instead of leaving it out")
 	a.settingsFlags(c)
 	a.serverFlags(c)
@@ -93,10 +93,7 @@ func (a *app) plan(c *cobra.Command, args []string, o planOptions) error {
 	if err := a.printPlan(p); err != nil {
 		return err
 	}
-	if o.exitCode {
-		return changing(p)
-	}
-	return nil
+	return exitFound(o.exitCode, changes(p))
 }
 
 func (a *app) printPlan(p plan.Plan) error {

@@ -19,6 +19,7 @@ type problems struct {
 }
 
 func newProblems(a *app) *cobra.Command {
+	var exitCode bool
 	c := a.command(&cobra.Command{
 		Use:   "problems",
 		Short: "Show everything that is wrong, by who has to act",
@@ -26,7 +27,7 @@ func newProblems(a *app) *cobra.Command {
 is about: documents that are refused, references that lead nowhere, what cannot
 take effect, and what Envoys refused. Each has its file, line and field, what is
 wrong, and what to do.`,
-		Example: "  weft problems\n  weft problems -o json",
+		Example: "  weft problems\n  weft problems -o json\n  weft problems --exit-code",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := a.checkOutput(); err != nil {
@@ -40,9 +41,13 @@ wrong, and what to do.`,
 			if err := server.Get(c.Context(), "/_problems", &all); err != nil {
 				return err
 			}
-			return a.print(all, func(w io.Writer) error { return problemsText(w, all) })
+			if err := a.print(all, func(w io.Writer) error { return problemsText(w, all) }); err != nil {
+				return err
+			}
+			return exitFound(exitCode, all.Total > 0)
 		},
 	}, groupAsk)
+	exitCodeFlag(c, &exitCode, "there is a problem")
 	a.serverFlags(c)
 	a.outputFlag(c)
 	return c

@@ -31,7 +31,7 @@ The exit status is 0; with --exit-code 4 where a document differs.`,
 		ValidArgsFunction: a.completeRevisions(2),
 		RunE:              func(c *cobra.Command, args []string) error { return a.diff(c, args, exitCode) },
 	}, groupAsk)
-	c.Flags().BoolVar(&exitCode, "exit-code", false, "exit with 4 where a document differs")
+	exitCodeFlag(c, &exitCode, "a document differs")
 	a.serverFlags(c)
 	a.planOutput(c)
 	return c
@@ -76,10 +76,10 @@ func (a *app) diff(c *cobra.Command, args []string, exitCode bool) error {
 		a.noted(d.Plan)
 		err = a.printPlan(d.Plan)
 	}
-	if err == nil && exitCode {
-		err = changing(d.Plan)
+	if err != nil {
+		return err
 	}
-	return err
+	return exitFound(exitCode, changes(d.Plan))
 }
 
 // number refuses what is no revision.
@@ -90,12 +90,9 @@ func number(text string) error {
 	return nil
 }
 
-// changing is the exit status of a plan in which a document changes.
-func changing(p plan.Plan) error {
-	if slices.ContainsFunc(p.Changes, func(c plan.Change) bool { return c.Action != "unchanged" }) {
-		return &exitError{status: statusChanges}
-	}
-	return nil
+// changes reports whether a document changes by a plan.
+func changes(p plan.Plan) bool {
+	return slices.ContainsFunc(p.Changes, func(c plan.Change) bool { return c.Action != "unchanged" })
 }
 
 func newRollback(a *app) *cobra.Command {

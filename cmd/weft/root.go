@@ -20,7 +20,9 @@ func newRoot(a *app) *cobra.Command {
 		Use:   "weft",
 		Short: "A service mesh whose every setting can say where it comes from",
 		Long: `weft resolves routes and the policies attached to them for every dataplane,
-serves the result to Envoy, and explains each field of it.`,
+serves the result to Envoy, and explains each field of it.
+
+` + exitHelp,
 		Example: `  weft demo
   weft serve &
   weft apply -f policies/

@@ -27,7 +27,7 @@ func newSidecar(a *app) *cobra.Command {
 		Long: `Gets Envoy's bootstrap from the control plane, starts Envoy, keeps it running
 and, at the end, drains it before it stops.
 
-Envoy is found by --envoy, then WEFT_ENVOY, then PATH, then ./.tools, where
+Envoy is found by --envoy, then WEFT_ENVOY, then PATH, then .tools here or beside the program, where
 "make tools" puts it. Every flag may be given as WEFT_ and its name in the environment,
 as WEFT_TOKEN_FILE; the authority also as PEM in WEFT_CA_CERT. Where a
 MeshIdentity has a provider of type Spire, SPIFFE_ENDPOINT_SOCKET says where

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,13 +26,17 @@ const (
 func newStatus(a *app) *cobra.Command {
 	var wait time.Duration
 	var expect int
+	var exitCode bool
 	c := a.command(&cobra.Command{
 		Use:   "status",
 		Short: "Show the conditions of every policy and route, and which sidecars follow",
 		Long: `Shows every policy and route with its conditions, and how many sidecars are in
 sync, behind, refuse something, or are missing. With --wait it returns when all
 sidecars that are connected, or were before the control plane was started anew,
-have acknowledged what is stored, and fails if they have not by then.`,
+have acknowledged what is stored, and fails if they have not by then.
+
+The exit status is 0; with --exit-code 4 where a sidecar does not follow or gets no
+certificate, a condition does not hold, or something cannot be read.`,
 		Example: "  weft status\n  weft status --wait 30s --expect 14\n  weft apply -f policies/ && weft status --wait 30s",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -48,9 +53,13 @@ have acknowledged what is stored, and fails if they have not by then.`,
 			if err := a.print(o, func(w io.Writer) error { return overviewText(w, o) }); err != nil {
 				return err
 			}
-			return late
+			if late != nil {
+				return late
+			}
+			return exitFound(exitCode, unwell(o))
 		},
 	}, groupAsk)
+	exitCodeFlag(c, &exitCode, "something is not as it should be")
 	c.Flags().DurationVar(&wait, "wait", 0, "wait so long for connected sidecars to acknowledge everything")
 	c.Flags().IntVar(&expect, "expect", 0, "with --wait: wait for so many sidecars in sync")
 	a.serverFlags(c)
@@ -158,6 +167,19 @@ func behind(s inspect.Sync, expect int) error {
 		return nil
 	}
 	return errors.New(strings.Join(parts, "; "))
+}
+
+// unwell reports whether anything is not as it should be: a sidecar that does not follow, is
+// kept from its configuration or certificate or is awaited, a condition that does not hold, a
+// document that cannot be read. Dataplanes whose sidecar was never here are none of that.
+func unwell(o inspect.Overview) bool {
+	s := o.Sidecars
+	if behind(s, 0) != nil || len(s.Held) > 0 || len(s.Uncertified) > 0 || len(o.Unread) > 0 {
+		return true
+	}
+	return slices.ContainsFunc(o.Objects, func(x inspect.Status) bool {
+		return slices.ContainsFunc(x.Conditions, func(c inspect.Condition) bool { return c.Status == "False" })
+	})
 }
 
 func first(all []string, n int) []string {

@@ -49,8 +49,8 @@ notes of the API. This page is made of the table in ` + "`inspect/lint`" + `: ch
 
 ` + "```sh\nweft lint -f policies/\nweft lint -f policies/ -o sarif > lint.sarif\nweft lint --ignore LimitPerInstance --strict\n```" + `
 
-Without ` + "`-f`" + ` it looks at the documents that the control plane holds. The exit status is 0; 1 where there is an error, and with ` + "`--strict`" + ` where there is a
-warning. A finding that is meant so is silenced where it is: by a comment on its line or right above it, which may say why, or at the
+Without ` + "`-f`" + ` it looks at the documents that the control plane holds. The exit status is 0; 3 where there is an error, and with ` + "`--strict`" + ` where there is a
+warning; with ` + "`--exit-code`" + ` 4 where there is any other finding. A finding that is meant so is silenced where it is: by a comment on its line or right above it, which may say why, or at the
 beginning of the document for all of it,
 
 ` + "```yaml\n# weft:ignore UnsafeRetry: orders have an idempotency key\nretryOn: [\"5xx\"]\n```" + `

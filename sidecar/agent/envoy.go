@@ -9,7 +9,8 @@ import (
 )
 
 // FindEnvoy finds Envoy's binary: the given path, then WEFT_ENVOY, then PATH,
-// then a .tools directory here or in a directory above, where `make tools` puts it.
+// then a .tools directory here or beside the program, or in a directory above, where `make tools`
+// puts it.
 func FindEnvoy(given string) (string, error) {
 	if given != "" {
 		return runnable("--envoy", given)
@@ -23,7 +24,7 @@ func FindEnvoy(given string) (string, error) {
 	if path, ok := inTools(); ok {
 		return path, nil
 	}
-	return "", errors.New("no Envoy: it is neither given by --envoy or WEFT_ENVOY, nor on PATH, nor in ./.tools; run `make tools`, or give --envoy FILE")
+	return "", errors.New("no Envoy: it is neither given by --envoy or WEFT_ENVOY, nor on PATH, nor in .tools here or beside the program; run `make tools`, or give --envoy FILE")
 }
 
 func runnable(source, path string) (string, error) {
@@ -37,12 +38,30 @@ func runnable(source, path string) (string, error) {
 	return filepath.Abs(path)
 }
 
-// inTools looks where the virtual environment of `make tools` has the binary.
+// inTools looks where the virtual environment of `make tools` has the binary: from the current
+// directory upwards, then from that of the program, which may be called from anywhere.
 func inTools() (string, bool) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", false
+	for _, of := range []func() (string, error){os.Getwd, programDir} {
+		if dir, err := of(); err == nil {
+			if path, ok := toolsAbove(dir); ok {
+				return path, true
+			}
+		}
 	}
+	return "", false
+}
+
+// programDir is where the program itself is, behind symbolic links.
+func programDir() (string, error) {
+	program, err := os.Executable()
+	if err == nil {
+		program, err = filepath.EvalSymlinks(program)
+	}
+	return filepath.Dir(program), err
+}
+
+// toolsAbove looks for .tools in a directory and those above it.
+func toolsAbove(dir string) (string, bool) {
 	for {
 		for _, pattern := range []string{"envoy", "bin/envoy", "*/lib/python*/site-packages/envoy/_bin/envoy"} {
 			found, _ := filepath.Glob(filepath.Join(dir, ".tools", pattern)) // the patterns are sound
