@@ -162,7 +162,7 @@ func TestAPIServerGrantsWhatIsNeeded(t *testing.T) {
 	missing := func() (out []string) {
 		used := g.used()
 		for _, name := range g.granted() {
-			if !used[name] {
+			if !used[name] && !ofUpgrades[name] {
 				out = append(out, name)
 			}
 		}
@@ -292,4 +292,10 @@ func TestAPIServerUsersWriteInTheirNamespaces(t *testing.T) {
 	if status, _ := ann.Send(t, http.MethodGet, group+"namespaces/weft-system/meshretries", nil); status != http.StatusForbidden {
 		t.Errorf("she reads what is in weft-system: %d", status)
 	}
+}
+
+// ofUpgrades are rights that only a control plane uses which finds default policies as an earlier
+// release wrote them: it rewrites them at its start.
+var ofUpgrades = map[string]bool{
+	"patch meshretries.kuma.io": true, "patch meshtimeouts.kuma.io": true, "patch meshtrafficpermissions.kuma.io": true,
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/sim"
 )
@@ -110,7 +111,7 @@ func TestATableOfThousandsIsNotPrinted(t *testing.T) {
 		if i == 5 || i == 7 {
 			reason = "header x-canary is missing"
 		}
-		v.Missed = append(v.Missed, sim.Miss{Origins: []*api.Origin{{Ref: api.Ref{Kind: api.KindMeshHTTPRoute, Mesh: "default", Name: fmt.Sprintf("r-%d", i)}}}, Reason: reason})
+		v.Missed = append(v.Missed, sim.Miss{Origins: []*api.Origin{{Ref: api.Ref{Kind: "MeshHTTPRoute", Mesh: "default", Name: fmt.Sprintf("r-%d", i)}}}, Reason: reason})
 	}
 	var text strings.Builder
 	if err := inspect.VerdictText(&text, v, inspect.Style{}); err != nil {

@@ -171,14 +171,14 @@ func behind(s inspect.Sync, expect int) error {
 
 // unwell reports whether anything is not as it should be: a sidecar that does not follow, is
 // kept from its configuration or certificate or is awaited, a condition that does not hold, a
-// document that cannot be read. Dataplanes whose sidecar was never here are none of that.
+// document that cannot be read. What has no dataplane yet is pending, and dataplanes whose sidecar was never here are none of that.
 func unwell(o inspect.Overview) bool {
 	s := o.Sidecars
 	if behind(s, 0) != nil || len(s.Held) > 0 || len(s.Uncertified) > 0 || len(o.Unread) > 0 {
 		return true
 	}
 	return slices.ContainsFunc(o.Objects, func(x inspect.Status) bool {
-		return slices.ContainsFunc(x.Conditions, func(c inspect.Condition) bool { return c.Status == "False" })
+		return slices.ContainsFunc(x.Conditions, func(c inspect.Condition) bool { return c.Status == "False" && c.Reason != "Pending" })
 	})
 }
 

@@ -88,7 +88,7 @@ func (d draw) crossing(language, name string) m {
 			rules = append(rules, d.crossingGroup())
 		}
 	}
-	spec := m{}
+	var spec m
 	switch language {
 	case "MeshHTTPRoute":
 		spec = m{"targetRef": one(d, m{"kind": "Mesh"}, m{"kind": "Mesh"}, m{"kind": "Mesh"}, m{"kind": "MeshSubset", "tags": m{"version": "1"}}), "to": []any{m{"targetRef": m{"kind": "MeshService", "name": "web"}, "rules": rules}}}
