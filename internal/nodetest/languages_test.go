@@ -59,14 +59,22 @@ func TestLanguagesThatRun(t *testing.T) {
 		b.rescued(outside, at(gw)+"/public", "HTTPRoute", "edge", "public")
 	})
 	b.Run("HTTPProxies of two namespaces", func(t *testing.T) {
-		// The leaf comes first, and is no part of a tree then.
-		if w := b.ApplyText(proxies); len(w) != 1 || !strings.Contains(w[0], "in no chain of includes") {
+		// The leaf comes first, and is no part of a tree then; the root serves its own namespace.
+		w := b.ApplyText(proxies)
+		if len(w) != 2 || !strings.Contains(w[0], "in no chain of includes") || !strings.Contains(w[1], "tree.example.org is served to dataplanes of namespace edge alone") {
 			t.Errorf("warnings: %q", w)
 		}
 		b.rescued(outside, at(public)+"/tree/a", "HTTPProxy", "shop", "leaf", "Host", "tree.example.org")
 	})
-	b.Run("a RouteGroup", func(*testing.T) {
-		b.ApplyText(group)
+	b.Run("a RouteGroup at the edge of another namespace", func(t *testing.T) {
+		// A host is its namespace's alone until the mesh grants it.
+		if w := b.ApplyText(group); len(w) != 1 || !strings.Contains(w[0], "group.example.org is served to dataplanes of namespace shop alone") {
+			t.Errorf("warnings: %q", w)
+		}
+		if got := b.ask(outside, at(public)+"/group", "Host", "group.example.org"); got.Status != http.StatusNotFound {
+			t.Errorf("without a grant: %+v", got)
+		}
+		b.ApplyText(granted)
 		b.rescued(outside, at(public)+"/group", "RouteGroup", "shop", "group", "Host", "group.example.org")
 	})
 }
@@ -147,6 +155,14 @@ metadata: {name: root, namespace: edge}
 spec:
   virtualhost: {fqdn: tree.example.org}
   includes: [{name: leaf, namespace: shop, conditions: [{prefix: /tree}]}]
+`
+
+const granted = `
+apiVersion: kuma.io/v1alpha1
+kind: Mesh
+metadata: {name: default}
+spec:
+  tenancy: {hosts: {mode: Owned, grants: [{namespaces: [shop], hosts: [group.example.org]}]}}
 `
 
 const group = `

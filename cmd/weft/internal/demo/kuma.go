@@ -112,6 +112,12 @@ var kumaSteps = []step{{
 	origins:    []string{"MeshHTTPRoute/default/orders"},
 	permission: &permission{sim.Deny, "MeshTrafficPermission/default/admin-for-web"},
 	check:      keptOut,
+}, {
+	title: "The split, by certificates",
+	story: "What the split selects by, version 1.0 and 2.0 of backend, is bound by the tokens of their sidecars:\nin strict mutual TLS nobody takes requests by a tag that it only claims.",
+	host:  "web", path: "/", times: splitRequests, statuses: always(http.StatusOK),
+	origins: []string{"MeshHTTPRoute/default/route-1", "MeshHTTPRoute/default/route-2"},
+	check:   split,
 }}
 
 // adminAlone is 403 for the first caller alone.

@@ -82,16 +82,24 @@ func (m *mesh) dataplane(w workload, port, servicePort int) map[string]any {
 	return map[string]any{"type": "Dataplane", "mesh": m.mesh, "name": w.dataplane, "labels": w.labels, "networking": networking}
 }
 
-// sidecar gets a token that lets a workload speak for its service, and runs its Envoy.
+// sidecar gets a token that binds who a workload is, and runs its Envoy. What the token does
+// not bind selects no endpoint once inbounds are Strict.
 func (m *mesh) sidecar(ctx context.Context, c Config, p Plane, w workload, document map[string]any) error {
 	name := w.dataplane
 	text, err := json.Marshal(document)
 	if err != nil {
 		return fmt.Errorf("write Dataplane %s: %w", name, err)
 	}
+	tags, labels := map[string][]string{"kuma.io/service": {w.service}}, map[string][]string{}
+	if w.version != "" {
+		tags["version"] = []string{w.version}
+	}
+	for key, value := range w.labels {
+		labels[key] = []string{value}
+	}
 	var token []byte
 	if err := p.Client.Post(ctx, "/tokens/dataplane", map[string]any{
-		"mesh": m.mesh, "name": name, "tags": map[string][]string{"kuma.io/service": {w.service}}, "validFor": "24h"}, &token); err != nil {
+		"mesh": m.mesh, "name": name, "tags": tags, "labels": labels, "validFor": "24h"}, &token); err != nil {
 		return fmt.Errorf("get a token for %s: %w", name, err)
 	}
 	file := filepath.Join(c.Dir, name+".token")

@@ -81,8 +81,8 @@ describe('the screens', () => {
     const holds = (kind, name) => route.policies[kind].why[name].at(-1).value
     const ms = (text) => [...text.matchAll(/([\d.]+)(h|ms|m|s)/g)].reduce((sum, [, n, unit]) => sum + n * { h: 3_600_000, m: 60_000, s: 1000, ms: 1 }[unit], 0)
     assert.deepEqual([has.retry_policy.num_retries, has.retry_policy.retry_on], [holds('MeshRetry', 'http.numRetries'), holds('MeshRetry', 'http.retryOn').join()])
-    assert.deepEqual([has.retry_policy.per_try_timeout, has.retry_policy.retry_back_off.base_interval, has.timeout].map(ms),
-      [holds('MeshRetry', 'http.perTryTimeout'), holds('MeshRetry', 'http.backOff.baseInterval'), holds('MeshTimeout', 'http.requestTimeout')].map(ms))
+    assert.deepEqual([has.retry_policy.retry_back_off.base_interval, has.timeout].map(ms),
+      [holds('MeshRetry', 'http.backOff.baseInterval'), holds('MeshTimeout', 'http.requestTimeout')].map(ms))
 
     await page.getByTestId('filter-policy').selectOption('MeshRetry')
     await page.reload()
