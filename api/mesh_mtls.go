@@ -225,6 +225,8 @@ func (p part) source(key string) *MaterialSource {
 		return out
 	}
 	switch {
+	case n1:
+		s.report(validateSecretName(s.at.Field("secret"), secret))
 	case n2:
 		s.report(validateFile(s.at.Field("file"), file))
 	case n3:

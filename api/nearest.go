@@ -119,9 +119,12 @@ func (p Path) OneOf(word string, words ...string) *Violation {
 	return p.Breaks("unknown value %q; %s", Clip(word), DidYouMean(word, words, "write one of"))
 }
 
-// Clip shortens the text of others for a message.
+// Clip shortens the text of others for a message, which quotes nothing that looks like a key.
 func Clip(s string) string {
 	const most = 80
+	if LooksSecret(s) {
+		return unquoted
+	}
 	if len(s) <= most {
 		return s
 	}

@@ -36,12 +36,12 @@ func (p Path) Within(q Path) bool {
 // Breaks is a violation at p that refuses the document. The message says what
 // is wrong and, after a semicolon, what to do.
 func (p Path) Breaks(format string, args ...any) *Violation {
-	return &Violation{Field: p, Code: "Invalid", Severity: Error, Message: printable(fmt.Sprintf(format, args...))}
+	return &Violation{Field: p, Code: "Invalid", Severity: Error, Message: printable(fmt.Sprintf(format, quotable(args)...))}
 }
 
 // Warns is a violation at p that does not refuse the document.
 func (p Path) Warns(code, format string, args ...any) *Violation {
-	return &Violation{Field: p, Code: code, Severity: Warning, Message: printable(fmt.Sprintf(format, args...))}
+	return &Violation{Field: p, Code: code, Severity: Warning, Message: printable(fmt.Sprintf(format, quotable(args)...))}
 }
 
 // printable is a message with control characters escaped: it may quote a document, and

@@ -82,6 +82,8 @@ func (s *SecureDataSource) blocks(at Path, secret bool) error {
 		errs = multierror.Append(errs, validateWord(at.Field("secretRef").Field("kind"), r.Kind, KindSecret))
 		if r.Name == "" {
 			errs = multierror.Append(errs, at.Field("secretRef").Field("name").Breaks("is missing; write the name of a Secret of the mesh"))
+		} else {
+			errs = multierror.Append(errs, validateSecretName(at.Field("secretRef").Field("name"), r.Name))
 		}
 	}
 	if e := s.EnvVar; e != nil && !envName.MatchString(e.Name) {
@@ -99,6 +101,17 @@ func (s *SecureDataSource) blocks(at Path, secret bool) error {
 		}
 	}
 	return errs.ErrorOrNil()
+}
+
+var secretName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?$`)
+
+// validateSecretName wants a name, and quotes nothing: who takes the field for the value writes the
+// key itself.
+func validateSecretName(at Path, name string) error {
+	if secretName.MatchString(name) && !LooksSecret(name) {
+		return nil
+	}
+	return at.Breaks("is no name of a Secret; put the value into a Secret of the mesh, and write the name of that")
 }
 
 // validateFile wants a path that says where the file is by itself. Below which directory it

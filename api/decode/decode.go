@@ -113,6 +113,9 @@ func object(c *api.Catalog, doc *document, like api.Ref) (*api.Object, []*api.Vi
 	}
 	o.InSystemNamespace = c.System(o.HomeNamespace())
 	d.semantics(&h, c)
+	if !h.typ.Secret && !h.typ.Cluster {
+		d.keys(h.spec.node, h.at)
+	}
 	slices.SortStableFunc(d.errs, func(a, b *api.Violation) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})

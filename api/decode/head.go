@@ -45,7 +45,7 @@ func validateHead(h *head) []*api.Violation {
 			errs = multierror.Append(errs, h.labels.Key(r.key).OneOf(v, r.values...))
 		}
 	}
-	if _, ok := o.Labels[api.LabelPolicyRole]; ok {
+	if said, ok := o.Labels[api.LabelPolicyRole]; ok && said != roleOf(o) {
 		errs = multierror.Append(errs, h.labels.Key(api.LabelPolicyRole).Warns("ReadOnly", "the role follows from the namespace and the targets, so the label has no effect; remove it"))
 	}
 	switch m, ok := o.Labels[api.LabelMesh]; {
@@ -56,4 +56,10 @@ func validateHead(h *head) []*api.Violation {
 		errs = multierror.Append(errs, h.labels.Key(api.LabelMesh).Breaks("is empty; name the mesh, or leave it out"))
 	}
 	return api.Violations(errs.ErrorOrNil())
+}
+
+// roleOf is the role that follows from an object, which readers are shown and weft's webhook writes
+// as a label; empty where it has none.
+func roleOf(o *api.Object) string {
+	return api.LabelsOf(o, nil).Role
 }

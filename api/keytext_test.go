@@ -1,0 +1,98 @@
+package api_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/weftmesh/weft/api"
+)
+
+// keys are private keys as people paste them, by how they are written.
+func privateKeys(t *testing.T) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	add := func(name, typ string, der []byte, err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := pem.EncodeToMemory(&pem.Block{Type: typ, Bytes: der})
+		out[name+" in PEM"] = string(text)
+		out[name+" in PEM in base64"] = base64.StdEncoding.EncodeToString(text)
+		out[name+" in DER in base64"] = base64.StdEncoding.EncodeToString(der)
+	}
+	p256, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rsaKey, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, ed, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalECPrivateKey(p256)
+	add("EC", "EC PRIVATE KEY", der, err)
+	add("RSA", "RSA PRIVATE KEY", x509.MarshalPKCS1PrivateKey(rsaKey), nil)
+	for name, key := range map[string]any{"PKCS8 of EC": p256, "PKCS8 of RSA": rsaKey, "PKCS8 of Ed25519": ed} {
+		der, err := x509.MarshalPKCS8PrivateKey(key)
+		add(name, "PRIVATE KEY", der, err)
+	}
+	return out
+}
+
+// TestNoMessageQuotesAKey: what looks like a key is in no message, however a check quotes it; names
+// that people write are.
+func TestNoMessageQuotesAKey(t *testing.T) {
+	t.Parallel()
+	texts := privateKeys(t)
+	texts["a token"] = "eyJhbGciOiJSUzI1NiIsImtpZCI6IjEiLCJ0eXAiOiJKV1QifQ.eyJNZXNoIjoiZGVmYXVsdCIsIk5hbWUiOiJhIn0.c2lnbmF0dXJlIG9mIHRoaXMgdG9rZW4x"
+	texts["hexadecimal digits"] = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+	for name, text := range texts {
+		if !api.LooksSecret(text) {
+			t.Errorf("%s does not look like a key", name)
+		}
+		for _, message := range []string{api.Clip(text), api.Path("a").Breaks("%q is no name", text).Message, api.Path("a").Warns("X", "%v", errors.New(text)).Message,
+			api.Path("a").OneOf(text, "b").Message} {
+			for line := range strings.Lines(text) {
+				if part := strings.TrimSpace(line); len(part) >= 16 && strings.Contains(message, part[:16]) {
+					t.Errorf("%s: %s", name, message)
+				}
+			}
+		}
+	}
+	for _, text := range []string{"", "backend_shop_svc_8080", "mesh-traffic-permission-all-default", "spiffe://default.zone-1.mesh.local/ns/shop/sa/frontend-2024",
+		"MeshTrafficPermission/default/mesh-traffic-permission-all-default-2.kuma-system", "/api/v1/Accounts/{id}/transactions/2024/settlements", "frontend.shop.svc.cluster.local",
+		"^/v[0-9]+/(orders|Customers)/[A-Za-z0-9]+$", "kri_mtp_default_zone-1_kuma-system_allow-frontend-to-backend-of-2024_"} {
+		if api.LooksSecret(text) {
+			t.Errorf("%q is not quoted", text)
+		}
+	}
+}
+
+// TestPrivateKeysAreKnown: in all the forms in which they are pasted, and nothing else is one.
+func TestPrivateKeysAreKnown(t *testing.T) {
+	t.Parallel()
+	for name, text := range privateKeys(t) {
+		for _, as := range []string{text, "\n" + text + "\n"} {
+			if !api.IsPrivateKey(as) {
+				t.Errorf("%s is not known", name)
+			}
+		}
+	}
+	for _, text := range []string{"", "M", "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----", "MeshTrafficPermissionForAllThatStandsInThisMesh", base64.StdEncoding.EncodeToString([]byte(strings.Repeat("0", 100)))} {
+		if api.IsPrivateKey(text) {
+			t.Errorf("%q is none", text)
+		}
+	}
+}
