@@ -33,7 +33,6 @@ var layers = []string{
 	"route/*",
 	"convert",
 	"store",
-	"admission",
 	"policies",
 	"resolve/derive",
 	"resolve/pods resolve/vips resolve/identity",
@@ -50,6 +49,10 @@ var layers = []string{
 	"inspect/web/ui",
 	"xds/server/authority/workload xds/server/authority/spire",
 	"xds/server/authority/rotation",
+	"sidecar/probes",
+	"sidecar/inject",
+	"sidecar/inject/documents",
+	"control/admission",
 	"inspect/web/httpapi",
 	"inspect/web xds/server/* xds/server sidecar/*",
 	"control/world",
@@ -92,7 +95,7 @@ var impure = []string{"context", "log/slog", "os", "os/exec", "math/rand", "math
 var exceptional = map[string][]string{
 	"sync":        {"resolve/kept.go", "xds/hosts.go", "xds/remade.go", "xds/shared.go"},
 	"sync/atomic": {"resolve/kept.go"},
-	"reflect":     {"admission", "api/crd", "api/decode", "api/jsonschema", "policies", "resolve", "resolve/pods"},
+	"reflect":     {"api/crd", "api/decode", "api/jsonschema", "policies", "resolve", "resolve/pods"},
 }
 
 // clock are the functions of package time by which results would depend on when

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/xds"
 )
@@ -88,7 +89,7 @@ func ofNamespaceA(name string) bool {
 // editsOfA holds that whatever a writes, what b is given is the same, as far as given keeps it.
 func editsOfA(t *testing.T, mesh string, kept func(given, before map[string]string) map[string]string, hosts ...string) {
 	written, found := world.Decode("", []byte(mesh+twoTenants))
-	base, refused := world.WithSidecars(world.Snapshot(), written)
+	base, refused := admission.WithSidecars(world.Snapshot(), written)
 	if len(refused) > 0 || len(found) > 0 {
 		t.Fatal(found, refused)
 	}

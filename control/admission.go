@@ -11,7 +11,6 @@ import (
 	"github.com/weftmesh/weft/files"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sidecar/inject"
-	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/xds/server/limit"
 )
 
@@ -39,9 +38,7 @@ func (p *Plane) admits() (http.Handler, error) {
 		return nil, err
 	}
 	answers := webhook.Handler(webhook.Options{Cluster: admitting{p, values}, Catalog: p.settings.Catalog().InZone(p.settings.InZone()),
-		Ourselves: webhook.AccountName(p.cfg.Namespace, webhook.ServiceName), Injected: p.observe.injected(), Refuses: func(o *api.Object) []*api.Violation {
-			return p.refuses(p.store.Snapshot(), []store.Write{{Put: o}})
-		}, Reviewed: p.observe.reviewed(), Log: p.log})
+		Ourselves: webhook.AccountName(p.cfg.Namespace, webhook.ServiceName), Injected: p.observe.injected(), Admission: p.admission, Reviewed: p.observe.reviewed(), Log: p.log})
 	return p.onceRead(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if p.cfg.WebhooksClientCA != "" { // only who has a certificate comes here
 			limit.Proven(r.Context())
@@ -110,6 +107,9 @@ func (a admitting) Injection() inject.Config {
 	}
 	return c
 }
+
+// Written is all that was read.
+func (a admitting) Written() *api.Snapshot { return a.store.Snapshot() }
 
 // Model is the newest one.
 func (a admitting) Model() *resolve.Model { return a.loop.current.Load() }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/store"
@@ -33,9 +34,11 @@ const bootstrapSource = "bootstrap"
 type bootstrapper struct {
 	catalog *api.Catalog
 	into    store.Store
-	model   func(context.Context) (*resolve.Model, error)
-	who     server.Authenticator
-	ca      func() string // in PEM; empty for plaintext
+	// admission is what Dataplanes that come along go through.
+	admission *admission.Chain
+	model     func(context.Context) (*resolve.Model, error)
+	who       server.Authenticator
+	ca        func() string // in PEM; empty for plaintext
 	// arrived is told of each Dataplane that came along.
 	arrived func(*api.Object)
 	// skewed is told by how much the clock of a sidecar is ahead; nil tells nobody.
@@ -168,7 +171,7 @@ func (b *bootstrapper) dataplane(ctx context.Context, who server.Identity, ref a
 		return nil, err
 	}
 	if exists && (there.Ref != o.Ref || there.From != nil) {
-		return unchangedFrom(there, o)
+		return b.unchangedFrom(there, o)
 	}
 	c := *o
 	c.Source.File, c.Owner = bootstrapSource, api.Ephemeral
@@ -190,13 +193,14 @@ func (b *bootstrapper) dataplane(ctx context.Context, who server.Identity, ref a
 		if err := within(who, &c, there, mesh); err != nil {
 			return nil, err
 		}
-		return []store.Write{{Put: &c}}, nil
+		admitted, err := b.admission.Admit(admission.Sidecar, now, admission.Asked{Writes: []store.Write{{Put: &c}}})
+		return admitted.Writes, err
 	})
 	if err != nil {
 		return nil, err
 	}
 	if there, ok := after.Get(c.Ref); ok && there.Owner != api.Ephemeral {
-		return unchangedFrom(there, o)
+		return b.unchangedFrom(there, o)
 	}
 	b.arrived(&c)
 	return &c, nil
@@ -217,8 +221,8 @@ func noMesh(name string) error {
 
 // unchangedFrom is what somebody else keeps there, which a sidecar may repeat but
 // not change.
-func unchangedFrom(there, brought *api.Object) (*api.Object, error) {
-	if store.Same(there, brought) {
+func (b *bootstrapper) unchangedFrom(there, brought *api.Object) (*api.Object, error) {
+	if store.Same(there, b.admission.Form(there, brought)) {
 		return there, nil
 	}
 	return nil, httpapi.Refusal(http.StatusConflict, fmt.Sprintf("%s exists and differs from what the sidecar brings along; delete it, or start the sidecar without --dataplane-file", there.Ref))

@@ -17,11 +17,13 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/control/identity"
 	"github.com/weftmesh/weft/control/telemetry"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/files"
 	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/store/bolt"
 	"github.com/weftmesh/weft/store/file"
@@ -52,18 +54,11 @@ func (p *Plane) open(ctx context.Context) error {
 	case "kube":
 		return p.openCluster()
 	}
-	defaults := withDefaults{audited{observed{inner, p.observe}, p.log, &p.observe.authors}, p.cfg.SkipDefaultPolicies}
-	if err := defaults.mark(ctx); err != nil {
-		return fmt.Errorf("mark the default policies: %w", err)
-	}
-	if err := defaults.renew(ctx, p.log); err != nil {
-		return fmt.Errorf("renew the default policies: %w", err)
-	}
-	given, err := newVIPs(ctx, defaults, p.settings.InZone(), time.Now)
+	kept, err := p.admission.Open(ctx, audited{observed{inner, p.observe}, p.log, &p.observe.authors})
 	if err != nil {
 		return err
 	}
-	p.store, p.own = given, given
+	p.store, p.own = kept, kept
 	if p.cfg.Dir != "" {
 		feed, err := file.NewFeed(as(ctx, directoryActor), p.directory(), p.own)
 		if err != nil {
@@ -81,7 +76,7 @@ func (c Config) secretsKey() string {
 
 // openDirectory is --store file: the directory is all that users have.
 func (p *Plane) openDirectory(ctx context.Context) error {
-	p.own = withDefaults{audited{observed{memory.New(api.NewSnapshot(0), nil, time.Now), p.observe}, p.log, &p.observe.authors}, p.cfg.SkipDefaultPolicies}
+	p.own = p.admission.Over(audited{observed{memory.New(api.NewSnapshot(0), nil, time.Now), p.observe}, p.log, &p.observe.authors})
 	s, err := file.Open(as(ctx, directoryActor), p.directory(), p.own)
 	if err != nil {
 		return fmt.Errorf("--dir: %w", errors.Join(err, p.own.Close()))
@@ -92,7 +87,23 @@ func (p *Plane) openDirectory(ctx context.Context) error {
 
 // directory is how --dir is read.
 func (p *Plane) directory() file.Config {
-	return file.Config{Dir: p.cfg.Dir, Decode: p.settings.DecodeDir, Admit: admit, Log: p.log}
+	return file.Config{Dir: p.cfg.Dir, Decode: p.settings.DecodeDir, Log: p.log,
+		Admit: func(now *api.Snapshot, writes []store.Write) ([]store.Write, []*api.Violation) {
+			return p.admission.Each(admission.Directory, now, writes)
+		}}
+}
+
+// newAdmission is what all that is written goes through, and what is only planned.
+func (p *Plane) newAdmission() *admission.Chain {
+	return p.settings.Admission(admission.Options{SkipDefaults: p.cfg.SkipDefaultPolicies, FirstMesh: p.cfg.firstMesh(), Log: p.log, Cluster: p.cfg.Store == "kube", Now: p.cfg.clock(),
+		File: func(path string) ([]byte, error) { return p.keeper.File(path) },
+		Uses: func(now *api.Snapshot, secret api.Ref) (api.Ref, bool) { return p.keeper.Uses(now, secret) },
+		Model: func() *resolve.Model {
+			if p.loop == nil { // the directory is read before anything is resolved
+				return nil
+			}
+			return p.loop.current.Load()
+		}})
 }
 
 func (p *Plane) firstMesh(ctx context.Context) error {
@@ -207,10 +218,7 @@ func (p *Plane) webHandler(keys tokens) (http.Handler, error) {
 	}
 	c.Authorities = signers{p.revocations, p.keeper}
 	c.Census = p.loop.census
-	if p.cluster == nil { // a webhook stands before that store
-		c.Injected, c.Refuses, c.Warns = world.Injected, p.refuses, world.Unopened
-		c.Guarded = protected{p.own, p.keeper}.guarded
-	}
+	c.Admission = p.admission
 	if p.cluster != nil && p.cfg.AdminAuth == "token" {
 		c.Users = members{p.users}
 	}

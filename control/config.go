@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/route/skipper"
 	"github.com/weftmesh/weft/xds"
@@ -151,7 +152,7 @@ func (c Config) firstMesh() *api.Object {
 		return world.DefaultMesh()
 	}
 	t, _ := api.ParseTenancy([]byte(c.Tenancy)) // Validate has read it
-	return world.DefaultMeshWith(t)
+	return admission.DefaultMeshWith(t)
 }
 
 // checkTenancy refuses what would be no tenancy of a Mesh.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/store/bolt"
@@ -92,9 +93,9 @@ func TestOlderDefaultPoliciesAreMarkedAtTheStart(t *testing.T) {
 		}
 		return o
 	}
-	apply(append(world.DefaultPolicies("default", nil), mesh("default"))...)
-	apply(append(world.DefaultPolicies("edited", nil), mesh("edited"))...)
-	for _, o := range world.DefaultPolicies("edited", nil) {
+	apply(append(admission.DefaultPolicies("default", nil), mesh("default"))...)
+	apply(append(admission.DefaultPolicies("edited", nil), mesh("edited"))...)
+	for _, o := range admission.DefaultPolicies("edited", nil) {
 		text := strings.NewReplacer("15s", "14s", "25ms", "24ms").Replace(string(o.Source.Text))
 		changed, err := decodeOne("", []byte(text))
 		if err != nil {
@@ -103,7 +104,7 @@ func TestOlderDefaultPoliciesAreMarkedAtTheStart(t *testing.T) {
 		apply(changed)
 	}
 	apply(mesh("late"))
-	apply(world.DefaultPolicies("late", nil)...)
+	apply(admission.DefaultPolicies("late", nil)...)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +136,7 @@ func TestEarlierDefaultPoliciesAreRenewedAtTheStart(t *testing.T) {
 			t.Fatal(err)
 		}
 		writes = append(writes, store.Write{Put: o, Own: true})
-		for _, p := range world.DefaultPolicies(mesh, nil) {
+		for _, p := range admission.DefaultPolicies(mesh, nil) {
 			text := strings.Replace(string(p.Source.Text), "numRetries: 5\n", "numRetries: 5\n          perTryTimeout: "+bound+"\n", 1)
 			was, err := decodeOne("", []byte(text))
 			if err != nil {

@@ -133,3 +133,84 @@ func TestStatusShowsABadDocument(t *testing.T) {
 		t.Errorf("what never was good is not in status: %s", text)
 	}
 }
+
+// A Pod that cannot have the sidecar that it asks for is refused with its place, as `weft apply`
+// and `weft validate` say it; the others are served, and what was good before stays.
+func TestADirectoryRefusesAPodThatCannotBeInjected(t *testing.T) {
+	t.Parallel()
+	const pod = `apiVersion: v1
+kind: Pod
+metadata:
+  name: NAME
+  namespace: shop
+  annotations:
+    traffic.kuma.io/exclude-inbound-ports: "PORTS"
+spec: {containers: [{name: app, image: app, ports: [{containerPort: 8080}]}]}
+status: {podIP: 192.0.2.9, phase: Running}
+`
+	of := func(name, ports string) string { return strings.NewReplacer("NAME", name, "PORTS", ports).Replace(pod) }
+	dir := t.TempDir()
+	writeFile(t, dir, "pods.yaml", of("bad", "x")+"---\n"+of("good", "9000")+"---\n"+of("turns", "9000"))
+	c := config(t)
+	c.Dir = dir
+	p := start(t, c)
+	const why = "is no port"
+	stands := func(name string) bool {
+		code, _ := p.call(http.MethodGet, "/meshes/default/dataplanes/"+name+".shop", "")
+		return code == http.StatusOK
+	}
+	if text := p.want(http.StatusOK, http.MethodGet, "/_problems", ""); !strings.Contains(text, "pods.yaml") || !strings.Contains(text, `"line":7`) || !strings.Contains(text, why) {
+		t.Errorf("the mistake is not a problem with its line: %s", text)
+	}
+	if stands("bad") || !stands("good") || !stands("turns") {
+		t.Errorf("dataplanes: bad %v, good %v, turns %v", stands("bad"), stands("good"), stands("turns"))
+	}
+	writeFile(t, dir, "pods.yaml", of("bad", "9000")+"---\n"+of("good", "9000")+"---\n"+of("turns", "x"))
+	eventually(t, "a mended Pod comes", func() bool { return stands("bad") })
+	if text := p.want(http.StatusOK, http.MethodGet, "/_problems", ""); !stands("turns") || !strings.Contains(text, "Pod/default/turns.shop") && !strings.Contains(text, "turns") {
+		t.Errorf("of the one that broke its last good version is gone, or it is no problem: %s", text)
+	}
+}
+
+// What a directory says is stored as what people apply is: labels as weft shows them, written down,
+// change neither the order of policies nor what is stored. Nor do they in what a sidecar brings.
+func TestShownLabelsAreStoredForNobody(t *testing.T) {
+	t.Parallel()
+	labelled := strings.Replace(retryAll, `"labels":{`, `"labels":{"kuma.io/origin":"zone","kuma.io/zone":"default",`, 1)
+	if labelled == retryAll {
+		t.Fatal(retryAll)
+	}
+	dir := t.TempDir()
+	writeFile(t, dir, "retry.json", labelled)
+	c := config(t)
+	c.Dir = dir
+	p := start(t, c)
+	p.want(http.StatusCreated, http.MethodPut, "/meshes/default/meshretries/mr-2", strings.ReplaceAll(labelled, "mr-1", "mr-2"))
+	written := func(name string) string {
+		return p.want(http.StatusOK, http.MethodGet, "/meshes/default/meshretries/"+name+"?format=written", "")
+	}
+	if by := written("mr-1"); strings.Contains(by, "kuma.io/origin") || !strings.Contains(by, `"team":"a"`) {
+		t.Errorf("of the directory is stored %s, of people %s", by, written("mr-2"))
+	}
+	before := p.want(http.StatusOK, http.MethodGet, "/meshes/default/meshretries/mr-1", "")
+	writeFile(t, dir, "other.json", strings.ReplaceAll(retryAll, "mr-1", "mr-3"))
+	eventually(t, "another file arrives", func() bool { return get[list](p, "/meshretries").Total == 3 })
+	if after := p.want(http.StatusOK, http.MethodGet, "/meshes/default/meshretries/mr-1", ""); after != before {
+		t.Errorf("what is not stored as it is written was written again: %s, before %s", after, before)
+	}
+}
+
+// Who the tenants of the first mesh are is for the installation to say, wherever that mesh comes from: a
+// directory without a Mesh does not open it.
+func TestTheFirstMeshOfADirectoryHasItsTenancy(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"memory", "file"} {
+		dir := t.TempDir()
+		writeFile(t, dir, "retry.json", retryAll)
+		c := config(t)
+		c.Store, c.Dir, c.Tenancy = kind, dir, `{"namespaces":["shop"]}`
+		if mesh := start(t, c).want(http.StatusOK, http.MethodGet, "/meshes/default", ""); !strings.Contains(mesh, `"shop"`) {
+			t.Errorf("%s: %s", kind, mesh)
+		}
+	}
+}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/control/world"
+	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/store/kube/election"
 	"github.com/weftmesh/weft/store/kube/writing"
@@ -40,7 +40,7 @@ const uninstalled = 5 * time.Second
 func (f founding) run(ctx context.Context) error {
 	now, watch := f.plane.store.Watch()
 	defer watch.Stop()
-	renewals(now, f.plane.log) // once, for what it says of those that stay
+	admission.Renewals(now, f.plane.log) // once, for what it says of those that stay
 	for {
 		err := f.found(ctx, now)
 		if err != nil && !errors.Is(err, writing.ErrNotServed) {
@@ -128,7 +128,7 @@ func (f founding) policies(ctx context.Context, now *api.Snapshot, mesh *api.Obj
 	}
 	spec, ok := mesh.Spec.(*api.Mesh)
 	if ok && !f.plane.cfg.SkipDefaultPolicies {
-		for _, p := range world.DefaultPolicies(mesh.Name, spec.SkipCreatingInitialPolicies) {
+		for _, p := range admission.DefaultPolicies(mesh.Name, spec.SkipCreatingInitialPolicies) {
 			if stands(now, p.Ref) {
 				continue
 			}
@@ -146,7 +146,7 @@ func (f founding) policies(ctx context.Context, now *api.Snapshot, mesh *api.Obj
 // renew rewrites the default policies of the control plane's own namespace that are exactly what an
 // earlier release wrote.
 func (f founding) renew(ctx context.Context, now *api.Snapshot) error {
-	for _, w := range renewals(now, slog.New(slog.DiscardHandler)) {
+	for _, w := range admission.Renewals(now, slog.New(slog.DiscardHandler)) {
 		if w.Put.Namespace != f.plane.cfg.Namespace {
 			continue // somebody has copied it there
 		}
@@ -170,14 +170,14 @@ func (f founding) permission(ctx context.Context, now *api.Snapshot, mesh string
 	}
 	done := strings.FieldsFunc(memo, func(r rune) bool { return r == ',' })
 	at := slices.Index(done, mesh)
-	switch proves := world.Proves(now, mesh); {
+	switch proves := admission.Proves(now, mesh); {
 	case proves == (at >= 0):
 		return nil
 	case !proves:
 		return f.lease.SetMemo(ctx, memoPermissions, strings.Join(slices.Delete(done, at, at+1), ","))
 	}
-	if world.LacksPermission(now, mesh) && !f.plane.cfg.SkipDefaultPolicies {
-		o := *world.DefaultPermission(mesh)
+	if admission.LacksPermission(now, mesh) && !f.plane.cfg.SkipDefaultPolicies {
+		o := *admission.DefaultPermission(mesh)
 		o.Namespace = f.plane.cfg.Namespace
 		if err := f.writer.Create(ctx, &o); err != nil && !errors.Is(err, writing.ErrExists) {
 			return err

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/control/authorities"
 	"github.com/weftmesh/weft/control/bare"
 	"github.com/weftmesh/weft/control/identity"
@@ -39,6 +40,7 @@ type Plane struct {
 	settings    world.Settings
 	log         *slog.Logger
 	store       store.Store       // what users write to; may be read-only
+	admission   *admission.Chain  // that all writes go through
 	own         store.Store       // what the control plane itself writes to
 	history     store.History     // of the store; nil where it keeps none
 	feed        *file.Feed        // of --dir beside another store
@@ -137,12 +139,18 @@ func (p *Plane) prepare(ctx context.Context) (err error) {
 	}
 	p.tracing = tracing.Stop
 	p.observe = newObserver(telemetry.New(p.cfg.Version), tracing, web.NewEvents())
+	p.admission = p.newAdmission()
+	if p.cfg.Store != "kube" { // what is read of --dir is admitted by what authorities need
+		p.leaves = newLeaves(p)
+		p.keeper = p.newKeeper()
+	}
 	if err := p.open(ctx); err != nil {
 		return err
 	}
-	p.leaves = newLeaves(p)
-	p.keeper = p.newKeeper()
-	p.store = protected{p.store, p.keeper}
+	if p.keeper == nil {
+		p.leaves = newLeaves(p)
+		p.keeper = p.newKeeper()
+	}
 	p.insights, p.revocations = newInsights(p), newRevocations(p)
 	if err := p.compose(); err != nil {
 		return err
@@ -253,7 +261,7 @@ func (p *Plane) composeXDSPort(auth server.Authenticator) error {
 	if err != nil {
 		return err
 	}
-	boot := &bootstrapper{catalog: p.settings.Catalog(), into: p.own, model: documents{p.store, p.loop, p.waiting}.Model, who: auth, ca: ca, arrived: p.ephemerals.arrived, log: p.log}
+	boot := &bootstrapper{catalog: p.settings.Catalog(), into: p.own, admission: p.admission, model: documents{p.store, p.loop, p.waiting}.Model, who: auth, ca: ca, arrived: p.ephemerals.arrived, log: p.log}
 	boot.skewed = p.insights.skewed
 	certifier := p.certifier(auth)
 	p.keyless = newKeyless(p, certifier)

@@ -2,13 +2,11 @@ package control
 
 import (
 	"context"
-	"net/http"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/authorities"
-	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/xds/server"
 	"github.com/weftmesh/weft/xds/server/authority/spire"
@@ -76,55 +74,6 @@ func (p *Plane) followBundles(ctx context.Context, running *errgroup.Group) {
 		case <-changed:
 		}
 	}
-}
-
-// protected is a store in which nobody but the control plane writes what follows from an
-// authority, and deletes what one needs.
-type protected struct {
-	store.Store
-	keeper *authorities.Keeper
-}
-
-// Apply refuses a plan that would.
-func (s protected) Apply(ctx context.Context, plan store.Plan) (*api.Snapshot, []store.Result, error) {
-	return s.Store.Apply(ctx, s.guarded(plan))
-}
-
-// guarded is a plan that is refused where it would.
-func (s protected) guarded(plan store.Plan) store.Plan {
-	return func(now *api.Snapshot) ([]store.Write, error) {
-		writes, err := plan(now)
-		if err != nil {
-			return writes, err
-		}
-		going := map[api.Ref]bool{}
-		for _, w := range writes {
-			going[w.Ref()] = w.Delete != nil
-		}
-		for _, w := range writes {
-			if why := s.refuses(now, w, going); why != "" {
-				return nil, httpapi.Refusal(http.StatusConflict, w.Ref().String()+" "+why)
-			}
-		}
-		return writes, nil
-	}
-}
-
-// refuses says why a write is refused; empty where it is not. What goes with its mesh goes.
-func (s protected) refuses(now *api.Snapshot, w store.Write, going map[api.Ref]bool) string {
-	before, ok := now.Get(w.Ref())
-	if !ok || w.Own || going[api.Ref{Kind: api.KindMesh, Name: w.Ref().Mesh}] {
-		return ""
-	}
-	switch {
-	case before.Kind == api.KindMeshTrust && api.MadeByWeft(before) && (w.Put == nil || !store.Same(before, w.Put)):
-		return "is made by weft of an authority of its mesh; add a MeshTrust of your own beside it"
-	case before.Kind == api.KindSecret && w.Delete != nil:
-		if owner, used := s.keeper.Uses(now, before.Ref); used && !going[owner] {
-			return "is used by " + owner.String() + "; take it out there first"
-		}
-	}
-	return ""
 }
 
 // certifier answers sidecars that want certificates.

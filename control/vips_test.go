@@ -2,23 +2,21 @@ package control
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net/netip"
 	"path/filepath"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/internal/worlds"
-	"github.com/weftmesh/weft/resolve"
-	"github.com/weftmesh/weft/resolve/vips"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/store/bolt"
-	"github.com/weftmesh/weft/store/memory"
 )
+
+var inDefault = api.Zone{Name: "default"}
 
 // external is a MeshExternalService.
 func external(t *testing.T, name string) *api.Object {
@@ -39,26 +37,24 @@ func vipOf(t *testing.T, s *api.Snapshot, name string) string {
 	return st.VIPs[0].IP
 }
 
-var inDefault = api.Zone{Name: "default"}
-
 // TestVIPsAreKept is row 46 of spec/kubernetes.md 8: of two MeshExternalServices one is
 // deleted and a third comes at once. Their addresses are three, and stay over restarts.
 func TestVIPsAreKept(t *testing.T) {
 	t.Parallel()
 	dir, ctx := t.TempDir(), context.Background()
 	seal := &vault{catalog: world.Catalog(), path: filepath.Join(dir, secretsKeyFile)}
-	open := func() *withVIPs {
+	open := func() *admission.Store {
 		s, err := bolt.Open(bolt.Config{Dir: dir, Decode: decodeStored(world.Catalog()), Encode: seal.encode, Open: seal.open, Now: time.Now})
 		if err != nil {
 			t.Fatal(err)
 		}
-		v, err := newVIPs(ctx, withDefaults{s, true}, inDefault, time.Now)
+		v, err := world.Settings{}.Admission(admission.Options{SkipDefaults: true, Now: time.Now}).Open(ctx, s)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return v
 	}
-	put := func(v *withVIPs, names ...string) *api.Snapshot {
+	put := func(v *admission.Store, names ...string) *api.Snapshot {
 		var writes []store.Write
 		for _, n := range names {
 			writes = append(writes, store.Write{Put: external(t, n)})
@@ -88,153 +84,4 @@ func TestVIPsAreKept(t *testing.T) {
 	if one == two || two == three || one == three {
 		t.Errorf("addresses %s, %s, %s", one, two, three)
 	}
-}
-
-// TestVIPsOfStoresBefore: what a store of an earlier weft holds is given addresses when it
-// is opened, and the model gives the same ones.
-func TestVIPsOfStoresBefore(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	v, err := newVIPs(ctx, memory.New(api.NewSnapshot(7, external(t, "old")), nil, time.Now), inDefault, time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, _ := resolve.CompileIn(inDefault, api.NewSnapshot(1, external(t, "old")), world.Dialects(), world.Kinds())
-	d, ok := m.Destination("default", "extsvc_old:80")
-	if got := vipOf(t, v.Snapshot(), "old"); !ok || got != d.VIPs[0] {
-		t.Errorf("stored is %s, by the hash it is %v", got, d.VIPs)
-	}
-}
-
-// TestVIPsRest: the address of a service that is gone is given to no other for an hour, but
-// to itself when it comes back.
-func TestVIPsRest(t *testing.T) {
-	t.Parallel()
-	ctx, now := context.Background(), time.Unix(0, 0)
-	v, err := newVIPs(ctx, memory.New(api.NewSnapshot(0), nil, time.Now), api.Zone{}, func() time.Time { return now })
-	if err != nil {
-		t.Fatal(err)
-	}
-	apply := func(w store.Write) *api.Snapshot {
-		s, _, err := v.Apply(ctx, store.Writes(w))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}
-	one := vipOf(t, apply(store.Write{Put: external(t, "one")}), "one")
-	ref := external(t, "one").Ref
-	apply(store.Write{Delete: &ref})
-	// Another whose hash says the same address.
-	other := external(t, "other")
-	free := func() string {
-		request := resolve.VIPRequest(external(t, "one"), nil)
-		block, _, _ := request.Wants(0)
-		request.Key = "other"
-		return vips.Assign(block, []vips.Request{request}, 0, v.books.taken(other)).At["other"].String()
-	}
-	if free() == one {
-		t.Error("the address of a service that has just gone is given away")
-	}
-	if again := vipOf(t, apply(store.Write{Put: external(t, "one")}), "one"); again != one {
-		t.Errorf("it had %s and has %s", one, again)
-	}
-	apply(store.Write{Delete: &ref})
-	now = now.Add(time.Hour)
-	if free() != one {
-		t.Error("the address is not given away after an hour")
-	}
-}
-
-// TestADuplicateStaysWhereItIs: of two services with one address in their status the older keeps
-// it, and the other has another one from its first revision on, at which it stays when the older
-// goes. Nobody else is given what either has.
-func TestADuplicateStaysWhereItIs(t *testing.T) {
-	t.Parallel()
-	ctx, now := context.Background(), time.Unix(0, 0)
-	clock := func() time.Time { now = now.Add(time.Second); return now }
-	at := func(name string) *api.Object {
-		o := *external(t, name)
-		o.Status = &api.ServiceStatus{VIPs: []api.VIP{{IP: "242.0.0.1"}}}
-		return &o
-	}
-	v, err := newVIPs(ctx, memory.New(api.NewSnapshot(0), nil, clock), inDefault, clock)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var m *resolve.Model
-	apply := func(w ...store.Write) {
-		t.Helper()
-		s, _, err := v.Apply(ctx, store.Writes(w...))
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, _ = resolve.CompileIn(inDefault, s, world.Dialects(), world.Kinds())
-	}
-	called := func(name string) []string {
-		t.Helper()
-		d, ok := m.Destination("default", "extsvc_"+name+":80")
-		if !ok || len(d.VIPs) == 0 {
-			t.Fatalf("%s is called nowhere", name)
-		}
-		return d.VIPs
-	}
-	apply(store.Write{Put: at("older")})
-	apply(store.Write{Put: at("a-younger")})
-	own := called("a-younger")[0]
-	if got := called("older")[0]; got != "242.0.0.1" || own == got {
-		t.Fatalf("the older is called at %s, the younger at %s", got, own)
-	}
-	older, younger := at("older").Ref, at("a-younger").Ref
-	apply(store.Write{Delete: &older})
-	if got := called("a-younger"); !slices.Contains(got, own) {
-		t.Errorf("it was called at %s, and now at %v", own, got)
-	}
-	// The address is still in the status of one.
-	now = now.Add(2 * time.Hour)
-	if other := at("third"); !v.books.taken(other)(netip.MustParseAddr("242.0.0.1")) || !v.books.taken(other)(netip.MustParseAddr(own)) {
-		t.Error("what the younger has is given to a third")
-	}
-	apply(store.Write{Delete: &younger})
-	if other := at("third"); !v.books.taken(other)(netip.MustParseAddr(own)) {
-		t.Error("what the younger had does not rest")
-	}
-
-	// A write that fails takes nothing.
-	inner := v.Store
-	v.Store = failing{inner}
-	if _, _, err := v.Apply(ctx, store.Writes(store.Write{Put: at("never")})); !errors.Is(err, errFull) {
-		t.Fatal(err)
-	}
-	v.Store = inner
-	if held := len(v.books.by); held != 0 {
-		t.Errorf("%d addresses are held by nobody", held)
-	}
-	// What a store had before has the same.
-	first, second := *at("x"), *at("y")
-	first.Created, second.Created = time.Unix(2, 0), time.Unix(1, 0)
-	v, err = newVIPs(ctx, memory.New(api.NewSnapshot(7, &first, &second), nil, clock), inDefault, clock)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, want := range map[string]int{"x": 3, "y": 1} {
-		o, _ := v.Snapshot().Get(external(t, name).Ref)
-		if got := o.Status.(*api.ServiceStatus).VIPs; len(got) != want {
-			t.Errorf("%s has %v", name, got)
-		}
-	}
-}
-
-// failing asks a plan, twice, and fails.
-type failing struct{ store.Store }
-
-var errFull = errors.New("the disk is full")
-
-func (f failing) Apply(_ context.Context, plan store.Plan) (*api.Snapshot, []store.Result, error) {
-	for range 2 {
-		if _, err := plan(f.Snapshot()); err != nil {
-			return nil, nil, err
-		}
-	}
-	return nil, nil, errFull
 }

@@ -10,13 +10,16 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hashicorp/go-multierror"
 	"github.com/spf13/cobra"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/cmd/weft/internal/client"
+	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/plan"
+	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sidecar/attach"
 	"github.com/weftmesh/weft/store"
 )
@@ -198,7 +201,8 @@ func (a *app) planAgainst(args []string, o planOptions) (p plan.Plan, err error)
 	if err != nil {
 		return p, err
 	}
-	var writes []store.Write
+	var asked admission.Asked
+	var remove api.Ref
 	var notes []api.Note
 	if o.remove {
 		t, err := kind(args[0])
@@ -206,7 +210,7 @@ func (a *app) planAgainst(args []string, o planOptions) (p plan.Plan, err error)
 			return p, err
 		}
 		gone := ref(t, a.mesh, args[1])
-		writes = []store.Write{{Delete: &gone}}
+		remove = gone
 	} else {
 		reading, left, err := a.planned(o)
 		if err != nil {
@@ -214,14 +218,24 @@ func (a *app) planAgainst(args []string, o planOptions) (p plan.Plan, err error)
 		}
 		notes = left
 		for _, object := range reading.Objects {
-			writes = append(writes, store.Write{Put: object})
+			asked.Writes = append(asked.Writes, store.Write{Put: object})
 		}
 	}
 	base, err := a.offline(o.against, o.strict)
 	if err != nil {
 		return p, err
 	}
-	writes, _ = world.Injected(base.model.Written(), writes)
+	if o.remove {
+		if asked, err = admission.Removal(base.model.Written(), remove); err != nil {
+			return p, invalid(violations(err))
+		}
+	}
+	chain := settings.Admission(admission.Options{Model: func() *resolve.Model { return base.model }, Now: time.Now})
+	admitted, err := chain.Plan(admission.People, base.model.Written(), asked)
+	if err != nil {
+		return p, invalid(violations(err))
+	}
+	writes := admitted.Writes
 	preview := plan.Preview{Takes: isAttachable}
 	if o.shadow {
 		writes, _ = preview.Of(store.Writes(writes...))(base.model.Written()) // of what is given
@@ -238,6 +252,20 @@ func (a *app) planAgainst(args []string, o planOptions) (p plan.Plan, err error)
 	preview.Tell(&p)
 	p.Notes = append(a.noted(p), notes...)
 	return p, nil
+}
+
+// violations is a refusal as the errors that it consists of.
+func violations(err error) error {
+	r, all := admission.RefusalIn(err), &multierror.Error{}
+	if r == nil {
+		return err
+	}
+	for _, v := range r.Found {
+		if v.Severity == api.Error {
+			all = multierror.Append(all, v)
+		}
+	}
+	return all
 }
 
 // isAttachable reports whether an object is a policy or a route.

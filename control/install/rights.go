@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/store/kube"
 )
@@ -141,7 +142,7 @@ const kumaGroup = "kuma.io"
 
 // defaultPolicies are the resources of what comes with a new mesh.
 func defaultPolicies() (out []string) {
-	for _, p := range append(world.DefaultPolicies("default", nil), world.DefaultPermission("default")) {
+	for _, p := range append(admission.DefaultPolicies("default", nil), admission.DefaultPermission("default")) {
 		if t, ok := world.Catalog().Type(p.Kind); ok {
 			out = append(out, t.Plural)
 		}

@@ -51,7 +51,7 @@ func newBed(t *testing.T, change ...func(*cluster)) *bed {
 	for _, f := range change {
 		f(&c)
 	}
-	b.hooks = httptest.NewTLSServer(webhook.Handler(webhook.Options{Catalog: catalog, Cluster: live{c, t, b.Cluster}, Log: slog.New(slog.DiscardHandler)}))
+	b.hooks = httptest.NewTLSServer(webhook.Handler(webhook.Options{Catalog: catalog, Admission: chain(), Cluster: live{c, t, b.Cluster}, Log: slog.New(slog.DiscardHandler)}))
 	t.Cleanup(b.hooks.Close)
 	for name, label := range map[string]string{"on": "enabled", "off": "disabled", "bare": "", "yes": "yes", "weft-system": "enabled"} {
 		labels := map[string]any{}
@@ -197,6 +197,7 @@ func TestAPIServerInjects(t *testing.T) {
 	}
 	t.Run("10 and 27", func(t *testing.T) { b.again(t) })
 	t.Run("51 and 52", func(t *testing.T) { b.documents(t) })
+	t.Run("the same text again", func(t *testing.T) { b.unchanged(t) })
 	t.Run("4", func(t *testing.T) { b.down(t) }) // last: nobody answers any more
 }
 
@@ -229,7 +230,7 @@ func texts(object map[string]any, key string) map[string]string {
 func (b *bed) documents(t *testing.T) {
 	const path = "/apis/kuma.io/v1alpha1/namespaces/on/"
 	status, got := b.Send(t, http.MethodPost, path+"meshretries", document(3))
-	if labels := texts(got, "labels"); status != http.StatusCreated || labels["kuma.io/policy-role"] != "consumer" || !strings.Contains(fmt.Sprint(got["spec"]), "perTryTimeout:1m30s") {
+	if labels := texts(got, "labels"); status != http.StatusCreated || labels["kuma.io/policy-role"] != "consumer" || !strings.Contains(fmt.Sprint(got["spec"]), "perTryTimeout:90s") {
 		t.Errorf("%d %v", status, got)
 	}
 	if status, got := b.Send(t, http.MethodPut, path+"meshretries/r", relabelled(got, "kuma.io/mesh", "other")); status != http.StatusUnprocessableEntity || len(causes(got)) != 2 {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strconv"
-	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/util/json"
@@ -13,9 +11,9 @@ import (
 	"github.com/weftmesh/weft/api"
 )
 
-// fill writes the labels that weft computes, where nobody else has, and durations in
-// their canonical spelling (spec/kubernetes.md 6.5). What cannot be read stays as it is:
-// the hook that refuses says why.
+// fill writes the labels that weft computes, where nobody else has (spec/kubernetes.md 6.5).
+// All else stays as it was sent, to the letter: who applies the same text again changes
+// nothing. What cannot be read stays as it is: the hook that refuses says why.
 func (s *server) fill(_ context.Context, q *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
 	o, _ := s.read(q.Object.Raw)
 	var sent map[string]any
@@ -23,7 +21,7 @@ func (s *server) fill(_ context.Context, q *admissionv1.AdmissionRequest) *admis
 		return allowed(nil)
 	}
 	before, _ := s.read(q.OldObject.Raw)
-	return patched(slices.Concat(s.labels(sent, before, o), canonical(sent, o)), nil)
+	return patched(s.labels(sent, before, o), nil)
 }
 
 // labels adds those that are missing. The role follows what is said now, so one that was
@@ -82,37 +80,4 @@ func (s *server) computed(o *api.Object) map[string]string {
 		out[api.LabelMesh] = o.Mesh
 	}
 	return out
-}
-
-// canonical replaces durations below the spec that are spelled otherwise than weft prints
-// them: those texts of equal length of time where the document and its Go value differ.
-func canonical(sent map[string]any, o *api.Object) []operation {
-	printed, err := tree(o.Spec)
-	if err != nil {
-		return nil
-	}
-	return respell(nil, "/spec", sent["spec"], printed)
-}
-
-func respell(to []operation, at string, a, b any) []operation {
-	switch a := a.(type) {
-	case map[string]any:
-		bm, _ := b.(map[string]any)
-		for _, name := range slices.Sorted(maps.Keys(a)) {
-			to = respell(to, below(at, name), a[name], bm[name])
-		}
-	case []any:
-		bl, _ := b.([]any)
-		for i := range min(len(a), len(bl)) {
-			to = respell(to, below(at, strconv.Itoa(i)), a[i], bl[i])
-		}
-	case string:
-		text, ok := b.(string)
-		was, err := time.ParseDuration(a)
-		is, wrong := time.ParseDuration(text)
-		if ok && a != text && err == nil && wrong == nil && was == is {
-			to = append(to, operation{Op: "replace", Path: at, Value: text})
-		}
-	}
-	return to
 }

@@ -10,10 +10,11 @@ import (
 
 	admissionv1 "k8s.io/api/admission/v1"
 
-	"github.com/weftmesh/weft/admission"
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/store"
 )
 
 // operators are the kinds that only system namespaces have (spec/kubernetes.md 1).
@@ -39,13 +40,13 @@ func (s *server) document(ctx context.Context, q *admissionv1.AdmissionRequest) 
 	if o.Mesh != "" && err != nil {
 		return s.unread(ctx, "mesh "+api.Clip(o.Mesh), err)
 	}
-	found = append(found, s.beside(before, o, mesh)...)
 	if before == nil && o.Mesh != "" && !s.admits(o.Mesh, o.Namespace) {
 		found = append(found, notAdmitted(o.Namespace, o.Mesh))
 	}
 	found = slices.DeleteFunc(found, func(v *api.Violation) bool { // it has the computed value, or would be forbidden
 		return v.Code == "ReadOnly" && strings.Contains(string(v.Field), api.LabelPolicyRole)
 	})
+	found = s.admitted(before, o, mesh, append(found, moved(before, o)...))
 	var wrong, warnings []*api.Violation
 	for _, v := range found {
 		if v.Severity == api.Error {
@@ -53,9 +54,6 @@ func (s *server) document(ctx context.Context, q *admissionv1.AdmissionRequest) 
 		} else if v.Severity == api.Warning {
 			warnings = append(warnings, v)
 		}
-	}
-	if len(wrong) == 0 && s.Refuses != nil {
-		wrong = s.Refuses(o)
 	}
 	if len(wrong) > 0 {
 		return refused(q, wrong)
@@ -77,19 +75,51 @@ func (s *server) read(raw []byte) (*api.Object, []*api.Violation) {
 	return nil, found
 }
 
-// beside is what keeps o from being stored over before: a mesh that is not there, and
-// labels that stay for the life of an object (spec/kubernetes.md 6.5).
-func (s *server) beside(before, o *api.Object, hasMesh bool) []*api.Violation {
-	var there []*api.Object
-	if hasMesh {
-		there = append(there, &api.Object{Ref: api.Ref{Kind: api.KindMesh, Name: o.Mesh}, Spec: new(api.Mesh)})
+// admitted is what is to be said of o by the chain that all writes go through: beside what was read,
+// as the API server knows it.
+func (s *server) admitted(before, o *api.Object, hasMesh bool, found []*api.Violation) []*api.Violation {
+	asked := admission.Asked{Found: found}
+	if slices.ContainsFunc(found, func(v *api.Violation) bool { return v.Severity == api.Error }) {
+		asked.Refused = []*api.Object{o}
+	} else {
+		asked.Writes = []store.Write{{Put: o}}
 	}
+	out, err := s.Admission.Admit(admission.APIServer, known(s.Cluster.Written(), before, o, hasMesh), asked)
+	if r := admission.RefusalIn(err); r != nil {
+		return r.Found
+	}
+	return out.Found
+}
+
+// known is what was read, with the mesh of o where the API server has it, and before where o is.
+func known(now *api.Snapshot, before, o *api.Object, hasMesh bool) *api.Snapshot {
+	var changes []api.Change
+	mesh := api.Ref{Kind: api.KindMesh, Name: o.Mesh}
+	if hasMesh && !now.Has(mesh) {
+		changes = append(changes, api.Change{After: &api.Object{Ref: mesh, Spec: new(api.Mesh)}})
+	}
+	read, _ := now.Get(o.Ref)
+	switch {
+	case before == nil && read != nil:
+		changes = append(changes, api.Change{Before: read})
+	case before != nil:
+		there := *before
+		if there.Ref = o.Ref; read == nil || !store.Same(read, &there) {
+			changes = append(changes, api.Change{Before: read, After: &there})
+		}
+	}
+	if len(changes) == 0 {
+		return now
+	}
+	return now.With(now.Revision(), changes)
+}
+
+// moved is what an update changes that stays for the life of an object, and that an API server alone
+// lets be changed (spec/kubernetes.md 6.5).
+func moved(before, o *api.Object) (found []*api.Violation) {
 	if before == nil {
-		return admission.Check(s.Catalog, api.NewSnapshot(0, there...), []*api.Object{o})
+		return nil
 	}
-	same := *before
-	same.Ref = o.Ref
-	found := admission.Check(s.Catalog, api.NewSnapshot(0, append(there, &same)...), []*api.Object{o})
 	if before.Mesh != o.Mesh {
 		found = append(found, admission.Fixed(o, api.LabelMesh, before.Mesh))
 	}

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sidecar/inject"
@@ -32,6 +33,8 @@ type Cluster interface {
 	HasMesh(ctx context.Context, name string) (bool, error)
 	// Injection is the configuration of sidecars now, with authorities and meshes.
 	Injection() inject.Config
+	// Written are the documents that were read.
+	Written() *api.Snapshot
 	// Model is the newest one; nil while there is none.
 	Model() *resolve.Model
 }
@@ -46,9 +49,8 @@ type Options struct {
 	// complete, skip or refuse, and the code of the row, or of the first mistake, for which.
 	// It may be nil.
 	Injected func(verdict, code string)
-	// Refuses is what keeps a document, sound by itself, from being written beside what there is;
-	// nil refuses nothing.
-	Refuses func(*api.Object) []*api.Violation
+	// Admission is what documents go through, as everywhere.
+	Admission *admission.Chain
 	// Reviewed is told of each question with the webhook, and whether it was allowed, denied, or
 	// failed, so that there is no answer. It may be nil.
 	Reviewed func(hook, verdict string)

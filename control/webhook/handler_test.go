@@ -9,10 +9,12 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/control/webhook"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/resolve"
@@ -41,7 +43,13 @@ func (s cluster) Injection() inject.Config {
 	}
 	return c
 }
-func (c cluster) Model() *resolve.Model { return c.model }
+func (c cluster) Model() *resolve.Model  { return c.model }
+func (c cluster) Written() *api.Snapshot { return c.model.Written() }
+
+// chain is what documents go through.
+func chain() *admission.Chain {
+	return world.Settings{Environment: api.EnvKubernetes}.Admission(admission.Options{Cluster: true, Now: time.Now})
+}
 
 func labelled(name string) map[string]string {
 	return map[string]map[string]string{"on": {inject.LabelInjection: "enabled"}, "off": {inject.LabelInjection: "disabled"}, "yes": {inject.LabelInjection: "yes"}}[name]
@@ -58,7 +66,7 @@ func known(t testing.TB, documents string) cluster {
 }
 
 func handler(t testing.TB, documents string) http.Handler {
-	return webhook.Handler(webhook.Options{Catalog: catalog, Cluster: known(t, documents), Ourselves: "weft", Log: slog.New(slog.DiscardHandler)})
+	return webhook.Handler(webhook.Options{Catalog: catalog, Admission: chain(), Cluster: known(t, documents), Ourselves: "weft", Log: slog.New(slog.DiscardHandler)})
 }
 
 // ask sends a review and reads the answer.
@@ -156,14 +164,14 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// TestDefaults: computed labels and canonical durations; a second time nothing.
+// TestDefaults: computed labels, and nothing else; a second time nothing.
 func TestDefaults(t *testing.T) {
 	t.Parallel()
 	h := handler(t, "")
 	doc := retry(`"team":"a"`, `"perTryTimeout":"90s"`)
 	a := ask(t, h, webhook.PathDefaults, request("on", "MeshRetry", "kuma.io", doc, ""))
 	filled := apply(t, doc, a.Patch)
-	for _, want := range []string{`"kuma.io/mesh":"default"`, `"kuma.io/env":"kubernetes"`, `"kuma.io/policy-role":"consumer"`, `"k8s.kuma.io/namespace":"on"`, `"kuma.io/origin":"zone"`, `"perTryTimeout":"1m30s"`, `"team":"a"`} {
+	for _, want := range []string{`"kuma.io/mesh":"default"`, `"kuma.io/env":"kubernetes"`, `"kuma.io/policy-role":"consumer"`, `"k8s.kuma.io/namespace":"on"`, `"kuma.io/origin":"zone"`, `"perTryTimeout":"90s"`, `"team":"a"`} {
 		if !strings.Contains(filled, want) {
 			t.Errorf("%s is not in %s", want, filled)
 		}
@@ -174,7 +182,7 @@ func TestDefaults(t *testing.T) {
 	if a := ask(t, h, webhook.PathKuma, request("on", "MeshRetry", "kuma.io", filled, doc)); !a.Allowed || len(a.Warnings) > 0 {
 		t.Errorf("filled in: %+v %v", a.Result, a.Warnings)
 	}
-	moved := strings.Replace(filled, `"targetRef":{"kind":"Mesh"}}]`, `"targetRef":{"kind":"MeshService","name":"s"}}]`, 1)
+	moved := strings.Replace(filled, `"to":[{"targetRef":{"kind":"Mesh"}`, `"to":[{"targetRef":{"kind":"MeshService","name":"s"}`, 1)
 	if a := ask(t, h, webhook.PathDefaults, request("on", "MeshRetry", "kuma.io", moved, filled)); !strings.Contains(apply(t, moved, a.Patch), `"kuma.io/policy-role":"producer"`) {
 		t.Errorf("a role that follows: %s of %s", a.Patch, moved)
 	}

@@ -19,7 +19,7 @@ import (
 func TestAPIServerTakesTheAuthority(t *testing.T) {
 	t.Parallel()
 	b := &bed{T: t, Cluster: kubetest.Start(t)}
-	b.hooks = httptest.NewTLSServer(webhook.Handler(webhook.Options{Catalog: catalog, Cluster: live{known(t, ""), t, b.Cluster}, Log: slog.New(slog.DiscardHandler)}))
+	b.hooks = httptest.NewTLSServer(webhook.Handler(webhook.Options{Catalog: catalog, Admission: chain(), Cluster: live{known(t, ""), t, b.Cluster}, Log: slog.New(slog.DiscardHandler)}))
 	t.Cleanup(b.hooks.Close)
 	b.create("/api/v1/namespaces", map[string]any{"metadata": map[string]any{"name": "on", "labels": map[string]any{"kuma.io/sidecar-injection": "enabled"}}})
 	r := registered()

@@ -93,7 +93,7 @@ func TestNoWrongAnnotationIsSilent(t *testing.T) {
 func TestPodsAreCounted(t *testing.T) {
 	t.Parallel()
 	counted := map[string]int{}
-	h := webhook.Handler(webhook.Options{Catalog: catalog, Cluster: known(t, ""), Log: slog.New(slog.DiscardHandler), Injected: func(verdict, code string) { counted[verdict+" "+code]++ }})
+	h := webhook.Handler(webhook.Options{Catalog: catalog, Admission: chain(), Cluster: known(t, ""), Log: slog.New(slog.DiscardHandler), Injected: func(verdict, code string) { counted[verdict+" "+code]++ }})
 	const plain = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"%s},"spec":{"containers":[{"name":"app","image":"i"}]}}`
 	for _, meta := range []string{"", "", `,"labels":{"kuma.io/sidecar-injection":"disabled"}`, `,"labels":{"kuma.io/sidecar-injection":"on"}`, `,"labels":{"kuma.io/mesh":"nope"}`, `,"annotations":{"weft.io/native-sidecar":"maybe"}`} {
 		ask(t, h, webhook.PathInject, request("on", "Pod", "", fmt.Sprintf(plain, meta), ""))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/store/file"
 )
 
@@ -103,7 +104,7 @@ func read(stdin io.Reader, kinds map[string]decode.Rewrite, paths ...string) (Re
 	r.Documents = count(r.Objects, r.Violations)
 	if kinds == nil {
 		var found []*api.Violation
-		r.Objects, found = WithSidecars(api.NewSnapshot(0), r.Objects)
+		r.Objects, found = admission.WithSidecars(api.NewSnapshot(0), r.Objects)
 		r.Violations = append(r.Violations, found...)
 		r.refuse(found)
 	}

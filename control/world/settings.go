@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/route/contour"
@@ -60,6 +61,17 @@ var anyAddress, _ = skipper.ParseAddresses([]string{api.AnyHost}) // which is on
 // Compile resolves a snapshot with all dialects and kinds.
 func (s Settings) Compile(objects *api.Snapshot) (*resolve.Model, []api.Note) {
 	return resolve.CompileIn(s.InZone(), objects, s.dialects(), Kinds())
+}
+
+// Admission is the chain that all writes go through, and all that only plans them, with what o
+// says beside the settings.
+func (s Settings) Admission(o admission.Options) *admission.Chain {
+	o.Catalog, o.Zone, o.System = s.Catalog(), s.InZone(), s.SystemNamespaces
+	o.Compile = func(all *api.Snapshot) *resolve.Model {
+		m, _ := s.Compile(all)
+		return m
+	}
+	return admission.New(o)
 }
 
 // InZone is the zone with its environment.

@@ -2,9 +2,10 @@ package world
 
 import (
 	"slices"
+	"time"
 
-	"github.com/weftmesh/weft/admission"
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/resolve"
 )
@@ -47,14 +48,14 @@ func (s Settings) Findings(r Reading) ([]*api.Violation, *resolve.Model) {
 	all := slices.Concat(r.Objects, r.Refused)
 	violations := append(slices.Clone(r.Violations), admission.Check(catalog, Snapshot(), all)...)
 	model, _ := s.Compile(Snapshot(append(unwritten(all), r.Objects...)...))
-	refused := s.unwritable(r.Objects, model)
+	refused := admission.Alone(Snapshot(), r.Objects, model, admission.Sources{System: s.SystemNamespaces, Now: time.Now()})
 	told := slices.DeleteFunc(Warnings(model), func(w *api.Violation) bool { // as an error
 		return slices.ContainsFunc(refused, func(v *api.Violation) bool {
 			return v.Object == w.Object && v.Field == w.Field && v.Message == w.Message
 		})
 	})
 	violations = append(violations, refused...)
-	violations = append(violations, Unopened(Snapshot(), puts(r.Objects))...)
+	violations = append(violations, admission.Unopened(Snapshot(), admission.Puts(r.Objects))...)
 	violations = append(violations, inspect.Unreported(violations, told)...)
 	Sort(violations)
 	return violations, model
@@ -63,7 +64,7 @@ func (s Settings) Findings(r Reading) ([]*api.Violation, *resolve.Model) {
 // unwritten are the meshes that objects are in and no document makes, so that
 // all else that is to be said of the objects is said too.
 func unwritten(objects []*api.Object) []*api.Object {
-	seen := map[string]bool{"": true, defaultMesh.Name: true}
+	seen := map[string]bool{"": true, api.DefaultMesh: true}
 	for _, o := range objects {
 		if o.Kind == api.KindMesh {
 			seen[o.Name] = true

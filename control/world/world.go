@@ -5,11 +5,8 @@
 package world
 
 import (
-	"encoding/json"
-	"fmt"
-
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/policies/all"
 	"github.com/weftmesh/weft/route"
@@ -39,40 +36,14 @@ func Dialects() []route.Dialect { return Settings{}.dialects() }
 // Kinds are all kinds of policy.
 func Kinds() []*policies.Kind { return all.Kinds }
 
-// defaultMesh is the mesh that exists where no document says otherwise.
-var defaultMesh = mustDecode("type: Mesh\nname: default\n")
-
-// DefaultMesh is the document of mesh default as weft makes it.
-func DefaultMesh() *api.Object { return defaultMesh }
-
-// DefaultMeshWith is DefaultMesh of an installation that says who its tenants are.
-func DefaultMeshWith(t *api.Tenancy) *api.Object {
-	if t == nil {
-		return defaultMesh
-	}
-	text, err := json.Marshal(t)
-	if err != nil {
-		panic(err) // it holds texts
-	}
-	objects, err := decode.Objects(catalog, "", fmt.Appendf(nil, "type: Mesh\nname: default\ntenancy: %s\n", text))
-	if api.Refuses(err) || len(objects) != 1 {
-		panic(fmt.Sprintf("mesh default: %v", err)) // whoever gave it has validated it
-	}
-	return objects[0]
-}
-
-func mustDecode(text string) *api.Object {
-	objects, err := decode.Objects(catalog, "", []byte(text))
-	if err != nil || len(objects) != 1 {
-		panic(fmt.Sprintf("built-in document: %v", err))
-	}
-	return objects[0]
-}
+// DefaultMesh is the document of mesh default as weft makes it: the mesh that exists where no
+// document says otherwise.
+func DefaultMesh() *api.Object { return admission.DefaultMesh() }
 
 // Snapshot is the state of a world that consists of objects alone. Mesh
 // default exists in it unless a document says otherwise.
 func Snapshot(objects ...*api.Object) *api.Snapshot {
-	return api.NewSnapshot(1, append([]*api.Object{defaultMesh}, objects...)...)
+	return api.NewSnapshot(1, append([]*api.Object{DefaultMesh()}, objects...)...)
 }
 
 // Complete is the state of a world that a control plane would have of objects
@@ -81,16 +52,16 @@ func Snapshot(objects ...*api.Object) *api.Snapshot {
 // no document says who may, the permission for all. Added are those.
 func Complete(objects ...*api.Object) (s *api.Snapshot, added []*api.Object) {
 	written := map[api.Ref]bool{}
-	all := append([]*api.Object{defaultMesh}, objects...)
+	all := append([]*api.Object{DefaultMesh()}, objects...)
 	for _, o := range objects {
 		written[o.Ref] = true
 	}
 	for _, o := range all {
 		spec, ok := o.Spec.(*api.Mesh)
-		if !ok || o == defaultMesh && written[o.Ref] {
+		if !ok || o == DefaultMesh() && written[o.Ref] {
 			continue
 		}
-		for _, p := range DefaultPolicies(o.Name, spec.SkipCreatingInitialPolicies) {
+		for _, p := range admission.DefaultPolicies(o.Name, spec.SkipCreatingInitialPolicies) {
 			if !written[p.Ref] {
 				added = append(added, p)
 			}
@@ -98,27 +69,9 @@ func Complete(objects ...*api.Object) (s *api.Snapshot, added []*api.Object) {
 	}
 	s = api.NewSnapshot(1, append(all, added...)...)
 	for mesh := range s.OfKind(api.KindMesh) {
-		if LacksPermission(s, mesh.Name) {
-			added = append(added, DefaultPermission(mesh.Name))
+		if admission.LacksPermission(s, mesh.Name) {
+			added = append(added, admission.DefaultPermission(mesh.Name))
 		}
 	}
 	return api.NewSnapshot(1, append(all, added...)...), added
-}
-
-// DefaultPolicies are the documents that come with a new mesh
-// (spec/kuma.md 1.3): what would hold anyway becomes visible and can be edited.
-// Names of types in skip, or *, leave some out.
-func DefaultPolicies(mesh string, skip []string) []*api.Object {
-	leave := map[string]bool{}
-	for _, s := range skip {
-		leave[s] = true
-	}
-	var objects []*api.Object
-	for _, p := range defaultPolicies {
-		if leave["*"] || leave[p.kind] {
-			continue
-		}
-		objects = append(objects, p.object(api.Ref{Kind: p.kind, Mesh: mesh, Name: p.name + mesh}))
-	}
-	return objects
 }

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect"
 )
@@ -135,7 +137,7 @@ func TestMeshDefaultExistsUnlessADocumentSaysOtherwise(t *testing.T) {
 func TestDefaultPoliciesAreSoundAndCanBeSkipped(t *testing.T) {
 	t.Parallel()
 	names := func(skip ...string) (out []string) {
-		for _, o := range world.DefaultPolicies("prod", skip) {
+		for _, o := range admission.DefaultPolicies("prod", skip) {
 			out = append(out, o.Ref.String())
 		}
 		return out
@@ -220,5 +222,16 @@ func TestOneFactIsOneLine(t *testing.T) {
 		if got := world.Validate(r).Violations; len(got) != 1 || got[0].Severity != api.Warning {
 			t.Errorf("%s: %+v", name, got)
 		}
+	}
+}
+
+// TestCompleteHasTheFirstPermission: files without a control plane have the permission for all that
+// comes where a mesh starts to prove who calls.
+func TestCompleteHasTheFirstPermission(t *testing.T) {
+	t.Parallel()
+	mesh := &api.Object{Ref: api.Ref{Kind: api.KindMesh, Name: "m"}, Spec: &api.Mesh{MTLS: &api.MeshTLS{EnabledBackend: "ca"}}}
+	_, added := world.Complete(mesh)
+	if !slices.ContainsFunc(added, func(o *api.Object) bool { return o.Name == "mesh-traffic-permission-all-m" }) {
+		t.Errorf("added are %v", added)
 	}
 }

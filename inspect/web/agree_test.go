@@ -15,10 +15,10 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/web"
-	"github.com/weftmesh/weft/store"
 )
 
 // What weft validate says of documents is what a control plane without others
@@ -26,10 +26,7 @@ import (
 func TestValidateAndApplyAgree(t *testing.T) {
 	t.Parallel()
 	server, _ := serveWith(t, "type: Mesh\nname: default\n", false, func(c *web.Config) {
-		c.Refuses = func(now *api.Snapshot, writes []store.Write) []*api.Violation {
-			m, _ := world.Compile(now)
-			return world.Refusals(now, m, writes, world.Sources{Now: time.Now()})
-		}
+		c.Admission = world.Settings{}.Admission(admission.Options{SkipDefaults: true, Now: time.Now})
 	})
 	texts := 0
 	for _, pattern := range []string{"../../api/decode/testdata/*.txtar", "../../testdata/stories/*.txtar", "../../policies/*/testdata/validation/*.txtar",

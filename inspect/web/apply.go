@@ -11,9 +11,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/weftmesh/weft/admission"
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/plan"
 	"github.com/weftmesh/weft/resolve"
@@ -67,7 +67,7 @@ func (s *server) apply(w http.ResponseWriter, r *http.Request) error {
 	if b.found = api.Violations(err); errors.Is(err, decode.ErrNoDocuments) {
 		b.found = nil // what is stored is planned
 	}
-	do, write := s.stored, wanted(r.Context(), b.plan)
+	do, write := s.stored, wanted(r.Context(), b.asked)
 	if b.dry {
 		do = s.previewed
 	}
@@ -112,7 +112,7 @@ func (s *server) batchOf(r *http.Request) (*batch, error) {
 
 // applied answers with what became of a batch, or would become of it.
 func (s *server) applied(ctx context.Context, w http.ResponseWriter, b *batch, done outcome, dry bool) error {
-	warnings := append(b.found, b.adjusted...)
+	warnings := done.told
 	everything, err := s.explainsAll(ctx)
 	if err != nil {
 		return err
@@ -145,13 +145,13 @@ func (s *server) applied(ctx context.Context, w http.ResponseWriter, b *batch, d
 	return nil
 }
 
-// wanted is plan, unless who asked for it has gone before it begins.
-func wanted(ctx context.Context, plan store.Plan) store.Plan {
-	return func(now *api.Snapshot) ([]store.Write, error) {
+// wanted is what is asked for, unless who asks has gone before it begins.
+func wanted(ctx context.Context, ask asking) asking {
+	return func(now *api.Snapshot) (admission.Asked, error) {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return admission.Asked{}, err
 		}
-		return plan(now)
+		return ask(now)
 	}
 }
 
@@ -176,50 +176,18 @@ type batch struct {
 	stream           bool              // of documents, whose findings stand in the order of their places
 	found            []*api.Violation  // in the texts
 	prune            map[string]string // labels of what else is to go; nil for nothing
-	adjusted         []*api.Violation  // by the last plan: what is not stored as it was sent
 }
 
-// plan is all of it as writes over now, or all that is wrong.
-func (b *batch) plan(now *api.Snapshot) ([]store.Write, error) {
-	wrong := admission.Check(b.Catalog, now, slices.Concat(b.objects, b.refused))
-	b.adjusted = nil
-	writes := make([]store.Write, len(b.objects))
-	for i, o := range b.objects {
-		before, _ := now.Get(o.Ref)
-		put, adjusted := admission.Stored(b.Catalog, before, o)
-		writes[i] = store.Write{Put: put}
-		b.adjusted = append(b.adjusted, adjusted...)
+// asked is all of it as writes over now.
+func (b *batch) asked(now *api.Snapshot) (admission.Asked, error) {
+	a := admission.Asked{Refused: b.refused, Found: b.found, InOrder: b.stream}
+	for _, o := range b.objects {
+		a.Writes = append(a.Writes, store.Write{Put: o})
 	}
-	if b.Refuses != nil {
-		wrong = append(wrong, b.Refuses(now, writes)...)
-	}
-	if len(wrong) > 0 || slices.ContainsFunc(b.found, func(v *api.Violation) bool { return v.Severity == api.Error }) {
-		wrong = append(slices.Clone(b.found), wrong...)
-		if b.stream {
-			wrong = inOrder(wrong)
-		}
-		return nil, notValid(wrong)
-	}
-	if b.Warns != nil {
-		b.adjusted = append(b.adjusted, b.Warns(now, writes)...)
-	}
-	writes, found := b.injected(now, writes)
-	if slices.ContainsFunc(found, func(v *api.Violation) bool { return v.Severity == api.Error }) {
-		return nil, notValid(append(slices.Clone(b.found), found...))
-	}
-	b.adjusted = append(b.adjusted, found...)
 	if b.prune != nil {
-		writes = append(writes, b.pruned(now)...)
+		a.Writes = append(a.Writes, b.pruned(now)...)
 	}
-	return writes, nil
-}
-
-// injected are writes with the sidecars of Pods, and what keeps any from having one.
-func (b *batch) injected(now *api.Snapshot, writes []store.Write) ([]store.Write, []*api.Violation) {
-	if b.Injected == nil {
-		return writes, nil
-	}
-	return b.Injected(now, writes)
+	return a, nil
 }
 
 // pruned deletes what carries the labels in the meshes of the documents and is
@@ -259,14 +227,6 @@ func selectorOf(text string) (map[string]string, error) {
 		labels[k] = v
 	}
 	return labels, nil
-}
-
-// inOrder are violations in the order of their places.
-func inOrder(found []*api.Violation) []*api.Violation {
-	slices.SortStableFunc(found, func(a, b *api.Violation) int {
-		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
-	})
-	return found
 }
 
 // changedRefs are the objects that a write changed.
@@ -316,23 +276,26 @@ func (s *server) widened(ctx context.Context, done outcome) (out []plan.Access, 
 
 // outcome is what became, or would become, of documents that are written.
 type outcome struct {
-	revision uint64 // of what is in the store now
+	snapshot *api.Snapshot // what is in the store now; nil of what was only previewed
+	revision uint64        // of what is in the store now
+	asked    int           // how many of the writes were asked for
 	results  []store.Result
-	before   *resolve.Model // of what was stored before; nil where that is not known
-	model    *resolve.Model // with the documents; nil where the client did not wait for it
-	step     *plan.Step     // that was only previewed
-	fields   bool           // what changes in Envoy's resources is told of a preview
-	preview  *plan.Preview  // with what only takes part in previews; nil without
+	told     []*api.Violation // of the documents
+	before   *resolve.Model   // of what was stored before; nil where that is not known
+	model    *resolve.Model   // with the documents; nil where the client did not wait for it
+	step     *plan.Step       // that was only previewed
+	fields   bool             // what changes in Envoy's resources is told of a preview
+	preview  *plan.Preview    // with what only takes part in previews; nil without
 }
 
-// stored does what plan says.
-func (s *server) stored(ctx context.Context, plan store.Plan) (outcome, error) {
+// stored does what is asked for.
+func (s *server) stored(ctx context.Context, ask asking) (outcome, error) {
 	before := s.covering(ctx)
-	snapshot, results, err := s.commit(ctx, plan)
-	if err != nil {
-		return outcome{}, err
+	done, err := s.commit(ctx, ask)
+	if err == nil {
+		done.before, done.model = before, s.covering(ctx)
 	}
-	return outcome{revision: snapshot.Revision(), results: results, before: before, model: s.covering(ctx)}, nil
+	return done, err
 }
 
 // covering is the model with all that was written; nil where the client is gone

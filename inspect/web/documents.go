@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/store"
@@ -160,19 +161,19 @@ func (s *server) write(w http.ResponseWriter, r *http.Request, ref api.Ref) erro
 	} else {
 		b.objects = []*api.Object{o}
 	}
-	snapshot, results, err := s.commit(r.Context(), under(r, ref, b.plan))
+	done, err := s.commit(r.Context(), under(r, ref, b.asked))
 	if err != nil {
 		return err
 	}
 	status := http.StatusOK
-	if results[0].Action == store.Created {
+	if done.results[0].Action == store.Created {
 		status = http.StatusCreated
 	}
-	warnings := append(b.found, b.adjusted...)
+	warnings := done.told
 	model := s.covering(r.Context())
 	warnings = append(warnings, inspect.Unreported(warnings, s.dangling(model, b.objects))...)
 	warnings = append(warnings, s.plaintextClients(model, b.objects)...)
-	if now, ok := snapshot.Get(ref); ok {
+	if now, ok := done.snapshot.Get(ref); ok {
 		w.Header().Set("ETag", etag(now))
 	}
 	answer(w, status, warned(warnings))
@@ -184,23 +185,23 @@ func (s *server) delete(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.remove(w, r, ref, store.Writes(store.Write{Delete: &ref}))
+	return s.remove(w, r, ref, func(now *api.Snapshot) (admission.Asked, error) { return admission.Removal(now, ref) })
 }
 
-// remove deletes ref, which is the first write of plan.
-func (s *server) remove(w http.ResponseWriter, r *http.Request, ref api.Ref, plan store.Plan) error {
+// remove deletes ref, which is the first write that is asked for.
+func (s *server) remove(w http.ResponseWriter, r *http.Request, ref api.Ref, ask asking) error {
 	dry, err := flag(r.URL.Query(), "dryRun")
 	if dry || err != nil {
-		return s.wouldRemove(w, r, under(r, ref, plan), err)
+		return s.wouldRemove(w, r, under(r, ref, ask), err)
 	}
 	if _, err := wantsFields(r.URL.Query(), dry); err != nil {
 		return err
 	}
-	_, results, err := s.commit(r.Context(), under(r, ref, plan))
+	done, err := s.commit(r.Context(), under(r, ref, ask))
 	if err != nil {
 		return err
 	}
-	if results[0].Action == store.Missing {
+	if done.results[0].Action == store.Missing {
 		return missing()
 	}
 	answer(w, http.StatusOK, removed{})
@@ -211,21 +212,9 @@ func (s *server) remove(w http.ResponseWriter, r *http.Request, ref api.Ref, pla
 func (s *server) deleteMesh(w http.ResponseWriter, r *http.Request) error {
 	mesh := api.Ref{Kind: api.KindMesh, Name: r.PathValue("mesh")}
 	for o := range s.there(r.Context(), api.KindDataplane).Of(api.KindDataplane, mesh.Name) {
-		return conflict("mesh " + mesh.Name + " still has dataplanes, such as " + o.FullName() + "; delete them first")
+		return conflict(admission.HasDataplanes(o))
 	}
-	return s.remove(w, r, mesh, func(now *api.Snapshot) ([]store.Write, error) {
-		writes := []store.Write{{Delete: &mesh}}
-		for o := range now.All() {
-			if o.Mesh != mesh.Name {
-				continue
-			}
-			if o.Kind == api.KindDataplane {
-				return nil, conflict("mesh " + mesh.Name + " still has dataplanes, such as " + o.Name + "; delete them first")
-			}
-			writes = append(writes, store.Write{Delete: &o.Ref})
-		}
-		return writes, nil
-	})
+	return s.remove(w, r, mesh, func(now *api.Snapshot) (admission.Asked, error) { return admission.Removal(now, mesh) })
 }
 
 // removed is the body of a successful DELETE.

@@ -15,6 +15,8 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/admission"
+	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/store"
 )
 
@@ -151,13 +153,50 @@ func asks(r *http.Request) bool {
 	return dry && err == nil
 }
 
-// commit writes to the store what somebody who may write asks for. Who was let in to ask is
-// refused here too, whatever the request says.
-func (s *server) commit(ctx context.Context, plan store.Plan) (*api.Snapshot, []store.Result, error) {
-	if u, _ := ctx.Value(userKey{}).(user); u.asks {
-		return nil, nil, problem{Status: http.StatusForbidden, Title: "Not allowed", Detail: mayOnlyAsk(u.Name)}
+// asking is what a request wants to be written over what there is. It is asked as a store.Plan is.
+type asking func(now *api.Snapshot) (admission.Asked, error)
+
+// under is what is asked for under the preconditions of a request about one object.
+func under(r *http.Request, ref api.Ref, ask asking) asking {
+	holds := httpapi.Preconditions(r, ref)
+	return func(now *api.Snapshot) (admission.Asked, error) {
+		if err := holds(now); err != nil {
+			return admission.Asked{}, err
+		}
+		return ask(now)
 	}
-	return s.Documents.Apply(ctx, plan)
+}
+
+// commit writes to the store what somebody who may write asks for, as far as it is admitted. Who was
+// let in to ask is refused here too, whatever the request says.
+func (s *server) commit(ctx context.Context, ask asking) (outcome, error) {
+	if u, _ := ctx.Value(userKey{}).(user); u.asks {
+		return outcome{}, problem{Status: http.StatusForbidden, Title: "Not allowed", Detail: mayOnlyAsk(u.Name)}
+	}
+	var done outcome
+	snapshot, results, err := s.Documents.Apply(ctx, s.planOf(ask, s.Admission.Admit, &done))
+	if err != nil {
+		return outcome{}, err
+	}
+	done.snapshot, done.revision, done.results = snapshot, snapshot.Revision(), results
+	return done, nil
+}
+
+// planOf is the plan to do what is asked for as far as it is admitted. What is to be said of the
+// documents goes into done.
+func (s *server) planOf(ask asking, admit func(admission.Writer, *api.Snapshot, admission.Asked) (admission.Admitted, error), done *outcome) store.Plan {
+	return func(now *api.Snapshot) ([]store.Write, error) {
+		asked, err := ask(now)
+		if err != nil {
+			return nil, err
+		}
+		out, err := admit(admission.People, now, asked)
+		if err != nil {
+			return nil, err
+		}
+		done.told, done.asked = out.Found, out.Asked
+		return out.Writes, nil
+	}
 }
 
 func bearer(r *http.Request) string {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/inspect/plan"
 	"github.com/weftmesh/weft/store"
 )
@@ -289,7 +290,7 @@ func (s *server) rollback(w http.ResponseWriter, r *http.Request) error {
 }
 
 // rolledBack does what leads back to a revision, unless somebody writes meanwhile.
-func (s *server) rolledBack(ctx context.Context, b *batch, do func(context.Context, store.Plan) (outcome, error), to uint64) (outcome, error) {
+func (s *server) rolledBack(ctx context.Context, b *batch, do func(context.Context, asking) (outcome, error), to uint64) (outcome, error) {
 	model, err := s.Documents.Model(ctx)
 	if err != nil {
 		return outcome{}, err
@@ -299,9 +300,9 @@ func (s *server) rolledBack(ctx context.Context, b *batch, do func(context.Conte
 	if err != nil {
 		return outcome{}, err
 	}
-	return do(ctx, func(now *api.Snapshot) ([]store.Write, error) {
+	return do(ctx, func(now *api.Snapshot) (admission.Asked, error) {
 		if now.Revision() != from.Revision() {
-			return nil, errMoved
+			return admission.Asked{}, errMoved
 		}
 		return b.restored(now, changes)
 	})

@@ -25,7 +25,6 @@ var (
 	read               = httpapi.Read
 	readLeniently      = httpapi.ReadLeniently
 	etag               = httpapi.ETag
-	under              = httpapi.Under
 	unconditional      = httpapi.Unconditional
 	truncate           = httpapi.Truncate
 	problemOf          = httpapi.ProblemOf

@@ -8,7 +8,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
-	"github.com/weftmesh/weft/store"
+	"github.com/weftmesh/weft/control/admission"
 )
 
 // kubernetesRoutes are documents under the paths that they have in Kubernetes.
@@ -110,5 +110,5 @@ func (s *server) deleteKubernetes(w http.ResponseWriter, r *http.Request) error 
 	if err != nil {
 		return err
 	}
-	return s.remove(w, r, ref, store.Writes(store.Write{Delete: &ref}))
+	return s.remove(w, r, ref, func(now *api.Snapshot) (admission.Asked, error) { return admission.Removal(now, ref) })
 }

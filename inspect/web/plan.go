@@ -26,29 +26,34 @@ type planned struct {
 	plan.Plan
 }
 
-// previewed writes nothing, and says what would become of what write says.
-func (s *server) previewed(ctx context.Context, write store.Plan) (outcome, error) {
+// previewed writes nothing, and says what would become of what is asked for, and comes along with it.
+func (s *server) previewed(ctx context.Context, ask asking) (outcome, error) {
+	var done outcome
+	return s.preview(ctx, s.planOf(ask, s.Admission.Plan, &done), &done)
+}
+
+// preview writes nothing, and adds to done what would become of what write says.
+func (s *server) preview(ctx context.Context, write store.Plan, done *outcome) (outcome, error) {
 	model, err := s.Documents.Model(ctx)
 	if err != nil {
 		return outcome{}, err
-	}
-	if s.Guarded != nil {
-		write = s.Guarded(write)
 	}
 	writes, err := write(model.Written())
 	if err != nil {
 		return outcome{}, err
 	}
 	step, results := plan.Next(model, writes, time.Now())
-	return outcome{revision: model.Written().Revision(), results: results, model: step.After, step: &step}, nil
+	done.revision, done.results, done.model, done.step = model.Written().Revision(), results, step.After, &step
+	return *done, nil
 }
 
 // previewedAsReal is previewed where what only takes part in previews takes part: what write
 // brings, and what is stored of which who asks may be told.
-func (s *server) previewedAsReal(ctx context.Context, write store.Plan) (outcome, error) {
+func (s *server) previewedAsReal(ctx context.Context, ask asking) (outcome, error) {
 	var failed error
+	var done outcome
 	p := &plan.Preview{Takes: s.gettable(ctx, &failed)}
-	done, err := s.previewed(ctx, p.Of(write))
+	done, err := s.preview(ctx, p.Of(s.planOf(ask, s.Admission.Plan, &done)), &done)
 	if err := cmp.Or(err, failed); err != nil {
 		return done, err
 	}
@@ -97,7 +102,7 @@ func (s *server) plan(ctx context.Context, o outcome) (planned, error) {
 	if !everything {
 		step.See = s.explained(ctx, &failed, &cut)
 	}
-	out := planned{Revision: o.revision, DryRun: true, Results: resultsOf(o.results), Plan: plan.Of(step, o.results)}
+	out := planned{Revision: o.revision, DryRun: true, Results: resultsOf(o.results[:o.asked]), Plan: plan.Of(step, o.results)}
 	if o.preview != nil {
 		o.preview.Tell(&out.Plan)
 	}
@@ -170,11 +175,11 @@ func (s *server) explained(ctx context.Context, failed *error, cut *bool) func(a
 }
 
 // wouldRemove deletes nothing, and says what would change, and what would lose what it refers to.
-func (s *server) wouldRemove(w http.ResponseWriter, r *http.Request, write store.Plan, err error) error {
+func (s *server) wouldRemove(w http.ResponseWriter, r *http.Request, ask asking, err error) error {
 	if err != nil {
 		return err
 	}
-	o, err := s.previewed(r.Context(), write)
+	o, err := s.previewed(r.Context(), ask)
 	if err != nil {
 		return err
 	}

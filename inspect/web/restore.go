@@ -1,8 +1,8 @@
 package web
 
 import (
-	"github.com/weftmesh/weft/admission"
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/store"
 )
 
@@ -11,7 +11,7 @@ import (
 // stays, since it says what is, and so do the Dataplanes that sidecars brought along, and what
 // weft has made of authorities, and revocations, unless their mesh goes: who has a certificate goes by
 // that.
-func (b *batch) restored(now *api.Snapshot, changes []api.Change) ([]store.Write, error) {
+func (b *batch) restored(now *api.Snapshot, changes []api.Change) (admission.Asked, error) {
 	b.objects = nil
 	var gone []store.Write
 	going := map[string]bool{}
@@ -38,22 +38,16 @@ func (b *batch) restored(now *api.Snapshot, changes []api.Change) ([]store.Write
 			b.objects = append(b.objects, &o)
 		}
 	}
-	writes, err := b.plan(now)
-	if err != nil {
-		return nil, err
-	}
+	asked, err := b.asked(now)
 	for i := range b.objects {
-		writes[i].Own = true // which of them came with a mesh was decided then
+		asked.Writes[i].Own = true // which of them came with a mesh was decided then
 	}
 	for _, ref := range kept {
-		b.adjusted = append(b.adjusted, &api.Violation{Object: ref, Code: "RevocationsKept", Severity: api.Warning,
+		asked.Found = append(asked.Found, &api.Violation{Object: ref, Code: "RevocationsKept", Severity: api.Warning,
 			Message: "it stays as it is: a rollback does not let in again who was revoked since; give --restore-revoked to have it as it was then too"})
 	}
-	writes = append(writes, gone...)
-	if _, wrong := admission.Admit(now, writes); len(wrong) > 0 {
-		return nil, notValid(wrong)
-	}
-	return writes, nil
+	asked.Writes = append(asked.Writes, gone...)
+	return asked, err
 }
 
 // staysRevoked reports whether a change is of the revocations of a mesh, which a rollback leaves as they

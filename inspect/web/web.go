@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/inspect/web/ui"
@@ -78,20 +79,10 @@ type Config struct {
 	ReadOnly bool
 	// KumaCompat makes GET / say what Kuma's clients want.
 	KumaCompat bool
-	// Injected puts sidecars into the Pods of writes, and says what is wrong with them; nil
-	// where the store has a webhook before it.
-	Injected func(now *api.Snapshot, writes []store.Write) ([]store.Write, []*api.Violation)
-	// Refuses is what keeps documents, sound by themselves, from being written beside what there
-	// is; nil refuses nothing.
-	Refuses func(now *api.Snapshot, writes []store.Write) []*api.Violation
-	// Warns is what is doubtful about writes over what there is, which are stored all the same; nil for
-	// nothing.
-	Warns func(now *api.Snapshot, writes []store.Write) []*api.Violation
-	// Guarded is a plan that fails where Documents would refuse it, for what is only planned; nil
-	// where they refuse nothing.
-	Guarded func(store.Plan) store.Plan
-	Zone    api.Zone
-	About   About
+	// Admission is what all writes go through.
+	Admission *admission.Chain
+	Zone      api.Zone
+	About     About
 	// Public is the configuration as GET /config shows it, without secrets.
 	Public any
 	Log    *slog.Logger

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/web"
@@ -112,7 +113,7 @@ func serveWith(t *testing.T, docs string, panics bool, adjust func(*web.Config))
 	}
 	events := web.NewEvents()
 	config := web.Config{
-		Catalog: world.Catalog(), Kinds: world.Kinds(), Injected: world.Injected, Documents: documents{s, panics}, History: s, Sidecars: sidecars{}, Tokens: noTokens{}, Events: events,
+		Catalog: world.Catalog(), Kinds: world.Kinds(), Admission: world.Settings{Zone: "east"}.Admission(admission.Options{SkipDefaults: true, Now: time.Now}), Documents: documents{s, panics}, History: s, Sidecars: sidecars{}, Tokens: noTokens{}, Events: events,
 		Problems: func() []*api.Violation { return nil }, Ready: func() error { return errors.New("the documents are not resolved yet") },
 		Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("# none\n")) }), Zone: api.Zone{Name: "east"}, About: web.About{Hostname: "host", Version: "1.2.3", InstanceID: "id"},
 		Public: map[string]string{"store": "memory"}, Log: slog.New(slog.DiscardHandler),

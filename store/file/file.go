@@ -102,7 +102,13 @@ func (f *Feed) apply(ctx context.Context) error {
 			admitted, wrong = f.cfg.Admit(s, writes)
 		}
 		now, left = s, leftOut(writes, admitted)
-		return admitted, nil
+		says := make(map[api.Ref]*api.Object, len(objects))
+		for _, o := range objects {
+			says[o.Ref] = o
+		}
+		return slices.DeleteFunc(slices.Clone(admitted), func(w store.Write) bool {
+			return w.Put != nil && says[w.Ref()] != nil && f.stands(s, w.Put, says[w.Ref()])
+		}), nil
 	})
 	f.report(append(problems, wrong...))
 	if err != nil {
@@ -128,14 +134,12 @@ func (f *Feed) writes(now *api.Snapshot, objects []*api.Object) []store.Write {
 	says := make(map[api.Ref]bool, len(objects))
 	for _, o := range objects {
 		says[o.Ref] = true
-		stands, _ := now.Get(o.Ref)
-		before := f.said[o.Ref]
 		c := *o
 		c.Owner = api.Directory
-		if stands != nil && stands.Status != nil && c.Status == nil { // which is the control plane's
-			c.Status, c.Adjusted = stands.Status, true
+		if there, _ := now.Get(o.Ref); there != nil && there.Status != nil && c.Status == nil { // which is the control plane's
+			c.Status, c.Adjusted = there.Status, true
 		}
-		if stands != nil && store.Same(stands, c.MarkDefault(stands.IsDefault())) && (owned(stands) || before != nil && store.Same(before, o)) {
+		if f.stands(now, &c, o) {
 			continue
 		}
 		writes = append(writes, store.Write{Put: &c})
@@ -147,6 +151,14 @@ func (f *Feed) writes(now *api.Snapshot, objects []*api.Object) []store.Write {
 	}
 	slices.SortStableFunc(writes, func(a, b store.Write) int { return a.Ref().Compare(b.Ref()) })
 	return writes
+}
+
+// stands reports whether the store says already what is to be written for a document of the
+// directory: as the directory's, or because somebody has taken it over as it is.
+func (f *Feed) stands(now *api.Snapshot, o, document *api.Object) bool {
+	there, ok := now.Get(o.Ref)
+	before := f.said[o.Ref]
+	return ok && store.Same(there, o.MarkDefault(there.IsDefault())) && (owned(there) || before != nil && store.Same(before, document))
 }
 
 // leftOut is what writes writes and admitted does not.

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/store"
 )
 
 // etag names what an object says: by its version at the API server that it was read from,
@@ -20,21 +19,21 @@ func ETag(o *api.Object) string {
 	return `"` + strconv.FormatUint(o.Revision, 10) + `"`
 }
 
-// Under is plan under the preconditions of a request (RFC 9110, 13.1): If-Match
-// and If-None-Match about the object ref as it stands when the writes are done.
-func Under(r *http.Request, ref api.Ref, plan store.Plan) store.Plan {
+// Preconditions are those of a request (RFC 9110, 13.1), If-Match and If-None-Match, about the object
+// ref as it stands when the writes are done: the error is why they do not hold.
+func Preconditions(r *http.Request, ref api.Ref) func(now *api.Snapshot) error {
 	match, none := header(r, "If-Match"), header(r, "If-None-Match")
-	return func(now *api.Snapshot) ([]store.Write, error) {
+	return func(now *api.Snapshot) error {
 		o, _ := now.Get(ref)
 		switch {
 		case match != "" && o == nil:
-			return nil, FailedPrecondition(fmt.Sprintf("there is no %s any more; create it without If-Match", ref))
+			return FailedPrecondition(fmt.Sprintf("there is no %s any more; create it without If-Match", ref))
 		case match != "" && !names(match, o, false):
-			return nil, FailedPrecondition(fmt.Sprintf("%s is at %s and not at %s: somebody changed it meanwhile; read it again, and repeat the change", ref, ETag(o), match))
+			return FailedPrecondition(fmt.Sprintf("%s is at %s and not at %s: somebody changed it meanwhile; read it again, and repeat the change", ref, ETag(o), match))
 		case none != "" && o != nil && names(none, o, true):
-			return nil, FailedPrecondition(fmt.Sprintf("%s is there already, at %s; change it with If-Match", ref, ETag(o)))
+			return FailedPrecondition(fmt.Sprintf("%s is there already, at %s; change it with If-Match", ref, ETag(o)))
 		}
-		return plan(now)
+		return nil
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/go-multierror"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/store"
 )
@@ -152,9 +153,13 @@ func ProblemOf(err error) Problem {
 	if wrong := BadFieldsIn(err); len(wrong) > 0 {
 		return BadFields(wrong)
 	}
-	switch {
+	switch refused := admission.RefusalIn(err); {
 	case errors.As(err, &p):
 		return p
+	case refused != nil && refused.Conflict:
+		return Conflict(refused.Reasons())
+	case refused != nil:
+		return NotValid(refused.Found)
 	case errors.As(err, &tooLarge):
 		return Problem{Status: http.StatusRequestEntityTooLarge, Title: "Too large", Detail: "the body is too large; send fewer or smaller documents"}
 	case errors.Is(err, store.ErrReadOnly):

@@ -1,10 +1,11 @@
-package world_test
+package admission_test
 
 import (
 	"testing"
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/resolve"
@@ -42,8 +43,13 @@ func TestRefusalsGoByWhatIsStored(t *testing.T) {
 			now = base.With(3, []api.Change{{After: s.stored}})
 		}
 		m, _ := resolve.Compile(behind, world.Dialects(), world.Kinds())
-		if found := world.Refusals(now, m, permission, world.Sources{Now: time.Now()}); (len(found) > 0) != s.refused {
+		if _, found := chain(m).Admit(admission.People, now, admission.Asked{Writes: permission}); (found != nil) != s.refused {
 			t.Errorf("%s: %v", s.what, found)
 		}
 	}
+}
+
+// chain is the chain of a control plane whose newest model is m.
+func chain(m *resolve.Model) *admission.Chain {
+	return world.Settings{}.Admission(admission.Options{Model: func() *resolve.Model { return m }, Now: time.Now})
 }

@@ -1,8 +1,7 @@
-package world
+package admission
 
 import (
 	"slices"
-	"time"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
@@ -13,10 +12,10 @@ import (
 	"github.com/weftmesh/weft/store"
 )
 
-// Refusals is what keeps writes of documents, sound by themselves, from being stored over now:
-// authorities that cannot sign, and policies that nothing can carry out beside what m knows, nil for
-// nothing.
-func Refusals(now *api.Snapshot, m *resolve.Model, writes []store.Write, from Sources) []*api.Violation {
+// refusals is what keeps writes of documents, sound by themselves, from being stored over now:
+// authorities that cannot sign, and policies that nothing can carry out beside what m knows. Where m
+// is nil compile makes one of now, where one is needed.
+func refusals(now *api.Snapshot, m *resolve.Model, compile func(*api.Snapshot) *resolve.Model, writes []store.Write, from Sources) []*api.Violation {
 	out := Provided(now, writes, from)
 	var objects []*api.Object
 	for _, w := range writes {
@@ -24,24 +23,32 @@ func Refusals(now *api.Snapshot, m *resolve.Model, writes []store.Write, from So
 			objects = append(objects, w.Put)
 		}
 	}
-	if len(objects) == 0 || m == nil {
+	if len(objects) == 0 {
 		return out
 	}
-	if m.Written() != now { // who resolves is behind the store for a moment
+	switch {
+	case m == nil && compile == nil:
+		return out
+	case m == nil:
+		m = compile(now)
+	case m.Written() != now: // who resolves is behind the store for a moment
 		m, _ = m.Update(now, now.Since(m.Written()))
 	}
 	step, _ := plan.Next(m, slices.Clone(writes), from.Now)
 	return append(out, inspect.Uncarried(m.Reader(nil), step.After.Reader(nil), objects)...)
 }
 
-// unwritable is what a control plane without other documents refuses of sound ones.
-func (s Settings) unwritable(objects []*api.Object, model *resolve.Model) []*api.Violation {
-	out := Provided(Snapshot(), puts(objects), Sources{System: s.SystemNamespaces, Now: time.Now()})
+func noModel() *resolve.Model { return nil }
+
+// Alone is what a control plane without other documents refuses of sound ones, over those that
+// it begins with, by the model of all of them.
+func Alone(begins *api.Snapshot, objects []*api.Object, model *resolve.Model, from Sources) []*api.Violation {
+	out := Provided(begins, Puts(objects), from)
 	return append(out, inspect.Uncarried(nil, model.Reader(nil), slices.DeleteFunc(slices.Clone(objects), func(o *api.Object) bool { return !mayBeUncarried(o) }))...)
 }
 
-// puts are writes of objects.
-func puts(objects []*api.Object) []store.Write {
+// Puts are writes of objects.
+func Puts(objects []*api.Object) []store.Write {
 	writes := make([]store.Write, len(objects))
 	for i, o := range objects {
 		writes[i] = store.Write{Put: o}

@@ -1,11 +1,9 @@
-package world
+package admission
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/policies/trafficpermission"
 	"github.com/weftmesh/weft/store"
 )
@@ -25,18 +23,13 @@ var permissionOfMesh = defaultPolicy{trafficpermission.Kind.Name, "mesh-traffic-
 // DefaultPermission is the document that comes where a mesh starts to prove who calls and says of
 // nobody that he may: without it all calls would end there.
 func DefaultPermission(mesh string) *api.Object {
-	ref := api.Ref{Kind: permissionOfMesh.kind, Mesh: mesh, Name: permissionOfMesh.name + mesh}
-	o, err := decode.One(catalog, "", permissionOfMesh.document(ref), ref)
-	if o == nil {
-		panic(fmt.Sprintf("built-in document: %v", err))
-	}
-	return o
+	return permissionOfMesh.object(api.Ref{Kind: permissionOfMesh.kind, Mesh: mesh, Name: permissionOfMesh.name + mesh})
 }
 
-// NewPermissions are the default permissions of the meshes in which writes switch mutual TLS on, or
+// newPermissions are the default permissions of the meshes in which writes switch mutual TLS on, or
 // a provider of identities, and that have no permission after that (spec/identity.md 1.5). Those
 // of a mesh that proves already, which somebody has taken away, do not come again.
-func NewPermissions(now *api.Snapshot, writes []store.Write) []*api.Object {
+func newPermissions(now *api.Snapshot, writes []store.Write) []*api.Object {
 	var meshes []string
 	for _, w := range writes {
 		ref := w.Ref()

@@ -1,20 +1,20 @@
-package admission_test
+package admission
 
 import (
 	"testing"
+	"time"
 
-	"github.com/weftmesh/weft/admission"
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/store"
 )
 
-var catalog = api.NewCatalog(api.Types()...).InZone(api.Zone{Name: "east"})
+var types = api.NewCatalog(api.Types()...).InZone(api.Zone{Name: "east"})
 
 func service(t *testing.T, labels, status string) *api.Object {
 	t.Helper()
 	text := "type: MeshService\nmesh: default\nname: a\n" + labels + "spec: {ports: [{port: 80}]}\n" + status
-	objects, err := decode.Objects(catalog, "", []byte(text))
+	objects, err := decode.Objects(types, "", []byte(text))
 	if api.Refuses(err) {
 		t.Fatal(err)
 	}
@@ -25,17 +25,17 @@ func service(t *testing.T, labels, status string) *api.Object {
 func TestComputedLabelsAreNotStored(t *testing.T) {
 	t.Parallel()
 	const shown = "labels: {kuma.io/origin: zone, kuma.io/zone: east, kuma.io/env: universal, kuma.io/display-name: a, team: x}\n"
-	o, _ := admission.Stored(catalog, nil, service(t, shown, ""))
+	o, _ := stored(types, nil, service(t, shown, ""))
 	if len(o.Labels) != 1 || o.Labels["team"] != "x" || !o.Adjusted {
 		t.Errorf("stored with %v", o.Labels)
 	}
 	for _, own := range []string{"labels: {kuma.io/display-name: b}\n", "labels: {kuma.io/origin: global}\n", "labels: {kuma.io/zone: west}\n"} {
-		if o, _ := admission.Stored(catalog, nil, service(t, own, "")); len(o.Labels) != 1 || o.Adjusted {
+		if o, _ := stored(types, nil, service(t, own, "")); len(o.Labels) != 1 || o.Adjusted {
 			t.Errorf("%s is stored as %v", own, o.Labels)
 		}
 	}
 	before := service(t, "labels: {kuma.io/origin: zone}\n", "")
-	if o, _ := admission.Stored(catalog, before, service(t, shown, "")); o.Labels["kuma.io/origin"] != "zone" || len(o.Labels) != 2 {
+	if o, _ := stored(types, before, service(t, shown, "")); o.Labels["kuma.io/origin"] != "zone" || len(o.Labels) != 2 {
 		t.Errorf("what was written before became %v", o.Labels)
 	}
 }
@@ -45,15 +45,15 @@ func TestWritingBackWhatIsShownChangesNothing(t *testing.T) {
 	t.Parallel()
 	for _, labels := range []string{"", "labels: {team: x}\n", "labels: {kuma.io/origin: zone}\n", "labels: {kuma.io/origin: global, kuma.io/zone: west}\n"} {
 		before := service(t, labels, "status: {vips: [{ip: 241.0.0.1}]}\n")
-		text, err := decode.PrintJSON(catalog, catalog.Shown(before))
+		text, err := decode.PrintJSON(types, types.Shown(before))
 		if err != nil {
 			t.Fatal(err)
 		}
-		back, err := decode.Objects(catalog, "", text)
+		back, err := decode.Objects(types, "", text)
 		if api.Refuses(err) {
 			t.Fatal(err)
 		}
-		if o, found := admission.Stored(catalog, before, back[0]); !store.Same(before, o) || len(found) > 0 {
+		if o, found := stored(types, before, back[0]); !store.Same(before, o) || len(found) > 0 {
 			t.Errorf("%s became %v, %v", labels, o.Labels, found)
 		}
 	}
@@ -80,7 +80,7 @@ func TestAStatusIsNotTakenAwayNorReplaced(t *testing.T) {
 		"another":               {seeded, service(t, "", "status: {vips: [{ip: 241.0.0.9}]}\n"), "241.0.0.1", 1},
 		"the first, afterwards": {service(t, "", ""), seeded, "241.0.0.1", 0},
 	} {
-		o, found := admission.Stored(catalog, c.before, c.put)
+		o, found := stored(types, c.before, c.put)
 		if got := vip(o); got != c.want || len(found) != c.warns {
 			t.Errorf("%s: the status has %q, %v", name, got, found)
 		}
@@ -106,7 +106,8 @@ func TestAdmitKeepsDocumentsAndMeshTogether(t *testing.T) {
 		"a document of no mesh":        {api.NewSnapshot(0), []store.Write{put}, 0},
 		"a document with its new mesh": {api.NewSnapshot(0), []store.Write{put, {Put: mesh}}, 2},
 	} {
-		admitted, wrong := admission.Admit(c.now, c.writes)
+		chain := New(Options{Catalog: types, Now: time.Now})
+		admitted, wrong := chain.Each(Sidecar, c.now, c.writes)
 		if len(admitted) != c.admitted || len(wrong) != len(c.writes)-c.admitted {
 			t.Errorf("%s: %d admitted, %v", name, len(admitted), wrong)
 		}

@@ -1,4 +1,4 @@
-package control
+package admission
 
 import (
 	"net/netip"
@@ -22,6 +22,15 @@ type vipBooks struct {
 	by     map[heldVIP][]api.Ref // in whose status an address is: of two the older has it
 	rests  map[heldVIP]rest
 	pruned int // how many rested when those that had rested were forgotten last
+
+	before map[heldVIP]page // what restore brings back; nil where nothing is kept for it
+}
+
+// page is what the books say of one address.
+type page struct {
+	by      []api.Ref
+	rest    rest
+	resting bool
 }
 
 type heldVIP struct {
@@ -45,6 +54,7 @@ func (b *vipBooks) move(before, after *api.Object) {
 	if after != nil {
 		for a := range resolve.StoredVIPs(after) {
 			if at := (heldVIP{after.Mesh, a}); !slices.Contains(b.by[at], after.Ref) {
+				b.note(at)
 				b.by[at] = append(b.by[at], after.Ref)
 			}
 		}
@@ -57,6 +67,7 @@ func (b *vipBooks) move(before, after *api.Object) {
 		if after != nil && has(after, a) {
 			continue
 		}
+		b.note(at)
 		b.by[at] = slices.DeleteFunc(b.by[at], func(r api.Ref) bool { return r == before.Ref })
 		if len(b.by[at]) == 0 {
 			delete(b.by, at)
@@ -64,6 +75,32 @@ func (b *vipBooks) move(before, after *api.Object) {
 		}
 	}
 	b.prune()
+}
+
+// keep begins to keep what the books say, for restore.
+func (b *vipBooks) keep() { b.before = map[heldVIP]page{} }
+
+// restore makes the books say what they said at keep.
+func (b *vipBooks) restore() {
+	for at, was := range b.before {
+		delete(b.by, at)
+		delete(b.rests, at)
+		if len(was.by) > 0 {
+			b.by[at] = was.by
+		}
+		if was.resting {
+			b.rests[at] = was.rest
+		}
+	}
+	b.before = nil
+}
+
+// note keeps what the books say of an address that is about to change.
+func (b *vipBooks) note(at heldVIP) {
+	if _, kept := b.before[at]; b.before != nil && !kept {
+		gone, resting := b.rests[at]
+		b.before[at] = page{slices.Clone(b.by[at]), gone, resting}
+	}
 }
 
 func has(o *api.Object, at netip.Addr) bool {

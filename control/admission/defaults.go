@@ -1,12 +1,14 @@
-package world
+package admission
 
 import (
 	"fmt"
+	"log/slog"
 	"reflect"
 	"strings"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/store"
 )
 
 // defaultPolicy is a document without its head.
@@ -87,9 +89,9 @@ func (p defaultPolicy) object(ref api.Ref) *api.Object {
 	return o
 }
 
-// Renewed is a default policy as this release writes it, where o is exactly what an earlier one wrote.
+// renewed is a default policy as this release writes it, where o is exactly what an earlier one wrote.
 // Edited says that people have changed one of which that is to be known: it stays as it is.
-func Renewed(o *api.Object) (newer *api.Object, edited bool) {
+func renewed(o *api.Object) (newer *api.Object, edited bool) {
 	if !o.IsDefault() {
 		return nil, false
 	}
@@ -106,4 +108,26 @@ func Renewed(o *api.Object) (newer *api.Object, edited bool) {
 		return nil, !reflect.DeepEqual(o.Spec, now.Spec)
 	}
 	return nil, false
+}
+
+// Renewals rewrite the default policies that are exactly what an earlier release wrote, and say in
+// the log which ones people have changed: those stay.
+func Renewals(now *api.Snapshot, log *slog.Logger) (writes []store.Write) {
+	for mesh := range now.OfKind(api.KindMesh) {
+		for _, p := range DefaultPolicies(mesh.Name, nil) {
+			for o := range now.Of(p.Kind, mesh.Name) {
+				if o.Name != p.Name {
+					continue
+				}
+				newer, edited := renewed(o)
+				if newer != nil {
+					writes = append(writes, store.Write{Put: newer, Own: true})
+				}
+				if edited {
+					log.Warn("a default policy was edited, so it stays as it is; this release writes it without perTryTimeout, which its retryOn does not repeat: see docs/lint.md#shadowedtimeout", "policy", o.Ref.String())
+				}
+			}
+		}
+	}
+	return writes
 }

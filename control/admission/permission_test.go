@@ -1,10 +1,9 @@
-package world_test
+package admission
 
 import (
 	"testing"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/store"
 )
@@ -58,7 +57,7 @@ func TestNewPermissions(t *testing.T) {
 		{"no policies wanted", []*api.Object{mesh(false)}, put(mesh(true, "*")), 0},
 		{"other policies not wanted", []*api.Object{mesh(false)}, put(mesh(true, "MeshRetry")), 1},
 	} {
-		got := world.NewPermissions(api.NewSnapshot(1, c.now...), c.writes)
+		got := newPermissions(api.NewSnapshot(1, c.now...), c.writes)
 		if len(got) != c.want {
 			t.Errorf("%s: %d documents, want %d", c.what, len(got), c.want)
 		}
@@ -68,16 +67,4 @@ func TestNewPermissions(t *testing.T) {
 			}
 		}
 	}
-	if _, added := world.Complete(mesh(true)); !has(added, "mesh-traffic-permission-all-m") {
-		t.Error("files without a control plane lack it")
-	}
-}
-
-func has(list []*api.Object, name string) bool {
-	for _, o := range list {
-		if o.Name == name {
-			return true
-		}
-	}
-	return false
 }
