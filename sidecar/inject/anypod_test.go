@@ -56,6 +56,10 @@ func anyProbe(t *rapid.T, name string) *corev1.Probe {
 
 func anyContainer(t *rapid.T, name string) corev1.Container {
 	c := corev1.Container{Name: name, Image: "i", LivenessProbe: anyProbe(t, "liveness"), ReadinessProbe: anyProbe(t, "readiness"), StartupProbe: anyProbe(t, "startup")}
+	if rapid.Bool().Draw(t, "hooks") {
+		hook := &corev1.HTTPGetAction{Path: "/x", Port: rapid.SampledFrom([]intstr.IntOrString{intstr.FromInt32(8080), intstr.FromString("web"), intstr.FromInt32(9001)}).Draw(t, "hook")}
+		c.Lifecycle = &corev1.Lifecycle{PostStart: &corev1.LifecycleHandler{HTTPGet: hook}, PreStop: &corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: []string{"true"}}}}
+	}
 	if n := rapid.SampledFrom([]int32{0, 0, 8080, 80, 15001}).Draw(t, "declared"); n != 0 {
 		c.Ports = []corev1.ContainerPort{{Name: "web", ContainerPort: n, Protocol: rapid.SampledFrom([]corev1.Protocol{"", "TCP", "UDP"}).Draw(t, "protocol")}}
 	}

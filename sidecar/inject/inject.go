@@ -3,7 +3,7 @@
 // The webhook, `weft inject` and everything else that asks share two pure functions,
 // Decide and Inject (spec/kubernetes.md 4). They promise: injecting again changes
 // nothing, byte for byte; a pod that others changed after it was injected is completed
-// and otherwise left alone; nothing of a pod goes away or changes but its probes; and a
+// and otherwise left alone; nothing of a pod goes away or changes but what its probes and hooks ask; and a
 // refusal names every field that is wrong, and changes nothing.
 //
 // There is no clock, no chance and no order of maps in what comes out. The package asks

@@ -33,8 +33,70 @@ func injectedProbes(pod *corev1.Pod) probes.Set {
 
 func injectedProbePort(pod *corev1.Pod) int { return injectedProbes(pod).Port }
 
-// rewriteProbes lets the sidecar answer for the probes of all other containers that run
-// beside it, and adds to set what it has to ask: through Envoy a connection would always
+// asked is what the kubelet asks of a container at a port: by a probe, or by a hook.
+type asked struct {
+	kind    string // its name in a set
+	field   api.Path
+	handler corev1.ProbeHandler
+	timeout int32
+	rewrite func(corev1.HTTPGetAction)
+}
+
+// hookTimeout is how long a hook may take: the kubelet bounds preStop by the time that the pod has to end,
+// and postStart by nothing.
+const hookTimeout = 3600
+
+// askedOf are the probes and hooks of a container.
+func askedOf(c *corev1.Container) (out []asked) {
+	for _, one := range []struct {
+		kind  string
+		field api.Path
+		probe *corev1.Probe
+	}{
+		{probes.Liveness, "livenessProbe", c.LivenessProbe},
+		{probes.Readiness, "readinessProbe", c.ReadinessProbe},
+		{probes.Startup, "startupProbe", c.StartupProbe},
+	} {
+		if p := one.probe; p != nil {
+			out = append(out, asked{one.kind, one.field, p.ProbeHandler, p.TimeoutSeconds, func(to corev1.HTTPGetAction) { p.ProbeHandler = corev1.ProbeHandler{HTTPGet: &to} }})
+		}
+	}
+	if c.Lifecycle == nil {
+		return out
+	}
+	for _, one := range []struct {
+		kind  string
+		field api.Path
+		hook  *corev1.LifecycleHandler
+	}{{probes.PostStart, "lifecycle.postStart", c.Lifecycle.PostStart}, {probes.PreStop, "lifecycle.preStop", c.Lifecycle.PreStop}} {
+		if h := one.hook; h != nil && h.HTTPGet != nil { // a TCP socket is no hook, though it can be written
+			out = append(out, asked{one.kind, one.field, corev1.ProbeHandler{HTTPGet: h.HTTPGet}, hookTimeout, func(to corev1.HTTPGetAction) { h.HTTPGet = &to }})
+		}
+	}
+	return out
+}
+
+// port is where a handler asks in the pod, in which field it says so; nil where it asks nothing there.
+func (a *asked) port() (at api.Path, port *intstr.IntOrString) {
+	switch h := a.handler; {
+	case h.HTTPGet != nil && h.HTTPGet.Host == "":
+		return a.field.Field("httpGet.port"), &h.HTTPGet.Port
+	case h.TCPSocket != nil && h.TCPSocket.Host == "":
+		return a.field.Field("tcpSocket.port"), &h.TCPSocket.Port
+	case h.GRPC != nil:
+		return a.field.Field("grpc.port"), new(intstr.FromInt32(h.GRPC.Port))
+	}
+	return "", nil
+}
+
+// atAgent reports whether it asks the sidecar already.
+func (a *asked) atAgent(container string, port int) bool {
+	h := a.handler.HTTPGet
+	return h != nil && h.Host == "" && h.Path == probes.Path(probes.Name(container, a.kind)) && h.Port.IntValue() == port
+}
+
+// rewriteProbes lets the sidecar answer for the probes and hooks of all other containers that
+// run beside it, and adds to set what it has to ask: through Envoy a connection would always
 // succeed, limits would count probes, and strict TLS refuse the kubelet. Warnings have
 // paths in the pod as it was written.
 func rewriteProbes(pod, asWritten *corev1.Pod, set probes.Set) (probes.Set, []*api.Violation) {
@@ -49,40 +111,41 @@ func rewriteProbes(pod, asWritten *corev1.Pod, set probes.Set) (probes.Set, []*a
 		if strings.HasPrefix(c.Name, reservedPrefix) || c.init && (!restarts || isClassic(pod)) {
 			continue
 		}
-		for _, one := range []struct {
-			kind, field string
-			probe       *corev1.Probe
-		}{
-			{probes.Liveness, "livenessProbe", c.LivenessProbe},
-			{probes.Readiness, "readinessProbe", c.ReadinessProbe},
-			{probes.Startup, "startupProbe", c.StartupProbe},
-		} {
-			if one.probe == nil {
-				continue
-			}
+		for _, one := range askedOf(c.Container) {
 			name := probes.Name(c.Name, one.kind)
-			original, found, problem := originalOf(c, one.probe, probes.Path(name), set.Port)
+			original, found, problem := originalOf(c, &one, set.Port)
 			if problem != "" {
-				warnings = append(warnings, at[c.Name].Field(one.field).Warns("ProbeKept", "%s, so the probe stays as it is; declare the port or write its number", problem))
+				warnings = append(warnings, at[c.Name].Field(string(one.field)).Warns("ProbeKept", "%s, so the probe stays as it is; declare the port or write its number", problem))
 			}
 			if !found {
+				continue
+			}
+			if one.kind == probes.PostStart && startsUnasked(pod) {
+				warnings = append(warnings, at[c.Name].Field(string(one.field)).Warns("HookKept", "the container may start before its sidecar, so the hook stays as it is, and where mutual TLS is Strict "+
+					"the sidecar refuses it, which ends the container; use exec, or leave out kuma.io/wait-for-dataplane-ready"))
 				continue
 			}
 			if set.Probes == nil {
 				set.Probes = map[string]probes.Probe{}
 			}
 			set.Probes[name] = original
-			one.probe.ProbeHandler = corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: probes.Path(name), Port: intstr.FromInt32(int32(set.Port))}}
+			one.rewrite(corev1.HTTPGetAction{Path: probes.Path(name), Port: intstr.FromInt32(int32(set.Port))})
 		}
 	}
 	return set, warnings
 }
 
+// startsUnasked reports whether the containers of a pod start without waiting for its sidecar.
+func startsUnasked(pod *corev1.Pod) bool {
+	c := sidecarOf(pod)
+	return isClassic(pod) && (c.Lifecycle == nil || c.Lifecycle.PostStart == nil)
+}
+
 // originalOf is a probe as the agent asks it. Found is false for one that stays: exec,
 // one that asks another host, or one that asks the agent already; a problem says why one
 // cannot be understood.
-func originalOf(c located, p *corev1.Probe, path string, port int) (out probes.Probe, found bool, problem string) {
-	out.TimeoutSeconds = int(cmp.Or(p.TimeoutSeconds, 1))
+func originalOf(c located, p *asked, port int) (out probes.Probe, found bool, problem string) {
+	out.TimeoutSeconds = int(cmp.Or(p.timeout, 1))
 	at := func(given intstr.IntOrString) int {
 		n, ok := portOf(c.Container, given)
 		if !ok {
@@ -90,11 +153,10 @@ func originalOf(c located, p *corev1.Probe, path string, port int) (out probes.P
 		}
 		return n
 	}
-	switch h := p.ProbeHandler; {
+	switch h := p.handler; {
+	case p.atAgent(c.Name, port):
+		return out, false, ""
 	case h.HTTPGet != nil && h.HTTPGet.Host == "":
-		if h.HTTPGet.Path == path && h.HTTPGet.Port.IntValue() == port {
-			return out, false, ""
-		}
 		out.HTTP = &probes.HTTP{Scheme: cmp.Or(string(h.HTTPGet.Scheme), "HTTP"), Port: at(h.HTTPGet.Port), Path: "/" + strings.TrimPrefix(h.HTTPGet.Path, "/")}
 		for _, header := range h.HTTPGet.HTTPHeaders {
 			out.HTTP.Headers = append(out.HTTP.Headers, probes.Header{Name: header.Name, Value: header.Value})

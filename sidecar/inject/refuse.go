@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/weftmesh/weft/api"
 )
@@ -61,13 +62,21 @@ func refusedOf(pod *corev1.Pod, probePort int) []*api.Violation {
 		if s := c.SecurityContext; s != nil && s.RunAsUser != nil && *s.RunAsUser == UID {
 			refuse(c.at.Field("securityContext.runAsUser").Breaks("%d is the user of the sidecar, whose traffic is not redirected; choose another", UID), "ReservedUser")
 		}
-		for i, p := range c.Ports {
-			if n := int(p.ContainerPort); slices.Contains(reservedPorts, n) || probePort != 0 && n == probePort {
+		reserve := func(at api.Path, n int) {
+			if slices.Contains(reservedPorts, n) || probePort != 0 && n == probePort {
 				what := "choose another"
 				if n == probePort {
 					what = "choose another, or another port for the probes by the annotation " + annotationProbePort
 				}
-				refuse(c.at.Field("ports").Index(i).Field("containerPort").Breaks("%d is a port of the sidecar; %s", n, what), "ReservedPort")
+				refuse(at.Breaks("%d is a port of the sidecar; %s", n, what), "ReservedPort")
+			}
+		}
+		for i, p := range c.Ports {
+			reserve(c.at.Field("ports").Index(i).Field("containerPort"), int(p.ContainerPort))
+		}
+		for _, a := range askedOf(c.Container) { // a number says that the application listens there; a name is that of a port above
+			if at, port := a.port(); port != nil && port.Type == intstr.Int && !a.atAgent(c.Name, probePort) {
+				reserve(c.at.Field(string(at)), int(port.IntVal))
 			}
 		}
 	}

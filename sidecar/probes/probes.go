@@ -55,11 +55,13 @@ type GRPC struct {
 	Service string `json:"service,omitempty"`
 }
 
-// The names of probes.
+// The names of probes, and of the hooks that the kubelet calls by HTTP as it asks probes.
 const (
 	Liveness  = "liveness"
 	Readiness = "readiness"
 	Startup   = "startup"
+	PostStart = "postStart"
+	PreStop   = "preStop"
 )
 
 // Name is that of a container's probe.
@@ -101,8 +103,8 @@ func Parse(text string) (Set, error) {
 
 func (p Probe) check(name string) error {
 	container, kind, ok := strings.Cut(name, "/")
-	if !ok || container == "" || !slices.Contains([]string{Liveness, Readiness, Startup}, kind) {
-		return errors.New("is not named <container>/<liveness, readiness or startup>")
+	if !ok || container == "" || !slices.Contains([]string{Liveness, Readiness, Startup, PostStart, PreStop}, kind) {
+		return errors.New("is not named <container>/<liveness, readiness, startup, postStart or preStop>")
 	}
 	var ports []int
 	if p.HTTP != nil {
