@@ -46,23 +46,12 @@ go, and fails with what it waits for if that is not so by then.`,
 
 // awaitMTLS asks until the mesh waits for nothing, or the time is over.
 func (a *app) awaitMTLS(ctx context.Context, server *client.Client, path string, wait time.Duration, all *inspect.MTLS) error {
-	deadline := time.Now().Add(wait)
-	progress := a.progress()
-	defer progress("")
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	var news <-chan struct{}
-	for {
+	return a.until(ctx, wait, func(ctx context.Context) (sample, error) {
 		*all = inspect.MTLS{}
-		if err := server.Get(ctx, path, all); err != nil || wait == 0 || len(all.Phase.WaitsFor) == 0 {
-			return err
+		if err := server.Get(ctx, path, all); err != nil || len(all.Phase.WaitsFor) == 0 {
+			return sample{}, err
 		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("after %s: %s waits: %s", wait, all.Phase.Name, all.Phase.WaitsFor[0])
-		}
-		progress(all.Phase.WaitsFor[0])
-		if news = a.await(ctx, server, news); ctx.Err() != nil {
-			return ctx.Err()
-		}
-	}
+		first := all.Phase.WaitsFor[0]
+		return sample{server, fmt.Errorf("%s waits: %s", all.Phase.Name, first), first}, nil
+	})
 }

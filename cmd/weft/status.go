@@ -17,12 +17,6 @@ import (
 	"github.com/weftmesh/weft/inspect"
 )
 
-// How often --wait asks: at most, and where it hears of no event.
-const (
-	pollStatus = 100 * time.Millisecond
-	askAnyway  = time.Second
-)
-
 func newStatus(a *app) *cobra.Command {
 	var wait time.Duration
 	var expect int
@@ -70,70 +64,35 @@ certificate, a condition does not hold, or something cannot be read.`,
 
 // overview asks until all connected sidecars follow, or the time is over. A
 // control plane that is only starting is waited for too.
-func (a *app) overview(ctx context.Context, wait time.Duration, expect int) (inspect.Overview, error) {
-	deadline := time.Now().Add(wait)
-	progress := a.progress()
-	defer progress("")
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	var news <-chan struct{}
-	for {
+func (a *app) overview(ctx context.Context, wait time.Duration, expect int) (o inspect.Overview, err error) {
+	var server *client.Client
+	err = a.until(ctx, wait, func(ctx context.Context) (sample, error) {
 		// Found anew each time: a server that starts writes its token only then.
-		server, err := client.Find(a.server, a.tokenFile)
-		if err != nil {
-			return inspect.Overview{}, err
+		var err error
+		if server, err = client.Find(a.server, a.tokenFile); err != nil {
+			o = inspect.Overview{}
+			return sample{}, err
 		}
-		o, err := a.askStatus(ctx, server, wait == 0)
+		o, err = a.askStatus(ctx, server, wait == 0)
 		var refused *client.Refusal
-		switch {
-		case err == nil && wait == 0:
-			return o, nil
-		case err == nil:
+		if err != nil && (wait == 0 || errors.As(err, &refused) && !server.Anonymous()) {
+			return sample{}, a.inItsWords(ctx, server, api.Type{Global: true}, "", err)
+		}
+		if err == nil {
 			err = behind(o.Sidecars, expect)
-		case wait == 0 || errors.As(err, &refused) && !server.Anonymous():
-			return o, a.inItsWords(ctx, server, api.Type{Global: true}, "", err)
 		}
-		if late := time.Now().After(deadline); err == nil || late {
-			if all, wrong := a.askStatus(ctx, server, true); wrong == nil {
-				o = all
-			}
-			if err != nil {
-				err = fmt.Errorf("after %s: %w", wait, err)
-			}
-			return o, err
+		if err == nil || wait == 0 {
+			return sample{}, nil
 		}
-		progress(waitingFor(o.Sidecars, expect, err, width(a.err)))
-		news = a.await(ctx, server, news)
-		if ctx.Err() != nil {
-			return o, ctx.Err()
+		return sample{server, err, waitingFor(o.Sidecars, expect, err, width(a.err))}, nil
+	})
+	var late *lateError
+	if wait > 0 && (err == nil || errors.As(err, &late)) {
+		if all, wrong := a.askStatus(ctx, server, true); wrong == nil {
+			o = all
 		}
 	}
-}
-
-// await returns when something may have changed: when the control plane tells of
-// an event, and now and then without one. Questions about a whole mesh cost too
-// much to ask them all the time.
-func (a *app) await(ctx context.Context, server *client.Client, news <-chan struct{}) <-chan struct{} {
-	timer := time.NewTimer(askAnyway)
-	defer timer.Stop()
-	if news == nil {
-		news, _ = server.Events(ctx) // without it there is the timer
-	}
-	select {
-	case <-ctx.Done():
-		return news
-	case <-timer.C:
-		return news
-	case _, open := <-news:
-		if !open {
-			news = nil
-		}
-	}
-	select { // what comes together is one question
-	case <-ctx.Done():
-	case <-time.After(pollStatus):
-	}
-	return news
+	return o, err
 }
 
 // askStatus asks for the sidecars, and for all objects or, while those are not shown, for one.
