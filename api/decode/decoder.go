@@ -37,6 +37,7 @@ type decoder struct {
 	aliased int
 	depth   int
 	structs map[reflect.Type][]field
+	below   reflect.Type // what spec holds, while the envelope around it is read; else nil
 }
 
 // report adds a violation that stands at node.
@@ -144,6 +145,11 @@ func (d *decoder) object(n, mark *yaml.Node, at api.Path, v reflect.Value) {
 	}
 }
 
+// belongsBelow reports whether a field that stands beside spec is one of spec.
+func (d *decoder) belongsBelow(name string) bool {
+	return d.below != nil && slices.ContainsFunc(d.fields(d.below), func(f field) bool { return f.name == name })
+}
+
 func (d *decoder) unknown(key *yaml.Node, at api.Path, fields []field) {
 	if d.silent {
 		return
@@ -157,6 +163,9 @@ func (d *decoder) unknown(key *yaml.Node, at api.Path, fields []field) {
 		names[i] = f.name
 	}
 	v := at.Field(api.Clip(key.Value)).Breaks("unknown field; %s", api.DidYouMean(key.Value, names, "the fields here are"))
+	if at == "" && d.belongsBelow(key.Value) {
+		v.Message = "unknown field; it belongs below spec, so indent it"
+	}
 	v.Code = "UnknownField"
 	switch {
 	case d.warns && d.valid && !d.narrows(at):

@@ -171,6 +171,16 @@ func parseYAML(s api.Source) (root *yaml.Node, err *api.Violation) {
 	return doc.Content[0], nil
 }
 
+// tabbed reports whether line n of a text, counted from 0, is indented by a tab.
+func tabbed(s api.Source, n int) bool {
+	lines := strings.SplitN(string(s.Text), "\n", n+2)
+	if n >= len(lines) {
+		return false
+	}
+	text := lines[n]
+	return strings.Contains(text[:len(text)-len(strings.TrimLeft(text, " \t"))], "\t")
+}
+
 var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
 
 // wrongYAML turns an error of the parser into a violation at its line.
@@ -181,6 +191,9 @@ func wrongYAML(s api.Source, err error) *api.Violation {
 		if n, e := strconv.Atoi(m[1]); e == nil {
 			line += n - 1
 		}
+	}
+	if message == "found character that cannot start any token" && tabbed(s, line-s.Line) {
+		return wrongText(s.File, line, "a tab indents this line, which YAML does not allow; indent it by spaces")
 	}
 	if strings.HasPrefix(message, "unknown anchor") { // the parser quotes it
 		message = "an alias (*name) has no anchor (&name) before it"

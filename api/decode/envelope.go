@@ -90,6 +90,10 @@ func (d *decoder) envelope(c *api.Catalog) (head, bool) {
 		d.report(d.locateNode(api.Path(key)), unsupported(c, api.Path(key), kind))
 		return head{}, false
 	}
+	if spec := reflect.TypeOf(typ.New()); !typ.Bare && spec.Kind() == reflect.Pointer && spec.Elem().Kind() == reflect.Struct {
+		d.below = spec.Elem()
+		defer func() { d.below = nil }()
+	}
 	if kube {
 		d.valid = c.Validates(&typ)
 		d.warns = d.valid
@@ -119,10 +123,13 @@ func inKubernetes(root *yaml.Node) bool {
 // unsupported is the violation of a kind that is not in the catalogue.
 func unsupported(c *api.Catalog, at api.Path, kind string) *api.Violation {
 	names := c.Names()
-	v := at.Breaks("unknown kind %q; %s", api.Clip(kind), api.DidYouMean(kind, names, "weft knows"))
+	v := at.Breaks("unknown kind %q; `weft get --help` lists the kinds", api.Clip(kind))
+	if near := api.Nearest(kind, names, 3); len(near) > 0 {
+		v = at.Breaks("unknown kind %q; did you mean %s?", api.Clip(kind), strings.Join(near, " or "))
+	}
 	switch {
 	case kind == "":
-		v = at.Breaks("the kind is missing; write type: and one of %s", strings.Join(names, ", "))
+		v = at.Breaks("the kind is missing; write type: and a kind, such as MeshRetry; `weft get --help` lists them")
 	case api.AbsentKind(kind):
 		v = at.Breaks("%s", api.AbsentMessage(kind))
 	}
