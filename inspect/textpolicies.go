@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/sim"
 )
 
@@ -108,12 +109,12 @@ func saidBy(s sim.Said) string {
 	return OriginText(s.Origin) + " (" + s.Layer + ")"
 }
 
-// lostBy names the key of the order that decided.
+// lostBy says what decided against an opinion.
 func lostBy(s sim.Said) string {
 	if s.Lost == "" {
 		return ""
 	}
-	return ", lost by " + s.Lost
+	return ", lost: " + merge.Reason(s.Lost)
 }
 
 // valueText is a value as a document would have it.

@@ -1,5 +1,7 @@
 package merge
 
+import "slices"
+
 // Key is one key of the order in which opinions override each other: what
 // decided between two of them.
 type Key uint8
@@ -21,6 +23,23 @@ const (
 )
 
 var keyNames = [...]string{"", "default", "override", "role", "layer", "topKind", "topForm", "origin", "toKind", "toForm", "name", "index"}
+
+// reasons say in words why the key decided: what the opinion that holds has.
+var reasons = [len(keyNames)]string{
+	"", "a default gives way to what somebody wrote", "an override holds", "the other's policy role holds",
+	"the other stands nearer to the rule", "the other's targetRef is of a more specific kind",
+	"the other's targetRef names more", "the other's origin is nearer", "the other's to is of a more specific kind",
+	"the other's to names a section", "the other's name comes first", "the other stands later in the policy",
+}
+
+// Reason is the text of a key in a sentence, by the key's name; the name itself of one that
+// is not known.
+func Reason(name string) string {
+	if i := slices.Index(keyNames[:], name); i > 0 {
+		return reasons[i]
+	}
+	return name
+}
 
 // String is the key as explanations print it; empty for NotLost.
 func (k Key) String() string { return keyNames[k] }

@@ -20,6 +20,8 @@ const (
 	statusUsage    = 2 // the command line cannot be meant
 	statusInvalid  = 3 // the documents are invalid
 	statusFindings = 4 // differences or findings, where --exit-code asks to be told of them
+
+	statusSignal = 128 // and the number of the signal that ended it before it was done
 )
 
 // exitHelp is that table for people.
@@ -67,6 +69,23 @@ func misunderstood(err error) error {
 		return fmt.Errorf("%s; did you mean %s?", text, strings.Join(strings.Fields(near), " or "))
 	}
 	return fmt.Errorf("%s; see --help", strings.TrimSpace(text))
+}
+
+// inWords says of arguments that a command does not take what it takes: documents by -f, or what
+// its usage says.
+func inWords(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		err := check(c, args)
+		switch {
+		case err == nil || c.HasSubCommands():
+			return err
+		case c.Flags().Lookup("file") != nil && check(c, nil) == nil:
+			return usage("%q is in the way; give documents by -f: %s -f %s", args[0], c.CommandPath(), args[0])
+		case check(c, nil) == nil:
+			return usage("%q is in the way; %s takes no arguments, see --help", args[0], c.CommandPath())
+		}
+		return usage("write %s; see --help", c.UseLine())
+	}
 }
 
 // invalid says that documents are wrong; err holds the violations, or nil where

@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,6 +12,7 @@ import (
 	"github.com/weftmesh/weft/cmd/weft/internal/client"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/resolve"
 )
 
 func newExplain(a *app) *cobra.Command {
@@ -143,7 +145,7 @@ func newExplainObject(a *app, word, example, short string, fits func(api.Type) b
 	var files []string
 	var strict bool
 	c := a.command(&cobra.Command{
-		Use:     word + " KIND/NAME",
+		Use:     word + " [KIND/]NAME",
 		Short:   short,
 		Example: example,
 		Args:    cobra.ExactArgs(1),
@@ -167,19 +169,12 @@ func newExplainObject(a *app, word, example, short string, fits func(api.Type) b
 
 func (a *app) objectExplanation(c *cobra.Command, word, name string, fits func(api.Type) bool, files []string, strict bool) (inspect.ObjectExplanation, error) {
 	var e inspect.ObjectExplanation
-	kindWord, name, ok := strings.Cut(name, "/")
-	if !ok {
-		return e, usage("%q names no %s; write KIND/NAME", kindWord, word)
-	}
-	t, err := kind(kindWord)
-	if err != nil {
-		return e, err
-	}
-	if !fits(t) {
-		return e, usage("%s is not a kind of %s", t.Name, word)
-	}
 	if len(files) > 0 {
 		w, err := a.offline(files, strict)
+		if err != nil {
+			return e, err
+		}
+		t, name, err := a.object(word, name, fits, func(t api.Type, name string) (bool, error) { return holds(w.model, t, a.mesh, name), nil })
 		if err != nil {
 			return e, err
 		}
@@ -191,8 +186,58 @@ func (a *app) objectExplanation(c *cobra.Command, word, name string, fits func(a
 	if err != nil {
 		return e, err
 	}
+	t, name, err := a.object(word, name, fits, func(t api.Type, name string) (bool, error) {
+		items, err := server.List(c.Context(), "/meshes/"+url.PathEscape(a.mesh)+"/"+t.Plural+"?name="+url.QueryEscape(name))
+		return slices.ContainsFunc(items, func(i client.Item) bool { return i.Name == name }), err
+	})
+	if err != nil {
+		return e, err
+	}
 	err = server.Get(c.Context(), path(t, a.mesh, name)+"/_explain", &e)
 	return e, a.inItsWords(c.Context(), server, t, name, err)
+}
+
+// object is the kind and the name that an argument says: KIND/NAME, or a name alone, of which
+// there is one among the kinds that fit.
+func (a *app) object(word, text string, fits func(api.Type) bool, has func(api.Type, string) (bool, error)) (api.Type, string, error) {
+	if kindWord, name, ok := strings.Cut(text, "/"); ok {
+		t, err := kind(kindWord)
+		if err == nil && !fits(t) {
+			err = usage("%s is not a kind of %s", t.Name, word)
+		}
+		return t, name, err
+	}
+	var found []api.Type
+	var names []string
+	for _, t := range world.Catalog().Types() {
+		if !fits(t) {
+			continue
+		}
+		yes, err := has(t, text)
+		if err != nil {
+			return api.Type{}, "", err
+		}
+		if yes {
+			found, names = append(found, t), append(names, t.Name+"/"+text)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return api.Type{}, "", usage("no %s of mesh %s is %q; write KIND/NAME", word, a.mesh, text)
+	case 1:
+		return found[0], text, nil
+	}
+	return api.Type{}, "", usage("%q is the name of several; write one of %s", text, strings.Join(names, ", "))
+}
+
+// holds reports whether documents have an object of a kind by that name.
+func holds(m *resolve.Model, t api.Type, mesh, name string) bool {
+	for o := range m.Snapshot().OfKind(t.Name) {
+		if (t.Global || o.Mesh == mesh) && slices.Contains(calledBy(o), name) {
+			return true
+		}
+	}
+	return false
 }
 
 // completeSlashed completes KIND/NAME.

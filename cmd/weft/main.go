@@ -16,9 +16,11 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	go func() { // the first signal asks for an end in order, the second one ends
+	go func() { // the first signal asks for an end in order, the second one ends, also the first process of a container
 		<-ctx.Done()
-		stop()
+		again := make(chan os.Signal, 1)
+		signal.Notify(again, os.Interrupt, syscall.SIGTERM)
+		os.Exit(statusSignal + int((<-again).(syscall.Signal)))
 	}()
 	status := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
@@ -70,5 +72,8 @@ type app struct {
 func (a *app) command(c *cobra.Command, group string) *cobra.Command {
 	c.GroupID = group
 	c.SilenceUsage, c.SilenceErrors = true, true
+	if c.Args != nil {
+		c.Args = inWords(c.Args)
+	}
 	return c
 }
