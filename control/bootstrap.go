@@ -272,7 +272,7 @@ func (b *bootstrapper) config(host string, ask bootstrapRequest, token string, d
 	if spec, ok := dp.Spec.(*api.Dataplane); ok && spec.Networking != nil {
 		c.Service = serviceOf(spec.Networking)
 		if spec.Networking.Admin != nil && c.AdminPort == 0 {
-			c.AdminPort = spec.Networking.Admin.Port
+			c.AdminPort, c.AdminSocket = spec.Networking.Admin.Port, ""
 		}
 	}
 	if len(ask.DynamicMetadata) > 0 {

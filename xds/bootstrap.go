@@ -13,11 +13,13 @@ import (
 	bootstrapv3 "github.com/envoyproxy/go-control-plane/envoy/config/bootstrap/v3"
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	caresv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/network/dns_resolver/cares/v3"
 	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
 	upstreamhttpv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/upstreams/http/v3"
 	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
 	"github.com/hashicorp/go-multierror"
 	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
@@ -133,6 +135,9 @@ func Bootstrap(c BootstrapConfig) ([]byte, error) {
 			LayerSpecifier: &bootstrapv3.RuntimeLayer_AdminLayer_{AdminLayer: &bootstrapv3.RuntimeLayer_AdminLayer{}},
 		}}},
 	}
+	if b.TypedDnsResolverConfig, err = resolverOfNames(); err != nil {
+		return nil, fmt.Errorf("bootstrap: %w", err)
+	}
 	if err := b.ValidateAll(); err != nil {
 		return nil, fmt.Errorf("bootstrap: %w", err)
 	}
@@ -146,6 +151,21 @@ func Bootstrap(c BootstrapConfig) ([]byte, error) {
 	}
 	out.WriteByte('\n')
 	return out.Bytes(), nil
+}
+
+// resolverOfNames bounds how long Envoy asks for the addresses of an external service. It starts
+// to serve only when each name was answered once or given up, which by its own bounds (5 s for
+// the first of 4 tries) is some two minutes after its start where a nameserver is silent; by
+// these it is under ten seconds. A name that was given up is asked for again at every refresh.
+//
+// Not waiting at all (wait_for_warm_on_init: false) would have every change of such a cluster
+// answer 503 until its name is resolved anew.
+func resolverOfNames() (*corev3.TypedExtensionConfig, error) {
+	config, err := anypb.New(&caresv3.CaresDnsResolverConfig{QueryTimeoutSeconds: wrapperspb.UInt64(2), QueryTries: wrapperspb.UInt32(2)})
+	if err != nil {
+		return nil, fmt.Errorf("encode the resolver of names: %w", err)
+	}
+	return &corev3.TypedExtensionConfig{Name: "envoy.network.dns_resolver.cares", TypedConfig: config}, nil
 }
 
 // clusters are those that an Envoy must know before it asks for others.

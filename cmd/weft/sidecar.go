@@ -74,7 +74,7 @@ the agent of that SPIRE serves the Workload API.`,
 	f.StringVar(&config.CAFile, "ca-file", "", "authority of the control plane (its data directory has it as ca.pem)")
 	f.StringVar(&config.StateDir, "state-dir", "", "directory that nobody else may write, which keeps across restarts what the control plane told of its authorities (default: nothing is kept)")
 	f.StringVar(&config.Envoy, "envoy", "", "Envoy's binary")
-	f.Uint32Var(&config.AdminPort, "admin-port", 0, "port of Envoy's administration on loopback; 0 is any")
+	f.Uint32Var(&config.AdminPort, "admin-port", 0, "port of Envoy's administration on loopback, where every user of the host reaches it; 0 is a socket that is this sidecar's alone")
 	f.StringVar(&config.Readiness, "readiness", config.Readiness, "address of this agent's /readyz; port 0 is any")
 	f.StringVar(&config.DNS, "dns", "", "loopback address at which names of the mesh are resolved, such as localhost:15053, and all others by the nameservers of /etc/resolv.conf (default off)")
 	f.IntVar(&config.Concurrency, "concurrency", 0, "worker threads of Envoy; 0 is one for each core")

@@ -47,7 +47,7 @@ type Config struct {
 	// unix:///run/spire/agent.sock; empty is none.
 	WorkloadAPI string
 	Envoy       string // path of the binary; empty: look for it
-	AdminPort   uint32 // 0 = any
+	AdminPort   uint32 // of Envoy's administration on loopback; 0 has it listen at a socket that is the agent's alone
 	// Readiness is the address of the agent's own /readyz; port 0 = any.
 	Readiness string
 	// DNS is the loopback address at which names of the mesh are resolved, and all others
@@ -108,6 +108,9 @@ func (a *Agent) Run(ctx context.Context) error {
 	source, err := newSource(a.config, token, newAuthorities(a.config, dir, a.log))
 	if err != nil {
 		return err
+	}
+	if a.config.AdminPort == 0 {
+		source.admin = filepath.Join(dir, adminSocket)
 	}
 	listener, err := net.Listen("tcp", a.config.Readiness)
 	if err != nil {

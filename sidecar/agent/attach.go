@@ -153,17 +153,9 @@ func (t *attachment) answer(ctx context.Context, path string, to io.Writer, toke
 	}
 	ctx, cancel := context.WithTimeout(ctx, attach.AnswerWithin)
 	defer cancel()
-	address := t.state.admin.Load()
-	if address == nil {
-		return errors.New("envoy is not up yet")
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+*address+"/"+path, nil)
+	resp, err := t.request(ctx, http.MethodGet, path)
 	if err != nil {
-		return fmt.Errorf("ask envoy %s: %w", path, err)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return fmt.Errorf("ask envoy %s: %w", path, err)
+		return err
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {

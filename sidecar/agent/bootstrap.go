@@ -50,6 +50,7 @@ type request struct {
 	SystemCAPath      string  `json:"systemCaPath,omitempty"`
 	AgentSocket       string  `json:"agentSocket,omitempty"` // where the agent serves the certificate of the workload
 	AdminPort         uint32  `json:"adminPort"`
+	AdminSocket       string  `json:"adminSocket,omitempty"` // where there is no port
 	Version           version `json:"version"`
 	// Clock is the time here: one that is far off keeps certificates from being believed.
 	Clock time.Time `json:"clock"`
@@ -64,7 +65,7 @@ type version struct {
 func (s *source) fetch(ctx context.Context) ([]byte, error) {
 	body := request{
 		Mesh: s.config.Mesh, Name: s.config.Name, ProxyType: "dataplane",
-		DataplaneResource: string(s.config.Dataplane), AdminPort: s.config.AdminPort,
+		DataplaneResource: string(s.config.Dataplane), AdminPort: s.config.AdminPort, AdminSocket: s.admin,
 		Version: version{s.config.Version}, SystemCAPath: systemAuthorities(), AgentSocket: s.socket, Clock: time.Now(),
 	}
 	if s.unresolved(ctx) {

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net/http"
 	"time"
@@ -53,15 +52,7 @@ func (t *attachment) reportConnections(ctx context.Context, g attach.Sidecar_Att
 func (t *attachment) count(ctx context.Context) ([]*attach.Inbound, error) {
 	ctx, cancel := context.WithTimeout(ctx, attach.AnswerWithin)
 	defer cancel()
-	address := t.state.admin.Load()
-	if address == nil {
-		return nil, fmt.Errorf("envoy is not up yet")
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+*address+"/"+callers.Query, nil)
-	if err != nil {
-		return nil, err
-	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := t.request(ctx, http.MethodGet, callers.Query)
 	if err != nil {
 		return nil, err
 	}

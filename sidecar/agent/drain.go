@@ -4,9 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -33,7 +31,7 @@ func (a *Agent) begin(ctx context.Context, what string) error {
 	if err := a.admin(ctx, http.MethodPost, what); err != nil {
 		return fmt.Errorf("drain: %w", err)
 	}
-	a.log.Info("draining", "time", a.config.DrainTime)
+	a.log.Info("draining; a second signal ends it at once", "time", a.config.DrainTime)
 	return nil
 }
 
@@ -90,37 +88,4 @@ func (a *Agent) idle(ctx context.Context) bool {
 		}
 	}
 	return true
-}
-
-// admin asks Envoy's administration, which answers 200 or not at all well.
-func (a *Agent) admin(ctx context.Context, method, path string) error {
-	_, err := a.ask(ctx, method, path)
-	return err
-}
-
-// ask is admin with the answer.
-func (a *Agent) ask(ctx context.Context, method, path string) ([]byte, error) {
-	address := a.state.admin.Load()
-	if address == nil {
-		return nil, errors.New("envoy is not up yet")
-	}
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, method, "http://"+*address+path, nil)
-	if err != nil {
-		return nil, fmt.Errorf("ask envoy %s: %w", path, err)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return nil, fmt.Errorf("ask envoy %s: %w", path, err)
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
-	if err != nil {
-		return nil, fmt.Errorf("ask envoy %s: %w", path, err)
-	}
-	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("ask envoy %s: %d %s", path, resp.StatusCode, text)
-	}
-	return text, nil
 }

@@ -1,0 +1,74 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// adminSocket is where Envoy's administration listens in the agent's directory, which nobody
+// else may enter: whoever reaches it can end Envoy.
+const adminSocket = "admin.sock"
+
+// overSocket asks what listens at the path that a request's context holds.
+var overSocket = &http.Client{Transport: &http.Transport{
+	DisableKeepAlives: true, // the next Envoy listens at the same path
+	DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		path, _ := ctx.Value(socketPath{}).(string)
+		return (&net.Dialer{}).DialContext(ctx, "unix", path)
+	},
+}}
+
+type socketPath struct{}
+
+// request asks the administration of the Envoy that runs. Whoever gets an answer closes it.
+func (a *Agent) request(ctx context.Context, method, path string) (*http.Response, error) {
+	address := a.state.admin.Load()
+	if address == nil {
+		return nil, errors.New("envoy is not up yet")
+	}
+	client, host := http.DefaultClient, *address
+	if filepath.IsAbs(host) {
+		client, host, ctx = overSocket, "envoy", context.WithValue(ctx, socketPath{}, host)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, "http://"+host+"/"+strings.TrimPrefix(path, "/"), nil)
+	if err != nil {
+		return nil, fmt.Errorf("ask envoy %s: %w", path, err)
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("ask envoy %s: %w", path, err)
+	}
+	return resp, nil
+}
+
+// admin asks Envoy's administration, which answers 200 or not at all well.
+func (a *Agent) admin(ctx context.Context, method, path string) error {
+	_, err := a.ask(ctx, method, path)
+	return err
+}
+
+// ask is admin with the answer.
+func (a *Agent) ask(ctx context.Context, method, path string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	resp, err := a.request(ctx, method, path)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	if err != nil {
+		return nil, fmt.Errorf("ask envoy %s: %w", path, err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("ask envoy %s: %d %s", path, resp.StatusCode, text)
+	}
+	return text, nil
+}
