@@ -188,7 +188,7 @@ func (x *exchanges) services() {
 
 func (x *exchanges) service() {
 	m := x.json("/meshes/default/service-insights/shop")
-	x.equal("shop", []any{m["type"], m["dataplanes"], m["status"]}, []any{"ServiceInsight", map[string]any{"total": 1, "online": 1}, "online"})
+	x.equal("shop", []any{m["type"], m["dataplanes"], m["status"]}, []any{"ServiceInsight", map[string]any{"total": 1, "online": 1, "offline": 0}, "online"})
 }
 
 // writes holds the two answers of a PUT.

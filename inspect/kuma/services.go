@@ -29,12 +29,21 @@ type ServiceInsight struct {
 	Modified    time.Time `json:"modificationTime"`
 	ServiceType string    `json:"serviceType"`
 	Status      string    `json:"status"`
-	Dataplanes  *Counts   `json:"dataplanes,omitempty"` // of an external one none
+	Dataplanes  Members   `json:"dataplanes"` // of an external one none
 	// Issued counts dataplanes by who has signed their certificates: by roots until Backends has named
 	// them.
 	Issued      map[string]int `json:"issuedBackends,omitempty"`
 	AddressPort string         `json:"addressPort,omitempty"`
 	Zones       []string       `json:"zones"`
+}
+
+// Members are the dataplanes of a service, as Counts, with the zeros of what Kuma's client reads of
+// every service without looking whether it is there.
+type Members struct {
+	Total             int `json:"total"`
+	Online            int `json:"online"`
+	Offline           int `json:"offline"`
+	PartiallyDegraded int `json:"partiallyDegraded,omitempty"`
 }
 
 // serviceInsights are the services of the dataplanes that are counted, and the
@@ -44,7 +53,7 @@ func (t *Tally) serviceInsights(s *api.Snapshot, mesh *api.Object) []ServiceInsi
 	for name, x := range t.services {
 		counts := x.counts
 		out = append(out, ServiceInsight{Type: "ServiceOverview", Mesh: mesh.Name, Name: name, Created: mesh.Created, Modified: mesh.Modified,
-			ServiceType: serviceTypes[x.class()], Status: statusOf(&counts), Dataplanes: &counts, Issued: maps.Clone(x.roots), AddressPort: name + ".mesh:80", Zones: append([]string{}, slices.Sorted(maps.Keys(x.zones))...)})
+			ServiceType: serviceTypes[x.class()], Status: statusOf(&counts), Dataplanes: Members(counts), Issued: maps.Clone(x.roots), AddressPort: name + ".mesh:80", Zones: append([]string{}, slices.Sorted(maps.Keys(x.zones))...)})
 	}
 	for o := range s.Of(api.KindMeshExternalService, mesh.Name) {
 		name := o.FullName()

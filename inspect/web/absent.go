@@ -12,7 +12,7 @@ var absent = map[string]struct {
 	kind   string
 	global bool
 }{
-	"zones": {"Zone", true}, "zoneingresses": {"ZoneIngress", true}, "zoneegresses": {"ZoneEgress", true}, "global-secrets": {"GlobalSecret", true},
+	"zones": {"Zone", true}, "zoneingresses": {"ZoneIngress", true}, "zoneegresses": {"ZoneEgress", true}, globalSecrets: {"GlobalSecret", true},
 	"meshaccesslogs":      {"MeshAccessLog", false},
 	"meshcircuitbreakers": {"MeshCircuitBreaker", false}, "meshhealthchecks": {"MeshHealthCheck", false},
 	"meshfaultinjections": {"MeshFaultInjection", false}, "meshtraces": {"MeshTrace", false}, "meshmetrics": {"MeshMetric", false},
@@ -25,11 +25,14 @@ var absent = map[string]struct {
 	"workloads": {"Workload", false},
 }
 
+// globalSecrets are asked for as all that is in a mesh too, with the mesh that a client has chosen.
+const globalSecrets = "global-secrets"
+
 // isAbsent reports whether a request is for a kind that Kuma has and weft has not.
 func (s *server) isAbsent(r *http.Request) (kind string, ok bool) {
 	plural := r.PathValue("plural")
 	a, ok := absent[plural]
-	if _, has := s.Catalog.ByPlural(plural); !ok || has || a.global && r.PathValue("mesh") != "" {
+	if _, has := s.Catalog.ByPlural(plural); !ok || has || a.global && r.PathValue("mesh") != "" && plural != globalSecrets {
 		return "", false
 	}
 	return a.kind, true

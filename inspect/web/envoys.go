@@ -20,7 +20,7 @@ func (s *server) envoyRoutes() []endpoint {
 		{dp + "/_config", s.dataplaneConfig, "The configuration that the sidecar's Envoy is given, computed and not fetched; with shadow policies on demand, and what they change",
 			says[dataplaneConfig](withShadow, include, inNamespace)},
 		{dp + "/stats", s.askEnvoy(attach.Stats, attach.StatsJSON), "The statistics of the sidecar's Envoy, as text or with format=json", saysText(asText, inNamespace).orSays(ofJSON, reflect.TypeFor[anything]())},
-		{dp + "/clusters", s.askEnvoy(attach.Clusters, attach.ClustersJSON), "The clusters of the sidecar's Envoy with their endpoints, as text or with format=json", saysText(asText, inNamespace).orSays(ofJSON, reflect.TypeFor[anything]())},
+		{dp + "/clusters", s.askEnvoy(attach.Clusters, attach.ClustersJSON), "The clusters of the sidecar's Envoy with their endpoints, with format=json, or as text, which calls them as the statistics do: _ in place of :", saysText(asText, inNamespace).orSays(ofJSON, reflect.TypeFor[anything]())},
 	}
 }
 
@@ -54,6 +54,14 @@ func (s *server) askEnvoy(text, json string) handler {
 		case "json":
 			return s.pass(w, r, ref, json, "application/json")
 		case "", "text":
+			if s.KumaCompat && text == attach.Clusters {
+				named := &statNames{ResponseWriter: w}
+				err := s.pass(named, r, ref, text, "text/plain; charset=utf-8")
+				if err == nil {
+					named.rest()
+				}
+				return err
+			}
 			return s.pass(w, r, ref, text, "text/plain; charset=utf-8")
 		}
 		return badField("format", "is neither text nor json; write one of them, or leave it out")

@@ -24,3 +24,39 @@ func TestKumasClientKeepsTenancy(t *testing.T) {
 		t.Errorf("nobody can take the tenancy away: %s", text)
 	}
 }
+
+// Kuma's client may ask for global secrets in the mesh that it has chosen: there are none.
+func TestGlobalSecretsAreNone(t *testing.T) {
+	t.Parallel()
+	server, _ := serve(t, "type: Mesh\nname: default\n", false)
+	for _, path := range []string{"/global-secrets", "/global-secrets?size=100", "/meshes/default/global-secrets", "/meshes/default/secrets", "/secrets"} {
+		if code, text := call(t, http.MethodGet, server.URL+path, ""); code != http.StatusOK || strings.TrimSpace(text) != `{"total":0,"items":[],"next":null}` {
+			t.Errorf("%s: %d %s", path, code, text)
+		}
+	}
+	if code, text := call(t, http.MethodGet, server.URL+"/global-secrets/x", ""); code != http.StatusNotFound {
+		t.Errorf("one of them: %d %s", code, text)
+	}
+}
+
+// Kuma's client reads the counts of dataplanes of each service, whether or not there are any.
+func TestWhatKumasClientReadsIsThere(t *testing.T) {
+	t.Parallel()
+	server, _ := serve(t, `
+{type: Mesh, name: default}
+---
+{type: MeshExternalService, mesh: default, name: pay, spec: {match: {type: HostnameGenerator, port: 443}, endpoints: [{address: pay.example.com, port: 443}]}}
+`, false)
+	for path, want := range map[string][]string{
+		"/meshes/default/service-insights":     {`"name":"pay"`, `"dataplanes":{"total":0,"online":0,"offline":0}`},
+		"/meshes/default/service-insights/pay": {`"dataplanes":{"total":0,"online":0,"offline":0}`},
+		"/":                                    {`"basedOnKuma":"2.13.10"`},
+	} {
+		code, text := call(t, http.MethodGet, server.URL+path, "")
+		for _, part := range want {
+			if code != http.StatusOK || !strings.Contains(text, part) {
+				t.Errorf("%s: %d, without %s: %s", path, code, part, text)
+			}
+		}
+	}
+}

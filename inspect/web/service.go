@@ -7,8 +7,9 @@ import (
 	"github.com/weftmesh/weft/policies"
 )
 
-// KumaVersion is the version of Kuma whose API this is.
-const KumaVersion = "2.13.0"
+// KumaVersion is the version of Kuma whose API this is: Kuma's client of any other one, by a single
+// digit, warns at each command.
+const KumaVersion = "2.13.10"
 
 // index says who answers. Kuma's clients work with what calls itself Kuma only
 // (spec/kuma.md 5.4).

@@ -1,10 +1,14 @@
 package web
 
 import (
+	"cmp"
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/hashicorp/go-multierror"
 
@@ -61,7 +65,7 @@ func (q tokenRequest) check(whom string, more ...error) (time.Duration, error) {
 		wrong = multierror.Append(wrong, err)
 	}
 	if q.Name == "" {
-		wrong = multierror.Append(wrong, badField("name", "the name is missing; name the "+whom+" that the token is for"))
+		wrong = multierror.Append(wrong, badField("name", "the name is missing; name the "+whom))
 	}
 	return validFor, multierror.Append(wrong, more...).ErrorOrNil()
 }
@@ -75,7 +79,7 @@ func (s *server) dataplaneToken(w http.ResponseWriter, r *http.Request) error {
 	if ask.Type != "" && ask.Type != "dataplane" {
 		more = append(more, badField("type", "there are tokens for dataplanes only; leave it out"))
 	}
-	validFor, err := ask.check("dataplane", more...)
+	validFor, err := ask.check("dataplane that the token is for: no token is for all that have a tag, so each dataplane gets its own, by\n"+ask.command(), more...)
 	if err != nil {
 		return err
 	}
@@ -84,6 +88,38 @@ func (s *server) dataplaneToken(w http.ResponseWriter, r *http.Request) error {
 	}
 	token, err := s.Tokens.Dataplane(DataplaneToken{Mesh: ask.Mesh, Name: ask.Name, Proof: api.Proof{Tags: written(ask.Tags), Labels: written(ask.Labels), Workload: ask.Workload}, ValidFor: validFor})
 	return s.issued(w, r, token, err, "dataplane", ask.Mesh+"."+ask.Name)
+}
+
+// command is what issues such a token once it has a name: Kuma's clients ask for some without one.
+func (q *dataplaneTokenRequest) command() string {
+	out := []string{"weft", "token", "dataplane", "--mesh", cmp.Or(q.Mesh, api.DefaultMesh), "--name", "NAME"}
+	for _, part := range []struct {
+		flag string
+		of   map[string][]string
+	}{{"--tag", written(q.Tags)}, {"--label", written(q.Labels)}} {
+		for _, key := range slices.Sorted(maps.Keys(part.of)) {
+			for _, value := range part.of[key] {
+				out = append(out, part.flag, key+"="+value)
+			}
+		}
+	}
+	if q.Workload != "" {
+		out = append(out, "--workload", q.Workload)
+	}
+	if d, err := validity(q.ValidFor); err == nil {
+		out = append(out, "--valid-for", d.String())
+	}
+	for i, word := range out {
+		if strings.ContainsFunc(word, isForShells) {
+			out[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// isForShells says that a character may mean something to a shell.
+func isForShells(r rune) bool {
+	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_./:=,@", r)
 }
 
 // written are those with a name and values: Kuma's clients send empty ones too.
@@ -107,7 +143,7 @@ func (s *server) userToken(w http.ResponseWriter, r *http.Request) error {
 	if err := readLeniently(w, r, &ask); err != nil {
 		return err
 	}
-	validFor, err := ask.check("user")
+	validFor, err := ask.check("user that the token is for")
 	if err != nil {
 		return err
 	}

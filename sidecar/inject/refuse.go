@@ -142,7 +142,7 @@ func settingsWarnings(pod *corev1.Pod, ns Namespace, s settings, c Config) []*ap
 			out = append(out, named(labelPath(labelEnforce).Warns("PodSecurity", level+" forbids "+format, args...), api.Ref{Kind: "Namespace", Name: ns.Name}))
 		}
 		if s.mode == ModeInit {
-			forbidden("the NET_ADMIN of %s, so the pod is refused unless it is exempt; redirect by a CNI plugin, set weft.io/interception-mode: none, or enforce privileged", InitContainer)
+			forbidden("the NET_ADMIN of %s, so the pod is refused unless it is exempt; set weft.io/interception-mode: none, or enforce privileged", InitContainer)
 		}
 		if s.spire && c.Spire.Volume == SpireByHostPath {
 			forbidden("the hostPath of the SPIRE agent's socket, so the pod is refused unless it is exempt; mount it by the SPIFFE CSI driver (value spire.volume: csi), set %s: \"false\", or enforce privileged", annotationSpire)
