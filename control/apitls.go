@@ -25,7 +25,14 @@ func (p *Plane) watched() (http.Handler, error) {
 			httpapi.Refuse(w, p.notReady(r, err))
 			return
 		}
-		_, _ = w.Write([]byte("ok\n"))
+		switch err := p.store.Health(); {
+		case err == nil:
+			_, _ = w.Write([]byte("ok\n"))
+		case r.URL.Query().Get("for") == "writes":
+			httpapi.Refuse(w, p.notReady(r, err))
+		default: // why is for those who ask for problems
+			_, _ = w.Write([]byte("degraded: the store takes no writes\n"))
+		}
 	})
 	metrics := promhttp.HandlerFor(p.observe.Registry, promhttp.HandlerOpts{})
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {

@@ -43,7 +43,9 @@ type bootstrapper struct {
 	arrived func(*api.Object)
 	// skewed is told by how much the clock of a sidecar is ahead; nil tells nobody.
 	skewed func(dp api.Ref, by time.Duration)
-	log    *slog.Logger
+	// refused is told which dataplanes were refused, as their sidecars say, and why; nil tells nobody.
+	refused func(dp api.Ref, err error)
+	log     *slog.Logger
 }
 
 // bootstrapRequest is Kuma's, as far as weft uses it; the rest is ignored, so
@@ -113,6 +115,9 @@ func (b *bootstrapper) answer(w http.ResponseWriter, r *http.Request, ask *boots
 	}
 	who, err := authenticateAs(r.Context(), b.who, token, ref, snapshot)
 	if err != nil {
+		if b.refused != nil {
+			b.refused(called(ref), err)
+		}
 		return nil, nil, err
 	}
 	warnUnknown(w, body)
@@ -143,7 +148,7 @@ func authenticateAs(ctx context.Context, by server.Authenticator, token string, 
 	case err != nil && status.Code(err) == codes.Unavailable:
 		return who, httpapi.Refusal(http.StatusServiceUnavailable, status.Convert(err).Message())
 	case err != nil:
-		return who, httpapi.Refusal(http.StatusUnauthorized, status.Convert(err).Message())
+		return who, unauthorized{httpapi.Refusal(http.StatusUnauthorized, status.Convert(err).Message()), err}
 	case who.Dataplane.Name != "" && who.Dataplane.Resolve(snapshot.Has) != ref:
 		return who, httpapi.Refusal(http.StatusForbidden, fmt.Sprintf("the token is for another dataplane than %s; issue one with `weft token dataplane`", ref))
 	}

@@ -143,7 +143,7 @@ func (c *census) one(m *resolve.Model, ref api.Ref) {
 	if t.states.Total() == 0 {
 		delete(c.meshes, ref.Mesh)
 	}
-	if delete(c.troubled, ref); known && s.Troubled() {
+	if delete(c.troubled, ref); known && s.Troubled() || !known && now.state != "" && c.sidecars.returning.gone(ref) {
 		c.troubled[ref] = true
 	}
 	if c.of[ref] = now; now == (counted{}) {
@@ -174,7 +174,11 @@ func (c *census) Troubled() []inspect.Sidecar {
 // wrong needs mu.
 func (c *census) wrong() (out []inspect.Sidecar) {
 	for _, ref := range slices.SortedFunc(maps.Keys(c.troubled), api.Ref.Compare) {
-		if s, ok := c.sidecars.Sidecar(ref); ok && s.Troubled() {
+		s, ok := c.sidecars.Sidecar(ref)
+		if !ok && c.sidecars.returning.late(ref, time.Now()) {
+			s = inspect.Sidecar{Dataplane: ref, Awaited: true, Lost: true}
+		}
+		if s.Troubled() {
 			out = append(out, s)
 		}
 	}

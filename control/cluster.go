@@ -47,7 +47,7 @@ func (p *Plane) openCluster() error {
 		p.log.Warn("without --namespace this control plane writes nothing to the cluster: no status, no mesh default")
 		return nil
 	}
-	p.elector, err = election.New(election.Config{REST: rest, Namespace: p.cfg.Namespace, Name: leaseName, Identity: p.name, Log: p.log})
+	p.elector, err = election.New(election.Config{REST: rest, Namespace: p.cfg.Namespace, Name: leaseName, Identity: p.name, Says: p.leaderSays, Log: p.log})
 	if err != nil {
 		return err
 	}

@@ -181,6 +181,7 @@ func (p *Plane) certificates() (*tls.Config, func() string, error) {
 		if err != nil {
 			return nil, nil, fmt.Errorf("--xds-tls-cert: %w", err)
 		}
+		p.shown = pair.Leaf
 		return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}, Certificates: []tls.Certificate{pair}}, always(string(chain)), nil
 	}
 	if p.roots != nil {
@@ -211,7 +212,7 @@ func (p *Plane) webHandler(keys tokens) (http.Handler, error) {
 	host, _ := os.Hostname()
 	c := web.Config{
 		Catalog: p.settings.Catalog(), Kinds: world.Kinds(), Documents: documents{p.store, p.loop, p.waiting}, History: revisions{p.history, p.cfg.Store}, Sidecars: p.sidecars(), Envoys: envoys{p}, Unknown: p.unknown, Renderer: p.settings.Renderer(), Tokens: keys,
-		Security: p.insights, Proven: limit.Proven, ProvenBy: limit.ProvenBy, Events: p.observe.events, Problems: p.problems, Ready: p.ready, Admin: admin, ReadOnly: p.cfg.Store == "file" || p.cluster != nil, KumaCompat: p.cfg.KumaCompat, Zone: p.settings.InZone(), Public: p.cfg, Log: p.log,
+		Security: p.insights, Proven: limit.Proven, ProvenBy: limit.ProvenBy, Events: p.observe.events, Problems: p.problems, Running: p.running, Ready: p.ready, Writes: func() error { return p.store.Health() }, Admin: admin, ReadOnly: p.cfg.Store == "file" || p.cluster != nil, KumaCompat: p.cfg.KumaCompat, Zone: p.settings.InZone(), Public: p.cfg, Log: p.log,
 		Traced: p.observe.request, Answered: p.observe.answered,
 		Metrics: promhttp.HandlerFor(p.observe.Registry, promhttp.HandlerOpts{}),
 		About:   web.About{Hostname: host, Version: p.cfg.Version, InstanceID: uuid.NewString()},

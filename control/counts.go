@@ -19,6 +19,9 @@ func (p *Plane) measure() {
 	p.observe.Tables(func() int { held, _ := p.ads.Tables(); return held }, func() int { _, distinct := p.ads.Tables(); return distinct })
 	p.observe.Objects(func() map[string]int { return countObjects(p.settings.Catalog(), p.store.Snapshot()) })
 	p.observe.Healthy(func() bool { return p.store.Health() == nil })
+	if p.roots != nil {
+		p.observe.Authority(func() bool { return p.authorityFault() == nil })
+	}
 	if p.peers != nil {
 		p.observe.Peers(func() map[string]int {
 			answering, silent := p.peers.Count()

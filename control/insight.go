@@ -168,6 +168,9 @@ func (x *insights) identified(name api.Ref, i *insight, id *resolve.Identity, wa
 			x.waiting = append(x.waiting, name)
 		}
 	}
+	if i.held != (heldLeaf{}) && !i.held.valid(now) {
+		x.ended[name] = true
+	}
 	known := i.now()
 	if want.Refused = known.refused; !want.Identity {
 		if why, ok := x.plane.noProof(); ok {

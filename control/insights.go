@@ -28,6 +28,7 @@ type insights struct {
 
 	*records                  // whose mu guards what follows too
 	stale    map[api.Ref]bool // to be looked at
+	ended    map[api.Ref]bool // whose certificates had ended when they were looked at
 	heard    kube.Position    // how far peers are with what they have told and was not looked at
 }
 
@@ -39,7 +40,7 @@ const (
 )
 
 func newInsights(p *Plane) *insights {
-	return &insights{plane: p, wake: make(chan struct{}, 1), records: &p.records, stale: map[api.Ref]bool{},
+	return &insights{plane: p, wake: make(chan struct{}, 1), records: &p.records, stale: map[api.Ref]bool{}, ended: map[api.Ref]bool{},
 		relied: relied{left: map[string]left{}}}
 }
 

@@ -157,5 +157,5 @@ func (p *Plane) unknown() (notes []api.Note) {
 	if p.peers != nil {
 		notes = append(append(notes, p.peers.Silent()...), p.peers.Differing()...)
 	}
-	return notes
+	return append(notes, p.degraded()...)
 }

@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -69,6 +70,8 @@ type Plane struct {
 	keeping     *keeping // of a cluster: how keeper writes
 	keeper      *authorities.Keeper
 	hosts       *hosts
+	refused     *refusedStreams
+	shown       *x509.Certificate // of --xds-tls-cert
 	records     records
 	leaves      *leaves
 	revocations *revocations
@@ -191,6 +194,7 @@ func (p *Plane) compose() error {
 		return err
 	}
 	p.hosts = newHosts(p.log)
+	p.refused = newRefusedStreams(p.isDataplane, p.isConnected)
 	auth := authenticating{watching{refusing{inner, p.revocations}, p.hosts}}
 	p.composeStreams(auth)
 	p.composeFollowers()
@@ -213,6 +217,7 @@ func (p *Plane) composeStreams(auth server.Authenticator) {
 	options := server.Default()
 	options.Drain = p.cfg.ListenerDrain
 	options.Logger, options.Renderer, options.Authenticator, options.Observer = p.log, p.settings.Renderer(), auth, p.observe
+	options.Refused = p.refused.refused
 	if p.cluster != nil {
 		options.Hold = p.insights.awaitAgent
 	}
@@ -220,7 +225,7 @@ func (p *Plane) composeStreams(auth server.Authenticator) {
 	p.loop = newLoop(p.log, p.observe, p.publish)
 	p.loop.hold = p.insights.hold
 	agents := attached.Default()
-	agents.Authenticator = auth
+	agents.Authenticator, agents.Refused = auth, p.refused.refused
 	if p.peers != nil {
 		agents.Stirred = p.peers.Stirred
 	}
@@ -246,6 +251,7 @@ func (p *Plane) composeFollowers() {
 	p.observe.onJoin = func(peer server.Peer) {
 		p.ephemerals.joined(peer.Dataplane)
 		p.returning.joined(peer.Dataplane)
+		p.refused.joined(peer.Dataplane)
 		p.keyless.joined(peer)
 	}
 	p.observe.onLeave = func(peer server.Peer) {
@@ -262,7 +268,7 @@ func (p *Plane) composeXDSPort(auth server.Authenticator) error {
 		return err
 	}
 	boot := &bootstrapper{catalog: p.settings.Catalog(), into: p.own, admission: p.admission, model: documents{p.store, p.loop, p.waiting}.Model, who: auth, ca: ca, arrived: p.ephemerals.arrived, log: p.log}
-	boot.skewed = p.insights.skewed
+	boot.skewed, boot.refused = p.insights.skewed, p.refused.note
 	certifier := p.certifier(auth)
 	p.keyless = newKeyless(p, certifier)
 	mux := http.NewServeMux()
@@ -279,11 +285,25 @@ func (p *Plane) composeXDSPort(auth server.Authenticator) error {
 	return nil
 }
 
-// ready says what is missing until the control plane does all of its work.
-func (p *Plane) ready() error {
-	if err := p.store.Health(); err != nil {
-		return err
+// isDataplane reports whether there is a dataplane that its sidecar calls so, and isConnected whether its
+// sidecar is here or with a peer.
+func (p *Plane) isDataplane(name api.Ref) bool {
+	m := p.loop.current.Load()
+	return m != nil && serves(m)(name.Resolve(serves(m)))
+}
+
+func (p *Plane) isConnected(name api.Ref) bool {
+	m := p.loop.current.Load()
+	if m == nil {
+		return false
 	}
+	s, ok := p.sidecars().Sidecar(name.Resolve(serves(m)))
+	return ok && s.Connected
+}
+
+// ready says what is missing until the control plane serves. A store that takes no writes does not keep it
+// from that: sidecars must not lose their control plane by a full disk.
+func (p *Plane) ready() error {
 	if err := p.waiting(); err != nil {
 		return err
 	}

@@ -53,12 +53,15 @@ func startLogging(t testing.TB, c control.Config, log *slog.Logger) *plane {
 	return r
 }
 
-// serving starts one that may not be ready yet.
-func serving(t testing.TB, c control.Config, log *slog.Logger) *plane {
+// serving starts one that may not be ready yet, after it was prepared.
+func serving(t testing.TB, c control.Config, log *slog.Logger, prepare ...func(*control.Plane)) *plane {
 	t.Helper()
 	p, err := control.New(t.Context(), c, log)
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, f := range prepare {
+		f(p)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)

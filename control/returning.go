@@ -19,6 +19,7 @@ const connectedFile = "connected.json"
 const (
 	longestReturn = 10 * time.Minute
 	betweenSaves  = 200 * time.Millisecond
+	usualReturn   = 30 * time.Second // after which it is told that one is not back
 )
 
 // returning remembers whose sidecars are connected across restarts, so that a
@@ -117,6 +118,18 @@ func (r *returning) awaits(ref api.Ref, now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.before[ref] && now.Before(r.until)
+}
+
+// gone reports whether a sidecar was connected before the restart and is not back, however long ago that
+// was, and late whether it had time to.
+func (r *returning) gone(ref api.Ref) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.before[ref]
+}
+
+func (r *returning) late(ref api.Ref, now time.Time) bool {
+	return r.gone(ref) && now.After(r.until.Add(usualReturn-longestReturn))
 }
 
 // all are the dataplanes whose sidecars are or were connected.

@@ -111,7 +111,7 @@ func isHere(here server.SyncStatus, there peers.State) bool {
 
 func (s sidecars) sidecarOf(st server.SyncStatus, waits bool) inspect.Sidecar {
 	c := inspect.Sidecar{Dataplane: st.Dataplane, Connected: st.Connected, Published: st.Published, Acked: st.Acked,
-		InSync: st.InSync && !waits, Confirmed: st.Confirmed, Note: st.Note,
+		InSync: st.InSync && !waits, Confirmed: st.Confirmed, Note: st.Note, Lost: !st.Connected && !st.Until.IsZero(), Until: st.Until,
 		Since: st.Since, Client: st.Client, Version: st.Version, Agent: st.Agent}
 	if st.Nack != nil && st.Nack.Current {
 		c.Refusal = &inspect.Refusal{Type: st.Nack.Type, Resources: st.Nack.Resources, Message: st.Nack.Message}

@@ -3,6 +3,7 @@ package inspect
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
@@ -28,10 +29,15 @@ type Problem struct {
 	Dataplanes []string `json:"dataplanes,omitempty"`
 }
 
+// ControlPlane is the owner of what is wrong with the control plane itself.
+const ControlPlane = "control plane"
+
 // Problems is everything that is wrong, grouped by who has to act: notes on
-// objects, violations of documents that are not served as written, and what
-// Envoys refused.
-func Problems(m *resolve.Reader, sidecars []Sidecar, violations []*api.Violation) []Owner {
+// objects, violations of documents that are not served as written, services
+// for which nobody answers, sidecars that are gone and what Envoys refused, and
+// what is wrong with what runs: notes without an origin are about the control
+// plane itself.
+func Problems(m *resolve.Reader, sidecars []Sidecar, violations []*api.Violation, running ...api.Note) []Owner {
 	all := map[string]*Owner{}
 	add := func(owner string, ref *api.Ref, p Problem) {
 		if all[owner] == nil {
@@ -41,6 +47,24 @@ func Problems(m *resolve.Reader, sidecars []Sidecar, violations []*api.Violation
 	}
 	for _, p := range resolve.Known(m, problemsKey{}, func() []noted { return notedIn(m) }) {
 		add(p.owner, p.ref, p.Problem)
+	}
+	for mesh := range m.MeshNames() {
+		for _, u := range m.Unanswered(mesh) {
+			p := Problem{Severity: api.Warning, Code: "NoEndpoints", Message: u.Why}
+			if u.Object == nil {
+				add("service "+u.ID, nil, p)
+				continue
+			}
+			add(u.Object.Ref.String(), &u.Object.Ref, p)
+		}
+	}
+	for _, n := range running {
+		p := Problem{Severity: n.Severity, Code: n.Code, Field: n.Field, Message: n.Message}
+		if n.Origin == nil {
+			add(ControlPlane, nil, p)
+			continue
+		}
+		add(n.Origin.Ref.String(), &n.Origin.Ref, p)
 	}
 	for _, v := range violations {
 		p := Problem{Severity: v.Severity, Code: v.Code, Field: v.Field, Message: v.Message}
@@ -91,7 +115,7 @@ func notedIn(m *resolve.Reader) []noted {
 
 // problems are what is wrong with a sidecar.
 func (s *Sidecar) problems() []Problem {
-	if s.Refusal == nil && !s.held() {
+	if !s.Troubled() {
 		return nil
 	}
 	var out []Problem
@@ -103,6 +127,13 @@ func (s *Sidecar) problems() []Problem {
 	}
 	if s.held() {
 		say("Held", "its sidecar does not get its configuration: "+s.Note)
+	}
+	switch {
+	case !s.Lost:
+	case s.Awaited:
+		say("NotConnected", "its sidecar was connected before the control plane was started, and has not come back; look whether it runs, and at the end of its log")
+	default:
+		say("NotConnected", "its sidecar is not connected, since "+s.Until.UTC().Format(time.RFC3339)+": it gets no changes, if it runs at all; look whether it runs, and at the end of its log, or delete the Dataplane where it is gone for good")
 	}
 	return out
 }

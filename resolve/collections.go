@@ -105,6 +105,7 @@ type collections struct {
 	destsByHostname *derive.Index[dest]
 	destsApart      *derive.Index[dest] // of those the ones that not everybody reaches alike
 	members         *derive.Collection[members]
+	membersIdle     *derive.Index[members] // of destinations for which nobody answers, under anyTarget
 
 	// What is said about it, and what tells its classes of dataplanes apart.
 	routing   *derive.Collection[routing]

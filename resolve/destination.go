@@ -274,6 +274,8 @@ type members struct {
 	waiting []member
 	planes  []*dataplane
 	left    []LeftOut
+	// idle, of those of whom nobody answers, are the dataplanes that do not answer yet.
+	idle *idle
 }
 
 // membersOf lists the ready ones that have an IP address, in the order of the dataplanes.

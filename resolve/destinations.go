@@ -51,10 +51,20 @@ func (c *collections) addDestinations() {
 	})
 	c.members = derive.Derive(c.schema, "members", c.dests, derive.Values[members]{
 		Equal: func(a, b *members) bool {
-			return a.http2 == b.http2 && same(a.list, b.list) && same(a.peers, b.peers) && slices.Equal(a.left, b.left)
+			return a.http2 == b.http2 && same(a.list, b.list) && same(a.peers, b.peers) && slices.Equal(a.left, b.left) && a.idle.is(b.idle)
 		},
 	}, func(r *derive.Reader, id string) *members {
-		return c.derived(r).withPeers(c.derived(r).membersOf(need(c.dests, r, id)))
+		d, m := need(c.dests, r, id), c.derived(r)
+		made := m.membersOf(d)
+		waiting := made.waiting
+		made = m.withPeers(made)
+		made.idle = idleOf(d, made, waiting)
+		return made
+	})
+	c.membersIdle = c.members.Index(func(_ string, m *members, add func(string)) {
+		if m.idle != nil {
+			add(anyTarget)
+		}
 	})
 }
 

@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 
 	"github.com/weftmesh/weft/api"
@@ -41,6 +42,23 @@ func (c *collections) addSecrets() {
 		}
 		return &secretKept{Secret: Secret{Name: SecretName(o.Ref), Ref: o.Ref, Certificate: cert}}
 	})
+}
+
+// Certificates yields those that Secrets of all meshes hold.
+func (m *Model) Certificates() iter.Seq[*Secret] {
+	return func(yield func(*Secret) bool) {
+		for name := range m.Reader(nil).MeshNames() {
+			x, ok := m.mesh(name)
+			if !ok {
+				continue
+			}
+			for s := range x.secrets.Values(x.at) {
+				if !yield(&s.Secret) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // certificate is what a Secret holds; nil where that is none.

@@ -82,6 +82,7 @@ names: {kind: Mesh, plural: meshes}, versions: [{name: v1alpha1, served: true, s
 			t.Errorf("%s: %+v, want %s", code, got[code], want)
 		}
 	}
+	t.Run("authority", func(t *testing.T) { authorityUnreadable(t, c, func() check.Result { return checks(1)["Authority"] }) })
 	t.Run("rights", func(t *testing.T) { rightsChanged(t, c, func() check.Result { return checks(1)["Rights"] }) })
 	c.Apply(t, kubetest.Document(t, `{apiVersion: v1, kind: Namespace, metadata: {name: "on", labels: {kuma.io/sidecar-injection: enabled}}}`), "")
 	c.Send(t, http.MethodDelete, "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/weft", nil) // nobody answers
@@ -115,6 +116,25 @@ names: {kind: Mesh, plural: meshes}, versions: [{name: v1alpha1, served: true, s
 	c.Stop()
 	if got := checks(1); len(got) != 1 || got["APIServer"].Status != check.Error {
 		t.Errorf("an API server that is away: %+v", got)
+	}
+}
+
+// authorityUnreadable has the leader say that it cannot read the authority, and that it can again.
+func authorityUnreadable(t *testing.T, c *kubetest.Cluster, check func() check.Result) {
+	if got := check(); got.Status != "skipped" {
+		t.Errorf("nobody leads: %+v", got)
+	}
+	says := func(annotations map[string]any) {
+		c.Apply(t, map[string]any{"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": map[string]any{"name": "weft-leader", "namespace": "weft-system", "annotations": annotations},
+			"spec": map[string]any{"holderIdentity": "a"}}, "")
+	}
+	says(map[string]any{"weft.io/authority-fault": "the authority of the cluster cannot be read: no PEM"})
+	if got := check(); got.Status != "error" || !strings.Contains(got.Message, "no PEM") || !strings.Contains(got.Hint, "restore the Secret weft-ca") {
+		t.Errorf("a Secret that cannot be read: %+v", got)
+	}
+	says(map[string]any{})
+	if got := check(); got.Status != "ok" {
+		t.Errorf("one that can: %+v", got)
 	}
 }
 

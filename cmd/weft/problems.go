@@ -16,6 +16,7 @@ import (
 type problems struct {
 	Total int             `json:"total"`
 	Items []inspect.Owner `json:"items"`
+	Notes []api.Note      `json:"notes,omitempty"`
 }
 
 func newProblems(a *app) *cobra.Command {
@@ -25,8 +26,9 @@ func newProblems(a *app) *cobra.Command {
 		Short: "Show everything that is wrong, by who has to act",
 		Long: `Shows what is wrong in all meshes, grouped by the object, file or sidecar that it
 is about: documents that are refused, references that lead nowhere, what cannot
-take effect, and what Envoys refused. Each has its file, line and field, what is
-wrong, and what to do.`,
+take effect, services without a ready endpoint, what Envoys refused, sidecars that
+are gone or are not let in, certificates that have ended, and a store that takes no
+writes. Each has its file, line and field, what is wrong, and what to do.`,
 		Example: "  weft problems\n  weft problems -o json\n  weft problems --exit-code",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -59,6 +61,9 @@ func problemsText(w io.Writer, all problems) error {
 		for _, p := range o.Problems {
 			fmt.Fprintln(w, "  "+problemLine(p))
 		}
+	}
+	for _, n := range all.Notes {
+		fmt.Fprintln(w, oneLine(strings.ToLower(string(n.Severity))+" "+n.Code+": "+n.Message))
 	}
 	if all.Total == 0 {
 		_, err := fmt.Fprintln(w, "no problems")

@@ -30,6 +30,8 @@ type Authority interface {
 	PEM() (ca []byte, changed <-chan struct{})
 	// Waiting is why there is no authority yet; nil when there is one.
 	Waiting() error
+	// Fault is why it cannot be read now, be it that it was before; nil where it can.
+	Fault() error
 	// Run keeps all that until ctx ends.
 	Run(ctx context.Context)
 }
@@ -106,6 +108,13 @@ func (d *Directory) Waiting() error {
 		return nil
 	}
 	return fmt.Errorf("there is no authority: %w", d.why)
+}
+
+// Fault implements Authority.
+func (d *Directory) Fault() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.why
 }
 
 // Run implements Authority.

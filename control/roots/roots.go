@@ -32,6 +32,10 @@ import (
 // SecretName is that of the Secret.
 const SecretName = "weft-ca"
 
+// FaultAnnotation is that of the Lease of the leader which says why the authority cannot be read; absent
+// while it can.
+const FaultAnnotation = "weft.io/authority-fault"
+
 const (
 	// again is the pause before what failed is tried again, seldom between looks whether
 	// a new root is due.
@@ -126,6 +130,14 @@ func (r *Roots) Waiting() error {
 		return fmt.Errorf("there is no authority: %w", r.why)
 	}
 	return fmt.Errorf("there is no authority: Secret %s of namespace %s is not read yet", SecretName, r.cfg.Namespace)
+}
+
+// Fault is why the authority cannot be read or kept in step now, be it that one was read before; nil where
+// it can.
+func (r *Roots) Fault() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.why
 }
 
 // Run follows the Secret, and makes it where there is none, until ctx ends.

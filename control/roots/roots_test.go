@@ -105,11 +105,14 @@ func TestAPIServerKeepsOneAuthority(t *testing.T) {
 		err := late.Waiting()
 		return err != nil && bytes.Contains([]byte(err.Error()), []byte("restore the Secret"))
 	})
+	b.until("one that has read another says so too", func() bool { return second.Fault() != nil && second.Waiting() == nil && late.Fault() != nil })
 	if pem(second) != string(another.PEM()) || pem(late) != "" {
 		t.Error("what cannot be read takes the place of what was read, or is made again")
 	}
 	b.put(another.Data())
-	b.until("restored", func() bool { return pem(late) == pem(second) && late.Waiting() == nil && second.Waiting() == nil })
+	b.until("restored", func() bool {
+		return pem(late) == pem(second) && late.Waiting() == nil && second.Waiting() == nil && second.Fault() == nil && late.Fault() == nil
+	})
 }
 
 // TestAPIServerRetiresRoots: what is due is done by whoever comes by.

@@ -57,7 +57,17 @@ func (m *Metrics) Objects(count func() map[string]int) {
 
 // Healthy measures whether the store takes writes.
 func (m *Metrics) Healthy(is func() bool) {
-	m.value("", "weft_store_healthy", "1 while the store takes writes, 0 after a failure that it does not come back from.", func() float64 {
+	m.value("", "weft_store_healthy", "1 while the store takes writes, 0 while it takes none: after a failure that it does not come back from, or while its disk is full.", func() float64 {
+		if is() {
+			return 1
+		}
+		return 0
+	})
+}
+
+// Authority measures whether the authority that replicas share can be read.
+func (m *Metrics) Authority(is func() bool) {
+	m.value(byReplicas, "weft_authority_healthy", "1 while the authority of the control planes, the Secret weft-ca, can be read and kept; 0 while it cannot, so that a replica that starts stays not ready.", func() float64 {
 		if is() {
 			return 1
 		}
@@ -109,6 +119,7 @@ func Everything() []Metric {
 	m.Tables(number, number)
 	m.Objects(count)
 	m.Healthy(func() bool { return true })
+	m.Authority(func() bool { return true })
 	m.Stale(func() float64 { return 0 })
 	m.Leads(func() float64 { return 0 })
 	m.StatusWrites()

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -142,13 +143,21 @@ func (s *server) problems(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	owners := inspect.Problems(m, s.Census.Troubled(), s.Config.Problems())
+	running := s.notKnown()
+	if s.Running != nil {
+		running = append(running, s.Running()...)
+	}
+	owners := inspect.Problems(m, s.Census.Troubled(), s.Config.Problems(), running...)
 	owners = slices.DeleteFunc(owners, func(o inspect.Owner) bool { return !strings.Contains(o.Owner, sel.name) })
+	owners, notes, err := seenOwners(r.Context(), owners)
+	if err != nil {
+		return err
+	}
 	total := 0
 	for _, o := range owners {
 		total += len(o.Problems)
 	}
-	out := problemList{Total: total, Owners: len(owners), Items: owners[min(sel.offset, len(owners)):]}
+	out := problemList{Total: total, Owners: len(owners), Notes: notes, Items: owners[min(sel.offset, len(owners)):]}
 	if q.Get(statusSize.name) != "" {
 		out.Items = out.Items[:min(sel.size, len(out.Items))]
 	}
@@ -160,12 +169,30 @@ func (s *server) problems(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
+// seenOwners cuts what is wrong to the namespaces of which who asks is told: what is wrong with a whole
+// mesh, with a file or with the control plane is for those who are told of everything.
+func seenOwners(ctx context.Context, owners []inspect.Owner) ([]inspect.Owner, []api.Note, error) {
+	v, isCut := ctx.Value(visibleKey{}).(visible)
+	if !isCut {
+		return owners, nil, nil
+	}
+	there := map[string]bool{}
+	for _, o := range owners {
+		if o.Ref != nil && o.Ref.Namespace != "" {
+			there[o.Ref.Namespace] = true
+		}
+	}
+	sees, said, err := v.namespaces(ctx, slices.Collect(maps.Keys(there)))
+	return slices.DeleteFunc(owners, func(o inspect.Owner) bool { return o.Ref == nil || !sees[o.Ref.Namespace] }), cutNotes(said), err
+}
+
 // problemList is all that is wrong.
 type problemList struct {
 	Total  int             `json:"total"`  // of problems
 	Owners int             `json:"owners"` // how many there are, of which Items may be a part
 	Items  []inspect.Owner `json:"items"`
-	Next   *string         `json:"next,omitempty"` // the address of those that follow
+	Notes  []api.Note      `json:"notes,omitempty"` // about what is not told
+	Next   *string         `json:"next,omitempty"`  // the address of those that follow
 }
 
 // conditionsOf are the conditions of a policy, route or document about identities; nil for other kinds,

@@ -95,7 +95,7 @@ func (s *server) lacks(u user, want Access) error {
 func (s *server) access(path string, r *http.Request) (want, part Access) {
 	want, cut := s.accessTo(path, r)
 	switch {
-	case path == "/meshes/{mesh}/_status":
+	case path == "/meshes/{mesh}/_status", path == "/_problems":
 		dataplanes, _ := s.Catalog.Type(api.KindDataplane)
 		part = Access{Verb: "get", Group: groupOf(dataplanes), Resource: dataplanes.Plural, Subresource: "explain"}
 	case cut:

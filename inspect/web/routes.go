@@ -57,7 +57,7 @@ func (s *server) serviceRoutes() []endpoint {
 	return []endpoint{
 		{"GET /{$}", s.index, "Who answers", says[answering]()},
 		{"GET /healthz", s.healthz, "Whether the process lives", saysText()},
-		{"GET /readyz", s.readyz, "Whether documents are read, resolved and served", saysText()},
+		{"GET /readyz", s.readyz, "Whether documents are read, resolved and served; degraded and why, while the store takes no writes", saysText(readyFor)},
 		{"GET /metrics", s.metrics, "Metrics in the text format of Prometheus", saysText()},
 		{"GET /config", s.config, "The configuration, without secrets", says[anything]()},
 		{"GET /who-am-i", s.whoAmI, "Who the request comes from", says[user]()},

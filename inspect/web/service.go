@@ -2,8 +2,10 @@ package web
 
 import (
 	"net/http"
+	"strconv"
 	"strings"
 
+	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
 )
 
@@ -41,12 +43,34 @@ func (s *server) healthz(w http.ResponseWriter, _ *http.Request) error {
 	return nil
 }
 
-func (s *server) readyz(w http.ResponseWriter, _ *http.Request) error {
+// readyz answers whether sidecars and questions are served. That the store takes no writes does not
+// keep them from that, so that it is said and no more, unless who asks wants to write.
+func (s *server) readyz(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Ready(); err != nil {
 		return problem{Status: http.StatusServiceUnavailable, Title: "Not ready", Detail: err.Error()}
 	}
-	return s.healthz(w, nil)
+	purpose := r.URL.Query().Get(readyFor.name)
+	if purpose != "" && purpose != forWrites {
+		return badField(readyFor.name, strconv.Quote(api.Clip(purpose))+" is nothing that can be asked for; write "+forWrites+", or leave it out")
+	}
+	var err error
+	if s.Writes != nil {
+		err = s.Writes()
+	}
+	switch {
+	case err == nil:
+		return s.healthz(w, nil)
+	case purpose == forWrites:
+		return problem{Status: http.StatusServiceUnavailable, Title: "No writes", Detail: err.Error()}
+	}
+	write(w, http.StatusOK, "text/plain; charset=utf-8", []byte("degraded: "+err.Error()+"\n"))
+	return nil
 }
+
+// forWrites asks whether the store takes writes too.
+const forWrites = "writes"
+
+var readyFor = parameter{name: "for", about: "writes: 503 also while the store takes no writes, though all else is served", schema: oneOf(forWrites)}
 
 func (s *server) metrics(w http.ResponseWriter, r *http.Request) error {
 	s.Metrics.ServeHTTP(w, r)

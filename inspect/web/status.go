@@ -87,9 +87,14 @@ func (s *server) seenOf(ctx context.Context, m *resolve.Reader, mesh string, par
 	delete(there, "")
 	sees, said, err := v.namespaces(ctx, slices.Collect(maps.Keys(there)))
 	part.Sees = func(namespace string) bool { return sees[namespace] }
+	return cutNotes(said), err
+}
+
+// cutNotes say that an answer is cut to namespaces, and of which that is not known.
+func cutNotes(said []string) []api.Note {
 	notes := []api.Note{{Severity: api.Info, Code: "Cut", Message: "only what is in namespaces of which you may get dataplanes/explain is told"}}
 	for _, text := range said {
 		notes = append(notes, api.Note{Severity: api.Info, Code: "Cut", Message: text})
 	}
-	return notes, err
+	return notes
 }

@@ -49,8 +49,13 @@ type Config struct {
 	// Unknown says what is not known now, such as the sidecars of a replica that is silent; nil
 	// where all is.
 	Unknown func() []api.Note
+	// Running is what is wrong with what runs and no document says: notes, each with the object that it
+	// is about; nil knows of nothing.
+	Running func() []api.Note
 	// Ready says why the control plane is not ready yet; nil when it is.
-	Ready   func() error
+	Ready func() error
+	// Writes says why the store takes no writes, while all else works; nil where it takes them.
+	Writes  func() error
 	Metrics http.Handler
 	// Asked is told of each reader of a model that a request makes, which counts
 	// what the answer costs; nil tells nobody.

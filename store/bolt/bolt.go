@@ -52,6 +52,9 @@ type Config struct {
 	Now  func() time.Time
 	// History is how many revisions are kept, for 30 days; none where it is 0.
 	History int
+	// Room is how many bytes are left for the files of a directory, false where that is not known; nil asks
+	// the file system.
+	Room func(dir string) (free uint64, known bool)
 }
 
 // Store is a store.Store in a directory.
@@ -61,6 +64,7 @@ type Store struct {
 	db      *bbolt.DB
 	mark    *mark
 	stopped atomic.Pointer[error] // why nothing more is written
+	full    fullness
 
 	writing sync.Mutex // held while writes are applied
 	kept    kept       // in the history
@@ -249,10 +253,18 @@ func (s *Store) keep(revision store.Revision, changes []api.Change) error {
 	return nil
 }
 
-// Health is why nothing more is written. A disk that has failed once may have
+// Health is why nothing is written now. A disk that has failed once may have
 // lost what it said it kept, so only a restart, which reads everything again,
-// ends that.
+// ends that; a full one takes writes again when there is room.
 func (s *Store) Health() error {
+	if err := s.failed(); err != nil {
+		return err
+	}
+	return s.full.why(s.cfg)
+}
+
+// failed is why nothing more is written until the store is opened again.
+func (s *Store) failed() error {
 	if why := s.stopped.Load(); why != nil {
 		return fmt.Errorf("%w since %w; free the cause and restart", store.ErrStopped, *why)
 	}
@@ -261,10 +273,12 @@ func (s *Store) Health() error {
 
 // commit writes changes and what is orphaned, unless the store has stopped.
 func (s *Store) commit(revision store.Revision, changes []api.Change) error {
-	if err := s.Health(); err != nil {
+	if err := s.failed(); err != nil {
 		return err
 	}
-	if err := s.write(revision, changes); err != nil {
+	err := s.write(revision, changes)
+	s.full.noted(err)
+	if err != nil {
 		err = fmt.Errorf("write %s: %w", s.db.Path(), err)
 		if !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, errUnwritable) {
 			s.stopped.Store(&err) // what is on the disk is not known any more

@@ -18,6 +18,9 @@ const claimWait = time.Second
 // a stolen or a stale token needs address and name.
 func (s *Server) refuse(ctx context.Context, claims *corev3.Node, err error) error {
 	s.opts.Logger.Warn("refused a stream", "address", AddressOf(ctx), "node", cut(claims.GetId(), keptClaim), "error", cut(status.Convert(err).Message(), keptWords))
+	if s.opts.Refused != nil {
+		s.opts.Refused(cut(claims.GetId(), keptClaim), err)
+	}
 	return err
 }
 

@@ -21,6 +21,19 @@ var (
 	ErrRevoked = status.Error(codes.Unauthenticated, "the token is revoked; connect with a new one")
 )
 
+// Void is why a credential is good no more that was good for a dataplane: who shows it is or was that
+// dataplane.
+type Void struct {
+	Dataplane api.Ref
+	Why       string
+}
+
+// Error says why.
+func (v *Void) Error() string { return v.Why }
+
+// GRPCStatus makes it a refusal.
+func (v *Void) GRPCStatus() *status.Status { return status.New(codes.Unauthenticated, v.Why) }
+
 // Authenticate finds out who opens a stream from its metadata alone. An error has a
 // gRPC status.
 func Authenticate(ctx context.Context, by Authenticator) (Identity, error) {

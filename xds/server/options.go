@@ -53,6 +53,9 @@ type Options struct {
 	// Hold keeps a stream for as long as it does not return before it joins, which ends with ctx;
 	// nil keeps none.
 	Hold func(ctx context.Context, p Peer)
+	// Refused is told of each stream that is not let in: who it claims to be, which nobody has proved and
+	// may be empty, and why not; nil tells nobody.
+	Refused func(node string, err error)
 
 	// StreamsPerIdentity is how many streams one dataplane may have: two, so
 	// that a restarted Envoy need not wait until its predecessor is gone.

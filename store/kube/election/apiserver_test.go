@@ -3,9 +3,11 @@ package election_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -38,7 +40,7 @@ type replica struct {
 // join lets a replica take part until the test ends. Among is told of those that lead at once.
 func join(t *testing.T, c *kubetest.Cluster, name string, among *roll) *replica {
 	t.Helper()
-	e, err := election.New(election.Config{REST: connection(c), Namespace: "kube-system", Name: "weft-leader", Identity: name, Log: slog.New(slog.DiscardHandler)})
+	e, err := election.New(election.Config{REST: connection(c), Namespace: "kube-system", Name: "weft-leader", Identity: name, Says: func() map[string]string { return map[string]string{"weft.io/leader-said": name, "weft.io/nothing": ""} }, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,6 +115,9 @@ func TestAPIServerHasOneLeader(t *testing.T) {
 	}
 	before := renewed(t, c)
 	eventually(t, "the Lease is renewed beside the annotation", func() bool { return renewed(t, c) != before })
+	if _, got := c.Send(t, http.MethodGet, lease, nil); !strings.Contains(fmt.Sprint(got["metadata"]), "weft.io/leader-said:a") || !strings.Contains(fmt.Sprint(got["metadata"]), "weft.io/said:yes") {
+		t.Errorf("the Lease says %v", got["metadata"])
+	}
 	if !a.Leads() || b.Leads() {
 		t.Errorf("the first leads: %v, the second: %v", a.Leads(), b.Leads())
 	}

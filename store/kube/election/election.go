@@ -39,7 +39,10 @@ type Config struct {
 	Namespace, Name string
 	// Identity is what this replica calls itself; no other has the same.
 	Identity string
-	Log      *slog.Logger
+	// Says is what the leader has to say of itself, as annotations of the Lease by their names; an empty
+	// text takes one away. Nil says nothing.
+	Says func() map[string]string
+	Log  *slog.Logger
 }
 
 // Elector takes part in one election. Its fields other than the fence belong to Run.

@@ -98,7 +98,7 @@ func (e *Elector) renew(ctx context.Context) error {
 }
 
 // write makes this replica the holder, from a version of the Lease that no one else has
-// changed since; nil where there is none. Annotations stay.
+// changed since; nil where there is none. Annotations of others stay.
 func (e *Elector) write(ctx context.Context, before *held) error {
 	started := time.Now()
 	object := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
@@ -116,6 +116,7 @@ func (e *Elector) write(ctx context.Context, before *held) error {
 		}
 	}
 	object.Object["spec"] = spec
+	e.annotate(object)
 	after, err := e.send(ctx, object, before == nil)
 	if err != nil {
 		return err
@@ -123,6 +124,23 @@ func (e *Elector) write(ctx context.Context, before *held) error {
 	e.observe(&held{after})
 	e.fence.extend(started.Add(Renewal))
 	return nil
+}
+
+// annotate writes what the leader has to say.
+func (e *Elector) annotate(object *unstructured.Unstructured) {
+	if e.cfg.Says == nil {
+		return
+	}
+	all := object.GetAnnotations()
+	if all == nil {
+		all = map[string]string{}
+	}
+	for name, text := range e.cfg.Says() {
+		if all[name] = text; text == "" {
+			delete(all, name)
+		}
+	}
+	object.SetAnnotations(all)
 }
 
 func (e *Elector) send(ctx context.Context, object *unstructured.Unstructured, first bool) (*unstructured.Unstructured, error) {

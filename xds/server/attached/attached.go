@@ -42,6 +42,9 @@ type Options struct {
 	Certified func(api.Ref, *attach.Certificate)
 	// Connected is told which connections its inbounds have.
 	Connected func(api.Ref, *attach.Connections)
+	// Refused is told of each stream that is not let in: who it claims to be, empty where nobody said, and
+	// why not.
+	Refused func(node string, err error)
 	// Stirred is told when a dataplane, as its agent calls it, has more or fewer streams.
 	Stirred func(api.Ref)
 	// StreamsPerIdentity is how many streams one dataplane may have: two, so that a
@@ -61,6 +64,7 @@ func Default() Options {
 		Ready: func() bool { return true }, Known: func(api.Ref) bool { return false }, Names: func(api.Ref) *attach.Names { return nil },
 		Certified:          func(api.Ref, *attach.Certificate) {},
 		Connected:          func(api.Ref, *attach.Connections) {},
+		Refused:            func(string, error) {},
 		Stirred:            func(api.Ref) {},
 		StreamsPerIdentity: 2, FirstMessage: 10 * time.Second, AnswerWithin: attach.AnswerWithin,
 	}

@@ -48,6 +48,7 @@ func (s *Server) attach(g attach.Sidecar_AttachServer) error {
 	}
 	who, err := server.Authenticate(g.Context(), s.opts.Authenticator)
 	if err != nil {
+		s.opts.Refused("", err)
 		return err
 	}
 	first, err := server.Await(g.Context(), s.opts.FirstMessage, g.Recv)
@@ -56,6 +57,7 @@ func (s *Server) attach(g attach.Sidecar_AttachServer) error {
 	}
 	ref, err := who.Claim(first.GetHello().GetNodeId(), s.opts.Known)
 	if err != nil {
+		s.opts.Refused(first.GetHello().GetNodeId(), err)
 		return err
 	}
 	ctx, end := context.WithCancelCause(g.Context())

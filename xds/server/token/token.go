@@ -60,6 +60,10 @@ type claims struct {
 	Claims
 }
 
+func (c *Claims) dataplane() api.Ref {
+	return api.Ref{Kind: api.KindDataplane, Mesh: c.Mesh, Name: c.Name}
+}
+
 // Token is one that was issued. All but Text may be shown.
 type Token struct {
 	Text    string
@@ -159,14 +163,16 @@ func (k *Keys) Verify(token string) (server.Identity, error) {
 		jwt.WithValidMethods([]string{jwt.SigningMethodEdDSA.Alg()}), jwt.WithAudience(audience), jwt.WithIssuer(issuer),
 		jwt.WithExpirationRequired(), jwt.WithTimeFunc(k.now))
 	switch {
+	case errors.Is(err, jwt.ErrTokenExpired) && c.ID != "" && c.Subject == c.Mesh+"."+c.Name: // of which the signature is good
+		return server.Identity{}, &server.Void{Dataplane: c.dataplane(), Why: fmt.Sprintf("the dataplane token is not good: %v, at %s; issue a new one", err, c.ExpiresAt.UTC().Format(time.RFC3339))}
 	case err != nil:
 		return server.Identity{}, fmt.Errorf("the dataplane token is not good: %w; issue a new one", err)
 	case c.Mesh == "" || c.Name == "" || c.ID == "" || c.Subject != c.Mesh+"."+c.Name:
 		return server.Identity{}, errors.New("the dataplane token names no dataplane; issue a new one")
 	case k.revoked.Has(c.ID):
-		return server.Identity{}, fmt.Errorf("the dataplane token %s is revoked; issue a new one", c.ID)
+		return server.Identity{}, &server.Void{Dataplane: c.dataplane(), Why: fmt.Sprintf("the dataplane token %s is revoked; issue a new one", c.ID)}
 	}
-	return server.Identity{Dataplane: api.Ref{Kind: api.KindDataplane, Mesh: c.Mesh, Name: c.Name},
+	return server.Identity{Dataplane: c.dataplane(),
 		Expires: c.ExpiresAt.Time, Token: c.ID, Proof: api.Proof{Tags: c.Tags, Labels: c.Labels, Workload: c.Workload}}, nil
 }
 

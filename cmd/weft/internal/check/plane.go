@@ -11,6 +11,7 @@ import (
 
 	"github.com/weftmesh/weft/cmd/weft/internal/cluster"
 	"github.com/weftmesh/weft/control/install"
+	"github.com/weftmesh/weft/control/roots"
 )
 
 const groupPlane = "control-plane"
@@ -24,6 +25,8 @@ func plane() []Check {
 			Hint: "upgrade the one that is older: weft install control-plane | kubectl apply --server-side -f -"},
 		{Group: groupPlane, Code: "Leader", Says: "one of its replicas leads", run: leads,
 			Hint: "without a leader no conditions are written; look into the logs of the control plane"},
+		{Group: groupPlane, Code: "Authority", Says: "its authority can be read", run: reads,
+			Hint: "restore the Secret weft-ca in the namespace of the control plane from a backup; where a replica still runs that has read it, deleting the Secret makes that replica write it again"},
 		{Group: groupPlane, Code: "Rights", Says: "it has the rights that it needs, and no others", run: rights,
 			Hint: "apply the roles again: weft install control-plane | kubectl apply --server-side -f -"},
 	}
@@ -76,15 +79,38 @@ func runsVersion(ctx context.Context, q *question) finding {
 	return fine()
 }
 
-func leads(ctx context.Context, q *question) finding {
-	var lease struct {
-		Spec struct {
-			HolderIdentity       string
-			LeaseDurationSeconds int
-			RenewTime            time.Time
-		}
+// lease is that of the leader.
+type lease struct {
+	Metadata struct{ Annotations map[string]string }
+	Spec     struct {
+		HolderIdentity       string
+		LeaseDurationSeconds int
+		RenewTime            time.Time
 	}
-	err := q.Cluster.Get(ctx, "/apis/coordination.k8s.io/v1/namespaces/"+q.Namespace+"/leases/"+install.Lease, &lease)
+}
+
+func leaseOf(ctx context.Context, q *question) (l lease, err error) {
+	err = q.Cluster.Get(ctx, "/apis/coordination.k8s.io/v1/namespaces/"+q.Namespace+"/leases/"+install.Lease, &l)
+	return l, err
+}
+
+// reads goes by what the leader says: no Secret is read here.
+func reads(ctx context.Context, q *question) finding {
+	l, err := leaseOf(ctx, q)
+	switch {
+	case cluster.Status(err) == http.StatusNotFound:
+		return says(Skipped, "no replica leads, and only the leader says so")
+	case err != nil:
+		return unknown(err)
+	}
+	if why := l.Metadata.Annotations[roots.FaultAnnotation]; why != "" {
+		return says(Error, "%s", why)
+	}
+	return fine()
+}
+
+func leads(ctx context.Context, q *question) finding {
+	lease, err := leaseOf(ctx, q)
 	switch {
 	case cluster.Status(err) == http.StatusNotFound:
 		return says(Warning, "there is no Lease %s", install.Lease)

@@ -5,6 +5,7 @@ import NotFoundView from './views/NotFoundView.vue'
 import ObjectView from './views/ObjectView.vue'
 import ObjectsView from './views/ObjectsView.vue'
 import ProblemsView from './views/ProblemsView.vue'
+import { firstMesh } from './remembered'
 
 declare module 'vue-router' {
   interface RouteMeta {
@@ -16,7 +17,7 @@ declare module 'vue-router' {
 
 // The addresses of contract 9. What a screen shows is in its address, whole.
 const routes: RouteRecordRaw[] = [
-  { path: '/', redirect: '/meshes/default/dataplanes' },
+  { path: '/', redirect: () => `/meshes/${encodeURIComponent(firstMesh())}/dataplanes` },
   { path: '/meshes/:mesh', redirect: (to) => `/meshes/${encodeURIComponent(String(to.params.mesh))}/dataplanes` },
   { path: '/meshes/:mesh/dataplanes', name: 'dataplanes', component: DataplanesView, meta: { title: 'Dataplanes', tab: 'dataplanes' } },
   { path: '/meshes/:mesh/dataplanes/:name', name: 'dataplane', component: DataplaneView, meta: { title: 'Dataplane', tab: 'dataplanes' } },

@@ -5,7 +5,7 @@ import { ref, shallowRef, watch } from 'vue'
 import { ApiError, get, path } from './api'
 import { useQuestion, type Answer } from './ask'
 import { originText } from './text'
-import type { Overview, Owner, Ref, Sidecars } from './types'
+import type { Note, Overview, Owner, Ref, Sidecars } from './types'
 
 // limited is the refusal of those who do not see all.
 export const limited = shallowRef<ApiError>()
@@ -20,7 +20,7 @@ export async function refsNamed(mesh: string, name: string, size: number, signal
   return (await get<Overview>(path(['meshes', mesh, '_status'], { name, size }), signal)).objects.map((o) => o.ref)
 }
 
-interface Problems { total: number; items: Owner[] }
+interface Problems { total: number; items: Owner[]; notes?: Note[] }
 
 // problemsOf are the problems of what is seen: conditions that do not hold, and refusals.
 async function problemsOf(mesh: string, signal: AbortSignal): Promise<Problems> {
@@ -30,7 +30,7 @@ async function problemsOf(mesh: string, signal: AbortSignal): Promise<Problems> 
     const page: Overview = await get<Overview>(path(['meshes', mesh, '_status'], { state: 'problem', size: 1000, offset: next || undefined }), signal)
     for (const o of page.objects) {
       const problems = (o.notes ?? []).filter((n) => n.severity !== 'info').map((n) => ({ severity: n.severity, code: n.code, message: n.message, field: n.field }) as Owner['problems'][number])
-      const wrong = o.conditions.filter((c) => c.status !== 'True').map((c) => ({ severity: c.status === 'False' ? 'error' : 'warning', code: c.reason, message: c.message }) as Owner['problems'][number])
+      const wrong = o.conditions.filter((c) => c.status !== 'True').map((c) => ({ severity: c.status === 'False' && c.reason !== 'Pending' ? 'error' : 'warning', code: c.reason, message: c.message }) as Owner['problems'][number])
       items.push({ owner: originText(o.ref), ref: { ...o.ref, mesh }, problems: problems.length ? problems : wrong })
     }
     next = page.next ? next + page.objects.length : undefined

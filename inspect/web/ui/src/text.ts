@@ -70,6 +70,9 @@ const reasons: Record<string, string> = {
   index: 'a later entry of the same policy holds over it',
 }
 
+// isJoined says of an opinion that is not the last that nothing replaces it: it adds up with the last.
+export const isJoined = (s: Said): boolean => !s.lost
+
 export const lostText = (s: Said): string => (s.lost ? (reasons[s.lost] ?? `decided by ${s.lost}`) : '')
 
 export function many(n: number, one: string, more = `${one}s`): string {

@@ -64,15 +64,17 @@ export async function startServer(...flags) {
   let now = await serve(data, store, '127.0.0.1:0', '127.0.0.1:0')
   const { server, xds } = now
   const token = readFileSync(join(data, 'admin-token'), 'utf8').trim()
+  const halt = () => now.end('SIGTERM')
+  const resume = async () => { now = await serve(data, store, new URL(server).host, xds) }
   const restart = async () => {
-    await now.end('SIGTERM')
-    now = await serve(data, store, new URL(server).host, xds)
+    await halt()
+    await resume()
   }
   const stop = async () => {
     await now.end('SIGINT')
     rmSync(data, { recursive: true, force: true })
   }
-  return { server, xds, data, token, restart, stop, ask: asker(server, token), run: runner(server, token) }
+  return { server, xds, data, token, halt, resume, restart, stop, ask: asker(server, token), run: runner(server, token) }
 }
 
 // startSidecar runs a sidecar with a real Envoy for a dataplane that the control plane has.

@@ -1,0 +1,161 @@
+package control
+
+import (
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/roots"
+	"github.com/weftmesh/weft/files"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/xds/server/authority/workload"
+)
+
+// The codes of what is wrong with what runs.
+const (
+	codeStore          = "StoreFailed"
+	codeDataDirectory  = "DataDirectoryFull"
+	codeAuthorityFault = "AuthorityUnreadable"
+	codeEnded          = api.CodeExpired
+)
+
+// leastDataRoom is what the files of a data directory need that are replaced now and then.
+const leastDataRoom = 1 << 20
+
+// degraded is what is wrong with this control plane while it serves: notes that are about no object, for
+// everybody who asks about a mesh or about problems.
+func (p *Plane) degraded() (notes []api.Note) {
+	say := func(severity api.Severity, code, text string) {
+		notes = append(notes, api.Note{Severity: severity, Code: code, Message: text})
+	}
+	if err := p.store.Health(); err != nil {
+		say(api.Error, codeStore, err.Error())
+	} else if free, known := files.Room(p.cfg.DataDir); p.cfg.Store != "bolt" && known && free < leastDataRoom {
+		say(api.Warning, codeDataDirectory, fmt.Sprintf("%d KiB are free for the data directory %s, so that what the next control plane has to know is not kept; make room", free>>10, p.cfg.DataDir))
+	}
+	if err := p.authorityFault(); err != nil {
+		say(api.Error, codeAuthorityFault, err.Error())
+	}
+	if p.shown != nil {
+		if ends, now := p.shown.NotAfter, p.cfg.clock()(); !now.Before(ends) {
+			say(api.Error, codeEnded, "the certificate of --xds-tls-cert has ended at "+ends.UTC().Format(time.RFC3339)+", so that no sidecar connects; bring its successor and restart")
+		} else if now.After(workload.WarnAt(p.shown.NotBefore, ends)) {
+			say(api.Warning, codeEnded, "the certificate of --xds-tls-cert ends at "+ends.UTC().Format(time.RFC3339)+"; bring its successor and restart")
+		}
+	}
+	return notes
+}
+
+// authorityFault is why the authority that the replicas of a cluster share cannot be read or kept now; nil
+// where it can, or where there is none. One that was read before is still served.
+func (p *Plane) authorityFault() error {
+	if p.roots == nil {
+		return nil
+	}
+	err := p.roots.Fault()
+	if err == nil && p.shared != nil {
+		err = p.shared.Fault()
+	}
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("the authority of the cluster cannot be read: %w; replicas that run go on with what they have read, one that starts now stays not ready", err)
+}
+
+// leaderSays is what stands in the Lease while this replica leads: what `weft check` cannot see elsewhere, for
+// it reads no Secret.
+func (p *Plane) leaderSays() map[string]string {
+	text := ""
+	if err := p.authorityFault(); err != nil {
+		text = truncate(err.Error())
+	}
+	return map[string]string{roots.FaultAnnotation: text}
+}
+
+// running is what is wrong with sidecars and certificates, each with the object that it is about.
+func (p *Plane) running() (notes []api.Note) {
+	m := p.loop.current.Load()
+	if m == nil {
+		return nil
+	}
+	for _, n := range p.refused.notes() {
+		n.Origin.Ref = n.Origin.Resolve(serves(m))
+		notes = append(notes, n)
+	}
+	notes = append(notes, p.insights.endedNotes(m)...)
+	return append(notes, endedSecrets(m, p.cfg.clock()())...)
+}
+
+// endedSecrets say which certificates in Secrets have ended, or soon will.
+func endedSecrets(m *resolve.Model, now time.Time) (notes []api.Note) {
+	told := map[api.Ref]bool{} // one may be in several meshes
+	for s := range m.Certificates() {
+		c := leafOf(s.Chain)
+		if c == nil || !now.After(workload.WarnAt(c.NotBefore, c.NotAfter)) || told[s.Ref] {
+			continue
+		}
+		told[s.Ref] = true
+		n := api.Note{Origin: &api.Origin{Ref: s.Ref}, Severity: api.Warning, Code: codeEnded, Field: "data[" + api.SecretTLSCert + "]",
+			Message: "its certificate ends at " + c.NotAfter.UTC().Format(time.RFC3339) + "; bring its successor, with its key"}
+		if !now.Before(c.NotAfter) {
+			n.Severity, n.Message = api.Error, "its certificate has ended at "+c.NotAfter.UTC().Format(time.RFC3339)+", so that clients of the edges that show it refuse to connect; bring its successor, with its key"
+		}
+		notes = append(notes, n)
+	}
+	return notes
+}
+
+// leafOf is the first certificate of a chain in PEM; nil where there is none.
+func leafOf(chain []byte) *x509.Certificate {
+	block, _ := pem.Decode(chain)
+	if block == nil {
+		return nil
+	}
+	c, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		return nil
+	}
+	return c
+}
+
+// endedNotes say which connected sidecars go on with a certificate that has ended, and why no other has
+// come.
+func (x *insights) endedNotes(m *resolve.Model) (notes []api.Note) {
+	now := x.plane.cfg.clock()()
+	type gone struct {
+		dp   api.Ref
+		ends time.Time
+	}
+	var all []gone
+	x.mu.Lock()
+	for name := range x.ended {
+		i := x.insight(name)
+		if i == nil || i.held == (heldLeaf{}) || i.held.valid(now) {
+			delete(x.ended, name)
+			continue
+		}
+		all = append(all, gone{name, i.held.ends.time()})
+	}
+	x.mu.Unlock()
+	slices.SortFunc(all, func(a, b gone) int { return a.dp.Compare(b.dp) })
+	why := map[string]func(api.Ref) (api.IdentityRefusal, bool){}
+	for _, g := range all {
+		ref := g.dp.Resolve(serves(m))
+		if st, known := x.plane.sidecars().Sidecar(ref); !known || !st.Connected {
+			continue
+		}
+		if why[ref.Mesh] == nil {
+			why[ref.Mesh] = m.Reader(nil).Uncertified(ref.Mesh)
+		}
+		text := "the log of the sidecar says why"
+		if r, ok := why[ref.Mesh](ref); ok {
+			text = r.Message
+		}
+		notes = append(notes, api.Note{Origin: &api.Origin{Ref: ref}, Severity: api.Error, Code: codeEnded,
+			Message: fmt.Sprintf("its certificate has ended at %s and no other has come, so that it is called in plain text where that is allowed, and else not at all: %s", g.ends.UTC().Format(time.RFC3339), text)})
+	}
+	return notes
+}
