@@ -8,6 +8,22 @@ import (
 // CodeUnsupportedKind marks documents of a kind that weft does not have.
 const CodeUnsupportedKind = "UnsupportedKind"
 
+// CodeForeignKind marks documents of Kubernetes that are for other programs.
+const CodeForeignKind = "ForeignKind"
+
+// protectiveKinds are kinds of other programs that keep callers out or secure what is sent: what they
+// ask for is missed where only weft looks.
+var protectiveKinds = map[string]bool{
+	"AuthorizationPolicy": true, "PeerAuthentication": true, "RequestAuthentication": true, "SecurityPolicy": true, "BackendTLSPolicy": true,
+	"NetworkPolicy": true, "AdminNetworkPolicy": true, "BaselineAdminNetworkPolicy": true, "CiliumNetworkPolicy": true, "CiliumClusterwideNetworkPolicy": true,
+	"GlobalNetworkPolicy": true, "Server": true, "ServerAuthorization": true, "MeshTLSAuthentication": true, "NetworkAuthentication": true,
+	"HTTPLocalRateLimitPolicy": true, "DestinationRule": true, "ClientTrafficPolicy": true, "BackendTrafficPolicy": true, "EnvoyFilter": true,
+	"WasmPlugin": true, "ExtensionService": true, "EnvoyExtensionPolicy": true,
+}
+
+// ProtectiveKind reports whether documents of a kind of another program may keep somebody out.
+func ProtectiveKind(kind string) bool { return protectiveKinds[kind] }
+
 // CodeConflicted marks what another owner keeps from an object.
 const CodeConflicted = "Conflicted"
 

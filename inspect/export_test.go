@@ -24,7 +24,11 @@ func NotesAnew(m *resolve.Reader) []api.Note {
 			refs = append(refs, o.Ref)
 		}
 		all.add(boundsBetween(m.Model.Reader(nil), mesh)...)
-		for _, x := range m.ReachOf(mesh, refs, nil) {
+		reaches := m.ReachOf(mesh, refs, nil)
+		for _, x := range reaches {
+			all.add(useless(m, x)...)
+		}
+		for _, x := range reaches {
 			all.add(idleNotes(m, x)...)
 		}
 	}

@@ -121,6 +121,7 @@ func (s *Sidecar) has(ref api.Ref, r *resolve.Resolved) bool {
 func (x *participation) notes(q *resolve.Reader, look look) []api.Note {
 	var all noteSet
 	all.add(idleNotes(q, x.Reach)...)
+	all.add(useless(q, x.Reach)...)
 	for _, p := range x.Places {
 		if !q.Visit() {
 			break

@@ -56,6 +56,9 @@ func Notes(m *resolve.Reader) []api.Note {
 			}
 		}
 		all.add(boundsBetween(m, mesh)...)
+		for _, x := range m.ReachOf(mesh, attachableIn(m, mesh), nil) {
+			all.add(useless(m, x)...)
+		}
 	}
 	for _, mesh := range sortedKeys(byMesh) {
 		for _, x := range m.ReachOf(mesh, idleSomewhere(m, byMesh[mesh]), nil) {
@@ -65,6 +68,17 @@ func Notes(m *resolve.Reader) []api.Note {
 	all.add(failures(m)...)
 	slices.SortStableFunc(all.notes, func(a, b api.Note) int { return owner(a).Compare(owner(b)) })
 	return all.notes
+}
+
+// attachableIn are the policies and routes of a mesh.
+func attachableIn(m *resolve.Reader, mesh string) []api.Ref {
+	var refs []api.Ref
+	for o := range m.Attachable(mesh) {
+		if !o.IsDefault() {
+			refs = append(refs, o.Ref)
+		}
+	}
+	return refs
 }
 
 // NotesOn is what Notes says of some objects, at a cost that follows what they

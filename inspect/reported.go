@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/weftmesh/weft/api"
@@ -18,12 +19,15 @@ func Unreported(said, more []*api.Violation) []*api.Violation {
 	h := reportedBy(said)
 	var out []*api.Violation
 	for _, v := range more {
-		if !h.covers(v) {
+		if !h.covers(v) || slices.Contains(ofWholes, v.Code) {
 			out = append(out, v)
 		}
 	}
 	return out
 }
+
+// ofWholes are codes about a rule or an entry as a whole, which no warning about a field of it says.
+var ofWholes = []string{"RuleUnmet", "RuleUnserved", shadowedRoute, callersMissed}
 
 type place struct {
 	ref   api.Ref

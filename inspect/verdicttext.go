@@ -100,6 +100,8 @@ func (p *printer) branch(b *sim.Branch, several bool) {
 	switch {
 	case b.Permission != nil && b.Permission.Decision == sim.Deny:
 		p.line("  at %s", backendsText(b.Backends))
+	case b.Reason != "" && len(b.Backends) == 0:
+		p.line("  %s", b.Reason)
 	case b.Reason != "":
 		p.line("  at %s: %s", backendsText(b.Backends), b.Reason)
 	case (b.Outcome == sim.Respond || b.Outcome == sim.Close) && len(b.Backends) > 0:

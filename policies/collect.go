@@ -29,6 +29,14 @@ type Callers struct {
 	Domains []string
 }
 
+// Void is an entry that holds of no request.
+type Void struct {
+	Entry, Field api.Path // of the rule, and of what holds of nothing
+	Message      string   // why, and what to write
+	// Protects says that it is to keep somebody out, so that a document with it should not be written.
+	Protects bool
+}
+
 // Named is a name of callers in a document.
 type Named struct {
 	Field  api.Path // where it stands

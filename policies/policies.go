@@ -87,6 +87,9 @@ type Kind struct {
 	AsksPlain func(*Effective) bool
 	// Names are the callers that a document of the kind names; nil where it names none.
 	Names func(*Spec) []Named
+	// Void are the entries of a document of the kind that hold of no request; nil where there are none
+	// of that sort.
+	Void func(*Spec) []Void
 	// Revokes are the callers that a document of the kind takes away where it is the one of
 	// revocations (api.RevocationsName); nil where the kind takes nobody away.
 	Revokes func(*Spec) []Named

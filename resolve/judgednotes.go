@@ -150,8 +150,9 @@ func (m mesh) hasSay(p *policy, places *judgedPlaces) (asked bool, foreign strin
 	}), foreign
 }
 
-// Uncarried are the notes on a policy on routes about who may call for which it should not have
-// been written: it is carried out in no way but that nobody gets in (spec/identity.md 4.5).
+// Uncarried are the notes on a policy about who may call for which it should not have been written:
+// on routes it is carried out in no way but that nobody gets in (spec/identity.md 4.5), or it is to
+// deny what no request is.
 func (q *Reader) Uncarried(ref api.Ref) []api.Note {
 	x, ok := q.mesh(meshOf(ref))
 	if !ok {
@@ -161,7 +162,7 @@ func (q *Reader) Uncarried(ref api.Ref) []api.Note {
 	if p == nil {
 		return nil
 	}
-	return slices.DeleteFunc(judgedNotes(x, p), func(n api.Note) bool { return n.Severity != api.Error })
+	return slices.DeleteFunc(append(judgedNotes(x, p), voidNotes(x, p)...), func(n api.Note) bool { return n.Severity != api.Error })
 }
 
 // conflictOf is the first dataplane at which others stand in the place of a frontend, and the

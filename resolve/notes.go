@@ -117,6 +117,7 @@ func policyNotes(x mesh, p *policy) []api.Note {
 		}
 	}
 	notes = append(notes, judgedNotes(x, p)...)
+	notes = append(notes, voidNotes(x, p)...)
 	notes = append(notes, enforcedNotes(x, p)...)
 	for _, it := range p.inbound {
 		notes = append(notes, callersNotes(x, it)...)

@@ -122,14 +122,14 @@ func entryNotes(x mesh, r *routeObject, e *route.Entry, hints *int) []api.Note {
 	var notes []api.Note
 	home, origin := r.object.Home(), &api.Origin{Ref: r.object.Ref}
 	at := e.Field
-	acts := false // on a destination of its own protocol
+	acts, calls := false, true // on a destination of its own protocol; all are of gRPC
 	var found, taken, unread *dest
 	var owner *routeObject
 	for d := range x.destsMeant(r, e) {
 		if !matcher.Destination(e.To, home, &d.facts) {
 			continue
 		}
-		found, acts = d, acts || r.opinion.Connections || d.reads(r.opinion.Speaks)
+		found, acts, calls = d, acts || r.opinion.Connections || d.reads(r.opinion.Speaks), calls && d.Protocol == api.GRPC
 		if by := x.subjectsOf(d).ownerBefore(r, e); len(e.Rules) > 0 && by != nil {
 			taken, owner = d, by
 		} else if len(e.Rules) > 0 && r.opinion.Connections && d.Protocol.HTTPLike() && d.Kind != api.KindHost {
@@ -153,6 +153,12 @@ func entryNotes(x mesh, r *routeObject, e *route.Entry, hints *int) []api.Note {
 			"%s speaks %s, and with this entry nobody looks for requests there: policies for requests have no effect and requests are not counted; write a MeshHTTPRoute to keep them", unread.ID, unread.Protocol))
 	}
 	for i := range e.Rules {
+		if !r.opinion.Connections && e.Rules[i].Origin != nil {
+			notes = append(notes, unmetNotes(e, &e.Rules[i], found != nil && calls)...)
+		}
+		if why := e.Rules[i].Unserved; why != "" {
+			notes = append(notes, note(e.Rules[i].Origin, api.Warning, "RuleUnserved", e.Rules[i].Origin.Field, "%s", why))
+		}
 		notes = append(notes, backendNotes(x, r, &e.Rules[i], found == nil || acts, hints)...)
 	}
 	return notes

@@ -156,6 +156,9 @@ type Rule struct {
 	Matches []Match // one of which must hold; only Compose says what is matched in the end
 	// Backends and Mirrors are the refs that it holds.
 	Backends, Mirrors []BackendRef
+	// Unserved is why every request of the rule fails, or every connection, whatever backends there
+	// are; empty where one need not.
+	Unserved string
 	// Says is what the rule means in its dialect.
 	Says any
 }

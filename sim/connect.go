@@ -69,6 +69,7 @@ func (t trace) connect(l *lookup, f *Forwarded) Branch {
 	if l.connections == nil {
 		return b
 	}
+	b.Reason = weightless(l.connections.Backends)
 	b.Policies = ConnectionPolicies(t.from, o, l.connections.Backends)
 	b.Backends = closing(t.backends(l.connections.Backends))
 	tellOnward(b.Backends, Onward(t.from, o.Policies, l.connections.Backends, o.Protocol()))

@@ -36,6 +36,7 @@ func (t trace) take(spoken api.Protocol, rt *resolve.Route, c *call) Branch {
 		b = c.redirect(do, &rt.Match)
 	case *route.Respond:
 		b = c.respond(do.Status)
+		b.Reason = unserved(rt)
 		b.Body, b.Backends = do.Body, shares(t.from, rt.Backends, t.draws)
 	default:
 		rewrite := route.LastRewrite(rt.Filters)
@@ -118,6 +119,29 @@ func (b *Branch) answers(h *ResponseHeaders) {
 	if b.Outcome == Redirect {
 		b.Location = joined(append([]string{b.Location}, h.Add.Values("location")...)...)
 	}
+}
+
+// unserved is why nobody can take what rt would forward; empty where it forwards nothing as it is written,
+// or the reason stands with its backends.
+func unserved(rt *resolve.Route) string {
+	switch {
+	case rt.Answer != nil:
+		return ""
+	case len(rt.Backends) == 0:
+		return noBackend
+	}
+	return weightless(rt.Backends)
+}
+
+// noBackend is why nobody takes what a rule without backends would forward.
+const noBackend = "the rule has no backend"
+
+// weightless is why no backend has a share; empty where one has.
+func weightless(list []resolve.Backend) string {
+	if len(list) == 0 || slices.ContainsFunc(list, func(b resolve.Backend) bool { return b.Weight > 0 }) {
+		return ""
+	}
+	return "the weights of all its backends are 0"
 }
 
 // forwards reports whether the proxy tries to forward what rt matches; otherwise

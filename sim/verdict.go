@@ -102,10 +102,12 @@ type Branch struct {
 	Probability float64 `json:"probability"`
 	// Draws are those of the request by which it comes to this; none where there is
 	// one branch.
-	Draws      []Span  `json:"draws,omitempty"`
-	Outcome    Outcome `json:"outcome"`
-	Status     uint32  `json:"status,omitempty"`
-	Reason     string  `json:"reason,omitempty"` // of an answer of the sidecar that is called, which nobody was asked about
+	Draws   []Span  `json:"draws,omitempty"`
+	Outcome Outcome `json:"outcome"`
+	Status  uint32  `json:"status,omitempty"`
+	// Reason is why the sidecar that is called answers, though nobody was asked who calls, or why the
+	// proxy itself has nobody to send to.
+	Reason     string  `json:"reason,omitempty"`
 	GRPCStatus *uint32 `json:"grpcStatus,omitempty"`
 	Location   string  `json:"location,omitempty"`
 	Body       string  `json:"body,omitempty"` // of an answer of the proxy's own

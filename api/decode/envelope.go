@@ -87,7 +87,13 @@ func (d *decoder) envelope(c *api.Catalog) (head, bool) {
 	d.ref = api.Ref{Kind: api.Clip(kind), Mesh: api.Clip(scalarOf(member(d.root, "mesh"))), Name: api.Clip(scalarOf(member(d.root, "name")))}
 	typ, ok := c.Type(kind)
 	if !ok {
-		d.report(d.locateNode(api.Path(key)), unsupported(c, api.Path(key), kind))
+		v := unsupported(c, api.Path(key), kind)
+		if version := scalarOf(member(d.root, "apiVersion")); kube && foreign(c, version, kind) {
+			v = api.Path(key).Breaks("weft reads no %s of %s; leave it out, or apply it to the cluster", api.Clip(kind), api.Clip(version))
+			v.Code = api.CodeForeignKind
+			d.ref.Name = api.Clip(scalarOf(member(member(d.root, "metadata"), "name")))
+		}
+		d.report(d.locateNode(api.Path(key)), v)
 		return head{}, false
 	}
 	if spec := reflect.TypeOf(typ.New()); !typ.Bare && spec.Kind() == reflect.Pointer && spec.Elem().Kind() == reflect.Struct {
@@ -137,6 +143,25 @@ func unsupported(c *api.Catalog, at api.Path, kind string) *api.Violation {
 }
 
 // absent is v as what is said of a kind that weft does not have.
+// foreign reports whether a kind that is not in the catalogue is one of another program, and no
+// kind of weft's with a mistake in it.
+func foreign(c *api.Catalog, apiVersion, kind string) bool {
+	group, _, grouped := strings.Cut(apiVersion, "/")
+	if !grouped {
+		group = ""
+	}
+	if kind == "" || apiVersion == "" || group == "kuma.io" || api.AbsentKind(kind) {
+		return false
+	}
+	var near []string
+	for _, t := range c.Types() {
+		if own, _, ok := strings.Cut(t.APIVersion(), "/"); ok && own == group && group != "apps" && group != "batch" {
+			near = append(near, t.Name)
+		}
+	}
+	return len(api.Nearest(kind, near, 1)) == 0
+}
+
 func absent(v *api.Violation) *api.Violation {
 	v.Code = api.CodeUnsupportedKind
 	return v

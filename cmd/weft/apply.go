@@ -32,6 +32,7 @@ type applyOptions struct {
 	fields bool // of a plan: what changes in Envoy's resources
 	strict bool
 	prune  bool
+	skip   bool // documents of kinds that weft has not
 	labels map[string]string
 }
 
@@ -54,6 +55,7 @@ documents are deleted in the same step.`,
 	c.Flags().BoolVar(&o.strict, "strict", false, "store nothing if there is a warning")
 	c.Flags().BoolVar(&o.prune, "prune", false, "delete what carries the labels of -l and is not among the documents")
 	c.Flags().StringToStringVarP(&o.labels, "selector", "l", nil, "with --prune: labels, k=v")
+	c.Flags().BoolVar(&o.skip, "skip-unsupported", false, "leave out documents of kinds that weft has not, with a warning; some of them may protect")
 	a.serverFlags(c)
 	a.outputFlag(c)
 	return c
@@ -94,7 +96,7 @@ func (a *app) apply(c *cobra.Command, o applyOptions) error {
 	if o.prune != (len(o.labels) > 0) {
 		return usage("--prune and -l belong together; give both: what carries the labels may be deleted")
 	}
-	reading, err := a.readSound(o.files)
+	reading, err := a.readSound(o.files, o.skip)
 	if err != nil {
 		return err
 	}
@@ -150,11 +152,17 @@ func (a *app) unwarned(c *cobra.Command, server *client.Client, texts []decode.T
 	return nil
 }
 
-// readSound reads documents of which none may be refused.
-func (a *app) readSound(files []string) (world.Reading, error) {
+// readSound reads documents of which none may be refused; skip leaves out those of kinds that weft
+// has not.
+func (a *app) readSound(files []string, skip bool) (world.Reading, error) {
 	reading, err := a.read(files)
 	if err != nil {
 		return reading, err
+	}
+	if skip {
+		for _, v := range skipUnsupported(&reading) {
+			fmt.Fprintln(a.err, line(inspect.ViolationOf(v)))
+		}
 	}
 	var refused *multierror.Error
 	for _, v := range reading.Violations {

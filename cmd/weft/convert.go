@@ -90,6 +90,7 @@ func (a *app) convert(x conversion) error {
 	if err != nil {
 		return err
 	}
+	reading.Violations = world.WarnOfOthers(reading.Violations)
 	result := convert.Objects(reading.Objects, options)
 	out := converted{Violations: []inspect.Violation{}, Documents: []json.RawMessage{}}
 	for _, v := range slices.Concat(reading.Rewritten, reading.Violations) {

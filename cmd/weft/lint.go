@@ -48,6 +48,7 @@ A comment "# weft:ignore CODE" silences a finding where it is.`,
 	c.Flags().BoolVar(&o.strict, "strict", false, "let warnings fail too")
 	exitCodeFlag(c, &o.exitCode, "there is a finding, be it a hint")
 	a.settingsFlags(c)
+	a.assumeFlag(c)
 	a.serverFlags(c)
 	c.Flags().StringVarP(&a.output, "output", "o", "table", "how to print: table, json or sarif")
 	complete(c, "output", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

@@ -12,7 +12,7 @@ import (
 // program, so that references to these lead nowhere here.
 func TestExamplesLintClean(t *testing.T) {
 	t.Parallel()
-	lacks := map[string]string{root + "/examples/kubernetes": "UnsupportedKind,NoEndpoints", "internal/demo/world": "TargetNotFound,BackendNotFound"}
+	lacks := map[string]string{root + "/examples/kubernetes": "ForeignKind,NoEndpoints", "internal/demo/world": "TargetNotFound,BackendNotFound"}
 	dirs := []string{"internal/demo/world"}
 	entries, err := os.ReadDir(root + "/examples")
 	if err != nil {

@@ -64,6 +64,7 @@ type app struct {
 	output           string
 	extAuthz         string
 	rootNamespaces   []string
+	assumedMeshes    []string
 	backendAddresses []string
 	meshGrants       bool
 }

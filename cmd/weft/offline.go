@@ -31,7 +31,7 @@ func (a *app) offline(files []string, strict bool) (*offline, error) {
 	if err != nil {
 		return nil, err
 	}
-	world.WarnOfAbsentKinds(reading.Violations)
+	reading.Violations = world.WarnOfOthers(reading.Violations)
 	w := &offline{}
 	for _, v := range reading.Violations {
 		fmt.Fprintln(a.err, oneLine(v.Error()))
@@ -59,6 +59,11 @@ func (a *app) settingsFlags(c *cobra.Command) {
 	c.Flags().StringSliceVar(&a.rootNamespaces, "httpproxy-root-namespaces", nil, "with -f: as a control plane where HTTPProxies may be roots in these namespaces alone")
 }
 
+// assumeFlag names meshes whose documents are elsewhere.
+func (a *app) assumeFlag(c *cobra.Command) {
+	c.Flags().StringSliceVar(&a.assumedMeshes, "assume-mesh", nil, "with -f: meshes that are there though no document makes them, separated by commas; may be repeated")
+}
+
 func (a *app) settings() (world.Settings, error) {
 	service, err := xds.ParseAuthorizer(a.extAuthz)
 	if err != nil {
@@ -68,7 +73,7 @@ func (a *app) settings() (world.Settings, error) {
 	if err != nil {
 		return world.Settings{}, usage("--backend-addresses %v", err)
 	}
-	return world.Settings{Authorizer: service, RootNamespaces: a.rootNamespaces, BackendAddresses: hosts, MeshGrants: a.meshGrants}, nil
+	return world.Settings{Authorizer: service, RootNamespaces: a.rootNamespaces, BackendAddresses: hosts, MeshGrants: a.meshGrants, AssumedMeshes: a.assumedMeshes}, nil
 }
 
 // dataplane is what holds for one dataplane. One with a namespace answers to its

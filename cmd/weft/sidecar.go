@@ -123,7 +123,7 @@ func (a *app) readDataplane(file string, config *agent.Config, given func(string
 	if file == "" {
 		return nil
 	}
-	reading, err := a.readSound([]string{file})
+	reading, err := a.readSound([]string{file}, false)
 	if err != nil {
 		return err
 	}

@@ -20,13 +20,15 @@ func newValidate(a *app) *cobra.Command {
 		Use:   "validate -f FILE|DIR|-",
 		Short: "Check documents without a server",
 		Long: `Checks documents by the same code as the server. What refuses a document is an
-error and gives exit status 3; a reference that leads nowhere is a warning.`,
+error and gives exit status 3; a reference that leads nowhere is a warning, and so is a
+mesh that no document makes (see --assume-mesh), or a document for another program.`,
 		Example: "  weft validate -f policies/\n  cat mr-1.yaml | weft validate -f - -o json",
 		Args:    cobra.NoArgs,
 		RunE:    func(*cobra.Command, []string) error { return a.validate(files, strict) },
 	}, groupAsk)
 	filesFlag(c, &files, "documents to check: a file, a directory, or - for standard input; may be repeated")
 	a.settingsFlags(c)
+	a.assumeFlag(c)
 	c.Flags().BoolVar(&strict, "strict", false, "let warnings fail too")
 	a.outputFlag(c)
 	return c

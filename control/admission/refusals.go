@@ -57,11 +57,11 @@ func Puts(objects []*api.Object) []store.Write {
 }
 
 // mayBeUncarried reports whether an object is a policy about who may call that is attached to
-// routes: what it depends on is not in its document alone.
+// routes, for which what it depends on is not in its document alone, or that denies what nobody asks for.
 func mayBeUncarried(o *api.Object) bool {
 	if o == nil || o.Kind != trafficpermission.Kind.Name {
 		return false
 	}
 	spec, ok := o.Spec.(*policies.Spec)
-	return ok && spec.Top().IsRoute()
+	return ok && (spec.Top().IsRoute() || trafficpermission.DeniesNothing(spec))
 }

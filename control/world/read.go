@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -188,6 +189,42 @@ func WarnOfAbsentKinds(violations []*api.Violation) {
 			v.Severity = api.Warning
 		}
 	}
+}
+
+// WarnOfOthers is WarnOfAbsentKinds, and of the documents of other programs too: those that may
+// protect have a warning each, and the others one together, at the first of them.
+func WarnOfOthers(violations []*api.Violation) []*api.Violation {
+	WarnOfAbsentKinds(violations)
+	var out []*api.Violation
+	var first *api.Violation
+	counts, all := map[string]int{}, 0
+	for _, v := range violations {
+		switch {
+		case v.Code != api.CodeForeignKind:
+		case api.ProtectiveKind(v.Object.Kind):
+			v.Severity = api.Warning
+			v.Message = fmt.Sprintf("weft reads no %s, so what it protects is not protected by weft; keep what carries it out, or say it by a policy of weft", v.Object.Kind)
+		default:
+			if first == nil {
+				one := *v
+				first = &one
+				out = append(out, first)
+			}
+			counts[v.Object.Kind]++
+			all++
+			continue
+		}
+		out = append(out, v)
+	}
+	if first != nil {
+		var kinds []string
+		for _, kind := range slices.Sorted(maps.Keys(counts)) {
+			kinds = append(kinds, fmt.Sprintf("%d %s", counts[kind], kind))
+		}
+		first.Severity, first.Object, first.Field = api.Warning, api.Ref{}, ""
+		first.Message = fmt.Sprintf("weft reads no documents of other programs, and leaves these out: %s", strings.Join(kinds, ", "))
+	}
+	return out
 }
 
 // count is how many documents a text had: the sound ones, and each one that

@@ -38,6 +38,9 @@ type Settings struct {
 	MeshGrants bool
 	// BackendAddresses are the hosts that RouteGroups may send to without a service.
 	BackendAddresses skipper.Addresses
+	// AssumedMeshes are meshes that are there though no document makes them, for checks without a
+	// server.
+	AssumedMeshes []string
 }
 
 // dialects are all route languages, strongest first.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/resolve"
@@ -46,8 +47,10 @@ func (s Settings) Validate(r Reading) Report {
 // model of a world that they are.
 func (s Settings) Findings(r Reading) ([]*api.Violation, *resolve.Model) {
 	all := slices.Concat(r.Objects, r.Refused)
-	violations := append(slices.Clone(r.Violations), admission.Check(catalog, Snapshot(), all)...)
-	model, _ := s.Compile(Snapshot(append(unwritten(all), r.Objects...)...))
+	elsewhere := unwritten(all)
+	violations := append(WarnOfOthers(slices.Clone(r.Violations)), admission.Check(catalog, Snapshot(elsewhere...), all)...)
+	violations = append(violations, s.assumed(elsewhere, all)...)
+	model, _ := s.Compile(Snapshot(append(elsewhere, r.Objects...)...))
 	refused := admission.Alone(Snapshot(), r.Objects, model, admission.Sources{System: s.SystemNamespaces, Now: time.Now()})
 	told := slices.DeleteFunc(Warnings(model), func(w *api.Violation) bool { // as an error
 		return slices.ContainsFunc(refused, func(v *api.Violation) bool {
@@ -78,6 +81,20 @@ func unwritten(objects []*api.Object) []*api.Object {
 		}
 	}
 	return meshes
+}
+
+// assumed are warnings of meshes that no document makes and nobody said are elsewhere, one for each.
+func (s Settings) assumed(meshes, all []*api.Object) (out []*api.Violation) {
+	for _, m := range meshes {
+		if slices.Contains(s.AssumedMeshes, m.Name) {
+			continue
+		}
+		first := slices.IndexFunc(all, func(o *api.Object) bool { return o.Mesh == m.Name })
+		v := api.Path("mesh").Warns("MeshNotFound", "no document is the Mesh %s, so it is taken as one without settings; write --assume-mesh %s if it is elsewhere", api.Clip(m.Name), api.Clip(m.Name))
+		v.Object, v.Position = all[first].Ref, decode.Locate(all[first].Source, "mesh")
+		out = append(out, v)
+	}
+	return out
 }
 
 // Failed reports whether the documents are refused; strict counts warnings too.

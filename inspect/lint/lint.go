@@ -9,10 +9,13 @@ package lint
 
 import (
 	"cmp"
+	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
 )
 
@@ -22,6 +25,8 @@ type Report struct {
 	Findings  []Finding `json:"findings"`
 	// Silenced are those that a document says not to tell.
 	Silenced []Finding `json:"silenced,omitempty"`
+	// Unseen is what was not looked at, and why.
+	Unseen []string `json:"unseen,omitempty"`
 }
 
 // Finding is one thing that is doubtful, or wrong.
@@ -43,13 +48,15 @@ func Find(m *resolve.Model, documents []*api.Object, found []*api.Violation, ign
 	}
 	all := slices.Clone(found)
 	v := newView(m, mine)
+	r.Unseen = v.unseen()
 	for _, rule := range table {
 		if rule.find == nil {
 			continue
 		}
 		for _, x := range rule.find(v) {
-			of, _ := Lookup(x.Code)
-			x.Severity = of.Severity
+			if of, _ := Lookup(x.Code); x.Severity == "" {
+				x.Severity = of.Severity
+			}
 			all = append(all, x)
 		}
 	}
@@ -74,6 +81,31 @@ func Find(m *resolve.Model, documents []*api.Object, found []*api.Violation, ign
 		}
 	}
 	return r
+}
+
+// unseen is what nobody can know of the documents: of a mesh without dataplanes, where anything acts.
+func (v *view) unseen() (out []string) {
+	counts := map[string]int{}
+	for ref, o := range v.mine {
+		if _, policy := o.Spec.(*policies.Spec); (policy || v.model.IsRoute(ref.Kind)) && !o.IsDefault() {
+			counts[ref.Mesh]++
+		}
+	}
+	for _, mesh := range slices.Sorted(maps.Keys(counts)) {
+		if there := v.anybody(mesh); !there {
+			out = append(out, fmt.Sprintf("mesh %s has no Dataplane or Pod among the documents, so nobody knows where its policies and routes act (%s): whom they select, what they override, which requests reach their rules; add Dataplanes, or ask a control plane",
+				mesh, counted(counts[mesh], "document")))
+		}
+	}
+	return out
+}
+
+// anybody reports whether a mesh has a dataplane.
+func (v *view) anybody(mesh string) bool {
+	for range v.model.Dataplanes(mesh) {
+		return true
+	}
+	return false
 }
 
 func same(a, b *api.Violation) bool {

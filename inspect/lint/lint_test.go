@@ -155,7 +155,7 @@ var emitted = regexp.MustCompile(`(?:api\.(?:Warning|Error), |Code: +|[cC]ode(?:
 func TestEveryCodeIsInTheTable(t *testing.T) {
 	t.Parallel()
 	seen := 0
-	dirs := []string{"api", "api/decode", "admission", "resolve", "resolve/pods", "policies", "route", "route/kuma", "route/gateway", "route/contour", "route/skipper", "xds", "control/authorities"}
+	dirs := []string{"api", "api/decode", "control/admission", "resolve", "resolve/pods", "policies", "route", "route/kuma", "route/gateway", "route/contour", "route/skipper", "xds", "control/authorities"}
 	kinds, err := filepath.Glob("../../policies/*/validate.go")
 	if err != nil || len(kinds) == 0 {
 		t.Fatal("no kind of policy is read", err)

@@ -10,7 +10,6 @@ import (
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
-	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/sim"
 )
 
@@ -36,67 +35,6 @@ func attemptsOutlastTimeout(v *view) (found []*api.Violation) {
 		}
 	}
 	return found
-}
-
-// unsafeRetry: requests that may have been carried out are sent again although their method
-// says that twice is not the same as once (RFC 9110, 9.2.2).
-func unsafeRetry(v *view) (found []*api.Violation) {
-	for _, r := range v.rows {
-		plan, e := r.plan()
-		if e == nil || !afterwards(plan) {
-			continue
-		}
-		methods := methodsOf(r.Matches)
-		if len(methods) == 0 && !plan.Request("GET", sim.Headers{}) { // it names methods itself
-			methods = unsafeMethods
-		}
-		i := slices.IndexFunc(methods, func(m string) bool { return slices.Contains(unsafeMethods, m) && plan.Request(m, sim.Headers{}) })
-		if i < 0 {
-			continue
-		}
-		on, said := r.field(e, "retryOn")
-		if !said || on.said.Origin == nil {
-			on, said = r.field(e, "numRetries")
-		}
-		if said {
-			v.gather(&found, v.about(on, "UnsafeRetry", "%s to %s is sent again also when it may have been carried out already; repeat it on ConnectFailure, RefusedStream and ResetBeforeRequest alone, or see that the service knows a request again",
-				methods[i], r.to.Name))
-		}
-	}
-	return found
-}
-
-// unsafeMethods are those of which twice is not the same as once.
-var unsafeMethods = []string{"POST", "PATCH"}
-
-// afterwards reports whether a request is repeated that the service has seen.
-func afterwards(p sim.RetryPlan) bool {
-	if p.Reset || p.Headers != nil {
-		return true
-	}
-	for status := uint32(400); p.Status != nil && status < 600; status++ {
-		if p.Status(status) {
-			return true
-		}
-	}
-	return false
-}
-
-// methodsOf are the methods of rules that name one in each of their matches.
-func methodsOf(matches []route.Match) (out []string) {
-	for i := range matches {
-		method := ""
-		for _, c := range matches[i].Conditions {
-			if c.On == route.OnMethod && c.Op == route.Equal {
-				method = c.Value
-			}
-		}
-		if method == "" {
-			return nil
-		}
-		out = append(out, method)
-	}
-	return out
 }
 
 // limitPerInstance: a limit is that of one instance, and there are several.
@@ -201,7 +139,7 @@ func (v *view) vain(ref api.Ref, e *resolve.Entry) *api.Violation {
 	case !routes:
 		return v.on(ref, e.Field, "InlineOverridden", "%s says it otherwise, and counts more; remove it here, unless it is meant for when that is gone", who)
 	}
-	return v.on(ref, e.Field, "ShadowedRoute", "it takes no request: %s takes all of them; remove it, or make its matches more specific", who)
+	return nil // that it takes no request is a note on the route
 }
 
 // olderForm: forms that are read, and for which there is a newer one.

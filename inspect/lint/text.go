@@ -23,6 +23,9 @@ func Text(w io.Writer, r Report, s inspect.Style) error {
 		}
 		fmt.Fprintf(&out, "%s: %s %s: %s\n", where, s.Paint(painted[f.Severity], string(f.Severity)), s.Paint("1", f.Code), strings.ReplaceAll(f.text(), "\n", " "))
 	}
+	for _, what := range r.Unseen {
+		fmt.Fprintf(&out, "not looked at: %s\n", what)
+	}
 	fmt.Fprintf(&out, "%s, %s, %s, %s", counted(r.Documents, "document"), counted(r.Count(api.Error), "error"), counted(r.Count(api.Warning), "warning"), counted(r.Count(api.Info), "hint"))
 	if n := len(r.Silenced); n > 0 {
 		fmt.Fprintf(&out, ", %d silenced", n)

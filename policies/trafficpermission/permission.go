@@ -38,6 +38,7 @@ var Kind = &policies.Kind{
 	Tops:          []string{api.KindMesh, api.KindDataplane, api.KindMeshSubset, api.KindMeshService, api.KindMeshServiceSubset},
 	Froms:         []string{api.KindMesh, api.KindMeshSubset, api.KindMeshService, api.KindMeshServiceSubset},
 	Names:         names,
+	Void:          void,
 	Revokes:       taken,
 	Whole:         whole,
 	Warns:         readsPaths,

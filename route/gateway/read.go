@@ -130,6 +130,9 @@ func (x *reader) rule(r *rule, i int) (route.Rule, bool) {
 		x.good = true
 		s.backends = x.backends(&out, r.backends, at.Field("backendRefs"))
 		out.Backends = s.backends
+		if s.redirect == nil {
+			out.Unserved = route.Unserved(s.backends, x.failing())
+		}
 	}
 	s.inline = x.inline(r, out.Origin, at)
 	if r.sticky != nil {
@@ -137,6 +140,17 @@ func (x *reader) rule(r *rule, i int) (route.Rule, bool) {
 	}
 	out.Says = s
 	return out, true
+}
+
+// failing is what becomes of what nobody takes.
+func (x *reader) failing() string {
+	switch {
+	case x.connections:
+		return route.EachClosed
+	case x.broken == 503:
+		return fmt.Sprintf(route.EachAnswered, x.broken) + ", which is UNAVAILABLE in gRPC"
+	}
+	return fmt.Sprintf(route.EachAnswered, x.broken)
 }
 
 // matches are those of a rule; bad where one of them cannot be asked, and then the

@@ -78,6 +78,9 @@ func ruleOf(o *api.Object, r *Rule, i, j int, at api.Path) (out route.Rule, note
 		says.backends[i].Broken = lost
 	}
 	out.Backends = says.backends
+	if len(says.backends) > 0 && says.redirect == nil { // without any the destination itself has the requests
+		out.Unserved = route.Unserved(says.backends, fmt.Sprintf(route.EachAnswered, lost))
+	}
 	return out, notes
 }
 

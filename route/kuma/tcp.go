@@ -99,6 +99,7 @@ func readTCP(o *api.Object, spec *TCPRoute) *route.Opinion {
 		for j := range spec.To[i].Rules {
 			rule := route.Rule{Origin: &api.Origin{Ref: o.Ref, To: &i, Rule: &j, Field: at.Index(j)}}
 			rule.Backends = backends(o, spec.To[i].Rules[j].Default.BackendRefs, at.Index(j).Field("default").Field("backendRefs"))
+			rule.Unserved = route.Unserved(rule.Backends, route.EachClosed)
 			entry.Rules = append(entry.Rules, rule)
 		}
 		out.Entries = append(out.Entries, entry)

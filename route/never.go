@@ -1,0 +1,216 @@
+package route
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+)
+
+// Unmet is why no request meets conditions, and what to write instead; empty where one may. It is
+// sound: what is said is certain.
+func (cs Conditions) Unmet(how Reading) string {
+	for i := range cs {
+		if why := cs[i].unmet(how); why != "" {
+			return why
+		}
+	}
+	if cs.Apart(cs) {
+		return "its conditions contradict each other; write each as a rule of its own"
+	}
+	for i := range cs {
+		if why := cs.contradicted(i, how); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// unmet is Unmet of a condition by itself.
+func (c *Condition) unmet(how Reading) string {
+	if why := c.unnamed(); why != "" {
+		return why
+	}
+	if c.Mode&Not != 0 {
+		if c.On == OnPath && (&Condition{On: c.On, Op: c.Op, Value: c.Value}).asksNothing() {
+			return "every path begins with /; leave it out"
+		}
+		return ""
+	}
+	if c.possible(how) {
+		return ""
+	}
+	return fmt.Sprintf("no request has %s %s: %s", c.part(), api.Clip(fmt.Sprintf("%q", strings.Join(c.written(), ", "))), c.instead(how))
+}
+
+// written are the values that c compares with.
+func (c *Condition) written() []string {
+	if c.Op == OneOf {
+		return c.Values
+	}
+	return []string{c.Value}
+}
+
+// part names what c is about.
+func (c *Condition) part() string {
+	if c.On.named() {
+		return fmt.Sprintf("the %s %s:", c.On, c.Name)
+	}
+	return fmt.Sprintf("the %s", c.On)
+}
+
+// unnamed says why nothing of the name of c is there, whatever its value.
+func (c *Condition) unnamed() string {
+	absent := c.Op == Present && c.Mode&Not != 0 || c.Mode&MissingIsEmpty != 0
+	switch {
+	case c.On == OnHeader && !absent && slices.Contains(ControlHeaders, c.Name):
+		return fmt.Sprintf("sidecars remove the header %s before they match; match another one", c.Name)
+	case c.On == OnQuery && strings.ContainsAny(c.Name, "&=#"):
+		return fmt.Sprintf("no query parameter is called %q: & and = part them, and # ends the query; write it as requests do: %s", api.Clip(c.Name), api.Clip(queryEncoded(c.Name)))
+	case c.On == OnQuery && !onTheWire(OnQuery, Read, c.Name):
+		return fmt.Sprintf("no query parameter is called %q; write it as requests do: %s", api.Clip(c.Name), api.Clip(queryEncoded(c.Name)))
+	}
+	return ""
+}
+
+// possible reports whether a request may have a value of which c holds.
+func (c *Condition) possible(how Reading) bool {
+	if len(onWire[c.On]) == 0 {
+		return true
+	}
+	switch c.Op {
+	case Equal, OneOf:
+		return slices.ContainsFunc(c.written(), func(v string) bool { return onTheWire(c.On, how, v) })
+	case Present, InRange:
+		return true
+	}
+	if slices.ContainsFunc(c.Samples(), func(v string) bool { return onTheWire(c.On, how, v) }) {
+		return true
+	}
+	l := c.language()
+	return l == nil || !apartFrom(c.On, how, l)
+}
+
+// apartFrom reports whether no request has a text that is in all languages.
+func apartFrom(on Subject, how Reading, all ...*language) bool {
+	if apart(all...) {
+		return true
+	}
+	for _, w := range wires()[wireKey{on, how}] { // one after the other costs less than all at once
+		if apart(append(slices.Clip(all), w.language)...) {
+			return true
+		}
+	}
+	return false
+}
+
+// language is that of the values of which c holds; nil where that is not known.
+func (c *Condition) language() *language {
+	text, ok := c.Expression()
+	if !ok {
+		return nil
+	}
+	return languageOf(text)
+}
+
+// instead is what to write in the place of a value that no request has.
+func (c *Condition) instead(how Reading) string {
+	switch {
+	case c.On == OnPath && c.Op == FullMatch:
+		return c.expressionInstead(how)
+	case c.On == OnPath && strings.Contains(c.Value, "?"):
+		return fmt.Sprintf("what follows ? is no part of the path; write %s, and match the query by its parameters", api.Clip(asRead(c.Value, how)))
+	case c.On == OnPath:
+		if to := asRead(c.Value, how); to != c.Value && onTheWire(OnPath, how, to) {
+			return fmt.Sprintf("paths are matched decoded, and without dot segments%s; write %s", map[Reading]string{Merged: ", with one slash for several", Judged: ", with one slash for several"}[how], api.Clip(to))
+		}
+		return "requests with such a path are refused; write one as it is matched"
+	case c.On == OnHeader && c.Op != FullMatch && strings.Trim(c.Value, " \t") != c.Value:
+		return fmt.Sprintf("spaces around values are no part of them; write %s", api.Clip(fmt.Sprintf("%q", strings.Trim(c.Value, " \t"))))
+	case c.On == OnQuery && c.Op != FullMatch:
+		return fmt.Sprintf("the query is compared as it is sent, encoded; write %s", api.Clip(queryEncoded(c.Value)))
+	case c.On == OnCookie:
+		return "a semicolon ends the value of a cookie; write what stands before it"
+	case c.Op == FullMatch:
+		return "the expression has to match a whole value as requests send it; write one that does"
+	}
+	return "write a value as requests have it"
+}
+
+// expressionInstead is instead for an expression on the path.
+func (c *Condition) expressionInstead(how Reading) string {
+	bare := strings.TrimSuffix(strings.TrimPrefix(c.Value, "^"), "$")
+	if to, err := MatchAll(OnPath, "", 0, "/"+bare); err == nil && !strings.HasPrefix(bare, "/") && to.possible(how) {
+		return fmt.Sprintf("it has to match the whole path, which begins with /; write /%s", api.Clip(bare))
+	}
+	if before, _, asks := strings.Cut(bare, `\?`); asks {
+		return fmt.Sprintf("what follows ? is no part of the path; write %s, and match the query by its parameters", api.Clip(before))
+	}
+	return "it has to match the whole path, decoded, without dot segments and without the query; write one that does"
+}
+
+// queryEncoded is text as it stands in the query of a request.
+func queryEncoded(text string) string {
+	var b strings.Builder
+	for i := range len(text) {
+		if c := text[i]; c <= ' ' || c >= 0x7f || strings.IndexByte(`#&=+`, c) >= 0 {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// contradicted says why the i-th condition and others on the same never hold together.
+func (cs Conditions) contradicted(i int, how Reading) string {
+	c := &cs[i]
+	var same Conditions // those that ask something of one value
+	for k := range cs {
+		if d := &cs[k]; d.On == c.On && d.Name == c.Name && d.Op != Present {
+			same = append(same, *d)
+		}
+	}
+	first := slices.IndexFunc(cs, func(d Condition) bool { return d.On == c.On && d.Name == c.Name && d.Op != Present })
+	if len(same) < 2 || first != i || c.On == OnClaim || c.On == OnChance {
+		return ""
+	}
+	if !same.oneValue() || same.meet(how) {
+		return ""
+	}
+	return fmt.Sprintf("no %s meets all of its conditions on it (%s); write each as a rule of its own", strings.TrimSuffix(strings.TrimPrefix(c.part(), "the "), ":"), same.Text())
+}
+
+// oneValue reports whether conditions on one header or other part of requests have to hold of one
+// value: a header that is sent twice has two, of which each may be for another condition.
+func (cs Conditions) oneValue() bool {
+	return cs[0].On != OnHeader
+}
+
+// meet reports whether one value may meet all of cs, which are about one part of requests.
+func (cs Conditions) meet(how Reading) bool {
+	var all []*language
+	for i := range cs {
+		c := &cs[i]
+		switch {
+		case c.Mode&Not != 0:
+			positive := *c
+			positive.Mode &^= Not | MissingIsEmpty
+			for k := range cs {
+				if cs[k].Mode&Not == 0 && positive.Covers(&cs[k]) {
+					return false
+				}
+			}
+		case c.Op == Equal && c.Mode == 0 || c.Op == OneOf:
+			return slices.ContainsFunc(c.written(), func(v string) bool {
+				return !slices.ContainsFunc(cs, func(d Condition) bool { return d.fits(v) == (d.Mode&Not != 0) })
+			})
+		default:
+			if l := c.language(); l != nil {
+				all = append(all, l)
+			}
+		}
+	}
+	return len(all) < 2 || !apartFrom(cs[0].On, how, all...)
+}

@@ -1,0 +1,143 @@
+package route
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// Reading is how a proxy reads the path of a request before it matches.
+type Reading uint8
+
+// The readings. All decode what needs no encoding, encode what does, and resolve dot segments.
+const (
+	// Read is that of calls to services.
+	Read Reading = iota
+	// Merged is that of edge dataplanes: slashes in a row are one, too.
+	Merged
+	// Judged is that of inbounds where permissions name paths: there paths with an encoded slash or
+	// backslash are refused, too.
+	Judged
+)
+
+// The parts of the expressions below: hexadecimal digits, the characters of a path but for slash and
+// dot, and the two digits of what stays encoded.
+const (
+	hexDigit = `[0-9A-Fa-f]`
+	inPath   = `[!$-\-0-;=@-\[\]_a-z~]`
+	withDot  = `[!$-.0-;=@-\[\]_a-z~]`
+	encodes  = `(?:0[1-9A-Fa-f]|1[0-9A-Fa-f]|2[0-9A-Ca-cFf]|3[A-Fa-f]|40|5[B-Eb-e]|60|7[B-Db-dFf]|[89A-Fa-f][0-9A-Fa-f])`
+)
+
+// onWire are the texts that requests have, by what they are about, as proxies read them: a text has to
+// be in each of the languages. What is not there is whatever somebody writes.
+var onWire = map[Subject][]string{
+	OnPath: {
+		`(?:/(?:` + inPath + withDot + `*|\.(?:` + inPath + withDot + `*|\.` + withDot + `+))?)+`,
+		`(?:[^%]|%+(?:` + hexDigit + `%+)*(?:[^0-9A-Fa-f%]|` + hexDigit + `[^0-9A-Fa-f%]|` + encodes + `))*(?:%+(?:` + hexDigit + `%+)*` + hexDigit + `?)?`,
+	},
+	OnMethod:    {"[0-9A-Za-z!#$%&'*+.^_`|~-]+"},
+	OnHeader:    {`(?:[!-~\x80-\xFF](?:[\t -~\x80-\xFF]*[!-~\x80-\xFF])?)?`},
+	OnQuery:     {`[!"$%'-~]*`},
+	OnCookie:    {`[\t -:<-~\x80-\xFF]*`},
+	OnAuthority: {`[!-"$-.0-;<->A-~]+`},
+}
+
+// onMerged and onJudged are what paths have beside that.
+var (
+	onMerged = []string{`(?:/[^/]+)*/?`}
+	onJudged = []string{`(?:/[^/]+)*/?`, `(?:[^%]|%[^25]|%2[^fF]|%5[^cC])*%?[25]?`}
+)
+
+type wireKey struct {
+	on  Subject
+	how Reading
+}
+
+// wire is a language of what requests have, also as an expression for texts that are known.
+type wire struct {
+	*language
+	test *regexp.Regexp
+}
+
+// wires are the languages of what requests have.
+var wires = sync.OnceValue(func() map[wireKey][]wire {
+	out := map[wireKey][]wire{}
+	for on, texts := range onWire {
+		for _, how := range []Reading{Read, Merged, Judged} {
+			all := texts
+			if on == OnPath {
+				all = append(all[:len(all):len(all)], map[Reading][]string{Merged: onMerged, Judged: onJudged}[how]...)
+			}
+			for _, text := range all {
+				out[wireKey{on, how}] = append(out[wireKey{on, how}], wire{languageOf(text), regexp.MustCompile(`\A(?s:` + text + `)\z`)})
+			}
+		}
+	}
+	return out
+})
+
+// onTheWire reports whether some request has a text.
+func onTheWire(on Subject, how Reading, text string) bool {
+	for _, w := range wires()[wireKey{on, how}] {
+		if !w.test.MatchString(Bytewise(text)) {
+			return false
+		}
+	}
+	return true
+}
+
+// asRead is a path as proxies have it when they match, for one that somebody wrote by hand: with
+// what needs it encoded, and what does not decoded, without dot segments. It is a proposal.
+func asRead(path string, how Reading) string {
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path
+	}
+	if at := strings.IndexAny(path, "?#"); at >= 0 {
+		path = path[:at]
+	}
+	var b strings.Builder
+	for i := 0; i < len(path); i++ {
+		c := path[i]
+		if c == '%' && i+2 < len(path) {
+			if v, err := strconv.ParseUint(path[i+1:i+3], 16, 8); err == nil && plainInPath(byte(v)) {
+				b.WriteByte(byte(v))
+				i += 2
+				continue
+			}
+		}
+		switch {
+		case c == '\\':
+			b.WriteByte('/')
+		case c <= ' ' || c >= 0x7f || strings.IndexByte("\"<>^`{|}", c) >= 0:
+			fmt.Fprintf(&b, "%%%02X", c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	var kept []string
+	segments := strings.Split(b.String()[1:], "/")
+	for i, s := range segments {
+		last := i == len(segments)-1
+		switch {
+		case s == "." || s == "..":
+			if s == ".." && len(kept) > 0 {
+				kept = kept[:len(kept)-1]
+			}
+			if last {
+				kept = append(kept, "")
+			}
+		case s == "" && !last && how != Read:
+		default:
+			kept = append(kept, s)
+		}
+	}
+	return "/" + strings.Join(kept, "/")
+}
+
+// plainInPath reports whether a byte is never encoded in a path.
+func plainInPath(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~", c) >= 0
+}
