@@ -142,7 +142,6 @@ func unsupported(c *api.Catalog, at api.Path, kind string) *api.Violation {
 	return absent(v)
 }
 
-// absent is v as what is said of a kind that weft does not have.
 // foreign reports whether a kind that is not in the catalogue is one of another program, and no
 // kind of weft's with a mistake in it.
 func foreign(c *api.Catalog, apiVersion, kind string) bool {
@@ -162,6 +161,7 @@ func foreign(c *api.Catalog, apiVersion, kind string) bool {
 	return len(api.Nearest(kind, near, 1)) == 0
 }
 
+// absent is v as what is said of a kind that weft does not have.
 func absent(v *api.Violation) *api.Violation {
 	v.Code = api.CodeUnsupportedKind
 	return v
