@@ -83,7 +83,7 @@ const fields = [
   ['/meshes/default/plan', 'doc', error, 'Plan'],
   ['/meshes/default/plan?what=delete', 'plan-object', wrong, 'Plan'],
   ['/meshes/default/graph', 'focus', wrong],
-  ['/problems', 'filter-text', none('total', 'No problems.')],
+  ['/problems', 'filter-text', none('total', 'No problem fits what is asked for above.')],
   ['/problems', 'search', none('found', /nothing has this in its name|longer than 253|not possible|not readable/)],
 ]
 const strange = ['<img src=x onerror=alert(1)>', '%zz', '../..', '"\'`;${}\\', 'ünïcödé 🦊 \u202e', '{}: [', 'a/b/c/d', 'y'.repeat(20_000)]
