@@ -73,6 +73,11 @@ func ReadOlder(stdin io.Reader, paths ...string) (Reading, error) {
 	}
 	r, err := read(stdin, kinds, paths...)
 	r.Rewritten = found
+	for _, v := range r.Violations {
+		if v.Code == api.CodeForeignKind && kinds[v.Object.Kind] != nil { // it is no document of another program here
+			v.Code, v.Message = "NoFormToday", "what is wrong with it keeps it from being read; correct that"
+		}
+	}
 	return r, err
 }
 
