@@ -101,7 +101,7 @@ func (a *admitted) restricted(t *testing.T) {
 	const conforming = `serviceAccountName: default, securityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}},
 containers: [{name: app, image: app, securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}}]`
 	status, got, warnings := a.SendWarned(t, http.MethodPost, "/api/v1/namespaces/strict/pods", a.podOf("seventeen", "", conforming))
-	if said := fmt.Sprint(warnings); status != http.StatusForbidden || !strings.Contains(fmt.Sprint(got["message"]), "PodSecurity") || !strings.Contains(said, "CNI") {
+	if said := fmt.Sprint(warnings); status != http.StatusForbidden || !strings.Contains(fmt.Sprint(got["message"]), "PodSecurity") || !strings.Contains(said, "forbids the NET_ADMIN of weft-init") {
 		t.Errorf("mode init: %d %v, warned %s", status, got["message"], said)
 	}
 	bare := a.podOf("seventeen", "annotations: {weft.io/interception-mode: none}", conforming)
