@@ -24,7 +24,7 @@ async function why({ dataplane, row }) {
       if (!tr.dataset.field || kind !== 'MeshRetry') continue
       const by = (e) => text(e.querySelector('.origin') ?? e.querySelector('.badge'))
       const name = tr.dataset.field
-      const over = [...tr.querySelectorAll('.losers li')].map((li) => ({ name, value: text(li.querySelector('del code')), by: by(li), over: null }))
+      const over = [...tr.querySelectorAll('.losers li')].map((li) => ({ name, value: text(li.querySelector('code')), by: by(li), over: null }))
       out.push({ name, value: text(tr.querySelector('td.value code')), by: by(tr.children[2]), over })
     }
     return out
