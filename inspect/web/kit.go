@@ -9,25 +9,23 @@ type (
 )
 
 var (
-	errBusy            = httpapi.ErrBusy
-	notValid           = httpapi.NotValid
-	badField           = httpapi.BadField
-	missing            = httpapi.NotFound
-	conflict           = httpapi.Conflict
-	failedPrecondition = httpapi.FailedPrecondition
-	badFields          = httpapi.BadFields
-	badFieldsIn        = httpapi.BadFieldsIn
-	decodeBody         = httpapi.DecodeBody
-	warn               = httpapi.Warn
-	fail               = httpapi.Fail
-	answer             = httpapi.Answer
-	write              = httpapi.Write
-	read               = httpapi.Read
-	readLeniently      = httpapi.ReadLeniently
-	etag               = httpapi.ETag
-	unconditional      = httpapi.Unconditional
-	truncate           = httpapi.Truncate
-	problemOf          = httpapi.ProblemOf
+	errBusy       = httpapi.ErrBusy
+	badField      = httpapi.BadField
+	missing       = httpapi.NotFound
+	conflict      = httpapi.Conflict
+	badFields     = httpapi.BadFields
+	badFieldsIn   = httpapi.BadFieldsIn
+	decodeBody    = httpapi.DecodeBody
+	warn          = httpapi.Warn
+	fail          = httpapi.Fail
+	answer        = httpapi.Answer
+	write         = httpapi.Write
+	read          = httpapi.Read
+	readLeniently = httpapi.ReadLeniently
+	etag          = httpapi.ETag
+	unconditional = httpapi.Unconditional
+	truncate      = httpapi.Truncate
+	problemOf     = httpapi.ProblemOf
 )
 
 const (
