@@ -158,8 +158,8 @@ func Bootstrap(c BootstrapConfig) ([]byte, error) {
 // the first of 4 tries) is some two minutes after its start where a nameserver is silent; by
 // these it is under ten seconds. A name that was given up is asked for again at every refresh.
 //
-// Not waiting at all (wait_for_warm_on_init: false) would have every change of such a cluster
-// answer 503 until its name is resolved anew.
+// Not waiting at all (wait_for_warm_on_init: false) would take a changed cluster into use before
+// its name is resolved anew.
 func resolverOfNames() (*corev3.TypedExtensionConfig, error) {
 	config, err := anypb.New(&caresv3.CaresDnsResolverConfig{QueryTimeoutSeconds: wrapperspb.UInt64(2), QueryTries: wrapperspb.UInt32(2)})
 	if err != nil {
