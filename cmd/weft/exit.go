@@ -79,12 +79,12 @@ func inWords(check cobra.PositionalArgs) cobra.PositionalArgs {
 		switch {
 		case err == nil || c.HasSubCommands():
 			return err
-		case c.Flags().Lookup("file") != nil && check(c, nil) == nil:
+		case check(c, nil) != nil:
+			return usage("write %s; see --help", c.UseLine())
+		case c.Flags().Lookup("file") != nil:
 			return usage("%q is in the way; give documents by -f: %s -f %s", args[0], c.CommandPath(), args[0])
-		case check(c, nil) == nil:
-			return usage("%q is in the way; %s takes no arguments, see --help", args[0], c.CommandPath())
 		}
-		return usage("write %s; see --help", c.UseLine())
+		return usage("%q is in the way; %s takes no arguments, see --help", args[0], c.CommandPath())
 	}
 }
 

@@ -36,8 +36,7 @@ func (c *Chain) beside(r *review) {
 	}
 	for i, w := range r.writes {
 		switch {
-		case w.Put != nil && r.by == People && len(r.found) >= mostFound+r.brought:
-			r.cut(len(r.writes) - i)
+		case w.Put != nil && r.cut(len(r.writes)-i):
 			return
 		case w.Put != nil:
 			r.refuse(i, c.besides(r, w.Put, meshed(w.Put))...)
@@ -48,19 +47,22 @@ func (c *Chain) beside(r *review) {
 		}
 	}
 	for i, o := range r.refused {
-		if r.by == People && len(r.found) >= mostFound+r.brought {
-			r.cut(len(r.refused) - i)
+		if r.cut(len(r.refused) - i) {
 			return
 		}
 		r.refuse(-1, c.besides(r, o, meshed(o))...)
 	}
 }
 
-// cut says how many documents were not looked at.
-func (r *review) cut(left int) {
+// cut reports whether people are told enough already, and says how many documents are not looked at.
+func (r *review) cut(left int) bool {
+	if r.by != People || len(r.found) < mostFound+r.brought {
+		return false
+	}
 	v := api.Path("").Breaks("there are more than %d mistakes, and the last %d documents were not looked at beside what is stored; correct these first", mostFound, left)
 	v.Code = "Cut"
 	r.refuse(-1, v)
+	return true
 }
 
 // besides is what keeps one document from being stored.

@@ -202,7 +202,7 @@ func WarnOfOthers(violations []*api.Violation) []*api.Violation {
 	WarnOfAbsentKinds(violations)
 	var out []*api.Violation
 	var first *api.Violation
-	counts, all := map[string]int{}, 0
+	counts := map[string]int{}
 	for _, v := range violations {
 		switch {
 		case v.Code != api.CodeForeignKind:
@@ -216,7 +216,6 @@ func WarnOfOthers(violations []*api.Violation) []*api.Violation {
 				out = append(out, first)
 			}
 			counts[v.Object.Kind]++
-			all++
 			continue
 		}
 		out = append(out, v)

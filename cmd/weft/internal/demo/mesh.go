@@ -61,10 +61,8 @@ func startMesh(ctx context.Context, c Config, p Plane) (*mesh, error) {
 
 // dataplane is the document of one workload; who calls has outbounds.
 func (m *mesh) dataplane(w workload, port, servicePort int) map[string]any {
-	tags := map[string]string{"kuma.io/service": w.service, "kuma.io/protocol": "http"}
-	if w.version != "" {
-		tags["version"] = w.version
-	}
+	tags := w.tags()
+	tags["kuma.io/protocol"] = "http"
 	networking := map[string]any{
 		"address": "127.0.0.1",
 		"inbound": []any{map[string]any{"name": "http", "port": port, "servicePort": servicePort, "serviceAddress": "127.0.0.1", "tags": tags}},
@@ -82,6 +80,24 @@ func (m *mesh) dataplane(w workload, port, servicePort int) map[string]any {
 	return map[string]any{"type": "Dataplane", "mesh": m.mesh, "name": w.dataplane, "labels": w.labels, "networking": networking}
 }
 
+// tags are those by which a workload is selected.
+func (w workload) tags() map[string]string {
+	tags := map[string]string{"kuma.io/service": w.service}
+	if w.version != "" {
+		tags["version"] = w.version
+	}
+	return tags
+}
+
+// bound are the values that a token binds, of which each key may have several.
+func bound(values map[string]string) map[string][]string {
+	out := map[string][]string{}
+	for key, value := range values {
+		out[key] = []string{value}
+	}
+	return out
+}
+
 // sidecar gets a token that binds who a workload is, and runs its Envoy. What the token does
 // not bind selects no endpoint once inbounds are Strict.
 func (m *mesh) sidecar(ctx context.Context, c Config, p Plane, w workload, document map[string]any) error {
@@ -90,16 +106,9 @@ func (m *mesh) sidecar(ctx context.Context, c Config, p Plane, w workload, docum
 	if err != nil {
 		return fmt.Errorf("write Dataplane %s: %w", name, err)
 	}
-	tags, labels := map[string][]string{"kuma.io/service": {w.service}}, map[string][]string{}
-	if w.version != "" {
-		tags["version"] = []string{w.version}
-	}
-	for key, value := range w.labels {
-		labels[key] = []string{value}
-	}
 	var token []byte
 	if err := p.Client.Post(ctx, "/tokens/dataplane", map[string]any{
-		"mesh": m.mesh, "name": name, "tags": tags, "labels": labels, "validFor": "24h"}, &token); err != nil {
+		"mesh": m.mesh, "name": name, "tags": bound(w.tags()), "labels": bound(w.labels), "validFor": "24h"}, &token); err != nil {
 		return fmt.Errorf("get a token for %s: %w", name, err)
 	}
 	file := filepath.Join(c.Dir, name+".token")
