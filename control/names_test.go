@@ -23,7 +23,7 @@ func TestListsOfNamesAreShared(t *testing.T) {
 			"networking":{"address":"127.0.0.1","transparentProxying":{"redirectPortOutbound":15001}}}`, namespace, namespace))
 	}
 	a, b := client("a"), client("b")
-	m, _ := resolve.CompileIn(inDefault, api.NewSnapshot(1, external(t, "old"), a, b), world.Dialects(), world.Kinds())
+	m, _ := resolve.CompileIn(inDefault, api.NewSnapshot(1, worlds.External(t, "old"), a, b), world.Dialects(), world.Kinds())
 	var l nameLists
 	names := l.of(m, a.Ref)
 	if len(names.Names) == 0 || l.of(m, b.Ref) != names || l.of(m, a.Ref) != names {
@@ -36,7 +36,7 @@ func TestListsOfNamesAreShared(t *testing.T) {
 	if l.of(m, a.Ref) != names {
 		t.Error("another dataplane makes the list another")
 	}
-	step(api.Change{After: external(t, "new")})
+	step(api.Change{After: worlds.External(t, "new")})
 	if now := l.of(m, a.Ref); now == names || len(now.Names) <= len(names.Names) || l.of(m, b.Ref) != now {
 		t.Errorf("with one service more they are told %v", now)
 	}
@@ -60,7 +60,7 @@ func TestListsOfNamesHoldNoModel(t *testing.T) {
 	a := worlds.Decode(t, world.Catalog(), `{"type":"Dataplane","mesh":"default","name":"a","networking":{"address":"127.0.0.1","transparentProxying":{"redirectPortOutbound":15001}}}`)
 	var l nameLists
 	old := func() weak.Pointer[resolve.Model] {
-		m, _ := resolve.CompileIn(inDefault, api.NewSnapshot(1, external(t, "old"), a), world.Dialects(), world.Kinds())
+		m, _ := resolve.CompileIn(inDefault, api.NewSnapshot(1, worlds.External(t, "old"), a), world.Dialects(), world.Kinds())
 		if len(l.of(m, a.Ref).Names) == 0 {
 			t.Error("there are no names")
 		}

@@ -2,7 +2,6 @@ package control
 
 import (
 	"context"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -17,25 +16,6 @@ import (
 )
 
 var inDefault = api.Zone{Name: "default"}
-
-// external is a MeshExternalService.
-func external(t *testing.T, name string) *api.Object {
-	return worlds.Decode(t, world.Catalog(), fmt.Sprintf(`{"type": "MeshExternalService", "mesh": "default", "name": %q,
-		"spec": {"match": {"type": "HostnameGenerator", "port": 80, "protocol": "http"}, "endpoints": [{"address": "192.0.2.1", "port": 80}]}}`, name))
-}
-
-func vipOf(t *testing.T, s *api.Snapshot, name string) string {
-	t.Helper()
-	o, ok := s.Get(api.Ref{Kind: api.KindMeshExternalService, Mesh: "default", Name: name})
-	if !ok {
-		t.Fatalf("%s is not stored", name)
-	}
-	st, _ := o.Status.(*api.ServiceStatus)
-	if st == nil || len(st.VIPs) != 2 {
-		t.Fatalf("%s has status %+v", name, o.Status)
-	}
-	return st.VIPs[0].IP
-}
 
 // TestVIPsAreKept is row 46 of spec/kubernetes.md 8: of two MeshExternalServices one is
 // deleted and a third comes at once. Their addresses are three, and stay over restarts.
@@ -57,7 +37,7 @@ func TestVIPsAreKept(t *testing.T) {
 	put := func(v *admission.Store, names ...string) *api.Snapshot {
 		var writes []store.Write
 		for _, n := range names {
-			writes = append(writes, store.Write{Put: external(t, n)})
+			writes = append(writes, store.Write{Put: worlds.External(t, n)})
 		}
 		s, _, err := v.Apply(ctx, store.Writes(writes...))
 		if err != nil {
@@ -67,18 +47,18 @@ func TestVIPsAreKept(t *testing.T) {
 	}
 	v := open()
 	s := put(v, "one", "two")
-	one, two := vipOf(t, s, "one"), vipOf(t, s, "two")
+	one, two := worlds.VIPOf(t, s, "one"), worlds.VIPOf(t, s, "two")
 	gone := api.Ref{Kind: api.KindMeshExternalService, Mesh: "default", Name: "one"}
 	if _, _, err := v.Apply(ctx, store.Writes(store.Write{Delete: &gone})); err != nil {
 		t.Fatal(err)
 	}
-	three := vipOf(t, put(v, "three"), "three")
+	three := worlds.VIPOf(t, put(v, "three"), "three")
 	if err := v.Close(); err != nil {
 		t.Fatal(err)
 	}
 	v = open()
 	defer v.Close()
-	if got := []string{vipOf(t, v.Snapshot(), "two"), vipOf(t, v.Snapshot(), "three")}; !slices.Equal(got, []string{two, three}) {
+	if got := []string{worlds.VIPOf(t, v.Snapshot(), "two"), worlds.VIPOf(t, v.Snapshot(), "three")}; !slices.Equal(got, []string{two, three}) {
 		t.Errorf("after a restart %v, before %v", got, []string{two, three})
 	}
 	if one == two || two == three || one == three {

@@ -3,7 +3,6 @@ package admission
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/netip"
 	"slices"
 	"testing"
@@ -18,25 +17,6 @@ import (
 	"github.com/weftmesh/weft/store/memory"
 )
 
-// external is a MeshExternalService.
-func external(t *testing.T, name string) *api.Object {
-	return worlds.Decode(t, api.NewCatalog(api.Types()...), fmt.Sprintf(`{"type": "MeshExternalService", "mesh": "default", "name": %q,
-		"spec": {"match": {"type": "HostnameGenerator", "port": 80, "protocol": "http"}, "endpoints": [{"address": "192.0.2.1", "port": 80}]}}`, name))
-}
-
-func vipOf(t *testing.T, s *api.Snapshot, name string) string {
-	t.Helper()
-	o, ok := s.Get(api.Ref{Kind: api.KindMeshExternalService, Mesh: "default", Name: name})
-	if !ok {
-		t.Fatalf("%s is not stored", name)
-	}
-	st, _ := o.Status.(*api.ServiceStatus)
-	if st == nil || len(st.VIPs) != 2 {
-		t.Fatalf("%s has status %+v", name, o.Status)
-	}
-	return st.VIPs[0].IP
-}
-
 var inDefault = api.Zone{Name: "default"}
 
 // opened is a store with addresses, and without default policies.
@@ -49,13 +29,13 @@ func opened(ctx context.Context, s store.Store, zone api.Zone, now func() time.T
 func TestVIPsOfStoresBefore(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	v, err := opened(ctx, memory.New(api.NewSnapshot(7, external(t, "old")), nil, time.Now), inDefault, time.Now)
+	v, err := opened(ctx, memory.New(api.NewSnapshot(7, worlds.External(t, "old")), nil, time.Now), inDefault, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, _ := resolve.CompileIn(inDefault, api.NewSnapshot(1, external(t, "old")), nil, all.Kinds)
+	m, _ := resolve.CompileIn(inDefault, api.NewSnapshot(1, worlds.External(t, "old")), nil, all.Kinds)
 	d, ok := m.Destination("default", "extsvc_old:80")
-	if got := vipOf(t, v.Snapshot(), "old"); !ok || got != d.VIPs[0] {
+	if got := worlds.VIPOf(t, v.Snapshot(), "old"); !ok || got != d.VIPs[0] {
 		t.Errorf("stored is %s, by the hash it is %v", got, d.VIPs)
 	}
 }
@@ -76,13 +56,13 @@ func TestVIPsRest(t *testing.T) {
 		}
 		return s
 	}
-	one := vipOf(t, apply(store.Write{Put: external(t, "one")}), "one")
-	ref := external(t, "one").Ref
+	one := worlds.VIPOf(t, apply(store.Write{Put: worlds.External(t, "one")}), "one")
+	ref := worlds.External(t, "one").Ref
 	apply(store.Write{Delete: &ref})
 	// Another whose hash says the same address.
-	other := external(t, "other")
+	other := worlds.External(t, "other")
 	free := func() string {
-		request := resolve.VIPRequest(external(t, "one"), nil)
+		request := resolve.VIPRequest(worlds.External(t, "one"), nil)
 		block, _, _ := request.Wants(0)
 		request.Key = "other"
 		return vips.Assign(block, []vips.Request{request}, 0, v.chain.vips.books.taken(other)).At["other"].String()
@@ -90,7 +70,7 @@ func TestVIPsRest(t *testing.T) {
 	if free() == one {
 		t.Error("the address of a service that has just gone is given away")
 	}
-	if again := vipOf(t, apply(store.Write{Put: external(t, "one")}), "one"); again != one {
+	if again := worlds.VIPOf(t, apply(store.Write{Put: worlds.External(t, "one")}), "one"); again != one {
 		t.Errorf("it had %s and has %s", one, again)
 	}
 	apply(store.Write{Delete: &ref})
@@ -108,7 +88,7 @@ func TestADuplicateStaysWhereItIs(t *testing.T) {
 	ctx, now := context.Background(), time.Unix(0, 0)
 	clock := func() time.Time { now = now.Add(time.Second); return now }
 	at := func(name string) *api.Object {
-		o := *external(t, name)
+		o := *worlds.External(t, name)
 		o.Status = &api.ServiceStatus{VIPs: []api.VIP{{IP: "242.0.0.1"}}}
 		return &o
 	}
@@ -172,7 +152,7 @@ func TestADuplicateStaysWhereItIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]int{"x": 3, "y": 1} {
-		o, _ := v.Snapshot().Get(external(t, name).Ref)
+		o, _ := v.Snapshot().Get(worlds.External(t, name).Ref)
 		if got := o.Status.(*api.ServiceStatus).VIPs; len(got) != want {
 			t.Errorf("%s has %v", name, got)
 		}
