@@ -198,7 +198,9 @@ func TestAPIServerInjects(t *testing.T) {
 	t.Run("10 and 27", func(t *testing.T) { b.again(t) })
 	t.Run("51 and 52", func(t *testing.T) { b.documents(t) })
 	t.Run("the same text again", func(t *testing.T) { b.unchanged(t) })
-	t.Run("4", func(t *testing.T) { b.down(t) }) // last: nobody answers any more
+	t.Run("a running pod", func(t *testing.T) { b.running(t) })
+	t.Run("4", func(t *testing.T) { b.down(t) }) // from here on nobody answers any more
+	t.Run("a running pod without weft", func(t *testing.T) { b.runningAlone(t) })
 }
 
 // again creates what was injected once more: nothing changes, and a dry run is the same.

@@ -24,6 +24,7 @@ const (
 	HookDefaults = "defaults.weft.io"
 	HookKuma     = "kuma.validator.weft.io"
 	HookRoutes   = "routes.validator.weft.io"
+	HookPods     = "pods.validator.weft.io"
 )
 
 // The paths at which Handler answers.
@@ -32,6 +33,7 @@ const (
 	PathDefaults = "/defaults"
 	PathKuma     = "/validate"
 	PathRoutes   = "/validate-routes"
+	PathPods     = "/validate-pods"
 )
 
 const (
@@ -89,7 +91,7 @@ func (r Registration) MutatingConfiguration() *registration.MutatingWebhookConfi
 // ValidatingConfiguration holds the hooks that refuse.
 func (r Registration) ValidatingConfiguration() *registration.ValidatingWebhookConfiguration {
 	var hooks []registration.ValidatingWebhook
-	for _, h := range []hook{r.kuma(), r.routes()} {
+	for _, h := range []hook{r.kuma(), r.routes(), r.pods()} {
 		hooks = append(hooks, registration.ValidatingWebhook{
 			Name: h.name, ClientConfig: h.client, Rules: h.rules, NamespaceSelector: h.namespaces, ObjectSelector: h.objects, MatchConditions: h.conditions,
 			FailurePolicy: new(h.failure), MatchPolicy: new(registration.Equivalent),
@@ -188,6 +190,21 @@ func (r Registration) routes() hook {
 		}
 	}
 	return r.hook(HookRoutes, PathRoutes, registration.Ignore, rules...)
+}
+
+// pods asks about a change of those annotations of a pod that are read while it runs, and about
+// nothing else: no update of a pod waits for weft but one that could give the pod what it was not
+// created with. What the kubelet writes is pods/status, which no rule names.
+func (r Registration) pods() hook {
+	h := r.hook(HookPods, PathPods, registration.Fail, rule("", "v1", []string{"pods"}, registration.Update))
+	excluded := append(slices.Clone(inject.KubernetesNamespaces), r.SystemNamespaces...)
+	h.namespaces = selecting(not(inject.LabelAdmission, "disabled"), not("kubernetes.io/metadata.name", excluded...))
+	of := func(object string) string {
+		return "(has(" + object + ".metadata.annotations) && a in " + object + ".metadata.annotations ? " + object + ".metadata.annotations[a] : '')"
+	}
+	h.conditions = []registration.MatchCondition{{Name: "annotations-read-while-it-runs",
+		Expression: "['" + strings.Join(inject.Running(), "', '") + "'].exists(a, " + of("object") + " != " + of("oldObject") + ")"}}
+	return h
 }
 
 // notOurselves leaves out what the control plane writes.

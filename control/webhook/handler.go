@@ -87,6 +87,7 @@ func Handler(o Options) http.Handler {
 	mux.HandleFunc("POST "+PathDefaults, s.serve("defaults", s.fill))
 	mux.HandleFunc("POST "+PathKuma, s.serve("kuma", s.document))
 	mux.HandleFunc("POST "+PathRoutes, s.serve("routes", s.route))
+	mux.HandleFunc("POST "+PathPods, s.serve("pods", s.runningPod))
 	return mux
 }
 

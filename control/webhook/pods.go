@@ -20,7 +20,7 @@ func (s *server) pod(ctx context.Context, q *admissionv1.AdmissionRequest) *admi
 	}
 	pod := new(corev1.Pod)
 	if err := json.Unmarshal(q.Object.Raw, pod); err != nil { // the cause may quote the pod
-		return refused(q, []*api.Violation{api.Path("").Breaks("this weft cannot read the pod; is it older than the cluster by far?")})
+		return unreadable(q)
 	}
 	ns, err := s.Cluster.Namespace(ctx, q.Namespace)
 	if err != nil {
@@ -51,6 +51,25 @@ func (s *server) pod(ctx context.Context, q *admissionv1.AdmissionRequest) *admi
 		return failed("the pod cannot be written: " + err.Error())
 	}
 	return patched(operations, warnings)
+}
+
+// runningPod refuses changes of what a pod with a sidecar is, and wrong values of what is read while it runs.
+func (s *server) runningPod(_ context.Context, q *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+	if q.Operation != admissionv1.Update || q.Kind.Group != "" || q.Kind.Kind != api.KindPod || q.SubResource != "" {
+		return allowed(nil)
+	}
+	before, after := new(corev1.Pod), new(corev1.Pod)
+	if json.Unmarshal(q.OldObject.Raw, before) != nil || json.Unmarshal(q.Object.Raw, after) != nil {
+		return unreadable(q)
+	}
+	if found := inject.Update(before, after); len(found) > 0 {
+		return refused(q, found)
+	}
+	return allowed(nil)
+}
+
+func unreadable(q *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+	return refused(q, []*api.Violation{api.Path("").Breaks("this weft cannot read the pod; is it older than the cluster by far?")})
 }
 
 // admits reports whether what lives in a namespace takes part in a mesh, as far as it is known.

@@ -141,6 +141,17 @@ func (c *Cluster) Patch(t testing.TB, path string, patch []byte) (status int, an
 	return status, answer
 }
 
+// Merge is Send of a merge patch, as kubectl annotate and label send it.
+func (c *Cluster) Merge(t testing.TB, path string, object any) (status int, answer map[string]any) {
+	t.Helper()
+	text, err := json.Marshal(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, answer, _ = c.send(t, http.MethodPatch, path, "application/merge-patch+json", text)
+	return status, answer
+}
+
 func (c *Cluster) send(t testing.TB, method, path, form string, text []byte) (status int, answer map[string]any, warnings []string) {
 	t.Helper()
 	q, err := http.NewRequestWithContext(t.Context(), method, c.URL+path, bytes.NewReader(text))

@@ -52,7 +52,7 @@ func known(ctx context.Context, q *question) finding {
 		return f
 	}
 	var missing []string
-	for _, name := range []string{inject.HookNamespace, inject.HookPod, webhook.HookDefaults, webhook.HookKuma, webhook.HookRoutes} {
+	for _, name := range []string{inject.HookNamespace, inject.HookPod, webhook.HookDefaults, webhook.HookKuma, webhook.HookRoutes, webhook.HookPods} {
 		there := false
 		for _, c := range all {
 			for _, h := range c.Webhooks {
