@@ -41,7 +41,8 @@ func (x leaf) good(now time.Time) bool { return x != (leaf{}) && x.ends.after(no
 type leaves struct {
 	plane   *Plane
 	ledger  *ledger    // nil in a cluster
-	unknown *time.Time // what the last ledger said of others; nil where there was none
+	none    bool       // there was no ledger of a control plane before this one
+	unknown *time.Time // what it said of others; nil where it said nothing
 
 	*records
 }

@@ -81,8 +81,21 @@ func (l *leaves) keep(dir string) {
 	switch {
 	case err == nil:
 		l.unknown = &before.Unknown
-	case !errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist):
+		l.none = true
+	default:
 		l.plane.log.Warn("who was given certificates is not known: a rotation waits until the last of them has ended", "file", l.ledger.file, "error", err)
+	}
+}
+
+// begin has the file be there before anybody is given a certificate: a control plane that finds none
+// cannot know that nobody was. The keeper of authorities knows by then of what was reserved before.
+func (l *leaves) begin() {
+	if !l.none {
+		return
+	}
+	if err := l.ledger.write(); err != nil {
+		l.plane.log.Warn("it cannot be written down that nobody was given a certificate: after a restart a rotation waits until all that may have been given have ended", "file", l.ledger.file, "error", err)
 	}
 }
 

@@ -34,6 +34,21 @@ func TestARotationAfterARestart(t *testing.T) {
 	eventually(t, "they meet by the new root", func() bool { return v.authority().Phase == "Settling" && meetAll(web, pay) == nil })
 }
 
+// TestARotationWhereNobodyWasCertified: where no certificate was ever given, a rotation goes on at once
+// after its control plane was killed, though somebody could have had one.
+func TestARotationWhereNobodyWasCertified(t *testing.T) {
+	t.Parallel()
+	v := newVictim(t)
+	v.want(http.MethodPost, "/_apply", calling("web-1", "web", "payments")+fmt.Sprintf(mutual, "ca-1", builtin))
+	eventually(t, "there is a root", func() bool { return v.authority().Phase == "Steady" })
+	v.kill(0)
+	v.start()
+	v.want(http.MethodPost, "/meshes/default/_authorities/rotate", "{}")
+	v.kill(0)
+	v.start()
+	eventually(t, "the new root signs", func() bool { phase := v.authority().Phase; return phase == "Issuing" || phase == "Settling" })
+}
+
 // TestNoCertificateThatIsNotWrittenDown: what the next control plane would not know of is not given,
 // and the answer says why; what is wrong may pass.
 func TestNoCertificateThatIsNotWrittenDown(t *testing.T) {

@@ -33,6 +33,8 @@ func (p *Plane) newKeeper() *authorities.Keeper {
 func (p *Plane) keepAuthorities(ctx context.Context, running *errgroup.Group) {
 	running.Go(func() error {
 		if p.cluster == nil || p.cluster.Synced(ctx) == nil { // what is not read yet is not missing
+			p.keeper.Take(p.own.Snapshot())
+			p.leaves.begin()
 			p.keeper.Follow(ctx, p.own)
 		}
 		return nil

@@ -95,13 +95,13 @@ const (
 	afterFail = 2 * time.Second
 )
 
-// concerns reports whether an authority may depend on an object.
-func concerns(ref api.Ref) bool {
-	switch ref.Kind {
+// concerns reports whether an authority may depend on a change.
+func (k *Keeper) concerns(c api.Change) bool {
+	switch c.Ref().Kind {
 	case api.KindMesh, api.KindMeshIdentity, api.KindMeshTrust, api.KindSecret:
 		return true
 	}
-	return false
+	return c.After != nil && k.awaits(meshJoined(c.After))
 }
 
 // Follow keeps the authorities in step until ctx ends or the store is closed.
@@ -115,7 +115,7 @@ func (k *Keeper) Follow(ctx context.Context, s store.Store) {
 			if err != nil {
 				return
 			}
-			if slices.ContainsFunc(changes, func(c api.Change) bool { return concerns(c.Ref()) }) {
+			if slices.ContainsFunc(changes, k.concerns) {
 				signal(changed)
 			}
 		}
@@ -164,6 +164,7 @@ func (k *Keeper) step(ctx context.Context, s store.Store) time.Duration {
 		return afterFail
 	}
 	k.Take(s.Snapshot())
+	k.Stir() // for who has joined in between
 	return k.pause()
 }
 

@@ -29,6 +29,13 @@ type world struct {
 }
 
 func newWorld(t *testing.T) *world {
+	w := newEmptyWorld(t)
+	w.put(&api.Object{Ref: api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "s0"}, Spec: &api.Dataplane{}})
+	return w
+}
+
+// newEmptyWorld is one whose mesh nobody has joined by the documents.
+func newEmptyWorld(t *testing.T) *world {
 	w := &world{t: t, now: time.Now(), cars: map[string]*rotation.Sidecar{}, trust: map[string][]string{}}
 	w.store = memory.New(api.NewSnapshot(0), nil, func() time.Time { return w.now })
 	t.Cleanup(func() { _ = w.store.Close() })
@@ -69,7 +76,13 @@ func (w *world) mutual(enabled string, backends ...string) {
 	for _, b := range backends {
 		m.MTLS.Backends = append(m.MTLS.Backends, api.Backend{Name: b, Type: api.AuthorityBuiltin})
 	}
-	if _, _, err := w.store.Apply(w.t.Context(), store.Writes(store.Write{Put: &api.Object{Ref: owner, Spec: m}})); err != nil {
+	w.put(&api.Object{Ref: owner, Spec: m})
+}
+
+// put applies a document.
+func (w *world) put(o *api.Object) {
+	w.t.Helper()
+	if _, _, err := w.store.Apply(w.t.Context(), store.Writes(store.Write{Put: o})); err != nil {
 		w.t.Fatal(err)
 	}
 }

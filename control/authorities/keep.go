@@ -109,8 +109,8 @@ func (k *Keeper) advance(now *api.Snapshot, a *authority) *store.Write {
 		k.waits[a.owner] = wait
 		k.mu.Unlock()
 	}
-	if a.signs {
-		next = reserve(next, at, a.leafLife(next))
+	if more := reserve(next, at, a.leafLife(next)); a.signs && more != next && joined(now, a.mesh) {
+		next = more
 	}
 	if next == before {
 		return nil
