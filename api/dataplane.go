@@ -7,9 +7,12 @@ import (
 	"strings"
 )
 
-// Dataplane is one proxy and the workload behind it (spec/kuma.md 1.4).
+// Dataplane is one proxy and the workload behind it (spec/kuma.md 1.4). The fields after
+// Networking are read so that documents of Kuma are understood, and have no effect.
 type Dataplane struct {
-	Networking *Networking `json:"networking,omitempty"`
+	Networking *Networking    `json:"networking,omitempty"`
+	Metrics    map[string]any `json:"metrics,omitempty"`
+	Probes     map[string]any `json:"probes,omitempty"`
 }
 
 // Networking is where a dataplane listens and what it calls.

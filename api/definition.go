@@ -178,12 +178,13 @@ type ProxyCounts struct {
 	Total     uint32 `json:"total,omitempty"`
 }
 
-// MatchedService is a MeshService that a MeshMultiZoneService stands for.
+// MatchedService is a MeshService that a MeshMultiZoneService stands for. All of it is always written:
+// Kuma's clients refuse a document that lacks a part, also an empty one.
 type MatchedService struct {
 	Name      string `json:"name"`
-	Namespace string `json:"namespace,omitempty"`
-	Zone      string `json:"zone,omitempty"`
-	Mesh      string `json:"mesh,omitempty"`
+	Namespace string `json:"namespace"`
+	Zone      string `json:"zone"`
+	Mesh      string `json:"mesh"`
 }
 
 // NameRule is that of documents of a type with a DNSLabel. It stands at the document,

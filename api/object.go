@@ -181,6 +181,9 @@ type Type struct {
 	Annotations []Annotation
 	New         func() Spec
 	NewStatus   func() any // nil where the kind has no status that weft reads
+	// MeshBeside says that Kuma's documents of the kind may name their mesh beside the spec, as those of
+	// which Custom says so.
+	MeshBeside bool
 	// Custom is what the kind is in Kubernetes; nil where weft defines it not.
 	Custom *Definition
 }

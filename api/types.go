@@ -28,7 +28,7 @@ func Types() []Type {
 			New: func() Spec { return new(Secret) }},
 		{Name: KindMeshIdentity, Plural: "meshidentities", Short: "mid", Reported: true, New: func() Spec { return new(MeshIdentity) }, Custom: identityDefinition("Domain", ".spec.spiffeID.trustDomain")},
 		{Name: KindMeshTrust, Plural: "meshtrusts", Short: "mtrust", Reported: true, New: func() Spec { return new(MeshTrust) }, Custom: trustDefinition()},
-		{Name: KindMeshGateway, Plural: "meshgateways", Short: "mgw", Bare: true, New: func() Spec { return new(MeshGateway) }},
+		{Name: KindMeshGateway, Plural: "meshgateways", Short: "mgw", Bare: true, MeshBeside: true, New: func() Spec { return new(MeshGateway) }},
 	}
 }
 

@@ -9,12 +9,18 @@ import (
 
 // Validate checks a dataplane (spec/kuma.md 1.4).
 func (d *Dataplane) Validate(at Path) error {
+	var errs *multierror.Error
+	if d.Metrics != nil {
+		errs = multierror.Append(errs, unsupported(Warning, at.Field("metrics"), "weft takes no metrics from a workload; it has no effect, remove it"))
+	}
+	if d.Probes != nil {
+		errs = multierror.Append(errs, unsupported(Warning, at.Field("probes"), "the sidecar of a pod answers its probes by itself, at the port of kuma.io/application-probe-proxy-port; it has no effect, remove it"))
+	}
 	at = at.Field("networking")
 	n := d.Networking
 	if n == nil {
-		return at.Breaks("is missing; write networking with address and inbound")
+		return multierror.Append(errs, at.Breaks("is missing; write networking with address and inbound"))
 	}
-	var errs *multierror.Error
 	errs = multierror.Append(errs, n.address(at), n.gateway(at), n.inbounds(at))
 	for i := range n.Outbound {
 		errs = multierror.Append(errs, n.Outbound[i].validate(at.Field("outbound").Index(i)))

@@ -55,6 +55,9 @@ type Said struct {
 	Override bool
 	// Lost is the key of the order that decided against it, NotLost where it holds.
 	Lost Key
+	// Order counts the layers below it that say anything, about whichever field: of two opinions of
+	// one fold the one with the greater Order is stronger, also where they share no field.
+	Order uint32
 }
 
 // Field is the answer for one field: everything that was said, weakest first;
@@ -99,9 +102,13 @@ func Fold(layers []Layer) []Field {
 		slots[field] = said[at : at : at+n]
 		at += n
 	}
+	below := uint32(0)
 	for i, l := range layers {
+		if i > 0 && len(layers[i-1].Leaves) > 0 {
+			below++
+		}
 		for _, leaf := range l.Leaves {
-			said := Said{Value: leaf.Value, Origin: l.Origin, Layer: l.Name, Override: l.Override}
+			said := Said{Value: leaf.Value, Origin: l.Origin, Layer: l.Name, Override: l.Override, Order: below}
 			if w := holds[leaf.Field]; w != i {
 				said.Lost = l.lost(&layers[w])
 			}

@@ -36,9 +36,13 @@ func TestFold(t *testing.T) {
 			t.Fatal("not sorted by field")
 		}
 		want := map[int][]merge.Said{}
+		below := uint32(0)
 		for _, l := range layers {
 			for _, leaf := range l.Leaves {
-				want[leaf.Field] = append(want[leaf.Field], merge.Said{Value: leaf.Value, Origin: l.Origin, Layer: l.Name, Override: l.Override})
+				want[leaf.Field] = append(want[leaf.Field], merge.Said{Value: leaf.Value, Origin: l.Origin, Layer: l.Name, Override: l.Override, Order: below})
+			}
+			if len(l.Leaves) > 0 {
+				below++ // whatever it is about
 			}
 		}
 		if len(want) != len(fields) {

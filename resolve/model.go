@@ -216,6 +216,29 @@ func (m *Model) Route(ref api.Ref) (*route.Opinion, bool) {
 	return nil, false
 }
 
+// CompareRoutes is negative where the entry that b names, of a route, overrides the one that a names.
+func (m *Model) CompareRoutes(a, b *api.Origin) int {
+	return m.rankOfRoute(a).compare(m.rankOfRoute(b))
+}
+
+// rankOfRoute is the place of the entry that an origin names.
+func (m *Model) rankOfRoute(o *api.Origin) rank {
+	x, ok := m.mesh(o.Mesh)
+	if !ok {
+		return rank{}
+	}
+	r, _ := m.routes.Get(x.at, objectKey(o.Ref))
+	if r == nil {
+		return rank{}
+	}
+	for i := range r.opinion.Entries {
+		if e := &r.opinion.Entries[i]; o.To != nil && e.Index == *o.To {
+			return r.rank.of(e.To, e.Index)
+		}
+	}
+	return r.rank
+}
+
 // attachableKinds are the kinds of policies and routes, sorted.
 func (m *Model) attachableKinds() []string {
 	var out []string

@@ -29,6 +29,7 @@ func TestBoundsAreThoseOfACluster(t *testing.T) {
 		{"the mesh as the label has it", "apiVersion: kuma.io/v1alpha1\nkind: Dataplane\nmesh: other\nmetadata: {name: a, labels: {kuma.io/mesh: other}}\nspec: {networking: {address: 127.0.0.1, inbound: [{port: 80}]}}", ""},
 		{"another mesh than the label's", "apiVersion: kuma.io/v1alpha1\nkind: Dataplane\nmesh: other\nmetadata: {name: a, labels: {kuma.io/mesh: default}}\nspec: {networking: {address: 127.0.0.1, inbound: [{port: 80}]}}",
 			`3:7: mesh: "other" contradicts the label kuma.io/mesh, which is "default"; make them equal, or remove one`},
+		{"the mesh of a MeshGateway", "apiVersion: kuma.io/v1alpha1\nkind: MeshGateway\nmesh: other\nmetadata: {name: a}\nspec: {selectors: [], conf: {listeners: []}}", ""},
 		{"the mesh of a policy", "apiVersion: kuma.io/v1alpha1\nkind: MeshRetry\nmesh: other\nmetadata: {name: a}\nspec: {to: [{targetRef: {kind: Mesh}, default: {http: {numRetries: 1}}}]}",
 			"3:7: mesh: unknown field; a MeshRetry names its mesh by the label kuma.io/mesh"},
 	} {

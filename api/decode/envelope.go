@@ -270,7 +270,7 @@ func (d *decoder) meshBeside(typ api.Type, k *kubernetes) {
 	labels, label := k.Metadata.Labels, k.Metadata.Labels[api.LabelMesh]
 	switch key := d.locateNode("mesh"); {
 	case k.Mesh == "":
-	case typ.Custom == nil || !typ.Custom.InMesh:
+	case !typ.MeshBeside && (typ.Custom == nil || !typ.Custom.InMesh):
 		v := api.Path("mesh").Breaks("unknown field; a %s names its mesh by the label %s", typ.Name, api.LabelMesh)
 		v.Code = "UnknownField"
 		d.report(key, v)

@@ -103,12 +103,11 @@ func (x kris) destination(mesh string, d *resolve.Destination) string {
 	return api.KRI{Short: x.short(d.Kind), Mesh: mesh, Name: d.Name}.String()
 }
 
+// origins names the objects behind origins, each once, where its strongest word stands.
 func (x kris) origins(list []*api.Origin) []KRIOrigin {
 	out := []KRIOrigin{}
-	for _, o := range list {
-		if k := (KRIOrigin{x.of(o.Ref, "")}); !slices.Contains(out, k) {
-			out = append(out, k)
-		}
+	for _, o := range lastOf(list, ofOneObject) {
+		out = append(out, KRIOrigin{x.of(o.Ref, "")})
 	}
 	return out
 }
@@ -271,7 +270,7 @@ func Routes(m *resolve.Reader, c *api.Catalog, dp api.Ref, kri string) (RouteLis
 		origins = append(origins, rt.Origins...)
 	}
 	if len(k.Rules) > 0 {
-		k.Origins = x.origins(origins)
+		k.Origins = x.origins(weakestFirst(m, origins))
 		out.Routes = append(out.Routes, k)
 	}
 	return out, nil

@@ -114,10 +114,8 @@ func ofRoute(e *policies.Effective) bool {
 
 func legacyOrigins(origins []*api.Origin) []LegacyOrigin {
 	out := []LegacyOrigin{}
-	for _, o := range origins {
-		if l := (LegacyOrigin{o.Mesh, o.FullName()}); !slices.Contains(out, l) {
-			out = append(out, l)
-		}
+	for _, o := range lastOf(origins, ofOneObject) {
+		out = append(out, LegacyOrigin{o.Mesh, o.FullName()})
 	}
 	return out
 }

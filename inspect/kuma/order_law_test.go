@@ -22,7 +22,7 @@ type seenOrders struct{ subset, attached, resource, route, overrides int }
 
 // TestRulesComeToWhatHolds: the conf of every rule in _rules is what the resolver
 // makes of the same policies there, whatever attaches to what, and by default or
-// over everything. Places at which a policy of the rule says nothing are left out:
+// over everything, and its origins stand weakest first. Places at which a policy of the rule says nothing are left out:
 // Kuma's tags cannot tell ports of one service apart.
 func TestRulesComeToWhatHolds(t *testing.T) {
 	t.Parallel()
@@ -117,6 +117,7 @@ func (n *seenOrders) compare(t *rapid.T, count *int, what string, e *policies.Ef
 		return
 	}
 	*count++
+	order := map[string]uint32{}
 	var fields []merge.Field
 	for _, f := range e.Fields {
 		said := slices.DeleteFunc(slices.Clone(f.Said), func(s merge.Said) bool {
@@ -125,9 +126,15 @@ func (n *seenOrders) compare(t *rapid.T, count *int, what string, e *policies.Ef
 		if len(said) > 1 && said[len(said)-2].Override {
 			n.overrides++
 		}
+		for _, x := range said {
+			order[x.Origin.Name] = max(order[x.Origin.Name], x.Order)
+		}
 		if len(said) > 0 {
 			fields = append(fields, merge.Field{Field: f.Field, Said: said})
 		}
+	}
+	if !slices.IsSortedFunc(by, func(a, b string) int { return int(order[a]) - int(order[b]) }) {
+		t.Fatalf("%s at %s by %v, which is not weakest first: %v", e.Kind.Name, what, by, order)
 	}
 	want := e.Kind.Schema.Build(e.Kind.New(), fields)
 	if diff := cmp.Diff(want, conf); diff != "" {

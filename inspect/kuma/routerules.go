@@ -26,13 +26,24 @@ func (x *viewBuilder) routeConf(t *resolve.Table) (conf writtenRules, origins []
 	for rt := range writtenRulesOf(t) {
 		x.hashes[rt.Key] = rt.Matches
 		conf.Rules = append(conf.Rules, writtenRule{rt.Matches, x.documentConf(rt)})
-		for _, o := range rt.Origins {
-			if !slices.ContainsFunc(origins, func(p *api.Origin) bool { return p.Ref == o.Ref }) {
-				origins = append(origins, o)
-			}
+		origins = append(origins, rt.Origins...)
+	}
+	return conf, weakestFirst(x.model, origins)
+}
+
+// weakestFirst are origins of rules, one of each entry, in the order in which their routes override each
+// other: the rules themselves stand in the order in which requests are matched.
+func weakestFirst(m *resolve.Reader, origins []*api.Origin) []*api.Origin {
+	seen := make(map[string]bool, len(origins))
+	out := make([]*api.Origin, 0, len(origins))
+	for _, o := range origins {
+		if key := o.Ref.String() + "#" + section(o); !seen[key] {
+			seen[key] = true
+			out = append(out, o)
 		}
 	}
-	return conf, origins
+	slices.SortStableFunc(out, m.CompareRoutes)
+	return out
 }
 
 // documentConf is the conf of a merged rule as documents spell it: of each list

@@ -67,7 +67,7 @@ type ResourceRule struct {
 	ResourceMeta        *Meta        `json:"resourceMeta"`
 	ResourceSectionName string       `json:"resourceSectionName"`
 	Conf                []any        `json:"conf"`
-	Origin              []ItemOrigin `json:"origin"`
+	Origin              []ItemOrigin `json:"origin"` // weakest first
 }
 
 // ItemOrigin is an item of a policy.
@@ -86,7 +86,7 @@ type InboundRules struct {
 type InboundRule struct {
 	Match  any          `json:"match"`
 	Conf   []any        `json:"conf"`
-	Origin []ItemOrigin `json:"origin"`
+	Origin []ItemOrigin `json:"origin"` // weakest first
 }
 
 // matchesHash is Kuma's made-up tag for the matches of a route's rule.
@@ -143,13 +143,11 @@ func pluginOrder(kinds []*policies.Kind) []*policies.Kind {
 	return out
 }
 
-// metas names the objects behind origins, each once, in order.
+// metas names the objects behind origins, each once, where its strongest word stands.
 func (x *viewBuilder) metas(origins []*api.Origin) []*Meta {
 	out := make([]*Meta, 0, len(origins))
-	for i, o := range origins {
-		if !slices.ContainsFunc(origins[:i], func(p *api.Origin) bool { return p.Ref == o.Ref }) {
-			out = append(out, x.author(o))
-		}
+	for _, o := range lastOf(origins, ofOneObject) {
+		out = append(out, x.author(o))
 	}
 	return out
 }

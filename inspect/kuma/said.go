@@ -1,6 +1,7 @@
 package kuma
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 	"strconv"
@@ -58,54 +59,54 @@ func saidOf(e *policies.Effective, keep func(merge.Said) bool) []merge.Field {
 	return fields
 }
 
-// inMergeOrder is who said something, weakest first: whoever comes before another
-// about one field comes before it.
+// inMergeOrder is who said something, each once, weakest first, by the strongest word of each: whoever
+// overrides another about a field comes after it, and among those who share no field the order of the
+// fold decides.
 func inMergeOrder(fields []merge.Field) []*api.Origin {
-	rest := make([][]merge.Said, len(fields))
-	for i, f := range fields {
-		rest[i] = f.Said
-	}
-	var out []*api.Origin
-	for {
-		var next *merge.Said
-		for _, said := range rest {
-			if len(said) > 0 && (next == nil || said[0].Layer < next.Layer) && !preceded(rest, said[0].Origin) {
-				next = &said[0]
-			}
-		}
-		if next == nil {
-			return out
-		}
-		o := next.Origin
-		out = append(out, o)
-		for i, said := range rest {
-			if len(said) > 0 && said[0].Origin.Same(o) {
-				rest[i] = said[1:]
+	var all []merge.Said
+	for _, f := range fields {
+		for _, s := range f.Said {
+			switch i := slices.IndexFunc(all, func(p merge.Said) bool { return p.Origin.Same(s.Origin) }); {
+			case i < 0:
+				all = append(all, s)
+			case all[i].Order < s.Order:
+				all[i] = s
 			}
 		}
 	}
-}
-
-// preceded reports whether somebody else comes before o about a field.
-func preceded(rest [][]merge.Said, o *api.Origin) bool {
-	return slices.ContainsFunc(rest, func(said []merge.Said) bool {
-		return slices.IndexFunc(said, func(s merge.Said) bool { return s.Origin.Same(o) }) > 0
-	})
+	slices.SortStableFunc(all, func(a, b merge.Said) int { return cmp.Compare(a.Order, b.Order) })
+	out := make([]*api.Origin, len(all))
+	for i, s := range all {
+		out[i] = s.Origin
+	}
+	return out
 }
 
 // documents keeps what documents say.
 func documents(s merge.Said) bool { return s.Layer != merge.Default }
 
-// itemOrigins are the items behind origins, each once, in order.
+// itemOrigins are the items behind origins, each once, where its strongest word stands.
 func (x *viewBuilder) itemOrigins(origins []*api.Origin) []ItemOrigin {
 	out := make([]ItemOrigin, 0, len(origins))
+	for _, o := range lastOf(origins, func(p, o *api.Origin) bool { return p.Ref == o.Ref && indexOf(p) == indexOf(o) }) {
+		out = append(out, ItemOrigin{x.author(o), indexOf(o)})
+	}
+	return out
+}
+
+// lastOf keeps of those that are the same the last one, in its place.
+func lastOf(origins []*api.Origin, same func(a, b *api.Origin) bool) []*api.Origin {
+	out := make([]*api.Origin, 0, len(origins))
 	for i, o := range origins {
-		if !slices.ContainsFunc(origins[:i], func(p *api.Origin) bool { return p.Ref == o.Ref && indexOf(p) == indexOf(o) }) {
-			out = append(out, ItemOrigin{x.author(o), indexOf(o)})
+		if !slices.ContainsFunc(origins[i+1:], func(p *api.Origin) bool { return same(p, o) }) {
+			out = append(out, o)
 		}
 	}
 	return out
 }
+
+// ofOneObject says that two origins are of one object.
+func ofOneObject(a, b *api.Origin) bool { return a.Ref == b.Ref }
 
 // indexOf is the index of the item of an origin: of spec.to[2], or of the entry of
 // to that a rule stands in.

@@ -39,18 +39,24 @@ func TestGlobalSecretsAreNone(t *testing.T) {
 	}
 }
 
-// Kuma's client reads the counts of dataplanes of each service, whether or not there are any.
+// Kuma's client reads the counts of dataplanes of each service, whether or not there are any, and each part
+// of what a MeshMultiZoneService stands for.
 func TestWhatKumasClientReadsIsThere(t *testing.T) {
 	t.Parallel()
 	server, _ := serve(t, `
 {type: Mesh, name: default}
 ---
 {type: MeshExternalService, mesh: default, name: pay, spec: {match: {type: HostnameGenerator, port: 443}, endpoints: [{address: pay.example.com, port: 443}]}}
+---
+{type: MeshService, mesh: default, name: web, labels: {app: web}, spec: {selector: {dataplaneTags: {app: web}}, ports: [{port: 80}]}}
+---
+{type: MeshMultiZoneService, mesh: default, name: everywhere, spec: {selector: {meshService: {matchLabels: {app: web}}}, ports: [{port: 80}]}}
 `, false)
 	for path, want := range map[string][]string{
-		"/meshes/default/service-insights":     {`"name":"pay"`, `"dataplanes":{"total":0,"online":0,"offline":0}`},
-		"/meshes/default/service-insights/pay": {`"dataplanes":{"total":0,"online":0,"offline":0}`},
-		"/":                                    {`"basedOnKuma":"2.13.10"`},
+		"/meshes/default/service-insights":                 {`"name":"pay"`, `"dataplanes":{"total":0,"online":0,"offline":0}`},
+		"/meshes/default/service-insights/pay":             {`"dataplanes":{"total":0,"online":0,"offline":0}`},
+		"/meshes/default/meshmultizoneservices/everywhere": {`"meshServices":[{"name":"web","namespace":"","zone":"`, `"mesh":"default"}]`},
+		"/": {`"basedOnKuma":"2.13.10"`},
 	} {
 		code, text := call(t, http.MethodGet, server.URL+path, "")
 		for _, part := range want {
