@@ -22,9 +22,9 @@ probes: {port: 9000, endpoints: [{inboundPort: 8080, inboundPath: /healthz, path
 		text, mesh string
 		warnings   []string
 	}{
-		"universal":  {"type: Dataplane\nmesh: m\nname: d\n" + plane, "m", []string{"metrics: warning: weft takes no metrics from a workload", "probes: warning: the sidecar of a pod answers its probes by itself"}},
-		"kubernetes": {"apiVersion: kuma.io/v1alpha1\nkind: Dataplane\nmesh: m\nmetadata: {name: d}\nspec:\n" + in(plane), "m", []string{"spec.metrics: warning:", "spec.probes: warning:"}},
-		"gateway":    {"apiVersion: kuma.io/v1alpha1\nkind: MeshGateway\nmesh: m\nmetadata: {name: g}\nspec: {selectors: [], conf: {listeners: []}}", "m", []string{"spec.conf: warning: weft has no MeshGateway"}},
+		"universal":  {"type: Dataplane\nmesh: m\nname: d\n" + plane, "m", []string{"metrics: weft takes no metrics from a workload", "probes: the sidecar of a pod answers its probes by itself"}},
+		"kubernetes": {"apiVersion: kuma.io/v1alpha1\nkind: Dataplane\nmesh: m\nmetadata: {name: d}\nspec:\n" + in(plane), "m", []string{"spec.metrics:", "spec.probes:"}},
+		"gateway":    {"apiVersion: kuma.io/v1alpha1\nkind: MeshGateway\nmesh: m\nmetadata: {name: g}\nspec: {selectors: [], conf: {listeners: []}}", "m", []string{"spec.conf: weft has no MeshGateway"}},
 	} {
 		objects, err := decode.Objects(world.Catalog(), "", []byte(c.text))
 		said := 0
