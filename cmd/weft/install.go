@@ -18,10 +18,10 @@ func newUninstall(a *app) *cobra.Command {
 	c := a.command(&cobra.Command{
 		Use:     "uninstall",
 		Short:   "Take away what install made",
-		Example: "  weft uninstall transparent-proxy",
+		Example: "  weft uninstall control-plane | kubectl delete --ignore-not-found -f -\n  weft uninstall transparent-proxy",
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}, groupRun)
-	c.AddCommand(newUninstallTransparentProxy(a))
+	c.AddCommand(newUninstallControlPlane(a), newUninstallTransparentProxy(a))
 	return c
 }

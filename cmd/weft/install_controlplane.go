@@ -35,17 +35,23 @@ by --values, single ones by --set, the last one wins.`,
 		Args:    cobra.NoArgs,
 		RunE:    func(*cobra.Command, []string) error { return a.installControlPlane(x) },
 	}, "")
-	c.Flags().StringArrayVar(&x.sets, "set", nil, "values as path=value, with commas in between, as Helm reads them; may be repeated")
-	c.Flags().StringArrayVar(&x.texts, "set-string", nil, "the same, of which every value is a text, such as resources.limits.cpu=2")
-	c.Flags().StringArrayVarP(&x.files, "values", "f", nil, "file of values; may be repeated")
-	c.Flags().StringVarP(&x.namespace, "namespace", "n", install.DefaultNamespace, "namespace of the control plane")
+	x.flags(c)
 	c.Flags().BoolVar(&x.skipCRDs, "skip-crds", false, "print no custom resources")
 	return c
 }
 
-func (a *app) installControlPlane(x installation) error {
+// flags are those of values and of the namespace.
+func (x *installation) flags(c *cobra.Command) {
+	c.Flags().StringArrayVar(&x.sets, "set", nil, "values as path=value, with commas in between, as Helm reads them; may be repeated")
+	c.Flags().StringArrayVar(&x.texts, "set-string", nil, "the same, of which every value is a text, such as resources.limits.cpu=2")
+	c.Flags().StringArrayVarP(&x.files, "values", "f", nil, "file of values; may be repeated")
+	c.Flags().StringVarP(&x.namespace, "namespace", "n", install.DefaultNamespace, "namespace of the control plane")
+}
+
+// read is the installation that the command line asks for.
+func (x *installation) read() (install.Release, install.Given, error) {
 	if err := install.CheckNamespace(x.namespace); err != nil {
-		return usage("--namespace %w", err)
+		return install.Release{}, install.Given{}, usage("--namespace %w", err)
 	}
 	var sets []install.Set
 	for _, s := range x.sets {
@@ -55,15 +61,25 @@ func (a *app) installControlPlane(x installation) error {
 		sets = append(sets, install.Set{Words: s, Texts: true})
 	}
 	values, err := readValues(x.files, sets...)
+	return install.Release{Namespace: x.namespace, Version: thisBuild().Version, Service: "weft"}, values, err
+}
+
+func (a *app) installControlPlane(x installation) error {
+	release, values, err := x.read()
 	if err != nil {
 		return err
 	}
-	manifests, err := install.Render(install.Release{Namespace: x.namespace, Version: thisBuild().Version, Service: "weft"}, values)
+	manifests, err := install.Render(release, values)
 	if err != nil {
 		return err
 	}
 	var out bytes.Buffer
 	documents := []any{install.Namespace(x.namespace)}
+	for _, name := range values.Secrets.Namespaces { // a right in a namespace needs the namespace
+		if name != x.namespace {
+			documents = append(documents, install.Reference{APIVersion: "v1", Kind: "Namespace", Metadata: install.Identity{Name: name}})
+		}
+	}
 	if !x.skipCRDs {
 		for _, d := range crd.All(world.Catalog(), thisBuild().bundle()) {
 			documents = append(documents, d)

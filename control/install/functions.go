@@ -28,6 +28,7 @@ func functions(t *template.Template) template.FuncMap {
 		},
 		"quote":     func(v any) string { return strconv.Quote(fmt.Sprint(v)) },
 		"join":      join,
+		"lookup":    func(_, _, _, _ string) map[string]any { return nil }, // no cluster is asked, as by `helm template`
 		"list":      func(v ...any) []any { return v },
 		"splitList": func(separator, text string) []string { return strings.Split(text, separator) },
 		"int":       toInt,

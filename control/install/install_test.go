@@ -120,6 +120,17 @@ func TestValuesOfTheControlPlane(t *testing.T) {
 	if len(pod["topologySpreadConstraints"].([]any)) != 2 || pod["priorityClassName"] != "high" || pod["nodeSelector"].(map[string]any)["disk"] != "ssd" || len(pod["tolerations"].([]any)) != 1 {
 		t.Errorf("%v", pod)
 	}
+	spec, pod := deployment(`extraArgs={--skip-default-policies,--log-level=debug},imagePullPolicy=Always,imagePullSecrets[0].name=registry,podLabels.team=mesh,podAnnotations.example\.org/owner=a`)
+	meta, container := spec["template"].(map[string]any)["metadata"].(map[string]any), pod["containers"].([]any)[0].(map[string]any)
+	args := container["args"].([]any)
+	if args[len(args)-2] != "--skip-default-policies" || args[len(args)-1] != "--log-level=debug" { // the last one wins
+		t.Errorf("flags %v", args)
+	}
+	labels, annotations := meta["labels"].(map[string]any), meta["annotations"].(map[string]any)
+	if labels["team"] != "mesh" || labels["app.kubernetes.io/name"] != "weft" || annotations["example.org/owner"] != "a" || annotations["weft.io/injection"] == nil ||
+		container["imagePullPolicy"] != "Always" || fmt.Sprint(pod["imagePullSecrets"]) != "[map[name:registry]]" {
+		t.Errorf("%v %v %v", meta, container["imagePullPolicy"], pod["imagePullSecrets"])
+	}
 	all := rendered(t, "ha=true,secrets.namespaces={edge}")
 	one(t, all, "PodDisruptionBudget", install.Name)
 	if r := one(t, all, "Role", install.RoleSecrets); r["metadata"].(map[string]any)["namespace"] != "edge" {
@@ -200,15 +211,21 @@ ignoredServiceSelectorLabels: [ok, "a,b"]
 		t.Error(diff)
 	}
 	for set, want := range map[string]string{
-		"replicass=3":              "replicass: unknown field; did you mean replicas?",
-		"sidecar.drainTim=3s":      "sidecar.drainTim: unknown field; did you mean drainTime?",
-		"logLevel=inf":             `logLevel: "inf" is unknown; did you mean info?`,
-		"traces=collector:4317":    `traces: "collector:4317" is no address of a collector; write such as http://`,
-		"interception.mode=cni":    "interception.mode: interception by a CNI plugin is not there yet; write init or none",
-		"webhooks.from={10.0.0.1}": `webhooks.from[0]: "10.0.0.1" is no prefix`,
-		"webhooks.clientCA=x":      "webhooks.clientCA: it holds no certificate in PEM",
-		"ha=maybe":                 `ha: "maybe" is not what belongs here; write true or false`,
-		"injection.failurePolicy":  `--set "injection.failurePolicy" is not understood`,
+		"replicass=3":                                "replicass: unknown field; did you mean replicas?",
+		"sidecar.drainTim=3s":                        "sidecar.drainTim: unknown field; did you mean drainTime?",
+		"logLevel=inf":                               `logLevel: "inf" is unknown; did you mean info?`,
+		"traces=collector:4317":                      `traces: "collector:4317" is no address of a collector; write such as http://`,
+		"interception.mode=cni":                      "interception.mode: interception by a CNI plugin is not there yet; write init or none",
+		"webhooks.from={10.0.0.1}":                   `webhooks.from[0]: "10.0.0.1" is no prefix`,
+		"webhooks.clientCA=x":                        "webhooks.clientCA: it holds no certificate in PEM",
+		"extraArgs={skip-default-policies}":          `extraArgs[0]: "skip-default-policies" is no flag of weft serve`,
+		"imagePullPolicy=Sometimes":                  `imagePullPolicy: "Sometimes" is unknown`,
+		"imagePullSecrets[0].name=A B":               `imagePullSecrets[0].name: "A B" is no name of a Secret`,
+		"podLabels.app\\.kubernetes\\.io/name=other": "the chart sets it itself",
+		"podLabels.team=a b":                         "is no label",
+		"podAnnotations.weft\\.io/injection=x":       "the chart sets it itself",
+		"ha=maybe":                                   `ha: "maybe" is not what belongs here; write true or false`,
+		"injection.failurePolicy":                    `--set "injection.failurePolicy" is not understood`,
 	} {
 		if _, err := install.Read(nil, install.Set{Words: set}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", set, err, want)

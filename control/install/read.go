@@ -4,9 +4,11 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/netip"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/go-multierror"
 	"helm.sh/helm/v4/pkg/strvals"
@@ -159,6 +161,7 @@ func (v Values) Validate() error {
 			}
 		}
 	}
+	v.ofPods(refuse)
 	for i, label := range v.IgnoredLabels {
 		at := api.Path("ignoredServiceSelectorLabels").Index(i)
 		if err := api.ValidateLabels(at, map[string]string{label: ""}); err != nil {
@@ -185,6 +188,40 @@ func (v Values) Validate() error {
 		errs = multierror.Append(errs, err)
 	}
 	return errs.ErrorOrNil()
+}
+
+// ownLabels are those of the control plane's pods by which others find them.
+var ownLabels = []string{"app.kubernetes.io/name", "app.kubernetes.io/component", "app.kubernetes.io/part-of", "app.kubernetes.io/managed-by", "app.kubernetes.io/version"}
+
+// ofPods refuses what the control plane's pods cannot have beside what they have.
+func (v Values) ofPods(refuse func(api.Path, string, ...any)) {
+	for i, arg := range v.ExtraArgs {
+		if !strings.HasPrefix(arg, "--") {
+			refuse(api.Path("extraArgs").Index(i), "%q is no flag of weft serve; write such as --skip-default-policies, and values after =", api.Clip(arg))
+		}
+	}
+	for i, s := range v.PullSecrets {
+		if len(validation.IsDNS1123Subdomain(s.Name)) > 0 {
+			refuse(api.Path("imagePullSecrets").Index(i).Field("name"), "%q is no name of a Secret; write that of one of type kubernetes.io/dockerconfigjson in the control plane's namespace", api.Clip(s.Name))
+		}
+	}
+	if policies := []string{"Always", "IfNotPresent", "Never"}; !slices.Contains(policies, v.PullPolicy) {
+		refuse("imagePullPolicy", "%q is unknown; %s", api.Clip(v.PullPolicy), api.DidYouMean(v.PullPolicy, policies, "write one of"))
+	}
+	for _, name := range slices.Sorted(maps.Keys(v.PodLabels)) {
+		if slices.Contains(ownLabels, name) {
+			refuse(api.Path("podLabels").Field(name), "the chart sets it itself; remove it")
+		} else if err := api.ValidateLabels("podLabels", map[string]string{name: v.PodLabels[name]}); err != nil {
+			refuse(api.Path("podLabels").Field(name), "%q is no label; write such as team: mesh", api.Clip(name+": "+v.PodLabels[name]))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(v.PodAnnotations)) {
+		if name == "weft.io/injection" {
+			refuse(api.Path("podAnnotations").Field(name), "the chart sets it itself; remove it")
+		} else if len(validation.IsQualifiedName(strings.ToLower(name))) > 0 {
+			refuse(api.Path("podAnnotations").Field(name), "%q is no name of an annotation; write such as example.org/owner", api.Clip(name))
+		}
+	}
 }
 
 // CheckNamespace wants the name of a namespace.

@@ -13,13 +13,16 @@ import (
 // them, of `weft inject --mesh-config` (spec/kubernetes.md 6.8). The tag means is the
 // text of values.yaml and of the chart's page.
 type Values struct {
-	Image     string           `json:"image" means:"image of the control plane; empty is weftmesh/weft of the chart's version"`
-	Replicas  int              `json:"replicas" schema:"min=1,max=99" means:"how many control planes run"`
-	HA        bool             `json:"ha" means:"three control planes at least, spread over nodes and zones, of which a drain of nodes takes one at a time"`
-	Scaled    bool             `json:"autoscaled" means:"leave the number of control planes to an autoscaler"`
-	Resources inject.Resources `json:"resources" means:"of the control plane"`
-	Traces    string           `json:"traces" means:"where the control plane sends traces by OTLP over gRPC, such as http://collector.observability:4317; empty sends none"`
-	LogLevel  string           `json:"logLevel" schema:"enum=debug|info|warn|error" means:"least level of what the control plane logs"`
+	Image       string           `json:"image" means:"image of the control plane; empty is weftmesh/weft of the chart's version"`
+	Replicas    int              `json:"replicas" schema:"min=1,max=99" means:"how many control planes run"`
+	HA          bool             `json:"ha" means:"three control planes at least, spread over nodes and zones, of which a drain of nodes takes one at a time"`
+	Scaled      bool             `json:"autoscaled" means:"leave the number of control planes to an autoscaler"`
+	Resources   inject.Resources `json:"resources" means:"of the control plane"`
+	Traces      string           `json:"traces" means:"where the control plane sends traces by OTLP over gRPC, such as http://collector.observability:4317; empty sends none"`
+	LogLevel    string           `json:"logLevel" schema:"enum=debug|info|warn|error" means:"least level of what the control plane logs"`
+	ExtraArgs   []string         `json:"extraArgs" means:"more flags of weft serve, such as --skip-default-policies; they win over those of other values"`
+	PullPolicy  string           `json:"imagePullPolicy" schema:"enum=Always|IfNotPresent|Never" means:"when the image is pulled"`
+	PullSecrets []PullSecret     `json:"imagePullSecrets" means:"Secrets of the control plane's namespace with which the image is pulled, each with a name"`
 
 	inject.Config
 	WatchNamespaces []string `json:"watchNamespaces" means:"namespaces whose documents are read, beside that of the control plane; none is all"`
@@ -38,10 +41,17 @@ type Values struct {
 	ServiceMonitor bool          `json:"serviceMonitor" means:"let the Prometheus operator read the metrics"`
 	PrometheusRule bool          `json:"prometheusRule" means:"give the Prometheus operator alerts over the metrics"`
 
+	PodLabels         map[string]string `json:"podLabels" means:"more labels of the control plane's pods"`
+	PodAnnotations    map[string]string `json:"podAnnotations" means:"more annotations of the control plane's pods"`
 	NodeSelector      map[string]string `json:"nodeSelector" means:"labels of the nodes that control planes run on"`
 	Tolerations       []map[string]any  `json:"tolerations" means:"tolerations of the control plane's pods"`
 	Affinity          map[string]any    `json:"affinity" means:"affinity of the control plane's pods"`
 	PriorityClassName string            `json:"priorityClassName" means:"priority class of the control plane's pods"`
+}
+
+// PullSecret names a Secret, as a pod does.
+type PullSecret struct {
+	Name string `json:"name" schema:"required"`
 }
 
 // TenancyValues are Mesh.tenancy of the mesh that an installation creates. Later changes are made
@@ -88,13 +98,14 @@ type SecretsValues struct {
 // follow the version.
 func Default() Values {
 	v := Values{
-		Replicas: 1, LogLevel: "info", Config: inject.Default(""),
+		Replicas: 1, LogLevel: "info", PullPolicy: "IfNotPresent", Config: inject.Default(""),
 		Resources: inject.Resources{Requests: map[string]string{"cpu": "100m", "memory": "128Mi"}, Limits: map[string]string{"memory": "1Gi"}},
 	}
 	v.Sidecar.Image = ""
 	// Empty and not absent, so that --set finds something to add to.
 	v.Sidecar.Env, v.NodeSelector, v.Affinity = map[string]string{}, map[string]string{}, map[string]any{}
 	v.Tolerations, v.WatchNamespaces, v.Secrets.Namespaces, v.Webhooks.From = []map[string]any{}, []string{}, []string{}, []string{}
+	v.ExtraArgs, v.PullSecrets, v.PodLabels, v.PodAnnotations = []string{}, []PullSecret{}, map[string]string{}, map[string]string{}
 	v.IgnoredLabels, v.RootNamespaces = []string{}, []string{}
 	v.Tenancy = TenancyValues{Namespaces: []string{}, Edges: []string{}, Hosts: TenancyHostsValues{Mode: api.HostsOwned, Grants: []map[string]any{}}, Classes: []string{}}
 	v.Interception.ExcludeInboundPorts, v.Interception.ExcludeOutboundPorts, v.Interception.ExcludeOutboundIPs = []string{}, []string{}, []string{}

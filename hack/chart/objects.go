@@ -24,7 +24,10 @@ func roles() (string, error) {
 	each := bound("Role", "{{ . }}", install.SecretsRole())
 	each = strings.NewReplacer(`"weft.labels" .`, `"weft.labels" $`, "namespace: "+namespace, "namespace: {{ $.Release.Namespace }}").Replace(each)
 	out += "{{- if .Values.writeDataplanes }}\n" + bound("ClusterRole", "", install.DataplanesRole()) + "{{- end }}\n"
-	return out + "{{- range .Values.secrets.namespaces }}\n" + each + "{{- end }}\n", nil
+	// Helm sees the cluster where it installs, and skips the namespaces that are not there, as a
+	// release fails whole; without a cluster, as in `helm template`, it sees no namespace at all.
+	return out + "{{- $seen := lookup \"v1\" \"Namespace\" \"\" \"kube-system\" }}\n{{- range .Values.secrets.namespaces }}\n{{- if or (not $seen) (lookup \"v1\" \"Namespace\" \"\" .) }}\n" +
+		each + "{{- end }}\n{{- end }}\n", nil
 }
 
 // role is an object, with a line that parts it from the one before.
