@@ -89,8 +89,8 @@ func (a *admitted) asked() {
 	})
 	eventually(a.T, "documents are refused", func() bool {
 		status, got := a.Send(a, http.MethodPost, "/apis/kuma.io/v1alpha1/namespaces/on/meshretries?dryRun=All",
-			kubetest.Document(a, retryOf("nowhere", `{numRetries: 3}`, "kuma.io/mesh: nope")))
-		return status == http.StatusUnprocessableEntity && strings.Contains(fmt.Sprint(got["message"]), webhook.HookKuma)
+			kubetest.Document(a, retryOf("nowhere", `{numRetries: 3}`, "k8s.kuma.io/namespace: other")))
+		return status == http.StatusForbidden && strings.Contains(fmt.Sprint(got["message"]), webhook.HookKuma)
 	})
 }
 

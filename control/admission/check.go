@@ -23,8 +23,14 @@ func Check(c *api.Catalog, now *api.Snapshot, objects []*api.Object) []*api.Viol
 // of each a text is read again.
 const mostFound = 1000
 
-func noMesh(o *api.Object) *api.Violation {
+// noMesh is said of a document whose mesh is not there. An API server asks about each document alone, in
+// the order of a file, and in a dry run stores none: there it is a warning, and the document takes part when its
+// mesh comes.
+func noMesh(o *api.Object, by Writer) *api.Violation {
 	v := api.Path("mesh").Breaks("there is no mesh %s; create it first, or in the same apply", api.Clip(o.Mesh))
+	if by == APIServer {
+		v = api.Path("mesh").Warns("MeshNotFound", "there is no mesh %s yet, so it takes part in nothing until that is created", api.Clip(o.Mesh))
+	}
 	v.Object, v.Position = o.Ref, decode.Locate(o.Source, "mesh")
 	return v
 }

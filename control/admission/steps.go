@@ -69,7 +69,7 @@ func (r *review) cut(left int) bool {
 func (c *Chain) besides(r *review, o *api.Object, meshed bool) []*api.Violation {
 	var found []*api.Violation
 	if !meshed {
-		found = append(found, noMesh(o))
+		found = append(found, noMesh(o, r.by))
 	}
 	before, ok := r.now.Get(o.Ref)
 	if ok && o.Spec != nil {

@@ -39,8 +39,8 @@ const (
 var made = &api.Object{Ref: api.Ref{Kind: api.KindMeshTrust, Mesh: "default", Name: "t"}, Labels: map[string]string{api.LabelMadeBy: api.MadeByAuthority}, Spec: &api.MeshTrust{TrustDomain: "a"}}
 
 var refused = []bad{
-	{"a mesh that is not there", nil, `{"type":"MeshRetry","mesh":"lost","name":"r","spec":{"to":[{"targetRef":{"kind":"Mesh"},"default":{"http":{"numRetries":1}}}]}}`, api.Ref{}, "there is no mesh lost", everybody},
-	{"a Dataplane of a mesh that is not there", nil, strings.Replace(testPlane, `"mesh":"default"`, `"mesh":"lost"`, 1), api.Ref{}, "there is no mesh lost", everybody},
+	{"a mesh that is not there", nil, `{"type":"MeshRetry","mesh":"lost","name":"r","spec":{"to":[{"targetRef":{"kind":"Mesh"},"default":{"http":{"numRetries":1}}}]}}`, api.Ref{}, "there is no mesh lost", everybody &^ admission.APIServer},
+	{"a Dataplane of a mesh that is not there", nil, strings.Replace(testPlane, `"mesh":"default"`, `"mesh":"lost"`, 1), api.Ref{}, "there is no mesh lost", everybody &^ admission.APIServer},
 	{"another zone", []string{testMesh, `{"type":"MeshService","mesh":"default","name":"s","labels":{"kuma.io/zone":"west"},"spec":{"ports":[{"port":80}]}}`},
 		`{"type":"MeshService","mesh":"default","name":"s","labels":{"kuma.io/zone":"south"},"spec":{"ports":[{"port":80}]}}`, api.Ref{}, `the label is "west" and cannot be changed`, everybody},
 	{"a Secret as it is shown", []string{testMesh}, `{"type":"Secret","mesh":"default","name":"s","data":"sha256:2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881"}`, api.Ref{}, "stands for a value that is not stored", everybody},

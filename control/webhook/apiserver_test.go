@@ -76,8 +76,8 @@ func newBed(t *testing.T, change ...func(*cluster)) *bed {
 		return status == http.StatusCreated && strings.Contains(fmt.Sprint(got["metadata"]), "kuma.io/origin:zone"), got["message"]
 	})
 	b.until("documents are refused", func() (bool, any) {
-		status, got := b.Send(b, http.MethodPost, "/apis/kuma.io/v1alpha1/namespaces/on/meshretries?dryRun=All", labelledDocument("kuma.io/mesh", "nope"))
-		return status == http.StatusUnprocessableEntity && strings.Contains(fmt.Sprint(got["message"]), webhook.HookKuma), got["message"]
+		status, got := b.Send(b, http.MethodPost, "/apis/kuma.io/v1alpha1/namespaces/on/meshretries?dryRun=All", labelledDocument("k8s.kuma.io/namespace", "other"))
+		return status == http.StatusForbidden && strings.Contains(fmt.Sprint(got["message"]), webhook.HookKuma), got["message"]
 	})
 	return b
 }
@@ -235,8 +235,15 @@ func (b *bed) documents(t *testing.T) {
 	if labels := texts(got, "labels"); status != http.StatusCreated || labels["kuma.io/policy-role"] != "consumer" || !strings.Contains(fmt.Sprint(got["spec"]), "perTryTimeout:90s") {
 		t.Errorf("%d %v", status, got)
 	}
-	if status, got := b.Send(t, http.MethodPut, path+"meshretries/r", relabelled(got, "kuma.io/mesh", "other")); status != http.StatusUnprocessableEntity || len(causes(got)) != 2 {
+	if status, got := b.Send(t, http.MethodPut, path+"meshretries/r", relabelled(got, "kuma.io/mesh", "other")); status != http.StatusUnprocessableEntity || len(causes(got)) != 1 {
 		t.Errorf("another mesh: %d %v", status, got)
+	}
+	for _, query := range []string{"?dryRun=All", ""} { // a Mesh that comes later in the file, and in a dry run never
+		early := labelledDocument("kuma.io/mesh", "later")
+		early["metadata"].(map[string]any)["name"] = "early"
+		if status, got, warnings := b.SendWarned(t, http.MethodPost, path+"meshretries"+query, early); status != http.StatusCreated || len(warnings) != 1 || !strings.Contains(warnings[0], "there is no mesh later yet") {
+			t.Errorf("before its mesh%s: %d %v %v", query, status, got["message"], warnings)
+		}
 	}
 	generated := map[string]any{"apiVersion": "kuma.io/v1alpha1", "kind": "MeshService", "spec": map[string]any{"ports": []any{map[string]any{"port": 80}}},
 		"metadata": map[string]any{"name": "s", "labels": map[string]any{"kuma.io/managed-by": "k8s-controller"}}}

@@ -120,7 +120,7 @@ func TestDocuments(t *testing.T) {
 	}{
 		"sound":                         {retry(``, `"numRetries":3`), "", 0, nil},
 		"row 51":                        {retry(``, `"numRetries":-1,"perTryTimeout":"x"`), "", 422, []string{"spec.to[0].default.http.numRetries: ", "spec.to[0].default.http.perTryTimeout: "}},
-		"no such mesh":                  {retry(`"kuma.io/mesh":"nope"`, `"numRetries":3`), "", 422, []string{"there is no mesh nope"}},
+		"before its mesh":               {retry(`"kuma.io/mesh":"later"`, `"numRetries":3`), "", 0, nil},
 		"another mesh":                  {retry(`"kuma.io/mesh":"default"`, `"numRetries":3`), retry(`"kuma.io/mesh":"old"`, `"numRetries":3`), 422, []string{`metadata.labels["kuma.io/mesh"]: the label is "old" and cannot be changed`}},
 		"another zone":                  {retry(`"kuma.io/zone":"b"`, `"numRetries":3`), retry(`"kuma.io/zone":"a"`, `"numRetries":3`), 422, []string{`"kuma.io/zone"`}},
 		"another manager":               {retry(`"kuma.io/managed-by":"b"`, `"numRetries":3`), retry(``, `"numRetries":3`), 422, []string{`"kuma.io/managed-by"`}},
