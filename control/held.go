@@ -118,9 +118,13 @@ func (x *insights) prove(of map[api.Ref]bool) {
 			continue
 		}
 		held, err := x.plane.keeper.Held(dp.Mesh, dp.Mesh+"."+dp.Name, shown.GetChain(), shown.GetProof())
-		if x.took(dp, shown, held, err) && err == nil {
+		switch {
+		case !x.took(dp, shown, held, err):
+		case err == nil:
 			x.holds(dp, held)
 			x.noted(dp)
+		default:
+			x.plane.restored.showed(dp, shown)
 		}
 	}
 }

@@ -41,6 +41,7 @@ func (x leaf) good(now time.Time) bool { return x != (leaf{}) && x.ends.after(no
 type leaves struct {
 	plane   *Plane
 	ledger  *ledger    // nil in a cluster
+	before  []keptLeaf // what it said, until begin
 	none    bool       // there was no ledger of a control plane before this one
 	unknown *time.Time // what it said of others; nil where it said nothing
 

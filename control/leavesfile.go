@@ -75,6 +75,7 @@ func (l *leaves) keep(dir string) {
 	l.ledger = &ledger{file: filepath.Join(dir, leavesFile), content: l.kept}
 	var before keptLeaves
 	err := readState(l.ledger.file, &before)
+	l.before = before.Given
 	for _, x := range before.Given {
 		l.gave(x.Dataplane, newLeaf(x.Owner, x.Root, x.Ends))
 	}
@@ -89,14 +90,17 @@ func (l *leaves) keep(dir string) {
 }
 
 // begin has the file be there before anybody is given a certificate: a control plane that finds none
-// cannot know that nobody was. The keeper of authorities knows by then of what was reserved before.
-func (l *leaves) begin() {
+// cannot know that nobody was. The keeper of authorities knows by then of what was reserved before. It
+// returns what control planes before have given.
+func (l *leaves) begin() (before []keptLeaf) {
+	before, l.before = l.before, nil
 	if !l.none {
-		return
+		return before
 	}
 	if err := l.ledger.write(); err != nil {
 		l.plane.log.Warn("it cannot be written down that nobody was given a certificate: after a restart a rotation waits until all that may have been given have ended", "file", l.ledger.file, "error", err)
 	}
+	return before
 }
 
 // kept are the certificates that are good.
@@ -112,9 +116,9 @@ func (l *leaves) kept() keptLeaves {
 	return out
 }
 
-// before is until when there may be certificates that are not known here, of an authority whose
+// unheard is until when there may be certificates that are not known here, of an authority whose
 // last one ends then.
-func (l *leaves) before(last time.Time) time.Time {
+func (l *leaves) unheard(last time.Time) time.Time {
 	if l.unknown != nil && l.unknown.Before(last) {
 		return *l.unknown
 	}

@@ -71,6 +71,7 @@ type Plane struct {
 	keeper      *authorities.Keeper
 	hosts       *hosts
 	refused     *refusedStreams
+	restored    *restored
 	shown       *x509.Certificate // of --xds-tls-cert
 	records     records
 	leaves      *leaves
@@ -154,7 +155,7 @@ func (p *Plane) prepare(ctx context.Context) (err error) {
 		p.leaves = newLeaves(p)
 		p.keeper = p.newKeeper()
 	}
-	p.insights, p.revocations = newInsights(p), newRevocations(p)
+	p.insights, p.revocations, p.restored = newInsights(p), newRevocations(p), newRestored(p)
 	if err := p.compose(); err != nil {
 		return err
 	}

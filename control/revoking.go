@@ -75,6 +75,7 @@ func (x *revocations) follow(ctx context.Context, s store.Store) {
 					return
 				}
 				x.end(m, ref.Mesh)
+				x.plane.restored.note()
 			}
 		}
 	}
@@ -114,6 +115,9 @@ func (x *revocations) Revoke(ctx context.Context, mesh, text string, dry bool) (
 		}
 		return []store.Write{{Put: o}}, nil
 	})
+	if err == nil {
+		x.plane.restored.note() // before it is answered
+	}
 	if err != nil && x.plane.cluster != nil {
 		o, print := x.with(m.Snapshot(), mesh, text)
 		doc, shown := decode.PrintJSON(x.plane.settings.Catalog(), o)

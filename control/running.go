@@ -85,6 +85,7 @@ func (p *Plane) running() (notes []api.Note) {
 		n.Origin.Ref = n.Origin.Resolve(serves(m))
 		notes = append(notes, n)
 	}
+	notes = append(notes, p.restored.notes()...)
 	notes = append(notes, p.insights.endedNotes(m)...)
 	return append(notes, endedSecrets(m, p.cfg.clock()())...)
 }

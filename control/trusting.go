@@ -17,7 +17,7 @@ const authorityActor = "authority"
 
 func (p *Plane) newKeeper() *authorities.Keeper {
 	c := authorities.Config{Zone: p.settings.InZone(), System: p.settings.SystemNamespaces, CAFileRoot: p.cfg.CAFileRoot, Now: p.cfg.clock(), Log: p.log,
-		Sidecars: p.leaves.of, Before: p.leaves.before, Certify: func(dp api.Ref) { p.certifyNow(dp) }, Spread: p.cfg.RotationSpread, Relied: p.rely,
+		Sidecars: p.leaves.of, Before: p.leaves.unheard, Certify: func(dp api.Ref) { p.certifyNow(dp) }, Spread: p.cfg.RotationSpread, Relied: p.rely,
 		Keep: func(ctx context.Context, plan store.Plan) error {
 			_, _, err := p.own.Apply(as(ctx, authorityActor), plan)
 			return err
@@ -34,7 +34,7 @@ func (p *Plane) keepAuthorities(ctx context.Context, running *errgroup.Group) {
 	running.Go(func() error {
 		if p.cluster == nil || p.cluster.Synced(ctx) == nil { // what is not read yet is not missing
 			p.keeper.Take(p.own.Snapshot())
-			p.leaves.begin()
+			p.restored.begin(p.leaves.begin())
 			p.keeper.Follow(ctx, p.own)
 		}
 		return nil

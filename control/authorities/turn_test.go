@@ -207,6 +207,47 @@ func TestForce(t *testing.T) {
 	}
 }
 
+// TestWhoWasAwayIsRenewed: who was away for a moment while a root in wrong hands was replaced has another
+// leaf as soon as it is back, and not only when its own is due.
+func TestWhoWasAwayIsRenewed(t *testing.T) {
+	t.Parallel()
+	for name, knows := range map[string]bool{"before it learnt whom to trust": false, "after": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.mutual("ca-1", "ca-1")
+			first := w.until(rotation.Steady).Signer()
+			w.tick(time.Minute)
+			out, err := w.turn(Turn{Now: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			away := w.cars["s4"]
+			if away.Connected = false; knows {
+				away.Trust = out.Trust
+			}
+			for name, c := range w.cars { // the law of a rotation does not hold, which is what was asked for
+				if c.Connected {
+					w.keep.step(t.Context(), w.store)
+					w.trust[name], c.Trust = w.published(), out.Trust
+					w.certify(c)
+				}
+			}
+			w.keep.step(t.Context(), w.store)
+			away.Connected, away.Trust = true, out.Trust
+			w.now = w.now.Add(2 * askAgain)
+			w.keep.step(t.Context(), w.store)
+			if w.keep.renew(); away.Root == first {
+				t.Error("it has no other leaf")
+			}
+			w.keep.step(t.Context(), w.store)
+			if s, _, _ := w.keep.State(owner); s.Phase != rotation.Steady {
+				t.Errorf("it is %s when all have one", s.Phase)
+			}
+		})
+	}
+}
+
 // TestWhatIsTurned: what is not weft's to replace is refused with what to do, and an authority that is
 // not there is none.
 func TestWhatIsTurned(t *testing.T) {

@@ -83,8 +83,12 @@ func (s State) Step(w World, now time.Time) (State, Waiting) {
 			wait.till(end)
 		}
 		return s.moved(wait, Retiring, now)
-	case Retiring:
-		s.unacknowledged(w, now, &wait)
+	case Retiring: // after Force there are holders too, and once it is over nobody would ask them to renew
+		for c := range w.Sidecars {
+			if c.Ends.After(now) && (c.Trust != s.Trust || c.Root == s.Old.Fingerprint) {
+				wait.add(c)
+			}
+		}
 		return s.moved(wait, Steady, now)
 	}
 	return s, wait

@@ -1,0 +1,233 @@
+package control
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/authorities"
+	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/policies/trafficpermission"
+	"github.com/weftmesh/weft/sidecar/attach"
+)
+
+// revokedFile says which identities are revoked, for the next control plane of this data directory: whose
+// store was restored from a backup of before is told that.
+const revokedFile = "revoked-identities.json"
+
+// codeRestored is that the store is one of before.
+const codeRestored = "StoreRestored"
+
+// mostLater bounds of how many dataplanes is remembered that they show a certificate of later than the store.
+const mostLater = 200
+
+// restored is what this control plane meets that its store cannot know, for it is one of before:
+// certificates of roots that took over later, and identities that were revoked later. Both say that
+// something is trusted again that somebody wanted to be trusted no more.
+type restored struct {
+	plane   *Plane
+	file    string     // empty in a cluster
+	writing sync.Mutex // held while the file is written
+
+	mu    sync.Mutex
+	begun bool
+	later map[api.Ref]laterLeaf // by the name by which a sidecar calls its dataplane
+	known []keptRevoked         // what the file says
+	gone  []keptRevoked         // and the store does not, since it was opened
+}
+
+// laterLeaf is a certificate that is newer than the store; it was shown, or else given.
+type laterLeaf struct {
+	given keptLeaf
+	shown *attach.Certificate
+}
+
+// keptRevoked is a revoked identity.
+type keptRevoked struct {
+	Mesh     string `json:"mesh"`
+	Identity string `json:"identity"`
+}
+
+// command revokes it again, where there is one.
+func (x keptRevoked) command() string {
+	if strings.HasSuffix(x.Identity, "*") {
+		return ", as a deny of type Prefix"
+	}
+	return fmt.Sprintf(" by `weft identity revoke --mesh %s '%s'`", x.Mesh, x.Identity)
+}
+
+func newRestored(p *Plane) *restored {
+	r := &restored{plane: p, later: map[api.Ref]laterLeaf{}}
+	if p.cluster == nil {
+		r.file = filepath.Join(p.cfg.DataDir, revokedFile)
+	}
+	return r
+}
+
+// begin compares with what control planes before have written, and logs what is amiss.
+func (r *restored) begin(given []keptLeaf) {
+	var before []keptRevoked
+	if r.file != "" {
+		if err := readState(r.file, &before); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			r.plane.log.Warn("which identities were revoked before is not known", "file", r.file, "error", err)
+		}
+	}
+	s := r.plane.own.Snapshot()
+	now := r.revoked(s)
+	r.mu.Lock()
+	r.known, r.begun = before, true
+	for _, x := range before {
+		if !slices.Contains(now, x) && (x.Mesh == api.DefaultMesh || s.Has(api.Ref{Kind: api.KindMesh, Name: x.Mesh})) {
+			r.gone = append(r.gone, x)
+		}
+	}
+	for _, x := range given {
+		if _, is := r.plane.keeper.GivenLater(x.Owner, x.Root, x.Ends); is && len(r.later) < mostLater {
+			r.later[called(x.Dataplane)] = laterLeaf{given: x}
+		}
+	}
+	r.mu.Unlock()
+	for _, n := range r.notes() {
+		r.plane.log.Warn(n.Message, "of", n.Origin.Ref.String())
+	}
+	r.note()
+}
+
+// note writes down which identities are revoked, where that has changed.
+func (r *restored) note() {
+	if r.file == "" {
+		return
+	}
+	r.writing.Lock()
+	defer r.writing.Unlock()
+	now := r.revoked(r.plane.own.Snapshot())
+	r.mu.Lock()
+	if !r.begun { // what the file says was not compared yet
+		r.mu.Unlock()
+		return
+	}
+	r.gone = slices.DeleteFunc(r.gone, func(x keptRevoked) bool { return slices.Contains(now, x) })
+	all := append(now, r.gone...)
+	same := slices.Equal(all, r.known)
+	r.mu.Unlock()
+	if same {
+		return
+	}
+	if err := writeState(r.file, all); err != nil {
+		r.plane.log.Warn("it cannot be written down which identities are revoked: who restores a backup of before is not told", "file", r.file, "error", err)
+		return
+	}
+	r.mu.Lock()
+	r.known = all
+	r.mu.Unlock()
+}
+
+// revoked are the identities that a snapshot takes away, in order.
+func (r *restored) revoked(s *api.Snapshot) (out []keptRevoked) {
+	for o := range s.OfKind(permissionKind) {
+		spec, ok := o.Spec.(*policies.Spec)
+		if _, ref := r.plane.revocations.document(s, o.Mesh); !ok || o.Ref != ref {
+			continue
+		}
+		for _, n := range trafficpermission.Kind.Revokes(spec) {
+			name := n.Name
+			if n.Prefix {
+				name += "*"
+			}
+			out = append(out, keptRevoked{o.Mesh, name})
+		}
+	}
+	slices.SortFunc(out, func(a, b keptRevoked) int {
+		return cmp.Or(cmp.Compare(a.Mesh, b.Mesh), cmp.Compare(a.Identity, b.Identity))
+	})
+	return slices.Compact(out)
+}
+
+// showed is told of a certificate that proves nothing, of the sidecar that shows it.
+func (r *restored) showed(dp api.Ref, c *attach.Certificate) {
+	if _, is := r.judge(dp, laterLeaf{shown: c}); !is {
+		return
+	}
+	r.mu.Lock()
+	first := len(r.later) == 0
+	if _, known := r.later[dp]; known || len(r.later) < mostLater {
+		r.later[dp] = laterLeaf{shown: c}
+	}
+	r.mu.Unlock()
+	if first {
+		for _, n := range r.notes() {
+			r.plane.log.Warn(n.Message, "of", n.Origin.Ref.String())
+		}
+	}
+}
+
+// judge reports whether a certificate is one of later than the store.
+func (r *restored) judge(dp api.Ref, x laterLeaf) (authorities.Later, bool) {
+	if x.shown == nil {
+		return r.plane.keeper.GivenLater(x.given.Owner, x.given.Root, x.given.Ends)
+	}
+	return r.plane.keeper.ShownLater(dp.Mesh, dp.Mesh+"."+dp.Name, x.shown.GetChain(), x.shown.GetProof())
+}
+
+// notes are what is wrong, each on the document of the authority or the mesh. What is so no more is forgotten.
+func (r *restored) notes() (notes []api.Note) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	type back struct {
+		authorities.Later
+		names []string
+	}
+	var all []*back
+	for dp, x := range r.later {
+		is, still := r.judge(dp, x)
+		if !still {
+			delete(r.later, dp)
+			continue
+		}
+		i := slices.IndexFunc(all, func(b *back) bool { return b.Owner == is.Owner })
+		if i < 0 {
+			i, all = len(all), append(all, &back{Later: is})
+		}
+		all[i].names = append(all[i].names, dp.Name)
+		if is.Ends.After(all[i].Ends) {
+			all[i].Ends = is.Ends
+		}
+	}
+	slices.SortFunc(all, func(a, b *back) int { return a.Owner.Compare(b.Owner) })
+	for _, b := range all {
+		notes = append(notes, api.Note{Origin: &api.Origin{Ref: b.Owner}, Severity: api.Error, Code: codeRestored, Message: fmt.Sprintf(
+			"the store is one of before a root was replaced, as a restored backup is: by it root %s signs since %s, and %s got certificates of another one later. Where that root was replaced because its key is in wrong hands, it is trusted again: `%s` replaces it. Else bring a later backup, or let sidecars renew; this goes when the last of those certificates ends, at %s",
+			b.Signer[:min(16, len(b.Signer))], b.Since.UTC().Format(time.RFC3339), listed(b.names), rotating(b.Owner), b.Ends.UTC().Format(time.RFC3339))})
+	}
+	for _, x := range r.gone {
+		notes = append(notes, api.Note{Origin: &api.Origin{Ref: api.Ref{Kind: api.KindMesh, Name: x.Mesh}}, Severity: api.Error, Code: codeRestored, Message: fmt.Sprintf(
+			"identity %s was revoked, and by the store it is not: the store is one of before, as a restored backup is. Revoke it again%s; who is to be let in again is taken out of MeshTrafficPermission %s after that",
+			x.Identity, x.command(), api.RevocationsName(x.Mesh))})
+	}
+	return notes
+}
+
+// rotating is the command that replaces the root of an authority at once.
+func rotating(owner api.Ref) string {
+	if owner.Kind == api.KindMesh {
+		return "weft mtls rotate --now --mesh " + owner.Name
+	}
+	return "weft mtls rotate --now --mesh " + owner.Mesh + " --identity " + owner.FullName()
+}
+
+// listed are the first of some names, in order.
+func listed(names []string) string {
+	slices.Sort(names)
+	const most = 3
+	if more := len(names) - most; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), more)
+	}
+	return strings.Join(names, ", ")
+}
