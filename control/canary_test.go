@@ -62,11 +62,16 @@ func TestNoOutputHoldsASecret(t *testing.T) {
 	}
 	p.token = issued
 	said := map[string]string{}
-	for _, path := range []string{"/_problems", "/meshes/default/_status", "/meshes/default/_overview", "/config", "/metrics", "/meshes", "/meshexternalservices",
+	for _, path := range []string{"/_problems", "/meshes/default/_status", "/meshes/default/_overview", "/metrics", "/meshes", "/meshexternalservices",
 		"/meshes/default/meshexternalservices/right", "/meshes/default/meshexternalservices/right?format=written", "/meshes/default/meshexternalservices/right?format=kubernetes",
 		"/meshes/default/dataplanes/frontend-1/_explain", "/global-insight", "/who-am-i"} {
 		_, said[path] = p.call(http.MethodGet, path, "")
 	}
+	if code, text := p.call(http.MethodGet, "/config", ""); code != http.StatusForbidden || strings.Contains(text, "store") {
+		t.Errorf("a user who is no administrator reads the configuration: %d %s", code, text)
+	}
+	p.token = admin
+	said["/config"] = p.want(http.StatusOK, http.MethodGet, "/config", "")
 	if !strings.Contains(said["/_problems"], "token.yaml") || !strings.Contains(said["/_problems"], "wrong.yaml") || !strings.Contains(said["/meshexternalservices"], `"right"`) {
 		t.Errorf("the problems are not said, or the document is not served: %s\n%s", said["/_problems"], said["/meshexternalservices"])
 	}

@@ -53,6 +53,8 @@ func TestAPIServerSaysWhatUsersSee(t *testing.T) {
 		{reader, "POST", "/_apply?dryRun=true", strings.Replace(retryOf("r", "{numRetries: 4}", ""), "name: r,", "name: r, namespace: 'on',", 1), 200, `"dataplane":"vm.on"`},
 		{reader, "POST", "/_apply?dryRun=true", strings.Replace(retryOf("r", "{numRetries: 4}", ""), "name: r,", "name: r, namespace: 'off',", 1), 403, "namespace off"},
 		{reader, "GET", "/metrics", "", 403, "/metrics"},
+		{reader, "GET", "/config", "", 403, "may not get /config"},
+		{operator, "GET", "/config", "", 200, `"store":"kube"`},
 		{operator, "GET", mesh + "/meshretries", "", 200, `"total":2`},
 		{operator, "GET", mesh + "/_status", "", 200, ""},
 		{operator, "GET", "/metrics", "", 200, "weft_"},

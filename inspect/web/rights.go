@@ -39,7 +39,7 @@ type Access struct {
 }
 
 // described are the paths that say nothing of documents.
-var described = []string{"/{$}", "/healthz", "/readyz", "/config", "/who-am-i", "/_resources", "/policies", "/_openapi.json", "/_schemas/{kind}"}
+var described = []string{"/{$}", "/healthz", "/readyz", "/who-am-i", "/_resources", "/policies", "/_openapi.json", "/_schemas/{kind}"}
 
 // envoyQuestions are those that only the Envoy of a sidecar answers.
 var envoyQuestions = []string{"xds", "stats", "clusters", "_config"}
@@ -82,7 +82,10 @@ func (s *server) lacks(u user, want Access) error {
 	if want.Subresource != "" {
 		what += "/" + want.Subresource
 	}
-	what = cmp.Or(want.Path, what+" of "+cmp.Or(want.Group, "the core group"))
+	if want.Path != "" {
+		return problem{Status: http.StatusForbidden, Title: "Not allowed", Detail: u.Name + " may not get " + want.Path + "; ask for a ClusterRole with nonResourceURLs: [" + want.Path + "]"}
+	}
+	what += " of " + cmp.Or(want.Group, "the core group")
 	where := "the whole cluster"
 	if want.Namespace != "" {
 		where = "namespace " + want.Namespace
@@ -115,7 +118,7 @@ func (s *server) accessTo(path string, r *http.Request) (want Access, cut bool) 
 	parts := strings.Split(strings.TrimPrefix(path, "/meshes/{mesh}/"), "/")
 	t, known := s.Catalog.ByPlural(r.PathValue("plural"))
 	switch {
-	case path == "/metrics":
+	case path == "/metrics", path == "/config":
 		return Access{Verb: "get", Path: path}, false
 	case strings.HasPrefix(path, "/tokens/"):
 		return Access{Verb: "create", Group: "kuma.io", Resource: "dataplanes", Subresource: "token"}, false

@@ -59,7 +59,7 @@ func (s *server) serviceRoutes() []endpoint {
 		{"GET /healthz", s.healthz, "Whether the process lives", saysText()},
 		{"GET /readyz", s.readyz, "Whether documents are read, resolved and served; degraded and why, while the store takes no writes", saysText(readyFor)},
 		{"GET /metrics", s.metrics, "Metrics in the text format of Prometheus", saysText()},
-		{"GET /config", s.config, "The configuration, without secrets", says[anything]()},
+		{"GET /config", s.config, "The configuration, without secrets: for administrators", says[anything]()},
 		{"GET /who-am-i", s.whoAmI, "Who the request comes from", says[user]()},
 		{"GET /_resources", s.resources, "All types of documents", says[resourceTypes]()},
 		{"GET /policies", s.policyTypes, "All types of policies, in the older form", says[policyTypes]()},

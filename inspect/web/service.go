@@ -77,7 +77,12 @@ func (s *server) metrics(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (s *server) config(w http.ResponseWriter, _ *http.Request) error {
+// config is for administrators: it tells of addresses, files and namespaces that are nobody else's. In a
+// cluster those read it whom the cluster lets get the path, which permitted has asked.
+func (s *server) config(w http.ResponseWriter, r *http.Request) error {
+	if u, _ := r.Context().Value(userKey{}).(user); u.may == nil && !administers(r) {
+		return problem{Status: http.StatusForbidden, Title: "Not allowed", Detail: u.Name + " is not in the group " + admins + ", which alone reads the configuration; use a token of an administrator"}
+	}
 	answer(w, http.StatusOK, s.Public)
 	return nil
 }
