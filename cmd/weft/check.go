@@ -11,6 +11,7 @@ import (
 	"github.com/weftmesh/weft/cmd/weft/internal/check"
 	"github.com/weftmesh/weft/cmd/weft/internal/cluster"
 	"github.com/weftmesh/weft/control/install"
+	"github.com/weftmesh/weft/sidecar/agent"
 	"github.com/weftmesh/weft/sidecar/inject"
 )
 
@@ -40,7 +41,7 @@ func newCheck(a *app) *cobra.Command {
 found, what to do, and which section of the documentation is about it. It changes nothing
 and reads no Secret. What you may not look at is skipped, and said to be.
 
-With --pre it looks at a cluster before weft is installed: among other things whether
+Outside of Kubernetes weft check sidecar looks at a host. With --pre it looks at a cluster before weft is installed: among other things whether
 custom resources of another mesh would be replaced.
 
 The exit status is 1 if something is wrong, and 0 where there are warnings alone.`,
@@ -50,6 +51,35 @@ The exit status is 1 if something is wrong, and 0 where there are warnings alone
 	}, groupRun)
 	clusterFlags(c, &on)
 	c.Flags().BoolVar(&before, "pre", false, "look at a cluster before weft is installed")
+	a.outputFlag(c)
+	c.AddCommand(newCheckSidecar(a))
+	return c
+}
+
+func newCheckSidecar(a *app) *cobra.Command {
+	x, redirected := sidecarLine{config: agent.Default()}, false
+	c := a.command(&cobra.Command{
+		Use:   "sidecar",
+		Short: "See whether a sidecar outside of Kubernetes would run on this host, or what is wrong with one that does",
+		Long: `Takes the flags and the environment of weft sidecar, and looks at what has to hold on this
+host: that Envoy runs, ports are free, the token and the authority are sound, and the control
+plane is reached, is the one of --ca-file, takes the token and has the same time. It changes
+nothing, brings no Dataplane and gets no certificate. Run it as the sidecar's user, and as
+root for --transparent-proxy.
+
+The exit status is 1 if something is wrong, and 0 where there are warnings alone.`,
+		Example: `  weft check sidecar --xds https://10.0.0.1:5678 --name web-1 --token-file web-1.token --ca-file ca.pem
+  weft check sidecar --dataplane-file web-1.yaml --token-file web-1.token --ca-file ca.pem --transparent-proxy -o json`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := errors.Join(a.checkOutput(), x.read(a, c)); err != nil {
+				return err
+			}
+			return a.checks(c, check.Options{Now: time.Now(), Sidecar: &check.Sidecar{Config: x.config, TransparentProxy: redirected}})
+		},
+	}, "")
+	x.flags(c)
+	c.Flags().BoolVar(&redirected, "transparent-proxy", false, "look whether traffic can be redirected to the sidecar too")
 	a.outputFlag(c)
 	return c
 }
@@ -68,9 +98,14 @@ func (a *app) check(c *cobra.Command, on clusterTarget, before bool) error {
 	if err != nil {
 		return err
 	}
+	return a.checks(c, check.Options{Cluster: client, Namespace: on.namespace, Version: inject.Tag(thisBuild().Version),
+		Bundle: thisBuild().bundle(), Before: before, Now: time.Now()})
+}
+
+// checks goes through them, and tells each.
+func (a *app) checks(c *cobra.Command, of check.Options) error {
 	out, last := checked{Checks: []check.Result{}}, ""
-	out.Success = check.Run(c.Context(), check.Options{Cluster: client, Namespace: on.namespace, Version: inject.Tag(thisBuild().Version),
-		Bundle: thisBuild().bundle(), Before: before, Now: time.Now()}, func(r check.Result) {
+	out.Success = check.Run(c.Context(), of, func(r check.Result) {
 		out.Checks = append(out.Checks, r)
 		if a.output == "table" {
 			if r.Group != last {
@@ -91,7 +126,7 @@ func (a *app) check(c *cobra.Command, on clusterTarget, before bool) error {
 		fmt.Fprintln(a.out, "\nsomething is wrong")
 		return failed
 	}
-	_, err = fmt.Fprintln(a.out, "\nnothing is wrong")
+	_, err := fmt.Fprintln(a.out, "\nnothing is wrong")
 	return errors.Join(err)
 }
 

@@ -19,8 +19,7 @@ import (
 )
 
 func newSidecar(a *app) *cobra.Command {
-	config := agent.Default()
-	var file, format, level, asked string
+	x := sidecarLine{config: agent.Default()}
 	c := a.command(&cobra.Command{
 		Use:   "sidecar",
 		Short: "Run Envoy beside a workload",
@@ -36,40 +35,37 @@ the agent of that SPIRE serves the Workload API.`,
   weft sidecar --xds http://127.0.0.1:5678 --name web-1 --token-file web-1.token`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			typed := map[string]bool{}
-			c.Flags().Visit(func(f *pflag.Flag) { typed[f.Name] = true })
-			if err := layer(c.Flags(), ""); err != nil {
+			if err := x.read(a, c); err != nil {
 				return err
 			}
-			if err := surroundings(&config, asked, typed["envoy"]); err != nil {
-				return err
-			}
-			if config.LogLevel == "" {
-				config.LogLevel = envoyLevel(level)
-			}
-			config.Version = thisBuild().Version
-			if err := a.readDataplane(file, &config, func(flag string) bool { return typed[flag] }); err != nil {
-				return err
-			}
-			if config.Name == "" {
-				return usage("--name is missing; name the dataplane, or give --dataplane-file")
-			}
-			log, err := newLogger(a.err, format, level)
+			log, err := newLogger(a.err, x.format, x.level)
 			if err != nil {
 				return err
 			}
 			if err := withoutCoreDump(); err != nil {
 				log.Warn("keys may come into core dumps", "error", err)
 			}
-			return agent.New(config, log).Run(c.Context())
+			return agent.New(x.config, log).Run(c.Context())
 		},
 	}, groupRun)
-	f := c.Flags()
+	x.flags(c)
+	c.AddCommand(newSidecarDrain(a), newSidecarWait(a))
+	return c
+}
+
+// sidecarLine is the command line of a sidecar.
+type sidecarLine struct {
+	config                     agent.Config
+	file, format, level, asked string
+}
+
+func (x *sidecarLine) flags(c *cobra.Command) {
+	f, config := c.Flags(), &x.config
 	f.StringVar(&config.XDS, "xds", config.XDS, "control plane's address for sidecars")
 	f.StringVar(&config.XDSFallback, "xds-fallback", "", "IP address of the control plane, where the name of --xds cannot be resolved")
 	f.StringVarP(&config.Mesh, "mesh", "m", usualMesh(), "mesh of the dataplane; else that of --dataplane-file, else WEFT_MESH, else default")
 	f.StringVar(&config.Name, "name", "", "name of the dataplane (default: that of --dataplane-file)")
-	f.StringVar(&file, "dataplane-file", "", "Dataplane document to bring along; without it the control plane must have one")
+	f.StringVar(&x.file, "dataplane-file", "", "Dataplane document to bring along; without it the control plane must have one")
 	f.StringVar(&config.TokenFile, "token-file", "", "file with the dataplane token")
 	f.StringVar(&config.CAFile, "ca-file", "", "authority of the control plane (its data directory has it as ca.pem)")
 	f.StringVar(&config.StateDir, "state-dir", "", "directory that nobody else may write, which keeps across restarts what the control plane told of its authorities (default: nothing is kept)")
@@ -82,10 +78,31 @@ the agent of that SPIRE serves the Workload API.`,
 	config.LogLevel = ""
 	f.StringVar(&config.LogLevel, "envoy-log-level", "", "what Envoy logs: trace, debug, info, warning, error, critical or off (default: by --log-level)")
 	f.StringVar(&config.ComponentLogLevel, "envoy-component-log-level", "", "what components of Envoy log: upstream:debug,router:trace")
-	f.StringVar(&asked, "probes", "", "probes to answer in the place of the workload, as JSON; injection writes it")
-	logFlags(c, &format, &level)
-	c.AddCommand(newSidecarDrain(a), newSidecarWait(a))
-	return c
+	f.StringVar(&x.asked, "probes", "", "probes to answer in the place of the workload, as JSON; injection writes it")
+	logFlags(c, &x.format, &x.level)
+}
+
+// read takes it apart, with what the environment says.
+func (x *sidecarLine) read(a *app, c *cobra.Command) error {
+	typed := map[string]bool{}
+	c.Flags().Visit(func(f *pflag.Flag) { typed[f.Name] = true })
+	if err := layer(c.Flags(), ""); err != nil {
+		return err
+	}
+	if err := surroundings(&x.config, x.asked, typed["envoy"]); err != nil {
+		return err
+	}
+	if x.config.LogLevel == "" {
+		x.config.LogLevel = envoyLevel(x.level)
+	}
+	x.config.Version = thisBuild().Version
+	if err := a.readDataplane(x.file, &x.config, func(flag string) bool { return typed[flag] }); err != nil {
+		return err
+	}
+	if x.config.Name == "" {
+		return usage("--name is missing; name the dataplane, or give --dataplane-file")
+	}
+	return nil
 }
 
 // surroundings are what the pod around a sidecar says in its environment.

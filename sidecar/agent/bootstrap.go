@@ -103,6 +103,16 @@ func (s *source) fetch(ctx context.Context) ([]byte, error) {
 }
 
 func refused(status int, answer []byte) error {
+	err := fmt.Errorf("the control plane refuses the bootstrap (%d): %s", status, wordsOf(answer))
+	// What does not exist yet and what is overloaded may do so later.
+	if status >= 500 || status == http.StatusNotFound || status == http.StatusTooManyRequests {
+		return err
+	}
+	return fmt.Errorf("%w; %w", err, errPermanent)
+}
+
+// wordsOf is what an answer says that is no success.
+func wordsOf(answer []byte) string {
 	var problem struct {
 		Title, Detail string
 		Parameters    []struct{ Field, Reason string } `json:"invalid_parameters"`
@@ -114,12 +124,7 @@ func refused(status int, answer []byte) error {
 			message += "; " + p.Field + ": " + p.Reason
 		}
 	}
-	err := fmt.Errorf("the control plane refuses the bootstrap (%d): %s", status, message)
-	// What does not exist yet and what is overloaded may do so later.
-	if status >= 500 || status == http.StatusNotFound || status == http.StatusTooManyRequests {
-		return err
-	}
-	return fmt.Errorf("%w; %w", err, errPermanent)
+	return message
 }
 
 // CheckBootstrap refuses a bootstrap without the runtime key that lets Envoy

@@ -42,12 +42,7 @@ func Complete(c *Config) error {
 // before it are undone. Where the rules are there already it changes nothing.
 func Install(ctx context.Context, c Config, b Backend) (Outcome, error) {
 	var out Outcome
-	var errs *multierror.Error
-	for _, err := range []error{c.Validate(), Complete(&c), out.family(&c)} {
-		if err != nil {
-			errs = multierror.Append(errs, err)
-		}
-	}
+	errs := out.configured(&c)
 	release, err := alone(ctx)
 	if err != nil {
 		return out, multierror.Append(errs, err)
@@ -62,6 +57,26 @@ func Install(ctx context.Context, c Config, b Backend) (Outcome, error) {
 	}
 	out.Changed, err = apply(ctx, s.steps(&c, out.Backend))
 	return out, err
+}
+
+// Check says what would keep Install from its work, all at once. It changes nothing.
+func Check(ctx context.Context, c Config, b Backend) (Outcome, error) {
+	var out Outcome
+	errs := out.configured(&c)
+	if err := out.check(readState(ctx), c, b); err != nil {
+		errs = multierror.Append(errs, err)
+	}
+	return out, errs.ErrorOrNil()
+}
+
+// configured completes c, and finds what is wrong with it on this host.
+func (o *Outcome) configured(c *Config) (errs *multierror.Error) {
+	for _, err := range []error{c.Validate(), Complete(c), o.family(c)} {
+		if err != nil {
+			errs = multierror.Append(errs, err)
+		}
+	}
+	return errs
 }
 
 // family makes c want no IPv6 where there is none.

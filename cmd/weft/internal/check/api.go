@@ -25,8 +25,8 @@ const (
 // mostSkew is how far clocks may be apart: certificates and tokens begin at once.
 const mostSkew = 30 * time.Second
 
-// api are the checks of the API server itself.
-func api() []Check {
+// apiServer are the checks of the API server itself.
+func apiServer() []Check {
 	return []Check{
 		{Group: groupAPI, Code: "APIServer", Says: "the API server answers", Needed: true, run: answers,
 			Hint: "see that `kubectl version` reaches the cluster"},

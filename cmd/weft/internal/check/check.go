@@ -1,8 +1,8 @@
 // Package check looks at a cluster from outside, before weft is installed and after, as
-// `linkerd check` does: a list of things that have to hold, each with a code, what to do
+// `linkerd check` does, and at a host outside of clusters on which a sidecar is to run: a list of things that have to hold, each with a code, what to do
 // where it does not, and a section of docs/check.md.
 //
-// It promises to change nothing in the cluster, to read no Secret, and that what could not
+// It promises to change nothing in the cluster or on the host, to read no Secret, and that what could not
 // be asked is said to be so, and never passes for sound.
 package check
 
@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/cmd/weft/internal/cluster"
+	"github.com/weftmesh/weft/sidecar/agent"
 )
 
 // Page is where each code has a section of its name.
@@ -34,6 +35,7 @@ type Options struct {
 	Bundle    string // that custom resources of this program are marked with
 	Before    bool   // weft is to be installed yet
 	Now       time.Time
+	Sidecar   *Sidecar // looks at a host and its sidecar, and at no cluster; else nil
 }
 
 // Result is what became of one check.
@@ -61,6 +63,7 @@ type question struct {
 	pods    []pod // of the whole cluster, read once
 	podsErr error
 	read    bool
+	reached *agent.Reached // by Sidecar; nil where it was not
 }
 
 // finding is what a check has found.
@@ -80,19 +83,27 @@ func unknown(err error) finding {
 	return says(Error, "%s", err)
 }
 
-// All are the checks before an installation, or of one.
+// Of are the checks that options choose.
+func Of(o Options) []Check {
+	if o.Sidecar != nil {
+		return OfSidecar()
+	}
+	return All(o.Before)
+}
+
+// All are the checks of a cluster before an installation, or of one.
 func All(before bool) []Check {
 	if before {
-		return append(api(), preparations()...)
+		return append(apiServer(), preparations()...)
 	}
-	return append(append(append(api(), definitions()...), plane()...), append(hooks(), workloads()...)...)
+	return append(append(append(apiServer(), definitions()...), plane()...), append(hooks(), workloads()...)...)
 }
 
 // Run goes through all checks, and tells each as soon as it is known.
 func Run(ctx context.Context, o Options, tell func(Result)) (sound bool) {
 	q := &question{Options: o}
 	sound = true
-	for _, c := range All(o.Before) {
+	for _, c := range Of(o) {
 		f := c.run(ctx, q)
 		r := Result{Group: c.Group, Code: c.Code, Check: c.Says, Status: f.status, Message: f.message}
 		if f.status == Warning || f.status == Error {

@@ -14,8 +14,8 @@ func TestEachCheckHasASection(t *testing.T) {
 		t.Fatal(err)
 	}
 	known := map[string]bool{}
-	for _, before := range []bool{false, true} {
-		for _, c := range All(before) {
+	for _, checks := range [][]Check{All(false), All(true), OfSidecar()} {
+		for _, c := range checks {
 			known[c.Code] = true
 			if c.Says == "" || c.Hint == "" || !strings.Contains(string(text), "\n## "+c.Code+"\n") {
 				t.Errorf("%s has no text, no advice or no section", c.Code)
