@@ -49,12 +49,17 @@ func (x *exchanges) stats() {
 	x.equal("as JSON", structured["stats"] != nil, true)
 }
 
-// clusters: the classic page looks for what the statistics call an outbound, in the lines of the clusters.
+// clusters: the classic page looks for what the statistics call an outbound, in the lines of the clusters
+// and, as the name or the name in statistics, in the configuration.
 func (x *exchanges) clusters() {
 	said, structured := "\n"+x.want(http.StatusOK, http.MethodGet, shopOne+"/clusters", ""), text(x.json(shopOne+"/clusters?format=json"))
+	dump := strings.ReplaceAll(x.want(http.StatusOK, http.MethodGet, shopOne+"/xds?include_eds=true", ""), " ", "")
 	for _, name := range x.clusterNames() {
 		key := strings.ReplaceAll(name, ":", "_")
 		x.equal(name, []bool{strings.Contains(said, "\n"+key+"::"), strings.Contains(structured, `"`+name+`"`)}, []bool{true, true})
+		if !strings.HasPrefix(name, "inbound:") { // which are looked for by their port
+			x.equal("configuration of "+name, strings.Contains(dump, `"name":"`+key+`"`) || strings.Contains(dump, `"alt_stat_name":"`+key+`"`), true)
+		}
 	}
 	x.equal("endpoint of items", strings.Contains(said, "::127.0.0.2:8080::"), true)
 }

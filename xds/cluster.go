@@ -1,6 +1,7 @@
 package xds
 
 import (
+	"strings"
 	"time"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
@@ -71,6 +72,7 @@ func renderForm(c *resolve.Cluster, change func(*clusterv3.Cluster)) (*Resource,
 func renderCluster(c *resolve.Cluster) (*clusterv3.Cluster, []*api.Origin, error) {
 	out := &clusterv3.Cluster{
 		Name:            c.Name,
+		AltStatName:     statName(c.Name),
 		ConnectTimeout:  durationpb.New(connectTimeout),
 		CircuitBreakers: thresholds(),
 	}
@@ -91,6 +93,15 @@ func renderCluster(c *resolve.Cluster) (*clusterv3.Cluster, []*api.Origin, error
 	}
 	out.Metadata = named(origins)
 	return out, origins, err
+}
+
+// statName is what Envoy's statistics call a cluster of that name in any case. It is said, where it is not
+// the name, so that who has it from the statistics finds the cluster in the configuration, as Kuma's GUI does.
+func statName(name string) string {
+	if said := strings.ReplaceAll(name, ":", "_"); said != name {
+		return said
+	}
+	return ""
 }
 
 // upstreamProtocol is how requests go on: HTTP/2 by prior knowledge where all
