@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/x509"
 	"encoding/base64"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -34,8 +35,41 @@ func LooksSecret(text string) bool {
 				return true
 			}
 		}
+		for run := range strings.FieldsFuncSeq(word, func(r rune) bool { return !inBase64(r) && r != '/' && r != '-' }) {
+			if len(run) >= longestName && restless(run) {
+				return true
+			}
+		}
 	}
 	return false
+}
+
+// restless reports whether small letters, capitals and digits follow each other as by chance: in base64 about
+// six of ten characters are of another sort than the one before, in a path of names few are. Slashes and dashes
+// part names, and stand in keys too.
+func restless(run string) bool {
+	var sorts [3]int
+	changes, last := 0, -1
+	for _, r := range run {
+		var sort int
+		switch {
+		case unicode.IsDigit(r):
+			sort = 0
+		case unicode.IsUpper(r):
+			sort = 1
+		case unicode.IsLower(r):
+			sort = 2
+		default:
+			continue
+		}
+		sorts[sort]++
+		if last >= 0 && sort != last {
+			changes++
+		}
+		last = sort
+	}
+	letters, all := sorts[1] > 0 && sorts[2] > 0, sorts[0]+sorts[1]+sorts[2]
+	return letters && (sorts[0] > 0 && 4*changes >= all || 20*changes >= 7*all)
 }
 
 // inBase64 reports whether a rune is one of base64; slashes and dashes part names.
@@ -131,7 +165,8 @@ func MayHoldKeys(kind string, at Path) bool {
 	case KindMesh, KindMeshGateway:
 		return strings.HasSuffix(path, ".inline") || strings.HasSuffix(path, ".inlineString")
 	case KindMeshExternalService:
-		return strings.HasSuffix(path, ".clientKey.inline") || strings.HasSuffix(path, ".clientKey.inlineString")
+		_, field, _ := strings.Cut(path, ".clientKey.")
+		return slices.Contains([]string{"inline", "inlineString", "insecureInline.value"}, field)
 	case KindMeshIdentity:
 		return strings.HasSuffix(path, ".privateKey.insecureInline.value")
 	}

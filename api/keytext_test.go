@@ -6,8 +6,10 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/rsa"
+	"crypto/sha256"
 	"crypto/x509"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/pem"
 	"errors"
 	"strings"
@@ -94,5 +96,29 @@ func TestPrivateKeysAreKnown(t *testing.T) {
 		if api.IsPrivateKey(text) {
 			t.Errorf("%q is none", text)
 		}
+	}
+}
+
+// Slashes and dashes stand in a key where chance puts them, and part names too: however short the runs between
+// them, a key looks like one.
+func TestKeysWithSlashesLookLikeKeys(t *testing.T) {
+	t.Parallel()
+	var missed []string
+	seed := make([]byte, ed25519.SeedSize)
+	for n := range 20000 {
+		binary.BigEndian.PutUint64(seed, uint64(n))
+		sum := sha256.Sum256(seed)
+		der, err := x509.MarshalPKCS8PrivateKey(ed25519.NewKeyFromSeed(sum[:]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{base64.StdEncoding.EncodeToString(der), base64.URLEncoding.EncodeToString(der), base64.StdEncoding.EncodeToString(sum[:]), base64.URLEncoding.EncodeToString(sum[:])} {
+			if !api.LooksSecret(text) {
+				missed = append(missed, text)
+			}
+		}
+	}
+	if len(missed) > 4 { // of 80,000: some have no digit, and few capitals
+		t.Errorf("%d do not look like keys: %v", len(missed), missed)
 	}
 }

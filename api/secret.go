@@ -66,10 +66,16 @@ func (g *MeshGateway) Redacted() Spec {
 }
 
 func (d *DataSource) redacted() *DataSource {
-	if d.Inline != "" {
-		return &DataSource{Inline: Hidden}
+	out := *d
+	if d.InsecureInline != nil {
+		out.InsecureInline = &InlineSource{Value: Hidden}
 	}
-	return &DataSource{InlineString: Hidden}
+	for _, field := range []*string{&out.Inline, &out.InlineString} {
+		if *field != "" {
+			*field = Hidden
+		}
+	}
+	return &out
 }
 
 func redactedBackends(backends []Backend) []Backend {
@@ -81,7 +87,7 @@ func redactedBackends(backends []Backend) []Backend {
 }
 
 // inlineFields are the names under which documents of Kuma hold material itself.
-var inlineFields = []string{"inline", "inlineString"}
+var inlineFields = []string{"inline", "inlineString", "insecureInline"}
 
 // redactedTree hides all inline material in a part of a document that weft only
 // keeps: which of it is secret it cannot know.

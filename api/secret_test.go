@@ -17,6 +17,8 @@ func TestRedacted(t *testing.T) {
 			"tls": {"enabled": true, "verification": {"serverName": "shown", "clientCert": {"inlineString": "shown"}, "clientKey": {"inlineString": "canary"}}}}}`,
 		`{"type": "MeshExternalService", "name": "a", "spec": {"match": {"type": "HostnameGenerator", "port": 443}, "endpoints": [{"address": "a.example", "port": 443}],
 			"tls": {"verification": {"clientCert": {"inline": "shown"}, "clientKey": {"inline": "canary"}}}}}`,
+		`{"type": "MeshExternalService", "name": "a", "spec": {"match": {"type": "HostnameGenerator", "port": 443}, "endpoints": [{"address": "a.example", "port": 443}],
+			"tls": {"verification": {"clientCert": {"type": "InsecureInline", "insecureInline": {"value": "shown"}}, "clientKey": {"type": "InsecureInline", "insecureInline": {"value": "canary"}}}}}}`,
 		`{"type": "Mesh", "name": "a", "mtls": {"backends": [{"name": "shown", "type": "provided", "conf": {"cert": {"secret": "a"}, "key": {"inlineString": "canary"}}}]}}`,
 		`{"type": "Mesh", "name": "a", "tracing": {"backends": [{"name": "shown", "conf": {"list": [{"token": {"inlineString": "canary"}}, 1]}}]}}`,
 		`{"type": "MeshGateway", "name": "a", "tags": {"shown": "1"}, "conf": {"listeners": [{"port": 80, "tls": {"certificates": [{"inline": "canary"}]}}]}}`,

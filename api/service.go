@@ -1,5 +1,11 @@
 package api
 
+import (
+	"slices"
+
+	"github.com/hashicorp/go-multierror"
+)
+
 // MeshService is a destination made of dataplanes (spec/kuma.md 1.5).
 type MeshService struct {
 	Selector   *ServiceSelector  `json:"selector,omitempty"`
@@ -117,10 +123,61 @@ type SANMatch struct {
 	Value string `json:"value,omitempty" schema:"required"`
 }
 
-// DataSource is inline material: text or base64.
+// DataSource is material of TLS, in the older form of Kuma (inline in base64, inlineString, secret) or that of
+// SecureDataSource, where type names the block. weft takes what stands in the document; the other places are
+// read so that Kuma's documents are understood, and warned of.
 type DataSource struct {
-	Inline       string `json:"inline,omitempty" schema:"length=262144"`
-	InlineString string `json:"inlineString,omitempty" schema:"length=262144"`
+	Type           string        `json:"type,omitempty" schema:"enum=File|Secret|EnvVar|InsecureInline"`
+	File           *FileSource   `json:"file,omitempty"`
+	SecretRef      *SecretSource `json:"secretRef,omitempty"`
+	EnvVar         *EnvSource    `json:"envVar,omitempty"`
+	InsecureInline *InlineSource `json:"insecureInline,omitempty"`
+	Secret         string        `json:"secret,omitempty"`
+	Inline         string        `json:"inline,omitempty" schema:"length=262144"`
+	InlineString   string        `json:"inlineString,omitempty" schema:"length=262144"`
+}
+
+const (
+	oneSource  = "needs exactly one of inline, inlineString, insecureInline, secret, secretRef, file and envVar; write one of them"
+	sourceType = "type and the block beside it do not fit; write InsecureInline beside insecureInline, Secret beside secretRef, File beside file, EnvVar beside envVar, and no type beside the others"
+)
+
+// Elsewhere is the field that says where material is which does not stand in the document; empty where it does.
+func (d *DataSource) Elsewhere() string {
+	switch {
+	case d.File != nil:
+		return "file"
+	case d.SecretRef != nil:
+		return "secretRef"
+	case d.EnvVar != nil:
+		return "envVar"
+	case d.Secret != "":
+		return "secret"
+	}
+	return ""
+}
+
+// validate checks material.
+func (d *DataSource) validate(at Path) error {
+	var errs *multierror.Error
+	given := []bool{d.File != nil, d.SecretRef != nil, d.EnvVar != nil, d.InsecureInline != nil, d.Secret != "", d.Inline != "", d.InlineString != ""}
+	types := []string{"File", "Secret", "EnvVar", "InsecureInline", "", "", ""}
+	switch n := slices.Index(given, true); {
+	case n < 0 || slices.Contains(given[n+1:], true):
+		errs = multierror.Append(errs, at.Breaks(oneSource))
+	case d.Type != types[n]:
+		errs = multierror.Append(errs, at.Breaks(sourceType))
+	}
+	if i := d.InsecureInline; i != nil && i.Value == "" {
+		errs = multierror.Append(errs, at.Field("insecureInline").Field("value").Breaks("is missing; write the PEM text"))
+	}
+	if d.Inline == Hidden || d.InlineString == Hidden || d.InsecureInline != nil && d.InsecureInline.Value == Hidden {
+		errs = multierror.Append(errs, hidden(at))
+	}
+	if field := d.Elsewhere(); field != "" {
+		errs = multierror.Append(errs, unsupported(Warning, at.Field(field), "weft takes the material of a MeshExternalService from its document alone, and until it stands there calls to it fail; write it as inlineString or insecureInline"))
+	}
+	return errs.ErrorOrNil()
 }
 
 // MeshMultiZoneService is one name for services of several zones.
@@ -152,7 +209,10 @@ func (TLSVerification) Rules() []Rule {
 	return []Rule{{Test: "has(self.clientCert) == has(self.clientKey)", Message: "clientCert and clientKey belong together; write both or none"}}
 }
 
-// Rules of material; their twin is ExternalTLS.validate.
+// Rules of material; their twin is DataSource.validate.
 func (DataSource) Rules() []Rule {
-	return []Rule{{Test: "(" + Given("inline") + ") != (" + Given("inlineString") + ")", Message: "needs exactly one of inline and inlineString; write one of them"}}
+	return []Rule{
+		{Test: "[" + Given("inline") + ", " + Given("inlineString") + ", " + Given("secret") + ", has(self.insecureInline), has(self.secretRef), has(self.file), has(self.envVar)].filter(x, x).size() == 1", Message: oneSource},
+		{Test: "(" + Given("type") + " ? self.type : '') == (has(self.insecureInline) ? 'InsecureInline' : has(self.secretRef) ? 'Secret' : has(self.file) ? 'File' : has(self.envVar) ? 'EnvVar' : '')", Message: sourceType},
+	}
 }

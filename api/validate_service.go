@@ -134,11 +134,8 @@ func (t *ExternalTLS) validate(at Path) error {
 		name string
 		*DataSource
 	}{{"caCert", v.CACert}, {"clientCert", v.ClientCert}, {"clientKey", v.ClientKey}} {
-		if s.DataSource != nil && (s.Inline == "") == (s.InlineString == "") {
-			errs = multierror.Append(errs, here.Field(s.name).Breaks("needs exactly one of inline and inlineString; write one of them"))
-		}
-		if s.DataSource != nil && (s.Inline == Hidden || s.InlineString == Hidden) {
-			errs = multierror.Append(errs, hidden(here.Field(s.name)))
+		if s.DataSource != nil {
+			errs = multierror.Append(errs, s.DataSource.validate(here.Field(s.name)))
 		}
 	}
 	return errs.ErrorOrNil()

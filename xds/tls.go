@@ -144,7 +144,12 @@ func present(common *tlsv3.CommonTlsContext, v *api.TLSVerification) error {
 }
 
 func material(s *api.DataSource) ([]byte, error) {
-	if s.InlineString != "" {
+	switch {
+	case s.Elsewhere() != "":
+		return nil, fmt.Errorf("material by %s is not read for a MeshExternalService; write it as inlineString or insecureInline", s.Elsewhere())
+	case s.InsecureInline != nil:
+		return []byte(s.InsecureInline.Value), nil
+	case s.InlineString != "":
 		return []byte(s.InlineString), nil
 	}
 	b, err := base64.StdEncoding.DecodeString(s.Inline)

@@ -44,6 +44,8 @@ func TestFindingsDoNotQuoteSecrets(t *testing.T) {
 		"a secret as the whole": service + "q7X}}\n",
 		"a secret as a list":    service + "[q7X]}}\n",
 		"a secret in a map":     service + "{inline: {q7X: q7X}}}}\n",
+		"a secret in a block":   service + "{type: InsecureInline, insecureInline: {value: [q7X]}}}}\n",
+		"a block of no type":    service + "{type: Secret, insecureInline: {value: q7X}}}}\n",
 	} {
 		_, err := decode.Objects(catalog, "a.yaml", []byte(text))
 		found := api.Violations(err)

@@ -48,3 +48,36 @@ probes: {port: 9000, endpoints: [{inboundPort: 8080, inboundPath: /healthz, path
 		}
 	}
 }
+
+// Material of a MeshExternalService may have each form that Kuma's documents have; where it stands elsewhere a
+// warning says that weft does not read it there.
+func TestSourcesOfMaterialAreRead(t *testing.T) {
+	t.Parallel()
+	for source, said := range map[string]string{
+		"{inlineString: PEM}": "",
+		"{inline: UEVN}":      "",
+		"{type: InsecureInline, insecureInline: {value: PEM}}": "",
+		"{secret: ca}": "caCert.secret: ",
+		"{type: Secret, secretRef: {kind: Secret, name: ca}}":       "caCert.secretRef: ",
+		"{type: File, file: {path: /etc/ca.pem}}":                   "caCert.file: ",
+		"{type: EnvVar, envVar: {name: CA}}":                        "caCert.envVar: ",
+		"{type: Secret, insecureInline: {value: PEM}}":              "!caCert: type and the block",
+		"{insecureInline: {value: PEM}}":                            "!caCert: type and the block",
+		"{inline: UEVN, insecureInline: {value: PEM}}":              "!caCert: needs exactly one",
+		"{type: InsecureInline, insecureInline: {value: (hidden)}}": "!caCert: (hidden) stands for",
+	} {
+		text := "type: MeshExternalService\nmesh: m\nname: a\nspec: {match: {type: HostnameGenerator, port: 443}, endpoints: [{address: a.example, port: 443}], tls: {enabled: true, verification: {caCert: " + source + "}}}\n"
+		_, err := decode.Objects(world.Catalog(), "", []byte(text))
+		found := api.Violations(err)
+		if said == "" {
+			if len(found) != 0 {
+				t.Errorf("%s: %v", source, err)
+			}
+			continue
+		}
+		words, refused := strings.CutPrefix(said, "!")
+		if len(found) != 1 || !strings.Contains(found[0].Error(), words) || (found[0].Severity == api.Error) != refused {
+			t.Errorf("%s: %v", source, err)
+		}
+	}
+}

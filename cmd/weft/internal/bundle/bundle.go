@@ -90,7 +90,7 @@ func (w *Writer) Close() error {
 const Left = "left out by weft support-bundle"
 
 // material are the fields of documents that hold a secret in place of naming one.
-var material = []string{"inline", "inlineString", "secret", "password", "token", "clientSecret", "privateKey"}
+var material = []string{"inline", "inlineString", "insecureInline", "secret", "password", "token", "clientSecret", "privateKey"}
 
 // variables are the fields of containers and of weft's values that programs are told by.
 var variables = []string{"env", "envFrom"}
