@@ -45,6 +45,9 @@ func programmed(m *resolve.Reader, o *api.Object, x *participation, found []api.
 		c.Message = "no sidecar that it concerns is connected"
 	case n.Programmed < n.Connected:
 		c.Message = fmt.Sprintf("%d of %d sidecars have not confirmed it yet", n.Connected-n.Programmed, n.Connected)
+		if len(x.beside) > 0 {
+			c.Message += "; what is refused is not of it: " + rejections(x.beside)
+		}
 	case n.Effective < n.Selected:
 		c.Status, c.Reason = "True", "PartiallyProgrammed"
 		c.Message = fmt.Sprintf("%s %d of %s", routesOf(o), n.Effective, meantFor(m, o, n.Selected))

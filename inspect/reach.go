@@ -37,6 +37,8 @@ type participation struct {
 	// has something to do and does not: of those the first, where no names are asked.
 	on, missing []api.Ref
 	refusing    []Sidecar
+	// beside are those that have not confirmed it, and refuse what it takes no part in.
+	beside []Sidecar
 }
 
 // participations follow the objects of one mesh to their dataplanes, and names those
@@ -101,9 +103,12 @@ func (x *participation) count(ref api.Ref, r *resolve.Resolved, p resolve.Presen
 	switch {
 	case s.has(ref, r):
 		x.counts.Programmed++
-	case s.Refusal != nil:
+	case s.Refusal == nil:
+	case xds.Concerns(r, ref, s.Refusal.Resources):
 		x.counts.Rejected++
 		x.refusing = append(x.refusing, *s)
+	default:
+		x.beside = append(x.beside, *s)
 	}
 }
 

@@ -41,6 +41,10 @@ func TestConditions(t *testing.T) {
 	all := []inspect.Sidecar{connected("a-1", true), connected("b-1", true), connected("web-1", true)}
 	behind := []inspect.Sidecar{connected("a-1", true), connected("b-1", false)}
 	refusing := []inspect.Sidecar{{Dataplane: plane("a-1"), Connected: true, Refusal: &inspect.Refusal{Type: "rds", Message: "no such thing"}}, connected("b-1", true)}
+	other := slices.Clone(refusing) // what it refused is a resource in which only others take part
+	other[0].Refusal = &inspect.Refusal{Type: "lds", Resources: []string{"inbound:10.0.0.1:80"}, Message: "no such thing"}
+	own := slices.Clone(refusing)
+	own[0].Refusal = &inspect.Refusal{Type: "rds", Resources: []string{"outbound:127.0.0.1:10001"}, Message: "no such thing"}
 	confirmed := slices.Clone(refusing) // what it refused came after all that it confirmed
 	confirmed[0].InSync = true
 	for _, c := range []struct {
@@ -54,6 +58,8 @@ func TestConditions(t *testing.T) {
 		{"MeshRetry/mr-dp", nil, "Programmed=False Pending connected"},
 		{"MeshRetry/mr-top", all, "Programmed=True Programmed"},
 		{"MeshRetry/mr-top", refusing, "Programmed=False Rejected a-1: no such thing"},
+		{"MeshRetry/mr-top", own, "Programmed=False Rejected a-1: no such thing"},
+		{"MeshRetry/mr-top", other, "Programmed=False Pending not of it: a-1: no such thing"},
 		{"MeshRetry/mr-top", confirmed, "Programmed=False Rejected a-1: no such thing"},
 		{"MeshRetry/mr-typo", all, "Accepted=False TargetNotFound did you mean route-1"},
 		{"MeshRetry/mr-typo", all, "Programmed=False NoEffect"},

@@ -1,0 +1,42 @@
+package xds
+
+import (
+	"slices"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve"
+)
+
+// Concerns reports whether an object takes part in one of the resources, of any type, that have the names on the
+// dataplane of r. It does, for all that is known, where one of the names is that of no outbound, inbound and
+// cluster, as the resources of edges are.
+func Concerns(r *resolve.Resolved, object api.Ref, names []string) bool {
+	known := make([]bool, len(names))
+	says := func(resources []string, attachments []resolve.Attachment) bool {
+		found := false
+		for i, name := range names {
+			if slices.Contains(resources, name) {
+				known[i], found = true, true
+			}
+		}
+		return found && slices.ContainsFunc(attachments, func(a resolve.Attachment) bool { return a.Entry.Ref == object })
+	}
+	for _, o := range r.Outbounds {
+		listener := "outbound:" + joined(o.Address, o.Port)
+		if says([]string{listener, outboundChain(o).routes}, o.Attachments()) {
+			return true
+		}
+	}
+	for i := range r.Clusters {
+		if c := &r.Clusters[i]; says([]string{c.Cluster.Name}, c.Attachments()) {
+			return true
+		}
+	}
+	for _, in := range r.Inbounds {
+		name := "inbound:" + joined(in.Address, in.Port)
+		if says([]string{name, name + guardedRoutes}, in.Attachments()) {
+			return true
+		}
+	}
+	return slices.Contains(known, false) || len(names) == 0
+}
