@@ -69,7 +69,7 @@ func serviceOf(r *resolve.Resolved, in *resolve.Inbound) string {
 }
 
 // shadowStat is a counter of what shadows would refuse or allow, in all or by one entry.
-var shadowStat = regexp.MustCompile(`^(?:http|tcp)\.inbound_(.+?)(\.plain|\.own)?\.rbac\.weft_\.(?:policy\.(.+)\.)?shadow_(denied|allowed)$`)
+var shadowStat = regexp.MustCompile(`^(?:http|tcp)\.inbound_(.+?)(\.mtls|\.plain|\.own)?\.rbac\.weft_\.(?:policy\.(.+)\.)?shadow_(denied|allowed)$`)
 
 // CountShadows sums up what Envoys have answered, as JSON, to the question for their statistics; nil is
 // of one that has not.
@@ -143,7 +143,7 @@ func readStats(text []byte, into any) bool {
 
 // add counts one statistic.
 func (c *ShadowCount) add(entries map[string]uint64, part []string, n uint64) {
-	plain, entry, denied := part[2] != "", part[3], part[4] == "denied"
+	plain, entry, denied := part[2] != ".mtls", part[3], part[4] == "denied"
 	switch {
 	case plain && entry == "" && denied:
 		c.Plain += n

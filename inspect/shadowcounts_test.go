@@ -36,10 +36,10 @@ func TestShadowsAreCounted(t *testing.T) {
 		for _, s := range []struct {
 			chain, what string
 			n           int
-		}{{"", "shadow_denied", 6}, {"", "shadow_allowed", 1694}, {"", "policy.kri_mtp_default_default__p_:0.allowWithShadowDeny0.shadow_denied", 6}, {".plain", "shadow_denied", 2}} {
+		}{{".mtls", "shadow_denied", 6}, {".mtls", "shadow_allowed", 1694}, {".mtls", "policy.kri_mtp_default_default__p_:0.allowWithShadowDeny0.shadow_denied", 6}, {".plain", "shadow_denied", 2}} {
 			text += fmt.Sprintf(at, i, s.chain, s.what, s.n)
 		}
-		return []byte(text + `{"name":"http.inbound_10.0.0.9_80.rbac.weft_.shadow_denied","value":99}]}`)
+		return []byte(text + `{"name":"http.inbound_10.0.0.9_80.mtls.rbac.weft_.shadow_denied","value":99}]}`)
 	}
 	got := inspect.CountShadows(q, "default", "pay", map[api.Ref][]byte{asked[0]: stats(0), asked[1]: stats(1), asked[2]: nil})
 	want := &inspect.ShadowCounts{Asked: 2, Silent: []string{"pay-2"}, Items: []inspect.ShadowCount{{Service: "pay", Port: 80, WouldDeny: 12, Of: 3400, Plain: 4,

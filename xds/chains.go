@@ -31,7 +31,7 @@ func (x *Renderer) inboundChains(dp api.Ref, i *resolve.Inbound, c chain, in *co
 		return
 	}
 	proved := c
-	proved.place.Chain, proved.bound = MTLS, spread(i.TLS.Life/2, dp.Name+" "+i.Name)
+	proved.place.Chain, proved.stat, proved.bound = MTLS, c.stat+".mtls", spread(i.TLS.Life/2, dp.Name+" "+i.Name)
 	mtls := &listenerv3.FilterChain{Name: string(MTLS), Filters: x.filters(proved), TransportSocket: x.accepting(dp.Mesh, i.TLS, &proved), Metadata: x.revoked(&proved)}
 	if !i.TLS.TakesPlain() {
 		if http {

@@ -74,19 +74,21 @@ func TestWhoCallsInPlainText(t *testing.T) {
 // TestCount: connections are told apart by their chains.
 func TestCount(t *testing.T) {
 	t.Parallel()
-	got, err := callers.Count(strings.NewReader(`http.inbound_127.0.0.1_8080.downstream_cx_active: 2
-http.inbound_127.0.0.1_8080.downstream_cx_total: 5
+	got, err := callers.Count(strings.NewReader(`http.inbound_127.0.0.1_8080.mtls.downstream_cx_active: 2
+http.inbound_127.0.0.1_8080.mtls.downstream_cx_total: 5
+http.inbound_127.0.0.1_8080.downstream_cx_active: 6
+http.inbound_127.0.0.1_8080.downstream_cx_total: 7
 http.inbound_127.0.0.1_8080.plain.downstream_cx_active: 1
 http.inbound_127.0.0.1_8080.plain.downstream_cx_total: 3
 tcp.inbound_127.0.0.1_8080.own.downstream_cx_active: 1
 tcp.inbound_127.0.0.1_8080.own.downstream_cx_total: 1
-tcp.inbound_[fd00__1]_9000.downstream_cx_total: 4
+tcp.inbound_[fd00__1]_9000.mtls.downstream_cx_total: 4
 http.admin.downstream_cx_total: 9
 `))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []*attach.Inbound{{Address: "127.0.0.1_8080", Tls: 2, TlsTotal: 5, Plain: 2, PlainTotal: 4}, {Address: "[fd00__1]_9000", TlsTotal: 4}}
+	want := []*attach.Inbound{{Address: "127.0.0.1_8080", Tls: 2, TlsTotal: 5, Plain: 8, PlainTotal: 11}, {Address: "[fd00__1]_9000", TlsTotal: 4}}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		t.Error(diff)
 	}

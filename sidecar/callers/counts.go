@@ -15,8 +15,9 @@ import (
 // Query is the question to Envoy's administration interface whose answer Count reads.
 const Query = `stats?filter=%5E(http%7Ctcp)%5C.inbound_.*%5C.downstream_cx_(active%7Ctotal)$`
 
-// counter is a statistic of an inbound, by chain: none is that of mutual TLS.
-var counter = regexp.MustCompile(`^(?:http|tcp)\.inbound_(.+?)(\.plain|\.own)?\.downstream_cx_(active|total): ([0-9]+)$`)
+// counter is a statistic of an inbound, by chain: none is that of an inbound without mutual TLS, whose
+// connections may live on beside it.
+var counter = regexp.MustCompile(`^(?:http|tcp)\.inbound_(.+?)(\.mtls|\.plain|\.own)?\.downstream_cx_(active|total): ([0-9]+)$`)
 
 // Count reads the connections of all inbounds, at most attach.MostInbounds.
 func Count(stats io.Reader) ([]*attach.Inbound, error) {
@@ -39,7 +40,7 @@ func Count(stats io.Reader) ([]*attach.Inbound, error) {
 			i = &attach.Inbound{Address: part[1]}
 			found[part[1]] = i
 		}
-		switch plain, total := part[2] != "", part[3] == "total"; {
+		switch plain, total := part[2] != ".mtls", part[3] == "total"; {
 		case plain && total:
 			i.PlainTotal += n
 		case plain:
