@@ -10,6 +10,7 @@ import (
 // the kinds of policies, and the types of the route dialects.
 type Catalog struct {
 	types  []Type            // sorted by name
+	routes []Type            // those of them that policies may target
 	words  map[string]int    // name, plural and short name in lower case
 	zone   map[string]string // labels that a control plane computes for objects of its zone; nil outside one
 	system []string          // the system namespaces; nil: DefaultSystemNamespaces
@@ -35,6 +36,7 @@ func NewCatalog(types ...Type) *Catalog {
 			}
 		}
 	}
+	c.routes = slices.DeleteFunc(c.Types(), func(t Type) bool { return !t.Attach })
 	return c
 }
 
@@ -50,10 +52,8 @@ func (c *Catalog) Names() []string {
 	return names
 }
 
-// Routes are the types of routes that policies may target, sorted by name.
-func (c *Catalog) Routes() []Type {
-	return slices.DeleteFunc(c.Types(), func(t Type) bool { return !t.Attach })
-}
+// Routes are the types of routes that policies may target, sorted by name. They are not to be changed.
+func (c *Catalog) Routes() []Type { return slices.Clip(c.routes) }
 
 // Type finds a type by its exact name, as documents write it.
 func (c *Catalog) Type(name string) (Type, bool) {

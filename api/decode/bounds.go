@@ -15,6 +15,9 @@ type Bounds struct {
 	// All reads every document for what is sound; else nothing is read behind the last
 	// mistake that is told.
 	All bool
+	// Meshes reports whether a mesh is there, though no text has it; nil is always. Nothing is read behind
+	// more documents of others than mistakes are told, unless All is: each is one.
+	Meshes func(name string) bool
 	// Stopped is asked before each document, and ends the reading with ErrStopped.
 	Stopped func() bool
 }
@@ -32,7 +35,7 @@ func Within(b Bounds, c *api.Catalog, texts ...Text) (objects, refused []*api.Ob
 			if b.Stopped != nil && b.Stopped() {
 				return nil, nil, ErrStopped
 			}
-			if r.mistakes > b.Mistakes && !b.All {
+			if !b.All && (r.mistakes > b.Mistakes || r.homeless.tooMany(b, texts)) {
 				r.leave(doc, texts[i:])
 				return r.objects, r.refused, asError(r.errs)
 			}
@@ -60,6 +63,7 @@ type reading struct {
 
 	mistakes, warnings int
 	last               *api.Violation // a mistake that was left out
+	homeless           homeless
 }
 
 // read reads one document.
@@ -69,6 +73,7 @@ func (r *reading) read(doc *document) {
 	if o == nil {
 		return
 	}
+	r.homeless.add(r.bounds, o)
 	at, twice := r.first[o.Ref]
 	switch {
 	case api.Refuses(asError(wrong)):

@@ -36,7 +36,6 @@ type decoder struct {
 	inAlias int
 	aliased int
 	depth   int
-	structs map[reflect.Type][]field
 	below   reflect.Type // what spec holds, while the envelope around it is read; else nil
 }
 

@@ -3,6 +3,7 @@ package decode
 import (
 	"reflect"
 	"strings"
+	"sync"
 
 	"github.com/weftmesh/weft/api/jsonschema"
 )
@@ -16,10 +17,10 @@ type field struct {
 	most      int // items or characters, 0 where the tag says nothing of it
 }
 
-// fields are those of a struct, read once a document.
+// fields are those of a struct.
 func (d *decoder) fields(t reflect.Type) []field {
-	if f, ok := d.structs[t]; ok {
-		return f
+	if f, ok := structs.Load(t); ok {
+		return f.([]field)
 	}
 	var out []field
 	for i := range t.NumField() {
@@ -28,16 +29,16 @@ func (d *decoder) fields(t reflect.Type) []field {
 		switch {
 		case f.Anonymous && name == "" && f.Type.Kind() == reflect.Struct:
 			for _, inner := range d.fields(f.Type) {
-				inner.index = append([]int{i}, inner.index...)
+				inner.index = append([]int{i}, inner.index...) // of its own: inner is others' too
 				out = append(out, inner)
 			}
 		case name != "" && name != "-":
 			out = append(out, field{name, []int{i}, !strings.Contains(options, "omitempty"), jsonschema.TagOf(f).Bound()})
 		}
 	}
-	if d.structs == nil {
-		d.structs = map[reflect.Type][]field{}
-	}
-	d.structs[t] = out
+	structs.Store(t, out)
 	return out
 }
+
+// structs are the fields of the types that documents were decoded into, which are few and do not change.
+var structs sync.Map // []field by reflect.Type

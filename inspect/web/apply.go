@@ -54,7 +54,7 @@ func (s *server) apply(w http.ResponseWriter, r *http.Request) error {
 		defer end()
 	}
 	stopped := func() bool { return r.Context().Err() != nil }
-	b.objects, b.refused, err = decode.Within(decode.Bounds{Mistakes: mostMistakes, Stopped: stopped}, s.Catalog, texts...)
+	b.objects, b.refused, err = decode.Within(decode.Bounds{Mistakes: mostMistakes, Meshes: s.hasMesh(), Stopped: stopped}, s.Catalog, texts...)
 	if errors.Is(err, decode.ErrStopped) {
 		return r.Context().Err()
 	}
@@ -80,6 +80,14 @@ func (s *server) apply(w http.ResponseWriter, r *http.Request) error {
 	}
 	done.fields = b.fields
 	return s.applied(r.Context(), w, b, done, b.dry)
+}
+
+// hasMesh reports of a mesh whether it is stored now, or is made with the first document.
+func (s *server) hasMesh() func(name string) bool {
+	now := s.Documents.Snapshot()
+	return func(name string) bool {
+		return name == api.DefaultMesh || now.Has(api.Ref{Kind: api.KindMesh, Name: name})
+	}
 }
 
 // batchOf is what a request says of what it writes, beside the documents.

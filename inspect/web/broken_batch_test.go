@@ -29,6 +29,10 @@ func TestABrokenBatchIsAnsweredInBounds(t *testing.T) {
 		"JSON documents in a row":   fill("{}", "\n"),
 		"documents without a mesh":  manyRetries(size, "none"),
 		"fields that nobody knows":  fill("type: MeshRetry\nname: a\nmesh: default\nspec: {a: 1, b: 1, c: 1, d: 1, e: 1, f: 1}\n", "---\n"),
+		"JSON without a mesh":       fill(`{"type":"MeshRetry","name":"a","mesh":"none","spec":{"targetRef":{"kind":"Mesh"}}}`, "\n"),
+		"a list without a mesh":     "[" + fill(`{"type":"MeshRetry","name":"a","mesh":"none","spec":{"targetRef":{"kind":"Mesh"}}}`, ",") + "]",
+		"some bring another mesh":   manyRetries(size-1000, "none") + "---\ntype: Mesh\nname: other\n",
+		"sound but for the zone":    strings.ReplaceAll(manyRetries(size, "default"), "spec:", "labels: {kuma.io/zone: \"a b\"}\nspec:"),
 		"documents that are no map": fill("a\n", "---\n"),
 	} {
 		var before, after runtime.MemStats
@@ -47,8 +51,11 @@ func TestABrokenBatchIsAnsweredInBounds(t *testing.T) {
 		if n := len(told.Violations); n < 1000 || n > 1002 || !strings.Contains(told.Violations[n-1].Message, "more") {
 			t.Errorf("%s: %d mistakes, the last is %v", what, n, told.Violations[n-1])
 		}
-		if len(text) > 4<<20 || took > time.Minute {
+		if len(text) > 4<<20 || took > 20*time.Second {
 			t.Errorf("%s: %d bytes in %v", what, len(text), took)
+		}
+		if allocated := (after.TotalAlloc - before.TotalAlloc) >> 20; allocated > 200 {
+			t.Errorf("%s: %d MiB", what, allocated)
 		}
 		t.Logf("%s: %d bytes in %v, %d MiB allocated", what, len(text), took, (after.TotalAlloc-before.TotalAlloc)>>20)
 	}
