@@ -168,7 +168,9 @@ func aboutOthers(given, before map[string]string) map[string]string {
 // by hand, which a cluster's administrators write for them.
 func tenantDocument(t *rapid.T, name string, hosts ...string) string {
 	pick := func(label string, from ...string) string { return rapid.SampledFrom(from).Draw(t, label) }
-	labels := pick("labels", "", `"kuma.io/mesh":"default"`, `"k8s.kuma.io/namespace":"a"`, `"kuma.io/origin":"global"`, `"kuma.io/display-name":"route"`)
+	labels := pick("labels", "", `"kuma.io/mesh":"default"`, `"k8s.kuma.io/namespace":"a"`, `"kuma.io/origin":"global"`, `"kuma.io/display-name":"route"`,
+		`"k8s.kuma.io/namespace":"b"`, `"k8s.kuma.io/namespace":"weft-system"`, `"kuma.io/policy-role":"system"`, `"kuma.io/origin":"zone"`, `"kuma.io/origin":"zone","kuma.io/zone":"other","k8s.kuma.io/namespace":"b"`,
+		`"kuma.io/managed-by":"k8s-controller","k8s.kuma.io/namespace":"b","k8s.kuma.io/service-name":"b","k8s.kuma.io/is-headless-service":"true"`)
 	top := pick("top", `{"kind":"Mesh"}`, `{"kind":"Dataplane"}`, `{"kind":"Dataplane","labels":{"app":"b"}}`, `{"kind":"Dataplane","name":"b-1"}`, `{"kind":"Dataplane","name":"b-1","namespace":"b"}`,
 		`{"kind":"Dataplane","labels":{"k8s.kuma.io/namespace":"b"}}`, `{"kind":"MeshHTTPRoute","name":"route"}`, `{"kind":"MeshHTTPRoute","name":"route","namespace":"b"}`,
 		`{"kind":"MeshHTTPRoute","labels":{"kuma.io/display-name":"route"}}`, `{"kind":"MeshService","name":"b","namespace":"b"}`, `{"kind":"MeshSubset","tags":{"app":"b"}}`)
@@ -199,7 +201,7 @@ func tenantDocument(t *rapid.T, name string, hosts ...string) string {
 			pick("service", "b", name), labels, pick("clusterIP", "10.96.0.9", "None"), pick("app", "a", "b"))
 	case "Pod":
 		return fmt.Sprintf(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":%q,"namespace":"a","labels":{%s}},"spec":{"containers":[{"name":"app","ports":[{"containerPort":8080}]}]},"status":{"podIP":"10.1.0.9"}}`,
-			pick("pod", "b-1", name), pick("pod labels", `"app":"b"`, `"app":"b","k8s.kuma.io/namespace":"b"`, `"app":"b","kuma.io/service":"b_b_svc_80"`, `"app":"a"`))
+			pick("pod", "b-1", name), pick("pod labels", `"app":"b"`, `"app":"b","k8s.kuma.io/namespace":"b"`, `"app":"b","kuma.io/service":"b_b_svc_80"`, `"app":"a"`, `"app":"b","k8s.kuma.io/service-account":"b","kuma.io/workload":"b","k8s.kuma.io/namespace":"weft-system"`))
 	case "MeshRetry":
 		return policy("MeshRetry", `{"http":{"numRetries":2}}`)
 	case "MeshTimeout":

@@ -92,13 +92,9 @@ func (o *Object) DisplayName() string {
 	return o.Name
 }
 
-// HomeNamespace is the namespace that the object belongs to, empty outside Kubernetes.
-func (o *Object) HomeNamespace() string {
-	if n := o.Labels[LabelNamespace]; n != "" {
-		return n
-	}
-	return o.Namespace
-}
+// HomeNamespace is the namespace that the object belongs to, empty outside Kubernetes. Where it is in one,
+// no label says another: the label is for documents that come from a cluster without being in one.
+func (o *Object) HomeNamespace() string { return cmp.Or(o.Namespace, o.Labels[LabelNamespace]) }
 
 // Home is where the object lives, and whether the mesh's operators write there.
 func (o *Object) Home() Home {

@@ -40,13 +40,22 @@ var (
 
 func rankOf(o *api.Object, top api.TargetRef, role string) rank {
 	r := rank{
-		written: btoi(!o.IsDefault()), topKind: kindRank(top), origin: originOrder[o.Labels[api.LabelOrigin]],
+		written: btoi(!o.IsDefault()), topKind: kindRank(top), origin: originOrder[originOf(o)],
 		role: roleOrder[role], name: o.DisplayName(), ref: o.Ref,
 	}
 	if top.Kind == api.KindDataplane {
 		r.topForm = btoi(top.Name != "")*2 + btoi(top.SectionName != "")
 	}
 	return r
+}
+
+// originOf is where an object was written: by its label, but in the namespace of a team, where the label would
+// lift it above what other teams say of their own calls. There it is always the zone.
+func originOf(o *api.Object) string {
+	if o.Namespace != "" && !o.Home().System {
+		return "zone"
+	}
+	return o.Labels[api.LabelOrigin]
 }
 
 // of is the rank of item index, which targets to.

@@ -45,9 +45,7 @@ func validateHead(h *head) []*api.Violation {
 			errs = multierror.Append(errs, h.labels.Key(r.key).OneOf(v, r.values...))
 		}
 	}
-	if said, ok := o.Labels[api.LabelPolicyRole]; ok && said != roleOf(o) {
-		errs = multierror.Append(errs, h.labels.Key(api.LabelPolicyRole).Warns("ReadOnly", "the role follows from the namespace and the targets, so the label has no effect; remove it"))
-	}
+	errs = multierror.Append(errs, followed(h))
 	switch m, ok := o.Labels[api.LabelMesh]; {
 	case !ok || h.typ.Global:
 	case h.explicit && m != o.Mesh:
@@ -56,6 +54,27 @@ func validateHead(h *head) []*api.Violation {
 		errs = multierror.Append(errs, h.labels.Key(api.LabelMesh).Breaks("is empty; name the mesh, or leave it out"))
 	}
 	return api.Violations(errs.ErrorOrNil())
+}
+
+// followed makes the labels say what follows from where an object lives and what it targets: who may write
+// in one namespace speaks for no other, nor for the mesh's operators, and takes no other role, wherever
+// labels are read.
+func followed(h *head) error {
+	var errs *multierror.Error
+	o := &h.object
+	if said := o.Labels[api.LabelNamespace]; said != "" && o.Namespace != "" && said != o.Namespace {
+		o.Labels[api.LabelNamespace] = o.Namespace
+		errs = multierror.Append(errs, h.labels.Key(api.LabelNamespace).Warns("ReadOnly", "the namespace of the object counts, %s, and not what the label says; remove the label", api.Clip(o.Namespace)))
+	}
+	if said, ok := o.Labels[api.LabelPolicyRole]; ok && said != roleOf(o) {
+		errs = multierror.Append(errs, h.labels.Key(api.LabelPolicyRole).Warns("ReadOnly", "the role follows from the namespace and the targets, so the label has no effect; remove it"))
+		if is := roleOf(o); is != "" {
+			o.Labels[api.LabelPolicyRole] = is
+		} else if said != api.RoleSystem {
+			delete(o.Labels, api.LabelPolicyRole)
+		}
+	}
+	return errs.ErrorOrNil()
 }
 
 // roleOf is the role that follows from an object, which readers are shown and weft's webhook writes

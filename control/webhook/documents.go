@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	admissionv1 "k8s.io/api/admission/v1"
+	"k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
@@ -33,7 +34,7 @@ func (s *server) document(ctx context.Context, q *admissionv1.AdmissionRequest) 
 		return refused(q, found)
 	}
 	before, _ := s.read(q.OldObject.Raw)
-	if why := s.forbids(before, o); why != "" {
+	if why := s.forbids(before, o, labelsIn(q.Object.Raw)); why != "" {
 		return forbidden(q, why)
 	}
 	mesh, err := s.Cluster.HasMesh(ctx, o.Mesh)
@@ -44,7 +45,7 @@ func (s *server) document(ctx context.Context, q *admissionv1.AdmissionRequest) 
 		found = append(found, notAdmitted(o.Namespace, o.Mesh))
 	}
 	found = slices.DeleteFunc(found, func(v *api.Violation) bool { // it has the computed value, or would be forbidden
-		return v.Code == "ReadOnly" && strings.Contains(string(v.Field), api.LabelPolicyRole)
+		return v.Code == "ReadOnly" && strings.Contains(string(v.Field), "labels")
 	})
 	found = s.admitted(before, o, mesh, append(found, moved(before, o)...))
 	var wrong, warnings []*api.Violation
@@ -130,8 +131,8 @@ func moved(before, o *api.Object) (found []*api.Violation) {
 }
 
 // forbids is why the user may not write the object at all, whatever it says; empty where
-// they may.
-func (s *server) forbids(before, o *api.Object) string {
+// they may. Sent are the labels as they would be stored: what o says of them follows from where it is.
+func (s *server) forbids(before, o *api.Object, sent map[string]string) string {
 	system := s.Cluster.Injection().SystemNamespaces
 	// What is of no namespace is for the cluster's administrators by itself.
 	if slices.Contains(operators, o.Kind) && o.Namespace != "" && !slices.Contains(system, o.Namespace) {
@@ -148,11 +149,22 @@ func (s *server) forbids(before, o *api.Object) string {
 	}
 	follows := s.computed(o)
 	for _, key := range following {
-		if said, there := o.Labels[key]; there && said != follows[key] {
+		if said, there := sent[key]; there && said != follows[key] {
 			return fmt.Sprintf("the label %s follows from what the object is and where, and nobody else sets it (%q, not %q); remove it", key, follows[key], api.Clip(said))
 		}
 	}
 	return ""
+}
+
+// labelsIn are the labels that a document says.
+func labelsIn(raw []byte) map[string]string {
+	var said struct {
+		Metadata struct {
+			Labels map[string]string `json:"labels"`
+		} `json:"metadata"`
+	}
+	_ = json.Unmarshal(raw, &said) // which the decoder has read already
+	return said.Metadata.Labels
 }
 
 // generated reports whether the write makes, or changes, what weft makes of a Service or pod.

@@ -36,13 +36,12 @@ func (s *Store) decode(typ api.Type) reader {
 		if ref.Mesh == "" && !typ.Global {
 			ref.Mesh = api.DefaultMesh
 		}
-		lies := relabel(u, ref)
 		text, err := u.MarshalJSON()
 		if err != nil {
 			return nil, []*api.Violation{{Object: ref, Code: "Syntax", Severity: api.Error, Message: fmt.Sprintf("the object cannot be read: %v; correct it", err)}}
 		}
 		objects, err := decode.Objects(s.catalog, "", text)
-		wrong := append(lies, api.Violations(err)...)
+		wrong := api.Violations(err)
 		for _, v := range wrong {
 			v.Position = api.Position{} // nobody has seen the text
 			if v.Object.Name == "" {
@@ -77,21 +76,6 @@ func content(obj any, typ api.Type) *unstructured.Unstructured {
 		return u
 	}
 	return nil
-}
-
-// relabel makes an object say the namespace that it is in where its label says another: who
-// may write in one namespace must not speak for another, nor for the mesh's operators.
-func relabel(u *unstructured.Unstructured, ref api.Ref) []*api.Violation {
-	labels := u.GetLabels()
-	if said := labels[api.LabelNamespace]; said == "" || ref.Namespace == "" || said == ref.Namespace {
-		return nil
-	}
-	labels[api.LabelNamespace] = ref.Namespace
-	u.SetLabels(labels)
-	v := api.Path("metadata.labels").Key(api.LabelNamespace).Warns("ReadOnly",
-		"the namespace of the object counts, %s, and not what the label says; remove the label", ref.Namespace)
-	v.Object = ref
-	return []*api.Violation{v}
 }
 
 // readable reports whether a Secret is of a type that weft reads where it lies: a cluster has many
