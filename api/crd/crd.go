@@ -175,7 +175,11 @@ func root(c *api.Catalog, t api.Type) jsonschema.Schema {
 	if t.Custom.InMesh {
 		members["mesh"] = jsonschema.Schema{"type": "string", "maxLength": api.MaxLength}
 	}
-	out := jsonschema.Schema{"type": "object", "properties": members}
+	about := explain(t.Name)
+	for _, name := range []string{"spec", "status"} {
+		about.describe(members[name].(jsonschema.Schema), name, "")
+	}
+	out := jsonschema.Schema{"type": "object", "properties": members, "description": about.fields[""]}
 	if api.Refuses(t.New().Validate("spec")) { // what says nothing is not sound
 		out["required"] = []string{"spec"}
 	}

@@ -33,7 +33,7 @@ var Dialect = route.Dialect{
 	Prints:  KindHTTPRoute, Services: true,
 }
 
-// HTTPRoute is the spec of a MeshHTTPRoute.
+// HTTPRoute is the spec of a MeshHTTPRoute: where requests to destinations go, by path, method, headers and query, and what is changed on the way.
 type HTTPRoute struct {
 	TargetRef *api.TargetRef `json:"targetRef,omitempty"` // nil is Mesh
 	To        []To           `json:"to,omitempty" schema:"items=16"`

@@ -7,7 +7,7 @@ import (
 	"github.com/weftmesh/weft/route"
 )
 
-// TCPRoute is the spec of a MeshTCPRoute (spec/kuma.md 2.4).
+// TCPRoute is the spec of a MeshTCPRoute: where connections to destinations go (spec/kuma.md 2.4).
 type TCPRoute struct {
 	TargetRef *api.TargetRef `json:"targetRef,omitempty"` // nil is Mesh
 	To        []TCPTo        `json:"to,omitempty" schema:"items=16"`
