@@ -70,7 +70,7 @@ func (p *PathRewrite) arriving(c *Condition) (out Condition, exact bool) {
 	if p.Literal && c.Op == BytePrefix && *p.Prefix != "" {
 		return Condition{On: OnPath, Op: BytePrefix, Value: Absolute(*p.Prefix)}, true
 	}
-	with := strings.TrimSuffix(Absolute(strings.TrimSuffix(*p.Prefix, "/")), "/")
+	with := p.Replacement()
 	if c.Op == BytePrefix {
 		// What follows the prefix goes on behind what stands for it; a slash at its end stays.
 		if strings.HasSuffix(c.Value, "/") && prefix != "" || with == "" {

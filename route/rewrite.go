@@ -20,9 +20,14 @@ func (p *PathRewrite) Of(on *Condition, path string) (after string, ok bool) {
 	if p.Literal && on.Op == BytePrefix && *p.Prefix != "" {
 		return *p.Prefix + strings.TrimPrefix(path, on.Value), true
 	}
-	replacement := Absolute(strings.TrimSuffix(*p.Prefix, "/"))
-	if rest := strings.TrimPrefix(path, prefix); rest != "" {
-		return Absolute(strings.TrimSuffix(replacement, "/") + rest), true
+	return Absolute(p.Replacement() + strings.TrimPrefix(path, prefix)), true
+}
+
+// Replacement is what stands in the place of a prefix: as it is written, but without its last slash and with one
+// in front; empty where that leaves nothing. One slash more at its end stays, as Envoy has it.
+func (p *PathRewrite) Replacement() string {
+	if to := strings.TrimSuffix(*p.Prefix, "/"); to != "" {
+		return Absolute(to)
 	}
-	return replacement, true
+	return ""
 }

@@ -83,7 +83,7 @@ func (f *filling) value(h *route.Filled) string {
 func (c *call) writes(name string) bool {
 	_, given := c.sent[name]
 	switch name {
-	case "x-request-id", "content-length":
+	case idHeader, "content-length":
 		return !given
 	case "x-forwarded-for":
 		return c.outside

@@ -100,7 +100,12 @@ func (f *Forwarded) change(m *route.HeaderModifier, of *filling) {
 		}
 	}
 	for _, h := range m.Add {
-		f.add(strings.ToLower(h.Name), h.Value)
+		name := strings.ToLower(h.Name)
+		if _, there := f.Headers[name]; name == idHeader && !there && !of.gone[name] && of.call.writes(name) {
+			f.Headers[name] = madeUpID
+			of.call.doubt("headers: only the proxy knows the " + idHeader + " that it makes up; " + madeUpID + " is shown in its place")
+		}
+		f.add(name, h.Value)
 	}
 	for _, name := range m.Remove {
 		name = strings.ToLower(name)
@@ -110,6 +115,9 @@ func (f *Forwarded) change(m *route.HeaderModifier, of *filling) {
 		}
 	}
 }
+
+// idHeader is the header that Envoy gives each request which has none, and madeUpID stands for its value.
+const idHeader, madeUpID = "x-request-id", "%REQ(X-REQUEST-ID)%"
 
 // add gives the request one more line of a header.
 func (f *Forwarded) add(name, value string) {

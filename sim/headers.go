@@ -139,7 +139,10 @@ func received(sent Headers, http2 bool) Headers {
 		case name == "cookie" && http2:
 			v = joinCookies(strings.Split(v, repeat))
 		}
-		if v == "" && (name == "x-request-id" || name == "cookie" && http2) {
+		if name == "referer" && !refers(v) {
+			continue
+		}
+		if v == "" && (name == idHeader || name == "cookie" && http2) {
 			continue // Envoy makes the one up, and forgets the other
 		}
 		out[name] = v

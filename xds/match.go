@@ -33,20 +33,20 @@ func rewritten(p *route.PathRewrite, on *route.Condition) pathChange {
 	if p.Prefix == nil || !ok {
 		return pathChange{}
 	}
-	replacement := strings.TrimSuffix(*p.Prefix, "/")
+	replacement := p.Replacement()
 	switch {
 	case p.Literal && on.Op == route.BytePrefix && *p.Prefix != "":
 		return pathChange{prefix: *p.Prefix}
 	case on.Op == route.Equal:
 		return entire(replacement)
 	case value == "": // Envoy replaces the slash that every path has
-		return pathChange{prefix: strings.TrimSuffix(route.Absolute(replacement), "/") + "/"}
+		return pathChange{prefix: replacement + "/"}
 	case replacement == "": // by prefix_rewrite, /foo/bar would become //bar, and /foo nothing
 		return pathChange{regex: &matcherv3.RegexMatchAndSubstitute{
 			Pattern: regex("^" + regexp.QuoteMeta(value) + "/?"), Substitution: "/",
 		}}
 	}
-	change := pathChange{prefix: route.Absolute(replacement)}
+	change := pathChange{prefix: replacement}
 	if on.Op == route.BytePrefix && strings.HasSuffix(on.Value, "/") { // Envoy takes that slash away too
 		change.prefix += "/"
 	}

@@ -232,7 +232,7 @@ func (d draw) rewrite(prefixed bool) m {
 
 func (d draw) pathRewrite(prefixed bool) m {
 	if prefixed && d.chance(7) {
-		return m{"type": "ReplacePrefixMatch", "replacePrefixMatch": one(d, "/", "/new", "/new/", "/v1/v1", "/%C3%A9", `/b\1`)}
+		return m{"type": "ReplacePrefixMatch", "replacePrefixMatch": one(d, "/", "//", "/new", "/new/", "/new//", "/v1/v1", "/%C3%A9", `/b\1`)}
 	}
 	return m{"type": "ReplaceFullPath", "replaceFullPath": one(d, "/", "/full", "/full/path", `/b\1`)}
 }

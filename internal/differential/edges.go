@@ -28,7 +28,7 @@ func (d draw) edgePair(w *World) Pair {
 	at := drawnURL(p.Request)
 	at.Host = at.Hostname() + ":10001"
 	p.Request.URL = at.String()
-	for _, h := range some(d, 1, [2]string{"x-forwarded-proto", "https"}, [2]string{"x-envoy-retry-on", "5xx"}, [2]string{"x-envoy-internal", "true"}, [2]string{"x-request-id", "mine"}) {
+	for _, h := range some(d, 1, [2]string{"x-forwarded-proto", "https"}, [2]string{"x-envoy-retry-on", "5xx"}, [2]string{"x-envoy-internal", "true"}, [2]string{"x-request-id", "mine"}, [2]string{"referer", "http://u@h/"}) {
 		p.Request.Headers.Add(h[0], h[1])
 	}
 	return p

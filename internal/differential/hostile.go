@@ -44,6 +44,7 @@ var hostile = []struct {
 	{"x-kuma-tags", []string{"&kuma.io/service=web&"}},
 	{"grpc-timeout", []string{"1m", "5S", "nonsense"}},
 	{"cookie", []string{"a=1", "b=2; c=3", ""}},
+	{"referer", []string{"http://h/a?b", "/a", "a b", "http://u@h/", "http://h/#f", "http://h:99999/", "about:blank", ""}},
 	{"user-agent", []string{"agent", ""}},
 	{"accept", []string{"text/plain", "*/*"}},
 	{"authorization", []string{"Bearer x"}},
