@@ -203,12 +203,15 @@ func (t *Table) Replaced(line int, r *PathRewrite) *PathRewrite {
 		}
 	case on.Op == SegmentPrefix || on.Op == BytePrefix && on.Value == "/" || t.InSegments(line):
 		prefix, ok := r.Of(on, on.Value)
-		plain, of := &PathRewrite{Prefix: &prefix}, *on
+		of := *on
 		if t.InSegments(line) {
 			of.Op = SegmentPrefix
 		}
-		if ok && !t.Lines[line].Expression && r.Outcome(on, &of) == plain.Outcome(&of, &of) {
-			return plain
+		for _, to := range []string{prefix, prefix + "/"} { // one that ends in a slash is written with one more
+			plain := &PathRewrite{Prefix: &to}
+			if ok && !t.Lines[line].Expression && r.Outcome(on, &of) == plain.Outcome(&of, &of) {
+				return plain
+			}
 		}
 	}
 	return nil
