@@ -169,10 +169,8 @@ func (x *viewBuilder) kindRules(kind *policies.Kind) KindRules {
 		if len(list) > 0 {
 			k.FromRules = append(k.FromRules, FromRules{inboundMeta(in.Inbound), x.toRules(list)})
 		}
-		if e := in.Policies.Of(kind.Name); e != nil {
-			if r, ok := x.inboundRule(e); ok {
-				k.InboundRules = append(k.InboundRules, InboundRules{inboundMeta(in.Inbound), []InboundRule{r}})
-			}
+		if list := x.inboundRules(kind, in.Inbound); len(list) > 0 {
+			k.InboundRules = append(k.InboundRules, InboundRules{inboundMeta(in.Inbound), list})
 		}
 	}
 	if cut {
@@ -197,6 +195,28 @@ func (x *viewBuilder) toRules(rules []subsetRule) []ToRule {
 		if r.matchers == nil {
 			out[i].Matchers = []Matcher{}
 		}
+	}
+	return out
+}
+
+// inboundRules are what rules say of those callers whom their matches tell apart, as Envoy asks for them, and then
+// of everybody.
+func (x *viewBuilder) inboundRules(kind *policies.Kind, in *resolve.Inbound) (out []InboundRule) {
+	of := func(ps resolve.Policies) (InboundRule, bool) {
+		if e := ps.Of(kind.Name); e != nil {
+			return x.inboundRule(e)
+		}
+		return InboundRule{}, false
+	}
+	all, everybody := of(in.Policies)
+	for _, c := range in.Callers {
+		if own, ok := of(c.Policies); ok && !slices.Equal(own.Origin, all.Origin) { // else another kind tells them apart
+			own.Match = policies.ClientMatch{SpiffeID: new(c.Match())}
+			out = append(out, own)
+		}
+	}
+	if everybody {
+		out = append(out, all)
 	}
 	return out
 }
