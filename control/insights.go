@@ -131,12 +131,37 @@ func (x *insights) look(ctx context.Context) {
 	}
 }
 
+// knows reports whether there is an insight of a dataplane.
+func (x *insights) knows(name api.Ref) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.insight(name) != nil
+}
+
+// withIdentities reports of meshes, found out once for each, whether dataplanes have identities or go on with
+// those of before.
+func withIdentities(m *resolve.Model) func(mesh string) bool {
+	known := map[string]bool{}
+	return func(mesh string) bool {
+		is, asked := known[mesh]
+		if !asked {
+			is = m.Reader(nil).Identities(mesh) || m.Leaves(mesh)
+			known[mesh] = is
+		}
+		return is
+	}
+}
+
 // changes are those of the insights of some dataplanes.
 func (x *insights) changes(m *resolve.Model, of map[api.Ref]bool) (changes []api.Change) {
 	now := x.plane.cfg.clock()()
 	followed := x.followed(m)
 	leaves := x.isLeft(m, followed)
+	identities := withIdentities(m)
 	for dp := range of {
+		if !x.knows(dp) && !identities(dp.Mesh) {
+			continue // most are of such meshes, and each change is about many
+		}
 		if c, ok := x.one(m, dp, now, followed); ok {
 			changes = append(changes, c)
 		}

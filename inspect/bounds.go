@@ -96,7 +96,8 @@ type boundNotes struct {
 
 // outbound is about the limits of r itself at an outbound.
 func (n *boundNotes) outbound(r *resolve.Resolved, o *resolve.Outbound) {
-	for rt, c := range callersAt(o) {
+	for rt, of := range callersAt(o) {
+		c := of()
 		if c.idle.holds() && c.idle.length < c.request.length && n.written(&c.idle) {
 			n.tell(&c.idle, idleBeforeTimeout, "a request that sends nothing for %s ends, although it may take %s (%s); make it at least as long as the request timeout", c.idle.length, c.request.length, byText(&c.request))
 		}
@@ -124,8 +125,8 @@ func (n *boundNotes) outbound(r *resolve.Resolved, o *resolve.Outbound) {
 }
 
 // callersAt yields the rules at an outbound that forward, each once, with their limits.
-func callersAt(o *resolve.Outbound) func(yield func(*resolve.Route, *caller) bool) {
-	return func(yield func(*resolve.Route, *caller) bool) {
+func callersAt(o *resolve.Outbound) func(yield func(*resolve.Route, func() *caller) bool) {
+	return func(yield func(*resolve.Route, func() *caller) bool) {
 		if o.Table == nil {
 			return
 		}
@@ -135,8 +136,7 @@ func callersAt(o *resolve.Outbound) func(yield func(*resolve.Route, *caller) boo
 				continue
 			}
 			seen[rt.Key] = true
-			c := callerOf(rt, o.Protocol())
-			if !yield(rt, &c) {
+			if !yield(rt, func() *caller { c := callerOf(rt, o.Protocol()); return &c }) {
 				return
 			}
 		}
@@ -285,8 +285,8 @@ func boundsBetween(m *resolve.Reader, mesh string) []api.Note {
 	seen := map[ruleUse]bool{}
 	for r := range resolve.AtDataplanes(m, mesh, longKey{}, func(r *resolve.Resolved) (*resolve.Resolved, bool) { return r, len(r.Outbounds) > 0 }) {
 		for _, o := range r.Outbounds {
-			for rt, c := range callersAt(o) {
-				n.called(r, rt, c, find, seen)
+			for rt, of := range callersAt(o) {
+				n.called(r, rt, of, find, seen)
 			}
 		}
 	}
@@ -300,11 +300,9 @@ type ruleUse struct {
 }
 
 // called is about the limits of a rule that inbounds which it leads to make void; find is the inbound
-// behind an endpoint that has a limit, nil for none.
-func (n *boundNotes) called(r *resolve.Resolved, rt *resolve.Route, c *caller, find func(*resolve.Endpoint) *resolve.Inbound, seen map[ruleUse]bool) {
-	if c.perTry.length == 0 && !n.written(&c.request) {
-		return
-	}
+// behind an endpoint that has a limit, nil for none. How callers limit it is asked of few: most lead to none.
+func (n *boundNotes) called(r *resolve.Resolved, rt *resolve.Route, of func() *caller, find func(*resolve.Endpoint) *resolve.Inbound, seen map[ruleUse]bool) {
+	var c *caller
 	for i := range rt.Backends {
 		use := clusterNamed(r, rt.Backends[i].Cluster)
 		if use == nil || rt.Backends[i].Weight == 0 || seen[ruleUse{rt, use.Endpoints}] {
@@ -312,9 +310,17 @@ func (n *boundNotes) called(r *resolve.Resolved, rt *resolve.Route, c *caller, f
 		}
 		seen[ruleUse{rt, use.Endpoints}] = true
 		for i := range use.List {
-			if in := find(&use.List[i]); in != nil {
-				n.inbound(c, in)
+			in := find(&use.List[i])
+			if in == nil {
+				continue
 			}
+			if c == nil {
+				c = of()
+			}
+			if c.perTry.length == 0 && !n.written(&c.request) {
+				return
+			}
+			n.inbound(c, in)
 		}
 	}
 }
@@ -335,8 +341,8 @@ func boundsAt(m *resolve.Reader, p resolve.Place) []api.Note {
 	}
 	seen := map[ruleUse]bool{}
 	for _, o := range outbounds {
-		for rt, c := range callersAt(o) {
-			n.called(p.At, rt, c, func(e *resolve.Endpoint) *resolve.Inbound { return limitedBehind(m, e) }, seen)
+		for rt, of := range callersAt(o) {
+			n.called(p.At, rt, of, func(e *resolve.Endpoint) *resolve.Inbound { return limitedBehind(m, e) }, seen)
 		}
 	}
 	return n.notes

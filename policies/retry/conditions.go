@@ -61,6 +61,20 @@ type conditions struct {
 	unknown  []int // indexes of what is none of these
 }
 
+// Most policies have no list of their own, and each question asks many.
+var (
+	usualHTTP = parse(nil, defaultHTTP)
+	usualGRPC = parse(nil, defaultGRPC)
+)
+
+// conditionsOf are those of a retryOn list, else the usual ones. They are not to be changed.
+func conditionsOf(on, otherwise []string, usual conditions) conditions {
+	if len(on) == 0 {
+		return usual
+	}
+	return parse(on, otherwise)
+}
+
 // parse takes a retryOn list apart.
 func parse(on, otherwise []string) conditions {
 	var c conditions

@@ -33,13 +33,13 @@ type shared struct {
 }
 
 func (h *HTTP) shared() shared {
-	s := shared{retries: h.NumRetries, perTry: h.PerTryTimeout, conditions: parse(h.RetryOn, defaultHTTP)}
+	s := shared{retries: h.NumRetries, perTry: h.PerTryTimeout, conditions: conditionsOf(h.RetryOn, defaultHTTP, usualHTTP)}
 	return s.withBackOff(h.BackOff, h.RateLimitedBackOff)
 }
 
 // shared of gRPC: its types differ from those of http in their tags alone.
 func (g *GRPC) shared() shared {
-	s := shared{retries: g.NumRetries, perTry: g.PerTryTimeout, conditions: parse(g.RetryOn, defaultGRPC)}
+	s := shared{retries: g.NumRetries, perTry: g.PerTryTimeout, conditions: conditionsOf(g.RetryOn, defaultGRPC, usualGRPC)}
 	return s.withBackOff((*BackOff)(g.BackOff), (*RateLimitedBackOff)(g.RateLimitedBackOff))
 }
 
