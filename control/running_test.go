@@ -125,6 +125,36 @@ func TestACertificateThatHasEndedIsAProblem(t *testing.T) {
 	}
 }
 
+// TestAnEndedCertificateOfAWorkloadIsAProblem: a sidecar that is connected and renews nothing is told of when its
+// certificate has ended, with the reason where there is one, until it has another.
+func TestAnEndedCertificateOfAWorkloadIsAProblem(t *testing.T) {
+	t.Parallel()
+	var clock hands
+	p := secure(t, discard(), func(c *control.Config) { c.Now = clock.now })
+	defer p.stop()
+	p.want(http.StatusOK, http.MethodPost, "/_apply", calling("web-1", "web", "payments")+calling("pay-1", "payments", "web")+fmt.Sprintf(mutual, "ca-1", leavesOf("60m")))
+	web, pay := p.timed("web-1", clock.now), p.timed("pay-1", clock.now)
+	eventually(t, "they meet", func() bool { return meetAll(web, pay) == nil })
+	p.settled(web, pay)
+	web.frozen.Store(true)
+	clock.forward(50 * time.Minute) // the last are due after two thirds and a bit
+	eventually(t, "the other one is renewed", func() bool { return pay.left() > 20*time.Minute })
+	p.settled(web, pay)
+	if text := p.want(http.StatusOK, http.MethodGet, "/_problems", ""); strings.Contains(text, `"Expired"`) {
+		t.Errorf("before it has ended: %s", text)
+	}
+	clock.forward(15 * time.Minute)
+	eventually(t, "it is told", func() bool {
+		p.SweepCertificates()
+		text := p.want(http.StatusOK, http.MethodGet, "/_problems", "")
+		return strings.Contains(text, `"Expired"`) && strings.Contains(text, "Dataplane/default/web-1") && strings.Contains(text, "its certificate has ended at ") && !strings.Contains(text, "Dataplane/default/pay-1")
+	})
+	web.frozen.Store(false)
+	eventually(t, "it has another one", func() bool {
+		return !strings.Contains(p.want(http.StatusOK, http.MethodGet, "/_problems", ""), `"Expired"`)
+	})
+}
+
 // TestAFailedStoreIsDegraded: sidecars keep a control plane whose store takes no writes; problems, status,
 // metric and readiness say so with one voice.
 func TestAFailedStoreIsDegraded(t *testing.T) {
