@@ -39,6 +39,16 @@ func TestGlobalSecretsAreNone(t *testing.T) {
 	}
 }
 
+// A token for all that have a tag is refused with the command that issues one for a dataplane, with that tag.
+func TestATokenForATagNamesTheCommand(t *testing.T) {
+	t.Parallel()
+	server, _ := serve(t, "type: Mesh\nname: default\n", false)
+	code, text := call(t, http.MethodPost, server.URL+"/tokens/dataplane", `{"mesh":"m","tags":{"kuma.io/service":["web"],"app":["a","b"]},"validFor":"1h"}`)
+	if code != http.StatusBadRequest || !strings.Contains(text, "weft token dataplane") || !strings.Contains(text, "--mesh m") || !strings.Contains(text, "--tag kuma.io/service=web") {
+		t.Errorf("%d %s", code, text)
+	}
+}
+
 // Kuma's client reads the counts of dataplanes of each service, whether or not there are any, and each part
 // of what a MeshMultiZoneService stands for.
 func TestWhatKumasClientReadsIsThere(t *testing.T) {
