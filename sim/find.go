@@ -28,11 +28,25 @@ func find(r *resolve.Resolved, a *address) *resolve.Outbound {
 		func(o *resolve.Outbound) bool { return o.Port == a.port },
 		func(o *resolve.Outbound) bool { return o.Destination.Port == 0 && classicPort(r, o, a) },
 	} {
-		if i := slices.IndexFunc(named, fits); i >= 0 {
-			return named[i]
+		there := slices.DeleteFunc(slices.Clone(named), func(o *resolve.Outbound) bool { return !fits(o) })
+		if i := slices.IndexFunc(there, func(o *resolve.Outbound) bool { return ofCluster(o.Destination, a.host) }); i >= 0 {
+			return there[i]
+		}
+		if len(there) > 0 {
+			return there[0]
 		}
 	}
 	return nil
+}
+
+// ofCluster reports whether host is a name that the DNS of the cluster has for a service. Whoever calls by it comes to the
+// address of the service, whatever routes there are for a host of that name.
+func ofCluster(d *resolve.Destination, host string) bool {
+	if d.Kind != api.KindMeshService || d.Namespace == "" {
+		return false
+	}
+	full := d.Name + "." + d.Namespace
+	return slices.ContainsFunc([]string{full, full + ".svc", full + ".svc.cluster.local"}, func(n string) bool { return strings.EqualFold(n, host) })
 }
 
 func sameIP(a, b string) bool {
@@ -71,7 +85,7 @@ func namespace(r *resolve.Resolved) string {
 
 // named reports whether host is a name of d.
 func named(d *resolve.Destination, host string) bool {
-	return d.Kind == api.KindHost && api.HostCovers(d.Name, strings.ToLower(host)) || strings.EqualFold(d.Name, host) || slices.ContainsFunc(d.Hostnames, func(n string) bool { return strings.EqualFold(n, host) })
+	return d.Kind == api.KindHost && api.HostCovers(d.Name, strings.ToLower(host)) || strings.EqualFold(d.Name, host) || ofCluster(d, host) || slices.ContainsFunc(d.Hostnames, func(n string) bool { return strings.EqualFold(n, host) })
 }
 
 // classicPort reports whether a may mean a kuma.io/service, which has no port of

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/golden"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sim"
@@ -120,6 +121,9 @@ func (w *World) comesTo(q sim.Request, v *sim.Verdict) []netip.AddrPort {
 	if err == nil {
 		out = append(out, netip.AddrPortFrom(literal, uint16(port)))
 	}
+	if at, ok := w.clusterDNS(strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))); ok && len(w.Resolved.Edges) == 0 {
+		out = append(out, netip.AddrPortFrom(at, uint16(port)))
+	}
 	for _, o := range w.Resolved.Outbounds {
 		switch to := v.Destination; {
 		case o.Edge:
@@ -130,6 +134,25 @@ func (w *World) comesTo(q sim.Request, v *sim.Verdict) []netip.AddrPort {
 		}
 	}
 	return out
+}
+
+// clusterDNS is the address that the DNS of a cluster has for a name that a pod asks for: that of a Service of the
+// world, by its name alone in its own namespace. It goes by documents, and by nothing that resolve or sim says.
+func (w *World) clusterDNS(host string) (netip.Addr, bool) {
+	name, namespace, full := strings.Cut(strings.TrimSuffix(strings.TrimSuffix(host, ".cluster.local"), ".svc"), ".")
+	if !full {
+		namespace = w.Resolved.Ref.Namespace
+	}
+	for o := range w.Snapshot().OfKind(api.KindService) {
+		s, ok := o.Spec.(*api.Service)
+		if !ok || o.Name != name || o.Namespace != namespace {
+			continue
+		}
+		if at, err := netip.ParseAddr(s.ClusterIP); err == nil {
+			return at, true
+		}
+	}
+	return netip.Addr{}, false
 }
 
 // leads reports whether an outbound is one to a destination.
