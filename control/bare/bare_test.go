@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -157,40 +160,49 @@ func TestOneEventAnHour(t *testing.T) {
 		f := following(t, s)
 		f.Hooks(time.Now().Add(24 * time.Hour))
 		synctest.Wait()
-		var wrote []string
-		failing := true
+		var mu sync.Mutex
+		var all []string
+		wrote := func() []string {
+			mu.Lock()
+			defer mu.Unlock()
+			return slices.Clone(all)
+		}
+		var failing atomic.Bool
+		failing.Store(true)
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() {
 			done <- f.Tell(ctx, func(_ context.Context, about writing.About, reason, note string) error {
-				if failing {
+				if failing.Load() {
 					return errors.New("the API server is away")
 				}
-				wrote = append(wrote, fmt.Sprintf("%+v %s %s", about, reason, note))
+				mu.Lock()
+				defer mu.Unlock()
+				all = append(all, fmt.Sprintf("%+v %s %s", about, reason, note))
 				return nil
 			}, slog.New(slog.DiscardHandler))
 		}()
 		time.Sleep(10 * time.Second)
-		failing = false
+		failing.Store(false)
 		time.Sleep(5 * time.Minute)
-		if len(wrote) != 1 || !strings.HasPrefix(wrote[0], "{APIVersion:apps/v1 Kind:StatefulSet Namespace:on Name:db UID:uid of db} NotInjected CreatedBeforeInjector: ") {
-			t.Fatalf("%d events: %v", len(wrote), wrote)
+		if got := wrote(); len(got) != 1 || !strings.HasPrefix(got[0], "{APIVersion:apps/v1 Kind:StatefulSet Namespace:on Name:db UID:uid of db} NotInjected CreatedBeforeInjector: ") {
+			t.Fatalf("%d events: %v", len(got), got)
 		}
 		for i := range 20 {
 			put(t, s, pod(fmt.Sprintf("db-%d", i), owned("StatefulSet", "apps/v1", "db")))
 			time.Sleep(time.Minute)
 		}
-		if len(wrote) != 1 {
-			t.Fatalf("within the hour: %v", wrote)
+		if got := wrote(); len(got) != 1 {
+			t.Fatalf("within the hour: %v", got)
 		}
 		time.Sleep(time.Hour)
-		if len(wrote) != 2 || !strings.Contains(wrote[1], "20 of its pods") {
-			t.Fatalf("after it: %v", wrote)
+		if got := wrote(); len(got) != 2 || !strings.Contains(got[1], "20 of its pods") {
+			t.Fatalf("after it: %v", got)
 		}
 		put(t, s, space("on", nil))
 		time.Sleep(2 * time.Hour)
-		if len(wrote) != 2 || f.Count() != 0 {
-			t.Errorf("%d are bare where nobody wants sidecars: %v", f.Count(), wrote)
+		if got := wrote(); len(got) != 2 || f.Count() != 0 {
+			t.Errorf("%d are bare where nobody wants sidecars: %v", f.Count(), got)
 		}
 		stop()
 		<-done
