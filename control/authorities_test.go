@@ -192,7 +192,8 @@ func TestARootWithoutABackendIsShown(t *testing.T) {
 		}
 		return out
 	}
-	p.want(http.StatusOK, http.MethodPost, "/_apply", fmt.Sprintf(mutual, "ca-1", builtin))
+	// A mesh that nobody has joined changes its root at once.
+	p.want(http.StatusOK, http.MethodPost, "/_apply", memberDocument("web-1", "web")+fmt.Sprintf(mutual, "ca-1", builtin))
 	eventually(t, "there is a root", func() bool { all := roots(); return len(all) == 1 && all[0].Role == inspect.RootSigns })
 	first := roots()[0].Fingerprint
 	p.want(http.StatusOK, http.MethodPost, "/_apply", fmt.Sprintf(mutual, "ca-2", strings.Replace(builtin, "ca-1", "ca-2", 1)))
