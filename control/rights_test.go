@@ -144,6 +144,10 @@ func TestAPIServerGrantsWhatIsNeeded(t *testing.T) {
 	g := newGranted(t, install.Set{Words: "writeDataplanes=true"})
 	g.register()
 	g.asked()
+	early := kubetest.Document(t, retryOf("early", `{numRetries: 3}`, "kuma.io/mesh: elsewhere"))
+	if status, got := g.Send(t, http.MethodPost, "/apis/kuma.io/v1alpha1/namespaces/on/meshretries?dryRun=All", early); status != http.StatusCreated { // the hook looks for the mesh
+		t.Errorf("a document before its mesh: %d %v", status, got["message"])
+	}
 	workload(t, g.Cluster)
 	eventually(t, "the leader has made mesh default and its policies", func() bool {
 		mesh, _ := g.Send(t, http.MethodGet, "/apis/kuma.io/v1alpha1/meshes/default", nil)
