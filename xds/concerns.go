@@ -22,8 +22,7 @@ func Concerns(r *resolve.Resolved, object api.Ref, names []string) bool {
 		return found && slices.ContainsFunc(attachments, func(a resolve.Attachment) bool { return a.Entry.Ref == object })
 	}
 	for _, o := range r.Outbounds {
-		listener := "outbound:" + joined(o.Address, o.Port)
-		if says([]string{listener, outboundChain(o).routes}, o.Attachments()) {
+		if says([]string{outboundListener(o), outboundChain(o).routes}, o.Attachments()) {
 			return true
 		}
 	}
@@ -33,7 +32,7 @@ func Concerns(r *resolve.Resolved, object api.Ref, names []string) bool {
 		}
 	}
 	for _, in := range r.Inbounds {
-		name := "inbound:" + joined(in.Address, in.Port)
+		name := inboundName(in.Inbound)
 		if says([]string{name, name + guardedRoutes}, in.Attachments()) {
 			return true
 		}

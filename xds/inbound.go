@@ -41,8 +41,11 @@ func (x *Renderer) inbound(r *resolve.Resolved, i resolve.InboundUse) *ownInboun
 	return own
 }
 
+// inboundName is that of an inbound's listener, cluster and routes; with mutual TLS guardedRoutes ends that of its routes.
+func inboundName(i *resolve.Inbound) string { return "inbound:" + joined(i.Address, i.Port) }
+
 func (x *Renderer) renderInbound(whose owner, i *resolve.Inbound) *ownInbound {
-	name := "inbound:" + joined(i.Address, i.Port)
+	name := inboundName(i)
 	own := &ownInbound{redirected: whose.redirected}
 	place := inboundPlace(i)
 	c := chain{place: Place{Protocol: i.Protocol, Inbound: true, Domains: place.Domains, Paths: place.Paths}, stat: name, ps: i.Policies}

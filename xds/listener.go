@@ -89,6 +89,9 @@ func (x *Renderer) sharedOutbound(r *resolve.Resolved, o *resolve.Outbound, at p
 	})
 }
 
+// outboundListener is the name of the listener at an outbound.
+func outboundListener(o *resolve.Outbound) string { return "outbound:" + joined(o.Address, o.Port) }
+
 func outboundChain(o *resolve.Outbound) chain {
 	c := chain{place: Place{Protocol: o.Protocol()}, stat: o.Destination.ID, ps: o.Policies}
 	switch {
@@ -108,7 +111,7 @@ func outboundChain(o *resolve.Outbound) chain {
 
 func (x *Renderer) renderOutbound(r *resolve.Resolved, o *resolve.Outbound, in *common) (*Resource, []api.Note) {
 	out := &listenerv3.Listener{
-		Name:             "outbound:" + joined(o.Address, o.Port),
+		Name:             outboundListener(o),
 		TrafficDirection: corev3.TrafficDirection_OUTBOUND,
 	}
 	tags := map[string]string{api.TagService: o.Destination.Name}
