@@ -24,7 +24,6 @@ const (
 	HookDefaults = "defaults.weft.io"
 	HookKuma     = "kuma.validator.weft.io"
 	HookRoutes   = "routes.validator.weft.io"
-	HookPods     = "pods.validator.weft.io"
 )
 
 // The paths at which Handler answers.
@@ -33,7 +32,6 @@ const (
 	PathDefaults = "/defaults"
 	PathKuma     = "/validate"
 	PathRoutes   = "/validate-routes"
-	PathPods     = "/validate-pods"
 )
 
 const (
@@ -91,7 +89,7 @@ func (r Registration) MutatingConfiguration() *registration.MutatingWebhookConfi
 // ValidatingConfiguration holds the hooks that refuse.
 func (r Registration) ValidatingConfiguration() *registration.ValidatingWebhookConfiguration {
 	var hooks []registration.ValidatingWebhook
-	for _, h := range []hook{r.kuma(), r.routes(), r.pods()} {
+	for _, h := range []hook{r.kuma(), r.routes()} {
 		hooks = append(hooks, registration.ValidatingWebhook{
 			Name: h.name, ClientConfig: h.client, Rules: h.rules, NamespaceSelector: h.namespaces, ObjectSelector: h.objects, MatchConditions: h.conditions,
 			FailurePolicy: new(h.failure), MatchPolicy: new(registration.Equivalent),
@@ -171,12 +169,14 @@ func (r Registration) defaults() hook {
 }
 
 // kuma asks about the end of a Mesh too, and of nothing else: a webhook that is away
-// never holds up the end of a namespace.
+// never holds up the end of a namespace. It asks about pods that run as well, for what
+// their annotations say becomes part of a Dataplane.
 func (r Registration) kuma() hook {
 	h := r.hook(HookKuma, PathKuma, registration.Fail,
 		rule(kumaGroup, "v1alpha1", kumaPlurals(), registration.Create, registration.Update),
-		rule(kumaGroup, "v1alpha1", []string{"meshes"}, registration.Delete))
-	h.conditions = r.notOurselves()
+		rule(kumaGroup, "v1alpha1", []string{"meshes"}, registration.Delete),
+		rule("", "v1", []string{"pods"}, registration.Update))
+	h.conditions = append(r.notOurselves(), runningPods())
 	return h
 }
 
@@ -192,19 +192,15 @@ func (r Registration) routes() hook {
 	return r.hook(HookRoutes, PathRoutes, registration.Ignore, rules...)
 }
 
-// pods asks about a change of those annotations of a pod that are read while it runs, and about
-// nothing else: no update of a pod waits for weft but one that could give the pod what it was not
+// runningPods is met by what is no pod, and by a change of those annotations of a pod that are read
+// while it runs: no other update of a pod waits for weft, for none gives the pod what it was not
 // created with. What the kubelet writes is pods/status, which no rule names.
-func (r Registration) pods() hook {
-	h := r.hook(HookPods, PathPods, registration.Fail, rule("", "v1", []string{"pods"}, registration.Update))
-	excluded := append(slices.Clone(inject.KubernetesNamespaces), r.SystemNamespaces...)
-	h.namespaces = selecting(not(inject.LabelAdmission, "disabled"), not("kubernetes.io/metadata.name", excluded...))
+func runningPods() registration.MatchCondition {
 	of := func(object string) string {
 		return "(has(" + object + ".metadata.annotations) && a in " + object + ".metadata.annotations ? " + object + ".metadata.annotations[a] : '')"
 	}
-	h.conditions = []registration.MatchCondition{{Name: "annotations-read-while-it-runs",
-		Expression: "['" + strings.Join(inject.Running(), "', '") + "'].exists(a, " + of("object") + " != " + of("oldObject") + ")"}}
-	return h
+	return registration.MatchCondition{Name: "annotations-read-while-it-runs",
+		Expression: "request.resource.resource != 'pods' || ['" + strings.Join(inject.Running(), "', '") + "'].exists(a, " + of("object") + " != " + of("oldObject") + ")"}
 }
 
 // notOurselves leaves out what the control plane writes.

@@ -117,7 +117,6 @@ func TestHooksAreAsSpecified(t *testing.T) {
 		webhook.HookDefaults: {"CREATE UPDATE ", registration.Fail},
 		webhook.HookKuma:     {"CREATE DELETE UPDATE ", registration.Fail},
 		webhook.HookRoutes:   {"CREATE UPDATE ", registration.Ignore},
-		webhook.HookPods:     {"UPDATE ", registration.Fail},
 	}
 	if !maps.Equal(got, want) {
 		t.Errorf("hooks %v, want %v", got, want)

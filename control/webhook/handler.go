@@ -85,9 +85,8 @@ func Handler(o Options) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+PathInject, s.serve("inject", s.pod))
 	mux.HandleFunc("POST "+PathDefaults, s.serve("defaults", s.fill))
-	mux.HandleFunc("POST "+PathKuma, s.serve("kuma", s.document))
+	mux.HandleFunc("POST "+PathKuma, s.serve("kuma", s.validate))
 	mux.HandleFunc("POST "+PathRoutes, s.serve("routes", s.route))
-	mux.HandleFunc("POST "+PathPods, s.serve("pods", s.runningPod))
 	return mux
 }
 

@@ -53,6 +53,14 @@ func (s *server) pod(ctx context.Context, q *admissionv1.AdmissionRequest) *admi
 	return patched(operations, warnings)
 }
 
+// validate answers about what becomes part of the mesh: a document of kuma.io, or a pod that runs.
+func (s *server) validate(ctx context.Context, q *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+	if q.Kind.Group == "" && q.Kind.Kind == api.KindPod {
+		return s.runningPod(ctx, q)
+	}
+	return s.document(ctx, q)
+}
+
 // runningPod refuses changes of what a pod with a sidecar is, and wrong values of what is read while it runs.
 func (s *server) runningPod(_ context.Context, q *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
 	if q.Operation != admissionv1.Update || q.Kind.Group != "" || q.Kind.Kind != api.KindPod || q.SubResource != "" {

@@ -74,7 +74,7 @@ func TestWhatIsReadOfARunningPod(t *testing.T) {
 	}
 	hooks := registered().ValidatingConfiguration().Webhooks
 	for name := range asked {
-		if condition := hooks[2].MatchConditions[0].Expression; !strings.Contains(condition, "'"+name+"'") {
+		if condition := hooks[0].MatchConditions[1].Expression; !strings.Contains(condition, "'"+name+"'") {
 			t.Errorf("%s is not in %s", name, condition)
 		}
 	}
@@ -97,7 +97,7 @@ func TestRunningPods(t *testing.T) {
 		"wrong as before":        {"weft-sidecar", `"kuma.io/reachable-backends":"refs: 7"`, `"kuma.io/reachable-backends":"refs: 7","a":"b"`, ""},
 		"without a sidecar":      {"other", ``, `"kuma.io/gateway":"builtin"`, ""},
 	} {
-		a := ask(t, h, webhook.PathPods, request("on", api.KindPod, "", fmt.Sprintf(doc, c.after, c.container), fmt.Sprintf(doc, c.before, c.container)))
+		a := ask(t, h, webhook.PathKuma, request("on", api.KindPod, "", fmt.Sprintf(doc, c.after, c.container), fmt.Sprintf(doc, c.before, c.container)))
 		switch {
 		case c.want == "" && !a.Allowed:
 			t.Errorf("%s: refused: %s", name, a.Result.Message)
@@ -116,7 +116,7 @@ func (b *bed) running(t *testing.T) {
 	}
 	b.until("updates are asked about", func() (bool, any) {
 		status, got := annotate(path+"?dryRun=All", "kuma.io/gateway", "builtin")
-		return status == http.StatusUnprocessableEntity && strings.Contains(fmt.Sprint(got["message"]), webhook.HookPods), got["message"]
+		return status == http.StatusUnprocessableEntity && strings.Contains(fmt.Sprint(got["message"]), webhook.HookKuma), got["message"]
 	})
 	for name, value := range map[string]string{"kuma.io/gateway": "builtin", "weft.io/edge-listeners": "8443/tls", "kuma.io/reachable-backends": "refs: 7"} {
 		if status, got := annotate(path, name, value); status != http.StatusUnprocessableEntity || len(causes(got)) != 1 || !strings.Contains(fmt.Sprint(got["message"]), name) {

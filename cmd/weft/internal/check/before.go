@@ -78,16 +78,19 @@ func mayInstall(ctx context.Context, q *question) finding {
 // configuration is a webhook configuration as the cluster has it.
 type configuration struct {
 	Metadata struct{ Name string }
-	Webhooks []struct {
-		Name         string
-		ClientConfig struct {
-			CABundle []byte
-			Service  *struct{ Namespace, Name string }
-		}
-		FailurePolicy string
-		Rules         []struct {
-			APIGroups, Resources, Operations []string
-		}
+	Webhooks []asked
+}
+
+// asked is one webhook of a configuration.
+type asked struct {
+	Name         string
+	ClientConfig struct {
+		CABundle []byte
+		Service  *struct{ Namespace, Name string }
+	}
+	FailurePolicy string
+	Rules         []struct {
+		APIGroups, Resources, Operations []string
 	}
 }
 

@@ -52,11 +52,13 @@ func known(ctx context.Context, q *question) finding {
 		return f
 	}
 	var missing []string
-	for _, name := range []string{inject.HookNamespace, inject.HookPod, webhook.HookDefaults, webhook.HookKuma, webhook.HookRoutes, webhook.HookPods} {
+	asksAboutPods := false
+	for _, name := range []string{inject.HookNamespace, inject.HookPod, webhook.HookDefaults, webhook.HookKuma, webhook.HookRoutes} {
 		there := false
 		for _, c := range all {
 			for _, h := range c.Webhooks {
 				there = there || h.Name == name
+				asksAboutPods = asksAboutPods || h.Name == webhook.HookKuma && h.asksAbout("pods")
 				if s := h.ClientConfig.Service; h.Name == name && s != nil && s.Namespace != q.Namespace {
 					return says(Error, "%s asks the control plane of namespace %s, not of %s", name, s.Namespace, q.Namespace)
 				}
@@ -69,7 +71,20 @@ func known(ctx context.Context, q *question) finding {
 	if len(missing) > 0 {
 		return says(Error, "missing: %s", strings.Join(missing, ", "))
 	}
+	if !asksAboutPods {
+		return says(Error, "%s is that of an earlier release: it does not ask about pods that run", webhook.HookKuma)
+	}
 	return fine()
+}
+
+// asksAbout reports whether a rule of the hook names a resource.
+func (h *asked) asksAbout(resource string) bool {
+	for i := range h.Rules {
+		if slices.Contains(h.Rules[i].Resources, resource) {
+			return true
+		}
+	}
+	return false
 }
 
 // authorities are the certificates of all hooks; bare are those that trust nobody.
