@@ -279,6 +279,16 @@ func (b *Backend) Gets() bool {
 	return b.Weight > 0 && (b.Cluster != "" || b.Broken.Status != 0 || b.Broken.Close)
 }
 
+// Outside reports whether a share of the traffic leads out of the mesh, where no sidecar answers.
+func Outside(list []Backend) bool {
+	for _, b := range Sharing(list) {
+		if b.Cluster != "" && (b.Kind == api.KindMeshExternalService || b.Kind == api.KindAddress) {
+			return true
+		}
+	}
+	return false
+}
+
 // Sharing yields the backends to which a share of the traffic falls, numbered.
 func Sharing(list []Backend) iter.Seq2[int, *Backend] {
 	return func(yield func(int, *Backend) bool) {

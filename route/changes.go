@@ -31,6 +31,11 @@ var ControlHeaders = []string{
 	"x-envoy-upstream-stream-duration-ms",
 }
 
+// UnsentHeader is a response header by which a sidecar says that it could not send the request to
+// its workload. Calling sidecars repeat such a request on connect failures, for it cannot have had
+// an effect; neither workloads nor applications see the header, or can set it.
+const UnsentHeader = "x-weft-unsent"
+
 // TagsHeader is a header that other meshes put on requests between sidecars; it
 // does not reach a workload.
 const TagsHeader = "x-kuma-tags"

@@ -139,7 +139,9 @@ func (in *Inbound) through(a Answer) (seen Answer, own bool) {
 	}
 	switch {
 	case a.Refuse:
-		return in.answer(http.StatusServiceUnavailable, 0), true
+		seen = in.answer(http.StatusServiceUnavailable, 0)
+		seen.unsent = true
+		return seen, true
 	case a.Delay >= limit:
 		return in.answer(http.StatusGatewayTimeout, limit), true
 	case a.Reset:

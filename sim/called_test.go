@@ -109,6 +109,43 @@ func TestMethodThatASidecarDoesNotKnow(t *testing.T) {
 	}
 }
 
+// TestAWorkloadThatIsDown: what its sidecar could not send to it is repeated as a connection that
+// fails, where nobody but sidecars may answer (121).
+func TestAWorkloadThatIsDown(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		on      string
+		outside bool
+		want    string
+	}{
+		{"ConnectFailure", false, "answer 200 after 2"},
+		{"Reset", false, "answer 200 after 2"},
+		{"RefusedStream", false, "answer 503 after 1"},
+		{"Retriable4xx", false, "answer 503 after 1"},
+		{"ConnectFailure", true, "answer 503 after 1"},
+	} {
+		s, from := crowd(1)
+		caller := s.planes[from]
+		rt := caller.Outbounds[0].Table.Routes[0]
+		if c.outside {
+			rt.Backends = append(rt.Backends, resolve.Backend{Kind: api.KindMeshExternalService, Name: "far", Weight: 1, Cluster: "far"})
+		}
+		rt.Policies = resolve.Policies{effective(retry.Kind, &retry.Conf{HTTP: &retry.HTTP{RetryOn: []string{c.on}}})}
+		v, err := sim.Run(s, from, sim.Request{URL: "http://web:8080/", Answers: "refused,200"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := &v.Branches[0]
+		ends := b.Ends
+		if ends == nil { // who is outside answers otherwise
+			ends = b.Backends[0].Inbounds[0].Ends
+		}
+		if got := fmt.Sprintf("%s %d after %d", ends[0].By, ends[0].Status, ends[0].Attempts); got != c.want {
+			t.Errorf("%s, a share outside %t: %s, want %s", c.on, c.outside, got, c.want)
+		}
+	}
+}
+
 // TestAnswersInTime: how a script ends under a request timeout of 15s, without
 // retries.
 func TestAnswersInTime(t *testing.T) {

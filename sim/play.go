@@ -23,6 +23,8 @@ type Answer struct {
 
 	text string // as ParseAnswers read it
 	cut  bool   // it ends by a reset instead of being complete
+	// unsent is of what a sidecar answers that could not send the request to its workload.
+	unsent bool
 }
 
 // Ended is what ends an attempt or a request.
@@ -104,6 +106,7 @@ func (l *lookup) player(r *resolve.Resolved, answer func(n int) Answer) (*player
 			p.plan.Retries = 0 // its one attempt is bounded all the same
 		}
 	}
+	p.plan.Unsent = p.plan.Unsent && !resolve.Outside(l.route.Backends)
 	p.bounds.Stream = streamBound(r, l.route)
 	return p, nil
 }
@@ -239,7 +242,7 @@ func (p *player) attempt(n int) (took time.Duration, end Try, retry bool) {
 	case a.Reset:
 		return a.Delay, Try{Ended: ByReset, Status: 503}, p.plan.Reset
 	}
-	retry = p.plan.Retries > 0 && (p.plan.Status(a.Status) || p.plan.Headers != nil && p.plan.Headers(a.Headers) ||
+	retry = p.plan.Retries > 0 && (p.plan.Status(a.Status) || p.plan.Headers != nil && p.plan.Headers(a.Headers) || a.unsent && p.plan.Unsent ||
 		a.GRPCStatus != nil && p.plan.GRPCStatus(*a.GRPCStatus))
 	return a.Delay, Try{Ended: ByAnswer, Status: a.Status}, retry
 }

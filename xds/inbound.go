@@ -93,7 +93,9 @@ func inboundRoutes(named, name string, place Place, i *resolve.Inbound) (*Resour
 		Name:                   named,
 		ValidateClusters:       wrapperspb.Bool(false),
 		RequestHeadersToRemove: []string{route.TagsHeader},
-		VirtualHosts:           []*routev3.VirtualHost{host},
+		// Of the workload's answers. The mark of the connection manager comes after it.
+		ResponseHeadersToRemove: []string{route.UnsentHeader},
+		VirtualHosts:            []*routev3.VirtualHost{host},
 	}
 	r := newResource(named, config)
 	slices.Sort(b.clusters)

@@ -60,6 +60,7 @@ func (x *Renderer) manager(c chain) *listenerv3.Filter {
 		m.Http2ProtocolOptions.AllowConnect, m.Http2ProtocolOptions.OverrideStreamErrorOnInvalidHttpMessage = true, wrapperspb.Bool(true)
 		m.ForwardClientCertDetails = hcmv3.HttpConnectionManager_SANITIZE_SET
 		m.SetCurrentClientCertDetails = &hcmv3.HttpConnectionManager_SetCurrentClientCertDetails{Uri: true}
+		m.LocalReplyConfig = markUnsent()
 	}
 	if c.place.Chain == Plain { // who proves nothing is nobody, whatever its requests say
 		m.ForwardClientCertDetails, m.SetCurrentClientCertDetails = hcmv3.HttpConnectionManager_SANITIZE, nil

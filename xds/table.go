@@ -68,7 +68,9 @@ func routeConfiguration(name string, hosts ...*routev3.VirtualHost) *routev3.Rou
 	return &routev3.RouteConfiguration{
 		Name:             name,
 		ValidateClusters: wrapperspb.Bool(false), // a share may name Unresolved
-		VirtualHosts:     hosts,
+		// Of what applications see; whether to repeat a request is decided before.
+		ResponseHeadersToRemove: []string{route.UnsentHeader},
+		VirtualHosts:            hosts,
 	}
 }
 
@@ -146,9 +148,11 @@ func (b *tableBuilder) note(notes ...api.Note) {
 }
 
 func (b *tableBuilder) write(out *routev3.Route, r *resolve.Route) {
+	at := b.place
+	at.Outside = resolve.Outside(r.Backends)
 	for _, e := range r.Policies {
 		if w, ok := e.Conf.(RouteWriter); ok {
-			w.WriteRoute(out, b.place)
+			w.WriteRoute(out, at)
 		}
 	}
 }

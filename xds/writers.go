@@ -41,6 +41,9 @@ type Place struct {
 	Chain Chain
 	// Domains are the trust domains in which the inbound believes names, sorted.
 	Domains []string
+	// Outside says that a share of a route leads out of the mesh: nobody there may be believed
+	// what only sidecars say.
+	Outside bool
 	// Paths says that rules of routes tell the requests of the inbound apart by their paths, or
 	// who may call by one of them.
 	Paths bool

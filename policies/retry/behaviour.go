@@ -26,6 +26,7 @@ func (c *Conf) RetryPlan(p api.Protocol) (sim.RetryPlan, bool) {
 		GRPCStatus: on.grpcStatus,
 		Reset:      on.has("5xx", "GatewayError", "Reset"),
 		Connect:    on.has("5xx", "GatewayError", "Reset", "ResetBeforeRequest", "ConnectFailure"),
+		Unsent:     on.repeatsUnsent(),
 		Request:    func(string, sim.Headers) bool { return true },
 		Base:       base,
 		Max:        longest,

@@ -38,6 +38,8 @@ type HTTP struct {
 	// ResetBeforeRequest, Retriable4xx, ConnectFailure, EnvoyRatelimited,
 	// RefusedStream, Http3PostConnectFailure), status numbers ("503"), and
 	// HttpMethodGet and its like, which limit retries to requests of those methods.
+	// ConnectFailure is a connection that cannot be opened, to the called sidecar or
+	// from it to its workload.
 	// Without any word the default's words hold beside the numbers and methods;
 	// RetriableStatusCodes, or RetriableHeaders beside retriableResponseHeaders,
 	// keeps them out.

@@ -34,6 +34,12 @@ func (c *Conf) WriteRoute(r *routev3.Route, p xds.Place) {
 	if http != nil && http.extend(policy) != nil {
 		return
 	}
+	if s.conditions.repeatsUnsent() && !p.Outside {
+		xds.RepeatUnsent(policy)
+		if !slices.Contains(strings.Split(policy.RetryOn, ","), headerWord) {
+			policy.RetryOn += "," + headerWord
+		}
+	}
 	action.RetryPolicy = policy
 }
 
