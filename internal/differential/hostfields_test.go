@@ -13,6 +13,7 @@ import (
 	prioritiesv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/retry/priority/previous_priorities/v3"
 	"google.golang.org/protobuf/types/known/anypb"
 
+	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/sim"
 )
 
@@ -42,7 +43,11 @@ var hostFields = []field{
 		if looks := slices.Contains(strings.Split(r.GetRetryOn(), ","), headerWord); looks != (len(r.GetRetriableHeaders()) > 0) {
 			return "headers that it does not look at, or none to look at"
 		}
-		return headers(r.GetRetriableHeaders())
+		written := slices.DeleteFunc(slices.Clone(r.GetRetriableHeaders()), func(h *routev3.HeaderMatcher) bool { return h.Name == route.UnsentHeader })
+		if marked := len(written) < len(r.GetRetriableHeaders()); marked != p.heedsUnsent() {
+			return fmt.Sprintf("the mark of called sidecars in %v, where %s lead outside: %t", r, clustersOf(p.route), p.outside())
+		}
+		return headers(written)
 	}, without: "", as: func(_ sim.Policy, value any) string { return writtenHeaders(value) }},
 	{kind: "MeshRetry", name: "http.retriableRequestHeaders", ofRoute: true, there: func(p envoyPlace) string {
 		return headers(slices.DeleteFunc(slices.Clone(p.retryPolicy().GetRetriableRequestHeaders()), func(h *routev3.HeaderMatcher) bool { return h.Name == ":method" }))
@@ -148,4 +153,17 @@ func writtenHeaders(value any) string {
 		out = append(out, fmt.Sprintf("%s %s %q", word, h.Name, h.Value))
 	}
 	return strings.Join(out, ", ")
+}
+
+// heedsUnsent reports whether connections that fail are repeated, those to workloads too unless a share
+// leads out of the mesh, where anybody may write the mark.
+func (p envoyPlace) heedsUnsent() bool {
+	return !p.outside() && slices.ContainsFunc(strings.Split(p.retryPolicy().GetRetryOn(), ","), func(word string) bool {
+		return slices.Contains([]string{"5xx", "gateway-error", "reset", "reset-before-request", "connect-failure"}, word)
+	})
+}
+
+// outside reports whether a share of the route leads out of the mesh.
+func (p envoyPlace) outside() bool {
+	return slices.ContainsFunc(clustersOf(p.route), func(name string) bool { return strings.Contains(name, "extsvc_") })
 }
