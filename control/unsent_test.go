@@ -51,21 +51,10 @@ func instance(name, address string, inbound, workload uint32) string {
 	return fmt.Sprintf("type: Dataplane\nmesh: default\nname: %s\nnetworking:\n  address: %s\n  inbound: [{port: %d, serviceAddress: 127.0.0.1, servicePort: %d, tags: {kuma.io/service: stock, kuma.io/protocol: http}}]\n---\n", name, address, inbound, workload)
 }
 
-// TestAWorkloadThatIsDownCostsNoRequest (121): of two instances of a service one has a sidecar and no workload. What
-// that sidecar cannot send on is repeated at the other, whatever the method; the mark by which callers know it comes
-// from no workload and reaches no application.
-func TestAWorkloadThatIsDownCostsNoRequest(t *testing.T) {
-	t.Parallel()
-	p := secure(t, discard())
-	t.Cleanup(p.stop)
-	cl, workload := newMember(t, "cl", "cl", "stock"), newServed(t)
-	p.want(http.StatusOK, http.MethodPost, "/_apply", allowed+defaultRetry+cl.document+
-		instance("up", "127.0.0.2", envoytest.Port(t), uint32(workload.Listener.Addr().(*net.TCPAddr).Port))+instance("down", "127.0.0.3", envoytest.Port(t), envoytest.Port(t)))
-	for _, name := range []string{"up", "down", "cl"} {
-		p.sidecar(name, p.dataplaneToken(name, ""), discard())
-	}
-	ask := func(method, path, contentType string) (status int, body string) {
-		req, err := http.NewRequestWithContext(t.Context(), method, fmt.Sprintf("http://127.0.0.1:%d%s", cl.outbound, path), strings.NewReader("x"))
+// asker sends requests to a port of this host, and wants no answer with the mark.
+func asker(t *testing.T, port uint32) func(method, path, contentType string) (status int, body string) {
+	return func(method, path, contentType string) (status int, body string) {
+		req, err := http.NewRequestWithContext(t.Context(), method, fmt.Sprintf("http://127.0.0.1:%d%s", port, path), strings.NewReader("x"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,6 +73,22 @@ func TestAWorkloadThatIsDownCostsNoRequest(t *testing.T) {
 		}
 		return resp.StatusCode, string(text)
 	}
+}
+
+// TestAWorkloadThatIsDownCostsNoRequest (121): of two instances of a service one has a sidecar and no workload. What
+// that sidecar cannot send on is repeated at the other, whatever the method; the mark by which callers know it comes
+// from no workload and reaches no application.
+func TestAWorkloadThatIsDownCostsNoRequest(t *testing.T) {
+	t.Parallel()
+	p := secure(t, discard())
+	t.Cleanup(p.stop)
+	cl, workload := newMember(t, "cl", "cl", "stock"), newServed(t)
+	p.want(http.StatusOK, http.MethodPost, "/_apply", allowed+defaultRetry+cl.document+
+		instance("up", "127.0.0.2", envoytest.Port(t), uint32(workload.Listener.Addr().(*net.TCPAddr).Port))+instance("down", "127.0.0.3", envoytest.Port(t), envoytest.Port(t)))
+	for _, name := range []string{"up", "down", "cl"} {
+		p.sidecar(name, p.dataplaneToken(name, ""), discard())
+	}
+	ask := asker(t, cl.outbound)
 	eventually(t, "stock answers and all are in sync", func() bool {
 		_, body := ask(http.MethodGet, "/", "text/plain")
 		return body == "served" && p.InSync("cl") && p.InSync("down") && p.InSync("up")

@@ -20,20 +20,36 @@ import (
 	"github.com/weftmesh/weft/sim"
 )
 
-// TestExplainIsWhatEnvoyRuns: every field of the policies of random worlds, on both
-// sides: what explain says is what the Envoys' config_dump shows, and where explain
-// says nothing, or that it is idle, Envoy has its built-in value.
+// TestExplainIsWhatEnvoyRuns: every field of the policies of WEFT_DIFF_WORLDS random worlds
+// (200 where it is not set), on both sides: what explain says is what the Envoys' config_dump
+// shows, and where explain says nothing, or that it is idle, Envoy has its built-in value.
 func TestExplainIsWhatEnvoyRuns(t *testing.T) {
 	t.Parallel()
-	worlds, _ := drawPairs(t, byDocuments, 21, 0, 200)
-	for i := range worlds {
-		d := newDraw(22, uint64(i))
-		worlds[i].Documents = append(d.withDatabase(worlds[i].Documents), newDraw(23, uint64(i)).onward()...)
-	}
-	f := newFleet(t, newRoom(t, workloadNames...), worlds)
-	dumps := [2]dump{dumpOf(t, f.envoys[0]), dumpOf(t, f.envoys[1])}
+	const atOnce = 200
 	seen := [2]map[string]int{{}, {}} // of the caller's side, and of the other
 	onward := 0                       // backends with policies of their own
+	worlds := int(number(t, "WEFT_DIFF_WORLDS", atOnce))
+	for from := 0; from < worlds; from += atOnce {
+		onward += compareExplained(t, from, min(atOnce, worlds-from), &seen)
+	}
+	if onward < 100 {
+		t.Errorf("%d backends have policies of their own, want 100", onward)
+	}
+	everyLeafCompared(t)
+	everyFieldSaid(t, &seen)
+}
+
+// compareExplained compares all of n worlds, and counts the backends that have policies of their own.
+func compareExplained(t *testing.T, from, n int, seen *[2]map[string]int) (onward int) {
+	t.Helper()
+	worlds, _ := drawPairs(t, byDocuments, 21, from, n)
+	for i := range worlds {
+		d := newDraw(22, uint64(from+i))
+		worlds[i].Documents = append(d.withDatabase(worlds[i].Documents), newDraw(23, uint64(from+i)).onward()...)
+	}
+	f := newFleet(t, newRoom(t, workloadNames...), worlds)
+	defer f.stop()
+	dumps := [2]dump{dumpOf(t, f.envoys[0]), dumpOf(t, f.envoys[1])}
 	for i, w := range f.worlds {
 		for r := range w.Dataplanes("default") {
 			e, err := inspect.Explain(w.Reader(nil), r.Ref, "")
@@ -57,9 +73,12 @@ func TestExplainIsWhatEnvoyRuns(t *testing.T) {
 			}
 		}
 	}
-	if onward < 100 {
-		t.Errorf("%d backends have policies of their own, want 100", onward)
-	}
+	return onward
+}
+
+// everyLeafCompared wants each field of each kind in the table of those that are compared.
+func everyLeafCompared(t *testing.T) {
+	t.Helper()
 	compared := map[string]bool{}
 	for _, x := range fields {
 		compared[x.kind+" "+x.name] = true
@@ -74,12 +93,20 @@ func TestExplainIsWhatEnvoyRuns(t *testing.T) {
 			}
 		}
 	}
+}
+
+// everyFieldSaid wants each field said some times by both sides, so that it was compared.
+func everyFieldSaid(t *testing.T, seen *[2]map[string]int) {
+	t.Helper()
+	sum := 0
 	for _, x := range fields {
 		name := x.kind + " " + x.name
+		sum += seen[0][name] + seen[1][name]
 		if seen[0][name] < 4 || seen[1][name] < 4 && x.kind != "MeshRetry" { // of which only callers know
 			t.Errorf("%s was set %d times by callers and %d times by who is called, want 4", name, seen[0][name], seen[1][name])
 		}
 	}
+	t.Logf("%d fields of which explain says something", sum)
 }
 
 // compareOutbound compares all that is said of one, and of its routes. That of
