@@ -81,7 +81,10 @@ type collections struct {
 
 	// Who is given which virtual address: by objectKey, and by block of addresses.
 	vipRequests *derive.Collection[vips.Request]
-	vipsGiven   [vips.Rounds]*derive.Collection[vips.Given]
+	vipsGiven   rounds
+	// The same of classic services, by id.
+	classicRequests *derive.Collection[vips.Request]
+	classicGiven    rounds
 
 	// The names that generators make of services, by objectKey of the service.
 	generatorObjects   *derive.Collection[api.Object] // those of all meshes

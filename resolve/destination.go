@@ -183,6 +183,10 @@ func classicDestination(name string, members []member) *Destination {
 	return d
 }
 
+// virtualPort is that at which d is called at its virtual addresses. A classic service has no port
+// of its own, and the one that Kuma gives it.
+func (d *Destination) virtualPort() uint32 { return cmp.Or(d.Port, 80) }
+
 // reads reports whether requests can be told apart at d by those who say that it
 // speaks p where nobody wrote its protocol down.
 func (d *dest) reads(p api.Protocol) bool { return d.as(p).Protocol.HTTPLike() }

@@ -38,7 +38,8 @@ func (c *collections) addDestinations() {
 		// A service outside the mesh is the cluster's DNS's to name: that somebody has a route for
 		// it must not give its name, nor take another's, where callers have none. One without an
 		// address keeps its name from routes of other namespaces all the same (threat T10).
-		if (len(d.VIPs) > 0 || d.object != nil) && !d.Outside && d.Kind != api.KindHost {
+		// A classic service gives way to the hosts of routes: whoever has a dataplane may claim its tag.
+		if (len(d.VIPs) > 0 || d.object != nil) && !d.facts.Classic && !d.Outside && d.Kind != api.KindHost {
 			for _, name := range d.Hostnames {
 				add(strings.ToLower(name))
 			}
@@ -86,6 +87,7 @@ func (m mesh) destination(id string) *dest {
 	if d == nil {
 		name := classicName(id)
 		d = classicDestination(name, m.classicMembers(name))
+		d.VIPs = m.classicVIPs(id)
 	}
 	return newDest(d, nil, id)
 }

@@ -102,6 +102,9 @@ func (c *collections) addMeanings() {
 // kuma.io/services; it is also that of a mesh that says nothing.
 const disabled = "Disabled"
 
+// exclusive is the mode of a mesh whose services are objects alone.
+const exclusive = "Exclusive"
+
 func modeOf(o *api.Object) string {
 	if spec, ok := o.Spec.(*api.Mesh); ok && spec.MeshServices != nil && spec.MeshServices.Mode != "" {
 		return spec.MeshServices.Mode

@@ -27,7 +27,8 @@ type Hostname struct {
 
 // Hostnames are the names by which workloads may call what they reach, as far as nobody else
 // answers for them (spec/kubernetes.md 3.10): <name>.mesh, those of status and of generators,
-// at virtual addresses of the families that are redirected, and the hosts of routes. Names of a
+// at virtual addresses of the families that are redirected, and the hosts of routes. A classic
+// service has its name where nobody else has it. Names of a
 // Kubernetes Service are its cluster's. Of two services with one name that of the caller's
 // namespace holds, else the first by its destination id.
 type Hostnames struct {
@@ -87,8 +88,13 @@ func (m mesh) namesRead(k *hostnamesKey) []any {
 
 func (m mesh) hostnamesFor(k *hostnamesKey) *Hostnames {
 	held, redirected := map[string]*dest{}, api.TransparentProxying{IPFamilyMode: k.Families}
+	var classic []*dest
 	for d := range m.destsVirtual.Values(m.at, anyTarget) {
 		if d.Outside || !reachable(k.Limit, k.Home, d) || !slices.ContainsFunc(d.VIPs, redirected.Redirects) {
+			continue
+		}
+		if d.facts.Classic {
+			classic = append(classic, d)
 			continue
 		}
 		for _, name := range d.Hostnames {
@@ -102,10 +108,15 @@ func (m mesh) hostnamesFor(k *hostnamesKey) *Hostnames {
 	}
 	byName := make(map[string]Hostname, len(held))
 	for name, d := range held {
-		at := slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(d.VIPs))), func(ip string) bool { return !redirected.Redirects(ip) })
-		byName[name] = Hostname{Name: name, Addresses: at}
+		byName[name] = Hostname{Name: name, Addresses: d.redirected(redirected)}
 	}
 	m.addHosts(k, byName)
+	for _, d := range classic { // where nobody else has the name
+		name := classicHost(d.Name)
+		if api.ValidateHostname("", strings.ReplaceAll(name, "_", "-")) == nil && byName[name].Name == "" {
+			byName[name] = Hostname{Name: name, Addresses: d.redirected(redirected)}
+		}
+	}
 	out, sum := &Hostnames{}, sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		h := byName[name]
@@ -114,6 +125,11 @@ func (m mesh) hostnamesFor(k *hostnamesKey) *Hostnames {
 	}
 	out.Version = hex.EncodeToString(sum.Sum(nil)[:16])
 	return out
+}
+
+// redirected are the virtual addresses of d at which calls come to a listener, sorted.
+func (d *dest) redirected(by api.TransparentProxying) []string {
+	return slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(d.VIPs))), func(ip string) bool { return !by.Redirects(ip) })
 }
 
 // addHosts adds the hosts of routes, in the families in which calls to them are looked at. What

@@ -29,7 +29,8 @@ func TestNamesAreMadeAnewWhereSomethingChanged(t *testing.T) {
 	}
 	host := object(`{"apiVersion":"zalando.org/v1","kind":"RouteGroup","metadata":{"name":"shop"},"spec":{"hosts":["shop.example.org"],
 		"backends":[{"name":"s","type":"shunt"}],"routes":[{"pathSubtree":"/","backends":[{"backendName":"s"}]}]}}`)
-	m, _ := resolve.Compile(api.NewSnapshot(1, service("web", "web.internal", "241.0.0.1"), client, retry("1")), c.dialects, c.kinds)
+	server := object(`{"type":"Dataplane","mesh":"default","name":"b","networking":{"address":"127.0.0.3","inbound":[{"port":80,"tags":{"kuma.io/service":"a"}}]}}`)
+	m, _ := resolve.Compile(api.NewSnapshot(1, service("web", "web.internal", "241.0.0.1"), client, server, retry("1")), c.dialects, c.kinds)
 	names := m.Hostnames("default", m.CallsAs(client.Ref), nil)
 	for i, step := range []struct {
 		change api.Change

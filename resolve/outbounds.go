@@ -113,11 +113,11 @@ func (r *routed) atVirtual(before *routed) {
 		known = before.virtual
 	}
 	for _, vip := range r.dest.VIPs {
-		i := slices.IndexFunc(known, func(o *Outbound) bool { return o.Address == vip && o.Port == r.dest.Port && o.isOf(r) })
+		i := slices.IndexFunc(known, func(o *Outbound) bool { return o.Address == vip && o.Port == r.dest.virtualPort() && o.isOf(r) })
 		if i >= 0 {
 			r.virtual = append(r.virtual, known[i])
 		} else {
-			r.virtual = append(r.virtual, newOutbound(&call{address: vip, port: r.dest.Port}, r))
+			r.virtual = append(r.virtual, newOutbound(&call{address: vip, port: r.dest.virtualPort()}, r))
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/derive"
@@ -73,20 +74,53 @@ func (c *collections) addVIPs() {
 		}
 		return &vips.Request{Key: key, Kind: s.object.Kind, KRI: s.kri()}
 	})
-	wanting := c.vipRequests.Index(func(_ string, q *vips.Request, add func(string)) { addBlock(*q, 0, add) })
-	c.vipsGiven[0] = c.assigned(0, wanting, storedIn, func(r *derive.Reader, block string) (list []vips.Request) {
+	c.vipsGiven = c.assigning("virtual addresses given", c.vipRequests, storedIn)
+	c.classicRequests = derive.Derive(c.schema, "requests for virtual addresses of classic services", c.dataplanesByClassic, derive.Values[vips.Request]{
+		Equal: func(a, b *vips.Request) bool { return *a == *b },
+	}, func(r *derive.Reader, id string) *vips.Request {
+		if !c.derived(r).callsClassic(classicName(id)) {
+			return nil
+		}
+		return &vips.Request{Key: id, Kind: vips.Classic, KRI: classicName(id)}
+	})
+	c.classicGiven = c.assigning("virtual addresses given to classic services", c.classicRequests, storedIn)
+}
+
+// callsClassic reports whether those whose traffic is redirected call a kuma.io/service at an
+// address of its own: not where the mesh has MeshServices alone, and not where one that belongs to
+// no namespace has its name, at which it is called then.
+func (m mesh) callsClassic(name string) bool {
+	if m.mode() == exclusive {
+		return false
+	}
+	for s := range m.servicesByHostname.Values(m.at, classicHost(name)) {
+		if s.object.HomeNamespace() == "" && !m.isOutside(s.object) {
+			return false
+		}
+	}
+	return true
+}
+
+// classicHost is what a kuma.io/service is called where traffic is redirected, as in Kuma without
+// a VirtualOutbound.
+func classicHost(name string) string { return strings.ToLower(name) + ".mesh" }
+
+// assigning derives what is given to requests, round by round.
+func (c *collections) assigning(what string, all *derive.Collection[vips.Request], storedIn *derive.Index[service]) (given rounds) {
+	wanting := all.Index(func(_ string, q *vips.Request, add func(string)) { addBlock(*q, 0, add) })
+	given[0] = c.assigned(what, given[:0], wanting, storedIn, func(r *derive.Reader, block string) (list []vips.Request) {
 		for q := range wanting.Values(r, block) {
 			list = append(list, *q)
 		}
 		return list
 	})
 	for round := 1; round < vips.Rounds; round++ {
-		lost := c.vipsGiven[round-1].Index(func(_ string, g *vips.Given, add func(string)) {
+		lost := given[round-1].Index(func(_ string, g *vips.Given, add func(string)) {
 			for _, q := range g.Lost {
 				addBlock(q, round, add)
 			}
 		})
-		c.vipsGiven[round] = c.assigned(round, lost, storedIn, func(r *derive.Reader, block string) (list []vips.Request) {
+		given[round] = c.assigned(what, given[:round], lost, storedIn, func(r *derive.Reader, block string) (list []vips.Request) {
 			for g := range lost.Values(r, block) {
 				for _, q := range g.Lost {
 					if b, _, _ := q.Wants(round); b.String() == block {
@@ -97,6 +131,21 @@ func (c *collections) addVIPs() {
 			return list
 		})
 	}
+	return given
+}
+
+// rounds are what is given in each.
+type rounds [vips.Rounds]*derive.Collection[vips.Given]
+
+// to is the address that a request is given.
+func (g *rounds) to(at derive.At, q *vips.Request) netip.Addr {
+	for round, given := range g {
+		b, _, _ := q.Wants(round)
+		if x, _ := given.Get(at, b.String()); x != nil && x.At[q.Key].IsValid() {
+			return x.At[q.Key]
+		}
+	}
+	return netip.Addr{}
 }
 
 // addBlock adds where a request looks for an address in a round.
@@ -106,9 +155,10 @@ func addBlock(q vips.Request, round int, add func(string)) {
 	}
 }
 
-// assigned derives what the blocks of over give away in a round.
-func (c *collections) assigned(round int, over derive.Keys, storedIn *derive.Index[service], requests func(r *derive.Reader, block string) []vips.Request) *derive.Collection[vips.Given] {
-	return derive.Derive(c.schema, "virtual addresses given in round "+portText(uint32(round+1), ""), over, derive.Values[vips.Given]{
+// assigned derives what the blocks of over give away in the round after the earlier ones.
+func (c *collections) assigned(what string, before []*derive.Collection[vips.Given], over derive.Keys, storedIn *derive.Index[service], requests func(r *derive.Reader, block string) []vips.Request) *derive.Collection[vips.Given] {
+	round, before := len(before), slices.Clone(before)
+	return derive.Derive(c.schema, what+" in round "+portText(uint32(round+1), ""), over, derive.Values[vips.Given]{
 		Equal: func(a, b *vips.Given) bool { return same(a, b) },
 	}, func(r *derive.Reader, block string) *vips.Given {
 		taken := map[netip.Addr]bool{}
@@ -117,7 +167,7 @@ func (c *collections) assigned(round int, over derive.Keys, storedIn *derive.Ind
 				taken[a] = true
 			}
 		}
-		for _, earlier := range c.vipsGiven[:round] {
+		for _, earlier := range before {
 			if g, _ := earlier.Get(r, block); g != nil {
 				for _, a := range g.At {
 					taken[a] = true
@@ -174,18 +224,24 @@ func (m mesh) vipsOf(s *service) []string {
 
 // givenTo is the address that a service without one of its own is given.
 func (m mesh) givenTo(s *service) netip.Addr {
-	key := objectKey(s.object.Ref)
-	q, _ := m.vipRequests.Get(m.at, key)
+	q, _ := m.vipRequests.Get(m.at, objectKey(s.object.Ref))
 	if q == nil {
 		return netip.Addr{}
 	}
-	for round, given := range m.vipsGiven {
-		b, _, _ := q.Wants(round)
-		if g, _ := given.Get(m.at, b.String()); g != nil && g.At[key].IsValid() {
-			return g.At[key]
-		}
+	return m.vipsGiven.to(m.at, q)
+}
+
+// classicVIPs are the virtual addresses of the kuma.io/service that has an id.
+func (m mesh) classicVIPs(id string) []string {
+	q, _ := m.classicRequests.Get(m.at, id)
+	if q == nil {
+		return nil
 	}
-	return netip.Addr{}
+	given := m.classicGiven.to(m.at, q)
+	if !given.IsValid() {
+		return nil
+	}
+	return []string{given.String(), vips.Twin(given).String()}
 }
 
 // The codes of notes on virtual addresses.

@@ -89,10 +89,14 @@ func named(d *resolve.Destination, host string) bool {
 }
 
 // classicPort reports whether a may mean a kuma.io/service, which has no port of
-// its own: at no port, at 80, or at a port of one of its inbounds.
+// its own: at no port, at 80, or at a port of one of its inbounds. At a virtual address it is called
+// at the port of that.
 func classicPort(r *resolve.Resolved, o *resolve.Outbound, a *address) bool {
 	if !a.explicit || a.port == 80 {
 		return true
+	}
+	if slices.Contains(o.Destination.VIPs, o.Address) {
+		return false
 	}
 	c := clusterOf(r, o.Destination.ID)
 	return c.Endpoints != nil && slices.ContainsFunc(c.List, func(e resolve.Endpoint) bool { return e.Port == a.port })

@@ -143,6 +143,8 @@ func opening(r *resolve.Resolved, d *resolve.Destination) string {
 		return fmt.Sprintf("add a backend of its routes to %s", limiter(r))
 	case len(d.VIPs) == 0 && d.Ref.Kind == api.KindService: // which is headless
 		return "that service has no address of its own, and clients call its pods" + instanceOf(r, d)
+	case len(d.VIPs) == 0 && d.Ref.Name == "": // of the tag kuma.io/service alone
+		return "where traffic is redirected the MeshServices of the mesh are called, and that service has no MeshService with this port; create one, or " + outbound
 	case len(d.VIPs) == 0:
 		return "that service has no virtual address in its status; " + outbound
 	case t.ReachableBackends != nil:

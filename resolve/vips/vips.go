@@ -26,8 +26,12 @@ const Rounds = 2
 // last, which some take for those of a network.
 const positions = 254
 
+// Classic is, in place of a kind, that of services which the tag kuma.io/service alone names.
+const Classic = "kuma.io/service"
+
 // pools are the first octets, by kind (spec/kuma.md 1.5).
 var pools = map[string]byte{
+	Classic:                      240,
 	api.KindMeshService:          241,
 	api.KindMeshExternalService:  242,
 	api.KindMeshMultiZoneService: 243,
@@ -46,7 +50,7 @@ func Pooled(a netip.Addr) bool {
 		return twins.Contains(a)
 	}
 	first := a.As4()[0]
-	return first >= 241 && first <= 243
+	return first >= 240 && first <= 243
 }
 
 // Twin is the IPv6 address that belongs to one of a pool.
