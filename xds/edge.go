@@ -46,6 +46,9 @@ func (x *Renderer) edge(r *resolve.Resolved, e resolve.EdgeUse, hosts []*resolve
 	return own
 }
 
+// edgeListenerName is that of the listener of an edge; EdgeName is that of the routes of its port.
+func edgeListenerName(e *resolve.Edge) string { return "edge:" + joined(e.Address, e.Port) }
+
 func (x *Renderer) renderEdge(r *resolve.Resolved, e *resolve.Edge, ps resolve.Policies, chains []*resolve.Chain, to *resolve.Outbound) *ownEdge {
 	switch {
 	case len(e.TLS) > 0:
@@ -56,7 +59,7 @@ func (x *Renderer) renderEdge(r *resolve.Resolved, e *resolve.Edge, ps resolve.P
 	name := EdgeName(e.Port)
 	own := &ownEdge{ps: ps, nobody: newResource(name, routeConfiguration(name))}
 	c := chain{place: Place{Protocol: api.HTTP}, stat: name, routes: name, hosts: true, ps: ps, edge: e}
-	listener := &listenerv3.Listener{Name: "edge:" + joined(e.Address, e.Port), TrafficDirection: corev3.TrafficDirection_INBOUND}
+	listener := &listenerv3.Listener{Name: edgeListenerName(e), TrafficDirection: corev3.TrafficDirection_INBOUND}
 	own.listener, own.notes = x.listener(listener, e.Address, e.Port, x.common(c), ownerOf(r), nil)
 	return own
 }
@@ -66,7 +69,7 @@ func (x *Renderer) renderEdge(r *resolve.Resolved, e *resolve.Edge, ps resolve.P
 func (x *Renderer) renderBytes(r *resolve.Resolved, e *resolve.Edge, ps resolve.Policies, to *resolve.Outbound) *ownEdge {
 	own := &ownEdge{ps: ps, to: to}
 	c := edgeChain(e, &resolve.Chain{Connections: true, To: to}, EdgeName(e.Port))
-	listener := &listenerv3.Listener{Name: "edge:" + joined(e.Address, e.Port), TrafficDirection: corev3.TrafficDirection_INBOUND}
+	listener := &listenerv3.Listener{Name: edgeListenerName(e), TrafficDirection: corev3.TrafficDirection_INBOUND}
 	own.listener, own.notes = x.listener(listener, e.Address, e.Port, x.common(c), ownerOf(r), nil)
 	if to != nil {
 		own.notes = append(own.notes, tcpNotes(to.TCP)...)

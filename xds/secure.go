@@ -48,7 +48,7 @@ func chainPolicies(c *resolve.Chain) resolve.Policies {
 // of filters for each name that they may ask for there.
 func (x *Renderer) renderSecure(r *resolve.Resolved, e *resolve.Edge, ps resolve.Policies, chains []*resolve.Chain) *ownEdge {
 	own := &ownEdge{ps: ps, chains: chains}
-	out := &listenerv3.Listener{Name: "edge:" + joined(e.Address, e.Port), TrafficDirection: corev3.TrafficDirection_INBOUND, Address: socket(e.Address, e.Port)}
+	out := &listenerv3.Listener{Name: edgeListenerName(e), TrafficDirection: corev3.TrafficDirection_INBOUND, Address: socket(e.Address, e.Port)}
 	out.ListenerFilters = readServerNames()
 	all := []*api.Origin{{Ref: r.Ref}}
 	var origins []*api.Origin
