@@ -57,7 +57,7 @@ func (x *Backend) forms(sent *Forwarded, answer uint32) []*Forwarded {
 	read, normal := sent.reread(x.http2)
 	for k := range x.Inbounds {
 		in := &x.Inbounds[k]
-		in.grpc = read.Headers.grpc()
+		in.grpc, in.webSocket = read.Headers.grpc(), upgradeOf(sent.Headers) == webSocket
 		switch {
 		case !in.reads():
 			if in.judge(nil); in.denied() {

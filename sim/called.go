@@ -179,7 +179,11 @@ func (a Answer) cutBy(t Timeouts) Answer {
 func (in *Inbound) answer(status uint32, after time.Duration) Answer {
 	if in.grpc {
 		s := grpcStatus(status)
-		return Answer{Status: http.StatusOK, GRPCStatus: &s, Delay: after}
+		a := Answer{Status: http.StatusOK, GRPCStatus: &s, Delay: after}
+		if in.webSocket { // which 200 is the word for, between Envoys, that it is open
+			a.Status, a.cut = http.StatusSwitchingProtocols, true
+		}
+		return a
 	}
 	return Answer{Status: status, Delay: after}
 }

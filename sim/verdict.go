@@ -201,7 +201,8 @@ type Inbound struct {
 	names   []string         // that the caller proves to it
 	holds   resolve.Policies // of that caller
 	unread  *Answer          // what the caller sees where it does not take the request at all
-	grpc    bool             // by what the request is when it comes to it: filters may change that
+	// grpc and webSocket are what the request is when it comes to it: filters may change that.
+	grpc, webSocket bool
 }
 
 // Attempt is one attempt of a request. Back-offs are drawn by chance, so its
