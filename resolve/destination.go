@@ -124,7 +124,7 @@ func destinationOf(o *api.Object, labels api.Labels, prefix string, port uint32,
 	}
 	full := o.Name
 	if d.Namespace != "" {
-		full = d.Name + "." + d.Namespace
+		full = d.ClusterNames()[0]
 	}
 	number := strconv.FormatUint(uint64(port), 10)
 	if d.PortName == "" {
@@ -133,7 +133,7 @@ func destinationOf(o *api.Object, labels api.Labels, prefix string, port uint32,
 	d.ID = prefix + full + ":" + number
 	d.Hostnames = []string{d.Name, d.Name + ".mesh"}
 	if d.Namespace != "" {
-		d.Hostnames = append(d.Hostnames, full, full+".svc.cluster.local")
+		d.Hostnames = append(d.Hostnames, full, full+clusterDomain)
 	}
 	if st, ok := o.Status.(*api.ServiceStatus); ok && st != nil {
 		for _, a := range st.Addresses {
@@ -146,6 +146,20 @@ func destinationOf(o *api.Object, labels api.Labels, prefix string, port uint32,
 		}
 	}
 	return d
+}
+
+// clusterDomain ends the whole name of a service in the DNS of its cluster.
+const clusterDomain = ".svc.cluster.local"
+
+// ClusterNames are those that the DNS of a cluster has for a service wherever in it somebody asks,
+// the shortest first: pods have svc.cluster.local and cluster.local among their search domains. By
+// its name alone it is found in its own namespace. None without a namespace.
+func (d *Destination) ClusterNames() []string {
+	if d.Namespace == "" {
+		return nil
+	}
+	full := d.Name + "." + d.Namespace
+	return []string{full, full + ".svc", full + clusterDomain}
 }
 
 func protocolOf(text string) api.Protocol {

@@ -69,7 +69,7 @@ func mayName(route, service api.Home) bool {
 
 // ofClusters reports whether the DNS of a cluster answers for a name, and nobody else.
 func ofClusters(name string) bool {
-	return strings.HasSuffix(strings.ToLower(name), ".svc.cluster.local")
+	return strings.HasSuffix(strings.ToLower(name), clusterDomain)
 }
 
 // The reasons for which a generator gives a service no name (spec/kubernetes.md 3.9).

@@ -29,7 +29,9 @@ func find(r *resolve.Resolved, a *address) *resolve.Outbound {
 		func(o *resolve.Outbound) bool { return o.Destination.Port == 0 && classicPort(r, o, a) },
 	} {
 		there := slices.DeleteFunc(slices.Clone(named), func(o *resolve.Outbound) bool { return !fits(o) })
-		if i := slices.IndexFunc(there, func(o *resolve.Outbound) bool { return ofCluster(o.Destination, a.host) }); i >= 0 {
+		if i := slices.IndexFunc(there, func(o *resolve.Outbound) bool {
+			return ofCluster(o.Destination, a.host) || ofHome(r, o.Destination, a.host)
+		}); i >= 0 {
 			return there[i]
 		}
 		if len(there) > 0 {
@@ -42,11 +44,12 @@ func find(r *resolve.Resolved, a *address) *resolve.Outbound {
 // ofCluster reports whether host is a name that the DNS of the cluster has for a service. Whoever calls by it comes to the
 // address of the service, whatever routes there are for a host of that name.
 func ofCluster(d *resolve.Destination, host string) bool {
-	if d.Kind != api.KindMeshService || d.Namespace == "" {
-		return false
-	}
-	full := d.Name + "." + d.Namespace
-	return slices.ContainsFunc([]string{full, full + ".svc", full + ".svc.cluster.local"}, func(n string) bool { return strings.EqualFold(n, host) })
+	return d.Kind == api.KindMeshService && slices.ContainsFunc(d.ClusterNames(), func(n string) bool { return strings.EqualFold(n, host) })
+}
+
+// ofHome reports whether host is what the DNS of the cluster calls a Service in r's own namespace.
+func ofHome(r *resolve.Resolved, d *resolve.Destination, host string) bool {
+	return d.Ref.Kind == api.KindService && d.Namespace == namespace(r) && strings.EqualFold(d.Name, host)
 }
 
 func sameIP(a, b string) bool {
@@ -54,25 +57,39 @@ func sameIP(a, b string) bool {
 	return err == nil && x.Unmap().String() == b
 }
 
-// byName are the outbounds whose destination has that name. A short name is
-// looked up in the dataplane's namespace, then in the mesh.
+// byName are the outbounds whose destination has that name for clients of r. A name of several
+// services is that of the one in r's namespace, else of the first by its id, as the sidecar's own
+// resolver has it.
 func byName(r *resolve.Resolved, host string) []*resolve.Outbound {
 	home := namespace(r)
-	var all, near []*resolve.Outbound
+	var all []*resolve.Outbound
+	var holder *resolve.Destination
 	for _, o := range r.Outbounds {
 		d := o.Destination
-		if !named(d, host) {
+		if !named(d, host) || strange(r, d, host) {
 			continue
 		}
 		all = append(all, o)
-		if strings.EqualFold(d.Name, host) && home != "" && d.Namespace == home {
-			near = append(near, o)
+		if near := d.Namespace == home; d.Kind != api.KindHost && d.Namespace != "" &&
+			(holder == nil || near != (holder.Namespace == home) && near || near == (holder.Namespace == home) && d.ID < holder.ID) {
+			holder = d
 		}
 	}
-	if len(near) > 0 {
-		return near
+	if holder == nil || home == "" || spec(r).TransparentProxying == nil && holder.Namespace != home {
+		return all
 	}
-	return all
+	return slices.DeleteFunc(all, func(o *resolve.Outbound) bool {
+		d := o.Destination
+		return d.Kind != api.KindHost && (d.Namespace != holder.Namespace || d.Name != holder.Name)
+	})
+}
+
+// strange reports whether host is the short name of a service of another namespace, which nobody
+// tells clients of r: the DNS of a cluster looks a short name up in the namespace of who asks.
+func strange(r *resolve.Resolved, d *resolve.Destination, host string) bool {
+	home := namespace(r)
+	return spec(r).TransparentProxying != nil && home != "" && d.Namespace != "" && d.Namespace != home &&
+		d.Kind != api.KindHost && strings.EqualFold(d.Name, host)
 }
 
 // namespace is where the short names of r's calls are looked up first.

@@ -38,7 +38,9 @@ func (m mesh) notReached(r *resolve.Resolved, a *address) error {
 		return e
 	}
 	if d := m.find(r, a); d != nil {
-		e.Advice = opening(r, d)
+		if e.Advice = opening(r, d); strange(r, d, a.host) {
+			e.Advice = farther(r, d, a)
+		}
 		return e
 	}
 	if spec(r).TransparentProxying != nil {
@@ -124,6 +126,15 @@ func (m mesh) each(do func(*resolve.Destination)) {
 // virtual reports whether a's host is a virtual address of d.
 func virtual(d *resolve.Destination, a *address) bool {
 	return slices.ContainsFunc(d.VIPs, func(ip string) bool { return sameIP(ip, a.host) })
+}
+
+// farther says by which name r calls d, whose short name is found in its own namespace alone.
+func farther(r *resolve.Resolved, d *resolve.Destination, a *address) string {
+	full := d.Name + ".mesh"
+	if d.Ref.Kind == api.KindService {
+		full = d.ClusterNames()[0]
+	}
+	return fmt.Sprintf("%s is a name of namespace %s, and %s is in namespace %s, where it is not found by it; call http://%s", a.host, d.Namespace, r.Ref.FullName(), namespace(r), net.JoinHostPort(full, strconv.FormatUint(uint64(cmp.Or(d.Port, a.port)), 10)))
 }
 
 // opening says how r would come to reach d, which the mesh has.

@@ -165,7 +165,7 @@ func TestWhatTheMeshHasIsNamed(t *testing.T) {
 		{nil, "http://plein/", "no service of that name; create it and add it to networking.outbound of Dataplane shop-1; or did you mean plain?"},
 		{limited, "http://pay:81/", "add MeshService pay.east port 81 to networking.transparentProxying.reachableBackends of Dataplane shop-1"},
 		{limited, "http://241.0.0.9/", "add MeshService pay.north port 80 to networking.transparentProxying.reachableBackends"},
-		{limited, "http://plain/", "no virtual address in its status; add MeshService plain to networking.outbound"},
+		{limited, "http://plain/", "that service has no MeshService with this port; create one, or add MeshService plain to networking.outbound"},
 		{limited, "http://vip:9/", "it reaches that service at http://vip:80"},
 		{limited, "http://nobody/", ""},
 		{limited, "http://127.0.0.1:9/", ""},
