@@ -78,7 +78,7 @@ func (c *collections) addVIPs() {
 	c.classicRequests = derive.Derive(c.schema, "requests for virtual addresses of classic services", c.dataplanesByClassic, derive.Values[vips.Request]{
 		Equal: func(a, b *vips.Request) bool { return *a == *b },
 	}, func(r *derive.Reader, id string) *vips.Request {
-		if !c.derived(r).callsClassic(classicName(id)) {
+		if !c.derived(r).callsClassic(id) {
 			return nil
 		}
 		return &vips.Request{Key: id, Kind: vips.Classic, KRI: classicName(id)}
@@ -88,17 +88,26 @@ func (c *collections) addVIPs() {
 
 // callsClassic reports whether those whose traffic is redirected call a kuma.io/service at an
 // address of its own: not where the mesh has MeshServices alone, and not where one that belongs to
-// no namespace has its name, at which it is called then.
-func (m mesh) callsClassic(name string) bool {
+// no namespace has its name, at which it is called then. Where hosts are owned a dataplane of a
+// namespace alone gives nobody a name by the tag that it claims.
+func (m mesh) callsClassic(id string) bool {
 	if m.mode() == exclusive {
 		return false
 	}
-	for s := range m.servicesByHostname.Values(m.at, classicHost(name)) {
+	for s := range m.servicesByHostname.Values(m.at, classicHost(classicName(id))) {
 		if s.object.HomeNamespace() == "" && !m.isOutside(s.object) {
 			return false
 		}
 	}
-	return true
+	if !m.tenancy().HostsOwned() {
+		return true
+	}
+	for p := range m.dataplanesByClassic.Values(m.at, id) {
+		if p.object.HomeNamespace() == "" {
+			return true
+		}
+	}
+	return false
 }
 
 // classicHost is what a kuma.io/service is called where traffic is redirected, as in Kuma without
