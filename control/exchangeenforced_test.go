@@ -122,7 +122,9 @@ var stands = map[string]func(standing) any{
 	"MeshRetry http.retryOn": func(p standing) any {
 		var words []any
 		for word := range strings.SplitSeq(fmt.Sprint(below(p.route, "route", "retry_policy", "retry_on")), ",") {
-			words = append(words, word)
+			if word != "retriable-headers" { // the mark of called sidecars; no policy here has headers of its own
+				words = append(words, word)
+			}
 		}
 		return words
 	},

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/sim"
 )
 
@@ -25,10 +26,21 @@ type retryPolicy struct {
 	NumRetries    *uint32 `json:"num_retries"`
 	PerTryTimeout string  `json:"per_try_timeout"`
 	Statuses      []int   `json:"retriable_status_codes"`
-	BackOff       struct {
+	Headers       []struct {
+		Name string `json:"name"`
+	} `json:"retriable_headers"`
+	BackOff struct {
 		BaseInterval string `json:"base_interval"`
 		MaxInterval  string `json:"max_interval"`
 	} `json:"retry_back_off"`
+}
+
+// words are what it repeats, without the mark of called sidecars, which is part of what the words say.
+func (p *retryPolicy) words() string {
+	if len(p.Headers) == 1 && p.Headers[0].Name == route.UnsentHeader {
+		return strings.TrimSuffix(p.RetryOn, ",retriable-headers")
+	}
+	return p.RetryOn
 }
 
 // routesOf are the routes of a config_dump, by the destination and their name.
@@ -106,7 +118,7 @@ func (a *asked) enforced(what string, p sim.Policy, block string, r *envoyRoute)
 	}
 	if on, ok := holds["retryOn"]; ok {
 		words, codes := conditions(on)
-		want, is = append(want, words, codes), append(is, sorted(got.RetryOn), fmt.Sprint(got.Statuses))
+		want, is = append(want, words, codes), append(is, sorted(got.words()), fmt.Sprint(got.Statuses))
 	}
 	for i := range want {
 		if d, err := time.ParseDuration(want[i]); err == nil {

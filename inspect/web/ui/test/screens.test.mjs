@@ -80,7 +80,8 @@ describe('the screens', () => {
     const has = dump.configs.flatMap((c) => c.dynamic_route_configs ?? []).flatMap((c) => c.route_config.virtual_hosts).flatMap((h) => h.routes).find((r) => r.name === route.name).route
     const holds = (kind, name) => route.policies[kind].why[name].at(-1).value
     const ms = (text) => [...text.matchAll(/([\d.]+)(h|ms|m|s)/g)].reduce((sum, [, n, unit]) => sum + n * { h: 3_600_000, m: 60_000, s: 1000, ms: 1 }[unit], 0)
-    assert.deepEqual([has.retry_policy.num_retries, has.retry_policy.retry_on], [holds('MeshRetry', 'http.numRetries'), holds('MeshRetry', 'http.retryOn').join()])
+    assert.deepEqual([has.retry_policy.num_retries, has.retry_policy.retry_on, has.retry_policy.retriable_headers.map((h) => h.name)],
+      [holds('MeshRetry', 'http.numRetries'), [...holds('MeshRetry', 'http.retryOn'), 'retriable-headers'].join(), ['x-weft-unsent']])
     assert.deepEqual([has.retry_policy.retry_back_off.base_interval, has.timeout].map(ms),
       [holds('MeshRetry', 'http.backOff.baseInterval'), holds('MeshTimeout', 'http.requestTimeout')].map(ms))
 
