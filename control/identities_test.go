@@ -195,6 +195,10 @@ func TestAPIServerPodsTakeTheirNames(t *testing.T) {
 	a := proving(t)
 	create(t, a.Cluster, "/apis/kuma.io/v1alpha1/namespaces/on/dataplanes", `
 {apiVersion: kuma.io/v1alpha1, kind: Dataplane, mesh: default, metadata: {name: p1}, spec: {networking: {address: 198.51.100.77, inbound: [{port: 8080, tags: {kuma.io/service: vm}}]}}}`)
+	eventually(t, "the Dataplane is resolved", func() bool { // a stream of before would be told to connect again
+		code, _ := a.plane.call(http.MethodGet, "/meshes/default/dataplanes/p1.on/_explain", "")
+		return code == http.StatusOK
+	})
 	for i, name := range []string{"p1", "p2"} {
 		token := a.plane.want(http.StatusOK, http.MethodPost, "/tokens/dataplane", `{"mesh":"default","name":"`+name+`.on","validFor":"1h"}`)
 		stream, end := a.plane.stream(name+".on", token)
