@@ -50,7 +50,7 @@ test: tools ## everything: vet, all tests with a real Envoy, the demo
 	$(MAKE) --no-print-directory demo DEMO='--once --languages'
 
 # What the race detector looks at: packages in which goroutines share something, with the
-# tests that need no Envoy. Left out, so that it takes some minutes on two cores and not an hour:
+# tests that take no minutes. Left out, so that it takes some minutes on two cores and not an hour:
 # the core, which has no goroutines (api, route, policies, sim, xds, convert, but for what keeps
 # derived values: resolve/derive); cmd/weft, internal/..., sidecar/agent and control itself,
 # whose tests run Envoys, kill processes or stand for whole clusters; and hack.
@@ -61,9 +61,9 @@ RACE := ./control/admission ./files ./inspect/web/... ./resolve/derive ./control
 	./xds/server ./xds/server/attached ./xds/server/limit ./xds/server/port ./xds/server/secret ./xds/server/token
 
 .PHONY: test-race
-test-race: ## the race detector on the packages whose goroutines share something
+test-race: tools ## the race detector on the packages whose goroutines share something
 	@hack/tools-race
-	CGO_ENABLED=1 $(GO) test -race -short -timeout 12m $(TESTFLAGS) $(RACE)
+	WEFT_ENVOY='$(ENVOY_BIN)' CGO_ENABLED=1 $(GO) test -race -short -timeout 12m $(TESTFLAGS) $(RACE)
 
 .PHONY: test-kube
 test-kube: tools tools-kube ## tests with network namespaces and a Kubernetes API server
