@@ -29,9 +29,6 @@ type RetryPlan struct {
 	Headers func(headers Headers) bool
 	// Connect and Reset report whether a refused connection and a reset stream are repeated.
 	Connect, Reset bool
-	// Unsent reports whether an answer is repeated by which a sidecar says that nothing was sent to
-	// its workload (route.UnsentHeader).
-	Unsent bool
 	// Request reports whether a request of that method and those headers may be repeated at all.
 	Request func(method string, headers Headers) bool
 	// PerTry bounds one attempt; zero: no bound of its own.

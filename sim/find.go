@@ -70,8 +70,7 @@ func byName(r *resolve.Resolved, host string) []*resolve.Outbound {
 			continue
 		}
 		all = append(all, o)
-		if near := d.Namespace == home; d.Kind != api.KindHost && d.Namespace != "" &&
-			(holder == nil || near != (holder.Namespace == home) && near || near == (holder.Namespace == home) && d.ID < holder.ID) {
+		if d.Kind != api.KindHost && d.Namespace != "" && (holder == nil || nearer(home, d, holder)) {
 			holder = d
 		}
 	}
@@ -82,6 +81,14 @@ func byName(r *resolve.Resolved, host string) []*resolve.Outbound {
 		d := o.Destination
 		return d.Kind != api.KindHost && (d.Namespace != holder.Namespace || d.Name != holder.Name)
 	})
+}
+
+// nearer reports whether a name of both is that of a where home is the namespace of who calls.
+func nearer(home string, a, b *resolve.Destination) bool {
+	if near := a.Namespace == home; near != (b.Namespace == home) {
+		return near
+	}
+	return a.ID < b.ID
 }
 
 // strange reports whether host is the short name of a service of another namespace, which nobody

@@ -106,7 +106,7 @@ func (l *lookup) player(r *resolve.Resolved, answer func(n int) Answer) (*player
 			p.plan.Retries = 0 // its one attempt is bounded all the same
 		}
 	}
-	p.plan.Unsent = p.plan.Unsent && !resolve.Outside(l.route.Backends)
+	p.heeds = p.plan.Connect && !resolve.Outside(l.route.Backends)
 	p.bounds.Stream = streamBound(r, l.route)
 	return p, nil
 }
@@ -142,6 +142,7 @@ type player struct {
 	answer func(int) Answer
 	long   bool // the body is not repeated
 	differ bool // whether the request is repeated depends on the backend
+	heeds  bool // what a sidecar could not send to its workload (route.UnsentHeader) is repeated
 	line   Timeline
 }
 
@@ -242,7 +243,7 @@ func (p *player) attempt(n int) (took time.Duration, end Try, retry bool) {
 	case a.Reset:
 		return a.Delay, Try{Ended: ByReset, Status: 503}, p.plan.Reset
 	}
-	retry = p.plan.Retries > 0 && (p.plan.Status(a.Status) || p.plan.Headers != nil && p.plan.Headers(a.Headers) || a.unsent && p.plan.Unsent ||
+	retry = p.plan.Retries > 0 && (p.plan.Status(a.Status) || p.plan.Headers != nil && p.plan.Headers(a.Headers) || a.unsent && p.heeds ||
 		a.GRPCStatus != nil && p.plan.GRPCStatus(*a.GRPCStatus))
 	return a.Delay, Try{Ended: ByAnswer, Status: a.Status}, retry
 }

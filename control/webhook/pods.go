@@ -63,7 +63,7 @@ func (s *server) validate(ctx context.Context, q *admissionv1.AdmissionRequest) 
 
 // runningPod refuses changes of what a pod with a sidecar is, and wrong values of what is read while it runs.
 func (s *server) runningPod(_ context.Context, q *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
-	if q.Operation != admissionv1.Update || q.Kind.Group != "" || q.Kind.Kind != api.KindPod || q.SubResource != "" {
+	if q.Operation != admissionv1.Update || q.SubResource != "" {
 		return allowed(nil)
 	}
 	before, after := new(corev1.Pod), new(corev1.Pod)

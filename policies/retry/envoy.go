@@ -34,11 +34,12 @@ func (c *Conf) WriteRoute(r *routev3.Route, p xds.Place) {
 	if http != nil && http.extend(policy) != nil {
 		return
 	}
-	if s.conditions.repeatsUnsent() && !p.Outside {
+	// Of the two connections on the way the one to the workload fails as harmlessly as the other.
+	if s.conditions.repeats("ConnectFailure") && !p.Outside {
 		xds.RepeatUnsent(policy)
-		if !slices.Contains(strings.Split(policy.RetryOn, ","), headerWord) {
-			policy.RetryOn += "," + headerWord
-		}
+	}
+	if len(policy.RetriableHeaders) > 0 && !s.conditions.has("RetriableHeaders") {
+		policy.RetryOn += "," + headerWord
 	}
 	action.RetryPolicy = policy
 }
@@ -88,9 +89,6 @@ func (h *HTTP) extend(p *routev3.RetryPolicy) error {
 	}
 	for i := range answer {
 		p.RetriableHeaders = append(p.RetriableHeaders, xds.HeaderMatcher(&answer[i]))
-	}
-	if len(p.RetriableHeaders) > 0 && !parse(h.RetryOn, nil).has("RetriableHeaders") {
-		p.RetryOn += "," + headerWord
 	}
 	for i := range request {
 		p.RetriableRequestHeaders = append(p.RetriableRequestHeaders, xds.HeaderMatcher(&request[i]))

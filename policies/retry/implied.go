@@ -59,10 +59,6 @@ func (c conditions) repeats(name string) bool {
 	return c.has(name)
 }
 
-// repeatsUnsent reports whether a request is repeated that the called sidecar could not send to its
-// workload. Of the two connections on the way that one fails as the other may, and as harmlessly.
-func (c conditions) repeatsUnsent() bool { return c.repeats("ConnectFailure") }
-
 // covers reports whether everything that a list repeats is repeated. One that is limited to methods
 // says something else.
 func (c conditions) covers(value any) bool {
