@@ -95,7 +95,7 @@ func lostLists(rt *resolve.Route) (out []LostList) {
 		l := &rt.Lost[i]
 		x := LostList{What: lostFilters, Origin: l.Origin, By: rt.FiltersBy, Texts: []string{}}
 		for i := range l.Filters {
-			x.Texts = append(x.Texts, filterText(&l.Filters[i]))
+			x.Texts = append(x.Texts, FilterText(&l.Filters[i]))
 		}
 		if l.Redirect != nil {
 			x.Texts = append(x.Texts, redirectText(l.Redirect))
@@ -295,7 +295,7 @@ func routeOf(r *resolve.Resolved, rt *resolve.Route) Route {
 		out.Origins = []*api.Origin{}
 	}
 	for i := range rt.Filters {
-		out.Filters = append(out.Filters, filterText(&rt.Filters[i]))
+		out.Filters = append(out.Filters, FilterText(&rt.Filters[i]))
 	}
 	switch do := rt.Answer.(type) {
 	case *route.Redirect:

@@ -51,8 +51,8 @@ func shownText(t *Shown) string {
 	return strings.Join(parts, ", ")
 }
 
-// filterText is a filter in one line.
-func filterText(f *route.Filter) string {
+// FilterText is a filter in one line.
+func FilterText(f *route.Filter) string {
 	switch {
 	case f.RequestHeaders != nil:
 		return "request headers: " + modifierText(f.RequestHeaders)
@@ -100,6 +100,17 @@ func corsText(c *route.CORS) string {
 		text += fmt.Sprintf("; for %ds", *c.MaxAge)
 	}
 	return text
+}
+
+// AnswerText is what the proxy answers by itself, in one line.
+func AnswerText(a route.Answer) string {
+	switch do := a.(type) {
+	case *route.Redirect:
+		return redirectText(do)
+	case *route.Respond:
+		return respondText(do)
+	}
+	return ""
 }
 
 func redirectText(d *route.Redirect) string {

@@ -11,7 +11,6 @@ import (
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
-	"github.com/weftmesh/weft/route"
 )
 
 // The answers of Kuma's newer inspect API, which identify things by KRI.
@@ -59,25 +58,6 @@ type KRIOrigin struct {
 	KRI string `json:"kri"`
 }
 
-// RouteList is GET …/_outbounds/{kri}/_routes.
-type RouteList struct {
-	Routes []KindRoutes `json:"routes"`
-}
-
-// KindRoutes are the routes of one kind.
-type KindRoutes struct {
-	Kind    string      `json:"kind"`
-	Origins []KRIOrigin `json:"origins"`
-	Rules   []RouteRule `json:"rules"`
-}
-
-// RouteRule is one merged rule.
-type RouteRule struct {
-	KRI     string        `json:"kri"`
-	Matches []route.Match `json:"matches"`
-	Conf    any           `json:"conf"`
-}
-
 // kris names things for one mesh.
 type kris struct {
 	model   *resolve.Reader
@@ -100,7 +80,23 @@ func (x kris) destination(mesh string, d *resolve.Destination) string {
 	if d.Ref.Name != "" {
 		return x.of(d.Ref, d.PortName)
 	}
-	return api.KRI{Short: x.short(d.Kind), Mesh: mesh, Name: d.Name}.String()
+	k := api.KRI{Short: x.short(d.Kind), Mesh: mesh, Name: d.Name}
+	if k.Short == "" { // a host, of which no document is: one at each port
+		k.Short, k.Section = ofNoDocument(d.Kind), strconv.FormatUint(uint64(d.Port), 10)
+	}
+	return k.String()
+}
+
+// ofNoDocument is the short name, in KRIs, of a kind that no document has.
+func ofNoDocument(kind string) string { return strings.ToLower(kind) }
+
+// CheckKRI reports what is wrong with a KRI that the layout of a dataplane might have.
+func CheckKRI(c *api.Catalog, text string) error {
+	_, err := c.ParseKRI(text)
+	if err != nil && strings.HasPrefix(text, "kri_"+ofNoDocument(api.KindHost)+"_") && strings.Count(text, "_") >= 6 {
+		return nil
+	}
+	return err
 }
 
 // origins names the objects behind origins, each once, where its strongest word stands.
@@ -200,14 +196,8 @@ func OutboundPolicies(m *resolve.Reader, c *api.Catalog, dp api.Ref, kri, routeK
 	if routeKRI == "" {
 		return x.kindPolicies(o.Policies, asConf), nil
 	}
-	if o.Table != nil {
-		for _, rt := range o.Table.Routes {
-			for _, origin := range rt.Origins {
-				if same(routeKRI, x.of(origin.Ref, "")) || same(routeKRI, x.of(origin.Ref, section(origin))) {
-					return x.kindPolicies(rt.Acting(), asConf), nil
-				}
-			}
-		}
+	if rule := x.ruleNamed(o, routeKRI); rule != nil {
+		return x.kindPolicies(rule.policies(o), asConf), nil
 	}
 	return PolicyList{}, inspect.NotFound("route", routeKRI, nil)
 }
@@ -235,43 +225,4 @@ func same(asked, kri string) bool {
 	}
 	head := strings.SplitAfterN(kri, "_", 7)
 	return len(head) == 7 && asked == strings.Join(head[:6], "")+strings.ReplaceAll(head[6], "_", "")
-}
-
-// section is the KRI section of a rule: the entry of to that it stands in.
-func section(o *api.Origin) string {
-	if o.To == nil {
-		return ""
-	}
-	return "rule_" + strconv.Itoa(*o.To)
-}
-
-// Routes is GET …/_outbounds/{kri}/_routes.
-func Routes(m *resolve.Reader, c *api.Catalog, dp api.Ref, kri string) (RouteList, error) {
-	x := kris{m, c}
-	o, err := x.outbound(dp, kri)
-	if err != nil {
-		return RouteList{}, err
-	}
-	out := RouteList{Routes: []KindRoutes{}}
-	r := newViewBuilder(m, c, nil)
-	if o.Table == nil {
-		if t := o.TCP; t != nil && t.BackendsBy != nil {
-			rule := RouteRule{x.of(t.BackendsBy.Ref, section(t.BackendsBy)), []route.Match{}, r.connections(t)}
-			out.Routes = append(out.Routes, KindRoutes{Kind: t.BackendsBy.Kind, Rules: []RouteRule{rule}, Origins: x.origins(t.Origins)})
-		}
-		return out, nil
-	}
-	k := KindRoutes{Rules: []RouteRule{}}
-	var origins []*api.Origin
-	for rt := range writtenRulesOf(o.Table) {
-		strongest := rt.Origins[len(rt.Origins)-1]
-		k.Kind = strongest.Kind
-		k.Rules = append(k.Rules, RouteRule{x.of(strongest.Ref, section(strongest)), rt.Matches, r.documentConf(rt)})
-		origins = append(origins, rt.Origins...)
-	}
-	if len(k.Rules) > 0 {
-		k.Origins = x.origins(weakestFirst(m, origins))
-		out.Routes = append(out.Routes, k)
-	}
-	return out, nil
 }

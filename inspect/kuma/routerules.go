@@ -17,15 +17,15 @@ type writtenRules struct {
 
 type writtenRule struct {
 	Matches []route.Match `json:"matches"`
-	Default kuma.Default  `json:"default"`
+	Default routeConf     `json:"default"`
 }
 
-// routeConf is what a MeshHTTPRoute's own rules come to for one destination.
-func (x *viewBuilder) routeConf(t *resolve.Table) (conf writtenRules, origins []*api.Origin) {
+// routeConfs is what the rules of routes come to for one destination.
+func (x *viewBuilder) routeConfs(t *resolve.Table) (conf writtenRules, origins []*api.Origin) {
 	conf.Rules = []writtenRule{}
 	for rt := range writtenRulesOf(t) {
 		x.hashes[rt.Key] = rt.Matches
-		conf.Rules = append(conf.Rules, writtenRule{rt.Matches, x.documentConf(rt)})
+		conf.Rules = append(conf.Rules, writtenRule{rt.Matches, routeConfOf(x.model, rt)})
 		origins = append(origins, rt.Origins...)
 	}
 	return conf, weakestFirst(x.model, origins)
@@ -46,64 +46,21 @@ func weakestFirst(m *resolve.Reader, origins []*api.Origin) []*api.Origin {
 	return out
 }
 
-// documentConf is the conf of a merged rule as documents spell it: of each list
-// the strongest that is there.
-func (x *viewBuilder) documentConf(rt *resolve.Route) kuma.Default {
-	var d kuma.Default
-	for _, o := range slices.Backward(rt.Origins) {
-		r := x.written(o)
-		if r == nil {
-			continue
-		}
-		if d.Filters == nil {
-			d.Filters = r.Default.Filters
-		}
-		if d.BackendRefs == nil {
-			d.BackendRefs = r.Default.BackendRefs
-		}
-	}
-	return d
-}
-
-// written is the rule of a MeshHTTPRoute that an origin names.
-func (x *viewBuilder) written(o *api.Origin) *kuma.Rule {
-	if o == nil || o.To == nil || o.Rule == nil {
-		return nil
-	}
-	if obj, ok := x.model.Snapshot().Get(o.Ref); ok {
-		if spec, ok := obj.Spec.(*kuma.HTTPRoute); ok {
-			return &spec.To[*o.To].Rules[*o.Rule]
-		}
-	}
-	return nil
-}
-
-// requestConf is what MeshHTTPRoutes say about one outbound.
+// requestConf is what routes say about the requests of one outbound.
 func (x *viewBuilder) requestConf(o *resolve.Outbound) (conf any, origins []*api.Origin) {
 	if o.Table == nil || !x.model.Visit() {
 		return nil, nil
 	}
-	return x.routeConf(o.Table)
+	return x.routeConfs(o.Table)
 }
 
-// connectionConf is what MeshTCPRoutes say about one outbound, in the form of a
-// rule of theirs.
+// connectionConf is what routes say about the connections of one outbound, in the form of a rule
+// of a MeshTCPRoute.
 func (x *viewBuilder) connectionConf(o *resolve.Outbound) (conf any, origins []*api.Origin) {
 	if o.TCP == nil || o.TCP.BackendsBy == nil || !x.model.Visit() {
 		return nil, nil
 	}
-	return kuma.TCPRule{Default: x.connections(o.TCP)}, o.TCP.Origins
-}
-
-// connections is the list of backends that holds, as its document spells it.
-func (x *viewBuilder) connections(t *resolve.TCPTable) kuma.TCPDefault {
-	by := t.BackendsBy
-	if obj, ok := x.model.Snapshot().Get(by.Ref); ok && by.To != nil && by.Rule != nil {
-		if spec, ok := obj.Spec.(*kuma.TCPRoute); ok {
-			return spec.To[*by.To].Rules[*by.Rule].Default
-		}
-	}
-	return kuma.TCPDefault{}
+	return kuma.TCPRule{Default: connectionConfOf(x.model, o.TCP)}, o.TCP.Origins
 }
 
 // routeRules is what routes of a kind say: for every service that the dataplane

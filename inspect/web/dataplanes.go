@@ -213,7 +213,7 @@ func (s *server) ofPort(ask func(*http.Request, *resolve.Reader, api.Ref) (any, 
 	return s.ofDataplane(func(r *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
 		for _, name := range []string{"kri", "route"} {
 			if text := r.PathValue(name); text != "" {
-				if _, err := s.Catalog.ParseKRI(text); err != nil {
+				if err := kuma.CheckKRI(s.Catalog, text); err != nil {
 					return nil, badField(name, err.Error())
 				}
 			}

@@ -21,15 +21,16 @@ func TestKumasClientsGetTheirShapes(t *testing.T) {
 	t.Parallel()
 	s, _ := serve(t, viewed, false)
 	for path, want := range map[string]string{
-		"/meshes/default/meshtimeouts/all/dataplanes":                                 `{"total":1,"items":[{"kind":"SidecarDataplane","dataplane":{"mesh":"default","name":"a-1"},"attachments":[{"type":"dataplane"}]}],"next":null}`,
-		"/meshes/default/meshtimeouts/all/dataplanes?name=b":                          `{"total":0,"items":[],"next":null}`,
-		"/meshes/default/meshservices/a/_resources/dataplanes":                        `"name":"a-1"`,
-		"/meshes/default/meshservices/a/_dataplanes":                                  `"name":"a-1"`,
-		"/meshes/default/dataplanes/a-1/_inbounds/none/_policies":                     `"status":400`,
-		"/meshes/default/dataplanes/a-1/_outbounds/none/_policies":                    `"status":400`,
-		"/meshes/default/dataplanes/a-1/_outbounds/none/_routes":                      `"status":400`,
-		"/meshes/default/meshtimeouts/all/_hostnames":                                 `"status":400`,
-		"/meshes/default/dataplanes/a-1/_outbounds/kri_msvc_default___b_80/_policies": `"status":404`,
+		"/meshes/default/meshtimeouts/all/dataplanes":                                    `{"total":1,"items":[{"kind":"SidecarDataplane","dataplane":{"mesh":"default","name":"a-1"},"attachments":[{"type":"dataplane"}]}],"next":null}`,
+		"/meshes/default/meshtimeouts/all/dataplanes?name=b":                             `{"total":0,"items":[],"next":null}`,
+		"/meshes/default/meshservices/a/_resources/dataplanes":                           `"name":"a-1"`,
+		"/meshes/default/meshservices/a/_dataplanes":                                     `"name":"a-1"`,
+		"/meshes/default/dataplanes/a-1/_inbounds/none/_policies":                        `"status":400`,
+		"/meshes/default/dataplanes/a-1/_outbounds/none/_policies":                       `"status":400`,
+		"/meshes/default/dataplanes/a-1/_outbounds/none/_routes":                         `"status":400`,
+		"/meshes/default/meshtimeouts/all/_hostnames":                                    `"status":400`,
+		"/meshes/default/dataplanes/a-1/_outbounds/kri_msvc_default___b_80/_policies":    `"status":404`,
+		"/meshes/default/dataplanes/a-1/_outbounds/kri_host_default___a.test_80/_routes": `"status":404`, // a host has a name too
 	} {
 		r, err := http.Get(s.URL + path)
 		if err != nil {

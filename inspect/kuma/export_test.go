@@ -1,0 +1,11 @@
+package kuma
+
+import (
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve"
+)
+
+// OutboundKRI is by what an outbound of a dataplane is asked for.
+func OutboundKRI(m *resolve.Reader, c *api.Catalog, mesh string, o *resolve.Outbound) string {
+	return kris{m, c}.destination(mesh, o.Destination)
+}
