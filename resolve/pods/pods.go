@@ -80,13 +80,14 @@ func addressOf(pod *api.Object, spec *api.Pod) string {
 }
 
 // Addresses are those at which a Service is called. The document of one that no cluster has
-// given any is called at one of 240.0.0.0/8 that follows from its name.
+// given any is called at one of 244.0.0.0/8 that follows from its name: virtual addresses, which
+// package vips gives away, lie below (spec/kuma.md 1.5).
 func Addresses(o *api.Object, spec *api.Service) []string {
 	if out := spec.Addresses(); len(out) > 0 || spec.Headless() || spec.External() || o.UID() != "" {
 		return out
 	}
 	n := hashOf(o)
-	return []string{netip.AddrFrom4([4]byte{240, byte(n >> 16), byte(n >> 8), byte(n)}).String()}
+	return []string{netip.AddrFrom4([4]byte{244, byte(n >> 16), byte(n >> 8), byte(n)}).String()}
 }
 
 // hashOf is a number that follows from the name of an object.
