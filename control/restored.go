@@ -2,6 +2,7 @@ package control
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,14 +14,11 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/authorities"
+	"github.com/weftmesh/weft/control/roots"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/policies/trafficpermission"
 	"github.com/weftmesh/weft/sidecar/attach"
 )
-
-// revokedFile says which identities are revoked, for the next control plane of this data directory: whose
-// store was restored from a backup of before is told that.
-const revokedFile = "revoked-identities.json"
 
 // codeRestored is that the store is one of before.
 const codeRestored = "StoreRestored"
@@ -32,14 +30,18 @@ const mostLater = 200
 // certificates of roots that took over later, and identities that were revoked later. Both say that
 // something is trusted again that somebody wanted to be trusted no more.
 type restored struct {
-	plane   *Plane
-	file    string     // empty in a cluster
-	writing sync.Mutex // held while the file is written
+	plane *Plane
+	// The record of which identities are revoked is in the file, or in the Secret of the authority of
+	// a cluster; there is none in a cluster whose control planes share no authority.
+	file    string
+	shared  *roots.Roots
+	writing sync.Mutex    // held while the record is written
+	wake    chan struct{} // has a token when that of a cluster may have to be written
 
 	mu    sync.Mutex
 	begun bool
 	later map[api.Ref]laterLeaf // by the name by which a sidecar calls its dataplane
-	known []keptRevoked         // what the file says
+	known []keptRevoked         // what the record says
 	gone  []keptRevoked         // and the store does not, since it was opened
 }
 
@@ -64,52 +66,78 @@ func (x keptRevoked) command() string {
 }
 
 func newRestored(p *Plane) *restored {
-	r := &restored{plane: p, later: map[api.Ref]laterLeaf{}}
+	r := &restored{plane: p, later: map[api.Ref]laterLeaf{}, shared: p.shared, wake: make(chan struct{}, 1)}
 	if p.cluster == nil {
 		r.file = filepath.Join(p.cfg.DataDir, revokedFile)
 	}
 	return r
 }
 
-// begin compares with what control planes before have written, and logs what is amiss.
+// begin compares with what control planes before have written, and logs what is amiss. What the Secret of
+// a cluster says is compared when that is read.
 func (r *restored) begin(given []keptLeaf) {
-	var before []keptRevoked
 	if r.file != "" {
+		var before []keptRevoked
 		if err := readState(r.file, &before); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			r.plane.log.Warn("which identities were revoked before is not known", "file", r.file, "error", err)
 		}
+		r.compare(before)
 	}
-	s := r.plane.own.Snapshot()
-	now := r.revoked(s)
 	r.mu.Lock()
-	r.known, r.begun = before, true
-	for _, x := range before {
-		if !slices.Contains(now, x) && (x.Mesh == api.DefaultMesh || s.Has(api.Ref{Kind: api.KindMesh, Name: x.Mesh})) {
-			r.gone = append(r.gone, x)
-		}
-	}
 	for _, x := range given {
 		if _, is := r.plane.keeper.GivenLater(x.Owner, x.Root, x.Ends); is && len(r.later) < mostLater {
 			r.later[called(x.Dataplane)] = laterLeaf{given: x}
 		}
 	}
 	r.mu.Unlock()
-	for _, n := range r.notes() {
-		r.plane.log.Warn(n.Message, "of", n.Origin.Ref.String())
-	}
+	r.say()
 	r.note()
 }
 
-// note writes down which identities are revoked, where that has changed.
+// compare takes the record of control planes before, and what of it the store does not say any more.
+func (r *restored) compare(before []keptRevoked) {
+	s := r.plane.own.Snapshot()
+	now := r.revoked(s)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.known, r.begun = before, true
+	for _, x := range before {
+		if !slices.Contains(now, x) && (x.Mesh == api.DefaultMesh || s.Has(api.Ref{Kind: api.KindMesh, Name: x.Mesh})) {
+			r.gone = append(r.gone, x)
+		}
+	}
+}
+
+// say logs what is amiss.
+func (r *restored) say() {
+	for _, n := range r.notes() {
+		r.plane.log.Warn(n.Message, "of", n.Origin.Ref.String())
+	}
+}
+
+// note has it written down which identities are revoked: at once, and in a cluster soon, for the caller
+// has more to do than to wait for an API server.
 func (r *restored) note() {
-	if r.file == "" {
+	if r.shared == nil {
+		r.record(context.Background())
+		return
+	}
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// record writes down which identities are revoked, where that has changed.
+func (r *restored) record(ctx context.Context) {
+	if !r.keepsRecord() {
 		return
 	}
 	r.writing.Lock()
 	defer r.writing.Unlock()
 	now := r.revoked(r.plane.own.Snapshot())
 	r.mu.Lock()
-	if !r.begun { // what the file says was not compared yet
+	if !r.begun { // what the record says was not compared yet
 		r.mu.Unlock()
 		return
 	}
@@ -120,8 +148,8 @@ func (r *restored) note() {
 	if same {
 		return
 	}
-	if err := writeState(r.file, all); err != nil {
-		r.plane.log.Warn("it cannot be written down which identities are revoked: who restores a backup of before is not told", "file", r.file, "error", err)
+	if err := r.writeRecord(ctx, all); err != nil {
+		r.plane.log.Warn("it cannot be written down which identities are revoked: who restores a backup of before is not told", "record", cmp.Or(r.file, roots.SecretName), "error", err)
 		return
 	}
 	r.mu.Lock()
@@ -162,9 +190,7 @@ func (r *restored) showed(dp api.Ref, c *attach.Certificate) {
 	}
 	r.mu.Unlock()
 	if first {
-		for _, n := range r.notes() {
-			r.plane.log.Warn(n.Message, "of", n.Origin.Ref.String())
-		}
+		r.say()
 	}
 }
 

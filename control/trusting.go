@@ -48,6 +48,7 @@ func (p *Plane) keepAuthorities(ctx context.Context, running *errgroup.Group) {
 		return nil
 	})
 	running.Go(func() error { p.revocations.follow(ctx, p.store); return nil })
+	running.Go(func() error { p.restored.followRecord(ctx); return nil })
 	if p.cfg.WorkloadAPI != "" {
 		running.Go(func() error { p.followBundles(ctx, running); return nil })
 	}
