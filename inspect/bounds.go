@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -67,26 +68,51 @@ func timersOf(list resolve.Policies, spoken api.Protocol) (out bounds) {
 // caller is how the calling side limits what a rule takes.
 type caller struct {
 	bounds
-	plan   sim.RetryPlan
 	perTry bound
+	// retries is what repeats requests, and plan how it does; few ask that.
+	retries sim.Retrier
+	spoken  api.Protocol
+	plan    *sim.RetryPlan
 }
 
 // callerOf reads what policies say of a rule. Streams are limited by its clusters.
-func callerOf(rt *resolve.Route, spoken api.Protocol) (c caller) {
-	c.bounds = timersOf(rt.Policies, spoken)
+func callerOf(rt *resolve.Route, spoken api.Protocol) caller {
+	c := caller{bounds: timersOf(rt.Policies, spoken), spoken: spoken}
 	c.stream = bound{}
 	for _, e := range rt.Policies {
-		if x, ok := e.Conf.(sim.Retrier); ok {
-			if p, ok := x.RetryPlan(spoken); ok && p.Retries > 0 {
-				c.plan, c.perTry = p, boundOf(e, "perTryTimeout", p.PerTry, spoken)
-			}
+		x, ok := e.Conf.(sim.Retrier)
+		if !ok {
+			continue
+		}
+		c.retries = x
+		if c.perTry = boundOf(e, "perTryTimeout", 0, spoken); c.perTry.known {
+			c.perTry.length = c.retryPlan().PerTry
+		}
+		if c.perTry.known && c.retryPlan().Retries == 0 {
+			c.perTry = bound{}
 		}
 	}
 	return c
 }
 
+// retryPlan is how requests are repeated; without retries where they are not.
+func (c *caller) retryPlan() *sim.RetryPlan {
+	if c.plan == nil {
+		c.plan = &sim.RetryPlan{}
+		if c.retries != nil {
+			if p, ok := c.retries.RetryPlan(c.spoken); ok {
+				c.plan = &p
+			}
+		}
+	}
+	return c.plan
+}
+
 // overAttempts reports whether what ends an attempt ends the request too, since it is not repeated.
-func (c *caller) overAttempts() bool { return c.plan.Retries == 0 || !c.plan.Reset }
+func (c *caller) overAttempts() bool {
+	plan := c.retryPlan()
+	return plan.Retries == 0 || !plan.Reset
+}
 
 // boundNotes are what there is to say on limits that never fire. It serves one question.
 type boundNotes struct {
@@ -102,7 +128,7 @@ func (n *boundNotes) outbound(r *resolve.Resolved, o *resolve.Outbound) {
 			n.tell(&c.idle, idleBeforeTimeout, "a request that sends nothing for %s ends, although it may take %s (%s); make it at least as long as the request timeout", c.idle.length, c.request.length, byText(&c.request))
 		}
 		const once = "which retryOn does not repeat"
-		if c.overAttempts() {
+		if c.perTry.holds() && c.overAttempts() {
 			n.shadows(&c.perTry, &c.request, once, true)
 		}
 		for i := range rt.Backends {
@@ -112,7 +138,7 @@ func (n *boundNotes) outbound(r *resolve.Resolved, o *resolve.Outbound) {
 				continue
 			}
 			stream := timersOf(use.Policies, use.Protocol()).stream
-			if c.overAttempts() {
+			if stream.holds() && c.overAttempts() {
 				n.shadows(&stream, &c.request, once, false)
 			}
 			n.shadows(&stream, &c.perTry, "", false)
@@ -124,19 +150,21 @@ func (n *boundNotes) outbound(r *resolve.Resolved, o *resolve.Outbound) {
 	}
 }
 
-// callersAt yields the rules at an outbound that forward, each once, with their limits.
+// callersAt yields the rules at an outbound that forward, each once, with their limits, which hold until the
+// next one.
 func callersAt(o *resolve.Outbound) func(yield func(*resolve.Route, func() *caller) bool) {
 	return func(yield func(*resolve.Route, func() *caller) bool) {
 		if o.Table == nil {
 			return
 		}
 		seen := map[string]bool{}
+		var c caller
 		for _, rt := range o.Table.Routes {
 			if seen[rt.Key] || rt.Answers() != nil {
 				continue
 			}
 			seen[rt.Key] = true
-			if !yield(rt, func() *caller { c := callerOf(rt, o.Protocol()); return &c }) {
+			if !yield(rt, func() *caller { c = callerOf(rt, o.Protocol()); return &c }) {
 				return
 			}
 		}
@@ -145,11 +173,11 @@ func callersAt(o *resolve.Outbound) func(yield func(*resolve.Route, func() *call
 
 // inbound is about the limits of a rule of callers that an inbound which it leads to makes void.
 func (n *boundNotes) inbound(c *caller, in *resolve.Inbound) {
-	for _, ps := range inboundPolicies(in) {
+	for ps := range inboundPolicies(in) {
 		t := timersOf(ps, in.Protocol)
 		for _, b := range []*bound{&t.request, &t.stream} {
 			const at = "which the called sidecar has"
-			if c.plan.Retries == 0 || !c.plan.Status(504) {
+			if plan := c.retryPlan(); plan.Retries == 0 || !plan.Status(504) {
 				n.shadows(b, &c.request, at, false)
 			}
 			if c.perTry.length > 0 {
@@ -160,12 +188,17 @@ func (n *boundNotes) inbound(c *caller, in *resolve.Inbound) {
 }
 
 // inboundPolicies are what holds of all callers, and of those that are told apart.
-func inboundPolicies(in *resolve.Inbound) []resolve.Policies {
-	out := []resolve.Policies{in.Policies}
-	for _, c := range in.Callers {
-		out = append(out, c.Policies)
+func inboundPolicies(in *resolve.Inbound) iter.Seq[resolve.Policies] {
+	return func(yield func(resolve.Policies) bool) {
+		if !yield(in.Policies) {
+			return
+		}
+		for _, c := range in.Callers {
+			if !yield(c.Policies) {
+				return
+			}
+		}
 	}
-	return out
 }
 
 // shadows tells the authors of two limits that the longer one never fires. Where nobody wrote the
@@ -339,10 +372,18 @@ func boundsAt(m *resolve.Reader, p resolve.Place) []api.Note {
 	case p.Outbound != nil:
 		outbounds = append(outbounds, p.Outbound)
 	}
-	seen := map[ruleUse]bool{}
+	seen, behind := map[ruleUse]bool{}, map[*resolve.Endpoint]*resolve.Inbound{}
+	find := func(e *resolve.Endpoint) *resolve.Inbound { // the rules of an outbound lead to the same
+		in, known := behind[e]
+		if !known {
+			in = limitedBehind(m, e)
+			behind[e] = in
+		}
+		return in
+	}
 	for _, o := range outbounds {
 		for rt, of := range callersAt(o) {
-			n.called(p.At, rt, of, func(e *resolve.Endpoint) *resolve.Inbound { return limitedBehind(m, e) }, seen)
+			n.called(p.At, rt, of, find, seen)
 		}
 	}
 	return n.notes
@@ -380,8 +421,10 @@ func limitedInbounds(r *resolve.Resolved) (out limitedAt, ok bool) {
 
 // isLimited reports whether an inbound ends requests by a limit of its own.
 func isLimited(in *resolve.Inbound) bool {
-	return slices.ContainsFunc(inboundPolicies(in), func(ps resolve.Policies) bool {
-		t := timersOf(ps, in.Protocol)
-		return t.request.holds() || t.stream.holds()
-	})
+	for ps := range inboundPolicies(in) {
+		if t := timersOf(ps, in.Protocol); t.request.holds() || t.stream.holds() {
+			return true
+		}
+	}
+	return false
 }

@@ -48,12 +48,14 @@ func participations(q *resolve.Reader, mesh string, refs []api.Ref, known Known,
 	for i := range out {
 		out[i] = &all[i]
 	}
+	nobody := &Sidecar{}
 	know := func(r *resolve.Resolved, _ int) *Sidecar {
-		s := Sidecar{}
 		if known != nil {
-			s, _ = known(r.Ref)
+			if s, ok := known(r.Ref); ok {
+				return &s
+			}
 		}
-		return &s
+		return nobody
 	}
 	if len(refs) > 1 { // a dataplane is told of for several
 		know = eachOnce(know)

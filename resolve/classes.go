@@ -10,28 +10,37 @@ import (
 )
 
 // calls is what a dataplane calls.
-type calls struct{ list []call }
+type calls struct {
+	list []call
+	hash uint64
+	// redirected says that the traffic of who calls is redirected: others listen otherwise.
+	redirected bool
+}
 
 // equal reports equal lists, which as a rule are one.
 func (c *calls) equal(o *calls) bool {
-	return len(c.list) == len(o.list) && (len(c.list) == 0 || &c.list[0] == &o.list[0] || slices.EqualFunc(c.list, o.list, call.equal))
+	return c.redirected == o.redirected && len(c.list) == len(o.list) && (len(c.list) == 0 || &c.list[0] == &o.list[0] || slices.EqualFunc(c.list, o.list, call.equal))
 }
 
-// hash leaves out what is said of what leads nowhere.
-func (c *calls) hash() uint64 {
-	out := uint64(offset)
-	for i := range c.list {
-		x := &c.list[i]
-		if out = mixed(out, x.address) ^ uint64(x.port)<<32 ^ uint64(x.index); x.dest != nil {
-			out = mixed(out, x.dest.key)
+// newCalls knows the hash of list, which others ask for as often as a table changes. The hash leaves out
+// what is said of what leads nowhere.
+func newCalls(list []call, redirected bool) *calls {
+	h := uint64(offset)
+	for i := range list {
+		x := &list[i]
+		if h = mixed(h, x.address) ^ uint64(x.port)<<32 ^ uint64(x.index); x.dest != nil {
+			h = mixed(h, x.dest.key)
 		}
 	}
-	return out
+	return &calls{list, h, redirected}
 }
 
 // called is the class that a dataplane belongs to for each destination that it
 // calls, in the order of its calls; empty for what leads nowhere.
-type called struct{ classes []string }
+type called struct {
+	classes []string
+	hash    uint64
+}
 
 // selectors tell the classes of a destination apart.
 type selectors struct{ list []*matcher.Selector }
@@ -65,21 +74,25 @@ func (c *collections) addClasses() {
 		}
 	})
 	c.reached = derive.Derive(c.schema, "destinations reached", c.byReach, derive.Values[calls]{Equal: (*calls).equal},
-		func(r *derive.Reader, key string) *calls { return &calls{c.derived(r).callsWithin(groupOf(key))} })
-	c.calls = derive.Derive(c.schema, "calls", c.dataplanes, derive.Values[calls]{Equal: (*calls).equal, Hash: (*calls).hash}, func(r *derive.Reader, key string) *calls {
-		return &calls{c.derived(r).callsOf(need(c.dataplanes, r, key))}
+		func(r *derive.Reader, key string) *calls {
+			return newCalls(c.derived(r).callsWithin(groupOf(key)), true)
+		})
+	c.calls = derive.Derive(c.schema, "calls", c.dataplanes, derive.Values[calls]{Equal: (*calls).equal, Hash: func(x *calls) uint64 { return x.hash }}, func(r *derive.Reader, key string) *calls {
+		p := need(c.dataplanes, r, key)
+		return newCalls(c.derived(r).callsOf(p), p.spec.Networking.TransparentProxying != nil)
 	})
 	c.called = derive.Derive(c.schema, "classes held", c.calls, derive.Values[called]{
 		Equal: func(a, b *called) bool { return slices.Equal(a.classes, b.classes) },
-		Hash:  func(x *called) uint64 { return mixed(offset, x.classes...) },
+		Hash:  func(x *called) uint64 { return x.hash },
 	}, func(r *derive.Reader, key string) *called {
 		p, list := need(c.dataplanes, r, key), need(c.calls, r, key).list
-		out := &called{make([]string, len(list))}
+		out := &called{classes: make([]string, len(list))}
 		for i := range list {
 			if d := list[i].dest; d != nil {
 				out.classes[i] = c.derived(r).classOf(d.key, p)
 			}
 		}
+		out.hash = mixed(offset, out.classes...)
 		return out
 	})
 	c.byClass = c.called.Group(func(_ string, x *called, add func(string)) {

@@ -81,7 +81,7 @@ func (c *collections) addHoldings() {
 	c.listened = derive.Derive(c.schema, "outbounds", c.dataplanes, derive.Values[listened]{
 		Equal: (*listened).equal, Hash: func(l *listened) uint64 { return l.of },
 	}, func(r *derive.Reader, key string) *listened {
-		return c.derived(r).listenedBy(need(c.dataplanes, r, key), key, c.listened.Before(r))
+		return c.derived(r).listenedBy(key, c.listened.Before(r))
 	})
 	c.resolved = derive.Derive(c.schema, "resolved", c.dataplanes, derive.Values[Resolved]{},
 		func(r *derive.Reader, key string) *Resolved {

@@ -113,13 +113,9 @@ func (m *Model) updateMesh(name string, changes []api.Change, common []derive.Ch
 	if own == 0 { // namespaces are in no mesh by themselves
 		m.meshes, _, _ = m.meshes.Delete([]byte(name))
 	} else {
-		m.meshes, _, _ = m.meshes.Insert([]byte(name), meshState{after, state.asked.next(m.collections, before, after, delta), own})
+		m.meshes, _, _ = m.meshes.Insert([]byte(name), meshState{after, state.asked.next(m.collections, after, delta), own})
 	}
-	for _, key := range m.resolved.Changed(delta) {
-		r, _ := m.resolved.Get(after, key)
-		if r == nil {
-			r, _ = m.resolved.Get(before, key)
-		}
+	for r := range m.resolved.ChangedValues(delta) {
 		affected = append(affected, r.Ref)
 	}
 	return affected

@@ -33,7 +33,7 @@ type since struct {
 const mostTouched = 100_000
 
 // next is what is known of the revision after an update.
-func (a *asked) next(c *collections, before, after *derive.Graph, d *derive.Delta) *asked {
+func (a *asked) next(c *collections, after *derive.Graph, d *derive.Delta) *asked {
 	planes := c.resolved.Changed(d)
 	out := &asked{graph: after, placesSince: a.nextPlaces(planes), planesSince: a.nextPlanes(planes)}
 	noted, others := a.since.next(&a.noted), a.othersSince.next(&a.others)
@@ -41,7 +41,7 @@ func (a *asked) next(c *collections, before, after *derive.Graph, d *derive.Delt
 		return out
 	}
 	var touched []derive.Read
-	if !d.Touched(before, after, func(r derive.Read) bool {
+	if !d.Touched(func(r derive.Read) bool {
 		touched = append(touched, r)
 		return len(touched) <= mostTouched
 	}) {

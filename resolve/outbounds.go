@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 
 	"github.com/weftmesh/weft/resolve/derive"
@@ -23,7 +24,7 @@ func (l *listened) equal(o *listened) bool {
 
 // listenedBy are the outbounds of a dataplane; of those that were there before the ones stay
 // that are equal.
-func (m mesh) listenedBy(p *dataplane, key string, before *listened) *listened {
+func (m mesh) listenedBy(key string, before *listened) *listened {
 	list, failed := m.calls.Get(m.at, key)
 	x, f := m.called.Get(m.at, key)
 	if failed = cmp.Or(failed, f); failed != nil {
@@ -31,8 +32,8 @@ func (m mesh) listenedBy(p *dataplane, key string, before *listened) *listened {
 	}
 	groups := m.groupsOf(key)
 	out := &listened{
-		list: make([]*Outbound, 0, len(list.list)), of: mixed(mixed(list.hash(), x.classes...), groups...),
-		redirected: p.spec.Networking.TransparentProxying != nil,
+		list: make([]*Outbound, 0, len(list.list)), of: mixed(list.hash^bits.RotateLeft64(x.hash, 32), groups...),
+		redirected: list.redirected,
 	}
 	var known outbounds
 	if before != nil {

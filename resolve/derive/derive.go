@@ -257,12 +257,42 @@ func (c *Collection[T]) source() *collection {
 
 // Delta is what an update did.
 type Delta struct {
-	changed [][]string // by the number of the collection
+	schema  *Schema
+	changed [][]changed // by the number of the collection
 	ran     []int
 }
 
+// changed is what stood at a key, and what stands there now.
+type changed struct {
+	key           string
+	before, after any
+}
+
 // Changed are the keys that have another pointer, appeared or went away, sorted.
-func (c *Collection[T]) Changed(d *Delta) []string { return d.changed[c.c.number] }
+func (c *Collection[T]) Changed(d *Delta) []string {
+	list := d.changed[c.c.number]
+	out := make([]string, len(list))
+	for i := range list {
+		out[i] = list[i].key
+	}
+	return out
+}
+
+// ChangedValues yields what stands at each of the keys of Changed, in their order; of one that has no value any
+// more it yields the one that it had.
+func (c *Collection[T]) ChangedValues(d *Delta) iter.Seq[*T] {
+	return func(yield func(*T) bool) {
+		for _, x := range d.changed[c.c.number] {
+			v := x.after
+			if !isValue(v) {
+				v = x.before
+			}
+			if isValue(v) && !yield(v.(*T)) {
+				return
+			}
+		}
+	}
+}
 
 // Ran is how many derivations of the collection were asked: the cost of an update.
 func (c *Collection[T]) Ran(d *Delta) int { return d.ran[c.c.number] }

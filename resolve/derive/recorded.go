@@ -45,17 +45,16 @@ func (r recorded) keys(i *index, bucket string, f func(key string) bool) {
 	r.at.keys(i, bucket, f)
 }
 
-// Touched tells of all that may be answered otherwise by after than by before, from which the
-// update made it; one thing maybe more than once, until tell is false. It reports whether it
-// told all.
-func (d *Delta) Touched(before, after *Graph, tell func(Read) bool) bool {
-	for _, c := range after.schema.collections {
-		keys := d.changed[c.number]
-		if len(keys) > 0 && !tell(readNamed(c.whole, "")) {
+// Touched tells of all that may be answered otherwise after the update than before it; one thing maybe
+// more than once, until tell is false. It reports whether it told all.
+func (d *Delta) Touched(tell func(Read) bool) bool {
+	for _, c := range d.schema.collections {
+		list := d.changed[c.number]
+		if len(list) > 0 && !tell(readNamed(c.whole, "")) {
 			return false
 		}
-		for _, key := range keys {
-			if !tell(readNamed(c.values, key)) || !c.touched(key, before.value(c, key), tell) || !c.touched(key, after.value(c, key), tell) {
+		for _, x := range list {
+			if !tell(readNamed(c.values, x.key)) || !c.touched(x.key, x.before, tell) || !c.touched(x.key, x.after, tell) {
 				return false
 			}
 		}

@@ -51,14 +51,14 @@ func TestWhatIsNotTouchedIsAnsweredAlike(t *testing.T) {
 		g, touched := s.New(), map[derive.Read]bool{}
 		answers, reads := map[string]string{}, map[string][]derive.Read{}
 		for range rapid.IntRange(1, 10).Draw(t, "updates") {
-			key, before := rapid.SampledFrom(keyNames).Draw(t, "key"), g
+			key := rapid.SampledFrom(keyNames).Draw(t, "key")
 			change := source.Delete(key)
 			if rapid.Bool().Draw(t, "put") {
 				change = source.Put(key, &value{rapid.IntRange(0, 3).Draw(t, "number"), rapid.SliceOf(rapid.SampledFrom(tagNames)).Draw(t, "tags")})
 			}
 			var delta *derive.Delta
 			g, delta = g.Update(change)
-			delta.Touched(before, g, func(r derive.Read) bool { touched[r] = true; return true })
+			delta.Touched(func(r derive.Read) bool { touched[r] = true; return true })
 			if rapid.Bool().Draw(t, "nobody asks") {
 				continue
 			}

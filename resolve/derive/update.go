@@ -24,7 +24,13 @@ type update struct {
 // set is numbers that were marked.
 type set map[id]struct{}
 
-func (s set) add(n id) { s[n] = struct{}{} }
+// add makes the set where there is none: an update concerns few collections.
+func (s *set) add(n id) {
+	if *s == nil {
+		*s = set{}
+	}
+	(*s)[n] = struct{}{}
+}
 
 // change is a value that came, went or was replaced.
 type change struct {
@@ -39,13 +45,7 @@ type change struct {
 func (g *Graph) Update(changes ...Change) (*Graph, *Delta) {
 	n := len(g.schema.collections)
 	u := &update{Graph: *g, before: g, edit: new(edit), known: make([]map[string]id, len(g.schema.spaces)), wanted: map[id]any{},
-		dirty: make([]set, n), left: make([]set, n), delta: &Delta{changed: make([][]string, n), ran: make([]int, n)}}
-	for i := range u.dirty {
-		u.dirty[i], u.left[i] = set{}, set{}
-	}
-	for i := range u.known {
-		u.known[i] = map[string]id{}
-	}
+		dirty: make([]set, n), left: make([]set, n), delta: &Delta{schema: g.schema, changed: make([][]changed, n), ran: make([]int, n)}}
 	for _, c := range changes {
 		if c.of.schema != g.schema {
 			panic("derive: " + c.of.name + " is a collection of another schema")
@@ -70,9 +70,16 @@ func (u *update) find(n name) (id, bool) {
 	}
 	known, ok := u.before.names.get(n) // what came since is known
 	if ok {
-		u.known[n.space][n.key] = known
+		u.know(n, known)
 	}
 	return known, ok
+}
+
+func (u *update) know(n name, known id) {
+	if u.known[n.space] == nil {
+		u.known[n.space] = map[string]id{}
+	}
+	u.known[n.space][n.key] = known
 }
 
 // has reports whether the key is in one of the sets.
@@ -100,7 +107,7 @@ func (u *update) number(n name) id {
 		u.next++
 	}
 	u.names.put(u.edit, n, fresh)
-	u.known[n.space][n.key] = fresh
+	u.know(n, fresh)
 	u.cells.set(u.edit, fresh, &cell{name: n, edit: u.edit})
 	u.loose = append(u.loose, fresh)
 	return fresh
@@ -108,8 +115,12 @@ func (u *update) number(n name) id {
 
 // bring makes the marked values of a collection anew, and marks whom that concerns.
 func (u *update) bring(c *collection) {
-	var changes []change
-	for _, n := range u.todo(c) {
+	list := u.todo(c)
+	if len(list) == 0 {
+		return
+	}
+	changes := make([]change, 0, len(list))
+	for _, n := range list {
 		was := u.cell(n)
 		now := cell{name: was.name, edit: u.edit}
 		if c.over == nil {
@@ -123,13 +134,22 @@ func (u *update) bring(c *collection) {
 		now.state, ch.buckets = u.settle(c, was, now.state)
 		if ch.after = now.state; ch.after != ch.before {
 			changes = append(changes, ch)
-			u.delta.changed[c.number] = append(u.delta.changed[c.number], was.key)
 		}
 		u.store(n, was, &now)
 	}
 	if len(changes) > 0 {
+		u.delta.add(c, changes)
 		u.spread(c, changes)
 	}
+}
+
+func (d *Delta) add(c *collection, changes []change) {
+	list := make([]changed, len(changes))
+	for i := range changes {
+		x := &changes[i]
+		list[i] = changed{x.key, x.before, x.after}
+	}
+	d.changed[c.number] = list
 }
 
 // todo lists the marked numbers of a collection in the order of their keys.
