@@ -14,14 +14,21 @@ type reported struct {
 	above  map[place]bool // that hold one of those
 }
 
-// Unreported is what of more the warnings among said do not say already.
+// Unreported is what of more the warnings among said do not say already, each once: rules share fields,
+// as the default backends of a RouteGroup.
 func Unreported(said, more []*api.Violation) []*api.Violation {
-	h := reportedBy(said)
+	type words struct {
+		place
+		code, message string
+	}
+	h, seen := reportedBy(said), map[words]bool{}
 	var out []*api.Violation
 	for _, v := range more {
-		if !h.covers(v) || slices.Contains(ofWholes, v.Code) {
+		same := words{place{v.Object, v.Field}, v.Code, v.Message}
+		if !seen[same] && (!h.covers(v) || slices.Contains(ofWholes, v.Code)) {
 			out = append(out, v)
 		}
+		seen[same] = true
 	}
 	return out
 }
