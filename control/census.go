@@ -189,7 +189,7 @@ func (c *census) wrong() (out []inspect.Sidecar) {
 func (c *census) Sync(m *resolve.Reader, mesh string) (s inspect.Sync) {
 	now := time.Now()
 	c.in(mesh, func(t *tallies) {
-		s = t.states.Sync(mesh, m.Snapshot().Revision(), c.sidecars.Sidecar, c.wrong(), func(ref api.Ref) bool { return c.sidecars.returning.awaits(ref, now) })
+		s = t.states.Sync(m, mesh, c.sidecars.Sidecar, c.wrong(), func(ref api.Ref) bool { return c.sidecars.returning.awaits(ref, now) })
 	})
 	return s
 }

@@ -113,6 +113,9 @@ func (s sidecars) sidecarOf(st server.SyncStatus, waits bool) inspect.Sidecar {
 	c := inspect.Sidecar{Dataplane: st.Dataplane, Connected: st.Connected, Published: st.Published, Acked: st.Acked,
 		InSync: st.InSync && !waits, Confirmed: st.Confirmed, Note: st.Note, Lost: !st.Connected && !st.Until.IsZero(), Until: st.Until,
 		Since: st.Since, Client: st.Client, Version: st.Version, Agent: st.Agent}
+	for _, u := range st.Unconfirmed {
+		c.Unconfirmed = append(c.Unconfirmed, inspect.Unconfirmed(u))
+	}
 	if st.Nack != nil && st.Nack.Current {
 		c.Refusal = &inspect.Refusal{Type: st.Nack.Type, Resources: st.Nack.Resources, Message: st.Nack.Message}
 		if c.Acked == 0 { // on this stream

@@ -71,7 +71,7 @@ func TestWhoRefusedAMomentAgoIsBehind(t *testing.T) {
 	tally := inspect.NewTally()
 	tally.Move(plane("a-1"), "", inspect.StateRefusing)
 	tally.Move(plane("b-1"), "", inspect.StateBehind)
-	s := tally.Sync("default", 1, inspect.Listed([]inspect.Sidecar{connected("a-1", true)}), nil, func(api.Ref) bool { return false })
+	s := tally.Sync(model(t, street), "default", inspect.Listed([]inspect.Sidecar{connected("a-1", true)}), nil, func(api.Ref) bool { return false })
 	if s.Total != 2 || len(s.Refusing) != 0 || !slices.Equal(s.Behind, []string{"a-1", "b-1"}) {
 		t.Errorf("%+v", s)
 	}

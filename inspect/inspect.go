@@ -42,6 +42,8 @@ type Sidecar struct {
 	Refusal *Refusal
 	// Note is what keeps it without its configuration; empty for nothing.
 	Note string
+	// Unconfirmed is what it has had for longer than Envoys take, and has neither confirmed nor refused.
+	Unconfirmed []Unconfirmed
 	// Since is when it connected. Client and Version are what it runs, such as envoy and 1.40.0,
 	// Agent is the version of the program that started that; empty where nobody knows.
 	Since                  time.Time
@@ -80,7 +82,9 @@ func (s *Sidecar) State() State {
 }
 
 // Troubled reports whether something is wrong with the sidecar, so that Problems tells of it.
-func (s *Sidecar) Troubled() bool { return s.Refusal != nil || s.held() || s.Lost }
+func (s *Sidecar) Troubled() bool {
+	return s.Refusal != nil || s.held() || s.Lost || s.waits()
+}
 
 // Refusal is what an Envoy did not take.
 type Refusal struct {

@@ -77,7 +77,7 @@ func Problems(m *resolve.Reader, sidecars []Sidecar, violations []*api.Violation
 	}
 	for i := range sidecars {
 		s := &sidecars[i]
-		for _, p := range s.problems() {
+		for _, p := range s.problems(m) {
 			add(s.Dataplane.String(), &s.Dataplane, p)
 		}
 	}
@@ -114,7 +114,7 @@ func notedIn(m *resolve.Reader) []noted {
 }
 
 // problems are what is wrong with a sidecar.
-func (s *Sidecar) problems() []Problem {
+func (s *Sidecar) problems(m *resolve.Reader) []Problem {
 	if !s.Troubled() {
 		return nil
 	}
@@ -127,6 +127,10 @@ func (s *Sidecar) problems() []Problem {
 	}
 	if s.held() {
 		say("Held", "its sidecar does not get its configuration: "+s.Note)
+	}
+	if why := s.WaitsFor(m); why != "" {
+		say("Unconfirmed", why)
+		out[len(out)-1].Severity = api.Warning
 	}
 	switch {
 	case !s.Lost:

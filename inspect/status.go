@@ -61,13 +61,16 @@ type Counts struct {
 
 // Sync is how far the sidecars of a mesh follow.
 type Sync struct {
-	Revision uint64    `json:"revision"`
-	Total    int       `json:"total"`
-	InSync   int       `json:"inSync"`
-	Behind   []string  `json:"behind"`
-	Refusing []Refuser `json:"refusing"`
-	Absent   int       `json:"absent"`            // not connected
-	Missing  []string  `json:"missing,omitempty"` // those, by name
+	Revision uint64   `json:"revision"`
+	Total    int      `json:"total"`
+	InSync   int      `json:"inSync"`
+	Behind   []string `json:"behind"`
+	// Unconfirmed are those of them, of many the first, whose Envoys have had for longer than Envoys
+	// take what they have neither confirmed nor refused.
+	Unconfirmed []UnconfirmedBy `json:"unconfirmed,omitempty"`
+	Refusing    []Refuser       `json:"refusing"`
+	Absent      int             `json:"absent"`            // not connected
+	Missing     []string        `json:"missing,omitempty"` // those, by name
 	// Awaited are those of them that were connected before the control plane was
 	// started anew, and are expected back.
 	Awaited []string `json:"awaited,omitempty"`
@@ -161,6 +164,7 @@ func SyncOf(m *resolve.Reader, mesh string, sidecars []Sidecar) Sync {
 
 func syncOf(m *resolve.Reader, mesh string, sidecars []Sidecar, known Known, sees func(api.Ref) bool) Sync {
 	s := Sync{Revision: m.Snapshot().Revision(), Behind: []string{}, Refusing: []Refuser{}}
+	var behind []api.Ref
 	for r := range m.Dataplanes(mesh) {
 		if !sees(r.Ref) {
 			continue
@@ -180,8 +184,10 @@ func syncOf(m *resolve.Reader, mesh string, sidecars []Sidecar, known Known, see
 			s.InSync++
 		default:
 			s.Behind = append(s.Behind, r.Ref.FullName())
+			behind = append(behind, r.Ref)
 		}
 	}
+	s.Unconfirmed = waiting(m, behind, known)
 	s.Held = heldIn(mesh, sidecars, sees)
 	return s
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve"
 )
 
 // Tally keeps how many dataplanes of a mesh are in each state, and which those are that do not
@@ -85,8 +86,8 @@ func (t *Tally) inOne(state State) []api.Ref {
 // Sync is how far the sidecars of a mesh follow whose dataplanes are counted, at a revision, as
 // SyncOf says it. Troubled are all sidecars with which something is wrong, awaits those that
 // are expected back.
-func (t *Tally) Sync(mesh string, revision uint64, known Known, troubled []Sidecar, awaits func(api.Ref) bool) Sync {
-	s := Sync{Revision: revision, Total: t.Total(), InSync: t.counts[StateInSync], Absent: t.counts[StateMissing], Behind: []string{}, Refusing: []Refuser{}, Held: heldIn(mesh, troubled, func(api.Ref) bool { return true })}
+func (t *Tally) Sync(m *resolve.Reader, mesh string, known Known, troubled []Sidecar, awaits func(api.Ref) bool) Sync {
+	s := Sync{Revision: m.Snapshot().Revision(), Total: t.Total(), InSync: t.counts[StateInSync], Absent: t.counts[StateMissing], Behind: []string{}, Refusing: []Refuser{}, Held: heldIn(mesh, troubled, func(api.Ref) bool { return true })}
 	behind := slices.Clone(t.In(StateBehind, StateHeld))
 	for _, ref := range t.In(StateRefusing) {
 		if c, ok := known(ref); ok && c.Refusal != nil {
@@ -98,6 +99,9 @@ func (t *Tally) Sync(mesh string, revision uint64, known Known, troubled []Sidec
 	slices.SortFunc(behind, api.Ref.Compare)
 	for _, ref := range behind {
 		s.Behind = append(s.Behind, ref.FullName())
+	}
+	if slices.ContainsFunc(troubled, func(c Sidecar) bool { return c.waits() }) {
+		s.Unconfirmed = waiting(m, behind, known)
 	}
 	for _, ref := range t.In(StateMissing) {
 		s.Missing = append(s.Missing, ref.FullName())

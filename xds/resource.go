@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"strings"
 
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
 
@@ -52,6 +53,8 @@ type Resource struct {
 	// EDS says that the endpoints of a cluster come in a resource of their own,
 	// of the cluster's name.
 	EDS bool
+	// Resolves says that a cluster is reached by names, which Envoy asks DNS for before it uses the cluster.
+	Resolves bool
 	// Notes are what could not be rendered as its writer meant.
 	Notes []api.Note
 }
@@ -64,12 +67,19 @@ func newResource(name string, m proto.Message) *Resource {
 	}
 	url := typeURL(m)
 	return &Resource{
-		Name:    name,
-		Type:    url,
-		Version: versionOf(b),
-		content: &anypb.Any{TypeUrl: url, Value: b},
-		size:    uint32(len(b)), // Envoy takes no message of 4 GiB
+		Name:     name,
+		Type:     url,
+		Version:  versionOf(b),
+		content:  &anypb.Any{TypeUrl: url, Value: b},
+		size:     uint32(len(b)), // Envoy takes no message of 4 GiB
+		Resolves: resolves(m),
 	}
+}
+
+// resolves reports whether m is a cluster that is reached by names.
+func resolves(m proto.Message) bool {
+	c, ok := m.(*clusterv3.Cluster)
+	return ok && (c.GetType() == clusterv3.Cluster_STRICT_DNS || c.GetType() == clusterv3.Cluster_LOGICAL_DNS)
 }
 
 // Content is what Envoy is sent; nobody may change it. That of an inbound may have to be made

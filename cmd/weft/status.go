@@ -113,6 +113,9 @@ func behind(s inspect.Sync, expect int) error {
 	if n := len(s.Behind); n > 0 {
 		parts = append(parts, fmt.Sprintf("%s behind: %s", many(n, "sidecar"), strings.Join(first(s.Behind, 5), ", ")))
 	}
+	for _, u := range s.Unconfirmed[:min(len(s.Unconfirmed), 1)] { // the others as a rule for the same reason
+		parts = append(parts, unconfirmedText(u, time.Now()))
+	}
 	for _, r := range s.Refusing {
 		parts = append(parts, fmt.Sprintf("the Envoy of %s refuses %s: %s", r.Dataplane, r.Type, r.Message))
 	}
@@ -126,6 +129,11 @@ func behind(s inspect.Sync, expect int) error {
 		return nil
 	}
 	return errors.New(strings.Join(parts, "; "))
+}
+
+// unconfirmedText says for how long an Envoy has not confirmed something, and why that may be.
+func unconfirmedText(u inspect.UnconfirmedBy, now time.Time) string {
+	return oneLine(fmt.Sprintf("%s %s for %s: %s", u.Dataplane, u.Lacks(), short(now.Sub(u.Since)), u.Message))
 }
 
 // unwell reports whether anything is not as it should be: a sidecar that does not follow, is
@@ -165,6 +173,9 @@ func overviewText(w io.Writer, o inspect.Overview) error {
 	}
 	if len(s.Behind) > 0 {
 		fmt.Fprintf(w, "  behind: %s\n", strings.Join(first(s.Behind, 20), ", "))
+	}
+	for _, u := range s.Unconfirmed {
+		fmt.Fprintf(w, "  %s\n", unconfirmedText(u, time.Now()))
 	}
 	for _, r := range s.Refusing {
 		fmt.Fprintf(w, "  %s refuses %s: %s\n", r.Dataplane, r.Type, r.Message)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // --wait waits for sidecars that were connected before a restart and for the
@@ -51,5 +52,25 @@ func TestStatusWaitsForThoseThatAreExpected(t *testing.T) {
 	asked.Store(0)
 	if _, text := status(); !strings.Contains(text, "not connected: web-1") {
 		t.Errorf("who is missing has no name:\n%s", text)
+	}
+}
+
+// Of a sidecar whose Envoy takes long it is said for how long, for what, and why that may be, also where
+// it is waited for.
+func TestStatusSaysWhatAnEnvoyWaitsFor(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, `{"mesh": "default", "sidecars": {"revision": 7, "total": 2, "inSync": 1, "behind": ["front"], "unconfirmed": [{"dataplane": "front", "type": "cds", "asked": true, "since": %q, "message": "DNS"}]}}`,
+			time.Now().Add(-30*time.Minute-time.Second).Format(time.RFC3339Nano))
+	}))
+	t.Cleanup(server.Close)
+	for args, want := range map[string]int{"status": statusDone, "status --wait 1ms": statusFailed} {
+		var out, errs bytes.Buffer
+		code := run(t.Context(), append(strings.Fields(args), "--server", server.URL), strings.NewReader(""), &out, &errs)
+		for _, text := range []string{out.String(), errs.String()}[:1+want] {
+			if !strings.Contains(text, "front has not confirmed clusters for 30m: DNS") || code != want {
+				t.Errorf("%s: %d\n%s\n%s", args, code, out.String(), errs.String())
+			}
+		}
 	}
 }

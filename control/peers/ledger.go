@@ -3,6 +3,7 @@ package peers
 import (
 	"cmp"
 	"maps"
+	"time"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
@@ -200,6 +201,9 @@ func (l *ledger) state(peer string, p *held, ref api.Ref, e *entry) (inspect.Sid
 	}
 	if r := told.GetRefusal(); r != nil {
 		s.Refusal = &inspect.Refusal{Type: r.GetType(), Resources: r.GetResources(), Message: r.GetMessage()}
+	}
+	for _, u := range told.GetUnconfirmed() {
+		s.Unconfirmed = append(s.Unconfirmed, inspect.Unconfirmed{Type: u.GetType(), Asked: u.GetAsked(), Since: time.Unix(0, u.GetSince()), Resolving: u.GetResolving()})
 	}
 	return s, streamOf(peer, told)
 }

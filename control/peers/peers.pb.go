@@ -378,7 +378,9 @@ type Sidecar struct {
 	Secured *Secured `protobuf:"bytes,8,opt,name=secured,proto3" json:"secured,omitempty"`
 	// Its Envoy has acknowledged that it takes mutual TLS; of the replica that has its stream of
 	// ADS.
-	Tls           bool `protobuf:"varint,9,opt,name=tls,proto3" json:"tls,omitempty"`
+	Tls bool `protobuf:"varint,9,opt,name=tls,proto3" json:"tls,omitempty"`
+	// What its Envoy takes long for.
+	Unconfirmed   []*Unconfirmed `protobuf:"bytes,10,rep,name=unconfirmed,proto3" json:"unconfirmed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -476,6 +478,87 @@ func (x *Sidecar) GetTls() bool {
 	return false
 }
 
+func (x *Sidecar) GetUnconfirmed() []*Unconfirmed {
+	if x != nil {
+		return x.Unconfirmed
+	}
+	return nil
+}
+
+// Unconfirmed is a type of which an Envoy has neither confirmed nor refused a response, or for
+// which it does not ask though it has clusters.
+type Unconfirmed struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As short name: cds, eds, sds, lds, rds.
+	Type string `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
+	// It asked for the type, and has a response.
+	Asked bool `protobuf:"varint,2,opt,name=asked,proto3" json:"asked,omitempty"`
+	// In nanoseconds since 1970.
+	Since int64 `protobuf:"varint,3,opt,name=since,proto3" json:"since,omitempty"`
+	// Clusters that it may wait for since they are reached by names, of many the first.
+	Resolving     []string `protobuf:"bytes,4,rep,name=resolving,proto3" json:"resolving,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Unconfirmed) Reset() {
+	*x = Unconfirmed{}
+	mi := &file_peers_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Unconfirmed) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Unconfirmed) ProtoMessage() {}
+
+func (x *Unconfirmed) ProtoReflect() protoreflect.Message {
+	mi := &file_peers_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Unconfirmed.ProtoReflect.Descriptor instead.
+func (*Unconfirmed) Descriptor() ([]byte, []int) {
+	return file_peers_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *Unconfirmed) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *Unconfirmed) GetAsked() bool {
+	if x != nil {
+		return x.Asked
+	}
+	return false
+}
+
+func (x *Unconfirmed) GetSince() int64 {
+	if x != nil {
+		return x.Since
+	}
+	return 0
+}
+
+func (x *Unconfirmed) GetResolving() []string {
+	if x != nil {
+		return x.Resolving
+	}
+	return nil
+}
+
 // Secured is what an agent tells of the certificate of its workload, and of connections.
 type Secured struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -493,7 +576,7 @@ type Secured struct {
 
 func (x *Secured) Reset() {
 	*x = Secured{}
-	mi := &file_peers_proto_msgTypes[6]
+	mi := &file_peers_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -505,7 +588,7 @@ func (x *Secured) String() string {
 func (*Secured) ProtoMessage() {}
 
 func (x *Secured) ProtoReflect() protoreflect.Message {
-	mi := &file_peers_proto_msgTypes[6]
+	mi := &file_peers_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -518,7 +601,7 @@ func (x *Secured) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Secured.ProtoReflect.Descriptor instead.
 func (*Secured) Descriptor() ([]byte, []int) {
-	return file_peers_proto_rawDescGZIP(), []int{6}
+	return file_peers_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Secured) GetNames() []string {
@@ -568,7 +651,7 @@ type Refusal struct {
 
 func (x *Refusal) Reset() {
 	*x = Refusal{}
-	mi := &file_peers_proto_msgTypes[7]
+	mi := &file_peers_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -580,7 +663,7 @@ func (x *Refusal) String() string {
 func (*Refusal) ProtoMessage() {}
 
 func (x *Refusal) ProtoReflect() protoreflect.Message {
-	mi := &file_peers_proto_msgTypes[7]
+	mi := &file_peers_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -593,7 +676,7 @@ func (x *Refusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refusal.ProtoReflect.Descriptor instead.
 func (*Refusal) Descriptor() ([]byte, []int) {
-	return file_peers_proto_rawDescGZIP(), []int{7}
+	return file_peers_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Refusal) GetType() string {
@@ -634,7 +717,7 @@ type Stream struct {
 
 func (x *Stream) Reset() {
 	*x = Stream{}
-	mi := &file_peers_proto_msgTypes[8]
+	mi := &file_peers_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -646,7 +729,7 @@ func (x *Stream) String() string {
 func (*Stream) ProtoMessage() {}
 
 func (x *Stream) ProtoReflect() protoreflect.Message {
-	mi := &file_peers_proto_msgTypes[8]
+	mi := &file_peers_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -659,7 +742,7 @@ func (x *Stream) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stream.ProtoReflect.Descriptor instead.
 func (*Stream) Descriptor() ([]byte, []int) {
-	return file_peers_proto_rawDescGZIP(), []int{8}
+	return file_peers_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Stream) GetSince() int64 {
@@ -716,7 +799,7 @@ type Counters struct {
 
 func (x *Counters) Reset() {
 	*x = Counters{}
-	mi := &file_peers_proto_msgTypes[9]
+	mi := &file_peers_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -728,7 +811,7 @@ func (x *Counters) String() string {
 func (*Counters) ProtoMessage() {}
 
 func (x *Counters) ProtoReflect() protoreflect.Message {
-	mi := &file_peers_proto_msgTypes[9]
+	mi := &file_peers_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -741,7 +824,7 @@ func (x *Counters) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Counters.ProtoReflect.Descriptor instead.
 func (*Counters) Descriptor() ([]byte, []int) {
-	return file_peers_proto_rawDescGZIP(), []int{9}
+	return file_peers_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Counters) GetSent() uint64 {
@@ -777,7 +860,7 @@ type Question struct {
 
 func (x *Question) Reset() {
 	*x = Question{}
-	mi := &file_peers_proto_msgTypes[10]
+	mi := &file_peers_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -789,7 +872,7 @@ func (x *Question) String() string {
 func (*Question) ProtoMessage() {}
 
 func (x *Question) ProtoReflect() protoreflect.Message {
-	mi := &file_peers_proto_msgTypes[10]
+	mi := &file_peers_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -802,7 +885,7 @@ func (x *Question) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Question.ProtoReflect.Descriptor instead.
 func (*Question) Descriptor() ([]byte, []int) {
-	return file_peers_proto_rawDescGZIP(), []int{10}
+	return file_peers_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Question) GetDataplane() *Dataplane {
@@ -829,7 +912,7 @@ type Part struct {
 
 func (x *Part) Reset() {
 	*x = Part{}
-	mi := &file_peers_proto_msgTypes[11]
+	mi := &file_peers_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -841,7 +924,7 @@ func (x *Part) String() string {
 func (*Part) ProtoMessage() {}
 
 func (x *Part) ProtoReflect() protoreflect.Message {
-	mi := &file_peers_proto_msgTypes[11]
+	mi := &file_peers_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -854,7 +937,7 @@ func (x *Part) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Part.ProtoReflect.Descriptor instead.
 func (*Part) Descriptor() ([]byte, []int) {
-	return file_peers_proto_rawDescGZIP(), []int{11}
+	return file_peers_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Part) GetChunk() []byte {
@@ -894,7 +977,7 @@ const file_peers_proto_rawDesc = "" +
 	"\tDataplane\x12\x12\n" +
 	"\x04mesh\x18\x01 \x01(\tR\x04mesh\x12\x1c\n" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x12\n" +
-	"\x04name\x18\x03 \x01(\tR\x04name\"\xc4\x02\n" +
+	"\x04name\x18\x03 \x01(\tR\x04name\"\x82\x03\n" +
 	"\aSidecar\x126\n" +
 	"\tdataplane\x18\x01 \x01(\v2\x18.weft.peers.v1.DataplaneR\tdataplane\x12\x16\n" +
 	"\x06synced\x18\x02 \x01(\bR\x06synced\x12\x12\n" +
@@ -904,7 +987,14 @@ const file_peers_proto_rawDesc = "" +
 	"\battached\x18\x06 \x01(\bR\battached\x12\x14\n" +
 	"\x05names\x18\a \x01(\bR\x05names\x120\n" +
 	"\asecured\x18\b \x01(\v2\x16.weft.peers.v1.SecuredR\asecured\x12\x10\n" +
-	"\x03tls\x18\t \x01(\bR\x03tls\"\x87\x01\n" +
+	"\x03tls\x18\t \x01(\bR\x03tls\x12<\n" +
+	"\vunconfirmed\x18\n" +
+	" \x03(\v2\x1a.weft.peers.v1.UnconfirmedR\vunconfirmed\"k\n" +
+	"\vUnconfirmed\x12\x12\n" +
+	"\x04type\x18\x01 \x01(\tR\x04type\x12\x14\n" +
+	"\x05asked\x18\x02 \x01(\bR\x05asked\x12\x14\n" +
+	"\x05since\x18\x03 \x01(\x03R\x05since\x12\x1c\n" +
+	"\tresolving\x18\x04 \x03(\tR\tresolving\"\x87\x01\n" +
 	"\aSecured\x12\x14\n" +
 	"\x05names\x18\x01 \x03(\tR\x05names\x12\x12\n" +
 	"\x04root\x18\x02 \x01(\tR\x04root\x12\x16\n" +
@@ -952,45 +1042,47 @@ func file_peers_proto_rawDescGZIP() []byte {
 	return file_peers_proto_rawDescData
 }
 
-var file_peers_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
+var file_peers_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_peers_proto_goTypes = []any{
-	(*Errand)(nil),    // 0: weft.peers.v1.Errand
-	(*Outcome)(nil),   // 1: weft.peers.v1.Outcome
-	(*Interest)(nil),  // 2: weft.peers.v1.Interest
-	(*Told)(nil),      // 3: weft.peers.v1.Told
-	(*Dataplane)(nil), // 4: weft.peers.v1.Dataplane
-	(*Sidecar)(nil),   // 5: weft.peers.v1.Sidecar
-	(*Secured)(nil),   // 6: weft.peers.v1.Secured
-	(*Refusal)(nil),   // 7: weft.peers.v1.Refusal
-	(*Stream)(nil),    // 8: weft.peers.v1.Stream
-	(*Counters)(nil),  // 9: weft.peers.v1.Counters
-	(*Question)(nil),  // 10: weft.peers.v1.Question
-	(*Part)(nil),      // 11: weft.peers.v1.Part
-	nil,               // 12: weft.peers.v1.Told.HeardEntry
-	nil,               // 13: weft.peers.v1.Stream.TypesEntry
+	(*Errand)(nil),      // 0: weft.peers.v1.Errand
+	(*Outcome)(nil),     // 1: weft.peers.v1.Outcome
+	(*Interest)(nil),    // 2: weft.peers.v1.Interest
+	(*Told)(nil),        // 3: weft.peers.v1.Told
+	(*Dataplane)(nil),   // 4: weft.peers.v1.Dataplane
+	(*Sidecar)(nil),     // 5: weft.peers.v1.Sidecar
+	(*Unconfirmed)(nil), // 6: weft.peers.v1.Unconfirmed
+	(*Secured)(nil),     // 7: weft.peers.v1.Secured
+	(*Refusal)(nil),     // 8: weft.peers.v1.Refusal
+	(*Stream)(nil),      // 9: weft.peers.v1.Stream
+	(*Counters)(nil),    // 10: weft.peers.v1.Counters
+	(*Question)(nil),    // 11: weft.peers.v1.Question
+	(*Part)(nil),        // 12: weft.peers.v1.Part
+	nil,                 // 13: weft.peers.v1.Told.HeardEntry
+	nil,                 // 14: weft.peers.v1.Stream.TypesEntry
 }
 var file_peers_proto_depIdxs = []int32{
-	12, // 0: weft.peers.v1.Told.heard:type_name -> weft.peers.v1.Told.HeardEntry
+	13, // 0: weft.peers.v1.Told.heard:type_name -> weft.peers.v1.Told.HeardEntry
 	5,  // 1: weft.peers.v1.Told.sidecars:type_name -> weft.peers.v1.Sidecar
 	4,  // 2: weft.peers.v1.Told.gone:type_name -> weft.peers.v1.Dataplane
 	4,  // 3: weft.peers.v1.Sidecar.dataplane:type_name -> weft.peers.v1.Dataplane
-	7,  // 4: weft.peers.v1.Sidecar.refusal:type_name -> weft.peers.v1.Refusal
-	8,  // 5: weft.peers.v1.Sidecar.stream:type_name -> weft.peers.v1.Stream
-	6,  // 6: weft.peers.v1.Sidecar.secured:type_name -> weft.peers.v1.Secured
-	13, // 7: weft.peers.v1.Stream.types:type_name -> weft.peers.v1.Stream.TypesEntry
-	4,  // 8: weft.peers.v1.Question.dataplane:type_name -> weft.peers.v1.Dataplane
-	9,  // 9: weft.peers.v1.Stream.TypesEntry.value:type_name -> weft.peers.v1.Counters
-	2,  // 10: weft.peers.v1.Peers.Follow:input_type -> weft.peers.v1.Interest
-	10, // 11: weft.peers.v1.Peers.Ask:input_type -> weft.peers.v1.Question
-	0,  // 12: weft.peers.v1.Peers.Do:input_type -> weft.peers.v1.Errand
-	3,  // 13: weft.peers.v1.Peers.Follow:output_type -> weft.peers.v1.Told
-	11, // 14: weft.peers.v1.Peers.Ask:output_type -> weft.peers.v1.Part
-	1,  // 15: weft.peers.v1.Peers.Do:output_type -> weft.peers.v1.Outcome
-	13, // [13:16] is the sub-list for method output_type
-	10, // [10:13] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	8,  // 4: weft.peers.v1.Sidecar.refusal:type_name -> weft.peers.v1.Refusal
+	9,  // 5: weft.peers.v1.Sidecar.stream:type_name -> weft.peers.v1.Stream
+	7,  // 6: weft.peers.v1.Sidecar.secured:type_name -> weft.peers.v1.Secured
+	6,  // 7: weft.peers.v1.Sidecar.unconfirmed:type_name -> weft.peers.v1.Unconfirmed
+	14, // 8: weft.peers.v1.Stream.types:type_name -> weft.peers.v1.Stream.TypesEntry
+	4,  // 9: weft.peers.v1.Question.dataplane:type_name -> weft.peers.v1.Dataplane
+	10, // 10: weft.peers.v1.Stream.TypesEntry.value:type_name -> weft.peers.v1.Counters
+	2,  // 11: weft.peers.v1.Peers.Follow:input_type -> weft.peers.v1.Interest
+	11, // 12: weft.peers.v1.Peers.Ask:input_type -> weft.peers.v1.Question
+	0,  // 13: weft.peers.v1.Peers.Do:input_type -> weft.peers.v1.Errand
+	3,  // 14: weft.peers.v1.Peers.Follow:output_type -> weft.peers.v1.Told
+	12, // 15: weft.peers.v1.Peers.Ask:output_type -> weft.peers.v1.Part
+	1,  // 16: weft.peers.v1.Peers.Do:output_type -> weft.peers.v1.Outcome
+	14, // [14:17] is the sub-list for method output_type
+	11, // [11:14] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_peers_proto_init() }
@@ -1004,7 +1096,7 @@ func file_peers_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_peers_proto_rawDesc), len(file_peers_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   14,
+			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -28,6 +28,9 @@ func sidecarOf(ref api.Ref, st server.SyncStatus, agent attached.Stream, isAttac
 	if st.Nack != nil && st.Nack.Current {
 		out.Refusal = &Refusal{Type: st.Nack.Type, Resources: st.Nack.Resources, Message: st.Nack.Message}
 	}
+	for _, u := range st.Unconfirmed {
+		out.Unconfirmed = append(out.Unconfirmed, &Unconfirmed{Type: u.Type, Asked: u.Asked, Since: u.Since.UnixNano(), Resolving: u.Resolving})
+	}
 	out.Stream = &Stream{Since: st.Since.UnixNano(), Protocol: st.Protocol, Client: st.Client, Version: st.Version, Agent: st.Agent, Types: map[string]*Counters{}}
 	for name, t := range st.Types {
 		out.Stream.Types[name] = &Counters{Sent: t.Sent, Acked: t.Acked, Nacked: t.Nacked}

@@ -65,7 +65,7 @@ func (s *server) sidecars(w http.ResponseWriter, r *http.Request) error {
 	if _, isCut := r.Context().Value(visibleKey{}).(visible); isCut || !sel.everything() {
 		p, err = s.sidecarsChosen(r.Context(), snapshot, mesh, want, sel)
 	} else {
-		p = s.sidecarsOf(snapshot, mesh, want, sel)
+		p = s.sidecarsOf(r.Context(), snapshot, mesh, want, sel)
 	}
 	if err != nil {
 		return err
@@ -115,7 +115,7 @@ func (s *server) sidecarsChosen(ctx context.Context, snapshot *api.Snapshot, mes
 			continue
 		}
 		if p.Total++; p.Total > sel.offset && len(p.Items) < sel.size {
-			p.Items = append(p.Items, sidecarRowOf(o, &c))
+			p.Items = append(p.Items, s.rowOf(ctx, o, &c))
 		}
 	}
 	return p, nil
@@ -123,7 +123,7 @@ func (s *server) sidecarsChosen(ctx context.Context, snapshot *api.Snapshot, mes
 
 // sidecarsOf is a page of all, or of those in some states, of which that page is looked at, and
 // those before it where one of the states is that of which nobody keeps who is in it.
-func (s *server) sidecarsOf(snapshot *api.Snapshot, mesh string, want []inspect.State, sel selection) sidecarPage {
+func (s *server) sidecarsOf(ctx context.Context, snapshot *api.Snapshot, mesh string, want []inspect.State, sel selection) sidecarPage {
 	counts, in := s.Census.States(snapshot, mesh, want)
 	p := sidecarPage{States: counts, Items: []sidecarRow{}}
 	for _, state := range want {
@@ -135,7 +135,7 @@ func (s *server) sidecarsOf(snapshot *api.Snapshot, mesh string, want []inspect.
 	left, looked := sel.offset, 0
 	add := func(o *api.Object, c *inspect.Sidecar) {
 		if left--; left < 0 {
-			p.Items = append(p.Items, sidecarRowOf(o, c))
+			p.Items = append(p.Items, s.rowOf(ctx, o, c))
 		}
 	}
 	if len(want) > 0 && !slices.Contains(want, inspect.StateInSync) {
@@ -143,7 +143,7 @@ func (s *server) sidecarsOf(snapshot *api.Snapshot, mesh string, want []inspect.
 		for _, ref := range rest[:min(sel.size, len(rest))] {
 			if o, ok := snapshot.Get(ref); ok {
 				c, _ := s.Sidecars.Sidecar(ref)
-				p.Items = append(p.Items, sidecarRowOf(o, &c))
+				p.Items = append(p.Items, s.rowOf(ctx, o, &c))
 			}
 		}
 		return p
@@ -166,13 +166,19 @@ func (s *server) sidecarsOf(snapshot *api.Snapshot, mesh string, want []inspect.
 	return p
 }
 
-func sidecarRowOf(o *api.Object, c *inspect.Sidecar) sidecarRow {
+func (s *server) rowOf(ctx context.Context, o *api.Object, c *inspect.Sidecar) sidecarRow {
 	row := sidecarRow{Name: o.FullName(), Namespace: o.Namespace, Services: []string{}, State: c.State(), Acked: c.Acked}
 	switch row.State {
 	case inspect.StateRefusing:
 		row.Message = c.Refusal.Type + ": " + c.Refusal.Message
 	case inspect.StateHeld:
 		row.Message = c.Note
+	}
+	if len(c.Unconfirmed) > 0 && row.State != inspect.StateRefusing {
+		m, _ := s.reader(ctx) // without one no hosts are named
+		if why := c.WaitsFor(m); why != "" {
+			row.Message = strings.TrimPrefix(row.Message+"; "+why, "; ")
+		}
 	}
 	if c.Client != "" {
 		row.Since, row.Version = &c.Since, strings.TrimSpace(c.Client+" "+c.Version)

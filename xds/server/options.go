@@ -77,6 +77,8 @@ type Options struct {
 	// LogEvery is the least time between two lines of the log about one cause for
 	// which one sidecar refuses what it is sent; all refusals are counted.
 	LogEvery time.Duration
+	// Slow is how long a client may take to confirm a response before its status says so.
+	Slow time.Duration
 	// FirstRequest is how long a stream may stay silent before it says who it is.
 	FirstRequest time.Duration
 }
@@ -93,6 +95,7 @@ func Default() Options {
 		Drain:              30 * time.Second,
 		ResendEvery:        5 * time.Second,
 		LogEvery:           time.Minute,
+		Slow:               5 * time.Second,
 		FirstRequest:       10 * time.Second,
 	}
 }

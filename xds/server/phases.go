@@ -236,6 +236,12 @@ func (st *stream) pump() {
 		st.prune()
 	}
 	st.check()
+	st.awaitAnswers()
+	st.arm()
+}
+
+// arm has the stream pumped again when that is due.
+func (st *stream) arm() {
 	if st.timer != nil {
 		st.timer.Stop()
 		st.timer = nil

@@ -33,6 +33,20 @@ type SyncStatus struct {
 	Nack *Nack
 	// Note is what keeps the sidecar without its configuration.
 	Note string
+	// Unconfirmed is what it has taken longer for than Options.Slow.
+	Unconfirmed []Unconfirmed
+}
+
+// Unconfirmed is a type of which a client neither confirms nor refuses a response, or for which an
+// Envoy does not ask though it has clusters.
+type Unconfirmed struct {
+	Type  string // cds, eds, sds, lds, rds
+	Asked bool   // it asked for the type, and has a response
+	Since time.Time
+	// Resolving are clusters that it may wait for since they are reached by names, of very many the
+	// first. An Envoy that starts asks for listeners when its clusters are ready, one that runs confirms
+	// clusters when they are, and these are when DNS has answered or was given up.
+	Resolving []string
 }
 
 // TypeStatus counts responses of one type on the newest stream.

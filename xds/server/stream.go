@@ -62,6 +62,7 @@ type stream struct {
 	brought  bool      // the client had resources before it opened the stream
 	timer    *time.Timer
 	due      time.Time // when timer must fire; zero is never
+	took     time.Time // when the client confirmed clusters for the first time
 }
 
 var _ cache.Cache = (*stream)(nil)
@@ -111,7 +112,14 @@ func (st *stream) confirm(f *flow, r *response) {
 	}
 	st.noteConfirmed(f.kind, r.changed)
 	st.unverified.clear(f.kind, r)
-	st.server.opts.Observer.Acked(st.peer, r.push(), time.Since(r.at))
+	took := time.Since(r.at)
+	st.server.opts.Observer.Acked(st.peer, r.push(), took)
+	if f.kind == clusters && st.took.IsZero() {
+		st.took = time.Now()
+	}
+	if took >= st.server.opts.Slow { // Status told of it
+		st.server.opts.Observer.Stirred(st.peer.Dataplane)
+	}
 }
 
 // askedAgain sends what the client subscribes to although it was sent before:
@@ -160,6 +168,11 @@ func (st *stream) sending(url, nonce string) {
 	if k == clusters {
 		st.reload(r)
 		st.pump()
+		return
+	}
+	before := st.due
+	if st.wakeSlow(r.at); !st.due.Equal(before) {
+		st.arm()
 	}
 }
 

@@ -79,6 +79,9 @@ func (st *stream) watch(url string, w watch, heed func(*flow)) (func(), error) {
 		st.bring(f, w)
 	}
 	heed(f)
+	if k == listeners && st.starting() && st.slow(st.took) { // Status told of it
+		defer st.server.opts.Observer.Stirred(st.peer.Dataplane)
+	}
 	f.watch, f.open, f.asked = w, true, true
 	st.confirmKnown(f)
 	st.pump()

@@ -151,8 +151,12 @@ func (v *View) stragglers() (out []Straggler) {
 	}
 	behind := slices.Clone(v.sync.Behind)
 	slices.SortStableFunc(behind, func(a, b string) int { return v.since[a].Compare(v.since[b]) })
+	why := map[string]string{}
+	for _, u := range v.sync.Unconfirmed {
+		why[u.Dataplane] = u.Lacks() + ": " + u.Message
+	}
 	for _, name := range behind {
-		s := Straggler{Dataplane: name, State: "behind"}
+		s := Straggler{Dataplane: name, State: "behind", Message: why[name]}
 		if at, ok := v.since[name]; ok {
 			s.Since = &at
 		}
