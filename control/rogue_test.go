@@ -36,7 +36,7 @@ func (p *plane) signs(token, name string) (out signed) {
 	return out
 }
 
-// asks once for a certificate of a new key; false where that is refused.
+// asks once for a certificate of a new key; false where that is refused, or the control plane ends.
 func (p *plane) asks(token, name string) (signed, bool) {
 	key, err := signing.NewKey()
 	if err != nil {
@@ -49,8 +49,8 @@ func (p *plane) asks(token, name string) (signed, bool) {
 		return signed{}, false
 	}
 	var answer struct{ Chain string }
-	code, text := p.posted(token, map[string]any{"mesh": "default", "name": name, "request": request})
-	if code != http.StatusOK || json.Unmarshal([]byte(text), &answer) != nil {
+	code, text, err := p.tryPosted(token, map[string]any{"mesh": "default", "name": name, "request": request})
+	if err != nil || code != http.StatusOK || json.Unmarshal([]byte(text), &answer) != nil {
 		return signed{}, false
 	}
 	out := signed{key: key}
