@@ -169,6 +169,18 @@ func (m *Model) CallsAs(dp api.Ref) string {
 	return ""
 }
 
+// NamesFor reports whether workloads of a dataplane call d by one of its Hostnames, as far as it is theirs to
+// have: where hosts are owned a name is one in d's own namespace, unless a grant gives it to d elsewhere too.
+func (m *Model) NamesFor(from api.Ref, d *Destination, name string) bool {
+	r, ok := m.Dataplane(from)
+	if !ok || r.Dataplane == nil {
+		return true
+	}
+	x, _ := m.mesh(from.Mesh)
+	to := x.dest(d.ID)
+	return to == nil || x.seesName(r.Dataplane.HomeNamespace(), to, strings.ToLower(name))
+}
+
 // Hostnames are the names for those that CallsAs names, of a mesh. Where nothing that they
 // follow from has changed since before, which another model said of the same callers, it is
 // before; nil for none. Else it looks at everything that has an address, so whoever asks for

@@ -32,6 +32,8 @@ func (s *street) Destinations(string) iter.Seq[*resolve.Destination] {
 	return func(func(*resolve.Destination) bool) { s.asked += 1_000_000 }
 }
 
+func (s *street) NamesFor(api.Ref, *resolve.Destination, string) bool { return true }
+
 // crowd is a caller of n dataplanes, of which those with an odd number end
 // requests sooner.
 func crowd(n int) (*street, api.Ref) {

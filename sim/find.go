@@ -10,7 +10,7 @@ import (
 )
 
 // find is the outbound that a client of r comes to at a; nil where there is none.
-func find(r *resolve.Resolved, a *address) *resolve.Outbound {
+func find(w Reader, r *resolve.Resolved, a *address) *resolve.Outbound {
 	if spec(r).Edge() {
 		return atEdge(r, a)
 	}
@@ -22,7 +22,7 @@ func find(r *resolve.Resolved, a *address) *resolve.Outbound {
 		}
 		return nil
 	}
-	named := byName(r, a.host)
+	named := byName(w, r, a.host)
 	for _, fits := range []func(*resolve.Outbound) bool{
 		func(o *resolve.Outbound) bool { return o.Destination.Port != 0 && o.Destination.Port == a.port },
 		func(o *resolve.Outbound) bool { return o.Port == a.port },
@@ -60,13 +60,13 @@ func sameIP(a, b string) bool {
 // byName are the outbounds whose destination has that name for clients of r. A name of several
 // services is that of the one in r's namespace, else of the first by its id, as the sidecar's own
 // resolver has it.
-func byName(r *resolve.Resolved, host string) []*resolve.Outbound {
+func byName(w Reader, r *resolve.Resolved, host string) []*resolve.Outbound {
 	home := namespace(r)
 	var all []*resolve.Outbound
 	var holder *resolve.Destination
 	for _, o := range r.Outbounds {
 		d := o.Destination
-		if !named(d, host) || strange(r, d, host) {
+		if !named(d, host) || strange(r, d, host) || hidden(w, r, d, host) {
 			continue
 		}
 		all = append(all, o)
@@ -97,6 +97,12 @@ func strange(r *resolve.Resolved, d *resolve.Destination, host string) bool {
 	home := namespace(r)
 	return spec(r).TransparentProxying != nil && home != "" && d.Namespace != "" && d.Namespace != home &&
 		d.Kind != api.KindHost && strings.EqualFold(d.Name, host)
+}
+
+// hidden reports whether host is a name of d that nobody tells clients of r, for it is not d's to have in their
+// namespace.
+func hidden(w Reader, r *resolve.Resolved, d *resolve.Destination, host string) bool {
+	return d.Kind != api.KindHost && !strings.EqualFold(d.Name, host) && !ofCluster(d, host) && !w.NamesFor(r.Ref, d, host)
 }
 
 // namespace is where the short names of r's calls are looked up first.

@@ -45,7 +45,7 @@ func lookUp(w Reader, r *resolve.Resolved, q Request) (*found, error) {
 		return nil, err
 	}
 	a, _ := readURL(q.URL) // which Check has read
-	f := &found{address: &a, call: callOf(q, &a), outbound: find(r, &a)}
+	f := &found{address: &a, call: callOf(q, &a), outbound: find(w, r, &a)}
 	f.serverName, _ = q.serverName(&a)
 	if spec(r).Edge() {
 		e, err := edgeAt(r, &a)
@@ -62,7 +62,7 @@ func lookUp(w Reader, r *resolve.Resolved, q Request) (*found, error) {
 		}
 	}
 	if f.outbound == nil && !spec(r).Edge() && a.port != 0 {
-		if err := mesh(w.Destinations(r.Ref.Mesh)).notReached(r, &a); err != nil {
+		if err := mesh(w.Destinations(r.Ref.Mesh)).notReached(w, r, &a); err != nil {
 			return nil, err
 		}
 		f.outbound = caught(r, &a)

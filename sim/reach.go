@@ -31,15 +31,20 @@ type mesh iter.Seq[*resolve.Destination]
 
 // notReached says what would make a reachable, to which no outbound of r leads.
 // It is nil where the request passes through, for nobody serves it.
-func (m mesh) notReached(r *resolve.Resolved, a *address) error {
+func (m mesh) notReached(w Reader, r *resolve.Resolved, a *address) error {
 	e := &NotReached{Dataplane: r.Ref.FullName(), Target: a.at(a.port)}
-	if at := elsewhere(r, a); len(at) > 0 {
+	if at := elsewhere(w, r, a); len(at) > 0 {
 		e.Advice = "it reaches that service at " + strings.Join(at, ", ")
 		return e
 	}
 	if d := m.find(r, a); d != nil {
-		if e.Advice = opening(r, d); strange(r, d, a.host) {
+		switch {
+		case strange(r, d, a.host):
 			e.Advice = farther(r, d, a)
+		case hidden(w, r, d, a.host):
+			e.Advice = granted(w, r, d, a)
+		default:
+			e.Advice = opening(r, d)
 		}
 		return e
 	}
@@ -58,8 +63,8 @@ func (m mesh) notReached(r *resolve.Resolved, a *address) error {
 }
 
 // elsewhere is where r reaches what a names, at another port.
-func elsewhere(r *resolve.Resolved, a *address) []string {
-	list := slices.DeleteFunc(byName(r, a.host), func(o *resolve.Outbound) bool { return o.Passthrough })
+func elsewhere(w Reader, r *resolve.Resolved, a *address) []string {
+	list := slices.DeleteFunc(byName(w, r, a.host), func(o *resolve.Outbound) bool { return o.Passthrough })
 	for _, o := range r.Outbounds {
 		if a.isIP() && virtual(o.Destination, a) {
 			list = append(list, o)
@@ -135,6 +140,17 @@ func farther(r *resolve.Resolved, d *resolve.Destination, a *address) string {
 		full = d.ClusterNames()[0]
 	}
 	return fmt.Sprintf("%s is a name of namespace %s, and %s is in namespace %s, where it is not found by it; call http://%s", a.host, d.Namespace, r.Ref.FullName(), namespace(r), net.JoinHostPort(full, strconv.FormatUint(uint64(cmp.Or(d.Port, a.port)), 10)))
+}
+
+// granted says what would let clients of r call d by the name of a, or by which one they do.
+func granted(w Reader, r *resolve.Resolved, d *resolve.Destination, a *address) string {
+	advice := fmt.Sprintf("%s is a name of %s %s in namespace %s alone; grant that namespace the host in tenancy.hosts of Mesh %s", a.host, d.Kind, d.Name, d.Namespace, r.Ref.Mesh)
+	for _, name := range append(d.ClusterNames(), d.Hostnames...) {
+		if !hidden(w, r, d, name) && !strange(r, d, name) {
+			return advice + ", or call http://" + net.JoinHostPort(name, strconv.FormatUint(uint64(cmp.Or(d.Port, a.port)), 10))
+		}
+	}
+	return advice
 }
 
 // opening says how r would come to reach d, which the mesh has.

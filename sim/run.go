@@ -22,6 +22,7 @@ import (
 type Reader interface {
 	Dataplane(api.Ref) (*resolve.Resolved, bool)
 	Destinations(mesh string) iter.Seq[*resolve.Destination]
+	NamesFor(from api.Ref, d *resolve.Destination, name string) bool
 }
 
 // Run says what happens to a request that the workload of a dataplane sends, on

@@ -23,6 +23,8 @@ func (a alone) Dataplane(ref api.Ref) (*resolve.Resolved, bool) { return a.plane
 
 func (a alone) Destinations(string) iter.Seq[*resolve.Destination] { return slices.Values(a.others) }
 
+func (alone) NamesFor(api.Ref, *resolve.Destination, string) bool { return true }
+
 func run(r *resolve.Resolved, q sim.Request) (sim.Verdict, error) {
 	return sim.Run(alone{plane: r}, r.Ref, q)
 }
