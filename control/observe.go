@@ -216,6 +216,7 @@ func (o *observer) Nacked(p server.Peer, n server.Nack) {
 
 // Stirred is told when the state of a sidecar may be another.
 func (o *observer) Stirred(dp api.Ref) {
+	o.stirred.Add(1)
 	if o.onStir != nil {
 		o.onStir(dp)
 	}

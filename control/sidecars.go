@@ -111,7 +111,7 @@ func isHere(here server.SyncStatus, there peers.State) bool {
 
 func (s sidecars) sidecarOf(st server.SyncStatus, waits bool) inspect.Sidecar {
 	c := inspect.Sidecar{Dataplane: st.Dataplane, Connected: st.Connected, Published: st.Published, Acked: st.Acked,
-		InSync: st.InSync && !waits, Confirmed: st.Confirmed, Note: st.Note, Lost: !st.Connected && !st.Until.IsZero(), Until: st.Until,
+		InSync: st.InSync && !waits, Confirmed: st.Confirmed, Rest: st.Rest, Lacks: st.Lacks, Note: st.Note, Lost: !st.Connected && !st.Until.IsZero(), Until: st.Until,
 		Since: st.Since, Client: st.Client, Version: st.Version, Agent: st.Agent}
 	for _, u := range st.Unconfirmed {
 		c.Unconfirmed = append(c.Unconfirmed, inspect.Unconfirmed(u))

@@ -37,6 +37,10 @@ type Sidecar struct {
 	// Confirmed is the last state that its Envoy has confirmed as a whole, where
 	// that is not what it should have; nil where there was none.
 	Confirmed *resolve.Resolved
+	// Rest is what an Envoy that refuses something has confirmed, but for resources of the names
+	// Lacks; nil where that is not known.
+	Rest  *resolve.Resolved
+	Lacks []string
 	// Refusal is the last configuration that its Envoy refused; nil for none, or
 	// where it has accepted a later one.
 	Refusal *Refusal

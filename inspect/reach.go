@@ -115,12 +115,14 @@ func (x *participation) count(ref api.Ref, r *resolve.Resolved, p resolve.Presen
 }
 
 // has reports whether the Envoy has confirmed what r says of an object: all of r,
-// or an earlier state in which the object stood as it stands now.
+// or an earlier state in which the object stood as it stands now, or all but what it refuses, in
+// which the object takes no part.
 func (s *Sidecar) has(ref api.Ref, r *resolve.Resolved) bool {
 	if s.Refusal == nil && s.InSync {
 		return true
 	}
-	return s.Confirmed != nil && r.SameFor(ref, s.Confirmed)
+	return s.Confirmed != nil && r.SameFor(ref, s.Confirmed) ||
+		s.Refusal != nil && s.Rest != nil && r.SameFor(ref, s.Rest) && !xds.Concerns(r, ref, s.Lacks)
 }
 
 // notes are what there is to say about the object where it is attached: fields

@@ -45,6 +45,11 @@ func TestConditions(t *testing.T) {
 	other[0].Refusal = &inspect.Refusal{Type: "lds", Resources: []string{"inbound:10.0.0.1:80"}, Message: "no such thing"}
 	own := slices.Clone(refusing)
 	own[0].Refusal = &inspect.Refusal{Type: "rds", Resources: []string{"outbound:127.0.0.1:10001"}, Message: "no such thing"}
+	r, _ := m.Dataplane(plane("a-1"))
+	took := slices.Clone(other) // and it has confirmed all else
+	took[0].Rest, took[0].Lacks = r, other[0].Refusal.Resources
+	tookNot := slices.Clone(own)
+	tookNot[0].Rest, tookNot[0].Lacks = r, own[0].Refusal.Resources
 	confirmed := slices.Clone(refusing) // what it refused came after all that it confirmed
 	confirmed[0].InSync = true
 	for _, c := range []struct {
@@ -60,6 +65,8 @@ func TestConditions(t *testing.T) {
 		{"MeshRetry/mr-top", refusing, "Programmed=False Rejected a-1: no such thing"},
 		{"MeshRetry/mr-top", own, "Programmed=False Rejected a-1: no such thing"},
 		{"MeshRetry/mr-top", other, "Programmed=False Pending not of it: a-1: no such thing"},
+		{"MeshRetry/mr-top", took, "Programmed=True Programmed"},
+		{"MeshRetry/mr-top", tookNot, "Programmed=False Rejected a-1: no such thing"},
 		{"MeshRetry/mr-top", confirmed, "Programmed=False Rejected a-1: no such thing"},
 		{"MeshRetry/mr-typo", all, "Accepted=False TargetNotFound did you mean route-1"},
 		{"MeshRetry/mr-typo", all, "Programmed=False NoEffect"},

@@ -202,6 +202,10 @@ func (l *ledger) state(peer string, p *held, ref api.Ref, e *entry) (inspect.Sid
 	if r := told.GetRefusal(); r != nil {
 		s.Refusal = &inspect.Refusal{Type: r.GetType(), Resources: r.GetResources(), Message: r.GetMessage()}
 	}
+	if told.GetRest() && l.model != nil && l.covers(p) >= e.touched {
+		s.Rest, _ = l.model.Dataplane(ref)
+		s.Lacks = told.GetLacks()
+	}
 	for _, u := range told.GetUnconfirmed() {
 		s.Unconfirmed = append(s.Unconfirmed, inspect.Unconfirmed{Type: u.GetType(), Asked: u.GetAsked(), Since: time.Unix(0, u.GetSince()), Resolving: u.GetResolving()})
 	}

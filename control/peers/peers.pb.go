@@ -380,7 +380,10 @@ type Sidecar struct {
 	// ADS.
 	Tls bool `protobuf:"varint,9,opt,name=tls,proto3" json:"tls,omitempty"`
 	// What its Envoy takes long for.
-	Unconfirmed   []*Unconfirmed `protobuf:"bytes,10,rep,name=unconfirmed,proto3" json:"unconfirmed,omitempty"`
+	Unconfirmed []*Unconfirmed `protobuf:"bytes,10,rep,name=unconfirmed,proto3" json:"unconfirmed,omitempty"`
+	// Its Envoy, which refuses something, has confirmed all but resources of the names that it lacks.
+	Rest          bool     `protobuf:"varint,11,opt,name=rest,proto3" json:"rest,omitempty"`
+	Lacks         []string `protobuf:"bytes,12,rep,name=lacks,proto3" json:"lacks,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -481,6 +484,20 @@ func (x *Sidecar) GetTls() bool {
 func (x *Sidecar) GetUnconfirmed() []*Unconfirmed {
 	if x != nil {
 		return x.Unconfirmed
+	}
+	return nil
+}
+
+func (x *Sidecar) GetRest() bool {
+	if x != nil {
+		return x.Rest
+	}
+	return false
+}
+
+func (x *Sidecar) GetLacks() []string {
+	if x != nil {
+		return x.Lacks
 	}
 	return nil
 }
@@ -977,7 +994,7 @@ const file_peers_proto_rawDesc = "" +
 	"\tDataplane\x12\x12\n" +
 	"\x04mesh\x18\x01 \x01(\tR\x04mesh\x12\x1c\n" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x12\n" +
-	"\x04name\x18\x03 \x01(\tR\x04name\"\x82\x03\n" +
+	"\x04name\x18\x03 \x01(\tR\x04name\"\xac\x03\n" +
 	"\aSidecar\x126\n" +
 	"\tdataplane\x18\x01 \x01(\v2\x18.weft.peers.v1.DataplaneR\tdataplane\x12\x16\n" +
 	"\x06synced\x18\x02 \x01(\bR\x06synced\x12\x12\n" +
@@ -989,7 +1006,9 @@ const file_peers_proto_rawDesc = "" +
 	"\asecured\x18\b \x01(\v2\x16.weft.peers.v1.SecuredR\asecured\x12\x10\n" +
 	"\x03tls\x18\t \x01(\bR\x03tls\x12<\n" +
 	"\vunconfirmed\x18\n" +
-	" \x03(\v2\x1a.weft.peers.v1.UnconfirmedR\vunconfirmed\"k\n" +
+	" \x03(\v2\x1a.weft.peers.v1.UnconfirmedR\vunconfirmed\x12\x12\n" +
+	"\x04rest\x18\v \x01(\bR\x04rest\x12\x14\n" +
+	"\x05lacks\x18\f \x03(\tR\x05lacks\"k\n" +
 	"\vUnconfirmed\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x14\n" +
 	"\x05asked\x18\x02 \x01(\bR\x05asked\x12\x14\n" +

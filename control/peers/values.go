@@ -28,6 +28,7 @@ func sidecarOf(ref api.Ref, st server.SyncStatus, agent attached.Stream, isAttac
 	if st.Nack != nil && st.Nack.Current {
 		out.Refusal = &Refusal{Type: st.Nack.Type, Resources: st.Nack.Resources, Message: st.Nack.Message}
 	}
+	out.Rest, out.Lacks = st.Rest != nil, st.Lacks
 	for _, u := range st.Unconfirmed {
 		out.Unconfirmed = append(out.Unconfirmed, &Unconfirmed{Type: u.Type, Asked: u.Asked, Since: u.Since.UnixNano(), Resolving: u.Resolving})
 	}

@@ -91,6 +91,8 @@ type flow struct {
 	good []versioned
 	// quiet says that the client has all that it may have now.
 	quiet bool
+	// owed says that there is more to send it, now or later, than what it refuses.
+	owed bool
 	// covers is the stream's turn at which the client had, or was being sent, all
 	// that it may have: until the next turn there is nothing to say. 0 is never.
 	covers uint64

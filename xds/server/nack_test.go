@@ -176,9 +176,12 @@ func TestEnvoyRefuses(t *testing.T) {
 			if s.InSync || s.Nack.Message == "" {
 				t.Errorf("status %+v %+v", s, s.Nack)
 			}
+			p.until("front", "has confirmed all else", func(s server.SyncStatus) bool { return s.Rest != nil && cmp.Equal(s.Lacks, []string{"aaa"}) })
 			spoil.with.Store(nil)
 			p.apply(caller("front", map[uint32]string{at: "web"}), switched("web"))
-			s = p.synced("front")
+			if s = p.synced("front"); s.Rest != nil {
+				t.Error("it refuses nothing, and lacks", s.Lacks)
+			}
 			if n := s.Types["cds"].Nacked + s.Types["lds"].Nacked; n > 8 {
 				t.Errorf("refused %d times", n)
 			}

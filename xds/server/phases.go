@@ -88,6 +88,7 @@ func (st *stream) replace(now *xds.State, revision uint64) {
 		st.trackUnconfirmed(before, &held, now)
 	}
 	st.want, st.revision, st.synced = now, revision, false
+	st.rest, st.lacks = nil, nil
 	st.server.tables.changed.Add(1)
 	if pruned && st.pruned == was {
 		st.pruned = st.turn
@@ -236,6 +237,7 @@ func (st *stream) pump() {
 		st.prune()
 	}
 	st.check()
+	st.checkRest()
 	st.awaitAnswers()
 	st.arm()
 }
@@ -265,10 +267,11 @@ func (st *stream) serve(f *flow) {
 		return // one response at a time: the answer to it will open the next request
 	}
 	if f.covers == st.turn && !st.removing {
-		f.quiet = true
+		f.quiet, f.owed = true, false
 		return
 	}
 	r, held := st.compose(f)
+	f.owed = held || r != nil
 	if r == nil {
 		f.quiet = !held && len(f.refused) == 0
 		f.resendAt = time.Time{}

@@ -33,6 +33,10 @@ type SyncStatus struct {
 	Nack *Nack
 	// Note is what keeps the sidecar without its configuration.
 	Note string
+	// Rest is what a client that refuses something has confirmed, but for resources of the names
+	// Lacks; nil where that is not known, and where it refuses nothing.
+	Rest  *resolve.Resolved
+	Lacks []string
 	// Unconfirmed is what it has taken longer for than Options.Slow.
 	Unconfirmed []Unconfirmed
 }

@@ -40,6 +40,8 @@ type stream struct {
 	nack       *Nack
 	unverified *unverified
 	refusals   *refusalLog
+	rest       *resolve.Resolved // what the client that refuses something has confirmed but for lacks; nil where that is not known
+	lacks      []string
 	flows      [kinds]flow
 	private    *xds.Resource            // a secret that this stream alone is served; nil for none
 	brings     map[kind]told            // what the client had before it opened the stream, until it asks for the type

@@ -100,7 +100,7 @@ func (st *stream) progress() SyncStatus {
 		Dataplane: st.peer.Dataplane, Connected: true, Streams: 1, Since: st.since,
 		Protocol: st.peer.Protocol, Client: st.peer.Client, Version: st.peer.Version, Agent: st.peer.Agent,
 		Confirmed: st.confirmed, Published: now, Acked: st.acked, InSync: st.synced && !dirty && !st.failed,
-		Nack: st.nack, Note: st.note, Unconfirmed: st.late(),
+		Nack: st.nack, Note: st.note, Unconfirmed: st.late(), Rest: st.rest, Lacks: st.lacks,
 	}
 	switch {
 	case dirty, st.failed, st.want == nil:
