@@ -49,6 +49,8 @@ func (o only) Destinations(string) iter.Seq[*resolve.Destination] {
 	return slices.Values([]*resolve.Destination(nil))
 }
 
+func (only) NamesFor(api.Ref, *resolve.Destination, string) bool { return true }
+
 func takes(t *rapid.T, m route.Match, q sim.Request) bool {
 	d := &resolve.Destination{ID: "web:80", Kind: api.KindMeshService, Name: "web", Port: 80, Protocol: api.HTTP}
 	r := &resolve.Resolved{Outbounds: []*resolve.Outbound{{Destination: d, Table: &resolve.Table{Destination: d, Routes: []*resolve.Route{{Match: m}}}}}}

@@ -25,6 +25,8 @@ func (o only) Destinations(string) iter.Seq[*resolve.Destination] {
 	return func(func(*resolve.Destination) bool) {}
 }
 
+func (only) NamesFor(api.Ref, *resolve.Destination, string) bool { return true }
+
 // limits are layers of MeshRateLimit, weakest first: names of policies, and what
 // they say.
 func limits(layers ...merge.Layer) resolve.Policies {
