@@ -142,12 +142,16 @@ func (l *loop) tell(look func(*resolve.Model) []api.Change) {
 func (l *loop) take(next *resolve.Model, affected resolve.Affected, changes []api.Change) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.census.during(func() { l.current.Store(next) }, append(dataplanes(changes), affected.Dataplanes...)...)
+	stirred := affected.Dataplanes
+	if own := dataplanes(changes); len(own) > 0 {
+		stirred = append(own, stirred...)
+	}
+	l.census.during(func() { l.current.Store(next) }, stirred...)
 	close(l.advanced)
 	l.advanced = make(chan struct{})
 	l.taken++
 	if l.pending.affected == nil {
-		l.pending.affected = map[api.Ref]bool{}
+		l.pending.affected = make(map[api.Ref]bool, len(affected.Dataplanes))
 	}
 	l.pending.model = next
 	for _, r := range affected.Dataplanes {

@@ -145,12 +145,7 @@ func (m mesh) guard() *guard {
 }
 
 // isGuarded reports whether the mesh says anything of identities.
-func (m mesh) isGuarded() bool {
-	for range m.guarded.Values(m.at) {
-		return true
-	}
-	return false
-}
+func (m mesh) isGuarded() bool { return m.guarded.Any(m.at) }
 
 // identityOf is nil for a dataplane that has none: the mesh proves nobody, and no MeshIdentity
 // selects it.

@@ -115,6 +115,7 @@ func (m *Model) updateMesh(name string, changes []api.Change, common []derive.Ch
 	} else {
 		m.meshes, _, _ = m.meshes.Insert([]byte(name), meshState{after, state.asked.next(m.collections, after, delta), own})
 	}
+	affected = make([]api.Ref, 0, m.resolved.Ran(delta))
 	for r := range m.resolved.ChangedValues(delta) {
 		affected = append(affected, r.Ref)
 	}

@@ -201,6 +201,12 @@ func (c *Collection[T]) Values(at At) iter.Seq[*T] {
 	}
 }
 
+// Any reports whether there is a value.
+func (c *Collection[T]) Any(at At) (found bool) {
+	at.each(c.c, func(string, any) bool { found = true; return false })
+	return found
+}
+
 // In yields the values of a bucket in the order of their keys. To have begun with
 // it is to have read the whole bucket.
 func (i *Index[T]) In(at At, bucket string) iter.Seq2[string, *T] {
