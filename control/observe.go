@@ -156,7 +156,6 @@ func (o *observer) at(revision uint64) (moment, bool) {
 
 // Connected is told of a new stream.
 func (o *observer) Connected(p server.Peer) {
-	o.stirred.Add(1)
 	o.Stirred(p.Dataplane)
 	for n := o.streams.Load(); n < p.Stream && !o.streams.CompareAndSwap(n, p.Stream); n = o.streams.Load() {
 	}
@@ -170,7 +169,6 @@ func (o *observer) Connected(p server.Peer) {
 
 // Disconnected is told of the end of a stream.
 func (o *observer) Disconnected(p server.Peer, err error) {
-	o.stirred.Add(1)
 	o.Stirred(p.Dataplane)
 	o.opened.Delete(p.Stream)
 	o.Streams.WithLabelValues(p.Protocol).Dec()
@@ -206,7 +204,6 @@ func (o *observer) Acked(p server.Peer, push server.Push, took time.Duration) {
 
 // Nacked is told of a refusal.
 func (o *observer) Nacked(p server.Peer, n server.Nack) {
-	o.stirred.Add(1)
 	o.Stirred(p.Dataplane)
 	o.Nacks.WithLabelValues(n.Type).Inc()
 	o.events.Publish(web.Event{Type: "nack", Dataplane: p.Dataplane.String(), Resources: n.Type, Revision: n.Revision, Message: n.Message})
@@ -225,7 +222,6 @@ func (o *observer) Stirred(dp api.Ref) {
 // Synced is told when a sidecar has everything of a revision. One that connected later than
 // the change came says nothing of how long changes take.
 func (o *observer) Synced(p server.Peer, revision uint64) {
-	o.stirred.Add(1)
 	o.Stirred(p.Dataplane)
 	o.goods.synced(p.Dataplane)
 	now := time.Now()

@@ -85,11 +85,9 @@ func callerOf(rt *resolve.Route, spoken api.Protocol) caller {
 			continue
 		}
 		c.retries = x
-		if c.perTry = boundOf(e, "perTryTimeout", 0, spoken); c.perTry.known {
-			c.perTry.length = c.retryPlan().PerTry
-		}
-		if c.perTry.known && c.retryPlan().Retries == 0 {
-			c.perTry = bound{}
+		if b := boundOf(e, "perTryTimeout", 0, spoken); b.known && c.retryPlan().Retries > 0 {
+			b.length = c.retryPlan().PerTry
+			c.perTry = b
 		}
 	}
 	return c

@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 
@@ -116,8 +117,10 @@ func (m *Model) updateMesh(name string, changes []api.Change, common []derive.Ch
 		m.meshes, _, _ = m.meshes.Insert([]byte(name), meshState{after, state.asked.next(m.collections, after, delta), own})
 	}
 	affected = make([]api.Ref, 0, m.resolved.Ran(delta))
-	for r := range m.resolved.ChangedValues(delta) {
-		affected = append(affected, r.Ref)
+	for was, is := range m.resolved.Changes(delta) {
+		if r := cmp.Or(is, was); r != nil { // else it fails, as it did
+			affected = append(affected, r.Ref)
+		}
 	}
 	return affected
 }

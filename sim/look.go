@@ -62,7 +62,7 @@ func lookUp(w Reader, r *resolve.Resolved, q Request) (*found, error) {
 		}
 	}
 	if f.outbound == nil && !spec(r).Edge() && a.port != 0 {
-		if err := mesh(w.Destinations(r.Ref.Mesh)).notReached(w, r, &a); err != nil {
+		if err := notReached(w, r, &a); err != nil {
 			return nil, err
 		}
 		f.outbound = caught(r, &a)

@@ -31,7 +31,8 @@ type mesh iter.Seq[*resolve.Destination]
 
 // notReached says what would make a reachable, to which no outbound of r leads.
 // It is nil where the request passes through, for nobody serves it.
-func (m mesh) notReached(w Reader, r *resolve.Resolved, a *address) error {
+func notReached(w Reader, r *resolve.Resolved, a *address) error {
+	m := mesh(w.Destinations(r.Ref.Mesh))
 	e := &NotReached{Dataplane: r.Ref.FullName(), Target: a.at(a.port)}
 	if at := elsewhere(w, r, a); len(at) > 0 {
 		e.Advice = "it reaches that service at " + strings.Join(at, ", ")
@@ -139,7 +140,12 @@ func farther(r *resolve.Resolved, d *resolve.Destination, a *address) string {
 	if d.Ref.Kind == api.KindService {
 		full = d.ClusterNames()[0]
 	}
-	return fmt.Sprintf("%s is a name of namespace %s, and %s is in namespace %s, where it is not found by it; call http://%s", a.host, d.Namespace, r.Ref.FullName(), namespace(r), net.JoinHostPort(full, strconv.FormatUint(uint64(cmp.Or(d.Port, a.port)), 10)))
+	return fmt.Sprintf("%s is a name of namespace %s, and %s is in namespace %s, where it is not found by it; call http://%s", a.host, d.Namespace, r.Ref.FullName(), namespace(r), hostPort(full, d, a))
+}
+
+// hostPort is d by one of its names, with its port; where it has none with that of a.
+func hostPort(name string, d *resolve.Destination, a *address) string {
+	return net.JoinHostPort(name, strconv.FormatUint(uint64(cmp.Or(d.Port, a.port)), 10))
 }
 
 // granted says what would let clients of r call d by the name of a, or by which one they do.
@@ -147,7 +153,7 @@ func granted(w Reader, r *resolve.Resolved, d *resolve.Destination, a *address) 
 	advice := fmt.Sprintf("%s is a name of %s %s in namespace %s alone; grant that namespace the host in tenancy.hosts of Mesh %s", a.host, d.Kind, d.Name, d.Namespace, r.Ref.Mesh)
 	for _, name := range append(d.ClusterNames(), d.Hostnames...) {
 		if !hidden(w, r, d, name) && !strange(r, d, name) {
-			return advice + ", or call http://" + net.JoinHostPort(name, strconv.FormatUint(uint64(cmp.Or(d.Port, a.port)), 10))
+			return advice + ", or call http://" + hostPort(name, d, a)
 		}
 	}
 	return advice

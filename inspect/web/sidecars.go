@@ -10,11 +10,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/jsonschema"
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/resolve"
 )
 
 // sidecarRow is one dataplane of GET /meshes/{mesh}/_sidecars: what a list of very many shows.
@@ -61,11 +63,15 @@ func (s *server) sidecars(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	snapshot := s.there(r.Context(), api.KindDataplane)
+	model := sync.OnceValue(func() *resolve.Reader {
+		m, _ := s.reader(r.Context()) // without one no hosts are named
+		return m
+	})
 	var p sidecarPage
 	if _, isCut := r.Context().Value(visibleKey{}).(visible); isCut || !sel.everything() {
-		p, err = s.sidecarsChosen(r.Context(), snapshot, mesh, want, sel)
+		p, err = s.sidecarsChosen(r.Context(), snapshot, mesh, want, sel, model)
 	} else {
-		p = s.sidecarsOf(r.Context(), snapshot, mesh, want, sel)
+		p = s.sidecarsOf(snapshot, mesh, want, sel, model)
 	}
 	if err != nil {
 		return err
@@ -96,7 +102,7 @@ func statesOf(query url.Values) (want []inspect.State, err error) {
 
 // sidecarsChosen is a page of those that filters choose and a user sees, each of which is
 // looked at.
-func (s *server) sidecarsChosen(ctx context.Context, snapshot *api.Snapshot, mesh string, want []inspect.State, sel selection) (p sidecarPage, err error) {
+func (s *server) sidecarsChosen(ctx context.Context, snapshot *api.Snapshot, mesh string, want []inspect.State, sel selection, model func() *resolve.Reader) (p sidecarPage, err error) {
 	var chosen []*api.Object
 	for o := range snapshot.Of(api.KindDataplane, mesh) {
 		if s.chosen(sel, o) {
@@ -115,7 +121,7 @@ func (s *server) sidecarsChosen(ctx context.Context, snapshot *api.Snapshot, mes
 			continue
 		}
 		if p.Total++; p.Total > sel.offset && len(p.Items) < sel.size {
-			p.Items = append(p.Items, s.rowOf(ctx, o, &c))
+			p.Items = append(p.Items, sidecarRowOf(o, &c, model))
 		}
 	}
 	return p, nil
@@ -123,7 +129,7 @@ func (s *server) sidecarsChosen(ctx context.Context, snapshot *api.Snapshot, mes
 
 // sidecarsOf is a page of all, or of those in some states, of which that page is looked at, and
 // those before it where one of the states is that of which nobody keeps who is in it.
-func (s *server) sidecarsOf(ctx context.Context, snapshot *api.Snapshot, mesh string, want []inspect.State, sel selection) sidecarPage {
+func (s *server) sidecarsOf(snapshot *api.Snapshot, mesh string, want []inspect.State, sel selection, model func() *resolve.Reader) sidecarPage {
 	counts, in := s.Census.States(snapshot, mesh, want)
 	p := sidecarPage{States: counts, Items: []sidecarRow{}}
 	for _, state := range want {
@@ -135,7 +141,7 @@ func (s *server) sidecarsOf(ctx context.Context, snapshot *api.Snapshot, mesh st
 	left, looked := sel.offset, 0
 	add := func(o *api.Object, c *inspect.Sidecar) {
 		if left--; left < 0 {
-			p.Items = append(p.Items, s.rowOf(ctx, o, c))
+			p.Items = append(p.Items, sidecarRowOf(o, c, model))
 		}
 	}
 	if len(want) > 0 && !slices.Contains(want, inspect.StateInSync) {
@@ -143,7 +149,7 @@ func (s *server) sidecarsOf(ctx context.Context, snapshot *api.Snapshot, mesh st
 		for _, ref := range rest[:min(sel.size, len(rest))] {
 			if o, ok := snapshot.Get(ref); ok {
 				c, _ := s.Sidecars.Sidecar(ref)
-				p.Items = append(p.Items, s.rowOf(ctx, o, &c))
+				p.Items = append(p.Items, sidecarRowOf(o, &c, model))
 			}
 		}
 		return p
@@ -166,7 +172,8 @@ func (s *server) sidecarsOf(ctx context.Context, snapshot *api.Snapshot, mesh st
 	return p
 }
 
-func (s *server) rowOf(ctx context.Context, o *api.Object, c *inspect.Sidecar) sidecarRow {
+// sidecarRowOf asks for the model where the Envoy takes long for something.
+func sidecarRowOf(o *api.Object, c *inspect.Sidecar, model func() *resolve.Reader) sidecarRow {
 	row := sidecarRow{Name: o.FullName(), Namespace: o.Namespace, Services: []string{}, State: c.State(), Acked: c.Acked}
 	switch row.State {
 	case inspect.StateRefusing:
@@ -175,8 +182,7 @@ func (s *server) rowOf(ctx context.Context, o *api.Object, c *inspect.Sidecar) s
 		row.Message = c.Note
 	}
 	if len(c.Unconfirmed) > 0 && row.State != inspect.StateRefusing {
-		m, _ := s.reader(ctx) // without one no hosts are named
-		if why := c.WaitsFor(m); why != "" {
+		if why := c.WaitsFor(model()); why != "" {
 			row.Message = strings.TrimPrefix(row.Message+"; "+why, "; ")
 		}
 	}

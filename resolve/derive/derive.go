@@ -284,16 +284,18 @@ func (c *Collection[T]) Changed(d *Delta) []string {
 	return out
 }
 
-// ChangedValues yields what stands at each of the keys of Changed, in their order; of one that has no value any
-// more it yields the one that it had.
-func (c *Collection[T]) ChangedValues(d *Delta) iter.Seq[*T] {
-	return func(yield func(*T) bool) {
+// Changes yields what stood at each of the keys of Changed before and what stands there now, in their order;
+// nil for no value.
+func (c *Collection[T]) Changes(d *Delta) iter.Seq2[*T, *T] {
+	valueOf := func(v any) *T {
+		if !isValue(v) {
+			return nil
+		}
+		return v.(*T)
+	}
+	return func(yield func(before, after *T) bool) {
 		for _, x := range d.changed[c.c.number] {
-			v := x.after
-			if !isValue(v) {
-				v = x.before
-			}
-			if isValue(v) && !yield(v.(*T)) {
+			if !yield(valueOf(x.before), valueOf(x.after)) {
 				return
 			}
 		}

@@ -202,16 +202,14 @@ func (s *Stage) Update(before *derive.Graph, changes []api.Change) (after *deriv
 		return before, nil, nil
 	}
 	after, delta := before.Update(list...)
-	return after, slices.Concat(between(s.planes, before, after, delta), between(s.perPod, before, after, delta)), slices.Concat(between(s.placed, before, after, delta), between(s.placedSlices, before, after, delta))
+	return after, slices.Concat(between(s.planes, delta), between(s.perPod, delta)), slices.Concat(between(s.placed, delta), between(s.placedSlices, delta))
 }
 
 // between are the changes of a collection, where what moves goes from one place and comes
 // to another.
-func between(c *derive.Collection[api.Object], before, after *derive.Graph, delta *derive.Delta) []api.Change {
+func between(c *derive.Collection[api.Object], delta *derive.Delta) []api.Change {
 	var out []api.Change
-	for _, key := range c.Changed(delta) {
-		was, _ := c.Get(before, key)
-		is, _ := c.Get(after, key)
+	for was, is := range c.Changes(delta) {
 		switch {
 		case was != nil && is != nil && was.Ref != is.Ref:
 			out = append(out, api.Change{Before: was}, api.Change{After: is})

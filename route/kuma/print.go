@@ -98,12 +98,18 @@ func (p *printer) refuse(out *Default, status uint32) {
 }
 
 func (p *printer) redirect(d *route.Redirect) *RequestRedirect {
-	out := &RequestRedirect{Scheme: d.Scheme, Hostname: d.Hostname, StatusCode: d.Status, Path: rewriteOf(p.Replaced(p.Line, d.Path))}
-	if d.Port != 0 {
-		out.Port = &d.Port
-	}
+	out := redirectOf(d, p.Replaced(p.Line, d.Path))
 	if d.Path != nil && out.Path == nil {
 		p.Fail(route.UnsaidAction, "%s redirects to a whole path, or replaces the prefix that its match names", KindHTTPRoute)
+	}
+	return out
+}
+
+// redirectOf is a redirect to another path than d's own.
+func redirectOf(d *route.Redirect, path *route.PathRewrite) *RequestRedirect {
+	out := &RequestRedirect{Scheme: d.Scheme, Hostname: d.Hostname, StatusCode: d.Status, Path: rewriteOf(path)}
+	if d.Port != 0 {
+		out.Port = &d.Port
 	}
 	return out
 }

@@ -113,11 +113,7 @@ func (p *printer) filters(out *Default, c *route.Composed) {
 		out.Filters = append(out.Filters, Filter{Type: urlRewrite, URLRewrite: f})
 	}
 	for _, m := range plain.Mirrors {
-		f := &RequestMirror{BackendRef: p.backend(&m.Backend)}
-		if f.BackendRef.Weight = nil; m.Percent != 100 {
-			f.Percentage = percentageOf(m.Percent)
-		}
-		out.Filters = append(out.Filters, Filter{Type: requestMirror, RequestMirror: f})
+		out.Filters = append(out.Filters, MirrorOf(p.backend(&m.Backend), m.Percent))
 	}
 }
 

@@ -22,11 +22,7 @@ func RedirectOf(d *route.Redirect) (out Filter, ok bool) {
 	if !plainRewrite(d.Path) {
 		return Filter{}, false
 	}
-	r := &RequestRedirect{Scheme: d.Scheme, Hostname: d.Hostname, StatusCode: d.Status, Path: rewriteOf(d.Path)}
-	if d.Port != 0 {
-		r.Port = &d.Port
-	}
-	return Filter{Type: requestRedirect, RequestRedirect: r}, true
+	return Filter{Type: requestRedirect, RequestRedirect: redirectOf(d, d.Path)}, true
 }
 
 // MirrorOf is the filter that copies so many percent of the requests to a backend.
