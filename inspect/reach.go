@@ -125,12 +125,12 @@ func (s *Sidecar) has(ref api.Ref, r *resolve.Resolved) bool {
 		s.Refusal != nil && s.Rest != nil && r.SameFor(ref, s.Rest) && !xds.Concerns(r, ref, s.Lacks)
 }
 
-// notes are what there is to say about the object where it is attached: fields
+// notesOf are what there is to say about an object where it is attached: fields
 // without effect, and what Envoys do not get as it is written.
-func (x *participation) notes(q *resolve.Reader, look look) []api.Note {
+func notesOf(q *resolve.Reader, x *resolve.Reach, look look) []api.Note {
 	var all noteSet
-	all.add(idleNotes(q, x.Reach)...)
-	all.add(useless(q, x.Reach)...)
+	all.add(idleNotes(q, x)...)
+	all.add(useless(q, x)...)
 	for _, p := range x.Places {
 		if !q.Visit() {
 			break

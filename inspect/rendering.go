@@ -97,8 +97,8 @@ func NotesOn(m *resolve.Reader, refs ...api.Ref) []api.Note {
 		}
 	}
 	for _, mesh := range sortedKeys(byMesh) {
-		for _, x := range participations(m, mesh, byMesh[mesh], nil, false) {
-			all.add(x.notes(m, look)...)
+		for _, x := range m.ReachOf(mesh, byMesh[mesh], nil) {
+			all.add(notesOf(m, x, look)...)
 		}
 	}
 	all.add(failures(m)...)

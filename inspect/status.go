@@ -207,7 +207,7 @@ func heldIn(mesh string, sidecars []Sidecar, sees func(api.Ref) bool) (out []Hel
 
 func statusOf(m *resolve.Reader, o *api.Object, x *participation, look look) Status {
 	s := Status{Object: o.Ref.String(), Ref: o.Ref, Notes: m.NotesOn(o.Ref), Dataplanes: x.counts}
-	found := x.notes(m, look)
+	found := notesOf(m, x.Reach, look)
 	s.Notes = append(s.Notes, found...)
 	s.place(look.places)
 	accepted, resolved := verdicts(m, o, s.Notes)

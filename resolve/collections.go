@@ -141,14 +141,16 @@ type collections struct {
 	named  *derive.Collection[named]
 
 	// What each dataplane holds by that.
-	used       *derive.Collection[used]
-	byCluster  *derive.Group[used]
-	clusters   *derive.Collection[clusterKept]
-	endpoints  *derive.Collection[endpointsKept]
-	inbounds   *derive.Collection[inbounds]
-	inboundsIn *derive.Index[inbounds] // where the mesh proves who calls: see Inbound.is
-	held       *derive.Collection[held]
-	resolved   *derive.Collection[Resolved]
+	used      *derive.Collection[used]
+	byCluster *derive.Group[used]
+	// byConnections are the clusters of byCluster by those that send connections alone to them.
+	byConnections *derive.Group[used]
+	clusters      *derive.Collection[clusterKept]
+	endpoints     *derive.Collection[endpointsKept]
+	inbounds      *derive.Collection[inbounds]
+	inboundsIn    *derive.Index[inbounds] // where the mesh proves who calls: see Inbound.is
+	held          *derive.Collection[held]
+	resolved      *derive.Collection[Resolved]
 }
 
 func newCollections(dialects []route.Dialect, kinds []*policies.Kind, in api.Zone) *collections {

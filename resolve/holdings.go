@@ -44,6 +44,13 @@ func (c *collections) addHoldings() {
 			add(x.cluster)
 		}
 	})
+	c.byConnections = c.used.Group(func(_ string, u *used, add func(string)) {
+		for _, x := range u.clusters {
+			if x.connectionsOnly {
+				add(x.cluster)
+			}
+		}
+	})
 	c.clusters = derive.Derive(c.schema, "clusters", c.byCluster, derive.Values[clusterKept]{
 		Equal: func(a, b *clusterKept) bool { return a.variant == b.variant && a.equal(&b.Cluster) },
 		Hash:  func(x *clusterKept) uint64 { return x.Policies.hash(mixed(offset, x.Name)) },

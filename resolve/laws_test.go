@@ -88,7 +88,7 @@ func checkSelected(t worlds.Fataler, m *resolve.Model) {
 }
 
 // checkReach holds that following an object leads to exactly those dataplanes on
-// which it takes part.
+// which it takes part, and to the same places where nobody asks for the dataplanes.
 func checkReach(t worlds.Fataler, m *resolve.Model) {
 	t.Helper()
 	want := map[api.Ref][]api.Ref{}
@@ -101,7 +101,7 @@ func checkReach(t worlds.Fataler, m *resolve.Model) {
 	for o := range m.Snapshot().All() {
 		byMesh[o.Mesh] = append(byMesh[o.Mesh], o.Ref)
 		var got []api.Ref
-		m.Reader(nil).ReachOf(o.Mesh, []api.Ref{o.Ref}, func(_, _ int, r *resolve.Resolved, p resolve.Presence) {
+		told := m.Reader(nil).ReachOf(o.Mesh, []api.Ref{o.Ref}, func(_, _ int, r *resolve.Resolved, p resolve.Presence) {
 			said[o.Ref] = append(said[o.Ref], fmt.Sprint(r.Ref, p))
 			if p != resolve.Lacks {
 				got = append(got, r.Ref)
@@ -109,6 +109,9 @@ func checkReach(t worlds.Fataler, m *resolve.Model) {
 		})
 		if !slices.Equal(got, want[o.Ref]) {
 			t.Fatalf("%s takes part on %v, but leads to %v", o.Ref, want[o.Ref], got)
+		}
+		if diff := cmp.Diff(became(told[0]), became(m.Reader(nil).ReachOf(o.Mesh, []api.Ref{o.Ref}, nil)[0])); diff != "" {
+			t.Fatalf("%s on its dataplanes (-) and at its places alone (+):\n%s", o.Ref, diff)
 		}
 	}
 	together := map[api.Ref][]string{}
@@ -120,6 +123,20 @@ func checkReach(t worlds.Fataler, m *resolve.Model) {
 	if diff := cmp.Diff(said, together); diff != "" {
 		t.Fatalf("asked about one by one (-) and together (+):\n%s", diff)
 	}
+}
+
+// became is what became of an object, and where; a place by the dataplane that is asked about it.
+func became(x *resolve.Reach) (out []string) {
+	for _, e := range x.Entries {
+		out = append(out, fmt.Sprint(e.Field, e.Acts, e.Idle, e.Why, e.FiltersBy, e.ActionBy, " by "))
+		for _, by := range e.By {
+			out = append(out, fmt.Sprint(*by))
+		}
+	}
+	for _, p := range x.Places {
+		out = append(out, fmt.Sprint(p.At.Ref, p))
+	}
+	return out
 }
 
 // checkNotes holds that what is worked out for a whole mesh at once is what is said

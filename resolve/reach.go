@@ -99,7 +99,7 @@ func (q *Reader) ReachOf(mesh string, refs []api.Ref, tell Holder) []*Reach {
 	if !ok {
 		return x.out
 	}
-	x.everybody = x.looksAtAll(mesh, refs, tell)
+	x.everybody, x.firsts = x.looksAtAll(mesh, refs, tell), tell == nil
 	if tell == nil && x.everybody {
 		x.all, x.places = true, q.allPlaces(m, mesh)
 	} else {

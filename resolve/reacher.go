@@ -24,8 +24,9 @@ type reacher struct {
 	among  map[string]bool             // keys of the candidates
 	// edges are the objects that say where an edge dataplane listens, by its key.
 	edges map[string][]int
-	// everybody says that all dataplanes are looked at.
-	everybody bool
+	// everybody says that all dataplanes are looked at, and firsts that of those with equal
+	// places the first is enough, for nobody asks who they are.
+	everybody, firsts bool
 	*places
 	attached [][]attachedSpot // of every object
 	facts    []*dataplane     // of the dataplanes
@@ -180,14 +181,26 @@ func (x *reacher) callers(d *dest) {
 		return
 	}
 	for class := range x.mesh.classesOf(d) {
-		for key := range x.mesh.planesOf(class) {
-			x.among[key] = true
-		}
+		x.add(x.mesh.planesOf(class), x.firsts)
 	}
 	for cluster := range x.mesh.byCluster.Buckets(x.mesh.at, classKey(d.key, "")) {
-		for key := range x.mesh.byCluster.Keys(x.mesh.at, cluster) {
+		alike := least(x.mesh.byConnections.Keys(x.mesh.at, cluster)) == ""
+		x.add(x.mesh.byCluster.Keys(x.mesh.at, cluster), x.firsts && alike)
+	}
+}
+
+// add adds dataplanes by their keys; where their places at the destination are alike and that is
+// asked for, the first of them alone. One of which something failed stands for nobody.
+func (x *reacher) add(planes iter.Seq[string], first bool) {
+	if first {
+		key := least(planes)
+		if r, _ := x.mesh.resolved.Get(x.mesh.at, key); r != nil && r.Failed == "" {
 			x.among[key] = true
+			return
 		}
+	}
+	for key := range planes {
+		x.among[key] = true
 	}
 }
 
@@ -233,4 +246,14 @@ func (x *reacher) destinations(r *routeObject) []destined {
 	}
 	x.routes[r] = out
 	return out
+}
+
+// least is the first of keys in their order; empty where there are none.
+func least(keys iter.Seq[string]) (first string) {
+	for key := range keys {
+		if first == "" || key < first {
+			first = key
+		}
+	}
+	return first
 }
