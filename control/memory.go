@@ -64,12 +64,18 @@ func returnFreeMemory(ctx context.Context) {
 // happens. Half of what lives must have been allocated since memory was given back last:
 // where the heap may grow by that much the collector runs at most twice as often, where
 // it may grow by as much as lives three times. A quarter is enough where it came at
-// once, or what a burst leaves would be collected during whatever small follows it.
+// once, or what a burst leaves would be collected during whatever small follows it. What
+// comes little by little, such as one write after the other, is no burst: it leaves no more
+// than the collector allows.
 type burst struct {
 	last  uint64 // bytes allocated when it was looked at
-	since uint64 // bytes allocated when memory was given back
+	since uint64 // bytes allocated since memory was given back, but for what came little by little
 	most  uint64 // bytes allocated from one look to the next, since then
 }
+
+// littleByLittle is how many bytes are allocated from one look to the next at most by what
+// is no burst.
+const littleByLittle = 4 << 20
 
 // atOnce is how many bytes are allocated from one look to the next at least by what is
 // a burst alone. A change that many sidecars get allocates less.
@@ -80,11 +86,14 @@ const atOnce = 16 << 20
 func (b *burst) over(allocated, live uint64) bool {
 	now := allocated - b.last
 	b.last, b.most = allocated, max(b.most, now)
+	if now >= littleByLittle {
+		b.since += now
+	}
 	calm := now < live/256
-	if !calm || allocated-b.since < live/2 && b.most < max(live/4, atOnce) {
+	if !calm || b.since < live/2 && b.most < max(live/4, atOnce) {
 		return false
 	}
-	b.since, b.most = allocated, 0
+	b.since, b.most = 0, 0
 	return true
 }
 

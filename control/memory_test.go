@@ -28,10 +28,16 @@ func TestMemoryIsGivenBackAfterABurst(t *testing.T) {
 		{32 * mib, false}, // at once
 		{0, true},
 		{31 * mib, false},
-		{31 * mib, false},
-		{2*mib - 1, false},
+		{28 * mib, false},
+		{5*mib - 1, false},
 		{0, false}, // a byte too little
-		{1, true},
+		{littleByLittle, false},
+		{0, true},
+		{31 * mib, false},
+		{28 * mib, false},
+		{littleByLittle - 1, false}, // one write after the other
+		{littleByLittle - 1, false},
+		{0, false},
 	} {
 		total += step.allocates
 		if got := b.over(total, live); got != step.over {
