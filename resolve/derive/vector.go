@@ -1,81 +1,81 @@
 package derive
 
-// A vector's nodes have 1<<digit kids.
+import "slices"
+
+// A leaf of a vector has 1<<digit values, and a twig as many leaves.
 const (
 	digit  = 5
 	digits = 1 << digit
 )
 
 // vector is a persistent array by number, in which unset entries are zero. A copy
-// of it is a version of its own, as of a tree.
+// of it is a version of its own, as of a tree. Numbers are given one after the other: the
+// first entry that an edit sets copies a pointer for each 1,024 numbers.
 type vector[V any] struct {
-	root  *branch[V]
-	shift uint // of the root; its kids are leaves where it is digit
+	edit  *edit // that may change the list of twigs
+	twigs []*twig[V]
 }
 
-// branch is a node of a vector: of kids, or of values.
-type branch[V any] struct {
+type twig[V any] struct {
+	edit   *edit
+	leaves [digits]*leaf[V]
+}
+
+type leaf[V any] struct {
 	edit *edit
-	kids *[digits]*branch[V]
-	vals *[digits]V
+	vals [digits]V
 }
 
 func (v *vector[V]) get(n id) (x V) {
-	b := v.root
-	if b == nil || n>>v.shift >= digits {
+	at := int(n >> (2 * digit))
+	if at >= len(v.twigs) || v.twigs[at] == nil {
 		return x
 	}
-	for shift := v.shift; shift > 0; shift -= digit {
-		if b = b.kids[n>>shift%digits]; b == nil {
-			return x
-		}
+	l := v.twigs[at].leaves[n>>digit%digits]
+	if l == nil {
+		return x
 	}
-	return b.vals[n%digits]
+	return l.vals[n%digits]
 }
 
 // set puts x at n.
 func (v *vector[V]) set(e *edit, n id, x V) {
-	if v.root == nil {
-		v.root = newBranch[V](e, 0)
+	at := int(n >> (2 * digit))
+	if v.edit != e {
+		v.edit, v.twigs = e, slices.Clone(v.twigs)
 	}
-	for ; n>>v.shift >= digits; v.shift += digit {
-		root := newBranch[V](e, v.shift+digit)
-		root.kids[0] = v.root
-		v.root = root
+	if more := at + 1 - len(v.twigs); more > 0 {
+		v.twigs = append(v.twigs, make([]*twig[V], more)...)
 	}
-	v.root = v.root.own(e)
-	b := v.root
-	for shift := v.shift; shift > 0; shift -= digit {
-		kid := &b.kids[n>>shift%digits]
-		if *kid == nil {
-			*kid = newBranch[V](e, shift-digit)
-		} else {
-			*kid = (*kid).own(e)
-		}
-		b = *kid
-	}
-	b.vals[n%digits] = x
+	t := v.twigs[at].own(e)
+	v.twigs[at] = t
+	l := t.leaves[n>>digit%digits].own(e)
+	t.leaves[n>>digit%digits] = l
+	l.vals[n%digits] = x
 }
 
-func newBranch[V any](e *edit, shift uint) *branch[V] {
-	if shift == 0 {
-		return &branch[V]{edit: e, vals: new([digits]V)}
+// own is t where e may change it, else a copy that it may.
+func (t *twig[V]) own(e *edit) *twig[V] {
+	switch {
+	case t == nil:
+		return &twig[V]{edit: e}
+	case t.edit == e:
+		return t
 	}
-	return &branch[V]{edit: e, kids: new([digits]*branch[V])}
+	out := *t
+	out.edit = e
+	return &out
 }
 
-// own is b where e may change it, else a copy that it may.
-func (b *branch[V]) own(e *edit) *branch[V] {
-	if b.edit == e {
-		return b
+// own is l where e may change it, else a copy that it may.
+func (l *leaf[V]) own(e *edit) *leaf[V] {
+	switch {
+	case l == nil:
+		return &leaf[V]{edit: e}
+	case l.edit == e:
+		return l
 	}
-	out := &branch[V]{edit: e}
-	if b.kids != nil {
-		kids := *b.kids
-		out.kids = &kids
-	} else {
-		vals := *b.vals
-		out.vals = &vals
-	}
-	return out
+	out := *l
+	out.edit = e
+	return &out
 }
