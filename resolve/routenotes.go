@@ -40,7 +40,7 @@ func routeNotes(x mesh, r *routeObject) []api.Note {
 			}
 		}
 	}
-	return notes
+	return append(notes, otherHostNotes(r)...)
 }
 
 // meetingNotes are those that the language of a route has because of others of its kind

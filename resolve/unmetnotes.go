@@ -3,6 +3,7 @@ package resolve
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
@@ -15,10 +16,7 @@ const codeUnmet = "RuleUnmet"
 // unmetNotes are about the matches of a rule that no request meets, whatever other rules take. Calls
 // says that only gRPC is spoken to what the entry is about.
 func unmetNotes(e *route.Entry, rule *route.Rule, calls bool) []api.Note {
-	how := route.Read
-	if e.To.Kind == api.KindHost {
-		how = route.Merged
-	}
+	how := readingOf(e)
 	var notes []api.Note
 	for i := range rule.Matches {
 		m := &rule.Matches[i]
@@ -36,6 +34,60 @@ func unmetNotes(e *route.Entry, rule *route.Rule, calls bool) []api.Note {
 		notes = append(notes, note(rule.Origin, api.Warning, codeUnmet, rule.Origin.Field, "%s: %s", what, why))
 	}
 	return notes
+}
+
+// readingOf is how paths are read where an entry is about requests.
+func readingOf(e *route.Entry) route.Reading {
+	if e.To.Kind == api.KindHost {
+		return route.Merged
+	}
+	return route.Read
+}
+
+// otherHostNotes are about the matches of a route that ask for a host, and for none of those that
+// their rule is for.
+func otherHostNotes(r *routeObject) []api.Note {
+	type place struct {
+		rule  api.Path
+		match int
+	}
+	var notes []api.Note
+	hosts, met := map[place][]string{}, map[place]bool{}
+	each(r, func(e *route.Entry, rule *route.Rule, i int) {
+		at := place{rule.Origin.Field, i}
+		if e.To.Kind == api.KindHost && rule.Matches[i].UnmetAt(e.To.Name, readingOf(e)) {
+			hosts[at] = append(hosts[at], e.To.Name)
+		} else {
+			met[at] = true
+		}
+	})
+	each(r, func(e *route.Entry, rule *route.Rule, i int) {
+		at := place{rule.Origin.Field, i}
+		if met[at] || rule.Matches[i].Unmet(readingOf(e)) != "" { // which is said
+			return
+		}
+		met[at] = true
+		what := "it takes no request"
+		if len(rule.Matches) > 1 {
+			what = fmt.Sprintf("its match %s takes no request", api.Clip(rule.Matches[i].Short()))
+		}
+		notes = append(notes, note(rule.Origin, api.Warning, codeUnmet, rule.Origin.Field, "%s: its hosts are %s, and it asks for another one; leave that out, or add the host", what, api.Clip(strings.Join(hosts[at], ", "))))
+	})
+	return notes
+}
+
+// each yields the matches of rules for requests, by the entries that they are in.
+func each(r *routeObject, f func(e *route.Entry, rule *route.Rule, match int)) {
+	for i := range r.opinion.Entries {
+		e := &r.opinion.Entries[i]
+		for j := range e.Rules {
+			if rule := &e.Rules[j]; rule.Origin != nil && !r.opinion.Connections {
+				for k := range rule.Matches {
+					f(e, rule, k)
+				}
+			}
+		}
+	}
 }
 
 // otherThanPOST reports whether conditions ask for another method.

@@ -2,6 +2,7 @@ package route
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -25,6 +26,20 @@ func (cs Conditions) Unmet(how Reading) string {
 		}
 	}
 	return ""
+}
+
+// UnmetAt reports whether no request for a host meets conditions; a name that begins with * stands
+// for all hosts below it, and AnyHost for all. It is sound, as Unmet is.
+func (cs Conditions) UnmetAt(host string, how Reading) bool {
+	if host == api.AnyHost || cs.Count(OnAuthority) == 0 {
+		return false
+	}
+	expression := regexp.QuoteMeta(host)
+	if below, wild := strings.CutPrefix(host, "*"); wild {
+		expression = "[^:]+" + regexp.QuoteMeta(below)
+	}
+	asked, err := MatchAll(OnAuthority, "", 0, "(?i:"+expression+`)\.?(:[0-9]+)?`)
+	return err == nil && append(slices.Clip(cs), asked).Unmet(how) != ""
 }
 
 // unmet is Unmet of a condition by itself.
