@@ -174,7 +174,7 @@ func (a *app) objectExplanation(c *cobra.Command, word, name string, fits func(a
 		if err != nil {
 			return e, err
 		}
-		t, name, err := a.object(word, name, fits, func(t api.Type, name string) (bool, error) { return holds(w.model, t, a.mesh, name), nil })
+		t, name, err := a.object(word, name, fits, func(t api.Type, name string) ([]string, error) { return namesOf(w.model, t, a.mesh, name), nil })
 		if err != nil {
 			return e, err
 		}
@@ -186,9 +186,15 @@ func (a *app) objectExplanation(c *cobra.Command, word, name string, fits func(a
 	if err != nil {
 		return e, err
 	}
-	t, name, err := a.object(word, name, fits, func(t api.Type, name string) (bool, error) {
-		items, err := server.List(c.Context(), "/meshes/"+url.PathEscape(a.mesh)+"/"+t.Plural+"?name="+url.QueryEscape(name))
-		return slices.ContainsFunc(items, func(i client.Item) bool { return i.Name == name }), err
+	t, name, err := a.object(word, name, fits, func(t api.Type, name string) (names []string, err error) {
+		_, short := api.CutNamespace(name)
+		items, err := server.List(c.Context(), "/meshes/"+url.PathEscape(a.mesh)+"/"+t.Plural+"?name="+url.QueryEscape(short))
+		for _, i := range items {
+			if full := fullName(i.Ref()); name == i.Name || name == full || name == i.Ref().FullName() {
+				names = append(names, full)
+			}
+		}
+		return names, err
 	})
 	if err != nil {
 		return e, err
@@ -198,46 +204,58 @@ func (a *app) objectExplanation(c *cobra.Command, word, name string, fits func(a
 }
 
 // object is the kind and the name that an argument says: KIND/NAME, or a name alone, of which
-// there is one among the kinds that fit.
-func (a *app) object(word, text string, fits func(api.Type) bool, has func(api.Type, string) (bool, error)) (api.Type, string, error) {
-	if kindWord, name, ok := strings.Cut(text, "/"); ok {
-		t, err := kind(kindWord)
-		if err == nil && !fits(t) {
-			err = usage("%s is not a kind of %s", t.Name, word)
-		}
-		return t, name, err
+// there is one among the kinds that fit. Named are the names, with their namespaces, of those of a
+// kind whom a name may mean.
+func (a *app) object(word, text string, fits func(api.Type) bool, named func(api.Type, string) ([]string, error)) (api.Type, string, error) {
+	kindWord, name, slash := strings.Cut(text, "/")
+	t, known := kind(kindWord)
+	switch {
+	case slash && known == nil && !fits(t):
+		return t, name, usage("%s is not a kind of %s", t.Name, word)
+	case slash && known == nil:
+		return t, name, nil
 	}
 	var found []api.Type
-	var names []string
+	var names, full []string
 	for _, t := range world.Catalog().Types() {
 		if !fits(t) {
 			continue
 		}
-		yes, err := has(t, text)
+		meant, err := named(t, text)
 		if err != nil {
 			return api.Type{}, "", err
 		}
-		if yes {
-			found, names = append(found, t), append(names, t.Name+"/"+text)
+		for _, n := range meant {
+			found, names, full = append(found, t), append(names, n), append(full, t.Name+"/"+n)
 		}
 	}
-	switch len(found) {
-	case 0:
-		return api.Type{}, "", usage("no %s of mesh %s is %q; write KIND/NAME", word, a.mesh, text)
-	case 1:
-		return found[0], text, nil
+	switch {
+	case len(found) == 1:
+		return found[0], names[0], nil
+	case len(found) > 1:
+		return api.Type{}, "", usage("%q is the name of several; write one of %s", text, strings.Join(full, ", "))
+	case slash:
+		return api.Type{}, "", known
 	}
-	return api.Type{}, "", usage("%q is the name of several; write one of %s", text, strings.Join(names, ", "))
+	return api.Type{}, "", usage("no %s of mesh %s is %q; write KIND/NAME", word, a.mesh, text)
 }
 
-// holds reports whether documents have an object of a kind by that name.
-func holds(m *resolve.Model, t api.Type, mesh, name string) bool {
+// namesOf are the names, with their namespaces, of the objects of a kind whom documents call so.
+func namesOf(m *resolve.Model, t api.Type, mesh, name string) (names []string) {
 	for o := range m.Snapshot().OfKind(t.Name) {
 		if (t.Global || o.Mesh == mesh) && slices.Contains(calledBy(o), name) {
-			return true
+			names = append(names, fullName(o.Ref))
 		}
 	}
-	return false
+	return names
+}
+
+// fullName is what people call an object: NAME, or NAMESPACE/NAME.
+func fullName(r api.Ref) string {
+	if r.Namespace == "" {
+		return r.Name
+	}
+	return r.Namespace + "/" + r.Name
 }
 
 // completeSlashed completes KIND/NAME.
