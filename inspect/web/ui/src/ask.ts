@@ -17,22 +17,25 @@ export interface Answer<T> {
 type Pace = 'follow' | 'slow' | 'clock'
 
 // useAsk asks for what path names; undefined asks nothing. The last answer stays while the
-// same path is asked again.
-export function useAsk<T>(path: () => string | undefined, pace: Pace = 'follow'): Answer<T> {
-  return useQuestion<T>(path, (at, signal) => get<T>(at, signal), pace)
+// same path is asked again. An answer that is not settled will be another after a while without an
+// event, and is asked for again ten seconds later.
+export function useAsk<T>(path: () => string | undefined, pace: Pace = 'follow', settled?: (answer: T) => boolean): Answer<T> {
+  return useQuestion<T>(path, (at, signal) => get<T>(at, signal), pace, settled)
 }
 
 // useQuestion is useAsk where more than one question may be needed for an answer.
-export function useQuestion<T>(path: () => string | undefined, of: (path: string, signal: AbortSignal) => Promise<T>, pace: Pace = 'follow'): Answer<T> {
+export function useQuestion<T>(path: () => string | undefined, of: (path: string, signal: AbortSignal) => Promise<T>, pace: Pace = 'follow', settled?: (answer: T) => boolean): Answer<T> {
   const data = shallowRef<T>()
   const error = shallowRef<ApiError>()
   const loading = shallowRef(false)
   let stop: AbortController | undefined
   let asked: string | undefined
+  let later: ReturnType<typeof setTimeout> | undefined
 
   async function ask(): Promise<void> {
     const at = path()
     stop?.abort()
+    clearTimeout(later)
     if (at !== asked) data.value = error.value = undefined
     asked = at
     if (at === undefined) {
@@ -46,6 +49,7 @@ export function useQuestion<T>(path: () => string | undefined, of: (path: string
       if (mine.signal.aborted) return
       data.value = answer
       error.value = undefined
+      if (settled?.(answer) === false) later = setTimeout(again, 10_000)
     } catch (e) {
       if (mine.signal.aborted) return
       error.value = failed(e)
@@ -54,10 +58,10 @@ export function useQuestion<T>(path: () => string | undefined, of: (path: string
     loading.value = false
   }
 
-  watch([path, token], ask, { immediate: true })
   const again = () => { if (live.value) void ask() }
+  watch([path, token], ask, { immediate: true })
   watch(pace === 'follow' ? tick : slowTick, again)
   const clock = pace === 'clock' ? setInterval(again, 10_000) : undefined
-  onScopeDispose(() => { clearInterval(clock); stop?.abort() })
+  onScopeDispose(() => { clearInterval(clock); clearTimeout(later); stop?.abort() })
   return { data, error, loading, reload: () => void ask() }
 }

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { accessible, occupy, openPage, startBrowser, startServer, startSidecar, until } from './world.mjs'
+import { accessible, free, occupy, openPage, startBrowser, startServer, startSidecar, until } from './world.mjs'
 
 const pod = (name, annotations) => `---
 apiVersion: v1
@@ -81,13 +81,6 @@ const plane = (inbound, ...outbounds) => JSON.stringify([{
     outbound: outbounds.map((port) => ({ address: '127.0.0.1', port, tags: { 'kuma.io/service': 'web' } })),
   },
 }])
-
-// free is a port that nobody has.
-async function free() {
-  const { port, stop } = await occupy()
-  await stop()
-  return port
-}
 
 describe('a control plane that ends and begins anew', () => {
   let world, chromium, sidecar, taken

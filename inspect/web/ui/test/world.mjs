@@ -1,7 +1,7 @@
 // What the tests of the screens run against: the real program with real Envoys (`weft demo`:
 // a control plane that wants tokens, five sidecars, routes and policies), and Chromium.
 import { execFile, spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
@@ -77,13 +77,16 @@ export async function startServer(...flags) {
   return { server, xds, data, token, halt, resume, restart, stop, ask: asker(server, token), run: runner(server, token) }
 }
 
-// startSidecar runs a sidecar with a real Envoy for a dataplane that the control plane has.
+// startSidecar runs a sidecar with a real Envoy for a dataplane that the control plane has. signal
+// sends one to its Envoy.
 export async function startSidecar(world, name) {
   const token = join(world.data, `${name}.token`)
   writeFileSync(token, await world.run('token', 'dataplane', '--name', name, '-m', 'default'), { mode: 0o600 })
   const run = spawn(weft, ['sidecar', '--name', name, '-m', 'default', '--xds', `https://${world.xds}`, '--token-file', token, '--ca-file', join(world.data, 'ca.pem'), '--readiness', '127.0.0.1:0', '--drain-time', '1s'], { stdio: ['ignore', 'ignore', 'ignore'] })
   const gone = new Promise((done) => run.once('exit', done))
-  return { stop: () => { run.kill('SIGTERM'); return gone } }
+  const children = () => readdirSync(`/proc/${run.pid}/task`).flatMap((t) => readFileSync(`/proc/${run.pid}/task/${t}/children`, 'utf8').match(/\d+/g) ?? [])
+  const signal = (s) => children().forEach((pid) => process.kill(Number(pid), s))
+  return { signal, stop: () => { run.kill('SIGTERM'); return gone } }
 }
 
 // through is the body of what a real Envoy that listens there answers to a request for a host.
@@ -113,6 +116,13 @@ export function occupy() {
     const server = createServer().once('error', fail)
     server.listen(0, '127.0.0.1', () => done({ port: server.address().port, stop: () => new Promise((gone) => server.close(gone)) }))
   })
+}
+
+// free is a port that nobody has.
+export async function free() {
+  const { port, stop } = await occupy()
+  await stop()
+  return port
 }
 
 // runner runs a command of weft against the server, and is what that prints.
