@@ -33,9 +33,10 @@ type bound struct {
 // holds reports whether the bound limits anything.
 func (b *bound) holds() bool { return b.known && b.length > 0 }
 
-// ends reports whether b always comes before o: o is longer, or says that there is no limit.
+// ends reports whether b always comes before o: o is longer, or says that there is no limit. Of two that are
+// as long either may come first, and both end the request when they say.
 func (b *bound) ends(o *bound) bool {
-	return b.holds() && o.known && (o.length == 0 || b.length <= o.length)
+	return b.holds() && o.known && (o.length == 0 || b.length < o.length)
 }
 
 // boundOf is the field of that name of a policy, where it acts on a protocol.
