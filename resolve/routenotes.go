@@ -173,12 +173,19 @@ func ownedBy(owner *routeObject, d *Destination) string {
 // near names walks the mesh.
 const maxHints = 20
 
-// others says what becomes of the share of a backend that cannot be used.
-func others(broken uint32) string {
-	if broken == 0 {
-		return "the others have its share of the requests until then"
+// without says what becomes of the share of a backend of a rule that cannot be used.
+func (x mesh) without(b *route.BackendRef, rule *route.Rule) string {
+	if b.Broken != 0 {
+		return fmt.Sprintf("its share of the requests is answered with %d until then", b.Broken)
 	}
-	return fmt.Sprintf("its share of the requests is answered with %d until then", broken)
+	for i := range rule.Backends {
+		if o := &rule.Backends[i]; o != b && o.Weight > 0 {
+			if _, lost := x.findBackend(*o); lost == nil {
+				return "the others have its share of the requests until then"
+			}
+		}
+	}
+	return "every request is answered with 503 until then, for there is no other"
 }
 
 // backendNotes are those on the backends of a rule of r. Where the rule acts
@@ -206,11 +213,12 @@ func backendNotes(x mesh, r *routeObject, rule *route.Rule, acts bool, hints *in
 		notes = append(notes, note(rule.Origin, severity, lost.code, ref.Field, "%s; %s", text, lose))
 	}
 	const closed = "its share of the connections is closed until then"
-	for _, b := range rule.Backends {
+	for i := range rule.Backends {
+		b := &rule.Backends[i]
 		if r.opinion.Connections {
-			check(b, api.Error, closed, closed)
+			check(*b, api.Error, closed, closed)
 		} else {
-			check(b, api.Error, others(b.Broken), "its share of the requests is answered with 503 until then")
+			check(*b, api.Error, x.without(b, rule), "its share of the requests is answered with 503 until then")
 		}
 	}
 	for _, m := range rule.Mirrors {
