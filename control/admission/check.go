@@ -70,12 +70,13 @@ func Fixed(o *api.Object, label, was string) *api.Violation {
 // nothing. The status is weft's: a document may bring one along while there is
 // none; another one after that is left out, with a warning.
 func stored(c *api.Catalog, before, o *api.Object) (*api.Object, []*api.Violation) {
-	stored := *withMaterial(before, o)
-	stored.Labels = labelsOf(c, before, o)
-	stored.Adjusted = len(stored.Labels) != len(o.Labels)
-	if stored.Status = ofWriters(o.Status); !reflect.DeepEqual(stored.Status, o.Status) {
-		stored.Adjusted = true
+	with, labels, status := withMaterial(before, o), labelsOf(c, before, o), ofWriters(o.Status)
+	adjusted := len(labels) != len(o.Labels) || !reflect.DeepEqual(status, o.Status)
+	if untold := before == nil || before.Status == nil; untold && with == o && !adjusted && !o.Adjusted {
+		return o, nil // as most documents: a large batch has no second copy of them
 	}
+	stored := *with
+	stored.Labels, stored.Status, stored.Adjusted = labels, status, adjusted
 	if before == nil || before.Status == nil || reflect.DeepEqual(before.Status, stored.Status) {
 		return &stored, nil
 	}
@@ -90,6 +91,9 @@ func stored(c *api.Catalog, before, o *api.Object) (*api.Object, []*api.Violatio
 
 // labelsOf are the labels of o but for those that weft computes alike.
 func labelsOf(c *api.Catalog, before, o *api.Object) map[string]string {
+	if !slices.ContainsFunc(computed, func(key string) bool { return o.Labels[key] != "" }) {
+		return o.Labels
+	}
 	bare := *o
 	bare.Labels = maps.Clone(o.Labels)
 	for _, key := range computed {
@@ -110,13 +114,18 @@ func labelsOf(c *api.Catalog, before, o *api.Object) map[string]string {
 var computed = []string{api.LabelDisplayName, api.LabelOrigin, api.LabelZone, api.LabelEnv, api.LabelMesh, api.LabelNamespace, api.LabelPolicyRole}
 
 // remainingDocument is a document that a mesh has after the writes, but for the mesh.
-func remainingDocument(now *api.Snapshot, mesh string, coming, going map[api.Ref]bool) (api.Ref, bool) {
-	for r := range coming {
-		if r.Mesh == mesh {
-			return r, true
+func (r *review) remainingDocument(mesh string, going map[api.Ref]bool) (api.Ref, bool) {
+	for _, w := range r.writes {
+		if w.Put != nil && w.Put.Mesh == mesh {
+			return w.Put.Ref, true
 		}
 	}
-	for o := range now.All() {
+	for _, o := range r.refused {
+		if o.Mesh == mesh {
+			return o.Ref, true
+		}
+	}
+	for o := range r.now.All() {
 		if o.Mesh == mesh && !going[o.Ref] {
 			return o.Ref, true
 		}

@@ -3,6 +3,7 @@ package admission
 import (
 	"errors"
 	"reflect"
+	"sync"
 	"time"
 
 	"github.com/weftmesh/weft/api"
@@ -25,20 +26,24 @@ type Sources struct {
 // those whose certificate and key can be read here. One that a write leaves as it was is not
 // judged again: it may have grown old since. No message quotes material.
 func Provided(now *api.Snapshot, writes []store.Write, s Sources) (out []*api.Violation) {
-	changes, _ := store.Changes(now, writes, s.Now)
-	after := now.With(now.Revision()+1, changes)
-	secrets := map[api.Ref]bool{}
-	for _, c := range changes {
-		if c.Ref().Kind == api.KindSecret {
-			secrets[c.Ref()] = true
+	// What would be stored is for authorities alone, which few writes bring: it has all documents of a batch.
+	written := sync.OnceValues(func() (after *api.Snapshot, secrets map[api.Ref]bool) {
+		changes, _ := store.Changes(now, writes, s.Now)
+		secrets = map[api.Ref]bool{}
+		for _, c := range changes {
+			if c.Ref().Kind == api.KindSecret {
+				secrets[c.Ref()] = true
+			}
 		}
-	}
+		return now.With(now.Revision()+1, changes), secrets
+	})
 	for _, w := range writes {
 		if w.Put == nil {
 			continue
 		}
-		before, _ := now.Get(w.Ref())
 		for _, p := range pairsOf(w.Put) {
+			before, _ := now.Get(w.Ref())
+			after, secrets := written()
 			if p.isIn(pairsOf(before)) && !p.isOf(after, secrets, s.System) {
 				continue
 			}

@@ -19,16 +19,19 @@ func (c *Chain) firstMesh(r *review) {
 // exists or comes along, and keeps the origin and the zone that it has; a mesh does not go from
 // under documents that stay.
 func (c *Chain) beside(r *review) {
-	coming, going := map[api.Ref]bool{}, map[api.Ref]bool{}
+	coming, going := map[api.Ref]bool{}, map[api.Ref]bool{} // meshes that come, and all that goes
 	for _, w := range r.writes {
-		if w.Put != nil {
-			coming[w.Ref()] = true
-		} else {
+		switch {
+		case w.Put == nil:
 			going[w.Ref()] = true
+		case w.Put.Kind == api.KindMesh:
+			coming[w.Ref()] = true
 		}
 	}
 	for _, o := range r.refused {
-		coming[o.Ref] = true
+		if o.Kind == api.KindMesh {
+			coming[o.Ref] = true
+		}
 	}
 	meshed := func(o *api.Object) bool {
 		mesh := api.Ref{Kind: api.KindMesh, Name: o.Mesh}
@@ -41,7 +44,7 @@ func (c *Chain) beside(r *review) {
 		case w.Put != nil:
 			r.refuse(i, c.besides(r, w.Put, meshed(w.Put))...)
 		case w.Delete.Kind == api.KindMesh && r.now.Has(*w.Delete):
-			if left, ok := remainingDocument(r.now, w.Delete.Name, coming, going); ok {
+			if left, ok := r.remainingDocument(w.Delete.Name, going); ok {
 				r.refuse(i, objectBreaks(nil, *w.Delete, "mesh %s is to go and still has documents, such as %s; delete them first, or the mesh with all that is in it", w.Delete.Name, left))
 			}
 		}
@@ -108,18 +111,21 @@ func (c *Chain) Form(before, o *api.Object) *api.Object {
 // without itself serve nobody.
 func (c *Chain) unworkable(r *review) {
 	from := Sources{System: c.System, Now: c.Now(), File: c.File}
-	var sound []store.Write
-	at := map[api.Ref]int{}
-	for i, w := range r.writes {
-		if !r.wrong[i] {
-			sound, at[w.Ref()] = append(sound, w), i
-		}
-	}
 	m := c.Model
 	if m == nil {
 		m = noModel
 	}
-	for _, v := range refusals(r.now, m(), c.Compile, sound, from) {
+	found := refusals(r.now, m(), c.Compile, r.sound(), from)
+	if len(found) == 0 {
+		return
+	}
+	at := map[api.Ref]int{}
+	for i, w := range r.writes {
+		if !r.wrong[i] {
+			at[w.Ref()] = i
+		}
+	}
+	for _, v := range found {
 		i, known := at[v.Object]
 		if !known {
 			i = -1
@@ -129,6 +135,20 @@ func (c *Chain) unworkable(r *review) {
 		}
 		r.refuse(i, v)
 	}
+}
+
+// sound are the writes with which nothing is wrong so far.
+func (r *review) sound() []store.Write {
+	if len(r.wrong) == 0 { // as of most batches, of which the largest are not copied
+		return r.writes
+	}
+	var sound []store.Write
+	for i, w := range r.writes {
+		if !r.wrong[i] {
+			sound = append(sound, w)
+		}
+	}
+	return sound
 }
 
 // unopened warns of what a mesh gets that begins to prove who calls. Nothing comes along in a

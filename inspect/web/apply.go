@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
@@ -188,7 +189,7 @@ type batch struct {
 
 // asked is all of it as writes over now.
 func (b *batch) asked(now *api.Snapshot) (admission.Asked, error) {
-	a := admission.Asked{Refused: b.refused, Found: b.found, InOrder: b.stream}
+	a := admission.Asked{Writes: make([]store.Write, 0, len(b.objects)), Refused: b.refused, Found: b.found, InOrder: b.stream}
 	for _, o := range b.objects {
 		a.Writes = append(a.Writes, store.Write{Put: o})
 	}
@@ -335,10 +336,11 @@ func (s *server) dangling(model *resolve.Model, objects []*api.Object) (out []*a
 	for i, o := range objects {
 		refs[i] = o.Ref
 	}
-	places := inspect.PlacesIn(api.NewSnapshot(0, objects...))
+	// Most documents have no notes, and an index of all of a large batch is half as large as they are.
+	places := sync.OnceValue(func() *inspect.Places { return inspect.PlacesIn(api.NewSnapshot(0, objects...)) })
 	for _, n := range inspect.NotesOn(s.readerOf(model, nil), refs...) {
 		if n.Severity != api.Info {
-			out = append(out, &api.Violation{Position: places.Of(n), Object: n.Origin.Ref, Field: n.Field, Code: n.Code,
+			out = append(out, &api.Violation{Position: places().Of(n), Object: n.Origin.Ref, Field: n.Field, Code: n.Code,
 				Message: strings.TrimSpace(n.Message), Severity: api.Warning})
 		}
 	}
