@@ -114,7 +114,7 @@ func (t trace) plays(l *lookup, nth func(int) Answer, b *Branch) (runs []played,
 	outside := false
 	for i := range b.Backends {
 		x := &b.Backends[i]
-		outside = outside || x.Status == 0 && len(x.Inbounds) == 0
+		outside = outside || x.called() && len(x.Inbounds) == 0
 		for k := range x.Inbounds {
 			in := &x.Inbounds[k]
 			called = append(called, in)

@@ -60,11 +60,17 @@ func (b Branch) judged(c *call) []Branch {
 			x.Share = p.backend[n] / p.share
 			one.Backends = append(one.Backends, x)
 		}
+		if !slices.ContainsFunc(one.Backends, func(x Backend) bool { return x.called() }) {
+			one.Attempts, one.Ends = nil, nil // those of who may be called
+		}
 		one.decided(c)
 		out = append(out, one)
 	}
 	return out
 }
+
+// called reports whether somebody may answer what is sent to a backend, and not the proxy alone.
+func (x *Backend) called() bool { return x.Status == 0 || len(x.Inbounds) > 0 }
 
 // decided takes over what all inbounds of the branch have decided.
 func (b *Branch) decided(c *call) {

@@ -81,6 +81,9 @@ func proving(t testing.TB, r *resolve.Resolved, s *xds.State) *xds.State {
 	if len(r.Trust) == 0 || len(r.Identity.Names) == 0 {
 		return s
 	}
+	if id, err := spiffe.Parse(r.Identity.Names[0]); err != nil || roots()[id.Domain] == nil {
+		return s // a world that was reduced may lack who signs
+	}
 	out := *s
 	out.Secrets = append([]*xds.Resource{certificate(t, r.Identity.Names)}, s.Secrets...) // by its name the first
 	return &out

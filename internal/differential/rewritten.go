@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
@@ -223,11 +224,10 @@ func (d draw) rewrittenPair(w *World) Pair {
 	return Pair{Source: w.Source, Request: q, From: one(d, "", ops, lone)}
 }
 
-// lets says why permissions on a rule, as documents write them, refuse a caller; empty where they
-// do not. It reads documents alone, and knows of no other rule.
-func (w *World) lets(taken *resolve.Route, caller string) (why string) {
-	allows := map[string][]string{} // callers by the layer of the list
-	there := map[string]bool{}
+// lets says why permissions on a rule, as documents write them, refuse a caller that has these names;
+// empty where they do not. It reads documents alone, and knows of no other rule.
+func (w *World) lets(taken *resolve.Route, names []string) (why string) {
+	allows := map[string][]m{} // callers by the layer of the list
 	for _, doc := range w.Documents {
 		spec, _ := doc["spec"].(m)
 		top, _ := spec["targetRef"].(m)
@@ -258,28 +258,34 @@ func (w *World) lets(taken *resolve.Route, caller string) (why string) {
 			}
 			lists, _ := rule["default"].(m)
 			for _, e := range list(lists["deny"]) {
-				if id, of := e["spiffeID"].(m); of && id["value"] == caller {
+				if id, of := e["spiffeID"].(m); of && e["http"] == nil && slices.ContainsFunc(names, func(n string) bool { return means(id, n) }) {
 					return fmt.Sprintf("%s denies it", doc["name"])
 				}
 			}
-			for _, e := range list(lists["allow"]) {
-				id := caller // an entry that asks for no identity may let in anybody
-				if x, of := e["spiffeID"].(m); of {
-					id = x["value"].(string)
+			for _, e := range slices.Concat(list(lists["allow"]), list(lists["allowWithShadowDeny"])) {
+				x, of := e["spiffeID"].(m)
+				if !of { // it asks for no identity, and may let in anybody
+					x = m{"type": "Prefix", "value": ""}
 				}
-				allows[layer], there[layer] = append(allows[layer], id), true
+				allows[layer] = append(allows[layer], x)
 			}
 		}
 	}
 	for _, layer := range []string{"rule", "route", "include"} {
-		if there[layer] {
-			if !slices.Contains(allows[layer], caller) {
-				return fmt.Sprintf("the permissions of the %s allow %v", layer, allows[layer])
+		if all := allows[layer]; len(all) > 0 {
+			if !slices.ContainsFunc(all, func(id m) bool { return slices.ContainsFunc(names, func(n string) bool { return means(id, n) }) }) {
+				return fmt.Sprintf("the permissions of the %s allow %v", layer, all)
 			}
 			return ""
 		}
 	}
 	return ""
+}
+
+// means reports whether the spiffeID of an entry is about a name.
+func means(id m, name string) bool {
+	value := fmt.Sprint(id["value"])
+	return name == value || id["type"] == "Prefix" && strings.HasPrefix(name, value)
 }
 
 // sectionsOf are the names by which documents of drawn worlds mean a rule.
@@ -296,11 +302,11 @@ func sectionsOf(o *api.Origin) []string {
 	return nil
 }
 
-// exceeds says where a caller gets more than the permissions on the rule that its sidecar takes,
+// exceeds says where a caller that proves who it is gets more than the permissions on the rule that its sidecar takes,
 // by what becomes of the request and of its copies; empty where it does not.
 func (w *World) exceeds(v *sim.Verdict) string {
 	caller := w.Resolved.Identity
-	if caller == nil {
+	if caller == nil || len(caller.Names) == 0 {
 		return ""
 	}
 	for i := range v.Branches {
@@ -311,12 +317,15 @@ func (w *World) exceeds(v *sim.Verdict) string {
 		if taken == nil || b.Permission == nil && len(taken.Mirrors) == 0 {
 			continue
 		}
-		why := w.lets(taken, caller.Names[0])
+		if b.Permission != nil && b.Permission.Identity == "" {
+			continue // it proves nothing there, so that no list knows it by a name
+		}
+		why := w.lets(taken, caller.Names)
 		if why == "" {
 			continue
 		}
 		if b.Permission != nil && b.Permission.Decision == sim.Allow {
-			return fmt.Sprintf("%s gets in by the rule %s of %v, though %s", caller.Names[0], taken.Key, taken.Origins, why)
+			return fmt.Sprintf("%v gets in by the rule %s of %v, though %s", caller.Names, taken.Key, taken.Origins, why)
 		}
 		if said := w.copiesExceed(b, taken, caller.Names); said != "" {
 			return said + ", though " + why

@@ -150,7 +150,8 @@ func (f *fleet) once(n int, p Pair, g *Grid) (said string, late bool) {
 // differs says where a verdict and reality differ. Where those who are called let in different
 // callers, one of its branches has to explain what happened.
 func (f *fleet) differs(n int, w *World, p Pair, v *sim.Verdict, o *Observed) string {
-	if len(v.Branches) > 1 && v.Branches[0].Permission == nil && v.Branches[1].Permission == nil {
+	judged := func(b sim.Branch) bool { return b.Permission != nil || b.Reason != "" }
+	if len(v.Branches) > 1 && !slices.ContainsFunc(v.Branches, judged) {
 		return fmt.Sprintf("sim has %d branches for a world without chance", len(v.Branches))
 	}
 	o = o.asRefused(v)
