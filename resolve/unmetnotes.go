@@ -27,13 +27,18 @@ func unmetNotes(e *route.Entry, rule *route.Rule, calls bool) []api.Note {
 		if why == "" {
 			continue
 		}
-		what := "it takes no request"
-		if len(rule.Matches) > 1 {
-			what = fmt.Sprintf("its match %s takes no request", api.Clip(m.Short()))
-		}
-		notes = append(notes, note(rule.Origin, api.Warning, codeUnmet, rule.Origin.Field, "%s: %s", what, why))
+		notes = append(notes, unmetNote(rule, m, why))
 	}
 	return notes
+}
+
+// unmetNote is about one match of a rule.
+func unmetNote(rule *route.Rule, m *route.Match, why string) api.Note {
+	what := "it takes no request"
+	if len(rule.Matches) > 1 {
+		what = fmt.Sprintf("its match %s takes no request", api.Clip(m.Short()))
+	}
+	return note(rule.Origin, api.Warning, codeUnmet, rule.Origin.Field, "%s: %s", what, why)
 }
 
 // readingOf is how paths are read where an entry is about requests.
@@ -53,7 +58,7 @@ func otherHostNotes(r *routeObject) []api.Note {
 	}
 	var notes []api.Note
 	hosts, met := map[place][]string{}, map[place]bool{}
-	each(r, func(e *route.Entry, rule *route.Rule, i int) {
+	eachAskingHost(r, func(e *route.Entry, rule *route.Rule, i int) {
 		at := place{rule.Origin.Field, i}
 		if e.To.Kind == api.KindHost && rule.Matches[i].UnmetAt(e.To.Name, readingOf(e)) {
 			hosts[at] = append(hosts[at], e.To.Name)
@@ -61,28 +66,29 @@ func otherHostNotes(r *routeObject) []api.Note {
 			met[at] = true
 		}
 	})
-	each(r, func(e *route.Entry, rule *route.Rule, i int) {
-		at := place{rule.Origin.Field, i}
-		if met[at] || rule.Matches[i].Unmet(readingOf(e)) != "" { // which is said
+	eachAskingHost(r, func(e *route.Entry, rule *route.Rule, i int) {
+		at, m := place{rule.Origin.Field, i}, &rule.Matches[i]
+		if met[at] || m.Unmet(readingOf(e)) != "" { // which is said
 			return
 		}
 		met[at] = true
-		what := "it takes no request"
-		if len(rule.Matches) > 1 {
-			what = fmt.Sprintf("its match %s takes no request", api.Clip(rule.Matches[i].Short()))
-		}
-		notes = append(notes, note(rule.Origin, api.Warning, codeUnmet, rule.Origin.Field, "%s: its hosts are %s, and it asks for another one; leave that out, or add the host", what, api.Clip(strings.Join(hosts[at], ", "))))
+		notes = append(notes, unmetNote(rule, m, fmt.Sprintf("its hosts are %s, and it asks for another one; leave that out, or add the host", api.Clip(strings.Join(hosts[at], ", ")))))
 	})
 	return notes
 }
 
-// each yields the matches of rules for requests, by the entries that they are in.
-func each(r *routeObject, f func(e *route.Entry, rule *route.Rule, match int)) {
+// eachAskingHost tells of the matches of rules for requests that ask for a host, by the entries that
+// they are in: of few.
+func eachAskingHost(r *routeObject, f func(e *route.Entry, rule *route.Rule, match int)) {
+	if r.opinion.Connections {
+		return
+	}
 	for i := range r.opinion.Entries {
 		e := &r.opinion.Entries[i]
 		for j := range e.Rules {
-			if rule := &e.Rules[j]; rule.Origin != nil && !r.opinion.Connections {
-				for k := range rule.Matches {
+			rule := &e.Rules[j]
+			for k := range rule.Matches {
+				if rule.Origin != nil && rule.Matches[k].Count(route.OnAuthority) > 0 {
 					f(e, rule, k)
 				}
 			}

@@ -31,7 +31,7 @@ func (cs Conditions) Unmet(how Reading) string {
 // UnmetAt reports whether no request for a host meets conditions; a name that begins with * stands
 // for all hosts below it, and AnyHost for all. It is sound, as Unmet is.
 func (cs Conditions) UnmetAt(host string, how Reading) bool {
-	if host == api.AnyHost || cs.Count(OnAuthority) == 0 {
+	if host == api.AnyHost {
 		return false
 	}
 	expression := regexp.QuoteMeta(host)

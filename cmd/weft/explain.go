@@ -209,10 +209,10 @@ func (a *app) objectExplanation(c *cobra.Command, word, name string, fits func(a
 func (a *app) object(word, text string, fits func(api.Type) bool, named func(api.Type, string) ([]string, error)) (api.Type, string, error) {
 	kindWord, name, slash := strings.Cut(text, "/")
 	t, known := kind(kindWord)
-	switch {
-	case slash && known == nil && !fits(t):
-		return t, name, usage("%s is not a kind of %s", t.Name, word)
-	case slash && known == nil:
+	if slash && known == nil {
+		if !fits(t) {
+			return t, name, usage("%s is not a kind of %s", t.Name, word)
+		}
 		return t, name, nil
 	}
 	var found []api.Type

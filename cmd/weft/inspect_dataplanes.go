@@ -46,10 +46,7 @@ type dataplaneState struct {
 
 // called is what other commands take as its name.
 func (d dataplaneState) called() string {
-	if d.Namespace == "" {
-		return d.Name
-	}
-	return d.Namespace + "/" + strings.TrimSuffix(d.Name, "."+d.Namespace)
+	return fullName(api.Ref{Namespace: d.Namespace, Name: strings.TrimSuffix(d.Name, "."+d.Namespace)})
 }
 
 // dataplaneFilters are the flags that choose dataplanes.

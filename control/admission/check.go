@@ -72,12 +72,13 @@ func Fixed(o *api.Object, label, was string) *api.Violation {
 func stored(c *api.Catalog, before, o *api.Object) (*api.Object, []*api.Violation) {
 	with, labels, status := withMaterial(before, o), labelsOf(c, before, o), ofWriters(o.Status)
 	adjusted := len(labels) != len(o.Labels) || !reflect.DeepEqual(status, o.Status)
-	if untold := before == nil || before.Status == nil; untold && with == o && !adjusted && !o.Adjusted {
+	untold := before == nil || before.Status == nil
+	if untold && with == o && !adjusted && !o.Adjusted {
 		return o, nil // as most documents: a large batch has no second copy of them
 	}
 	stored := *with
 	stored.Labels, stored.Status, stored.Adjusted = labels, status, adjusted
-	if before == nil || before.Status == nil || reflect.DeepEqual(before.Status, stored.Status) {
+	if untold || reflect.DeepEqual(before.Status, stored.Status) {
 		return &stored, nil
 	}
 	stored.Status, stored.Adjusted = before.Status, true

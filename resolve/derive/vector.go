@@ -2,7 +2,7 @@ package derive
 
 import "slices"
 
-// A leaf of a vector has 1<<digit values, and a twig as many leaves.
+// A part of a vector has 1<<digit items: values, or other parts.
 const (
 	digit  = 5
 	digits = 1 << digit
@@ -13,17 +13,12 @@ const (
 // first entry that an edit sets copies a pointer for each 1,024 numbers.
 type vector[V any] struct {
 	edit  *edit // that may change the list of twigs
-	twigs []*twig[V]
+	twigs []*part[*part[V]]
 }
 
-type twig[V any] struct {
-	edit   *edit
-	leaves [digits]*leaf[V]
-}
-
-type leaf[V any] struct {
-	edit *edit
-	vals [digits]V
+type part[T any] struct {
+	edit  *edit
+	items [digits]T
 }
 
 func (v *vector[V]) get(n id) (x V) {
@@ -31,11 +26,11 @@ func (v *vector[V]) get(n id) (x V) {
 	if at >= len(v.twigs) || v.twigs[at] == nil {
 		return x
 	}
-	l := v.twigs[at].leaves[n>>digit%digits]
-	if l == nil {
+	leaf := v.twigs[at].items[n>>digit%digits]
+	if leaf == nil {
 		return x
 	}
-	return l.vals[n%digits]
+	return leaf.items[n%digits]
 }
 
 // set puts x at n.
@@ -45,37 +40,24 @@ func (v *vector[V]) set(e *edit, n id, x V) {
 		v.edit, v.twigs = e, slices.Clone(v.twigs)
 	}
 	if more := at + 1 - len(v.twigs); more > 0 {
-		v.twigs = append(v.twigs, make([]*twig[V], more)...)
+		v.twigs = append(v.twigs, make([]*part[*part[V]], more)...)
 	}
-	t := v.twigs[at].own(e)
-	v.twigs[at] = t
-	l := t.leaves[n>>digit%digits].own(e)
-	t.leaves[n>>digit%digits] = l
-	l.vals[n%digits] = x
+	twig := v.twigs[at].own(e)
+	v.twigs[at] = twig
+	leaf := twig.items[n>>digit%digits].own(e)
+	twig.items[n>>digit%digits] = leaf
+	leaf.items[n%digits] = x
 }
 
-// own is t where e may change it, else a copy that it may.
-func (t *twig[V]) own(e *edit) *twig[V] {
+// own is p where e may change it, else a copy that it may; of nothing an empty one.
+func (p *part[T]) own(e *edit) *part[T] {
 	switch {
-	case t == nil:
-		return &twig[V]{edit: e}
-	case t.edit == e:
-		return t
+	case p == nil:
+		return &part[T]{edit: e}
+	case p.edit == e:
+		return p
 	}
-	out := *t
-	out.edit = e
-	return &out
-}
-
-// own is l where e may change it, else a copy that it may.
-func (l *leaf[V]) own(e *edit) *leaf[V] {
-	switch {
-	case l == nil:
-		return &leaf[V]{edit: e}
-	case l.edit == e:
-		return l
-	}
-	out := *l
+	out := *p
 	out.edit = e
 	return &out
 }

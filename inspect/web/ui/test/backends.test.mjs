@@ -2,16 +2,8 @@
 // whose routes they are: of each backend its own policies hold for connections.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { accessible, openPage, startBrowser, startServer } from './world.mjs'
+import { accessible, dataplane, openPage, startBrowser, startServer } from './world.mjs'
 
-const dataplane = (service, port, outbounds = '') => `---
-type: Dataplane
-mesh: default
-name: ${service}-1
-networking:
-  address: 127.0.0.1
-  inbound: [{port: ${port}, servicePort: ${port + 1}, tags: {kuma.io/service: ${service}, kuma.io/protocol: http}}]
-${outbounds}`
 const timeout = (kind, name, fields) => `---
 type: MeshTimeout
 mesh: default

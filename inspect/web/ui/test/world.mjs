@@ -118,6 +118,16 @@ export function occupy() {
   })
 }
 
+// dataplane is the document of one behind a service, which calls by its outbounds.
+export const dataplane = (service, port, outbounds = '') => `---
+type: Dataplane
+mesh: default
+name: ${service}-1
+networking:
+  address: 127.0.0.1
+  inbound: [{port: ${port}, servicePort: ${port + 1}, tags: {kuma.io/service: ${service}, kuma.io/protocol: http}}]
+${outbounds}`
+
 // free is a port that nobody has.
 export async function free() {
   const { port, stop } = await occupy()
