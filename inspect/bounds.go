@@ -299,18 +299,7 @@ type (
 // their own, which as a rule are few.
 func boundsBetween(m *resolve.Reader, mesh string) []api.Note {
 	n := boundNotes{snapshot: m.Snapshot()}
-	limited := map[api.Ref][]*resolve.Inbound{}
-	find := func(e *resolve.Endpoint) *resolve.Inbound {
-		for _, in := range limited[e.Dataplane] {
-			if in.Port == e.Port && in.Address == e.Address {
-				return in
-			}
-		}
-		return nil
-	}
-	for list := range resolve.AtDataplanes(m, mesh, shortKey{}, limitedInbounds) {
-		limited[list.ref] = list.inbounds
-	}
+	limited := limitedOf(m, mesh)
 	if len(limited) == 0 {
 		return nil
 	}
@@ -318,7 +307,7 @@ func boundsBetween(m *resolve.Reader, mesh string) []api.Note {
 	for r := range resolve.AtDataplanes(m, mesh, longKey{}, func(r *resolve.Resolved) (*resolve.Resolved, bool) { return r, len(r.Outbounds) > 0 }) {
 		for _, o := range r.Outbounds {
 			for rt, of := range callersAt(o) {
-				n.called(r, rt, of, find, seen)
+				n.called(r, rt, of, limited.behind, seen)
 			}
 		}
 	}
@@ -357,8 +346,9 @@ func (n *boundNotes) called(r *resolve.Resolved, rt *resolve.Route, of func() *c
 	}
 }
 
-// boundsAt are the notes on limits of callers and those whom they call at one place of an object.
-func boundsAt(m *resolve.Reader, p resolve.Place) []api.Note {
+// boundsAt are the notes on limits of callers and those whom they call at one place of an object. limited
+// is nil where few objects are asked about: then each endpoint's own dataplane is looked at.
+func boundsAt(m *resolve.Reader, p resolve.Place, limited limitedInbounds) []api.Note {
 	n := boundNotes{snapshot: m.Snapshot()}
 	var outbounds []*resolve.Outbound
 	switch {
@@ -371,14 +361,17 @@ func boundsAt(m *resolve.Reader, p resolve.Place) []api.Note {
 	case p.Outbound != nil:
 		outbounds = append(outbounds, p.Outbound)
 	}
-	seen, behind := map[ruleUse]bool{}, map[*resolve.Endpoint]*resolve.Inbound{}
-	find := func(e *resolve.Endpoint) *resolve.Inbound { // the rules of an outbound lead to the same
-		in, known := behind[e]
-		if !known {
-			in = limitedBehind(m, e)
-			behind[e] = in
+	seen, find := map[ruleUse]bool{}, limited.behind
+	if limited == nil {
+		behind := map[*resolve.Endpoint]*resolve.Inbound{}
+		find = func(e *resolve.Endpoint) *resolve.Inbound { // the rules of an outbound lead to the same
+			in, known := behind[e]
+			if !known {
+				in = limitedBehind(m, e)
+				behind[e] = in
+			}
+			return in
 		}
-		return in
 	}
 	for _, o := range outbounds {
 		for rt, of := range callersAt(o) {
@@ -402,13 +395,38 @@ func limitedBehind(m *resolve.Reader, e *resolve.Endpoint) *resolve.Inbound {
 	return nil
 }
 
+// limitedInbounds are the inbounds of a mesh that end requests by a limit of their own, by dataplane.
+type limitedInbounds map[api.Ref][]*resolve.Inbound
+
+// limitedOf costs what came out differently since somebody asked; it is never nil.
+func limitedOf(m *resolve.Reader, mesh string) limitedInbounds {
+	out := limitedInbounds{}
+	for list := range resolve.AtDataplanes(m, mesh, shortKey{}, limitedAtDataplane) {
+		out[list.ref] = list.inbounds
+	}
+	return out
+}
+
+// behind is the inbound behind an endpoint where it has a limit of its own; else nil.
+func (l limitedInbounds) behind(e *resolve.Endpoint) *resolve.Inbound {
+	if len(l) == 0 {
+		return nil
+	}
+	for _, in := range l[e.Dataplane] {
+		if in.Port == e.Port && in.Address == e.Address {
+			return in
+		}
+	}
+	return nil
+}
+
 type limitedAt struct {
 	ref      api.Ref
 	inbounds []*resolve.Inbound
 }
 
-// limitedInbounds are those of r that end requests by a limit of their own.
-func limitedInbounds(r *resolve.Resolved) (out limitedAt, ok bool) {
+// limitedAtDataplane are the inbounds of r that end requests by a limit of their own.
+func limitedAtDataplane(r *resolve.Resolved) (out limitedAt, ok bool) {
 	out.ref = r.Ref
 	for _, in := range r.Inbounds {
 		if isLimited(in.Inbound) {

@@ -88,14 +88,16 @@ func OverviewWith(m *resolve.Reader, mesh string, sync Sync, known Known, part P
 	if part.Fares == "" {
 		refs = paged(refs, part)
 	}
+	look := lookAt(m)
 	if len(refs) > noteAll {
 		m.AllNotes(mesh)
+		look.limited = limitedOf(m, mesh)
 	}
 	attached := slices.DeleteFunc(slices.Clone(refs), func(r api.Ref) bool {
 		o, ok := m.Snapshot().Get(r)
 		return !ok || !isAttachable(m, o)
 	})
-	look, parts := lookAt(m), participations(m, mesh, attached, known, false)
+	parts := participations(m, mesh, attached, known, false)
 	out.Objects = make([]Status, 0, len(refs))
 	for _, ref := range refs {
 		o, ok := m.Snapshot().Get(ref)

@@ -148,10 +148,11 @@ type look struct {
 	renderer *xds.Renderer
 	known    map[any][]api.Note // of places: several objects are attached to one
 	places   *Places            // of fields, in documents
+	limited  limitedInbounds    // nil where few objects are asked about
 }
 
 func lookAt(m *resolve.Reader) look {
-	return look{xds.NewRenderer(m.Kinds()), map[any][]api.Note{}, placesOf(m)}
+	return look{renderer: xds.NewRenderer(m.Kinds()), known: map[any][]api.Note{}, places: placesOf(m)}
 }
 
 // at is what the Envoy of r does not get as it is written, at the entry that
@@ -176,7 +177,7 @@ func (l look) between(q *resolve.Reader, p resolve.Place) []api.Note {
 	}
 	notes, known := l.known[key]
 	if !known {
-		notes = boundsAt(q, p)
+		notes = boundsAt(q, p, l.limited)
 		l.known[key] = notes
 	}
 	return notes
