@@ -88,6 +88,8 @@ func (d *Demo) ask(ctx context.Context, from string, s step, id string) (Respons
 	var a answer
 	if json.Unmarshal(body, &a) == nil && a.Service != "" {
 		r.answer = &a
+	} else {
+		r.text = string(body)
 	}
 	return r, nil
 }

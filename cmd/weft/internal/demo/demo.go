@@ -62,6 +62,7 @@ type Response struct {
 	Status  int               `json:"status"`
 	Headers map[string]string `json:"headers"`
 	answer  *answer           // of the echo service, where it was reached
+	text    string            // of who answered instead, as Envoy does with its reason
 }
 
 // Start applies the documents, starts services and sidecars, and returns when

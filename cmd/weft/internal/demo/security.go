@@ -101,7 +101,7 @@ func (d *Demo) underTraffic(ctx context.Context, s step) (string, error) {
 				}
 				r, err := d.ask(ctx, d.callerOf(s, 0), s, "")
 				if err == nil && r.Status != s.statuses(0) {
-					err = fmt.Errorf("status %d", r.Status)
+					err = fmt.Errorf("status %d: %s", r.Status, r.text)
 				}
 				if asked.Add(1); err != nil {
 					failed.Add(1)
