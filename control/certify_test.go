@@ -220,7 +220,7 @@ func (p *plane) sidecar(name, token string, log *slog.Logger, drain ...time.Dura
 	p.t.Helper()
 	return sidecarOf(p.t, p.XDS(), p.dir, name, token, log, func(c *agent.Config) {
 		for _, d := range drain {
-			c.DrainTime = d
+			c.DrainTime, c.ListenerDrain = d, d
 		}
 	})
 }

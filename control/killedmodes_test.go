@@ -40,7 +40,7 @@ func killedOnTheWayToStrict(t *testing.T, kills int) {
 	for name := range ports {
 		token := v.want(http.MethodPost, "/tokens/dataplane", `{"mesh":"default","name":"`+name+`","validFor":"24h"}`)
 		var log journal
-		sidecarOf(t, v.of.XDS, v.of.Dir, name, token, log.logger(), func(c *agent.Config) { c.DrainTime = 5 * time.Second })
+		sidecarOf(t, v.of.XDS, v.of.Dir, name, token, log.logger(), func(c *agent.Config) { c.DrainTime, c.ListenerDrain = 5*time.Second, 5*time.Second })
 		t.Cleanup(func() {
 			if said := log.String(); t.Failed() {
 				t.Logf("%s said at last:\n%s", name, said[max(0, len(said)-8_000):])

@@ -135,3 +135,27 @@ func TestPlaintextIsHeld(t *testing.T) {
 		})
 	}
 }
+
+// TestWhatIsUnderWayOutlivesItsListener: a request that is under way while the listeners of both
+// sides change is answered, however fast the sidecars would end themselves.
+func TestWhatIsUnderWayOutlivesItsListener(t *testing.T) {
+	t.Parallel()
+	p := secure(t, discard())
+	defer p.stop()
+	documents, _, outbounds := meshOf(t, "web")
+	p.want(http.StatusOK, http.MethodPost, "/_apply", documents)
+	for _, name := range []string{"api-1", "web-1"} {
+		p.sidecar(name, p.dataplaneToken(name, ""), discard())
+	}
+	eventually(t, "web calls", func() bool { return comesTo(t, []string{"http"}, outbounds["web"], "") })
+	answer := make(chan error, 1)
+	go func() {
+		_, err := askedOf(t.Context(), http.DefaultClient, fmt.Sprintf("127.0.0.1:%d/?after=4s", outbounds["web"]["http"]))
+		answer <- err
+	}()
+	p.want(http.StatusOK, http.MethodPost, "/_apply", fmt.Sprintf(mutual, "ca-1", builtin))
+	eventually(t, "web calls by TLS", func() bool { return comesTo(t, []string{"tcp"}, outbounds["web"], "URI=spiffe://default/web") })
+	if err := <-answer; err != nil {
+		t.Errorf("a request that was under way: %v", err)
+	}
+}

@@ -63,7 +63,11 @@ type Config struct {
 	PodIPs []netip.Addr
 	// DrainTime is how long Envoy goes on answering after it was told to stop.
 	DrainTime time.Duration
-	Version   string // of weft, for the control plane's records
+	// ListenerDrain is how long Envoy goes on with the connections of a listener that was changed or
+	// taken away. It is no matter of how fast a sidecar ends: what is under way is cut after it. The
+	// control plane keeps routes and clusters for as long.
+	ListenerDrain time.Duration
+	Version       string // of weft, for the control plane's records
 }
 
 // Default is the configuration of `weft sidecar` without flags.
@@ -73,7 +77,7 @@ func Default() Config {
 		Mesh:      "default",
 		Readiness: "127.0.0.1:0",
 		LogLevel:  "warning",
-		DrainTime: 30 * time.Second,
+		DrainTime: 30 * time.Second, ListenerDrain: 30 * time.Second,
 	}
 }
 

@@ -188,7 +188,7 @@ func (s *supervisor) arguments() []string {
 		"--use-dynamic-base-id",
 		"--log-level", c.LogLevel,
 		"--log-format", logFormat,
-		"--drain-time-s", strconv.Itoa(max(1, int(c.DrainTime/time.Second))),
+		"--drain-time-s", strconv.Itoa(max(1, int(max(c.DrainTime, c.ListenerDrain)/time.Second))),
 		"--drain-strategy", "immediate",
 	}
 	if c.ComponentLogLevel != "" {
