@@ -8,7 +8,7 @@ import (
 	"github.com/hashicorp/go-multierror"
 )
 
-// Secret is what a Secret of Kubernetes holds (design contract.md 3). Kuma's document of that
+// Secret is what a Secret of Kubernetes holds (spec/contract.md 3). Kuma's document of that
 // type, MeshSecret, is one without a namespace and with a single value.
 type Secret struct {
 	Type string `json:"type,omitempty"` // Opaque (default), kubernetes.io/tls

@@ -77,7 +77,7 @@ type ContainerStatus struct {
 	Ready bool   `json:"ready,omitempty"`
 }
 
-// The containers that injection adds (contract 9).
+// The containers that injection adds (spec/contract.md 9).
 const (
 	InitContainer    = "weft-init"
 	SidecarContainer = "weft-sidecar"

@@ -41,12 +41,12 @@ type Violation struct {
 	Position
 	Object   Ref
 	Field    Path
-	Code     string // Invalid, UnknownField, TargetNotFound, … (contract 6, 9)
+	Code     string // Invalid, UnknownField, TargetNotFound, … (spec/contract.md 6, 9)
 	Message  string // what is wrong; what to do
 	Severity Severity
 }
 
-// Error is the one line of contract 1: file:line:col: field: message. A text
+// Error is the one line of spec/contract.md 1: file:line:col: field: message. A text
 // that is no document has no field.
 func (v *Violation) Error() string {
 	s := v.Message

@@ -13,7 +13,7 @@ import (
 // firstAnswers is how many revisions a row asks first, of which the median counts.
 const firstAnswers = 3
 
-// An answer needs 20 ms of CPU at most (design/routes.md 5), its share of the garbage collector's
+// An answer needs 20 ms of CPU at most, its share of the garbage collector's
 // included. The benchmark's own side reads the answer in the same process, for which there is room.
 // Time is reported and bounds nothing: other work on the machine changes it.
 const (

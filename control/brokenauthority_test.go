@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestAPIServerAuthorityThatIsBroken (finding 163): the Secret weft-ca is edited by somebody. The replica that runs
+// TestAPIServerAuthorityThatIsBroken: the Secret weft-ca is edited by somebody. The replica that runs
 // serves on and says so in its problems and its metric; one that starts now stays not ready and says why. When the
 // Secret is restored both are as before, without a restart.
 func TestAPIServerAuthorityThatIsBroken(t *testing.T) {

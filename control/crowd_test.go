@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// TestOneReaderShutsNobodyOut (finding 132): a reader opens as many streams of events as the API
+// TestOneReaderShutsNobodyOut: a reader opens as many streams of events as the API
 // has connections, and leaves them; administrators and probes are answered within a second, most of the time:
 // a busy machine may keep one of them waiting.
 func TestOneReaderShutsNobodyOut(t *testing.T) {

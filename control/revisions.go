@@ -9,7 +9,7 @@ import (
 	"github.com/weftmesh/weft/store"
 )
 
-// memoryHistory is how many revisions --store memory keeps (contract 3).
+// memoryHistory is how many revisions --store memory keeps (spec/contract.md 3).
 const memoryHistory = 100
 
 // revisions is the history of a store, which says for people where there is none.

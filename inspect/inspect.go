@@ -1,6 +1,6 @@
 // Package inspect answers the questions of people about a model: what applies
 // to a dataplane and why, where an object takes part, what is wrong, and the
-// same in Kuma's shapes (contract 5 and 6, spec/kuma.md 5.2).
+// same in Kuma's shapes (spec/contract.md 5 and 6, spec/kuma.md 5.2).
 //
 // Its functions are pure: a model and what sidecars have acknowledged in,
 // values with the JSON form of the contract out. It decides nothing itself;

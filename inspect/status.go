@@ -10,7 +10,7 @@ import (
 	"github.com/weftmesh/weft/route"
 )
 
-// Status is how an object fares (contract 6).
+// Status is how an object fares (spec/contract.md 6).
 type Status struct {
 	Object     string      `json:"object"`
 	Ref        api.Ref     `json:"ref"`

@@ -3,7 +3,7 @@ package inspect
 import "github.com/weftmesh/weft/api"
 
 // Violation is one finding about a document, as validation and the API say it
-// (contract 8).
+// (spec/contract.md 8).
 type Violation struct {
 	File     string       `json:"file,omitempty"`
 	Line     int          `json:"line,omitempty"`

@@ -100,7 +100,7 @@ func (m mesh) find(ref api.TargetRef, port uint32, section string, home api.Home
 
 // findBackend chooses what a backendRef means. Without a port a name is the
 // classic service in mode Disabled and where no object has the name, else the
-// object if it has one port (contract 9). A subset, which has no port, is of the
+// object if it has one port (spec/contract.md 9). A subset, which has no port, is of the
 // classic service where there is one.
 func (m mesh) findBackend(want route.BackendRef) (*dest, *lostRef) {
 	if want.Lost != nil {

@@ -27,7 +27,7 @@ func (c call) equal(o call) bool {
 	return c.address == o.address && c.port == o.port && c.dest == o.dest && c.index == o.index && c.edge == o.edge && c.passes == o.passes && same(c.lost, o.lost)
 }
 
-// callsOf lists what a dataplane reaches (contract 8): what its outbounds name
+// callsOf lists what a dataplane reaches (spec/contract.md 8): what its outbounds name
 // and, with transparent proxying, every destination at its virtual addresses.
 // Of two at one address the first holds.
 func (m mesh) callsOf(p *dataplane) []call {

@@ -116,7 +116,7 @@ func newService(o *api.Object, zone map[string]string) *service {
 	return s
 }
 
-// destinationOf names one port of a service object (names: xds design 2).
+// destinationOf names one port of a service object (names: spec/xds.md 2).
 func destinationOf(o *api.Object, labels api.Labels, prefix string, port uint32, portName, protocol string) *Destination {
 	d := &Destination{
 		Kind: o.Kind, Name: o.DisplayName(), Namespace: o.HomeNamespace(), Port: port, PortName: portName,

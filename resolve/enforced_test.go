@@ -35,7 +35,7 @@ func shared(t *testing.T, c *composition, policies ...string) *resolve.Model {
 }
 
 // TestSharedNames: of workloads that share a name and are told apart by tags all are denied
-// where one is, and none is allowed unless all are (spec/identity.md 8, 39).
+// where one is, and none is allowed unless all are (spec/identity.md 8, case 39).
 func TestSharedNames(t *testing.T) {
 	t.Parallel()
 	c := newComposition(t)

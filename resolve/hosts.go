@@ -51,7 +51,7 @@ func (m mesh) claiming(id, scope string) iter.Seq[*routeObject] {
 	}
 }
 
-// hostDestination is a host at a port (names: xds design 2). Nobody answers for
+// hostDestination is a host at a port (names: spec/xds.md 2). Nobody answers for
 // it but the backends of its routes.
 func hostDestination(name string, port uint32) *Destination {
 	number := strconv.FormatUint(uint64(port), 10)

@@ -10,7 +10,7 @@ import (
 	"github.com/weftmesh/weft/matcher"
 )
 
-// The codes of notes on what is there and holds nothing (contract 6).
+// The codes of notes on what is there and holds nothing (spec/contract.md 6).
 const (
 	selectsNothing = "SelectsNothing" // labels or tags of a top-level ref
 	noEndpoints    = "NoEndpoints"    // a backend that nobody answers for

@@ -108,7 +108,7 @@ func (it *item) attaches(r *routeObject, s *matcher.Service) bool {
 }
 
 // sections are the names by which a sectionName may mean the rule o of r: its
-// name, <to>.<rule>, or <rule> where there is one to (contract 9).
+// name, <to>.<rule>, or <rule> where there is one to (spec/contract.md 9).
 func (r *routeObject) sections(o *api.Origin) []string {
 	var out []string
 	add := func(name string) {

@@ -122,7 +122,7 @@ func (p Policies) Of(kind string) *policies.Effective {
 
 // Destination is something that can be called: one port of a service.
 type Destination struct {
-	ID        string // design of names: <name>[.<namespace>]:<port>, classic <name>
+	ID        string // spec/xds.md 2: <name>[.<namespace>]:<port>, classic <name>
 	Kind      string // MeshService, MeshExternalService, MeshMultiZoneService; of no object api.KindHost or api.KindAddress
 	Name      string
 	Namespace string

@@ -7,7 +7,7 @@ import (
 	"github.com/weftmesh/weft/api"
 )
 
-// RegexBudget is the size of an RE2 program that Envoy accepts (design of xDS, 7).
+// RegexBudget is the size of an RE2 program that Envoy accepts (spec/xds.md 7).
 const RegexBudget = 5000
 
 // The limits of a regular expression. Go's count of a program is sometimes below

@@ -30,7 +30,7 @@ func taking(prefix, with string, more ...string) string {
 }
 
 // TestRewritesOpenNoRule: what may be a request of a rule with a permission is asked for it, whatever
-// other rules make of theirs, and nothing else is (finding 101).
+// other rules make of theirs, and nothing else is.
 func TestRewritesOpenNoRule(t *testing.T) {
 	t.Parallel()
 	elsewhere := `{"matches":[{"path":{"type":"PathPrefix","value":"/else"}}],"default":{"filters":[{"type":"URLRewrite","urlRewrite":{"path":{"type":"ReplacePrefixMatch","replacePrefixMatch":"/"}}}],

@@ -26,7 +26,7 @@ func opsOn(name, section string) string {
 }
 
 // TestPermissionsOnRules: a permission on one rule is asked of what the rule takes, by whatever way
-// it comes, and of nothing else (spec/identity.md 8, 24 to 26 and 40).
+// it comes, and of nothing else (spec/identity.md 8, cases 24 to 26 and 40).
 func TestPermissionsOnRules(t *testing.T) {
 	t.Parallel()
 	admin := guardedWorld(t, "STRICT", allowMesh, adminRoute, opsOn("p", `,"sectionName":"admin"`))
@@ -60,7 +60,7 @@ func TestPermissionsOnRules(t *testing.T) {
 }
 
 // TestPermissionsThatCannotBeAsked: where the server cannot know which requests are of a rule,
-// nobody gets in by what it may be, and the permission says why (spec/identity.md 4.5, 8, 27).
+// nobody gets in by what it may be, and the permission says why (spec/identity.md 4.5 and 8, case 27).
 func TestPermissionsThatCannotBeAsked(t *testing.T) {
 	t.Parallel()
 	of := func(old, with string) string { return strings.Replace(adminRoute, old, with, 1) }

@@ -9,7 +9,7 @@ import (
 	"github.com/weftmesh/weft/route"
 )
 
-// Verdict is what would happen to one request (contract 4).
+// Verdict is what would happen to one request (spec/contract.md 4).
 type Verdict struct {
 	From        string       `json:"from"`
 	Request     Request      `json:"request"`

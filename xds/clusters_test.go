@@ -18,7 +18,7 @@ import (
 	"github.com/weftmesh/weft/xds"
 )
 
-// TestClustersOfATable: a table comes after the clusters that it names (xds.md
+// TestClustersOfATable: a table comes after the clusters that it names (spec/xds.md
 // 3), so it says each of them once, those of splits and mirrors too, and none
 // that will never come.
 func TestClustersOfATable(t *testing.T) {

@@ -135,7 +135,7 @@ func grpcState(t *testing.T, v1, v2 *envoytest.Backend) *xds.State {
 }
 
 // TestGRPCClient holds route choice, a broken share, timeouts and retries for a
-// client without a sidecar (xds.md 11).
+// client without a sidecar (spec/xds.md 11).
 func TestGRPCClient(t *testing.T) {
 	t.Parallel()
 	v1, v2 := envoytest.StartBackend(t, "v1"), envoytest.StartBackend(t, "v2")

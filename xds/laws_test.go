@@ -94,7 +94,7 @@ func originsOf(t *testing.T, m map[string]*structpb.Struct) []string {
 	return out
 }
 
-// TestMetadataNamesWhatStands holds xds.md 12: origins whose value stands in
+// TestMetadataNamesWhatStands holds spec/xds.md 12: origins whose value stands in
 // the object, no losers, no other protocol's values.
 func TestMetadataNamesWhatStands(t *testing.T) {
 	t.Parallel()
@@ -145,7 +145,7 @@ func TestMetadataNamesWhatStands(t *testing.T) {
 
 func join(list []string) string { return strings.Join(list, " ") }
 
-// TestLocalityAndWeightAreAlwaysSet holds xds.md 11 for every shape of list.
+// TestLocalityAndWeightAreAlwaysSet holds spec/xds.md 11 for every shape of list.
 func TestLocalityAndWeightAreAlwaysSet(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -182,7 +182,7 @@ func TestLocalityAndWeightAreAlwaysSet(t *testing.T) {
 	})
 }
 
-// TestNames holds xds.md 2: no name depends on content.
+// TestNames holds spec/xds.md 2: no name depends on content.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	in := &resolve.Inbound{Address: "::1", Port: 80, ServiceAddress: "127.0.0.1", ServicePort: 8080, Protocol: api.HTTP}

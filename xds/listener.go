@@ -66,7 +66,7 @@ func (c *chain) parts() []chain {
 // outbound renders the listener by which the workload calls a destination, once
 // for as long as o and the way traffic comes last: most changes leave most of a
 // sidecar's listeners alone. It names no dataplane, so that all that listen for
-// the same at the same address have one (design xds.md 1, 12).
+// the same at the same address have one (spec/xds.md 1, 12).
 func (x *Renderer) outbound(r *resolve.Resolved, o *resolve.Outbound) (*Resource, []api.Note) {
 	at := place{o.Address, o.Port, transparent(r)}
 	own := o.Listener.Do(func() any { return x.sharedOutbound(r, o, at) }).(*ownOutbound)

@@ -14,7 +14,7 @@ import (
 	"github.com/weftmesh/weft/resolve"
 )
 
-// metadataKey is where an Envoy object names its origins (contract 7).
+// metadataKey is where an Envoy object names its origins (spec/contract.md 7).
 const metadataKey = "weft"
 
 // named is the metadata of an object: whose values stand in it. The order

@@ -83,7 +83,7 @@ func header(name, value string) []*corev3.HeaderValueOption {
 	return []*corev3.HeaderValueOption{{Header: &corev3.HeaderValue{Key: name, Value: value}}}
 }
 
-// refusals are the cases of xds.md 6, each with what spoils a good route.
+// refusals are the cases of spec/xds.md 6, each with what spoils a good route.
 var refusals = map[string]func(*testing.T, *routev3.Route){
 	"a regular expression that is none": func(_ *testing.T, r *routev3.Route) {
 		r.Match = onPath("/([")
@@ -259,7 +259,7 @@ func TestEnvoyRefusesNames(t *testing.T) {
 	}
 }
 
-// TestRegexBudget holds xds.md 7: an ordinary expression is over Envoy's own
+// TestRegexBudget holds spec/xds.md 7: an ordinary expression is over Envoy's own
 // limit and within that of weft's bootstrap.
 func TestRegexBudget(t *testing.T) {
 	t.Parallel()

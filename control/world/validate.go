@@ -11,7 +11,7 @@ import (
 	"github.com/weftmesh/weft/resolve"
 )
 
-// Report is what validation says offline (contract 8 and 9).
+// Report is what validation says offline (spec/contract.md 8 and 9).
 type Report struct {
 	Documents  int                 `json:"documents"`
 	Violations []inspect.Violation `json:"violations"`

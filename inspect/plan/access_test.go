@@ -70,7 +70,7 @@ const (
 	everybody = `{"allow":[{"spiffeID":{"type":"Prefix","value":"spiffe://default"}}]}`
 )
 
-// TestPlansMarkWhatWidens: identity.md 4.7: each pair of a caller and a destination whose verdict
+// TestPlansMarkWhatWidens: spec/identity.md 4.7: each pair of a caller and a destination whose verdict
 // changes is told, both ways, and those that let in more are marked and come first.
 func TestPlansMarkWhatWidens(t *testing.T) {
 	t.Parallel()

@@ -13,7 +13,7 @@ import (
 	"github.com/weftmesh/weft/store"
 )
 
-// The world of the second review's case s02: fe and ops call web, of which each rule is for ops alone.
+// One service: fe and ops call web, of which each rule is for ops alone.
 const (
 	webRules = `{"matches":[{"path":{"type":"PathPrefix","value":"/admin"}}],"default":{}},
 		{"matches":[{"path":{"type":"Exact","value":"/exact"}}],"default":{}},

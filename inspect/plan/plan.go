@@ -1,6 +1,6 @@
 // Package plan says what a change of documents changes before it is made: at which
 // dataplanes, which field of which route, from what to what and by whose word, and which
-// of Envoy's resources (contract 9).
+// of Envoy's resources (spec/contract.md 9).
 //
 // It compares two models, whatever lies between them. What several dataplanes share is
 // compared once, so that a plan costs what changes, not how many have it.

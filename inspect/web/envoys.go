@@ -12,7 +12,7 @@ import (
 	"github.com/weftmesh/weft/sidecar/attach"
 )
 
-// envoyRoutes are the questions to the Envoy of a sidecar (spec/kuma.md 5, contract 7).
+// envoyRoutes are the questions to the Envoy of a sidecar (spec/kuma.md 5, spec/contract.md 7).
 func (s *server) envoyRoutes() []endpoint {
 	const dp = "GET /meshes/{mesh}/dataplanes/{name}"
 	return []endpoint{

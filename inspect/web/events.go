@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Event is one thing that happened (contract 3): change, recompute, push, ack,
+// Event is one thing that happened (spec/contract.md 3): change, recompute, push, ack,
 // nack, connect, disconnect.
 type Event struct {
 	ID        uint64    `json:"id"`

@@ -18,7 +18,7 @@ import (
 )
 
 // planned is the answer to a write with dryRun=true: what POST /_apply says of it, and the
-// plan (contract 9).
+// plan (spec/contract.md 9).
 type planned struct {
 	Revision uint64   `json:"revision"`
 	DryRun   bool     `json:"dryRun"`

@@ -1,5 +1,5 @@
 // Package web is weft's HTTP API: Kuma's paths and shapes, and the answers of
-// package inspect and package sim beside them (spec/kuma.md 5, contract 3).
+// package inspect and package sim beside them (spec/kuma.md 5, spec/contract.md 3).
 //
 // It promises that every error is JSON with a status that fits, that nobody
 // without the token learns anything, and that no request can take the process

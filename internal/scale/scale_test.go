@@ -20,7 +20,7 @@ import (
 	"github.com/weftmesh/weft/internal/kubetest"
 )
 
-// The bounds of issue and specification: on 2 cores.
+// The bounds that are promised, on 2 cores.
 const (
 	mostStart  = 30 * time.Second
 	mostMemory = 500 // MiB

@@ -56,7 +56,7 @@ func (h *HTTP) headers() (set, add []route.Header) {
 }
 
 // Adjustments are what merging can bring together although Envoy refuses it
-// (design of xDS, point 6).
+// (spec/xds.md 6).
 func (c *Conf) Adjustments() []policies.Adjustment {
 	h := c.http()
 	if h == nil || h.OnRateLimit == nil || h.OnRateLimit.Headers == nil {

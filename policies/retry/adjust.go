@@ -7,7 +7,7 @@ import (
 )
 
 // Adjustments are what merging can bring together although Envoy refuses it
-// (design of xDS, point 6).
+// (spec/xds.md 6).
 func (c *Conf) Adjustments() []policies.Adjustment {
 	var list []policies.Adjustment
 	if c.HTTP != nil {

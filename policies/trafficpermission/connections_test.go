@@ -74,7 +74,7 @@ func (a *authority) hear(t testing.TB, port uint32, who string) (heard string, a
 
 // TestGreeting: to a caller whom an allow list does not name a workload that speaks first says
 // nothing at all where names alone decide; where they do not, Envoy asks at the caller's
-// first byte, when the greeting is out (spec/identity.md 8, 31; F10).
+// first byte, when the greeting is out (spec/identity.md 8, case 31; 0, F10).
 func TestGreeting(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t, "default", "td")

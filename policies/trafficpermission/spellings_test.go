@@ -62,7 +62,7 @@ func TestNamesOfTwoDomains(t *testing.T) {
 	}
 }
 
-// TestCountedByName: what Envoy counts is what Decide names (spec/identity.md 8, 28 and 29).
+// TestCountedByName: what Envoy counts is what Decide names (spec/identity.md 8, cases 28 and 29).
 func TestCountedByName(t *testing.T) {
 	t.Parallel()
 	in := start(t, confOf(t, `{rules: [{default: {allow: [{http: {methods: [GET], path: {type: PathPrefix, value: /v1}}}], deny: [{spiffeID: {type: Exact, value: spiffe://default/evil}}],

@@ -10,7 +10,7 @@ import (
 )
 
 // perRead is the law of memory: how many bytes a recorded read may take, both
-// directions together (design of routes, 3e).
+// directions together.
 const perRead = 48
 
 // heap is what a graph takes.

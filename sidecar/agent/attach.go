@@ -25,7 +25,7 @@ import (
 )
 
 // attachment keeps a stream to the control plane beside Envoy's, and opens it again
-// with growing pauses (contract 7). Without it the sidecar serves all the same.
+// with growing pauses (spec/contract.md 7). Without it the sidecar serves all the same.
 type attachment struct {
 	*Agent
 	source *source

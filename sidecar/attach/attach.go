@@ -1,6 +1,6 @@
 // Package attach is what the agent of a sidecar and the control plane say to each
 // other beside ADS: the service weft.v1.Sidecar, and the rules that both sides hold
-// themselves to (contract 7).
+// themselves to (spec/contract.md 7).
 package attach
 
 import (

@@ -31,7 +31,7 @@ var (
 )
 
 const (
-	// historyAge is for how long a revision is kept (contract 3).
+	// historyAge is for how long a revision is kept (spec/contract.md 3).
 	historyAge = 30 * 24 * time.Hour
 	// largestHistory bounds what all revisions take in the file, in bytes; the last one stays
 	// whatever it takes.

@@ -38,7 +38,7 @@ type absence struct {
 }
 
 // The pauses between attempts to reach the API server: after an outage everything is
-// caught up within 10 s (spec/kubernetes.md 8, 55).
+// caught up within 10 s (spec/kubernetes.md 8, case 55).
 var pauses = wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 6, Cap: 4 * time.Second}
 
 // quiet is a context in which client-go logs nothing: a connection tells when the API

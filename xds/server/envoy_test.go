@@ -90,7 +90,7 @@ func (l *load) end(t *testing.T, least int64) {
 }
 
 // TestBackendSwitchesUnderLoad: a route moves to a new cluster a hundred times
-// under load, and not one request fails (xds.md 4).
+// under load, and not one request fails (spec/xds.md 4).
 func TestBackendSwitchesUnderLoad(t *testing.T) {
 	t.Parallel()
 	forms(t, func(t *testing.T, form string) {
@@ -114,7 +114,7 @@ func TestBackendSwitchesUnderLoad(t *testing.T) {
 }
 
 // TestClusterChangeBecomesActive: a changed field of a cluster with endpoints of
-// its own is in force without waiting for any timeout (xds.md 5).
+// its own is in force without waiting for any timeout (spec/xds.md 5).
 func TestClusterChangeBecomesActive(t *testing.T) {
 	t.Parallel()
 	forms(t, func(t *testing.T, form string) {

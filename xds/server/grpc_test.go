@@ -42,7 +42,7 @@ func (p *plane) grpcClient(node, target string) *grpc.ClientConn {
 }
 
 // TestGRPCClientIsServed: gRPC's own xDS client is a dataplane like any other,
-// gets the form that it understands, and follows a change of backend (xds.md 11).
+// gets the form that it understands, and follows a change of backend (spec/xds.md 11).
 func TestGRPCClientIsServed(t *testing.T) {
 	t.Parallel()
 	pay, a := envoytest.StartBackend(t, "pay"), envoytest.StartBackend(t, "a")

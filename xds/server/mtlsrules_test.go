@@ -168,7 +168,7 @@ func TestPermissionsOnRulesOfRoutes(t *testing.T) {
 		t.Error("another rule changes a listener")
 	}
 	r.put(r.objects(opsAlone("p", "MeshHTTPRoute", "r", "exact"), `{type: MeshRateLimit, mesh: default, name: l, spec: {rules: [{default: {local: {http: {requestRate: {num: 3, interval: 1h}}}}}]}}`)...)
-	// One bucket for all rules (design of xDS, 14).
+	// One bucket for all rules (spec/xds.md 14).
 	r.expect("exact", "ops POST /one", 200, nil)
 	for _, s := range []struct {
 		text string

@@ -1,5 +1,5 @@
 // Package attached serves the streams of the agents of sidecars: weft.v1.Sidecar,
-// on the port of ADS and under the same credential (contract 7). By it an agent hears
+// on the port of ADS and under the same credential (spec/contract.md 7). By it an agent hears
 // names and authorities as they change, and answers what users ask of its Envoy.
 //
 // It promises that identity comes before everything else, that each list goes out once

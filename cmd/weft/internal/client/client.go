@@ -89,7 +89,7 @@ func At(server, token string) (*Client, error) {
 func (c *Client) Anonymous() bool { return c.token == "" }
 
 // GUI is the address of the server's pages, with the credential in its fragment, which a
-// browser keeps to itself (contract 2).
+// browser keeps to itself (spec/contract.md 2).
 func (c *Client) GUI() string {
 	u := c.base.JoinPath("gui/")
 	if c.token != "" {

@@ -43,7 +43,7 @@ type Demo struct {
 	results []Result
 }
 
-// Result is one request, what came back and why (contract 9).
+// Result is one request, what came back and why (spec/contract.md 9).
 type Result struct {
 	Request     Request     `json:"request"`
 	Response    Response    `json:"response"`

@@ -1,0 +1,183 @@
+package weft_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+)
+
+var (
+	// specCitation is how code, tests and pages cite a specification: the page below docs,
+	// the sections meant, and rows of the table of the last of these (spec/identity.md 8, cases 24 to 26).
+	specCitation = regexp.MustCompile(`\bspec/([a-z-]+\.md)((?:,? (?:and )?\d+(?:\.\d+)*)*)((?:, cases?(?:,? (?:and |to )?\d+)+)?)`)
+	// bareCitation is the same without its folder, which is for the specifications among themselves.
+	bareCitation = regexp.MustCompile(`(?:^|[^/\w-])((?:contract|gateway-api|httpproxy|identity|kubernetes|kuma|routegroup|xds)\.md)((?:,? (?:and )?\d+(?:\.\d+)*)+)`)
+	// pageCitation is any other page that a comment names.
+	pageCitation = regexp.MustCompile(`\bdocs/[\w/-]+\.md\b`)
+	section      = regexp.MustCompile(`\d+(?:\.\d+)*`)
+	// wrapped is where a line ends within a text, with what begins the next one of a comment.
+	wrapped = regexp.MustCompile(`[ \t]*\n[ \t]*(?:(?://|#|>|\*)[ \t]+)?`)
+
+	numberedHeading = regexp.MustCompile(`^#{2,4} (\d+(?:\.\d+)*)\.? `)
+	numberedItem    = regexp.MustCompile(`^(\d+)\. `)
+	tableRow        = regexp.MustCompile(`^\| (\d+) \|`)
+	link            = regexp.MustCompile(`\]\(([^()\s]+)\)`)
+	fenced          = regexp.MustCompile("(?ms)^```.*?^```")
+	code            = regexp.MustCompile("`[^`\n]*`")
+)
+
+// texts are the files of the repository that people write and that may cite pages, by
+// their path from the root.
+func texts(t *testing.T) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && path != "." && (d.Name() == "node_modules" || strings.HasPrefix(d.Name(), ".")):
+			return filepath.SkipDir
+		case !d.Type().IsRegular():
+			return nil
+		}
+		switch filepath.Ext(path) {
+		case ".go", ".md", ".txtar", ".sh", ".ts", ".yaml", ".proto", "":
+		default:
+			return nil
+		}
+		if info, err := d.Info(); err != nil || info.Size() > 4<<20 {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err == nil && !slices.Contains(text, 0) {
+			found[path] = string(text)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// sections are the numbers of a page's headings, those of the items of a list below them
+// (4.2 is the second item of section 4), and those of rows of a numbered table.
+func sections(page string) map[string]bool {
+	found, heading := map[string]bool{}, ""
+	for line := range strings.Lines(page) {
+		if m := numberedHeading.FindStringSubmatch(line); m != nil {
+			heading = m[1]
+			found[heading] = true
+		} else if m := numberedItem.FindStringSubmatch(line); m != nil && heading != "" {
+			found[heading+"."+m[1]] = true
+		} else if m := tableRow.FindStringSubmatch(line); m != nil && heading != "" {
+			found[heading+"."+m[1]] = true
+		}
+	}
+	return found
+}
+
+// TestCitationsAreAlive holds what comments, tests and pages cite to what is there: the
+// page, and each section of it that they name.
+func TestCitationsAreAlive(t *testing.T) {
+	t.Parallel()
+	all := texts(t)
+	cited := map[string]bool{}
+	holds := func(path, page, numbers, cases string) {
+		text, ok := all["docs/spec/"+page]
+		if !ok {
+			t.Errorf("%s cites spec/%s, which is no page of docs/spec", path, page)
+			return
+		}
+		cited[page] = true
+		there := sections(text)
+		meant := section.FindAllString(numbers, -1)
+		if table := len(meant) - 1; table >= 0 {
+			for _, row := range section.FindAllString(cases, -1) {
+				meant = append(meant, meant[table]+"."+row)
+			}
+		}
+		for _, n := range meant {
+			if !there[n] {
+				t.Errorf("%s cites spec/%s %s, which has no such section", path, page, n)
+			}
+		}
+	}
+	for path, text := range all {
+		if path == "citations_test.go" {
+			continue
+		}
+		flat := wrapped.ReplaceAllString(text, " ")
+		for _, m := range specCitation.FindAllStringSubmatch(flat, -1) {
+			holds(path, m[1], m[2], m[3])
+		}
+		for _, m := range bareCitation.FindAllStringSubmatch(flat, -1) {
+			if filepath.Dir(path) == "docs/spec" {
+				holds(path, m[1], m[2], "")
+			} else {
+				t.Errorf("%s cites %s%s: write spec/%[2]s%[3]s", path, m[1], m[2])
+			}
+		}
+		for _, page := range pageCitation.FindAllString(flat, -1) {
+			if _, ok := all[page]; !ok {
+				t.Errorf("%s names %s, which is not there", path, page)
+			}
+		}
+	}
+	if len(cited) < 8 {
+		t.Errorf("only %d specifications are cited: %v", len(cited), cited)
+	}
+}
+
+// anchors are the headings of a page as links name them.
+func anchors(page string) map[string]bool {
+	found := map[string]bool{}
+	for line := range strings.Lines(fenced.ReplaceAllString(page, "")) {
+		heading := strings.TrimLeft(line, "#")
+		if heading == line || !strings.HasPrefix(heading, " ") {
+			continue
+		}
+		slug := strings.Map(func(r rune) rune {
+			switch {
+			case r == ' ':
+				return '-'
+			case r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r):
+				return unicode.ToLower(r)
+			}
+			return -1
+		}, strings.TrimSpace(heading))
+		found[slug] = true
+	}
+	return found
+}
+
+// TestLinksOfPagesAreAlive follows each link of a page to another place of the repository.
+func TestLinksOfPagesAreAlive(t *testing.T) {
+	t.Parallel()
+	all := texts(t)
+	for path, text := range all {
+		if filepath.Ext(path) != ".md" {
+			continue
+		}
+		for _, m := range link.FindAllStringSubmatch(code.ReplaceAllString(fenced.ReplaceAllString(text, ""), ""), -1) {
+			if strings.Contains(m[1], ":") {
+				continue // elsewhere
+			}
+			file, anchor, _ := strings.Cut(m[1], "#")
+			to := path
+			if file != "" {
+				to = filepath.Join(filepath.Dir(path), file)
+			}
+			if _, err := os.Stat(to); err != nil {
+				t.Errorf("%s links to %s, which is not there", path, m[1])
+			} else if anchor != "" && filepath.Ext(to) == ".md" && !anchors(all[to])[anchor] {
+				t.Errorf("%s links to %s, which has no such heading", path, m[1])
+			}
+		}
+	}
+}
