@@ -181,3 +181,24 @@ func TestLinksOfPagesAreAlive(t *testing.T) {
 		}
 	}
 }
+
+// TestEveryPageIsIndexed holds docs/README.md to have each page of docs, and the index of a
+// folder to have each page of that folder. Those of generated folders name each other.
+func TestEveryPageIsIndexed(t *testing.T) {
+	t.Parallel()
+	all := texts(t)
+	indexes := map[string]string{"docs": "docs/README.md", "docs/spec": "docs/spec/README.md", "docs/decisions": "docs/decisions/README.md"}
+	linked := map[string]bool{"docs/README.md": true}
+	for _, index := range indexes {
+		for _, m := range link.FindAllStringSubmatch(all[index], -1) {
+			file, _, _ := strings.Cut(m[1], "#")
+			linked[filepath.Join(filepath.Dir(index), file)] = true
+		}
+	}
+	for path := range all {
+		index, has := indexes[filepath.Dir(path)]
+		if has && filepath.Ext(path) == ".md" && !linked[path] {
+			t.Errorf("%s is not in %s", path, index)
+		}
+	}
+}

@@ -128,7 +128,7 @@ func calm(b *testing.B) {
 }
 
 // dear are answers that need more than that, with what none of them may exceed: half as much
-// again as was measured (docs/decisions.md). Those called whole are megabytes of text.
+// again as was measured (docs/decisions/answers.md). Those called whole are megabytes of text.
 var dear = map[string]time.Duration{
 	"GET /_diff":                                                     40 * time.Millisecond,
 	"GET /meshes/{mesh}/_permissions":                                30 * time.Millisecond,

@@ -22,7 +22,7 @@ import (
 // answered are requests for every answer of the inspect API, by endpoint, in the mesh of
 // package worlds: dp-5 calls 20 services, wide calls 1,000. A row that asks for everything at
 // once, of which the text alone is megabytes, is called whole and stands beside the one that
-// screens and commands ask; GET …/_rules is that of Kuma's shape (docs/decisions.md).
+// screens and commands ask; GET …/_rules is that of Kuma's shape (docs/decisions/answers.md).
 var answered = map[string]string{
 	"GET /": "/", "GET /_resources": "/_resources", "GET /policies": "/policies", "GET /config": "/config", "GET /who-am-i": "/who-am-i", "GET /metrics": "/metrics",
 	"GET /_openapi.json": "/_openapi.json", "GET /_schemas/{kind}": "/_schemas/MeshRetry.json", "GET /healthz": "/healthz", "GET /readyz": "/readyz",

@@ -10,7 +10,7 @@ import (
 )
 
 // What the table of a sender gives to a rule with policies never gets more than they say, whatever
-// other rules arrive as (docs/decisions.md). An inbound sees requests as they arrive alone, so of
+// other rules arrive as (docs/decisions/permissions.md). An inbound sees requests as they arrive alone, so of
 // each it asks the policies of every rule that may have sent it: of those that lead to the inbound and
 // whose requests arrive so. A rule is out of question where one before it takes the same requests
 // unchanged, and it does not make such requests of others: then the sender would have given them to
