@@ -58,6 +58,10 @@ func (r Ref) FullName() string {
 	return r.Name + "." + r.Namespace
 }
 
+// AsNode is the name by which a sidecar calls the Dataplane r in the node of its Envoy: without a
+// namespace of its own, by its full name.
+func (r Ref) AsNode() Ref { return Ref{Kind: r.Kind, Mesh: r.Mesh, Name: r.FullName()} }
+
 // CutNamespace cuts [<namespace>/]<name>, as people write the name of an object.
 func CutNamespace(text string) (namespace, name string) {
 	if namespace, name, ok := strings.Cut(text, "/"); ok {

@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/telemetry"
 	"github.com/weftmesh/weft/inspect/web"
 	"github.com/weftmesh/weft/store"
 )
@@ -54,10 +55,10 @@ func as(ctx context.Context, who string) context.Context {
 // actor is who acts: a user of the API, whom as named, or the control plane itself.
 func actor(ctx context.Context) (who, client string) {
 	if name, client, ok := web.Caller(ctx); ok {
-		return truncate(name), client
+		return telemetry.Truncate(name), client
 	}
 	if who, ok := ctx.Value(actorKey{}).(string); ok {
-		return truncate(who), ""
+		return telemetry.Truncate(who), ""
 	}
 	return "control plane", ""
 }
@@ -70,13 +71,4 @@ func clean(text string) string {
 		}
 		return r
 	}, text)
-}
-
-// truncate is as much of a client's text as a line of the log takes.
-func truncate(text string) string {
-	const most = 512
-	if len(text) > most {
-		text = text[:most] + "..."
-	}
-	return strings.ToValidUTF8(text, "")
 }

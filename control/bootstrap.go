@@ -19,6 +19,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/control/admission"
+	"github.com/weftmesh/weft/control/telemetry"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/store"
@@ -76,9 +77,9 @@ type bootstrapRequest struct {
 func (b *bootstrapper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var ask bootstrapRequest
 	dp, text, err := b.answer(w, r, &ask)
-	log := b.log.With("address", r.RemoteAddr, "mesh", truncate(ask.Mesh), "dataplane", truncate(ask.Name))
+	log := b.log.With("address", r.RemoteAddr, "mesh", telemetry.Truncate(ask.Mesh), "dataplane", telemetry.Truncate(ask.Name))
 	if err != nil {
-		log.Warn("refused a bootstrap", "error", truncate(err.Error()))
+		log.Warn("refused a bootstrap", "error", telemetry.Truncate(err.Error()))
 		httpapi.Refuse(w, err)
 		return
 	}
@@ -86,7 +87,7 @@ func (b *bootstrapper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if wantsEnvelope(r) {
 		form, text = "kuma-dp", envelope(text, dp)
 	}
-	log.Info("bootstrap", "form", form, "brought", ask.DataplaneResource != "", "version", truncate(fmt.Sprint(ask.Version)))
+	log.Info("bootstrap", "form", form, "brought", ask.DataplaneResource != "", "version", telemetry.Truncate(fmt.Sprint(ask.Version)))
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store") // it carries the token
 	_, _ = w.Write(text)
@@ -116,7 +117,7 @@ func (b *bootstrapper) answer(w http.ResponseWriter, r *http.Request, ask *boots
 	who, err := authenticateAs(r.Context(), b.who, token, ref, snapshot)
 	if err != nil {
 		if b.refused != nil {
-			b.refused(called(ref), err)
+			b.refused(ref.AsNode(), err)
 		}
 		return nil, nil, err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/authorities"
+	"github.com/weftmesh/weft/control/telemetry"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/xds"
@@ -89,7 +90,7 @@ func (c *certifier) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // refused logs each reason of a dataplane once.
 func (c *certifier) refused(address string, dp api.Ref, err error) {
-	text := truncate(err.Error())
+	text := telemetry.Truncate(err.Error())
 	if dp != (api.Ref{}) {
 		if c.refusal.same(dp, text) {
 			return

@@ -17,7 +17,7 @@ func (x *insights) connected(dp api.Ref, c *attach.Connections) {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if i := x.insight(called(dp)); i != nil {
+	if i := x.insight(dp.AsNode()); i != nil {
 		i.connections = c
 		x.tellPeers(dp)
 	}
@@ -28,7 +28,7 @@ func (x *insights) connected(dp api.Ref, c *attach.Connections) {
 func (x *insights) Secured(dp api.Ref) (inspect.Secured, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	i := x.insight(called(dp))
+	i := x.insight(dp.AsNode())
 	if i == nil {
 		return inspect.Secured{}, false
 	}
@@ -60,7 +60,7 @@ func (x *insights) root(dp api.Ref) string {
 	now := x.plane.cfg.clock()()
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if i := x.insight(called(dp)); i != nil && i.held.valid(now) {
+	if i := x.insight(dp.AsNode()); i != nil && i.held.valid(now) {
 		return i.held.signer().root
 	}
 	return ""

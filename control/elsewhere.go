@@ -13,6 +13,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/spiffe"
 	"github.com/weftmesh/weft/control/authorities"
+	"github.com/weftmesh/weft/control/telemetry"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/xds"
@@ -99,12 +100,12 @@ func noTrust(by *api.Object, id string) api.IdentityRefusal {
 func unfit(by *api.Object, id string, has *offered) api.IdentityRefusal {
 	if has.Unbelieved {
 		return api.IdentityRefusal{Code: api.CodeNoTrust, Message: fmt.Sprintf("by %s it is %s, and its SPIRE gives it a certificate that is not used, for no MeshTrust of the trust domain %s has the root which signed that: %s; put the bundle that the SPIRE has now into one, or give the control plane a Workload API by SPIFFE_ENDPOINT_SOCKET",
-			by.Ref, id, domainOf(id), truncate(has.Error))}
+			by.Ref, id, domainOf(id), telemetry.Truncate(has.Error))}
 	}
 	if len(has.IDs) == 0 {
 		return api.IdentityRefusal{Code: api.CodeNoSVID, Message: fmt.Sprintf("by %s it is %s, and gets no certificate beside it: %s; start the SPIRE agent there, give its socket to `weft sidecar` by SPIFFE_ENDPOINT_SOCKET, and register the workload as %s",
-			by.Ref, id, truncate(cmp.Or(has.Error, "nothing is offered")), id)}
+			by.Ref, id, telemetry.Truncate(cmp.Or(has.Error, "nothing is offered")), id)}
 	}
 	return api.IdentityRefusal{Code: api.CodeIdentityMismatch, Message: fmt.Sprintf("by %s it is %s, and its SPIRE says that it is %s, so that certificate is not used; register the workload as the first, or change spiffeID of the MeshIdentity",
-		by.Ref, id, truncate(strings.Join(has.IDs, ", ")))}
+		by.Ref, id, telemetry.Truncate(strings.Join(has.IDs, ", ")))}
 }

@@ -41,20 +41,17 @@ func newEphemerals(into store.Store, connected func(api.Ref) bool, after time.Du
 		timers: map[api.Ref]*time.Timer{}, due: map[api.Ref]bool{}, away: newAbsent()}
 	for o := range into.Snapshot().OfKind(api.KindDataplane) {
 		if o.Owner == api.Ephemeral {
-			g.expect(called(o.Ref), after+firstVisit)
+			g.expect(o.Ref.AsNode(), after+firstVisit)
 		}
 	}
 	go g.work()
 	return g
 }
 
-// called is the name by which a sidecar calls its Dataplane while there is none.
-func called(r api.Ref) api.Ref { return api.Ref{Kind: r.Kind, Mesh: r.Mesh, Name: r.FullName()} }
-
 // arrived is told of a sidecar that got its bootstrap and will connect, and of
 // the Dataplane that it brought along.
 func (g *ephemerals) arrived(o *api.Object) {
-	name := called(o.Ref)
+	name := o.Ref.AsNode()
 	g.mu.Lock()
 	if g.into.Snapshot().Has(o.Ref) {
 		g.away.drop(name)
@@ -67,7 +64,7 @@ func (g *ephemerals) arrived(o *api.Object) {
 
 // joined is told of each new stream.
 func (g *ephemerals) joined(ref api.Ref) {
-	name := called(ref)
+	name := ref.AsNode()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.away.get(name) != nil {
@@ -77,7 +74,7 @@ func (g *ephemerals) joined(ref api.Ref) {
 
 // left is told of the end of a stream.
 func (g *ephemerals) left(ref api.Ref) {
-	name := called(ref)
+	name := ref.AsNode()
 	g.mu.Lock()
 	mine := g.away.get(name) != nil // and may be on its way back into the store
 	g.mu.Unlock()

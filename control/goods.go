@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/files"
 	"github.com/weftmesh/weft/xds/server"
 )
 
@@ -52,7 +53,7 @@ func newGoods(dir string, kept bool, log *slog.Logger) *goods {
 	}
 	g.file = filepath.Join(dir, goodsFile)
 	var list []good
-	err := readState(g.file, &list)
+	err := files.ReadState(g.file, &list)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		log.Warn("with which revisions sidecars go on is not known", "file", g.file, "error", err)
 	}
@@ -148,7 +149,7 @@ func (g *goods) write() {
 		list = append(list, good{dp, revision})
 	}
 	g.mu.Unlock()
-	err := writeState(g.file, list)
+	err := files.WriteState(g.file, list)
 	if err != nil {
 		g.log.Warn("with which revisions sidecars go on was not kept for a restart", "file", g.file, "error", err)
 	}

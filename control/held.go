@@ -7,13 +7,14 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/authorities"
+	"github.com/weftmesh/weft/control/telemetry"
 	"github.com/weftmesh/weft/sidecar/attach"
 )
 
 // certified is told which certificate an agent shows.
 func (x *insights) certified(dp api.Ref, c *attach.Certificate) {
 	x.mu.Lock()
-	i := x.entry(called(dp))
+	i := x.entry(dp.AsNode())
 	i.change(func(p *passing) { p.shown = c })
 	x.mu.Unlock()
 	x.stir(dp)
@@ -22,7 +23,7 @@ func (x *insights) certified(dp api.Ref, c *attach.Certificate) {
 // given is told which certificate a sidecar is being sent, by the control plane that made it.
 func (x *insights) given(dp api.Ref, h authorities.Held) {
 	x.mu.Lock()
-	i := x.entry(called(dp))
+	i := x.entry(dp.AsNode())
 	i.has(newHeldLeaf(h))
 	x.mu.Unlock()
 	x.noted(dp)
@@ -169,7 +170,7 @@ func (x *insights) took(dp api.Ref, shown *attach.Certificate, held authorities.
 	}
 	if doubt := err.Error(); doubt != i.now().doubt {
 		i.change(func(p *passing) { p.doubt = doubt })
-		x.plane.log.Warn("a sidecar shows a certificate that proves nothing", "dataplane", dp.String(), "error", truncate(doubt))
+		x.plane.log.Warn("a sidecar shows a certificate that proves nothing", "dataplane", dp.String(), "error", telemetry.Truncate(doubt))
 	}
 	return true
 }

@@ -63,12 +63,12 @@ func hardens(was, is *resolve.Resolved) bool {
 func (x *insights) holdOne(ref api.Ref) (api.Change, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	i := x.entry(called(ref))
+	i := x.entry(ref.AsNode())
 	i.change(func(p *passing) { p.plainSince, p.agreed = time.Now(), agreed{} })
-	x.stale[called(ref)] = true
+	x.stale[ref.AsNode()] = true
 	want := *i.told
 	want.Plain = true
-	return changeOf(called(ref), i, ref, want)
+	return changeOf(ref.AsNode(), i, ref, want)
 }
 
 // holdsPlain reports whether a dataplane takes plain text at an inbound that is to take none.
@@ -157,11 +157,11 @@ func (x *insights) resume(m *resolve.Model) {
 			continue
 		}
 		x.mu.Lock()
-		i := x.entry(called(ref))
+		i := x.entry(ref.AsNode())
 		if !i.strict {
 			i.change(func(p *passing) { p.plainSince = now })
 			i.resumes = true
-			x.stale[called(ref)] = true
+			x.stale[ref.AsNode()] = true
 		}
 		x.mu.Unlock()
 	}

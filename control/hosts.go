@@ -54,7 +54,7 @@ type watching struct {
 func (w watching) Authenticate(ctx context.Context, credentials string) (server.Identity, error) {
 	who, err := w.Authenticator.Authenticate(ctx, credentials)
 	if host := limit.From(ctx); err == nil && host != "" && who.Dataplane.Name != "" {
-		dp := called(who.Dataplane)
+		dp := who.Dataplane.AsNode()
 		w.hosts.begins(dp, host)
 		context.AfterFunc(ctx, func() { w.hosts.ends(dp, host) })
 	}

@@ -47,9 +47,9 @@ func newInsights(p *Plane) *insights {
 // keyless is told of a stream whether its sidecar has no agent that makes a key.
 func (x *insights) keyless(dp api.Ref, is bool) {
 	x.mu.Lock()
-	i := x.insight(called(dp))
+	i := x.insight(dp.AsNode())
 	if is {
-		i = x.entry(called(dp))
+		i = x.entry(dp.AsNode())
 	}
 	changed := i != nil && i.overADS != is
 	if changed {
@@ -65,7 +65,7 @@ func (x *insights) keyless(dp api.Ref, is bool) {
 func (x *insights) stir(dps ...api.Ref) {
 	x.mu.Lock()
 	for _, dp := range dps {
-		x.stale[called(dp)] = true
+		x.stale[dp.AsNode()] = true
 	}
 	x.mu.Unlock()
 	select {

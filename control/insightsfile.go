@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/authorities"
+	"github.com/weftmesh/weft/files"
 )
 
 // identitiesFile says which sidecars have a certificate, for the next control plane of this data
@@ -57,7 +58,7 @@ func (x *insights) write() {
 		}
 	}
 	x.mu.Unlock()
-	err := writeState(filepath.Join(x.plane.cfg.DataDir, identitiesFile), kept)
+	err := files.WriteState(filepath.Join(x.plane.cfg.DataDir, identitiesFile), kept)
 	x.unsaved, x.urgent, x.saved = false, false, time.Now()
 	if err != nil {
 		x.plane.log.Warn("which sidecars have certificates will be forgotten at a restart", "error", err)
@@ -67,7 +68,7 @@ func (x *insights) write() {
 // restore tells the loop what a control plane before this one knew, before anybody is served.
 func (x *insights) restore() {
 	var kept []keptInsight
-	err := readState(filepath.Join(x.plane.cfg.DataDir, identitiesFile), &kept)
+	err := files.ReadState(filepath.Join(x.plane.cfg.DataDir, identitiesFile), &kept)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		x.plane.log.Warn("which sidecars have certificates is not known", "error", err)
 	}

@@ -41,7 +41,7 @@ func (x *insights) learnt(changes []api.Change) {
 func (x *insights) secured(dp api.Ref, attached bool) (s *peers.Secured, tls bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	i := x.insight(called(dp))
+	i := x.insight(dp.AsNode())
 	if i == nil || i.held == (heldLeaf{}) {
 		return nil, false
 	}
@@ -61,11 +61,11 @@ func (x *insights) hears(dp api.Ref, s *peers.Sidecar) {
 	tells := s.GetSecured()
 	_, attached := x.plane.agents.Stream(dp) // not under mu
 	x.mu.Lock()
-	if x.insight(called(dp)) == nil && tells == nil && !s.GetTls() {
+	if x.insight(dp.AsNode()) == nil && tells == nil && !s.GetTls() {
 		x.mu.Unlock()
 		return
 	}
-	i := x.entry(called(dp))
+	i := x.entry(dp.AsNode())
 	changed := false
 	if tells.GetExpires() > 0 {
 		changed = i.takes(newHeldLeaf(authorities.Held{Root: tells.GetRoot(), Names: tells.GetNames(), Issued: time.Unix(tells.GetIssued(), 0), Ends: time.Unix(tells.GetExpires(), 0)}), attached)

@@ -81,7 +81,7 @@ func (k *keyless) again(name api.Ref) (found bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, x := range k.of {
-		if called(x.peer.Dataplane) != name {
+		if x.peer.Dataplane.AsNode() != name {
 			continue
 		}
 		if found = true; x.giving.TryLock() {

@@ -71,7 +71,7 @@ func (l *leaves) sidecar(dp, owner api.Ref) rotation.Sidecar {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	r := l.dataplanes.get(called(dp))
+	r := l.dataplanes.get(dp.AsNode())
 	if r == nil || r.leaf == (leaf{}) || r.leaf.by.Value().owner != owner {
 		return s
 	}
@@ -90,7 +90,7 @@ func (l *leaves) sidecar(dp, owner api.Ref) rotation.Sidecar {
 func (l *leaves) gave(dp api.Ref, x leaf) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	r := l.record(called(dp))
+	r := l.record(dp.AsNode())
 	if before := r.leaf; before != (leaf{}) && before.by.Value().owner == x.by.Value().owner {
 		x.ends, x.acked = max(x.ends, before.ends), before.acked
 	}

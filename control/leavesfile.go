@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/files"
 )
 
 // leavesFile says who was given certificates that are still good, for the next control plane of
@@ -63,7 +64,7 @@ func (l *ledger) write() error {
 	l.mu.Lock()
 	l.next = nil
 	l.mu.Unlock()
-	err := writeState(l.file, l.content())
+	err := files.WriteState(l.file, l.content())
 	w.err = err
 	close(w.done)
 	return err
@@ -74,7 +75,7 @@ func (l *ledger) write() error {
 func (l *leaves) keep(dir string) {
 	l.ledger = &ledger{file: filepath.Join(dir, leavesFile), content: l.kept}
 	var before keptLeaves
-	err := readState(l.ledger.file, &before)
+	err := files.ReadState(l.ledger.file, &before)
 	l.before = before.Given
 	for _, x := range before.Given {
 		l.gave(x.Dataplane, newLeaf(x.Owner, x.Root, x.Ends))

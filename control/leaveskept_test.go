@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/files"
 )
 
 // TestLeavesAreWrittenAsTheyWere: the file of an earlier version is read, and what is written says the
@@ -34,7 +35,7 @@ func TestLeavesAreWrittenAsTheyWere(t *testing.T) {
 		t.Fatal(err)
 	}
 	var kept keptLeaves
-	if err := readState(file, &kept); err != nil {
+	if err := files.ReadState(file, &kept); err != nil {
 		t.Fatal(err)
 	}
 	got := map[keptLeaf]bool{}

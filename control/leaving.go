@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/files"
 	"github.com/weftmesh/weft/resolve"
 )
 
@@ -121,7 +122,7 @@ func (x *insights) loses(before, next *resolve.Model, mesh string, affected []ap
 func (x *insights) isTold(ref api.Ref) api.DataplaneInsight {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if i := x.insight(called(ref)); i != nil {
+	if i := x.insight(ref.AsNode()); i != nil {
 		return *i.told
 	}
 	return api.DataplaneInsight{}
@@ -213,7 +214,7 @@ func (x *insights) keepRelied() {
 	for mesh, l := range x.relied.left {
 		keep(mesh, l.MeshInsight)
 	}
-	err := writeState(filepath.Join(x.plane.cfg.DataDir, reliedFile), kept)
+	err := files.WriteState(filepath.Join(x.plane.cfg.DataDir, reliedFile), kept)
 	if err != nil {
 		x.plane.log.Warn("a mesh that gives up mutual TLS while the control plane restarts may lose calls", "error", err)
 	}
@@ -223,7 +224,7 @@ func (x *insights) keepRelied() {
 // where their documents say something else now.
 func (x *insights) rest(m *resolve.Model) (out []api.Change) {
 	kept := map[string]keptRelied{}
-	err := readState(filepath.Join(x.plane.cfg.DataDir, reliedFile), &kept)
+	err := files.ReadState(filepath.Join(x.plane.cfg.DataDir, reliedFile), &kept)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		x.plane.log.Warn("which meshes are giving up mutual TLS is not known", "error", err)
 	}

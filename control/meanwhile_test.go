@@ -19,12 +19,12 @@ func TestAStreamTellsOfItselfMeanwhile(t *testing.T) {
 	m, _ := world.Compile(api.NewSnapshot(1, web, &api.Object{Ref: api.InsightRef(web.Ref), Spec: &told},
 		worlds.Decode(t, world.Catalog(), `{"type":"Mesh","name":"default","mtls":{"enabledBackend":"ca","backends":[{"name":"ca","type":"builtin"}]}}`)))
 	p.insights.mu.Lock()
-	*p.insights.entry(called(web.Ref)) = insight{at: placeOf(web.Ref), told: &told, passing: &passing{plainSince: time.Now()}}
+	*p.insights.entry(web.Ref.AsNode()) = insight{at: placeOf(web.Ref), told: &told, passing: &passing{plainSince: time.Now()}}
 	p.insights.mu.Unlock()
 	asked, done := false, make(chan struct{})
 	go func() {
 		defer close(done)
-		p.insights.one(m, called(web.Ref), time.Now(), func(string) bool {
+		p.insights.one(m, web.Ref.AsNode(), time.Now(), func(string) bool {
 			asked = true
 			p.insights.stir(web.Ref)
 			return true

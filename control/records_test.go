@@ -42,18 +42,18 @@ func TestRecords(t *testing.T) {
 				ends := now.Add(time.Duration(rapid.IntRange(1, 9).Draw(t, "life")) * time.Second)
 				l.gave(dp, newLeaf(api.Ref{Kind: api.KindMesh, Name: "default"}, "root", ends))
 				for other, until := range given { // whose sidecar may be the same
-					if called(other) == called(dp) {
+					if other.AsNode() == dp.AsNode() {
 						delete(given, other)
 						ends = time.Unix(max(ends.Unix(), until.Unix()), 0)
 					}
 				}
 				given[dp] = ends
 			case 1:
-				l.entry(called(dp)).certificates = uint32(n)
-				told[called(dp)] = uint32(n)
+				l.entry(dp.AsNode()).certificates = uint32(n)
+				told[dp.AsNode()] = uint32(n)
 			case 2:
-				l.forget(called(dp), now)
-				delete(told, called(dp))
+				l.forget(dp.AsNode(), now)
+				delete(told, dp.AsNode())
 			case 3:
 				now = now.Add(time.Second)
 				l.expire(now)

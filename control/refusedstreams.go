@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/telemetry"
 	"github.com/weftmesh/weft/xds/server"
 )
 
@@ -65,7 +66,7 @@ func (r *refusedStreams) note(dp api.Ref, err error) {
 	var void *server.Void
 	proved := errors.As(err, &void)
 	if proved {
-		dp = called(void.Dataplane)
+		dp = void.Dataplane.AsNode()
 	}
 	if dp.Name == "" || !proved && !r.exists(dp) {
 		return
@@ -84,7 +85,7 @@ func (r *refusedStreams) note(dp api.Ref, err error) {
 		x = &refusedStream{}
 		r.of[dp] = x
 	}
-	x.why, x.proved, x.last = truncate(status.Convert(err).Message()), proved, now
+	x.why, x.proved, x.last = telemetry.Truncate(status.Convert(err).Message()), proved, now
 	x.times++
 }
 
@@ -92,7 +93,7 @@ func (r *refusedStreams) note(dp api.Ref, err error) {
 func (r *refusedStreams) joined(dp api.Ref) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.of, called(dp))
+	delete(r.of, dp.AsNode())
 }
 
 // notes say which sidecars are kept out, and why.

@@ -15,6 +15,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/authorities"
 	"github.com/weftmesh/weft/control/roots"
+	"github.com/weftmesh/weft/files"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/policies/trafficpermission"
 	"github.com/weftmesh/weft/sidecar/attach"
@@ -78,7 +79,7 @@ func newRestored(p *Plane) *restored {
 func (r *restored) begin(given []keptLeaf) {
 	if r.file != "" {
 		var before []keptRevoked
-		if err := readState(r.file, &before); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := files.ReadState(r.file, &before); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			r.plane.log.Warn("which identities were revoked before is not known", "file", r.file, "error", err)
 		}
 		r.compare(before)
@@ -86,7 +87,7 @@ func (r *restored) begin(given []keptLeaf) {
 	r.mu.Lock()
 	for _, x := range given {
 		if _, is := r.plane.keeper.GivenLater(x.Owner, x.Root, x.Ends); is && len(r.later) < mostLater {
-			r.later[called(x.Dataplane)] = laterLeaf{given: x}
+			r.later[x.Dataplane.AsNode()] = laterLeaf{given: x}
 		}
 	}
 	r.mu.Unlock()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/control/roots"
+	"github.com/weftmesh/weft/files"
 )
 
 // revokedFile says which identities are revoked, for the next control plane of this data directory: whose
@@ -74,7 +75,7 @@ func (r *restored) keepsRecord() bool {
 // writeRecord writes which identities are revoked.
 func (r *restored) writeRecord(ctx context.Context, all []keptRevoked) error {
 	if r.shared == nil {
-		return writeState(r.file, all)
+		return files.WriteState(r.file, all)
 	}
 	text, err := json.Marshal(append([]keptRevoked{}, all...))
 	if err != nil {

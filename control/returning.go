@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/files"
 )
 
 // connectedFile names the dataplanes whose sidecars are connected, for the next
@@ -48,7 +49,7 @@ func newReturning(dir string, now time.Time, log *slog.Logger, matters func(mesh
 	r := &returning{file: filepath.Join(dir, connectedFile), log: log, until: now.Add(longestReturn), wake: make(chan struct{}, 1), matters: matters,
 		end: make(chan struct{}), done: make(chan struct{}), here: map[api.Ref]int{}, before: map[api.Ref]bool{}}
 	var refs []api.Ref
-	err := readState(r.file, &refs)
+	err := files.ReadState(r.file, &refs)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		log.Warn("who was connected before is not known", "file", r.file, "error", err)
 	}
@@ -195,7 +196,7 @@ func (r *returning) put() {
 	if next != nil {
 		defer close(next)
 	}
-	err := writeState(r.file, r.all(time.Now()))
+	err := files.WriteState(r.file, r.all(time.Now()))
 	if err != nil {
 		r.log.Warn("who is connected was not kept for a restart", "file", r.file, "error", err)
 	}

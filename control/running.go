@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/roots"
+	"github.com/weftmesh/weft/control/telemetry"
 	"github.com/weftmesh/weft/files"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/xds/server/authority/workload"
@@ -70,7 +71,7 @@ func (p *Plane) authorityFault() error {
 func (p *Plane) leaderSays() map[string]string {
 	text := ""
 	if err := p.authorityFault(); err != nil {
-		text = truncate(err.Error())
+		text = telemetry.Truncate(err.Error())
 	}
 	return map[string]string{roots.FaultAnnotation: text}
 }

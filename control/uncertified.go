@@ -9,7 +9,7 @@ import (
 // refused is told why a sidecar is given no certificate; the zero value where it is given one.
 func (x *insights) refused(dp api.Ref, why api.IdentityRefusal) {
 	x.mu.Lock()
-	i := x.entry(called(dp))
+	i := x.entry(dp.AsNode())
 	same := i.now().refused == why
 	i.change(func(p *passing) { p.refused = why })
 	x.mu.Unlock()
@@ -24,7 +24,7 @@ func (x *insights) skewed(dp api.Ref, by time.Duration) {
 		by = 0
 	}
 	x.mu.Lock()
-	i := x.entry(called(dp))
+	i := x.entry(dp.AsNode())
 	same := i.now().skew == by
 	i.change(func(p *passing) { p.skew = by })
 	x.mu.Unlock()

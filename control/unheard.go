@@ -50,7 +50,7 @@ func (x *insights) awaitAgent(ctx context.Context, p server.Peer) {
 // attached is since when its agent has a stream.
 func (x *insights) silent(dp api.Ref, attached *time.Time) bool {
 	x.mu.Lock()
-	i := x.insight(called(dp))
+	i := x.insight(dp.AsNode())
 	known, proving := i != nil && i.held != (heldLeaf{}), i != nil && i.now().shown != nil && i.now().doubt == ""
 	x.mu.Unlock()
 	switch {

@@ -3,6 +3,7 @@ package telemetry
 import (
 	"context"
 	"log/slog"
+	"strings"
 
 	"go.opentelemetry.io/otel/trace"
 )
@@ -27,3 +28,12 @@ func (h traced) WithAttrs(all []slog.Attr) slog.Handler { return traced{h.Handle
 
 // WithGroup keeps the ids.
 func (h traced) WithGroup(name string) slog.Handler { return traced{h.Handler.WithGroup(name)} }
+
+// Truncate is as much of a client's text as a line of the log takes.
+func Truncate(text string) string {
+	const most = 512
+	if len(text) > most {
+		text = text[:most] + "..."
+	}
+	return strings.ToValidUTF8(text, "")
+}
