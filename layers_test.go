@@ -58,6 +58,7 @@ var layers = []string{
 	"control/world",
 	"control/install",
 	"control/authorities control/identity control/webhook control/roots control/status control/bare control/peers control/telemetry",
+	"control/storage",
 	"control/owned",
 	"control/services control/mirror",
 	"control",

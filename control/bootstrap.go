@@ -19,6 +19,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/control/admission"
+	"github.com/weftmesh/weft/control/storage"
 	"github.com/weftmesh/weft/control/telemetry"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/resolve"
@@ -184,7 +185,7 @@ func (b *bootstrapper) dataplane(ctx context.Context, who server.Identity, ref a
 	if who.Dataplane.Name != "" { // else nobody is asked for a proof
 		c.Proof = &who.Proof
 	}
-	after, _, err := b.into.Apply(as(ctx, "sidecar "+ref.FullName()), func(now *api.Snapshot) ([]store.Write, error) {
+	after, _, err := b.into.Apply(storage.WithActor(ctx, "sidecar "+ref.FullName()), func(now *api.Snapshot) ([]store.Write, error) {
 		mesh, ok := now.Get(api.Ref{Kind: api.KindMesh, Name: c.Mesh})
 		if !ok {
 			return nil, noMesh(c.Mesh)

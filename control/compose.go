@@ -16,9 +16,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/control/identity"
+	"github.com/weftmesh/weft/control/storage"
 	"github.com/weftmesh/weft/control/telemetry"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/files"
@@ -40,27 +40,27 @@ func (p *Plane) open(ctx context.Context) error {
 	var inner store.Store
 	switch p.cfg.Store {
 	case "bolt":
-		seal := &vault{catalog: p.settings.Catalog(), path: p.cfg.secretsKey()}
-		s, err := bolt.Open(bolt.Config{Dir: p.cfg.DataDir, Decode: decodeStored(p.settings.Catalog()), Encode: seal.encode, Open: seal.open, Now: time.Now, History: p.cfg.History})
+		seal := storage.NewSealer(p.settings.Catalog(), p.cfg.secretsKey())
+		s, err := bolt.Open(bolt.Config{Dir: p.cfg.DataDir, Decode: storage.DecodeStored(p.settings.Catalog()), Encode: seal.Encode, Open: seal.Open, Now: time.Now, History: p.cfg.History})
 		if err != nil {
 			return err
 		}
 		inner, p.history = s, s
 	case "memory":
-		s := memory.New(api.NewSnapshot(0), nil, time.Now).Remember(min(p.cfg.History, memoryHistory))
+		s := memory.New(api.NewSnapshot(0), nil, time.Now).Remember(min(p.cfg.History, storage.MemoryHistory))
 		inner, p.history = s, s
 	case "file":
 		return p.openDirectory(ctx)
 	case "kube":
 		return p.openCluster()
 	}
-	kept, err := p.admission.Open(ctx, audited{observed{inner, p.observe}, p.log, &p.observe.authors})
+	kept, err := p.admission.Open(ctx, p.audited(inner))
 	if err != nil {
 		return err
 	}
 	p.store, p.own = kept, kept
 	if p.cfg.Dir != "" {
-		feed, err := file.NewFeed(as(ctx, directoryActor), p.directory(), p.own)
+		feed, err := file.NewFeed(storage.WithActor(ctx, storage.DirectoryActor), p.directory(), p.own)
 		if err != nil {
 			return fmt.Errorf("--dir: %w", err)
 		}
@@ -71,13 +71,28 @@ func (p *Plane) open(ctx context.Context) error {
 
 // secretsKey is the file with the key of Secrets.
 func (c Config) secretsKey() string {
-	return cmp.Or(c.SecretsKeyFile, filepath.Join(c.DataDir, secretsKeyFile))
+	return cmp.Or(c.SecretsKeyFile, filepath.Join(c.DataDir, storage.SecretsKeyFile))
+}
+
+// Rekey seals the Secrets of the store in a data directory with a new key, and says how many there
+// are (`weft store rekey`). No control plane may run.
+func Rekey(c Config) (int, error) {
+	settings, err := c.settings()
+	if err != nil {
+		return 0, err
+	}
+	return storage.Rekey(settings.Catalog(), c.DataDir, c.secretsKey())
+}
+
+// audited is a store whose writes are measured, traced and logged.
+func (p *Plane) audited(inner store.Store) store.Store {
+	return storage.NewAudit(observed{inner, p.observe}, p.log, &p.observe.authors)
 }
 
 // openDirectory is --store file: the directory is all that users have.
 func (p *Plane) openDirectory(ctx context.Context) error {
-	p.own = p.admission.Over(audited{observed{memory.New(api.NewSnapshot(0), nil, time.Now), p.observe}, p.log, &p.observe.authors})
-	s, err := file.Open(as(ctx, directoryActor), p.directory(), p.own)
+	p.own = p.admission.Over(p.audited(memory.New(api.NewSnapshot(0), nil, time.Now)))
+	s, err := file.Open(storage.WithActor(ctx, storage.DirectoryActor), p.directory(), p.own)
 	if err != nil {
 		return fmt.Errorf("--dir: %w", errors.Join(err, p.own.Close()))
 	}
@@ -112,18 +127,6 @@ func (p *Plane) firstMesh(ctx context.Context) error {
 	}
 	_, _, err := p.own.Apply(ctx, store.Writes(store.Write{Put: p.cfg.firstMesh()}))
 	return err
-}
-
-// decodeStored reads one document that the store holds. It was valid when it
-// was stored; if it is not now, the store says so.
-func decodeStored(by *api.Catalog) func(name string, text []byte) (*api.Object, error) {
-	return func(name string, text []byte) (*api.Object, error) {
-		objects, err := decode.Objects(by, name, text)
-		if api.Refuses(err) || len(objects) != 1 {
-			return nil, fmt.Errorf("not understood: %w", err)
-		}
-		return objects[0], nil
-	}
 }
 
 // revoke ends what revoked tokens have opened.
@@ -211,7 +214,7 @@ func (p *Plane) webHandler(keys tokens) (http.Handler, error) {
 	}
 	host, _ := os.Hostname()
 	c := web.Config{
-		Catalog: p.settings.Catalog(), Kinds: world.Kinds(), Documents: documents{p.store, p.loop, p.waiting}, History: revisions{p.history, p.cfg.Store}, Sidecars: p.sidecars(), Envoys: envoys{p}, Unknown: p.unknown, Renderer: p.settings.Renderer(), Tokens: keys,
+		Catalog: p.settings.Catalog(), Kinds: world.Kinds(), Documents: documents{p.store, p.loop, p.waiting}, History: storage.NewHistory(p.history, p.cfg.Store), Sidecars: p.sidecars(), Envoys: envoys{p}, Unknown: p.unknown, Renderer: p.settings.Renderer(), Tokens: keys,
 		Security: p.insights, Proven: limit.Proven, ProvenBy: limit.ProvenBy, Events: p.observe.events, Problems: p.problems, Running: p.running, Ready: p.ready, Writes: func() error { return p.store.Health() }, Admin: admin, ReadOnly: p.cfg.Store == "file" || p.cluster != nil, KumaCompat: p.cfg.KumaCompat, Zone: p.settings.InZone(), Public: p.cfg, Log: p.log,
 		Traced: p.observe.request, Answered: p.observe.answered,
 		Metrics: promhttp.HandlerFor(p.observe.Registry, promhttp.HandlerOpts{}),

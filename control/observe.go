@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/storage"
 	"github.com/weftmesh/weft/control/telemetry"
 	"github.com/weftmesh/weft/inspect/web"
 	"github.com/weftmesh/weft/resolve"
@@ -22,7 +23,7 @@ type observer struct {
 	*telemetry.Metrics
 	tracing telemetry.Tracing
 	events  *web.Events
-	authors authors
+	authors storage.Authors
 
 	onJoin, onLeave func(server.Peer) // set before the first stream
 	onStir          func(api.Ref)     // likewise; nil tells nobody
@@ -88,7 +89,7 @@ func (o *observer) began(revision uint64, changes []api.Change) trace.Span {
 		if kind := c.Ref().Kind; !slices.Contains(m.kinds, kind) {
 			m.kinds = append(m.kinds, kind)
 		}
-		by := o.authors.of(c, revision)
+		by := o.authors.Of(c, revision)
 		o.events.Publish(web.Event{Type: "change", Revision: revision, Object: c.Ref().String(), Action: what, User: by.User, Client: by.Client})
 	}
 	slices.Sort(m.kinds)

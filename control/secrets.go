@@ -1,8 +1,6 @@
 package control
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
@@ -29,7 +27,7 @@ const (
 // shared reads a secret of the data directory, or makes one there.
 func shared(dir, name string) (string, error) {
 	path := filepath.Join(dir, name)
-	text, err := secret.Load(path, newSecret)
+	text, err := secret.Load(path, secret.New)
 	if err != nil {
 		return "", err
 	}
@@ -38,14 +36,6 @@ func shared(dir, name string) (string, error) {
 		return "", fmt.Errorf("%s: it is too short to be a secret; remove it, and a new one is made", path)
 	}
 	return got, nil
-}
-
-func newSecret() ([]byte, error) {
-	b := make([]byte, 32)
-	if _, err := rand.Read(b); err != nil {
-		return nil, err
-	}
-	return []byte(hex.EncodeToString(b) + "\n"), nil
 }
 
 // userAudience keeps tokens of users from being taken for those of dataplanes.

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weftmesh/weft/control/storage"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -33,7 +34,7 @@ func (p *Plane) Serve(ctx context.Context) error {
 	p.keep(loopCtx, running)
 	p.keepAuthorities(loopCtx, running)
 	if p.feed != nil {
-		running.Go(func() error { p.feed.Run(as(loopCtx, directoryActor)); return nil })
+		running.Go(func() error { p.feed.Run(storage.WithActor(loopCtx, storage.DirectoryActor)); return nil })
 	}
 	p.serving.Store(true)
 	<-working.Done()

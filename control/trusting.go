@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/authorities"
+	"github.com/weftmesh/weft/control/storage"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/xds/server"
 	"github.com/weftmesh/weft/xds/server/authority/spire"
@@ -19,7 +20,7 @@ func (p *Plane) newKeeper() *authorities.Keeper {
 	c := authorities.Config{Zone: p.settings.InZone(), System: p.settings.SystemNamespaces, CAFileRoot: p.cfg.CAFileRoot, Now: p.cfg.clock(), Log: p.log,
 		Sidecars: p.leaves.of, Before: p.leaves.unheard, Certify: func(dp api.Ref) { p.certifyNow(dp) }, Spread: p.cfg.RotationSpread, Relied: p.rely,
 		Keep: func(ctx context.Context, plan store.Plan) error {
-			_, _, err := p.own.Apply(as(ctx, authorityActor), plan)
+			_, _, err := p.own.Apply(storage.WithActor(ctx, authorityActor), plan)
 			return err
 		}}
 	if p.cluster != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/admission"
+	"github.com/weftmesh/weft/control/storage"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/store"
@@ -22,9 +23,9 @@ var inDefault = api.Zone{Name: "default"}
 func TestVIPsAreKept(t *testing.T) {
 	t.Parallel()
 	dir, ctx := t.TempDir(), context.Background()
-	seal := &vault{catalog: world.Catalog(), path: filepath.Join(dir, secretsKeyFile)}
+	seal := storage.NewSealer(world.Catalog(), filepath.Join(dir, storage.SecretsKeyFile))
 	open := func() *admission.Store {
-		s, err := bolt.Open(bolt.Config{Dir: dir, Decode: decodeStored(world.Catalog()), Encode: seal.encode, Open: seal.open, Now: time.Now})
+		s, err := bolt.Open(bolt.Config{Dir: dir, Decode: storage.DecodeStored(world.Catalog()), Encode: seal.Encode, Open: seal.Open, Now: time.Now})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,8 @@
 package secret
 
 import (
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -32,6 +34,15 @@ func Load(path string, create func() ([]byte, error)) ([]byte, error) {
 		return Read(path) // another process was first
 	}
 	return text, err
+}
+
+// New makes a secret: 32 random bytes, in hexadecimal digits.
+func New() ([]byte, error) {
+	b := make([]byte, 32)
+	if _, err := rand.Read(b); err != nil {
+		return nil, err
+	}
+	return []byte(hex.EncodeToString(b) + "\n"), nil
 }
 
 // Read refuses a file that others can read, and one that is empty, as a loss of

@@ -1,4 +1,4 @@
-package control
+package storage
 
 import (
 	"sync"
@@ -7,10 +7,13 @@ import (
 	"github.com/weftmesh/weft/store"
 )
 
-// authors remembers who wrote the last revisions, for the events about them.
-type authors struct {
+// rememberedAuthors is of how many revisions it is known who wrote them.
+const rememberedAuthors = 256
+
+// Authors remembers who wrote the last revisions, for the events about them.
+type Authors struct {
 	mu   sync.Mutex
-	last [remembered]struct {
+	last [rememberedAuthors]struct {
 		revision uint64
 		store.Author
 	}
@@ -18,25 +21,25 @@ type authors struct {
 
 // noting is plan, of which it is remembered that an author writes what it says: before
 // anybody is told of the revision.
-func (a *authors) noting(by store.Author, plan store.Plan) store.Plan {
+func (a *Authors) noting(by store.Author, plan store.Plan) store.Plan {
 	return func(now *api.Snapshot) ([]store.Write, error) {
 		a.mu.Lock()
 		next := now.Revision() + 1
-		at := &a.last[next%remembered]
+		at := &a.last[next%rememberedAuthors]
 		at.revision, at.Author = next, by
 		a.mu.Unlock()
 		return plan(now)
 	}
 }
 
-// of is who wrote what changed at a revision; nobody where that is not known.
-func (a *authors) of(c api.Change, revision uint64) store.Author {
+// Of is who wrote what changed at a revision; nobody where that is not known.
+func (a *Authors) Of(c api.Change, revision uint64) store.Author {
 	if c.After != nil {
 		revision = c.After.Revision // several revisions may come as one
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if at := a.last[revision%remembered]; at.revision == revision {
+	if at := a.last[revision%rememberedAuthors]; at.revision == revision {
 		return at.Author
 	}
 	return store.Author{}

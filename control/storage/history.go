@@ -1,4 +1,4 @@
-package control
+package storage
 
 import (
 	"context"
@@ -9,14 +9,17 @@ import (
 	"github.com/weftmesh/weft/store"
 )
 
-// memoryHistory is how many revisions --store memory keeps (spec/contract.md 3).
-const memoryHistory = 100
+// MemoryHistory is how many revisions --store memory keeps (spec/contract.md 3).
+const MemoryHistory = 100
 
 // revisions is the history of a store, which says for people where there is none.
 type revisions struct {
 	store.History        // nil where the store keeps none
 	of            string // --store
 }
+
+// NewHistory is the history of a store of a kind, as --store names it; inner is nil where it keeps none.
+func NewHistory(inner store.History, of string) store.History { return revisions{inner, of} }
 
 // Revisions are those that are kept.
 func (r revisions) Revisions(after, before uint64, each func(store.Revision) bool) error {

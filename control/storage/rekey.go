@@ -1,4 +1,4 @@
-package control
+package storage
 
 import (
 	"errors"
@@ -11,16 +11,11 @@ import (
 	"github.com/weftmesh/weft/xds/server/secret"
 )
 
-// Rekey seals the Secrets of the store in a data directory with a new key, and says how many there
-// are (`weft store rekey`). While it works the file of the key has both, the new one first, so that
+// Rekey seals the Secrets of the store in a directory with a new key in the file at path, and says how
+// many there are. While it works the file of the key has both, the new one first, so that
 // whoever is stopped in between opens everything, and goes on with another call. No control plane
 // may run.
-func Rekey(c Config) (int, error) {
-	settings, err := c.settings()
-	if err != nil {
-		return 0, err
-	}
-	path := c.secretsKey()
+func Rekey(catalog *api.Catalog, dir, path string) (int, error) {
 	text, err := secret.Read(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, fmt.Errorf("%s, which holds the key, is not there; a store without a Secret has none", path)
@@ -33,7 +28,7 @@ func Rekey(c Config) (int, error) {
 	}
 	next, rest := "", string(text)
 	if strings.Count(strings.TrimSpace(rest), "\n") == 0 {
-		fresh, err := newSecret()
+		fresh, err := secret.New()
 		if err != nil {
 			return 0, err
 		}
@@ -45,17 +40,17 @@ func Rekey(c Config) (int, error) {
 		next, _, _ = strings.Cut(rest, "\n")
 		next += "\n"
 	}
-	v := &vault{catalog: settings.Catalog(), path: path}
-	decode := decodeStored(v.catalog)
-	n, err := bolt.Rewrite(c.DataDir, api.KindSecret, func(_ api.Ref, file string, text []byte) ([]byte, error) {
+	v := NewSealer(catalog, path)
+	decode := DecodeStored(v.catalog)
+	n, err := bolt.Rewrite(dir, api.KindSecret, func(_ api.Ref, file string, text []byte) ([]byte, error) {
 		o, err := decode(file, text)
 		if err == nil {
-			o, err = v.open(o)
+			o, err = v.Open(o)
 		}
 		if err != nil {
 			return nil, err
 		}
-		return v.encode(o)
+		return v.Encode(o)
 	})
 	if err != nil {
 		return n, fmt.Errorf("seal Secrets anew: %w; %s holds both keys until another call has ended", err, path)

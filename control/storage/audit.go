@@ -1,4 +1,4 @@
-package control
+package storage
 
 import (
 	"context"
@@ -12,17 +12,17 @@ import (
 	"github.com/weftmesh/weft/store"
 )
 
-// audited is a store that is told who writes, and that logs who changed what, a line for each
+// audit is a store that is told who writes, and that logs who changed what, a line for each
 // object.
-type audited struct {
+type audit struct {
 	store.Store
 	log *slog.Logger
 	// authors are told who writes.
-	authors *authors
+	authors *Authors
 }
 
 // Apply writes and logs what it did.
-func (a audited) Apply(ctx context.Context, plan store.Plan) (*api.Snapshot, []store.Result, error) {
+func (a audit) Apply(ctx context.Context, plan store.Plan) (*api.Snapshot, []store.Result, error) {
 	by, client := actor(ctx)
 	author := store.Author{User: clean(by), Client: clean(client)}
 	s, results, err := a.Store.Apply(store.By(ctx, author), a.authors.noting(author, plan))
@@ -42,13 +42,18 @@ func (a audited) Apply(ctx context.Context, plan store.Plan) (*api.Snapshot, []s
 	return s, results, nil
 }
 
+// NewAudit logs what is written to a store, and tells authors who writes.
+func NewAudit(inner store.Store, log *slog.Logger, authors *Authors) store.Store {
+	return audit{inner, log, authors}
+}
+
 type actorKey struct{}
 
-// directoryActor is the directory of --dir as one that acts.
-const directoryActor = "directory"
+// DirectoryActor is the directory of --dir as one that acts.
+const DirectoryActor = "directory"
 
-// as says who acts where it is not a user of the API.
-func as(ctx context.Context, who string) context.Context {
+// WithActor says who acts where it is not a user of the API.
+func WithActor(ctx context.Context, who string) context.Context {
 	return context.WithValue(ctx, actorKey{}, who)
 }
 

@@ -1,4 +1,4 @@
-package control
+package storage
 
 import (
 	"crypto/aes"
@@ -17,27 +17,44 @@ import (
 	"github.com/weftmesh/weft/xds/server/secret"
 )
 
-// secretsKeyFile, in the data directory, is the key under which Secrets are sealed in
+// SecretsKeyFile, in the data directory, is the key under which Secrets are sealed in
 // the store (spec/identity.md 2.1).
-const secretsKeyFile = "secrets-key"
+const SecretsKeyFile = "secrets-key"
 
-// vault seals what Secrets hold where it is stored, by AES-256-GCM, with the object's ref
+// Sealer seals what Secrets hold where it is stored, by AES-256-GCM, with the object's ref
 // and the name of the value as additional data: what is moved to another place does not
 // open there. The key is made with the first Secret, and never again while one is there.
-type vault struct {
+type Sealer struct {
 	catalog *api.Catalog // of what is stored
 	path    string
 	mu      sync.Mutex
 	aeads   []cipher.AEAD // the first one seals, and all open: while a store is sealed anew there are two
 }
 
-// encode writes an object as the store keeps it.
-func (v *vault) encode(o *api.Object) ([]byte, error) {
+// NewSealer seals what a catalog has with the key in a file.
+func NewSealer(catalog *api.Catalog, path string) *Sealer {
+	return &Sealer{catalog: catalog, path: path}
+}
+
+// DecodeStored reads one document that the store holds. It was valid when it
+// was stored; if it is not now, the store says so.
+func DecodeStored(by *api.Catalog) func(name string, text []byte) (*api.Object, error) {
+	return func(name string, text []byte) (*api.Object, error) {
+		objects, err := decode.Objects(by, name, text)
+		if api.Refuses(err) || len(objects) != 1 {
+			return nil, fmt.Errorf("not understood: %w", err)
+		}
+		return objects[0], nil
+	}
+}
+
+// Encode writes an object as the store keeps it.
+func (v *Sealer) Encode(o *api.Object) ([]byte, error) {
 	s, ok := o.Spec.(*api.Secret)
 	if !ok || len(s.Data) == 0 {
 		return decode.PrintJSON(v.catalog, o)
 	}
-	keys, err := v.keys(newSecret)
+	keys, err := v.keys(secret.New)
 	if err != nil {
 		return nil, err
 	}
@@ -59,8 +76,8 @@ func (v *vault) encode(o *api.Object) ([]byte, error) {
 	return decode.PrintJSON(v.catalog, &sealed)
 }
 
-// open gives a stored object what it holds.
-func (v *vault) open(o *api.Object) (*api.Object, error) {
+// Open gives a stored object what it holds.
+func (v *Sealer) Open(o *api.Object) (*api.Object, error) {
 	s, ok := o.Spec.(*api.Secret)
 	if !ok || len(s.Data) == 0 {
 		return o, nil
@@ -103,7 +120,7 @@ func unseal(keys []cipher.AEAD, text, place []byte) (plain []byte, err error) {
 }
 
 // keys reads the keys, or keeps the one that create makes where there is none.
-func (v *vault) keys(create func() ([]byte, error)) ([]cipher.AEAD, error) {
+func (v *Sealer) keys(create func() ([]byte, error)) ([]cipher.AEAD, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.aeads != nil {
