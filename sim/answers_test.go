@@ -277,7 +277,7 @@ func TestNoPathHasAFragment(t *testing.T) {
 }
 
 // TestEncodedPaths: what needs no encoding is decoded before routes see the path,
-// and nothing else is touched (spec/xds.md 8; Envoy's normalize_path).
+// and nothing else is touched (Envoy's normalize_path).
 func TestEncodedPaths(t *testing.T) {
 	t.Parallel()
 	for path, seen := range map[string]string{

@@ -19,7 +19,7 @@ import (
 )
 
 // TestClustersOfATable: a table comes after the clusters that it names (spec/xds.md
-// 3), so it says each of them once, those of splits and mirrors too, and none
+// 4), so it says each of them once, those of splits and mirrors too, and none
 // that will never come.
 func TestClustersOfATable(t *testing.T) {
 	t.Parallel()
