@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"unicode"
 )
@@ -26,6 +27,7 @@ var (
 	numberedHeading = regexp.MustCompile(`^#{2,4} (\d+(?:\.\d+)*)\.? `)
 	numberedItem    = regexp.MustCompile(`^(\d+)\. `)
 	tableRow        = regexp.MustCompile(`^\| (\d+) \|`)
+	decision        = regexp.MustCompile(`(?m)^## (.*)\n\n(?:\*(\d{4}-\d\d-\d\d)\*)?`)
 	link            = regexp.MustCompile(`\]\(([^()\s]+)\)`)
 	fenced          = regexp.MustCompile("(?ms)^```.*?^```")
 	code            = regexp.MustCompile("`[^`\n]*`")
@@ -35,8 +37,16 @@ var (
 // their path from the root.
 func texts(t *testing.T) map[string]string {
 	t.Helper()
+	found, err := written()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+var written = sync.OnceValues(func() (map[string]string, error) {
 	found := map[string]string{}
-	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+	return found, filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -59,11 +69,7 @@ func texts(t *testing.T) map[string]string {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return found
-}
+})
 
 // sections are the numbers of a page's headings, those of the items of a list below them
 // (4.2 is the second item of section 4), and those of rows of a numbered table.
@@ -200,5 +206,32 @@ func TestEveryPageIsIndexed(t *testing.T) {
 		if has && filepath.Ext(path) == ".md" && !linked[path] {
 			t.Errorf("%s is not in %s", path, index)
 		}
+	}
+}
+
+// TestEveryDecisionIsIndexed holds each decision to have a date, and a line of the index with
+// that date.
+func TestEveryDecisionIsIndexed(t *testing.T) {
+	t.Parallel()
+	all := texts(t)
+	const folder = "docs/decisions/"
+	index, found := all[folder+"README.md"], 0
+	for path, text := range all {
+		name, in := strings.CutPrefix(path, folder)
+		if !in || name == "README.md" {
+			continue
+		}
+		for _, m := range decision.FindAllStringSubmatch(text, -1) {
+			found++
+			title := strings.NewReplacer("[", `\[`, "]", `\]`).Replace(m[1])
+			if m[2] == "" {
+				t.Errorf("%s: %q has no date: begin with *2006-01-02*", path, m[1])
+			} else if !strings.Contains(index, "- "+m[2]+" ["+title+"]("+name+"#") {
+				t.Errorf("%sREADME.md has no line for %q of %s, of %s", folder, m[1], name, m[2])
+			}
+		}
+	}
+	if found < 100 {
+		t.Errorf("only %d decisions", found)
 	}
 }
