@@ -16,8 +16,13 @@ var (
 	// specCitation is how code, tests and pages cite a specification: the page below docs,
 	// the sections meant, and rows of the table of the last of these (spec/identity.md 8, cases 24 to 26).
 	specCitation = regexp.MustCompile(`\bspec/([a-z-]+\.md)((?:,? (?:and )?\d+(?:\.\d+)*)*)((?:, cases?(?:,? (?:and |to )?\d+)+)?)`)
+	// rowCitation names rows of the tables of threats and faults.
+	rowCitation = regexp.MustCompile(`\bspec/threats\.md((?:,? (?:and )?[TF]\d+)+)`)
+	// identityRow names facts and threats of spec/identity.md, as code about identities does.
+	identityRow = regexp.MustCompile(`\(([FI]\d+(?:, [FI]\d+)*)[,;)]`)
+	row         = regexp.MustCompile(`[TFI]\d+`)
 	// bareCitation is the same without its folder, which is for the specifications among themselves.
-	bareCitation = regexp.MustCompile(`(?:^|[^/\w-])((?:contract|gateway-api|httpproxy|identity|kubernetes|kuma|routegroup|xds)\.md)((?:,? (?:and )?\d+(?:\.\d+)*)+)`)
+	bareCitation = regexp.MustCompile(`(?:^|[^/\w-])((?:contract|gateway-api|httpproxy|identity|kubernetes|kuma|routegroup|threats|xds)\.md)((?:,? (?:and )?\d+(?:\.\d+)*)+)`)
 	// pageCitation is any other page that a comment names.
 	pageCitation = regexp.MustCompile(`\bdocs/[\w/-]+\.md\b`)
 	section      = regexp.MustCompile(`\d+(?:\.\d+)*`)
@@ -92,51 +97,79 @@ func sections(page string) map[string]bool {
 // page, and each section of it that they name.
 func TestCitationsAreAlive(t *testing.T) {
 	t.Parallel()
-	all := texts(t)
-	cited := map[string]bool{}
-	holds := func(path, page, numbers, cases string) {
-		text, ok := all["docs/spec/"+page]
-		if !ok {
-			t.Errorf("%s cites spec/%s, which is no page of docs/spec", path, page)
-			return
-		}
-		cited[page] = true
-		there := sections(text)
-		meant := section.FindAllString(numbers, -1)
-		if table := len(meant) - 1; table >= 0 {
-			for _, row := range section.FindAllString(cases, -1) {
-				meant = append(meant, meant[table]+"."+row)
-			}
-		}
-		for _, n := range meant {
-			if !there[n] {
-				t.Errorf("%s cites spec/%s %s, which has no such section", path, page, n)
-			}
+	c := citations{t, texts(t), map[string]bool{}}
+	for path, text := range c.all {
+		if path != "citations_test.go" {
+			c.follow(path, wrapped.ReplaceAllString(text, " "))
 		}
 	}
-	for path, text := range all {
-		if path == "citations_test.go" {
-			continue
-		}
-		flat := wrapped.ReplaceAllString(text, " ")
-		for _, m := range specCitation.FindAllStringSubmatch(flat, -1) {
-			holds(path, m[1], m[2], m[3])
-		}
-		for _, m := range bareCitation.FindAllStringSubmatch(flat, -1) {
-			if filepath.Dir(path) == "docs/spec" {
-				holds(path, m[1], m[2], "")
-			} else {
-				t.Errorf("%s cites %s%s: write spec/%[2]s%[3]s", path, m[1], m[2])
-			}
-		}
-		for _, page := range pageCitation.FindAllString(flat, -1) {
-			if _, ok := all[page]; !ok {
-				t.Errorf("%s names %s, which is not there", path, page)
-			}
+	if len(c.cited) < 8 {
+		t.Errorf("only %d specifications are cited: %v", len(c.cited), c.cited)
+	}
+}
+
+// citations are those of all texts.
+type citations struct {
+	*testing.T
+	all   map[string]string
+	cited map[string]bool // pages of docs/spec
+}
+
+// follow looks at what one text cites.
+func (c citations) follow(path, text string) {
+	for _, m := range specCitation.FindAllStringSubmatch(text, -1) {
+		c.holds(path, m[1], m[2], m[3])
+	}
+	for _, m := range bareCitation.FindAllStringSubmatch(text, -1) {
+		if filepath.Dir(path) == "docs/spec" {
+			c.holds(path, m[1], m[2], "")
+		} else {
+			c.Errorf("%s cites %s%s: write spec/%[2]s%[3]s", path, m[1], m[2])
 		}
 	}
-	if len(cited) < 8 {
-		t.Errorf("only %d specifications are cited: %v", len(cited), cited)
+	for _, m := range rowCitation.FindAllStringSubmatch(text, -1) {
+		c.rows(path, "threats.md", m[1])
+	}
+	if filepath.Ext(path) == ".go" {
+		for _, m := range identityRow.FindAllStringSubmatch(text, -1) {
+			c.rows(path, "identity.md", m[1])
+		}
+	}
+	for _, page := range pageCitation.FindAllString(text, -1) {
+		if _, ok := c.all[page]; !ok {
+			c.Errorf("%s names %s, which is not there", path, page)
+		}
+	}
+}
+
+// holds reports sections of a page that are not there, and rows of the table of the last one.
+func (c citations) holds(path, page, numbers, cases string) {
+	text, ok := c.all["docs/spec/"+page]
+	if !ok {
+		c.Errorf("%s cites spec/%s, which is no page of docs/spec", path, page)
+		return
+	}
+	c.cited[page] = true
+	there := sections(text)
+	meant := section.FindAllString(numbers, -1)
+	if table := len(meant) - 1; table >= 0 {
+		for _, row := range section.FindAllString(cases, -1) {
+			meant = append(meant, meant[table]+"."+row)
+		}
+	}
+	for _, n := range meant {
+		if !there[n] {
+			c.Errorf("%s cites spec/%s %s, which has no such section", path, page, n)
+		}
+	}
+}
+
+// rows reports rows of tables, called by a letter and a number, that are not there.
+func (c citations) rows(path, page, list string) {
+	for _, r := range row.FindAllString(list, -1) {
+		if !strings.Contains(c.all["docs/spec/"+page], "\n| "+r+" |") {
+			c.Errorf("%s cites row %s of spec/%s, which has none", path, r, page)
+		}
 	}
 }
 

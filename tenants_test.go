@@ -53,8 +53,8 @@ const twoTenants = `
 `
 
 // TestAnEditInOneNamespaceChangesNoByteOfAnother: whatever the people of namespace a write
-// that is not about their own services, the sidecars of b are given the same bytes (T10 of
-// the threats; what a says about its own services is for its callers everywhere).
+// that is not about their own services, the sidecars of b are given the same bytes (spec/threats.md
+// T10; what a says about its own services is for its callers everywhere).
 func TestAnEditInOneNamespaceChangesNoByteOfAnother(t *testing.T) {
 	t.Parallel()
 	editsOfA(t, "", aboutOthers)

@@ -22,7 +22,7 @@ import (
 
 // TestAPIServerProvesWhoItIs: with --webhooks-client-ca an API server that shows a certificate
 // of that authority is answered, and who shows none, or one of somebody else, says nothing to
-// the control plane and hears nothing of it (reliability T7).
+// the control plane and hears nothing of it (spec/threats.md T7).
 func TestAPIServerProvesWhoItIs(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -23,7 +23,7 @@ import (
 
 const secretOfRoots = "/api/v1/namespaces/weft-system/secrets/weft-ca"
 
-// TestAPIServerRotation is T8 and F18 of the reliability page: while 100 pods a second are
+// TestAPIServerRotation (spec/threats.md T8, F18): while 100 pods a second are
 // admitted, a root joins, signs and is left alone, and none is refused.
 func TestAPIServerRotation(t *testing.T) {
 	t.Parallel()

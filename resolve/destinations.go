@@ -37,7 +37,7 @@ func (c *collections) addDestinations() {
 	c.destsByHostname = c.dests.Index(func(_ string, d *dest, add func(string)) {
 		// A service outside the mesh is the cluster's DNS's to name: that somebody has a route for
 		// it must not give its name, nor take another's, where callers have none. One without an
-		// address keeps its name from routes of other namespaces all the same (threat T10).
+		// address keeps its name from routes of other namespaces all the same (spec/threats.md T10).
 		// A classic service gives way to the hosts of routes: whoever has a dataplane may claim its tag.
 		if (len(d.VIPs) > 0 || d.object != nil) && !d.facts.Classic && !d.Outside && d.Kind != api.KindHost {
 			for _, name := range d.Hostnames {

@@ -93,7 +93,7 @@ func TestWhoCannotCallAServiceIsToldThatItsNameIsAHost(t *testing.T) {
 }
 
 // TestAServiceWithoutAnAddressKeepsItsName: a route of another namespace does not take the name
-// that a generator gives a headless Service (threat T10).
+// that a generator gives a headless Service (spec/threats.md T10).
 func TestAServiceWithoutAnAddressKeepsItsName(t *testing.T) {
 	t.Parallel()
 	c := newComposition(t)

@@ -50,7 +50,7 @@ func externalMembers(spec *api.MeshExternalService) *members {
 
 // selectedInbounds lists those behind one port of a MeshService. Those of a namespace answer for
 // its services and for those of the mesh's operators, and for no other namespace's, whatever
-// tags and labels they carry (reliability T10).
+// tags and labels they carry (spec/threats.md T10).
 func (m mesh) selectedInbounds(o *api.Object, spec *api.MeshService, port uint32) []member {
 	target := gatherTarget(spec.Selector)
 	if target == "" {

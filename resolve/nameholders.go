@@ -50,7 +50,7 @@ func (m mesh) holderOfName(s *service, name string) (h nameHolder) {
 }
 
 // routeOfHost is the oldest route that serves a host and may take its name from a service: one
-// of the mesh's operators, or of the service's own namespace (threat T10). nil for none.
+// of the mesh's operators, or of the service's own namespace (spec/threats.md T10). nil for none.
 func (m mesh) routeOfHost(s *service, name string) *routeObject {
 	var oldest *routeObject
 	for r := range m.routesByTarget.Values(m.at, name) {

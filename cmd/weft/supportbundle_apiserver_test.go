@@ -45,7 +45,7 @@ func unpacked(t *testing.T, file string) map[string]string {
 }
 
 // TestAPIServerSupportBundle: the bundle of a cluster has what helps, and nothing of its
-// secrets, wherever they stand (T19).
+// secrets, wherever they stand (spec/threats.md T19).
 func TestAPIServerSupportBundle(t *testing.T) {
 	t.Parallel()
 	const canary = "c4n4ry-c4n4ry"

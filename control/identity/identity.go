@@ -51,7 +51,7 @@ const (
 
 	// How many tokens are reviewed at once: those that say to be of a pod that is known, of
 	// each pod from each address, and all others, of each address. A token may say what it
-	// likes; so who forges them waits among those who forge (reliability T15).
+	// likes; so who forges them waits among those who forge (spec/threats.md T15).
 	mostReviews    = 24
 	mostOfPod      = 2
 	mostUnknown    = 8

@@ -278,7 +278,7 @@ func causes(status map[string]any) []any {
 	return slices.Clip(list)
 }
 
-// down is row 4 (T9, F23): those who asked for sidecars wait, all others go on.
+// down is row 4 (spec/threats.md T9, F23): those who asked for sidecars wait, all others go on.
 func (b *bed) down(t *testing.T) {
 	b.hooks.CloseClientConnections()
 	b.hooks.Close()

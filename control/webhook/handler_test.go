@@ -205,7 +205,7 @@ func TestTheEndOfAMesh(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoReview: T7 of the reliability page, and a bug is the error of its object.
+// TestWhatIsNoReview: spec/threats.md T7, and a bug is the error of its object.
 func TestWhatIsNoReview(t *testing.T) {
 	t.Parallel()
 	h := handler(t, "")

@@ -12,7 +12,7 @@ import (
 )
 
 // TestLargeReviewsAreNotMuchWork: whatever somebody has sent within the limit, the answer costs
-// what its length says, and is not many times as long (reliability T7, T15).
+// what its length says, and is not many times as long (spec/threats.md T7, T15).
 func TestLargeReviewsAreNotMuchWork(t *testing.T) {
 	t.Parallel()
 	h := handler(t, "")

@@ -13,7 +13,7 @@ import (
 )
 
 // TestSlowSendersKeepNobodyWaiting: however many requests somebody begins and does not end, the
-// API server is answered (reliability T7, T15).
+// API server is answered (spec/threats.md T7, T15).
 func TestSlowSendersKeepNobodyWaiting(t *testing.T) {
 	t.Parallel()
 	h := handler(t, "")

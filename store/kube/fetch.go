@@ -12,7 +12,7 @@ import (
 	"github.com/weftmesh/weft/api"
 )
 
-// The rate of Fetch: what others ask the control plane makes it ask (reliability T7).
+// The rate of Fetch: what others ask the control plane makes it ask (spec/threats.md T7).
 const (
 	fetchesPerSecond = 50
 	fetchesBurst     = 100

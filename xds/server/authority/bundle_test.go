@@ -90,7 +90,7 @@ func TestBundleIsRead(t *testing.T) {
 	}
 }
 
-// TestRotationLosesNoRequest: T8; roots change under clients that open a connection for
+// TestRotationLosesNoRequest (spec/threats.md T8): roots change under clients that open a connection for
 // each request and trust what was true when they began.
 func TestRotationLosesNoRequest(t *testing.T) {
 	t.Parallel()
