@@ -36,7 +36,7 @@ func TestWhoIsAwayIsRememberedWithinBounds(t *testing.T) {
 func TestAnEphemeralDataplaneGoesAndComesThoughTheStoreRefusesAtFirst(t *testing.T) {
 	t.Parallel()
 	s := &storetest.Refusing{Store: memory.New(api.NewSnapshot(0), nil, time.Now)}
-	o := *dataplane(t, "guest", "web")
+	o := api.Object{Ref: api.Ref{Kind: api.KindDataplane, Mesh: api.DefaultMesh, Name: "guest"}, Spec: &api.Dataplane{}}
 	o.Owner = api.Ephemeral
 	mesh := &api.Object{Ref: api.Ref{Kind: api.KindMesh, Name: "default"}, Spec: &api.Mesh{}}
 	if _, _, err := s.Apply(t.Context(), store.Writes(store.Write{Put: mesh}, store.Write{Put: &o})); err != nil {

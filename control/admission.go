@@ -38,7 +38,7 @@ func (p *Plane) admits() (http.Handler, error) {
 		return nil, err
 	}
 	answers := webhook.Handler(webhook.Options{Cluster: admitting{p, values}, Catalog: p.settings.Catalog().InZone(p.settings.InZone()),
-		Ourselves: webhook.AccountName(p.cfg.Namespace, webhook.ServiceName), Injected: p.observe.injected(), Admission: p.admission, Reviewed: p.observe.reviewed(), Log: p.log})
+		Ourselves: webhook.AccountName(p.cfg.Namespace, webhook.ServiceName), Injected: p.observe.Injected(), Admission: p.admission, Reviewed: p.observe.Reviewed(), Log: p.log})
 	return p.onceRead(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if p.cfg.WebhooksClientCA != "" { // only who has a certificate comes here
 			limit.Proven(r.Context())
@@ -112,4 +112,4 @@ func (a admitting) Injection() inject.Config {
 func (a admitting) Written() *api.Snapshot { return a.store.Snapshot() }
 
 // Model is the newest one.
-func (a admitting) Model() *resolve.Model { return a.loop.current.Load() }
+func (a admitting) Model() *resolve.Model { return a.loop.Current() }

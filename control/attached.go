@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/reconcile"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sidecar/attach"
 	"github.com/weftmesh/weft/xds/server/attached"
@@ -17,8 +18,8 @@ func (p *Plane) attach(o attached.Options) {
 	o.Logger = p.log
 	o.Ready = func() bool { _, ok := p.ads.Revision(); return ok }
 	o.Known = func(ref api.Ref) bool {
-		m := p.loop.current.Load()
-		return m != nil && serves(m)(ref)
+		m := p.loop.Current()
+		return m != nil && reconcile.Serves(m)(ref)
 	}
 	o.Names = p.names
 	o.Connected, o.Certified = p.insights.connected, p.insights.certified
@@ -26,23 +27,15 @@ func (p *Plane) attach(o attached.Options) {
 	p.agents = attached.New(o)
 }
 
-// serves reports which dataplanes a model has.
-func serves(m *resolve.Model) func(api.Ref) bool {
-	return func(ref api.Ref) bool {
-		_, ok := m.Dataplane(ref)
-		return ok
-	}
-}
-
 // names are those that only the mesh knows, for a dataplane as its sidecar calls it. Those
 // who may call the same share one list.
 func (p *Plane) names(ref api.Ref) *attach.Names {
-	m := p.loop.current.Load()
+	m := p.loop.Current()
 	if m == nil {
 		return nil
 	}
-	ref = ref.Resolve(serves(m))
-	if !serves(m)(ref) {
+	ref = ref.Resolve(reconcile.Serves(m))
+	if !reconcile.Serves(m)(ref) {
 		return nil
 	}
 	return p.lists.of(m, ref)

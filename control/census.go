@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/reconcile"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/kuma"
 	"github.com/weftmesh/weft/resolve"
@@ -17,7 +18,7 @@ import (
 // and the next question looks at those that are marked: its cost follows what has changed since
 // the last one. Nothing is kept before the first question.
 type census struct {
-	loop     *loop
+	loop     *reconcile.Loop
 	sidecars sidecars
 	root     func(api.Ref) string // of the certificate of a sidecar
 
@@ -45,16 +46,16 @@ type tallies struct {
 	insights *kuma.Tally
 }
 
-func newCensus(l *loop, s sidecars, root func(api.Ref) string) *census {
+func newCensus(l *reconcile.Loop, s sidecars, root func(api.Ref) string) *census {
 	return &census{loop: l, sidecars: s, root: root, all: true}
 }
 
 // mark has dataplanes looked at again.
-func (c *census) mark(refs ...api.Ref) { c.during(func() {}, refs...) }
+func (c *census) mark(refs ...api.Ref) { c.During(func() {}, refs...) }
 
-// during does something at once with the mark: who sees what it does finds the dataplanes
+// During does something at once with the mark: who sees what it does finds the dataplanes
 // marked.
-func (c *census) during(do func(), refs ...api.Ref) {
+func (c *census) During(do func(), refs ...api.Ref) {
 	if c == nil {
 		do()
 		return
@@ -83,7 +84,7 @@ func (c *census) look() {
 	stale, all := c.stale, c.all
 	c.stale, c.all = map[api.Ref]bool{}, false
 	c.marks.Unlock()
-	m := c.loop.current.Load()
+	m := c.loop.Current()
 	if m == nil {
 		c.markAll()
 	}

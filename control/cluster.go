@@ -9,6 +9,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/identity"
 	"github.com/weftmesh/weft/control/peers"
+	"github.com/weftmesh/weft/control/reconcile"
 	"github.com/weftmesh/weft/control/roots"
 	"github.com/weftmesh/weft/control/webhook"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
@@ -104,7 +105,7 @@ func (p *Plane) follow(ctx context.Context) error {
 		}
 		p.begin()
 	}
-	return p.loop.run(ctx, p.watch)
+	return p.loop.Run(ctx, p.watch)
 }
 
 // waiting is what is not read yet of a cluster; nil when all is, and for other stores.
@@ -130,11 +131,9 @@ func (p *Plane) onceRead(next http.Handler) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !unread[r.URL.Path] && p.cluster.Waiting() != nil {
-			httpapi.Refuse(w, errUnread)
+			httpapi.Refuse(w, reconcile.ErrUnread)
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
 }
-
-var errUnread = httpapi.Refusal(http.StatusServiceUnavailable, "the documents of the cluster are not read yet; /readyz says what is waited for, try again")

@@ -18,6 +18,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/control/identity"
+	"github.com/weftmesh/weft/control/reconcile"
 	"github.com/weftmesh/weft/control/storage"
 	"github.com/weftmesh/weft/control/telemetry"
 	"github.com/weftmesh/weft/control/world"
@@ -86,7 +87,7 @@ func Rekey(c Config) (int, error) {
 
 // audited is a store whose writes are measured, traced and logged.
 func (p *Plane) audited(inner store.Store) store.Store {
-	return storage.NewAudit(observed{inner, p.observe}, p.log, &p.observe.authors)
+	return storage.NewAudit(telemetry.Measured(inner, p.observe), p.log, &p.authors)
 }
 
 // openDirectory is --store file: the directory is all that users have.
@@ -117,7 +118,7 @@ func (p *Plane) newAdmission() *admission.Chain {
 			if p.loop == nil { // the directory is read before anything is resolved
 				return nil
 			}
-			return p.loop.current.Load()
+			return p.loop.Current()
 		}})
 }
 
@@ -214,14 +215,14 @@ func (p *Plane) webHandler(keys tokens) (http.Handler, error) {
 	}
 	host, _ := os.Hostname()
 	c := web.Config{
-		Catalog: p.settings.Catalog(), Kinds: world.Kinds(), Documents: documents{p.store, p.loop, p.waiting}, History: storage.NewHistory(p.history, p.cfg.Store), Sidecars: p.sidecars(), Envoys: envoys{p}, Unknown: p.unknown, Renderer: p.settings.Renderer(), Tokens: keys,
-		Security: p.insights, Proven: limit.Proven, ProvenBy: limit.ProvenBy, Events: p.observe.events, Problems: p.problems, Running: p.running, Ready: p.ready, Writes: func() error { return p.store.Health() }, Admin: admin, ReadOnly: p.cfg.Store == "file" || p.cluster != nil, KumaCompat: p.cfg.KumaCompat, Zone: p.settings.InZone(), Public: p.cfg, Log: p.log,
-		Traced: p.observe.request, Answered: p.observe.answered,
+		Catalog: p.settings.Catalog(), Kinds: world.Kinds(), Documents: reconcile.NewDocuments(p.store, p.loop, p.waiting), History: storage.NewHistory(p.history, p.cfg.Store), Sidecars: p.sidecars(), Envoys: envoys{p}, Unknown: p.unknown, Renderer: p.settings.Renderer(), Tokens: keys,
+		Security: p.insights, Proven: limit.Proven, ProvenBy: limit.ProvenBy, Events: p.observe.Events, Problems: p.problems, Running: p.running, Ready: p.ready, Writes: func() error { return p.store.Health() }, Admin: admin, ReadOnly: p.cfg.Store == "file" || p.cluster != nil, KumaCompat: p.cfg.KumaCompat, Zone: p.settings.InZone(), Public: p.cfg, Log: p.log,
+		Traced: p.observe.Request, Answered: p.observe.Answered,
 		Metrics: promhttp.HandlerFor(p.observe.Registry, promhttp.HandlerOpts{}),
 		About:   web.About{Hostname: host, Version: p.cfg.Version, InstanceID: uuid.NewString()},
 	}
 	c.Authorities = signers{p.revocations, p.keeper}
-	c.Census = p.loop.census
+	c.Census = p.census
 	c.Admission = p.admission
 	if p.cluster != nil && p.cfg.AdminAuth == "token" {
 		c.Users = members{p.users}

@@ -1,8 +1,6 @@
-// Package control is the control plane's loop: a change in the store becomes a
-// new model, the model is published to the sidecars that it concerns, and what
-// they answer becomes status.
+// Package control puts a control plane together: the store, the loop that makes models of it, what
+// serves sidecars and their agents, the API, and what replicas of a cluster share.
 //
-// It promises that the first change goes out at once, that a storm of changes
-// coalesces with a bound on the delay, and that a bad document stops nothing.
-// It holds no rule of policies or routes: those are the core's.
+// What each of these does is in a package of its own. This one reads the configuration, gives every
+// part what it needs as values, and starts and stops them in order.
 package control

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -55,36 +54,6 @@ func countObjects(catalog *api.Catalog, s *api.Snapshot) map[string]int {
 		out[t.Name] = s.CountOfKind(t.Name)
 	}
 	return out
-}
-
-// answered counts an answer of the API.
-func (o *observer) answered(route string, status int, took time.Duration) {
-	o.Requests.WithLabelValues(route, code(status)).Inc()
-	if route != "GET /_events" { // which has no end
-		o.Answers.WithLabelValues(route).Observe(took.Seconds())
-	}
-}
-
-// code is a status as a label: those that the API answers are few.
-func code(status int) string {
-	const digits = "0123456789"
-	if status < 100 || status > 599 {
-		return "other"
-	}
-	return string([]byte{digits[status/100], digits[status/10%10], digits[status%10]})
-}
-
-// injected counts what became of new pods. There are as many codes as rows of
-// inject.Decide and kinds of mistakes.
-func (o *observer) injected() func(verdict, code string) {
-	pods := o.Injections()
-	return func(verdict, code string) { pods.WithLabelValues(verdict, code).Inc() }
-}
-
-// reviewed counts the answers to API servers.
-func (o *observer) reviewed() func(hook, verdict string) {
-	reviews := o.Reviews()
-	return func(hook, verdict string) { reviews.WithLabelValues(hook, verdict).Inc() }
 }
 
 // profiling is the address of Go's profiles.

@@ -53,8 +53,7 @@ func (p *Plane) Reported(name string) bool {
 // InSync reports whether a dataplane of mesh default follows all that is known, once the step that
 // the loop is at is over.
 func (p *Plane) InSync(name string) bool {
-	p.loop.stepping.Lock()
-	defer p.loop.stepping.Unlock()
+	defer p.loop.Pause()()
 	s, _ := p.sidecars().Sidecar(api.Ref{Kind: api.KindDataplane, Mesh: api.DefaultMesh, Name: name})
 	return s.State() == inspect.StateInSync
 }
@@ -85,7 +84,7 @@ func (p *Plane) Phase() (phase, signs string) {
 
 // CensusDiffers says where what is kept of a mesh is not what is counted anew; empty where nowhere.
 func (p *Plane) CensusDiffers(mesh string) string {
-	q, catalog := p.loop.current.Load().Reader(nil), p.settings.Catalog()
+	q, catalog := p.loop.Current().Reader(nil), p.settings.Catalog()
 	s, all := q.Snapshot(), p.sidecars().Sidecars()
 	of, _ := s.Get(api.Ref{Kind: api.KindMesh, Name: mesh})
 	insight, services := kuma.InsightsOf(catalog, s, of, func(ref api.Ref) kuma.Seen {
@@ -99,7 +98,7 @@ func (p *Plane) CensusDiffers(mesh string) string {
 		x, _ := p.sidecars().Sidecar(o.Ref)
 		states[x.State()]++
 	}
-	c := p.loop.census
+	c := p.census
 	kept, keptServices := c.Insights(catalog, s, of)
 	counts, _ := c.States(s, mesh, nil)
 	return cmp.Diff([]any{inspect.SyncOf(q, mesh, all), insight, services, states, inspect.Problems(q, all, nil)},
@@ -108,20 +107,19 @@ func (p *Plane) CensusDiffers(mesh string) string {
 
 // Looked is how many dataplanes the census has looked at.
 func (p *Plane) Looked() int {
-	p.loop.census.mu.Lock()
-	defer p.loop.census.mu.Unlock()
-	return p.loop.census.looked
+	p.census.mu.Lock()
+	defer p.census.mu.Unlock()
+	return p.census.looked
 }
 
 // Unpublished is for how many dataplanes something is resolved and not published yet.
-func (p *Plane) Unpublished() int { return len(p.loop.unpublished()) }
+func (p *Plane) Unpublished() int { return len(p.loop.Unpublished()) }
 
 // Fleet counts dataplanes of mesh default once the step that the loop is at is over: of how many a
 // certificate is known, how many follow all that is known, and how often one of them was sent
 // listeners.
 func (p *Plane) Fleet(names []string) (certified, follow int, listeners uint64) {
-	p.loop.stepping.Lock()
-	defer p.loop.stepping.Unlock()
+	defer p.loop.Pause()()
 	for _, name := range names {
 		if p.Reported(name) {
 			certified++

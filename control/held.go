@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/authorities"
+	"github.com/weftmesh/weft/control/reconcile"
 	"github.com/weftmesh/weft/control/telemetry"
 	"github.com/weftmesh/weft/sidecar/attach"
 )
@@ -96,8 +97,8 @@ func (i *insight) has(l heldLeaf) {
 
 // noted has the census look at a dataplane again, and peers told of it.
 func (x *insights) noted(dp api.Ref) {
-	if m := x.plane.loop.current.Load(); m != nil {
-		x.plane.loop.census.mark(dp.Resolve(serves(m)))
+	if m := x.plane.loop.Current(); m != nil {
+		x.plane.census.mark(dp.Resolve(reconcile.Serves(m)))
 	}
 	x.tellPeers(dp)
 }
@@ -144,7 +145,7 @@ func (x *insights) own(dp api.Ref) {
 	}
 	h := was.held()
 	owner, ok := x.plane.keeper.Of(dp.Mesh, h.Root)
-	if !ok || x.plane.loop.current.Load() == nil { // later
+	if !ok || x.plane.loop.Current() == nil { // later
 		return
 	}
 	h.Owner = owner
@@ -177,11 +178,11 @@ func (x *insights) took(dp api.Ref, shown *attach.Certificate, held authorities.
 
 // holds tells rotations of the certificate that a sidecar has.
 func (x *insights) holds(dp api.Ref, h authorities.Held) {
-	m := x.plane.loop.current.Load()
+	m := x.plane.loop.Current()
 	if m == nil || h.Owner == (api.Ref{}) {
 		return
 	}
-	x.plane.leaves.gave(dp.Resolve(serves(m)), newLeaf(h.Owner, h.Root, h.Ends))
+	x.plane.leaves.gave(dp.Resolve(reconcile.Serves(m)), newLeaf(h.Owner, h.Root, h.Ends))
 }
 
 // all are the dataplanes of which there is an insight, by the names by which they call themselves.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/reconcile"
 	"github.com/weftmesh/weft/policies/tls"
 	"github.com/weftmesh/weft/resolve"
 )
@@ -152,7 +153,7 @@ func insists(m *resolve.Model, ref api.Ref) bool {
 func (x *insights) resume(m *resolve.Model) {
 	now := time.Now()
 	for _, ref := range x.plane.returning.all(now) {
-		ref = ref.Resolve(serves(m))
+		ref = ref.Resolve(reconcile.Serves(m))
 		if !insists(m, ref) {
 			continue
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/identity"
+	"github.com/weftmesh/weft/control/reconcile"
 	"github.com/weftmesh/weft/resolve/pods"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/xds/server"
@@ -192,10 +193,10 @@ func (p *Plane) isPod(dp api.Ref) bool {
 	if p.pods.is(dp) {
 		return true
 	}
-	m := p.loop.current.Load()
+	m := p.loop.Current()
 	if m == nil {
 		return false
 	}
-	o, ok := m.Snapshot().Get(dp.Resolve(serves(m)))
+	o, ok := m.Snapshot().Get(dp.Resolve(reconcile.Serves(m)))
 	return ok && o.From != nil
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/reconcile"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sidecar/attach"
 	"github.com/weftmesh/weft/xds/server"
@@ -107,7 +108,7 @@ func (x *insights) sighted(m *resolve.Model, ref api.Ref, followed func(mesh str
 
 // one is the change of the insight of one dataplane; not ok where there is none.
 func (x *insights) one(m *resolve.Model, name api.Ref, now time.Time, followed func(mesh string) bool) (c api.Change, ok bool) {
-	ref := name.Resolve(serves(m))
+	ref := name.Resolve(reconcile.Serves(m))
 	id, there := m.Identity(ref)
 	var s sight
 	if there {

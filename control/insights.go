@@ -117,7 +117,7 @@ func (x *insights) look(ctx context.Context) {
 	x.mu.Unlock()
 	x.recall(stale)
 	x.prove(stale)
-	x.plane.loop.tell(func(m *resolve.Model) []api.Change { return x.changes(m, stale) })
+	x.plane.loop.Update(func(m *resolve.Model) []api.Change { return x.changes(m, stale) })
 	x.ask()
 	if len(x.waiting) > 0 { // nothing may happen any more that tells of it
 		waiting := x.waiting
@@ -126,7 +126,7 @@ func (x *insights) look(ctx context.Context) {
 	}
 	x.plane.keeper.Stir()
 	if len(heard) > 0 {
-		x.plane.loop.delivered(ctx)
+		x.plane.loop.Delivered(ctx)
 		x.plane.peers.Follows(heard)
 	}
 }
@@ -173,7 +173,7 @@ func (x *insights) changes(m *resolve.Model, of map[api.Ref]bool) (changes []api
 			dp := c.Ref()
 			dp.Kind = api.KindDataplane
 			x.stir(dp)
-			x.plane.loop.census.mark(dp)
+			x.plane.census.mark(dp)
 			x.tellPeers(dp)
 		}
 		x.learnt(changes)

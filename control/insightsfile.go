@@ -91,10 +91,10 @@ func (x *insights) restore() {
 		}
 		x.mu.Unlock()
 	}
-	if m := x.plane.loop.current.Load(); m != nil && err == nil {
+	if m := x.plane.loop.Current(); m != nil && err == nil {
 		x.resume(m)
 	}
-	x.plane.loop.tell(x.rest)
+	x.plane.loop.Update(x.rest)
 	x.remember()
 	x.began.Store(time.Now().UnixNano())
 	x.look(context.Background())

@@ -9,6 +9,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/authorities"
 	"github.com/weftmesh/weft/control/peers"
+	"github.com/weftmesh/weft/control/reconcile"
 	"github.com/weftmesh/weft/sidecar/attach"
 	"github.com/weftmesh/weft/store/kube"
 )
@@ -87,7 +88,7 @@ func (x *insights) hears(dp api.Ref, s *peers.Sidecar) {
 
 // recall takes what peers have told of dataplanes before this replica knew of them.
 func (x *insights) recall(of map[api.Ref]bool) {
-	m := x.plane.loop.current.Load()
+	m := x.plane.loop.Current()
 	if x.plane.peers == nil || m == nil {
 		return
 	}
@@ -95,7 +96,7 @@ func (x *insights) recall(of map[api.Ref]bool) {
 		x.mu.Lock()
 		known := x.insight(dp) != nil
 		x.mu.Unlock()
-		ref := dp.Resolve(serves(m))
+		ref := dp.Resolve(reconcile.Serves(m))
 		if id, there := m.Identity(ref); known || !there || id == nil {
 			continue
 		}

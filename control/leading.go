@@ -48,7 +48,7 @@ func (p *Plane) leadWriting(s *kube.Store, w *writing.Writer) {
 	p.lead("authorities", p.keeping.run)
 	catalog := p.settings.Catalog().InZone(p.settings.InZone())
 	p.lead("services", services.New(services.Config{Store: s, Catalog: catalog, Writer: w, Model: reported{p}.Model, Status: reported{p}.service, Log: p.log}).Run)
-	p.lead("statuses", status.New(status.Config{Plane: reported{p}, Store: s, Catalog: p.settings.Catalog(), Writer: w, Count: p.observe.statuses(), Log: p.log}).Run)
+	p.lead("statuses", status.New(status.Config{Plane: reported{p}, Store: s, Catalog: p.settings.Catalog(), Writer: w, Count: p.observe.Statuses(), Log: p.log}).Run)
 	if p.cfg.WriteDataplanes {
 		m := &mirror.Maker{Store: s, Catalog: catalog, Model: reported{p}.Model}
 		p.lead("dataplanes", owned.New(owned.Config{Kind: api.KindDataplane, Store: s, Writer: w, Maker: m, Resolved: m.Resolved, Log: p.log}).Run)
@@ -60,7 +60,7 @@ func (p *Plane) campaign(ctx context.Context) {
 	if p.elector == nil || p.cluster.Synced(ctx) != nil {
 		return
 	}
-	if _, err := p.loop.model(ctx, 0); err != nil {
+	if _, err := p.loop.Model(ctx, 0); err != nil {
 		return // ctx has ended
 	}
 	if p.peers != nil {

@@ -62,7 +62,7 @@ func newLeaves(p *Plane) *leaves {
 func (l *leaves) sidecar(dp, owner api.Ref) rotation.Sidecar {
 	s := rotation.Sidecar{Name: dp.FullName()}
 	trust, since := l.plane.keeper.Trust(owner)
-	m := l.plane.loop.current.Load()
+	m := l.plane.loop.Current()
 	st, ok := l.plane.sidecars().Sidecar(dp)
 	s.Connected = ok && st.Connected
 	now := s.Connected && m != nil && m.Snapshot().Revision() >= since && (st.InSync || trust == 1) // the first roots replace none

@@ -174,7 +174,7 @@ func (x *insights) isCalled(m *resolve.Model, mesh string) bool {
 // rely reports whether dataplanes of a mesh may rely on what documents do not say as of a
 // revision: then whom they trust stays.
 func (p *Plane) rely(mesh string, revision uint64) bool {
-	if m := p.loop.current.Load(); m != nil && m.Snapshot().Revision() >= revision {
+	if m := p.loop.Current(); m != nil && m.Snapshot().Revision() >= revision {
 		return m.Leaves(mesh)
 	}
 	time.AfterFunc(lookAgain, func() { p.insights.stir() }) // by which the authorities are looked at again

@@ -14,6 +14,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/identity"
 	"github.com/weftmesh/weft/control/peers"
+	"github.com/weftmesh/weft/control/reconcile"
 	"github.com/weftmesh/weft/control/webhook"
 	"github.com/weftmesh/weft/files"
 	"github.com/weftmesh/weft/resolve"
@@ -32,17 +33,17 @@ func (p *Plane) joinPeers() {
 		return
 	}
 	p.peers.Begin(peers.Config{
-		Name: p.name, ADS: p.ads, Agents: p.agents, Events: p.observe.events,
+		Name: p.name, ADS: p.ads, Agents: p.agents, Events: p.observe.Events,
 		Known: func(ref api.Ref) api.Ref {
-			if m := p.loop.current.Load(); m != nil {
-				return ref.Resolve(serves(m))
+			if m := p.loop.Current(); m != nil {
+				return ref.Resolve(reconcile.Serves(m))
 			}
 			return ref
 		},
-		Settled: p.loop.census.markAll,
+		Settled: p.census.markAll,
 		Changed: func() {
-			p.observe.stirred.Add(1)
-			p.loop.census.markAll()
+			p.observe.StirredSomewhere()
+			p.census.markAll()
 		},
 		Authenticator: authenticating{identity.NewPeers(p.reviewer, p.cfg.Namespace, webhook.ServiceName)},
 		TLS: func() *tls.Config {
@@ -62,7 +63,7 @@ func (p *Plane) joinPeers() {
 func (p *Plane) tellPeers(m *resolve.Model, affected resolve.Affected) {
 	if p.peers != nil {
 		p.peers.Published(m, m.Snapshot().Revision(), affected.Dataplanes)
-		p.loop.census.markAll() // whose sidecars follow elsewhere may be said of others too
+		p.census.markAll() // whose sidecars follow elsewhere may be said of others too
 	}
 }
 

@@ -20,7 +20,9 @@ import (
 	"github.com/weftmesh/weft/control/bare"
 	"github.com/weftmesh/weft/control/identity"
 	"github.com/weftmesh/weft/control/peers"
+	"github.com/weftmesh/weft/control/reconcile"
 	"github.com/weftmesh/weft/control/roots"
+	"github.com/weftmesh/weft/control/storage"
 	"github.com/weftmesh/weft/control/telemetry"
 	"github.com/weftmesh/weft/control/webhook"
 	"github.com/weftmesh/weft/control/world"
@@ -60,8 +62,11 @@ type Plane struct {
 	pods        *knownPods          // of a cluster
 	bare        *bare.Finder        // of a cluster whose pods this control plane injects
 	hooks       *webhook.Made       // with bare
-	observe     *observer
-	loop        *loop
+	authors     storage.Authors
+	observe     *telemetry.Observer
+	goods       *goods
+	census      *census
+	loop        *reconcile.Loop
 	ads         *server.Server
 	agents      *attached.Server
 	lists       nameLists // of what is current, for agents
@@ -142,7 +147,7 @@ func (p *Plane) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	p.tracing = tracing.Stop
-	p.observe = newObserver(telemetry.New(p.cfg.Version), tracing, web.NewEvents())
+	p.observe = telemetry.NewObserver(telemetry.New(p.cfg.Version), tracing, web.NewEvents(), &p.authors)
 	p.admission = p.newAdmission()
 	if p.cfg.Store != "kube" { // what is read of --dir is admitted by what authorities need
 		p.leaves = newLeaves(p)
@@ -169,7 +174,7 @@ func (p *Plane) prepare(ctx context.Context) (err error) {
 func (p *Plane) begin() {
 	snapshot, watch := p.store.Watch()
 	p.watch = watch
-	p.loop.begin(p.settings.Empty(), snapshot, p.insights.restore)
+	p.loop.Begin(p.settings.Empty(), snapshot, p.insights.restore)
 	p.resolved.Store(true)
 	close(p.began)
 }
@@ -199,7 +204,8 @@ func (p *Plane) compose() error {
 	auth := authenticating{watching{refusing{inner, p.revocations}, p.hosts}}
 	p.composeStreams(auth)
 	p.composeFollowers()
-	p.loop.census = newCensus(p.loop, p.sidecars(), p.insights.root)
+	p.census = newCensus(p.loop, p.sidecars(), p.insights.root)
+	p.loop.Marks = p.census
 	p.joinPeers()
 	p.measure()
 	handler, err := p.webHandler(keys)
@@ -223,19 +229,19 @@ func (p *Plane) composeStreams(auth server.Authenticator) {
 		options.Hold = p.insights.awaitAgent
 	}
 	p.ads = server.New(options)
-	p.loop = newLoop(p.log, p.observe, p.publish)
-	p.loop.hold = p.insights.hold
+	p.loop = reconcile.New(p.log, p.observe, p.publish)
+	p.loop.Grace = p.insights.hold
 	agents := attached.Default()
 	agents.Authenticator, agents.Refused = auth, p.refused.refused
 	if p.peers != nil {
 		agents.Stirred = p.peers.Stirred
 	}
-	p.observe.onStir = func(dp api.Ref) {
+	p.observe.Hooks.Changed = func(dp api.Ref) {
 		if p.peers != nil {
 			p.peers.Stirred(dp)
 		}
 		p.insights.stir(dp)
-		p.loop.census.mark(dp)
+		p.census.mark(dp)
 	}
 	p.attach(agents)
 }
@@ -248,14 +254,15 @@ func (p *Plane) composeFollowers() {
 	}
 	p.ephemerals = newEphemerals(p.own, connected, p.cfg.DeregisterAfter, p.log)
 	p.returning = newReturning(p.cfg.DataDir, time.Now(), p.log, p.secures)
-	p.observe.goods = newGoods(p.cfg.DataDir, p.cfg.Store == "bolt", p.log)
-	p.observe.onJoin = func(peer server.Peer) {
+	p.goods = newGoods(p.cfg.DataDir, p.cfg.Store == "bolt", p.log)
+	p.observe.Hooks.Nacked, p.observe.Hooks.Synced = p.goods.refused, p.goods.synced
+	p.observe.Hooks.Joined = func(peer server.Peer) {
 		p.ephemerals.joined(peer.Dataplane)
 		p.returning.joined(peer.Dataplane)
 		p.refused.joined(peer.Dataplane)
 		p.keyless.joined(peer)
 	}
-	p.observe.onLeave = func(peer server.Peer) {
+	p.observe.Hooks.Left = func(peer server.Peer) {
 		p.ephemerals.left(peer.Dataplane)
 		p.returning.left(peer.Dataplane)
 		p.keyless.left(peer)
@@ -268,7 +275,7 @@ func (p *Plane) composeXDSPort(auth server.Authenticator) error {
 	if err != nil {
 		return err
 	}
-	boot := &bootstrapper{catalog: p.settings.Catalog(), into: p.own, admission: p.admission, model: documents{p.store, p.loop, p.waiting}.Model, who: auth, ca: ca, arrived: p.ephemerals.arrived, log: p.log}
+	boot := &bootstrapper{catalog: p.settings.Catalog(), into: p.own, admission: p.admission, model: reconcile.NewDocuments(p.store, p.loop, p.waiting).Model, who: auth, ca: ca, arrived: p.ephemerals.arrived, log: p.log}
 	boot.skewed, boot.refused = p.insights.skewed, p.refused.note
 	certifier := p.certifier(auth)
 	p.keyless = newKeyless(p, certifier)
@@ -289,16 +296,16 @@ func (p *Plane) composeXDSPort(auth server.Authenticator) error {
 // isDataplane reports whether there is a dataplane that its sidecar calls so, and isConnected whether its
 // sidecar is here or with a peer.
 func (p *Plane) isDataplane(name api.Ref) bool {
-	m := p.loop.current.Load()
-	return m != nil && serves(m)(name.Resolve(serves(m)))
+	m := p.loop.Current()
+	return m != nil && reconcile.Serves(m)(name.Resolve(reconcile.Serves(m)))
 }
 
 func (p *Plane) isConnected(name api.Ref) bool {
-	m := p.loop.current.Load()
+	m := p.loop.Current()
 	if m == nil {
 		return false
 	}
-	s, ok := p.sidecars().Sidecar(name.Resolve(serves(m)))
+	s, ok := p.sidecars().Sidecar(name.Resolve(reconcile.Serves(m)))
 	return ok && s.Connected
 }
 

@@ -11,7 +11,7 @@ import (
 type reported struct{ *Plane }
 
 // Model is what holds.
-func (p reported) Model() *resolve.Model { return p.loop.current.Load() }
+func (p reported) Model() *resolve.Model { return p.loop.Current() }
 
 // Sidecars is the state of all sidecars, as the API shows it.
 func (p reported) Sidecars() []inspect.Sidecar { return p.seen().Sidecars() }
@@ -44,10 +44,5 @@ func (p reported) Resolving(mesh string) int { return envoys(p).Resolving(mesh) 
 func (p reported) Problems() []*api.Violation { return p.problems() }
 
 // Stirred counts what sidecars have done.
-func (p reported) Stirred() uint64 { return p.observe.stirred.Load() }
+func (p reported) Stirred() uint64 { return p.observe.Stirs() }
 
-// statuses counts the writes of statuses.
-func (o *observer) statuses() func(outcome string) {
-	writes := o.StatusWrites()
-	return func(outcome string) { writes.WithLabelValues(outcome).Inc() }
-}

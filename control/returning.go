@@ -71,7 +71,7 @@ func (r *returning) joined(ref api.Ref) {
 
 // secures reports whether a mesh says anything of identities.
 func (p *Plane) secures(mesh string) bool {
-	m := p.loop.current.Load()
+	m := p.loop.Current()
 	return m != nil && m.Reader(nil).Identities(mesh)
 }
 

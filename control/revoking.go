@@ -13,6 +13,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/api/spiffe"
+	"github.com/weftmesh/weft/control/reconcile"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/policies/trafficpermission"
@@ -49,11 +50,11 @@ type refusing struct {
 // Authenticate lets in whom the inner one lets in, and who is not revoked.
 func (r refusing) Authenticate(ctx context.Context, credentials string) (server.Identity, error) {
 	who, err := r.Authenticator.Authenticate(ctx, credentials)
-	m := r.plane.loop.current.Load()
+	m := r.plane.loop.Current()
 	if err != nil || m == nil || who.Dataplane.Name == "" {
 		return who, err
 	}
-	if id, by := m.Revoked(who.Dataplane.Resolve(serves(m))); id != "" {
+	if id, by := m.Revoked(who.Dataplane.Resolve(reconcile.Serves(m))); id != "" {
 		return server.Identity{}, status.Errorf(codes.PermissionDenied, "%s is revoked by %s", id, by)
 	}
 	return who, nil
@@ -70,7 +71,7 @@ func (x *revocations) follow(ctx context.Context, s store.Store) {
 		}
 		for _, c := range changes {
 			if ref := c.Ref(); ref.Kind == permissionKind && ref.Name == api.RevocationsName(ref.Mesh) {
-				m, err := x.plane.loop.model(ctx, now.Revision())
+				m, err := x.plane.loop.Model(ctx, now.Revision())
 				if err != nil {
 					return
 				}
@@ -98,7 +99,7 @@ func (x *revocations) Revoke(ctx context.Context, mesh, text string, dry bool) (
 	if err != nil || id.Path == "" {
 		return inspect.RevokedIdentity{}, httpapi.Refusal(http.StatusBadRequest, "the identity is no SPIFFE ID of a workload; write spiffe://DOMAIN/PATH")
 	}
-	m, err := documents{x.plane.store, x.plane.loop, x.plane.waiting}.Model(ctx)
+	m, err := reconcile.NewDocuments(x.plane.store, x.plane.loop, x.plane.waiting).Model(ctx)
 	if err != nil {
 		return inspect.RevokedIdentity{}, err
 	}

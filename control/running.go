@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/reconcile"
 	"github.com/weftmesh/weft/control/roots"
 	"github.com/weftmesh/weft/control/telemetry"
 	"github.com/weftmesh/weft/files"
@@ -78,12 +79,12 @@ func (p *Plane) leaderSays() map[string]string {
 
 // running is what is wrong with sidecars and certificates, each with the object that it is about.
 func (p *Plane) running() (notes []api.Note) {
-	m := p.loop.current.Load()
+	m := p.loop.Current()
 	if m == nil {
 		return nil
 	}
 	for _, n := range p.refused.notes() {
-		n.Origin.Ref = n.Origin.Resolve(serves(m))
+		n.Origin.Ref = n.Origin.Resolve(reconcile.Serves(m))
 		notes = append(notes, n)
 	}
 	notes = append(notes, p.restored.notes()...)
@@ -145,7 +146,7 @@ func (x *insights) endedNotes(m *resolve.Model) (notes []api.Note) {
 	slices.SortFunc(all, func(a, b gone) int { return a.dp.Compare(b.dp) })
 	why := map[string]func(api.Ref) (api.IdentityRefusal, bool){}
 	for _, g := range all {
-		ref := g.dp.Resolve(serves(m))
+		ref := g.dp.Resolve(reconcile.Serves(m))
 		if st, known := x.plane.sidecars().Sidecar(ref); !known || !st.Connected {
 			continue
 		}

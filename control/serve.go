@@ -57,14 +57,14 @@ func (p *Plane) shutdown(ctx context.Context) {
 	defer cancel()
 	p.ephemerals.close()
 	p.returning.close()
-	p.observe.goods.close()
+	p.goods.close()
 	p.xdsPort.Drain() // sidecars are refused, and peers are not
 	p.endStreams(ctx, over)
 	if err := p.xdsPort.Shutdown(ctx); err != nil {
 		p.log.Warn("sidecars were cut off", "error", err)
 	}
 	p.shutdownHTTPS(ctx)
-	p.observe.events.Close()
+	p.observe.Events.Close()
 	if p.profiles != nil {
 		_ = p.profiles.server.Close() // nobody waits for a profile
 	}
@@ -102,7 +102,7 @@ func (p *Plane) release() error {
 		p.returning.close()
 	}
 	if p.observe != nil { // New may have failed before
-		p.observe.goods.close()
+		p.goods.close()
 	}
 	listeners := []net.Listener{p.api, p.xds}
 	for _, s := range p.https {

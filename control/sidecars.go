@@ -6,6 +6,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/peers"
+	"github.com/weftmesh/weft/control/reconcile"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/web"
 	"github.com/weftmesh/weft/xds/server"
@@ -14,7 +15,7 @@ import (
 // sidecars shows the state of the streams in the terms of package inspect.
 type sidecars struct {
 	ads       *server.Server
-	loop      *loop
+	loop      *reconcile.Loop
 	returning *returning
 	peers     *peers.Replica // nil where there are none
 	goods     *goods
@@ -22,14 +23,14 @@ type sidecars struct {
 
 // sidecars are those of this control plane and of its peers.
 func (p *Plane) sidecars() sidecars {
-	return sidecars{p.ads, p.loop, p.returning, p.peers, p.observe.goods}
+	return sidecars{p.ads, p.loop, p.returning, p.peers, p.goods}
 }
 
 // Sidecars is the state of every dataplane that is or was connected, here or to a peer. One
 // whose next configuration waits to be published is not in sync, though its stream does not
 // know it yet.
 func (s sidecars) Sidecars() []inspect.Sidecar {
-	waiting := s.loop.unpublished()
+	waiting := s.loop.Unpublished()
 	elsewhere := s.elsewhere()
 	out := make([]inspect.Sidecar, 0, s.ads.Known())
 	for st := range s.ads.Peers() {
@@ -77,7 +78,7 @@ func (s sidecars) there(dp api.Ref) (peers.State, bool) {
 
 // Sidecar is the state of one dataplane.
 func (s sidecars) Sidecar(dp api.Ref) (inspect.Sidecar, bool) {
-	waits := s.loop.waits(dp) // before its stream is looked at, which may be told in between
+	waits := s.loop.Waits(dp) // before its stream is looked at, which may be told in between
 	st, ok := s.ads.Brief(dp)
 	there, elsewhere := s.there(dp)
 	if !ok && !elsewhere {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/authorities"
+	"github.com/weftmesh/weft/control/reconcile"
 	"github.com/weftmesh/weft/control/storage"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/xds/server"
@@ -82,7 +83,7 @@ func (p *Plane) followBundles(ctx context.Context, running *errgroup.Group) {
 
 // certifier answers sidecars that want certificates.
 func (p *Plane) certifier(who server.Authenticator) *certifier {
-	c := &certifier{model: documents{p.store, p.loop, p.waiting}.Model, who: who, keeper: p.keeper, sidecar: p.leaves.sidecar, gives: p.leaves.gives, told: p.insights.refused, zone: p.settings.InZone(), log: p.log}
+	c := &certifier{model: reconcile.NewDocuments(p.store, p.loop, p.waiting).Model, who: who, keeper: p.keeper, sidecar: p.leaves.sidecar, gives: p.leaves.gives, told: p.insights.refused, zone: p.settings.InZone(), log: p.log}
 	if why, ok := p.noProof(); ok {
 		c.proof = why
 	}

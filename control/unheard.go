@@ -25,7 +25,7 @@ const (
 // awaitAgent keeps the stream of an Envoy that is not to be configured yet.
 func (x *insights) awaitAgent(ctx context.Context, p server.Peer) {
 	now := x.plane.cfg.clock()
-	m := x.plane.loop.current.Load()
+	m := x.plane.loop.Current()
 	if p.Proof != nil || server.IsGRPC(p.Client) || m == nil || !x.plane.keeper.Before(p.Dataplane.Mesh).After(now()) {
 		return // it has no agent, or no certificate
 	}

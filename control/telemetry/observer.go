@@ -1,4 +1,4 @@
-package control
+package telemetry
 
 import (
 	"slices"
@@ -10,24 +10,20 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/control/storage"
-	"github.com/weftmesh/weft/control/telemetry"
 	"github.com/weftmesh/weft/inspect/web"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/xds/server"
 )
 
-// observer makes metrics, traces and events of the moments of a change: stored,
+// Observer makes metrics, traces and events of the moments of a change: stored,
 // resolved, rendered, pushed, acknowledged.
-type observer struct {
-	*telemetry.Metrics
-	tracing telemetry.Tracing
-	events  *web.Events
-	authors storage.Authors
-
-	onJoin, onLeave func(server.Peer) // set before the first stream
-	onStir          func(api.Ref)     // likewise; nil tells nobody
-	goods           *goods            // likewise; nil remembers nothing
+type Observer struct {
+	*Metrics
+	tracing Tracing
+	Events  *web.Events
+	authors authors
+	Hooks   hooks // set before the first stream
 
 	stirred atomic.Uint64 // how often sidecars came, went, followed or refused
 	streams atomic.Uint64 // the number of the newest one
@@ -38,6 +34,19 @@ type observer struct {
 	published uint64 // the newest revision that went to the streams
 	recent    [remembered]moment
 	stored    [remembered]written
+}
+
+// authors know who wrote what changed at a revision.
+type authors interface {
+	Of(c api.Change, revision uint64) store.Author
+}
+
+// hooks are told of streams beside what is measured of them. Each may be nil.
+type hooks struct {
+	Joined, Left func(server.Peer)
+	Changed      func(api.Ref) // the state of a sidecar may be another
+	Nacked       func(api.Ref, server.Nack)
+	Synced       func(api.Ref)
 }
 
 // moment is when a revision was received, and its trace. It stands at its revision modulo
@@ -64,8 +73,9 @@ const (
 	tracedPushes  = 128 // and responses, also renderings
 )
 
-func newObserver(m *telemetry.Metrics, tracing telemetry.Tracing, events *web.Events) *observer {
-	return &observer{Metrics: m, tracing: tracing, events: events}
+// NewObserver observes by metrics, traces and events, and says who wrote what by authors.
+func NewObserver(m *Metrics, tracing Tracing, events *web.Events, by authors) *Observer {
+	return &Observer{Metrics: m, tracing: tracing, Events: events, authors: by}
 }
 
 // action is what happened to an object.
@@ -79,9 +89,9 @@ func action(c api.Change) string {
 	return "updated"
 }
 
-// began is told of a set of changes, and begins the span of what is made of it: within the
+// Received is told of a set of changes, and begins the span of what is made of it: within the
 // request that wrote the revision, where there was one.
-func (o *observer) began(revision uint64, changes []api.Change) trace.Span {
+func (o *Observer) Received(revision uint64, changes []api.Change) trace.Span {
 	m := moment{revision: revision, at: time.Now(), streams: o.streams.Load()}
 	for _, c := range changes {
 		what := action(c)
@@ -90,7 +100,7 @@ func (o *observer) began(revision uint64, changes []api.Change) trace.Span {
 			m.kinds = append(m.kinds, kind)
 		}
 		by := o.authors.Of(c, revision)
-		o.events.Publish(web.Event{Type: "change", Revision: revision, Object: c.Ref().String(), Action: what, User: by.User, Client: by.Client})
+		o.Events.Publish(web.Event{Type: "change", Revision: revision, Object: c.Ref().String(), Action: what, User: by.User, Client: by.Client})
 	}
 	slices.Sort(m.kinds)
 	span := o.change(revision, len(changes))
@@ -101,19 +111,19 @@ func (o *observer) began(revision uint64, changes []api.Change) trace.Span {
 	return span
 }
 
-// resolved is told when the set of changes is resolved.
-func (o *observer) resolved(span trace.Span, revision uint64, affected resolve.Affected, took time.Duration) {
+// Resolved is told when the set of changes is resolved.
+func (o *Observer) Resolved(span trace.Span, revision uint64, affected resolve.Affected, took time.Duration) {
 	o.child(span.SpanContext(), "resolve", took, facts(attribute.Int("weft.affected", len(affected.Dataplanes))))
 	span.End()
 	o.Resolving.Observe(took.Seconds())
 	o.Reach.Observe(float64(len(affected.Dataplanes)))
 	o.Revision.Set(float64(revision))
-	o.events.Publish(web.Event{Type: "recompute", Revision: revision, Count: len(affected.Dataplanes), Took: took.Seconds()})
+	o.Events.Publish(web.Event{Type: "recompute", Revision: revision, Count: len(affected.Dataplanes), Took: took.Seconds()})
 }
 
-// publishes is told before a revision goes to the streams. What was received since the last
+// Publishes is told before a revision goes to the streams. What was received since the last
 // one goes with it: those who acknowledge it acknowledge that too.
-func (o *observer) publishes(revision uint64) {
+func (o *Observer) Publishes(revision uint64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	m := &o.recent[revision%remembered]
@@ -139,8 +149,8 @@ func (o *observer) publishes(revision uint64) {
 	o.published = revision
 }
 
-// handed is told that a revision was handed to the streams.
-func (o *observer) handed(revision uint64, dataplanes int, took time.Duration) {
+// Published is told that a revision was handed to the streams.
+func (o *Observer) Published(revision uint64, dataplanes int, took time.Duration) {
 	o.Publishing.Observe(took.Seconds())
 	if m, ok := o.at(revision); ok {
 		o.child(m.span, "publish", took, facts(attribute.Int64("weft.revision", int64(revision)), attribute.Int("weft.affected", dataplanes)))
@@ -148,7 +158,7 @@ func (o *observer) handed(revision uint64, dataplanes int, took time.Duration) {
 }
 
 // at is the moment of a revision; false where it is long ago.
-func (o *observer) at(revision uint64) (moment, bool) {
+func (o *Observer) at(revision uint64) (moment, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	m := o.recent[revision%remembered]
@@ -156,20 +166,20 @@ func (o *observer) at(revision uint64) (moment, bool) {
 }
 
 // Connected is told of a new stream.
-func (o *observer) Connected(p server.Peer) {
+func (o *Observer) Connected(p server.Peer) {
 	o.Stirred(p.Dataplane)
 	for n := o.streams.Load(); n < p.Stream && !o.streams.CompareAndSwap(n, p.Stream); n = o.streams.Load() {
 	}
 	o.opens(p)
 	o.Streams.WithLabelValues(p.Protocol).Inc()
-	o.events.Publish(web.Event{Type: "connect", Dataplane: p.Dataplane.String()})
-	if o.onJoin != nil {
-		o.onJoin(p)
+	o.Events.Publish(web.Event{Type: "connect", Dataplane: p.Dataplane.String()})
+	if o.Hooks.Joined != nil {
+		o.Hooks.Joined(p)
 	}
 }
 
 // Disconnected is told of the end of a stream.
-func (o *observer) Disconnected(p server.Peer, err error) {
+func (o *Observer) Disconnected(p server.Peer, err error) {
 	o.Stirred(p.Dataplane)
 	o.opened.Delete(p.Stream)
 	o.Streams.WithLabelValues(p.Protocol).Dec()
@@ -177,56 +187,66 @@ func (o *observer) Disconnected(p server.Peer, err error) {
 	if err != nil {
 		v.Message = err.Error()
 	}
-	o.events.Publish(v)
-	if o.onLeave != nil {
-		o.onLeave(p)
+	o.Events.Publish(v)
+	if o.Hooks.Left != nil {
+		o.Hooks.Left(p)
 	}
 }
 
 // Rendered is told what it took to make the resources of a sidecar.
-func (o *observer) Rendered(p server.Peer, revision uint64, took time.Duration) {
+func (o *Observer) Rendered(p server.Peer, revision uint64, took time.Duration) {
 	o.Rendering.Observe(took.Seconds())
 	o.tell(p, revision, "render", took)
 }
 
 // Pushed is told of a response.
-func (o *observer) Pushed(p server.Peer, push server.Push) {
+func (o *Observer) Pushed(p server.Peer, push server.Push) {
 	o.Pushes.WithLabelValues(push.Type).Inc()
 	o.PushBytes.WithLabelValues(push.Type).Add(float64(push.Bytes))
-	o.events.Publish(web.Event{Type: "push", Dataplane: p.Dataplane.String(), Resources: push.Type, Count: push.Resources, Revision: push.Revision})
+	o.Events.Publish(web.Event{Type: "push", Dataplane: p.Dataplane.String(), Resources: push.Type, Count: push.Resources, Revision: push.Revision})
 }
 
 // Acked is told of a confirmation.
-func (o *observer) Acked(p server.Peer, push server.Push, took time.Duration) {
+func (o *Observer) Acked(p server.Peer, push server.Push, took time.Duration) {
 	o.Acks.WithLabelValues(push.Type).Observe(took.Seconds())
 	o.tell(p, push.Revision, "push", took, facts(attribute.String("weft.type", push.Type), attribute.Int("weft.resources", push.Resources), attribute.Int("weft.bytes", push.Bytes)))
-	o.events.Publish(web.Event{Type: "ack", Dataplane: p.Dataplane.String(), Resources: push.Type, Revision: push.Revision, Took: took.Seconds()})
+	o.Events.Publish(web.Event{Type: "ack", Dataplane: p.Dataplane.String(), Resources: push.Type, Revision: push.Revision, Took: took.Seconds()})
 }
 
 // Nacked is told of a refusal.
-func (o *observer) Nacked(p server.Peer, n server.Nack) {
+func (o *Observer) Nacked(p server.Peer, n server.Nack) {
 	o.Stirred(p.Dataplane)
 	o.Nacks.WithLabelValues(n.Type).Inc()
-	o.events.Publish(web.Event{Type: "nack", Dataplane: p.Dataplane.String(), Resources: n.Type, Revision: n.Revision, Message: n.Message})
+	o.Events.Publish(web.Event{Type: "nack", Dataplane: p.Dataplane.String(), Resources: n.Type, Revision: n.Revision, Message: n.Message})
 	o.refused(p, n)
-	o.goods.refused(p.Dataplane, n)
-}
-
-// Stirred is told when the state of a sidecar may be another.
-func (o *observer) Stirred(dp api.Ref) {
-	o.stirred.Add(1)
-	if o.onStir != nil {
-		o.onStir(dp)
+	if o.Hooks.Nacked != nil {
+		o.Hooks.Nacked(p.Dataplane, n)
 	}
 }
 
+// Stirred is told when the state of a sidecar may be another.
+func (o *Observer) Stirred(dp api.Ref) {
+	o.stirred.Add(1)
+	if o.Hooks.Changed != nil {
+		o.Hooks.Changed(dp)
+	}
+}
+
+// StirredSomewhere is told when the state of sidecars may be another that are connected elsewhere.
+func (o *Observer) StirredSomewhere() { o.stirred.Add(1) }
+
+// Stirs is how often sidecars came, went, followed or refused.
+func (o *Observer) Stirs() uint64 { return o.stirred.Load() }
+
 // Synced is told when a sidecar has everything of a revision. One that connected later than
 // the change came says nothing of how long changes take.
-func (o *observer) Synced(p server.Peer, revision uint64) {
+func (o *Observer) Synced(p server.Peer, revision uint64) {
 	o.Stirred(p.Dataplane)
-	o.goods.synced(p.Dataplane)
+	if o.Hooks.Synced != nil {
+		o.Hooks.Synced(p.Dataplane)
+	}
 	now := time.Now()
-	o.events.Publish(web.Event{Type: "synced", Dataplane: p.Dataplane.String(), Revision: revision})
+	o.Events.Publish(web.Event{Type: "synced", Dataplane: p.Dataplane.String(), Revision: revision})
 	o.mu.Lock()
 	at := &o.recent[revision%remembered]
 	m := *at

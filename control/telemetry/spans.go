@@ -1,4 +1,4 @@
-package control
+package telemetry
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/control/telemetry"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/xds/server"
 )
@@ -30,7 +29,7 @@ func inTrace(sc trace.SpanContext) context.Context {
 func facts(all ...attribute.KeyValue) trace.SpanStartOption { return trace.WithAttributes(all...) }
 
 // child is a span that has taken so long and ends now.
-func (o *observer) child(of trace.SpanContext, name string, took time.Duration, options ...trace.SpanStartOption) {
+func (o *Observer) child(of trace.SpanContext, name string, took time.Duration, options ...trace.SpanStartOption) {
 	if o.tracing.Exports && of.IsValid() {
 		now := time.Now()
 		_, span := o.tracing.Start(inTrace(of), name, append(options, trace.WithTimestamp(now.Add(-took)))...)
@@ -39,7 +38,7 @@ func (o *observer) child(of trace.SpanContext, name string, took time.Duration, 
 }
 
 // change is the span of what is made of a revision.
-func (o *observer) change(revision uint64, documents int) trace.Span {
+func (o *Observer) change(revision uint64, documents int) trace.Span {
 	ctx, options := context.Background(), []trace.SpanStartOption{facts(attribute.Int64("weft.revision", int64(revision)), attribute.Int("weft.changes", documents))}
 	o.mu.Lock()
 	last := o.received
@@ -65,12 +64,12 @@ func (o *observer) change(revision uint64, documents int) trace.Span {
 }
 
 // superseded ends a trace whose change goes on as a part of another revision.
-func (o *observer) superseded(of, by trace.SpanContext, revision uint64) {
+func (o *Observer) superseded(of, by trace.SpanContext, revision uint64) {
 	o.child(of, "superseded", 0, facts(attribute.Int64("weft.revision", int64(revision))), trace.WithLinks(trace.Link{SpanContext: by}))
 }
 
 // opens is the span of a new stream, to which those of its sidecar link.
-func (o *observer) opens(p server.Peer) {
+func (o *Observer) opens(p server.Peer) {
 	if !o.tracing.Exports {
 		return
 	}
@@ -86,7 +85,7 @@ func of(p server.Peer) trace.SpanStartOption {
 }
 
 // link leads to the span of a stream; none where there is none.
-func (o *observer) link(p server.Peer) trace.SpanStartOption {
+func (o *Observer) link(p server.Peer) trace.SpanStartOption {
 	if sc, ok := o.opened.Load(p.Stream); ok {
 		return trace.WithLinks(trace.Link{SpanContext: sc.(trace.SpanContext)})
 	}
@@ -94,7 +93,7 @@ func (o *observer) link(p server.Peer) trace.SpanStartOption {
 }
 
 // tell is a span of what was done for a sidecar, of the first ones of a revision.
-func (o *observer) tell(p server.Peer, revision uint64, name string, took time.Duration, options ...trace.SpanStartOption) {
+func (o *Observer) tell(p server.Peer, revision uint64, name string, took time.Duration, options ...trace.SpanStartOption) {
 	if !o.tracing.Exports {
 		return
 	}
@@ -112,7 +111,7 @@ func (o *observer) tell(p server.Peer, revision uint64, name string, took time.D
 }
 
 // refused is the span of a refusal.
-func (o *observer) refused(p server.Peer, n server.Nack) {
+func (o *Observer) refused(p server.Peer, n server.Nack) {
 	if m, ok := o.at(n.Revision); ok && o.tracing.Exports {
 		_, span := o.tracing.Start(inTrace(m.span), "refused", of(p), o.link(p), facts(attribute.String("weft.type", n.Type)))
 		span.SetStatus(codes.Error, n.Message)
@@ -120,10 +119,10 @@ func (o *observer) refused(p server.Peer, n server.Nack) {
 	}
 }
 
-// request begins the span of a request of the API, within the trace of its client. What it
+// Request begins the span of a request of the API, within the trace of its client. What it
 // returns is told the status of the answer.
-func (o *observer) request(r *http.Request, route string) (context.Context, func(status int)) {
-	ctx, span := o.tracing.Start(telemetry.Incoming(r.Context(), r.Header), route, trace.WithSpanKind(trace.SpanKindServer), facts(attribute.String("http.request.method", r.Method)))
+func (o *Observer) Request(r *http.Request, route string) (context.Context, func(status int)) {
+	ctx, span := o.tracing.Start(Incoming(r.Context(), r.Header), route, trace.WithSpanKind(trace.SpanKindServer), facts(attribute.String("http.request.method", r.Method)))
 	return ctx, func(status int) {
 		span.SetAttributes(attribute.Int("http.response.status_code", status))
 		if status >= http.StatusInternalServerError {
@@ -136,7 +135,7 @@ func (o *observer) request(r *http.Request, route string) (context.Context, func
 // observed is a store whose writes are measured and traced.
 type observed struct {
 	store.Store
-	by *observer
+	by *Observer
 }
 
 // Apply writes. The span is known by the revision before anybody sees it, since the store
@@ -161,7 +160,7 @@ func (s observed) Apply(ctx context.Context, plan store.Plan) (*api.Snapshot, []
 	return now, results, err
 }
 
-// outcomeOf is one of telemetry.Outcomes.
+// outcomeOf is one of Outcomes.
 func outcomeOf(results []store.Result, err error, refused bool) string {
 	switch {
 	case refused:
@@ -177,8 +176,11 @@ func outcomeOf(results []store.Result, err error, refused bool) string {
 	return "unchanged"
 }
 
+// Measured is a store whose writes are measured and traced.
+func Measured(inner store.Store, by *Observer) store.Store { return observed{inner, by} }
+
 // writes says in which span a revision is written, if it comes to be.
-func (o *observer) writes(revision uint64, in trace.SpanContext) {
+func (o *Observer) writes(revision uint64, in trace.SpanContext) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.stored[revision%remembered] = written{revision, in}

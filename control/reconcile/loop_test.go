@@ -1,4 +1,4 @@
-package control
+package reconcile
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/storage"
 	"github.com/weftmesh/weft/control/telemetry"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/web"
@@ -51,25 +52,25 @@ func (p *publications) newest() uint64 {
 }
 
 // running is a loop over a memory store.
-func running(t *testing.T) (*memory.Store, *loop, *publications) {
+func running(t *testing.T) (*memory.Store, *Loop, *publications) {
 	t.Helper()
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
 	s := memory.New(api.NewSnapshot(0), nil, time.Now)
 	p := &publications{affected: map[string]int{}}
-	l := newLoop(log, newObserver(telemetry.New(""), telemetry.Untraced(), web.NewEvents()), p.publish)
+	l := New(log, telemetry.NewObserver(telemetry.New(""), telemetry.Untraced(), web.NewEvents(), new(storage.Authors)), p.publish)
 	snapshot, w := s.Watch()
 	empty, _ := world.Compile(api.NewSnapshot(0))
-	l.begin(empty, snapshot, func() {})
+	l.Begin(empty, snapshot, func() {})
 	follow(t, l, w)
 	return s, l, p
 }
 
 // follow runs a loop until the test ends.
-func follow(t *testing.T, l *loop, w store.Watch) {
+func follow(t *testing.T, l *Loop, w store.Watch) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- l.run(ctx, w) }()
+	go func() { done <- l.Run(ctx, w) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {
@@ -108,7 +109,7 @@ func TestAModelCoversWhatWasAcknowledged(t *testing.T) {
 		name := fmt.Sprintf("dp-%d", i)
 		revision := apply(t, s, dataplane(t, name, "web"))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		m, err := l.model(ctx, revision)
+		m, err := l.Model(ctx, revision)
 		cancel()
 		if err != nil {
 			t.Fatal(err)
@@ -119,7 +120,7 @@ func TestAModelCoversWhatWasAcknowledged(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	if _, err := l.model(ctx, 1<<40); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := l.Model(ctx, 1<<40); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a revision that does not come: %v", err)
 	}
 }
@@ -165,7 +166,7 @@ func TestAnObjectThatBreaksTheResolverIsLeftOut(t *testing.T) {
 	revision := apply(t, s, dataplane(t, "good-1", "web"), &bad, dataplane(t, "good-2", "web"))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	m, err := l.model(ctx, revision)
+	m, err := l.Model(ctx, revision)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,20 +179,20 @@ func TestAnObjectThatBreaksTheResolverIsLeftOut(t *testing.T) {
 		t.Errorf("notes on it are %v", notes)
 	}
 	revision = apply(t, s, dataplane(t, "bad", "repaired"))
-	if m, err = l.model(ctx, revision); err != nil {
+	if m, err = l.Model(ctx, revision); err != nil {
 		t.Fatal(err)
 	}
 	if _, ok := m.Dataplane(bad.Ref); !ok || len(m.Failures()) != 0 {
 		t.Errorf("it does not come back: %v", m.Failures())
 	}
-	if m, err = l.model(ctx, apply(t, s, &bad)); err != nil || len(m.Reader(nil).NotesOn(bad.Ref)) != 1 {
+	if m, err = l.Model(ctx, apply(t, s, &bad)); err != nil || len(m.Reader(nil).NotesOn(bad.Ref)) != 1 {
 		t.Fatalf("it breaks again, and nothing says so, %v", err)
 	}
 	snapshot, _, err := s.Apply(t.Context(), store.Writes(store.Write{Delete: &bad.Ref}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m, err = l.model(ctx, snapshot.Revision()); err != nil || len(m.Failures())+len(m.Reader(nil).NotesOn(bad.Ref)) != 0 {
+	if m, err = l.Model(ctx, snapshot.Revision()); err != nil || len(m.Failures())+len(m.Reader(nil).NotesOn(bad.Ref)) != 0 {
 		t.Errorf("it is gone, and reported is %v, %v", m.Failures(), err)
 	}
 }
@@ -202,10 +203,10 @@ func TestAModelCoversWhatCameAndWent(t *testing.T) {
 	t.Parallel()
 	s := memory.New(api.NewSnapshot(0), nil, time.Now)
 	p := &publications{affected: map[string]int{}}
-	l := newLoop(slog.New(slog.DiscardHandler), newObserver(telemetry.New(""), telemetry.Untraced(), web.NewEvents()), p.publish)
+	l := New(slog.New(slog.DiscardHandler), telemetry.NewObserver(telemetry.New(""), telemetry.Untraced(), web.NewEvents(), new(storage.Authors)), p.publish)
 	snapshot, w := s.Watch()
 	empty, _ := world.Compile(api.NewSnapshot(0))
-	l.begin(empty, snapshot, func() {})
+	l.Begin(empty, snapshot, func() {})
 	o := dataplane(t, "brief", "web")
 	apply(t, s, o)
 	last, _, err := s.Apply(t.Context(), store.Writes(store.Write{Delete: &o.Ref}))
@@ -215,7 +216,7 @@ func TestAModelCoversWhatCameAndWent(t *testing.T) {
 	follow(t, l, w)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if _, err := (documents{s, l, func() error { return nil }}).Model(ctx); err != nil {
+	if _, err := NewDocuments(s, l, func() error { return nil }).Model(ctx); err != nil {
 		t.Fatal(err)
 	}
 	for p.newest() != last.Revision() {
@@ -236,14 +237,14 @@ func TestATakeoverChangesNothingForSidecars(t *testing.T) {
 	s, l, p := running(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if _, err := l.model(ctx, apply(t, s, dataplane(t, "dp", "web"))); err != nil {
+	if _, err := l.Model(ctx, apply(t, s, dataplane(t, "dp", "web"))); err != nil {
 		t.Fatal(err)
 	}
 	taken := *dataplane(t, "dp", "web")
 	taken.Owner = api.Directory
 	taken.Source.File = "dp.yaml"
 	revision := apply(t, s, &taken)
-	if _, err := l.model(ctx, revision); err != nil {
+	if _, err := l.Model(ctx, revision); err != nil {
 		t.Fatal(err)
 	}
 	for p.newest() != revision {
@@ -258,7 +259,7 @@ func TestATakeoverChangesNothingForSidecars(t *testing.T) {
 	if p.affected["dp"] != 1 {
 		t.Errorf("it was told of %d changes", p.affected["dp"])
 	}
-	families, err := l.observe.Registry.Gather()
+	families, err := l.observe.(*telemetry.Observer).Registry.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package control
+package reconcile
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/store"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // The rhythm of publications: the first change goes out at once; while changes
@@ -23,19 +24,33 @@ const (
 	longestPause  = 250 * time.Millisecond
 )
 
-// loop turns the changes of a store into models and hands them on. One
+// observing is told of the moments of a change.
+type observing interface {
+	Received(revision uint64, changes []api.Change) trace.Span
+	Resolved(span trace.Span, revision uint64, affected resolve.Affected, took time.Duration)
+	Publishes(revision uint64)
+	Published(revision uint64, dataplanes int, took time.Duration)
+}
+
+// marks are told of dataplanes whose state may be another.
+type marks interface {
+	// During does something at once with the mark: who sees what it does finds the dataplanes marked.
+	During(do func(), refs ...api.Ref)
+}
+
+// Loop turns the changes of a store into models and hands them on. One
 // goroutine resolves, so that questions are answered from the newest state
 // even in a storm, and one publishes, so that sidecars see fewer, larger steps.
-type loop struct {
+type Loop struct {
 	log     *slog.Logger
-	observe *observer
+	observe observing
 	publish func(*resolve.Model, resolve.Affected)
-	// hold says what is to be known before a step is published, so that nobody is cut off by
+	// Grace says what is to be known before a step is published, so that nobody is cut off by
 	// it; nil for nothing.
-	hold func(before, next *resolve.Model, changes []api.Change, affected resolve.Affected) []api.Change
+	Grace func(before, next *resolve.Model, changes []api.Change, affected resolve.Affected) []api.Change
 
 	current atomic.Pointer[resolve.Model]
-	census  *census // nil: nothing is kept
+	Marks   marks // nil: nothing is kept
 
 	stepping sync.Mutex // one step after the other
 	mu       sync.Mutex
@@ -54,14 +69,14 @@ type batch struct {
 	affected map[api.Ref]bool
 }
 
-func newLoop(log *slog.Logger, observe *observer, publish func(*resolve.Model, resolve.Affected)) *loop {
-	return &loop{log: log, observe: observe, publish: publish, advanced: make(chan struct{}), handed: make(chan struct{}),
+func New(log *slog.Logger, observe observing, publish func(*resolve.Model, resolve.Affected)) *Loop {
+	return &Loop{log: log, observe: observe, publish: publish, advanced: make(chan struct{}), handed: make(chan struct{}),
 		wake: make(chan struct{}, 1)}
 }
 
-// begin resolves and publishes everything that there is, with what is known beside it, of which
+// Begin resolves and publishes everything that there is, with what is known beside it, of which
 // tell is told in between.
-func (l *loop) begin(first *resolve.Model, s *api.Snapshot, know func()) {
+func (l *Loop) Begin(first *resolve.Model, s *api.Snapshot, know func()) {
 	changes := make([]api.Change, 0, s.Len())
 	for o := range s.All() {
 		changes = append(changes, api.Change{After: o})
@@ -73,8 +88,8 @@ func (l *loop) begin(first *resolve.Model, s *api.Snapshot, know func()) {
 	l.log.Info("resolved", "revision", s.Revision(), "objects", s.Len(), "took", time.Since(started))
 }
 
-// run follows the watch until ctx ends or the store closes.
-func (l *loop) run(ctx context.Context, w store.Watch) error {
+// Run follows the watch until ctx ends or the store closes.
+func (l *Loop) Run(ctx context.Context, w store.Watch) error {
 	var publishing sync.WaitGroup
 	defer publishing.Wait()
 	ctx, stop := context.WithCancel(ctx)
@@ -102,13 +117,19 @@ func news(changes []api.Change) []api.Change {
 	return slices.DeleteFunc(slices.Clone(changes), store.SaysNothingNew)
 }
 
+// Pause keeps steps from being made until what it returns is called.
+func (l *Loop) Pause() (goOn func()) {
+	l.stepping.Lock()
+	return l.stepping.Unlock
+}
+
 // step resolves one set of changes and makes the result current.
-func (l *loop) step(m *resolve.Model, s *api.Snapshot, changes []api.Change) {
-	span := l.observe.began(s.Revision(), changes)
+func (l *Loop) step(m *resolve.Model, s *api.Snapshot, changes []api.Change) {
+	span := l.observe.Received(s.Revision(), changes)
 	started := time.Now()
 	next, affected := m.Update(s, changes)
-	if l.hold != nil {
-		if more := l.hold(m, next, changes, affected); len(more) > 0 {
+	if l.Grace != nil {
+		if more := l.Grace(m, next, changes, affected); len(more) > 0 {
 			held, also := next.Update(s, more)
 			next, affected.Dataplanes = held, slices.Concat(affected.Dataplanes, also.Dataplanes)
 			slices.SortFunc(affected.Dataplanes, api.Ref.Compare)
@@ -116,13 +137,13 @@ func (l *loop) step(m *resolve.Model, s *api.Snapshot, changes []api.Change) {
 		}
 	}
 	l.warn(m, next)
-	l.observe.resolved(span, s.Revision(), affected, time.Since(started))
+	l.observe.Resolved(span, s.Revision(), affected, time.Since(started))
 	l.take(next, affected, changes)
 }
 
-// tell resolves what is known at run time, of which no store has anything: what look finds out
+// Update resolves what is known at run time, of which no store has anything: what look finds out
 // beside the model that holds, while no other takes its place.
-func (l *loop) tell(look func(*resolve.Model) []api.Change) {
+func (l *Loop) Update(look func(*resolve.Model) []api.Change) {
 	l.stepping.Lock()
 	defer l.stepping.Unlock()
 	m := l.current.Load()
@@ -138,15 +159,27 @@ func (l *loop) tell(look func(*resolve.Model) []api.Change) {
 	l.take(next, affected, changes)
 }
 
+// mark does something, with a mark of dataplanes whose state it may change.
+func (l *Loop) mark(do func(), refs ...api.Ref) {
+	if l.Marks == nil {
+		do()
+		return
+	}
+	l.Marks.During(do, refs...)
+}
+
+// Current is the model that holds; nil before the first one.
+func (l *Loop) Current() *resolve.Model { return l.current.Load() }
+
 // take makes a model current.
-func (l *loop) take(next *resolve.Model, affected resolve.Affected, changes []api.Change) {
+func (l *Loop) take(next *resolve.Model, affected resolve.Affected, changes []api.Change) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	stirred := affected.Dataplanes
 	if own := dataplanes(changes); len(own) > 0 {
 		stirred = append(own, stirred...)
 	}
-	l.census.during(func() { l.current.Store(next) }, stirred...)
+	l.mark(func() { l.current.Store(next) }, stirred...)
 	close(l.advanced)
 	l.advanced = make(chan struct{})
 	l.taken++
@@ -174,7 +207,7 @@ func dataplanes(changes []api.Change) (out []api.Ref) {
 }
 
 // warn logs the bugs that next meets and m did not.
-func (l *loop) warn(m, next *resolve.Model) {
+func (l *Loop) warn(m, next *resolve.Model) {
 	known := m.Failures()
 	for _, f := range next.Failures() {
 		if !slices.ContainsFunc(known, func(k resolve.Failure) bool { return k.What == f.What && k.Cause == f.Cause }) {
@@ -184,7 +217,7 @@ func (l *loop) warn(m, next *resolve.Model) {
 }
 
 // publishAll sends what is pending, at once after a calm, paced in a storm.
-func (l *loop) publishAll(ctx context.Context) {
+func (l *Loop) publishAll(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -201,7 +234,7 @@ func (l *loop) publishAll(ctx context.Context) {
 }
 
 // send publishes what is pending and says how long that took.
-func (l *loop) send() time.Duration {
+func (l *Loop) send() time.Duration {
 	l.mu.Lock()
 	b, upTo := l.pending, l.taken
 	l.pending, l.sending = batch{}, b
@@ -214,22 +247,22 @@ func (l *loop) send() time.Duration {
 		refs = append(refs, r)
 	}
 	slices.SortFunc(refs, api.Ref.Compare)
-	l.observe.publishes(b.model.Snapshot().Revision())
+	l.observe.Publishes(b.model.Snapshot().Revision())
 	started := time.Now()
 	l.publish(b.model, resolve.Affected{Dataplanes: refs})
 	took := time.Since(started)
 	l.mu.Lock()
-	l.census.during(func() { l.sending, l.given = batch{}, upTo }, refs...) // who waited does no more
+	l.mark(func() { l.sending, l.given = batch{}, upTo }, refs...) // who waited does no more
 	close(l.handed)
 	l.handed = make(chan struct{})
 	l.mu.Unlock()
-	l.observe.handed(b.model.Snapshot().Revision(), len(refs), took)
+	l.observe.Published(b.model.Snapshot().Revision(), len(refs), took)
 	return took
 }
 
-// unpublished are the dataplanes whose next configuration is resolved, and not
+// Unpublished are the dataplanes whose next configuration is resolved, and not
 // published yet.
-func (l *loop) unpublished() map[api.Ref]bool {
+func (l *Loop) Unpublished() map[api.Ref]bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	all := map[api.Ref]bool{}
@@ -238,16 +271,16 @@ func (l *loop) unpublished() map[api.Ref]bool {
 	return all
 }
 
-// waits reports whether the next configuration of a dataplane is resolved, and not
+// Waits reports whether the next configuration of a dataplane is resolved, and not
 // published yet.
-func (l *loop) waits(dp api.Ref) bool {
+func (l *Loop) Waits(dp api.Ref) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.pending.affected[dp] || l.sending.affected[dp]
 }
 
-// delivered waits until all streams have what holds now, or a later model, or ctx ends.
-func (l *loop) delivered(ctx context.Context) {
+// Delivered waits until all streams have what holds now, or a later model, or ctx ends.
+func (l *Loop) Delivered(ctx context.Context) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for now := l.taken; l.given < now && ctx.Err() == nil; {
@@ -261,8 +294,8 @@ func (l *loop) delivered(ctx context.Context) {
 	}
 }
 
-// model is what holds, as of revision or later.
-func (l *loop) model(ctx context.Context, revision uint64) (*resolve.Model, error) {
+// Model is what holds, as of revision or later.
+func (l *Loop) Model(ctx context.Context, revision uint64) (*resolve.Model, error) {
 	for {
 		l.mu.Lock()
 		advanced := l.advanced
