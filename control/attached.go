@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"io"
+	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/connections"
 	"github.com/weftmesh/weft/control/reconcile"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sidecar/attach"
@@ -89,4 +91,56 @@ func (e envoys) Resolving(mesh string) int {
 		n += e.peers.Resolving(mesh)
 	}
 	return n
+}
+
+// secures reports whether a mesh says anything of identities.
+func (p *Plane) secures(mesh string) bool {
+	m := p.loop.Current()
+	return m != nil && m.Reader(nil).Identities(mesh)
+}
+
+// sidecars are those of this control plane and of its peers.
+func (p *Plane) sidecars() connections.Sidecars {
+	return connections.NewSidecars(p.ads, p.loop, p.returning, p.peers, p.goods)
+}
+
+// straggling is how long a stream may take from its token to its first request.
+const straggling = 30 * time.Second
+
+// dismiss ends the streams of a pod that is gone, and those that were about to open.
+func (p *Plane) dismiss(dp api.Ref, token string) {
+	end := func() { p.revokeOf(dp, func(opened string) bool { return opened == token }) }
+	end()
+	time.AfterFunc(straggling, end)
+}
+
+// revokeOf ends those streams of a dataplane that were opened with a token of which which says
+// so.
+func (p *Plane) revokeOf(dp api.Ref, which func(token string) bool) {
+	p.ads.RevokeOf(dp, which)
+	p.agents.RevokeOf(dp, which)
+}
+
+// receive ends the streams that somebody else has opened in the name of a pod while that was
+// not there.
+func (p *Plane) receive(dp api.Ref, token string) {
+	if p.cfg.DataplaneAuth != "none" { // else no stream has a token
+		p.revokeOf(dp, func(opened string) bool { return opened != token })
+	}
+}
+
+// isPod reports whether a dataplane is that of a pod of the cluster.
+func (p *Plane) isPod(dp api.Ref) bool {
+	if p.cluster == nil {
+		return false // nobody reviews the tokens of its pods
+	}
+	if p.pods.IsPod(dp) {
+		return true
+	}
+	m := p.loop.Current()
+	if m == nil {
+		return false
+	}
+	o, ok := m.Snapshot().Get(dp.Resolve(reconcile.Serves(m)))
+	return ok && o.From != nil
 }

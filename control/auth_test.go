@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/weftmesh/weft/control"
+	"github.com/weftmesh/weft/control/auth"
 )
 
 // as makes a request with those headers and says the status.
@@ -113,7 +114,7 @@ func TestTheAdminTokenIsASecretThatStays(t *testing.T) {
 	c := config(t)
 	c.AdminAuth = "token"
 	p := start(t, c)
-	path := filepath.Join(c.DataDir, control.AdminTokenFile)
+	path := filepath.Join(c.DataDir, auth.AdminTokenFile)
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Fatalf("mode is %v, %v", info.Mode(), err)

@@ -40,7 +40,7 @@ func (c Config) hosts() []string {
 // ctx ends.
 func (p *Plane) keep(ctx context.Context, running *errgroup.Group) {
 	if p.pods != nil {
-		running.Go(func() error { p.pods.follow(ctx, p.store); return nil })
+		running.Go(func() error { p.pods.Follow(ctx, p.store); return nil })
 	}
 	if p.bare != nil {
 		p.followBare(ctx, running)
@@ -53,7 +53,7 @@ func (p *Plane) keep(ctx context.Context, running *errgroup.Group) {
 			running.Go(func() error { p.roots.Run(ctx); return nil })
 		}
 		running.Go(func() error { p.shared.Run(ctx); return nil })
-		running.Go(func() error { p.sharedKeys.follow(ctx, p.revoke); return nil })
+		running.Go(func() error { p.sharedKeys.Follow(ctx, p.revoke); return nil })
 		running.Go(func() error { p.tellAuthorities(ctx); return nil })
 	}
 }

@@ -13,12 +13,10 @@ import (
 	"strings"
 	"time"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/control/admission"
+	"github.com/weftmesh/weft/control/auth"
 	"github.com/weftmesh/weft/control/storage"
 	"github.com/weftmesh/weft/control/telemetry"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
@@ -115,7 +113,7 @@ func (b *bootstrapper) answer(w http.ResponseWriter, r *http.Request, ask *boots
 	if given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok && token == "" {
 		token = given
 	}
-	who, err := authenticateAs(r.Context(), b.who, token, ref, snapshot)
+	who, err := auth.AuthenticateAs(r.Context(), b.who, token, ref, snapshot)
 	if err != nil {
 		if b.refused != nil {
 			b.refused(ref.AsNode(), err)
@@ -139,22 +137,6 @@ func (b *bootstrapper) answer(w http.ResponseWriter, r *http.Request, ask *boots
 	}
 	text, err := xds.Bootstrap(config)
 	return dp, text, err
-}
-
-// authenticateAs refuses who is not the dataplane that it says.
-func authenticateAs(ctx context.Context, by server.Authenticator, token string, ref api.Ref, snapshot *api.Snapshot) (server.Identity, error) {
-	who, err := by.Authenticate(ctx, token)
-	switch {
-	case err != nil && status.Code(err) == codes.PermissionDenied:
-		return who, httpapi.Refusal(http.StatusForbidden, status.Convert(err).Message())
-	case err != nil && status.Code(err) == codes.Unavailable:
-		return who, httpapi.Refusal(http.StatusServiceUnavailable, status.Convert(err).Message())
-	case err != nil:
-		return who, unauthorized{httpapi.Refusal(http.StatusUnauthorized, status.Convert(err).Message()), err}
-	case who.Dataplane.Name != "" && who.Dataplane.Resolve(snapshot.Has) != ref:
-		return who, httpapi.Refusal(http.StatusForbidden, fmt.Sprintf("the token is for another dataplane than %s; issue one with `weft token dataplane`", ref))
-	}
-	return who, nil
 }
 
 // dataplane is the object of the sidecar: the one that it brought along, now
@@ -197,7 +179,7 @@ func (b *bootstrapper) dataplane(ctx context.Context, who server.Identity, ref a
 		if err := admittedTo(now, &c); err != nil {
 			return nil, err
 		}
-		if err := within(who, &c, there, mesh); err != nil {
+		if err := auth.CheckClaims(who, &c, there, mesh); err != nil {
 			return nil, err
 		}
 		admitted, err := b.admission.Admit(admission.Sidecar, now, admission.Asked{Writes: []store.Write{{Put: &c}}})

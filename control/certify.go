@@ -8,11 +8,11 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/auth"
 	"github.com/weftmesh/weft/control/authorities"
 	"github.com/weftmesh/weft/control/telemetry"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
@@ -116,7 +116,7 @@ func (c *certifier) answer(w http.ResponseWriter, r *http.Request, ask *certifyR
 	}
 	ref := api.Ref{Kind: api.KindDataplane, Mesh: ask.Mesh, Name: ask.Name}.Resolve(model.Snapshot().Has)
 	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	who, err := authenticateAs(r.Context(), c.who, token, ref, model.Snapshot())
+	who, err := auth.AuthenticateAs(r.Context(), c.who, token, ref, model.Snapshot())
 	if err != nil {
 		return out, dp, err
 	}
@@ -228,20 +228,4 @@ func (c *certifier) wait(ctx context.Context, sign func() (authorities.Issued, e
 		case <-time.After(certifyLook):
 		}
 	}
-}
-
-// command issues a token that proves what a guest says of itself.
-func command(o *api.Object, labels []string) string {
-	text := "weft token dataplane --mesh " + o.Mesh + " --name " + o.FullName()
-	for _, v := range slices.Sorted(slices.Values(tagsOf(o)[api.TagService])) {
-		text += " --tag " + api.TagService + "=" + v
-	}
-	for _, k := range labels {
-		if k == workloadLabel {
-			text += " --workload " + o.Labels[k]
-		} else {
-			text += " --tag " + k + "=" + o.Labels[k]
-		}
-	}
-	return text
 }

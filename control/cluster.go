@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/auth"
 	"github.com/weftmesh/weft/control/identity"
 	"github.com/weftmesh/weft/control/peers"
 	"github.com/weftmesh/weft/control/reconcile"
@@ -43,7 +43,7 @@ func (p *Plane) openCluster() error {
 	}
 	p.users = identity.NewUsers(p.reviewer)
 	p.keeping = &keeping{plane: p}
-	p.pods = &knownPods{pods: map[podName]*api.Object{}, gone: p.dismiss, came: p.receive}
+	p.pods = auth.NewPods(p.dismiss, p.receive)
 	if p.cfg.Namespace == "" {
 		p.log.Warn("without --namespace this control plane writes nothing to the cluster: no status, no mesh default")
 		return nil
@@ -62,7 +62,7 @@ func (p *Plane) openCluster() error {
 	if !p.cfg.sharesAuthority() {
 		return nil
 	}
-	if p.shared, err = roots.New(roots.Config{REST: rest, Namespace: p.cfg.Namespace, Hosts: p.cfg.hosts(), Others: map[string]func() ([]byte, error){sharedTokenKey: token.NewKey}, Now: p.cfg.clock(), Log: p.log}); err != nil {
+	if p.shared, err = roots.New(roots.Config{REST: rest, Namespace: p.cfg.Namespace, Hosts: p.cfg.hosts(), Others: map[string]func() ([]byte, error){auth.SharedTokenKey: token.NewKey}, Now: p.cfg.clock(), Log: p.log}); err != nil {
 		return err
 	}
 	p.roots = p.shared
@@ -114,7 +114,7 @@ func (p *Plane) waiting() error {
 		return nil
 	}
 	if p.roots != nil {
-		return errors.Join(p.cluster.Waiting(), p.roots.Waiting(), p.sharedKeys.waiting())
+		return errors.Join(p.cluster.Waiting(), p.roots.Waiting(), p.sharedKeys.Waiting())
 	}
 	return p.cluster.Waiting()
 }

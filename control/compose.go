@@ -17,6 +17,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/admission"
+	"github.com/weftmesh/weft/control/auth"
 	"github.com/weftmesh/weft/control/identity"
 	"github.com/weftmesh/weft/control/reconcile"
 	"github.com/weftmesh/weft/control/storage"
@@ -137,31 +138,31 @@ func (p *Plane) revoke(ids ...string) {
 }
 
 // credentials is who may connect as what.
-func (p *Plane) credentials() (server.Authenticator, tokens, error) {
+func (p *Plane) credentials() (server.Authenticator, auth.Tokens, error) {
 	keys, err := p.dataplaneKeys()
 	if err != nil {
-		return nil, tokens{}, err
+		return nil, auth.Tokens{}, err
 	}
-	userKey, err := shared(p.cfg.DataDir, userKeyFile)
+	userKey, err := auth.LoadSecret(p.cfg.DataDir, auth.UserKeyFile)
 	if err != nil {
-		return nil, tokens{}, err
+		return nil, auth.Tokens{}, err
 	}
-	all := tokens{keys, p.isPod, []byte(userKey), p.revoke}
+	all := auth.NewTokens(keys, p.isPod, userKey, p.revoke)
 	switch {
 	case p.cfg.DataplaneAuth == "none":
 		return server.Anyone{}, all, nil
 	case p.cluster != nil:
-		return identities{keys, identity.NewDataplanes(p.reviewer, p.pods), p.isPod}, all, nil
+		return auth.NewClusterAuthenticator(keys, identity.NewDataplanes(p.reviewer, p.pods), p.isPod), all, nil
 	}
 	return keys, all, nil
 }
 
 // dataplaneKeys are in the data directory, or where replicas share them in the cluster.
-func (p *Plane) dataplaneKeys() (dataplaneKeys, error) {
+func (p *Plane) dataplaneKeys() (auth.DataplaneKeys, error) {
 	if p.shared == nil {
 		return token.Load(p.cfg.DataDir)
 	}
-	p.sharedKeys = newSharedKeys(p.shared, p.log)
+	p.sharedKeys = auth.NewSharedKeys(p.shared, p.log)
 	return p.sharedKeys, nil
 }
 
@@ -205,11 +206,11 @@ func (p *Plane) certificates() (*tls.Config, func() string, error) {
 	return a.TLS(), always(string(a.PEM())), nil
 }
 
-func (p *Plane) webHandler(keys tokens) (http.Handler, error) {
+func (p *Plane) webHandler(keys auth.Tokens) (http.Handler, error) {
 	admin := ""
 	if p.cfg.AdminAuth == "token" {
 		var err error
-		if admin, err = shared(p.cfg.DataDir, AdminTokenFile); err != nil {
+		if admin, err = auth.LoadSecret(p.cfg.DataDir, auth.AdminTokenFile); err != nil {
 			return nil, err
 		}
 	}

@@ -107,9 +107,7 @@ func (p *Plane) CensusDiffers(mesh string) string {
 
 // Looked is how many dataplanes the census has looked at.
 func (p *Plane) Looked() int {
-	p.census.mu.Lock()
-	defer p.census.mu.Unlock()
-	return p.census.looked
+	return p.census.Looks()
 }
 
 // Unpublished is for how many dataplanes something is resolved and not published yet.

@@ -98,7 +98,7 @@ func (i *insight) has(l heldLeaf) {
 // noted has the census look at a dataplane again, and peers told of it.
 func (x *insights) noted(dp api.Ref) {
 	if m := x.plane.loop.Current(); m != nil {
-		x.plane.census.mark(dp.Resolve(reconcile.Serves(m)))
+		x.plane.census.Mark(dp.Resolve(reconcile.Serves(m)))
 	}
 	x.tellPeers(dp)
 }

@@ -27,7 +27,7 @@ func (x *insights) hold(before, next *resolve.Model, changes []api.Change, affec
 		if !there || !stays || !hardens(was, is) {
 			continue
 		}
-		if st, known := x.plane.sidecars().Sidecar(ref); (!known || !st.Connected) && !x.plane.returning.awaits(ref, time.Now()) {
+		if st, known := x.plane.sidecars().Sidecar(ref); (!known || !st.Connected) && !x.plane.returning.Awaits(ref, time.Now()) {
 			continue
 		}
 		if c, ok := x.holdOne(ref); ok {
@@ -35,7 +35,7 @@ func (x *insights) hold(before, next *resolve.Model, changes []api.Change, affec
 		}
 	}
 	if len(holds) > 0 || begins(before, next) { // who is not written down is taken for new after a restart, and not held
-		x.plane.returning.settle()
+		x.plane.returning.Settle()
 	}
 	return holds
 }
@@ -152,7 +152,7 @@ func insists(m *resolve.Model, ref api.Ref) bool {
 // them. Who took none takes none, and so does everybody who was not connected.
 func (x *insights) resume(m *resolve.Model) {
 	now := time.Now()
-	for _, ref := range x.plane.returning.all(now) {
+	for _, ref := range x.plane.returning.All(now) {
 		ref = ref.Resolve(reconcile.Serves(m))
 		if !insists(m, ref) {
 			continue

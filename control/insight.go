@@ -98,9 +98,9 @@ type sight struct {
 func (x *insights) sighted(m *resolve.Model, ref api.Ref, followed func(mesh string) bool) (s sight) {
 	st, known := x.plane.sidecars().Sidecar(ref)
 	s.connected, s.client = known && st.Connected, st.Client
-	s.here = x.plane.sidecars().here(ref)
+	s.here = x.plane.sidecars().Here(ref)
 	s.sees = s.connected && st.InSync && s.here
-	s.comes = s.connected || x.plane.returning.awaits(ref, time.Now())
+	s.comes = s.connected || x.plane.returning.Awaits(ref, time.Now())
 	s.held = holdsPlain(m, ref)
 	s.known = s.held && followed(ref.Mesh)
 	return s

@@ -173,7 +173,7 @@ func (x *insights) changes(m *resolve.Model, of map[api.Ref]bool) (changes []api
 			dp := c.Ref()
 			dp.Kind = api.KindDataplane
 			x.stir(dp)
-			x.plane.census.mark(dp)
+			x.plane.census.Mark(dp)
 			x.tellPeers(dp)
 		}
 		x.learnt(changes)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/authorities"
+	"github.com/weftmesh/weft/control/connections"
 	"github.com/weftmesh/weft/files"
 )
 
@@ -33,7 +34,7 @@ type keptInsight struct {
 // save writes the file anew where it has to, but not all the time. What fails is tried again
 // with the next change.
 func (x *insights) save(now bool) {
-	switch wait := betweenSaves - time.Since(x.saved); {
+	switch wait := connections.BetweenSaves - time.Since(x.saved); {
 	case !x.unsaved:
 		return
 	case wait > 0 && !now:

@@ -31,7 +31,7 @@ func (x *insights) learnt(changes []api.Change) {
 	if x.plane.peers != nil && slices.ContainsFunc(changes, func(c api.Change) bool {
 		dp := c.Ref()
 		dp.Kind = api.KindDataplane
-		return x.plane.sidecars().here(dp)
+		return x.plane.sidecars().Here(dp)
 	}) {
 		x.plane.peers.Learnt()
 	}

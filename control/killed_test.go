@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/control"
+	"github.com/weftmesh/weft/control/auth"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/internal/envoytest"
 )
@@ -140,7 +141,7 @@ func (v *victim) asked(method, path, body string) (int, string) {
 	if err != nil {
 		v.t.Fatal(err)
 	}
-	if token, err := os.ReadFile(filepath.Join(v.of.Dir, control.AdminTokenFile)); err == nil {
+	if token, err := os.ReadFile(filepath.Join(v.of.Dir, auth.AdminTokenFile)); err == nil {
 		q.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
 	}
 	resp, err := (&http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}).Do(q)

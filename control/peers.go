@@ -40,10 +40,10 @@ func (p *Plane) joinPeers() {
 			}
 			return ref
 		},
-		Settled: p.census.markAll,
+		Settled: p.census.MarkAll,
 		Changed: func() {
 			p.observe.StirredSomewhere()
-			p.census.markAll()
+			p.census.MarkAll()
 		},
 		Authenticator: authenticating{identity.NewPeers(p.reviewer, p.cfg.Namespace, webhook.ServiceName)},
 		TLS: func() *tls.Config {
@@ -63,7 +63,7 @@ func (p *Plane) joinPeers() {
 func (p *Plane) tellPeers(m *resolve.Model, affected resolve.Affected) {
 	if p.peers != nil {
 		p.peers.Published(m, m.Snapshot().Revision(), affected.Dataplanes)
-		p.census.markAll() // whose sidecars follow elsewhere may be said of others too
+		p.census.MarkAll() // whose sidecars follow elsewhere may be said of others too
 	}
 }
 

@@ -16,8 +16,10 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/admission"
+	"github.com/weftmesh/weft/control/auth"
 	"github.com/weftmesh/weft/control/authorities"
 	"github.com/weftmesh/weft/control/bare"
+	"github.com/weftmesh/weft/control/connections"
 	"github.com/weftmesh/weft/control/identity"
 	"github.com/weftmesh/weft/control/peers"
 	"github.com/weftmesh/weft/control/reconcile"
@@ -52,30 +54,30 @@ type Plane struct {
 	peers       *peers.Replica    // with --peer-token: the other replicas
 	elector     *election.Elector // with a namespace: who of its replicas writes
 	writers     []writer
-	roots       roots.Authority // of a cluster; nil where its authority is not needed
-	shared      *roots.Roots    // what the replicas of a cluster share; with roots
-	sharedKeys  *sharedKeys     // with roots
+	roots       roots.Authority  // of a cluster; nil where its authority is not needed
+	shared      *roots.Roots     // what the replicas of a cluster share; with roots
+	sharedKeys  *auth.SharedKeys // with roots
 	https       []*httpsServer
 	exposed     http.Handler        // the API where --api-tls has all of it
 	reviewer    *identity.APIServer // of a cluster: whose tokens are
 	users       *identity.Users     // of a cluster
-	pods        *knownPods          // of a cluster
+	pods        *auth.Pods          // of a cluster
 	bare        *bare.Finder        // of a cluster whose pods this control plane injects
 	hooks       *webhook.Made       // with bare
 	authors     storage.Authors
 	observe     *telemetry.Observer
-	goods       *goods
-	census      *census
+	goods       *connections.LastGood
+	census      *connections.FleetCounts
 	loop        *reconcile.Loop
 	ads         *server.Server
 	agents      *attached.Server
 	lists       nameLists // of what is current, for agents
-	ephemerals  *ephemerals
-	returning   *returning
+	ephemerals  *connections.Ephemerals
+	returning   *connections.Reconnects
 	keeping     *keeping // of a cluster: how keeper writes
 	keeper      *authorities.Keeper
-	hosts       *hosts
-	refused     *refusedStreams
+	hosts       *connections.TokenUse
+	refused     *connections.Refusals
 	restored    *restored
 	shown       *x509.Certificate // of --xds-tls-cert
 	records     records
@@ -199,12 +201,12 @@ func (p *Plane) compose() error {
 	if err != nil {
 		return err
 	}
-	p.hosts = newHosts(p.log)
-	p.refused = newRefusedStreams(p.isDataplane, p.isConnected)
-	auth := authenticating{watching{refusing{inner, p.revocations}, p.hosts}}
+	p.hosts = connections.NewTokenUse(p.log)
+	p.refused = connections.NewRefusals(p.isDataplane, p.isConnected)
+	auth := authenticating{p.hosts.Watch(refusing{inner, p.revocations})}
 	p.composeStreams(auth)
 	p.composeFollowers()
-	p.census = newCensus(p.loop, p.sidecars(), p.insights.root)
+	p.census = connections.NewFleetCounts(p.loop, p.sidecars(), p.insights.root)
 	p.loop.Marks = p.census
 	p.joinPeers()
 	p.measure()
@@ -224,7 +226,7 @@ func (p *Plane) composeStreams(auth server.Authenticator) {
 	options := server.Default()
 	options.Drain = p.cfg.ListenerDrain
 	options.Logger, options.Renderer, options.Authenticator, options.Observer = p.log, p.settings.Renderer(), auth, p.observe
-	options.Refused = p.refused.refused
+	options.Refused = p.refused.Refused
 	if p.cluster != nil {
 		options.Hold = p.insights.awaitAgent
 	}
@@ -232,7 +234,7 @@ func (p *Plane) composeStreams(auth server.Authenticator) {
 	p.loop = reconcile.New(p.log, p.observe, p.publish)
 	p.loop.Grace = p.insights.hold
 	agents := attached.Default()
-	agents.Authenticator, agents.Refused = auth, p.refused.refused
+	agents.Authenticator, agents.Refused = auth, p.refused.Refused
 	if p.peers != nil {
 		agents.Stirred = p.peers.Stirred
 	}
@@ -241,7 +243,7 @@ func (p *Plane) composeStreams(auth server.Authenticator) {
 			p.peers.Stirred(dp)
 		}
 		p.insights.stir(dp)
-		p.census.mark(dp)
+		p.census.Mark(dp)
 	}
 	p.attach(agents)
 }
@@ -252,19 +254,19 @@ func (p *Plane) composeFollowers() {
 		s, ok := p.ads.Status(ref)
 		return ok && s.Connected
 	}
-	p.ephemerals = newEphemerals(p.own, connected, p.cfg.DeregisterAfter, p.log)
-	p.returning = newReturning(p.cfg.DataDir, time.Now(), p.log, p.secures)
-	p.goods = newGoods(p.cfg.DataDir, p.cfg.Store == "bolt", p.log)
-	p.observe.Hooks.Nacked, p.observe.Hooks.Synced = p.goods.refused, p.goods.synced
+	p.ephemerals = connections.NewEphemerals(p.own, connected, p.cfg.DeregisterAfter, p.log)
+	p.returning = connections.NewReconnects(p.cfg.DataDir, time.Now(), p.log, p.secures)
+	p.goods = connections.NewLastGood(p.cfg.DataDir, p.cfg.Store == "bolt", p.log)
+	p.observe.Hooks.Nacked, p.observe.Hooks.Synced = p.goods.Refused, p.goods.Synced
 	p.observe.Hooks.Joined = func(peer server.Peer) {
-		p.ephemerals.joined(peer.Dataplane)
-		p.returning.joined(peer.Dataplane)
-		p.refused.joined(peer.Dataplane)
+		p.ephemerals.Joined(peer.Dataplane)
+		p.returning.Joined(peer.Dataplane)
+		p.refused.Joined(peer.Dataplane)
 		p.keyless.joined(peer)
 	}
 	p.observe.Hooks.Left = func(peer server.Peer) {
-		p.ephemerals.left(peer.Dataplane)
-		p.returning.left(peer.Dataplane)
+		p.ephemerals.Left(peer.Dataplane)
+		p.returning.Left(peer.Dataplane)
 		p.keyless.left(peer)
 	}
 }
@@ -275,8 +277,8 @@ func (p *Plane) composeXDSPort(auth server.Authenticator) error {
 	if err != nil {
 		return err
 	}
-	boot := &bootstrapper{catalog: p.settings.Catalog(), into: p.own, admission: p.admission, model: reconcile.NewDocuments(p.store, p.loop, p.waiting).Model, who: auth, ca: ca, arrived: p.ephemerals.arrived, log: p.log}
-	boot.skewed, boot.refused = p.insights.skewed, p.refused.note
+	boot := &bootstrapper{catalog: p.settings.Catalog(), into: p.own, admission: p.admission, model: reconcile.NewDocuments(p.store, p.loop, p.waiting).Model, who: auth, ca: ca, arrived: p.ephemerals.Arrived, log: p.log}
+	boot.skewed, boot.refused = p.insights.skewed, p.refused.Note
 	certifier := p.certifier(auth)
 	p.keyless = newKeyless(p, certifier)
 	mux := http.NewServeMux()

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/control"
+	"github.com/weftmesh/weft/control/auth"
 	"github.com/weftmesh/weft/internal/apitest"
 )
 
@@ -85,7 +86,7 @@ func serving(t testing.TB, c control.Config, log *slog.Logger, prepare ...func(*
 	t.Cleanup(stop)
 	r := &plane{Plane: p, t: t, stop: stop}
 	if c.AdminAuth == "token" {
-		text, err := os.ReadFile(filepath.Join(c.DataDir, control.AdminTokenFile))
+		text, err := os.ReadFile(filepath.Join(c.DataDir, auth.AdminTokenFile))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/spiffe"
+	"github.com/weftmesh/weft/control/auth"
 	"github.com/weftmesh/weft/matcher"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/identity"
@@ -36,7 +37,7 @@ func proven(m *resolve.Model, zone api.Zone, o *api.Object, who server.Identity)
 	bound, by, why := named(m.Snapshot(), zone, who.Proof.Of(o))
 	if why != nil || by != owner || !slices.Equal(ids(bound), ids(names)) {
 		return nil, owner, api.IdentityRefusal{Code: api.CodeIdentityRefused, Message: fmt.Sprintf("%s says that it is %s, which its token does not prove; issue another by `%s`, or apply the Dataplane",
-			o.Ref, strings.Join(ids(names), ", "), command(o, slices.Sorted(maps.Keys(o.Labels))))}
+			o.Ref, strings.Join(ids(names), ", "), auth.TokenCommand(o, slices.Sorted(maps.Keys(o.Labels))))}
 	}
 	return bound, owner, nil
 }

@@ -2,6 +2,7 @@ package control
 
 import (
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/connections"
 	"github.com/weftmesh/weft/control/status"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/resolve"
@@ -19,7 +20,7 @@ func (p reported) Sidecars() []inspect.Sidecar { return p.seen().Sidecars() }
 // Sidecar is the state of one sidecar.
 func (p reported) Sidecar(dp api.Ref) (inspect.Sidecar, bool) { return p.seen().Sidecar(dp) }
 
-func (p reported) seen() sidecars { return p.sidecars() }
+func (p reported) seen() connections.Sidecars { return p.sidecars() }
 
 // service is the status of a service; nil while it is not resolved.
 func (p reported) service(ref api.Ref) *api.ServiceReport {
@@ -45,4 +46,3 @@ func (p reported) Problems() []*api.Violation { return p.problems() }
 
 // Stirred counts what sidecars have done.
 func (p reported) Stirred() uint64 { return p.observe.Stirs() }
-

@@ -83,7 +83,7 @@ func (p *Plane) running() (notes []api.Note) {
 	if m == nil {
 		return nil
 	}
-	for _, n := range p.refused.notes() {
+	for _, n := range p.refused.Notes() {
 		n.Origin.Ref = n.Origin.Resolve(reconcile.Serves(m))
 		notes = append(notes, n)
 	}

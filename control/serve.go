@@ -55,9 +55,9 @@ func (p *Plane) shutdown(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, over+p.cfg.ShutdownGrace)
 	defer cancel()
-	p.ephemerals.close()
-	p.returning.close()
-	p.goods.close()
+	p.ephemerals.Close()
+	p.returning.Close()
+	p.goods.Close()
 	p.xdsPort.Drain() // sidecars are refused, and peers are not
 	p.endStreams(ctx, over)
 	if err := p.xdsPort.Shutdown(ctx); err != nil {
@@ -96,13 +96,13 @@ func (p *Plane) endStreams(ctx context.Context, over time.Duration) {
 func (p *Plane) release() error {
 	var errs []error
 	if p.ephemerals != nil {
-		p.ephemerals.close()
+		p.ephemerals.Close()
 	}
 	if p.returning != nil {
-		p.returning.close()
+		p.returning.Close()
 	}
 	if p.observe != nil { // New may have failed before
-		p.goods.close()
+		p.goods.Close()
 	}
 	listeners := []net.Listener{p.api, p.xds}
 	for _, s := range p.https {

@@ -1,4 +1,4 @@
-package control
+package connections
 
 import (
 	"slices"
@@ -12,24 +12,25 @@ import (
 	"github.com/weftmesh/weft/xds/server"
 )
 
-// sidecars shows the state of the streams in the terms of package inspect.
-type sidecars struct {
+// Sidecars shows the state of the streams in the terms of package inspect.
+type Sidecars struct {
 	ads       *server.Server
 	loop      *reconcile.Loop
-	returning *returning
+	returning *Reconnects
 	peers     *peers.Replica // nil where there are none
-	goods     *goods
+	goods     *LastGood
 }
 
-// sidecars are those of this control plane and of its peers.
-func (p *Plane) sidecars() sidecars {
-	return sidecars{p.ads, p.loop, p.returning, p.peers, p.goods}
+// NewSidecars are those whose streams are here, and those that peers tell of; peers is nil where there
+// are none.
+func NewSidecars(ads *server.Server, loop *reconcile.Loop, before *Reconnects, peers *peers.Replica, good *LastGood) Sidecars {
+	return Sidecars{ads, loop, before, peers, good}
 }
 
 // Sidecars is the state of every dataplane that is or was connected, here or to a peer. One
 // whose next configuration waits to be published is not in sync, though its stream does not
 // know it yet.
-func (s sidecars) Sidecars() []inspect.Sidecar {
+func (s Sidecars) Sidecars() []inspect.Sidecar {
 	waiting := s.loop.Unpublished()
 	elsewhere := s.elsewhere()
 	out := make([]inspect.Sidecar, 0, s.ads.Known())
@@ -42,9 +43,9 @@ func (s sidecars) Sidecars() []inspect.Sidecar {
 		out = append(out, s.choose(server.SyncStatus{}, there, true, waiting[ref]))
 	}
 	now := time.Now()
-	for _, ref := range s.returning.all(now) {
+	for _, ref := range s.returning.All(now) {
 		_, known := s.ads.Brief(ref)
-		if _, there := elsewhere[ref]; !known && !there && s.returning.awaits(ref, now) {
+		if _, there := elsewhere[ref]; !known && !there && s.returning.Awaits(ref, now) {
 			out = append(out, inspect.Sidecar{Dataplane: ref, Awaited: true})
 		}
 	}
@@ -55,7 +56,7 @@ func (s sidecars) Sidecars() []inspect.Sidecar {
 }
 
 // elsewhere are the sidecars whose streams peers have, of several the newest.
-func (s sidecars) elsewhere() map[api.Ref]peers.State {
+func (s Sidecars) elsewhere() map[api.Ref]peers.State {
 	out := map[api.Ref]peers.State{}
 	if s.peers == nil {
 		return out
@@ -69,7 +70,7 @@ func (s sidecars) elsewhere() map[api.Ref]peers.State {
 }
 
 // there is a sidecar whose stream a peer has.
-func (s sidecars) there(dp api.Ref) (peers.State, bool) {
+func (s Sidecars) there(dp api.Ref) (peers.State, bool) {
 	if s.peers == nil {
 		return peers.State{}, false
 	}
@@ -77,7 +78,7 @@ func (s sidecars) there(dp api.Ref) (peers.State, bool) {
 }
 
 // Sidecar is the state of one dataplane.
-func (s sidecars) Sidecar(dp api.Ref) (inspect.Sidecar, bool) {
+func (s Sidecars) Sidecar(dp api.Ref) (inspect.Sidecar, bool) {
 	waits := s.loop.Waits(dp) // before its stream is looked at, which may be told in between
 	st, ok := s.ads.Brief(dp)
 	there, elsewhere := s.there(dp)
@@ -89,7 +90,7 @@ func (s sidecars) Sidecar(dp api.Ref) (inspect.Sidecar, bool) {
 
 // choose is the state of a dataplane that is or was connected here, and maybe there. A sidecar
 // that moves may have a stream at both for a while, of which the newer one counts.
-func (s sidecars) choose(here server.SyncStatus, there peers.State, elsewhere, waits bool) inspect.Sidecar {
+func (s Sidecars) choose(here server.SyncStatus, there peers.State, elsewhere, waits bool) inspect.Sidecar {
 	if elsewhere && !isHere(here, there) {
 		out, of := there.Sidecar, there.Stream
 		out.InSync = out.InSync && !waits
@@ -99,8 +100,8 @@ func (s sidecars) choose(here server.SyncStatus, there peers.State, elsewhere, w
 	return s.sidecarOf(here, waits)
 }
 
-// here reports whether the stream of a dataplane is here.
-func (s sidecars) here(dp api.Ref) bool {
+// Here reports whether the stream of a dataplane is here.
+func (s Sidecars) Here(dp api.Ref) bool {
 	here, ok := s.ads.Brief(dp)
 	there, elsewhere := s.there(dp)
 	return ok && here.Connected && (!elsewhere || isHere(here, there))
@@ -110,7 +111,7 @@ func isHere(here server.SyncStatus, there peers.State) bool {
 	return here.Connected && here.Since.After(there.Stream.Since)
 }
 
-func (s sidecars) sidecarOf(st server.SyncStatus, waits bool) inspect.Sidecar {
+func (s Sidecars) sidecarOf(st server.SyncStatus, waits bool) inspect.Sidecar {
 	c := inspect.Sidecar{Dataplane: st.Dataplane, Connected: st.Connected, Published: st.Published, Acked: st.Acked,
 		InSync: st.InSync && !waits, Confirmed: st.Confirmed, Rest: st.Rest, Lacks: st.Lacks, Note: st.Note, Lost: !st.Connected && !st.Until.IsZero(), Until: st.Until,
 		Since: st.Since, Client: st.Client, Version: st.Version, Agent: st.Agent}
@@ -127,7 +128,7 @@ func (s sidecars) sidecarOf(st server.SyncStatus, waits bool) inspect.Sidecar {
 }
 
 // Stream is the state of one sidecar.
-func (s sidecars) Stream(dp api.Ref) (web.Stream, bool) {
+func (s Sidecars) Stream(dp api.Ref) (web.Stream, bool) {
 	st, ok := s.ads.Status(dp)
 	if there, elsewhere := s.there(dp); elsewhere && !isHere(st, there) {
 		return there.Stream, true

@@ -1,4 +1,4 @@
-package control
+package connections
 
 import (
 	"context"
@@ -10,11 +10,11 @@ import (
 	"github.com/weftmesh/weft/store"
 )
 
-// ephemerals are the Dataplanes that sidecars brought along. One whose sidecar
+// Ephemerals are the Dataplanes that sidecars brought along. One whose sidecar
 // stays away for longer than the grace is removed, so that no traffic goes to a
 // workload that is gone; it is back as soon as its sidecar is, which may only
 // have been cut off. What somebody else has taken over is left alone.
-type ephemerals struct {
+type Ephemerals struct {
 	into      store.Store
 	connected func(api.Ref) bool
 	after     time.Duration
@@ -36,8 +36,8 @@ const firstVisit = time.Minute
 // secondTry is the pause after a write that failed.
 const secondTry = time.Second
 
-func newEphemerals(into store.Store, connected func(api.Ref) bool, after time.Duration, log *slog.Logger) *ephemerals {
-	g := &ephemerals{into: into, connected: connected, after: after, log: log, wake: make(chan struct{}, 1), done: make(chan struct{}),
+func NewEphemerals(into store.Store, connected func(api.Ref) bool, after time.Duration, log *slog.Logger) *Ephemerals {
+	g := &Ephemerals{into: into, connected: connected, after: after, log: log, wake: make(chan struct{}, 1), done: make(chan struct{}),
 		timers: map[api.Ref]*time.Timer{}, due: map[api.Ref]bool{}, away: newAbsent()}
 	for o := range into.Snapshot().OfKind(api.KindDataplane) {
 		if o.Owner == api.Ephemeral {
@@ -48,9 +48,9 @@ func newEphemerals(into store.Store, connected func(api.Ref) bool, after time.Du
 	return g
 }
 
-// arrived is told of a sidecar that got its bootstrap and will connect, and of
+// Arrived is told of a sidecar that got its bootstrap and will connect, and of
 // the Dataplane that it brought along.
-func (g *ephemerals) arrived(o *api.Object) {
+func (g *Ephemerals) Arrived(o *api.Object) {
 	name := o.Ref.AsNode()
 	g.mu.Lock()
 	if g.into.Snapshot().Has(o.Ref) {
@@ -62,8 +62,8 @@ func (g *ephemerals) arrived(o *api.Object) {
 	g.expect(name, g.after+firstVisit)
 }
 
-// joined is told of each new stream.
-func (g *ephemerals) joined(ref api.Ref) {
+// Joined is told of each new stream.
+func (g *Ephemerals) Joined(ref api.Ref) {
 	name := ref.AsNode()
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -72,8 +72,8 @@ func (g *ephemerals) joined(ref api.Ref) {
 	}
 }
 
-// left is told of the end of a stream.
-func (g *ephemerals) left(ref api.Ref) {
+// Left is told of the end of a stream.
+func (g *Ephemerals) Left(ref api.Ref) {
 	name := ref.AsNode()
 	g.mu.Lock()
 	mine := g.away.get(name) != nil // and may be on its way back into the store
@@ -89,7 +89,7 @@ func (g *ephemerals) left(ref api.Ref) {
 }
 
 // expect looks after that time whether the sidecar is there.
-func (g *ephemerals) expect(name api.Ref, within time.Duration) {
+func (g *Ephemerals) expect(name api.Ref, within time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed {
@@ -111,7 +111,7 @@ func (g *ephemerals) expect(name api.Ref, within time.Duration) {
 }
 
 // lookAt makes the worker look at an ephemeral dataplane. It needs mu.
-func (g *ephemerals) lookAt(name api.Ref) {
+func (g *Ephemerals) lookAt(name api.Ref) {
 	if g.closed {
 		return
 	}
@@ -124,7 +124,7 @@ func (g *ephemerals) lookAt(name api.Ref) {
 
 // work looks at all who are due at once: after a cut they are many, and one
 // revision is enough for them.
-func (g *ephemerals) work() {
+func (g *Ephemerals) work() {
 	defer close(g.done)
 	for range g.wake {
 		moves := g.decide()
@@ -143,7 +143,7 @@ type move struct {
 
 // decide is who of those who are due goes, and who comes back. Who goes is
 // remembered before it is gone, so that a stream that begins meanwhile finds it.
-func (g *ephemerals) decide() []move {
+func (g *Ephemerals) decide() []move {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	snapshot := g.into.Snapshot()
@@ -169,7 +169,7 @@ func (g *ephemerals) decide() []move {
 	return moves
 }
 
-func (g *ephemerals) do(moves []move) {
+func (g *Ephemerals) do(moves []move) {
 	_, results, err := g.into.Apply(context.Background(), func(now *api.Snapshot) ([]store.Write, error) { return writesOf(now, moves), nil })
 	if err != nil {
 		g.log.Error("dataplanes of sidecars that left or came back were not changed, trying again", "dataplanes", len(moves), "error", err)
@@ -213,8 +213,8 @@ func writesOf(now *api.Snapshot, moves []move) []store.Write {
 	return writes
 }
 
-// close forgets all timers and waits for what is being written.
-func (g *ephemerals) close() {
+// Close forgets all timers and waits for what is being written.
+func (g *Ephemerals) Close() {
 	g.mu.Lock()
 	if !g.closed {
 		g.closed = true

@@ -1,4 +1,4 @@
-package control
+package connections
 
 import (
 	"maps"
@@ -13,13 +13,13 @@ import (
 	"github.com/weftmesh/weft/resolve"
 )
 
-// census keeps what questions about all dataplanes would count: how many follow, which do not,
+// FleetCounts keeps what questions about all dataplanes would count: how many follow, which do not,
 // and what insights of meshes say of them. Whoever changes something of a dataplane marks it,
 // and the next question looks at those that are marked: its cost follows what has changed since
 // the last one. Nothing is kept before the first question.
-type census struct {
+type FleetCounts struct {
 	loop     *reconcile.Loop
-	sidecars sidecars
+	sidecars Sidecars
 	root     func(api.Ref) string // of the certificate of a sidecar
 
 	marks sync.Mutex // held for a moment, under whichever lock
@@ -46,16 +46,16 @@ type tallies struct {
 	insights *kuma.Tally
 }
 
-func newCensus(l *reconcile.Loop, s sidecars, root func(api.Ref) string) *census {
-	return &census{loop: l, sidecars: s, root: root, all: true}
+func NewFleetCounts(l *reconcile.Loop, s Sidecars, root func(api.Ref) string) *FleetCounts {
+	return &FleetCounts{loop: l, sidecars: s, root: root, all: true}
 }
 
-// mark has dataplanes looked at again.
-func (c *census) mark(refs ...api.Ref) { c.During(func() {}, refs...) }
+// Mark has dataplanes looked at again.
+func (c *FleetCounts) Mark(refs ...api.Ref) { c.During(func() {}, refs...) }
 
 // During does something at once with the mark: who sees what it does finds the dataplanes
 // marked.
-func (c *census) During(do func(), refs ...api.Ref) {
+func (c *FleetCounts) During(do func(), refs ...api.Ref) {
 	if c == nil {
 		do()
 		return
@@ -71,22 +71,22 @@ func (c *census) During(do func(), refs ...api.Ref) {
 	}
 }
 
-// markAll has everything looked at again.
-func (c *census) markAll() {
+// MarkAll has everything looked at again.
+func (c *FleetCounts) MarkAll() {
 	c.marks.Lock()
 	defer c.marks.Unlock()
 	c.all, c.stale = true, nil
 }
 
 // look brings the counts to what holds. It needs mu.
-func (c *census) look() {
+func (c *FleetCounts) look() {
 	c.marks.Lock()
 	stale, all := c.stale, c.all
 	c.stale, c.all = map[api.Ref]bool{}, false
 	c.marks.Unlock()
 	m := c.loop.Current()
 	if m == nil {
-		c.markAll()
+		c.MarkAll()
 	}
 	if all || m == nil {
 		c.of, c.meshes, c.troubled = map[api.Ref]counted{}, map[string]*tallies{}, map[api.Ref]bool{}
@@ -103,7 +103,7 @@ func (c *census) look() {
 }
 
 // everybody are the dataplanes that there are, and those that sidecars speak of.
-func (c *census) everybody(m *resolve.Model) map[api.Ref]bool {
+func (c *FleetCounts) everybody(m *resolve.Model) map[api.Ref]bool {
 	out := map[api.Ref]bool{}
 	for o := range m.Snapshot().OfKind(api.KindDataplane) {
 		out[o.Ref] = true
@@ -118,7 +118,7 @@ func (c *census) everybody(m *resolve.Model) map[api.Ref]bool {
 }
 
 // one counts a dataplane anew.
-func (c *census) one(m *resolve.Model, ref api.Ref) {
+func (c *FleetCounts) one(m *resolve.Model, ref api.Ref) {
 	c.looked++
 	was, now := c.of[ref], counted{}
 	s, known := c.sidecars.Sidecar(ref)
@@ -153,7 +153,7 @@ func (c *census) one(m *resolve.Model, ref api.Ref) {
 }
 
 // in asks about the counts of a mesh.
-func (c *census) in(mesh string, ask func(*tallies)) {
+func (c *FleetCounts) in(mesh string, ask func(*tallies)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.look()
@@ -165,7 +165,7 @@ func (c *census) in(mesh string, ask func(*tallies)) {
 }
 
 // Troubled are the sidecars with which something is wrong.
-func (c *census) Troubled() []inspect.Sidecar {
+func (c *FleetCounts) Troubled() []inspect.Sidecar {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.look()
@@ -173,7 +173,7 @@ func (c *census) Troubled() []inspect.Sidecar {
 }
 
 // wrong needs mu.
-func (c *census) wrong() (out []inspect.Sidecar) {
+func (c *FleetCounts) wrong() (out []inspect.Sidecar) {
 	for _, ref := range slices.SortedFunc(maps.Keys(c.troubled), api.Ref.Compare) {
 		s, ok := c.sidecars.Sidecar(ref)
 		if !ok && c.sidecars.returning.late(ref, time.Now()) {
@@ -186,24 +186,31 @@ func (c *census) wrong() (out []inspect.Sidecar) {
 	return out
 }
 
+// Looks is how often a dataplane was looked at.
+func (c *FleetCounts) Looks() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.looked
+}
+
 // Sync is how far the sidecars of a mesh follow.
-func (c *census) Sync(m *resolve.Reader, mesh string) (s inspect.Sync) {
+func (c *FleetCounts) Sync(m *resolve.Reader, mesh string) (s inspect.Sync) {
 	now := time.Now()
 	c.in(mesh, func(t *tallies) {
-		s = t.states.Sync(m, mesh, c.sidecars.Sidecar, c.wrong(), func(ref api.Ref) bool { return c.sidecars.returning.awaits(ref, now) })
+		s = t.states.Sync(m, mesh, c.sidecars.Sidecar, c.wrong(), func(ref api.Ref) bool { return c.sidecars.returning.Awaits(ref, now) })
 	})
 	return s
 }
 
 // States are how many dataplanes of a mesh are in each state, and those in one of some states
 // but for StateInSync.
-func (c *census) States(_ *api.Snapshot, mesh string, of []inspect.State) (counts map[inspect.State]int, in []api.Ref) {
+func (c *FleetCounts) States(_ *api.Snapshot, mesh string, of []inspect.State) (counts map[inspect.State]int, in []api.Ref) {
 	c.in(mesh, func(t *tallies) { counts, in = t.states.Counts(), t.states.In(of...) })
 	return counts, in
 }
 
 // Insights summarise a mesh.
-func (c *census) Insights(catalog *api.Catalog, s *api.Snapshot, mesh *api.Object) (insight kuma.MeshInsight, services []kuma.ServiceInsight) {
+func (c *FleetCounts) Insights(catalog *api.Catalog, s *api.Snapshot, mesh *api.Object) (insight kuma.MeshInsight, services []kuma.ServiceInsight) {
 	c.in(mesh.Name, func(t *tallies) { insight, services = t.insights.Insights(catalog, s, mesh) })
 	return insight, services
 }

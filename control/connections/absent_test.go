@@ -1,4 +1,4 @@
-package control
+package connections
 
 import (
 	"fmt"
@@ -43,16 +43,16 @@ func TestAnEphemeralDataplaneGoesAndComesThoughTheStoreRefusesAtFirst(t *testing
 		t.Fatal(err)
 	}
 	var connected atomic.Bool
-	g := newEphemerals(s, func(api.Ref) bool { return connected.Load() }, time.Millisecond, slog.New(slog.DiscardHandler))
-	defer g.close()
+	g := NewEphemerals(s, func(api.Ref) bool { return connected.Load() }, time.Millisecond, slog.New(slog.DiscardHandler))
+	defer g.Close()
 	for _, here := range []bool{false, true} {
 		s.Refuses.Store(true)
 		s.Attempts.Store(0)
 		connected.Store(here)
 		if here {
-			g.joined(o.Ref)
+			g.Joined(o.Ref)
 		} else {
-			g.left(o.Ref)
+			g.Left(o.Ref)
 		}
 		wait := func(what string, holds func() bool) {
 			t.Helper()

@@ -1,4 +1,4 @@
-package control
+package connections
 
 import (
 	"fmt"
@@ -15,7 +15,7 @@ import (
 func TestWhatIsKnownOfDataplanesThatAreGoneGoes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		h := newHosts(slog.New(slog.DiscardHandler))
+		h := NewTokenUse(slog.New(slog.DiscardHandler))
 		stays := api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "stays"}
 		h.begins(stays, "10.0.0.1")
 		for i := range 1000 {
@@ -29,23 +29,4 @@ func TestWhatIsKnownOfDataplanesThatAreGoneGoes(t *testing.T) {
 			t.Errorf("%d dataplanes are known, of which the one with a stream has %d hosts", len(h.of), len(h.of[stays]))
 		}
 	})
-}
-
-func TestTheLastTextsAreBounded(t *testing.T) {
-	t.Parallel()
-	var l lastTexts
-	of := func(i int) api.Ref { return api.Ref{Name: fmt.Sprint(i)} }
-	if l.same(of(0), "a") || !l.same(of(0), "a") || l.same(of(0), "b") {
-		t.Error("a text is not known again")
-	}
-	l.forget(of(0))
-	if l.same(of(0), "b") {
-		t.Error("a text that was forgotten is known")
-	}
-	for i := range 3 * mostTexts {
-		l.same(of(i), "a")
-	}
-	if len(l.of) > mostTexts {
-		t.Errorf("%d texts are kept", len(l.of))
-	}
 }

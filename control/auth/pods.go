@@ -1,35 +1,39 @@
-package control
+package auth
 
 import (
 	"cmp"
 	"context"
 	"strings"
 	"sync"
-	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/identity"
-	"github.com/weftmesh/weft/control/reconcile"
 	"github.com/weftmesh/weft/resolve/pods"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/xds/server"
 	"github.com/weftmesh/weft/xds/server/token"
 )
 
-// identities says who a sidecar is in a cluster: that of a pod by the token of its service
+// clusterAuthenticator says who a sidecar is in a cluster: that of a pod by the token of its service
 // account, that of a hand-written Dataplane by one of `weft token dataplane`, which is good
 // for no pod (spec/kubernetes.md 7).
-type identities struct {
-	keys  dataplaneKeys
+type clusterAuthenticator struct {
+	keys  DataplaneKeys
 	pods  server.Authenticator
 	isPod func(api.Ref) bool // of a dataplane
 }
 
+// NewClusterAuthenticator knows the sidecars of pods by what reviews their tokens, and those of hand-written
+// Dataplanes by keys.
+func NewClusterAuthenticator(keys DataplaneKeys, pods server.Authenticator, isPod func(api.Ref) bool) server.Authenticator {
+	return clusterAuthenticator{keys, pods, isPod}
+}
+
 // Authenticate asks who issued the token.
-func (i identities) Authenticate(ctx context.Context, text string) (server.Identity, error) {
+func (i clusterAuthenticator) Authenticate(ctx context.Context, text string) (server.Identity, error) {
 	if !token.IsOwn(text) {
 		return i.pods.Authenticate(ctx, text)
 	}
@@ -40,9 +44,9 @@ func (i identities) Authenticate(ctx context.Context, text string) (server.Ident
 	return who, err
 }
 
-// knownPods are the pods of the store, by namespace and name: what a pod calls its mesh may
+// Pods are the pods of the store, by namespace and name: what a pod calls its mesh may
 // change, what it is may not.
-type knownPods struct {
+type Pods struct {
 	// gone is told of the dataplane and the token of each pod that has ended or is gone.
 	gone func(dp api.Ref, token string)
 	// came is told of those of each pod that has appeared.
@@ -54,8 +58,14 @@ type knownPods struct {
 
 type podName struct{ namespace, name string }
 
+// NewPods tells gone of the dataplane and the token of each pod that has ended or is gone, and came
+// of those of each that has appeared.
+func NewPods(gone, came func(dp api.Ref, token string)) *Pods {
+	return &Pods{pods: map[podName]*api.Object{}, gone: gone, came: came}
+}
+
 // Pod is what is known of a pod.
-func (k *knownPods) Pod(namespace, name string) (identity.Pod, bool) {
+func (k *Pods) Pod(namespace, name string) (identity.Pod, bool) {
 	k.mu.RLock()
 	o := k.pods[podName{namespace, name}]
 	k.mu.RUnlock()
@@ -75,8 +85,8 @@ func known(o *api.Object) identity.Pod {
 	return out
 }
 
-// follow keeps the pods in step with a store until ctx ends or the store is closed.
-func (k *knownPods) follow(ctx context.Context, s store.Store) {
+// Follow keeps the pods in step with a store until ctx ends or the store is closed.
+func (k *Pods) Follow(ctx context.Context, s store.Store) {
 	now, watch := s.Watch()
 	defer watch.Stop()
 	var first []api.Change
@@ -95,7 +105,7 @@ func (k *knownPods) follow(ctx context.Context, s store.Store) {
 
 // take takes changes, those that remove first: one that changes its label kuma.io/mesh goes in
 // one mesh and comes in another.
-func (k *knownPods) take(changes []api.Change) {
+func (k *Pods) take(changes []api.Change) {
 	before := map[podName]*api.Object{}
 	k.mu.Lock()
 	for _, removes := range []bool{true, false} {
@@ -149,54 +159,13 @@ func eventOf(name podName, p identity.Pod) podEvent {
 	return podEvent{api.Ref{Kind: api.KindDataplane, Mesh: p.Mesh, Namespace: name.namespace, Name: name.name}, identity.TokenOf(p.UID)}
 }
 
-// is reports whether a dataplane, by its name or as its sidecar calls it, is that of a pod
+// IsPod reports whether a dataplane, by its name or as its sidecar calls it, is that of a pod
 // that is there.
-func (k *knownPods) is(dp api.Ref) bool {
+func (k *Pods) IsPod(dp api.Ref) bool {
 	namespace, name := dp.Namespace, dp.Name
 	if dot := strings.LastIndex(name, "."); namespace == "" && dot > 0 {
 		namespace, name = name[dot+1:], name[:dot]
 	}
 	p, ok := k.Pod(namespace, name)
 	return ok && p.Mesh == dp.Mesh && !p.Ended
-}
-
-// straggling is how long a stream may take from its token to its first request.
-const straggling = 30 * time.Second
-
-// dismiss ends the streams of a pod that is gone, and those that were about to open.
-func (p *Plane) dismiss(dp api.Ref, token string) {
-	end := func() { p.revokeOf(dp, func(opened string) bool { return opened == token }) }
-	end()
-	time.AfterFunc(straggling, end)
-}
-
-// revokeOf ends those streams of a dataplane that were opened with a token of which which says
-// so.
-func (p *Plane) revokeOf(dp api.Ref, which func(token string) bool) {
-	p.ads.RevokeOf(dp, which)
-	p.agents.RevokeOf(dp, which)
-}
-
-// receive ends the streams that somebody else has opened in the name of a pod while that was
-// not there.
-func (p *Plane) receive(dp api.Ref, token string) {
-	if p.cfg.DataplaneAuth != "none" { // else no stream has a token
-		p.revokeOf(dp, func(opened string) bool { return opened != token })
-	}
-}
-
-// isPod reports whether a dataplane is that of a pod of the cluster.
-func (p *Plane) isPod(dp api.Ref) bool {
-	if p.cluster == nil {
-		return false // nobody reviews the tokens of its pods
-	}
-	if p.pods.is(dp) {
-		return true
-	}
-	m := p.loop.Current()
-	if m == nil {
-		return false
-	}
-	o, ok := m.Snapshot().Get(dp.Resolve(reconcile.Serves(m)))
-	return ok && o.From != nil
 }

@@ -1,4 +1,4 @@
-package control
+package connections
 
 import (
 	"errors"
@@ -19,14 +19,14 @@ const connectedFile = "connected.json"
 // Bounds on who is waited for after a restart, and on how often the file is written.
 const (
 	longestReturn = 10 * time.Minute
-	betweenSaves  = 200 * time.Millisecond
+	BetweenSaves  = 200 * time.Millisecond
 	usualReturn   = 30 * time.Second // after which it is told that one is not back
 )
 
-// returning remembers whose sidecars are connected across restarts, so that a
+// Reconnects remembers whose sidecars are connected across restarts, so that a
 // mesh that is only coming back is not taken for one that is in sync.
-type returning struct {
-	file  string
+type Reconnects struct {
+	File  string
 	log   *slog.Logger
 	until time.Time     // when those before are given up
 	wake  chan struct{} // has a token while the file is stale
@@ -45,13 +45,13 @@ type returning struct {
 	closed bool
 }
 
-func newReturning(dir string, now time.Time, log *slog.Logger, matters func(mesh string) bool) *returning {
-	r := &returning{file: filepath.Join(dir, connectedFile), log: log, until: now.Add(longestReturn), wake: make(chan struct{}, 1), matters: matters,
+func NewReconnects(dir string, now time.Time, log *slog.Logger, matters func(mesh string) bool) *Reconnects {
+	r := &Reconnects{File: filepath.Join(dir, connectedFile), log: log, until: now.Add(longestReturn), wake: make(chan struct{}, 1), matters: matters,
 		end: make(chan struct{}), done: make(chan struct{}), here: map[api.Ref]int{}, before: map[api.Ref]bool{}}
 	var refs []api.Ref
-	err := files.ReadState(r.file, &refs)
+	err := files.ReadState(r.File, &refs)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		log.Warn("who was connected before is not known", "file", r.file, "error", err)
+		log.Warn("who was connected before is not known", "file", r.File, "error", err)
 	}
 	for _, ref := range refs[:min(len(refs), mostAbsent)] {
 		r.before[ref] = true
@@ -60,23 +60,17 @@ func newReturning(dir string, now time.Time, log *slog.Logger, matters func(mesh
 	return r
 }
 
-// joined is told of each new stream. In a mesh that knows identities it returns when the sidecar is
+// Joined is told of each new stream. In a mesh that knows identities it returns when the sidecar is
 // written down, and its stream waits for that: the next control plane knows of everybody who was
 // served. No other stream waits for the disk.
-func (r *returning) joined(ref api.Ref) {
+func (r *Reconnects) Joined(ref api.Ref) {
 	if written := r.count(ref, 1); written != nil && r.matters(ref.Mesh) {
 		<-written
 	}
 }
 
-// secures reports whether a mesh says anything of identities.
-func (p *Plane) secures(mesh string) bool {
-	m := p.loop.Current()
-	return m != nil && m.Reader(nil).Identities(mesh)
-}
-
-// settle returns when everybody who has joined is written down.
-func (r *returning) settle() {
+// Settle returns when everybody who has joined is written down.
+func (r *Reconnects) Settle() {
 	r.writing.Lock() // a write may be under way
 	defer r.writing.Unlock()
 	r.mu.Lock()
@@ -87,10 +81,10 @@ func (r *returning) settle() {
 	}
 }
 
-// left is told of the end of a stream.
-func (r *returning) left(ref api.Ref) { r.count(ref, -1) }
+// Left is told of the end of a stream.
+func (r *Reconnects) Left(ref api.Ref) { r.count(ref, -1) }
 
-func (r *returning) count(ref api.Ref, more int) (written <-chan struct{}) {
+func (r *Reconnects) count(ref api.Ref, more int) (written <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
@@ -113,9 +107,9 @@ func (r *returning) count(ref api.Ref, more int) (written <-chan struct{}) {
 	return written
 }
 
-// awaits reports whether a sidecar was connected before the restart and has not
+// Awaits reports whether a sidecar was connected before the restart and has not
 // come back.
-func (r *returning) awaits(ref api.Ref, now time.Time) bool {
+func (r *Reconnects) Awaits(ref api.Ref, now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.before[ref] && now.Before(r.until)
@@ -123,18 +117,18 @@ func (r *returning) awaits(ref api.Ref, now time.Time) bool {
 
 // gone reports whether a sidecar was connected before the restart and is not back, however long ago that
 // was, and late whether it had time to.
-func (r *returning) gone(ref api.Ref) bool {
+func (r *Reconnects) gone(ref api.Ref) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.before[ref]
 }
 
-func (r *returning) late(ref api.Ref, now time.Time) bool {
+func (r *Reconnects) late(ref api.Ref, now time.Time) bool {
 	return r.gone(ref) && now.After(r.until.Add(usualReturn-longestReturn))
 }
 
-// all are the dataplanes whose sidecars are or were connected.
-func (r *returning) all(now time.Time) []api.Ref {
+// All are the dataplanes whose sidecars are or were connected.
+func (r *Reconnects) All(now time.Time) []api.Ref {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	refs := make([]api.Ref, 0, len(r.here)+len(r.before))
@@ -149,8 +143,8 @@ func (r *returning) all(now time.Time) []api.Ref {
 	return refs
 }
 
-// close keeps what is known now; streams that end from here on do not count.
-func (r *returning) close() {
+// Close keeps what is known now; streams that end from here on do not count.
+func (r *Reconnects) Close() {
 	r.mu.Lock()
 	ended := r.closed
 	r.closed = true
@@ -162,7 +156,7 @@ func (r *returning) close() {
 }
 
 // save writes the file after changes, and once at the end.
-func (r *returning) save() {
+func (r *Reconnects) save() {
 	defer close(r.done)
 	for {
 		var began time.Time
@@ -175,20 +169,20 @@ func (r *returning) save() {
 			return
 		}
 		select { // a storm of streams is few writes
-		case <-time.After(min(10*time.Since(began), betweenSaves)):
+		case <-time.After(min(10*time.Since(began), BetweenSaves)):
 		case <-r.end:
 		}
 	}
 }
 
-func (r *returning) write() {
+func (r *Reconnects) write() {
 	r.writing.Lock()
 	defer r.writing.Unlock()
 	r.put()
 }
 
 // put is write. It needs writing.
-func (r *returning) put() {
+func (r *Reconnects) put() {
 	r.mu.Lock()
 	next := r.next
 	r.next = nil
@@ -196,8 +190,8 @@ func (r *returning) put() {
 	if next != nil {
 		defer close(next)
 	}
-	err := files.WriteState(r.file, r.all(time.Now()))
+	err := files.WriteState(r.File, r.All(time.Now()))
 	if err != nil {
-		r.log.Warn("who is connected was not kept for a restart", "file", r.file, "error", err)
+		r.log.Warn("who is connected was not kept for a restart", "file", r.File, "error", err)
 	}
 }

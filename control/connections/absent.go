@@ -1,4 +1,4 @@
-package control
+package connections
 
 import (
 	"container/list"

@@ -1,4 +1,4 @@
-package control
+package auth
 
 import (
 	"fmt"
@@ -20,11 +20,11 @@ const UnboundTokens = "weft.io/unbound-tokens"
 
 const workloadLabel = api.LabelWorkload
 
-// within refuses a Dataplane that a sidecar brings along and that says more of
+// CheckClaims refuses a Dataplane that a sidecar brings along and that says more of
 // the workload than its token allows: tags and labels decide which services it
 // answers for and which policies it gets. There is the Dataplane of that name,
 // nil for none.
-func within(who server.Identity, brought, there, mesh *api.Object) error {
+func CheckClaims(who server.Identity, brought, there, mesh *api.Object) error {
 	switch {
 	case who.Dataplane.Name == "": // nobody proves anything here
 		return nil
@@ -137,4 +137,20 @@ func tagsOf(o *api.Object) map[string][]string {
 		add(spec.Networking.Gateway.Tags)
 	}
 	return out
+}
+
+// TokenCommand issues a token that proves what a guest says of itself.
+func TokenCommand(o *api.Object, labels []string) string {
+	text := "weft token dataplane --mesh " + o.Mesh + " --name " + o.FullName()
+	for _, v := range slices.Sorted(slices.Values(tagsOf(o)[api.TagService])) {
+		text += " --tag " + api.TagService + "=" + v
+	}
+	for _, k := range labels {
+		if k == workloadLabel {
+			text += " --workload " + o.Labels[k]
+		} else {
+			text += " --tag " + k + "=" + o.Labels[k]
+		}
+	}
+	return text
 }

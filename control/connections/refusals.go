@@ -1,4 +1,4 @@
-package control
+package connections
 
 import (
 	"errors"
@@ -24,11 +24,11 @@ const (
 	mostRefusals = 1000 // dataplanes
 )
 
-// refusedStreams are the sidecars that were not let in and have not come since: why, so that nobody has to
+// Refusals are the sidecars that were not let in and have not come since: why, so that nobody has to
 // look for it in the log. A client may say that it is any dataplane, and nobody has proved that: what it
 // says counts only of a dataplane that there is and that is not connected, and bounds what is kept. A
 // replica knows of its own streams alone.
-type refusedStreams struct {
+type Refusals struct {
 	exists    func(api.Ref) bool // by the name by which a sidecar calls its dataplane
 	connected func(api.Ref) bool
 
@@ -43,22 +43,22 @@ type refusedStream struct {
 	last   time.Time
 }
 
-func newRefusedStreams(exists, connected func(api.Ref) bool) *refusedStreams {
-	return &refusedStreams{exists: exists, connected: connected, of: map[api.Ref]*refusedStream{}}
+func NewRefusals(exists, connected func(api.Ref) bool) *Refusals {
+	return &Refusals{exists: exists, connected: connected, of: map[api.Ref]*refusedStream{}}
 }
 
-// refused is told who was not let in, as a client says, and why.
-func (r *refusedStreams) refused(node string, err error) {
+// Refused is told who was not let in, as a client says, and why.
+func (r *Refusals) Refused(node string, err error) {
 	mesh, name, ok := strings.Cut(node, ".")
 	dp := api.Ref{Kind: api.KindDataplane, Mesh: mesh, Name: name}
 	if !ok {
 		dp = api.Ref{}
 	}
-	r.note(dp, err)
+	r.Note(dp, err)
 }
 
-// note is told of which dataplane the sidecar says that it is.
-func (r *refusedStreams) note(dp api.Ref, err error) {
+// Note is told of which dataplane the sidecar says that it is.
+func (r *Refusals) Note(dp api.Ref, err error) {
 	switch status.Code(err) {
 	case codes.Unavailable, codes.Canceled, codes.DeadlineExceeded, codes.Internal:
 		return // that is no fault of the sidecar, and it tries again
@@ -89,15 +89,15 @@ func (r *refusedStreams) note(dp api.Ref, err error) {
 	x.times++
 }
 
-// joined is told of each stream that was let in.
-func (r *refusedStreams) joined(dp api.Ref) {
+// Joined is told of each stream that was let in.
+func (r *Refusals) Joined(dp api.Ref) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.of, dp.AsNode())
 }
 
-// notes say which sidecars are kept out, and why.
-func (r *refusedStreams) notes() (out []api.Note) {
+// Notes say which sidecars are kept out, and why.
+func (r *Refusals) Notes() (out []api.Note) {
 	now := time.Now()
 	r.mu.Lock()
 	all := map[api.Ref]refusedStream{}
@@ -122,12 +122,3 @@ func (r *refusedStreams) notes() (out []api.Note) {
 	}
 	return out
 }
-
-// unauthorized is the refusal of a bootstrap, and what it comes from.
-type unauthorized struct {
-	error
-	cause error
-}
-
-// Unwrap are both.
-func (u unauthorized) Unwrap() []error { return []error{u.error, u.cause} }

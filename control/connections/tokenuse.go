@@ -1,4 +1,4 @@
-package control
+package connections
 
 import (
 	"context"
@@ -22,9 +22,9 @@ const (
 	mostHosts = 8 // of one dataplane
 )
 
-// hosts are those from which tokens of dataplanes are used. A second one may be that of who has
+// TokenUse are those from which tokens of dataplanes are used. A second one may be that of who has
 // stolen a token (spec/identity.md 7, I2). A replica knows of its own streams alone.
-type hosts struct {
+type TokenUse struct {
 	log *slog.Logger
 
 	mu    sync.Mutex
@@ -40,15 +40,18 @@ type use struct {
 
 func (u *use) counts(now time.Time) bool { return u.open > 0 || now.Sub(u.last) < hostsKept }
 
-func newHosts(log *slog.Logger) *hosts {
-	return &hosts{log: log, of: map[api.Ref]map[string]*use{}}
+func NewTokenUse(log *slog.Logger) *TokenUse {
+	return &TokenUse{log: log, of: map[api.Ref]map[string]*use{}}
 }
 
 // watching notes from where tokens are used.
 type watching struct {
 	server.Authenticator
-	hosts *hosts
+	hosts *TokenUse
 }
+
+// Watch notes from where the tokens are used that an authenticator lets in.
+func (h *TokenUse) Watch(inner server.Authenticator) server.Authenticator { return watching{inner, h} }
 
 // Authenticate lets in whom the inner one lets in.
 func (w watching) Authenticate(ctx context.Context, credentials string) (server.Identity, error) {
@@ -61,7 +64,7 @@ func (w watching) Authenticate(ctx context.Context, credentials string) (server.
 	return who, err
 }
 
-func (h *hosts) begins(dp api.Ref, host string) {
+func (h *TokenUse) begins(dp api.Ref, host string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	all := h.of[dp]
@@ -84,7 +87,7 @@ func (h *hosts) begins(dp api.Ref, host string) {
 
 // sweep takes out what does not count any more: of one dataplane, and now and then of all, also
 // where nobody asks for problems. It needs mu.
-func (h *hosts) sweep(now time.Time, dp api.Ref) {
+func (h *TokenUse) sweep(now time.Time, dp api.Ref) {
 	maps.DeleteFunc(h.of[dp], func(_ string, u *use) bool { return !u.counts(now) })
 	if now.Sub(h.swept) < hostsKept {
 		return
@@ -96,7 +99,7 @@ func (h *hosts) sweep(now time.Time, dp api.Ref) {
 	})
 }
 
-func (h *hosts) ends(dp api.Ref, host string) {
+func (h *TokenUse) ends(dp api.Ref, host string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if u := h.of[dp][host]; u != nil {
@@ -106,7 +109,7 @@ func (h *hosts) ends(dp api.Ref, host string) {
 }
 
 // Problems are the dataplanes whose tokens are used from several hosts.
-func (h *hosts) Problems() (out []*api.Violation) {
+func (h *TokenUse) Problems() (out []*api.Violation) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := time.Now()

@@ -1,4 +1,4 @@
-package control
+package auth
 
 import (
 	"errors"
@@ -21,11 +21,11 @@ import (
 // The secrets in the data directory, beside those of package token and authority.
 const (
 	AdminTokenFile = "admin-token"
-	userKeyFile    = "user-token-key"
+	UserKeyFile    = "user-token-key"
 )
 
-// shared reads a secret of the data directory, or makes one there.
-func shared(dir, name string) (string, error) {
+// LoadSecret reads a secret of the data directory, or makes one there.
+func LoadSecret(dir, name string) (string, error) {
 	path := filepath.Join(dir, name)
 	text, err := secret.Load(path, secret.New)
 	if err != nil {
@@ -41,19 +41,25 @@ func shared(dir, name string) (string, error) {
 // userAudience keeps tokens of users from being taken for those of dataplanes.
 const userAudience = "weft-user"
 
-// tokens issues credentials for the API to hand out, and takes them back.
-type tokens struct {
-	dataplanes dataplaneKeys
+// Tokens issues credentials for the API to hand out, and takes them back.
+type Tokens struct {
+	dataplanes DataplaneKeys
 	isPod      func(api.Ref) bool // of a dataplane
 	userKey    []byte
 	revoked    func(ids ...string) // ends what revoked tokens have opened
 }
 
-// dataplaneKeys issue tokens of dataplanes and know them again.
-type dataplaneKeys interface {
+// DataplaneKeys issue tokens of dataplanes and know them again.
+type DataplaneKeys interface {
 	server.Authenticator
 	Issue(token.Claims, time.Duration) (token.Token, error)
 	Revocations() *token.Revocations
+}
+
+// NewTokens issues tokens of dataplanes by keys, and those of users by a key; isPod says of which
+// dataplanes there are none, and revoked ends what revoked tokens have opened.
+func NewTokens(keys DataplaneKeys, isPod func(api.Ref) bool, userKey string, revoked func(ids ...string)) Tokens {
+	return Tokens{keys, isPod, []byte(userKey), revoked}
 }
 
 type userClaims struct {
@@ -62,7 +68,7 @@ type userClaims struct {
 }
 
 // Dataplane is a token for one dataplane.
-func (t tokens) Dataplane(q web.DataplaneToken) (web.Token, error) {
+func (t Tokens) Dataplane(q web.DataplaneToken) (web.Token, error) {
 	if dp := (api.Ref{Kind: api.KindDataplane, Mesh: q.Mesh, Name: q.Name}); t.isPod(dp) {
 		return web.Token{}, fmt.Errorf("%s is that of a pod, which shows the token of its volume weft-token and no other", dp)
 	}
@@ -71,7 +77,7 @@ func (t tokens) Dataplane(q web.DataplaneToken) (web.Token, error) {
 }
 
 // User is a token for one person or program.
-func (t tokens) User(name string, groups []string, validFor time.Duration) (web.Token, error) {
+func (t Tokens) User(name string, groups []string, validFor time.Duration) (web.Token, error) {
 	now := time.Now()
 	out := web.Token{Expires: now.Add(validFor)}
 	var err error
@@ -86,7 +92,7 @@ func (t tokens) User(name string, groups []string, validFor time.Duration) (web.
 }
 
 // Revoke makes tokens void and ends the streams that they opened.
-func (t tokens) Revoke(ids []string) error {
+func (t Tokens) Revoke(ids []string) error {
 	err := t.dataplanes.Revocations().Revoke(time.Now(), ids...)
 	if err == nil || errors.Is(err, token.ErrNotKept) {
 		t.revoked(ids...) // they are void
@@ -98,10 +104,10 @@ func (t tokens) Revoke(ids []string) error {
 }
 
 // Revoked are the ids of all tokens that were revoked.
-func (t tokens) Revoked() []string { return t.dataplanes.Revocations().All() }
+func (t Tokens) Revoked() []string { return t.dataplanes.Revocations().All() }
 
 // WhoIs reads a token that User made.
-func (t tokens) WhoIs(text string) (name string, groups []string, err error) {
+func (t Tokens) WhoIs(text string) (name string, groups []string, err error) {
 	var c userClaims
 	_, err = jwt.ParseWithClaims(text, &c, func(*jwt.Token) (any, error) { return t.userKey, nil },
 		jwt.WithValidMethods([]string{jwt.SigningMethodHS256.Alg()}), jwt.WithAudience(userAudience), jwt.WithExpirationRequired())

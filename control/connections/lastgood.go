@@ -1,4 +1,4 @@
-package control
+package connections
 
 import (
 	"errors"
@@ -18,11 +18,11 @@ import (
 // next control plane of this data directory.
 const goodsFile = "last-good.json"
 
-// goods remembers, of sidecars whose Envoys refuse a part of what they should have, the last
+// LastGood remembers, of sidecars whose Envoys refuse a part of what they should have, the last
 // revision that they confirmed whole, over the ends of their streams and of the control plane:
 // such an Envoy goes on with it, and confirms nothing on a new stream. Of an Envoy that began
 // anew, and so has nothing of it, it remembers nothing. A nil one does not either.
-type goods struct {
+type LastGood struct {
 	file  string // empty where revisions mean nothing to a later control plane
 	log   *slog.Logger
 	few   atomic.Int64 // how many there are
@@ -44,9 +44,9 @@ type good struct {
 	Revision  uint64  `json:"revision"`
 }
 
-// newGoods begins with what is in the file, where it is kept.
-func newGoods(dir string, kept bool, log *slog.Logger) *goods {
-	g := &goods{log: log, stale: make(chan struct{}, 1), end: make(chan struct{}), done: make(chan struct{}), all: map[api.Ref]uint64{}}
+// NewLastGood begins with what is in the file, where it is kept.
+func NewLastGood(dir string, kept bool, log *slog.Logger) *LastGood {
+	g := &LastGood{log: log, stale: make(chan struct{}, 1), end: make(chan struct{}), done: make(chan struct{}), all: map[api.Ref]uint64{}}
 	if !kept || dir == "" {
 		close(g.done)
 		return g
@@ -65,8 +65,8 @@ func newGoods(dir string, kept bool, log *slog.Logger) *goods {
 	return g
 }
 
-// refused is told of each refusal.
-func (g *goods) refused(dp api.Ref, n server.Nack) {
+// Refused is told of each refusal.
+func (g *LastGood) Refused(dp api.Ref, n server.Nack) {
 	if g == nil {
 		return
 	}
@@ -84,8 +84,8 @@ func (g *goods) refused(dp api.Ref, n server.Nack) {
 	g.changed()
 }
 
-// synced is told when a sidecar has everything.
-func (g *goods) synced(dp api.Ref) {
+// Synced is told when a sidecar has everything.
+func (g *LastGood) Synced(dp api.Ref) {
 	if g == nil || g.few.Load() == 0 {
 		return
 	}
@@ -98,7 +98,7 @@ func (g *goods) synced(dp api.Ref) {
 }
 
 // of is the revision with which a sidecar that refuses another goes on; 0 where nobody knows.
-func (g *goods) of(dp api.Ref) uint64 {
+func (g *LastGood) of(dp api.Ref) uint64 {
 	if g == nil || g.few.Load() == 0 {
 		return 0
 	}
@@ -108,7 +108,7 @@ func (g *goods) of(dp api.Ref) uint64 {
 }
 
 // changed needs mu.
-func (g *goods) changed() {
+func (g *LastGood) changed() {
 	g.few.Store(int64(len(g.all)))
 	select {
 	case g.stale <- struct{}{}:
@@ -116,8 +116,8 @@ func (g *goods) changed() {
 	}
 }
 
-// close writes what is known now.
-func (g *goods) close() {
+// Close writes what is known now.
+func (g *LastGood) Close() {
 	if g != nil {
 		g.once.Do(func() { close(g.end) })
 		<-g.done
@@ -125,7 +125,7 @@ func (g *goods) close() {
 }
 
 // save writes the file after changes, and once at the end.
-func (g *goods) save() {
+func (g *LastGood) save() {
 	defer close(g.done)
 	for {
 		select {
@@ -136,13 +136,13 @@ func (g *goods) save() {
 			return
 		}
 		select { // many refusals at once are one write
-		case <-time.After(betweenSaves):
+		case <-time.After(BetweenSaves):
 		case <-g.end:
 		}
 	}
 }
 
-func (g *goods) write() {
+func (g *LastGood) write() {
 	g.mu.Lock()
 	list := make([]good, 0, len(g.all))
 	for dp, revision := range g.all {

@@ -12,42 +12,6 @@ import (
 	"github.com/weftmesh/weft/internal/worlds"
 )
 
-// TestWhoJoinsWaitsForTheDiskWhereThatMatters: in a mesh that knows identities a sidecar is served
-// once it is written down, and in any other at once.
-func TestWhoJoinsWaitsForTheDiskWhereThatMatters(t *testing.T) {
-	t.Parallel()
-	r := newReturning(t.TempDir(), time.Now(), slog.New(slog.DiscardHandler), func(mesh string) bool { return mesh == "secured" })
-	t.Cleanup(r.close)
-	r.writing.Lock() // the disk takes its time
-	r.joined(api.Ref{Kind: api.KindDataplane, Mesh: "plain", Name: "web-1"})
-	served := make(chan struct{})
-	go func() {
-		r.joined(api.Ref{Kind: api.KindDataplane, Mesh: "secured", Name: "pay-1"})
-		close(served)
-	}()
-	for pending := false; !pending; { // until it has joined
-		r.mu.Lock()
-		pending = len(r.here) == 2
-		r.mu.Unlock()
-	}
-	select {
-	case <-served:
-		t.Error("it is served before it is written down")
-	default:
-	}
-	r.writing.Unlock()
-	<-served
-	text, err := os.ReadFile(r.file)
-	if err != nil || !strings.Contains(string(text), "pay-1") {
-		t.Errorf("%s %v", text, err)
-	}
-	r.joined(api.Ref{Kind: api.KindDataplane, Mesh: "plain", Name: "late-1"})
-	r.settle()
-	if text, err = os.ReadFile(r.file); err != nil || !strings.Contains(string(text), "late-1") {
-		t.Errorf("%s %v", text, err)
-	}
-}
-
 // unserved is a control plane that nobody can reach.
 func unserved(t *testing.T) *Plane {
 	t.Helper()
@@ -67,15 +31,15 @@ func TestWhoHasJoinedIsKnownWhereAMeshBegins(t *testing.T) {
 	t.Parallel()
 	p := unserved(t)
 	written := func(name string) bool {
-		text, _ := os.ReadFile(p.returning.file)
+		text, _ := os.ReadFile(p.returning.File)
 		return strings.Contains(string(text), name)
 	}
 	dp := func(name string) api.Ref { return api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: name} }
-	p.returning.joined(dp("web-1"))
+	p.returning.Joined(dp("web-1"))
 	for !written("web-1") {
 		time.Sleep(time.Millisecond)
 	}
-	p.returning.joined(dp("pay-1")) // the next write is a while away
+	p.returning.Joined(dp("pay-1")) // the next write is a while away
 	mesh := func(text string) *api.Object { return worlds.Decode(t, world.Catalog(), text) }
 	plain := mesh(`{"type":"Mesh","name":"default"}`)
 	secured := mesh(`{"type":"Mesh","name":"default","mtls":{"enabledBackend":"ca","backends":[{"name":"ca","type":"builtin","mode":"PERMISSIVE"}]}}`)

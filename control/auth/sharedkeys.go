@@ -1,4 +1,4 @@
-package control
+package auth
 
 import (
 	"context"
@@ -22,7 +22,7 @@ import (
 
 // What the Secret of the authority holds beside it.
 const (
-	sharedTokenKey = "token-key.pem"
+	SharedTokenKey = "token-key.pem"
 	sharedRevoked  = "revoked-tokens.json"
 )
 
@@ -30,19 +30,19 @@ const (
 // base64.
 const mostSharedRevoked = 512 << 10
 
-// sharedKeys are those of dataplane tokens that the replicas of a cluster share, with what
+// SharedKeys are those of dataplane tokens that the replicas of a cluster share, with what
 // was revoked: a token that one has issued is good at all, and void at all.
-type sharedKeys struct {
+type SharedKeys struct {
 	roots   *roots.Roots
 	revoked *token.Revocations
 	log     *slog.Logger
 	current atomic.Pointer[token.Keys] // nil while nobody knows them
 }
 
-var _ dataplaneKeys = (*sharedKeys)(nil)
+var _ DataplaneKeys = (*SharedKeys)(nil)
 
-func newSharedKeys(r *roots.Roots, log *slog.Logger) *sharedKeys {
-	return &sharedKeys{roots: r, log: log, revoked: token.NewRevocations(func(ids map[string]time.Time) error {
+func NewSharedKeys(r *roots.Roots, log *slog.Logger) *SharedKeys {
+	return &SharedKeys{roots: r, log: log, revoked: token.NewRevocations(func(ids map[string]time.Time) error {
 		return r.Change(context.Background(), sharedRevoked, func(old []byte) ([]byte, error) { return addRevoked(old, ids, time.Now()) })
 	})}
 }
@@ -59,13 +59,13 @@ func addRevoked(old []byte, ids map[string]time.Time, now time.Time) ([]byte, er
 	token.Prune(all, now)
 	text, err := json.Marshal(all)
 	if err == nil && len(text) > mostSharedRevoked {
-		err = fmt.Errorf("%d revoked tokens that have not ended do not fit into the Secret %s; make all tokens void instead: remove %s and %s from its data, and a new key is made", len(all), roots.SecretName, sharedTokenKey, sharedRevoked)
+		err = fmt.Errorf("%d revoked tokens that have not ended do not fit into the Secret %s; make all tokens void instead: remove %s and %s from its data, and a new key is made", len(all), roots.SecretName, SharedTokenKey, sharedRevoked)
 	}
 	return text, err
 }
 
 // Authenticate is Unavailable until the key is known.
-func (s *sharedKeys) Authenticate(ctx context.Context, text string) (server.Identity, error) {
+func (s *SharedKeys) Authenticate(ctx context.Context, text string) (server.Identity, error) {
 	k := s.current.Load()
 	if k == nil {
 		return server.Identity{}, status.Error(codes.Unavailable, "the key of dataplane tokens is not read yet; try again")
@@ -73,8 +73,8 @@ func (s *sharedKeys) Authenticate(ctx context.Context, text string) (server.Iden
 	return k.Authenticate(ctx, text)
 }
 
-// waiting is why there is no key yet; nil when there is one.
-func (s *sharedKeys) waiting() error {
+// Waiting is why there is no key yet; nil when there is one.
+func (s *SharedKeys) Waiting() error {
 	if s.current.Load() == nil {
 		return errors.New("the key of dataplane tokens, and what was revoked, is not read yet")
 	}
@@ -82,7 +82,7 @@ func (s *sharedKeys) waiting() error {
 }
 
 // Issue makes a token for one dataplane.
-func (s *sharedKeys) Issue(c token.Claims, validFor time.Duration) (token.Token, error) {
+func (s *SharedKeys) Issue(c token.Claims, validFor time.Duration) (token.Token, error) {
 	k := s.current.Load()
 	if k == nil {
 		return token.Token{}, httpapi.Refusal(http.StatusServiceUnavailable, "the key of dataplane tokens is not read yet; try again")
@@ -91,14 +91,14 @@ func (s *sharedKeys) Issue(c token.Claims, validFor time.Duration) (token.Token,
 }
 
 // Revocations are the tokens that are void before their time.
-func (s *sharedKeys) Revocations() *token.Revocations { return s.revoked }
+func (s *SharedKeys) Revocations() *token.Revocations { return s.revoked }
 
-// follow takes what the Secret holds until ctx ends, and tells which tokens others have
+// Follow takes what the Secret holds until ctx ends, and tells which tokens others have
 // revoked. What cannot be read leaves in force what was.
-func (s *sharedKeys) follow(ctx context.Context, revoked func(ids ...string)) {
+func (s *SharedKeys) Follow(ctx context.Context, revoked func(ids ...string)) {
 	seen := ""
 	for {
-		key, changed := s.roots.Value(sharedTokenKey)
+		key, changed := s.roots.Value(SharedTokenKey)
 		ids, _ := s.roots.Value(sharedRevoked)
 		known := true
 		if len(ids) > 0 {
