@@ -32,7 +32,7 @@ type certifier struct {
 	who     server.Authenticator
 	keeper  *authorities.Keeper
 	sidecar func(dp, owner api.Ref) rotation.Sidecar
-	gives   func(dp api.Ref, x leaf) error            // before a certificate is given
+	gives   func(dp, owner api.Ref, root string, ends time.Time) error // before a certificate is given
 	told    func(dp api.Ref, why api.IdentityRefusal) // of each answer; the zero value where nothing is refused
 	zone    api.Zone
 	log     *slog.Logger
@@ -198,7 +198,7 @@ func (c *certifier) signNoted(x issued, dp api.Ref, key *ecdsa.PublicKey) (autho
 	if err != nil {
 		return got, err
 	}
-	if err := c.gives(dp, newLeaf(x.owner, got.Root, got.Ends)); err != nil {
+	if err := c.gives(dp, x.owner, got.Root, got.Ends); err != nil {
 		return got, err
 	}
 	if now, _ := c.keeper.Trust(x.owner); now != trust {
@@ -229,3 +229,12 @@ func (c *certifier) wait(ctx context.Context, sign func() (authorities.Issued, e
 		}
 	}
 }
+
+// keptLeaf is a certificate that was given, as it is written down. Nothing of it is secret.
+type keptLeaf struct {
+	Dataplane api.Ref   `json:"dataplane"`
+	Owner     api.Ref   `json:"owner"`
+	Root      string    `json:"root"`
+	Ends      time.Time `json:"ends"`
+}
+

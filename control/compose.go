@@ -222,7 +222,7 @@ func (p *Plane) webHandler(keys auth.Tokens) (http.Handler, error) {
 		Metrics: promhttp.HandlerFor(p.observe.Registry, promhttp.HandlerOpts{}),
 		About:   web.About{Hostname: host, Version: p.cfg.Version, InstanceID: uuid.NewString()},
 	}
-	c.Authorities = signers{p.revocations, p.keeper}
+	c.Authorities = p.signers()
 	c.Census = p.census
 	c.Admission = p.admission
 	if p.cluster != nil && p.cfg.AdminAuth == "token" {

@@ -21,8 +21,8 @@ func (x *insights) certified(dp api.Ref, c *attach.Certificate) {
 	x.stir(dp)
 }
 
-// given is told which certificate a sidecar is being sent, by the control plane that made it.
-func (x *insights) given(dp api.Ref, h authorities.Held) {
+// Given is told which certificate a sidecar is being sent, by the control plane that made it.
+func (x *insights) Given(dp api.Ref, h authorities.Held) {
 	x.mu.Lock()
 	i := x.entry(dp.AsNode())
 	i.has(newHeldLeaf(h))

@@ -44,8 +44,8 @@ func newInsights(p *Plane) *insights {
 		relied: relied{left: map[string]left{}}}
 }
 
-// keyless is told of a stream whether its sidecar has no agent that makes a key.
-func (x *insights) keyless(dp api.Ref, is bool) {
+// OverADS is told of a stream whether its sidecar has no agent that makes a key.
+func (x *insights) OverADS(dp api.Ref, is bool) {
 	x.mu.Lock()
 	i := x.insight(dp.AsNode())
 	if is {
@@ -105,7 +105,7 @@ func (x *insights) sweep() {
 	x.mu.Lock()
 	x.expire(now)
 	x.mu.Unlock()
-	x.plane.keyless.by.caps.expire(time.Now())
+	x.plane.keyless.expire(time.Now())
 	x.stir(x.all()...)
 }
 

@@ -20,11 +20,26 @@ import (
 // (spec/identity.md 2.3). A key is in the memory of this process until that stream is over, and
 // nowhere else: a sidecar that comes back gets another one.
 type keyless struct {
-	plane *Plane
-	by    *certifier
+	by   *certifier
+	ads  giver
+	told told
+	now  func() time.Time
 
 	mu sync.Mutex
 	of map[uint64]*keylessStream // by the number of the stream
+}
+
+// giver sends a key and its certificate on one stream; false where that is over.
+type giver interface {
+	Give(dp api.Ref, stream uint64, secret *xds.Resource) bool
+}
+
+// told hears of sidecars without keys of their own.
+type told interface {
+	// OverADS is told of a stream whether its sidecar has no agent that makes a key.
+	OverADS(dp api.Ref, is bool)
+	// Given is told which certificate a sidecar is being sent.
+	Given(dp api.Ref, h authorities.Held)
 }
 
 // keylessStream is one stream of such a sidecar.
@@ -43,13 +58,13 @@ const (
 	longestGivePause = 5 * time.Minute
 )
 
-func newKeyless(p *Plane, by *certifier) *keyless {
-	return &keyless{plane: p, by: by, of: map[uint64]*keylessStream{}}
+func newKeyless(by *certifier, ads giver, told told, now func() time.Time) *keyless {
+	return &keyless{by: by, ads: ads, told: told, now: now, of: map[uint64]*keylessStream{}}
 }
 
 // joined is told of each stream of ADS.
 func (k *keyless) joined(p server.Peer) {
-	k.plane.insights.keyless(p.Dataplane, p.Proof != nil)
+	k.told.OverADS(p.Dataplane, p.Proof != nil)
 	if p.Proof == nil {
 		return
 	}
@@ -91,6 +106,9 @@ func (k *keyless) again(name api.Ref) (found bool) {
 	}
 	return found
 }
+
+// expire forgets who has nothing to wait for any more of what bounds certificates.
+func (k *keyless) expire(at time.Time) { k.by.caps.expire(at) }
 
 // give has a key certified and sends both, and says when to do so again.
 func (k *keyless) give(x *keylessStream) {
@@ -156,15 +174,8 @@ func (k *keyless) certify(x *keylessStream) (good time.Duration, err error) {
 		return 0, err
 	}
 	given := xds.RenderIdentity(dp.Mesh, got.Chain.PEM(), text)
-	if k.plane.ads.Give(dp, x.peer.Stream, given) {
-		k.plane.insights.given(dp, authorities.Held{Owner: got.owner, Root: got.Root, Names: got.names, Issued: got.At, Ends: got.Ends})
+	if k.ads.Give(dp, x.peer.Stream, given) {
+		k.told.Given(dp, authorities.Held{Owner: got.owner, Root: got.Root, Names: got.names, Issued: got.At, Ends: got.Ends})
 	}
-	return got.RenewAt.Sub(k.plane.cfg.clock()()), nil
-}
-
-// certifyNow has the sidecar of a dataplane, by the name by which that calls it, get another
-// certificate; false where it is not connected here.
-func (p *Plane) certifyNow(name api.Ref) bool {
-	asked := p.agents.Certify(name)
-	return p.keyless.again(name) || asked
+	return got.RenewAt.Sub(k.now()), nil
 }

@@ -17,9 +17,6 @@ import (
 	"github.com/weftmesh/weft/store/kube/writing"
 )
 
-// leaseName is the Lease of the replica that writes to the cluster (spec/kubernetes.md 6.2).
-const leaseName = "weft-leader"
-
 // The pauses before a writer that has failed is started again.
 const (
 	firstRestart = time.Second

@@ -16,14 +16,6 @@ import (
 // this data directory: a rotation waits for those, and for nobody else.
 const leavesFile = "leaves.json"
 
-// keptLeaf is one of them. Nothing of it is secret.
-type keptLeaf struct {
-	Dataplane api.Ref   `json:"dataplane"`
-	Owner     api.Ref   `json:"owner"`
-	Root      string    `json:"root"`
-	Ends      time.Time `json:"ends"`
-}
-
 // keptLeaves are all of them.
 type keptLeaves struct {
 	// Unknown is until when there may be others, that control planes have given which kept no such file.
@@ -128,8 +120,8 @@ func (l *leaves) unheard(last time.Time) time.Time {
 
 // gives takes note of a certificate that is about to be given. It is not given where that fails:
 // the next control plane would not know of it.
-func (l *leaves) gives(dp api.Ref, x leaf) error {
-	l.gave(dp, x)
+func (l *leaves) gives(dp, owner api.Ref, root string, ends time.Time) error {
+	l.gave(dp, newLeaf(owner, root, ends))
 	if l.ledger == nil {
 		return nil
 	}

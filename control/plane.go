@@ -19,6 +19,7 @@ import (
 	"github.com/weftmesh/weft/control/auth"
 	"github.com/weftmesh/weft/control/authorities"
 	"github.com/weftmesh/weft/control/bare"
+	"github.com/weftmesh/weft/control/bootstrap"
 	"github.com/weftmesh/weft/control/connections"
 	"github.com/weftmesh/weft/control/identity"
 	"github.com/weftmesh/weft/control/peers"
@@ -162,7 +163,8 @@ func (p *Plane) prepare(ctx context.Context) (err error) {
 		p.leaves = newLeaves(p)
 		p.keeper = p.newKeeper()
 	}
-	p.insights, p.revocations, p.restored = newInsights(p), newRevocations(p), newRestored(p)
+	p.insights = newInsights(p)
+	p.restored, p.revocations = p.newRevocations()
 	if err := p.compose(); err != nil {
 		return err
 	}
@@ -203,7 +205,7 @@ func (p *Plane) compose() error {
 	}
 	p.hosts = connections.NewTokenUse(p.log)
 	p.refused = connections.NewRefusals(p.isDataplane, p.isConnected)
-	auth := authenticating{p.hosts.Watch(refusing{inner, p.revocations})}
+	auth := authenticating{p.hosts.Watch(p.revocations.refuse(inner))}
 	p.composeStreams(auth)
 	p.composeFollowers()
 	p.census = connections.NewFleetCounts(p.loop, p.sidecars(), p.insights.root)
@@ -277,13 +279,13 @@ func (p *Plane) composeXDSPort(auth server.Authenticator) error {
 	if err != nil {
 		return err
 	}
-	boot := &bootstrapper{catalog: p.settings.Catalog(), into: p.own, admission: p.admission, model: reconcile.NewDocuments(p.store, p.loop, p.waiting).Model, who: auth, ca: ca, arrived: p.ephemerals.Arrived, log: p.log}
-	boot.skewed, boot.refused = p.insights.skewed, p.refused.Note
+	boot := &bootstrap.Handler{Catalog: p.settings.Catalog(), Into: p.own, Admission: p.admission, Model: reconcile.NewDocuments(p.store, p.loop, p.waiting).Model, Authenticator: auth, CA: ca, Arrived: p.ephemerals.Arrived, Log: p.log}
+	boot.Skewed, boot.Refused = p.insights.skewed, p.refused.Note
 	certifier := p.certifier(auth)
-	p.keyless = newKeyless(p, certifier)
+	p.keyless = newKeyless(certifier, p.ads, p.insights, p.cfg.clock())
 	mux := http.NewServeMux()
-	mux.Handle("POST /bootstrap", boot.bounded())
-	mux.Handle("POST /certify", bounded(certifier))
+	mux.Handle("POST /bootstrap", bootstrap.Bounded(boot))
+	mux.Handle("POST /certify", bootstrap.Bounded(certifier))
 	p.xdsPort = port.New(port.Options{Logger: p.log, TLS: tls, HTTP: mux,
 		Register: func(g grpc.ServiceRegistrar) {
 			p.ads.Register(g)

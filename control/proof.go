@@ -1,7 +1,6 @@
 package control
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -70,19 +69,4 @@ func named(s *api.Snapshot, zone api.Zone, o *api.Object) (names []string, owner
 	}
 	names, why = identity.ByTags(f)
 	return names, mesh.Ref, why
-}
-
-// Unproven is why the sidecar of a dataplane would get no certificate of the names that a model
-// gives it; not ok where nothing is known to keep it from one.
-func (x *insights) Unproven(m *resolve.Model, dp api.Ref) (why api.IdentityRefusal, ok bool) {
-	if why, ok := x.plane.noProof(); ok {
-		return why, true
-	}
-	o, there := m.Snapshot().Get(dp)
-	who, attached := x.plane.agents.Who(dp)
-	if !there || !attached {
-		return why, false
-	}
-	_, _, err := proven(m, x.plane.settings.InZone(), o, who)
-	return why, errors.As(err, &why)
 }

@@ -126,7 +126,7 @@ func TestALeafAloneIsNoInsight(t *testing.T) {
 		}
 	}
 	unknown("while nothing was told")
-	p.insights.given(dp, authorities.Held{Owner: owner, Root: "root", Names: []string{"spiffe://default/web"}, Issued: now, Ends: now.Add(time.Hour)})
+	p.insights.Given(dp, authorities.Held{Owner: owner, Root: "root", Names: []string{"spiffe://default/web"}, Issued: now, Ends: now.Add(time.Hour)})
 	if _, ok := p.insights.Secured(dp); !ok || p.insights.root(dp) != "root" {
 		t.Error("what was told is not known")
 	}
@@ -147,7 +147,7 @@ func TestALeafThatHasEnded(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	p, _, dp := givenForAnHour(t, &now)
 	m, _ := world.Compile(api.NewSnapshot(1))
-	p.insights.keyless(dp, true)
+	p.insights.OverADS(dp, true)
 	now = now.Add(time.Hour)
 	p.insights.sweep()
 	if x := p.records.dataplanes.get(dp); x == nil || x.leaf != (leaf{}) || !x.insight.overADS {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,6 +20,7 @@ import (
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/policies/trafficpermission"
 	"github.com/weftmesh/weft/sidecar/attach"
+	"github.com/weftmesh/weft/store"
 )
 
 // codeRestored is that the store is one of before.
@@ -31,7 +33,7 @@ const mostLater = 200
 // certificates of roots that took over later, and identities that were revoked later. Both say that
 // something is trusted again that somebody wanted to be trusted no more.
 type restored struct {
-	plane *Plane
+	restoring
 	// The record of which identities are revoked is in the file, or in the Secret of the authority of
 	// a cluster; there is none in a cluster whose control planes share no authority.
 	file    string
@@ -66,10 +68,22 @@ func (x keptRevoked) command() string {
 	return fmt.Sprintf(" by `weft identity revoke --mesh %s '%s'`", x.Mesh, x.Identity)
 }
 
-func newRestored(p *Plane) *restored {
-	r := &restored{plane: p, later: map[api.Ref]laterLeaf{}, shared: p.shared, wake: make(chan struct{}, 1)}
-	if p.cluster == nil {
-		r.file = filepath.Join(p.cfg.DataDir, revokedFile)
+// restoring is what it takes to find out that a store is one of before.
+type restoring struct {
+	DataDir  string       // where the record is kept; empty in a cluster
+	Shared   *roots.Roots // what has it in a cluster; nil where there is none
+	Keeper   *authorities.Keeper
+	Own      store.Store
+	Document func(s *api.Snapshot, mesh string) (*api.Object, api.Ref) // of the revocations of a mesh
+	Synced   func(context.Context) error                               // waits until the documents of a cluster are read
+	Leads    func() bool                                               // of a cluster, this replica does
+	Log      *slog.Logger
+}
+
+func newRestored(by restoring) *restored {
+	r := &restored{restoring: by, later: map[api.Ref]laterLeaf{}, shared: by.Shared, wake: make(chan struct{}, 1)}
+	if by.DataDir != "" {
+		r.file = filepath.Join(by.DataDir, revokedFile)
 	}
 	return r
 }
@@ -80,13 +94,13 @@ func (r *restored) begin(given []keptLeaf) {
 	if r.file != "" {
 		var before []keptRevoked
 		if err := files.ReadState(r.file, &before); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			r.plane.log.Warn("which identities were revoked before is not known", "file", r.file, "error", err)
+			r.Log.Warn("which identities were revoked before is not known", "file", r.file, "error", err)
 		}
 		r.compare(before)
 	}
 	r.mu.Lock()
 	for _, x := range given {
-		if _, is := r.plane.keeper.GivenLater(x.Owner, x.Root, x.Ends); is && len(r.later) < mostLater {
+		if _, is := r.Keeper.GivenLater(x.Owner, x.Root, x.Ends); is && len(r.later) < mostLater {
 			r.later[x.Dataplane.AsNode()] = laterLeaf{given: x}
 		}
 	}
@@ -97,7 +111,7 @@ func (r *restored) begin(given []keptLeaf) {
 
 // compare takes the record of control planes before, and what of it the store does not say any more.
 func (r *restored) compare(before []keptRevoked) {
-	s := r.plane.own.Snapshot()
+	s := r.Own.Snapshot()
 	now := r.revoked(s)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -112,7 +126,7 @@ func (r *restored) compare(before []keptRevoked) {
 // say logs what is amiss.
 func (r *restored) say() {
 	for _, n := range r.notes() {
-		r.plane.log.Warn(n.Message, "of", n.Origin.Ref.String())
+		r.Log.Warn(n.Message, "of", n.Origin.Ref.String())
 	}
 }
 
@@ -136,7 +150,7 @@ func (r *restored) record(ctx context.Context) {
 	}
 	r.writing.Lock()
 	defer r.writing.Unlock()
-	now := r.revoked(r.plane.own.Snapshot())
+	now := r.revoked(r.Own.Snapshot())
 	r.mu.Lock()
 	if !r.begun { // what the record says was not compared yet
 		r.mu.Unlock()
@@ -150,7 +164,7 @@ func (r *restored) record(ctx context.Context) {
 		return
 	}
 	if err := r.writeRecord(ctx, all); err != nil {
-		r.plane.log.Warn("it cannot be written down which identities are revoked: who restores a backup of before is not told", "record", cmp.Or(r.file, roots.SecretName), "error", err)
+		r.Log.Warn("it cannot be written down which identities are revoked: who restores a backup of before is not told", "record", cmp.Or(r.file, roots.SecretName), "error", err)
 		return
 	}
 	r.mu.Lock()
@@ -162,7 +176,7 @@ func (r *restored) record(ctx context.Context) {
 func (r *restored) revoked(s *api.Snapshot) (out []keptRevoked) {
 	for o := range s.OfKind(permissionKind) {
 		spec, ok := o.Spec.(*policies.Spec)
-		if _, ref := r.plane.revocations.document(s, o.Mesh); !ok || o.Ref != ref {
+		if _, ref := r.Document(s, o.Mesh); !ok || o.Ref != ref {
 			continue
 		}
 		for _, n := range trafficpermission.Kind.Revokes(spec) {
@@ -198,9 +212,9 @@ func (r *restored) showed(dp api.Ref, c *attach.Certificate) {
 // judge reports whether a certificate is one of later than the store.
 func (r *restored) judge(dp api.Ref, x laterLeaf) (authorities.Later, bool) {
 	if x.shown == nil {
-		return r.plane.keeper.GivenLater(x.given.Owner, x.given.Root, x.given.Ends)
+		return r.Keeper.GivenLater(x.given.Owner, x.given.Root, x.given.Ends)
 	}
-	return r.plane.keeper.ShownLater(dp.Mesh, dp.Mesh+"."+dp.Name, x.shown.GetChain(), x.shown.GetProof())
+	return r.Keeper.ShownLater(dp.Mesh, dp.Mesh+"."+dp.Name, x.shown.GetChain(), x.shown.GetProof())
 }
 
 // notes are what is wrong, each on the document of the authority or the mesh. What is so no more is forgotten.

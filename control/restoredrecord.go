@@ -25,7 +25,7 @@ const (
 // followRecord compares what documents of a cluster revoke with what the Secret of the authority says,
 // when both are read, and then follows what the leader writes there, until ctx ends.
 func (r *restored) followRecord(ctx context.Context) {
-	if r.shared == nil || r.plane.cluster.Synced(ctx) != nil {
+	if r.shared == nil || r.Synced(ctx) != nil {
 		return
 	}
 	for {
@@ -50,7 +50,7 @@ func (r *restored) takeRecord(text []byte) {
 	var now []keptRevoked
 	if len(text) > 0 {
 		if err := json.Unmarshal(text, &now); err != nil {
-			r.plane.log.Warn("which identities were revoked before is not known", "secret", roots.SecretName, "key", revokedFile, "error", err)
+			r.Log.Warn("which identities were revoked before is not known", "secret", roots.SecretName, "key", revokedFile, "error", err)
 			return
 		}
 	}
@@ -69,7 +69,7 @@ func (r *restored) takeRecord(text []byte) {
 
 // keepsRecord reports whether this control plane writes the record: of a cluster the leader does.
 func (r *restored) keepsRecord() bool {
-	return r.file != "" || r.shared != nil && r.plane.keeping.leads.Load()
+	return r.file != "" || r.shared != nil && r.Leads()
 }
 
 // writeRecord writes which identities are revoked.

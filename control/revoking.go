@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 
 	"google.golang.org/grpc/codes"
@@ -27,15 +28,29 @@ var permissionKind = trafficpermission.Kind.Name
 
 // revocations carry out which identities are revoked, as the document of each mesh says it, wherever
 // that came from: the API, a directory, a cluster. Who is called no more the resolver says.
-type revocations struct{ plane *Plane }
+type revocations struct{ revoking }
 
-func newRevocations(p *Plane) *revocations { return &revocations{plane: p} }
+// revoking is what revocations need.
+type revoking struct {
+	Catalog   *api.Catalog
+	Store     store.Store // what users write to
+	Own       store.Store // what the control plane writes to
+	Cluster   bool        // documents are those of a cluster, and those of revocations stand in Namespace
+	Namespace string
+	Waiting   func() error
+	Loop      func() *reconcile.Loop
+	Changed   func()           // is told when something was revoked or taken back
+	End       func(dp api.Ref) // ends the streams of a dataplane
+	Log       *slog.Logger
+}
+
+func newRevocations(by revoking) *revocations { return &revocations{by} }
 
 // document is where the revocations of a mesh stand.
 func (x *revocations) document(s *api.Snapshot, mesh string) (*api.Object, api.Ref) {
 	ref := api.Ref{Kind: permissionKind, Mesh: mesh, Name: api.RevocationsName(mesh)}
-	if x.plane.cluster != nil {
-		ref.Namespace = x.plane.cfg.Namespace
+	if x.Cluster {
+		ref.Namespace = x.Namespace
 	}
 	o, _ := s.Get(ref)
 	return o, ref
@@ -47,10 +62,15 @@ type refusing struct {
 	*revocations
 }
 
+// refuse lets nobody in whose identity is revoked.
+func (x *revocations) refuse(inner server.Authenticator) server.Authenticator {
+	return refusing{inner, x}
+}
+
 // Authenticate lets in whom the inner one lets in, and who is not revoked.
 func (r refusing) Authenticate(ctx context.Context, credentials string) (server.Identity, error) {
 	who, err := r.Authenticator.Authenticate(ctx, credentials)
-	m := r.plane.loop.Current()
+	m := r.Loop().Current()
 	if err != nil || m == nil || who.Dataplane.Name == "" {
 		return who, err
 	}
@@ -71,12 +91,12 @@ func (x *revocations) follow(ctx context.Context, s store.Store) {
 		}
 		for _, c := range changes {
 			if ref := c.Ref(); ref.Kind == permissionKind && ref.Name == api.RevocationsName(ref.Mesh) {
-				m, err := x.plane.loop.Model(ctx, now.Revision())
+				m, err := x.Loop().Model(ctx, now.Revision())
 				if err != nil {
 					return
 				}
 				x.end(m, ref.Mesh)
-				x.plane.restored.note()
+				x.Changed()
 			}
 		}
 	}
@@ -86,8 +106,8 @@ func (x *revocations) follow(ctx context.Context, s store.Store) {
 func (x *revocations) end(m *resolve.Model, mesh string) {
 	for dp := range m.Snapshot().Of(api.KindDataplane, mesh) {
 		if id, _ := m.Revoked(dp.Ref); id != "" {
-			x.plane.log.Info("a revoked identity", "dataplane", dp.Ref.String(), "identity", id)
-			x.plane.revokeOf(dp.Ref, func(string) bool { return true })
+			x.Log.Info("a revoked identity", "dataplane", dp.Ref.String(), "identity", id)
+			x.End(dp.Ref)
 		}
 	}
 }
@@ -99,7 +119,7 @@ func (x *revocations) Revoke(ctx context.Context, mesh, text string, dry bool) (
 	if err != nil || id.Path == "" {
 		return inspect.RevokedIdentity{}, httpapi.Refusal(http.StatusBadRequest, "the identity is no SPIFFE ID of a workload; write spiffe://DOMAIN/PATH")
 	}
-	m, err := reconcile.NewDocuments(x.plane.store, x.plane.loop, x.plane.waiting).Model(ctx)
+	m, err := reconcile.NewDocuments(x.Store, x.Loop(), x.Waiting).Model(ctx)
 	if err != nil {
 		return inspect.RevokedIdentity{}, err
 	}
@@ -109,7 +129,7 @@ func (x *revocations) Revoke(ctx context.Context, mesh, text string, dry bool) (
 	if out.Already || dry {
 		return out, nil
 	}
-	_, _, err = x.plane.own.Apply(ctx, func(now *api.Snapshot) ([]store.Write, error) {
+	_, _, err = x.Own.Apply(ctx, func(now *api.Snapshot) ([]store.Write, error) {
 		o, err := x.with(now, mesh, text)
 		if err != nil {
 			return nil, err
@@ -117,11 +137,11 @@ func (x *revocations) Revoke(ctx context.Context, mesh, text string, dry bool) (
 		return []store.Write{{Put: o}}, nil
 	})
 	if err == nil {
-		x.plane.restored.note() // before it is answered
+		x.Changed() // before it is answered
 	}
-	if err != nil && x.plane.cluster != nil {
+	if err != nil && x.Cluster {
 		o, print := x.with(m.Snapshot(), mesh, text)
-		doc, shown := decode.PrintJSON(x.plane.settings.Catalog(), o)
+		doc, shown := decode.PrintJSON(x.Catalog, o)
 		if cmp.Or(print, shown) == nil {
 			err = httpapi.Refusal(http.StatusConflict, fmt.Sprintf("documents of a cluster are written there; apply this one by `kubectl apply`: %s", doc))
 		}
@@ -134,7 +154,7 @@ func (x *revocations) with(now *api.Snapshot, mesh, id string) (*api.Object, err
 	o, ref := x.document(now, mesh)
 	doc := map[string]any{"type": ref.Kind, "mesh": mesh, "name": ref.Name, "spec": map[string]any{"targetRef": map[string]any{"kind": "Mesh"}, "rules": []any{}}}
 	if o != nil {
-		text, err := decode.PrintJSON(x.plane.settings.Catalog(), o)
+		text, err := decode.PrintJSON(x.Catalog, o)
 		if err == nil {
 			err = json.Unmarshal(text, &doc)
 		}
@@ -152,7 +172,7 @@ func (x *revocations) with(now *api.Snapshot, mesh, id string) (*api.Object, err
 	if err != nil {
 		return nil, err
 	}
-	objects, err := decode.Objects(x.plane.settings.Catalog(), ref.Name, text)
+	objects, err := decode.Objects(x.Catalog, ref.Name, text)
 	if err == nil && len(objects) != 1 {
 		err = fmt.Errorf("%s is no document", ref)
 	}

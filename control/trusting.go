@@ -100,3 +100,35 @@ func (p *Plane) noProof() (why api.IdentityRefusal, ok bool) {
 	}
 	return why, false
 }
+
+// certifyNow has the sidecar of a dataplane, by the name by which that calls it, get another
+// certificate; false where it is not connected here.
+func (p *Plane) certifyNow(name api.Ref) bool {
+	asked := p.agents.Certify(name)
+	return p.keyless.again(name) || asked
+}
+
+// newRevocations are those that documents say, and what finds out that the store is one of before them.
+func (p *Plane) newRevocations() (*restored, *revocations) {
+	r := restoring{Shared: p.shared, Keeper: p.keeper, Own: p.own, Log: p.log}
+	if p.cluster == nil {
+		r.DataDir = p.cfg.DataDir
+	} else {
+		r.Synced, r.Leads = p.cluster.Synced, p.keeping.leads.Load
+	}
+	revoked := newRevocations(revoking{Catalog: p.settings.Catalog(), Store: p.store, Own: p.own, Cluster: p.cluster != nil, Namespace: p.cfg.Namespace, Waiting: p.waiting,
+		Loop:    func() *reconcile.Loop { return p.loop },
+		Changed: func() { p.restored.note() },
+		End:     func(dp api.Ref) { p.revokeOf(dp, func(string) bool { return true }) },
+		Log:     p.log})
+	r.Document = revoked.document
+	return newRestored(r), revoked
+}
+
+// signers are the authorities as the API shows and turns them.
+func (p *Plane) signers() signers {
+	if p.peers == nil {
+		return newSigners(p.revocations, p.keeper, nil)
+	}
+	return newSigners(p.revocations, p.keeper, p.peers)
+}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/authorities"
+	"github.com/weftmesh/weft/control/peers"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/web"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
@@ -18,6 +19,17 @@ import (
 type signers struct {
 	*revocations
 	keeper *authorities.Keeper
+	leader forwarder
+}
+
+// forwarder passes a request on to the replica that leads.
+type forwarder interface {
+	Send(ctx context.Context, text []byte) (*peers.Outcome, error)
+}
+
+// newSigners are those that keeper keeps; leader is nil where this replica knows no other.
+func newSigners(x *revocations, keeper *authorities.Keeper, leader forwarder) signers {
+	return signers{x, keeper, leader}
 }
 
 // Authorities are those of a mesh.
@@ -52,7 +64,7 @@ func (s signers) turn(ctx context.Context, owner api.Ref, ask web.RootTurn) (ins
 		return inspect.Turned{}, err
 	}
 	out := inspect.Turned{DryRun: ask.Dry, Authority: inspect.Authority{Of: owner.String(), Roots: []inspect.AuthorityRoot{}}}
-	s.keeper.Take(s.plane.own.Snapshot())
+	s.keeper.Take(s.Own.Snapshot())
 	for _, x := range s.keeper.Standings(meshOf(owner)) {
 		if x.Owner == owner {
 			out.Authority = authorityOf(x)

@@ -22,15 +22,14 @@ type turnErrand struct {
 
 // sendTurn has the replica that leads do it.
 func (s signers) sendTurn(ctx context.Context, owner api.Ref, ask web.RootTurn) (out inspect.Turned, err error) {
-	p := s.plane
-	if p.peers == nil {
+	if s.leader == nil {
 		return out, httpapi.Refusal(http.StatusServiceUnavailable, "this replica does not lead, so it writes nothing of authorities, and it knows no other; ask the one that holds the Lease "+leaseName)
 	}
 	text, err := json.Marshal(turnErrand{owner, ask})
 	if err != nil {
 		return out, err
 	}
-	outcome, err := p.peers.Send(ctx, text)
+	outcome, err := s.leader.Send(ctx, text)
 	switch {
 	case err != nil:
 		return out, httpapi.Refusal(http.StatusServiceUnavailable, "the root of an authority is turned by the replica that leads: "+err.Error())
@@ -42,12 +41,12 @@ func (s signers) sendTurn(ctx context.Context, owner api.Ref, ask web.RootTurn) 
 }
 
 // errand does what a peer asks of the leader.
-func (p *Plane) errand(ctx context.Context, text []byte) (*peers.Outcome, error) {
+func (s signers) errand(ctx context.Context, text []byte) (*peers.Outcome, error) {
 	var e turnErrand
 	if err := json.Unmarshal(text, &e); err != nil {
 		return &peers.Outcome{Status: http.StatusBadRequest, Detail: "the replica that leads does not understand the other one; give all the same release"}, nil
 	}
-	turned, err := signers{p.revocations, p.keeper}.turn(ctx, e.Owner, e.Ask)
+	turned, err := s.turn(ctx, e.Owner, e.Ask)
 	if errors.Is(err, election.ErrNotLeading) {
 		return nil, peers.ErrNotLeading
 	}
@@ -60,3 +59,7 @@ func (p *Plane) errand(ctx context.Context, text []byte) (*peers.Outcome, error)
 	answer, err := json.Marshal(turned)
 	return &peers.Outcome{Text: answer}, err
 }
+
+// leaseName is the Lease of the replica that writes to the cluster (spec/kubernetes.md 6.2).
+const leaseName = "weft-leader"
+

@@ -1,9 +1,11 @@
 package control
 
 import (
+	"errors"
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve"
 )
 
 // refused is told why a sidecar is given no certificate; the zero value where it is given one.
@@ -31,4 +33,19 @@ func (x *insights) skewed(dp api.Ref, by time.Duration) {
 	if !same {
 		x.stir(dp)
 	}
+}
+
+// Unproven is why the sidecar of a dataplane would get no certificate of the names that a model
+// gives it; not ok where nothing is known to keep it from one.
+func (x *insights) Unproven(m *resolve.Model, dp api.Ref) (why api.IdentityRefusal, ok bool) {
+	if why, ok := x.plane.noProof(); ok {
+		return why, true
+	}
+	o, there := m.Snapshot().Get(dp)
+	who, attached := x.plane.agents.Who(dp)
+	if !there || !attached {
+		return why, false
+	}
+	_, _, err := proven(m, x.plane.settings.InZone(), o, who)
+	return why, errors.As(err, &why)
 }

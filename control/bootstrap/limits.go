@@ -1,4 +1,4 @@
-package control
+package bootstrap
 
 import (
 	"net"
@@ -15,10 +15,8 @@ const (
 	mostOfAddress    = 16 << 20
 )
 
-// bounded keeps what is held of requests in bounds.
-func (b *bootstrapper) bounded() http.Handler { return bounded(b) }
-
-func bounded(b http.Handler) http.Handler {
+// Bounded keeps what is held of requests in bounds.
+func Bounded(b http.Handler) http.Handler {
 	held := httpapi.NewIntake(mostBootstraps, mostOfAddress)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host, _, _ := net.SplitHostPort(r.RemoteAddr)

@@ -1,4 +1,4 @@
-package control
+package bootstrap
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package control
+package bootstrap
 
 import (
 	"context"
@@ -26,31 +26,31 @@ import (
 	"github.com/weftmesh/weft/xds/server"
 )
 
-// bootstrapSource is the file of Dataplanes that their sidecars brought along.
-const bootstrapSource = "bootstrap"
+// Source is the file of Dataplanes that their sidecars brought along.
+const Source = "bootstrap"
 
-// bootstrapper answers POST /bootstrap (spec/kuma.md 6): a sidecar says who it
+// Handler answers POST /bootstrap (spec/kuma.md 6): a sidecar says who it
 // is, and gets what its Envoy must know to begin.
-type bootstrapper struct {
-	catalog *api.Catalog
-	into    store.Store
-	// admission is what Dataplanes that come along go through.
-	admission *admission.Chain
-	model     func(context.Context) (*resolve.Model, error)
-	who       server.Authenticator
-	ca        func() string // in PEM; empty for plaintext
-	// arrived is told of each Dataplane that came along.
-	arrived func(*api.Object)
-	// skewed is told by how much the clock of a sidecar is ahead; nil tells nobody.
-	skewed func(dp api.Ref, by time.Duration)
-	// refused is told which dataplanes were refused, as their sidecars say, and why; nil tells nobody.
-	refused func(dp api.Ref, err error)
-	log     *slog.Logger
+type Handler struct {
+	Catalog *api.Catalog
+	Into    store.Store
+	// Admission is what Dataplanes that come along go through.
+	Admission     *admission.Chain
+	Model         func(context.Context) (*resolve.Model, error)
+	Authenticator server.Authenticator
+	CA            func() string // in PEM; empty for plaintext
+	// Arrived is told of each Dataplane that came along.
+	Arrived func(*api.Object)
+	// Skewed is told by how much the clock of a sidecar is ahead; nil tells nobody.
+	Skewed func(dp api.Ref, by time.Duration)
+	// Refused is told which dataplanes were refused, as their sidecars say, and why; nil tells nobody.
+	Refused func(dp api.Ref, err error)
+	Log     *slog.Logger
 }
 
-// bootstrapRequest is Kuma's, as far as weft uses it; the rest is ignored, so
+// request is Kuma's, as far as weft uses it; the rest is ignored, so
 // that newer and older clients work.
-type bootstrapRequest struct {
+type request struct {
 	Mesh              string            `json:"mesh"`
 	Name              string            `json:"name"`
 	ProxyType         string            `json:"proxyType"`
@@ -73,10 +73,10 @@ type bootstrapRequest struct {
 }
 
 // ServeHTTP answers.
-func (b *bootstrapper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	var ask bootstrapRequest
+func (b *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var ask request
 	dp, text, err := b.answer(w, r, &ask)
-	log := b.log.With("address", r.RemoteAddr, "mesh", telemetry.Truncate(ask.Mesh), "dataplane", telemetry.Truncate(ask.Name))
+	log := b.Log.With("address", r.RemoteAddr, "mesh", telemetry.Truncate(ask.Mesh), "dataplane", telemetry.Truncate(ask.Name))
 	if err != nil {
 		log.Warn("refused a bootstrap", "error", telemetry.Truncate(err.Error()))
 		httpapi.Refuse(w, err)
@@ -92,7 +92,7 @@ func (b *bootstrapper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(text)
 }
 
-func (b *bootstrapper) answer(w http.ResponseWriter, r *http.Request, ask *bootstrapRequest) (*api.Object, []byte, error) {
+func (b *Handler) answer(w http.ResponseWriter, r *http.Request, ask *request) (*api.Object, []byte, error) {
 	body, err := httpapi.Body(w, r, largestBootstrap)
 	if err != nil {
 		return nil, nil, err
@@ -103,7 +103,7 @@ func (b *bootstrapper) answer(w http.ResponseWriter, r *http.Request, ask *boots
 	if ask.Mesh == "" {
 		ask.Mesh = api.DefaultMesh
 	}
-	model, err := b.model(r.Context())
+	model, err := b.Model(r.Context())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -113,10 +113,10 @@ func (b *bootstrapper) answer(w http.ResponseWriter, r *http.Request, ask *boots
 	if given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok && token == "" {
 		token = given
 	}
-	who, err := auth.AuthenticateAs(r.Context(), b.who, token, ref, snapshot)
+	who, err := auth.AuthenticateAs(r.Context(), b.Authenticator, token, ref, snapshot)
 	if err != nil {
-		if b.refused != nil {
-			b.refused(ref.AsNode(), err)
+		if b.Refused != nil {
+			b.Refused(ref.AsNode(), err)
 		}
 		return nil, nil, err
 	}
@@ -132,8 +132,8 @@ func (b *bootstrapper) answer(w http.ResponseWriter, r *http.Request, ask *boots
 	if err != nil {
 		return nil, nil, err
 	}
-	if b.skewed != nil && !ask.Clock.IsZero() {
-		b.skewed(dp.Ref, time.Until(ask.Clock))
+	if b.Skewed != nil && !ask.Clock.IsZero() {
+		b.Skewed(dp.Ref, time.Until(ask.Clock))
 	}
 	text, err := xds.Bootstrap(config)
 	return dp, text, err
@@ -141,7 +141,7 @@ func (b *bootstrapper) answer(w http.ResponseWriter, r *http.Request, ask *boots
 
 // dataplane is the object of the sidecar: the one that it brought along, now
 // stored, or the one that is there.
-func (b *bootstrapper) dataplane(ctx context.Context, who server.Identity, ref api.Ref, brought string, snapshot *api.Snapshot) (*api.Object, error) {
+func (b *Handler) dataplane(ctx context.Context, who server.Identity, ref api.Ref, brought string, snapshot *api.Snapshot) (*api.Object, error) {
 	if !snapshot.Has(api.Ref{Kind: api.KindMesh, Name: ref.Mesh}) {
 		return nil, noMesh(ref.Mesh)
 	}
@@ -163,11 +163,11 @@ func (b *bootstrapper) dataplane(ctx context.Context, who server.Identity, ref a
 		return b.unchangedFrom(there, o)
 	}
 	c := *o
-	c.Source.File, c.Owner = bootstrapSource, api.Ephemeral
+	c.Source.File, c.Owner = Source, api.Ephemeral
 	if who.Dataplane.Name != "" { // else nobody is asked for a proof
 		c.Proof = &who.Proof
 	}
-	after, _, err := b.into.Apply(storage.WithActor(ctx, "sidecar "+ref.FullName()), func(now *api.Snapshot) ([]store.Write, error) {
+	after, _, err := b.Into.Apply(storage.WithActor(ctx, "sidecar "+ref.FullName()), func(now *api.Snapshot) ([]store.Write, error) {
 		mesh, ok := now.Get(api.Ref{Kind: api.KindMesh, Name: c.Mesh})
 		if !ok {
 			return nil, noMesh(c.Mesh)
@@ -182,7 +182,7 @@ func (b *bootstrapper) dataplane(ctx context.Context, who server.Identity, ref a
 		if err := auth.CheckClaims(who, &c, there, mesh); err != nil {
 			return nil, err
 		}
-		admitted, err := b.admission.Admit(admission.Sidecar, now, admission.Asked{Writes: []store.Write{{Put: &c}}})
+		admitted, err := b.Admission.Admit(admission.Sidecar, now, admission.Asked{Writes: []store.Write{{Put: &c}}})
 		return admitted.Writes, err
 	})
 	if err != nil {
@@ -191,7 +191,7 @@ func (b *bootstrapper) dataplane(ctx context.Context, who server.Identity, ref a
 	if there, ok := after.Get(c.Ref); ok && there.Owner != api.Ephemeral {
 		return b.unchangedFrom(there, o)
 	}
-	b.arrived(&c)
+	b.Arrived(&c)
 	return &c, nil
 }
 
@@ -210,8 +210,8 @@ func noMesh(name string) error {
 
 // unchangedFrom is what somebody else keeps there, which a sidecar may repeat but
 // not change.
-func (b *bootstrapper) unchangedFrom(there, brought *api.Object) (*api.Object, error) {
-	if store.Same(there, b.admission.Form(there, brought)) {
+func (b *Handler) unchangedFrom(there, brought *api.Object) (*api.Object, error) {
+	if store.Same(there, b.Admission.Form(there, brought)) {
 		return there, nil
 	}
 	return nil, httpapi.Refusal(http.StatusConflict, fmt.Sprintf("%s exists and differs from what the sidecar brings along; delete it, or start the sidecar without --dataplane-file", there.Ref))
@@ -219,12 +219,12 @@ func (b *bootstrapper) unchangedFrom(there, brought *api.Object) (*api.Object, e
 
 // decode reads the document of a sidecar that calls itself ref, which a
 // document with a namespace does by its full name.
-func (b *bootstrapper) decode(text string, ref api.Ref) (*api.Object, error) {
+func (b *Handler) decode(text string, ref api.Ref) (*api.Object, error) {
 	named := api.Ref{Kind: ref.Kind, Mesh: ref.Mesh, Name: ref.FullName()}
 	long := named.Resolve(func(r api.Ref) bool { return r.Namespace != "" })
-	o, err := decode.One(b.catalog, "", []byte(text), long)
+	o, err := decode.One(b.Catalog, "", []byte(text), long)
 	if o == nil && long != named {
-		o, err = decode.One(b.catalog, "", []byte(text), named)
+		o, err = decode.One(b.Catalog, "", []byte(text), named)
 	}
 	switch {
 	case errors.Is(err, decode.ErrNoDocuments):
@@ -237,7 +237,7 @@ func (b *bootstrapper) decode(text string, ref api.Ref) (*api.Object, error) {
 	return o, nil
 }
 
-func (b *bootstrapper) config(host string, ask bootstrapRequest, token string, dp *api.Object) (xds.BootstrapConfig, error) {
+func (b *Handler) config(host string, ask request, token string, dp *api.Object) (xds.BootstrapConfig, error) {
 	name, text, err := net.SplitHostPort(host)
 	if err != nil {
 		return xds.BootstrapConfig{}, httpapi.Refusal(http.StatusBadRequest, "the request's Host has no port; ask with the port of --xds")
@@ -246,7 +246,7 @@ func (b *bootstrapper) config(host string, ask bootstrapRequest, token string, d
 	if err != nil {
 		return xds.BootstrapConfig{}, httpapi.Refusal(http.StatusBadRequest, "the request's Host has no port; ask with the port of --xds")
 	}
-	ca := b.ca()
+	ca := b.CA()
 	if _, err := netip.ParseAddr(ask.XDSAddress); ask.XDSAddress != "" && (err != nil || ca == "") {
 		return xds.BootstrapConfig{}, httpapi.Refusal(http.StatusBadRequest, "xdsAddress is no IP address, or sidecars are served without TLS; leave out --xds-fallback")
 	}
@@ -280,7 +280,7 @@ func (b *bootstrapper) config(host string, ask bootstrapRequest, token string, d
 
 // describe adds to the node what Kuma's own tools read there, as Kuma spells it
 // (spec/kuma.md 6): ports are texts.
-func (ask *bootstrapRequest) describe(c xds.BootstrapConfig) {
+func (ask *request) describe(c xds.BootstrapConfig) {
 	features := make([]any, len(ask.Features)) // empty is said too: the GUI reads the list
 	for i, f := range ask.Features {
 		features[i] = f
