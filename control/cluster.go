@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftmesh/weft/control/auth"
 	"github.com/weftmesh/weft/control/identity"
+	"github.com/weftmesh/weft/control/issuer"
 	"github.com/weftmesh/weft/control/peers"
 	"github.com/weftmesh/weft/control/reconcile"
 	"github.com/weftmesh/weft/control/roots"
@@ -48,7 +49,7 @@ func (p *Plane) openCluster() error {
 		p.log.Warn("without --namespace this control plane writes nothing to the cluster: no status, no mesh default")
 		return nil
 	}
-	p.elector, err = election.New(election.Config{REST: rest, Namespace: p.cfg.Namespace, Name: leaseName, Identity: p.name, Says: p.leaderSays, Log: p.log})
+	p.elector, err = election.New(election.Config{REST: rest, Namespace: p.cfg.Namespace, Name: issuer.LeaseName, Identity: p.name, Says: p.leaderSays, Log: p.log})
 	if err != nil {
 		return err
 	}

@@ -133,7 +133,7 @@ func (p *Plane) Fleet(names []string) (certified, follow int, listeners uint64) 
 }
 
 // Sweep forgets what counts for a minute only, as if that was over.
-func (p *Plane) Sweep() { p.keyless.expire(time.Now().Add(time.Hour)) }
+func (p *Plane) Sweep() { p.keyless.Expire(time.Now().Add(time.Hour)) }
 
 // TakesPlain is how many dataplanes still take plain text although they are to take none.
 func (p *Plane) TakesPlain() (n int) {

@@ -126,7 +126,7 @@ func (x *insights) prove(of map[api.Ref]bool) {
 			x.holds(dp, held)
 			x.noted(dp)
 		default:
-			x.plane.restored.showed(dp, shown)
+			x.plane.restored.Showed(dp, shown)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/issuer"
 	"github.com/weftmesh/weft/control/reconcile"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sidecar/attach"
@@ -153,7 +154,7 @@ func (x *insights) identified(name api.Ref, i *insight, id *resolve.Identity, wa
 	if i.held.valid(now) && i.held.names() != "" {
 		want.Identity = true
 		if i.held.names() != lined(id.Names) {
-			if names := unlined(i.held.names()); !slices.Equal(ids(names), ids(id.Names)) {
+			if names := unlined(i.held.names()); !slices.Equal(issuer.SpiffeIDs(names), issuer.SpiffeIDs(id.Names)) {
 				want.Shows = names
 			}
 		}

@@ -105,7 +105,7 @@ func (x *insights) sweep() {
 	x.mu.Lock()
 	x.expire(now)
 	x.mu.Unlock()
-	x.plane.keyless.expire(time.Now())
+	x.plane.keyless.Expire(time.Now())
 	x.stir(x.all()...)
 }
 

@@ -45,7 +45,7 @@ func (k *keeping) run(ctx context.Context) error {
 	k.leads.Store(true)
 	defer k.leads.Store(false)
 	k.plane.keeper.Stir()
-	k.plane.restored.note() // what the leader before has not written
+	k.plane.restored.Note() // what the leader before has not written
 	<-ctx.Done()
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"unique"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/issuer"
 	"github.com/weftmesh/weft/xds/server/authority/rotation"
 )
 
@@ -40,10 +41,10 @@ func (x leaf) good(now time.Time) bool { return x != (leaf{}) && x.ends.after(no
 // out or was told of them.
 type leaves struct {
 	plane   *Plane
-	ledger  *ledger    // nil in a cluster
-	before  []keptLeaf // what it said, until begin
-	none    bool       // there was no ledger of a control plane before this one
-	unknown *time.Time // what it said of others; nil where it said nothing
+	ledger  *ledger                   // nil in a cluster
+	before  []issuer.GivenCertificate // what it said, until begin
+	none    bool                      // there was no ledger of a control plane before this one
+	unknown *time.Time                // what it said of others; nil where it said nothing
 
 	*records
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/issuer"
 	"github.com/weftmesh/weft/files"
 )
 
@@ -19,8 +20,8 @@ const leavesFile = "leaves.json"
 // keptLeaves are all of them.
 type keptLeaves struct {
 	// Unknown is until when there may be others, that control planes have given which kept no such file.
-	Unknown time.Time  `json:"unknown,omitzero"`
-	Given   []keptLeaf `json:"given"`
+	Unknown time.Time                 `json:"unknown,omitzero"`
+	Given   []issuer.GivenCertificate `json:"given"`
 }
 
 // ledger keeps the file. Certificates that are given at once are one write.
@@ -85,7 +86,7 @@ func (l *leaves) keep(dir string) {
 // begin has the file be there before anybody is given a certificate: a control plane that finds none
 // cannot know that nobody was. The keeper of authorities knows by then of what was reserved before. It
 // returns what control planes before have given.
-func (l *leaves) begin() (before []keptLeaf) {
+func (l *leaves) begin() (before []issuer.GivenCertificate) {
 	before, l.before = l.before, nil
 	if !l.none {
 		return before
@@ -99,12 +100,12 @@ func (l *leaves) begin() (before []keptLeaf) {
 // kept are the certificates that are good.
 func (l *leaves) kept() keptLeaves {
 	now := l.plane.cfg.clock()()
-	out := keptLeaves{Unknown: l.plane.keeper.Unknown(), Given: []keptLeaf{}}
+	out := keptLeaves{Unknown: l.plane.keeper.Unknown(), Given: []issuer.GivenCertificate{}}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for dp, x := range l.good(now) {
 		by := x.by.Value()
-		out.Given = append(out.Given, keptLeaf{dp, by.owner, by.root, x.ends.time()})
+		out.Given = append(out.Given, issuer.GivenCertificate{Dataplane: dp, Owner: by.owner, Root: by.root, Ends: x.ends.time()})
 	}
 	return out
 }

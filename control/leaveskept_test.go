@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/issuer"
 	"github.com/weftmesh/weft/files"
 )
 
@@ -38,15 +39,15 @@ func TestLeavesAreWrittenAsTheyWere(t *testing.T) {
 	if err := files.ReadState(file, &kept); err != nil {
 		t.Fatal(err)
 	}
-	got := map[keptLeaf]bool{}
+	got := map[issuer.GivenCertificate]bool{}
 	for _, x := range kept.Given {
 		x.Ends = x.Ends.UTC()
 		got[x] = true
 	}
 	mesh := api.Ref{Kind: api.KindMesh, Name: "default"}
-	want := map[keptLeaf]bool{
-		{api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "web-1"}, mesh, "a", time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC)}:                     true,
-		{api.Ref{Kind: api.KindDataplane, Mesh: "default", Namespace: "shop", Name: "pay.v2"}, mesh, "b", time.Date(2099, 2, 1, 0, 0, 0, 0, time.UTC)}: true,
+	want := map[issuer.GivenCertificate]bool{
+		{Dataplane: api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "web-1"}, Owner: mesh, Root: "a", Ends: time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC)}:                     true,
+		{Dataplane: api.Ref{Kind: api.KindDataplane, Mesh: "default", Namespace: "shop", Name: "pay.v2"}, Owner: mesh, Root: "b", Ends: time.Date(2099, 2, 1, 0, 0, 0, 0, time.UTC)}: true,
 	}
 	if !maps.Equal(got, want) {
 		t.Errorf("written is %v, not %v", got, want)

@@ -22,6 +22,7 @@ import (
 	"github.com/weftmesh/weft/control/bootstrap"
 	"github.com/weftmesh/weft/control/connections"
 	"github.com/weftmesh/weft/control/identity"
+	"github.com/weftmesh/weft/control/issuer"
 	"github.com/weftmesh/weft/control/peers"
 	"github.com/weftmesh/weft/control/reconcile"
 	"github.com/weftmesh/weft/control/roots"
@@ -79,13 +80,13 @@ type Plane struct {
 	keeper      *authorities.Keeper
 	hosts       *connections.TokenUse
 	refused     *connections.Refusals
-	restored    *restored
+	restored    *issuer.RestoredStore
 	shown       *x509.Certificate // of --xds-tls-cert
 	records     records
 	leaves      *leaves
-	revocations *revocations
+	revocations *issuer.Revocations
 	insights    *insights
-	keyless     *keyless
+	keyless     *issuer.ControlPlaneKeys
 	api         net.Listener
 	xds         net.Listener
 	apiSrv      *http.Server
@@ -205,7 +206,7 @@ func (p *Plane) compose() error {
 	}
 	p.hosts = connections.NewTokenUse(p.log)
 	p.refused = connections.NewRefusals(p.isDataplane, p.isConnected)
-	auth := authenticating{p.hosts.Watch(p.revocations.refuse(inner))}
+	auth := authenticating{p.hosts.Watch(p.revocations.Refuse(inner))}
 	p.composeStreams(auth)
 	p.composeFollowers()
 	p.census = connections.NewFleetCounts(p.loop, p.sidecars(), p.insights.root)
@@ -264,12 +265,12 @@ func (p *Plane) composeFollowers() {
 		p.ephemerals.Joined(peer.Dataplane)
 		p.returning.Joined(peer.Dataplane)
 		p.refused.Joined(peer.Dataplane)
-		p.keyless.joined(peer)
+		p.keyless.Joined(peer)
 	}
 	p.observe.Hooks.Left = func(peer server.Peer) {
 		p.ephemerals.Left(peer.Dataplane)
 		p.returning.Left(peer.Dataplane)
-		p.keyless.left(peer)
+		p.keyless.Left(peer)
 	}
 }
 
@@ -282,7 +283,7 @@ func (p *Plane) composeXDSPort(auth server.Authenticator) error {
 	boot := &bootstrap.Handler{Catalog: p.settings.Catalog(), Into: p.own, Admission: p.admission, Model: reconcile.NewDocuments(p.store, p.loop, p.waiting).Model, Authenticator: auth, CA: ca, Arrived: p.ephemerals.Arrived, Log: p.log}
 	boot.Skewed, boot.Refused = p.insights.skewed, p.refused.Note
 	certifier := p.certifier(auth)
-	p.keyless = newKeyless(certifier, p.ads, p.insights, p.cfg.clock())
+	p.keyless = issuer.NewControlPlaneKeys(certifier, p.ads, p.insights, p.cfg.clock())
 	mux := http.NewServeMux()
 	mux.Handle("POST /bootstrap", bootstrap.Bounded(boot))
 	mux.Handle("POST /certify", bootstrap.Bounded(certifier))

@@ -87,7 +87,7 @@ func (p *Plane) running() (notes []api.Note) {
 		n.Origin.Ref = n.Origin.Resolve(reconcile.Serves(m))
 		notes = append(notes, n)
 	}
-	notes = append(notes, p.restored.notes()...)
+	notes = append(notes, p.restored.Notes()...)
 	notes = append(notes, p.insights.endedNotes(m)...)
 	return append(notes, endedSecrets(m, p.cfg.clock()())...)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/authorities"
+	"github.com/weftmesh/weft/control/issuer"
 	"github.com/weftmesh/weft/control/reconcile"
 	"github.com/weftmesh/weft/control/storage"
 	"github.com/weftmesh/weft/store"
@@ -36,7 +37,7 @@ func (p *Plane) keepAuthorities(ctx context.Context, running *errgroup.Group) {
 	running.Go(func() error {
 		if p.cluster == nil || p.cluster.Synced(ctx) == nil { // what is not read yet is not missing
 			p.keeper.Take(p.own.Snapshot())
-			p.restored.begin(p.leaves.begin())
+			p.restored.Begin(p.leaves.begin())
 			p.keeper.Follow(ctx, p.own)
 		}
 		return nil
@@ -49,8 +50,8 @@ func (p *Plane) keepAuthorities(ctx context.Context, running *errgroup.Group) {
 		}
 		return nil
 	})
-	running.Go(func() error { p.revocations.follow(ctx, p.store); return nil })
-	running.Go(func() error { p.restored.followRecord(ctx); return nil })
+	running.Go(func() error { p.revocations.Follow(ctx, p.store); return nil })
+	running.Go(func() error { p.restored.FollowRecord(ctx); return nil })
 	if p.cfg.WorkloadAPI != "" {
 		running.Go(func() error { p.followBundles(ctx, running); return nil })
 	}
@@ -82,10 +83,10 @@ func (p *Plane) followBundles(ctx context.Context, running *errgroup.Group) {
 }
 
 // certifier answers sidecars that want certificates.
-func (p *Plane) certifier(who server.Authenticator) *certifier {
-	c := &certifier{model: reconcile.NewDocuments(p.store, p.loop, p.waiting).Model, who: who, keeper: p.keeper, sidecar: p.leaves.sidecar, gives: p.leaves.gives, told: p.insights.refused, zone: p.settings.InZone(), log: p.log}
+func (p *Plane) certifier(who server.Authenticator) *issuer.Certifier {
+	c := &issuer.Certifier{Model: reconcile.NewDocuments(p.store, p.loop, p.waiting).Model, Who: who, Keeper: p.keeper, Sidecar: p.leaves.sidecar, Record: p.leaves.gives, Answered: p.insights.refused, Zone: p.settings.InZone(), Log: p.log}
 	if why, ok := p.noProof(); ok {
-		c.proof = why
+		c.Proof = why
 	}
 	return c
 }
@@ -105,30 +106,30 @@ func (p *Plane) noProof() (why api.IdentityRefusal, ok bool) {
 // certificate; false where it is not connected here.
 func (p *Plane) certifyNow(name api.Ref) bool {
 	asked := p.agents.Certify(name)
-	return p.keyless.again(name) || asked
+	return p.keyless.Again(name) || asked
 }
 
 // newRevocations are those that documents say, and what finds out that the store is one of before them.
-func (p *Plane) newRevocations() (*restored, *revocations) {
-	r := restoring{Shared: p.shared, Keeper: p.keeper, Own: p.own, Log: p.log}
+func (p *Plane) newRevocations() (*issuer.RestoredStore, *issuer.Revocations) {
+	r := issuer.RestoredConfig{Shared: p.shared, Keeper: p.keeper, Own: p.own, Log: p.log}
 	if p.cluster == nil {
 		r.DataDir = p.cfg.DataDir
 	} else {
 		r.Synced, r.Leads = p.cluster.Synced, p.keeping.leads.Load
 	}
-	revoked := newRevocations(revoking{Catalog: p.settings.Catalog(), Store: p.store, Own: p.own, Cluster: p.cluster != nil, Namespace: p.cfg.Namespace, Waiting: p.waiting,
+	revoked := issuer.NewRevocations(issuer.RevocationConfig{Catalog: p.settings.Catalog(), Store: p.store, Own: p.own, Cluster: p.cluster != nil, Namespace: p.cfg.Namespace, Waiting: p.waiting,
 		Loop:    func() *reconcile.Loop { return p.loop },
-		Changed: func() { p.restored.note() },
+		Changed: func() { p.restored.Note() },
 		End:     func(dp api.Ref) { p.revokeOf(dp, func(string) bool { return true }) },
 		Log:     p.log})
-	r.Document = revoked.document
-	return newRestored(r), revoked
+	r.Document = revoked.Document
+	return issuer.NewRestoredStore(r), revoked
 }
 
 // signers are the authorities as the API shows and turns them.
-func (p *Plane) signers() signers {
+func (p *Plane) signers() issuer.CAAdmin {
 	if p.peers == nil {
-		return newSigners(p.revocations, p.keeper, nil)
+		return issuer.NewCAAdmin(p.revocations, p.keeper, nil)
 	}
-	return newSigners(p.revocations, p.keeper, p.peers)
+	return issuer.NewCAAdmin(p.revocations, p.keeper, p.peers)
 }

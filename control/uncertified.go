@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/issuer"
 	"github.com/weftmesh/weft/resolve"
 )
 
@@ -46,6 +47,6 @@ func (x *insights) Unproven(m *resolve.Model, dp api.Ref) (why api.IdentityRefus
 	if !there || !attached {
 		return why, false
 	}
-	_, _, err := proven(m, x.plane.settings.InZone(), o, who)
+	_, _, err := issuer.Proven(m, x.plane.settings.InZone(), o, who)
 	return why, errors.As(err, &why)
 }

@@ -1,4 +1,4 @@
-package control
+package issuer
 
 import (
 	"cmp"
@@ -26,12 +26,12 @@ import (
 // permissionKind is the kind of the document of revocations.
 var permissionKind = trafficpermission.Kind.Name
 
-// revocations carry out which identities are revoked, as the document of each mesh says it, wherever
+// Revocations carry out which identities are revoked, as the document of each mesh says it, wherever
 // that came from: the API, a directory, a cluster. Who is called no more the resolver says.
-type revocations struct{ revoking }
+type Revocations struct{ RevocationConfig }
 
-// revoking is what revocations need.
-type revoking struct {
+// RevocationConfig is what revocations need.
+type RevocationConfig struct {
 	Catalog   *api.Catalog
 	Store     store.Store // what users write to
 	Own       store.Store // what the control plane writes to
@@ -44,10 +44,10 @@ type revoking struct {
 	Log       *slog.Logger
 }
 
-func newRevocations(by revoking) *revocations { return &revocations{by} }
+func NewRevocations(by RevocationConfig) *Revocations { return &Revocations{by} }
 
-// document is where the revocations of a mesh stand.
-func (x *revocations) document(s *api.Snapshot, mesh string) (*api.Object, api.Ref) {
+// Document is where the revocations of a mesh stand.
+func (x *Revocations) Document(s *api.Snapshot, mesh string) (*api.Object, api.Ref) {
 	ref := api.Ref{Kind: permissionKind, Mesh: mesh, Name: api.RevocationsName(mesh)}
 	if x.Cluster {
 		ref.Namespace = x.Namespace
@@ -59,11 +59,11 @@ func (x *revocations) document(s *api.Snapshot, mesh string) (*api.Object, api.R
 // refusing lets nobody in whose identity is revoked.
 type refusing struct {
 	server.Authenticator
-	*revocations
+	*Revocations
 }
 
-// refuse lets nobody in whose identity is revoked.
-func (x *revocations) refuse(inner server.Authenticator) server.Authenticator {
+// Refuse lets nobody in whose identity is revoked.
+func (x *Revocations) Refuse(inner server.Authenticator) server.Authenticator {
 	return refusing{inner, x}
 }
 
@@ -80,8 +80,8 @@ func (r refusing) Authenticate(ctx context.Context, credentials string) (server.
 	return who, nil
 }
 
-// follow ends the streams of those that are revoked, until ctx ends or the store is closed.
-func (x *revocations) follow(ctx context.Context, s store.Store) {
+// Follow ends the streams of those that are revoked, until ctx ends or the store is closed.
+func (x *Revocations) Follow(ctx context.Context, s store.Store) {
 	_, watch := s.Watch()
 	defer watch.Stop()
 	for {
@@ -103,7 +103,7 @@ func (x *revocations) follow(ctx context.Context, s store.Store) {
 }
 
 // end ends the streams of the dataplanes of a mesh that are revoked.
-func (x *revocations) end(m *resolve.Model, mesh string) {
+func (x *Revocations) end(m *resolve.Model, mesh string) {
 	for dp := range m.Snapshot().Of(api.KindDataplane, mesh) {
 		if id, _ := m.Revoked(dp.Ref); id != "" {
 			x.Log.Info("a revoked identity", "dataplane", dp.Ref.String(), "identity", id)
@@ -114,7 +114,7 @@ func (x *revocations) end(m *resolve.Model, mesh string) {
 
 // Revoke has an identity of a mesh refused everywhere: it is written into the document of
 // revocations, from which all else follows.
-func (x *revocations) Revoke(ctx context.Context, mesh, text string, dry bool) (inspect.RevokedIdentity, error) {
+func (x *Revocations) Revoke(ctx context.Context, mesh, text string, dry bool) (inspect.RevokedIdentity, error) {
 	id, err := spiffe.Parse(text)
 	if err != nil || id.Path == "" {
 		return inspect.RevokedIdentity{}, httpapi.Refusal(http.StatusBadRequest, "the identity is no SPIFFE ID of a workload; write spiffe://DOMAIN/PATH")
@@ -124,7 +124,7 @@ func (x *revocations) Revoke(ctx context.Context, mesh, text string, dry bool) (
 		return inspect.RevokedIdentity{}, err
 	}
 	out := inspect.Revoking(m, mesh, text)
-	_, ref := x.document(m.Snapshot(), mesh)
+	_, ref := x.Document(m.Snapshot(), mesh)
 	out.Document, out.DryRun = ref.String(), dry
 	if out.Already || dry {
 		return out, nil
@@ -150,8 +150,8 @@ func (x *revocations) Revoke(ctx context.Context, mesh, text string, dry bool) (
 }
 
 // with is the document of revocations with one more.
-func (x *revocations) with(now *api.Snapshot, mesh, id string) (*api.Object, error) {
-	o, ref := x.document(now, mesh)
+func (x *Revocations) with(now *api.Snapshot, mesh, id string) (*api.Object, error) {
+	o, ref := x.Document(now, mesh)
 	doc := map[string]any{"type": ref.Kind, "mesh": mesh, "name": ref.Name, "spec": map[string]any{"targetRef": map[string]any{"kind": "Mesh"}, "rules": []any{}}}
 	if o != nil {
 		text, err := decode.PrintJSON(x.Catalog, o)

@@ -1,4 +1,4 @@
-package control
+package issuer
 
 import (
 	"context"
@@ -23,25 +23,25 @@ import (
 	"github.com/weftmesh/weft/xds/server/authority/workload"
 )
 
-// certifier answers POST /certify (spec/identity.md 2.3): the agent of a sidecar has the key of
+// Certifier answers POST /certify (spec/identity.md 2.3): the agent of a sidecar has the key of
 // its workload certified. Of the request nothing counts but the public key: who it is for is
 // who the credential says, and the names are those that the dataplane has by the documents.
-type certifier struct {
-	proof   error // why nobody can prove anything here, an api.IdentityRefusal; nil where one can
-	model   func(context.Context) (*resolve.Model, error)
-	who     server.Authenticator
-	keeper  *authorities.Keeper
-	sidecar func(dp, owner api.Ref) rotation.Sidecar
-	gives   func(dp, owner api.Ref, root string, ends time.Time) error // before a certificate is given
-	told    func(dp api.Ref, why api.IdentityRefusal) // of each answer; the zero value where nothing is refused
-	zone    api.Zone
-	log     *slog.Logger
-	caps    caps
-	refusal lastTexts // of the last refusals, so that each is logged once
+type Certifier struct {
+	Proof    error // why nobody can prove anything here, an api.IdentityRefusal; nil where one can
+	Model    func(context.Context) (*resolve.Model, error)
+	Who      server.Authenticator
+	Keeper   *authorities.Keeper
+	Sidecar  func(dp, owner api.Ref) rotation.Sidecar
+	Record   func(dp, owner api.Ref, root string, ends time.Time) error // before a certificate is given
+	Answered func(dp api.Ref, why api.IdentityRefusal)                  // of each answer; the zero value where nothing is refused
+	Zone     api.Zone
+	Log      *slog.Logger
+	caps     rateLimiter
+	refusal  refusalLog // of the last refusals, so that each is logged once
 }
 
-// certifyRequest is the body of a request.
-type certifyRequest struct {
+// request is the body of a request.
+type request struct {
 	Mesh    string `json:"mesh"`
 	Name    string `json:"name"`
 	Request []byte `json:"request"` // PKCS #10 in DER form
@@ -49,8 +49,8 @@ type certifyRequest struct {
 	Spire *offered `json:"spire"`
 }
 
-// certifyAnswer is that of an answer; package identity of the sidecar reads it.
-type certifyAnswer struct {
+// answer is that of an answer; package identity of the sidecar reads it.
+type answer struct {
 	Chain   string        `json:"chain,omitempty"` // in PEM, the certificate first
 	Secret  string        `json:"secret"`
 	Names   []string      `json:"names"`
@@ -70,8 +70,8 @@ var errTooMany = httpapi.Refusal(http.StatusTooManyRequests, "this dataplane has
 var errNoIdentity = errors.New("the dataplane has no identity")
 
 // ServeHTTP answers.
-func (c *certifier) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	var ask certifyRequest
+func (c *Certifier) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var ask request
 	answer, dp, err := c.answer(w, r, &ask)
 	switch {
 	case errors.Is(err, errNoIdentity):
@@ -89,19 +89,19 @@ func (c *certifier) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // refused logs each reason of a dataplane once.
-func (c *certifier) refused(address string, dp api.Ref, err error) {
+func (c *Certifier) refused(address string, dp api.Ref, err error) {
 	text := telemetry.Truncate(err.Error())
 	if dp != (api.Ref{}) {
 		if c.refusal.same(dp, text) {
 			return
 		}
 	}
-	c.log.Warn("refused a certificate", "address", address, "dataplane", dp.String(), "error", text)
+	c.Log.Warn("refused a certificate", "address", address, "dataplane", dp.String(), "error", text)
 }
 
-func (c *certifier) answer(w http.ResponseWriter, r *http.Request, ask *certifyRequest) (out certifyAnswer, dp api.Ref, err error) {
-	if c.proof != nil {
-		return out, dp, httpapi.Refusal(http.StatusForbidden, c.proof.Error())
+func (c *Certifier) answer(w http.ResponseWriter, r *http.Request, ask *request) (out answer, dp api.Ref, err error) {
+	if c.Proof != nil {
+		return out, dp, httpapi.Refusal(http.StatusForbidden, c.Proof.Error())
 	}
 	body, err := httpapi.Body(w, r, largestCertify)
 	if err != nil {
@@ -110,13 +110,13 @@ func (c *certifier) answer(w http.ResponseWriter, r *http.Request, ask *certifyR
 	if err := json.Unmarshal(body, ask); err != nil {
 		return out, dp, httpapi.Refusal(http.StatusBadRequest, "the request is not JSON of the right form: "+err.Error())
 	}
-	model, err := c.model(r.Context())
+	model, err := c.Model(r.Context())
 	if err != nil {
 		return out, dp, err
 	}
 	ref := api.Ref{Kind: api.KindDataplane, Mesh: ask.Mesh, Name: ask.Name}.Resolve(model.Snapshot().Has)
 	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	who, err := auth.AuthenticateAs(r.Context(), c.who, token, ref, model.Snapshot())
+	who, err := auth.AuthenticateAs(r.Context(), c.Who, token, ref, model.Snapshot())
 	if err != nil {
 		return out, dp, err
 	}
@@ -126,7 +126,7 @@ func (c *certifier) answer(w http.ResponseWriter, r *http.Request, ask *certifyR
 	o, there := model.Snapshot().Get(ref)
 	if there {
 		if by, ok := spireOf(model, o); ok { // nothing is signed, so that nothing is capped
-			out, err = c.elsewhere(model, o, who, by, ask.Spire)
+			out, err = c.spire(model, o, who, by, ask.Spire)
 			return out, ref, err
 		}
 	}
@@ -141,7 +141,7 @@ func (c *certifier) answer(w http.ResponseWriter, r *http.Request, ask *certifyR
 }
 
 // sign has the key of a request certified.
-func (c *certifier) sign(ctx context.Context, m *resolve.Model, o *api.Object, who server.Identity, request []byte) (out certifyAnswer, err error) {
+func (c *Certifier) sign(ctx context.Context, m *resolve.Model, o *api.Object, who server.Identity, request []byte) (out answer, err error) {
 	if _, _, err := c.proves(m, o, who); err != nil {
 		return out, err
 	}
@@ -153,17 +153,17 @@ func (c *certifier) sign(ctx context.Context, m *resolve.Model, o *api.Object, w
 	if err != nil {
 		return out, err
 	}
-	return certifyAnswer{Chain: string(got.Chain.PEM()), Secret: xds.IdentitySecret(o.Mesh), Names: got.names, Root: got.Root, Expires: got.Ends, Renew: got.RenewAt}, nil
+	return answer{Chain: string(got.Chain.PEM()), Secret: xds.IdentitySecret(o.Mesh), Names: got.names, Root: got.Root, Expires: got.Ends, Renew: got.RenewAt}, nil
 }
 
 // proves is what the credential of a dataplane proves, and tells of what it does not.
-func (c *certifier) proves(m *resolve.Model, o *api.Object, who server.Identity) (names []string, owner api.Ref, err error) {
-	names, owner, err = proven(m, c.zone, o, who)
+func (c *Certifier) proves(m *resolve.Model, o *api.Object, who server.Identity) (names []string, owner api.Ref, err error) {
+	names, owner, err = Proven(m, c.Zone, o, who)
 	var why api.IdentityRefusal
 	if errors.As(err, &why) {
 		err = httpapi.Refusal(http.StatusForbidden, err.Error())
 	}
-	c.told(o.Ref, why)
+	c.Answered(o.Ref, why)
 	return names, owner, err
 }
 
@@ -175,7 +175,7 @@ type issued struct {
 }
 
 // issue has the names of a dataplane signed for a key, as far as its credential proves them.
-func (c *certifier) issue(ctx context.Context, m *resolve.Model, o *api.Object, who server.Identity, key *ecdsa.PublicKey) (out issued, err error) {
+func (c *Certifier) issue(ctx context.Context, m *resolve.Model, o *api.Object, who server.Identity, key *ecdsa.PublicKey) (out issued, err error) {
 	if out.names, out.owner, err = c.proves(m, o, who); err != nil {
 		return out, err
 	}
@@ -185,23 +185,23 @@ func (c *certifier) issue(ctx context.Context, m *resolve.Model, o *api.Object, 
 	if err != nil {
 		return out, httpapi.Refusal(http.StatusServiceUnavailable, err.Error())
 	}
-	c.log.Info("signed", "dataplane", o.Ref.String(), "names", out.names, "serial", out.Chain[0].SerialNumber.Text(16), "expires", out.Ends)
+	c.Log.Info("signed", "dataplane", o.Ref.String(), "names", out.names, "serial", out.Chain[0].SerialNumber.Text(16), "expires", out.Ends)
 	return out, nil
 }
 
 // signNoted signs, and takes note of the certificate before anybody has it. A rotation that has
 // begun in between did not see it: then this one is not given, and the sidecar has to know first
 // whom to trust beside.
-func (c *certifier) signNoted(x issued, dp api.Ref, key *ecdsa.PublicKey) (authorities.Issued, error) {
-	trust, _ := c.keeper.Trust(x.owner)
-	got, err := c.keeper.Sign(x.owner, x.names, key, c.sidecar(dp, x.owner))
+func (c *Certifier) signNoted(x issued, dp api.Ref, key *ecdsa.PublicKey) (authorities.Issued, error) {
+	trust, _ := c.Keeper.Trust(x.owner)
+	got, err := c.Keeper.Sign(x.owner, x.names, key, c.Sidecar(dp, x.owner))
 	if err != nil {
 		return got, err
 	}
-	if err := c.gives(dp, x.owner, got.Root, got.Ends); err != nil {
+	if err := c.Record(dp, x.owner, got.Root, got.Ends); err != nil {
 		return got, err
 	}
-	if now, _ := c.keeper.Trust(x.owner); now != trust {
+	if now, _ := c.Keeper.Trust(x.owner); now != trust {
 		return got, authorities.ErrNotTrusting
 	}
 	return got, nil
@@ -214,7 +214,7 @@ const (
 )
 
 // wait tries until a signature is possible: as a rule the sidecar's Envoy is just connecting.
-func (c *certifier) wait(ctx context.Context, sign func() (authorities.Issued, error)) (authorities.Issued, error) {
+func (c *Certifier) wait(ctx context.Context, sign func() (authorities.Issued, error)) (authorities.Issued, error) {
 	end := time.Now().Add(certifyPatience)
 	for {
 		issued, err := sign()
@@ -230,11 +230,10 @@ func (c *certifier) wait(ctx context.Context, sign func() (authorities.Issued, e
 	}
 }
 
-// keptLeaf is a certificate that was given, as it is written down. Nothing of it is secret.
-type keptLeaf struct {
+// GivenCertificate is a certificate that was given, as it is written down. Nothing of it is secret.
+type GivenCertificate struct {
 	Dataplane api.Ref   `json:"dataplane"`
 	Owner     api.Ref   `json:"owner"`
 	Root      string    `json:"root"`
 	Ends      time.Time `json:"ends"`
 }
-

@@ -1,4 +1,4 @@
-package control
+package issuer
 
 import (
 	"sync"
@@ -10,14 +10,14 @@ import (
 // the log says some of them again.
 const mostTexts = 4096
 
-// lastTexts are what was said last of dataplanes.
-type lastTexts struct {
+// refusalLog are what was said last of dataplanes.
+type refusalLog struct {
 	mu sync.Mutex
 	of map[api.Ref]string
 }
 
 // same reports whether a text was said last of a dataplane, and is said from now on.
-func (l *lastTexts) same(dp api.Ref, text string) bool {
+func (l *refusalLog) same(dp api.Ref, text string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	last, ok := l.of[dp]
@@ -28,7 +28,7 @@ func (l *lastTexts) same(dp api.Ref, text string) bool {
 	return ok && last == text
 }
 
-func (l *lastTexts) forget(dp api.Ref) {
+func (l *refusalLog) forget(dp api.Ref) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.of, dp)

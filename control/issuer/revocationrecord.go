@@ -1,4 +1,4 @@
-package control
+package issuer
 
 import (
 	"context"
@@ -22,9 +22,9 @@ const (
 	recordAgain          = 30 * time.Second
 )
 
-// followRecord compares what documents of a cluster revoke with what the Secret of the authority says,
+// FollowRecord compares what documents of a cluster revoke with what the Secret of the authority says,
 // when both are read, and then follows what the leader writes there, until ctx ends.
-func (r *restored) followRecord(ctx context.Context) {
+func (r *RestoredStore) FollowRecord(ctx context.Context) {
 	if r.shared == nil || r.Synced(ctx) != nil {
 		return
 	}
@@ -46,7 +46,7 @@ func (r *restored) followRecord(ctx context.Context) {
 
 // takeRecord takes what the Secret says: at first what control planes before have written, and then what
 // the leader does, who knows what was taken back while it ran.
-func (r *restored) takeRecord(text []byte) {
+func (r *RestoredStore) takeRecord(text []byte) {
 	var now []keptRevoked
 	if len(text) > 0 {
 		if err := json.Unmarshal(text, &now); err != nil {
@@ -68,12 +68,12 @@ func (r *restored) takeRecord(text []byte) {
 }
 
 // keepsRecord reports whether this control plane writes the record: of a cluster the leader does.
-func (r *restored) keepsRecord() bool {
+func (r *RestoredStore) keepsRecord() bool {
 	return r.file != "" || r.shared != nil && r.Leads()
 }
 
 // writeRecord writes which identities are revoked.
-func (r *restored) writeRecord(ctx context.Context, all []keptRevoked) error {
+func (r *RestoredStore) writeRecord(ctx context.Context, all []keptRevoked) error {
 	if r.shared == nil {
 		return files.WriteState(r.file, all)
 	}

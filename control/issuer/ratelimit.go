@@ -1,4 +1,4 @@
-package control
+package issuer
 
 import (
 	"hash/maphash"
@@ -8,10 +8,10 @@ import (
 	"github.com/weftmesh/weft/api"
 )
 
-// caps bound how often one dataplane has something signed. Each that had something lately costs a
+// rateLimiter bound how often one dataplane has something signed. Each that had something lately costs a
 // few bytes: the hash of its name, by a seed that nobody outside knows, and until when what it had
 // counts. Two with one hash would share a bound.
-type caps struct {
+type rateLimiter struct {
 	mu    sync.Mutex
 	seed  maphash.Seed
 	began time.Time                // what durations count from
@@ -25,9 +25,9 @@ const (
 	certifyEvery = 10 * time.Second
 )
 
-func (c *caps) allow(dp api.Ref) bool { return c.allowAt(dp, time.Now()) }
+func (c *rateLimiter) allow(dp api.Ref) bool { return c.allowAt(dp, time.Now()) }
 
-func (c *caps) allowAt(dp api.Ref, at time.Time) bool {
+func (c *rateLimiter) allowAt(dp api.Ref, at time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.until == nil {
@@ -47,7 +47,7 @@ func (c *caps) allowAt(dp api.Ref, at time.Time) bool {
 }
 
 // expire forgets who has nothing to wait for any more. In rest nothing is kept.
-func (c *caps) expire(at time.Time) {
+func (c *rateLimiter) expire(at time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.forget(at.Sub(c.began)); len(c.until) == 0 {
@@ -56,7 +56,7 @@ func (c *caps) expire(at time.Time) {
 }
 
 // forget is expire, but for a map that is empty. It needs mu.
-func (c *caps) forget(now time.Duration) {
+func (c *rateLimiter) forget(now time.Duration) {
 	before := c.until
 	c.until = map[uint64]time.Duration{} // a map keeps the room of what is deleted
 	for key, until := range before {

@@ -1,4 +1,4 @@
-package control
+package issuer
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 
 func TestTheLastTextsAreBounded(t *testing.T) {
 	t.Parallel()
-	var l lastTexts
+	var l refusalLog
 	of := func(i int) api.Ref { return api.Ref{Name: fmt.Sprint(i)} }
 	if l.same(of(0), "a") || !l.same(of(0), "a") || l.same(of(0), "b") {
 		t.Error("a text is not known again")

@@ -1,4 +1,4 @@
-package control
+package issuer
 
 import (
 	"cmp"
@@ -55,10 +55,10 @@ func spireOf(m *resolve.Model, o *api.Object) (*api.Object, bool) {
 	return by, ok && spec.IsSpire()
 }
 
-// elsewhere answers a sidecar whose certificates come from the SPIRE beside it: for whom they have to
+// spire answers a sidecar whose certificates come from the SPIRE beside it: for whom they have to
 // be. Nothing is answered before others are told to believe them (F7).
-func (c *certifier) elsewhere(m *resolve.Model, o *api.Object, who server.Identity, by *api.Object, has *offered) (out certifyAnswer, err error) {
-	names, _, err := proven(m, c.zone, o, who)
+func (c *Certifier) spire(m *resolve.Model, o *api.Object, who server.Identity, by *api.Object, has *offered) (out answer, err error) {
+	names, _, err := Proven(m, c.Zone, o, who)
 	var roots []*x509.Certificate
 	if err == nil {
 		roots = authorities.Believed(m.Snapshot(), o.Mesh, domainOf(names[0]))
@@ -74,7 +74,7 @@ func (c *certifier) elsewhere(m *resolve.Model, o *api.Object, who server.Identi
 	case has != nil && !slices.Contains(has.IDs, names[0]):
 		why = unfit(by, names[0], has)
 	}
-	if c.told(o.Ref, why); err != nil {
+	if c.Answered(o.Ref, why); err != nil {
 		return out, err
 	}
 	spec, _ := by.Spec.(*api.MeshIdentity)
@@ -82,7 +82,7 @@ func (c *certifier) elsewhere(m *resolve.Model, o *api.Object, who server.Identi
 	if len(roots) <= mostRoots {
 		to.Roots = workload.Chain(roots).DER()
 	}
-	return certifyAnswer{Secret: xds.IdentitySecret(o.Mesh), Names: names, Spire: to}, nil
+	return answer{Secret: xds.IdentitySecret(o.Mesh), Names: names, Spire: to}, nil
 }
 
 // domainOf is the trust domain of a SPIFFE ID.

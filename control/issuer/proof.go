@@ -1,4 +1,4 @@
-package control
+package issuer
 
 import (
 	"fmt"
@@ -15,13 +15,13 @@ import (
 	"github.com/weftmesh/weft/xds/server"
 )
 
-// proven are the names that a dataplane may have, and the document whose authority signs them
+// Proven are the names that a dataplane may have, and the document whose authority signs them
 // (spec/identity.md 2.5). Of a pod, and of a Dataplane that a user wrote, all that it says is
 // proved by who it is; of one that its sidecar brought along only what its token binds: names
 // that rest on anything else are refused. Tags that no name of a SPIFFE ID rests on are left
 // out of the certificate where the token does not bind them. What is refused is an
 // api.IdentityRefusal.
-func proven(m *resolve.Model, zone api.Zone, o *api.Object, who server.Identity) (names []string, owner api.Ref, err error) {
+func Proven(m *resolve.Model, zone api.Zone, o *api.Object, who server.Identity) (names []string, owner api.Ref, err error) {
 	id, ok := m.Identity(o.Ref)
 	if !ok || id == nil {
 		return nil, owner, errNoIdentity
@@ -34,15 +34,15 @@ func proven(m *resolve.Model, zone api.Zone, o *api.Object, who server.Identity)
 		return names, owner, nil
 	}
 	bound, by, why := named(m.Snapshot(), zone, who.Proof.Of(o))
-	if why != nil || by != owner || !slices.Equal(ids(bound), ids(names)) {
+	if why != nil || by != owner || !slices.Equal(SpiffeIDs(bound), SpiffeIDs(names)) {
 		return nil, owner, api.IdentityRefusal{Code: api.CodeIdentityRefused, Message: fmt.Sprintf("%s says that it is %s, which its token does not prove; issue another by `%s`, or apply the Dataplane",
-			o.Ref, strings.Join(ids(names), ", "), auth.TokenCommand(o, slices.Sorted(maps.Keys(o.Labels))))}
+			o.Ref, strings.Join(SpiffeIDs(names), ", "), auth.TokenCommand(o, slices.Sorted(maps.Keys(o.Labels))))}
 	}
 	return bound, owner, nil
 }
 
-// ids are the names that are SPIFFE IDs.
-func ids(names []string) []string {
+// SpiffeIDs are the names that are SPIFFE IDs.
+func SpiffeIDs(names []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !strings.HasPrefix(n, spiffe.Scheme) })
 }
 

@@ -1,4 +1,4 @@
-package control
+package issuer
 
 import (
 	"cmp"
@@ -29,11 +29,11 @@ const codeRestored = "StoreRestored"
 // mostLater bounds of how many dataplanes is remembered that they show a certificate of later than the store.
 const mostLater = 200
 
-// restored is what this control plane meets that its store cannot know, for it is one of before:
+// RestoredStore is what this control plane meets that its store cannot know, for it is one of before:
 // certificates of roots that took over later, and identities that were revoked later. Both say that
 // something is trusted again that somebody wanted to be trusted no more.
-type restored struct {
-	restoring
+type RestoredStore struct {
+	RestoredConfig
 	// The record of which identities are revoked is in the file, or in the Secret of the authority of
 	// a cluster; there is none in a cluster whose control planes share no authority.
 	file    string
@@ -50,7 +50,7 @@ type restored struct {
 
 // laterLeaf is a certificate that is newer than the store; it was shown, or else given.
 type laterLeaf struct {
-	given keptLeaf
+	given GivenCertificate
 	shown *attach.Certificate
 }
 
@@ -68,8 +68,8 @@ func (x keptRevoked) command() string {
 	return fmt.Sprintf(" by `weft identity revoke --mesh %s '%s'`", x.Mesh, x.Identity)
 }
 
-// restoring is what it takes to find out that a store is one of before.
-type restoring struct {
+// RestoredConfig is what it takes to find out that a store is one of before.
+type RestoredConfig struct {
 	DataDir  string       // where the record is kept; empty in a cluster
 	Shared   *roots.Roots // what has it in a cluster; nil where there is none
 	Keeper   *authorities.Keeper
@@ -80,17 +80,17 @@ type restoring struct {
 	Log      *slog.Logger
 }
 
-func newRestored(by restoring) *restored {
-	r := &restored{restoring: by, later: map[api.Ref]laterLeaf{}, shared: by.Shared, wake: make(chan struct{}, 1)}
+func NewRestoredStore(by RestoredConfig) *RestoredStore {
+	r := &RestoredStore{RestoredConfig: by, later: map[api.Ref]laterLeaf{}, shared: by.Shared, wake: make(chan struct{}, 1)}
 	if by.DataDir != "" {
 		r.file = filepath.Join(by.DataDir, revokedFile)
 	}
 	return r
 }
 
-// begin compares with what control planes before have written, and logs what is amiss. What the Secret of
+// Begin compares with what control planes before have written, and logs what is amiss. What the Secret of
 // a cluster says is compared when that is read.
-func (r *restored) begin(given []keptLeaf) {
+func (r *RestoredStore) Begin(given []GivenCertificate) {
 	if r.file != "" {
 		var before []keptRevoked
 		if err := files.ReadState(r.file, &before); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -106,11 +106,11 @@ func (r *restored) begin(given []keptLeaf) {
 	}
 	r.mu.Unlock()
 	r.say()
-	r.note()
+	r.Note()
 }
 
 // compare takes the record of control planes before, and what of it the store does not say any more.
-func (r *restored) compare(before []keptRevoked) {
+func (r *RestoredStore) compare(before []keptRevoked) {
 	s := r.Own.Snapshot()
 	now := r.revoked(s)
 	r.mu.Lock()
@@ -124,15 +124,15 @@ func (r *restored) compare(before []keptRevoked) {
 }
 
 // say logs what is amiss.
-func (r *restored) say() {
-	for _, n := range r.notes() {
+func (r *RestoredStore) say() {
+	for _, n := range r.Notes() {
 		r.Log.Warn(n.Message, "of", n.Origin.Ref.String())
 	}
 }
 
-// note has it written down which identities are revoked: at once, and in a cluster soon, for the caller
+// Note has it written down which identities are revoked: at once, and in a cluster soon, for the caller
 // has more to do than to wait for an API server.
-func (r *restored) note() {
+func (r *RestoredStore) Note() {
 	if r.shared == nil {
 		r.record(context.Background())
 		return
@@ -144,7 +144,7 @@ func (r *restored) note() {
 }
 
 // record writes down which identities are revoked, where that has changed.
-func (r *restored) record(ctx context.Context) {
+func (r *RestoredStore) record(ctx context.Context) {
 	if !r.keepsRecord() {
 		return
 	}
@@ -173,7 +173,7 @@ func (r *restored) record(ctx context.Context) {
 }
 
 // revoked are the identities that a snapshot takes away, in order.
-func (r *restored) revoked(s *api.Snapshot) (out []keptRevoked) {
+func (r *RestoredStore) revoked(s *api.Snapshot) (out []keptRevoked) {
 	for o := range s.OfKind(permissionKind) {
 		spec, ok := o.Spec.(*policies.Spec)
 		if _, ref := r.Document(s, o.Mesh); !ok || o.Ref != ref {
@@ -193,8 +193,8 @@ func (r *restored) revoked(s *api.Snapshot) (out []keptRevoked) {
 	return slices.Compact(out)
 }
 
-// showed is told of a certificate that proves nothing, of the sidecar that shows it.
-func (r *restored) showed(dp api.Ref, c *attach.Certificate) {
+// Showed is told of a certificate that proves nothing, of the sidecar that shows it.
+func (r *RestoredStore) Showed(dp api.Ref, c *attach.Certificate) {
 	if _, is := r.judge(dp, laterLeaf{shown: c}); !is {
 		return
 	}
@@ -210,15 +210,15 @@ func (r *restored) showed(dp api.Ref, c *attach.Certificate) {
 }
 
 // judge reports whether a certificate is one of later than the store.
-func (r *restored) judge(dp api.Ref, x laterLeaf) (authorities.Later, bool) {
+func (r *RestoredStore) judge(dp api.Ref, x laterLeaf) (authorities.Later, bool) {
 	if x.shown == nil {
 		return r.Keeper.GivenLater(x.given.Owner, x.given.Root, x.given.Ends)
 	}
 	return r.Keeper.ShownLater(dp.Mesh, dp.Mesh+"."+dp.Name, x.shown.GetChain(), x.shown.GetProof())
 }
 
-// notes are what is wrong, each on the document of the authority or the mesh. What is so no more is forgotten.
-func (r *restored) notes() (notes []api.Note) {
+// Notes are what is wrong, each on the document of the authority or the mesh. What is so no more is forgotten.
+func (r *RestoredStore) Notes() (notes []api.Note) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	type back struct {

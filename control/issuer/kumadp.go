@@ -1,4 +1,4 @@
-package control
+package issuer
 
 import (
 	"context"
@@ -15,18 +15,18 @@ import (
 	"github.com/weftmesh/weft/xds/server/authority/workload"
 )
 
-// keyless are the sidecars whose agents make no key for their workload, as Kuma's kuma-dp: the
+// ControlPlaneKeys are the sidecars whose agents make no key for their workload, as Kuma's kuma-dp: the
 // control plane makes one, and sends it with its certificate on the stream of that sidecar alone
 // (spec/identity.md 2.3). A key is in the memory of this process until that stream is over, and
 // nowhere else: a sidecar that comes back gets another one.
-type keyless struct {
-	by   *certifier
+type ControlPlaneKeys struct {
+	by   *Certifier
 	ads  giver
 	told told
 	now  func() time.Time
 
 	mu sync.Mutex
-	of map[uint64]*keylessStream // by the number of the stream
+	of map[uint64]*keyStream // by the number of the stream
 }
 
 // giver sends a key and its certificate on one stream; false where that is over.
@@ -42,8 +42,8 @@ type told interface {
 	Given(dp api.Ref, h authorities.Held)
 }
 
-// keylessStream is one stream of such a sidecar.
-type keylessStream struct {
+// keyStream is one stream of such a sidecar.
+type keyStream struct {
 	peer   server.Peer
 	end    context.Context
 	leave  context.CancelFunc
@@ -58,17 +58,17 @@ const (
 	longestGivePause = 5 * time.Minute
 )
 
-func newKeyless(by *certifier, ads giver, told told, now func() time.Time) *keyless {
-	return &keyless{by: by, ads: ads, told: told, now: now, of: map[uint64]*keylessStream{}}
+func NewControlPlaneKeys(by *Certifier, ads giver, told told, now func() time.Time) *ControlPlaneKeys {
+	return &ControlPlaneKeys{by: by, ads: ads, told: told, now: now, of: map[uint64]*keyStream{}}
 }
 
-// joined is told of each stream of ADS.
-func (k *keyless) joined(p server.Peer) {
+// Joined is told of each stream of ADS.
+func (k *ControlPlaneKeys) Joined(p server.Peer) {
 	k.told.OverADS(p.Dataplane, p.Proof != nil)
 	if p.Proof == nil {
 		return
 	}
-	x := &keylessStream{peer: p, pause: firstGivePause}
+	x := &keyStream{peer: p, pause: firstGivePause}
 	x.end, x.leave = context.WithCancel(context.Background())
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -76,8 +76,8 @@ func (k *keyless) joined(p server.Peer) {
 	x.timer = time.AfterFunc(0, func() { k.give(x) })
 }
 
-// left is told of the end of each.
-func (k *keyless) left(p server.Peer) {
+// Left is told of the end of each.
+func (k *ControlPlaneKeys) Left(p server.Peer) {
 	if p.Proof == nil {
 		return
 	}
@@ -90,9 +90,9 @@ func (k *keyless) left(p server.Peer) {
 	}
 }
 
-// again has a dataplane certified now, by the name by which its sidecar calls it, unless that is
+// Again has a dataplane certified now, by the name by which its sidecar calls it, unless that is
 // under way; false where it has no stream here that wants it.
-func (k *keyless) again(name api.Ref) (found bool) {
+func (k *ControlPlaneKeys) Again(name api.Ref) (found bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, x := range k.of {
@@ -107,11 +107,11 @@ func (k *keyless) again(name api.Ref) (found bool) {
 	return found
 }
 
-// expire forgets who has nothing to wait for any more of what bounds certificates.
-func (k *keyless) expire(at time.Time) { k.by.caps.expire(at) }
+// Expire forgets who has nothing to wait for any more of what bounds certificates.
+func (k *ControlPlaneKeys) Expire(at time.Time) { k.by.caps.expire(at) }
 
 // give has a key certified and sends both, and says when to do so again.
-func (k *keyless) give(x *keylessStream) {
+func (k *ControlPlaneKeys) give(x *keyStream) {
 	x.giving.Lock()
 	defer x.giving.Unlock()
 	wait, err := k.certify(x)
@@ -137,12 +137,12 @@ func (k *keyless) give(x *keylessStream) {
 }
 
 // certify gives a new key and its certificate to a stream, and says for how long they do.
-func (k *keyless) certify(x *keylessStream) (good time.Duration, err error) {
-	if k.by.proof != nil {
-		return 0, k.by.proof
+func (k *ControlPlaneKeys) certify(x *keyStream) (good time.Duration, err error) {
+	if k.by.Proof != nil {
+		return 0, k.by.Proof
 	}
 	dp := x.peer.Dataplane
-	model, err := k.by.model(x.end)
+	model, err := k.by.Model(x.end)
 	if err != nil {
 		return 0, err
 	}
@@ -152,7 +152,7 @@ func (k *keyless) certify(x *keylessStream) (good time.Duration, err error) {
 	}
 	if by, ok := spireOf(model, o); ok {
 		why := api.IdentityRefusal{Code: api.CodeNoSVID, Message: fmt.Sprintf("by %s its certificates come from the SPIRE beside it, which its kuma-dp asks for none; run `weft sidecar` there", by.Ref)}
-		k.by.told(dp, why)
+		k.by.Answered(dp, why)
 		return 0, why
 	}
 	if _, _, err := k.by.proves(model, o, *x.peer.Proof); err != nil {

@@ -1,4 +1,4 @@
-package control
+package issuer
 
 import (
 	"context"
@@ -15,9 +15,9 @@ import (
 	"github.com/weftmesh/weft/xds/server/authority/rotation"
 )
 
-// signers are the authorities of a control plane as its API shows and turns them.
-type signers struct {
-	*revocations
+// CAAdmin are the authorities of a control plane as its API shows and turns them.
+type CAAdmin struct {
+	*Revocations
 	keeper *authorities.Keeper
 	leader forwarder
 }
@@ -27,13 +27,13 @@ type forwarder interface {
 	Send(ctx context.Context, text []byte) (*peers.Outcome, error)
 }
 
-// newSigners are those that keeper keeps; leader is nil where this replica knows no other.
-func newSigners(x *revocations, keeper *authorities.Keeper, leader forwarder) signers {
-	return signers{x, keeper, leader}
+// NewCAAdmin are those that keeper keeps; leader is nil where this replica knows no other.
+func NewCAAdmin(x *Revocations, keeper *authorities.Keeper, leader forwarder) CAAdmin {
+	return CAAdmin{x, keeper, leader}
 }
 
 // Authorities are those of a mesh.
-func (s signers) Authorities(mesh string) (out []inspect.Authority) {
+func (s CAAdmin) Authorities(mesh string) (out []inspect.Authority) {
 	for _, x := range s.keeper.Standings(mesh) {
 		out = append(out, authorityOf(x))
 	}
@@ -41,10 +41,10 @@ func (s signers) Authorities(mesh string) (out []inspect.Authority) {
 }
 
 // Roots are those of a mesh.
-func (s signers) Roots(mesh string) []inspect.Root { return s.keeper.Roots(mesh) }
+func (s CAAdmin) Roots(mesh string) []inspect.Root { return s.keeper.Roots(mesh) }
 
 // Turn replaces a root, or goes back. In a cluster the leader does.
-func (s signers) Turn(ctx context.Context, owner api.Ref, ask web.RootTurn) (inspect.Turned, error) {
+func (s CAAdmin) Turn(ctx context.Context, owner api.Ref, ask web.RootTurn) (inspect.Turned, error) {
 	out, err := s.turn(ctx, owner, ask)
 	if errors.Is(err, election.ErrNotLeading) {
 		return s.sendTurn(ctx, owner, ask)
@@ -52,7 +52,7 @@ func (s signers) Turn(ctx context.Context, owner api.Ref, ask web.RootTurn) (ins
 	return out, err
 }
 
-func (s signers) turn(ctx context.Context, owner api.Ref, ask web.RootTurn) (inspect.Turned, error) {
+func (s CAAdmin) turn(ctx context.Context, owner api.Ref, ask web.RootTurn) (inspect.Turned, error) {
 	turned, err := s.keeper.Turn(ctx, owner, authorities.Turn{Abort: ask.Abort, Force: ask.Force, Now: ask.Now, Spread: ask.Spread, Dry: ask.Dry})
 	var not authorities.ErrTurn
 	switch {

@@ -1,4 +1,4 @@
-package control
+package issuer
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ import (
 // no other has fewer for it.
 func TestCapsOfCertificates(t *testing.T) {
 	t.Parallel()
-	var c caps
+	var c rateLimiter
 	at := time.Now()
 	web, ui := api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "web"}, api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "ui"}
 	for _, s := range []struct {
@@ -37,7 +37,7 @@ func TestCapsOfCertificates(t *testing.T) {
 // from the next minute on.
 func TestCapsAreForgotten(t *testing.T) {
 	t.Parallel()
-	var c caps
+	var c rateLimiter
 	at := time.Now()
 	for i := range 5000 {
 		c.allowAt(api.Ref{Mesh: "default", Name: fmt.Sprint(i)}, at.Add(time.Duration(i)*time.Second))

@@ -1,4 +1,4 @@
-package control
+package issuer
 
 import (
 	"context"
@@ -14,18 +14,18 @@ import (
 	"github.com/weftmesh/weft/store/kube/election"
 )
 
-// turnErrand is a Turn as one replica passes it on to the leader.
-type turnErrand struct {
+// leaderRequest is a Turn as one replica passes it on to the leader.
+type leaderRequest struct {
 	Owner api.Ref      `json:"owner"`
 	Ask   web.RootTurn `json:"ask"`
 }
 
 // sendTurn has the replica that leads do it.
-func (s signers) sendTurn(ctx context.Context, owner api.Ref, ask web.RootTurn) (out inspect.Turned, err error) {
+func (s CAAdmin) sendTurn(ctx context.Context, owner api.Ref, ask web.RootTurn) (out inspect.Turned, err error) {
 	if s.leader == nil {
-		return out, httpapi.Refusal(http.StatusServiceUnavailable, "this replica does not lead, so it writes nothing of authorities, and it knows no other; ask the one that holds the Lease "+leaseName)
+		return out, httpapi.Refusal(http.StatusServiceUnavailable, "this replica does not lead, so it writes nothing of authorities, and it knows no other; ask the one that holds the Lease "+LeaseName)
 	}
-	text, err := json.Marshal(turnErrand{owner, ask})
+	text, err := json.Marshal(leaderRequest{owner, ask})
 	if err != nil {
 		return out, err
 	}
@@ -40,9 +40,9 @@ func (s signers) sendTurn(ctx context.Context, owner api.Ref, ask web.RootTurn) 
 	return out, err
 }
 
-// errand does what a peer asks of the leader.
-func (s signers) errand(ctx context.Context, text []byte) (*peers.Outcome, error) {
-	var e turnErrand
+// LeaderRequest does what a peer asks of the leader.
+func (s CAAdmin) LeaderRequest(ctx context.Context, text []byte) (*peers.Outcome, error) {
+	var e leaderRequest
 	if err := json.Unmarshal(text, &e); err != nil {
 		return &peers.Outcome{Status: http.StatusBadRequest, Detail: "the replica that leads does not understand the other one; give all the same release"}, nil
 	}
@@ -60,6 +60,5 @@ func (s signers) errand(ctx context.Context, text []byte) (*peers.Outcome, error
 	return &peers.Outcome{Text: answer}, err
 }
 
-// leaseName is the Lease of the replica that writes to the cluster (spec/kubernetes.md 6.2).
-const leaseName = "weft-leader"
-
+// LeaseName is the Lease of the replica that writes to the cluster (spec/kubernetes.md 6.2).
+const LeaseName = "weft-leader"
