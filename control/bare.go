@@ -19,7 +19,7 @@ func (p *Plane) findBare(made *webhook.Made, w *writing.Writer) error {
 		return err
 	}
 	p.hooks, p.bare = made, bare.New(values, p.cfg.clock())
-	p.lead("bare pods", func(ctx context.Context) error { return p.bare.Tell(ctx, w.WarnAbout, p.log) })
+	p.writers.Add("bare pods", func(ctx context.Context) error { return p.bare.Tell(ctx, w.WarnAbout, p.log) })
 	p.observe.BarePods(p.bare.Count)
 	return nil
 }

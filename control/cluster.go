@@ -9,6 +9,7 @@ import (
 	"github.com/weftmesh/weft/control/auth"
 	"github.com/weftmesh/weft/control/identity"
 	"github.com/weftmesh/weft/control/issuer"
+	"github.com/weftmesh/weft/control/leader"
 	"github.com/weftmesh/weft/control/peers"
 	"github.com/weftmesh/weft/control/reconcile"
 	"github.com/weftmesh/weft/control/roots"
@@ -43,7 +44,10 @@ func (p *Plane) openCluster() error {
 		return err
 	}
 	p.users = identity.NewUsers(p.reviewer)
-	p.keeping = &keeping{plane: p}
+	p.keeping = leader.NewAuthorityWriter(leader.AuthorityWriterConfig{Store: s, Namespace: p.cfg.Namespace, Led: func() {
+		p.keeper.Stir()
+		p.restored.Note() // what the leader before has not written
+	}})
 	p.pods = auth.NewPods(p.dismiss, p.receive)
 	if p.cfg.Namespace == "" {
 		p.log.Warn("without --namespace this control plane writes nothing to the cluster: no status, no mesh default")
@@ -58,7 +62,7 @@ func (p *Plane) openCluster() error {
 	if err != nil {
 		return err
 	}
-	p.keeping.writer = writer
+	p.keeping.WriteBy(writer)
 	p.leadWriting(s, writer)
 	if !p.cfg.sharesAuthority() {
 		return nil
@@ -77,7 +81,7 @@ func (p *Plane) openCluster() error {
 	if err != nil {
 		return err
 	}
-	p.lead("webhooks", func(ctx context.Context) error { trust.Keep(ctx); return nil })
+	p.writers.Add("webhooks", func(ctx context.Context) error { trust.Keep(ctx); return nil })
 	made, err := webhook.NewMade(rest, p.log)
 	if err != nil {
 		return err

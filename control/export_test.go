@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/leader"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/kuma"
 	"github.com/weftmesh/weft/store"
@@ -22,11 +23,11 @@ func (p *Plane) Ready() error { return p.ready() }
 
 // Write runs writers as the leader does, until ctx ends.
 func Write(ctx context.Context, log *slog.Logger, writers map[string]func(context.Context) error) {
-	p := &Plane{log: log}
+	all := leader.NewWriters(log)
 	for name, run := range writers {
-		p.lead(name, run)
+		all.Add(name, run)
 	}
-	p.write(ctx)
+	all.Run(ctx)
 }
 
 // TellAuthorities tells the sidecars whom to trust.

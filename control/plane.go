@@ -23,6 +23,7 @@ import (
 	"github.com/weftmesh/weft/control/connections"
 	"github.com/weftmesh/weft/control/identity"
 	"github.com/weftmesh/weft/control/issuer"
+	"github.com/weftmesh/weft/control/leader"
 	"github.com/weftmesh/weft/control/peers"
 	"github.com/weftmesh/weft/control/reconcile"
 	"github.com/weftmesh/weft/control/roots"
@@ -55,7 +56,7 @@ type Plane struct {
 	name        string            // of this replica
 	peers       *peers.Replica    // with --peer-token: the other replicas
 	elector     *election.Elector // with a namespace: who of its replicas writes
-	writers     []writer
+	writers     *leader.Writers
 	roots       roots.Authority  // of a cluster; nil where its authority is not needed
 	shared      *roots.Roots     // what the replicas of a cluster share; with roots
 	sharedKeys  *auth.SharedKeys // with roots
@@ -76,7 +77,7 @@ type Plane struct {
 	lists       nameLists // of what is current, for agents
 	ephemerals  *connections.Ephemerals
 	returning   *connections.Reconnects
-	keeping     *keeping // of a cluster: how keeper writes
+	keeping     *leader.AuthorityWriter // of a cluster: how keeper writes
 	keeper      *authorities.Keeper
 	hosts       *connections.TokenUse
 	refused     *connections.Refusals
@@ -152,7 +153,7 @@ func (p *Plane) prepare(ctx context.Context) (err error) {
 	}
 	p.tracing = tracing.Stop
 	p.observe = telemetry.NewObserver(telemetry.New(p.cfg.Version), tracing, web.NewEvents(), &p.authors)
-	p.admission = p.newAdmission()
+	p.admission, p.writers = p.newAdmission(), leader.NewWriters(p.log)
 	if p.cfg.Store != "kube" { // what is read of --dir is admitted by what authorities need
 		p.leaves = newLeaves(p)
 		p.keeper = p.newKeeper()

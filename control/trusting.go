@@ -26,7 +26,7 @@ func (p *Plane) newKeeper() *authorities.Keeper {
 			return err
 		}}
 	if p.cluster != nil {
-		c.Namespace, c.Keep, c.Leads, c.Gone = p.cfg.Namespace, p.keeping.apply, p.keeping.leads.Load, p.keeping.gone
+		c.Namespace, c.Keep, c.Leads, c.Gone = p.cfg.Namespace, p.keeping.Apply, p.keeping.IsLeading, p.keeping.Gone
 		c.Blind = func() bool { return p.peers != nil && len(p.peers.Silent()) > 0 }
 	}
 	return authorities.New(c)
@@ -115,7 +115,7 @@ func (p *Plane) newRevocations() (*issuer.RestoredStore, *issuer.Revocations) {
 	if p.cluster == nil {
 		r.DataDir = p.cfg.DataDir
 	} else {
-		r.Synced, r.Leads = p.cluster.Synced, p.keeping.leads.Load
+		r.Synced, r.Leads = p.cluster.Synced, p.keeping.IsLeading
 	}
 	revoked := issuer.NewRevocations(issuer.RevocationConfig{Catalog: p.settings.Catalog(), Store: p.store, Own: p.own, Cluster: p.cluster != nil, Namespace: p.cfg.Namespace, Waiting: p.waiting,
 		Loop:    func() *reconcile.Loop { return p.loop },

@@ -1,4 +1,4 @@
-package control
+package leader
 
 import (
 	"context"
@@ -16,19 +16,37 @@ import (
 	"github.com/weftmesh/weft/store/kube/writing"
 )
 
-// keeping writes what follows from authorities into a cluster, where there is no step that
+// AuthorityWriter writes what follows from authorities into a cluster, where there is no step that
 // writes several objects: it writes one after the other, in the order of the plan, and stops
 // at the first that fails. What is missing is planned again, by what there is then.
 //
 // Nothing is planned before this replica has seen all that it and the leaders before it have
 // written. Each write carries the version that it was computed from, and only the leader's
 // arrives at all.
-type keeping struct {
-	plane  *Plane
-	writer *writing.Writer
-	leads  atomic.Bool // and has seen what leaders before it have written
-	mu     sync.Mutex  // one plan after the other
+type AuthorityWriter struct {
+	AuthorityWriterConfig
+	leads atomic.Bool // and has seen what leaders before it have written
+	mu    sync.Mutex  // one plan after the other
 }
+
+// AuthorityWriterConfig is what it is made by.
+type AuthorityWriterConfig struct {
+	Store     *kube.Store
+	Namespace string // of the control plane
+	Led       func() // is told when this replica leads, and has seen what leaders before it have written
+	Writer    *writing.Writer
+}
+
+// NewAuthorityWriter writes nothing before writeBy.
+func NewAuthorityWriter(by AuthorityWriterConfig) *AuthorityWriter {
+	return &AuthorityWriter{AuthorityWriterConfig: by}
+}
+
+// WriteBy has it write by w.
+func (k *AuthorityWriter) WriteBy(w *writing.Writer) { k.Writer = w }
+
+// IsLeading reports whether this replica leads, and has seen what leaders before it have written.
+func (k *AuthorityWriter) IsLeading() bool { return k.leads.Load() }
 
 // Bounds on how long what was written takes to be seen, and how often a plan is made anew
 // whose objects somebody else was writing.
@@ -37,30 +55,29 @@ const (
 	mostReplans = 5
 )
 
-// run takes part as long as this replica leads.
-func (k *keeping) run(ctx context.Context) error {
+// Run takes part as long as this replica leads.
+func (k *AuthorityWriter) Run(ctx context.Context) error {
 	if err := k.catchUp(ctx); err != nil {
 		return err
 	}
 	k.leads.Store(true)
 	defer k.leads.Store(false)
-	k.plane.keeper.Stir()
-	k.plane.restored.Note() // what the leader before has not written
+	k.Led()
 	<-ctx.Done()
 	return nil
 }
 
 // catchUp waits until the Secrets are read as they are now: where a rotation stands decides
 // what is to be trusted, and may be newer than the MeshTrusts that were read.
-func (k *keeping) catchUp(ctx context.Context) error {
+func (k *AuthorityWriter) catchUp(ctx context.Context) error {
 	for end := time.Now().Add(seenWithin); ; {
 		asking, cancel := context.WithTimeout(ctx, election.Timeout)
-		there, err := k.writer.Versions(asking, k.plane.cfg.Namespace, api.SecretMesh)
+		there, err := k.Writer.Versions(asking, k.Namespace, api.SecretMesh)
 		cancel()
 		if err != nil {
 			return err
 		}
-		for o := range k.plane.store.Snapshot().OfKind(api.KindSecret) {
+		for o := range k.Store.Snapshot().OfKind(api.KindSecret) {
 			if s, ok := o.Spec.(*api.Secret); !ok || s.Type != api.SecretMesh {
 				continue
 			}
@@ -84,15 +101,15 @@ func (k *keeping) catchUp(ctx context.Context) error {
 // lookForWritten is between two looks at the Secrets that a leader before this one has written.
 const lookForWritten = 100 * time.Millisecond
 
-// apply does what plan says, and returns when this replica has seen it.
-func (k *keeping) apply(ctx context.Context, plan store.Plan) error {
+// Apply does what plan says, and returns when this replica has seen it.
+func (k *AuthorityWriter) Apply(ctx context.Context, plan store.Plan) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for again := 0; ; again++ {
 		if !k.leads.Load() {
 			return election.ErrNotLeading
 		}
-		now := k.plane.store.Snapshot()
+		now := k.Store.Snapshot()
 		writes, err := plan(now)
 		if err != nil {
 			return err
@@ -118,7 +135,7 @@ type stored struct {
 }
 
 // write does writes, one after the other, and waits until those that it has done are seen.
-func (k *keeping) write(ctx context.Context, now *api.Snapshot, writes []store.Write) error {
+func (k *AuthorityWriter) write(ctx context.Context, now *api.Snapshot, writes []store.Write) error {
 	var done []stored
 	var failed error
 	for _, w := range writes {
@@ -129,13 +146,13 @@ func (k *keeping) write(ctx context.Context, now *api.Snapshot, writes []store.W
 			continue
 		case one.gone:
 			one.version = before.ResourceVersion
-			failed = k.writer.Delete(ctx, one.ref, one.version)
+			failed = k.Writer.Delete(ctx, one.ref, one.version)
 		default:
 			o := *w.Put
 			if there {
 				o.ResourceVersion = before.ResourceVersion
 			}
-			one.version, failed = k.writer.Put(ctx, &o)
+			one.version, failed = k.Writer.Put(ctx, &o)
 		}
 		if failed != nil {
 			break
@@ -146,10 +163,10 @@ func (k *keeping) write(ctx context.Context, now *api.Snapshot, writes []store.W
 }
 
 // seen waits until what was read is no older than what was written.
-func (k *keeping) seen(ctx context.Context, done []stored) error {
+func (k *AuthorityWriter) seen(ctx context.Context, done []stored) error {
 	ctx, cancel := context.WithTimeout(ctx, seenWithin)
 	defer cancel()
-	now, watch := k.plane.store.Watch()
+	now, watch := k.Store.Watch()
 	defer watch.Stop()
 	for {
 		done = slices.DeleteFunc(done, func(w stored) bool {
@@ -169,9 +186,9 @@ func (k *keeping) seen(ctx context.Context, done []stored) error {
 	}
 }
 
-// gone reports whether a document that was not read is not there: its kind is served, and nothing
+// Gone reports whether a document that was not read is not there: its kind is served, and nothing
 // is wrong with one of that name.
-func (k *keeping) gone(kind, name string) bool {
-	_, served := k.plane.cluster.Served(kind)
-	return served && !slices.ContainsFunc(k.plane.cluster.Problems(), func(v *api.Violation) bool { return v.Object.Kind == kind && v.Object.Name == name })
+func (k *AuthorityWriter) Gone(kind, name string) bool {
+	_, served := k.Store.Served(kind)
+	return served && !slices.ContainsFunc(k.Store.Problems(), func(v *api.Violation) bool { return v.Object.Kind == kind && v.Object.Name == name })
 }

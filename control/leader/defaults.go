@@ -1,4 +1,4 @@
-package control
+package leader
 
 import (
 	"context"
@@ -25,24 +25,33 @@ const (
 	memoPolicies    = "weft.io/default-policies-for" // names of meshes, separated by commas
 )
 
-// founding creates mesh default in a cluster without any mesh, and the default policies of
+// Defaults creates mesh default in a cluster without any mesh, and the default policies of
 // each mesh in the namespace of the control plane: each once.
-type founding struct {
-	plane  *Plane
-	writer *writing.Writer
-	lease  *election.Elector
+type Defaults struct{ DefaultsConfig }
+
+// DefaultsConfig are what they are made by.
+type DefaultsConfig struct {
+	Store        store.Store
+	Writer       *writing.Writer
+	Lease        *election.Elector
+	FirstMesh    *api.Object // mesh default
+	SkipPolicies bool        // no default policies are created
+	Namespace    string      // of the control plane
+	Log          *slog.Logger
 }
+
+func NewDefaults(by DefaultsConfig) Defaults { return Defaults{by} }
 
 // uninstalled is how often it is tried again while the cluster lacks the kinds for it.
 const uninstalled = 5 * time.Second
 
-// run does it whenever a mesh appears, until ctx ends.
-func (f founding) run(ctx context.Context) error {
-	now, watch := f.plane.store.Watch()
+// Run does it whenever a mesh appears, until ctx ends.
+func (f Defaults) Run(ctx context.Context) error {
+	now, watch := f.Store.Watch()
 	defer watch.Stop()
-	admission.Renewals(now, f.plane.log) // once, for what it says of those that stay
+	admission.Renewals(now, f.Log) // once, for what it says of those that stay
 	for {
-		err := f.found(ctx, now)
+		err := f.create(ctx, now)
 		if err != nil && !errors.Is(err, writing.ErrNotServed) {
 			return err
 		}
@@ -53,7 +62,7 @@ func (f founding) run(ctx context.Context) error {
 }
 
 // wait waits until a mesh changes, or, to try it again, for a while.
-func (f founding) wait(ctx context.Context, watch store.Watch, again bool) (*api.Snapshot, error) {
+func (f Defaults) wait(ctx context.Context, watch store.Watch, again bool) (*api.Snapshot, error) {
 	waiting, stop := ctx, context.CancelFunc(func() {})
 	if again {
 		waiting, stop = context.WithTimeout(ctx, uninstalled)
@@ -62,7 +71,7 @@ func (f founding) wait(ctx context.Context, watch store.Watch, again bool) (*api
 	for {
 		now, changes, err := watch.Next(waiting)
 		if err != nil && again && waiting.Err() != nil && ctx.Err() == nil {
-			return f.plane.store.Snapshot(), nil
+			return f.Store.Snapshot(), nil
 		}
 		if err != nil || slices.ContainsFunc(changes, func(c api.Change) bool { return c.Ref().Kind == api.KindMesh || c.Ref().Kind == api.KindMeshIdentity }) {
 			return now, err
@@ -70,8 +79,8 @@ func (f founding) wait(ctx context.Context, watch store.Watch, again bool) (*api
 	}
 }
 
-// found creates what is missing beside the meshes that there are now.
-func (f founding) found(ctx context.Context, now *api.Snapshot) error {
+// create creates what is missing beside the meshes that there are now.
+func (f Defaults) create(ctx context.Context, now *api.Snapshot) error {
 	var meshes []*api.Object
 	for o := range now.OfKind(api.KindMesh) {
 		if o.ResourceVersion != "" { // of the cluster, not provided by the store
@@ -96,29 +105,29 @@ func (f founding) found(ctx context.Context, now *api.Snapshot) error {
 }
 
 // mesh creates mesh default, unless there is some mesh or was one before.
-func (f founding) mesh(ctx context.Context, some bool) error {
-	memo, err := f.lease.Memo(ctx, memoMesh)
+func (f Defaults) mesh(ctx context.Context, some bool) error {
+	memo, err := f.Lease.Memo(ctx, memoMesh)
 	if err != nil || memo != "" {
 		return err
 	}
 	if some {
-		return f.lease.SetMemo(ctx, memoMesh, "found")
+		return f.Lease.SetMemo(ctx, memoMesh, "found")
 	}
-	err = f.writer.Create(ctx, f.plane.cfg.firstMesh())
+	err = f.Writer.Create(ctx, f.FirstMesh)
 	if errors.Is(err, writing.ErrExists) { // it comes by the watch
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	f.plane.log.Info("the cluster had no mesh; mesh default was created")
-	return f.lease.SetMemo(ctx, memoMesh, "created")
+	f.Log.Info("the cluster had no mesh; mesh default was created")
+	return f.Lease.SetMemo(ctx, memoMesh, "created")
 }
 
 // policies creates the default policies of a mesh, unless that was done before. Those that
 // somebody has put into some namespace already stay alone.
-func (f founding) policies(ctx context.Context, now *api.Snapshot, mesh *api.Object) error {
-	memo, err := f.lease.Memo(ctx, memoPolicies)
+func (f Defaults) policies(ctx context.Context, now *api.Snapshot, mesh *api.Object) error {
+	memo, err := f.Lease.Memo(ctx, memoPolicies)
 	if err != nil {
 		return err
 	}
@@ -127,44 +136,44 @@ func (f founding) policies(ctx context.Context, now *api.Snapshot, mesh *api.Obj
 		return nil
 	}
 	spec, ok := mesh.Spec.(*api.Mesh)
-	if ok && !f.plane.cfg.SkipDefaultPolicies {
+	if ok && !f.SkipPolicies {
 		for _, p := range admission.DefaultPolicies(mesh.Name, spec.SkipCreatingInitialPolicies) {
 			if stands(now, p.Ref) {
 				continue
 			}
 			o := *p
-			o.Namespace = f.plane.cfg.Namespace
-			if err := f.writer.Create(ctx, &o); err != nil && !errors.Is(err, writing.ErrExists) {
+			o.Namespace = f.Namespace
+			if err := f.Writer.Create(ctx, &o); err != nil && !errors.Is(err, writing.ErrExists) {
 				return err
 			}
-			f.plane.log.Info("a default policy was created", "policy", o.Ref.String())
+			f.Log.Info("a default policy was created", "policy", o.Ref.String())
 		}
 	}
-	return f.lease.SetMemo(ctx, memoPolicies, strings.Join(append(done, mesh.Name), ","))
+	return f.Lease.SetMemo(ctx, memoPolicies, strings.Join(append(done, mesh.Name), ","))
 }
 
 // renew rewrites the default policies of the control plane's own namespace that are exactly what an
 // earlier release wrote.
-func (f founding) renew(ctx context.Context, now *api.Snapshot) error {
+func (f Defaults) renew(ctx context.Context, now *api.Snapshot) error {
 	for _, w := range admission.Renewals(now, slog.New(slog.DiscardHandler)) {
-		if w.Put.Namespace != f.plane.cfg.Namespace {
+		if w.Put.Namespace != f.Namespace {
 			continue // somebody has copied it there
 		}
 		o := *w.Put
 		before, _ := now.Get(o.Ref)
 		o.ResourceVersion = before.ResourceVersion
-		if _, err := f.writer.Put(ctx, &o); err != nil && !errors.Is(err, writing.ErrChanged) && !errors.Is(err, writing.ErrGone) {
+		if _, err := f.Writer.Put(ctx, &o); err != nil && !errors.Is(err, writing.ErrChanged) && !errors.Is(err, writing.ErrGone) {
 			return err
 		}
-		f.plane.log.Info("a default policy of an earlier release was renewed", "policy", o.Ref.String())
+		f.Log.Info("a default policy of an earlier release was renewed", "policy", o.Ref.String())
 	}
 	return nil
 }
 
 // permission creates the permission for all of a mesh that has begun to prove who calls, and
 // says of nobody that he may (spec/identity.md 1.5).
-func (f founding) permission(ctx context.Context, now *api.Snapshot, mesh string) error {
-	memo, err := f.lease.Memo(ctx, memoPermissions)
+func (f Defaults) permission(ctx context.Context, now *api.Snapshot, mesh string) error {
+	memo, err := f.Lease.Memo(ctx, memoPermissions)
 	if err != nil {
 		return err
 	}
@@ -174,17 +183,17 @@ func (f founding) permission(ctx context.Context, now *api.Snapshot, mesh string
 	case proves == (at >= 0):
 		return nil
 	case !proves:
-		return f.lease.SetMemo(ctx, memoPermissions, strings.Join(slices.Delete(done, at, at+1), ","))
+		return f.Lease.SetMemo(ctx, memoPermissions, strings.Join(slices.Delete(done, at, at+1), ","))
 	}
-	if admission.LacksPermission(now, mesh) && !f.plane.cfg.SkipDefaultPolicies {
+	if admission.LacksPermission(now, mesh) && !f.SkipPolicies {
 		o := *admission.DefaultPermission(mesh)
-		o.Namespace = f.plane.cfg.Namespace
-		if err := f.writer.Create(ctx, &o); err != nil && !errors.Is(err, writing.ErrExists) {
+		o.Namespace = f.Namespace
+		if err := f.Writer.Create(ctx, &o); err != nil && !errors.Is(err, writing.ErrExists) {
 			return err
 		}
-		f.plane.log.Info("the mesh proves who calls and no document says who may; a permission for all was created", "policy", o.Ref.String())
+		f.Log.Info("the mesh proves who calls and no document says who may; a permission for all was created", "policy", o.Ref.String())
 	}
-	return f.lease.SetMemo(ctx, memoPermissions, strings.Join(append(done, mesh), ","))
+	return f.Lease.SetMemo(ctx, memoPermissions, strings.Join(append(done, mesh), ","))
 }
 
 // stands reports whether some namespace has an object of that kind, mesh and name.
