@@ -154,21 +154,6 @@ func attachedIn(of Policies, spoken api.Protocol) *attached {
 	})
 }
 
-// attached is what became of entries at the place.
-func (p Place) attached() *attached {
-	switch {
-	case p.Outbound != nil:
-		return p.Outbound.attached()
-	case p.Cluster != nil:
-		return p.Cluster.attached()
-	}
-	return p.Inbound.attached()
-}
-
-// Failure is the bug that keeps what became of entries at the place from being
-// worked out; nil for none.
-func (p Place) Failure() any { return p.attached().failure }
-
 func everyScope(policies.Scope) bool { return true }
 
 // attacher gathers the attachments of one place.

@@ -173,3 +173,37 @@ func (m mesh) holds(u *used) *held {
 	slices.SortFunc(out.list, func(a, b ClusterUse) int { return cmp.Compare(a.Cluster.Name, b.Cluster.Name) })
 	return out
 }
+
+// clusterKept, endpointsKept, inboundKept and the others are values and what stands beside them,
+// each made in one piece.
+type (
+	clusterKept struct {
+		Cluster
+		variant string // as the end of a key
+		kept    Memo
+	}
+	endpointsKept struct {
+		Endpoints
+		kept Memo
+	}
+	inboundKept struct {
+		Inbound
+		kept Memo
+	}
+	edgeKept struct {
+		Edge
+		kept Memo
+	}
+	trustKept struct {
+		Trust
+		kept Memo
+	}
+	secretKept struct {
+		Secret
+		kept Memo
+	}
+	outboundKept struct {
+		Outbound
+		kept Memo
+	}
+)

@@ -89,7 +89,7 @@ func (list outbounds) outbound(c *call, t *routed, i int) *Outbound {
 			return newOutbound(c, t)
 		}
 	}
-	if o := list[i]; o.Edge == c.edge && o.Passthrough == c.passes && o.Named == c.named && o.isOf(t) {
+	if o := list[i]; o.Edge == c.edge && o.Passthrough == c.passes && o.Named == c.named && t.leads(o) {
 		return o
 	}
 	return newOutbound(c, t)
@@ -101,9 +101,9 @@ func (o *Outbound) is(x *Outbound) bool {
 		o.Destination == x.Destination && o.Table == x.Table && o.TCP == x.TCP && o.Kept == x.Kept && o.Policies.is(x.Policies)
 }
 
-// isOf reports whether an outbound is what one to t would be.
-func (o *Outbound) isOf(t *routed) bool {
-	return o.Destination == t.dest && o.Table == t.table && o.TCP == t.tcp && o.Policies.is(t.policies)
+// leads reports whether an outbound is what one to r would be.
+func (r *routed) leads(o *Outbound) bool {
+	return o.Destination == r.dest && o.Table == r.table && o.TCP == r.tcp && o.Policies.is(r.policies)
 }
 
 // atVirtual makes the outbounds at the virtual addresses of the destination. Of those that
@@ -114,7 +114,7 @@ func (r *routed) atVirtual(before *routed) {
 		known = before.virtual
 	}
 	for _, vip := range r.dest.VIPs {
-		i := slices.IndexFunc(known, func(o *Outbound) bool { return o.Address == vip && o.Port == r.dest.virtualPort() && o.isOf(r) })
+		i := slices.IndexFunc(known, func(o *Outbound) bool { return o.Address == vip && o.Port == r.dest.virtualPort() && r.leads(o) })
 		if i >= 0 {
 			r.virtual = append(r.virtual, known[i])
 		} else {

@@ -66,8 +66,12 @@ func (p Place) to() *Destination {
 	return nil
 }
 
-// places yields those of a dataplane, by number.
-func (r *Resolved) places(yield func(int32, Place) bool) {
+// placesAt yields those of a dataplane, by number.
+func placesAt(r *Resolved) iter.Seq2[int32, Place] {
+	return func(yield func(int32, Place) bool) { yieldPlaces(r, yield) }
+}
+
+func yieldPlaces(r *Resolved, yield func(int32, Place) bool) {
 	n := int32(0)
 	for _, o := range r.Outbounds {
 		if !yield(n, Place{At: r, Outbound: o}) {
@@ -99,7 +103,7 @@ func placesOf(planes iter.Seq2[string, *Resolved], wanted func(*Destination) boo
 	for key, r := range planes {
 		plane := int32(len(x.planes))
 		x.planes, x.keys = append(x.planes, r), append(x.keys, key)
-		for n, p := range r.places {
+		for n, p := range placesAt(r) {
 			to := p.to()
 			if to != nil && !wanted(to) {
 				continue
@@ -133,3 +137,18 @@ func (x *places) index() {
 		}
 	}
 }
+
+// attached is what became of entries at the place.
+func (p Place) attached() *attached {
+	switch {
+	case p.Outbound != nil:
+		return p.Outbound.attached()
+	case p.Cluster != nil:
+		return p.Cluster.attached()
+	}
+	return p.Inbound.attached()
+}
+
+// Failure is the bug that keeps what became of entries at the place from being
+// worked out; nil for none.
+func (p Place) Failure() any { return p.attached().failure }

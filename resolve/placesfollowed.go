@@ -100,7 +100,7 @@ func (x *places) follow(changed []string, now func(key string) *Resolved) *place
 		}
 		if i < len(x.keys) && x.keys[i] == changed[0] {
 			m.planes[i] = -1
-			for _, p := range x.planes[i].places {
+			for _, p := range placesAt(x.planes[i]) {
 				m.at(p)
 			}
 			i++
@@ -108,7 +108,7 @@ func (x *places) follow(changed []string, now func(key string) *Resolved) *place
 		if r := now(changed[0]); r != nil {
 			plane := int32(len(out.keys))
 			out.planes, out.keys = append(out.planes, r), append(out.keys, changed[0])
-			for n, p := range r.places {
+			for n, p := range placesAt(r) {
 				m.at(p).add(plane, n, p)
 			}
 		}
@@ -187,7 +187,7 @@ func (m *moved) with(s *spot, a *arrivals, out *places) *spot {
 		now.Place, now.number = s.Place, s.number
 	} else {
 		key := s.key()
-		for n, p := range out.planes[first].places {
+		for n, p := range placesAt(out.planes[first]) {
 			if p.key() == key {
 				now.Place, now.number = p, n
 				break

@@ -97,7 +97,7 @@ func NewIdle() *Idle { return &Idle{map[placeKey]*attached{}} }
 // At are the entries of which a field has no effect at some place of the dataplane, each once, and
 // the places at which following objects meets a bug.
 func (x *Idle) At(r *Resolved) (entries []*api.Origin, failed []Place) {
-	for _, p := range r.places {
+	for _, p := range placesAt(r) {
 		key := p.key()
 		at := x.known[key]
 		if at == nil {

@@ -89,7 +89,7 @@ func (m mesh) hasRules(r *routeObject, section string, by *matcher.Selector) boo
 	for i := range r.opinion.Entries {
 		for d := range m.destsNamed(targetName(r.opinion.Entries[i].To)) {
 			for key := range m.classesOf(d) {
-				if t, _ := m.routed.Get(m.at, key); t == nil || t.table == nil || !t.table.has(r, section) {
+				if t, _ := m.routed.Get(m.at, key); t == nil || t.table == nil || !r.inTable(t.table, section) {
 					continue
 				}
 				for of := range m.planesOf(key) {
@@ -103,9 +103,9 @@ func (m mesh) hasRules(r *routeObject, section string, by *matcher.Selector) boo
 	return false
 }
 
-// has reports whether a rule of the route, or the one that section names, is in
+// inTable reports whether a rule of the route, or the one that section names, is in
 // the table.
-func (t *Table) has(r *routeObject, section string) bool {
+func (r *routeObject) inTable(t *Table, section string) bool {
 	return slices.ContainsFunc(t.Routes, func(rt *Route) bool {
 		return slices.ContainsFunc(rt.Origins, func(o *api.Origin) bool {
 			return o.Ref == r.object.Ref && (section == "" || slices.Contains(r.sections(o), section))
