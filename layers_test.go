@@ -101,7 +101,7 @@ var impure = []string{"context", "log/slog", "os", "os/exec", "math/rand", "math
 var exceptional = map[string][]string{
 	"sync":        {"api/decode/fields.go", "resolve/kept.go", "route/wire.go", "xds/hosts.go", "xds/remade.go", "xds/shared.go"},
 	"sync/atomic": {"resolve/kept.go"},
-	"reflect":     {"api/crd", "api/decode", "api/jsonschema", "policies", "resolve", "resolve/pods"},
+	"reflect":     {"api/crd", "api/decode", "api/jsonschema", "policies", "resolve", "resolve/derive", "resolve/pods"},
 }
 
 // clock are the functions of package time by which results would depend on when

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
+	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -24,7 +25,7 @@ type call struct {
 }
 
 func (c call) equal(o call) bool {
-	return c.address == o.address && c.port == o.port && c.dest == o.dest && c.index == o.index && c.edge == o.edge && c.passes == o.passes && same(c.lost, o.lost)
+	return c.address == o.address && c.port == o.port && c.dest == o.dest && c.index == o.index && c.edge == o.edge && c.passes == o.passes && derive.Same(c.lost, o.lost)
 }
 
 // callsOf lists what a dataplane reaches (spec/contract.md 8): what its outbounds name

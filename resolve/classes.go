@@ -25,11 +25,11 @@ func (c *calls) equal(o *calls) bool {
 // newCalls knows the hash of list, which others ask for as often as a table changes. The hash leaves out
 // what is said of what leads nowhere.
 func newCalls(list []call, redirected bool) *calls {
-	h := uint64(offset)
+	h := uint64(derive.HashBasis)
 	for i := range list {
 		x := &list[i]
-		if h = mixed(h, x.address) ^ uint64(x.port)<<32 ^ uint64(x.index); x.dest != nil {
-			h = mixed(h, x.dest.key)
+		if h = derive.Mix(h, x.address) ^ uint64(x.port)<<32 ^ uint64(x.index); x.dest != nil {
+			h = derive.Mix(h, x.dest.key)
 		}
 	}
 	return &calls{list, h, redirected}
@@ -92,7 +92,7 @@ func (c *collections) addClasses() {
 				out.classes[i] = c.derived(r).classOf(d.key, p)
 			}
 		}
-		out.hash = mixed(offset, out.classes...)
+		out.hash = derive.Mix(derive.HashBasis, out.classes...)
 		return out
 	})
 	c.byClass = c.called.Group(func(_ string, x *called, add func(string)) {

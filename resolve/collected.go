@@ -80,7 +80,7 @@ func (c *collections) addTogether() {
 }
 
 func (s *saidTogether) equal(o *saidTogether) bool {
-	return slices.Equal(s.policies, o.policies) && slices.Equal(s.layers, o.layers) && same(s.callers, o.callers) && slices.Equal(s.names, o.names)
+	return slices.Equal(s.policies, o.policies) && slices.Equal(s.layers, o.layers) && derive.Same(s.callers, o.callers) && slices.Equal(s.names, o.names)
 }
 
 // saidSetsOf is nil for a dataplane about which nothing of the sort is said.

@@ -2,16 +2,12 @@ package resolve
 
 import (
 	"cmp"
-	"reflect"
 	"slices"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
+	"github.com/weftmesh/weft/resolve/derive"
 )
-
-// same reports equal content. It is asked only about values that a change might
-// have touched, to keep the old ones in place where it did not.
-func same[T any](a, b T) bool { return reflect.DeepEqual(a, b) }
 
 // dataplane is one Dataplane object, read once.
 type dataplane struct {
@@ -68,5 +64,5 @@ func compareClusterName(c ClusterUse, name string) int { return cmp.Compare(c.Cl
 // is reports whether r and o consist of the same.
 func (r *Resolved) is(o *Resolved) bool {
 	return r.Dataplane == o.Dataplane && r.Failed == o.Failed && slices.Equal(r.Outbounds, o.Outbounds) &&
-		slices.Equal(r.Inbounds, o.Inbounds) && slices.Equal(r.Edges, o.Edges) && slices.Equal(r.Secrets, o.Secrets) && same(r.Identity, o.Identity) && r.TLS == o.TLS && r.Unseen == o.Unseen && r.OverADS == o.OverADS && same(r.Closed, o.Closed) && slices.Equal(r.Trust, o.Trust) && slices.Equal(r.Clusters, o.Clusters)
+		slices.Equal(r.Inbounds, o.Inbounds) && slices.Equal(r.Edges, o.Edges) && slices.Equal(r.Secrets, o.Secrets) && derive.Same(r.Identity, o.Identity) && r.TLS == o.TLS && r.Unseen == o.Unseen && r.OverADS == o.OverADS && derive.Same(r.Closed, o.Closed) && slices.Equal(r.Trust, o.Trust) && slices.Equal(r.Clusters, o.Clusters)
 }

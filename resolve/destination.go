@@ -10,6 +10,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
+	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/pods"
 )
 
@@ -60,7 +61,7 @@ func (d *dest) reuse(before *dest) {
 	}
 	known := append(slices.Collect(maps.Values(before.spoken)), before.Destination)
 	take := func(d *Destination) *Destination {
-		if i := slices.IndexFunc(known, func(k *Destination) bool { return same(k, d) }); i >= 0 {
+		if i := slices.IndexFunc(known, func(k *Destination) bool { return derive.Same(k, d) }); i >= 0 {
 			return known[i]
 		}
 		return d

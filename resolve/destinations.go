@@ -11,7 +11,7 @@ import (
 // addDestinations derives what can be called, and who answers for it.
 func (c *collections) addDestinations() {
 	c.dests = derive.Derive(c.schema, "destinations", derive.Union(c.servicesByID, c.dataplanesByClassic, c.dataplanesListing, c.routesByHost, c.routesByAddress), derive.Values[dest]{
-		Equal: func(a, b *dest) bool { return same(a.Destination, b.Destination) && sameAge(a.object, b.object) },
+		Equal: func(a, b *dest) bool { return derive.Same(a.Destination, b.Destination) && sameAge(a.object, b.object) },
 	}, func(r *derive.Reader, id string) *dest {
 		made := c.derived(r).destination(id)
 		if made != nil {
@@ -52,7 +52,7 @@ func (c *collections) addDestinations() {
 	})
 	c.members = derive.Derive(c.schema, "members", c.dests, derive.Values[members]{
 		Equal: func(a, b *members) bool {
-			return a.http2 == b.http2 && same(a.list, b.list) && same(a.peers, b.peers) && slices.Equal(a.left, b.left) && a.idle.is(b.idle)
+			return a.http2 == b.http2 && derive.Same(a.list, b.list) && derive.Same(a.peers, b.peers) && slices.Equal(a.left, b.left) && a.idle.is(b.idle)
 		},
 	}, func(r *derive.Reader, id string) *members {
 		d, m := need(c.dests, r, id), c.derived(r)

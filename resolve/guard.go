@@ -77,7 +77,7 @@ func (g *gives) from(m *api.MeshTLS) int {
 func (c *collections) addIdentities() {
 	c.insights = derive.Source(c.schema, "insights", derive.Values[api.DataplaneInsight]{})
 	c.guards = derive.Derive(c.schema, "identities said", c.meshObjects, derive.Values[guard]{
-		Equal: func(a, b *guard) bool { return same(*a, *b) },
+		Equal: func(a, b *guard) bool { return derive.Same(*a, *b) },
 	}, func(r *derive.Reader, key string) *guard {
 		o, _ := c.meshObjects.Get(r, key)
 		return c.derived(r).guardOf(o)

@@ -12,9 +12,9 @@ import (
 type used struct{ clusters []use }
 
 func (u *used) hash() uint64 {
-	out := uint64(offset)
+	out := uint64(derive.HashBasis)
 	for _, x := range u.clusters {
-		out = mixed(out, x.cluster)
+		out = derive.Mix(out, x.cluster)
 	}
 	return out
 }
@@ -53,13 +53,13 @@ func (c *collections) addHoldings() {
 	})
 	c.clusters = derive.Derive(c.schema, "clusters", c.byCluster, derive.Values[clusterKept]{
 		Equal: func(a, b *clusterKept) bool { return a.variant == b.variant && a.equal(&b.Cluster) },
-		Hash:  func(x *clusterKept) uint64 { return x.Policies.hash(mixed(offset, x.Name)) },
+		Hash:  func(x *clusterKept) uint64 { return x.Policies.hash(derive.Mix(derive.HashBasis, x.Name)) },
 	}, func(r *derive.Reader, key string) *clusterKept { return c.derived(r).cluster(key) })
 	c.addTrusts()
 	byEndpoints := c.clusters.Index(func(_ string, x *clusterKept, add func(string)) { add(x.Destination.ID + x.variant) })
 	c.endpoints = derive.Derive(c.schema, "endpoints", byEndpoints, derive.Values[endpointsKept]{
 		Equal: func(a, b *endpointsKept) bool {
-			return a.Name == b.Name && same(a.List, b.List) && slices.Equal(a.Left, b.Left)
+			return a.Name == b.Name && derive.Same(a.List, b.List) && slices.Equal(a.Left, b.Left)
 		},
 	}, func(r *derive.Reader, key string) *endpointsKept {
 		id, v := cutVariant(key)
@@ -159,7 +159,7 @@ func (m mesh) cluster(key string) *clusterKept {
 }
 
 func (c *Cluster) equal(o *Cluster) bool {
-	return c.Name == o.Name && c.Destination == o.Destination && c.HTTP2 == o.HTTP2 && c.Balance == o.Balance && same(c.Tags, o.Tags) && same(c.TLS, o.TLS) && same(c.Policies, o.Policies)
+	return c.Name == o.Name && c.Destination == o.Destination && c.HTTP2 == o.HTTP2 && c.Balance == o.Balance && derive.Same(c.Tags, o.Tags) && derive.Same(c.TLS, o.TLS) && derive.Same(c.Policies, o.Policies)
 }
 
 func (m mesh) holds(u *used) *held {

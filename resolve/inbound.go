@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve/derive"
 )
 
 // inbounds is where a dataplane listens for others.
@@ -26,7 +27,7 @@ func (x *inbounds) reuse(before *inbounds) {
 		}
 	}
 	for i, e := range x.edges {
-		if i < len(before.edges) && same(*e.Edge, *before.edges[i].Edge) {
+		if i < len(before.edges) && derive.Same(*e.Edge, *before.edges[i].Edge) {
 			x.edges[i] = before.edges[i]
 		}
 	}
@@ -34,7 +35,7 @@ func (x *inbounds) reuse(before *inbounds) {
 
 func (in *Inbound) equal(o *Inbound) bool {
 	return in.Name == o.Name && in.Address == o.Address && in.Port == o.Port && in.ServiceAddress == o.ServiceAddress &&
-		in.ServicePort == o.ServicePort && in.Protocol == o.Protocol && in.Ready == o.Ready && in.Guarded == o.Guarded && same(in.TLS, o.TLS) && same(in.Tags, o.Tags) && same(in.Policies, o.Policies) && same(in.Callers, o.Callers) && same(in.Rules, o.Rules) &&
+		in.ServicePort == o.ServicePort && in.Protocol == o.Protocol && in.Ready == o.Ready && in.Guarded == o.Guarded && derive.Same(in.TLS, o.TLS) && derive.Same(in.Tags, o.Tags) && derive.Same(in.Policies, o.Policies) && derive.Same(in.Callers, o.Callers) && derive.Same(in.Rules, o.Rules) &&
 		(in.Documented == nil) == (o.Documented == nil) && (in.Documented == nil || in.Documented.equal(o.Documented))
 }
 

@@ -270,5 +270,5 @@ func (f *judgedFrontend) equal(o *judgedFrontend) bool {
 
 func (r *judgedRow) equal(o *judgedRow) bool {
 	return r == o || r.closed == o.closed && r.plain == o.plain && r.apart == o.apart && slices.Equal(r.attached, o.attached) && r.changed.Equal(&o.changed) &&
-		slices.EqualFunc(r.match.Conditions, o.match.Conditions, route.Condition.Equal) && same(r.rules, o.rules) && same(r.to, o.to)
+		slices.EqualFunc(r.match.Conditions, o.match.Conditions, route.Condition.Equal) && derive.Same(r.rules, o.rules) && derive.Same(r.to, o.to)
 }

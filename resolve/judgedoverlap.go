@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve/derive"
 )
 
 // mostOverlaps bounds how many pairs of rules are told of a policy.
@@ -53,7 +54,7 @@ func (p *judgedPlaces) overlaps(of *policy) (out []string) {
 // left out: nobody thinks of a part of it that it is open.
 func (w *judgedWay) overlap(i, k int) bool {
 	r, s := w.rows[i], w.rows[k]
-	if len(s.rules) == 0 || same(r.rules, s.rules) || slices.Equal(r.attached, s.attached) || r.match.Apart(s.match.Conditions) {
+	if len(s.rules) == 0 || derive.Same(r.rules, s.rules) || slices.Equal(r.attached, s.attached) || r.match.Apart(s.match.Conditions) {
 		return false
 	}
 	switch {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/merge"
+	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -55,7 +56,7 @@ func (m mesh) judgedAlone(d *dest, said *subjects, everybody []byte, i int, all 
 		if !slices.ContainsFunc(all, func(o *judgedRow) bool { return r.equal(o) }) {
 			other := *r
 			other.apart = true
-			if !slices.ContainsFunc(out, func(o *judgedRow) bool { return o.match.Covers(r.match.Conditions) && same(o.to, r.to) }) {
+			if !slices.ContainsFunc(out, func(o *judgedRow) bool { return o.match.Covers(r.match.Conditions) && derive.Same(o.to, r.to) }) {
 				out = append(out, &other)
 			}
 		}
@@ -152,7 +153,7 @@ func (m mesh) judgedTarget(list []judgedTarget, ref *route.BackendRef) []judgedT
 		return list
 	}
 	x := judgedTarget{d.key, ref.Target.Tags}
-	if slices.ContainsFunc(list, func(o judgedTarget) bool { return same(o, x) }) {
+	if slices.ContainsFunc(list, func(o judgedTarget) bool { return derive.Same(o, x) }) {
 		return list
 	}
 	return append(list, x)

@@ -32,7 +32,7 @@ func (m mesh) listenedBy(key string, before *listened) *listened {
 	}
 	groups := m.groupsOf(key)
 	out := &listened{
-		list: make([]*Outbound, 0, len(list.list)), of: mixed(list.hash^bits.RotateLeft64(x.hash, 32), groups...),
+		list: make([]*Outbound, 0, len(list.list)), of: derive.Mix(list.hash^bits.RotateLeft64(x.hash, 32), groups...),
 		redirected: list.redirected,
 	}
 	var known outbounds

@@ -33,7 +33,7 @@ func (c *collections) addSecrets() {
 		}
 	})
 	c.secrets = derive.Derive(c.schema, "certificates", secrets, derive.Values[secretKept]{
-		Equal: func(a, b *secretKept) bool { return same(a.Secret, b.Secret) },
+		Equal: func(a, b *secretKept) bool { return derive.Same(a.Secret, b.Secret) },
 	}, func(r *derive.Reader, key string) *secretKept {
 		o, _ := c.otherObjects.Get(r, key)
 		cert, fault := o.Spec.(*api.Secret).Certificate()

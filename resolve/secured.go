@@ -88,10 +88,12 @@ func (s *secured) hash() uint64 {
 		}
 		modes += ","
 	}
-	return mixed(s.Identity.hash(), modes, strings.Join(s.shows, ","), s.revoked)
+	return derive.Mix(s.Identity.hash(), modes, strings.Join(s.shows, ","), s.revoked)
 }
 
-func (i *Identity) hash() uint64 { return mixed(mixed(offset, i.Names...), i.Problem) }
+func (i *Identity) hash() uint64 {
+	return derive.Mix(derive.Mix(derive.HashBasis, i.Names...), i.Problem)
+}
 
 // tlsSettings are what a mesh has all its dataplanes go by. They stand in one value, so that each
 // reads no more than that.
@@ -105,15 +107,15 @@ type tlsSettings struct {
 // addSecured derives who each dataplane is, and how its inbounds take mutual TLS.
 func (c *collections) addSecured() {
 	c.tlsParameters = derive.Derive(c.schema, "versions of TLS", c.guarded, derive.Values[TLSParameters]{
-		Equal: func(a, b *TLSParameters) bool { return same(*a, *b) },
+		Equal: func(a, b *TLSParameters) bool { return derive.Same(*a, *b) },
 	}, func(r *derive.Reader, _ string) *TLSParameters { return c.derived(r).parameters() })
 	c.tlsSettings = derive.Derive(c.schema, "settings of mutual TLS", c.guarded, derive.Values[tlsSettings]{
-		Equal: func(a, b *tlsSettings) bool { return same(*a, *b) },
+		Equal: func(a, b *tlsSettings) bool { return derive.Same(*a, *b) },
 	}, func(r *derive.Reader, mesh string) *tlsSettings {
 		return c.derived(r).settings(need(c.guards, r, mesh), need(c.tlsParameters, r, mesh))
 	})
 	c.secured = derive.Derive(c.schema, "identities", c.dataplanes, derive.Values[secured]{
-		Equal: func(a, b *secured) bool { return same(*a, *b) },
+		Equal: func(a, b *secured) bool { return derive.Same(*a, *b) },
 		Hash:  (*secured).hash,
 	}, func(r *derive.Reader, key string) *secured {
 		x := c.derived(r)

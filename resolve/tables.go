@@ -40,8 +40,8 @@ type clusterRef struct {
 // same share it.
 func (c *collections) addTables() {
 	c.said = derive.Derive(c.schema, "said", c.anyClass, derive.Values[said]{
-		Equal: func(a, b *said) bool { return a.dest == b.dest && same(a.policies, b.policies) },
-		Hash:  func(s *said) uint64 { return s.policies.hash(mixed(offset, s.dest.ID)) },
+		Equal: func(a, b *said) bool { return a.dest == b.dest && derive.Same(a.policies, b.policies) },
+		Hash:  func(s *said) uint64 { return s.policies.hash(derive.Mix(derive.HashBasis, s.dest.ID)) },
 	}, func(r *derive.Reader, key string) *said {
 		x := need(c.classes, r, key)
 		return &said{x.spoken, x.base.overridden(x.overrides).fold(c.kinds)}
@@ -59,7 +59,7 @@ func (c *collections) addTables() {
 	c.addGroupOutbounds()
 }
 
-func (n *named) equal(o *named) bool { return same(n.clusters, o.clusters) }
+func (n *named) equal(o *named) bool { return derive.Same(n.clusters, o.clusters) }
 
 // table works out where the requests or connections of a class go.
 func (m mesh) table(x *class, s *said, all *composition) *routed {
@@ -77,7 +77,7 @@ func (m mesh) table(x *class, s *said, all *composition) *routed {
 }
 
 func (r *routed) equal(o *routed) bool {
-	return r.said == o.said && same(r.clusters, o.clusters) && (r.table.is(o.table) || r.tcp.is(o.tcp))
+	return r.said == o.said && derive.Same(r.clusters, o.clusters) && (r.table.is(o.table) || r.tcp.is(o.tcp))
 }
 
 // reuse takes over the table that there was before, if it is equal, or the routes of it
@@ -106,30 +106,30 @@ func (r *routed) reuse(before *routed) {
 // few between them are new.
 func (t *Table) reuse(before *Table) {
 	from, to, was := 0, len(t.Routes), len(before.Routes)
-	for ; from < to && from < was && same(t.Routes[from], before.Routes[from]); from++ {
+	for ; from < to && from < was && derive.Same(t.Routes[from], before.Routes[from]); from++ {
 		t.Routes[from] = before.Routes[from]
 	}
-	for ; to > from && was > from && same(t.Routes[to-1], before.Routes[was-1]); to, was = to-1, was-1 {
+	for ; to > from && was > from && derive.Same(t.Routes[to-1], before.Routes[was-1]); to, was = to-1, was-1 {
 		t.Routes[to-1] = before.Routes[was-1]
 	}
 }
 
 // is reports whether both are equal tables of one destination.
 func (t *Table) is(o *Table) bool {
-	return t != nil && o != nil && t.Destination == o.Destination && same(t.Routes, o.Routes)
+	return t != nil && o != nil && t.Destination == o.Destination && derive.Same(t.Routes, o.Routes)
 }
 
 // is reports whether both are equal tables of one destination.
 func (t *TCPTable) is(o *TCPTable) bool {
-	return t != nil && o != nil && t.Destination == o.Destination && same(t.Backends, o.Backends) &&
-		same(t.Origins, o.Origins) && same(t.BackendsBy, o.BackendsBy) && same(t.ServerNames, o.ServerNames)
+	return t != nil && o != nil && t.Destination == o.Destination && derive.Same(t.Backends, o.Backends) &&
+		derive.Same(t.Origins, o.Origins) && derive.Same(t.BackendsBy, o.BackendsBy) && derive.Same(t.ServerNames, o.ServerNames)
 }
 
 func (r *routed) hash() uint64 {
-	out := mixed(offset, r.dest.ID)
+	out := derive.Mix(derive.HashBasis, r.dest.ID)
 	if r.table != nil {
 		for _, x := range r.table.Routes {
-			out = x.Policies.hash(mixed(out, x.Key))
+			out = x.Policies.hash(derive.Mix(out, x.Key))
 		}
 	}
 	return out
@@ -138,25 +138,12 @@ func (r *routed) hash() uint64 {
 // hash adds to h who said what where; it leaves out the values.
 func (p Policies) hash(h uint64) uint64 {
 	for _, e := range p {
-		h = mixed(h, e.Kind.Name)
+		h = derive.Mix(h, e.Kind.Name)
 		for _, f := range e.Fields {
 			for _, s := range f.Said {
-				h = mixed(mixed(h, s.Origin.Name), string(s.Origin.Field))
+				h = derive.Mix(derive.Mix(h, s.Origin.Name), string(s.Origin.Field))
 			}
 		}
-	}
-	return h
-}
-
-// offset and prime are those of FNV-1a.
-const offset, prime = 14695981039346656037, 1099511628211
-
-func mixed(h uint64, texts ...string) uint64 {
-	for _, text := range texts {
-		for i := range len(text) {
-			h = (h ^ uint64(text[i])) * prime
-		}
-		h *= prime
 	}
 	return h
 }

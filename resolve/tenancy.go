@@ -26,7 +26,7 @@ const (
 
 // addTenancy derives what the Mesh says of its tenants.
 func (c *collections) addTenancy() {
-	c.tenancies = derive.Derive(c.schema, "tenancy", c.meshObjects, derive.Values[api.Tenancy]{Equal: func(a, b *api.Tenancy) bool { return same(a, b) }},
+	c.tenancies = derive.Derive(c.schema, "tenancy", c.meshObjects, derive.Values[api.Tenancy]{Equal: func(a, b *api.Tenancy) bool { return derive.Same(a, b) }},
 		func(r *derive.Reader, key string) *api.Tenancy {
 			o, _ := c.meshObjects.Get(r, key)
 			return api.TenancyOf(o)

@@ -48,7 +48,7 @@ func (c *collections) addTrust() {
 		if t, ok := o.Spec.(*api.MeshTrust); ok {
 			add(t.TrustDomain)
 		}
-	}), derive.Values[TrustDomain]{Equal: func(a, b *TrustDomain) bool { return same(*a, *b) }}, func(r *derive.Reader, name string) *TrustDomain {
+	}), derive.Values[TrustDomain]{Equal: func(a, b *TrustDomain) bool { return derive.Same(*a, *b) }}, func(r *derive.Reader, name string) *TrustDomain {
 		d := &TrustDomain{Name: name}
 		for o := range c.derived(r).objects(api.KindMeshTrust, nil) {
 			if t := o.Spec.(*api.MeshTrust); t.TrustDomain == name {
@@ -72,7 +72,7 @@ func (c *collections) addTrusts() {
 		}
 	})
 	c.trusts = derive.Derive(c.schema, "trust", derive.Union(all, some), derive.Values[trustKept]{
-		Equal: func(a, b *trustKept) bool { return same(a.Trust, b.Trust) },
+		Equal: func(a, b *trustKept) bool { return derive.Same(a.Trust, b.Trust) },
 	}, func(r *derive.Reader, key string) *trustKept {
 		x := c.derived(r)
 		g := x.guard()

@@ -168,7 +168,7 @@ func addBlock(q vips.Request, round int, add func(string)) {
 func (c *collections) assigned(what string, before []*derive.Collection[vips.Given], over derive.Keys, storedIn *derive.Index[service], requests func(r *derive.Reader, block string) []vips.Request) *derive.Collection[vips.Given] {
 	round, before := len(before), slices.Clone(before)
 	return derive.Derive(c.schema, what+" in round "+portText(uint32(round+1), ""), over, derive.Values[vips.Given]{
-		Equal: func(a, b *vips.Given) bool { return same(a, b) },
+		Equal: func(a, b *vips.Given) bool { return derive.Same(a, b) },
 	}, func(r *derive.Reader, block string) *vips.Given {
 		taken := map[netip.Addr]bool{}
 		for s := range storedIn.Values(r, block) {
