@@ -7,6 +7,7 @@ import (
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/sim"
 	"github.com/weftmesh/weft/xds"
 )
@@ -61,7 +62,7 @@ func BenchmarkRenderTable(b *testing.B) {
 	r, _ := model.Dataplane(api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "dp-0"})
 	b.ReportAllocs()
 	for b.Loop() {
-		t := &resolve.Table{Destination: r.Outbounds[0].Table.Destination, Routes: r.Outbounds[0].Table.Routes}
+		t := &effective.Table{Destination: r.Outbounds[0].Table.Destination, Routes: r.Outbounds[0].Table.Routes}
 		xds.RenderTable(t, nil)
 	}
 }

@@ -35,6 +35,7 @@ var layers = []string{
 	"store",
 	"policies",
 	"resolve/derive",
+	"resolve/effective",
 	"resolve/pods resolve/vips resolve/identity",
 	"resolve",
 	"sim",
@@ -99,8 +100,8 @@ var impure = []string{"context", "log/slog", "os", "os/exec", "math/rand", "math
 // in it, or makes a constant table at its first use; reflection where documents are read, compared and described, and where a
 // change may have left a value equal.
 var exceptional = map[string][]string{
-	"sync":        {"api/decode/fields.go", "resolve/kept.go", "route/wire.go", "xds/hosts.go", "xds/remade.go", "xds/shared.go"},
-	"sync/atomic": {"resolve/kept.go"},
+	"sync":        {"api/decode/fields.go", "resolve/known.go", "resolve/effective/cache.go", "route/wire.go", "xds/hosts.go", "xds/remade.go", "xds/shared.go"},
+	"sync/atomic": {"resolve/known.go", "resolve/effective/cache.go"},
 	"reflect":     {"api/crd", "api/decode", "api/jsonschema", "policies", "resolve", "resolve/derive", "resolve/pods"},
 }
 

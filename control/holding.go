@@ -8,6 +8,7 @@ import (
 	"github.com/weftmesh/weft/control/reconcile"
 	"github.com/weftmesh/weft/policies/tls"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // securing are the kinds of documents by whose change inbounds may take plain text no more.
@@ -53,9 +54,9 @@ func begins(before, next *resolve.Model) bool {
 }
 
 // hardens reports whether an inbound took plain text and takes none any more.
-func hardens(was, is *resolve.Resolved) bool {
-	return slices.ContainsFunc(is.Inbounds, func(i resolve.InboundUse) bool {
-		return !i.TLS.TakesPlain() && slices.ContainsFunc(was.Inbounds, func(j resolve.InboundUse) bool {
+func hardens(was, is *effective.Resolved) bool {
+	return slices.ContainsFunc(is.Inbounds, func(i effective.InboundUse) bool {
+		return !i.TLS.TakesPlain() && slices.ContainsFunc(was.Inbounds, func(j effective.InboundUse) bool {
 			return i.Address == j.Address && i.Port == j.Port && j.TLS.TakesPlain()
 		})
 	})
@@ -75,7 +76,7 @@ func (x *insights) holdOne(ref api.Ref) (api.Change, bool) {
 // holdsPlain reports whether a dataplane takes plain text at an inbound that is to take none.
 func holdsPlain(m *resolve.Model, ref api.Ref) bool {
 	r, ok := m.Dataplane(ref)
-	return ok && slices.ContainsFunc(r.Inbounds, func(i resolve.InboundUse) bool { return i.TLS != nil && i.TLS.Held })
+	return ok && slices.ContainsFunc(r.Inbounds, func(i effective.InboundUse) bool { return i.TLS != nil && i.TLS.Held })
 }
 
 // arrives is how long a connection may be on its way that somebody has begun before he learnt to begin
@@ -144,7 +145,7 @@ func (x *insights) comesTo(m *resolve.Model, ref api.Ref) bool {
 // insists reports whether the mode of an inbound of a dataplane is Strict.
 func insists(m *resolve.Model, ref api.Ref) bool {
 	r, ok := m.Dataplane(ref)
-	return ok && slices.ContainsFunc(r.Inbounds, func(i resolve.InboundUse) bool { return i.TLS != nil && i.TLS.Mode == resolve.Strict })
+	return ok && slices.ContainsFunc(r.Inbounds, func(i effective.InboundUse) bool { return i.TLS != nil && i.TLS.Mode == effective.Strict })
 }
 
 // resume has those go on taking plain text who took it as far as is known, and are to take none:

@@ -8,6 +8,7 @@ import (
 	"github.com/weftmesh/weft/control/issuer"
 	"github.com/weftmesh/weft/control/reconcile"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/sidecar/attach"
 	"github.com/weftmesh/weft/xds/server"
 )
@@ -150,7 +151,7 @@ func (x *insights) one(m *resolve.Model, name api.Ref, now time.Time, followed f
 }
 
 // identified makes want what is to be told of a dataplane that has an identity, or is leaving one.
-func (x *insights) identified(name api.Ref, i *insight, id *resolve.Identity, want *api.DataplaneInsight, s sight, now time.Time) {
+func (x *insights) identified(name api.Ref, i *insight, id *effective.Identity, want *api.DataplaneInsight, s sight, now time.Time) {
 	if i.held.valid(now) && i.held.names() != "" {
 		want.Identity = true
 		if i.held.names() != lined(id.Names) {

@@ -7,7 +7,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/authorities"
 	"github.com/weftmesh/weft/control/peers"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/sidecar/attach"
 	"github.com/weftmesh/weft/xds/server/attached"
 )
@@ -84,7 +84,7 @@ func TestWhatAnEnvoyElsewhereTakes(t *testing.T) {
 		x.hears(dp, step.told)
 		i0, want := x.insight(dp), api.DataplaneInsight{}
 		x.waiting = nil
-		x.identified(dp, i0, &resolve.Identity{Names: []string{"spiffe://default/web"}, Leaves: step.leaves}, &want, step.s, now)
+		x.identified(dp, i0, &effective.Identity{Names: []string{"spiffe://default/web"}, Leaves: step.leaves}, &want, step.s, now)
 		if i0.told = &want; !want.Identity || want.TLS != step.tls || (len(x.waiting) > 0) != step.waits {
 			t.Errorf("%d: %+v, waiting %v", i, want, x.waiting)
 		}

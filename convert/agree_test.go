@@ -14,6 +14,7 @@ import (
 	"github.com/weftmesh/weft/convert"
 	"github.com/weftmesh/weft/internal/differential"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/route/skipper"
 	"github.com/weftmesh/weft/sim"
@@ -254,7 +255,7 @@ func (a *agreement) broken(x *end, after []*end) string {
 // grpc reports whether the service web is not of protocol http.
 func (a *agreement) grpc() bool {
 	r, ok := a.before.Dataplane(client)
-	return ok && slices.ContainsFunc(r.Outbounds, func(o *resolve.Outbound) bool {
+	return ok && slices.ContainsFunc(r.Outbounds, func(o *effective.Outbound) bool {
 		return o.Destination.Name == "web" && o.Destination.Protocol == api.GRPC
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/sim"
 )
 
@@ -20,7 +21,7 @@ func ExplainAbout(m *resolve.Reader, dp api.Ref, to string, object api.Ref, part
 		return Explanation{}, err
 	}
 	x := about{object: object, says: map[*policies.Effective]bool{}}
-	chosen = slices.DeleteFunc(slices.Clone(chosen), func(o *resolve.Outbound) bool { return !m.Visit() || !x.concerns(r, o) })
+	chosen = slices.DeleteFunc(slices.Clone(chosen), func(o *effective.Outbound) bool { return !m.Visit() || !x.concerns(r, o) })
 	page, more := paged(chosen, part), 0
 	if most >= 0 && len(page) > most {
 		page, more = page[:most], len(page)-most
@@ -51,9 +52,9 @@ func (x *about) is(o *api.Origin) bool {
 
 // concerns reports whether it has a say at an outbound: at a rule, or at the destination where no
 // rule is told of. It looks at what the explanation of the outbound is made of.
-func (x *about) concerns(r *resolve.Resolved, o *resolve.Outbound) bool {
+func (x *about) concerns(r *effective.Resolved, o *effective.Outbound) bool {
 	if o.TCP != nil {
-		if x.wrote(o.TCP) || slices.ContainsFunc(o.TCP.ServerNames, func(s resolve.ServerName) bool { return x.wrote(s.TCPTable) }) {
+		if x.wrote(o.TCP) || slices.ContainsFunc(o.TCP.ServerNames, func(s effective.ServerName) bool { return x.wrote(s.TCPTable) }) {
 			return true
 		}
 	}
@@ -71,11 +72,11 @@ func (x *about) concerns(r *resolve.Resolved, o *resolve.Outbound) bool {
 }
 
 // wrote reports whether it is a rule for whole connections.
-func (x *about) wrote(t *resolve.TCPTable) bool {
+func (x *about) wrote(t *effective.TCPTable) bool {
 	return t.BackendsBy != nil && slices.ContainsFunc(t.Origins, x.is)
 }
 
-func (x *about) speaks(list resolve.Policies) bool {
+func (x *about) speaks(list effective.Policies) bool {
 	return slices.ContainsFunc(list, func(e *policies.Effective) bool {
 		says, known := x.says[e]
 		if !known {
@@ -87,8 +88,8 @@ func (x *about) speaks(list resolve.Policies) bool {
 }
 
 // speaksOnward reports whether it has a say on connections to a backend of a rule.
-func (x *about) speaksOnward(r *resolve.Resolved, rt *resolve.Route) bool {
-	return slices.ContainsFunc(rt.Backends, func(b resolve.Backend) bool {
+func (x *about) speaksOnward(r *effective.Resolved, rt *effective.Route) bool {
+	return slices.ContainsFunc(rt.Backends, func(b effective.Backend) bool {
 		use := clusterNamed(r, b.Cluster)
 		return use != nil && b.Weight > 0 && x.speaks(use.Policies)
 	})

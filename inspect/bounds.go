@@ -11,6 +11,7 @@ import (
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/sim"
 )
 
@@ -54,7 +55,7 @@ func boundOf(e *policies.Effective, name string, length time.Duration, spoken ap
 type bounds struct{ request, idle, stream bound }
 
 // timersOf are the limits that policies say where a protocol is spoken.
-func timersOf(list resolve.Policies, spoken api.Protocol) (out bounds) {
+func timersOf(list effective.Policies, spoken api.Protocol) (out bounds) {
 	for _, e := range list {
 		if x, ok := e.Conf.(sim.Timer); ok {
 			t := x.Timeouts()
@@ -77,7 +78,7 @@ type caller struct {
 }
 
 // callerOf reads what policies say of a rule. Streams are limited by its clusters.
-func callerOf(rt *resolve.Route, spoken api.Protocol) caller {
+func callerOf(rt *effective.Route, spoken api.Protocol) caller {
 	c := caller{bounds: timersOf(rt.Policies, spoken), spoken: spoken}
 	c.stream = bound{}
 	for _, e := range rt.Policies {
@@ -120,7 +121,7 @@ type boundNotes struct {
 }
 
 // outbound is about the limits of r itself at an outbound.
-func (n *boundNotes) outbound(r *resolve.Resolved, o *resolve.Outbound) {
+func (n *boundNotes) outbound(r *effective.Resolved, o *effective.Outbound) {
 	for rt, of := range callersAt(o) {
 		c := of()
 		if c.idle.holds() && c.idle.length < c.request.length && n.written(&c.idle) {
@@ -151,8 +152,8 @@ func (n *boundNotes) outbound(r *resolve.Resolved, o *resolve.Outbound) {
 
 // callersAt yields the rules at an outbound that forward, each once, with their limits, which hold until the
 // next one.
-func callersAt(o *resolve.Outbound) func(yield func(*resolve.Route, func() *caller) bool) {
-	return func(yield func(*resolve.Route, func() *caller) bool) {
+func callersAt(o *effective.Outbound) func(yield func(*effective.Route, func() *caller) bool) {
+	return func(yield func(*effective.Route, func() *caller) bool) {
 		if o.Table == nil {
 			return
 		}
@@ -171,7 +172,7 @@ func callersAt(o *resolve.Outbound) func(yield func(*resolve.Route, func() *call
 }
 
 // inbound is about the limits of a rule of callers that an inbound which it leads to makes void.
-func (n *boundNotes) inbound(c *caller, in *resolve.Inbound) {
+func (n *boundNotes) inbound(c *caller, in *effective.Inbound) {
 	for ps := range inboundPolicies(in) {
 		t := timersOf(ps, in.Protocol)
 		for _, b := range []*bound{&t.request, &t.stream} {
@@ -187,8 +188,8 @@ func (n *boundNotes) inbound(c *caller, in *resolve.Inbound) {
 }
 
 // inboundPolicies are what holds of all callers, and of those that are told apart.
-func inboundPolicies(in *resolve.Inbound) iter.Seq[resolve.Policies] {
-	return func(yield func(resolve.Policies) bool) {
+func inboundPolicies(in *effective.Inbound) iter.Seq[effective.Policies] {
+	return func(yield func(effective.Policies) bool) {
 		if !yield(in.Policies) {
 			return
 		}
@@ -272,8 +273,8 @@ func byText(b *bound) string {
 }
 
 // clusterNamed is the cluster of that name; nil where r has none.
-func clusterNamed(r *resolve.Resolved, name string) *resolve.ClusterUse {
-	i, ok := slices.BinarySearchFunc(r.Clusters, name, func(c resolve.ClusterUse, name string) int { return strings.Compare(c.Cluster.Name, name) })
+func clusterNamed(r *effective.Resolved, name string) *effective.ClusterUse {
+	i, ok := slices.BinarySearchFunc(r.Clusters, name, func(c effective.ClusterUse, name string) int { return strings.Compare(c.Cluster.Name, name) })
 	if !ok {
 		return nil
 	}
@@ -281,7 +282,7 @@ func clusterNamed(r *resolve.Resolved, name string) *resolve.ClusterUse {
 }
 
 // ownBounds are the notes on limits of r itself.
-func ownBounds(snapshot *api.Snapshot, r *resolve.Resolved, outbounds ...*resolve.Outbound) []api.Note {
+func ownBounds(snapshot *api.Snapshot, r *effective.Resolved, outbounds ...*effective.Outbound) []api.Note {
 	n := boundNotes{snapshot: snapshot}
 	for _, o := range outbounds {
 		n.outbound(r, o)
@@ -304,7 +305,7 @@ func boundsBetween(m *resolve.Reader, mesh string) []api.Note {
 		return nil
 	}
 	seen := map[ruleUse]bool{}
-	for r := range resolve.AtDataplanes(m, mesh, longKey{}, func(r *resolve.Resolved) (*resolve.Resolved, bool) { return r, len(r.Outbounds) > 0 }) {
+	for r := range resolve.AtDataplanes(m, mesh, longKey{}, func(r *effective.Resolved) (*effective.Resolved, bool) { return r, len(r.Outbounds) > 0 }) {
 		for _, o := range r.Outbounds {
 			for rt, of := range callersAt(o) {
 				n.called(r, rt, of, limited.behind, seen)
@@ -316,13 +317,13 @@ func boundsBetween(m *resolve.Reader, mesh string) []api.Note {
 
 // ruleUse is a rule with those who answer behind one of its clusters: dataplanes share both.
 type ruleUse struct {
-	rule      *resolve.Route
-	endpoints *resolve.Endpoints
+	rule      *effective.Route
+	endpoints *effective.Endpoints
 }
 
 // called is about the limits of a rule that inbounds which it leads to make void; find is the inbound
 // behind an endpoint that has a limit, nil for none. How callers limit it is asked of few: most lead to none.
-func (n *boundNotes) called(r *resolve.Resolved, rt *resolve.Route, of func() *caller, find func(*resolve.Endpoint) *resolve.Inbound, seen map[ruleUse]bool) {
+func (n *boundNotes) called(r *effective.Resolved, rt *effective.Route, of func() *caller, find func(*effective.Endpoint) *effective.Inbound, seen map[ruleUse]bool) {
 	var c *caller
 	for i := range rt.Backends {
 		use := clusterNamed(r, rt.Backends[i].Cluster)
@@ -350,7 +351,7 @@ func (n *boundNotes) called(r *resolve.Resolved, rt *resolve.Route, of func() *c
 // is nil where few objects are asked about: then each endpoint's own dataplane is looked at.
 func boundsAt(m *resolve.Reader, p resolve.Place, limited limitedInbounds) []api.Note {
 	n := boundNotes{snapshot: m.Snapshot()}
-	var outbounds []*resolve.Outbound
+	var outbounds []*effective.Outbound
 	switch {
 	case p.Inbound != nil:
 		if isLimited(p.Inbound) {
@@ -363,8 +364,8 @@ func boundsAt(m *resolve.Reader, p resolve.Place, limited limitedInbounds) []api
 	}
 	seen, find := map[ruleUse]bool{}, limited.behind
 	if limited == nil {
-		behind := map[*resolve.Endpoint]*resolve.Inbound{}
-		find = func(e *resolve.Endpoint) *resolve.Inbound { // the rules of an outbound lead to the same
+		behind := map[*effective.Endpoint]*effective.Inbound{}
+		find = func(e *effective.Endpoint) *effective.Inbound { // the rules of an outbound lead to the same
 			in, known := behind[e]
 			if !known {
 				in = limitedBehind(m, e)
@@ -382,7 +383,7 @@ func boundsAt(m *resolve.Reader, p resolve.Place, limited limitedInbounds) []api
 }
 
 // limitedBehind is the inbound behind an endpoint where it has a limit of its own; else nil.
-func limitedBehind(m *resolve.Reader, e *resolve.Endpoint) *resolve.Inbound {
+func limitedBehind(m *resolve.Reader, e *effective.Endpoint) *effective.Inbound {
 	r, ok := m.Dataplane(e.Dataplane)
 	if !ok {
 		return nil
@@ -396,7 +397,7 @@ func limitedBehind(m *resolve.Reader, e *resolve.Endpoint) *resolve.Inbound {
 }
 
 // limitedInbounds are the inbounds of a mesh that end requests by a limit of their own, by dataplane.
-type limitedInbounds map[api.Ref][]*resolve.Inbound
+type limitedInbounds map[api.Ref][]*effective.Inbound
 
 // limitedOf costs what came out differently since somebody asked; it is never nil.
 func limitedOf(m *resolve.Reader, mesh string) limitedInbounds {
@@ -408,7 +409,7 @@ func limitedOf(m *resolve.Reader, mesh string) limitedInbounds {
 }
 
 // behind is the inbound behind an endpoint where it has a limit of its own; else nil.
-func (l limitedInbounds) behind(e *resolve.Endpoint) *resolve.Inbound {
+func (l limitedInbounds) behind(e *effective.Endpoint) *effective.Inbound {
 	if len(l) == 0 {
 		return nil
 	}
@@ -422,11 +423,11 @@ func (l limitedInbounds) behind(e *resolve.Endpoint) *resolve.Inbound {
 
 type limitedAt struct {
 	ref      api.Ref
-	inbounds []*resolve.Inbound
+	inbounds []*effective.Inbound
 }
 
 // limitedAtDataplane are the inbounds of r that end requests by a limit of their own.
-func limitedAtDataplane(r *resolve.Resolved) (out limitedAt, ok bool) {
+func limitedAtDataplane(r *effective.Resolved) (out limitedAt, ok bool) {
 	out.ref = r.Ref
 	for _, in := range r.Inbounds {
 		if isLimited(in.Inbound) {
@@ -437,7 +438,7 @@ func limitedAtDataplane(r *resolve.Resolved) (out limitedAt, ok bool) {
 }
 
 // isLimited reports whether an inbound ends requests by a limit of its own.
-func isLimited(in *resolve.Inbound) bool {
+func isLimited(in *effective.Inbound) bool {
 	for ps := range inboundPolicies(in) {
 		if t := timersOf(ps, in.Protocol); t.request.holds() || t.stream.holds() {
 			return true

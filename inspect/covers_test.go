@@ -9,7 +9,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/matches"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/sim"
 )
@@ -41,19 +41,19 @@ func anyMatch(t *rapid.T) route.Match {
 }
 
 // only is a world of one dataplane.
-type only struct{ plane *resolve.Resolved }
+type only struct{ plane *effective.Resolved }
 
-func (o only) Dataplane(api.Ref) (*resolve.Resolved, bool) { return o.plane, true }
+func (o only) Dataplane(api.Ref) (*effective.Resolved, bool) { return o.plane, true }
 
-func (o only) Destinations(string) iter.Seq[*resolve.Destination] {
-	return slices.Values([]*resolve.Destination(nil))
+func (o only) Destinations(string) iter.Seq[*effective.Destination] {
+	return slices.Values([]*effective.Destination(nil))
 }
 
-func (only) NamesFor(api.Ref, *resolve.Destination, string) bool { return true }
+func (only) NamesFor(api.Ref, *effective.Destination, string) bool { return true }
 
 func takes(t *rapid.T, m route.Match, q sim.Request) bool {
-	d := &resolve.Destination{ID: "web:80", Kind: api.KindMeshService, Name: "web", Port: 80, Protocol: api.HTTP}
-	r := &resolve.Resolved{Outbounds: []*resolve.Outbound{{Destination: d, Table: &resolve.Table{Destination: d, Routes: []*resolve.Route{{Match: m}}}}}}
+	d := &effective.Destination{ID: "web:80", Kind: api.KindMeshService, Name: "web", Port: 80, Protocol: api.HTTP}
+	r := &effective.Resolved{Outbounds: []*effective.Outbound{{Destination: d, Table: &effective.Table{Destination: d, Routes: []*effective.Route{{Match: m}}}}}}
 	v, err := sim.Run(only{r}, r.Ref, q)
 	if err != nil {
 		t.Fatal(err)

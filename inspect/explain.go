@@ -4,7 +4,7 @@ import (
 	"cmp"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/sim"
 )
@@ -90,7 +90,7 @@ type LostList struct {
 }
 
 // lostLists are the lists that gave way at a rule.
-func lostLists(rt *resolve.Route) (out []LostList) {
+func lostLists(rt *effective.Route) (out []LostList) {
 	for i := range rt.Lost {
 		l := &rt.Lost[i]
 		x := LostList{What: lostFilters, Origin: l.Origin, By: rt.FiltersBy, Texts: []string{}}
@@ -148,7 +148,7 @@ type Shown struct {
 }
 
 // edge is one port of an edge dataplane.
-func edge(r *resolve.Resolved, x *resolve.Edge) Edge {
+func edge(r *effective.Resolved, x *effective.Edge) Edge {
 	out := Edge{Address: x.Address, Port: x.Port, Hosts: len(r.Hosts(x)), Connections: x.Connections}
 	for _, c := range r.Chains(x) {
 		s := Shown{Name: cmp.Or(c.Name, api.AnyHost), Hosts: len(c.Hosts), Connections: c.Connections, Secrets: []string{}}
@@ -167,7 +167,7 @@ func edge(r *resolve.Resolved, x *resolve.Edge) Edge {
 }
 
 // attempt lets a bug in telling a part of r be a note beside the other parts.
-func attempt(r *resolve.Resolved, notes *noteSet, tell func()) {
+func attempt(r *effective.Resolved, notes *noteSet, tell func()) {
 	defer func() {
 		if bug := recover(); bug != nil {
 			notes.add(failure(r, bug))
@@ -176,7 +176,7 @@ func attempt(r *resolve.Resolved, notes *noteSet, tell func()) {
 	tell()
 }
 
-func policyViews(list resolve.Policies, spoken api.Protocol) map[string]sim.Policy {
+func policyViews(list effective.Policies, spoken api.Protocol) map[string]sim.Policy {
 	return notNil(sim.PolicyViews(list, spoken))
 }
 
@@ -188,12 +188,12 @@ func notNil(views map[string]sim.Policy) map[string]sim.Policy {
 	return views
 }
 
-func destination(d *resolve.Destination) sim.Destination {
+func destination(d *effective.Destination) sim.Destination {
 	return sim.Destination{Kind: d.Kind, Name: d.Name, Namespace: d.Namespace, Port: d.Port}
 }
 
 // outbound is one of r; with brief it is without what policies say there.
-func outbound(r *resolve.Resolved, o *resolve.Outbound, brief bool) Outbound {
+func outbound(r *effective.Resolved, o *effective.Outbound, brief bool) Outbound {
 	out := Outbound{
 		Destination: destination(o.Destination), ID: o.Destination.ID, Address: o.Address, Port: o.Port,
 		Protocol: o.Protocol(), Edge: o.Edge, Routes: []Route{}, Policies: map[string]sim.Policy{},
@@ -236,9 +236,9 @@ func outbound(r *resolve.Resolved, o *resolve.Outbound, brief bool) Outbound {
 
 // connections are the rules for whole connections: one, or one for each name that clients
 // ask for in TLS, and none where nobody wrote any.
-func connections(r *resolve.Resolved, o *resolve.Outbound, brief bool) []Route {
+func connections(r *effective.Resolved, o *effective.Outbound, brief bool) []Route {
 	var out []Route
-	add := func(name string, t *resolve.TCPTable) {
+	add := func(name string, t *effective.TCPTable) {
 		if t.BackendsBy == nil {
 			return
 		}
@@ -262,14 +262,14 @@ func connections(r *resolve.Resolved, o *resolve.Outbound, brief bool) []Route {
 
 // RouteOf is one rule of a table of r where a protocol is spoken: it is not looked whether
 // backends have endpoints.
-func RouteOf(r *resolve.Resolved, spoken api.Protocol, rt *resolve.Route) Route {
+func RouteOf(r *effective.Resolved, spoken api.Protocol, rt *effective.Route) Route {
 	out := routeOf(nil, rt)
 	out.policies(r, spoken, rt)
 	return out
 }
 
 // policies adds what policies say of rt where a protocol is spoken, and of its backends.
-func (out *Route) policies(r *resolve.Resolved, spoken api.Protocol, rt *resolve.Route) {
+func (out *Route) policies(r *effective.Resolved, spoken api.Protocol, rt *effective.Route) {
 	out.Policies = notNil(sim.RoutePolicies(r, rt, spoken))
 	if rt.Answers() == nil {
 		tellOnward(out.Backends, sim.Onward(r, rt.Policies, rt.Backends, spoken))
@@ -286,7 +286,7 @@ func tellOnward(list []sim.Backend, views []map[string]sim.Policy) {
 }
 
 // routeOf is rt without that.
-func routeOf(r *resolve.Resolved, rt *resolve.Route) Route {
+func routeOf(r *effective.Resolved, rt *effective.Route) Route {
 	out := Route{
 		Key: rt.Key, Name: rt.Name, Matches: rt.Matches, Origins: rt.Origins, Over: rt.Over, Via: rt.Via, FiltersBy: rt.FiltersBy, BackendsBy: rt.ActionBy,
 		Backends: []sim.Backend{}, Policies: map[string]sim.Policy{}, Mirrors: sim.Mirrors(rt), Lost: lostLists(rt),
@@ -310,8 +310,8 @@ func routeOf(r *resolve.Resolved, rt *resolve.Route) Route {
 }
 
 // shadow is the first earlier route that takes all that m matches.
-func shadow(earlier []*resolve.Route, m *route.Match) *Shadow {
-	if by := resolve.ShadowOf(earlier, m); by != nil {
+func shadow(earlier []*effective.Route, m *route.Match) *Shadow {
+	if by := effective.ShadowOf(earlier, m); by != nil {
 		return &Shadow{Key: by.Key, Origins: by.Origins}
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/sim"
 )
 
@@ -31,7 +32,7 @@ func ExplainPart(m *resolve.Reader, dp api.Ref, to string, part Part) (Explanati
 }
 
 // chosenOutbounds are those of a dataplane to a destination, or all, that part chooses by name.
-func chosenOutbounds(m *resolve.Reader, dp api.Ref, to string, part Part) (r *resolve.Resolved, chosen []*resolve.Outbound, err error) {
+func chosenOutbounds(m *resolve.Reader, dp api.Ref, to string, part Part) (r *effective.Resolved, chosen []*effective.Outbound, err error) {
 	if r, err = Dataplane(m, dp); err != nil {
 		return nil, nil, err
 	}
@@ -49,7 +50,7 @@ func chosenOutbounds(m *resolve.Reader, dp api.Ref, to string, part Part) (r *re
 
 // explanation tells of r, of some of its outbounds, and of its inbounds and edges where not one
 // destination is asked for. What cannot be told is among the notes.
-func explanation(m *resolve.Reader, r *resolve.Resolved, to string, outbounds []*resolve.Outbound, brief bool, notes *noteSet) Explanation {
+func explanation(m *resolve.Reader, r *effective.Resolved, to string, outbounds []*effective.Outbound, brief bool, notes *noteSet) Explanation {
 	e := Explanation{Dataplane: r.Ref.FullName(), Revision: m.Snapshot().Revision(), Identity: identityOf(m, r), Closed: r.Closed, Outbounds: []Outbound{}, Inbounds: []Inbound{}, Notes: []api.Note{}}
 	for _, o := range outbounds {
 		attempt(r, notes, func() { e.Outbounds = append(e.Outbounds, outbound(r, o, brief)) })
@@ -67,7 +68,7 @@ func explanation(m *resolve.Reader, r *resolve.Resolved, to string, outbounds []
 }
 
 // note adds what there is to say on r, after those that there are.
-func (e *Explanation) note(m *resolve.Reader, r *resolve.Resolved, notes *noteSet) {
+func (e *Explanation) note(m *resolve.Reader, r *effective.Resolved, notes *noteSet) {
 	notes.add(m.NotesAt(r.Ref)...)
 	notes.add(lookAt(m).at(r)...)
 	e.Notes = append(e.Notes, notes.notes...)
@@ -93,7 +94,7 @@ func (e Explanation) Brief() Explanation {
 
 // outboundsTo are those of r to a destination; to all where it is empty. There must be one to a
 // destination that is named.
-func outboundsTo(r *resolve.Resolved, to string) (chosen []*resolve.Outbound, err error) {
+func outboundsTo(r *effective.Resolved, to string) (chosen []*effective.Outbound, err error) {
 	if to == "" {
 		return r.Outbounds, nil
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // Identity is who a dataplane is to others (spec/identity.md 1.2, 2.5).
@@ -25,7 +26,7 @@ type InboundTLS struct {
 	Plain bool `json:"plain"`
 }
 
-func identityOf(m *resolve.Reader, r *resolve.Resolved) *Identity {
+func identityOf(m *resolve.Reader, r *effective.Resolved) *Identity {
 	if r.Identity == nil {
 		return nil
 	}
@@ -33,7 +34,7 @@ func identityOf(m *resolve.Reader, r *resolve.Resolved) *Identity {
 }
 
 // identityProblem is why a dataplane has no name, or no certificate of it; empty for nothing.
-func identityProblem(m *resolve.Reader, r *resolve.Resolved) string {
+func identityProblem(m *resolve.Reader, r *effective.Resolved) string {
 	return problemText(m.Uncertified(r.Ref.Mesh)(r.Ref))
 }
 
@@ -48,7 +49,7 @@ func problemText(why api.IdentityRefusal, ok bool) string {
 	return why.Error()
 }
 
-func inboundTLS(t *resolve.InboundTLS) *InboundTLS {
+func inboundTLS(t *effective.InboundTLS) *InboundTLS {
 	if t == nil {
 		return nil
 	}
@@ -74,7 +75,7 @@ func (i *Identity) text() string {
 // text is how callers are taken, in words.
 func (t *InboundTLS) text() string {
 	switch {
-	case t.Mode == resolve.Strict && t.Plain:
+	case t.Mode == effective.Strict && t.Plain:
 		return "mutual TLS, " + t.Mode + " as soon as callers have learnt it"
 	case t.Plain:
 		return "mutual TLS or plain text, " + t.Mode

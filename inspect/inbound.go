@@ -3,7 +3,7 @@ package inspect
 import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/sim"
 )
@@ -41,7 +41,7 @@ type CallerPolicies struct {
 	Policies map[string]sim.Policy `json:"policies"`
 }
 
-func inbound(in *resolve.Inbound) Inbound {
+func inbound(in *effective.Inbound) Inbound {
 	out := Inbound{Name: in.Name, Address: in.Address, Port: in.Port, Protocol: in.Protocol, Policies: policyViews(in.Policies, in.Protocol), TLS: inboundTLS(in.TLS)}
 	out.Routes = inboundRoutes(in)
 	for _, c := range in.Callers {
@@ -51,7 +51,7 @@ func inbound(in *resolve.Inbound) Inbound {
 }
 
 // inboundRoutes is nil where nobody says who may call.
-func inboundRoutes(in *resolve.Inbound) []InboundRoute {
+func inboundRoutes(in *effective.Inbound) []InboundRoute {
 	all := sim.JudgeOf(in)
 	if all == nil && len(in.Rules) == 0 {
 		return nil

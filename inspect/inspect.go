@@ -17,6 +17,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // Sidecar is how far one dataplane follows.
@@ -36,10 +37,10 @@ type Sidecar struct {
 	InSync           bool
 	// Confirmed is the last state that its Envoy has confirmed as a whole, where
 	// that is not what it should have; nil where there was none.
-	Confirmed *resolve.Resolved
+	Confirmed *effective.Resolved
 	// Rest is what an Envoy that refuses something has confirmed, but for resources of the names
 	// Lacks; nil where that is not known.
-	Rest  *resolve.Resolved
+	Rest  *effective.Resolved
 	Lacks []string
 	// Refusal is the last configuration that its Envoy refused; nil for none, or
 	// where it has accepted a later one.
@@ -117,7 +118,7 @@ func NotFound(what, name string, have []string) error {
 }
 
 // Dataplane finds what applies to one.
-func Dataplane(m *resolve.Reader, dp api.Ref) (*resolve.Resolved, error) {
+func Dataplane(m *resolve.Reader, dp api.Ref) (*effective.Resolved, error) {
 	if r, ok := m.Dataplane(dp); ok {
 		return r, nil
 	}
@@ -151,7 +152,7 @@ func addressOf(text string) address {
 
 // names reports whether it names the outbound o: its destination's id or one of
 // its names, alone or with the port of the listener or of the service.
-func (a address) names(o *resolve.Outbound) bool {
+func (a address) names(o *effective.Outbound) bool {
 	d := o.Destination
 	if a.text == d.ID || a.text == d.Name || slices.Contains(d.Hostnames, a.text) {
 		return true

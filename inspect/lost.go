@@ -7,6 +7,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // lost is what is lost at one dataplane of what documents say.
@@ -22,7 +23,7 @@ type lostKey struct{}
 // what came out differently since somebody asked.
 func lostIn(m *resolve.Reader, mesh string) iter.Seq[lost] {
 	look, idle := lookAt(m), resolve.NewIdle()
-	return resolve.AtDataplanes(m, mesh, lostKey{}, func(r *resolve.Resolved) (l lost, ok bool) {
+	return resolve.AtDataplanes(m, mesh, lostKey{}, func(r *effective.Resolved) (l lost, ok bool) {
 		l.notes = look.at(r)
 		l.idle, l.failed = idle.At(r)
 		return l, len(l.notes)+len(l.idle)+len(l.failed) > 0

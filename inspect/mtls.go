@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // MTLS is how far a mesh is on the way from plain text to mutual TLS (spec/identity.md 5).
@@ -89,7 +90,7 @@ type Secured struct {
 }
 
 // at is what it tells of an inbound.
-func (s *Secured) at(i *resolve.Inbound) Connections {
+func (s *Secured) at(i *effective.Inbound) Connections {
 	if len(s.Inbounds) == 0 {
 		return Connections{}
 	}
@@ -157,7 +158,7 @@ func MTLSOf(q *resolve.Reader, mesh string, part Part, by SecuredBy) (MTLS, erro
 }
 
 // secure adds what is known of the identity and the inbounds of r.
-func (d *SecuredDataplane) secure(r *resolve.Resolved, known *Secured, s *Sidecar) {
+func (d *SecuredDataplane) secure(r *effective.Resolved, known *Secured, s *Sidecar) {
 	if r.Identity != nil && len(r.Identity.Names) > 0 {
 		d.Identity = r.Identity.Names[0]
 	}
@@ -169,18 +170,18 @@ func (d *SecuredDataplane) secure(r *resolve.Resolved, known *Secured, s *Sideca
 
 // wantedMode is the mode that documents say. Where there is none yet although there is an
 // identity, the inbound waits for the certificate, and takes plain text.
-func wantedMode(r *resolve.Resolved, i *resolve.Inbound) string {
+func wantedMode(r *effective.Resolved, i *effective.Inbound) string {
 	switch {
 	case i.TLS != nil:
 		return i.TLS.Mode
 	case r.Identity != nil:
-		return resolve.Permissive
+		return effective.Permissive
 	}
 	return notMTLS
 }
 
 // heldMode is the mode that its Envoy has confirmed.
-func heldMode(s *Sidecar, i *resolve.Inbound) string {
+func heldMode(s *Sidecar, i *effective.Inbound) string {
 	if !s.Connected || s.Confirmed == nil {
 		return ""
 	}
@@ -190,9 +191,9 @@ func heldMode(s *Sidecar, i *resolve.Inbound) string {
 		case c.TLS == nil:
 			return notMTLS
 		case c.TLS.TakesPlain():
-			return resolve.Permissive
+			return effective.Permissive
 		default:
-			return resolve.Strict
+			return effective.Strict
 		}
 	}
 	return ""

@@ -5,6 +5,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // callerNames knows the dataplanes of a mesh by their addresses. It looks at them when it is first
@@ -41,7 +42,7 @@ func (n *callerNames) is(name string) bool {
 }
 
 // plainSenders are those who called r in plain text, by name where a dataplane alone has the address.
-func (n *callerNames) plainSenders(r *resolve.Resolved, senders []Sender) []PlainSender {
+func (n *callerNames) plainSenders(r *effective.Resolved, senders []Sender) []PlainSender {
 	if len(senders) == 0 {
 		return nil
 	}

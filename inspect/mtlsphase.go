@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // MTLSPhase is how far a mesh is on the way from plain text to mutual TLS alone, by the phases of
@@ -60,7 +60,7 @@ type phases struct {
 }
 
 // look looks at a dataplane that has an identity.
-func (x *phases) look(r *resolve.Resolved, d *SecuredDataplane) {
+func (x *phases) look(r *effective.Resolved, d *SecuredDataplane) {
 	x.identified = true
 	switch {
 	case d.Problem != "":
@@ -74,13 +74,13 @@ func (x *phases) look(r *resolve.Resolved, d *SecuredDataplane) {
 		switch {
 		case d.Connected && (in.Held == "" || in.Held == notMTLS):
 			x.unacknowledged = append(x.unacknowledged, at()+" has not acknowledged mutual TLS")
-		case in.Wanted != resolve.Strict || !d.Connected:
-		case in.Held != resolve.Strict:
+		case in.Wanted != effective.Strict || !d.Connected:
+		case in.Held != effective.Strict:
 			x.strict = append(x.strict, at()+" takes plain text until its callers have learnt better")
 		case in.Plain.Open > 0:
 			x.strict = append(x.strict, fmt.Sprintf("%s has %d connections in plain text", at(), in.Plain.Open))
 		}
-		x.permissive = x.permissive || in.Wanted != resolve.Strict
+		x.permissive = x.permissive || in.Wanted != effective.Strict
 	}
 	for _, s := range d.Senders {
 		if x.names.is(s.From) && x.now.Sub(s.Last) <= plainLife {

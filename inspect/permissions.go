@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/sim"
 )
 
@@ -50,7 +51,7 @@ type PermittedDestination struct {
 	Mode       string       `json:"mode,omitempty"` // of mutual TLS; empty: none
 	Dataplanes int          `json:"dataplanes"`
 	Names      []string     `json:"names"`
-	inbound    *resolve.Inbound
+	inbound    *effective.Inbound
 }
 
 // OpenAccess is that of a destination that asks nobody who calls.
@@ -94,7 +95,7 @@ func PermissionsOf(q *resolve.Reader, mesh, from, to string) (*Permissions, erro
 	return out, nil
 }
 
-func addCaller(all map[string]*PermittedCaller, r *resolve.Resolved) {
+func addCaller(all map[string]*PermittedCaller, r *effective.Resolved) {
 	proves := r.Proves()
 	key := strings.Join(proves, "\x00")
 	c := all[key]
@@ -123,7 +124,7 @@ func (k destinationKey) text() string {
 	return k.service + " " + strconv.FormatUint(uint64(k.port), 10) + " " + string(k.protocol) + " " + k.mode + " " + strconv.Itoa(k.judge) + k.rules
 }
 
-func addDestination(all map[destinationKey]*PermittedDestination, judges map[sim.Judge]int, r *resolve.Resolved, in *resolve.Inbound, to string) {
+func addDestination(all map[destinationKey]*PermittedDestination, judges map[sim.Judge]int, r *effective.Resolved, in *effective.Inbound, to string) {
 	key := destinationKey{service: serviceOf(r, in), port: in.Port, protocol: in.Protocol}
 	if to != "" && key.service != to {
 		return
@@ -151,7 +152,7 @@ func addDestination(all map[destinationKey]*PermittedDestination, judges map[sim
 	d.Dataplanes, d.Names = peers(d.Dataplanes, d.Names, r)
 }
 
-func peers(n int, names []string, r *resolve.Resolved) (int, []string) {
+func peers(n int, names []string, r *effective.Resolved) (int, []string) {
 	if len(names) < mostPeers {
 		names = append(names, r.Ref.FullName())
 	}

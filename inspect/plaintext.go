@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // CodePlaintextClients is that of a warning: an inbound is to take plain text no more, and
@@ -36,8 +37,8 @@ func refusedClients(q *resolve.Reader, mesh string, now time.Time, known func(ap
 	names := callerNames{q: q, mesh: mesh}
 	for r := range q.Dataplanes(mesh) {
 		strict := func(port uint32) bool {
-			return slices.ContainsFunc(r.Inbounds, func(i resolve.InboundUse) bool {
-				return i.Port == port && i.TLS != nil && i.TLS.Mode == resolve.Strict
+			return slices.ContainsFunc(r.Inbounds, func(i effective.InboundUse) bool {
+				return i.Port == port && i.TLS != nil && i.TLS.Mode == effective.Strict
 			})
 		}
 		s, ok := known(r.Ref)

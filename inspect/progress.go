@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // Progress is how many of the connected sidecars of a mesh have done what the phases on the way
@@ -69,10 +69,10 @@ func (p *progress) add(d *SecuredDataplane) {
 		if i.Wanted == notMTLS {
 			continue
 		}
-		p.steps[taking].of(d.Name, i.Held == resolve.Permissive || i.Held == resolve.Strict)
+		p.steps[taking].of(d.Name, i.Held == effective.Permissive || i.Held == effective.Strict)
 		p.steps[callers].of(d.Name, i.Plain.Open == 0)
-		if i.Wanted == resolve.Strict {
-			p.steps[hardened].of(d.Name, i.Held == resolve.Strict)
+		if i.Wanted == effective.Strict {
+			p.steps[hardened].of(d.Name, i.Held == effective.Strict)
 		}
 	}
 }

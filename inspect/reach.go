@@ -6,6 +6,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/xds"
 )
 
@@ -49,7 +50,7 @@ func participations(q *resolve.Reader, mesh string, refs []api.Ref, known Known,
 		out[i] = &all[i]
 	}
 	nobody := &Sidecar{}
-	know := func(r *resolve.Resolved, _ int) *Sidecar {
+	know := func(r *effective.Resolved, _ int) *Sidecar {
 		if known != nil {
 			if s, ok := known(r.Ref); ok {
 				return &s
@@ -60,7 +61,7 @@ func participations(q *resolve.Reader, mesh string, refs []api.Ref, known Known,
 	if len(refs) > 1 { // a dataplane is told of for several
 		know = eachOnce(know)
 	}
-	reaches := q.ReachOf(mesh, refs, func(n, plane int, r *resolve.Resolved, p resolve.Presence) {
+	reaches := q.ReachOf(mesh, refs, func(n, plane int, r *effective.Resolved, p resolve.Presence) {
 		out[n].count(refs[n], r, p, know(r, plane), named)
 	})
 	for i, x := range reaches {
@@ -70,9 +71,9 @@ func participations(q *resolve.Reader, mesh string, refs []api.Ref, known Known,
 }
 
 // eachOnce asks know once for each dataplane, which have numbers.
-func eachOnce(know func(*resolve.Resolved, int) *Sidecar) func(*resolve.Resolved, int) *Sidecar {
+func eachOnce(know func(*effective.Resolved, int) *Sidecar) func(*effective.Resolved, int) *Sidecar {
 	var asked []*Sidecar
-	return func(r *resolve.Resolved, plane int) *Sidecar {
+	return func(r *effective.Resolved, plane int) *Sidecar {
 		if more := plane + 1 - len(asked); more > 0 {
 			asked = append(asked, make([]*Sidecar, more)...)
 		}
@@ -83,7 +84,7 @@ func eachOnce(know func(*resolve.Resolved, int) *Sidecar) func(*resolve.Resolved
 	}
 }
 
-func (x *participation) count(ref api.Ref, r *resolve.Resolved, p resolve.Presence, s *Sidecar, named bool) {
+func (x *participation) count(ref api.Ref, r *effective.Resolved, p resolve.Presence, s *Sidecar, named bool) {
 	x.counts.Selected++
 	if p == resolve.Lacks {
 		if named || len(x.missing) == 0 {
@@ -117,7 +118,7 @@ func (x *participation) count(ref api.Ref, r *resolve.Resolved, p resolve.Presen
 // has reports whether the Envoy has confirmed what r says of an object: all of r,
 // or an earlier state in which the object stood as it stands now, or all but what it refuses, in
 // which the object takes no part.
-func (s *Sidecar) has(ref api.Ref, r *resolve.Resolved) bool {
+func (s *Sidecar) has(ref api.Ref, r *effective.Resolved) bool {
 	if s.Refusal == nil && s.InSync {
 		return true
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/xds"
 )
 
@@ -118,7 +119,7 @@ func failures(m *resolve.Reader) []api.Note {
 	return notes
 }
 
-func failure(r *resolve.Resolved, bug any) api.Note { return Failure(r.Ref, bug) }
+func failure(r *effective.Resolved, bug any) api.Note { return Failure(r.Ref, bug) }
 
 // Failure is a note on a dataplane of which a bug keeps something from being told.
 func Failure(dp api.Ref, bug any) api.Note {
@@ -157,7 +158,7 @@ func lookAt(m *resolve.Reader) look {
 
 // at is what the Envoy of r does not get as it is written, at the entry that
 // wrote it, and which limits in time never fire there. What nobody wrote is the mesh's.
-func (l look) at(r *resolve.Resolved) []api.Note {
+func (l look) at(r *effective.Resolved) []api.Note {
 	return l.safely(r, func() []api.Note {
 		return slices.Concat(l.renderer.Notes(r), ownBounds(l.places.snapshot, r, r.Outbounds...))
 	})
@@ -185,7 +186,7 @@ func (l look) between(q *resolve.Reader, p resolve.Place) []api.Note {
 
 // safely is what ask answers; where it panics, that is a note on the dataplane:
 // nothing of one dataplane stops the answers about others.
-func (l look) safely(r *resolve.Resolved, ask func() []api.Note) (notes []api.Note) {
+func (l look) safely(r *effective.Resolved, ask func() []api.Note) (notes []api.Note) {
 	defer func() {
 		if p := recover(); p != nil {
 			notes = []api.Note{{Origin: &api.Origin{Ref: r.Ref}, Severity: api.Error, Code: rejected,

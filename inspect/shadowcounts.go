@@ -11,6 +11,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // ShadowCounts are what shadows of permissions would have refused, by the counters of Envoys since
@@ -51,7 +52,7 @@ const MostCounted = 50
 // of one service, or all, and how many more there are than are asked.
 func CountedIn(q *resolve.Reader, mesh, to string) (asked []api.Ref, left int) {
 	for r := range q.Dataplanes(mesh) {
-		if !slices.ContainsFunc(r.Inbounds, func(i resolve.InboundUse) bool { return i.TLS != nil && (to == "" || serviceOf(r, i.Inbound) == to) }) {
+		if !slices.ContainsFunc(r.Inbounds, func(i effective.InboundUse) bool { return i.TLS != nil && (to == "" || serviceOf(r, i.Inbound) == to) }) {
 			continue
 		}
 		if len(asked) == MostCounted {
@@ -64,7 +65,7 @@ func CountedIn(q *resolve.Reader, mesh, to string) (asked []api.Ref, left int) {
 }
 
 // serviceOf is how the service of an inbound is called where permissions are shown.
-func serviceOf(r *resolve.Resolved, in *resolve.Inbound) string {
+func serviceOf(r *effective.Resolved, in *effective.Inbound) string {
 	return cmp.Or(in.Tags[api.TagService], r.Ref.FullName())
 }
 

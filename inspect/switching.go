@@ -8,6 +8,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies/tls"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // CodeNoIdentity is that of a warning: who has no identity is refused by inbounds that are to take
@@ -105,13 +106,13 @@ func newlyLeft(before, after map[api.Ref][]string) (out []string) {
 }
 
 // newlyStrict reports whether an inbound is to take mutual TLS alone that was not.
-func newlyStrict(was, is *resolve.Resolved) bool {
-	strict := func(r *resolve.Resolved, address string, port uint32) bool {
-		return r != nil && slices.ContainsFunc(r.Inbounds, func(i resolve.InboundUse) bool {
-			return i.Address == address && i.Port == port && i.TLS != nil && i.TLS.Mode == resolve.Strict
+func newlyStrict(was, is *effective.Resolved) bool {
+	strict := func(r *effective.Resolved, address string, port uint32) bool {
+		return r != nil && slices.ContainsFunc(r.Inbounds, func(i effective.InboundUse) bool {
+			return i.Address == address && i.Port == port && i.TLS != nil && i.TLS.Mode == effective.Strict
 		})
 	}
-	return slices.ContainsFunc(is.Inbounds, func(i resolve.InboundUse) bool {
+	return slices.ContainsFunc(is.Inbounds, func(i effective.InboundUse) bool {
 		return strict(is, i.Address, i.Port) && !strict(was, i.Address, i.Port)
 	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // Unconfirmed is a type of which an Envoy has neither confirmed nor refused what it was sent, or for
@@ -117,14 +118,14 @@ func (s *Sidecar) why(m *resolve.Reader, u Unconfirmed) string {
 // resolving are the names of the clusters that are reached by names, each with whose it is, of many the first.
 func (s *Sidecar) resolving(m *resolve.Reader, u Unconfirmed) []string {
 	var out []string
-	var r *resolve.Resolved
+	var r *effective.Resolved
 	if m != nil {
 		r, _ = m.Dataplane(s.Dataplane)
 	}
 	for _, cluster := range u.Resolving {
 		at := -1
 		if r != nil {
-			at = slices.IndexFunc(r.Clusters, func(c resolve.ClusterUse) bool { return c.Cluster.Name == cluster })
+			at = slices.IndexFunc(r.Clusters, func(c effective.ClusterUse) bool { return c.Cluster.Name == cluster })
 		}
 		text := "those of cluster " + cluster
 		if at >= 0 && r.Clusters[at].Destination.External != nil {
@@ -141,7 +142,7 @@ func (s *Sidecar) resolving(m *resolve.Reader, u Unconfirmed) []string {
 }
 
 // namesOfCluster are the names by which an external destination is reached.
-func namesOfCluster(d *resolve.Destination) string {
+func namesOfCluster(d *effective.Destination) string {
 	var hosts []string
 	for _, e := range d.External.Endpoints {
 		if _, err := netip.ParseAddr(e.Address); err != nil && !strings.HasPrefix(e.Address, "unix:") && !slices.Contains(hosts, e.Address) {

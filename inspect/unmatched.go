@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // Unmatched is a policy or route of the mesh that takes no part, and why.
@@ -29,7 +30,7 @@ const maxUnmatched = 200
 
 // unmatched lists, in the order of refs, the policies and routes of r's mesh that
 // take no part in what is shown of it, and counts all of them.
-func unmatched(m *resolve.Reader, r *resolve.Resolved, shown []*resolve.Outbound) (list []Unmatched, total int) {
+func unmatched(m *resolve.Reader, r *effective.Resolved, shown []*effective.Outbound) (list []Unmatched, total int) {
 	only := shown
 	if len(shown) == len(r.Outbounds) {
 		only = nil // its inbounds too
@@ -75,7 +76,7 @@ const maxReasons = 3
 
 // absence is why o takes no part on r; elsewhere says that it does, but not in
 // what is shown.
-func absence(m *resolve.Reader, o *api.Object, r *resolve.Resolved, elsewhere bool) (code, reason string) {
+func absence(m *resolve.Reader, o *api.Object, r *effective.Resolved, elsewhere bool) (code, reason string) {
 	switch {
 	case o.Shadow():
 		return shadowed, "label kuma.io/effect: shadow keeps it out of the real configuration"

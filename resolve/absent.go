@@ -8,6 +8,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
 	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -45,7 +46,7 @@ func (q *Reader) WhyNot(ref, dp api.Ref) []api.Note {
 type absence struct {
 	mesh     mesh
 	plane    *dataplane
-	resolved *Resolved
+	resolved *effective.Resolved
 	origin   *api.Origin
 	notes    []api.Note
 }
@@ -166,7 +167,7 @@ func (a *absence) ofEntry(r *routeObject, e *route.Entry, at api.Path) {
 }
 
 // givesWay says who stands in the place of an entry that could hold for d.
-func (a *absence) givesWay(r *routeObject, e *route.Entry, at api.Path, d *Destination) {
+func (a *absence) givesWay(r *routeObject, e *route.Entry, at api.Path, d *effective.Destination) {
 	all, home := a.mesh.subjectsOf(a.mesh.destFor(d, a.plane)), a.plane.facts.Namespace
 	switch by := all.ownerBefore(r, e); {
 	case by != nil:
@@ -183,8 +184,8 @@ func (a *absence) givesWay(r *routeObject, e *route.Entry, at api.Path, d *Desti
 }
 
 // called is a destination that the ref means and the dataplane calls; nil for none.
-func (a *absence) called(ref api.TargetRef, home api.Home) *Destination {
-	i := slices.IndexFunc(a.resolved.Outbounds, func(o *Outbound) bool {
+func (a *absence) called(ref api.TargetRef, home api.Home) *effective.Destination {
+	i := slices.IndexFunc(a.resolved.Outbounds, func(o *effective.Outbound) bool {
 		facts := factsOf(o.Destination)
 		return matcher.Destination(ref, home, &facts)
 	})

@@ -2,10 +2,9 @@ package resolve
 
 import (
 	"iter"
-	"net/netip"
-	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -35,7 +34,7 @@ func addressesOf(r *routeObject) iter.Seq[*route.BackendRef] {
 }
 
 // addressOf is the addresses that have the id, if a route names them.
-func (m mesh) addressOf(id string) *Destination {
+func (m mesh) addressOf(id string) *effective.Destination {
 	for _, r := range m.routesByAddress.In(m.at, id) {
 		for ref := range addressesOf(r) {
 			if addressID(ref.Target.Name) == id {
@@ -46,7 +45,7 @@ func (m mesh) addressOf(id string) *Destination {
 	return nil
 }
 
-func addressDestination(ref *route.BackendRef) *Destination {
+func addressDestination(ref *route.BackendRef) *effective.Destination {
 	as := &api.MeshExternalService{}
 	if ref.Outside.TLS {
 		as.TLS = &api.ExternalTLS{Enabled: true}
@@ -54,20 +53,5 @@ func addressDestination(ref *route.BackendRef) *Destination {
 	for _, a := range ref.Outside.Addresses {
 		as.Endpoints = append(as.Endpoints, api.ExternalEndpoint{Address: a.Host, Port: a.Port})
 	}
-	return &Destination{ID: addressID(ref.Target.Name), Kind: api.KindAddress, Name: ref.Target.Name, Protocol: api.HTTP, External: as}
-}
-
-// HostOf is the host that an endpoint outside the mesh calls itself, by which a proxy may
-// call it in place of what the client said: empty where it has none.
-func (d *Destination) HostOf(address string, port uint32) string {
-	_, err := netip.ParseAddr(address)
-	switch {
-	case d.External == nil:
-		return ""
-	case d.Kind == api.KindAddress:
-		return route.Address{Host: address, Port: port}.Authority(d.External.TLS != nil)
-	case err == nil || strings.HasPrefix(address, "unix://"):
-		return ""
-	}
-	return address
+	return &effective.Destination{ID: addressID(ref.Target.Name), Kind: api.KindAddress, Name: ref.Target.Name, Protocol: api.HTTP, External: as}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // routeOf is a route of a namespace for the requests to the service of some namespace.
@@ -61,7 +62,7 @@ func TestRoutesOfNamespacesStayApart(t *testing.T) {
 		next, _ := model.Update(s.With(2, edit), edit)
 		for r := range next.Dataplanes("") {
 			was, _ := model.Dataplane(r.Ref)
-			same := slices.EqualFunc(was.Inbounds, r.Inbounds, func(a, b resolve.InboundUse) bool { return a.Inbound == b.Inbound })
+			same := slices.EqualFunc(was.Inbounds, r.Inbounds, func(a, b effective.InboundUse) bool { return a.Inbound == b.Inbound })
 			if strings.HasPrefix(r.Ref.Name, "d.b") && !same {
 				t.Fatalf("%s has other inbounds after %s", r.Ref, describe(edit))
 			}

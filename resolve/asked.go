@@ -7,36 +7,22 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // The buckets of inboundsWith.
-const (
-	openInbounds  = "open"  // nobody proves who calls, though the mesh does
-	plainInbounds = "plain" // Permissive: plaintext is let in beside mutual TLS
-	bytesInbounds = "bytes" // nobody reads requests
-)
-
-// is reports whether the inbound is among those of a bucket.
-func (in *Inbound) is(bucket string) bool {
-	switch bucket {
-	case openInbounds:
-		return in.Guarded && in.TLS == nil
-	case plainInbounds:
-		return in.TLS != nil && in.TLS.Mode == Permissive
-	}
-	return in.TLS != nil && !in.Protocol.HTTPLike()
-}
+const ()
 
 // mostLooked bounds at how many dataplanes a note looks.
 const mostLooked = 1000
 
 // inboundsWith yields inbounds of a bucket that a policy is about, and what holds there of its kind.
 // It looks at no more dataplanes than mostLooked.
-func (m mesh) inboundsWith(bucket string, p *policy, yield func(*Inbound, *policies.Effective) bool) {
+func (m mesh) inboundsWith(bucket string, p *policy, yield func(*effective.Inbound, *policies.Effective) bool) {
 	name := m.kinds[p.kind].Name
 	visit := func(key string, in *inbounds) bool {
 		for _, x := range in.list {
-			if !x.is(bucket) {
+			if !x.Is(bucket) {
 				continue
 			}
 			all := []*policies.Effective{x.Policies.Of(name)}
@@ -90,7 +76,7 @@ func askedNotes(x mesh, p *policy) []api.Note {
 	}
 	var out []api.Note
 	seen := map[*policies.Effective]bool{}
-	x.inboundsWith(bytesInbounds, p, func(_ *Inbound, e *policies.Effective) bool {
+	x.inboundsWith(effective.BytesInbounds, p, func(_ *effective.Inbound, e *policies.Effective) bool {
 		if seen[e] {
 			return true
 		}
@@ -102,7 +88,7 @@ func askedNotes(x mesh, p *policy) []api.Note {
 		}
 		return true
 	})
-	x.inboundsWith(plainInbounds, p, func(in *Inbound, e *policies.Effective) bool {
+	x.inboundsWith(effective.PlainInbounds, p, func(in *effective.Inbound, e *policies.Effective) bool {
 		if k.AsksPlain(e) {
 			return true
 		}
@@ -121,7 +107,7 @@ func closedNotes(x mesh, p *policy) []api.Note {
 	}
 	var notes []api.Note
 	where := map[api.Path][]string{}
-	x.inboundsAbout(p, func(in *Inbound, e *policies.Effective) {
+	x.inboundsAbout(p, func(in *effective.Inbound, e *policies.Effective) {
 		for _, n := range k.Closed(e) {
 			if n.Origin.Ref != p.object.Ref {
 				continue
@@ -148,7 +134,7 @@ func closedNotes(x mesh, p *policy) []api.Note {
 // inboundsAbout visits the inbounds at which it is known who calls, or is to be by the documents, and
 // that a policy is about, and what holds there of its kind. It looks at no more dataplanes than
 // mostLooked.
-func (m mesh) inboundsAbout(p *policy, visit func(*Inbound, *policies.Effective)) {
+func (m mesh) inboundsAbout(p *policy, visit func(*effective.Inbound, *policies.Effective)) {
 	name := m.kinds[p.kind].Name
 	at := func(key string) {
 		in, _ := m.inbounds.Get(m.at, key)
@@ -199,7 +185,7 @@ func serverFirstNotes(x mesh, p *dataplane) []api.Note {
 	}
 	var out []api.Note
 	for _, i := range in.list {
-		if i.is(bytesInbounds) && i.is(plainInbounds) {
+		if i.Is(effective.BytesInbounds) && i.Is(effective.PlainInbounds) {
 			out = append(out, note(p.origin(), api.Warning, "ServerFirstDelay", "",
 				"inbound %s carries bytes and takes plaintext beside mutual TLS: who calls it in plaintext and waits for the workload to speak waits a second; make it Strict, or declare its protocol http if it is", i.Name))
 		}

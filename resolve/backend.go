@@ -5,28 +5,29 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
 // backend resolves a ref of a route object. One that leads nowhere stays, with
 // the reason, so that its share can be answered as its dialect says (spec/kuma.md 2.3).
-func (b *tableBuilder) backend(ref *route.BackendRef, own []ownConf) Backend {
+func (b *tableBuilder) backend(ref *route.BackendRef, own []ownConf) effective.Backend {
 	d, lost := b.findBackend(*ref)
 	if lost == nil && !d.reads(ref.Speaks) {
 		lost = wrongProtocol(d)
 	}
-	return b.found(ref, d, lost, Broken{Status: ref.Broken}, own)
+	return b.found(ref, d, lost, effective.Broken{Status: ref.Broken}, own)
 }
 
 // connect resolves a ref for connections, to which every protocol is the same.
-func (b *tableBuilder) connect(ref *route.BackendRef) Backend {
+func (b *tableBuilder) connect(ref *route.BackendRef) effective.Backend {
 	d, lost := b.findBackend(*ref)
-	return b.found(ref, d, lost, Broken{Close: true}, nil)
+	return b.found(ref, d, lost, effective.Broken{Close: true}, nil)
 }
 
 // found is a ref that means d, or is lost.
-func (b *tableBuilder) found(ref *route.BackendRef, d *dest, lost *lostRef, broken Broken, own []ownConf) Backend {
-	out := Backend{Kind: ref.Target.Kind, Name: ref.Target.Name, Namespace: ref.Target.Namespace,
+func (b *tableBuilder) found(ref *route.BackendRef, d *dest, lost *lostRef, broken effective.Broken, own []ownConf) effective.Backend {
+	out := effective.Backend{Kind: ref.Target.Kind, Name: ref.Target.Name, Namespace: ref.Target.Namespace,
 		Tags: ref.Target.Tags, Port: ref.Port, Weight: ref.Weight, Filters: ref.Filters}
 	if lost != nil {
 		out.Broken, out.Broken.Why = broken, lost.message

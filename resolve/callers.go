@@ -8,65 +8,15 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/spiffe"
 	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/resolve/effective"
 )
-
-// Callers are those whose certificate proves one ID, or one that lies below it by
-// segments (spec/identity.md 1.5).
-type Callers struct {
-	ID    string // spiffe://<trust domain>[/<path>]
-	Below bool   // and whoever's ID lies below it
-}
-
-// CallerPolicies is what holds of the requests of some callers.
-type CallerPolicies struct {
-	Callers
-	Policies Policies
-}
-
-// Match is c as a document says it.
-func (c Callers) Match() policies.ValueMatch {
-	if c.Below {
-		return policies.ValueMatch{Type: "Prefix", Value: c.ID}
-	}
-	return policies.ValueMatch{Type: "Exact", Value: c.ID}
-}
-
-// Have reports whether a caller is among c whose certificate has these names. The first is of
-// the trust domain of who signed it, and names behind one of another domain prove nothing (F2).
-func (c Callers) Have(names []string) bool {
-	for _, name := range names {
-		switch {
-		case domainOf(name) != domainOf(c.ID):
-			return false
-		case name == c.ID || c.Below && spiffe.Under(name, c.ID):
-			return true
-		}
-	}
-	return false
-}
-
-func domainOf(id string) string {
-	domain, _, _ := strings.Cut(strings.TrimPrefix(id, spiffe.Scheme), "/")
-	return domain
-}
-
-// PoliciesOf is what holds of the requests of a caller with these names; of one that has
-// proved none, what holds of everybody.
-func (in *Inbound) PoliciesOf(names []string) Policies {
-	for _, c := range in.Callers {
-		if c.Have(names) {
-			return c.Policies
-		}
-	}
-	return in.Policies
-}
 
 // callersOf are those whom matches tell apart, so that the first of them that has a caller
 // says all that the matches say of it: single IDs, then those below an ID, the nearest
 // first. A match by the name that a client asks for is not among them: a connection may be
 // one of several services.
-func callersOf(items []*item) []Callers {
-	var out []Callers
+func callersOf(items []*item) []effective.Callers {
+	var out []effective.Callers
 	for _, it := range items {
 		for _, m := range it.matches {
 			if c, ok := callers(m); ok {
@@ -74,7 +24,7 @@ func callersOf(items []*item) []Callers {
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b Callers) int {
+	slices.SortFunc(out, func(a, b effective.Callers) int {
 		switch {
 		case a.Below != b.Below && a.Below:
 			return 1
@@ -89,16 +39,16 @@ func callersOf(items []*item) []Callers {
 }
 
 // callers are those of whom a match of a rule holds.
-func callers(m policies.ClientMatch) (Callers, bool) {
+func callers(m policies.ClientMatch) (effective.Callers, bool) {
 	if m.SpiffeID == nil || m.SNI != nil {
-		return Callers{}, false
+		return effective.Callers{}, false
 	}
-	return Callers{ID: strings.TrimSuffix(m.SpiffeID.Value, "/"), Below: m.SpiffeID.Type == "Prefix"}, true
+	return effective.Callers{ID: strings.TrimSuffix(m.SpiffeID.Value, "/"), Below: m.SpiffeID.Type == "Prefix"}, true
 }
 
 // about reports whether the item says something of all those callers: it has no matches,
 // or one of them holds of each.
-func (it *item) about(c Callers) bool {
+func (it *item) about(c effective.Callers) bool {
 	if len(it.matches) == 0 {
 		return true
 	}

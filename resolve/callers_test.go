@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftmesh/weft/api/spiffe"
 	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 var anyName = rapid.Custom(func(t *rapid.T) string {
@@ -40,7 +41,7 @@ func TestCallers(t *testing.T) {
 		if !slices.Equal(list, callersOf(rapid.Permutation(items).Draw(t, "order"))) {
 			t.Fatal("the order of rules matters")
 		}
-		at := slices.IndexFunc(list, func(c Callers) bool { return c.Have([]string{name}) })
+		at := slices.IndexFunc(list, func(c effective.Callers) bool { return c.Have([]string{name}) })
 		for _, it := range items {
 			want := len(it.matches) == 0 || slices.ContainsFunc(it.matches, func(m policies.ClientMatch) bool {
 				return m.SpiffeID.Value == name || m.SpiffeID.Type == "Prefix" && spiffe.Under(name, m.SpiffeID.Value)
@@ -60,7 +61,7 @@ func TestCallers(t *testing.T) {
 // nothing (spec/identity.md 0, F2).
 func TestNamesOfOtherDomains(t *testing.T) {
 	t.Parallel()
-	c := Callers{ID: "spiffe://a/web"}
+	c := effective.Callers{ID: "spiffe://a/web"}
 	for names, want := range map[[2]string]bool{
 		{"spiffe://a/web", "kuma://version/v1"}: true,
 		{"spiffe://a/api", "spiffe://a/web"}:    true,

@@ -104,7 +104,7 @@ func (m mesh) callsWithin(k groupKey) (out []call) {
 			if !redirected.Redirects(vip) {
 				continue // nobody would come to a listener there
 			}
-			c := call{address: vip, port: d.virtualPort(), index: -1, dest: d}
+			c := call{address: vip, port: d.VirtualPort(), index: -1, dest: d}
 			if at := c.at(); taken[at] {
 				c.conflicts(at)
 			} else {
@@ -125,7 +125,7 @@ func (m mesh) callsApart(p *dataplane, k groupKey) (out []call) {
 		}
 		for _, vip := range d.VIPs {
 			if p.spec.Networking.TransparentProxying.Redirects(vip) && (d.Above == nil || !p.isAt(vip)) { // itself, which its traffic reaches without the sidecar
-				out = append(out, call{address: vip, port: d.virtualPort(), index: -1, dest: d})
+				out = append(out, call{address: vip, port: d.VirtualPort(), index: -1, dest: d})
 			}
 		}
 	}

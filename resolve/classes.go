@@ -7,6 +7,7 @@ import (
 	"github.com/weftmesh/weft/matcher"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/derive"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // calls is what a dataplane calls.
@@ -53,8 +54,8 @@ type class struct {
 	base     layers          // what is said by default and targets no route
 	// overrides are what is said over it and over every route, weakest first.
 	overrides []*override
-	composed  string       // key of the composition for the class
-	spoken    *Destination // the destination as the class has it
+	composed  string                 // key of the composition for the class
+	spoken    *effective.Destination // the destination as the class has it
 }
 
 // classKey names a class of dataplanes at a destination: with bits, a digit for
@@ -178,6 +179,6 @@ func (c *class) baseLayers(kinds int) (layers, []*override) {
 }
 
 // onCluster is what is said about the connections to a variant of the destination.
-func (c *class) onCluster(m mesh, v *variant) Policies {
+func (c *class) onCluster(m mesh, v *variant) effective.Policies {
 	return v.over(c.base, m).overridden(c.overrides).only(policies.OnCluster, m.kinds).fold(m.kinds)
 }

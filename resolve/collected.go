@@ -12,6 +12,7 @@ import (
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/derive"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // saidTogether is what several policies of a kind of which confs add up say of one inbound
@@ -102,7 +103,7 @@ func (m mesh) saidSetsOf(p *dataplane) *saidSets {
 	slices.SortFunc(about, func(a, b *policy) int { return a.own.compare(b.own) })
 	for i := range p.spec.Networking.Inbound {
 		in := &p.spec.Networking.Inbound[i]
-		at := &Inbound{Name: cmp.Or(in.Name, strconv.FormatUint(uint64(in.Port), 10)), Port: in.Port}
+		at := &effective.Inbound{Name: cmp.Or(in.Name, strconv.FormatUint(uint64(in.Port), 10)), Port: in.Port}
 		for kind, k := range m.kinds {
 			var of []string
 			for _, x := range about {
@@ -197,7 +198,7 @@ func (m mesh) kri(o *api.Object, short string) string {
 }
 
 // withTogether puts what adds up among what is folded, in the order of kinds.
-func (m mesh) withTogether(p *dataplane, inbound int, folded Policies) Policies {
+func (m mesh) withTogether(p *dataplane, inbound int, folded effective.Policies) effective.Policies {
 	sets, _ := m.saidSets.Get(m.at, objectKey(p.object.Ref))
 	if sets == nil || len(sets.inbounds[inbound]) == 0 {
 		return folded

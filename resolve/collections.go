@@ -6,6 +6,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/derive"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/pods"
 	"github.com/weftmesh/weft/resolve/vips"
 	"github.com/weftmesh/weft/route"
@@ -41,10 +42,10 @@ type collections struct {
 	insights      *derive.Collection[api.DataplaneInsight]
 	guards        *derive.Collection[guard]
 	guarded       *derive.Collection[bool]
-	domains       *derive.Collection[TrustDomain]
+	domains       *derive.Collection[effective.TrustDomain]
 	trusts        *derive.Collection[trustKept]
 	tlsKind       int // of the kind whose conf is a TLSConf, -1 for none
-	tlsParameters *derive.Collection[TLSParameters]
+	tlsParameters *derive.Collection[effective.TLSParameters]
 	tlsSettings   *derive.Collection[tlsSettings]
 	secured       *derive.Collection[secured]
 
@@ -150,7 +151,7 @@ type collections struct {
 	inbounds      *derive.Collection[inbounds]
 	inboundsIn    *derive.Index[inbounds] // where the mesh proves who calls: see Inbound.is
 	held          *derive.Collection[held]
-	resolved      *derive.Collection[Resolved]
+	resolved      *derive.Collection[effective.Resolved]
 }
 
 func newCollections(dialects []route.Dialect, kinds []*policies.Kind, in api.Zone) *collections {

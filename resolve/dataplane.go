@@ -2,11 +2,10 @@ package resolve
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
-	"github.com/weftmesh/weft/resolve/derive"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // dataplane is one Dataplane object, read once.
@@ -29,8 +28,8 @@ func (p *dataplane) selectedBy(s *matcher.Selector) bool { return s.Selects(&p.f
 
 // resolve is everything that applies to one dataplane, of which nothing is made that
 // was there before, nil for none. Of what failed it says why.
-func (m mesh) resolve(p *dataplane, key string, before *Resolved) *Resolved {
-	out := &Resolved{Ref: p.object.Ref, Dataplane: p.object}
+func (m mesh) resolve(p *dataplane, key string, before *effective.Resolved) *effective.Resolved {
+	out := &effective.Resolved{Ref: p.object.Ref, Dataplane: p.object}
 	l, failed := m.listened.Get(m.at, key)
 	if l != nil {
 		out.Outbounds, failed = l.list, cmp.Or(failed, l.failed)
@@ -52,17 +51,9 @@ func (m mesh) resolve(p *dataplane, key string, before *Resolved) *Resolved {
 	if failed != nil {
 		out.Failed = failed.Cause
 	}
-	if before != nil && out.is(before) {
+	if before != nil && out.Is(before) {
 		return before
 	}
-	out.Noted = &Memo{}
+	out.Noted = &effective.Memo{}
 	return out
-}
-
-func compareClusterName(c ClusterUse, name string) int { return cmp.Compare(c.Cluster.Name, name) }
-
-// is reports whether r and o consist of the same.
-func (r *Resolved) is(o *Resolved) bool {
-	return r.Dataplane == o.Dataplane && r.Failed == o.Failed && slices.Equal(r.Outbounds, o.Outbounds) &&
-		slices.Equal(r.Inbounds, o.Inbounds) && slices.Equal(r.Edges, o.Edges) && slices.Equal(r.Secrets, o.Secrets) && derive.Same(r.Identity, o.Identity) && r.TLS == o.TLS && r.Unseen == o.Unseen && r.OverADS == o.OverADS && derive.Same(r.Closed, o.Closed) && slices.Equal(r.Trust, o.Trust) && slices.Equal(r.Clusters, o.Clusters)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
 	"github.com/weftmesh/weft/resolve/derive"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/pods"
 )
 
@@ -18,29 +19,29 @@ import (
 type service struct {
 	object *api.Object
 	labels api.Labels
-	dests  []*Destination
+	dests  []*effective.Destination
 }
 
 // dest is a destination with what refs may ask about it.
 type dest struct {
-	*Destination
+	*effective.Destination
 	// key is by what it is found: its ID, and of a host that is owned the scope too.
 	key    string
 	object *api.Object // nil for a classic service
 	facts  matcher.Service
 	// spoken is the destination as those have it who know the protocol of a port of
 	// which nobody wrote one down.
-	spoken map[api.Protocol]*Destination
+	spoken map[api.Protocol]*effective.Destination
 }
 
 // newDest is d with all that follows from it.
-func newDest(d *Destination, object *api.Object, key string) *dest {
+func newDest(d *effective.Destination, object *api.Object, key string) *dest {
 	out := &dest{Destination: d, key: key, object: object, facts: factsOf(d)}
 	if d.Kind == api.KindHost {
 		_, out.facts.Namespace = cutScope(key)
 	}
 	if d.Guessed {
-		out.spoken = map[api.Protocol]*Destination{}
+		out.spoken = map[api.Protocol]*effective.Destination{}
 		for _, p := range [...]api.Protocol{api.HTTP, api.GRPC} {
 			known := *d
 			known.Protocol, known.Guessed = p, false
@@ -60,8 +61,8 @@ func (d *dest) reuse(before *dest) {
 		return
 	}
 	known := append(slices.Collect(maps.Values(before.spoken)), before.Destination)
-	take := func(d *Destination) *Destination {
-		if i := slices.IndexFunc(known, func(k *Destination) bool { return derive.Same(k, d) }); i >= 0 {
+	take := func(d *effective.Destination) *effective.Destination {
+		if i := slices.IndexFunc(known, func(k *effective.Destination) bool { return derive.Same(k, d) }); i >= 0 {
 			return known[i]
 		}
 		return d
@@ -73,8 +74,8 @@ func (d *dest) reuse(before *dest) {
 }
 
 // forms are the destination as dataplanes have it: by itself, and by those who know its protocol.
-func (d *dest) forms() []*Destination {
-	out := []*Destination{d.Destination}
+func (d *dest) forms() []*effective.Destination {
+	out := []*effective.Destination{d.Destination}
 	for _, known := range d.spoken {
 		if !slices.Contains(out, known) {
 			out = append(out, known)
@@ -85,7 +86,7 @@ func (d *dest) forms() []*Destination {
 
 // as is the destination for those who say that it speaks p where nobody wrote its
 // protocol down.
-func (d *dest) as(p api.Protocol) *Destination {
+func (d *dest) as(p api.Protocol) *effective.Destination {
 	if known := d.spoken[p]; known != nil {
 		return known
 	}
@@ -118,8 +119,8 @@ func newService(o *api.Object, zone map[string]string) *service {
 }
 
 // destinationOf names one port of a service object (names: spec/xds.md 2).
-func destinationOf(o *api.Object, labels api.Labels, prefix string, port uint32, portName, protocol string) *Destination {
-	d := &Destination{
+func destinationOf(o *api.Object, labels api.Labels, prefix string, port uint32, portName, protocol string) *effective.Destination {
+	d := &effective.Destination{
 		Kind: o.Kind, Name: o.DisplayName(), Namespace: o.HomeNamespace(), Port: port, PortName: portName,
 		Protocol: protocolOf(protocol), Labels: labels, Ref: o.Ref,
 	}
@@ -134,7 +135,7 @@ func destinationOf(o *api.Object, labels api.Labels, prefix string, port uint32,
 	d.ID = prefix + full + ":" + number
 	d.Hostnames = []string{d.Name, d.Name + ".mesh"}
 	if d.Namespace != "" {
-		d.Hostnames = append(d.Hostnames, full, full+clusterDomain)
+		d.Hostnames = append(d.Hostnames, full, full+effective.ClusterDomain)
 	}
 	if st, ok := o.Status.(*api.ServiceStatus); ok && st != nil {
 		for _, a := range st.Addresses {
@@ -147,20 +148,6 @@ func destinationOf(o *api.Object, labels api.Labels, prefix string, port uint32,
 		}
 	}
 	return d
-}
-
-// clusterDomain ends the whole name of a service in the DNS of its cluster.
-const clusterDomain = ".svc.cluster.local"
-
-// ClusterNames are those that the DNS of a cluster has for a service wherever in it somebody asks,
-// the shortest first: pods have svc.cluster.local and cluster.local among their search domains. By
-// its name alone it is found in its own namespace. None without a namespace.
-func (d *Destination) ClusterNames() []string {
-	if d.Namespace == "" {
-		return nil
-	}
-	full := d.Name + "." + d.Namespace
-	return []string{full, full + ".svc", full + clusterDomain}
 }
 
 func protocolOf(text string) api.Protocol {
@@ -181,8 +168,8 @@ func classicID(name string) string {
 
 // classicDestination is the kuma.io/service of that name with these inbounds.
 // Its protocol is what all of them have in common; without any, what routes say.
-func classicDestination(name string, members []member) *Destination {
-	d := &Destination{ID: classicID(name), Kind: api.KindMeshService, Name: name, Protocol: api.TCP, Hostnames: []string{name, name + ".mesh"}}
+func classicDestination(name string, members []member) *effective.Destination {
+	d := &effective.Destination{ID: classicID(name), Kind: api.KindMeshService, Name: name, Protocol: api.TCP, Hostnames: []string{name, name + ".mesh"}}
 	d.Listed, d.Guessed = len(members) == 0, len(members) == 0
 	if admitted := slices.DeleteFunc(slices.Clone(members), func(m member) bool { return m.barred }); len(admitted) > 0 {
 		members = admitted // nobody else says what is spoken there
@@ -198,16 +185,12 @@ func classicDestination(name string, members []member) *Destination {
 	return d
 }
 
-// virtualPort is that at which d is called at its virtual addresses. A classic service has no port
-// of its own, and the one that Kuma gives it.
-func (d *Destination) virtualPort() uint32 { return cmp.Or(d.Port, 80) }
-
 // reads reports whether requests can be told apart at d by those who say that it
 // speaks p where nobody wrote its protocol down.
 func (d *dest) reads(p api.Protocol) bool { return d.as(p).Protocol.HTTPLike() }
 
 // factsOf is what refs may ask about d.
-func factsOf(d *Destination) matcher.Service {
+func factsOf(d *effective.Destination) matcher.Service {
 	return matcher.Service{Kind: d.Kind, Name: d.Name, Object: d.Ref.Name, Namespace: d.Namespace, Labels: d.Labels,
 		Port: d.Port, PortName: d.PortName, Classic: d.Ref.Name == "" && d.Kind != api.KindHost && d.Kind != api.KindAddress, Above: d.Above}
 }
@@ -218,30 +201,7 @@ func (d *dest) linkNames() []string {
 		_, scope := cutScope(d.key)
 		return []string{d.Name, hostsAt(d.Port, scope)}
 	}
-	return d.Destination.linkNames()
-}
-
-// linkNames are those by which refs may mean d: its names, and the classic name
-// of a Kubernetes service, which one port has (spec/kuma.md 4.1).
-func (d *Destination) linkNames() []string {
-	if d.Kind != api.KindMeshService || d.Namespace == "" || d.Ref.Name == "" {
-		return d.names()
-	}
-	names := append(d.names(), classicNameOf(d.Name, d.Namespace, d.Port))
-	if a := d.Above; a != nil {
-		names = append(names, a.Name, classicNameOf(a.Name, a.Namespace, a.Port))
-	}
-	return names
-}
-
-// classicNameOf is the kuma.io/service of a port of a Service.
-func classicNameOf(name, namespace string, port uint32) string {
-	return name + "_" + namespace + "_svc_" + strconv.FormatUint(uint64(port), 10)
-}
-
-// names are those under which callers of d are linked.
-func (d *Destination) names() []string {
-	return slices.Compact([]string{d.Name, cmp.Or(d.Ref.Name, d.Name)})
+	return d.Destination.LinkNames()
 }
 
 // member is one inbound behind a destination.
@@ -285,14 +245,14 @@ func (p *dataplane) atOther(in *api.Inbound) bool { return p.object.From != nil 
 
 // members is who answers for a destination.
 type members struct {
-	list  []Endpoint
+	list  []effective.Endpoint
 	http2 bool // all of them are inbounds of dataplanes whose proxy takes HTTP/2
 	peers *peers
 	// waiting are those that do not answer yet, and planes those in list from its beginning on whose
 	// dataplanes were read, both until withPeers has looked at them.
 	waiting []member
 	planes  []*dataplane
-	left    []LeftOut
+	left    []effective.LeftOut
 	// idle, of those of whom nobody answers, are the dataplanes that do not answer yet.
 	idle *idle
 }
@@ -314,7 +274,7 @@ func membersOf(list []member) *members {
 			continue // an endpoint is an IP address: decoding has warned of names
 		}
 		m.planes = append(m.planes, x.plane)
-		m.list = append(m.list, Endpoint{
+		m.list = append(m.list, effective.Endpoint{
 			Dataplane: x.plane.object.Ref,
 			Address:   address, Port: x.inbound.Port,
 			Tags: x.answersBy(), Zone: x.plane.object.Labels[api.LabelZone],
@@ -324,11 +284,11 @@ func membersOf(list []member) *members {
 }
 
 // subset are those that have the tags; nil tags are all.
-func (m *members) subset(tags map[string]string) []Endpoint {
+func (m *members) subset(tags map[string]string) []effective.Endpoint {
 	if len(tags) == 0 {
 		return m.list
 	}
-	var out []Endpoint
+	var out []effective.Endpoint
 	for _, x := range m.list {
 		if matcher.Tags(tags, x.Tags) {
 			out = append(out, x)

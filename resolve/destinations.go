@@ -6,6 +6,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/derive"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // addDestinations derives what can be called, and who answers for it.
@@ -25,7 +26,7 @@ func (c *collections) addDestinations() {
 		}
 	})
 	c.destsByAbove = c.dests.Index(func(_ string, d *dest, add func(string)) {
-		for _, n := range d.above() {
+		for _, n := range d.HostsAbove() {
 			add(n)
 		}
 	})
@@ -108,13 +109,13 @@ func (m mesh) membersOf(d *dest) *members {
 
 // hostOf is the host at a port that has the id, if a route serves it. It is for clients
 // that speak TLS alone if all who serve it say so, and for connections alone likewise.
-func (m mesh) hostOf(key string) *Destination {
-	var found *Destination
+func (m mesh) hostOf(key string) *effective.Destination {
+	var found *effective.Destination
 	id, scope := cutScope(key)
 	for r := range m.claiming(id, scope) {
 		for d := range hostsOf(r, id) {
 			switch {
-			case !d.atEdgesAlone():
+			case !d.AtEdgesAlone():
 				return d
 			case found == nil || found.Protocol == api.TCP || d.Protocol != api.TCP && len(found.TLS.Secrets) == 0:
 				found = d

@@ -8,11 +8,12 @@ import (
 	"github.com/weftmesh/weft/internal/matches"
 	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
 // called are the routes by which a dataplane calls web, and what there is to say.
-func called(t *testing.T, c *composition, dialects []route.Dialect, objects []*api.Object, docs ...string) (*resolve.Table, []api.Note) {
+func called(t *testing.T, c *composition, dialects []route.Dialect, objects []*api.Object, docs ...string) (*effective.Table, []api.Note) {
 	t.Helper()
 	for _, d := range append(docs, `{"type":"Dataplane","mesh":"default","name":"a","networking":{"address":"127.0.0.2",
 		"inbound":[{"port":80,"tags":{"kuma.io/service":"web","kuma.io/protocol":"http"}}],"outbound":[{"port":10001,"tags":{"kuma.io/service":"web"}}]}}`) {
@@ -43,7 +44,7 @@ func TestANameThatIsANumberIsTheName(t *testing.T) {
 	table, _ := called(t, c, dialects, nil, twoRules, `{"type":"MeshTimeout","mesh":"default","name":"p","spec":{
 		"to":[{"targetRef":{"kind":"MeshHTTPRoute","name":"r","sectionName":"1"},"default":{"http":{"requestTimeout":"9s"}}}]}}`)
 	for path, want := range map[string]bool{"/a": true, "/b": false} {
-		i := slices.IndexFunc(table.Routes, func(r *resolve.Route) bool { return r.Match.Path().Value == path })
+		i := slices.IndexFunc(table.Routes, func(r *effective.Route) bool { return r.Match.Path().Value == path })
 		if got := table.Routes[i].Policies.Of("MeshTimeout") != nil; got != want {
 			t.Errorf("%s has the timeout: %v", path, got)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -67,7 +68,7 @@ func dump(model *resolve.Model) string {
 }
 
 // dumpConnections writes where connections go because somebody says so.
-func dumpConnections(b *strings.Builder, t *resolve.TCPTable) {
+func dumpConnections(b *strings.Builder, t *effective.TCPTable) {
 	for _, s := range t.ServerNames {
 		fmt.Fprintf(b, "  for %s\n", s.Name)
 		dumpConnections(b, s.TCPTable)
@@ -82,7 +83,7 @@ func dumpConnections(b *strings.Builder, t *resolve.TCPTable) {
 }
 
 // content is everything that applies to one dataplane, as text.
-func content(r *resolve.Resolved) string {
+func content(r *effective.Resolved) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", r.Ref)
 	for _, o := range r.Outbounds {
@@ -121,7 +122,7 @@ func content(r *resolve.Resolved) string {
 }
 
 // endpointsText is without what only meshes with identities say.
-func endpointsText(list []resolve.Endpoint) string {
+func endpointsText(list []effective.Endpoint) string {
 	var out []string
 	for _, e := range list {
 		out = append(out, fmt.Sprintf("{%s %s %d %v %s %d}", e.Dataplane, e.Address, e.Port, e.Tags, e.Zone, e.Priority))
@@ -137,7 +138,7 @@ func originsText(list []*api.Origin) string {
 	return strings.Join(out, ",")
 }
 
-func policiesText(p resolve.Policies) string {
+func policiesText(p effective.Policies) string {
 	var out []string
 	for _, e := range p {
 		for _, f := range e.Fields {

@@ -6,43 +6,13 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
 // plainHTTP is the port at which a mesh calls hosts, and edge dataplanes serve at
 // every port of theirs what is for all of them (spec/httpproxy.md 1, spec/routegroup.md 4).
 const plainHTTP = 80
-
-// Edge is where an edge dataplane listens for clients from outside the mesh. The
-// outbounds at its address, which have the same port and Edge set, are the hosts that
-// it serves; of others there are none.
-type Edge struct {
-	Address     string
-	Port        uint32
-	TrustedHops uint32 // proxies before it whose x-forwarded-for holds
-	// TLS are the listeners at the port where clients speak TLS; none where they do not.
-	TLS []route.Listener
-	// Connections says that whole connections go on from there, as the one of Outbounds
-	// says that has the port; without one they are closed.
-	Connections bool
-}
-
-// EdgeUse is an Edge, and what stands beside it.
-type EdgeUse struct {
-	*Edge
-	Kept *Memo
-}
-
-// Hosts are the outbounds of r to the hosts that e serves.
-func (r *Resolved) Hosts(e *Edge) []*Outbound {
-	var out []*Outbound
-	for _, o := range r.Outbounds {
-		if o.Edge && o.Port == e.Port {
-			out = append(out, o)
-		}
-	}
-	return out
-}
 
 // listening is where an edge dataplane listens: where the first object by ref says that
 // names it, else where it says itself.
@@ -95,23 +65,23 @@ func (q *Reader) EdgesOf(ref api.Ref) []*api.Object {
 
 // edgesOf are the ports of an edge dataplane, whatever hosts there are. Where listeners
 // at one port differ in whether clients speak TLS there, the first that is open decides.
-func (m mesh) edgesOf(p *dataplane) []EdgeUse {
+func (m mesh) edgesOf(p *dataplane) []effective.EdgeUse {
 	net := p.spec.Networking
-	var out []EdgeUse
+	var out []effective.EdgeUse
 	list := m.listening(p)
 	for i := range list {
 		l := &list[i]
-		if l.Closed || slices.ContainsFunc(out, func(e EdgeUse) bool { return e.Port == l.Port }) {
+		if l.Closed || slices.ContainsFunc(out, func(e effective.EdgeUse) bool { return e.Port == l.Port }) {
 			continue // where all are closed nobody listens
 		}
-		x := &edgeKept{Edge: Edge{Address: net.Address, Port: l.Port, TrustedHops: net.Gateway.TrustedHops}}
+		x := &edgeKept{Edge: effective.Edge{Address: net.Address, Port: l.Port, TrustedHops: net.Gateway.TrustedHops}}
 		if l.TLS != nil {
 			x.TLS = atPort(list, l.Port)
 		}
 		x.Connections = l.Connections && l.TLS == nil
-		out = append(out, EdgeUse{&x.Edge, &x.kept})
+		out = append(out, effective.EdgeUse{Edge: &x.Edge, Kept: &x.kept})
 	}
-	slices.SortFunc(out, func(a, b EdgeUse) int { return cmp.Compare(a.Port, b.Port) })
+	slices.SortFunc(out, func(a, b effective.EdgeUse) int { return cmp.Compare(a.Port, b.Port) })
 	return out
 }
 

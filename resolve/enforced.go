@@ -8,6 +8,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/spiffe"
 	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // mostNamed bounds how many names a note gives.
@@ -52,18 +53,20 @@ func (m mesh) unproved(p *policy) (open int) {
 		for at := range m.placesJudged(p) {
 			if in, _ := m.inbounds.Get(m.at, at.plane); in != nil && !seen[at] && open < mostOpen {
 				seen[at] = true
-				open += btoi(slices.ContainsFunc(in.list, func(x InboundUse) bool { return joinedAddress(x.Address, x.Port) == at.at && x.is(openInbounds) }))
+				open += btoi(slices.ContainsFunc(in.list, func(x effective.InboundUse) bool {
+					return joinedAddress(x.Address, x.Port) == at.at && x.Is(effective.OpenInbounds)
+				}))
 			}
 		}
 		return open
 	}
-	for key, in := range m.inboundsIn.In(m.at, openInbounds) {
+	for key, in := range m.inboundsIn.In(m.at, effective.OpenInbounds) {
 		d := need(m.dataplanes, m.at, key)
 		if open >= mostOpen || !p.selector.Selects(&d.facts) {
 			continue
 		}
 		for _, x := range in.list {
-			open += btoi(x.is(openInbounds) && p.selector.SelectsInbound(&d.facts, x.Tags) && p.onSection(x.Inbound))
+			open += btoi(x.Is(effective.OpenInbounds) && p.selector.SelectsInbound(&d.facts, x.Tags) && p.onSection(x.Inbound))
 		}
 	}
 	return open

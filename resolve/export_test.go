@@ -9,6 +9,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
 	"github.com/weftmesh/weft/resolve/derive"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // Kept is how much the model keeps of each mesh: what an update must leave behind
@@ -56,7 +57,7 @@ func Means(o *api.Object, ref api.TargetRef, home api.Home) (means, found bool) 
 	d := newService(o, nil).dests[0]
 	facts := factsOf(d)
 	name := targetName(ref)
-	return matcher.Destination(ref, home, &facts), name == anyTarget || slices.Contains(d.linkNames(), name)
+	return matcher.Destination(ref, home, &facts), name == anyTarget || slices.Contains(d.LinkNames(), name)
 }
 
 // Meshes is how many meshes the model holds.
@@ -76,18 +77,18 @@ func (m *Matched) Policies() []*api.Object {
 func (m *Model) PlacesAfter(before *Model, mesh string) (followed, anew []string) {
 	was, _ := before.mesh(mesh)
 	now, _ := m.mesh(mesh)
-	all := func(x *Model, in derive.At) iter.Seq2[string, *Resolved] {
+	all := func(x *Model, in derive.At) iter.Seq2[string, *effective.Resolved] {
 		if in == (*derive.Graph)(nil) {
-			return func(func(string, *Resolved) bool) {}
+			return func(func(string, *effective.Resolved) bool) {}
 		}
 		return x.resolved.All(in)
 	}
-	resolved := func(x *Model, in derive.At) map[string]*Resolved { return maps.Collect(all(x, in)) }
+	resolved := func(x *Model, in derive.At) map[string]*effective.Resolved { return maps.Collect(all(x, in)) }
 	had, has := resolved(before, was.at), resolved(m, now.at)
 	changed := slices.DeleteFunc(slices.Concat(slices.Collect(maps.Keys(had)), slices.Collect(maps.Keys(has))), func(key string) bool { return had[key] == has[key] })
 	slices.Sort(changed)
-	everything := func(*Destination) bool { return true }
-	follow := placesOf(all(before, was.at), everything).follow(slices.Compact(changed), func(key string) *Resolved { return has[key] })
+	everything := func(*effective.Destination) bool { return true }
+	follow := placesOf(all(before, was.at), everything).follow(slices.Compact(changed), func(key string) *effective.Resolved { return has[key] })
 	return follow.describe(), placesOf(all(m, now.at), everything).describe()
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/hostname"
 	"github.com/weftmesh/weft/resolve/derive"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // DefaultGenerator is the name of the HostnameGenerator that there is without a document; one
@@ -104,7 +105,7 @@ func (c *collections) addGenerators() {
 	c.servicesByHostname = c.services.Index(func(_ string, s *service, add func(string)) {
 		if len(s.dests) > 0 { // all of them have the same
 			for _, name := range s.dests[0].Hostnames {
-				if !ofClusters(name) {
+				if !effective.OfClusters(name) {
 					add(strings.ToLower(name))
 				}
 			}
@@ -127,7 +128,7 @@ func (c *collections) addGenerators() {
 // naming is nil for what no generator names: what is outside the mesh, and what another object
 // stands for.
 func (m mesh) naming(s *service) *naming {
-	if m.isOutside(s.object) || !slices.ContainsFunc(s.dests, func(d *Destination) bool { owner, _ := m.ownerOf(d.ID); return owner == s }) {
+	if m.isOutside(s.object) || !slices.ContainsFunc(s.dests, func(d *effective.Destination) bool { owner, _ := m.ownerOf(d.ID); return owner == s }) {
 		return nil
 	}
 	n := &naming{service: s}

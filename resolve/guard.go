@@ -2,35 +2,17 @@ package resolve
 
 import (
 	"slices"
-	"time"
 	"unique"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/derive"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/identity"
 )
 
-// Identity is who a dataplane is to others (spec/identity.md 1.2, 2.5).
-type Identity struct {
-	// Names are those of its certificate, URIs, and the first one is a SPIFFE ID; none where
-	// Problem says why.
-	Names   []string
-	Problem string
-	// Origin is the MeshIdentity, or the backend of the Mesh that signs.
-	Origin *api.Origin
-	Life   time.Duration // of the certificate
-	Mode   string        // of inbounds of which no MeshTLS says one: Strict or Permissive
-	// Leaves says that the documents give it no identity any more, and that its inbounds take both
-	// plain text and TLS until nobody calls them by TLS (api.MeshInsight).
-	Leaves bool `json:",omitempty"`
-}
-
 // The modes in which inbounds take mutual TLS.
-const (
-	Strict     = "Strict"
-	Permissive = "Permissive"
-)
+const ()
 
 // guard is what a mesh says of identities, and what it said before (api.MeshInsight).
 type guard struct {
@@ -129,9 +111,9 @@ func (m mesh) guardOf(o *api.Object) *guard {
 // gives the names. Nothing but a mode that somebody has written cuts plain text off.
 func (g *gives) mode() string {
 	if g.authority != nil && !g.authority.Permissive {
-		return Strict
+		return effective.Strict
 	}
-	return Permissive
+	return effective.Permissive
 }
 
 func (g *gives) any() bool { return g.authority != nil || len(g.identities) > 0 }
@@ -149,7 +131,7 @@ func (m mesh) isGuarded() bool { return m.guarded.Any(m.at) }
 
 // identityOf is nil for a dataplane that has none: the mesh proves nobody, and no MeshIdentity
 // selects it.
-func (m mesh) identityOf(g *guard, p *dataplane) *Identity {
+func (m mesh) identityOf(g *guard, p *dataplane) *effective.Identity {
 	if out := m.identityBy(&g.gives, p); out != nil {
 		return out
 	}
@@ -157,12 +139,12 @@ func (m mesh) identityOf(g *guard, p *dataplane) *Identity {
 	if out == nil || out.Problem != "" {
 		return nil
 	}
-	out.Mode, out.Leaves = Permissive, true
+	out.Mode, out.Leaves = effective.Permissive, true
 	return out
 }
 
 // identityBy is the identity that somebody gives a dataplane; nil for none.
-func (m mesh) identityBy(g *gives, p *dataplane) *Identity {
+func (m mesh) identityBy(g *gives, p *dataplane) *effective.Identity {
 	f := identity.Facts{Dataplane: &p.facts, Mesh: p.object.Mesh, Zone: m.in}
 	if zone, ok := p.facts.Labels.Get(api.LabelZone); ok {
 		f.Zone.Name = zone
@@ -173,7 +155,7 @@ func (m mesh) identityBy(g *gives, p *dataplane) *Identity {
 	f.ServiceAccount, _ = p.facts.Labels.Get(identity.ServiceAccountLabel)
 	if o := identity.Select(g.identities, &p.facts.Labels); o != nil {
 		spec := o.Spec.(*api.MeshIdentity)
-		out := &Identity{Origin: g.origins[slices.Index(g.identities, o)], Life: spec.LeafLife(), Mode: g.mode()}
+		out := &effective.Identity{Origin: g.origins[slices.Index(g.identities, o)], Life: spec.LeafLife(), Mode: g.mode()}
 		id, err := identity.ByTemplate(spec, f)
 		if err != nil {
 			out.Problem = err.Error()
@@ -185,7 +167,7 @@ func (m mesh) identityBy(g *gives, p *dataplane) *Identity {
 	if g.authority == nil {
 		return nil
 	}
-	out := &Identity{Origin: g.origins[len(g.identities)], Life: g.authority.LeafLife, Mode: g.mode()}
+	out := &effective.Identity{Origin: g.origins[len(g.identities)], Life: g.authority.LeafLife, Mode: g.mode()}
 	names, err := identity.ByTags(f)
 	if err != nil {
 		out.Problem = err.Error()
@@ -231,7 +213,7 @@ func (m mesh) insightOf(ref api.Ref) *api.DataplaneInsight {
 
 // Identity is who a dataplane is; nil for one that has no identity, and not ok where there is
 // no such dataplane. It costs nothing beside what Dataplane does.
-func (m *Model) Identity(ref api.Ref) (*Identity, bool) {
+func (m *Model) Identity(ref api.Ref) (*effective.Identity, bool) {
 	r, ok := m.Dataplane(ref)
 	if !ok {
 		return nil, false
@@ -267,7 +249,7 @@ func (q *Reader) Uncertified(mesh string) func(api.Ref) (why api.IdentityRefusal
 	}
 }
 
-func (m mesh) withoutCertificate(ref api.Ref, id *Identity) (why api.IdentityRefusal, ok bool) {
+func (m mesh) withoutCertificate(ref api.Ref, id *effective.Identity) (why api.IdentityRefusal, ok bool) {
 	switch {
 	case id == nil:
 		return why, false

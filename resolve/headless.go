@@ -6,6 +6,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
 	"github.com/weftmesh/weft/resolve/derive"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/pods"
 )
 
@@ -24,7 +25,7 @@ func (m mesh) service(o *api.Object) *service {
 	whole := newService(of, m.zone)
 	ports := o.Spec.(*api.MeshService).Ports
 	for i, d := range s.dests {
-		j := slices.IndexFunc(whole.dests, func(w *Destination) bool { return w.PortName == ports[i].Name || ports[i].Name == "" })
+		j := slices.IndexFunc(whole.dests, func(w *effective.Destination) bool { return w.PortName == ports[i].Name || ports[i].Name == "" })
 		if j < 0 {
 			continue
 		}
@@ -37,7 +38,7 @@ func (m mesh) service(o *api.Object) *service {
 
 // instanceMembers is the pod that a destination is, ready or not: who calls its address
 // means it.
-func (m mesh) instanceMembers(d *Destination) *members {
+func (m mesh) instanceMembers(d *effective.Destination) *members {
 	var a answers
 	for _, ip := range d.VIPs {
 		m.addAnswer(&a, ip, d.Port, "")

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/resolve/derive"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // used is the clusters that the tables of a dataplane name. Dataplanes that use the same
@@ -27,7 +28,7 @@ type use struct {
 
 // held is the clusters that a dataplane holds, sorted by name.
 type held struct {
-	list []ClusterUse
+	list []effective.ClusterUse
 	of   uint64 // hash of what is used
 }
 
@@ -52,8 +53,8 @@ func (c *collections) addHoldings() {
 		}
 	})
 	c.clusters = derive.Derive(c.schema, "clusters", c.byCluster, derive.Values[clusterKept]{
-		Equal: func(a, b *clusterKept) bool { return a.variant == b.variant && a.equal(&b.Cluster) },
-		Hash:  func(x *clusterKept) uint64 { return x.Policies.hash(derive.Mix(derive.HashBasis, x.Name)) },
+		Equal: func(a, b *clusterKept) bool { return a.variant == b.variant && a.Equal(&b.Cluster) },
+		Hash:  func(x *clusterKept) uint64 { return x.Policies.Hash(derive.Mix(derive.HashBasis, x.Name)) },
 	}, func(r *derive.Reader, key string) *clusterKept { return c.derived(r).cluster(key) })
 	c.addTrusts()
 	byEndpoints := c.clusters.Index(func(_ string, x *clusterKept, add func(string)) { add(x.Destination.ID + x.variant) })
@@ -64,7 +65,7 @@ func (c *collections) addHoldings() {
 	}, func(r *derive.Reader, key string) *endpointsKept {
 		id, v := cutVariant(key)
 		behind := need(c.members, r, id)
-		return &endpointsKept{Endpoints: Endpoints{Name: v.clusterName(need(c.dests, r, id).Destination), List: behind.subset(v.Tags), Left: behind.left}}
+		return &endpointsKept{Endpoints: effective.Endpoints{Name: v.clusterName(need(c.dests, r, id).Destination), List: behind.subset(v.Tags), Left: behind.left}}
 	})
 	c.held = derive.Derive(c.schema, "held", c.used, derive.Values[held]{
 		Equal: func(a, b *held) bool { return slices.Equal(a.list, b.list) },
@@ -79,8 +80,8 @@ func (c *collections) addHoldings() {
 		return made
 	})
 	c.inboundsIn = c.inbounds.Index(func(_ string, x *inbounds, add func(string)) {
-		for _, bucket := range []string{openInbounds, plainInbounds, bytesInbounds} {
-			if slices.ContainsFunc(x.list, func(in InboundUse) bool { return in.is(bucket) }) {
+		for _, bucket := range []string{effective.OpenInbounds, effective.PlainInbounds, effective.BytesInbounds} {
+			if slices.ContainsFunc(x.list, func(in effective.InboundUse) bool { return in.Is(bucket) }) {
 				add(bucket)
 			}
 		}
@@ -90,8 +91,8 @@ func (c *collections) addHoldings() {
 	}, func(r *derive.Reader, key string) *listened {
 		return c.derived(r).listenedBy(key, c.listened.Before(r))
 	})
-	c.resolved = derive.Derive(c.schema, "resolved", c.dataplanes, derive.Values[Resolved]{},
-		func(r *derive.Reader, key string) *Resolved {
+	c.resolved = derive.Derive(c.schema, "resolved", c.dataplanes, derive.Values[effective.Resolved]{},
+		func(r *derive.Reader, key string) *effective.Resolved {
 			return c.derived(r).resolve(need(c.dataplanes, r, key), key, c.resolved.Before(r))
 		})
 }
@@ -154,23 +155,19 @@ func (m mesh) cluster(key string) *clusterKept {
 		x = newClass(d, need(m.subjects, m.at, id), bits, len(m.kinds))
 	}
 	behind := need(m.members, m.at, id)
-	return &clusterKept{variant: v.key(), Cluster: Cluster{TLS: m.clusterTLS(d.Destination, behind.peers), Name: v.clusterName(d.Destination), Destination: d.Destination, Tags: v.Tags, Balance: v.Balance,
+	return &clusterKept{variant: v.key(), Cluster: effective.Cluster{TLS: m.clusterTLS(d.Destination, behind.peers), Name: v.clusterName(d.Destination), Destination: d.Destination, Tags: v.Tags, Balance: v.Balance,
 		HTTP2: v.HTTP2 || behind.http2 && d.Protocol.HTTPLike(), Policies: x.onCluster(m, v)}}
 }
 
-func (c *Cluster) equal(o *Cluster) bool {
-	return c.Name == o.Name && c.Destination == o.Destination && c.HTTP2 == o.HTTP2 && c.Balance == o.Balance && derive.Same(c.Tags, o.Tags) && derive.Same(c.TLS, o.TLS) && derive.Same(c.Policies, o.Policies)
-}
-
 func (m mesh) holds(u *used) *held {
-	out := &held{make([]ClusterUse, 0, len(u.clusters)), u.hash()}
+	out := &held{make([]effective.ClusterUse, 0, len(u.clusters)), u.hash()}
 	for _, n := range u.clusters {
 		c, e := need(m.clusters, m.at, n.cluster), need(m.endpoints, m.at, n.endpoints)
 		if c != nil && e != nil {
-			out.list = append(out.list, ClusterUse{&c.Cluster, &e.Endpoints, n.connectionsOnly, &c.kept, &e.kept})
+			out.list = append(out.list, effective.ClusterUse{Cluster: &c.Cluster, Endpoints: &e.Endpoints, ConnectionsOnly: n.connectionsOnly, ClusterKept: &c.kept, EndpointsKept: &e.kept})
 		}
 	}
-	slices.SortFunc(out.list, func(a, b ClusterUse) int { return cmp.Compare(a.Cluster.Name, b.Cluster.Name) })
+	slices.SortFunc(out.list, func(a, b effective.ClusterUse) int { return cmp.Compare(a.Cluster.Name, b.Cluster.Name) })
 	return out
 }
 
@@ -178,32 +175,32 @@ func (m mesh) holds(u *used) *held {
 // each made in one piece.
 type (
 	clusterKept struct {
-		Cluster
+		effective.Cluster
 		variant string // as the end of a key
-		kept    Memo
+		kept    effective.Memo
 	}
 	endpointsKept struct {
-		Endpoints
-		kept Memo
+		effective.Endpoints
+		kept effective.Memo
 	}
 	inboundKept struct {
-		Inbound
-		kept Memo
+		effective.Inbound
+		kept effective.Memo
 	}
 	edgeKept struct {
-		Edge
-		kept Memo
+		effective.Edge
+		kept effective.Memo
 	}
 	trustKept struct {
-		Trust
-		kept Memo
+		effective.Trust
+		kept effective.Memo
 	}
 	secretKept struct {
-		Secret
-		kept Memo
+		effective.Secret
+		kept effective.Memo
 	}
 	outboundKept struct {
-		Outbound
-		kept Memo
+		effective.Outbound
+		kept effective.Memo
 	}
 )

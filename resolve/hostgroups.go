@@ -10,6 +10,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
 	"github.com/weftmesh/weft/resolve/derive"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // groupKey names a group of dataplanes whose traffic is redirected: those that reach the
@@ -57,7 +58,7 @@ type hostCall struct {
 
 // groupOutbounds are the outbounds that the dataplanes of a group share, by destination.
 type groupOutbounds struct {
-	list   []*Outbound
+	list   []*effective.Outbound
 	failed *derive.Failed
 }
 
@@ -65,7 +66,7 @@ type groupOutbounds struct {
 // that reach the same: each of them is called by all.
 func (c *collections) addHostGroups() {
 	byPort := c.dests.Index(func(_ string, d *dest, add func(string)) {
-		if d.Kind == api.KindHost && d.Name != api.AnyHost && !d.atEdgesAlone() {
+		if d.Kind == api.KindHost && d.Name != api.AnyHost && !d.AtEdgesAlone() {
 			add(strconv.FormatUint(uint64(d.Port), 10))
 		}
 	})
@@ -196,7 +197,7 @@ func (m mesh) hostsOfGroup(k groupKey) *hostGroup {
 	}
 	out := &hostGroup{}
 	for d := range m.hostsSeen(k.Port, k.Scope) {
-		if d.Name != api.AnyHost && !d.atEdgesAlone() && m.reachesHost(&k, d, has) {
+		if d.Name != api.AnyHost && !d.AtEdgesAlone() && m.reachesHost(&k, d, has) {
 			class := m.classWith(d.key, func(s *matcher.Selector) bool { return has[s.Key] })
 			out.list = append(out.list, hostCall{d, class, m.nameTaken(k.Scope, strings.ToLower(d.Name))})
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/derive"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -46,7 +47,7 @@ func TestAnotherHostIsLookedAtOnce(t *testing.T) {
 	if want := []int{0, 0, 0, 1, 1, planes}; !slices.Equal(ran, want) {
 		t.Errorf("calls, groups, uses, hosts of groups, outbounds of groups and dataplanes ran %v times, want %v", ran, want)
 	}
-	var first []*Outbound
+	var first []*effective.Outbound
 	for r := range m.resolved.Values(after) {
 		if first == nil {
 			first = r.Outbounds

@@ -13,6 +13,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/derive"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/vips"
 )
 
@@ -98,7 +99,7 @@ func (m mesh) hostnamesFor(k *hostnamesKey) *Hostnames {
 			continue
 		}
 		for _, name := range d.Hostnames {
-			if name = strings.ToLower(name); d.ofCluster(name) || !m.seesName(k.Home.Namespace, d, name) {
+			if name = strings.ToLower(name); d.OfCluster(name) || !m.seesName(k.Home.Namespace, d, name) {
 				continue
 			}
 			if by := held[name]; by == nil || holdsName(d.Destination, by.Destination, k.Home.Namespace) {
@@ -148,7 +149,7 @@ func (m mesh) addHosts(k *hostnamesKey, byName map[string]Hostname) {
 		for _, h := range hosts.list {
 			name := strings.ToLower(h.dest.Name)
 			had, known := byName[name]
-			if _, err := netip.ParseAddr(name); err == nil || ofClusters(name) || h.named || known && !had.Last || slices.Contains(had.Addresses, address.String()) {
+			if _, err := netip.ParseAddr(name); err == nil || effective.OfClusters(name) || h.named || known && !had.Last || slices.Contains(had.Addresses, address.String()) {
 				continue
 			}
 			byName[name] = Hostname{Name: name, Addresses: slices.Sorted(slices.Values(append(slices.Clip(had.Addresses), address.String()))), Last: true}
@@ -171,7 +172,7 @@ func (m *Model) CallsAs(dp api.Ref) string {
 
 // NamesFor reports whether workloads of a dataplane call d by one of its Hostnames, as far as it is theirs to
 // have: where hosts are owned a name is one in d's own namespace, unless a grant gives it to d elsewhere too.
-func (m *Model) NamesFor(from api.Ref, d *Destination, name string) bool {
+func (m *Model) NamesFor(from api.Ref, d *effective.Destination, name string) bool {
 	r, ok := m.Dataplane(from)
 	if !ok || r.Dataplane == nil {
 		return true
@@ -210,16 +211,9 @@ func (m *Model) Callers(mesh string) int {
 }
 
 // holdsName reports whether a has a name rather than b, for callers of a namespace.
-func holdsName(a, b *Destination, home string) bool {
+func holdsName(a, b *effective.Destination, home string) bool {
 	if (a.Namespace == home) != (b.Namespace == home) {
 		return a.Namespace == home
 	}
 	return cmp.Compare(a.ID, b.ID) < 0
-}
-
-// ofCluster reports whether the name is a short one, or one that the DNS of a cluster
-// answers.
-func (d *Destination) ofCluster(name string) bool {
-	return name == "" || name == strings.ToLower(d.Name) || d.Kind == api.KindHost || ofClusters(name) ||
-		d.Namespace != "" && !strings.HasSuffix(name, ".mesh") && name == strings.ToLower(d.Name+"."+d.Namespace)
 }

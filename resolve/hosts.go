@@ -9,12 +9,13 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
 // hostsOf yields the hosts that a route serves: that with an id, or all where it is empty.
-func hostsOf(r *routeObject, id string) iter.Seq[*Destination] {
-	return func(yield func(*Destination) bool) {
+func hostsOf(r *routeObject, id string) iter.Seq[*effective.Destination] {
+	return func(yield func(*effective.Destination) bool) {
 		for i := range r.opinion.Entries {
 			to := r.opinion.Entries[i].To
 			if to.Kind != api.KindHost || r.object.Shadow() || id != "" && !isHostID(id, to.Name, to.SectionName) {
@@ -53,23 +54,10 @@ func (m mesh) claiming(id, scope string) iter.Seq[*routeObject] {
 
 // hostDestination is a host at a port (names: spec/xds.md 2). Nobody answers for
 // it but the backends of its routes.
-func hostDestination(name string, port uint32) *Destination {
+func hostDestination(name string, port uint32) *effective.Destination {
 	number := strconv.FormatUint(uint64(port), 10)
-	return &Destination{ID: hostID(name, number), Kind: api.KindHost, Name: name, Port: port, PortName: number,
+	return &effective.Destination{ID: hostID(name, number), Kind: api.KindHost, Name: name, Port: port, PortName: number,
 		Protocol: api.HTTP, Hostnames: []string{name}}
-}
-
-// atEdgesAlone reports whether no sidecar calls the host: it is for clients that speak TLS,
-// or for whole connections, which name no host.
-func (d *Destination) atEdgesAlone() bool { return d.TLS != nil || d.Protocol == api.TCP }
-
-// above are the hosts that stand for all hosts below a name, of which d is one, the
-// nearest first.
-func (d *Destination) above() []string {
-	if d.Kind != api.KindHost {
-		return nil
-	}
-	return api.HostsAbove(d.Name)
 }
 
 // destsBelow yields the hosts below that of an entry which is for them too.
@@ -91,7 +79,7 @@ func (m mesh) destsBelow(e *route.Entry) iter.Seq[*dest] {
 // as one that names d itself.
 func (m mesh) wider(d *dest, exact []*contribution) []*contribution {
 	var out []*contribution
-	for _, name := range d.above() {
+	for _, name := range d.HostsAbove() {
 		for r := range m.routesByTarget.Values(m.at, name) {
 			for i := range r.opinion.Entries {
 				e := &r.opinion.Entries[i]
@@ -128,7 +116,7 @@ func hostsAt(port uint32, scope string) string {
 // hostCalls adds those to all hosts at the port that the outbound of an index names.
 func (m mesh) hostCalls(o *api.Outbound, index int32, scope string, add func(call)) {
 	for d := range m.hostsSeen(o.Hosts.Port, scope) {
-		if d.atEdgesAlone() {
+		if d.AtEdgesAlone() {
 			continue
 		}
 		add(call{address: cmp.Or(o.Address, "127.0.0.1"), port: o.Port, index: index, dest: d})

@@ -8,12 +8,13 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/derive"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // inbounds is where a dataplane listens for others.
 type inbounds struct {
-	list  []InboundUse
-	edges []EdgeUse
+	list  []effective.InboundUse
+	edges []effective.EdgeUse
 }
 
 // reuse takes over what there was before where it is equal.
@@ -22,7 +23,7 @@ func (x *inbounds) reuse(before *inbounds) {
 		return
 	}
 	for i, in := range x.list {
-		if i < len(before.list) && in.equal(before.list[i].Inbound) {
+		if i < len(before.list) && in.Equal(before.list[i].Inbound) {
 			x.list[i] = before.list[i]
 		}
 	}
@@ -33,22 +34,16 @@ func (x *inbounds) reuse(before *inbounds) {
 	}
 }
 
-func (in *Inbound) equal(o *Inbound) bool {
-	return in.Name == o.Name && in.Address == o.Address && in.Port == o.Port && in.ServiceAddress == o.ServiceAddress &&
-		in.ServicePort == o.ServicePort && in.Protocol == o.Protocol && in.Ready == o.Ready && in.Guarded == o.Guarded && derive.Same(in.TLS, o.TLS) && derive.Same(in.Tags, o.Tags) && derive.Same(in.Policies, o.Policies) && derive.Same(in.Callers, o.Callers) && derive.Same(in.Rules, o.Rules) &&
-		(in.Documented == nil) == (o.Documented == nil) && (in.Documented == nil || in.Documented.equal(o.Documented))
-}
-
 // inboundsOf resolves the ports of the workload under the policies that have an
 // inbound side.
-func (m mesh) inboundsOf(p *dataplane) []InboundUse {
+func (m mesh) inboundsOf(p *dataplane) []effective.InboundUse {
 	limits := slices.Collect(m.inboundPolicies(p))
 	guarded := m.isGuarded()
 	var secured *secured
 	if guarded {
 		secured = need(m.secured, m.at, objectKey(p.object.Ref)) // where it failed, plain text is not what is wanted
 	}
-	var out []InboundUse
+	var out []effective.InboundUse
 	net := p.spec.Networking
 	for i := range net.Inbound {
 		in := &net.Inbound[i]
@@ -58,7 +53,7 @@ func (m mesh) inboundsOf(p *dataplane) []InboundUse {
 		}) { // several Services on one port of a pod have an inbound each, and one listener
 			continue
 		}
-		x := &inboundKept{Inbound: Inbound{
+		x := &inboundKept{Inbound: effective.Inbound{
 			Name: cmp.Or(in.Name, strconv.FormatUint(uint64(in.Port), 10)), Address: address, Port: in.Port,
 			ServiceAddress: cmp.Or(in.ServiceAddress, address), ServicePort: cmp.Or(in.ServicePort, in.Port),
 			Protocol: inboundProtocol(in), Tags: in.Tags, Ready: in.Ready(), Guarded: guarded, TLS: secured.at(p, address, in.Port),
@@ -70,16 +65,16 @@ func (m mesh) inboundsOf(p *dataplane) []InboundUse {
 			x.Documented = &documented
 		}
 		m.heldAt(p, i, &x.Inbound, limits)
-		out = append(out, InboundUse{&x.Inbound, &x.kept})
+		out = append(out, effective.InboundUse{Inbound: &x.Inbound, Kept: &x.kept})
 	}
-	slices.SortFunc(out, func(a, b InboundUse) int {
+	slices.SortFunc(out, func(a, b effective.InboundUse) int {
 		return cmp.Or(cmp.Compare(a.Port, b.Port), cmp.Compare(a.Address, b.Address))
 	})
 	return out
 }
 
 // heldAt writes what holds at the inbound in, the document's of that index.
-func (m mesh) heldAt(p *dataplane, index int, in *Inbound, limits []*policy) {
+func (m mesh) heldAt(p *dataplane, index int, in *effective.Inbound, limits []*policy) {
 	m.inboundConf(p, in, limits)
 	in.Policies = m.withTogether(p, index, in.Policies)
 	if in.TLS != nil {
@@ -99,7 +94,7 @@ func (m mesh) inboundPolicies(p *dataplane) iter.Seq[*policy] {
 
 // inboundConf is what holds at an inbound of all callers, and where certificates prove who
 // they are, of some.
-func (c *collections) inboundConf(p *dataplane, in *Inbound, limits []*policy) {
+func (c *collections) inboundConf(p *dataplane, in *effective.Inbound, limits []*policy) {
 	var items []*item
 	for _, x := range limits {
 		if c.kinds[x.kind].Collect != nil || !x.selector.Selects(&p.facts) || !x.selector.SelectsInbound(&p.facts, in.Tags) || !x.onSection(in) {
@@ -113,12 +108,12 @@ func (c *collections) inboundConf(p *dataplane, in *Inbound, limits []*policy) {
 		return
 	}
 	for _, callers := range callersOf(items) {
-		in.Callers = append(in.Callers, CallerPolicies{callers, c.foldOf(items, func(it *item) bool { return it.about(callers) })})
+		in.Callers = append(in.Callers, effective.CallerPolicies{Callers: callers, Policies: c.foldOf(items, func(it *item) bool { return it.about(callers) })})
 	}
 }
 
 // foldOf is what those items come to that hold.
-func (c *collections) foldOf(items []*item, holds func(*item) bool) Policies {
+func (c *collections) foldOf(items []*item, holds func(*item) bool) effective.Policies {
 	var own []*item
 	all := make(layers, len(c.kinds))
 	for _, it := range items {
@@ -132,6 +127,6 @@ func (c *collections) foldOf(items []*item, holds func(*item) bool) Policies {
 
 // onSection reports whether the policy is about that inbound: a top-level
 // Dataplane ref may name one by sectionName.
-func (p *policy) onSection(in *Inbound) bool {
+func (p *policy) onSection(in *effective.Inbound) bool {
 	return p.section == "" || p.section == in.Name || p.section == strconv.FormatUint(uint64(in.Port), 10)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // placesJudged yields the inbounds to which rules lead that a policy on routes is attached to, and at
@@ -124,7 +125,7 @@ func judgedNotes(x mesh, p *policy) []api.Note {
 func (m mesh) tellsPathsApart(p *policy) bool {
 	for x := range m.placesJudged(p) {
 		in, _ := m.inbounds.Get(m.at, x.plane)
-		if in != nil && slices.ContainsFunc(in.list, func(i InboundUse) bool {
+		if in != nil && slices.ContainsFunc(in.list, func(i effective.InboundUse) bool {
 			return joinedAddress(i.Address, i.Port) == x.at && i.AsDocumented().TellsPathsApart()
 		}) {
 			return true

@@ -6,51 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/merge"
-	"github.com/weftmesh/weft/policies"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/resolve/effective"
 )
-
-// InboundRule is what holds of the requests that a rule of a route sends to the workload, as
-// they arrive, be it by another way. The first of an inbound that a request matches holds.
-type InboundRule struct {
-	Match route.Match
-	Rules []*api.Origin // of routes, weakest first
-	// Permission stands in the place of what is said of all requests; nil where it holds for
-	// these too. Where the requests of several rules with permissions arrive alike, it lets in whom
-	// all of them let in.
-	Permission *policies.Effective
-	// Closed says why nobody gets in; empty where Permission says who does.
-	Closed string
-}
-
-// RuleOf is what holds of a request as it arrives; nil where nothing does but what holds of
-// all.
-func (in *Inbound) RuleOf(r *route.Request) *InboundRule {
-	for i := range in.Rules {
-		if in.Rules[i].Match.Holds(r) {
-			return &in.Rules[i]
-		}
-	}
-	return nil
-}
-
-// Over is what holds of the requests of the rule, where p holds of all.
-func (r *InboundRule) Over(p Policies) Policies {
-	if r == nil || r.Permission == nil {
-		return p
-	}
-	out := slices.DeleteFunc(slices.Clone(p), func(e *policies.Effective) bool { return e.Kind == r.Permission.Kind })
-	return append(out, r.Permission)
-}
-
-// TellsPathsApart reports whether paths decide which rule holds.
-func (in *Inbound) TellsPathsApart() bool {
-	return slices.ContainsFunc(in.Rules, func(r InboundRule) bool {
-		return slices.ContainsFunc(r.Match.Conditions, func(c route.Condition) bool { return c.On == route.OnPath && !route.Conditions{c}.Everything() })
-	})
-}
 
 // judgedPlane is what the inbounds of a dataplane tell apart, in the document's order.
 type judgedPlane struct{ inbounds [][]judgedAt }
@@ -171,7 +129,7 @@ func cutLayer(part string) (key string, layer merge.LayerName) {
 
 // rulesAt are the rules of an inbound of a dataplane. Where a bug keeps them from being
 // known, the inbound fails.
-func (m mesh) rulesAt(p *dataplane, inbound int) []InboundRule {
+func (m mesh) rulesAt(p *dataplane, inbound int) []effective.InboundRule {
 	if m.byJudgedService.Len(m.at, judgedService(p)) == 0 {
 		return nil
 	}
@@ -179,9 +137,9 @@ func (m mesh) rulesAt(p *dataplane, inbound int) []InboundRule {
 	if judged == nil {
 		return nil
 	}
-	var out []InboundRule
+	var out []effective.InboundRule
 	for _, at := range judged.inbounds[inbound] {
-		r := InboundRule{Match: at.asked.match, Rules: at.asked.rules, Closed: at.closed}
+		r := effective.InboundRule{Match: at.asked.match, Rules: at.asked.rules, Closed: at.closed}
 		switch {
 		case at.closed != "":
 			r.Permission = m.kinds[m.guardKind].Nobody()
@@ -191,10 +149,4 @@ func (m mesh) rulesAt(p *dataplane, inbound int) []InboundRule {
 		out = append(out, r)
 	}
 	return out
-}
-
-// Alike reports whether both rules hold of the same requests, and the same is decided of their
-// callers.
-func (r *InboundRule) Alike(o *InboundRule) bool {
-	return r.Closed == o.Closed && (r.Closed != "" || r.Permission == o.Permission) && slices.EqualFunc(r.Match.Conditions, o.Match.Conditions, route.Condition.Equal)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // TestKept: what is derived once stays, also where it is a panic, whoever asks at the
@@ -16,9 +17,9 @@ func TestKept(t *testing.T) {
 	var derived atomic.Int32
 	derive := func() any { return derived.Add(1) }
 	for name, c := range map[string]struct {
-		kept *resolve.Kept
+		kept *effective.Kept
 		want int32
-	}{"kept": {resolve.NewKept(), 1}, "not kept": {nil, 8}} {
+	}{"kept": {effective.NewKept(), 1}, "not kept": {nil, 8}} {
 		derived.Store(0)
 		if v, ok := c.kept.Rendered().Known(); ok {
 			t.Errorf("%s: %v is known before anyone asked", name, v)
@@ -39,7 +40,7 @@ func TestKept(t *testing.T) {
 		}
 	}
 
-	failing := resolve.NewKept().Rendered()
+	failing := effective.NewKept().Rendered()
 	for range 2 {
 		func() {
 			defer func() {

@@ -8,13 +8,14 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/pods"
 )
 
 // kubernetesPorts are the destinations that a Service of Kubernetes is: its TCP
 // ports. One that is only a name for something else is none (spec/kubernetes.md 3).
-func kubernetesPorts(o *api.Object, labels api.Labels, spec *api.Service) []*Destination {
-	var out []*Destination
+func kubernetesPorts(o *api.Object, labels api.Labels, spec *api.Service) []*effective.Destination {
+	var out []*effective.Destination
 	for i := range spec.Ports {
 		p := &spec.Ports[i]
 		if !p.OverTCP() || spec.External() || api.Ignored(o) || pods.IsAPIServer(o) {
@@ -72,7 +73,7 @@ func (m mesh) kubernetesMembers(o *api.Object, spec *api.Service, port uint32) *
 
 // answers gathers endpoints, each address once.
 type answers struct {
-	list  []Endpoint
+	list  []effective.Endpoint
 	seen  map[string]bool
 	plain bool // one of them is no inbound that takes HTTP/2
 	// waiting do not answer yet.
@@ -135,11 +136,11 @@ func (m mesh) addAnswer(a *answers, address string, port uint32, zone string) {
 		// Whoever brings a Dataplane along may write another's address into it.
 		x := all[max(0, slices.IndexFunc(all, func(x member) bool { return x.plane.object.Bound() == nil }))]
 		a.plain = a.plain || !x.protocol().HTTPLike()
-		a.list = append(a.list, Endpoint{Dataplane: x.plane.object.Ref, Address: address, Port: port, Tags: x.inbound.Tags, Zone: cmp.Or(x.plane.object.Labels[api.LabelZone], zone)})
+		a.list = append(a.list, effective.Endpoint{Dataplane: x.plane.object.Ref, Address: address, Port: port, Tags: x.inbound.Tags, Zone: cmp.Or(x.plane.object.Labels[api.LabelZone], zone)})
 		return
 	}
 	a.plain = true
-	a.list = append(a.list, Endpoint{Address: address, Port: port, Zone: zone})
+	a.list = append(a.list, effective.Endpoint{Address: address, Port: port, Zone: zone})
 }
 
 // joinedAddress is one text for an address and port.

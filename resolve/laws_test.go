@@ -15,6 +15,7 @@ import (
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/policies/trafficpermission"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // TestUpdateEqualsCompile: after any sequence of changes the model derived step
@@ -54,7 +55,7 @@ func TestUpdateEqualsCompile(t *testing.T) {
 // a new value says something new.
 func checkAffected(t worlds.Fataler, before, after *resolve.Model, affected resolve.Affected, changes []api.Change) {
 	t.Helper()
-	pointers := map[api.Ref]*resolve.Resolved{}
+	pointers := map[api.Ref]*effective.Resolved{}
 	for r := range before.Dataplanes("") {
 		pointers[r.Ref] = r
 	}
@@ -64,7 +65,7 @@ func checkAffected(t worlds.Fataler, before, after *resolve.Model, affected reso
 		if (old == r) == slices.Contains(affected.Dataplanes, r.Ref) {
 			t.Fatalf("%s: same value %v, but affected are %v", r.Ref, old == r, affected.Dataplanes)
 		}
-		if old != nil && old != r && old.Dataplane == r.Dataplane && cmp.Equal(old, r, cmpopts.IgnoreTypes(&resolve.Memo{}, &resolve.Kept{}, &policies.Kind{}),
+		if old != nil && old != r && old.Dataplane == r.Dataplane && cmp.Equal(old, r, cmpopts.IgnoreTypes(&effective.Memo{}, &effective.Kept{}, &policies.Kind{}),
 			cmp.Comparer(func(a, b *trafficpermission.Permissions) bool { return a == b })) {
 			t.Fatalf("%s came out as before, but is affected: %s", r.Ref, describe(changes))
 		}
@@ -101,7 +102,7 @@ func checkReach(t worlds.Fataler, m *resolve.Model) {
 	for o := range m.Snapshot().All() {
 		byMesh[o.Mesh] = append(byMesh[o.Mesh], o.Ref)
 		var got []api.Ref
-		told := m.Reader(nil).ReachOf(o.Mesh, []api.Ref{o.Ref}, func(_, _ int, r *resolve.Resolved, p resolve.Presence) {
+		told := m.Reader(nil).ReachOf(o.Mesh, []api.Ref{o.Ref}, func(_, _ int, r *effective.Resolved, p resolve.Presence) {
 			said[o.Ref] = append(said[o.Ref], fmt.Sprint(r.Ref, p))
 			if p != resolve.Lacks {
 				got = append(got, r.Ref)
@@ -116,7 +117,7 @@ func checkReach(t worlds.Fataler, m *resolve.Model) {
 	}
 	together := map[api.Ref][]string{}
 	for mesh, refs := range byMesh {
-		m.Reader(nil).ReachOf(mesh, refs, func(n, _ int, r *resolve.Resolved, p resolve.Presence) {
+		m.Reader(nil).ReachOf(mesh, refs, func(n, _ int, r *effective.Resolved, p resolve.Presence) {
 			together[refs[n]] = append(together[refs[n]], fmt.Sprint(r.Ref, p))
 		})
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // onRoute reports whether a route that the policy targets has the item's
@@ -57,7 +58,7 @@ func missesEveryInbound(x mesh, p *policy) bool {
 	some := false
 	for y := range x.selecting(p.selector) {
 		some = true
-		if in, _ := x.inbounds.Get(x.at, objectKey(y.object.Ref)); in != nil && slices.ContainsFunc(in.list, func(i InboundUse) bool { return p.onSection(i.Inbound) }) {
+		if in, _ := x.inbounds.Get(x.at, objectKey(y.object.Ref)); in != nil && slices.ContainsFunc(in.list, func(i effective.InboundUse) bool { return p.onSection(i.Inbound) }) {
 			return false
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -48,8 +49,8 @@ func CompareOverrides(a, b *Item) int {
 
 // Destinations are those that the item of to names, in the order of their ids: all
 // where it is for the whole mesh, none where it is attached to a route.
-func (it *Item) Destinations() iter.Seq[*Destination] {
-	return func(yield func(*Destination) bool) {
+func (it *Item) Destinations() iter.Seq[*effective.Destination] {
+	return func(yield func(*effective.Destination) bool) {
 		if it.item.routeRef() != nil {
 			return
 		}
@@ -168,7 +169,7 @@ func (m *Matched) Items() []Item {
 
 // From are the entries of from that concern an inbound of the dataplane, by
 // policy, weakest first.
-func (m *Matched) From(in *Inbound) []Item {
+func (m *Matched) From(in *effective.Inbound) []Item {
 	var out []Item
 	for _, p := range m.list {
 		if len(p.inbound) == 0 || !p.selector.SelectsInbound(&m.at.facts, in.Tags) || !p.onSection(in) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/pods"
 )
 
@@ -23,7 +24,7 @@ func (m mesh) classicMembers(name string) []member {
 }
 
 // serviceMembers is who answers for one port of a service object.
-func (m mesh) serviceMembers(s *service, d *Destination) *members {
+func (m mesh) serviceMembers(s *service, d *effective.Destination) *members {
 	switch spec := s.object.Spec.(type) {
 	case *api.MeshExternalService:
 		return externalMembers(spec)
@@ -43,7 +44,7 @@ func (m mesh) serviceMembers(s *service, d *Destination) *members {
 func externalMembers(spec *api.MeshExternalService) *members {
 	out := &members{}
 	for _, e := range spec.Endpoints {
-		out.list = append(out.list, Endpoint{Address: e.Address, Port: e.Port, Priority: e.Priority})
+		out.list = append(out.list, effective.Endpoint{Address: e.Address, Port: e.Port, Priority: e.Priority})
 	}
 	return out
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // Who answers for a service is whom its selector finds by tags, labels or name. A sidecar that brings
@@ -115,7 +116,7 @@ func (m mesh) saysStrict(x member) bool {
 		return false
 	}
 	t := s.inbounds[x.index()]
-	return t != nil && t.Mode == Strict
+	return t != nil && t.Mode == effective.Strict
 }
 
 // insists reports whether an inbound takes mutual TLS alone by what is proved of its dataplane.
@@ -131,7 +132,7 @@ func (m mesh) insists(x member) bool {
 	bound := newDataplane(proof.Of(x.plane.object), m.zone)
 	id := m.identityBy(&g.gives, bound)
 	if id == nil {
-		id = &Identity{Mode: g.mode()}
+		id = &effective.Identity{Mode: g.mode()}
 	}
 	var said []*policy
 	if sets, _ := m.saidSets.Get(m.at, objectKey(x.plane.object.Ref)); sets != nil {
@@ -142,12 +143,12 @@ func (m mesh) insists(x member) bool {
 		}
 	}
 	mode, _ := m.modeOf(bound, &bound.spec.Networking.Inbound[x.index()], id, said)
-	return mode == Strict
+	return mode == effective.Strict
 }
 
 // leftOut is what is told of a member that is barred.
-func (m member) leftOut() LeftOut {
-	return LeftOut{m.plane.object.Ref, "whose token does not prove " + claimsText(m.claims)}
+func (m member) leftOut() effective.LeftOut {
+	return effective.LeftOut{Dataplane: m.plane.object.Ref, Why: "whose token does not prove " + claimsText(m.claims)}
 }
 
 func claimsText(all []unproved) string {
@@ -172,7 +173,7 @@ func membershipNotes(x mesh, p *dataplane) []api.Note {
 			continue
 		}
 		claims = append(claims, of...)
-		if slices.ContainsFunc(behind.left, func(l LeftOut) bool { return l.Dataplane == p.object.Ref }) {
+		if slices.ContainsFunc(behind.left, func(l effective.LeftOut) bool { return l.Dataplane == p.object.Ref }) {
 			barred = append(barred, id)
 		} else {
 			open = append(open, id)

@@ -10,6 +10,7 @@ import (
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // memberDocs are services that select by each means, who answers for them by the word of an
@@ -101,7 +102,7 @@ func documents(t *testing.T, text string) []*api.Object {
 func led(m *resolve.Model, address string) (out []string) {
 	r, _ := m.Dataplane(api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "caller"})
 	for _, c := range r.Clusters {
-		if slices.ContainsFunc(c.List, func(e resolve.Endpoint) bool { return e.Address == address }) {
+		if slices.ContainsFunc(c.List, func(e effective.Endpoint) bool { return e.Address == address }) {
 			out = append(out, c.Cluster.Name)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
 	"github.com/weftmesh/weft/resolve/derive"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -139,9 +140,9 @@ func (m mesh) carrying(label string) iter.Seq[*dataplane] {
 
 // ownerOf finds the object whose destination has the id: the first of those that
 // claim it, for display names may give two objects one id.
-func (m mesh) ownerOf(id string) (*service, *Destination) {
+func (m mesh) ownerOf(id string) (*service, *effective.Destination) {
 	for _, s := range m.servicesByID.In(m.at, id) {
-		i := slices.IndexFunc(s.dests, func(d *Destination) bool { return d.ID == id })
+		i := slices.IndexFunc(s.dests, func(d *effective.Destination) bool { return d.ID == id })
 		return s, s.dests[i]
 	}
 	return nil, nil

@@ -10,6 +10,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/derive"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -141,7 +142,7 @@ func (m *Model) mesh(name string) (mesh, bool) {
 }
 
 // Dataplane is what applies to one dataplane.
-func (m *Model) Dataplane(ref api.Ref) (*Resolved, bool) {
+func (m *Model) Dataplane(ref api.Ref) (*effective.Resolved, bool) {
 	x, ok := m.mesh(ref.Mesh)
 	if !ok {
 		return nil, false
@@ -151,8 +152,8 @@ func (m *Model) Dataplane(ref api.Ref) (*Resolved, bool) {
 }
 
 // Dataplanes yields all of a mesh ("" for all meshes) in the order of their refs.
-func (m *Model) Dataplanes(mesh string) iter.Seq[*Resolved] {
-	return func(yield func(*Resolved) bool) {
+func (m *Model) Dataplanes(mesh string) iter.Seq[*effective.Resolved] {
+	return func(yield func(*effective.Resolved) bool) {
 		it := m.meshes.Root().Iterator()
 		for name, g, ok := it.Next(); ok; name, g, ok = it.Next() {
 			if mesh != "" && mesh != string(name) {
@@ -168,8 +169,8 @@ func (m *Model) Dataplanes(mesh string) iter.Seq[*Resolved] {
 }
 
 // Destinations yields those of a mesh in the order of their ids.
-func (m *Model) Destinations(mesh string) iter.Seq[*Destination] {
-	return func(yield func(*Destination) bool) {
+func (m *Model) Destinations(mesh string) iter.Seq[*effective.Destination] {
+	return func(yield func(*effective.Destination) bool) {
 		if x, ok := m.mesh(mesh); ok {
 			for d := range x.destsNamed(anyTarget) {
 				if d.key == d.ID && !yield(d.Destination) { // a host once, whoever sees it as what
@@ -181,7 +182,7 @@ func (m *Model) Destinations(mesh string) iter.Seq[*Destination] {
 }
 
 // Destination finds a destination of a mesh by its id.
-func (m *Model) Destination(mesh, id string) (*Destination, bool) {
+func (m *Model) Destination(mesh, id string) (*effective.Destination, bool) {
 	if x, ok := m.mesh(mesh); ok {
 		if d := x.dest(id); d != nil {
 			return d.Destination, true
@@ -198,7 +199,7 @@ func (m *Model) Available(ref api.Ref) bool {
 		return false
 	}
 	s, _ := m.services.Get(x.at, objectKey(ref))
-	return s != nil && slices.ContainsFunc(s.dests, func(d *Destination) bool {
+	return s != nil && slices.ContainsFunc(s.dests, func(d *effective.Destination) bool {
 		at := x.dest(d.ID)
 		return at != nil && at.object != nil && at.object.Ref == ref && len(x.answering(at).list) > 0
 	})

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // multiZoneMembers is who answers for the services that one across zones gathers: MeshServices,
@@ -27,7 +28,7 @@ func (m mesh) multiZoneMembers(spec *api.MeshMultiZoneService, port uint32) *mem
 			out.http2 = x.http2 && (out.http2 || len(out.list) == 0)
 		}
 		for _, e := range x.list {
-			if !slices.ContainsFunc(out.list, func(o Endpoint) bool { return o.Address == e.Address && o.Port == e.Port }) {
+			if !slices.ContainsFunc(out.list, func(o effective.Endpoint) bool { return o.Address == e.Address && o.Port == e.Port }) {
 				out.list = append(out.list, e)
 			}
 		}
@@ -48,7 +49,7 @@ func (m mesh) servicesCarrying(labels map[string]string, port uint32) iter.Seq[*
 			if s == nil || !s.labels.Carry(labels) || m.isOutside(o) {
 				continue
 			}
-			i := slices.IndexFunc(s.dests, func(d *Destination) bool { return d.Port == port })
+			i := slices.IndexFunc(s.dests, func(d *effective.Destination) bool { return d.Port == port })
 			if i < 0 {
 				continue
 			}

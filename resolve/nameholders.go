@@ -1,9 +1,8 @@
 package resolve
 
 import (
-	"strings"
-
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // nameHolder is who has a name that a generator makes: a service, by one of its own names or
@@ -27,7 +26,7 @@ func (m mesh) holderOfName(s *service, name string) (h nameHolder) {
 			h.service = o
 		}
 	}
-	if h.service != nil || ofClusters(name) {
+	if h.service != nil || effective.OfClusters(name) {
 		return h
 	}
 	if h.route = m.routeOfHost(s, name); h.route != nil {
@@ -65,11 +64,6 @@ func (m mesh) routeOfHost(s *service, name string) *routeObject {
 
 func mayName(route, service api.Home) bool {
 	return route.System || route.Namespace == service.Namespace
-}
-
-// ofClusters reports whether the DNS of a cluster answers for a name, and nobody else.
-func ofClusters(name string) bool {
-	return strings.HasSuffix(strings.ToLower(name), clusterDomain)
 }
 
 // The reasons for which a generator gives a service no name (spec/kubernetes.md 3.9).

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // The codes of notes on what is there and holds nothing (spec/contract.md 6).
@@ -113,7 +114,7 @@ func orAll(word string, words map[string]bool, before string) string {
 }
 
 // LeftText says of those who are left out why they are; empty for none.
-func LeftText(left []LeftOut) string {
+func LeftText(left []effective.LeftOut) string {
 	if len(left) == 0 {
 		return ""
 	}

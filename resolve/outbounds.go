@@ -6,12 +6,13 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/resolve/derive"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // listened is what dataplanes listen at for what they call, by address and port. Those that
 // call the same at the same addresses share one.
 type listened struct {
-	list   []*Outbound
+	list   []*effective.Outbound
 	failed *derive.Failed
 	of     uint64 // hash of the calls and their classes
 	// redirected says that the dataplanes' traffic is redirected: others listen otherwise.
@@ -19,7 +20,7 @@ type listened struct {
 }
 
 func (l *listened) equal(o *listened) bool {
-	return l.failed == o.failed && l.redirected == o.redirected && slices.EqualFunc(l.list, o.list, (*Outbound).is)
+	return l.failed == o.failed && l.redirected == o.redirected && slices.EqualFunc(l.list, o.list, (*effective.Outbound).Is)
 }
 
 // listenedBy are the outbounds of a dataplane; of those that were there before the ones stay
@@ -32,7 +33,7 @@ func (m mesh) listenedBy(key string, before *listened) *listened {
 	}
 	groups := m.groupsOf(key)
 	out := &listened{
-		list: make([]*Outbound, 0, len(list.list)), of: derive.Mix(list.hash^bits.RotateLeft64(x.hash, 32), groups...),
+		list: make([]*effective.Outbound, 0, len(list.list)), of: derive.Mix(list.hash^bits.RotateLeft64(x.hash, 32), groups...),
 		redirected: list.redirected,
 	}
 	var known outbounds
@@ -55,14 +56,14 @@ func (m mesh) listenedBy(key string, before *listened) *listened {
 		}
 		out.list = append(out.list, known.outbound(call, t, len(out.list)))
 	}
-	slices.SortFunc(out.list, compareOutbounds)
+	slices.SortFunc(out.list, effective.CompareOutbounds)
 	for _, group := range groups {
 		g, f := m.groupOutbounds.Get(m.at, group)
 		if failed = cmp.Or(failed, f); f != nil || len(g.list) == 0 {
 			continue
 		}
 		failed = cmp.Or(failed, g.failed)
-		i, _ := slices.BinarySearchFunc(out.list, g.list[0], compareOutbounds) // nobody else has their address
+		i, _ := slices.BinarySearchFunc(out.list, g.list[0], effective.CompareOutbounds) // nobody else has their address
 		out.list = slices.Insert(out.list, i, g.list...)
 	}
 	out.failed = failed
@@ -70,19 +71,19 @@ func (m mesh) listenedBy(key string, before *listened) *listened {
 }
 
 // newOutbound makes an outbound and what stands beside it in one piece.
-func newOutbound(c *call, t *routed) *Outbound {
-	x := &outboundKept{Outbound: Outbound{Address: c.address, Port: c.port, Destination: t.dest, Table: t.table, TCP: t.tcp, Kept: t.kept, Policies: t.policies, Edge: c.edge, Passthrough: c.passes, Named: c.named}}
+func newOutbound(c *call, t *routed) *effective.Outbound {
+	x := &outboundKept{Outbound: effective.Outbound{Address: c.address, Port: c.port, Destination: t.dest, Table: t.table, TCP: t.tcp, Kept: t.kept, Policies: t.policies, Edge: c.edge, Passthrough: c.passes, Named: c.named}}
 	x.Listener = &x.kept
 	return &x.Outbound
 }
 
 // outbounds are those that were there before, by address and port.
-type outbounds []*Outbound
+type outbounds []*effective.Outbound
 
 // outbound is the one of list for a call, where t was already what it is about, or else
 // a new one. As a rule it is at the place i.
-func (list outbounds) outbound(c *call, t *routed, i int) *Outbound {
-	at := func(o *Outbound, c *call) int { return o.compare(c.address, c.port, t.dest.ID) }
+func (list outbounds) outbound(c *call, t *routed, i int) *effective.Outbound {
+	at := func(o *effective.Outbound, c *call) int { return o.Compare(c.address, c.port, t.dest.ID) }
 	if i >= len(list) || at(list[i], c) != 0 {
 		var ok bool
 		if i, ok = slices.BinarySearchFunc(list, c, at); !ok {
@@ -95,36 +96,32 @@ func (list outbounds) outbound(c *call, t *routed, i int) *Outbound {
 	return newOutbound(c, t)
 }
 
-// is reports whether o is equal to x.
-func (o *Outbound) is(x *Outbound) bool {
-	return o == x || o.Address == x.Address && o.Port == x.Port && o.Edge == x.Edge && o.Passthrough == x.Passthrough && o.Named == x.Named &&
-		o.Destination == x.Destination && o.Table == x.Table && o.TCP == x.TCP && o.Kept == x.Kept && o.Policies.is(x.Policies)
-}
-
 // leads reports whether an outbound is what one to r would be.
-func (r *routed) leads(o *Outbound) bool {
-	return o.Destination == r.dest && o.Table == r.table && o.TCP == r.tcp && o.Policies.is(r.policies)
+func (r *routed) leads(o *effective.Outbound) bool {
+	return o.Destination == r.dest && o.Table == r.table && o.TCP == r.tcp && o.Policies.Is(r.policies)
 }
 
 // atVirtual makes the outbounds at the virtual addresses of the destination. Of those that
 // were there before the ones stay that are equal.
 func (r *routed) atVirtual(before *routed) {
-	var known []*Outbound
+	var known []*effective.Outbound
 	if before != nil {
 		known = before.virtual
 	}
 	for _, vip := range r.dest.VIPs {
-		i := slices.IndexFunc(known, func(o *Outbound) bool { return o.Address == vip && o.Port == r.dest.virtualPort() && r.leads(o) })
+		i := slices.IndexFunc(known, func(o *effective.Outbound) bool {
+			return o.Address == vip && o.Port == r.dest.VirtualPort() && r.leads(o)
+		})
 		if i >= 0 {
 			r.virtual = append(r.virtual, known[i])
 		} else {
-			r.virtual = append(r.virtual, newOutbound(&call{address: vip, port: r.dest.virtualPort()}, r))
+			r.virtual = append(r.virtual, newOutbound(&call{address: vip, port: r.dest.VirtualPort()}, r))
 		}
 	}
 }
 
 // virtualAt is the shared outbound of a call to a virtual address; nil for other calls.
-func (r *routed) virtualAt(c *call) *Outbound {
+func (r *routed) virtualAt(c *call) *effective.Outbound {
 	if c.index >= 0 || c.edge || c.passes {
 		return nil
 	}
@@ -135,16 +132,3 @@ func (r *routed) virtualAt(c *call) *Outbound {
 	}
 	return nil
 }
-
-// compare orders an outbound and one at an address to the destination with that id.
-func (o *Outbound) compare(address string, port uint32, id string) int {
-	if c := cmp.Compare(o.Address, address); c != 0 {
-		return c
-	}
-	if c := cmp.Compare(o.Port, port); c != 0 {
-		return c
-	}
-	return cmp.Compare(o.Destination.ID, id)
-}
-
-func compareOutbounds(a, b *Outbound) int { return a.compare(b.Address, b.Port, b.Destination.ID) }

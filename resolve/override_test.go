@@ -10,6 +10,7 @@ import (
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // TestOverridesHold: in every world an override lies above every default, among
@@ -26,7 +27,7 @@ func TestOverridesHold(t *testing.T) {
 		}
 		model, _ := resolve.Compile(snapshot, c.dialects, c.kinds)
 		for r := range model.Dataplanes("") {
-			for e := range effective(r) {
+			for e := range confsAt(r) {
 				for _, f := range e.Fields {
 					overridden += checkOverrides(t, f)
 				}
@@ -38,10 +39,10 @@ func TestOverridesHold(t *testing.T) {
 	}
 }
 
-// effective yields every conf that applies somewhere on the dataplane.
-func effective(r *resolve.Resolved) func(func(*policies.Effective) bool) {
+// confsAt yields every conf that applies somewhere on the dataplane.
+func confsAt(r *effective.Resolved) func(func(*policies.Effective) bool) {
 	return func(yield func(*policies.Effective) bool) {
-		var all []resolve.Policies
+		var all []effective.Policies
 		for _, o := range r.Outbounds {
 			all = append(all, o.Policies)
 			if o.Table != nil {

@@ -4,41 +4,42 @@ import (
 	"iter"
 
 	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // places are those of some dataplanes, each with the dataplanes that share it: what
 // became of an object on all of them follows from the places that it is attached to.
 type places struct {
-	planes []*Resolved
+	planes []*effective.Resolved
 	keys   []string // of the planes, sorted
 	// spots are in the order of the first dataplane that has them, and of that one.
 	spots   []*spot
-	calling map[*Destination][]*spot // the outbounds to it
+	calling map[*effective.Destination][]*spot // the outbounds to it
 }
 
 // spot is a place and the dataplanes that share it, by number. Nobody changes one that others know.
 type spot struct {
 	Place
-	to     *Destination // of an outbound or a cluster
-	number int32        // among the places of the first dataplane
-	planes []int32      // sorted, each once
-	became *Memo        // beside what is shared
+	to     *effective.Destination // of an outbound or a cluster
+	number int32                  // among the places of the first dataplane
+	planes []int32                // sorted, each once
+	became *effective.Memo        // beside what is shared
 }
 
 // attached is what became of entries there, worked out once for all who share the place.
-func (s *spot) attached() *attached {
-	return s.became.Do(func() any { return s.Place.attached() }).(*attached)
+func (s *spot) attached() *effective.Attached {
+	return s.became.Do(func() any { return s.Place.attached() }).(*effective.Attached)
 }
 
 // placeKey names a place: those with an equal one are alike. Of outbounds these are the tables and
 // the policies of the listener, of clusters it is the cluster, whoever answers behind it.
 type placeKey struct {
-	table           *Table
-	tcp             *TCPTable
+	table           *effective.Table
+	tcp             *effective.TCPTable
 	ps              **policies.Effective
-	cluster         *Cluster
+	cluster         *effective.Cluster
 	connectionsOnly bool
-	inbound         *Inbound
+	inbound         *effective.Inbound
 }
 
 func (p Place) key() placeKey {
@@ -56,7 +57,7 @@ func (p Place) key() placeKey {
 }
 
 // to is the destination of an outbound or a cluster.
-func (p Place) to() *Destination {
+func (p Place) to() *effective.Destination {
 	switch {
 	case p.Outbound != nil:
 		return p.Outbound.Destination
@@ -67,11 +68,11 @@ func (p Place) to() *Destination {
 }
 
 // placesAt yields those of a dataplane, by number.
-func placesAt(r *Resolved) iter.Seq2[int32, Place] {
+func placesAt(r *effective.Resolved) iter.Seq2[int32, Place] {
 	return func(yield func(int32, Place) bool) { yieldPlaces(r, yield) }
 }
 
-func yieldPlaces(r *Resolved, yield func(int32, Place) bool) {
+func yieldPlaces(r *effective.Resolved, yield func(int32, Place) bool) {
 	n := int32(0)
 	for _, o := range r.Outbounds {
 		if !yield(n, Place{At: r, Outbound: o}) {
@@ -98,7 +99,7 @@ func yieldPlaces(r *Resolved, yield func(int32, Place) bool) {
 
 // placesOf are the places of dataplanes, by the keys of those: all inbounds, and of the
 // rest what is about a destination that is wanted.
-func placesOf(planes iter.Seq2[string, *Resolved], wanted func(*Destination) bool) *places {
+func placesOf(planes iter.Seq2[string, *effective.Resolved], wanted func(*effective.Destination) bool) *places {
 	x, known := &places{}, map[placeKey]*spot{}
 	for key, r := range planes {
 		plane := int32(len(x.planes))
@@ -111,7 +112,7 @@ func placesOf(planes iter.Seq2[string, *Resolved], wanted func(*Destination) boo
 			key := p.key()
 			s := known[key]
 			if s == nil {
-				s = &spot{Place: p, to: to, number: n, became: new(Memo)}
+				s = &spot{Place: p, to: to, number: n, became: new(effective.Memo)}
 				known[key], x.spots = s, append(x.spots, s)
 			}
 			s.add(plane)
@@ -130,7 +131,7 @@ func (s *spot) add(plane int32) {
 
 // index finds the outbounds to destinations.
 func (x *places) index() {
-	x.calling = make(map[*Destination][]*spot, len(x.spots)/4)
+	x.calling = make(map[*effective.Destination][]*spot, len(x.spots)/4)
 	for _, s := range x.spots {
 		if s.Outbound != nil {
 			x.calling[s.to] = append(x.calling[s.to], s)
@@ -139,16 +140,16 @@ func (x *places) index() {
 }
 
 // attached is what became of entries at the place.
-func (p Place) attached() *attached {
+func (p Place) attached() *effective.Attached {
 	switch {
 	case p.Outbound != nil:
-		return p.Outbound.attached()
+		return p.Outbound.Attached()
 	case p.Cluster != nil:
-		return p.Cluster.attached()
+		return p.Cluster.Attached()
 	}
-	return p.Inbound.attached()
+	return p.Inbound.Attached()
 }
 
 // Failure is the bug that keeps what became of entries at the place from being
 // worked out; nil for none.
-func (p Place) Failure() any { return p.attached().failure }
+func (p Place) Failure() any { return p.attached().Failure }

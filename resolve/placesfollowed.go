@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"cmp"
+	"github.com/weftmesh/weft/resolve/effective"
 	"slices"
 )
 
@@ -47,12 +48,12 @@ func (q *Reader) allPlaces(x mesh, name string) *places {
 	a := q.asked(name)
 	return a.places.find(q, func() *places {
 		if since := a.placesSince; since != nil {
-			return since.known.follow(since.changed.keys(), func(key string) *Resolved {
+			return since.known.follow(since.changed.keys(), func(key string) *effective.Resolved {
 				r, _ := x.resolved.Get(x.at, key)
 				return r
 			})
 		}
-		found := placesOf(x.resolved.All(x.at), func(*Destination) bool { return true })
+		found := placesOf(x.resolved.All(x.at), func(*effective.Destination) bool { return true })
 		for _, s := range found.spots {
 			s.planes = slices.Clip(s.planes)
 		}
@@ -87,8 +88,8 @@ func (m *moved) at(p Place) *arrivals {
 
 // follow is x after changes of dataplanes, by key, sorted; now is what each of them is, nil where it
 // is gone. What they do not have stays in one piece.
-func (x *places) follow(changed []string, now func(key string) *Resolved) *places {
-	out := &places{planes: make([]*Resolved, 0, len(x.planes)+len(changed)), keys: make([]string, 0, len(x.keys)+len(changed))}
+func (x *places) follow(changed []string, now func(key string) *effective.Resolved) *places {
+	out := &places{planes: make([]*effective.Resolved, 0, len(x.planes)+len(changed)), keys: make([]string, 0, len(x.keys)+len(changed))}
 	m := &moved{planes: make([]int32, len(x.planes)), same: true, touched: map[placeKey]*arrivals{}}
 	for i := 0; i < len(x.keys) || len(changed) > 0; {
 		if len(changed) == 0 || i < len(x.keys) && x.keys[i] < changed[0] {
@@ -146,7 +147,7 @@ func (m *moved) spots(before, out *places) []*spot {
 	}
 	for _, a := range m.touched {
 		if len(a.planes) > 0 {
-			again = append(again, &spot{Place: a.places[0], to: a.places[0].to(), number: a.numbers[0], planes: a.planes, became: new(Memo)})
+			again = append(again, &spot{Place: a.places[0], to: a.places[0].to(), number: a.numbers[0], planes: a.planes, became: new(effective.Memo)})
 		}
 	}
 	inOrder := func(a, b *spot) int {

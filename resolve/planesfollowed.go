@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // planesFound is what somebody finds at the dataplanes of a mesh, by their keys, where that is something.
@@ -42,7 +43,7 @@ func (a *asked) nextPlanes(changed []string) map[any]*planesSince {
 // AtDataplanes yields what look finds at the dataplanes of a mesh, in the order of their keys, where
 // it finds something. It is kept under a key, and look looks again only at dataplanes that came out
 // differently since somebody asked: what it finds must follow from the Resolved alone.
-func AtDataplanes[T any](q *Reader, mesh string, key any, look func(*Resolved) (T, bool)) iter.Seq[T] {
+func AtDataplanes[T any](q *Reader, mesh string, key any, look func(*effective.Resolved) (T, bool)) iter.Seq[T] {
 	x, _ := q.mesh(mesh)
 	a := q.asked(mesh)
 	if a == nil {
@@ -65,7 +66,7 @@ func AtDataplanes[T any](q *Reader, mesh string, key any, look func(*Resolved) (
 	}
 }
 
-func findAt[T any](q *Reader, x mesh, since *planesSince, look func(*Resolved) (T, bool)) planesFound[T] {
+func findAt[T any](q *Reader, x mesh, since *planesSince, look func(*effective.Resolved) (T, bool)) planesFound[T] {
 	if since == nil {
 		out := planesFound[T]{}
 		for key, r := range x.resolved.All(x.at) {
@@ -89,14 +90,16 @@ func findAt[T any](q *Reader, x mesh, since *planesSince, look func(*Resolved) (
 
 // Idle looks at dataplanes for entries of policies of which a field has no effect. It serves one
 // question, and works out once what many dataplanes share.
-type Idle struct{ known map[placeKey]*attached }
+type Idle struct {
+	known map[placeKey]*effective.Attached
+}
 
 // NewIdle has looked at nothing yet.
-func NewIdle() *Idle { return &Idle{map[placeKey]*attached{}} }
+func NewIdle() *Idle { return &Idle{map[placeKey]*effective.Attached{}} }
 
 // At are the entries of which a field has no effect at some place of the dataplane, each once, and
 // the places at which following objects meets a bug.
-func (x *Idle) At(r *Resolved) (entries []*api.Origin, failed []Place) {
+func (x *Idle) At(r *effective.Resolved) (entries []*api.Origin, failed []Place) {
 	for _, p := range placesAt(r) {
 		key := p.key()
 		at := x.known[key]
@@ -104,11 +107,11 @@ func (x *Idle) At(r *Resolved) (entries []*api.Origin, failed []Place) {
 			at = p.attached()
 			x.known[key] = at
 		}
-		if at.failure != nil {
+		if at.Failure != nil {
 			failed = append(failed, p)
 		}
-		for i := range at.list {
-			if a := &at.list[i]; a.Idle != 0 && !slices.Contains(entries, a.Entry) {
+		for i := range at.List {
+			if a := &at.List[i]; a.Idle != 0 && !slices.Contains(entries, a.Entry) {
 				entries = append(entries, a.Entry)
 			}
 		}

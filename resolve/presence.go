@@ -4,18 +4,19 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/matcher"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // look finds the objects that are attached to a place, and takes down how their
 // entries fare.
 func (x *reacher) look(s *spot) {
 	at := s.attached()
-	if at.failure != nil {
+	if at.Failure != nil {
 		x.q.failed = append(x.q.failed, s.Place)
 	}
-	list := at.list
+	list := at.List
 	if len(x.numbers) == 1 {
-		list = attachmentsOn(list, x.out[0].Ref)
+		list = effective.AttachmentsOn(list, x.out[0].Ref)
 	}
 	last := -1
 	for i := range list {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // Reach is what became of one policy or route at all places together.
@@ -39,15 +40,15 @@ type who struct {
 // Place is a value that an object is attached to, at one of the dataplanes that
 // share it. One of the last three is set.
 type Place struct {
-	At       *Resolved
-	Outbound *Outbound
-	Cluster  *ClusterUse
-	Inbound  *Inbound
+	At       *effective.Resolved
+	Outbound *effective.Outbound
+	Cluster  *effective.ClusterUse
+	Inbound  *effective.Inbound
 }
 
 // State is what the entry comes to.
-func (e *Entry) State() State {
-	a := Attachment{Acts: e.Acts, Idle: e.Idle &^ e.Acts}
+func (e *Entry) State() effective.State {
+	a := effective.Attachment{Acts: e.Acts, Idle: e.Idle &^ e.Acts}
 	if len(e.By) > 0 {
 		a.By = e.By[0]
 	}
@@ -87,7 +88,7 @@ const (
 
 // Holder is told what became of the n-th object on a dataplane; plane is a number of
 // the dataplane, below that of those that are looked at.
-type Holder func(n, plane int, r *Resolved, p Presence)
+type Holder func(n, plane int, r *effective.Resolved, p Presence)
 
 // ReachOf follows policies and routes of one mesh to the dataplanes that they concern, and
 // tells for one object after the other about each of those once, in the order of refs. Its
@@ -123,10 +124,10 @@ func (q *Reader) ReachOf(mesh string, refs []api.Ref, tell Holder) []*Reach {
 // LostParts are who stands in the place of a rule's filters, and of its backends, nil for nobody:
 // where the rule takes requests, and none of the list holds anywhere.
 func (e *Entry) LostParts() (filters, action *api.Origin) {
-	if e.Acts&TakesRequests != 0 && e.Acts&FiltersHold == 0 {
+	if e.Acts&effective.TakesRequests != 0 && e.Acts&effective.FiltersHold == 0 {
 		filters = e.FiltersBy
 	}
-	if e.Acts&TakesRequests != 0 && e.Acts&ActionHolds == 0 {
+	if e.Acts&effective.TakesRequests != 0 && e.Acts&effective.ActionHolds == 0 {
 		action = e.ActionBy
 	}
 	return filters, action
@@ -153,7 +154,7 @@ func (x *Reach) entry(field api.Path) *Entry {
 	return x.Entries[at]
 }
 
-func (e *Entry) add(a *Attachment, p Place) {
+func (e *Entry) add(a *effective.Attachment, p Place) {
 	e.Acts, e.Idle = e.Acts|a.Acts, e.Idle|a.Idle
 	if a.By != nil && !e.by[who{a.By.Ref, a.By.Field}] {
 		if e.by == nil {
@@ -169,9 +170,9 @@ func (e *Entry) add(a *Attachment, p Place) {
 }
 
 // idle says why the first field without effect of an attachment has none.
-func (p Place) idle(a *Attachment) string {
+func (p Place) idle(a *effective.Attachment) string {
 	field := bits.TrailingZeros32(a.Idle)
-	find := func(list Policies, spoken api.Protocol) string {
+	find := func(list effective.Policies, spoken api.Protocol) string {
 		if e := list.Of(a.Entry.Kind); e != nil {
 			return e.Idle(field, spoken)
 		}
@@ -194,7 +195,7 @@ func (p Place) idle(a *Attachment) string {
 			}
 		}
 	case p.Outbound.Destination.Protocol.HTTPLike() && find(p.Outbound.Policies, p.Outbound.Destination.Protocol) == "":
-		return fmt.Sprintf("%s sends whole connections on, in which nobody looks for requests", p.Outbound.TCP.by().Ref)
+		return fmt.Sprintf("%s sends whole connections on, in which nobody looks for requests", p.Outbound.TCP.By().Ref)
 	}
 	return find(p.Outbound.Policies, p.Outbound.Protocol())
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -18,7 +19,7 @@ type reacher struct {
 	// wants are what each object may be missing at; about are the destinations of all of
 	// them, and all says that one is about every destination.
 	wants  [][]want
-	about  map[*Destination]bool
+	about  map[*effective.Destination]bool
 	all    bool
 	routes map[*routeObject][]destined // their destinations
 	among  map[string]bool             // keys of the candidates
@@ -44,7 +45,7 @@ type attachedSpot struct {
 // is missing where a dataplane that one of the selectors selects calls the destination
 // and does not have it.
 type want struct {
-	to        *Destination
+	to        *effective.Destination
 	selectors []*matcher.Selector
 	among     *matcher.Selector // alone; nil for all
 }
@@ -65,7 +66,7 @@ func (r *routeObject) amongEdges(e *route.Entry) *matcher.Selector {
 }
 
 func newReacher(q *Reader, m mesh, refs []api.Ref) *reacher {
-	x := &reacher{q: q, mesh: m, numbers: make(map[api.Ref]int, len(refs)), out: make([]*Reach, len(refs)), wants: make([][]want, len(refs)), about: map[*Destination]bool{}, among: map[string]bool{}, edges: map[string][]int{}, routes: map[*routeObject][]destined{}, attached: make([][]attachedSpot, len(refs))}
+	x := &reacher{q: q, mesh: m, numbers: make(map[api.Ref]int, len(refs)), out: make([]*Reach, len(refs)), wants: make([][]want, len(refs)), about: map[*effective.Destination]bool{}, among: map[string]bool{}, edges: map[string][]int{}, routes: map[*routeObject][]destined{}, attached: make([][]attachedSpot, len(refs))}
 	all := make([]Reach, len(refs)) // one allocation for many objects
 	for i, ref := range refs {
 		x.numbers[ref], x.out[i] = i, &all[i]
@@ -112,13 +113,13 @@ func (x *reacher) find(name string, refs []api.Ref) {
 		x.places = x.q.allPlaces(m, name)
 		return
 	}
-	x.places = placesOf(x.candidates(), func(d *Destination) bool { return x.about[d] })
+	x.places = placesOf(x.candidates(), func(d *effective.Destination) bool { return x.about[d] })
 }
 
 // candidates yields the dataplanes that may have to do with the objects, in the order
 // of their keys.
-func (x *reacher) candidates() iter.Seq2[string, *Resolved] {
-	return func(yield func(string, *Resolved) bool) {
+func (x *reacher) candidates() iter.Seq2[string, *effective.Resolved] {
+	return func(yield func(string, *effective.Resolved) bool) {
 		for _, key := range slices.Sorted(maps.Keys(x.among)) {
 			if r, _ := x.mesh.resolved.Get(x.mesh.at, key); r != nil && (!x.q.visit() || !yield(key, r)) {
 				return

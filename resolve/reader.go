@@ -5,6 +5,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/derive"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // Reader looks at a model to answer one question. It counts the values that it
@@ -48,7 +49,7 @@ func (q *Reader) visit() bool {
 func (q *Reader) Visit() bool { return q.visit() }
 
 // Dataplanes yields all of a mesh ("" for all meshes) in the order of their refs.
-func (q *Reader) Dataplanes(mesh string) iter.Seq[*Resolved] {
+func (q *Reader) Dataplanes(mesh string) iter.Seq[*effective.Resolved] {
 	return counted(q, q.Model.Dataplanes(mesh))
 }
 
@@ -72,7 +73,7 @@ func (q *Reader) mesh(name string) (mesh, bool) {
 }
 
 // Destinations yields those of a mesh in the order of their ids.
-func (q *Reader) Destinations(mesh string) iter.Seq[*Destination] {
+func (q *Reader) Destinations(mesh string) iter.Seq[*effective.Destination] {
 	return counted(q, q.Model.Destinations(mesh))
 }
 

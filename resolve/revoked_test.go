@@ -8,6 +8,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 const secondServer = `
@@ -93,12 +94,12 @@ spec: {selector: {}, spiffeID: {trustDomain: td, path: '/{{ label "team" }}'}, p
 		mtls, text, mode string
 		told             bool
 	}{
-		"beside PERMISSIVE":      {permissiveMTLS, own, resolve.Permissive, false},
-		"beside STRICT":          {strictMTLS, own, resolve.Strict, false},
-		"alone":                  {"null", own, resolve.Permissive, true},
-		"beside one that is off": {noMTLS, own, resolve.Permissive, true},
-		"with a MeshTLS":         {"null", own + tls("{kind: Mesh}", "Strict"), resolve.Strict, false},
-		"with a narrow MeshTLS":  {"null", own + tls("{kind: Dataplane, labels: {team: pay}}", "Strict"), resolve.Strict, true},
+		"beside PERMISSIVE":      {permissiveMTLS, own, effective.Permissive, false},
+		"beside STRICT":          {strictMTLS, own, effective.Strict, false},
+		"alone":                  {"null", own, effective.Permissive, true},
+		"beside one that is off": {noMTLS, own, effective.Permissive, true},
+		"with a MeshTLS":         {"null", own + tls("{kind: Mesh}", "Strict"), effective.Strict, false},
+		"with a narrow MeshTLS":  {"null", own + tls("{kind: Dataplane, labels: {team: pay}}", "Strict"), effective.Strict, true},
 	} {
 		m, _ := resolve.Compile(api.NewSnapshot(1, append(documents(t, memberDocs+c.text), secureMesh(t, c.mtls), insightOn("pay-1", api.DataplaneInsight{Identity: true}))...), world.Dialects(), world.Kinds())
 		r, _ := m.Dataplane(api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "pay-1"})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -165,7 +166,7 @@ func entryNotes(x mesh, r *routeObject, e *route.Entry, hints *int) []api.Note {
 }
 
 // ownedBy says whose the destination d is.
-func ownedBy(owner *routeObject, d *Destination) string {
+func ownedBy(owner *routeObject, d *effective.Destination) string {
 	return fmt.Sprintf("%s owns %s, for routes of its kind come first", owner.object.Ref, d.ID)
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -177,7 +178,7 @@ func (m mesh) compose(d *dest, all []*contribution, bits string) *composition {
 
 // spokenFor is d for those who have the contributions, one of which may know the
 // protocol that nobody wrote down.
-func spokenFor(d *dest, from []*contribution) *Destination {
+func spokenFor(d *dest, from []*contribution) *effective.Destination {
 	for _, c := range from {
 		if at := d.as(c.route.opinion.Speaks); at != d.Destination && !c.route.opinion.Connections {
 			return at
@@ -186,6 +187,6 @@ func spokenFor(d *dest, from []*contribution) *Destination {
 	return d.Destination
 }
 
-func frontendOf(d *Destination) route.Frontend {
+func frontendOf(d *effective.Destination) route.Frontend {
 	return route.Frontend{Kind: d.Kind, Name: d.Name, Namespace: d.Namespace, Port: d.Port, Protocol: d.Protocol, Secure: d.TLS != nil}
 }

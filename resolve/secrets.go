@@ -7,20 +7,8 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/derive"
+	"github.com/weftmesh/weft/resolve/effective"
 )
-
-// Secret is a certificate for servers, by the name that proxies ask for it.
-type Secret struct {
-	Name string // tls:<namespace>/<name>
-	Ref  api.Ref
-	*api.Certificate
-}
-
-// SecretUse is a Secret, and what stands beside it.
-type SecretUse struct {
-	*Secret
-	Kept *Memo
-}
 
 // SecretName is the name by which proxies ask for the certificate in a Secret.
 func SecretName(r api.Ref) string { return "tls:" + r.Namespace + "/" + r.Name }
@@ -40,13 +28,13 @@ func (c *collections) addSecrets() {
 		if fault != nil {
 			return nil
 		}
-		return &secretKept{Secret: Secret{Name: SecretName(o.Ref), Ref: o.Ref, Certificate: cert}}
+		return &secretKept{Secret: effective.Secret{Name: SecretName(o.Ref), Ref: o.Ref, Certificate: cert}}
 	})
 }
 
 // Certificates yields those that Secrets of all meshes hold.
-func (m *Model) Certificates() iter.Seq[*Secret] {
-	return func(yield func(*Secret) bool) {
+func (m *Model) Certificates() iter.Seq[*effective.Secret] {
+	return func(yield func(*effective.Secret) bool) {
 		for name := range m.Reader(nil).MeshNames() {
 			x, ok := m.mesh(name)
 			if !ok {
@@ -69,17 +57,17 @@ func (m mesh) certificate(ref api.Ref) *secretKept {
 
 // secretsOf are those that the listeners of r show, by name. Of a dataplane that shows
 // none nothing is looked up.
-func (m mesh) secretsOf(r *Resolved) []SecretUse {
-	var out []SecretUse
+func (m mesh) secretsOf(r *effective.Resolved) []effective.SecretUse {
+	var out []effective.SecretUse
 	for _, e := range r.Edges {
 		for _, c := range r.Chains(e.Edge) {
 			for _, ref := range c.Secrets {
-				if s := m.certificate(ref); s != nil && !slices.ContainsFunc(out, func(u SecretUse) bool { return u.Secret == &s.Secret }) {
-					out = append(out, SecretUse{&s.Secret, &s.kept})
+				if s := m.certificate(ref); s != nil && !slices.ContainsFunc(out, func(u effective.SecretUse) bool { return u.Secret == &s.Secret }) {
+					out = append(out, effective.SecretUse{Secret: &s.Secret, Kept: &s.kept})
 				}
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b SecretUse) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(out, func(a, b effective.SecretUse) int { return cmp.Compare(a.Name, b.Name) })
 	return out
 }

@@ -3,143 +3,15 @@ package resolve
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
 // secureHTTP is the port at which hosts say what clients get who speak TLS, with a
 // certificate of the host's own.
 const secureHTTP = 443
-
-// Chain is the names that clients ask for in TLS to whom one certificate is shown, and
-// the hosts that are served to them then; or whose connections go on as a whole.
-type Chain struct {
-	Name    string // of a host, *. and one for all below it; empty for what no other chain has
-	Secrets []api.Ref
-	// Minimum and Maximum are those of route.ServerTLS.
-	Minimum, Maximum string
-	// Own says that the certificate is that of one host: who has seen it and asks for
-	// another host is misdirected.
-	Own   bool
-	Hosts []*Outbound
-	// Connections says that whole connections go on, as To says, or are closed where it is
-	// nil. Without Secrets they go on as they are, with their TLS.
-	Connections bool
-	To          *Outbound
-	// Others are the names of the other chains, api.AnyHost for the one without: who asks
-	// for a host that is theirs is misdirected, whether a route has it or not.
-	Others []string
-}
-
-// Chains are those at the port of e, by name; none where clients speak no TLS, or nobody
-// is let in.
-func (r *Resolved) Chains(e *Edge) []*Chain {
-	if len(e.TLS) == 0 {
-		return nil
-	}
-	var all []*Chain
-	shut := map[*Chain]bool{}
-	for i := range e.TLS {
-		l := &e.TLS[i]
-		c := &Chain{Name: l.Hostname, Secrets: l.TLS.Secrets, Minimum: l.TLS.Minimum, Maximum: l.TLS.Maximum, Connections: l.Connections}
-		if l.Closed {
-			shut[c] = true
-		} else if len(c.Secrets) == 0 && !c.Connections {
-			continue // a place for hosts with certificates of their own
-		}
-		all = append(all, c)
-	}
-	hosts := r.Hosts(e)
-	all = sendOn(all, hosts)
-	hosts = slices.DeleteFunc(hosts, func(o *Outbound) bool { return o.TCP != nil })
-	for _, o := range hosts {
-		own := o.Destination.TLS
-		if own == nil || len(own.Secrets) == 0 {
-			continue
-		}
-		name := chainName(o.Destination.Name)
-		all = slices.DeleteFunc(all, func(c *Chain) bool { return c.Name == name })
-		all = append(all, &Chain{Name: name, Secrets: own.Secrets, Minimum: own.Minimum, Maximum: own.Maximum, Own: true})
-	}
-	slices.SortFunc(all, func(a, b *Chain) int { return cmp.Compare(a.Name, b.Name) })
-	for _, o := range hosts {
-		if c := chainOf(all, o.Destination.Name); c != nil && !c.Connections {
-			c.Hosts = append(c.Hosts, o)
-		}
-	}
-	for _, c := range all {
-		if c.Own || c.Connections {
-			continue
-		}
-		for _, o := range all {
-			if o != c {
-				c.Others = append(c.Others, cmp.Or(o.Name, api.AnyHost))
-			}
-		}
-	}
-	return slices.DeleteFunc(all, func(c *Chain) bool { return shut[c] })
-}
-
-// sendOn adds to those of listeners the chains from which whole connections go to hosts: that
-// of the listener which has the name, or one beside it with the same certificates.
-func sendOn(listeners []*Chain, hosts []*Outbound) []*Chain {
-	all := slices.Clone(listeners)
-	for _, o := range hosts {
-		if o.TCP == nil {
-			continue
-		}
-		name := chainName(o.Destination.Name)
-		at := chainOf(listeners, o.Destination.Name)
-		switch {
-		case at == nil || !at.Connections: // its listener is closed, or not there
-		case at.Name == name:
-			at.To = o
-		default:
-			c := *at
-			c.Name, c.To = name, o
-			all = append(all, &c)
-		}
-	}
-	return all
-}
-
-// chainName is the name by which clients ask for a host in TLS.
-func chainName(host string) string {
-	if host == api.AnyHost {
-		return ""
-	}
-	return host
-}
-
-// Covers reports whether clients that ask for a name come to the chain, if to no other
-// one with a nearer name.
-func (c *Chain) Covers(host string) bool { return c.Name == "" || api.HostCovers(c.Name, host) }
-
-// chainOf is the one of chains to which clients come who ask for a host: that with the
-// nearest name, as Envoy chooses; nil for none.
-func chainOf(all []*Chain, host string) *Chain {
-	var found *Chain
-	for _, c := range all {
-		if c.Covers(host) && (found == nil || nearer(c.Name, found.Name)) {
-			found = c
-		}
-	}
-	return found
-}
-
-// ChainFor is the one of chains to which a client comes who asks for a name in TLS; nil
-// where it is not let in.
-func ChainFor(all []*Chain, name string) *Chain { return chainOf(all, strings.ToLower(name)) }
-
-// nearer reports whether a is the nearer of two names that both cover a host.
-func nearer(a, b string) bool {
-	if wildA, wildB := strings.HasPrefix(a, "*"), strings.HasPrefix(b, "*"); a != "" && b != "" && wildA != wildB {
-		return wildB
-	}
-	return len(a) > len(b)
-}
 
 // atPort are the listeners at a port where clients speak TLS.
 func atPort(list []route.Listener, port uint32) []route.Listener {
@@ -165,7 +37,7 @@ func listenerOf(list []route.Listener, port uint32, host string) *route.Listener
 	var found *route.Listener
 	for i := range list {
 		l := &list[i]
-		if l.Port == port && l.Covers(host) && (found == nil || nearer(l.Hostname, found.Hostname)) {
+		if l.Port == port && l.Covers(host) && (found == nil || effective.Nearer(l.Hostname, found.Hostname)) {
 			found = l
 		}
 	}

@@ -8,64 +8,33 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/spiffe"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/derive"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // TLSConf is the conf of the kind of policies that says how inbounds take mutual TLS: which of
 // Strict and Permissive, and what both ends of connections speak; empty where it says nothing.
 type TLSConf interface {
 	InboundMode() string
-	Parameters() TLSParameters
-}
-
-// TLSParameters is what both ends of a connection speak; empty is what weft has unasked.
-type TLSParameters struct {
-	Minimum, Maximum string // 1.2 or 1.3
-	Ciphers          []string
-}
-
-// InboundTLS is how an inbound takes mutual TLS (spec/identity.md 3.2).
-type InboundTLS struct {
-	Mode   string      // Strict or Permissive, as Origin says
-	Origin *api.Origin // the item of a MeshTLS, or what gives the identity
-	// Held says that the mode is Strict, and that plain text is taken until those who send it
-	// have learnt better.
-	Held    bool
-	Domains []string // trust domains in which names are believed, sorted
-	TLSParameters
-	Life    time.Duration // of certificates
-	OverADS bool          // the certificate comes by ADS
-}
-
-// TakesPlain reports whether plain text is taken too.
-func (t *InboundTLS) TakesPlain() bool { return t == nil || t.Mode != Strict || t.Held }
-
-// ClusterTLS is how proxies that have an identity call a destination (spec/identity.md 3.1).
-type ClusterTLS struct {
-	SNI     string
-	Names   []string // SPIFFE IDs of all who answer, sorted
-	Domains []string // theirs, sorted
-	Mesh    string
-	TLSParameters
+	Parameters() effective.TLSParameters
 }
 
 // secured is what a dataplane with an identity is to itself and to others. Dataplanes of which that
 // is the same share it.
 type secured struct {
-	*Identity
-	inbounds []*InboundTLS // in their order in the document; nil for one that takes plain text alone
-	closed   *api.Origin   // who has the other ports closed; nil where they are open
+	*effective.Identity
+	inbounds []*effective.InboundTLS // in their order in the document; nil for one that takes plain text alone
+	closed   *api.Origin             // who has the other ports closed; nil where they are open
 	// What is known of it: see api.DataplaneInsight.
 	certified, acknowledged, overADS bool
 	shows                            []string
 	// documented are those of inbounds that take plain text alone because nothing is known of the
 	// sidecar; nil where something is.
-	documented []*InboundTLS
+	documented []*effective.InboundTLS
 	unseen     bool // nothing is known of the sidecar
 	// revoked is a name of it that is taken away, by that document; empty for none.
 	revoked   string
@@ -73,7 +42,7 @@ type secured struct {
 }
 
 // identity is nil for a dataplane that has none.
-func (s *secured) identity() *Identity {
+func (s *secured) identity() *effective.Identity {
 	if s == nil {
 		return nil
 	}
@@ -88,27 +57,23 @@ func (s *secured) hash() uint64 {
 		}
 		modes += ","
 	}
-	return derive.Mix(s.Identity.hash(), modes, strings.Join(s.shows, ","), s.revoked)
-}
-
-func (i *Identity) hash() uint64 {
-	return derive.Mix(derive.Mix(derive.HashBasis, i.Names...), i.Problem)
+	return derive.Mix(s.Identity.Hash(), modes, strings.Join(s.shows, ","), s.revoked)
 }
 
 // tlsSettings are what a mesh has all its dataplanes go by. They stand in one value, so that each
 // reads no more than that.
 type tlsSettings struct {
 	guard      *guard
-	parameters TLSParameters
+	parameters effective.TLSParameters
 	domains    []string // see InboundTLS
 	revoked    *revoked
 }
 
 // addSecured derives who each dataplane is, and how its inbounds take mutual TLS.
 func (c *collections) addSecured() {
-	c.tlsParameters = derive.Derive(c.schema, "versions of TLS", c.guarded, derive.Values[TLSParameters]{
-		Equal: func(a, b *TLSParameters) bool { return derive.Same(*a, *b) },
-	}, func(r *derive.Reader, _ string) *TLSParameters { return c.derived(r).parameters() })
+	c.tlsParameters = derive.Derive(c.schema, "versions of TLS", c.guarded, derive.Values[effective.TLSParameters]{
+		Equal: func(a, b *effective.TLSParameters) bool { return derive.Same(*a, *b) },
+	}, func(r *derive.Reader, _ string) *effective.TLSParameters { return c.derived(r).parameters() })
 	c.tlsSettings = derive.Derive(c.schema, "settings of mutual TLS", c.guarded, derive.Values[tlsSettings]{
 		Equal: func(a, b *tlsSettings) bool { return derive.Same(*a, *b) },
 	}, func(r *derive.Reader, mesh string) *tlsSettings {
@@ -127,9 +92,9 @@ func (c *collections) addSecured() {
 }
 
 // parameters are those of the policies for the whole mesh: no other may say any.
-func (m mesh) parameters() *TLSParameters {
+func (m mesh) parameters() *effective.TLSParameters {
 	if m.tlsKind < 0 {
-		return &TLSParameters{}
+		return &effective.TLSParameters{}
 	}
 	var items []*item
 	for x := range m.policiesByKind.Values(m.at, m.kinds[m.tlsKind].Name) {
@@ -141,7 +106,7 @@ func (m mesh) parameters() *TLSParameters {
 		out := e.Conf.(TLSConf).Parameters()
 		return &out
 	}
-	return &TLSParameters{}
+	return &effective.TLSParameters{}
 }
 
 // folded is what items about mutual TLS come to; nil for nothing.
@@ -155,7 +120,7 @@ func (m mesh) folded(items []*item) *policies.Effective {
 }
 
 // settings are those of a mesh with identities.
-func (m mesh) settings(g *guard, p *TLSParameters) *tlsSettings {
+func (m mesh) settings(g *guard, p *effective.TLSParameters) *tlsSettings {
 	out := &tlsSettings{guard: g, parameters: *p, revoked: m.revoked()}
 	for name := range m.domains.All(m.at) {
 		out.domains = append(out.domains, name)
@@ -176,7 +141,7 @@ func (m mesh) secure(p *dataplane) *secured {
 	if sets, _ := m.saidSets.Get(m.at, objectKey(p.object.Ref)); sets != nil {
 		said = sets.modes
 	}
-	out := &secured{Identity: id, inbounds: make([]*InboundTLS, len(p.spec.Networking.Inbound)), closed: m.closedBy(p, id, said, insight),
+	out := &secured{Identity: id, inbounds: make([]*effective.InboundTLS, len(p.spec.Networking.Inbound)), closed: m.closedBy(p, id, said, insight),
 		certified: insight.Identity, acknowledged: insight.TLS, overADS: insight.OverADS, shows: insight.Shows,
 		unseen: known == nil && !id.Leaves && id.Problem == ""}
 	if out.revoked = settings.revoked.first(slices.Concat(id.Names, insight.Shows)...); out.revoked != "" {
@@ -184,14 +149,14 @@ func (m mesh) secure(p *dataplane) *secured {
 	}
 	for i := range p.spec.Networking.Inbound {
 		mode, origin := m.modeOf(p, &p.spec.Networking.Inbound[i], id, said)
-		t := &InboundTLS{Mode: mode, Origin: origin, Held: mode == Strict && insight.Plain, Domains: settings.domains, TLSParameters: settings.parameters,
+		t := &effective.InboundTLS{Mode: mode, Origin: origin, Held: mode == effective.Strict && insight.Plain, Domains: settings.domains, TLSParameters: settings.parameters,
 			Life: id.Life, OverADS: insight.OverADS}
 		switch {
-		case mode == Strict || insight.Identity:
+		case mode == effective.Strict || insight.Identity:
 			out.inbounds[i] = t
 		case out.unseen:
 			if out.documented == nil {
-				out.documented = make([]*InboundTLS, len(out.inbounds))
+				out.documented = make([]*effective.InboundTLS, len(out.inbounds))
 			}
 			out.documented[i] = t
 		}
@@ -202,25 +167,25 @@ func (m mesh) secure(p *dataplane) *secured {
 // closedBy is who has the redirected ports closed that no inbound names: where a dataplane as a
 // whole is Strict, nothing reaches its workload that nobody has proved. It is nil where they are
 // open, or nothing is redirected; of a gateway they are for clients outside the mesh.
-func (m mesh) closedBy(p *dataplane, id *Identity, said []*policy, insight *api.DataplaneInsight) *api.Origin {
+func (m mesh) closedBy(p *dataplane, id *effective.Identity, said []*policy, insight *api.DataplaneInsight) *api.Origin {
 	if net := p.spec.Networking; net.TransparentProxying == nil || net.Gateway != nil {
 		return nil
 	}
-	if mode, origin := m.modeBy(id, said, func(x *policy) bool { return x.section == "" }); mode == Strict && !insight.Plain {
+	if mode, origin := m.modeBy(id, said, func(x *policy) bool { return x.section == "" }); mode == effective.Strict && !insight.Plain {
 		return origin
 	}
 	return nil
 }
 
 // modeOf is the mode of an inbound, and who says so.
-func (m mesh) modeOf(p *dataplane, in *api.Inbound, id *Identity, said []*policy) (string, *api.Origin) {
-	at := &Inbound{Name: cmp.Or(in.Name, strconv.FormatUint(uint64(in.Port), 10)), Port: in.Port}
+func (m mesh) modeOf(p *dataplane, in *api.Inbound, id *effective.Identity, said []*policy) (string, *api.Origin) {
+	at := &effective.Inbound{Name: cmp.Or(in.Name, strconv.FormatUint(uint64(in.Port), 10)), Port: in.Port}
 	return m.modeBy(id, said, func(x *policy) bool { return x.selector.SelectsInbound(&p.facts, in.Tags) && x.onSection(at) })
 }
 
 // modeBy is the mode by those policies for a dataplane, said, that are about something, and who says
 // so.
-func (m mesh) modeBy(id *Identity, said []*policy, about func(*policy) bool) (string, *api.Origin) {
+func (m mesh) modeBy(id *effective.Identity, said []*policy, about func(*policy) bool) (string, *api.Origin) {
 	if id.Leaves || len(said) == 0 {
 		return id.Mode, id.Origin
 	}
@@ -246,7 +211,7 @@ func (m mesh) securedOf(ref api.Ref) *secured {
 
 // at is how an inbound of p, whose s is, takes mutual TLS: several at one address and port have
 // one listener, which is as the first says.
-func (s *secured) at(p *dataplane, address string, port uint32) *InboundTLS {
+func (s *secured) at(p *dataplane, address string, port uint32) *effective.InboundTLS {
 	if s == nil {
 		return nil
 	}
@@ -255,14 +220,14 @@ func (s *secured) at(p *dataplane, address string, port uint32) *InboundTLS {
 
 // documentedAt is how that inbound is to take it by the documents, where it takes plain text alone
 // because nothing is known of its sidecar; nil else.
-func (s *secured) documentedAt(p *dataplane, address string, port uint32) *InboundTLS {
+func (s *secured) documentedAt(p *dataplane, address string, port uint32) *effective.InboundTLS {
 	if s == nil || s.documented == nil {
 		return nil
 	}
 	return listenedAt(s.documented, p, address, port)
 }
 
-func listenedAt(of []*InboundTLS, p *dataplane, address string, port uint32) *InboundTLS {
+func listenedAt(of []*effective.InboundTLS, p *dataplane, address string, port uint32) *effective.InboundTLS {
 	net := p.spec.Networking
 	for i := range net.Inbound {
 		if in := &net.Inbound[i]; in.Port == port && in.State != "Ignored" && cmp.Or(in.Address, net.Address) == address {
@@ -319,7 +284,7 @@ func (m mesh) withPeers(x *members) *members {
 		}
 		s := m.securedOf(e.Dataplane)
 		if s != nil && s.revoked != "" {
-			x.left = append(x.left, LeftOut{e.Dataplane, "whose identity " + s.revoked + " is revoked"})
+			x.left = append(x.left, effective.LeftOut{Dataplane: e.Dataplane, Why: "whose identity " + s.revoked + " is revoked"})
 			continue
 		}
 		e.Plain = s.calledPlain(p, e.Address, e.Port)
@@ -344,11 +309,11 @@ func (m mesh) withPeers(x *members) *members {
 }
 
 // clusterTLS is how a destination is called by TLS; nil where nobody answers who has a name.
-func (m mesh) clusterTLS(d *Destination, p *peers) *ClusterTLS {
+func (m mesh) clusterTLS(d *effective.Destination, p *peers) *effective.ClusterTLS {
 	if p == nil {
 		return nil
 	}
-	out := &ClusterTLS{Names: p.names, Domains: p.domains, Mesh: m.guard().mesh}
+	out := &effective.ClusterTLS{Names: p.names, Domains: p.domains, Mesh: m.guard().mesh}
 	out.SNI = serverName(d, out.Mesh)
 	for p := range m.tlsParameters.Values(m.at) {
 		out.TLSParameters = *p
@@ -358,7 +323,7 @@ func (m mesh) clusterTLS(d *Destination, p *peers) *ClusterTLS {
 
 // serverName is what clients name in TLS: p<port>.<name>[.<namespace>].<mesh>.weft. Labels are
 // those of DNS (spec/identity.md 3.1).
-func serverName(d *Destination, mesh string) string {
+func serverName(d *effective.Destination, mesh string) string {
 	labels := []string{d.Name}
 	if d.Port != 0 {
 		labels = []string{"p" + strconv.FormatUint(uint64(d.Port), 10), d.Name}

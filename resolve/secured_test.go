@@ -17,6 +17,7 @@ import (
 	"github.com/weftmesh/weft/internal/cases"
 	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // secureMesh is a Mesh with authorities.
@@ -57,7 +58,7 @@ func identityDocument(t *rapid.T, c *composition) *api.Object {
 }
 
 // secureText is what is resolved about identities.
-func secureText(r *resolve.Resolved) string {
+func secureText(r *effective.Resolved) string {
 	var b strings.Builder
 	text := func(v any) string { out, _ := json.Marshal(v); return string(out) }
 	fmt.Fprintf(&b, "%s identity %s tls %v\n", r.Ref.Name, text(r.Identity), r.TLS)
@@ -174,7 +175,7 @@ func TestInsightOfOneDataplane(t *testing.T) {
 				if was.Cluster != now.Cluster {
 					t.Fatalf("%s has another cluster %s", r.Ref, now.Cluster.Name)
 				}
-				about := slices.ContainsFunc(now.List, func(e resolve.Endpoint) bool { return e.Dataplane.Name == "a" && e.Dataplane.Mesh == "default" })
+				about := slices.ContainsFunc(now.List, func(e effective.Endpoint) bool { return e.Dataplane.Name == "a" && e.Dataplane.Mesh == "default" })
 				if serves = serves || about; was.Endpoints != now.Endpoints && !about {
 					t.Fatalf("%s has other endpoints of %s", r.Ref, now.Cluster.Name)
 				}

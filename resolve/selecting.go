@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // selecting yields the dataplanes that the selector selects, in the order of their
@@ -105,8 +106,8 @@ func (m mesh) hasRules(r *routeObject, section string, by *matcher.Selector) boo
 
 // inTable reports whether a rule of the route, or the one that section names, is in
 // the table.
-func (r *routeObject) inTable(t *Table, section string) bool {
-	return slices.ContainsFunc(t.Routes, func(rt *Route) bool {
+func (r *routeObject) inTable(t *effective.Table, section string) bool {
+	return slices.ContainsFunc(t.Routes, func(rt *effective.Route) bool {
 		return slices.ContainsFunc(rt.Origins, func(o *api.Origin) bool {
 			return o.Ref == r.object.Ref && (section == "" || slices.Contains(r.sections(o), section))
 		})

@@ -8,6 +8,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // Two dataplanes send to one cluster, the first of them connections alone: what a policy does
@@ -38,8 +39,8 @@ func TestAClusterForConnectionsAndForRequests(t *testing.T) {
 	model, _ := resolve.Compile(api.NewSnapshot(1, objects...), c.dialects, c.kinds)
 	q, policy := model.Reader(nil), api.Ref{Kind: "MeshTimeout", Mesh: "default", Name: "idle"}
 	var on []string
-	told := q.ReachOf("default", []api.Ref{policy}, func(_, _ int, r *resolve.Resolved, _ resolve.Presence) { on = append(on, r.Ref.Name) })[0]
-	if diff := cmp.Diff([]string{"a", "b"}, on); diff != "" || told.Entries[0].State() != resolve.Holds {
+	told := q.ReachOf("default", []api.Ref{policy}, func(_, _ int, r *effective.Resolved, _ resolve.Presence) { on = append(on, r.Ref.Name) })[0]
+	if diff := cmp.Diff([]string{"a", "b"}, on); diff != "" || told.Entries[0].State() != effective.Holds {
 		t.Errorf("it holds on b: %s%v", diff, became(told))
 	}
 	if diff := cmp.Diff(became(told), became(q.ReachOf("default", []api.Ref{policy}, nil)[0])); diff != "" {

@@ -7,6 +7,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -25,7 +26,7 @@ func TestWhatAppliesAlikeIsShared(t *testing.T) {
 		"to":[{"targetRef":{"kind":"Mesh"},"default":{"connectionTimeout":"1s"}}]}}`)
 	s := api.NewSnapshot(1, plane("a", "x"), plane("b", "x"), plane("c", "y"), timeout)
 	model, _ := resolve.Compile(s, c.dialects, c.kinds)
-	at := func(name string) *resolve.Resolved {
+	at := func(name string) *effective.Resolved {
 		r, ok := model.Dataplane(api.Ref{Kind: "Dataplane", Mesh: "default", Name: name})
 		if !ok {
 			t.Fatal("no dataplane", name)
@@ -66,7 +67,7 @@ func TestOthersPoliciesKeepTheTable(t *testing.T) {
 	before, _ := resolve.Compile(api.NewSnapshot(1, append(objects, old)...), c.dialects, c.kinds)
 	change := []api.Change{{Before: old, After: said("2m")}}
 	after, _ := before.Update(before.Snapshot().With(2, change), change)
-	called := func(m *resolve.Model, n int) *resolve.Outbound {
+	called := func(m *resolve.Model, n int) *effective.Outbound {
 		r, _ := m.Dataplane(objects[n].Ref)
 		return r.Outbounds[0]
 	}
@@ -96,11 +97,11 @@ func TestWhoCallsTheSameHasOneListOfIt(t *testing.T) {
 	said := worlds.Decode(t, c.catalog, `{"type":"MeshTimeout","mesh":"default","name":"x","spec":{"targetRef":{"kind":"Dataplane","labels":{"team":"b"}},
 		"to":[{"targetRef":{"kind":"Mesh"},"default":{"connectionTimeout":"7s","idleTimeout":"7s"}}]}}`)
 	m, _ := resolve.Compile(api.NewSnapshot(1, a, b, redirected), c.dialects, c.kinds)
-	get := func(o *api.Object) *resolve.Resolved {
+	get := func(o *api.Object) *effective.Resolved {
 		r, _ := m.Dataplane(o.Ref)
 		return r
 	}
-	one := func(x, y *resolve.Resolved) [2]bool {
+	one := func(x, y *effective.Resolved) [2]bool {
 		return [2]bool{&x.Outbounds[0] == &y.Outbounds[0], &x.Clusters[0] == &y.Clusters[0]}
 	}
 	if got := one(get(a), get(b)); got != [2]bool{true, true} {
@@ -198,7 +199,7 @@ func TestOneRuleLeavesTheOtherRoutes(t *testing.T) {
 	before, _ := resolve.Compile(api.NewSnapshot(1, plane, old), c.dialects, c.kinds)
 	change := []api.Change{{Before: old, After: said("two")}}
 	after, _ := before.Update(before.Snapshot().With(2, change), change)
-	routes := func(m *resolve.Model) []*resolve.Route {
+	routes := func(m *resolve.Model) []*effective.Route {
 		r, _ := m.Dataplane(plane.Ref)
 		return r.Outbounds[0].Table.Routes
 	}

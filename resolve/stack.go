@@ -5,13 +5,14 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/merge"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
 // stack is a list of attached items and what the policies come to under it.
 type stack struct {
 	items    []attachedItem
-	policies Policies
+	policies effective.Policies
 }
 
 // attachedItem is an item at one of the routes to which it attaches.
@@ -40,7 +41,7 @@ func (b *tableBuilder) under(whole []route.Inline) {
 // what the rule says itself, and what is attached to the contributing routes: the
 // routes in their order, then within each the order of spec/kuma.md 4.3 (4.7); what
 // names one rule comes after all that names a whole route.
-func (b *tableBuilder) policies(r *route.Composed, from []*contribution) Policies {
+func (b *tableBuilder) policies(r *route.Composed, from []*contribution) effective.Policies {
 	if r.Bare {
 		return nil
 	}
@@ -63,7 +64,7 @@ func (b *tableBuilder) policies(r *route.Composed, from []*contribution) Policie
 }
 
 // stacked is what items, weakest first, and fields of the rule come to.
-func (b *tableBuilder) stacked(items []attachedItem, own []route.Inline) Policies {
+func (b *tableBuilder) stacked(items []attachedItem, own []route.Inline) effective.Policies {
 	all := slices.Clone(b.base)
 	included := 0
 	for included < len(items) && items[included].layer == merge.Include {

@@ -11,6 +11,7 @@ import (
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/derive"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -232,8 +233,8 @@ func sortedSelectors(byKey map[string]*matcher.Selector) []*matcher.Selector {
 }
 
 // fold resolves each kind.
-func (l layers) fold(kinds []*policies.Kind) Policies {
-	var out Policies
+func (l layers) fold(kinds []*policies.Kind) effective.Policies {
+	var out effective.Policies
 	for i, k := range kinds {
 		if e := k.Resolve(l[i]); e != nil {
 			out = append(out, e)

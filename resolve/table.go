@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -9,21 +10,21 @@ import (
 type tableBuilder struct {
 	mesh
 	class    *class
-	outbound Policies // of the destination as a whole
-	own      Backend
+	outbound effective.Policies // of the destination as a whole
+	own      effective.Backend
 	clusters []clusterRef
-	base     layers            // what holds for every rule by default
-	bare     Policies          // of a rule of which nothing more is said
-	stacks   map[*item][]stack // by their last item
+	base     layers             // what holds for every rule by default
+	bare     effective.Policies // of a rule of which nothing more is said
+	stacks   map[*item][]stack  // by their last item
 }
 
-func (b *tableBuilder) build(all *composition) *Table {
+func (b *tableBuilder) build(all *composition) *effective.Table {
 	b.under(all.Inline)
-	t := &Table{Destination: b.class.spoken, Routes: make([]*Route, 0, len(all.Rows)+1)}
-	rules := map[*route.Composed]*Route{} // of several matches
+	t := &effective.Table{Destination: b.class.spoken, Routes: make([]*effective.Route, 0, len(all.Rows)+1)}
+	rules := map[*route.Composed]*effective.Route{} // of several matches
 	for i := range all.Rows {
 		row := &all.Rows[i]
-		r := new(Route)
+		r := new(effective.Route)
 		if first := rules[row.Composed]; first != nil {
 			*r = *first
 		} else {
@@ -44,13 +45,13 @@ func (b *tableBuilder) build(all *composition) *Table {
 }
 
 // connections is where whole connections go.
-func (b *tableBuilder) connections(all *route.Composition) *TCPTable {
-	t := &TCPTable{Destination: b.class.spoken}
+func (b *tableBuilder) connections(all *route.Composition) *effective.TCPTable {
+	t := &effective.TCPTable{Destination: b.class.spoken}
 	if all.Connections != nil {
 		t = b.sends(all.Connections)
 	}
 	for _, s := range all.ServerNames {
-		t.ServerNames = append(t.ServerNames, ServerName{s.Name, b.sends(s.Composed)})
+		t.ServerNames = append(t.ServerNames, effective.ServerName{Name: s.Name, TCPTable: b.sends(s.Composed)})
 	}
 	for i := range b.clusters {
 		b.clusters[i].connections = true
@@ -59,10 +60,10 @@ func (b *tableBuilder) connections(all *route.Composition) *TCPTable {
 }
 
 // sends is where one rule sends connections. No policy attaches to it.
-func (b *tableBuilder) sends(c *route.Composed) *TCPTable {
-	t := &TCPTable{Destination: b.class.spoken, Origins: c.Origins, BackendsBy: c.ActionBy, Backends: []Backend{b.own}}
+func (b *tableBuilder) sends(c *route.Composed) *effective.TCPTable {
+	t := &effective.TCPTable{Destination: b.class.spoken, Origins: c.Origins, BackendsBy: c.ActionBy, Backends: []effective.Backend{b.own}}
 	if do, ok := c.Do.(*route.Forward); ok {
-		t.Backends = make([]Backend, len(do.Backends))
+		t.Backends = make([]effective.Backend, len(do.Backends))
 		for i := range do.Backends {
 			t.Backends[i] = b.connect(&do.Backends[i])
 		}
@@ -75,8 +76,8 @@ func (b *tableBuilder) sends(c *route.Composed) *TCPTable {
 }
 
 // route is one composed rule, but for which of its matches it stands for.
-func (b *tableBuilder) route(c *route.Composed, from []*contribution) Route {
-	r := Route{Key: c.Key, Name: c.Name, Matches: c.Matches, Origins: c.Origins, Filters: c.Filters, Upgrade: c.Upgrade,
+func (b *tableBuilder) route(c *route.Composed, from []*contribution) effective.Route {
+	r := effective.Route{Key: c.Key, Name: c.Name, Matches: c.Matches, Origins: c.Origins, Filters: c.Filters, Upgrade: c.Upgrade,
 		FiltersBy: c.FiltersBy, ActionBy: c.ActionBy, Lost: c.Lost, Over: c.Over, Via: c.Via, Policies: b.policies(c, from)}
 	own := b.ownConfs(c.Inline)
 	switch do := c.Do.(type) {
@@ -93,20 +94,20 @@ func (b *tableBuilder) route(c *route.Composed, from []*contribution) Route {
 			break
 		}
 		b.use(b.class.dest.Destination, new(variant))
-		r.Backends = []Backend{b.own}
+		r.Backends = []effective.Backend{b.own}
 	case route.Answer:
 		r.Answer = do
 		return r
 	}
 	for _, f := range c.Filters {
 		if f.Mirror != nil {
-			r.Mirrors = append(r.Mirrors, Mirror{b.backend(&f.Mirror.Backend, own), f.Mirror.Percent, f.Mirror.Host})
+			r.Mirrors = append(r.Mirrors, effective.Mirror{Backend: b.backend(&f.Mirror.Backend, own), Percent: f.Mirror.Percent, Host: f.Mirror.Host})
 		}
 	}
 	return r
 }
 
 // use notes that the table names a cluster.
-func (b *tableBuilder) use(d *Destination, v *variant) {
+func (b *tableBuilder) use(d *effective.Destination, v *variant) {
 	b.clusters = append(b.clusters, clusterRef{id: d.ID, name: v.clusterName(d), variant: v.key()})
 }

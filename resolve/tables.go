@@ -2,24 +2,25 @@ package resolve
 
 import (
 	"github.com/weftmesh/weft/resolve/derive"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // said is what policies say about a destination as a whole.
 type said struct {
-	dest     *Destination
-	policies Policies
+	dest     *effective.Destination
+	policies effective.Policies
 }
 
 // routed is where requests or connections to a destination go.
 type routed struct {
 	*said
-	table    *Table
-	tcp      *TCPTable
-	kept     *Kept // beside all of them
+	table    *effective.Table
+	tcp      *effective.TCPTable
+	kept     *effective.Kept // beside all of them
 	clusters []clusterRef
 	// virtual are the outbounds at the virtual addresses of the destination, which all
 	// dataplanes of the class share whose traffic is redirected.
-	virtual []*Outbound
+	virtual []*effective.Outbound
 }
 
 // named are the clusters that a table names.
@@ -41,7 +42,7 @@ type clusterRef struct {
 func (c *collections) addTables() {
 	c.said = derive.Derive(c.schema, "said", c.anyClass, derive.Values[said]{
 		Equal: func(a, b *said) bool { return a.dest == b.dest && derive.Same(a.policies, b.policies) },
-		Hash:  func(s *said) uint64 { return s.policies.hash(derive.Mix(derive.HashBasis, s.dest.ID)) },
+		Hash:  func(s *said) uint64 { return s.policies.Hash(derive.Mix(derive.HashBasis, s.dest.ID)) },
 	}, func(r *derive.Reader, key string) *said {
 		x := need(c.classes, r, key)
 		return &said{x.spoken, x.base.overridden(x.overrides).fold(c.kinds)}
@@ -65,8 +66,8 @@ func (n *named) equal(o *named) bool { return derive.Same(n.clusters, o.clusters
 func (m mesh) table(x *class, s *said, all *composition) *routed {
 	d := x.dest
 	b := &tableBuilder{mesh: m, class: x, outbound: s.policies, stacks: map[*item][]stack{},
-		own: Backend{Kind: d.Kind, Name: d.Name, Namespace: d.Namespace, Port: d.Port, Weight: 1, Cluster: d.ID}}
-	out := &routed{said: s, kept: NewKept()}
+		own: effective.Backend{Kind: d.Kind, Name: d.Name, Namespace: d.Namespace, Port: d.Port, Weight: 1, Cluster: d.ID}}
+	out := &routed{said: s, kept: effective.NewKept()}
 	if all.Connections != nil || len(all.ServerNames) > 0 {
 		out.tcp = b.connections(&all.Composition)
 	} else {
@@ -77,7 +78,7 @@ func (m mesh) table(x *class, s *said, all *composition) *routed {
 }
 
 func (r *routed) equal(o *routed) bool {
-	return r.said == o.said && derive.Same(r.clusters, o.clusters) && (r.table.is(o.table) || r.tcp.is(o.tcp))
+	return r.said == o.said && derive.Same(r.clusters, o.clusters) && (r.table.Is(o.table) || r.tcp.Is(o.tcp))
 }
 
 // reuse takes over the table that there was before, if it is equal, or the routes of it
@@ -87,63 +88,27 @@ func (r *routed) reuse(before *routed) {
 		return
 	}
 	if r.table != nil && before.table != nil {
-		r.table.reuse(before.table)
+		r.table.Reuse(before.table)
 	}
 	switch {
-	case before.tcp.is(r.tcp):
+	case before.tcp.Is(r.tcp):
 		r.tcp = before.tcp
-	case before.table.is(r.table):
+	case before.table.Is(r.table):
 		r.table = before.table
 	default:
 		return
 	}
 	if r.kept = before.kept; r.said != before.said {
-		r.kept = before.kept.withOthers()
+		r.kept = before.kept.WithOthers()
 	}
-}
-
-// reuse takes over the routes at the beginning and at the end that are equal: as a rule
-// few between them are new.
-func (t *Table) reuse(before *Table) {
-	from, to, was := 0, len(t.Routes), len(before.Routes)
-	for ; from < to && from < was && derive.Same(t.Routes[from], before.Routes[from]); from++ {
-		t.Routes[from] = before.Routes[from]
-	}
-	for ; to > from && was > from && derive.Same(t.Routes[to-1], before.Routes[was-1]); to, was = to-1, was-1 {
-		t.Routes[to-1] = before.Routes[was-1]
-	}
-}
-
-// is reports whether both are equal tables of one destination.
-func (t *Table) is(o *Table) bool {
-	return t != nil && o != nil && t.Destination == o.Destination && derive.Same(t.Routes, o.Routes)
-}
-
-// is reports whether both are equal tables of one destination.
-func (t *TCPTable) is(o *TCPTable) bool {
-	return t != nil && o != nil && t.Destination == o.Destination && derive.Same(t.Backends, o.Backends) &&
-		derive.Same(t.Origins, o.Origins) && derive.Same(t.BackendsBy, o.BackendsBy) && derive.Same(t.ServerNames, o.ServerNames)
 }
 
 func (r *routed) hash() uint64 {
 	out := derive.Mix(derive.HashBasis, r.dest.ID)
 	if r.table != nil {
 		for _, x := range r.table.Routes {
-			out = x.Policies.hash(derive.Mix(out, x.Key))
+			out = x.Policies.Hash(derive.Mix(out, x.Key))
 		}
 	}
 	return out
-}
-
-// hash adds to h who said what where; it leaves out the values.
-func (p Policies) hash(h uint64) uint64 {
-	for _, e := range p {
-		h = derive.Mix(h, e.Kind.Name)
-		for _, f := range e.Fields {
-			for _, s := range f.Said {
-				h = derive.Mix(derive.Mix(h, s.Origin.Name), string(s.Origin.Field))
-			}
-		}
-	}
-	return h
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/derive"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -192,7 +193,7 @@ func (m mesh) destsMeant(r *routeObject, e *route.Entry) iter.Seq[*dest] {
 }
 
 // destFor is what a destination that a dataplane calls follows from.
-func (m mesh) destFor(d *Destination, p *dataplane) *dest {
+func (m mesh) destFor(d *effective.Destination, p *dataplane) *dest {
 	if d.Kind == api.KindHost {
 		for _, scope := range []string{m.hostScope(p), scopeCommon} {
 			if own := m.dest(inScope(d.ID, scope)); own != nil {

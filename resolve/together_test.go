@@ -13,11 +13,12 @@ import (
 	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/policies/trafficpermission"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
 // verdictsOf are what becomes of some requests at the inbounds of a dataplane.
-func verdictsOf(r *resolve.Resolved) string {
+func verdictsOf(r *effective.Resolved) string {
 	var b strings.Builder
 	for _, in := range r.Inbounds {
 		p := trafficpermission.Of(in.Policies.Of(trafficpermission.Kind.Name))

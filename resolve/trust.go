@@ -8,26 +8,8 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/derive"
+	"github.com/weftmesh/weft/resolve/effective"
 )
-
-// Trust is whom proxies believe, by the name that they ask for it: the authorities of some
-// trust domains.
-type Trust struct {
-	Name    string
-	Domains []TrustDomain // by name
-}
-
-// TrustDomain is who speaks for a trust domain.
-type TrustDomain struct {
-	Name  string
-	Roots [][]byte // certificates in DER form, sorted; none: nobody is believed
-}
-
-// TrustUse is a Trust, and what stands beside it.
-type TrustUse struct {
-	*Trust
-	Kept *Memo
-}
 
 // allDomains is the key of the Trust in all domains.
 const allDomains = "*"
@@ -48,8 +30,8 @@ func (c *collections) addTrust() {
 		if t, ok := o.Spec.(*api.MeshTrust); ok {
 			add(t.TrustDomain)
 		}
-	}), derive.Values[TrustDomain]{Equal: func(a, b *TrustDomain) bool { return derive.Same(*a, *b) }}, func(r *derive.Reader, name string) *TrustDomain {
-		d := &TrustDomain{Name: name}
+	}), derive.Values[effective.TrustDomain]{Equal: func(a, b *effective.TrustDomain) bool { return derive.Same(*a, *b) }}, func(r *derive.Reader, name string) *effective.TrustDomain {
+		d := &effective.TrustDomain{Name: name}
 		for o := range c.derived(r).objects(api.KindMeshTrust, nil) {
 			if t := o.Spec.(*api.MeshTrust); t.TrustDomain == name {
 				for _, root := range t.Roots() {
@@ -80,20 +62,20 @@ func (c *collections) addTrusts() {
 			return nil
 		}
 		if key == allDomains {
-			out := &trustKept{Trust: Trust{Name: TrustName(g.mesh)}}
+			out := &trustKept{Trust: effective.Trust{Name: TrustName(g.mesh)}}
 			for d := range c.domains.Values(r) {
 				out.Domains = append(out.Domains, *d)
 			}
 			if len(out.Domains) == 0 { // what believes nobody has a domain too
-				out.Domains = []TrustDomain{{Name: g.mesh}}
+				out.Domains = []effective.TrustDomain{{Name: g.mesh}}
 			}
-			slices.SortFunc(out.Domains, func(a, b TrustDomain) int { return cmp.Compare(a.Name, b.Name) })
+			slices.SortFunc(out.Domains, func(a, b effective.TrustDomain) int { return cmp.Compare(a.Name, b.Name) })
 			return out
 		}
 		names := strings.Split(key, ",")
-		out := &trustKept{Trust: Trust{Name: TrustName(g.mesh, names...)}}
+		out := &trustKept{Trust: effective.Trust{Name: TrustName(g.mesh, names...)}}
 		for _, name := range names {
-			d := TrustDomain{Name: name}
+			d := effective.TrustDomain{Name: name}
 			if known, _ := c.domains.Get(r, name); known != nil {
 				d = *known
 			}
@@ -104,7 +86,7 @@ func (c *collections) addTrusts() {
 }
 
 // identify says who r is, and whom it believes; or why that is not known.
-func (m mesh) identify(r *Resolved, key string) *derive.Failed {
+func (m mesh) identify(r *effective.Resolved, key string) *derive.Failed {
 	s, failed := m.secured.Get(m.at, key)
 	if s == nil {
 		return failed
@@ -116,9 +98,9 @@ func (m mesh) identify(r *Resolved, key string) *derive.Failed {
 
 // trustOf is whom the proxy of r believes, by name: where its inbounds take mutual TLS everybody
 // of the mesh, and for each cluster those of its domains.
-func (m mesh) trustOf(r *Resolved) []TrustUse {
+func (m mesh) trustOf(r *effective.Resolved) []effective.TrustUse {
 	var keys []string
-	if slices.ContainsFunc(r.Inbounds, func(i InboundUse) bool { return i.TLS != nil }) {
+	if slices.ContainsFunc(r.Inbounds, func(i effective.InboundUse) bool { return i.TLS != nil }) {
 		keys = append(keys, allDomains)
 	}
 	if r.TLS {
@@ -129,10 +111,10 @@ func (m mesh) trustOf(r *Resolved) []TrustUse {
 		}
 	}
 	slices.Sort(keys)
-	var out []TrustUse
+	var out []effective.TrustUse
 	for _, key := range slices.Compact(keys) {
 		if t, _ := m.trusts.Get(m.at, key); t != nil {
-			out = append(out, TrustUse{&t.Trust, &t.kept})
+			out = append(out, effective.TrustUse{Trust: &t.Trust, Kept: &t.kept})
 		}
 	}
 	return out

@@ -13,6 +13,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -40,7 +41,7 @@ const beyondAll = "\x00\x01"
 // service's own (spec/kuma.md 6): the first 8 bytes of SHA-256 over keys and values;
 // and what is otherwise than in the cluster that every destination has unasked. Rules
 // that say the same name the same cluster, whoever they are.
-func (v *variant) clusterName(d *Destination) string {
+func (v *variant) clusterName(d *effective.Destination) string {
 	name := d.ID
 	if len(v.Tags) > 0 {
 		all := maps.Clone(v.Tags)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/matches"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/sim"
 )
@@ -21,8 +21,8 @@ func TestAServiceIsSuggestedOnce(t *testing.T) {
 	t.Parallel()
 	r := shop()
 	for i, name := range []string{"wed", "web", "wed"} {
-		r.Outbounds = append(r.Outbounds, &resolve.Outbound{Address: "127.0.0.1", Port: uint32(10002 + i),
-			Destination: &resolve.Destination{Kind: api.KindMeshService, Name: name, Port: uint32(81 + i)}})
+		r.Outbounds = append(r.Outbounds, &effective.Outbound{Address: "127.0.0.1", Port: uint32(10002 + i),
+			Destination: &effective.Destination{Kind: api.KindMeshService, Name: name, Port: uint32(81 + i)}})
 	}
 	_, err := run(r, sim.Request{URL: "http://wex:8080/"})
 	if want := "did you mean web or wed?"; err == nil || !strings.HasSuffix(err.Error(), want) {
@@ -34,17 +34,17 @@ func TestAServiceIsSuggestedOnce(t *testing.T) {
 // mean it, and no other.
 func TestPortsOfAClassicService(t *testing.T) {
 	t.Parallel()
-	old := &resolve.Destination{ID: "old", Kind: api.KindMeshService, Name: "old", Protocol: api.HTTP}
+	old := &effective.Destination{ID: "old", Kind: api.KindMeshService, Name: "old", Protocol: api.HTTP}
 	r := shop()
-	r.Outbounds = append(r.Outbounds, &resolve.Outbound{Address: "127.0.0.1", Port: 10002, Destination: old,
-		Table: &resolve.Table{Destination: old, Routes: []*resolve.Route{everything(to("old", 1))}}})
+	r.Outbounds = append(r.Outbounds, &effective.Outbound{Address: "127.0.0.1", Port: 10002, Destination: old,
+		Table: &effective.Table{Destination: old, Routes: []*effective.Route{everything(to("old", 1))}}})
 	for url, reached := range map[string]bool{"http://old/": true, "http://old:80/": true, "http://old:10002/": true, "http://old:8080/": false, "http://old:9999/": false} {
 		if _, err := run(r, sim.Request{URL: url}); (err == nil) != reached {
 			t.Errorf("%s without endpoints: %v", url, err)
 		}
 	}
-	r.Clusters = append(r.Clusters, resolve.ClusterUse{Cluster: &resolve.Cluster{Name: "old", Destination: old},
-		Endpoints: &resolve.Endpoints{Name: "old", List: []resolve.Endpoint{{Address: "127.0.0.2", Port: 8080}}}})
+	r.Clusters = append(r.Clusters, effective.ClusterUse{Cluster: &effective.Cluster{Name: "old", Destination: old},
+		Endpoints: &effective.Endpoints{Name: "old", List: []effective.Endpoint{{Address: "127.0.0.2", Port: 8080}}}})
 	for url, reached := range map[string]bool{"http://old/": true, "http://old:8080/": true, "http://old:9999/": false} {
 		_, err := run(r, sim.Request{URL: url})
 		var lost *sim.NotReached
@@ -99,10 +99,10 @@ func TestHeadersOfOwnAnswers(t *testing.T) {
 	m := &route.HeaderModifier{Set: []route.Header{{Name: "Content-Type", Value: "text/x"}, {Name: "Location", Value: "http://there/"}},
 		Add: []route.Header{{Name: "content-type", Value: "text/y"}}}
 	for name, c := range map[string]struct {
-		rt   *resolve.Route
+		rt   *effective.Route
 		want string // location, then the changes
 	}{
-		"redirect":  {&resolve.Route{Answer: &route.Redirect{Status: 301}}, `http://there/ {"set":{"location":"http://there/"}}`},
+		"redirect":  {&effective.Route{Answer: &route.Redirect{Status: 301}}, `http://there/ {"set":{"location":"http://there/"}}`},
 		"500":       {everything(lost(1)), ` {"set":{"location":"http://there/"}}`},
 		"forwarded": {everything(to("v1", 1)), ` {"set":{"content-type":"text/x","location":"http://there/"},"add":{"content-type":"text/y"}}`},
 	} {
@@ -168,14 +168,14 @@ func TestHostOfTheOnlyBackendOutside(t *testing.T) {
 	for name, c := range map[string]struct {
 		address string
 		filters []route.Filter
-		share   []resolve.Backend
+		share   []effective.Backend
 		want    string
 	}{
-		"its own":         {"api.example.org", nil, []resolve.Backend{to("v2", 1)}, "api.example.org"},
-		"the filter's":    {"api.example.org", []route.Filter{renamed}, []resolve.Backend{to("v2", 1)}, "mine"},
-		"an address":      {"192.0.2.1", nil, []resolve.Backend{to("v2", 1)}, "web:8080"},
-		"a socket":        {"unix:///run/x", nil, []resolve.Backend{to("v2", 1)}, "web:8080"},
-		"others get none": {"api.example.org", nil, []resolve.Backend{to("v1", 0), to("v2", 1)}, "api.example.org"},
+		"its own":         {"api.example.org", nil, []effective.Backend{to("v2", 1)}, "api.example.org"},
+		"the filter's":    {"api.example.org", []route.Filter{renamed}, []effective.Backend{to("v2", 1)}, "mine"},
+		"an address":      {"192.0.2.1", nil, []effective.Backend{to("v2", 1)}, "web:8080"},
+		"a socket":        {"unix:///run/x", nil, []effective.Backend{to("v2", 1)}, "web:8080"},
+		"others get none": {"api.example.org", nil, []effective.Backend{to("v1", 0), to("v2", 1)}, "api.example.org"},
 	} {
 		rt := everything(c.share...)
 		rt.Filters = c.filters
@@ -214,7 +214,7 @@ func TestWhatIsNoRequest(t *testing.T) {
 	if _, err := run(r, sim.Request{URL: "http://nowhere/"}); err == nil || !strings.Contains(err.Error(), "give it one in networking.gateway.listeners") {
 		t.Errorf("an edge that listens nowhere: %v", err)
 	}
-	r.Edges = []resolve.EdgeUse{{Edge: &resolve.Edge{Port: 80}}}
+	r.Edges = []effective.EdgeUse{{Edge: &effective.Edge{Port: 80}}}
 	v, err := run(r, sim.Request{URL: "http://nowhere/"})
 	if err != nil || v.Branches[0].Status != 404 || v.Branches[0].Outcome != sim.Respond {
 		t.Errorf("%+v %v", v.Branches, err)
@@ -240,14 +240,14 @@ func TestARepeatedHeaderIsReadInOneOrder(t *testing.T) {
 func TestTCPWithoutBackends(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		tcp  *resolve.TCPTable
+		tcp  *effective.TCPTable
 		want string
 	}{
 		"no table":     {nil, "close 0:"},
-		"no backend":   {&resolve.TCPTable{}, "close 0:"},
-		"no endpoints": {&resolve.TCPTable{Backends: []resolve.Backend{to("empty", 1)}}, "close 0: empty=1/close"},
-		"nobody there": {&resolve.TCPTable{Backends: []resolve.Backend{lost(1), to("v1", 0)}}, "close 0: nosuch=1/close"},
-		"one of two":   {&resolve.TCPTable{Backends: []resolve.Backend{to("empty", 1), to("v1", 1)}}, "forward 0: empty=0.5/close v1=0.5/0"},
+		"no backend":   {&effective.TCPTable{}, "close 0:"},
+		"no endpoints": {&effective.TCPTable{Backends: []effective.Backend{to("empty", 1)}}, "close 0: empty=1/close"},
+		"nobody there": {&effective.TCPTable{Backends: []effective.Backend{lost(1), to("v1", 0)}}, "close 0: nosuch=1/close"},
+		"one of two":   {&effective.TCPTable{Backends: []effective.Backend{to("empty", 1), to("v1", 1)}}, "forward 0: empty=0.5/close v1=0.5/0"},
 	} {
 		r := shop()
 		r.Outbounds[0].Table, r.Outbounds[0].TCP = nil, c.tcp

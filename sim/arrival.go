@@ -3,22 +3,22 @@ package sim
 import (
 	"net/http"
 
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
 // Arrival is a request, or a connection, as an inbound has it, whoever sends it: the rule that takes
 // it, and who decides about its caller.
 type Arrival struct {
-	in      *resolve.Inbound // nil: nobody listens
-	rule    *resolve.InboundRule
+	in      *effective.Inbound // nil: nobody listens
+	rule    *effective.InboundRule
 	by      Judge
 	request *route.Request
 	refused bool // before anybody asks who calls, for how its path is spelled
 }
 
 // arrive writes the path of r as the inbound reads it.
-func arrive(in *resolve.Inbound, r *route.Request) Arrival {
+func arrive(in *effective.Inbound, r *route.Request) Arrival {
 	a := Arrival{in: in, by: JudgeOf(in), request: r}
 	if r == nil {
 		return a
@@ -38,7 +38,7 @@ func arrive(in *resolve.Inbound, r *route.Request) Arrival {
 
 // Arrive is a request as it comes to an inbound, nil for one that is not there. What carries bytes
 // has a connection in its place.
-func Arrive(in *resolve.Inbound, p *Probe) Arrival {
+func Arrive(in *effective.Inbound, p *Probe) Arrival {
 	switch {
 	case in == nil:
 		return Arrival{}
@@ -54,7 +54,7 @@ func Arrive(in *resolve.Inbound, p *Probe) Arrival {
 func (a *Arrival) Absent() bool { return a.in == nil }
 
 // Rule is the rule of a route that takes it and has permissions of its own; nil for none.
-func (a *Arrival) Rule() *resolve.InboundRule {
+func (a *Arrival) Rule() *effective.InboundRule {
 	if a.rule == nil || a.rule.Permission == nil {
 		return nil
 	}
@@ -126,7 +126,7 @@ const onlyTLS = "the inbound takes mutual TLS alone, and the caller speaks plain
 
 // Judged is what the sidecar of an inbound of a mesh with identities decides about what comes to it,
 // by whatever way; status is that of an answer without a decision, 0 for none.
-func Judged(in *resolve.Inbound, v *Visit) (p *Permission, status uint32) {
+func Judged(in *effective.Inbound, v *Visit) (p *Permission, status uint32) {
 	if len(v.Names) == 0 && !in.TLS.TakesPlain() {
 		return &Permission{Decision: Deny, Reason: onlyTLS}, 0
 	}

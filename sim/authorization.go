@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -30,7 +30,7 @@ func checkAuthz(text string) error {
 
 // denied is the status with which rt answers c because of the authorization service; 0
 // where it lets c pass.
-func (c *call) denied(rt *resolve.Route) uint32 {
+func (c *call) denied(rt *effective.Route) uint32 {
 	if c.authz == "" || c.authz == authorized || len(route.Authorizations(rt.Filters)) == 0 {
 		return 0
 	}
@@ -44,7 +44,7 @@ func (c *call) denied(rt *resolve.Route) uint32 {
 // deny is what becomes of c where rt asks and the service does not let it pass: the
 // proxy answers, with the header changes of a route that forwards; Envoy makes none
 // where the route would answer itself (measured on 1.40).
-func (c *call) deny(from *resolve.Resolved, spoken api.Protocol, rt *resolve.Route, status uint32) Branch {
+func (c *call) deny(from *effective.Resolved, spoken api.Protocol, rt *effective.Route, status uint32) Branch {
 	b := c.respond(status)
 	if forwards(rt) {
 		b.ResponseHeaders = responseChange(rt.Changes(), c.filling(nil))
@@ -56,7 +56,7 @@ func (c *call) deny(from *resolve.Resolved, spoken api.Protocol, rt *resolve.Rou
 }
 
 // asks notes what rt asks the service, and that nobody said what it answers.
-func (b *Branch) asks(rt *resolve.Route, c *call) {
+func (b *Branch) asks(rt *effective.Route, c *call) {
 	b.Authorization = route.Authorizations(rt.Filters)
 	if c.authz != "" || len(b.Authorization) == 0 {
 		return

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // The interfaces below are how a policy's conf tells the simulator what it does
@@ -75,7 +75,7 @@ func (b Bucket) answer() string { return fmt.Sprintf("%d %q %q", b.Status, b.Set
 type Header struct{ Name, Value string }
 
 // behaviour is how the policies of rt repeat requests and bound them in time.
-func behaviour(rt *resolve.Route, spoken api.Protocol) (plan RetryPlan, bounds Timeouts) {
+func behaviour(rt *effective.Route, spoken api.Protocol) (plan RetryPlan, bounds Timeouts) {
 	for _, e := range rt.Policies {
 		if x, ok := e.Conf.(Retrier); ok {
 			if p, ok := x.RetryPlan(spoken); ok {

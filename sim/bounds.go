@@ -4,12 +4,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // streamBound is the bound on each attempt that the clusters of rt have; zero
 // where they have none, or differ: see unknownInTime.
-func streamBound(r *resolve.Resolved, rt *resolve.Route) time.Duration {
+func streamBound(r *effective.Resolved, rt *effective.Route) time.Duration {
 	bounds := streamBounds(r, rt)
 	if len(bounds) != 1 {
 		return 0
@@ -18,7 +18,7 @@ func streamBound(r *resolve.Resolved, rt *resolve.Route) time.Duration {
 }
 
 // streamBounds are the different bounds on attempts of the clusters of rt.
-func streamBounds(r *resolve.Resolved, rt *resolve.Route) []time.Duration {
+func streamBounds(r *effective.Resolved, rt *effective.Route) []time.Duration {
 	var out []time.Duration
 	for _, b := range rt.Backends {
 		use := clusterOf(r, b.Cluster)

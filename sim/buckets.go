@@ -2,7 +2,7 @@ package sim
 
 import (
 	"github.com/weftmesh/weft/policies"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // Limited is a route of one virtual host and what limits it.
@@ -67,7 +67,7 @@ type BucketCounts map[bucketOwner]int
 type bucketOwner struct{ kind, item string }
 
 // CountBuckets counts those of t.
-func CountBuckets(t *resolve.Table) BucketCounts {
+func CountBuckets(t *effective.Table) BucketCounts {
 	limits := map[string][]Limited{}
 	for _, rt := range t.Routes {
 		for _, e := range rt.Policies {
@@ -93,7 +93,7 @@ func CountBuckets(t *resolve.Table) BucketCounts {
 
 // Tell writes into views, the policies of rt, how many buckets a limit has that has
 // more than one.
-func (c BucketCounts) Tell(rt *resolve.Route, views map[string]Policy) {
+func (c BucketCounts) Tell(rt *effective.Route, views map[string]Policy) {
 	for _, e := range rt.Policies {
 		l, ok := LimitedBy(e)
 		p, shown := views[e.Kind.Name]

@@ -8,16 +8,16 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // maxNames is how many dataplanes that are called alike are named.
 const maxNames = 10
 
 // backends are the shares, each with the dataplanes that are called for it.
-func (t trace) backends(list []resolve.Backend) []Backend {
+func (t trace) backends(list []effective.Backend) []Backend {
 	out := shares(t.from, list, t.draws)
-	for n, b := range resolve.Sharing(list) {
+	for n, b := range effective.Sharing(list) {
 		use := clusterOf(t.from, b.Cluster)
 		if use.Endpoints != nil {
 			out[n].Inbounds = t.inbounds(use.List)
@@ -30,7 +30,7 @@ func (t trace) backends(list []resolve.Backend) []Backend {
 }
 
 // inbounds groups those who answer at these addresses by how they treat requests.
-func (t trace) inbounds(list []resolve.Endpoint) []Inbound {
+func (t trace) inbounds(list []effective.Endpoint) []Inbound {
 	var out []Inbound
 	at := map[string]int{}
 	last := map[int]api.Ref{} // counted last in a group: a dataplane may answer at two ports
@@ -63,7 +63,7 @@ func (t trace) inbounds(list []resolve.Endpoint) []Inbound {
 }
 
 // how tells inbounds apart by how the caller comes in.
-func how(in *resolve.Inbound, names []string) string {
+func how(in *effective.Inbound, names []string) string {
 	switch {
 	case in.TLS == nil:
 		return ""
@@ -76,7 +76,7 @@ func how(in *resolve.Inbound, names []string) string {
 }
 
 // inboundAt is the port of a dataplane behind an endpoint; nil outside the mesh.
-func (t trace) inboundAt(e *resolve.Endpoint) *resolve.Inbound {
+func (t trace) inboundAt(e *effective.Endpoint) *effective.Inbound {
 	if e.Dataplane == (api.Ref{}) {
 		return nil
 	}
@@ -95,9 +95,9 @@ func (t trace) inboundAt(e *resolve.Endpoint) *resolve.Inbound {
 // fingerprint is equal for inbounds that treat requests alike and say so alike. What adds up is
 // one value for all about which the same is said: whole lists of callers are not written for
 // each endpoint.
-func fingerprint(in *resolve.Inbound, holds resolve.Policies) string {
+func fingerprint(in *effective.Inbound, holds effective.Policies) string {
 	var b strings.Builder
-	var folded resolve.Policies
+	var folded effective.Policies
 	for _, e := range holds {
 		if e.Kind.Collect != nil {
 			fmt.Fprintf(&b, "%p ", e)

@@ -12,44 +12,44 @@ import (
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/policies/retry"
 	"github.com/weftmesh/weft/policies/timeout"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/sim"
 )
 
 // street is a world with many dataplanes that counts how often it is asked.
 type street struct {
-	planes map[api.Ref]*resolve.Resolved
+	planes map[api.Ref]*effective.Resolved
 	asked  int
 }
 
-func (s *street) Dataplane(ref api.Ref) (*resolve.Resolved, bool) {
+func (s *street) Dataplane(ref api.Ref) (*effective.Resolved, bool) {
 	s.asked++
 	r, ok := s.planes[ref]
 	return r, ok
 }
 
-func (s *street) Destinations(string) iter.Seq[*resolve.Destination] {
-	return func(func(*resolve.Destination) bool) { s.asked += 1_000_000 }
+func (s *street) Destinations(string) iter.Seq[*effective.Destination] {
+	return func(func(*effective.Destination) bool) { s.asked += 1_000_000 }
 }
 
-func (s *street) NamesFor(api.Ref, *resolve.Destination, string) bool { return true }
+func (s *street) NamesFor(api.Ref, *effective.Destination, string) bool { return true }
 
 // crowd is a caller of n dataplanes, of which those with an odd number end
 // requests sooner.
 func crowd(n int) (*street, api.Ref) {
 	caller := shop(everything(to("v1", 1)))
-	s := &street{planes: map[api.Ref]*resolve.Resolved{caller.Ref: caller}}
-	var list []resolve.Endpoint
+	s := &street{planes: map[api.Ref]*effective.Resolved{caller.Ref: caller}}
+	var list []effective.Endpoint
 	for i := range n {
 		ref := api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: fmt.Sprintf("v1-%d", i)}
-		in := &resolve.Inbound{Address: "10.0.0.1", Port: uint32(i + 1), Protocol: api.HTTP}
+		in := &effective.Inbound{Address: "10.0.0.1", Port: uint32(i + 1), Protocol: api.HTTP}
 		d := api.Duration(1_000_000_000 * (1 + i%2))
 		conf := &timeout.Conf{HTTP: &timeout.HTTP{RequestTimeout: &d}}
-		in.Policies = resolve.Policies{timeout.Kind.Resolve([]merge.Layer{{Name: merge.Mesh, Origin: &api.Origin{}, Leaves: timeout.Kind.Schema.Read(conf)}})}
-		s.planes[ref] = &resolve.Resolved{Ref: ref, Inbounds: []resolve.InboundUse{{Inbound: in}}}
-		list = append(list, resolve.Endpoint{Dataplane: ref, Address: in.Address, Port: in.Port})
+		in.Policies = effective.Policies{timeout.Kind.Resolve([]merge.Layer{{Name: merge.Mesh, Origin: &api.Origin{}, Leaves: timeout.Kind.Schema.Read(conf)}})}
+		s.planes[ref] = &effective.Resolved{Ref: ref, Inbounds: []effective.InboundUse{{Inbound: in}}}
+		list = append(list, effective.Endpoint{Dataplane: ref, Address: in.Address, Port: in.Port})
 	}
-	caller.Clusters[0].Endpoints = &resolve.Endpoints{List: list}
+	caller.Clusters[0].Endpoints = &effective.Endpoints{List: list}
 	return s, caller.Ref
 }
 
@@ -130,9 +130,9 @@ func TestAWorkloadThatIsDown(t *testing.T) {
 		caller := s.planes[from]
 		rt := caller.Outbounds[0].Table.Routes[0]
 		if c.outside {
-			rt.Backends = append(rt.Backends, resolve.Backend{Kind: api.KindMeshExternalService, Name: "far", Weight: 1, Cluster: "far"})
+			rt.Backends = append(rt.Backends, effective.Backend{Kind: api.KindMeshExternalService, Name: "far", Weight: 1, Cluster: "far"})
 		}
-		rt.Policies = resolve.Policies{effective(retry.Kind, &retry.Conf{HTTP: &retry.HTTP{RetryOn: []string{c.on}}})}
+		rt.Policies = effective.Policies{policyOf(retry.Kind, &retry.Conf{HTTP: &retry.HTTP{RetryOn: []string{c.on}}})}
 		v, err := sim.Run(s, from, sim.Request{URL: "http://web:8080/", Answers: "refused,200"})
 		if err != nil {
 			t.Fatal(err)
@@ -154,7 +154,7 @@ func TestAnswersInTime(t *testing.T) {
 	t.Parallel()
 	const second = api.Duration(1_000_000_000)
 	bound, idle := 15*second, 4*second
-	r := under(api.HTTP, effective(timeout.Kind, &timeout.Conf{HTTP: &timeout.HTTP{RequestTimeout: &bound, StreamIdleTimeout: &idle}}))
+	r := under(api.HTTP, policyOf(timeout.Kind, &timeout.Conf{HTTP: &timeout.HTTP{RequestTimeout: &bound, StreamIdleTimeout: &idle}}))
 	for script, want := range map[string]string{
 		"200":        "answer 200 at 0s",
 		"2s":         "answer 200 at 2s",
@@ -182,7 +182,7 @@ func TestAnswersWithoutTheirHeaders(t *testing.T) {
 	t.Parallel()
 	byHeader := &retry.Conf{HTTP: &retry.HTTP{RetriableResponseHeaders: []policies.HeaderMatch{{Type: "Present", Name: "x-again"}}}}
 	for said, conf := range map[bool]*retry.Conf{true: byHeader, false: {HTTP: &retry.HTTP{RetryOn: []string{"5xx"}}}} {
-		v, err := run(under(api.HTTP, effective(retry.Kind, conf)), sim.Request{URL: "http://web:8080/", Answers: "503,200"})
+		v, err := run(under(api.HTTP, policyOf(retry.Kind, conf)), sim.Request{URL: "http://web:8080/", Answers: "503,200"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -26,14 +26,14 @@ type ClientLimit struct {
 }
 
 // limited tells what the request counts against.
-func (b *Branch) limited(c *call, t *resolve.Table, rt *resolve.Route) {
+func (b *Branch) limited(c *call, t *effective.Table, rt *effective.Route) {
 	if b.ClientLimit = c.clientLimit(t, rt); b.ClientLimit != nil && c.outside && b.ClientLimit.Client["x-forwarded-for"] != "" {
 		b.unknown = append(b.unknown, "clientLimit: the listener adds the address of who is connected to x-forwarded-for, by which the client is told")
 	}
 }
 
 // clientLimit is that of rt, a route of t, for the request; nil where there is none.
-func (c *call) clientLimit(t *resolve.Table, rt *resolve.Route) *ClientLimit {
+func (c *call) clientLimit(t *effective.Table, rt *effective.Route) *ClientLimit {
 	l := route.ClientLimitOf(rt.Filters)
 	if l == nil || c.refuses(rt) {
 		return nil

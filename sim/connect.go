@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // bareScheme is that of a URL by which a connection is asked for, whatever it carries.
@@ -38,7 +38,7 @@ func (q *Request) serverName(a *address) (string, error) {
 
 // asked finds where connections to o go for the name that their clients ask for; nil where
 // they are closed. What is for other names is missed.
-func (f *found) asked(o *resolve.Outbound) *resolve.TCPTable {
+func (f *found) asked(o *effective.Outbound) *effective.TCPTable {
 	if o.TCP == nil || len(o.TCP.ServerNames) == 0 {
 		return o.TCP
 	}
@@ -100,7 +100,7 @@ func (in *Inbound) carried(f *Forwarded) {
 }
 
 // Connections are the exact parts of the connections that backends get.
-func Connections(r *resolve.Resolved, t *resolve.TCPTable) []Backend {
+func Connections(r *effective.Resolved, t *effective.TCPTable) []Backend {
 	return closing(Shares(r, t.Backends))
 }
 

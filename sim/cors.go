@@ -6,13 +6,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
 // preflightOf is the CORS policy of rt, where c is a preflight that is answered by it; else
 // nil. Where rt answers by itself Envoy applies none.
-func (c *call) preflightOf(rt *resolve.Route) *route.CORS {
+func (c *call) preflightOf(rt *effective.Route) *route.CORS {
 	if c.method != http.MethodOptions || c.headers[route.RequestOrigin] == "" || c.headers[route.PreflightMethod] == "" || !forwards(rt) {
 		return nil
 	}
@@ -21,7 +21,7 @@ func (c *call) preflightOf(rt *resolve.Route) *route.CORS {
 
 // preflight answers c. No other filter sees it, and no change of headers touches the answer;
 // of gRPC it is none.
-func (c *call) preflight(rt *resolve.Route, policy *route.CORS) Branch {
+func (c *call) preflight(rt *effective.Route, policy *route.CORS) Branch {
 	h := &ResponseHeaders{Set: c.allowedOrigin(policy)}
 	list := func(name string, values []string, asked string) {
 		switch {
@@ -61,7 +61,7 @@ func (c *call) allowedOrigin(of *route.CORS) Headers {
 
 // changeForCORS is what the CORS policy of rt makes of its answers: it is the last to change
 // them.
-func (b *Branch) changeForCORS(rt *resolve.Route, c *call) {
+func (b *Branch) changeForCORS(rt *effective.Route, c *call) {
 	of := route.CORSOf(rt.Filters)
 	if of == nil || !forwards(rt) {
 		return

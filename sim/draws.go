@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -62,7 +62,7 @@ func (d draws) and(s Span) draws {
 }
 
 // cut divides d where a route begins or ends to hold by chance.
-func (d draws) cut(routes []*resolve.Route) []Span {
+func (d draws) cut(routes []*effective.Route) []Span {
 	var at []int64
 	for _, rt := range routes {
 		for i := range rt.Match.Conditions {

@@ -13,7 +13,7 @@ import (
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/internal/matches"
 	"github.com/weftmesh/weft/policies/all"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/sim"
 )
@@ -55,14 +55,14 @@ func TestSharesOfDraws(t *testing.T) {
 }
 
 // chances are routes between which a draw decides, with what else depends on it.
-func chances() *resolve.Resolved {
-	copied := resolve.Mirror{Backend: to("v3", 1), Percent: 30}
+func chances() *effective.Resolved {
+	copied := effective.Mirror{Backend: to("v3", 1), Percent: 30}
 	return shop(
-		&resolve.Route{Key: "first", Match: matches.Of(chance(0, 250_000)), Backends: []resolve.Backend{to("v1", 500_000), to("v2", 500_000)}},
-		&resolve.Route{Key: "second", Match: matches.Of(chance(250_000, 500_000)), Backends: []resolve.Backend{to("v1", 3), to("v2", 1)}, Mirrors: []resolve.Mirror{copied}},
-		&resolve.Route{Key: "never", Match: matches.Of(chance(300_000, 400_000)), Backends: []resolve.Backend{to("v1", 1)}},
-		&resolve.Route{Key: "else", Match: matches.Of(matches.Method("PUT")), Backends: []resolve.Backend{to("v1", 1)}},
-		&resolve.Route{Key: "rest", Match: route.CatchAll, Backends: []resolve.Backend{to("v1", 600_000), lost(100_000), to("v2", 300_000)}, Mirrors: []resolve.Mirror{{Backend: to("v3", 1), Percent: 65}}},
+		&effective.Route{Key: "first", Match: matches.Of(chance(0, 250_000)), Backends: []effective.Backend{to("v1", 500_000), to("v2", 500_000)}},
+		&effective.Route{Key: "second", Match: matches.Of(chance(250_000, 500_000)), Backends: []effective.Backend{to("v1", 3), to("v2", 1)}, Mirrors: []effective.Mirror{copied}},
+		&effective.Route{Key: "never", Match: matches.Of(chance(300_000, 400_000)), Backends: []effective.Backend{to("v1", 1)}},
+		&effective.Route{Key: "else", Match: matches.Of(matches.Method("PUT")), Backends: []effective.Backend{to("v1", 1)}},
+		&effective.Route{Key: "rest", Match: route.CatchAll, Backends: []effective.Backend{to("v1", 600_000), lost(100_000), to("v2", 300_000)}, Mirrors: []effective.Mirror{{Backend: to("v3", 1), Percent: 65}}},
 	)
 }
 
@@ -238,10 +238,10 @@ func TestClaims(t *testing.T) {
 	t.Parallel()
 	claim := matches.On(route.OnClaim, route.Equal, "iss", "example")
 	r := shop(
-		&resolve.Route{Key: "post", Name: "post", Match: matches.Of(matches.Method("POST"), claim), Backends: []resolve.Backend{to("v1", 1)}},
-		&resolve.Route{Key: "claimed", Name: "claimed", Match: matches.Of(claim), Backends: []resolve.Backend{to("v2", 1)}},
-		&resolve.Route{Key: "rest", Name: "rest", Match: route.CatchAll, Backends: []resolve.Backend{to("v3", 1)}},
-		&resolve.Route{Key: "behind", Name: "behind", Match: matches.Of(claim), Backends: []resolve.Backend{to("v3", 1)}},
+		&effective.Route{Key: "post", Name: "post", Match: matches.Of(matches.Method("POST"), claim), Backends: []effective.Backend{to("v1", 1)}},
+		&effective.Route{Key: "claimed", Name: "claimed", Match: matches.Of(claim), Backends: []effective.Backend{to("v2", 1)}},
+		&effective.Route{Key: "rest", Name: "rest", Match: route.CatchAll, Backends: []effective.Backend{to("v3", 1)}},
+		&effective.Route{Key: "behind", Name: "behind", Match: matches.Of(claim), Backends: []effective.Backend{to("v3", 1)}},
 	)
 	token := sim.Headers{"authorization": "Bearer x.y.z"}
 	const unknown = `claims: those of the token are not given; where claim iss is "example", claimed takes the request`

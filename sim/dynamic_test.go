@@ -9,13 +9,13 @@ import (
 	"github.com/weftmesh/weft/internal/tables"
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/sim"
 )
 
 // drawn is a table of routes, with policies on each.
-func drawn(d tables.Dice) []*resolve.Route {
+func drawn(d tables.Dice) []*effective.Route {
 	out := tables.Resolve(d.Table(), func(name string) (kind, id string) { return api.KindMeshService, name })
 	for _, r := range out {
 		r.Policies = d.Policies()
@@ -23,15 +23,15 @@ func drawn(d tables.Dice) []*resolve.Route {
 	return out
 }
 
-// effective is a policy that sets just this.
-func effective(k *policies.Kind, c policies.Conf) *policies.Effective {
+// policyOf is a policy that sets just this.
+func policyOf(k *policies.Kind, c policies.Conf) *policies.Effective {
 	return k.Resolve([]merge.Layer{{Name: merge.Route, Origin: &api.Origin{Ref: api.Ref{Kind: k.Name, Name: "p"}}, Leaves: k.Schema.Read(c)}})
 }
 
 // under is a shop whose only route has these policies.
-func under(p api.Protocol, list ...*policies.Effective) *resolve.Resolved {
+func under(p api.Protocol, list ...*policies.Effective) *effective.Resolved {
 	m := route.CatchAll
-	r := shop(&resolve.Route{Name: "all", Key: "all", Match: m, Matches: []route.Match{m}, Backends: []resolve.Backend{to("v1", 1)}, Policies: list})
+	r := shop(&effective.Route{Name: "all", Key: "all", Match: m, Matches: []route.Match{m}, Backends: []effective.Backend{to("v1", 1)}, Policies: list})
 	r.Outbounds[0].Destination.Protocol = p
 	return r
 }

@@ -4,14 +4,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // atEdge is one of the hosts that the listener of an edge dataplane serves to which a
 // client from outside comes at a; nil where it serves none. Whatever address the client
 // asks for, it has come to that dataplane.
-func atEdge(r *resolve.Resolved, a *address) *resolve.Outbound {
-	i := slices.IndexFunc(r.Outbounds, func(o *resolve.Outbound) bool { return o.Edge && o.Port == a.port })
+func atEdge(r *effective.Resolved, a *address) *effective.Outbound {
+	i := slices.IndexFunc(r.Outbounds, func(o *effective.Outbound) bool { return o.Edge && o.Port == a.port })
 	if i < 0 {
 		return nil
 	}
@@ -20,7 +20,7 @@ func atEdge(r *resolve.Resolved, a *address) *resolve.Outbound {
 
 // edgeAt is the port of an edge dataplane to which a client comes at a; the error says
 // that it does not listen there, or not for such clients.
-func edgeAt(r *resolve.Resolved, a *address) (*resolve.Edge, error) {
+func edgeAt(r *effective.Resolved, a *address) (*effective.Edge, error) {
 	missing := &NotReached{Dataplane: r.Ref.FullName(), Target: a.at(a.port)}
 	var ports []string
 	for _, x := range r.Edges {

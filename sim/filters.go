@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -13,8 +13,8 @@ import (
 // host name by now keeps it; all others were sent to authority, or to what a header
 // names where the rewrite takes the host from one, and without that to its own host
 // name, or where it has none to that which c asks for.
-func filtered(rt *resolve.Route, b *Branch, rewrite *route.Rewrite, authority string, c *call, spoken api.Protocol) {
-	for n, x := range resolve.Sharing(rt.Backends) {
+func filtered(rt *effective.Route, b *Branch, rewrite *route.Rewrite, authority string, c *call, spoken api.Protocol) {
+	for n, x := range effective.Sharing(rt.Backends) {
 		if len(x.Filters) == 0 {
 			continue
 		}
@@ -40,9 +40,9 @@ func filtered(rt *resolve.Route, b *Branch, rewrite *route.Rewrite, authority st
 
 // answered applies them to the answers: before the filters of the route. Where these fill
 // headers with what went on, a backend's answers are its own too.
-func answered(rt *resolve.Route, b *Branch, c *call) {
+func answered(rt *effective.Route, b *Branch, c *call) {
 	_, fills := route.Fills(rt.Filters)
-	for n, x := range resolve.Sharing(rt.Backends) {
+	for n, x := range effective.Sharing(rt.Backends) {
 		if len(x.Filters) == 0 && !fills {
 			continue
 		}

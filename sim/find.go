@@ -6,11 +6,11 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // find is the outbound that a client of r comes to at a; nil where there is none.
-func find(w Reader, r *resolve.Resolved, a *address) *resolve.Outbound {
+func find(w Reader, r *effective.Resolved, a *address) *effective.Outbound {
 	if spec(r).Edge() {
 		return atEdge(r, a)
 	}
@@ -23,13 +23,13 @@ func find(w Reader, r *resolve.Resolved, a *address) *resolve.Outbound {
 		return nil
 	}
 	named := byName(w, r, a.host)
-	for _, fits := range []func(*resolve.Outbound) bool{
-		func(o *resolve.Outbound) bool { return o.Destination.Port != 0 && o.Destination.Port == a.port },
-		func(o *resolve.Outbound) bool { return o.Port == a.port },
-		func(o *resolve.Outbound) bool { return o.Destination.Port == 0 && classicPort(r, o, a) },
+	for _, fits := range []func(*effective.Outbound) bool{
+		func(o *effective.Outbound) bool { return o.Destination.Port != 0 && o.Destination.Port == a.port },
+		func(o *effective.Outbound) bool { return o.Port == a.port },
+		func(o *effective.Outbound) bool { return o.Destination.Port == 0 && classicPort(r, o, a) },
 	} {
-		there := slices.DeleteFunc(slices.Clone(named), func(o *resolve.Outbound) bool { return !fits(o) })
-		if i := slices.IndexFunc(there, func(o *resolve.Outbound) bool {
+		there := slices.DeleteFunc(slices.Clone(named), func(o *effective.Outbound) bool { return !fits(o) })
+		if i := slices.IndexFunc(there, func(o *effective.Outbound) bool {
 			return ofCluster(o.Destination, a.host) || ofHome(r, o.Destination, a.host)
 		}); i >= 0 {
 			return there[i]
@@ -43,12 +43,12 @@ func find(w Reader, r *resolve.Resolved, a *address) *resolve.Outbound {
 
 // ofCluster reports whether host is a name that the DNS of the cluster has for a service. Whoever calls by it comes to the
 // address of the service, whatever routes there are for a host of that name.
-func ofCluster(d *resolve.Destination, host string) bool {
+func ofCluster(d *effective.Destination, host string) bool {
 	return d.Kind == api.KindMeshService && slices.ContainsFunc(d.ClusterNames(), func(n string) bool { return strings.EqualFold(n, host) })
 }
 
 // ofHome reports whether host is what the DNS of the cluster calls a Service in r's own namespace.
-func ofHome(r *resolve.Resolved, d *resolve.Destination, host string) bool {
+func ofHome(r *effective.Resolved, d *effective.Destination, host string) bool {
 	return d.Ref.Kind == api.KindService && d.Namespace == namespace(r) && strings.EqualFold(d.Name, host)
 }
 
@@ -60,10 +60,10 @@ func sameIP(a, b string) bool {
 // byName are the outbounds whose destination has that name for clients of r. A name of several
 // services is that of the one in r's namespace, else of the first by its id, as the sidecar's own
 // resolver has it.
-func byName(w Reader, r *resolve.Resolved, host string) []*resolve.Outbound {
+func byName(w Reader, r *effective.Resolved, host string) []*effective.Outbound {
 	home := namespace(r)
-	var all []*resolve.Outbound
-	var holder *resolve.Destination
+	var all []*effective.Outbound
+	var holder *effective.Destination
 	for _, o := range r.Outbounds {
 		d := o.Destination
 		if !named(d, host) || strange(r, d, host) || hidden(w, r, d, host) {
@@ -77,14 +77,14 @@ func byName(w Reader, r *resolve.Resolved, host string) []*resolve.Outbound {
 	if holder == nil || home == "" || spec(r).TransparentProxying == nil && holder.Namespace != home {
 		return all
 	}
-	return slices.DeleteFunc(all, func(o *resolve.Outbound) bool {
+	return slices.DeleteFunc(all, func(o *effective.Outbound) bool {
 		d := o.Destination
 		return d.Kind != api.KindHost && (d.Namespace != holder.Namespace || d.Name != holder.Name)
 	})
 }
 
 // nearer reports whether a name of both is that of a where home is the namespace of who calls.
-func nearer(home string, a, b *resolve.Destination) bool {
+func nearer(home string, a, b *effective.Destination) bool {
 	if near := a.Namespace == home; near != (b.Namespace == home) {
 		return near
 	}
@@ -93,7 +93,7 @@ func nearer(home string, a, b *resolve.Destination) bool {
 
 // strange reports whether host is the short name of a service of another namespace, which nobody
 // tells clients of r: the DNS of a cluster looks a short name up in the namespace of who asks.
-func strange(r *resolve.Resolved, d *resolve.Destination, host string) bool {
+func strange(r *effective.Resolved, d *effective.Destination, host string) bool {
 	home := namespace(r)
 	return spec(r).TransparentProxying != nil && home != "" && d.Namespace != "" && d.Namespace != home &&
 		d.Kind != api.KindHost && strings.EqualFold(d.Name, host)
@@ -101,12 +101,12 @@ func strange(r *resolve.Resolved, d *resolve.Destination, host string) bool {
 
 // hidden reports whether host is a name of d that nobody tells clients of r, for it is not d's to have in their
 // namespace.
-func hidden(w Reader, r *resolve.Resolved, d *resolve.Destination, host string) bool {
+func hidden(w Reader, r *effective.Resolved, d *effective.Destination, host string) bool {
 	return d.Kind != api.KindHost && !strings.EqualFold(d.Name, host) && !ofCluster(d, host) && !w.NamesFor(r.Ref, d, host)
 }
 
 // namespace is where the short names of r's calls are looked up first.
-func namespace(r *resolve.Resolved) string {
+func namespace(r *effective.Resolved) string {
 	if r.Dataplane == nil {
 		return ""
 	}
@@ -114,14 +114,14 @@ func namespace(r *resolve.Resolved) string {
 }
 
 // named reports whether host is a name of d.
-func named(d *resolve.Destination, host string) bool {
+func named(d *effective.Destination, host string) bool {
 	return d.Kind == api.KindHost && api.HostCovers(d.Name, strings.ToLower(host)) || strings.EqualFold(d.Name, host) || ofCluster(d, host) || slices.ContainsFunc(d.Hostnames, func(n string) bool { return strings.EqualFold(n, host) })
 }
 
 // classicPort reports whether a may mean a kuma.io/service, which has no port of
 // its own: at no port, at 80, or at a port of one of its inbounds. At a virtual address it is called
 // at the port of that.
-func classicPort(r *resolve.Resolved, o *resolve.Outbound, a *address) bool {
+func classicPort(r *effective.Resolved, o *effective.Outbound, a *address) bool {
 	if !a.explicit || a.port == 80 {
 		return true
 	}
@@ -129,21 +129,21 @@ func classicPort(r *resolve.Resolved, o *resolve.Outbound, a *address) bool {
 		return false
 	}
 	c := clusterOf(r, o.Destination.ID)
-	return c.Endpoints != nil && slices.ContainsFunc(c.List, func(e resolve.Endpoint) bool { return e.Port == a.port })
+	return c.Endpoints != nil && slices.ContainsFunc(c.List, func(e effective.Endpoint) bool { return e.Port == a.port })
 }
 
 // clusterOf finds a cluster by name; its fields are nil where there is none.
-func clusterOf(r *resolve.Resolved, name string) resolve.ClusterUse {
+func clusterOf(r *effective.Resolved, name string) effective.ClusterUse {
 	for _, c := range r.Clusters {
 		if c.Cluster.Name == name {
 			return c
 		}
 	}
-	return resolve.ClusterUse{}
+	return effective.ClusterUse{}
 }
 
 // spec is the dataplane's own document.
-func spec(r *resolve.Resolved) *api.Networking {
+func spec(r *effective.Resolved) *api.Networking {
 	if r.Dataplane != nil {
 		if d, ok := r.Dataplane.Spec.(*api.Dataplane); ok && d.Networking != nil {
 			return d.Networking

@@ -3,7 +3,7 @@ package sim_test
 import (
 	"testing"
 
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/sim"
 )
@@ -12,12 +12,12 @@ import (
 // after its own filters is what the verdict forwards; an answer forwards nothing.
 func TestWhatTheOnlyBackendGets(t *testing.T) {
 	t.Parallel()
-	only := func(b resolve.Backend) resolve.Backend {
+	only := func(b effective.Backend) effective.Backend {
 		b.Filters = []route.Filter{{RequestHeaders: &route.HeaderModifier{Set: []route.Header{{Name: "x-only", Value: "1"}}}}}
 		return b
 	}
 	for name, c := range map[string]struct {
-		backend resolve.Backend
+		backend effective.Backend
 		want    string
 	}{"used": {only(to("v1", 1)), "1"}, "without endpoints": {only(to("empty", 1)), ""}} {
 		v, err := run(shop(everything(c.backend, to("v2", 1))), sim.Request{URL: "http://web:8080/", Draw: ptr[int64](0)})

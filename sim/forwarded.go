@@ -7,19 +7,19 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
 // changeHeaders makes the changes of rt to the headers of f, beside which Envoy makes those
 // of others.
-func (c *call) changeHeaders(f *Forwarded, rt *resolve.Route, beside []route.Filter) {
+func (c *call) changeHeaders(f *Forwarded, rt *effective.Route, beside []route.Filter) {
 	f.changeBy(rt.Filters, c.filling(slices.Concat(rt.Filters, beside)))
 }
 
 // forwarded is the request after the route's filters, beside which Envoy makes the
 // changes of others.
-func (c *call) forwarded(rt *resolve.Route, rewrite *route.Rewrite, beside ...route.Filter) *Forwarded {
+func (c *call) forwarded(rt *effective.Route, rewrite *route.Rewrite, beside ...route.Filter) *Forwarded {
 	f := &Forwarded{Method: c.method, Authority: c.authority, Path: c.path + c.query, Headers: maps.Clone(c.sent)}
 	c.changeHeaders(f, rt, beside)
 	slices.Sort(f.RemovedHeaders)

@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // askedHost is the outbound to the host that a request asks for, of those at the
 // address of o; nil where none fits: then the proxy has no route.
-func askedHost(r *resolve.Resolved, o *resolve.Outbound, authority string) *resolve.Outbound {
-	var there []*resolve.Outbound
+func askedHost(r *effective.Resolved, o *effective.Outbound, authority string) *effective.Outbound {
+	var there []*effective.Outbound
 	for _, x := range r.Outbounds {
 		if x.Address == o.Address && x.Port == o.Port {
 			there = append(there, x)
@@ -23,12 +23,12 @@ func askedHost(r *resolve.Resolved, o *resolve.Outbound, authority string) *reso
 
 // caught is an outbound at the address where calls to hosts are looked at before they go
 // on to a, which nobody else has; nil where they are not.
-func caught(r *resolve.Resolved, a *address) *resolve.Outbound {
+func caught(r *effective.Resolved, a *address) *effective.Outbound {
 	ip, notIP := netip.ParseAddr(a.host)
 	if slices.Contains(slices.Collect(spec(r).Addresses()), ip) {
 		return nil
 	}
-	i := slices.IndexFunc(r.Outbounds, func(o *resolve.Outbound) bool {
+	i := slices.IndexFunc(r.Outbounds, func(o *effective.Outbound) bool {
 		return o.Passthrough && o.Port == a.port && (notIP != nil || strings.Contains(o.Address, ":") == ip.Is6())
 	})
 	if i < 0 {
@@ -39,7 +39,7 @@ func caught(r *resolve.Resolved, a *address) *resolve.Outbound {
 
 // noHost is what becomes of a request at the address of o that is for none of the hosts
 // there.
-func (f *found) noHost(o *resolve.Outbound, q *Request) error {
+func (f *found) noHost(o *effective.Outbound, q *Request) error {
 	c, answer := f.call, uint32(http.StatusNotFound)
 	if o.Passthrough {
 		var err error

@@ -3,7 +3,7 @@ package sim
 import (
 	"testing"
 
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // Of several hosts at one address a name goes before a wildcard, and the longer
@@ -13,13 +13,13 @@ func TestTheNearestHostIsAsked(t *testing.T) {
 	t.Parallel()
 	names := []string{"*.org", "*.shop.example.org", "*.example.org", "shop.example.org"}
 	for turn := range names {
-		r := &resolve.Resolved{}
+		r := &effective.Resolved{}
 		for i := range names {
 			name := names[(i+turn)%len(names)]
-			r.Outbounds = append(r.Outbounds, &resolve.Outbound{Address: "127.0.0.1", Port: 80, Destination: &resolve.Destination{Name: name}})
+			r.Outbounds = append(r.Outbounds, &effective.Outbound{Address: "127.0.0.1", Port: 80, Destination: &effective.Destination{Name: name}})
 		}
-		r.Outbounds = append(r.Outbounds, &resolve.Outbound{Address: "127.0.0.1", Port: 81, Destination: &resolve.Destination{Name: "*.a.shop.example.org"}})
-		at := &resolve.Outbound{Address: "127.0.0.1", Port: 80}
+		r.Outbounds = append(r.Outbounds, &effective.Outbound{Address: "127.0.0.1", Port: 81, Destination: &effective.Destination{Name: "*.a.shop.example.org"}})
+		at := &effective.Outbound{Address: "127.0.0.1", Port: 80}
 		for authority, want := range map[string]string{
 			"shop.example.org": "shop.example.org", "SHOP.example.org:80": "shop.example.org", "a.shop.example.org": "*.shop.example.org",
 			"b.a.shop.example.org": "*.shop.example.org", "pay.example.org": "*.example.org", "example.org": "*.org", "org": "", ".org": "", "example.com": "",

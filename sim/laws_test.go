@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/weftmesh/weft/internal/tables"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/sim"
 )
 
@@ -36,7 +36,7 @@ func TestOneRouteTakesEveryRequest(t *testing.T) {
 			return
 		}
 		// The routes looked at are those missed, in order, and then the one taken.
-		i := slices.IndexFunc(routes, func(r *resolve.Route) bool { return r.Name == taken.Name })
+		i := slices.IndexFunc(routes, func(r *effective.Route) bool { return r.Name == taken.Name })
 		if len(v.Missed) != i {
 			t.Fatalf("route %d is taken after %d were missed", i, len(v.Missed))
 		}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -14,7 +14,7 @@ import (
 type found struct {
 	address  *address
 	call     *call
-	outbound *resolve.Outbound
+	outbound *effective.Outbound
 	ends     []*lookup
 	missed   []Miss
 	unknown  []string
@@ -25,19 +25,19 @@ type found struct {
 	serverName, chain string
 	// connections is where outbound sends whole connections; nil where it closes them, or
 	// tells requests apart.
-	connections *resolve.TCPTable
+	connections *effective.TCPTable
 }
 
 // lookup is one thing that a request comes to: an answer of the proxy's own, or
 // else a route; an outbound without routes; or nothing, which is passed through.
 type lookup struct {
 	*found
-	route  *resolve.Route
+	route  *effective.Route
 	answer uint32
 	draws  draws // by which it comes to that
 }
 
-func lookUp(w Reader, r *resolve.Resolved, q Request) (*found, error) {
+func lookUp(w Reader, r *effective.Resolved, q Request) (*found, error) {
 	if q.Method == "" && !q.bare() {
 		q.Method = http.MethodGet
 	}
@@ -96,7 +96,7 @@ func lookUp(w Reader, r *resolve.Resolved, q Request) (*found, error) {
 }
 
 // requests finds what a request comes to at o, where requests are told apart.
-func (f *found) requests(o *resolve.Outbound, q *Request) error {
+func (f *found) requests(o *effective.Outbound, q *Request) error {
 	f.call.anyMethod = o.ToHost()
 	if o.ToHost() && q.Claims == nil { // Envoy reads them, on hosts alone
 		q.Claims = TokenClaims(strings.Join(f.call.headers.Values("authorization"), ","))
@@ -106,7 +106,7 @@ func (f *found) requests(o *resolve.Outbound, q *Request) error {
 }
 
 // end notes what becomes of the draws of a span.
-func (f *found) end(rt *resolve.Route, answer uint32, s Span) {
+func (f *found) end(rt *effective.Route, answer uint32, s Span) {
 	for _, l := range f.ends {
 		if l.route == rt && l.answer == answer {
 			l.draws = l.draws.and(s)
@@ -118,7 +118,7 @@ func (f *found) end(rt *resolve.Route, answer uint32, s Span) {
 
 // look finds the first route that matches, for every draw. The error says why there is no
 // answer at all.
-func (f *found) look(t *resolve.Table, q *Request) error {
+func (f *found) look(t *effective.Table, q *Request) error {
 	c := f.call
 	answer, err := f.receive(q)
 	if err != nil {
@@ -131,7 +131,7 @@ func (f *found) look(t *resolve.Table, q *Request) error {
 		f.end(nil, answer, anyDraw[0])
 		return nil
 	}
-	missed := map[*resolve.Route]string{}
+	missed := map[*effective.Route]string{}
 	for _, s := range q.possible().cut(t.Routes) {
 		switch rt := f.first(t, q, s.From, missed); {
 		case rt == nil:
@@ -176,7 +176,7 @@ func (c *call) unread(q *Request) uint32 {
 
 // first is the first route of t that matches with a draw; nil where none does. Why
 // those before it do not is missed, said for the first draw that comes to them.
-func (f *found) first(t *resolve.Table, q *Request, draw int64, missed map[*resolve.Route]string) *resolve.Route {
+func (f *found) first(t *effective.Table, q *Request, draw int64, missed map[*effective.Route]string) *effective.Route {
 	asked := f.call.asked()
 	asked.Draw = draw
 	for _, rt := range t.Routes {
@@ -222,7 +222,7 @@ func whyNot(cs route.Conditions, asked *route.Request, q *Request) string {
 
 // askedOfToken notes that rt would take the request if its token had the claims that
 // rt asks for: nobody said what claims it has.
-func (f *found) askedOfToken(rt *resolve.Route, asked *route.Request, q *Request) {
+func (f *found) askedOfToken(rt *effective.Route, asked *route.Request, q *Request) {
 	if q.Claims != nil || len(f.call.headers.Values("authorization")) == 0 {
 		return
 	}

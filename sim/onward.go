@@ -7,7 +7,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // What is said about connections holds for the cluster that they are opened to. A rule that leads to
@@ -20,7 +20,7 @@ func onCluster(e *policies.Effective, field int, spoken api.Protocol) bool {
 }
 
 // connectionViews is what is said about the connections to a cluster.
-func connectionViews(u *resolve.ClusterUse) map[string]Policy {
+func connectionViews(u *effective.ClusterUse) map[string]Policy {
 	out := PolicyViews(u.Policies, u.Protocol())
 	for _, e := range u.Policies {
 		p := out[e.Kind.Name]
@@ -47,13 +47,13 @@ func (p *Policy) drop(path string) {
 // the connections to its backends go together. Backends are those that something falls to, in their
 // order: nil where all of them have what the list says. Idle are the fields of the list, by kind, that
 // hold at none of them.
-func onward(r *resolve.Resolved, list resolve.Policies, backends []resolve.Backend, spoken api.Protocol) (views []map[string]Policy, idle map[string][]int) {
+func onward(r *effective.Resolved, list effective.Policies, backends []effective.Backend, spoken api.Protocol) (views []map[string]Policy, idle map[string][]int) {
 	if r == nil {
 		return nil, nil
 	}
 	held := map[*policies.Effective]map[int]bool{} // fields of the list that some backend has
 	differs, some := false, false
-	for n, b := range resolve.Sharing(backends) {
+	for n, b := range effective.Sharing(backends) {
 		views = slices.Grow(views, n+1)[:n+1]
 		use := clusterOf(r, b.Cluster)
 		if use.Cluster == nil {
@@ -107,7 +107,7 @@ func sameSaid(a, b Said) bool {
 }
 
 // leaving marks the fields of views that hold at no backend as idle, and takes them out of the confs.
-func leaving(views map[string]Policy, list resolve.Policies, idle map[string][]int) {
+func leaving(views map[string]Policy, list effective.Policies, idle map[string][]int) {
 	for _, e := range list {
 		fields := idle[e.Kind.Name]
 		if len(fields) == 0 {
@@ -131,7 +131,7 @@ func leaving(views map[string]Policy, list resolve.Policies, idle map[string][]i
 
 // Onward is what is said about the connections to each backend of a list of policies, in the order of
 // resolve.Sharing; nil where all of them have what the list says.
-func Onward(r *resolve.Resolved, list resolve.Policies, backends []resolve.Backend, spoken api.Protocol) []map[string]Policy {
+func Onward(r *effective.Resolved, list effective.Policies, backends []effective.Backend, spoken api.Protocol) []map[string]Policy {
 	views, _ := onward(r, list, backends, spoken)
 	return views
 }
@@ -146,7 +146,7 @@ func tellOnward(list []Backend, views []map[string]Policy) {
 }
 
 // ConnectionPolicies shows what is said of whole connections where they go to backends.
-func ConnectionPolicies(r *resolve.Resolved, o *resolve.Outbound, backends []resolve.Backend) map[string]Policy {
+func ConnectionPolicies(r *effective.Resolved, o *effective.Outbound, backends []effective.Backend) map[string]Policy {
 	out := PolicyViews(o.Policies, o.Protocol())
 	_, idle := onward(r, o.Policies, backends, o.Protocol())
 	leaving(out, o.Policies, idle)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/matches"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/sim"
 )
@@ -59,7 +59,7 @@ func TestHostsOfBackendsWithFilters(t *testing.T) {
 	t.Parallel()
 	named := func(host string) []route.Filter { return []route.Filter{{Rewrite: &route.Rewrite{Hostname: host}}} }
 	header := []route.Filter{{RequestHeaders: &route.HeaderModifier{Set: []route.Header{{Name: "x", Value: "1"}}}}}
-	backend := func(name string, filters []route.Filter) resolve.Backend {
+	backend := func(name string, filters []route.Filter) effective.Backend {
 		b := to(name, 1)
 		if b.Filters = filters; name != "v1" {
 			b.Kind = api.KindMeshExternalService
@@ -68,17 +68,17 @@ func TestHostsOfBackendsWithFilters(t *testing.T) {
 	}
 	cases := []struct {
 		rule     []route.Filter
-		backends []resolve.Backend
+		backends []effective.Backend
 		want     map[string]string
 	}{
-		{nil, []resolve.Backend{backend("v2", named("mine"))}, map[string]string{"v2": "localhost"}},
-		{nil, []resolve.Backend{backend("v2", header)}, map[string]string{"v2": "localhost"}},
-		{nil, []resolve.Backend{backend("v3", named("mine"))}, map[string]string{"v3": "mine"}},
-		{nil, []resolve.Backend{backend("v1", named("a")), backend("v2", named("b")), backend("v3", named("c"))}, map[string]string{"v1": "a", "v2": "localhost", "v3": "c"}},
-		{named("rule"), []resolve.Backend{backend("v2", named("mine"))}, map[string]string{"v2": "mine"}},
-		{named("rule"), []resolve.Backend{backend("v1", named("a")), backend("v2", nil)}, map[string]string{"v1": "a", "v2": "rule"}},
+		{nil, []effective.Backend{backend("v2", named("mine"))}, map[string]string{"v2": "localhost"}},
+		{nil, []effective.Backend{backend("v2", header)}, map[string]string{"v2": "localhost"}},
+		{nil, []effective.Backend{backend("v3", named("mine"))}, map[string]string{"v3": "mine"}},
+		{nil, []effective.Backend{backend("v1", named("a")), backend("v2", named("b")), backend("v3", named("c"))}, map[string]string{"v1": "a", "v2": "localhost", "v3": "c"}},
+		{named("rule"), []effective.Backend{backend("v2", named("mine"))}, map[string]string{"v2": "mine"}},
+		{named("rule"), []effective.Backend{backend("v1", named("a")), backend("v2", nil)}, map[string]string{"v1": "a", "v2": "rule"}},
 	}
-	var routes []*resolve.Route
+	var routes []*effective.Route
 	for i, c := range cases {
 		rt := everything(c.backends...)
 		rt.Name, rt.Match, rt.Filters = fmt.Sprint(i), matches.Of(exact(fmt.Sprintf("/%d", i))), c.rule
@@ -87,7 +87,7 @@ func TestHostsOfBackendsWithFilters(t *testing.T) {
 	r := shop(routes...)
 	for i, host := range []string{"127.0.0.1", "localhost", "127.0.0.1"} {
 		use := r.Clusters[i]
-		use.List[0] = resolve.Endpoint{Address: host, Port: 1}
+		use.List[0] = effective.Endpoint{Address: host, Port: 1}
 		if i > 0 {
 			use.Destination.External = &api.MeshExternalService{Endpoints: []api.ExternalEndpoint{{Address: host, Port: 1}}}
 		}

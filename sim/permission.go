@@ -8,7 +8,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/spiffe"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -97,7 +97,7 @@ const (
 
 // Access is what a caller that proves names may do at an inbound; nil where nobody proves who it
 // is.
-func Access(in *resolve.Inbound, names []string) *Permission {
+func Access(in *effective.Inbound, names []string) *Permission {
 	if in.TLS == nil {
 		return nil
 	}
@@ -171,7 +171,7 @@ func (c *caller) idle(of []Branch) []api.Note {
 
 // proves are the names that the caller of an endpoint proves to its inbound; none in
 // plaintext. Of a sidecar of which nothing is known yet the documents say how it is called.
-func (t trace) proves(e *resolve.Endpoint, in *resolve.Inbound, documented bool) []string {
+func (t trace) proves(e *effective.Endpoint, in *effective.Inbound, documented bool) []string {
 	switch {
 	case in.TLS == nil || t.caller.plaintext:
 		return nil
@@ -211,12 +211,12 @@ func (in *Inbound) identify() {
 const unasked = "plaintext is let in, and nobody asks who calls"
 
 // JudgeOf decides who may come in at an inbound; nil where no document says so.
-func JudgeOf(in *resolve.Inbound) Judge { return judgeAmong(in.Policies) }
+func JudgeOf(in *effective.Inbound) Judge { return judgeAmong(in.Policies) }
 
 // JudgeAt decides by a rule of an inbound; nil where what holds of all requests does.
-func JudgeAt(r *resolve.InboundRule) Judge { return judgeAmong(r.Over(nil)) }
+func JudgeAt(r *effective.InboundRule) Judge { return judgeAmong(r.Over(nil)) }
 
-func judgeAmong(list resolve.Policies) Judge {
+func judgeAmong(list effective.Policies) Judge {
 	for _, e := range list {
 		if j, ok := e.Conf.(Judge); ok {
 			return j

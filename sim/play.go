@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -85,7 +85,7 @@ func Play(w Reader, from api.Ref, q Request, answer func(n int) Answer) (Timelin
 }
 
 // play is Play once it is known where the request goes.
-func (l *lookup) play(r *resolve.Resolved, answer func(n int) Answer) (Timeline, error) {
+func (l *lookup) play(r *effective.Resolved, answer func(n int) Answer) (Timeline, error) {
 	p, err := l.player(r, answer)
 	if err != nil {
 		return Timeline{}, err
@@ -94,7 +94,7 @@ func (l *lookup) play(r *resolve.Resolved, answer func(n int) Answer) (Timeline,
 }
 
 // player knows what bounds and repeats the request.
-func (l *lookup) player(r *resolve.Resolved, answer func(n int) Answer) (*player, error) {
+func (l *lookup) player(r *effective.Resolved, answer func(n int) Answer) (*player, error) {
 	if l.route == nil || !forwards(l.route) || l.call.refuses(l.route) || l.call.preflightOf(l.route) != nil || l.call.denied(l.route) != 0 {
 		return nil, errNotForwarded
 	}
@@ -106,7 +106,7 @@ func (l *lookup) player(r *resolve.Resolved, answer func(n int) Answer) (*player
 			p.plan.Retries = 0 // its one attempt is bounded all the same
 		}
 	}
-	p.heeds = p.plan.Connect && !resolve.Outside(l.route.Backends)
+	p.heeds = p.plan.Connect && !effective.Outside(l.route.Backends)
 	p.bounds.Stream = streamBound(r, l.route)
 	return p, nil
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/weftmesh/weft/internal/matches"
 	"github.com/weftmesh/weft/policies/retry"
 	"github.com/weftmesh/weft/policies/timeout"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/sim"
 )
@@ -63,10 +63,10 @@ func TestTimelines(t *testing.T) {
 		r := under(api.HTTP)
 		rt := r.Outbounds[0].Table.Routes[0]
 		if c.times != nil {
-			rt.Policies = append(rt.Policies, effective(timeout.Kind, c.times))
+			rt.Policies = append(rt.Policies, policyOf(timeout.Kind, c.times))
 		}
 		if c.retries != nil {
-			rt.Policies = append(rt.Policies, effective(retry.Kind, &retry.Conf{HTTP: c.retries}))
+			rt.Policies = append(rt.Policies, policyOf(retry.Kind, &retry.Conf{HTTP: c.retries}))
 		}
 		line, err := playing(r, sim.Request{URL: "http://web:8080/"}, func(n int) sim.Answer { return c.script[min(n, len(c.script)-1)] })
 		if got := lineText(line); err != nil || got != c.want {
@@ -81,7 +81,7 @@ func TestTimelines(t *testing.T) {
 func TestAttemptsThatAreNotRepeated(t *testing.T) {
 	t.Parallel()
 	second := api.Duration(time.Second)
-	r := under(api.HTTP, effective(retry.Kind, &retry.Conf{HTTP: &retry.HTTP{NumRetries: ptr[uint32](2), PerTryTimeout: &second, RetryOn: []string{"5xx", "HttpMethodGet"}}}))
+	r := under(api.HTTP, policyOf(retry.Kind, &retry.Conf{HTTP: &retry.HTTP{NumRetries: ptr[uint32](2), PerTryTimeout: &second, RetryOn: []string{"5xx", "HttpMethodGet"}}}))
 	for _, c := range []struct {
 		method    string
 		body      int64
@@ -113,9 +113,9 @@ func TestAttemptsThatAreNotRepeated(t *testing.T) {
 
 func TestNothingIsAttemptedWhereNothingIsForwarded(t *testing.T) {
 	t.Parallel()
-	for name, r := range map[string]*resolve.Resolved{
+	for name, r := range map[string]*effective.Resolved{
 		"lost":     shop(everything(lost(1))),
-		"redirect": shop(&resolve.Route{Answer: &route.Redirect{}, Backends: []resolve.Backend{to("v1", 1)}}),
+		"redirect": shop(&effective.Route{Answer: &route.Redirect{}, Backends: []effective.Backend{to("v1", 1)}}),
 	} {
 		if _, err := playing(r, sim.Request{URL: "http://web:8080/"}, nil); err == nil || !strings.Contains(err.Error(), "not forwarded") {
 			t.Errorf("%s: %v", name, err)
@@ -151,7 +151,7 @@ func TestReasonsOfMisses(t *testing.T) {
 		`query parameter a is "1", not "2"`:                                 query(route.Equal, "a", "2"),
 		`query parameter a is "1", which does not match the expression [a]`: query(route.FullMatch, "a", "[a]"),
 	} {
-		v, err := run(shop(&resolve.Route{Key: "it", Match: matches.Of(m)}, everything(to("v1", 1))), q)
+		v, err := run(shop(&effective.Route{Key: "it", Match: matches.Of(m)}, everything(to("v1", 1))), q)
 		if err != nil || len(v.Missed) != 1 || v.Missed[0].Reason != want {
 			t.Errorf("%v: %+v, wanted %s", err, v.Missed, want)
 		}
@@ -162,27 +162,27 @@ func TestOwnAnswers(t *testing.T) {
 	t.Parallel()
 	grpc := sim.Headers{"content-type": "application/grpc+proto"}
 	for name, c := range map[string]struct {
-		routes []*resolve.Route
+		routes []*effective.Route
 		q      sim.Request
 		want   string
 	}{
 		"unknown method":    {nil, sim.Request{Method: "FOO"}, "400"},
-		"no path":           {[]*resolve.Route{everything(to("v1", 1))}, sim.Request{URL: `http://web:8080\x`}, "400"},
-		"upgrade":           {[]*resolve.Route{everything(to("v1", 1))}, sim.Request{Headers: sim.Headers{"Connection": "keep-alive, upgrade", "Upgrade": "websocket, other"}}, "403"},
-		"empty upgrade":     {[]*resolve.Route{everything(lost(1))}, sim.Request{Headers: sim.Headers{"Connection": "Upgrade", "Upgrade": ""}}, "403"},
+		"no path":           {[]*effective.Route{everything(to("v1", 1))}, sim.Request{URL: `http://web:8080\x`}, "400"},
+		"upgrade":           {[]*effective.Route{everything(to("v1", 1))}, sim.Request{Headers: sim.Headers{"Connection": "keep-alive, upgrade", "Upgrade": "websocket, other"}}, "403"},
+		"empty upgrade":     {[]*effective.Route{everything(lost(1))}, sim.Request{Headers: sim.Headers{"Connection": "Upgrade", "Upgrade": ""}}, "403"},
 		"upgrade, no route": {nil, sim.Request{Headers: sim.Headers{"Connection": "upgrade", "Upgrade": "other"}}, "404"},
 		"websocket":         {nil, sim.Request{Headers: sim.Headers{"Connection": "keep-alive, Upgrade", "Upgrade": "WebSocket"}}, "404"},
 		"h2c":               {nil, sim.Request{Headers: sim.Headers{"Connection": "Upgrade, HTTP2-Settings", "Upgrade": "h2c"}}, "404"},
 		"half an upgrade":   {nil, sim.Request{Headers: sim.Headers{"Upgrade": "websocket"}}, "404"},
 		"its other half":    {nil, sim.Request{Headers: sim.Headers{"Connection": "Upgrade"}}, "404"},
-		"connect":           {[]*resolve.Route{everything(to("v1", 1))}, sim.Request{Method: "CONNECT"}, "404"},
+		"connect":           {[]*effective.Route{everything(to("v1", 1))}, sim.Request{Method: "CONNECT"}, "404"},
 		"no route":          {nil, sim.Request{}, "404"},
 		"no route, gRPC":    {nil, sim.Request{Headers: grpc}, "404/12"},
 		"refused, gRPC":     {nil, sim.Request{Method: "FOO", Headers: grpc}, "400"},
 		"HTTP/1.0, gRPC":    {nil, sim.Request{Version: "1.0", Headers: grpc}, "426"},
 		"no host, gRPC":     {nil, sim.Request{Headers: sim.Headers{"content-type": "application/grpc", "connection": "host"}}, "400/13"},
-		"lost, gRPC":        {[]*resolve.Route{everything(lost(1))}, sim.Request{Headers: grpc}, "500/2"},
-		"no endpoint, gRPC": {[]*resolve.Route{everything(to("empty", 1))}, sim.Request{Headers: grpc}, "503/14"},
+		"lost, gRPC":        {[]*effective.Route{everything(lost(1))}, sim.Request{Headers: grpc}, "500/2"},
+		"no endpoint, gRPC": {[]*effective.Route{everything(to("empty", 1))}, sim.Request{Headers: grpc}, "503/14"},
 	} {
 		if c.q.URL == "" {
 			c.q.URL = "http://web:8080/"

@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -126,7 +126,7 @@ func (v *values) probes(base Probe, whole bool) (list []Probe, _ bool) {
 
 // LetsIn reports whether an inbound lets in a request of a caller that proves names, none for
 // plaintext.
-func LetsIn(in *resolve.Inbound, names []string, p *Probe) bool {
+func LetsIn(in *effective.Inbound, names []string, p *Probe) bool {
 	to := Inbound{inbound: in, names: names, Protocol: in.Protocol}
 	if status := to.judge(&Forwarded{Method: p.Method, Path: p.Path, Headers: p.Headers}); status != 0 {
 		return false
@@ -135,7 +135,7 @@ func LetsIn(in *resolve.Inbound, names []string, p *Probe) bool {
 }
 
 // AsksOf are the conditions that decide who may send which request to an inbound.
-func AsksOf(in *resolve.Inbound) []route.Condition {
+func AsksOf(in *effective.Inbound) []route.Condition {
 	if by, ok := JudgeOf(in).(Asker); ok {
 		return by.Asks()
 	}

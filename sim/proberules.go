@@ -3,7 +3,7 @@ package sim
 import (
 	"slices"
 
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -13,9 +13,9 @@ const mostRuleProbes = 8192
 // ProbesBetween are requests by which to compare an inbound before and after a change: for all that
 // is not decided alike, or for everything where all says so. Either may be nil, for none. Of what
 // carries bytes there is one, which stands for connections.
-func ProbesBetween(before, after *resolve.Inbound, all bool) (list []Probe, whole bool) {
-	here := func(in *resolve.Inbound) bool { return in != nil && in.TLS != nil && in.Protocol.HTTPLike() }
-	both := []*resolve.Inbound{before, after}
+func ProbesBetween(before, after *effective.Inbound, all bool) (list []Probe, whole bool) {
+	here := func(in *effective.Inbound) bool { return in != nil && in.TLS != nil && in.Protocol.HTTPLike() }
+	both := []*effective.Inbound{before, after}
 	var asks []route.Condition
 	for _, in := range both {
 		if here(in) {
@@ -23,7 +23,7 @@ func ProbesBetween(before, after *resolve.Inbound, all bool) (list []Probe, whol
 		}
 	}
 	rest, whole := Probes(asks)
-	if !slices.ContainsFunc(both, func(in *resolve.Inbound) bool { return here(in) && len(in.Rules) > 0 }) {
+	if !slices.ContainsFunc(both, func(in *effective.Inbound) bool { return here(in) && len(in.Rules) > 0 }) {
 		return rest, whole
 	}
 	list = rest // of what no rule takes, and by what the rules are not
@@ -41,14 +41,14 @@ func ProbesBetween(before, after *resolve.Inbound, all bool) (list []Probe, whol
 
 // differingRule is a rule of one of two inbounds by which something may be decided otherwise.
 type differingRule struct {
-	*resolve.InboundRule
+	*effective.InboundRule
 	asks   []route.Condition // of who decides about its requests
 	beside []route.Condition // of the other rules
 }
 
 // differing are the rules of two inbounds between those with which both begin and end.
-func differing(before, after *resolve.Inbound, all bool) (out []differingRule) {
-	rules := func(in *resolve.Inbound) []resolve.InboundRule {
+func differing(before, after *effective.Inbound, all bool) (out []differingRule) {
+	rules := func(in *effective.Inbound) []effective.InboundRule {
 		if in == nil || in.TLS == nil {
 			return nil
 		}
@@ -64,7 +64,7 @@ func differing(before, after *resolve.Inbound, all bool) (out []differingRule) {
 		}
 	}
 	var beside []route.Condition
-	for _, list := range [][]resolve.InboundRule{rules(before), rules(after)} {
+	for _, list := range [][]effective.InboundRule{rules(before), rules(after)} {
 		for i := range list {
 			for _, c := range list[i].Match.Conditions {
 				if len(beside) < mostBeside && !slices.ContainsFunc(beside, c.Equal) {
@@ -73,7 +73,7 @@ func differing(before, after *resolve.Inbound, all bool) (out []differingRule) {
 			}
 		}
 	}
-	for _, list := range [][]resolve.InboundRule{was, is} {
+	for _, list := range [][]effective.InboundRule{was, is} {
 		for i := range list {
 			x := differingRule{InboundRule: &list[i], beside: beside}
 			if by, ok := JudgeAt(&list[i]).(Asker); ok {

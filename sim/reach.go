@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // NotReached says that the dataplane has no way to what a URL names.
@@ -27,11 +27,11 @@ func (e *NotReached) Error() string {
 }
 
 // mesh is every destination that there is: who is not among them is nobody.
-type mesh iter.Seq[*resolve.Destination]
+type mesh iter.Seq[*effective.Destination]
 
 // notReached says what would make a reachable, to which no outbound of r leads.
 // It is nil where the request passes through, for nobody serves it.
-func notReached(w Reader, r *resolve.Resolved, a *address) error {
+func notReached(w Reader, r *effective.Resolved, a *address) error {
 	m := mesh(w.Destinations(r.Ref.Mesh))
 	e := &NotReached{Dataplane: r.Ref.FullName(), Target: a.at(a.port)}
 	if at := elsewhere(w, r, a); len(at) > 0 {
@@ -64,8 +64,8 @@ func notReached(w Reader, r *resolve.Resolved, a *address) error {
 }
 
 // elsewhere is where r reaches what a names, at another port.
-func elsewhere(w Reader, r *resolve.Resolved, a *address) []string {
-	list := slices.DeleteFunc(byName(w, r, a.host), func(o *resolve.Outbound) bool { return o.Passthrough })
+func elsewhere(w Reader, r *effective.Resolved, a *address) []string {
+	list := slices.DeleteFunc(byName(w, r, a.host), func(o *effective.Outbound) bool { return o.Passthrough })
 	for _, o := range r.Outbounds {
 		if a.isIP() && virtual(o.Destination, a) {
 			list = append(list, o)
@@ -81,9 +81,9 @@ func elsewhere(w Reader, r *resolve.Resolved, a *address) []string {
 
 // find is the destination that a names, be it at another port; a short name is
 // looked up in r's namespace first.
-func (m mesh) find(r *resolve.Resolved, a *address) *resolve.Destination {
+func (m mesh) find(r *effective.Resolved, a *address) *effective.Destination {
 	home := namespace(r)
-	fit := func(d *resolve.Destination) (n int) {
+	fit := func(d *effective.Destination) (n int) {
 		if home != "" && d.Namespace == home {
 			n = 2
 		}
@@ -92,8 +92,8 @@ func (m mesh) find(r *resolve.Resolved, a *address) *resolve.Destination {
 		}
 		return n
 	}
-	var found *resolve.Destination
-	m.each(func(d *resolve.Destination) {
+	var found *effective.Destination
+	m.each(func(d *effective.Destination) {
 		if (named(d, a.host) || virtual(d, a)) && !passed(r, d, a) && (found == nil || fit(d) > fit(found)) {
 			found = d
 		}
@@ -103,24 +103,24 @@ func (m mesh) find(r *resolve.Resolved, a *address) *resolve.Destination {
 
 // passed reports whether r's calls to a go where they were going although d has the
 // name: with redirection nobody looks for hosts but at their ports.
-func passed(r *resolve.Resolved, d *resolve.Destination, a *address) bool {
+func passed(r *effective.Resolved, d *effective.Destination, a *address) bool {
 	t := spec(r).TransparentProxying
 	return t != nil && (d.Outside || d.Kind == api.KindHost && (d.Port != a.port || d.Name == api.AnyHost || t.ReachableBackends == nil))
 }
 
 // names are those that a writer may have meant.
-func (m mesh) names(r *resolve.Resolved) []string {
+func (m mesh) names(r *effective.Resolved) []string {
 	var names []string
 	for _, o := range r.Outbounds {
 		names = append(names, o.Destination.Name)
 	}
-	m.each(func(d *resolve.Destination) { names = append(names, d.Name) })
+	m.each(func(d *effective.Destination) { names = append(names, d.Name) })
 	slices.Sort(names)
 	return slices.Compact(names)
 }
 
 // each calls do for every destination; a nil mesh has none.
-func (m mesh) each(do func(*resolve.Destination)) {
+func (m mesh) each(do func(*effective.Destination)) {
 	if m == nil {
 		return
 	}
@@ -130,12 +130,12 @@ func (m mesh) each(do func(*resolve.Destination)) {
 }
 
 // virtual reports whether a's host is a virtual address of d.
-func virtual(d *resolve.Destination, a *address) bool {
+func virtual(d *effective.Destination, a *address) bool {
 	return slices.ContainsFunc(d.VIPs, func(ip string) bool { return sameIP(ip, a.host) })
 }
 
 // farther says by which name r calls d, whose short name is found in its own namespace alone.
-func farther(r *resolve.Resolved, d *resolve.Destination, a *address) string {
+func farther(r *effective.Resolved, d *effective.Destination, a *address) string {
 	full := d.Name + ".mesh"
 	if d.Ref.Kind == api.KindService {
 		full = d.ClusterNames()[0]
@@ -144,12 +144,12 @@ func farther(r *resolve.Resolved, d *resolve.Destination, a *address) string {
 }
 
 // hostPort is d by one of its names, with its port; where it has none with that of a.
-func hostPort(name string, d *resolve.Destination, a *address) string {
+func hostPort(name string, d *effective.Destination, a *address) string {
 	return net.JoinHostPort(name, strconv.FormatUint(uint64(cmp.Or(d.Port, a.port)), 10))
 }
 
 // granted says what would let clients of r call d by the name of a, or by which one they do.
-func granted(w Reader, r *resolve.Resolved, d *resolve.Destination, a *address) string {
+func granted(w Reader, r *effective.Resolved, d *effective.Destination, a *address) string {
 	advice := fmt.Sprintf("%s is a name of %s %s in namespace %s alone; grant that namespace the host in tenancy.hosts of Mesh %s", a.host, d.Kind, d.Name, d.Namespace, r.Ref.Mesh)
 	for _, name := range append(d.ClusterNames(), d.Hostnames...) {
 		if !hidden(w, r, d, name) && !strange(r, d, name) {
@@ -160,7 +160,7 @@ func granted(w Reader, r *resolve.Resolved, d *resolve.Destination, a *address) 
 }
 
 // opening says how r would come to reach d, which the mesh has.
-func opening(r *resolve.Resolved, d *resolve.Destination) string {
+func opening(r *effective.Resolved, d *effective.Destination) string {
 	name := d.Kind + " " + d.Name
 	if d.Namespace != "" {
 		name += "." + d.Namespace
@@ -197,7 +197,7 @@ func (a *address) isIP() bool {
 }
 
 // instanceOf names where r calls a pod of a headless service, if it calls any.
-func instanceOf(r *resolve.Resolved, d *resolve.Destination) string {
+func instanceOf(r *effective.Resolved, d *effective.Destination) string {
 	for _, o := range r.Outbounds {
 		if a := o.Destination.Above; a != nil && a.Name == d.Name && a.Namespace == d.Namespace && a.Port == d.Port {
 			return ": ask for " + net.JoinHostPort(o.Address, strconv.FormatUint(uint64(o.Port), 10))
@@ -207,7 +207,7 @@ func instanceOf(r *resolve.Resolved, d *resolve.Destination) string {
 }
 
 // limiter is where it stands what a dataplane reaches.
-func limiter(r *resolve.Resolved) string {
+func limiter(r *effective.Resolved) string {
 	if from := r.Dataplane.From; from != nil {
 		return "annotation kuma.io/reachable-backends of " + from.Kind + " " + from.Namespace + "/" + from.Name
 	}

@@ -14,15 +14,15 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
 // Reader is what Run asks of a world; *resolve.Model is one.
 type Reader interface {
-	Dataplane(api.Ref) (*resolve.Resolved, bool)
-	Destinations(mesh string) iter.Seq[*resolve.Destination]
-	NamesFor(from api.Ref, d *resolve.Destination, name string) bool
+	Dataplane(api.Ref) (*effective.Resolved, bool)
+	Destinations(mesh string) iter.Seq[*effective.Destination]
+	NamesFor(from api.Ref, d *effective.Destination, name string) bool
 }
 
 // Run says what happens to a request that the workload of a dataplane sends, on
@@ -203,7 +203,7 @@ func (b *Branch) settle(c *call) {
 }
 
 // PolicyViews shows policies with who set each of their fields, where a protocol is spoken.
-func PolicyViews(list resolve.Policies, spoken api.Protocol) map[string]Policy {
+func PolicyViews(list effective.Policies, spoken api.Protocol) map[string]Policy {
 	if len(list) == 0 {
 		return nil
 	}
@@ -256,7 +256,7 @@ const answersItself = "where nothing is forwarded"
 // nothing is attempted, so retries and timeouts are idle; where it always does, they
 // are no part of what is effective. What is said about connections is idle where the route
 // leads to none but other backends, which have their own: see Onward. Without r that is not known.
-func RoutePolicies(r *resolve.Resolved, rt *resolve.Route, spoken api.Protocol) map[string]Policy {
+func RoutePolicies(r *effective.Resolved, rt *effective.Route, spoken api.Protocol) map[string]Policy {
 	views := PolicyViews(rt.Policies, spoken)
 	if forwards(rt) {
 		_, idle := onward(r, rt.Policies, rt.Backends, spoken)

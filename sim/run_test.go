@@ -8,27 +8,27 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/matches"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/sim"
 )
 
-func everything(backends ...resolve.Backend) *resolve.Route {
+func everything(backends ...effective.Backend) *effective.Route {
 	m := route.CatchAll
-	return &resolve.Route{Name: "all", Key: "all", Match: m, Matches: []route.Match{m}, Backends: backends}
+	return &effective.Route{Name: "all", Key: "all", Match: m, Matches: []route.Match{m}, Backends: backends}
 }
 
 // town is a dataplane in namespace east with several ways to name a service.
-func town() *resolve.Resolved {
+func town() *effective.Resolved {
 	r := shop(everything(to("v1", 1)))
 	r.Dataplane.Labels = map[string]string{api.LabelNamespace: "east"}
-	add := func(id, name, namespace string, port, listener uint32, hostnames ...string) *resolve.Outbound {
-		d := &resolve.Destination{ID: id, Kind: api.KindMeshService, Name: name, Namespace: namespace, Port: port, Protocol: api.HTTP,
+	add := func(id, name, namespace string, port, listener uint32, hostnames ...string) *effective.Outbound {
+		d := &effective.Destination{ID: id, Kind: api.KindMeshService, Name: name, Namespace: namespace, Port: port, Protocol: api.HTTP,
 			Hostnames: append(hostnames, name, name+".mesh")}
 		if namespace != "" {
 			d.Hostnames = append(d.Hostnames, name+"."+namespace, name+"."+namespace+".svc.cluster.local")
 		}
-		o := &resolve.Outbound{Address: "127.0.0.1", Port: listener, Destination: d, Table: &resolve.Table{Destination: d, Routes: []*resolve.Route{everything(to("v1", 1))}}}
+		o := &effective.Outbound{Address: "127.0.0.1", Port: listener, Destination: d, Table: &effective.Table{Destination: d, Routes: []*effective.Route{everything(to("v1", 1))}}}
 		r.Outbounds = append(r.Outbounds, o)
 		return o
 	}
@@ -38,7 +38,7 @@ func town() *resolve.Resolved {
 	add("old", "old", "", 0, 10005)
 	add("shop.west:80", "shop", "west", 80, 10006, "shop.example.org")
 	tcp := add("db:5432", "db", "", 5432, 10007)
-	tcp.Table, tcp.TCP = nil, &resolve.TCPTable{Destination: tcp.Destination, Backends: []resolve.Backend{to("v2", 1)}}
+	tcp.Table, tcp.TCP = nil, &effective.TCPTable{Destination: tcp.Destination, Backends: []effective.Backend{to("v2", 1)}}
 	vip := add("vip:80", "vip", "", 80, 80)
 	vip.Address = "241.0.0.1"
 	return r
@@ -147,7 +147,7 @@ func TestUnknownHostsPassThroughWhereTrafficIsRedirected(t *testing.T) {
 // this dataplane does not reach it.
 func TestWhatTheMeshHasIsNamed(t *testing.T) {
 	t.Parallel()
-	others := []*resolve.Destination{
+	others := []*effective.Destination{
 		{ID: "pay.north:80", Kind: api.KindMeshService, Name: "pay", Namespace: "north", Port: 80, VIPs: []string{"241.0.0.9"}},
 		{ID: "pay.east:81", Kind: api.KindMeshService, Name: "pay", Namespace: "east", Port: 81, VIPs: []string{"241.0.0.8"}},
 		{ID: "plain", Kind: api.KindMeshService, Name: "plain"},
@@ -187,17 +187,17 @@ func TestWhatTheMeshHasIsNamed(t *testing.T) {
 func TestUnusableBackends(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		backends []resolve.Backend
+		backends []effective.Backend
 		want     string // outcome status: name=share/status …
 	}{
-		"split":                {[]resolve.Backend{to("v1", 90), to("v2", 10)}, "forward 0: v1=0.9/0 v2=0.1/0"},
-		"weight 0 gets none":   {[]resolve.Backend{to("v1", 0), to("v2", 3)}, "forward 0: v2=1/0"},
-		"one is not there":     {[]resolve.Backend{to("v1", 9), lost(1)}, "forward 0: v1=0.9/0 nosuch=0.1/500"},
-		"one has no endpoints": {[]resolve.Backend{to("v1", 1), to("empty", 1)}, "forward 0: v1=0.5/0 empty=0.5/503"},
-		"none is there":        {[]resolve.Backend{lost(1), lost(2)}, "respond 500: nosuch=0.3333/500 nosuch=0.6667/500"},
-		"all weights 0":        {[]resolve.Backend{to("v1", 0)}, "respond 500:"},
-		"nobody answers":       {[]resolve.Backend{to("empty", 1)}, "respond 503: empty=1/503"},
-		"500 or 503":           {[]resolve.Backend{to("empty", 1), lost(1)}, "forward 0: empty=0.5/503 nosuch=0.5/500"},
+		"split":                {[]effective.Backend{to("v1", 90), to("v2", 10)}, "forward 0: v1=0.9/0 v2=0.1/0"},
+		"weight 0 gets none":   {[]effective.Backend{to("v1", 0), to("v2", 3)}, "forward 0: v2=1/0"},
+		"one is not there":     {[]effective.Backend{to("v1", 9), lost(1)}, "forward 0: v1=0.9/0 nosuch=0.1/500"},
+		"one has no endpoints": {[]effective.Backend{to("v1", 1), to("empty", 1)}, "forward 0: v1=0.5/0 empty=0.5/503"},
+		"none is there":        {[]effective.Backend{lost(1), lost(2)}, "respond 500: nosuch=0.3333/500 nosuch=0.6667/500"},
+		"all weights 0":        {[]effective.Backend{to("v1", 0)}, "respond 500:"},
+		"nobody answers":       {[]effective.Backend{to("empty", 1)}, "respond 503: empty=1/503"},
+		"500 or 503":           {[]effective.Backend{to("empty", 1), lost(1)}, "forward 0: empty=0.5/503 nosuch=0.5/500"},
 	} {
 		v, err := run(shop(everything(c.backends...)), sim.Request{URL: "http://web:8080/"})
 		if err != nil {
@@ -243,7 +243,7 @@ func TestHeadersInJSON(t *testing.T) {
 // expressions cost a question no more than prefixes do.
 func TestAQuestionCompilesNothing(t *testing.T) { // not parallel: it counts allocations
 	allocations := func(ask func(string) route.Condition) float64 {
-		var routes []*resolve.Route
+		var routes []*effective.Route
 		for i := range 10 {
 			r := everything(to("v1", 1))
 			r.Match = matches.Of(ask("/v" + strconv.Itoa(i) + "/x"))

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // secureScheme is that of a URL for which a client speaks TLS: it names the host of the
@@ -17,8 +17,8 @@ const secureScheme = "https"
 // atTLS finds what a client comes to who speaks TLS at the port of e: who asks there for a
 // name that nobody has is not let in, and who then asks for a host of another certificate
 // is told so.
-func (f *found) atTLS(r *resolve.Resolved, e *resolve.Edge, q *Request) error {
-	c := resolve.ChainFor(r.Chains(e), f.serverName)
+func (f *found) atTLS(r *effective.Resolved, e *effective.Edge, q *Request) error {
+	c := effective.ChainFor(r.Chains(e), f.serverName)
 	f.outbound = nil
 	switch {
 	case c == nil:
@@ -46,7 +46,7 @@ func (f *found) atTLS(r *resolve.Resolved, e *resolve.Edge, q *Request) error {
 }
 
 // sendOn finds that a whole connection goes to o; without one it is closed.
-func (f *found) sendOn(o *resolve.Outbound) {
+func (f *found) sendOn(o *effective.Outbound) {
 	if f.outbound = o; o != nil {
 		f.connections = o.TCP
 	} else {
@@ -57,7 +57,7 @@ func (f *found) sendOn(o *resolve.Outbound) {
 
 // misdirected reports whether a request for a host has come to the wrong chain, which has o
 // for it, if anything.
-func misdirected(c *resolve.Chain, host string, o *resolve.Outbound) bool {
+func misdirected(c *effective.Chain, host string, o *effective.Outbound) bool {
 	if c.Own {
 		return o == nil
 	}
@@ -84,8 +84,8 @@ func hostOf(authority string) string {
 
 // nearest is the outbound to a host; nil where none fits. A name goes before what stands
 // for all names below another one, and the longer of those first.
-func nearest(list []*resolve.Outbound, host string) *resolve.Outbound {
-	var found *resolve.Outbound
+func nearest(list []*effective.Outbound, host string) *effective.Outbound {
+	var found *effective.Outbound
 	for _, x := range list {
 		switch {
 		case !api.HostCovers(x.Destination.Name, host):

@@ -5,17 +5,18 @@ import (
 	"math"
 
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
 // Shares are the exact parts of the traffic that backends get. One that gets
 // nothing is left out. Without r nobody looks whether they have endpoints.
-func Shares(r *resolve.Resolved, backends []resolve.Backend) []Backend {
+func Shares(r *effective.Resolved, backends []effective.Backend) []Backend {
 	return shares(r, backends, anyDraw)
 }
 
 // shares are those of the requests with draws.
-func shares(r *resolve.Resolved, backends []resolve.Backend, d draws) []Backend {
+func shares(r *effective.Resolved, backends []effective.Backend, d draws) []Backend {
 	var out []Backend
 	for b, share := range divided(backends, d) {
 		x := Backend{Kind: b.Kind, Name: b.Name, Namespace: b.Namespace, Tags: b.Tags, Port: b.Port, Share: share, Balance: b.Balance.String(), HTTP2: b.HTTP2}
@@ -34,20 +35,20 @@ func shares(r *resolve.Resolved, backends []resolve.Backend, d draws) []Backend 
 }
 
 // answers reports whether a cluster of r has endpoints.
-func answers(r *resolve.Resolved, cluster string) bool {
+func answers(r *effective.Resolved, cluster string) bool {
 	use := clusterOf(r, cluster)
 	return use.Endpoints != nil && len(use.List) > 0
 }
 
 // divided yields the backends to which something falls, with their parts of the
 // requests with draws.
-func divided(backends []resolve.Backend, d draws) iter.Seq2[*resolve.Backend, float64] {
-	return func(yield func(*resolve.Backend, float64) bool) {
+func divided(backends []effective.Backend, d draws) iter.Seq2[*effective.Backend, float64] {
+	return func(yield func(*effective.Backend, float64) bool) {
 		low, total := uint64(0), uint64(0)
-		for _, b := range resolve.Sharing(backends) {
+		for _, b := range effective.Sharing(backends) {
 			total += uint64(b.Weight)
 		}
-		for _, b := range resolve.Sharing(backends) {
+		for _, b := range effective.Sharing(backends) {
 			high := low + uint64(b.Weight)
 			if !yield(b, d.share(low, high, total)) {
 				return
@@ -58,7 +59,7 @@ func divided(backends []resolve.Backend, d draws) iter.Seq2[*resolve.Backend, fl
 }
 
 // sent is the part of the requests with draws that falls to a backend that is there.
-func sent(backends []resolve.Backend, d draws) float64 {
+func sent(backends []effective.Backend, d draws) float64 {
 	part := 0.0
 	for b, share := range divided(backends, d) {
 		if b.Cluster != "" {
@@ -70,10 +71,10 @@ func sent(backends []resolve.Backend, d draws) float64 {
 
 // Mirrors are the copies that rt sends; one to nowhere is left out. What falls
 // to a backend that is not there is answered before it is copied.
-func Mirrors(rt *resolve.Route) []Mirror { return mirrors(rt, anyDraw) }
+func Mirrors(rt *effective.Route) []Mirror { return mirrors(rt, anyDraw) }
 
 // mirrors are those of the requests with draws.
-func mirrors(rt *resolve.Route, d draws) []Mirror {
+func mirrors(rt *effective.Route, d draws) []Mirror {
 	var out []Mirror
 	for _, m := range rt.Mirrors {
 		copied := d.below(int64(math.Round(min(m.Percent, 100) / 100 * route.Chances)))

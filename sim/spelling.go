@@ -4,18 +4,18 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // spelledOnce reports whether the inbound refuses a path that has another spelling.
-func spelledOnce(in *resolve.Inbound) bool {
+func spelledOnce(in *effective.Inbound) bool {
 	if in.TellsPathsApart() {
 		return true
 	}
 	if j := JudgeOf(in); j != nil && j.OneSpelling() {
 		return true
 	}
-	return slices.ContainsFunc(in.Rules, func(r resolve.InboundRule) bool {
+	return slices.ContainsFunc(in.Rules, func(r effective.InboundRule) bool {
 		j := JudgeAt(&r)
 		return j != nil && j.OneSpelling()
 	})
@@ -26,7 +26,7 @@ const misspelled = "its path holds %2F or %5C, which Envoy refuses where who may
 
 // OneSpelling reports whether an inbound, nil for none, refuses a path that has another spelling, and
 // takes several slashes for one.
-func OneSpelling(in *resolve.Inbound) bool {
+func OneSpelling(in *effective.Inbound) bool {
 	return in != nil && in.TLS != nil && in.Protocol.HTTPLike() && spelledOnce(in)
 }
 

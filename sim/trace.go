@@ -6,20 +6,20 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
 // trace follows a request of one dataplane through a world.
 type trace struct {
 	world Reader
-	from  *resolve.Resolved
+	from  *effective.Resolved
 	draws draws // of the request; where it has none of its own, any
 	caller
 }
 
 // take does what rt says.
-func (t trace) take(spoken api.Protocol, rt *resolve.Route, c *call) Branch {
+func (t trace) take(spoken api.Protocol, rt *effective.Route, c *call) Branch {
 	if c.refuses(rt) {
 		return t.refuse(rt, c)
 	}
@@ -98,7 +98,7 @@ func (h *ResponseHeaders) empty() bool {
 	return h == nil || len(h.Set)+len(h.Add)+len(h.Remove) == 0
 }
 
-func routeOf(rt *resolve.Route) *Route {
+func routeOf(rt *effective.Route) *Route {
 	return &Route{Key: rt.Key, Name: rt.Name, Matches: rt.Matches, Origins: rt.Origins}
 }
 
@@ -123,7 +123,7 @@ func (b *Branch) answers(h *ResponseHeaders) {
 
 // unserved is why nobody can take what rt would forward; empty where it forwards nothing as it is written,
 // or the reason stands with its backends.
-func unserved(rt *resolve.Route) string {
+func unserved(rt *effective.Route) string {
 	switch {
 	case rt.Answer != nil:
 		return ""
@@ -137,8 +137,8 @@ func unserved(rt *resolve.Route) string {
 const noBackend = "the rule has no backend"
 
 // weightless is why no backend has a share; empty where one has.
-func weightless(list []resolve.Backend) string {
-	if len(list) == 0 || slices.ContainsFunc(list, func(b resolve.Backend) bool { return b.Weight > 0 }) {
+func weightless(list []effective.Backend) string {
+	if len(list) == 0 || slices.ContainsFunc(list, func(b effective.Backend) bool { return b.Weight > 0 }) {
 		return ""
 	}
 	return "the weights of all its backends are 0"
@@ -146,7 +146,7 @@ func weightless(list []resolve.Backend) string {
 
 // forwards reports whether the proxy tries to forward what rt matches; otherwise
 // it answers by itself.
-func forwards(rt *resolve.Route) bool { return rt.Answers() == nil }
+func forwards(rt *effective.Route) bool { return rt.Answers() == nil }
 
 // responseChange is what happens to the headers of any answer of the route.
 func responseChange(filters []route.Filter, of *filling) *ResponseHeaders {
@@ -193,11 +193,11 @@ func responseChange(filters []route.Filter, of *filling) *ResponseHeaders {
 }
 
 // autoHost gives a backend outside the mesh its own host name as authority.
-func autoHost(r *resolve.Resolved, rt *resolve.Route, rewrite *route.Rewrite, b *Branch) {
+func autoHost(r *effective.Resolved, rt *effective.Route, rewrite *route.Rewrite, b *Branch) {
 	if rewrite != nil && (rewrite.Hostname != "" || rewrite.HostHeader != "") {
 		return
 	}
-	for n, x := range resolve.Sharing(rt.Backends) {
+	for n, x := range effective.Sharing(rt.Backends) {
 		use := clusterOf(r, x.Cluster)
 		if use.Cluster == nil || use.Destination == nil || use.Destination.External == nil || len(use.List) == 0 {
 			continue

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -59,13 +59,13 @@ func (c *call) upgraded(all Headers) {
 }
 
 // refuses reports whether the proxy answers c where rt would forward it.
-func (c *call) refuses(rt *resolve.Route) bool {
+func (c *call) refuses(rt *effective.Route) bool {
 	return c.upgrade == webSocket && rt.Upgrade == route.UpgradeOff && forwards(rt)
 }
 
 // refuse is what becomes of a WebSocket where rt takes none: no filter of Envoy's
 // sees it, but its answer has the headers of the route and of a drawn backend.
-func (t trace) refuse(rt *resolve.Route, c *call) Branch {
+func (t trace) refuse(rt *effective.Route, c *call) Branch {
 	b := c.respond(http.StatusForbidden)
 	b.Backends = shares(t.from, rt.Backends, t.draws)
 	for i := range b.Backends {

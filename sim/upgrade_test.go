@@ -8,7 +8,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies/ratelimit"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/sim"
 )
@@ -19,7 +19,7 @@ func TestRefusedUpgradeTakesNothing(t *testing.T) {
 	limit := &ratelimit.Conf{Local: &ratelimit.Local{HTTP: &ratelimit.HTTP{RequestRate: &ratelimit.Rate{Num: ptr[uint32](1), Interval: ptr(api.Duration(time.Hour))}}}}
 	rt := everything(to("v1", 1))
 	rt.Upgrade = route.UpgradeOff
-	rt.Policies = resolve.Policies{ratelimit.Kind.Resolve([]merge.Layer{{Name: merge.Route, Origin: &api.Origin{}, Leaves: ratelimit.Kind.Schema.Read(limit)}})}
+	rt.Policies = effective.Policies{ratelimit.Kind.Resolve([]merge.Layer{{Name: merge.Route, Origin: &api.Origin{}, Leaves: ratelimit.Kind.Schema.Read(limit)}})}
 	r := shop(rt)
 	socket := sim.Request{URL: "http://web:8080/", Method: "GET", Answers: "200", Headers: sim.Headers{"connection": "Upgrade", "upgrade": "websocket"}}
 	v, err := run(r, socket)

@@ -5,7 +5,7 @@ import (
 	"net/url"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -197,10 +197,10 @@ type Inbound struct {
 	// Reason is why it answers before anybody asks who calls.
 	Reason string `json:"reason,omitempty"`
 
-	inbound *resolve.Inbound
-	names   []string         // that the caller proves to it
-	holds   resolve.Policies // of that caller
-	unread  *Answer          // what the caller sees where it does not take the request at all
+	inbound *effective.Inbound
+	names   []string           // that the caller proves to it
+	holds   effective.Policies // of that caller
+	unread  *Answer            // what the caller sees where it does not take the request at all
 	// grpc and webSocket are what the request is when it comes to it: filters may change that.
 	grpc, webSocket bool
 }

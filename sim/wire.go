@@ -7,12 +7,12 @@ import (
 	"strconv"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
 // wire is what the caller's sidecar sends, with all that it adds and forwarded leaves out.
-func (c *call) wire(rt *resolve.Route, rewrite *route.Rewrite, spoken api.Protocol, beside ...route.Filter) *Forwarded {
+func (c *call) wire(rt *effective.Route, rewrite *route.Rewrite, spoken api.Protocol, beside ...route.Filter) *Forwarded {
 	f := &Forwarded{Headers: maps.Clone(c.headers)}
 	delete(f.Headers, "host")
 	plan, bounds := behaviour(rt, spoken)
@@ -39,8 +39,8 @@ func (c *call) wire(rt *resolve.Route, rewrite *route.Rewrite, spoken api.Protoc
 
 // filteredApart reports whether a backend of rt has filters of its own: then the changes of
 // rt stand with the weight of each backend.
-func filteredApart(rt *resolve.Route) bool {
-	for _, b := range resolve.Sharing(rt.Backends) {
+func filteredApart(rt *effective.Route) bool {
+	for _, b := range effective.Sharing(rt.Backends) {
 		if len(b.Filters) > 0 {
 			return true
 		}

@@ -8,59 +8,59 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/matches"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/sim"
 )
 
 // alone is a world of one dataplane.
 type alone struct {
-	plane  *resolve.Resolved
-	others []*resolve.Destination
+	plane  *effective.Resolved
+	others []*effective.Destination
 }
 
-func (a alone) Dataplane(ref api.Ref) (*resolve.Resolved, bool) { return a.plane, ref == a.plane.Ref }
+func (a alone) Dataplane(ref api.Ref) (*effective.Resolved, bool) { return a.plane, ref == a.plane.Ref }
 
-func (a alone) Destinations(string) iter.Seq[*resolve.Destination] { return slices.Values(a.others) }
+func (a alone) Destinations(string) iter.Seq[*effective.Destination] { return slices.Values(a.others) }
 
-func (alone) NamesFor(api.Ref, *resolve.Destination, string) bool { return true }
+func (alone) NamesFor(api.Ref, *effective.Destination, string) bool { return true }
 
-func run(r *resolve.Resolved, q sim.Request) (sim.Verdict, error) {
+func run(r *effective.Resolved, q sim.Request) (sim.Verdict, error) {
 	return sim.Run(alone{plane: r}, r.Ref, q)
 }
 
-func playing(r *resolve.Resolved, q sim.Request, answer func(int) sim.Answer) (sim.Timeline, error) {
+func playing(r *effective.Resolved, q sim.Request, answer func(int) sim.Answer) (sim.Timeline, error) {
 	return sim.Play(alone{plane: r}, r.Ref, q, answer)
 }
 
 // shop is a dataplane that calls web:8080 at 127.0.0.1:10001 by these routes.
 // The clusters v1, v2, v3 and web have an endpoint, empty has none.
-func shop(routes ...*resolve.Route) *resolve.Resolved {
-	web := &resolve.Destination{ID: "web:8080", Kind: api.KindMeshService, Name: "web", Port: 8080, Protocol: api.HTTP,
+func shop(routes ...*effective.Route) *effective.Resolved {
+	web := &effective.Destination{ID: "web:8080", Kind: api.KindMeshService, Name: "web", Port: 8080, Protocol: api.HTTP,
 		Hostnames: []string{"web", "web.mesh"}, Ref: api.Ref{Kind: api.KindMeshService, Mesh: "default", Name: "web"}}
-	r := &resolve.Resolved{
+	r := &effective.Resolved{
 		Ref:       api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "shop-1"},
 		Dataplane: &api.Object{Spec: &api.Dataplane{Networking: &api.Networking{}}},
-		Outbounds: []*resolve.Outbound{{Address: "127.0.0.1", Port: 10001, Destination: web, Table: &resolve.Table{Destination: web, Routes: routes}}},
+		Outbounds: []*effective.Outbound{{Address: "127.0.0.1", Port: 10001, Destination: web, Table: &effective.Table{Destination: web, Routes: routes}}},
 	}
 	for _, name := range []string{"v1", "v2", "v3", "empty", "web"} {
-		d := &resolve.Destination{ID: name, Kind: api.KindMeshService, Name: name, Protocol: api.HTTP}
-		e := &resolve.Endpoints{Name: name, List: []resolve.Endpoint{{Address: "127.0.0.1", Port: 1}}}
+		d := &effective.Destination{ID: name, Kind: api.KindMeshService, Name: name, Protocol: api.HTTP}
+		e := &effective.Endpoints{Name: name, List: []effective.Endpoint{{Address: "127.0.0.1", Port: 1}}}
 		if name == "empty" {
 			e.List = nil
 		}
-		r.Clusters = append(r.Clusters, resolve.ClusterUse{Cluster: &resolve.Cluster{Name: name, Destination: d}, Endpoints: e})
+		r.Clusters = append(r.Clusters, effective.ClusterUse{Cluster: &effective.Cluster{Name: name, Destination: d}, Endpoints: e})
 	}
 	return r
 }
 
-func to(name string, weight uint32) resolve.Backend {
-	return resolve.Backend{Kind: api.KindMeshService, Name: name, Cluster: name, Weight: weight}
+func to(name string, weight uint32) effective.Backend {
+	return effective.Backend{Kind: api.KindMeshService, Name: name, Cluster: name, Weight: weight}
 }
 
 // lost is a backend that leads nowhere.
-func lost(weight uint32) resolve.Backend {
-	return resolve.Backend{Kind: api.KindMeshService, Name: "nosuch", Weight: weight, Broken: resolve.Broken{Why: "there is no MeshService nosuch", Status: 500}}
+func lost(weight uint32) effective.Backend {
+	return effective.Backend{Kind: api.KindMeshService, Name: "nosuch", Weight: weight, Broken: effective.Broken{Why: "there is no MeshService nosuch", Status: 500}}
 }
 
 func prefix(value string) route.Condition {

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -46,11 +46,11 @@ type share struct {
 
 // divide keeps what gets traffic. Weights that exceed what Envoy can add up
 // are scaled down together, and none of them to nothing.
-func divide(backends []resolve.Backend) split {
+func divide(backends []effective.Backend) split {
 	var s split
 	var sum uint64
 	usable := false
-	for _, b := range resolve.Sharing(backends) {
+	for _, b := range effective.Sharing(backends) {
 		name := b.Cluster
 		if name == "" {
 			name, s.broken = Unresolved, b.Broken.Status
@@ -77,7 +77,7 @@ func divide(backends []resolve.Backend) split {
 }
 
 // act gives out the action of r.
-func act(out *routev3.Route, r *resolve.Route, s split) {
+func act(out *routev3.Route, r *effective.Route, s split) {
 	switch do := r.Answers().(type) {
 	case *route.Redirect:
 		out.Action = &routev3.Route_Redirect{Redirect: redirection(do, r.Match.Path())}
@@ -165,7 +165,7 @@ func upgrades(u route.Upgrade) []*routev3.RouteAction_UpgradeConfig {
 	return []*routev3.RouteAction_UpgradeConfig{{UpgradeType: webSocket, Enabled: wrapperspb.Bool(u == route.UpgradeOn)}}
 }
 
-func mirrors(list []resolve.Mirror) []*routev3.RouteAction_RequestMirrorPolicy {
+func mirrors(list []effective.Mirror) []*routev3.RouteAction_RequestMirrorPolicy {
 	var out []*routev3.RouteAction_RequestMirrorPolicy
 	for _, m := range list {
 		if m.Cluster == "" || m.Percent <= 0 {
@@ -182,7 +182,7 @@ func mirrors(list []resolve.Mirror) []*routev3.RouteAction_RequestMirrorPolicy {
 	return out
 }
 
-func (s split) note(r *resolve.Route) (api.Note, bool) {
+func (s split) note(r *effective.Route) (api.Note, bool) {
 	if !s.scaled {
 		return api.Note{}, false
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/weftmesh/weft/policies/ratelimit"
 	"github.com/weftmesh/weft/policies/retry"
 	"github.com/weftmesh/weft/policies/timeout"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/xds"
 )
@@ -29,7 +29,7 @@ type kept struct {
 	// in JSON; says is in what admission answers.
 	kind, document, says string
 	// rule is the same value past admission, where it is no policy's.
-	rule *resolve.Route
+	rule *effective.Route
 	// ask is sent by a route with the value; want is what comes of it, by default
 	// that Envoy refuses the route.
 	ask  envoytest.Wire
@@ -40,7 +40,7 @@ type kept struct {
 const isRefused = "Envoy refuses the route"
 
 // filtered is a rule with one filter, in JSON, and the same as a route.
-func filtered(filter string, f route.Filter) (document string, r *resolve.Route) {
+func filtered(filter string, f route.Filter) (document string, r *effective.Route) {
 	document = `{"matches":[{"path":{"type":"PathPrefix","value":"/"}}],"default":{"filters":[` + filter + `]}}`
 	return document, rule("spoiled", path(route.SegmentPrefix, "/"), f)
 }
@@ -168,7 +168,7 @@ func (c *kept) spoil(t *testing.T, r *routev3.Route) *routev3.Route {
 	t.Helper()
 	conf := map[string]xds.RouteWriter{"MeshRetry": &retry.Conf{}, "MeshTimeout": &timeout.Conf{}, "MeshRateLimit": &ratelimit.Conf{}}[c.kind]
 	if conf == nil {
-		c.rule.Backends = []resolve.Backend{to("web:8080", 1)}
+		c.rule.Backends = []effective.Backend{to("web:8080", 1)}
 		return xds.UncheckedRoute(c.rule)
 	}
 	if err := json.Unmarshal([]byte(c.document), conf); err != nil {
@@ -180,12 +180,12 @@ func (c *kept) spoil(t *testing.T, r *routev3.Route) *routev3.Route {
 
 // spoiled is an Envoy that is two sidecars, the routes of the caller's with the value
 // of one case each, and where it listens for each.
-func spoiled(t *testing.T, cases []kept, app *envoytest.Backend) (*envoytest.Files, []*resolve.Outbound) {
+func spoiled(t *testing.T, cases []kept, app *envoytest.Backend) (*envoytest.Files, []*effective.Outbound) {
 	t.Helper()
-	in := &resolve.Inbound{Address: "127.0.0.1", Port: envoytest.Port(t), ServiceAddress: app.Host, ServicePort: app.Port, Protocol: api.HTTP}
-	hop := use("web:8080", web(), resolve.Endpoint{Address: in.Address, Port: in.Port})
+	in := &effective.Inbound{Address: "127.0.0.1", Port: envoytest.Port(t), ServiceAddress: app.Host, ServicePort: app.Port, Protocol: api.HTTP}
+	hop := use("web:8080", web(), effective.Endpoint{Address: in.Address, Port: in.Port})
 	hop.Cluster.HTTP2 = true
-	r := sidecar(nil, []resolve.ClusterUse{hop}, in)
+	r := sidecar(nil, []effective.ClusterUse{hop}, in)
 	for i := range cases {
 		tab := table()
 		tab.Destination.ID = caseName(i)

@@ -8,7 +8,7 @@ import (
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/xds"
 )
@@ -44,8 +44,8 @@ func TestParseAuthorizer(t *testing.T) {
 // TestOnlyHostsAsk: a route that must ask is closed where no listener would.
 func TestOnlyHostsAsk(t *testing.T) {
 	t.Parallel()
-	table := &resolve.Table{Destination: &resolve.Destination{Kind: "MeshService", ID: "web:80", Name: "web", Port: 80, Protocol: "http"},
-		Routes: []*resolve.Route{{Key: "r", Match: route.CatchAll, Backends: []resolve.Backend{{Cluster: "web:80", Weight: 1}},
+	table := &effective.Table{Destination: &effective.Destination{Kind: "MeshService", ID: "web:80", Name: "web", Port: 80, Protocol: "http"},
+		Routes: []*effective.Route{{Key: "r", Match: route.CatchAll, Backends: []effective.Backend{{Cluster: "web:80", Weight: 1}},
 			Filters: []route.Filter{{Authorization: &route.Authorization{Name: "check"}}}}}}
 	config, clusters, notes := xds.RouteConfiguration(table)
 	if got := config.VirtualHosts[0].Routes[0].GetDirectResponse().GetStatus(); got != http.StatusInternalServerError || len(clusters) > 0 || len(notes) != 1 {

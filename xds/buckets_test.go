@@ -11,26 +11,26 @@ import (
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies/all"
 	"github.com/weftmesh/weft/policies/ratelimit"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/sim"
 )
 
 // only is a world of one dataplane.
-type only struct{ plane *resolve.Resolved }
+type only struct{ plane *effective.Resolved }
 
-func (o only) Dataplane(api.Ref) (*resolve.Resolved, bool) { return o.plane, true }
+func (o only) Dataplane(api.Ref) (*effective.Resolved, bool) { return o.plane, true }
 
-func (o only) Destinations(string) iter.Seq[*resolve.Destination] {
-	return func(func(*resolve.Destination) bool) {}
+func (o only) Destinations(string) iter.Seq[*effective.Destination] {
+	return func(func(*effective.Destination) bool) {}
 }
 
-func (only) NamesFor(api.Ref, *resolve.Destination, string) bool { return true }
+func (only) NamesFor(api.Ref, *effective.Destination, string) bool { return true }
 
 // limits are layers of MeshRateLimit, weakest first: names of policies, and what
 // they say.
-func limits(layers ...merge.Layer) resolve.Policies {
-	return resolve.Policies{ratelimit.Kind.Resolve(layers)}
+func limits(layers ...merge.Layer) effective.Policies {
+	return effective.Policies{ratelimit.Kind.Resolve(layers)}
 }
 
 // item is one item of a policy.
@@ -50,10 +50,10 @@ func answering(code uint32) *ratelimit.HTTP {
 }
 
 // bucketTable has routes of every action under one limit of a service, and others.
-func bucketTable() *resolve.Table {
+func bucketTable() *effective.Table {
 	service, other := item("service", hourly(5)), item("other", hourly(3))
 	off := true
-	forward := func(name string, ps resolve.Policies) *resolve.Route {
+	forward := func(name string, ps effective.Policies) *effective.Route {
 		r := rule(name, path(route.SegmentPrefix, "/"+name))
 		r.Policies = ps
 		return r
@@ -61,7 +61,7 @@ func bucketTable() *resolve.Table {
 	redirect := rule("redirect", path(route.SegmentPrefix, "/redirect"))
 	redirect.Answer = &route.Redirect{Hostname: "example.org"}
 	direct := rule("direct", path(route.Equal, "/direct"))
-	direct.Backends = []resolve.Backend{broken(1)}
+	direct.Backends = []effective.Backend{broken(1)}
 	redirect.Policies, direct.Policies = limits(service), limits(service)
 	t := table(
 		forward("one", limits(service)), forward("two", limits(service)), redirect, direct,
@@ -114,7 +114,7 @@ func TestBucketsInEnvoy(t *testing.T) {
 func TestBucketsAreCounted(t *testing.T) {
 	t.Parallel()
 	tab := bucketTable()
-	r := sidecar([]*resolve.Table{tab}, []resolve.ClusterUse{use("v1", web(), resolve.Endpoint{Address: "127.0.0.1", Port: 1})})
+	r := sidecar([]*effective.Table{tab}, []effective.ClusterUse{use("v1", web(), effective.Endpoint{Address: "127.0.0.1", Port: 1})})
 	for path, want := range map[string]int{"one": 3, "redirect": 3, "direct": 3, "five": 3, "three": 0, "alone": 0, "off": 0} {
 		v, err := sim.Run(only{r}, r.Ref, sim.Request{URL: fmt.Sprintf("http://127.0.0.1:10001/%s", path)})
 		if err != nil {

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 const (
@@ -23,7 +23,7 @@ const (
 
 // inboundChains are the chains of filters of an inbound in a mesh that knows identities, in
 // place of those of in (spec/identity.md 3.2).
-func (x *Renderer) inboundChains(dp api.Ref, i *resolve.Inbound, c chain, in *common) {
+func (x *Renderer) inboundChains(dp api.Ref, i *effective.Inbound, c chain, in *common) {
 	http := c.routes != ""
 	in.blind = !http
 	if i.TLS == nil {
@@ -88,7 +88,7 @@ func (c *chain) bounded(o *corev3.HttpProtocolOptions) {
 }
 
 // namesPath reports whether who may call by a rule depends on paths.
-func namesPath(r resolve.InboundRule) bool {
+func namesPath(r effective.InboundRule) bool {
 	if r.Permission == nil {
 		return false
 	}
@@ -97,7 +97,7 @@ func namesPath(r resolve.InboundRule) bool {
 }
 
 // inboundPlace is what the routes of an inbound stand for, which all its chains share.
-func inboundPlace(i *resolve.Inbound) Place {
+func inboundPlace(i *effective.Inbound) Place {
 	p := Place{Protocol: i.Protocol, Inbound: true, Paths: i.TellsPathsApart() || slices.ContainsFunc(i.Rules, namesPath)}
 	if i.TLS != nil {
 		p.Chain, p.Domains = MTLS, i.TLS.Domains

@@ -20,7 +20,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -33,7 +33,7 @@ type validator interface{ ValidateAll() error }
 // checkedRoute is out, or what takes its place if Envoy would refuse it: a 500
 // for the same requests where at least the match is good, else nothing. So it is
 // where it must ask for authorization and is not on a host.
-func checkedRoute(out *routev3.Route, r *resolve.Route, onHost bool) (*routev3.Route, []api.Note) {
+func checkedRoute(out *routev3.Route, r *effective.Route, onHost bool) (*routev3.Route, []api.Note) {
 	err := checkRoute(out)
 	if !onHost && out.TypedPerFilterConfig[authorizationFilter] != nil {
 		err = errors.Join(err, errNobodyAsks)
@@ -50,7 +50,7 @@ func checkedRoute(out *routev3.Route, r *resolve.Route, onHost bool) (*routev3.R
 }
 
 // writersOf are all who may have written what is wrong with a route.
-func writersOf(r *resolve.Route) []*api.Origin {
+func writersOf(r *effective.Route) []*api.Origin {
 	out := routeOrigins(r)
 	for _, e := range r.Policies {
 		out = append(out, winnersOf(e)...)

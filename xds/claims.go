@@ -8,7 +8,7 @@ import (
 	luav3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/lua/v3"
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
 
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -34,7 +34,7 @@ func claimsReader() *hcmv3.HttpFilter {
 // withClaims has the host read the claims of tokens if a route of t asks for one.
 // Envoy looks for the script in the route that a request has before its claims are
 // known; a host always has one, for what nothing matches has an answer too.
-func withClaims(host *routev3.VirtualHost, t *resolve.Table) {
+func withClaims(host *routev3.VirtualHost, t *effective.Table) {
 	for _, r := range t.Routes {
 		if r.Match.Count(route.OnClaim) > 0 {
 			Configure(&host.TypedPerFilterConfig, claimsFilter, &luav3.LuaPerRoute{Override: &luav3.LuaPerRoute_SourceCode{

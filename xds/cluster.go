@@ -13,7 +13,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // The built-in values of a cluster, where no policy says otherwise.
@@ -29,14 +29,14 @@ const (
 // RenderCluster is the cluster c as proxies without an identity call it, made once for what
 // stands beside it. It is nil, with the notes on c's documents, where Envoy would refuse it;
 // a route that names it then answers 503.
-func RenderCluster(c *resolve.Cluster, beside *resolve.Memo) (*Resource, []api.Note) {
+func RenderCluster(c *effective.Cluster, beside *effective.Memo) (*Resource, []api.Note) {
 	return clusterFormsOf(beside).get(plainForm, func() (*Resource, []api.Note) {
 		return renderForm(c, func(*clusterv3.Cluster) {})
 	})
 }
 
 // clusterFor is the cluster c as the proxy of r calls it.
-func clusterFor(r *resolve.Resolved, c *resolve.Cluster, beside *resolve.Memo) (*Resource, []api.Note) {
+func clusterFor(r *effective.Resolved, c *effective.Cluster, beside *effective.Memo) (*Resource, []api.Note) {
 	if !r.TLS || c.TLS == nil {
 		return RenderCluster(c, beside)
 	}
@@ -49,7 +49,7 @@ func clusterFor(r *resolve.Resolved, c *resolve.Cluster, beside *resolve.Memo) (
 	})
 }
 
-func renderForm(c *resolve.Cluster, change func(*clusterv3.Cluster)) (*Resource, []api.Note) {
+func renderForm(c *effective.Cluster, change func(*clusterv3.Cluster)) (*Resource, []api.Note) {
 	cluster, origins, err := renderCluster(c)
 	if err == nil {
 		change(cluster)
@@ -69,7 +69,7 @@ func renderForm(c *resolve.Cluster, change func(*clusterv3.Cluster)) (*Resource,
 	return r, nil
 }
 
-func renderCluster(c *resolve.Cluster) (*clusterv3.Cluster, []*api.Origin, error) {
+func renderCluster(c *effective.Cluster) (*clusterv3.Cluster, []*api.Origin, error) {
 	out := &clusterv3.Cluster{
 		Name:            c.Name,
 		AltStatName:     statName(c.Name),
@@ -118,7 +118,7 @@ func upstreamProtocol(p api.Protocol, http2 bool) *upstreamhttpv3.HttpProtocolOp
 }
 
 // finishCluster lets policies write, packs the options, and tells whose values stand.
-func finishCluster(out *clusterv3.Cluster, options *upstreamhttpv3.HttpProtocolOptions, ps resolve.Policies, place Place) []*api.Origin {
+func finishCluster(out *clusterv3.Cluster, options *upstreamhttpv3.HttpProtocolOptions, ps effective.Policies, place Place) []*api.Origin {
 	var origins []*api.Origin
 	for _, e := range ps {
 		w, ok := e.Conf.(ClusterWriter)

@@ -13,7 +13,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/policies/timeout"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/xds"
 )
@@ -23,27 +23,27 @@ import (
 // that will never come.
 func TestClustersOfATable(t *testing.T) {
 	t.Parallel()
-	lost := resolve.Mirror{Backend: broken(1), Percent: 50}
-	copied := resolve.Mirror{Backend: to("m", 1), Percent: 50}
+	lost := effective.Mirror{Backend: broken(1), Percent: 50}
+	copied := effective.Mirror{Backend: to("m", 1), Percent: 50}
 	redirect := &route.Redirect{Hostname: "there"}
 	for name, c := range map[string]struct {
-		backends []resolve.Backend
-		mirrors  []resolve.Mirror
+		backends []effective.Backend
+		mirrors  []effective.Mirror
 		answer   route.Answer
 		want     []string
 	}{
-		"one":                      {[]resolve.Backend{to("a", 1)}, nil, nil, []string{"a"}},
-		"a split":                  {[]resolve.Backend{to("b", 1), to("a", 1)}, nil, nil, []string{"a", "b"}},
-		"one of them twice":        {[]resolve.Backend{to("b", 1), to("a", 1), to("b", 2)}, nil, nil, []string{"a", "b"}},
-		"a share that is nowhere":  {[]resolve.Backend{to("b", 1), broken(1), to("a", 1)}, nil, nil, []string{"a", "b"}},
-		"a share of nothing":       {[]resolve.Backend{to("b", 1), to("a", 0)}, nil, nil, []string{"b"}},
-		"only shares of nowhere":   {[]resolve.Backend{broken(1), broken(2)}, []resolve.Mirror{copied}, nil, nil},
-		"a mirror":                 {[]resolve.Backend{to("z", 1)}, []resolve.Mirror{lost, copied}, nil, []string{"m", "z"}},
-		"a redirect names nothing": {[]resolve.Backend{to("a", 1)}, []resolve.Mirror{copied}, redirect, nil},
+		"one":                      {[]effective.Backend{to("a", 1)}, nil, nil, []string{"a"}},
+		"a split":                  {[]effective.Backend{to("b", 1), to("a", 1)}, nil, nil, []string{"a", "b"}},
+		"one of them twice":        {[]effective.Backend{to("b", 1), to("a", 1), to("b", 2)}, nil, nil, []string{"a", "b"}},
+		"a share that is nowhere":  {[]effective.Backend{to("b", 1), broken(1), to("a", 1)}, nil, nil, []string{"a", "b"}},
+		"a share of nothing":       {[]effective.Backend{to("b", 1), to("a", 0)}, nil, nil, []string{"b"}},
+		"only shares of nowhere":   {[]effective.Backend{broken(1), broken(2)}, []effective.Mirror{copied}, nil, nil},
+		"a mirror":                 {[]effective.Backend{to("z", 1)}, []effective.Mirror{lost, copied}, nil, []string{"m", "z"}},
+		"a redirect names nothing": {[]effective.Backend{to("a", 1)}, []effective.Mirror{copied}, redirect, nil},
 	} {
 		r := rule("r", path(route.SegmentPrefix, "/a"))
 		r.Answer, r.Backends, r.Mirrors = c.answer, c.backends, c.mirrors
-		got := xds.RenderTable(&resolve.Table{Destination: web(), Routes: []*resolve.Route{r}}, nil).Clusters
+		got := xds.RenderTable(&effective.Table{Destination: web(), Routes: []*effective.Route{r}}, nil).Clusters
 		if d := cmp.Diff(c.want, got); d != "" && len(c.want)+len(got) > 0 {
 			t.Errorf("%s (-want +got):\n%s", name, d)
 		}
@@ -75,7 +75,7 @@ func TestWhereTheWorkloadIs(t *testing.T) {
 	for address, want := range map[string]clusterv3.Cluster_DiscoveryType{
 		"127.0.0.1": clusterv3.Cluster_STATIC, "::1": clusterv3.Cluster_STATIC, "workload.local": clusterv3.Cluster_STRICT_DNS,
 	} {
-		in := &resolve.Inbound{Address: "127.0.0.1", Port: 80, ServiceAddress: address, ServicePort: 8080, Protocol: api.TCP}
+		in := &effective.Inbound{Address: "127.0.0.1", Port: 80, ServiceAddress: address, ServicePort: 8080, Protocol: api.TCP}
 		s := renderer().Render(sidecar(nil, nil, in))
 		cluster := envoytest.Open(t, find(t, s.Clusters, "inbound:127.0.0.1:80"), &clusterv3.Cluster{})
 		if got := cluster.GetType(); got != want {
@@ -88,8 +88,8 @@ func TestWhereTheWorkloadIs(t *testing.T) {
 func TestAnExternalServiceOfNothing(t *testing.T) {
 	t.Parallel()
 	ref := api.Ref{Kind: api.KindMeshExternalService, Mesh: "default", Name: "x"}
-	d := &resolve.Destination{ID: "extsvc_x:443", Kind: api.KindMeshExternalService, Ref: ref, External: &api.MeshExternalService{}}
-	r, notes := xds.RenderCluster(&resolve.Cluster{Name: d.ID, Destination: d}, nil)
+	d := &effective.Destination{ID: "extsvc_x:443", Kind: api.KindMeshExternalService, Ref: ref, External: &api.MeshExternalService{}}
+	r, notes := xds.RenderCluster(&effective.Cluster{Name: d.ID, Destination: d}, nil)
 	if r != nil || len(notes) != 1 || notes[0].Origin.Ref != ref || !strings.Contains(notes[0].Message, "names no endpoint") {
 		t.Errorf("%v %+v", r, notes)
 	}
@@ -99,10 +99,10 @@ func TestAnExternalServiceOfNothing(t *testing.T) {
 // rendered of their listeners only where the same policies stand in it.
 func TestEachListenerHasItsOwnPolicies(t *testing.T) {
 	t.Parallel()
-	limited := resolve.Policies{confs(t)["timeout"]}
+	limited := effective.Policies{confs(t)["timeout"]}
 	tab, x := table(), renderer()
-	version := func(tab *resolve.Table, ps resolve.Policies) string {
-		r := sidecar([]*resolve.Table{tab}, nil)
+	version := func(tab *effective.Table, ps effective.Policies) string {
+		r := sidecar([]*effective.Table{tab}, nil)
 		r.Outbounds[0].Policies = ps
 		return x.Render(r).Listeners[0].Version
 	}
@@ -133,7 +133,7 @@ func TestNothingIsSentUnchecked(t *testing.T) {
 	t.Parallel()
 	never := api.Duration(-time.Second)
 	u := use("web:8080", web())
-	u.Policies = resolve.Policies{fold(t, timeout.Kind, &timeout.Conf{ConnectionTimeout: &never})}
+	u.Policies = effective.Policies{fold(t, timeout.Kind, &timeout.Conf{ConnectionTimeout: &never})}
 	cluster, notes := xds.RenderCluster(u.Cluster, nil)
 	if cluster != nil || len(notes) != 1 || notes[0].Severity != api.Error || !strings.Contains(notes[0].Message, "nobody can call it") {
 		t.Errorf("cluster %v, notes %v", cluster, notes)
@@ -144,7 +144,7 @@ func TestNothingIsSentUnchecked(t *testing.T) {
 // last of them, and comes again as it was. Why there is none is found out once.
 func TestAClusterIsSharedByWhoHasIt(t *testing.T) {
 	t.Parallel()
-	u, beside := use("web:8080", web()), new(resolve.Memo)
+	u, beside := use("web:8080", web()), new(effective.Memo)
 	first, _ := xds.RenderCluster(u.Cluster, beside)
 	second, _ := xds.RenderCluster(u.Cluster, beside)
 	if first != second {
@@ -163,8 +163,8 @@ func TestAClusterIsSharedByWhoHasIt(t *testing.T) {
 		t.Errorf("it is %s, and was %s", again.Version, version)
 	}
 	never := api.Duration(-time.Second)
-	u.Policies = resolve.Policies{fold(t, timeout.Kind, &timeout.Conf{ConnectionTimeout: &never})}
-	beside = new(resolve.Memo)
+	u.Policies = effective.Policies{fold(t, timeout.Kind, &timeout.Conf{ConnectionTimeout: &never})}
+	beside = new(effective.Memo)
 	_, notes := xds.RenderCluster(u.Cluster, beside)
 	if r, again := xds.RenderCluster(u.Cluster, beside); r != nil || len(notes) != 1 || &notes[0] != &again[0] {
 		t.Errorf("%v, then %v", notes, again)

@@ -4,22 +4,22 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // Concerns reports whether an object takes part in one of the resources, of any type, that have the names on the
 // dataplane of r. It does, for all that is known, where one of the names is that of no outbound, inbound and
 // cluster, as the resources of edges are.
-func Concerns(r *resolve.Resolved, object api.Ref, names []string) bool {
+func Concerns(r *effective.Resolved, object api.Ref, names []string) bool {
 	known := make([]bool, len(names))
-	says := func(resources []string, attachments []resolve.Attachment) bool {
+	says := func(resources []string, attachments []effective.Attachment) bool {
 		found := false
 		for i, name := range names {
 			if slices.Contains(resources, name) {
 				known[i], found = true, true
 			}
 		}
-		return found && slices.ContainsFunc(attachments, func(a resolve.Attachment) bool { return a.Entry.Ref == object })
+		return found && slices.ContainsFunc(attachments, func(a effective.Attachment) bool { return a.Entry.Ref == object })
 	}
 	for _, o := range r.Outbounds {
 		if says([]string{outboundListener(o), outboundChain(o).routes}, o.Attachments()) {

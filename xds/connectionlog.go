@@ -5,14 +5,14 @@ import (
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	grpcv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/access_loggers/grpc/v3"
 
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // connectionLog is what an inbound writes of connections that have ended: to the agent of the
 // sidecar, so that who calls in plain text is known (spec/identity.md 5). It is the same in each
 // mode, so that a change of mode is one of chains; a sidecar whose agent serves no secrets has
 // none.
-func connectionLog(t *resolve.InboundTLS) []*accesslogv3.AccessLog {
+func connectionLog(t *effective.InboundTLS) []*accesslogv3.AccessLog {
 	if t == nil || t.OverADS {
 		return nil
 	}

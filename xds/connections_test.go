@@ -14,34 +14,34 @@ import (
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/policies/retry"
 	"github.com/weftmesh/weft/policies/timeout"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // listening is an address that accepts connections; with a greeting it says that
 // and closes, else it says nothing.
-func listening(t *testing.T, greeting string) resolve.Endpoint {
-	return resolve.Endpoint{Address: "127.0.0.1", Port: envoytest.StartGreeter(t, greeting)}
+func listening(t *testing.T, greeting string) effective.Endpoint {
+	return effective.Endpoint{Address: "127.0.0.1", Port: envoytest.StartGreeter(t, greeting)}
 }
 
 // refusing is an address where nobody listens.
-func refusing(t *testing.T) resolve.Endpoint {
+func refusing(t *testing.T) effective.Endpoint {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.2:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	return resolve.Endpoint{Address: "127.0.0.2", Port: uint32(l.Addr().(*net.TCPAddr).Port)}
+	return effective.Endpoint{Address: "127.0.0.2", Port: uint32(l.Addr().(*net.TCPAddr).Port)}
 }
 
 // halves is a listener that divides connections to an http service between two
 // backends, under these policies; answers are what n of them hear.
-func halves(t *testing.T, n int, a, b resolve.Endpoint, ps resolve.Policies) (e *envoytest.Files, answers []string) {
+func halves(t *testing.T, n int, a, b effective.Endpoint, ps effective.Policies) (e *envoytest.Files, answers []string) {
 	t.Helper()
-	split := outbound(t, nil, &resolve.TCPTable{Destination: web(), BackendsBy: by("tcp"), Origins: []*api.Origin{by("tcp")}, Backends: []resolve.Backend{to("a", 1), to("b", 1)}})
+	split := outbound(t, nil, &effective.TCPTable{Destination: web(), BackendsBy: by("tcp"), Origins: []*api.Origin{by("tcp")}, Backends: []effective.Backend{to("a", 1), to("b", 1)}})
 	split.Policies = ps
-	r := sidecar(nil, []resolve.ClusterUse{use("a", web(), a), use("b", web(), b)})
-	r.Outbounds = []*resolve.Outbound{split}
+	r := sidecar(nil, []effective.ClusterUse{use("a", web(), a), use("b", web(), b)})
+	r.Outbounds = []*effective.Outbound{split}
 	e = envoytest.Drive(t, renderer().Render(r))
 	for range n {
 		c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", split.Port))
@@ -64,7 +64,7 @@ func halves(t *testing.T, n int, a, b resolve.Endpoint, ps resolve.Policies) (e 
 func TestAttemptsOfConnectionsInEnvoy(t *testing.T) {
 	t.Parallel()
 	many := uint32(100)
-	ps := resolve.Policies{fold(t, retry.Kind, &retry.Conf{TCP: &retry.TCP{MaxConnectAttempt: &many}})}
+	ps := effective.Policies{fold(t, retry.Kind, &retry.Conf{TCP: &retry.TCP{MaxConnectAttempt: &many}})}
 	e, answers := halves(t, 40, listening(t, "hello"), refusing(t), ps)
 	for i, text := range answers {
 		if text != "hello" {
@@ -80,7 +80,7 @@ func TestAttemptsOfConnectionsInEnvoy(t *testing.T) {
 func TestIdleConnectionsInEnvoy(t *testing.T) {
 	t.Parallel()
 	idle := api.Duration(100 * time.Millisecond)
-	ps := resolve.Policies{fold(t, timeout.Kind, &timeout.Conf{IdleTimeout: &idle})}
+	ps := effective.Policies{fold(t, timeout.Kind, &timeout.Conf{IdleTimeout: &idle})}
 	e, _ := halves(t, 20, listening(t, ""), listening(t, ""), ps) // which waits for all of them to end
 	for _, cluster := range []string{"a", "b"} {
 		if name := "cluster." + cluster + ".upstream_cx_total"; e.Stats(name)[name] == 0 {
@@ -93,9 +93,9 @@ func TestIdleConnectionsInEnvoy(t *testing.T) {
 // backends hold and no loser; with requests told apart nothing of it is left.
 func TestAConnectionRouteIsNamedInItsListener(t *testing.T) {
 	t.Parallel()
-	tcp := &resolve.TCPTable{Destination: web(), BackendsBy: by("tcp"), Origins: []*api.Origin{by("weaker"), by("tcp")}, Backends: []resolve.Backend{to("b", 1), to("a", 2)}}
+	tcp := &effective.TCPTable{Destination: web(), BackendsBy: by("tcp"), Origins: []*api.Origin{by("weaker"), by("tcp")}, Backends: []effective.Backend{to("b", 1), to("a", 2)}}
 	r := sidecar(nil, nil)
-	r.Outbounds = []*resolve.Outbound{outbound(t, nil, tcp)}
+	r.Outbounds = []*effective.Outbound{outbound(t, nil, tcp)}
 	s := renderer().Render(r)
 	l := envoytest.Listener(t, s.Listeners[0])
 	var named []string

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // EdgeName is the name of the route configuration of all hosts that edge dataplanes
@@ -19,19 +19,19 @@ func EdgeName(port uint32) string { return "edge:" + strconv.FormatUint(uint64(p
 
 // ownEdge is everything that one port of an edge dataplane needs but for its hosts.
 type ownEdge struct {
-	ps       resolve.Policies
-	chains   []*resolve.Chain  // where clients speak TLS
-	to       *resolve.Outbound // where whole connections go
-	listener *Resource         // nil where nobody is let in
-	nobody   *Resource         // the route configuration where there is no host
+	ps       effective.Policies
+	chains   []*effective.Chain  // where clients speak TLS
+	to       *effective.Outbound // where whole connections go
+	listener *Resource           // nil where nobody is let in
+	nobody   *Resource           // the route configuration where there is no host
 	notes    []api.Note
 }
 
 // edge renders where an edge dataplane listens, once for as long as e and what is said
 // about the listener last.
-func (x *Renderer) edge(r *resolve.Resolved, e resolve.EdgeUse, hosts []*resolve.Outbound, chains []*resolve.Chain) *ownEdge {
-	var ps resolve.Policies
-	var to *resolve.Outbound
+func (x *Renderer) edge(r *effective.Resolved, e effective.EdgeUse, hosts []*effective.Outbound, chains []*effective.Chain) *ownEdge {
+	var ps effective.Policies
+	var to *effective.Outbound
 	if len(hosts) > 0 {
 		ps = hosts[0].Policies
 	}
@@ -47,9 +47,9 @@ func (x *Renderer) edge(r *resolve.Resolved, e resolve.EdgeUse, hosts []*resolve
 }
 
 // edgeListenerName is that of the listener of an edge; EdgeName is that of the routes of its port.
-func edgeListenerName(e *resolve.Edge) string { return "edge:" + joined(e.Address, e.Port) }
+func edgeListenerName(e *effective.Edge) string { return "edge:" + joined(e.Address, e.Port) }
 
-func (x *Renderer) renderEdge(r *resolve.Resolved, e *resolve.Edge, ps resolve.Policies, chains []*resolve.Chain, to *resolve.Outbound) *ownEdge {
+func (x *Renderer) renderEdge(r *effective.Resolved, e *effective.Edge, ps effective.Policies, chains []*effective.Chain, to *effective.Outbound) *ownEdge {
 	switch {
 	case len(e.TLS) > 0:
 		return x.renderSecure(r, e, ps, chains)
@@ -66,9 +66,9 @@ func (x *Renderer) renderEdge(r *resolve.Resolved, e *resolve.Edge, ps resolve.P
 
 // renderBytes renders where an edge dataplane sends whole connections on; without to it
 // closes them.
-func (x *Renderer) renderBytes(r *resolve.Resolved, e *resolve.Edge, ps resolve.Policies, to *resolve.Outbound) *ownEdge {
+func (x *Renderer) renderBytes(r *effective.Resolved, e *effective.Edge, ps effective.Policies, to *effective.Outbound) *ownEdge {
 	own := &ownEdge{ps: ps, to: to}
-	c := edgeChain(e, &resolve.Chain{Connections: true, To: to}, EdgeName(e.Port))
+	c := edgeChain(e, &effective.Chain{Connections: true, To: to}, EdgeName(e.Port))
 	listener := &listenerv3.Listener{Name: edgeListenerName(e), TrafficDirection: corev3.TrafficDirection_INBOUND}
 	own.listener, own.notes = x.listener(listener, e.Address, e.Port, x.common(c), ownerOf(r), nil)
 	if to != nil {
@@ -78,7 +78,7 @@ func (x *Renderer) renderBytes(r *resolve.Resolved, e *resolve.Edge, ps resolve.
 }
 
 // edges adds the listeners of an edge dataplane, and the hosts behind them.
-func (s *State) edges(x *Renderer, r *resolve.Resolved) {
+func (s *State) edges(x *Renderer, r *effective.Resolved) {
 	for _, e := range r.Edges {
 		hosts := r.Hosts(e.Edge)
 		chains := r.Chains(e.Edge)
@@ -103,7 +103,7 @@ func (s *State) edges(x *Renderer, r *resolve.Resolved) {
 // seen from their connection and the proxies that are trusted, none of them is internal,
 // and they cannot write one path or host in several ways. Idle connections cost something
 // here, so that Envoy's own bounds hold where nobody says more.
-func outside(m *hcmv3.HttpConnectionManager, e *resolve.Edge) {
+func outside(m *hcmv3.HttpConnectionManager, e *effective.Edge) {
 	m.UseRemoteAddress, m.XffNumTrustedHops = wrapperspb.Bool(true), e.TrustedHops
 	m.InternalAddressConfig = &hcmv3.HttpConnectionManager_InternalAddressConfig{CidrRanges: []*corev3.CidrRange{
 		{AddressPrefix: anyIPv4, PrefixLen: wrapperspb.UInt32(32)}, // which is nobody's: without any range private ones are internal

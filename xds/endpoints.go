@@ -12,13 +12,13 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // RenderEndpoints is who answers for one cluster, made once for what stands beside
 // them. Endpoints keep their order within a zone. One whose address is no IP is left
 // out with a note: Envoy takes only addresses here.
-func RenderEndpoints(e *resolve.Endpoints, beside *resolve.Memo) *Resource {
+func RenderEndpoints(e *effective.Endpoints, beside *effective.Memo) *Resource {
 	return beside.Do(func() any {
 		out := &endpointv3.ClusterLoadAssignment{ClusterName: e.Name}
 		groups, notes := groupEndpoints(e)
@@ -35,10 +35,10 @@ func RenderEndpoints(e *resolve.Endpoints, beside *resolve.Memo) *Resource {
 type zoneGroup struct {
 	priority uint32 // in the document, then its rank
 	zone     string
-	list     []resolve.Endpoint
+	list     []effective.Endpoint
 }
 
-func groupEndpoints(e *resolve.Endpoints) ([]*zoneGroup, []api.Note) {
+func groupEndpoints(e *effective.Endpoints) ([]*zoneGroup, []api.Note) {
 	var groups []*zoneGroup
 	var notes []api.Note
 	for _, p := range e.List {

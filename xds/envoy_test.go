@@ -10,7 +10,7 @@ import (
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/internal/matches"
 	"github.com/weftmesh/weft/policies/all"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/xds"
 )
@@ -29,9 +29,9 @@ func fullRewrite(to string) route.Filter {
 // 2.4 against a real Envoy: which route takes a path, and what becomes of it.
 func TestPathsInEnvoy(t *testing.T) {
 	t.Parallel()
-	var tables []*resolve.Table
+	var tables []*effective.Table
 	var cases []struct{ path, route, becomes string }
-	add := func(r *resolve.Route, path, want, becomes string) {
+	add := func(r *effective.Route, path, want, becomes string) {
 		tables = append(tables, table(r))
 		cases = append(cases, struct{ path, route, becomes string }{path, want, becomes})
 	}
@@ -142,7 +142,7 @@ func TestMatchesInEnvoy(t *testing.T) {
 		{query(route.FullMatch, "1+"), "GET", "/?q=211", nil, false},
 		{query(route.FullMatch, ".*"), "GET", "/", nil, false},
 	}
-	var tables []*resolve.Table
+	var tables []*effective.Table
 	for _, c := range cases {
 		tables = append(tables, table(rule("r", c.match)))
 	}
@@ -181,7 +181,7 @@ func TestRedirectsInEnvoy(t *testing.T) {
 		{route.Redirect{Path: &route.PathRewrite{Prefix: text("")}}, "/foo/?q", 302, "http://web:8080/?q"},
 		{route.Redirect{Path: &route.PathRewrite{Prefix: text("/")}}, "/foo/bar?q", 302, "http://web:8080/bar?q"},
 	}
-	var tables []*resolve.Table
+	var tables []*effective.Table
 	for _, c := range cases {
 		r := rule("r", foo)
 		r.Answer, r.Backends = &c.redirect, nil
@@ -239,13 +239,13 @@ func TestHeadersInEnvoy(t *testing.T) {
 // TestSharesInEnvoy: a backend that cannot be used keeps its share, which fails.
 func TestSharesInEnvoy(t *testing.T) {
 	t.Parallel()
-	with := func(b ...resolve.Backend) *resolve.Table {
+	with := func(b ...effective.Backend) *effective.Table {
 		r := rule("r", path(route.SegmentPrefix, "/"))
 		r.Backends = b
 		return table(r)
 	}
 	cases := []struct {
-		table    *resolve.Table
+		table    *effective.Table
 		statuses map[int]bool
 		clusters map[string]bool
 	}{
@@ -256,7 +256,7 @@ func TestSharesInEnvoy(t *testing.T) {
 		{with(to("v1", 0), to("v2", 1)), map[int]bool{200: true}, map[string]bool{"v2": true}},
 		{with(to("v1", 4294967295), to("v2", 4294967295)), map[int]bool{200: true}, map[string]bool{"v1": true, "v2": true}},
 	}
-	var tables []*resolve.Table
+	var tables []*effective.Table
 	for _, c := range cases {
 		tables = append(tables, c.table)
 	}

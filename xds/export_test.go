@@ -3,14 +3,14 @@ package xds
 import (
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // What the tests hold against Envoy itself.
 var CheckRoute = checkRoute
 
 // UncheckedRoute is r as Envoy would get it if nobody looked what Envoy takes.
-func UncheckedRoute(r *resolve.Route) *routev3.Route {
+func UncheckedRoute(r *effective.Route) *routev3.Route {
 	s := divide(r.Backends)
 	out := &routev3.Route{Name: r.Name, Match: RouteMatch(r.Match.Conditions)}
 	act(out, r, s)

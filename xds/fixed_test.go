@@ -16,7 +16,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/envoytest"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/xds"
 )
@@ -72,18 +72,18 @@ func (c fixedCase) change(r *routev3.Route) {
 func TestFixedHeadersInEnvoy(t *testing.T) {
 	t.Parallel()
 	app := envoytest.StartBackend(t, "app")
-	in := &resolve.Inbound{Address: "127.0.0.1", Port: envoytest.Port(t), ServiceAddress: app.Host, ServicePort: app.Port, Protocol: api.HTTP}
-	hop := use("web:8080", web(), resolve.Endpoint{Address: in.Address, Port: in.Port})
+	in := &effective.Inbound{Address: "127.0.0.1", Port: envoytest.Port(t), ServiceAddress: app.Host, ServicePort: app.Port, Protocol: api.HTTP}
+	hop := use("web:8080", web(), effective.Endpoint{Address: in.Address, Port: in.Port})
 	hop.Cluster.HTTP2 = true
-	var routes []*resolve.Route
+	var routes []*effective.Route
 	for i := range fixedCases() {
 		r := rule(strconv.Itoa(i), path(route.Equal, fmt.Sprintf("/%d", i)))
-		r.Backends = []resolve.Backend{to("web:8080", 1)}
+		r.Backends = []effective.Backend{to("web:8080", 1)}
 		routes = append(routes, r)
 	}
-	r := sidecar(nil, []resolve.ClusterUse{hop}, in)
+	r := sidecar(nil, []effective.ClusterUse{hop}, in)
 	out := outbound(t, table(routes...), nil)
-	r.Outbounds = []*resolve.Outbound{out}
+	r.Outbounds = []*effective.Outbound{out}
 	state := renderer().Render(r)
 	edit(t, state, "outbound:web:8080", func(host *routev3.VirtualHost) {
 		for i, c := range fixedCases() {

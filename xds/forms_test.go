@@ -10,7 +10,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/envoytest"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/xds"
 )
@@ -29,18 +29,18 @@ func TestWhatGRPCIgnoresIsSaid(t *testing.T) {
 		"path":            fullRewrite("/b"),
 		"host":            {Rewrite: &route.Rewrite{Hostname: "a"}},
 	}
-	routes := map[string]*resolve.Route{"nothing": rule("r", path(route.SegmentPrefix, "/"))}
+	routes := map[string]*effective.Route{"nothing": rule("r", path(route.SegmentPrefix, "/"))}
 	for name, f := range filters {
 		routes[name] = rule("r", path(route.SegmentPrefix, "/"), f)
 	}
 	routes["redirect"] = rule("r", path(route.SegmentPrefix, "/"))
 	routes["redirect"].Answer, routes["redirect"].ActionBy = &route.Redirect{Hostname: "a"}, by("r")
 	routes["mirror"] = rule("r", path(route.SegmentPrefix, "/"))
-	routes["mirror"].Mirrors = []resolve.Mirror{{Backend: to("v2", 1), Percent: 100}}
+	routes["mirror"].Mirrors = []effective.Mirror{{Backend: to("v2", 1), Percent: 100}}
 	routes["limit"] = rule("r", path(route.SegmentPrefix, "/"))
-	routes["limit"].Policies = resolve.Policies{confs(t)["ratelimit"]}
+	routes["limit"].Policies = effective.Policies{confs(t)["ratelimit"]}
 	for name, r := range routes {
-		s := renderer().RenderGRPC(sidecar([]*resolve.Table{table(r)}, nil))
+		s := renderer().RenderGRPC(sidecar([]*effective.Table{table(r)}, nil))
 		var said []string
 		for _, n := range s.Notes {
 			said = append(said, n.Code+" of "+n.Origin.Name)
@@ -74,8 +74,8 @@ func TestGRPCOutside(t *testing.T) {
 		if tls {
 			s.TLS = &api.ExternalTLS{Enabled: true, Verification: &api.TLSVerification{Mode: "SkipAll"}}
 		}
-		dest := &resolve.Destination{ID: "extsvc_out:80", Ref: api.Ref{Kind: api.KindMeshExternalService, Name: "out"}, Protocol: api.GRPC, External: s}
-		return renderer().RenderGRPC(sidecar(nil, []resolve.ClusterUse{{Cluster: &resolve.Cluster{Name: dest.ID, Destination: dest}}}))
+		dest := &effective.Destination{ID: "extsvc_out:80", Ref: api.Ref{Kind: api.KindMeshExternalService, Name: "out"}, Protocol: api.GRPC, External: s}
+		return renderer().RenderGRPC(sidecar(nil, []effective.ClusterUse{{Cluster: &effective.Cluster{Name: dest.ID, Destination: dest}}}))
 	}
 	for _, c := range []struct {
 		name  string
@@ -105,17 +105,17 @@ func TestGRPCOutside(t *testing.T) {
 // service of its own namespace has the short name.
 func TestGRPCNames(t *testing.T) {
 	t.Parallel()
-	dest := func(namespace string) *resolve.Destination {
-		return &resolve.Destination{ID: "web." + namespace + ":80", Kind: api.KindMeshService, Name: "web", Namespace: namespace, Port: 80,
+	dest := func(namespace string) *effective.Destination {
+		return &effective.Destination{ID: "web." + namespace + ":80", Kind: api.KindMeshService, Name: "web", Namespace: namespace, Port: 80,
 			Protocol: api.GRPC, Hostnames: []string{"web." + namespace + ".mesh"}}
 	}
 	far, near := dest("far"), dest("near")
 	last := rest()
-	classic := &resolve.Destination{ID: "old", Name: "old", Protocol: api.GRPC}
-	r := sidecar([]*resolve.Table{
-		{Destination: far, Routes: []*resolve.Route{last}}, {Destination: near, Routes: []*resolve.Route{last}}, {Destination: classic, Routes: []*resolve.Route{last}},
+	classic := &effective.Destination{ID: "old", Name: "old", Protocol: api.GRPC}
+	r := sidecar([]*effective.Table{
+		{Destination: far, Routes: []*effective.Route{last}}, {Destination: near, Routes: []*effective.Route{last}}, {Destination: classic, Routes: []*effective.Route{last}},
 	}, nil)
-	r.Outbounds = append(r.Outbounds, &resolve.Outbound{Address: "127.0.0.1", Port: 1, Destination: &resolve.Destination{ID: "db", Name: "db", Protocol: api.TCP}, TCP: &resolve.TCPTable{}})
+	r.Outbounds = append(r.Outbounds, &effective.Outbound{Address: "127.0.0.1", Port: 1, Destination: &effective.Destination{ID: "db", Name: "db", Protocol: api.TCP}, TCP: &effective.TCPTable{}})
 	r.Dataplane.Labels = map[string]string{api.LabelNamespace: "near"}
 	s := renderer().RenderGRPC(r)
 	want := []string{"old", "old:10003", "web.far.mesh:80", "web.far:80", "web.near.mesh:80", "web.near:80", "web:80"}
@@ -131,8 +131,8 @@ func TestGRPCNames(t *testing.T) {
 // own listeners change, although what they stand for does not.
 func TestTheWayTrafficComes(t *testing.T) {
 	t.Parallel()
-	in := &resolve.Inbound{Address: "127.0.0.1", Port: 80, ServiceAddress: "127.0.0.1", ServicePort: 8080, Protocol: api.HTTP}
-	r := sidecar([]*resolve.Table{table()}, nil, in)
+	in := &effective.Inbound{Address: "127.0.0.1", Port: 80, ServiceAddress: "127.0.0.1", ServicePort: 8080, Protocol: api.HTTP}
+	r := sidecar([]*effective.Table{table()}, nil, in)
 	before := renderer().Render(r)
 	r.Dataplane = &api.Object{Ref: r.Ref, Spec: &api.Dataplane{Networking: &api.Networking{TransparentProxying: &api.TransparentProxying{}}}}
 	after := renderer().Render(r)
@@ -154,10 +154,10 @@ func TestClientCertificates(t *testing.T) {
 	text := func(s string) *api.DataSource { return &api.DataSource{InlineString: s} }
 	render := func(v *api.TLSVerification) (string, *xds.Resource) {
 		v.Mode = "SkipAll"
-		dest := &resolve.Destination{ID: "x", External: &api.MeshExternalService{
+		dest := &effective.Destination{ID: "x", External: &api.MeshExternalService{
 			Endpoints: []api.ExternalEndpoint{{Address: "192.0.2.1", Port: 443}}, TLS: &api.ExternalTLS{Enabled: true, Verification: v},
 		}}
-		r, notes := xds.RenderCluster(&resolve.Cluster{Name: "x", Destination: dest}, nil)
+		r, notes := xds.RenderCluster(&effective.Cluster{Name: "x", Destination: dest}, nil)
 		if len(notes) == 0 {
 			return "", r
 		}

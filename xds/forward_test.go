@@ -21,7 +21,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/policies/all"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -29,15 +29,15 @@ import (
 // says, and one that cannot be sent changes nothing.
 func TestMirrorsInEnvoy(t *testing.T) {
 	t.Parallel()
-	with := func(list ...resolve.Mirror) *resolve.Table {
+	with := func(list ...effective.Mirror) *effective.Table {
 		r := rule("r", path(route.SegmentPrefix, "/"))
 		r.Mirrors = list
 		return table(r)
 	}
 	o := envoytest.NewOracle(t, all.Kinds, envoytest.Tables(
-		with(resolve.Mirror{Backend: to("v2", 1), Percent: 100}),
-		with(resolve.Mirror{Backend: to("v2", 1), Percent: 50}),
-		with(resolve.Mirror{Backend: to("v2", 1), Percent: 0}, resolve.Mirror{Backend: broken(1), Percent: 100}),
+		with(effective.Mirror{Backend: to("v2", 1), Percent: 100}),
+		with(effective.Mirror{Backend: to("v2", 1), Percent: 50}),
+		with(effective.Mirror{Backend: to("v2", 1), Percent: 0}, effective.Mirror{Backend: broken(1), Percent: 100}),
 	))
 	copies := func(world int) int {
 		n := 0
@@ -70,11 +70,11 @@ func TestMirrorsInEnvoy(t *testing.T) {
 // TestHostsInEnvoy: by which name a backend is called.
 func TestHostsInEnvoy(t *testing.T) {
 	t.Parallel()
-	outside := resolve.Backend{Kind: api.KindMeshExternalService, Name: "out", Cluster: "extsvc_out:80", Weight: 1}
+	outside := effective.Backend{Kind: api.KindMeshExternalService, Name: "out", Cluster: "extsvc_out:80", Weight: 1}
 	hosts := map[string]string{outside.Cluster: "out.example", "v1": "v1.example"}
 	cases := []struct {
 		rewrite *route.Rewrite
-		backend resolve.Backend
+		backend effective.Backend
 		want    string
 	}{
 		{nil, to("v1", 1), "web"},
@@ -92,7 +92,7 @@ func TestHostsInEnvoy(t *testing.T) {
 		if c.rewrite != nil {
 			r.Filters = []route.Filter{{Rewrite: c.rewrite}}
 		}
-		r.Backends = []resolve.Backend{c.backend}
+		r.Backends = []effective.Backend{c.backend}
 		worlds = append(worlds, envoytest.World{Table: table(r), Hosts: hosts})
 	}
 	o := envoytest.NewOracle(t, all.Kinds, worlds)
@@ -112,13 +112,13 @@ func TestHostsInEnvoy(t *testing.T) {
 func TestTCPSplitInEnvoy(t *testing.T) {
 	t.Parallel()
 	a, b := envoytest.StartBackend(t, "a"), envoytest.StartBackend(t, "b")
-	db := &resolve.Destination{ID: "db:1", Kind: api.KindMeshService, Name: "db", Port: 1, Protocol: api.TCP}
-	split := outbound(t, nil, &resolve.TCPTable{
+	db := &effective.Destination{ID: "db:1", Kind: api.KindMeshService, Name: "db", Port: 1, Protocol: api.TCP}
+	split := outbound(t, nil, &effective.TCPTable{
 		Destination: db, Origins: []*api.Origin{by("tcp")}, BackendsBy: by("tcp"),
-		Backends: []resolve.Backend{to("a", 1<<31), to("b", 1<<31), broken(1 << 31)},
+		Backends: []effective.Backend{to("a", 1<<31), to("b", 1<<31), broken(1 << 31)},
 	})
-	r := sidecar(nil, []resolve.ClusterUse{use("a", db, at(a)), use("b", db, at(b))})
-	r.Outbounds = []*resolve.Outbound{split}
+	r := sidecar(nil, []effective.ClusterUse{use("a", db, at(a)), use("b", db, at(b))})
+	r.Outbounds = []*effective.Outbound{split}
 	s := renderer().Render(r)
 	if len(s.Notes) != 1 || s.Notes[0].Code != "WeightsScaled" || s.Notes[0].Origin.Name != "tcp" {
 		t.Errorf("notes %v, want one about the weights", s.Notes)
@@ -166,17 +166,17 @@ func TestOwnCertificateInEnvoy(t *testing.T) {
 	server.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert}
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	dest := &resolve.Destination{ID: "extsvc_out:443", Kind: api.KindMeshExternalService, Name: "out", Port: 443, Protocol: api.HTTP, External: &api.MeshExternalService{
+	dest := &effective.Destination{ID: "extsvc_out:443", Kind: api.KindMeshExternalService, Name: "out", Port: 443, Protocol: api.HTTP, External: &api.MeshExternalService{
 		Endpoints: []api.ExternalEndpoint{{Address: "127.0.0.1", Port: uint32(server.Listener.Addr().(*net.TCPAddr).Port)}},
 		TLS: &api.ExternalTLS{Enabled: true, Verification: &api.TLSVerification{
 			Mode: "SkipAll", ClientCert: material("CERTIFICATE", der), ClientKey: material("PRIVATE KEY", raw),
 		}},
 	}}
 	self := rest()
-	self.Backends = []resolve.Backend{{Kind: api.KindMeshExternalService, Name: "out", Cluster: dest.ID, Weight: 1}}
-	o := outbound(t, &resolve.Table{Destination: dest, Routes: []*resolve.Route{self}}, nil)
-	r := sidecar(nil, []resolve.ClusterUse{{Cluster: &resolve.Cluster{Name: dest.ID, Destination: dest}}})
-	r.Outbounds = []*resolve.Outbound{o}
+	self.Backends = []effective.Backend{{Kind: api.KindMeshExternalService, Name: "out", Cluster: dest.ID, Weight: 1}}
+	o := outbound(t, &effective.Table{Destination: dest, Routes: []*effective.Route{self}}, nil)
+	r := sidecar(nil, []effective.ClusterUse{{Cluster: &effective.Cluster{Name: dest.ID, Destination: dest}}})
+	r.Outbounds = []*effective.Outbound{o}
 	envoytest.Drive(t, renderer().Render(r))
 	if status := get(t, o.Port, "out", nil).StatusCode; status != 200 {
 		t.Errorf("status %d", status)

@@ -22,6 +22,7 @@ import (
 	"github.com/weftmesh/weft/policies/retry"
 	"github.com/weftmesh/weft/policies/timeout"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/xds"
 )
@@ -64,20 +65,20 @@ func confs(t *testing.T) map[string]*policies.Effective {
 // object is with the policy, next to what it is without any.
 func TestGoldens(t *testing.T) {
 	t.Parallel()
-	effective := confs(t)
-	effective["none"] = nil
-	for name, e := range effective {
-		var ps resolve.Policies
+	all := confs(t)
+	all["none"] = nil
+	for name, e := range all {
+		var ps effective.Policies
 		var conf policies.Conf
 		if e != nil {
-			ps, conf = resolve.Policies{e}, e.Conf
+			ps, conf = effective.Policies{e}, e.Conf
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if _, ok := conf.(xds.RouteWriter); ok || conf == nil {
 				r := rule("r", path(route.SegmentPrefix, "/a"), prefixRewrite("/b"))
 				r.Policies = ps
-				config, _, _ := xds.RouteConfiguration(&resolve.Table{Destination: web(), Routes: []*resolve.Route{r}})
+				config, _, _ := xds.RouteConfiguration(&effective.Table{Destination: web(), Routes: []*effective.Route{r}})
 				golden(t, "route-"+name, config)
 			}
 			if _, ok := conf.(xds.ClusterWriter); ok || conf == nil {
@@ -91,7 +92,7 @@ func TestGoldens(t *testing.T) {
 				golden(t, "listener-"+name, chainOf(t, table(), nil, ps))
 			}
 			if _, ok := conf.(xds.TCPWriter); ok || conf == nil {
-				golden(t, "tcp-"+name, chainOf(t, nil, &resolve.TCPTable{Destination: web(), Backends: []resolve.Backend{to("web:8080", 1)}}, ps))
+				golden(t, "tcp-"+name, chainOf(t, nil, &effective.TCPTable{Destination: web(), Backends: []effective.Backend{to("web:8080", 1)}}, ps))
 			}
 		})
 	}
@@ -99,11 +100,11 @@ func TestGoldens(t *testing.T) {
 
 // chainOf is a listener without the parts that every golden would repeat: the
 // connection manager's filters, which have a golden of their own.
-func chainOf(t *testing.T, tab *resolve.Table, tcp *resolve.TCPTable, ps resolve.Policies) *listenerv3.Listener {
+func chainOf(t *testing.T, tab *effective.Table, tcp *effective.TCPTable, ps effective.Policies) *listenerv3.Listener {
 	t.Helper()
-	o := &resolve.Outbound{Address: "127.0.0.1", Port: 10001, Destination: web(), Table: tab, TCP: tcp, Policies: ps}
+	o := &effective.Outbound{Address: "127.0.0.1", Port: 10001, Destination: web(), Table: tab, TCP: tcp, Policies: ps}
 	r := sidecar(nil, nil)
-	r.Outbounds = []*resolve.Outbound{o}
+	r.Outbounds = []*effective.Outbound{o}
 	return envoytest.Listener(t, renderer().Render(r).Listeners[0])
 }
 
@@ -139,12 +140,12 @@ func TestEveryKindWritesSomething(t *testing.T) {
 // TestGoldenInbound: what one dataplane alone holds.
 func TestGoldenInbound(t *testing.T) {
 	t.Parallel()
-	i := &resolve.Inbound{Address: "192.168.0.1", Port: 80, ServiceAddress: "127.0.0.1", ServicePort: 8080, Protocol: api.HTTP, Tags: map[string]string{api.TagService: "web"}}
+	i := &effective.Inbound{Address: "192.168.0.1", Port: 80, ServiceAddress: "127.0.0.1", ServicePort: 8080, Protocol: api.HTTP, Tags: map[string]string{api.TagService: "web"}}
 	s := renderer().Render(sidecar(nil, nil, i))
 	golden(t, "inbound-listener", s.Listeners[0].Content())
 	golden(t, "inbound-routes", s.Routes[0].Content())
 	golden(t, "inbound-cluster", s.Clusters[0].Content())
-	golden(t, "endpoints", xds.RenderEndpoints(&resolve.Endpoints{Name: "web:8080", List: []resolve.Endpoint{
+	golden(t, "endpoints", xds.RenderEndpoints(&effective.Endpoints{Name: "web:8080", List: []effective.Endpoint{
 		{Address: "10.0.0.1", Port: 80, Tags: map[string]string{api.TagService: "web", "version": "1"}, Zone: "a"},
 		{Address: "10.0.0.2", Port: 80, Zone: "b", Priority: 1},
 	}}, nil).Content())

@@ -11,7 +11,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/envoytest"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/xds"
 )
 
@@ -19,7 +19,7 @@ import (
 // together, in the order of the list, and no others beside them.
 func TestEndpointsByZoneAndPriority(t *testing.T) {
 	t.Parallel()
-	r := xds.RenderEndpoints(&resolve.Endpoints{Name: "web:8080", List: []resolve.Endpoint{
+	r := xds.RenderEndpoints(&effective.Endpoints{Name: "web:8080", List: []effective.Endpoint{
 		{Address: "127.0.0.1", Port: 1, Zone: "east"},
 		{Address: "127.0.0.2", Port: 2, Zone: "west"},
 		{Address: "127.0.0.3", Port: 3, Zone: "east"},
@@ -75,40 +75,40 @@ func TestRedirectedTrafficArrivesWhereItIsSaid(t *testing.T) {
 func TestOutboundListenersAreShared(t *testing.T) {
 	t.Parallel()
 	x := renderer()
-	called, keptCalled, keptBytes := table(), resolve.NewKept(), resolve.NewKept()
-	bytes := &resolve.TCPTable{Destination: web(), Backends: []resolve.Backend{to("web:8080", 1)}}
-	limited := resolve.Policies{confs(t)["ratelimit"]}
-	render := func(name string, change func(*resolve.Resolved, *resolve.Outbound)) *xds.Resource {
-		o := &resolve.Outbound{Address: "127.0.0.1", Port: 10001, Destination: web(), Table: called, Kept: keptCalled}
+	called, keptCalled, keptBytes := table(), effective.NewKept(), effective.NewKept()
+	bytes := &effective.TCPTable{Destination: web(), Backends: []effective.Backend{to("web:8080", 1)}}
+	limited := effective.Policies{confs(t)["ratelimit"]}
+	render := func(name string, change func(*effective.Resolved, *effective.Outbound)) *xds.Resource {
+		o := &effective.Outbound{Address: "127.0.0.1", Port: 10001, Destination: web(), Table: called, Kept: keptCalled}
 		r := sidecar(nil, nil)
 		r.Ref.Name = name
 		r.Dataplane = &api.Object{Ref: r.Ref, Spec: &api.Dataplane{Networking: &api.Networking{}}}
-		r.Outbounds = []*resolve.Outbound{o}
+		r.Outbounds = []*effective.Outbound{o}
 		change(r, o)
 		return find(t, x.Render(r).Listeners, fmt.Sprintf("outbound:%s:%d", o.Address, o.Port))
 	}
-	for name, change := range map[string]func(*resolve.Resolved, *resolve.Outbound){
-		"http": func(*resolve.Resolved, *resolve.Outbound) {},
-		"tcp":  func(_ *resolve.Resolved, o *resolve.Outbound) { o.Table, o.TCP, o.Kept = nil, bytes, keptBytes },
+	for name, change := range map[string]func(*effective.Resolved, *effective.Outbound){
+		"http": func(*effective.Resolved, *effective.Outbound) {},
+		"tcp":  func(_ *effective.Resolved, o *effective.Outbound) { o.Table, o.TCP, o.Kept = nil, bytes, keptBytes },
 	} {
 		one, two := render("dp-1", change), render("dp-2", change)
 		if one != two {
 			t.Errorf("%s: two listeners for the same", name)
 		}
-		for other, differs := range map[string]func(*resolve.Resolved, *resolve.Outbound){
-			"port":     func(_ *resolve.Resolved, o *resolve.Outbound) { o.Port = 10002 },
-			"address":  func(_ *resolve.Resolved, o *resolve.Outbound) { o.Address = "127.0.0.2" },
-			"policies": func(_ *resolve.Resolved, o *resolve.Outbound) { o.Policies, o.Kept = limited, resolve.NewKept() },
-			"mode": func(r *resolve.Resolved, _ *resolve.Outbound) {
+		for other, differs := range map[string]func(*effective.Resolved, *effective.Outbound){
+			"port":     func(_ *effective.Resolved, o *effective.Outbound) { o.Port = 10002 },
+			"address":  func(_ *effective.Resolved, o *effective.Outbound) { o.Address = "127.0.0.2" },
+			"policies": func(_ *effective.Resolved, o *effective.Outbound) { o.Policies, o.Kept = limited, effective.NewKept() },
+			"mode": func(r *effective.Resolved, _ *effective.Outbound) {
 				r.Dataplane.Spec.(*api.Dataplane).Networking.TransparentProxying = &api.TransparentProxying{}
 			},
 		} {
-			if render("dp-1", func(r *resolve.Resolved, o *resolve.Outbound) { change(r, o); differs(r, o) }) == one {
+			if render("dp-1", func(r *effective.Resolved, o *effective.Outbound) { change(r, o); differs(r, o) }) == one {
 				t.Errorf("%s: the same listener with another %s", name, other)
 			}
 		}
 	}
-	l := envoytest.Listener(t, render("dp-1", func(*resolve.Resolved, *resolve.Outbound) {}))
+	l := envoytest.Listener(t, render("dp-1", func(*effective.Resolved, *effective.Outbound) {}))
 	if text := l.String(); strings.Contains(text, "dp-1") {
 		t.Errorf("it names a dataplane: %s", text)
 	}

@@ -13,14 +13,14 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
 // RenderGRPC is what gRPC's own xDS client gets for r: listeners by
 // <service>:<port> with an api_listener, routes without HTTP filters, and
 // endpoints for every cluster. What such a client cannot do stands in the notes.
-func (x *Renderer) RenderGRPC(r *resolve.Resolved) *State {
+func (x *Renderer) RenderGRPC(r *effective.Resolved) *State {
 	s := &State{}
 	for _, o := range nearestFirst(r) {
 		routes := grpcRoutes(o)
@@ -48,7 +48,7 @@ func (x *Renderer) RenderGRPC(r *resolve.Resolved) *State {
 
 // grpcRoutes are the routes to the destination of o, made once for its table; nil
 // where it takes no calls.
-func grpcRoutes(o *resolve.Outbound) *Resource {
+func grpcRoutes(o *effective.Outbound) *Resource {
 	switch {
 	case o.Table != nil:
 		return formsOf(o.Table, o.Kept).grpc.Do(func() any { return renderGRPCRoutes(o.Table) }).(*Resource)
@@ -61,8 +61,8 @@ func grpcRoutes(o *resolve.Outbound) *Resource {
 // grpcTable is t for requests. Where a rule divides connections, which such a client
 // opens by itself, its calls are divided in the same shares; what is said about
 // requests acts on them as little.
-func grpcTable(t *resolve.TCPTable) *resolve.Table {
-	return &resolve.Table{Destination: t.Destination, Routes: []*resolve.Route{{
+func grpcTable(t *effective.TCPTable) *effective.Table {
+	return &effective.Table{Destination: t.Destination, Routes: []*effective.Route{{
 		Name: "connections", Match: route.CatchAll, Matches: []route.Match{route.CatchAll},
 		Origins: t.Origins, ActionBy: t.BackendsBy, Backends: t.Backends,
 	}}}
@@ -70,16 +70,16 @@ func grpcTable(t *resolve.TCPTable) *resolve.Table {
 
 // nearestFirst are the outbounds of r, those of its own namespace first, for of
 // two services with one short name the nearer one is meant.
-func nearestFirst(r *resolve.Resolved) []*resolve.Outbound {
+func nearestFirst(r *effective.Resolved) []*effective.Outbound {
 	home := r.Dataplane.HomeNamespace()
 	out := slices.Clone(r.Outbounds)
-	slices.SortStableFunc(out, func(a, b *resolve.Outbound) int {
+	slices.SortStableFunc(out, func(a, b *effective.Outbound) int {
 		return far(a, home) - far(b, home)
 	})
 	return out
 }
 
-func far(o *resolve.Outbound, home string) int {
+func far(o *effective.Outbound, home string) int {
 	if o.Destination.Namespace == home {
 		return 0
 	}
@@ -88,7 +88,7 @@ func far(o *resolve.Outbound, home string) int {
 
 // grpcNames are the names by which a client may ask for an outbound: its id,
 // and every hostname with its port.
-func grpcNames(o *resolve.Outbound) []string {
+func grpcNames(o *effective.Outbound) []string {
 	port := o.Destination.Port
 	if port == 0 {
 		port = o.Port
@@ -117,7 +117,7 @@ func grpcListener(name, destination string) *Resource {
 }
 
 // renderGRPCRoutes is t for a client that calls by itself.
-func renderGRPCRoutes(t *resolve.Table) *Resource {
+func renderGRPCRoutes(t *effective.Table) *Resource {
 	b := buildTable(t)
 	config := b.configuration(t)
 	host := config.VirtualHosts[0]
@@ -147,7 +147,7 @@ func renderGRPCRoutes(t *resolve.Table) *Resource {
 
 // simplify takes away what such a client refuses or ignores, and moves the
 // timeout to where it looks for one.
-func simplify(r *routev3.Route, by *resolve.Route, d *resolve.Destination) []api.Note {
+func simplify(r *routev3.Route, by *effective.Route, d *effective.Destination) []api.Note {
 	var notes []api.Note
 	for _, o := range ignored(r, by, d) {
 		notes = append(notes, api.Note{
@@ -164,7 +164,7 @@ func simplify(r *routev3.Route, by *resolve.Route, d *resolve.Destination) []api
 
 // ignored are those who wrote what the client does not do: the rule whose filters
 // hold, and policies that configure an HTTP filter.
-func ignored(r *routev3.Route, by *resolve.Route, d *resolve.Destination) []*api.Origin {
+func ignored(r *routev3.Route, by *effective.Route, d *effective.Destination) []*api.Origin {
 	var out []*api.Origin
 	action := r.GetRoute()
 	if changesHeaders(r) || len(action.GetRequestMirrorPolicies()) > 0 ||
@@ -195,7 +195,7 @@ type grpcForm struct {
 }
 
 // grpcCluster is u with its endpoints: this client takes no fixed ones.
-func grpcCluster(u resolve.ClusterUse) (cluster, endpoints *Resource, notes []api.Note) {
+func grpcCluster(u effective.ClusterUse) (cluster, endpoints *Resource, notes []api.Note) {
 	envoy, notes := RenderCluster(u.Cluster, u.ClusterKept)
 	if envoy == nil {
 		return nil, nil, notes
@@ -207,7 +207,7 @@ func grpcCluster(u resolve.ClusterUse) (cluster, endpoints *Resource, notes []ap
 	return made.cluster, made.endpoints, made.notes
 }
 
-func outsideForGRPC(c *resolve.Cluster) grpcForm {
+func outsideForGRPC(c *effective.Cluster) grpcForm {
 	out, origins, err := renderCluster(c)
 	if err != nil {
 		return grpcForm{} // RenderCluster has said so

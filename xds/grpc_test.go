@@ -29,7 +29,7 @@ import (
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/policies/retry"
 	"github.com/weftmesh/weft/policies/timeout"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/xds"
 )
@@ -114,24 +114,24 @@ func fold(t *testing.T, k *policies.Kind, conf policies.Conf) *policies.Effectiv
 
 // grpcState is a client of pay with a route for each thing that is to be seen.
 func grpcState(t *testing.T, v1, v2 *envoytest.Backend) *xds.State {
-	pay := &resolve.Destination{ID: "pay:9000", Kind: api.KindMeshService, Name: "pay", Port: 9000, Protocol: api.GRPC, Hostnames: []string{"pay.shop.svc.cluster.local"}}
+	pay := &effective.Destination{ID: "pay:9000", Kind: api.KindMeshService, Name: "pay", Port: 9000, Protocol: api.GRPC, Hostnames: []string{"pay.shop.svc.cluster.local"}}
 	second := api.Duration(100 * time.Millisecond)
 	three, conditions := uint32(3), []string{"Unavailable"}
 	slow := rule("slow", path(route.Equal, "/pay.Pay/Slow"))
-	slow.Policies = resolve.Policies{fold(t, timeout.Kind, &timeout.Conf{HTTP: &timeout.HTTP{RequestTimeout: &second}})}
+	slow.Policies = effective.Policies{fold(t, timeout.Kind, &timeout.Conf{HTTP: &timeout.HTTP{RequestTimeout: &second}})}
 	again := rule("again", path(route.Equal, "/pay.Pay/Again"), route.Filter{RequestHeaders: &route.HeaderModifier{Set: []route.Header{{Name: "x", Value: "y"}}}})
-	again.Policies = resolve.Policies{fold(t, retry.Kind, &retry.Conf{GRPC: &retry.GRPC{NumRetries: &three, RetryOn: conditions}})}
+	again.Policies = effective.Policies{fold(t, retry.Kind, &retry.Conf{GRPC: &retry.GRPC{NumRetries: &three, RetryOn: conditions}})}
 	other := rule("other", matches.Of(matches.On(route.OnPath, route.SegmentPrefix, "", "/pay.Other"),
 		matches.Must(route.Among(route.OnMethod, "", "POST", "PUT"))))
-	other.Backends = []resolve.Backend{to("v2", 1)}
+	other.Backends = []effective.Backend{to("v2", 1)}
 	gone := rule("gone", matches.Of(matches.On(route.OnPath, route.SegmentPrefix, "", "/gone"), matches.Method("POST")))
-	gone.Backends = []resolve.Backend{to("v2", 1), broken(1)}
+	gone.Backends = []effective.Backend{to("v2", 1), broken(1)}
 	get := rule("get", matches.Of(matches.Method("GET")))
-	get.Backends = []resolve.Backend{broken(1)}
+	get.Backends = []effective.Backend{broken(1)}
 	last := rest()
-	last.Backends = []resolve.Backend{to("v1", 1)}
-	table := &resolve.Table{Destination: pay, Routes: []*resolve.Route{slow, again, other, gone, get, last}}
-	return renderer().RenderGRPC(sidecar([]*resolve.Table{table}, []resolve.ClusterUse{use("v1", pay, at(v1)), use("v2", pay, at(v2))}))
+	last.Backends = []effective.Backend{to("v1", 1)}
+	table := &effective.Table{Destination: pay, Routes: []*effective.Route{slow, again, other, gone, get, last}}
+	return renderer().RenderGRPC(sidecar([]*effective.Table{table}, []effective.ClusterUse{use("v1", pay, at(v1)), use("v2", pay, at(v2))}))
 }
 
 // TestGRPCClient holds route choice, a broken share, timeouts and retries for a
@@ -202,7 +202,7 @@ func TestGRPCLeavesOutWhatItsClientsDoNotAsk(t *testing.T) {
 		"missing is empty": {[]route.Condition{must(route.Compare(route.OnHeader, "a", route.Equal, route.Not|route.MissingIsEmpty, "b"))}, false},
 	} {
 		r := rule("r", matches.Of(c.conditions...))
-		state := renderer().RenderGRPC(sidecar([]*resolve.Table{table(r)}, nil))
+		state := renderer().RenderGRPC(sidecar([]*effective.Table{table(r)}, nil))
 		config := envoytest.Open(t, state.Routes[0], &routev3.RouteConfiguration{})
 		if kept := config.VirtualHosts[0].Routes[0].Name == "r"; kept != c.kept || len(state.Notes) != map[bool]int{false: 1}[kept] {
 			t.Errorf("%s: the rule is there: %v; notes %v", name, kept, state.Notes)

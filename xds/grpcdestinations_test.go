@@ -17,7 +17,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/envoytest"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/xds"
 )
 
@@ -52,8 +52,8 @@ func grpcAnswers(t *testing.T, state *xds.State, target string, n int) map[strin
 	return out
 }
 
-func at(b *envoytest.Backend) resolve.Endpoint {
-	return resolve.Endpoint{Address: b.Host, Port: b.Port}
+func at(b *envoytest.Backend) effective.Endpoint {
+	return effective.Endpoint{Address: b.Host, Port: b.Port}
 }
 
 // TestGRPCDividesCallsWhereConnectionsAreDivided: the backends of a MeshTCPRoute, of
@@ -62,13 +62,13 @@ func at(b *envoytest.Backend) resolve.Endpoint {
 func TestGRPCDividesCallsWhereConnectionsAreDivided(t *testing.T) {
 	t.Parallel()
 	v1, v2 := envoytest.StartBackend(t, "v1"), envoytest.StartBackend(t, "v2")
-	pay := &resolve.Destination{ID: "pay:9000", Kind: api.KindMeshService, Name: "pay", Port: 9000, Protocol: api.GRPC}
-	db := &resolve.Destination{ID: "db:5432", Kind: api.KindMeshService, Name: "db", Port: 5432, Protocol: api.TCP}
-	split := []resolve.Backend{to("v1", 1), to("v2", 1), {Kind: api.KindMeshService, Name: "gone", Weight: 1, Broken: resolve.Broken{Why: "no such service", Close: true}}}
-	r := sidecar(nil, []resolve.ClusterUse{use("v1", pay, at(v1)), use("v2", db, at(v2))})
-	for _, d := range []*resolve.Destination{pay, db} {
-		r.Outbounds = append(r.Outbounds, &resolve.Outbound{Address: "127.0.0.1", Port: d.Port, Destination: d,
-			TCP: &resolve.TCPTable{Destination: d, Origins: []*api.Origin{by("tcp")}, BackendsBy: by("tcp"), Backends: split}})
+	pay := &effective.Destination{ID: "pay:9000", Kind: api.KindMeshService, Name: "pay", Port: 9000, Protocol: api.GRPC}
+	db := &effective.Destination{ID: "db:5432", Kind: api.KindMeshService, Name: "db", Port: 5432, Protocol: api.TCP}
+	split := []effective.Backend{to("v1", 1), to("v2", 1), {Kind: api.KindMeshService, Name: "gone", Weight: 1, Broken: effective.Broken{Why: "no such service", Close: true}}}
+	r := sidecar(nil, []effective.ClusterUse{use("v1", pay, at(v1)), use("v2", db, at(v2))})
+	for _, d := range []*effective.Destination{pay, db} {
+		r.Outbounds = append(r.Outbounds, &effective.Outbound{Address: "127.0.0.1", Port: d.Port, Destination: d,
+			TCP: &effective.TCPTable{Destination: d, Origins: []*api.Origin{by("tcp")}, BackendsBy: by("tcp"), Backends: split}})
 	}
 	state := renderer().RenderGRPC(r)
 	if d := cmp.Diff([]string{"pay:9000"}, names(state.Listeners)); d != "" {
@@ -88,17 +88,17 @@ func TestGRPCDividesCallsWhereConnectionsAreDivided(t *testing.T) {
 func TestGRPCServesHosts(t *testing.T) {
 	t.Parallel()
 	v1, v2 := envoytest.StartBackend(t, "v1"), envoytest.StartBackend(t, "v2")
-	pay := &resolve.Destination{ID: "pay:9000", Kind: api.KindMeshService, Name: "pay", Port: 9000, Protocol: api.GRPC}
-	r := sidecar(nil, []resolve.ClusterUse{use("v1", pay, at(v1)), use("v2", pay, at(v2))})
+	pay := &effective.Destination{ID: "pay:9000", Kind: api.KindMeshService, Name: "pay", Port: 9000, Protocol: api.GRPC}
+	r := sidecar(nil, []effective.ClusterUse{use("v1", pay, at(v1)), use("v2", pay, at(v2))})
 	for host, backend := range map[string]string{"shop.example.org": "v1", "api.example.org": "v2", "none.example.org": ""} {
-		d := &resolve.Destination{ID: "host_" + host + ":80", Kind: api.KindHost, Name: host, Port: 80, Protocol: api.HTTP, Hostnames: []string{host}}
+		d := &effective.Destination{ID: "host_" + host + ":80", Kind: api.KindHost, Name: host, Port: 80, Protocol: api.HTTP, Hostnames: []string{host}}
 		all := rest()
 		all.Backends = nil
 		if backend != "" {
-			all.Backends = []resolve.Backend{to(backend, 1)}
+			all.Backends = []effective.Backend{to(backend, 1)}
 		}
-		r.Outbounds = append(r.Outbounds, &resolve.Outbound{Address: "127.0.0.1", Port: 10080, Destination: d,
-			Table: &resolve.Table{Destination: d, Routes: []*resolve.Route{all}}})
+		r.Outbounds = append(r.Outbounds, &effective.Outbound{Address: "127.0.0.1", Port: 10080, Destination: d,
+			Table: &effective.Table{Destination: d, Routes: []*effective.Route{all}}})
 	}
 	state := renderer().RenderGRPC(r)
 	for target, want := range map[string]string{"shop.example.org:80": "v1", "api.example.org:80": "v2", "none.example.org:80": "Unavailable"} {
@@ -112,15 +112,15 @@ func TestGRPCServesHosts(t *testing.T) {
 // requests or connections apart, however often it is asked for.
 func TestGRPCSharesRoutes(t *testing.T) {
 	t.Parallel()
-	pay := &resolve.Destination{ID: "pay:9000", Kind: api.KindMeshService, Name: "pay", Port: 9000, Protocol: api.GRPC}
-	for name, o := range map[string]*resolve.Outbound{
-		"requests":    {Kept: resolve.NewKept(), Table: &resolve.Table{Destination: pay, Routes: []*resolve.Route{rest()}}},
-		"connections": {Kept: resolve.NewKept(), TCP: &resolve.TCPTable{Destination: pay, Backends: []resolve.Backend{to("v1", 1)}}},
+	pay := &effective.Destination{ID: "pay:9000", Kind: api.KindMeshService, Name: "pay", Port: 9000, Protocol: api.GRPC}
+	for name, o := range map[string]*effective.Outbound{
+		"requests":    {Kept: effective.NewKept(), Table: &effective.Table{Destination: pay, Routes: []*effective.Route{rest()}}},
+		"connections": {Kept: effective.NewKept(), TCP: &effective.TCPTable{Destination: pay, Backends: []effective.Backend{to("v1", 1)}}},
 	} {
 		routes := map[*xds.Resource]bool{}
 		for _, address := range []string{"127.0.0.1", "127.0.0.2", "127.0.0.1"} {
 			r := sidecar(nil, nil)
-			r.Outbounds = []*resolve.Outbound{{Address: address, Port: 9000, Destination: pay, Table: o.Table, TCP: o.TCP, Kept: o.Kept}}
+			r.Outbounds = []*effective.Outbound{{Address: address, Port: 9000, Destination: pay, Table: o.Table, TCP: o.TCP, Kept: o.Kept}}
 			routes[renderer().RenderGRPC(r).Routes[0]] = true
 		}
 		if len(routes) != 1 {

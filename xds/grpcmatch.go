@@ -7,7 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -43,7 +43,7 @@ func beyondCalls(conditions route.Conditions) *route.Condition {
 	return nil
 }
 
-func neverTaken(r *resolve.Route, c *route.Condition) []api.Note {
+func neverTaken(r *effective.Route, c *route.Condition) []api.Note {
 	var notes []api.Note
 	for _, o := range routeOrigins(r) {
 		notes = append(notes, api.Note{

@@ -9,14 +9,14 @@ import (
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // HostsName is the name of the route configuration of all hosts at a port.
 func HostsName(port uint32) string { return "outbound:hosts:" + strconv.FormatUint(uint64(port), 10) }
 
 // hostsName is that of the one behind o, which leads to a host.
-func hostsName(o *resolve.Outbound) string {
+func hostsName(o *effective.Outbound) string {
 	if o.Passthrough {
 		return PassthroughHostsName(o.Destination.Port)
 	}
@@ -33,16 +33,16 @@ type hostSets struct {
 
 type hostSet struct {
 	name  string
-	rest  []*resolve.Table
+	rest  []*effective.Table
 	other beside
 	made  weak.Pointer[Resource]
 }
 
 // renderHosts is the route configuration of the hosts at one port: one for all
 // dataplanes that have the same tables, and other hosts beside them.
-func renderHosts(name string, list []*resolve.Outbound, other beside) *Resource {
+func renderHosts(name string, list []*effective.Outbound, other beside) *Resource {
 	first := formsOf(list[0].Table, list[0].Kept)
-	var rest []*resolve.Table
+	var rest []*effective.Table
 	for _, o := range list[1:] {
 		rest = append(rest, o.Table)
 	}
@@ -68,7 +68,7 @@ type hostForm struct {
 
 // hostOf is the virtual host of o, made once for its table: where one host among many
 // changes, the others are only put together anew.
-func hostOf(o *resolve.Outbound) *hostForm {
+func hostOf(o *effective.Outbound) *hostForm {
 	return formsOf(o.Table, o.Kept).host.Do(func() any {
 		b := buildTable(o.Table)
 		host := b.host(o.Table, o.Destination.Name)
@@ -78,7 +78,7 @@ func hostOf(o *resolve.Outbound) *hostForm {
 	}).(*hostForm)
 }
 
-func newHostsResource(name string, list []*resolve.Outbound, other beside) *Resource {
+func newHostsResource(name string, list []*effective.Outbound, other beside) *Resource {
 	out := &Resource{}
 	var hosts []*routev3.VirtualHost
 	for _, o := range list {
@@ -100,7 +100,7 @@ func newHostsResource(name string, list []*resolve.Outbound, other beside) *Reso
 
 // hostsOf are the hosts at the address of r.Outbounds[first], which are beside each
 // other.
-func hostsOf(r *resolve.Resolved, first int) []*resolve.Outbound {
+func hostsOf(r *effective.Resolved, first int) []*effective.Outbound {
 	list := r.Outbounds[first:]
 	for i, o := range list {
 		if i > 0 && !sameListener(list[0], o) {
@@ -111,6 +111,6 @@ func hostsOf(r *resolve.Resolved, first int) []*resolve.Outbound {
 }
 
 // sameListener reports whether both are hosts at one address.
-func sameListener(a, b *resolve.Outbound) bool {
+func sameListener(a, b *effective.Outbound) bool {
 	return a.ToHost() && b.ToHost() && a.Edge == b.Edge && a.Passthrough == b.Passthrough && a.Address == b.Address && a.Port == b.Port
 }

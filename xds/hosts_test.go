@@ -10,7 +10,7 @@ import (
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/policies/timeout"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/xds"
 )
 
@@ -28,23 +28,23 @@ func TestAChangedHostCostsOneVirtualHost(t *testing.T) {
 	t.Parallel()
 	const hosts = 20
 	conf := &counting{}
-	tableOf := func(i int) *resolve.Table {
+	tableOf := func(i int) *effective.Table {
 		name := fmt.Sprintf("h%02d.example.org", i)
-		d := &resolve.Destination{ID: "host_" + name + ":80", Kind: api.KindHost, Name: name, Port: 80, Protocol: api.HTTP}
+		d := &effective.Destination{ID: "host_" + name + ":80", Kind: api.KindHost, Name: name, Port: 80, Protocol: api.HTTP}
 		r := rest()
-		r.Policies = resolve.Policies{{Kind: &policies.Kind{Name: "Counting", Schema: timeout.Kind.Schema}, Conf: conf}}
-		return &resolve.Table{Destination: d, Routes: []*resolve.Route{r}}
+		r.Policies = effective.Policies{{Kind: &policies.Kind{Name: "Counting", Schema: timeout.Kind.Schema}, Conf: conf}}
+		return &effective.Table{Destination: d, Routes: []*effective.Route{r}}
 	}
-	var tables []*resolve.Table
+	var tables []*effective.Table
 	for i := range hosts {
 		tables = append(tables, tableOf(i))
 	}
-	x, kept := renderer(), map[*resolve.Table]*resolve.Kept{}
+	x, kept := renderer(), map[*effective.Table]*effective.Kept{}
 	render := func() *routev3.RouteConfiguration {
 		r := sidecar(tables, nil)
 		for _, o := range r.Outbounds {
 			if kept[o.Table] == nil {
-				kept[o.Table] = resolve.NewKept()
+				kept[o.Table] = effective.NewKept()
 			}
 			o.Port, o.Kept = 10080, kept[o.Table]
 		}
@@ -67,9 +67,9 @@ func TestAChangedHostCostsOneVirtualHost(t *testing.T) {
 // for none of them passes through, are apart from those that an outbound names.
 func TestHostsHaveARouteConfigurationForEachUse(t *testing.T) {
 	t.Parallel()
-	d := &resolve.Destination{ID: "host_h.example:80", Kind: api.KindHost, Name: "h.example", Port: 80, Protocol: api.HTTP}
+	d := &effective.Destination{ID: "host_h.example:80", Kind: api.KindHost, Name: "h.example", Port: 80, Protocol: api.HTTP}
 	for want, passthrough := range map[string]bool{"outbound:hosts:80": false, "outbound:hosts:80:passthrough": true} {
-		r := sidecar([]*resolve.Table{{Destination: d, Routes: []*resolve.Route{rest()}}}, nil)
+		r := sidecar([]*effective.Table{{Destination: d, Routes: []*effective.Route{rest()}}}, nil)
 		r.Outbounds[0].Port, r.Outbounds[0].Passthrough = 10080, passthrough
 		if got := envoytest.Open(t, renderer().Render(r).Routes[0], &routev3.RouteConfiguration{}).Name; got != want {
 			t.Errorf("passthrough %v: %s, want %s", passthrough, got, want)

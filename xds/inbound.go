@@ -20,6 +20,7 @@ import (
 	"github.com/weftmesh/weft/api/spiffe"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -31,7 +32,7 @@ type ownInbound struct {
 }
 
 // inbound renders i, once for as long as i and the way traffic comes last.
-func (x *Renderer) inbound(r *resolve.Resolved, i resolve.InboundUse) *ownInbound {
+func (x *Renderer) inbound(r *effective.Resolved, i effective.InboundUse) *ownInbound {
 	whose := ownerOf(r)
 	render := func() any { return x.renderInbound(whose, i.Inbound).release(x, whose, i.Inbound) }
 	own := i.Kept.Do(render).(*ownInbound)
@@ -42,9 +43,9 @@ func (x *Renderer) inbound(r *resolve.Resolved, i resolve.InboundUse) *ownInboun
 }
 
 // inboundName is that of an inbound's listener, cluster and routes; with mutual TLS guardedRoutes ends that of its routes.
-func inboundName(i *resolve.Inbound) string { return "inbound:" + joined(i.Address, i.Port) }
+func inboundName(i *effective.Inbound) string { return "inbound:" + joined(i.Address, i.Port) }
 
-func (x *Renderer) renderInbound(whose owner, i *resolve.Inbound) *ownInbound {
+func (x *Renderer) renderInbound(whose owner, i *effective.Inbound) *ownInbound {
 	name := inboundName(i)
 	own := &ownInbound{redirected: whose.redirected}
 	place := inboundPlace(i)
@@ -80,7 +81,7 @@ const guardedRoutes = ":mtls"
 
 // inboundRoutes is, under a name of its own, one route to the workload for each of those callers
 // who are told apart, and one for all others.
-func inboundRoutes(named, name string, place Place, i *resolve.Inbound) (*Resource, []api.Note) {
+func inboundRoutes(named, name string, place Place, i *effective.Inbound) (*Resource, []api.Note) {
 	b := tableBuilder{place: place}
 	for n := range i.Rules {
 		b.inboundRule(name, i, &i.Rules[n])
@@ -105,7 +106,7 @@ func inboundRoutes(named, name string, place Place, i *resolve.Inbound) (*Resour
 
 // inboundRule adds the routes of a rule, nil for what none takes: one for each of those callers
 // who are told apart, and one for all others.
-func (b *tableBuilder) inboundRule(name string, i *resolve.Inbound, rule *resolve.InboundRule) {
+func (b *tableBuilder) inboundRule(name string, i *effective.Inbound, rule *effective.InboundRule) {
 	match := func() *routev3.RouteMatch {
 		if rule == nil {
 			return &routev3.RouteMatch{PathSpecifier: &routev3.RouteMatch_Prefix{Prefix: "/"}}
@@ -123,7 +124,7 @@ func (b *tableBuilder) inboundRule(name string, i *resolve.Inbound, rule *resolv
 // guard writes who may come in by what ps say, and reports whether a bug keeps it from being
 // written: then filters has no word of it, and those of the chain are closed (spec/identity.md 7,
 // I13).
-func (b *tableBuilder) guard(filters *map[string]*anypb.Any, ps resolve.Policies) (failed bool) {
+func (b *tableBuilder) guard(filters *map[string]*anypb.Any, ps effective.Policies) (failed bool) {
 	for _, e := range ps {
 		w, ok := e.Conf.(InboundWriter)
 		if !ok {
@@ -149,7 +150,7 @@ func recovered(f func()) (bug any) {
 }
 
 // inbound adds a route to the workload.
-func (b *tableBuilder) inbound(name string, match *routev3.RouteMatch, rule *resolve.InboundRule, ps resolve.Policies) {
+func (b *tableBuilder) inbound(name string, match *routev3.RouteMatch, rule *effective.InboundRule, ps effective.Policies) {
 	out := &routev3.Route{
 		Name:  name,
 		Match: match,
@@ -161,7 +162,7 @@ func (b *tableBuilder) inbound(name string, match *routev3.RouteMatch, rule *res
 	if rule != nil {
 		origins = append(origins, rule.Rules...)
 		if rule.Permission != nil {
-			if b.guard(&out.TypedPerFilterConfig, resolve.Policies{rule.Permission}) { // what holds of all is not for these
+			if b.guard(&out.TypedPerFilterConfig, effective.Policies{rule.Permission}) { // what holds of all is not for these
 				out.Action = respond(&route.Respond{Status: 403})
 			}
 			for _, f := range rule.Permission.Fields {
@@ -173,7 +174,7 @@ func (b *tableBuilder) inbound(name string, match *routev3.RouteMatch, rule *res
 		origins = append(origins, setBy(e, func(c policies.Conf) proto.Message { return b.blank(c, true) })...)
 	}
 	out.Metadata = named(origins)
-	r := &resolve.Route{Policies: ps}
+	r := &effective.Route{Policies: ps}
 	b.write(out, r)
 	checked, notes := checkedRoute(out, r, false)
 	b.note(notes...)
@@ -191,7 +192,7 @@ func (b *tableBuilder) inbound(name string, match *routev3.RouteMatch, rule *res
 // header in which Envoy itself writes the names, in place of what came. Only names behind
 // others of the same domain count: that the first is one of its domain is checked in the
 // handshake, and who speaks for another domain may write anything behind it (F2).
-func callersMatch(c resolve.Callers) *routev3.HeaderMatcher {
+func callersMatch(c effective.Callers) *routev3.HeaderMatcher {
 	domain, _, _ := strings.Cut(strings.TrimPrefix(c.ID, spiffe.Scheme), "/")
 	name := regexp.QuoteMeta(c.ID)
 	if c.Below {
@@ -208,7 +209,7 @@ func callersMatch(c resolve.Callers) *routev3.HeaderMatcher {
 	}
 }
 
-func inboundCluster(name string, place Place, i *resolve.Inbound, redirected bool) (*Resource, []api.Note) {
+func inboundCluster(name string, place Place, i *effective.Inbound, redirected bool) (*Resource, []api.Note) {
 	out := &clusterv3.Cluster{
 		Name:                 name,
 		ConnectTimeout:       durationpb.New(connectTimeout),

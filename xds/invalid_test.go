@@ -10,7 +10,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/envoytest"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // TestAnInvalidRequestEndsAlone: what a caller's sidecar takes in HTTP/1.1, and that
@@ -24,16 +24,16 @@ func TestAnInvalidRequestEndsAlone(t *testing.T) {
 		<-release
 	}))
 	t.Cleanup(app.Close)
-	in := &resolve.Inbound{
+	in := &effective.Inbound{
 		Address: "127.0.0.1", Port: envoytest.Port(t), ServiceAddress: "127.0.0.1",
 		ServicePort: uint32(app.Listener.Addr().(*net.TCPAddr).Port), Protocol: api.HTTP,
 	}
 	envoytest.Drive(t, renderer().Render(sidecar(nil, nil, in)))
-	hop := use("web:8080", web(), resolve.Endpoint{Address: in.Address, Port: in.Port})
+	hop := use("web:8080", web(), effective.Endpoint{Address: in.Address, Port: in.Port})
 	hop.Cluster.HTTP2 = true
-	client := sidecar(nil, []resolve.ClusterUse{hop})
+	client := sidecar(nil, []effective.ClusterUse{hop})
 	out := outbound(t, table(), nil)
-	client.Outbounds = []*resolve.Outbound{out}
+	client.Outbounds = []*effective.Outbound{out}
 	envoytest.Drive(t, renderer().Render(client))
 	at := fmt.Sprintf("127.0.0.1:%d", out.Port)
 	ask := func(host string, lines ...envoytest.Line) int {

@@ -24,6 +24,7 @@ import (
 	"github.com/weftmesh/weft/policies/retry"
 	"github.com/weftmesh/weft/policies/timeout"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/xds"
 )
@@ -62,12 +63,12 @@ func TestKindsCommute(t *testing.T) {
 // TestSharedValuesAreRenderedOnce: two sidecars with one table hold one resource.
 func TestSharedValuesAreRenderedOnce(t *testing.T) {
 	t.Parallel()
-	tab, u := table(), use("web:8080", web(), resolve.Endpoint{Address: "127.0.0.1", Port: 1})
+	tab, u := table(), use("web:8080", web(), effective.Endpoint{Address: "127.0.0.1", Port: 1})
 	x := renderer()
-	kept := resolve.NewKept()
-	u.ClusterKept, u.EndpointsKept = new(resolve.Memo), new(resolve.Memo)
+	kept := effective.NewKept()
+	u.ClusterKept, u.EndpointsKept = new(effective.Memo), new(effective.Memo)
 	render := func() *xds.State {
-		r := sidecar([]*resolve.Table{tab}, []resolve.ClusterUse{u})
+		r := sidecar([]*effective.Table{tab}, []effective.ClusterUse{u})
 		r.Outbounds[0].Kept = kept
 		return x.Render(r)
 	}
@@ -118,10 +119,10 @@ func TestMetadataNamesWhatStands(t *testing.T) {
 	r := rule("strong", path(route.SegmentPrefix, "/a"))
 	weak, filters := by("weak"), by("filters")
 	r.Origins, r.FiltersBy, r.ActionBy = []*api.Origin{weak, filters, r.Origins[0]}, filters, nil
-	r.Policies = resolve.Policies{retries, timeouts}
+	r.Policies = effective.Policies{retries, timeouts}
 	u := use("web:8080", web())
 	u.Cluster.Policies = r.Policies
-	plane := sidecar([]*resolve.Table{table(r)}, []resolve.ClusterUse{u})
+	plane := sidecar([]*effective.Table{table(r)}, []effective.ClusterUse{u})
 	plane.Outbounds[0].Policies = r.Policies
 	s := renderer().Render(plane)
 	config := envoytest.Open(t, s.Routes[0], &routev3.RouteConfiguration{})
@@ -149,9 +150,9 @@ func join(list []string) string { return strings.Join(list, " ") }
 func TestLocalityAndWeightAreAlwaysSet(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		e := &resolve.Endpoints{Name: "x"}
+		e := &effective.Endpoints{Name: "x"}
 		for i := range rapid.IntRange(0, 6).Draw(t, "n") {
-			e.List = append(e.List, resolve.Endpoint{
+			e.List = append(e.List, effective.Endpoint{
 				Address: fmt.Sprintf("127.0.0.%d", i), Port: 80, Zone: rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "zone"),
 				Priority: rapid.SampledFrom([]uint32{0, 5, 128}).Draw(t, "priority"),
 			})
@@ -185,8 +186,8 @@ func TestLocalityAndWeightAreAlwaysSet(t *testing.T) {
 // TestNames holds spec/xds.md 2: no name depends on content.
 func TestNames(t *testing.T) {
 	t.Parallel()
-	in := &resolve.Inbound{Address: "::1", Port: 80, ServiceAddress: "127.0.0.1", ServicePort: 8080, Protocol: api.HTTP}
-	s := renderer().Render(sidecar([]*resolve.Table{table()}, []resolve.ClusterUse{use("web:8080", web())}, in))
+	in := &effective.Inbound{Address: "::1", Port: 80, ServiceAddress: "127.0.0.1", ServicePort: 8080, Protocol: api.HTTP}
+	s := renderer().Render(sidecar([]*effective.Table{table()}, []effective.ClusterUse{use("web:8080", web())}, in))
 	want := []string{
 		"inbound:[::1]:80", "outbound:127.0.0.1:10001", "inbound:[::1]:80", "outbound:web:8080",
 		"inbound:[::1]:80", "web:8080", "web:8080",

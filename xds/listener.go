@@ -19,7 +19,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 const (
@@ -38,9 +38,9 @@ type chain struct {
 	split  split
 	by     *api.Origin  // whose word split is; nil for nobody's
 	names  []serverName // in place of split: by the names that clients ask for in TLS
-	ps     resolve.Policies
-	edge   *resolve.Edge // for clients from outside the mesh; nil for others
-	bound  time.Duration // how long connections live; 0: as long as they want
+	ps     effective.Policies
+	edge   *effective.Edge // for clients from outside the mesh; nil for others
+	bound  time.Duration   // how long connections live; 0: as long as they want
 }
 
 // serverName is where the bytes go of those who ask for a name in TLS.
@@ -67,7 +67,7 @@ func (c *chain) parts() []chain {
 // for as long as o and the way traffic comes last: most changes leave most of a
 // sidecar's listeners alone. It names no dataplane, so that all that listen for
 // the same at the same address have one (spec/xds.md 1, 12).
-func (x *Renderer) outbound(r *resolve.Resolved, o *resolve.Outbound) (*Resource, []api.Note) {
+func (x *Renderer) outbound(r *effective.Resolved, o *effective.Outbound) (*Resource, []api.Note) {
 	at := place{o.Address, o.Port, transparent(r)}
 	own := o.Listener.Do(func() any { return x.sharedOutbound(r, o, at) }).(*ownOutbound)
 	if own.at != at || own.listener == nil { // what is said of a refusal names the dataplane
@@ -76,7 +76,7 @@ func (x *Renderer) outbound(r *resolve.Resolved, o *resolve.Outbound) (*Resource
 	return own.listener, own.notes
 }
 
-func (x *Renderer) sharedOutbound(r *resolve.Resolved, o *resolve.Outbound, at place) *ownOutbound {
+func (x *Renderer) sharedOutbound(r *effective.Resolved, o *effective.Outbound, at place) *ownOutbound {
 	kept := o.Kept.Listeners()
 	if o.Passthrough {
 		kept = o.Kept.Passing()
@@ -90,9 +90,9 @@ func (x *Renderer) sharedOutbound(r *resolve.Resolved, o *resolve.Outbound, at p
 }
 
 // outboundListener is the name of the listener at an outbound.
-func outboundListener(o *resolve.Outbound) string { return "outbound:" + joined(o.Address, o.Port) }
+func outboundListener(o *effective.Outbound) string { return "outbound:" + joined(o.Address, o.Port) }
 
-func outboundChain(o *resolve.Outbound) chain {
+func outboundChain(o *effective.Outbound) chain {
 	c := chain{place: Place{Protocol: o.Protocol()}, stat: o.Destination.ID, ps: o.Policies}
 	switch {
 	case o.ToHost():
@@ -109,7 +109,7 @@ func outboundChain(o *resolve.Outbound) chain {
 	return c
 }
 
-func (x *Renderer) renderOutbound(r *resolve.Resolved, o *resolve.Outbound, in *common) (*Resource, []api.Note) {
+func (x *Renderer) renderOutbound(r *effective.Resolved, o *effective.Outbound, in *common) (*Resource, []api.Note) {
 	out := &listenerv3.Listener{
 		Name:             outboundListener(o),
 		TrafficDirection: corev3.TrafficDirection_OUTBOUND,
@@ -159,7 +159,7 @@ func (x *Renderer) common(c chain) *common {
 	for _, e := range c.ps {
 		out.origins = append(out.origins, setBy(e, func(conf policies.Conf) proto.Message {
 			only := c
-			only.ps = resolve.Policies{{Kind: e.Kind, Conf: conf}}
+			only.ps = effective.Policies{{Kind: e.Kind, Conf: conf}}
 			return &listenerv3.FilterChain{Filters: x.filters(only)}
 		})...)
 	}
@@ -273,7 +273,7 @@ func checkListener(l *listenerv3.Listener, ip string) error {
 	return l.ValidateAll()
 }
 
-func transparent(r *resolve.Resolved) bool {
+func transparent(r *effective.Resolved) bool {
 	dp, ok := r.Dataplane.Spec.(*api.Dataplane)
 	return ok && dp.Networking != nil && dp.Networking.TransparentProxying != nil
 }

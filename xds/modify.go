@@ -6,7 +6,7 @@ import (
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -14,7 +14,7 @@ import (
 // a backend before those of the route. For answers that is right, for they come
 // back from the backend; of requests, where a backend has filters of its own, each
 // has the changes of both, in their order.
-func modify(out *routev3.Route, r *resolve.Route, s split) {
+func modify(out *routev3.Route, r *effective.Route, s split) {
 	m := modification(r.Changes())
 	out.ResponseHeadersToAdd, out.ResponseHeadersToRemove = m.response.toAdd(), m.response.toRemove()
 	if out.GetRoute() == nil || !s.filtered {

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // SidecarCluster is the cluster of a bootstrap that leads to the sidecar's own server of
@@ -50,7 +51,7 @@ func identitySource(overControlPlane bool) *corev3.ConfigSource {
 // parameters are the versions and ciphers of TLS. Clients stop at 1.2 unless a policy says
 // otherwise: there a server that refuses their certificate says so in the handshake, before
 // the request is out (spec/identity.md 0, F5).
-func parameters(p resolve.TLSParameters, client bool) *tlsv3.TlsParameters {
+func parameters(p effective.TLSParameters, client bool) *tlsv3.TlsParameters {
 	out := &tlsv3.TlsParameters{TlsMinimumProtocolVersion: tlsv3.TlsParameters_TLSv1_2, TlsMaximumProtocolVersion: tlsv3.TlsParameters_TLSv1_3, CipherSuites: p.Ciphers}
 	if p.Minimum == "1.3" {
 		out.TlsMinimumProtocolVersion = tlsv3.TlsParameters_TLSv1_3
@@ -84,7 +85,7 @@ func trusting(name string) *tlsv3.SdsSecretConfig {
 
 // accepting is how an inbound takes mutual TLS (spec/identity.md 3.1). No session is resumed:
 // one would be after the certificate of the client has expired (F4).
-func (x *Renderer) accepting(mesh string, t *resolve.InboundTLS, c *chain) *corev3.TransportSocket {
+func (x *Renderer) accepting(mesh string, t *effective.InboundTLS, c *chain) *corev3.TransportSocket {
 	context := &tlsv3.CommonTlsContext{
 		TlsParams: parameters(t.TLSParameters, false), TlsCertificateSdsSecretConfigs: proves(mesh, t.OverADS),
 		ValidationContextType: &tlsv3.CommonTlsContext_ValidationContextSdsSecretConfig{ValidationContextSdsSecretConfig: trusting(resolve.TrustName(mesh))},
@@ -101,7 +102,7 @@ func (x *Renderer) accepting(mesh string, t *resolve.InboundTLS, c *chain) *core
 
 // calling is how a destination is called by TLS: by exactly the names of those who answer for
 // it, of which only the authorities of their own domains may speak (spec/identity.md 3.1).
-func calling(t *resolve.ClusterTLS, overControlPlane bool) *corev3.TransportSocket {
+func calling(t *effective.ClusterTLS, overControlPlane bool) *corev3.TransportSocket {
 	expected := &tlsv3.CertificateValidationContext{}
 	for _, name := range t.Names {
 		expected.MatchTypedSubjectAltNames = append(expected.MatchTypedSubjectAltNames, &tlsv3.SubjectAltNameMatcher{SanType: tlsv3.SubjectAltNameMatcher_URI, Matcher: exactly(name)})
@@ -119,7 +120,7 @@ func calling(t *resolve.ClusterTLS, overControlPlane bool) *corev3.TransportSock
 
 // secureCluster lets each endpoint say how it is called: a switch to TLS, or back, is one of
 // endpoints, and no cluster changes (spec/identity.md 3.3).
-func secureCluster(out *clusterv3.Cluster, t *resolve.ClusterTLS, overControlPlane bool) {
+func secureCluster(out *clusterv3.Cluster, t *effective.ClusterTLS, overControlPlane bool) {
 	out.TransportSocketMatches = []*clusterv3.Cluster_TransportSocketMatch{
 		{Name: "plain", Match: textStruct(map[string]string{socketTLS: plainSocket}), TransportSocket: &corev3.TransportSocket{
 			Name: "envoy.transport_sockets.raw_buffer", ConfigType: &corev3.TransportSocket_TypedConfig{TypedConfig: Pack(&rawbufferv3.RawBuffer{})}}},
@@ -139,7 +140,7 @@ func plainEndpoint(m *corev3.Metadata) *corev3.Metadata {
 
 // renderTrust is whom proxies believe: in each trust domain its own authorities alone (F1).
 // Where nobody speaks for one nobody is believed.
-func renderTrust(u resolve.TrustUse) *Resource {
+func renderTrust(u effective.TrustUse) *Resource {
 	return u.Kept.Do(func() any {
 		validator := &tlsv3.SPIFFECertValidatorConfig{}
 		for _, d := range u.Domains {

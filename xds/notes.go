@@ -6,16 +6,16 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // Notes is what Render has to say of r, found out once for all who ask. It renders nothing
 // but what may not come out as it is written: an inbound at a name, what is outside the mesh.
-func (x *Renderer) Notes(r *resolve.Resolved) []api.Note {
+func (x *Renderer) Notes(r *effective.Resolved) []api.Note {
 	return r.Noted.Do(func() any { return x.findNotes(r) }).([]api.Note)
 }
 
-func (x *Renderer) findNotes(r *resolve.Resolved) []api.Note {
+func (x *Renderer) findNotes(r *effective.Resolved) []api.Note {
 	var out noteSet
 	taken := map[string]bool{}
 	free := func(name, address string, port uint32) bool {
@@ -55,7 +55,7 @@ func (x *Renderer) findNotes(r *resolve.Resolved) []api.Note {
 }
 
 // OutboundNotes is what rendering an outbound of r, and its table, has to say.
-func (x *Renderer) OutboundNotes(r *resolve.Resolved, o *resolve.Outbound) []api.Note {
+func (x *Renderer) OutboundNotes(r *effective.Resolved, o *effective.Outbound) []api.Note {
 	var out noteSet
 	if o.Table != nil {
 		out.add(tableNotes(o)...)
@@ -71,7 +71,7 @@ func (x *Renderer) OutboundNotes(r *resolve.Resolved, o *resolve.Outbound) []api
 }
 
 // InboundNotes is what rendering an inbound of r has to say.
-func (x *Renderer) InboundNotes(r *resolve.Resolved, i *resolve.Inbound) []api.Note {
+func (x *Renderer) InboundNotes(r *effective.Resolved, i *effective.Inbound) []api.Note {
 	if isIP(i.Address) {
 		return nil
 	}
@@ -79,7 +79,7 @@ func (x *Renderer) InboundNotes(r *resolve.Resolved, i *resolve.Inbound) []api.N
 }
 
 // ClusterNotes is what rendering a cluster has to say.
-func ClusterNotes(u *resolve.ClusterUse) []api.Note {
+func ClusterNotes(u *effective.ClusterUse) []api.Note {
 	if u.Destination.External == nil {
 		return nil
 	}
@@ -90,7 +90,7 @@ func ClusterNotes(u *resolve.ClusterUse) []api.Note {
 	return notes
 }
 
-func tableNotes(o *resolve.Outbound) []api.Note {
+func tableNotes(o *effective.Outbound) []api.Note {
 	if known, ok := o.Kept.Rendered().Known(); ok {
 		return known.(*tableForms).envoy.Notes
 	}
@@ -110,10 +110,10 @@ func tableNotes(o *resolve.Outbound) []api.Note {
 	return out.list
 }
 
-func tcpNotes(t *resolve.TCPTable) []api.Note {
+func tcpNotes(t *effective.TCPTable) []api.Note {
 	var out []api.Note
 	for part := range t.Parts() {
-		if n, ok := divide(part.Backends).note(&resolve.Route{}); ok {
+		if n, ok := divide(part.Backends).note(&effective.Route{}); ok {
 			n.Origin = part.BackendsBy
 			out = append(out, n)
 		}
@@ -122,7 +122,7 @@ func tcpNotes(t *resolve.TCPTable) []api.Note {
 }
 
 // conflict says that a listener of r is left out because of its address.
-func conflict(r *resolve.Resolved, name, at string) api.Note {
+func conflict(r *effective.Resolved, name, at string) api.Note {
 	return api.Note{
 		Origin: &api.Origin{Ref: r.Ref}, Severity: api.Error, Code: "Rejected",
 		Message: fmt.Sprintf("%s is left out: something else listens at %s; give one of them another address or port", name, at),

@@ -11,7 +11,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // metadataKey is where an Envoy object names its origins (spec/contract.md 7).
@@ -62,7 +62,7 @@ func originFields(o *api.Origin) map[string]*structpb.Value {
 
 // routeOrigins are the rules whose lists hold in r, and the strongest one, of
 // which the match and the name are.
-func routeOrigins(r *resolve.Route) []*api.Origin {
+func routeOrigins(r *effective.Route) []*api.Origin {
 	var out []*api.Origin
 	for i, o := range r.Origins {
 		if i == len(r.Origins)-1 || o.Same(r.FiltersBy) || o.Same(r.ActionBy) {

@@ -7,12 +7,12 @@ import (
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // reachOutside makes out a cluster of the endpoints that an external service
 // names, with what each priority falls back to.
-func reachOutside(out *clusterv3.Cluster, d *resolve.Destination) error {
+func reachOutside(out *clusterv3.Cluster, d *effective.Destination) error {
 	s := d.External
 	if len(s.Endpoints) == 0 {
 		return errors.New("the external service names no endpoint")
@@ -55,7 +55,7 @@ const (
 // byTheirHosts gives every address the host that it is called by where a route asks for
 // that, and the name that it has to prove where it speaks TLS: addresses of several
 // names have a transport socket for each.
-func byTheirHosts(out *clusterv3.Cluster, d *resolve.Destination) error {
+func byTheirHosts(out *clusterv3.Cluster, d *effective.Destination) error {
 	byHost := map[string][]*endpointv3.LbEndpoint{}
 	for _, e := range out.LoadAssignment.Endpoints {
 		for _, l := range e.LbEndpoints {

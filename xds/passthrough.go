@@ -14,7 +14,7 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // Passthrough is the name of the virtual host, and of the cluster, by which requests and
@@ -95,7 +95,7 @@ func lookFirst(l *listenerv3.Listener, filters []*listenerv3.Filter) {
 // spare listens at the dataplane's own addresses where the hosts at a port would be
 // called: what comes to such a port is for the workload, and would go out again if it
 // came to the listener for all addresses.
-func (s *State) spare(r *resolve.Resolved, net *api.Networking) {
+func (s *State) spare(r *effective.Resolved, net *api.Networking) {
 	for i, o := range r.Outbounds {
 		if !o.Passthrough || i > 0 && sameListener(r.Outbounds[i-1], o) {
 			continue

@@ -18,16 +18,16 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/envoytest"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/xds"
 )
 
 // redirected is a sidecar behind redirection whose workload has own for its address, and
 // which reaches web as the host shop.test at port.
-func redirected(own string, port, in, out, web uint32) *resolve.Resolved {
+func redirected(own string, port, in, out, web uint32) *effective.Resolved {
 	t := table()
-	t.Destination = &resolve.Destination{ID: fmt.Sprintf("host_shop.test:%d", port), Kind: api.KindHost, Name: "shop.test", Port: port, Protocol: api.HTTP}
-	r := sidecar([]*resolve.Table{t}, []resolve.ClusterUse{use("web:8080", t.Destination, resolve.Endpoint{Address: "127.0.0.1", Port: web})})
+	t.Destination = &effective.Destination{ID: fmt.Sprintf("host_shop.test:%d", port), Kind: api.KindHost, Name: "shop.test", Port: port, Protocol: api.HTTP}
+	r := sidecar([]*effective.Table{t}, []effective.ClusterUse{use("web:8080", t.Destination, effective.Endpoint{Address: "127.0.0.1", Port: web})})
 	o := r.Outbounds[0]
 	o.Address, o.Port, o.Passthrough = "0.0.0.0", port, true
 	*r.Dataplane.Spec.(*api.Dataplane).Networking = api.Networking{

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // The ports to which redirected traffic goes where a Dataplane names none, and
@@ -40,7 +40,7 @@ func sourceFor(address string) string {
 // passthrough adds where redirected traffic arrives. Envoy hands a connection to
 // the listener of its original address; what has none goes on to where it was
 // going.
-func (s *State) passthrough(r *resolve.Resolved) {
+func (s *State) passthrough(r *effective.Resolved) {
 	dp, ok := r.Dataplane.Spec.(*api.Dataplane)
 	if !ok || dp.Networking == nil || dp.Networking.TransparentProxying == nil {
 		return
@@ -63,7 +63,7 @@ func (s *State) passthrough(r *resolve.Resolved) {
 
 // undeclared is where connections go to ports of the workload that no inbound names: there, or,
 // where the dataplane is strict, nowhere (spec/identity.md 3.2).
-func undeclared(r *resolve.Resolved, there string) string {
+func undeclared(r *effective.Resolved, there string) string {
 	if r.Closed != nil {
 		return Unresolved
 	}
@@ -81,7 +81,7 @@ func family(ip netip.Addr) string {
 // connection was going, to which or elsewhere it is handed. It listens at the first of the sidecar's own ports. A connection
 // to one of them ends, for it would go on to the sidecar itself, and to this listener for
 // ever (spec/kubernetes.md 5.4).
-func (s *State) capture(r *resolve.Resolved, name, to, ip string, direction corev3.TrafficDirection, source string, own ...uint32) {
+func (s *State) capture(r *effective.Resolved, name, to, ip string, direction corev3.TrafficDirection, source string, own ...uint32) {
 	metadata, port := named([]*api.Origin{{Ref: r.Ref}}), own[0]
 	listener := &listenerv3.Listener{
 		Name: name, Address: socket(ip, port), TrafficDirection: direction, UseOriginalDst: wrapperspb.Bool(true), Metadata: metadata,

@@ -13,15 +13,15 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/envoytest"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // TestRedirectedTraffic: a dataplane whose traffic is redirected has one
 // listener for each direction where it arrives; the others bind no port.
 func TestRedirectedTraffic(t *testing.T) {
 	t.Parallel()
-	in := &resolve.Inbound{Address: "127.0.0.1", Port: 8080, ServiceAddress: "127.0.0.1", ServicePort: 8080, Protocol: api.TCP}
-	r := sidecar([]*resolve.Table{table()}, nil, in)
+	in := &effective.Inbound{Address: "127.0.0.1", Port: 8080, ServiceAddress: "127.0.0.1", ServicePort: 8080, Protocol: api.TCP}
+	r := sidecar([]*effective.Table{table()}, nil, in)
 	inbound, outbound := envoytest.Port(t), envoytest.Port(t)
 	proxied := &api.TransparentProxying{RedirectPortInbound: inbound, RedirectPortOutbound: outbound}
 	r.Dataplane.Spec.(*api.Dataplane).Networking.TransparentProxying = proxied
@@ -87,7 +87,7 @@ func TestStrictClosesWhatNoInboundNames(t *testing.T) {
 	for _, strict := range []bool{false, true} {
 		in := envoytest.Port(t)
 		r := redirected(own, routed, in, envoytest.Port(t), 1)
-		r.Inbounds = []resolve.InboundUse{{Inbound: &resolve.Inbound{Address: own, Port: inbound, ServiceAddress: "127.0.0.1", ServicePort: app, Protocol: api.TCP}}}
+		r.Inbounds = []effective.InboundUse{{Inbound: &effective.Inbound{Address: own, Port: inbound, ServiceAddress: "127.0.0.1", ServicePort: app, Protocol: api.TCP}}}
 		if strict {
 			r.Closed = &api.Origin{Ref: r.Ref}
 		}

@@ -23,7 +23,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/internal/matches"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/xds"
 )
@@ -203,12 +203,12 @@ func TestABadRouteLosesNothingElse(t *testing.T) {
 // TestABadClusterLosesNothingElse is the same for clusters and listeners.
 func TestABadClusterLosesNothingElse(t *testing.T) {
 	t.Parallel()
-	bad := &resolve.Destination{ID: "extsvc_x:443", Kind: api.KindMeshExternalService, Ref: api.Ref{Kind: api.KindMeshExternalService, Name: "x"},
+	bad := &effective.Destination{ID: "extsvc_x:443", Kind: api.KindMeshExternalService, Ref: api.Ref{Kind: api.KindMeshExternalService, Name: "x"},
 		External: &api.MeshExternalService{Endpoints: []api.ExternalEndpoint{{Address: "a.example", Port: 443}},
 			TLS: &api.ExternalTLS{Enabled: true, Verification: &api.TLSVerification{CACert: &api.DataSource{InlineString: "nothing"}}}}}
-	r := sidecar([]*resolve.Table{table()}, []resolve.ClusterUse{
-		{Cluster: &resolve.Cluster{Name: bad.ID, Destination: bad}},
-		use("web:8080", web(), resolve.Endpoint{Address: "web.example", Port: 1}, resolve.Endpoint{Address: "127.0.0.1", Port: 1}),
+	r := sidecar([]*effective.Table{table()}, []effective.ClusterUse{
+		{Cluster: &effective.Cluster{Name: bad.ID, Destination: bad}},
+		use("web:8080", web(), effective.Endpoint{Address: "web.example", Port: 1}, effective.Endpoint{Address: "127.0.0.1", Port: 1}),
 	})
 	named := outbound(t, r.Outbounds[0].Table, nil)
 	named.Address = "web.example"
@@ -236,12 +236,12 @@ func TestABadClusterLosesNothingElse(t *testing.T) {
 func TestARefusedListenerIsSaidOfEach(t *testing.T) {
 	t.Parallel()
 	shared := outbound(t, table(), nil)
-	shared.Address, shared.Listener = "web.example", new(resolve.Memo)
+	shared.Address, shared.Listener = "web.example", new(effective.Memo)
 	x := renderer()
 	for _, name := range []string{"dp-1", "dp-2", "dp-1"} {
 		r := sidecar(nil, nil)
 		r.Ref.Name, r.Dataplane.Name = name, name
-		r.Outbounds = []*resolve.Outbound{shared}
+		r.Outbounds = []*effective.Outbound{shared}
 		s := x.Render(r)
 		if len(s.Listeners) != 0 || len(s.Notes) == 0 || s.Notes[0].Origin.Name != name {
 			t.Errorf("of %s is said %v, with %d listeners", name, s.Notes, len(s.Listeners))

@@ -7,7 +7,7 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // owner is a dataplane as far as its listeners depend on it.
@@ -16,7 +16,7 @@ type owner struct {
 	redirected bool // its traffic is redirected to them
 }
 
-func ownerOf(r *resolve.Resolved) owner { return owner{r.Ref, transparent(r)} }
+func ownerOf(r *effective.Resolved) owner { return owner{r.Ref, transparent(r)} }
 
 // part is which of the resources of an inbound one is.
 type part uint8
@@ -35,7 +35,7 @@ const (
 type remade struct {
 	by    *Renderer
 	owner owner
-	of    *resolve.Inbound
+	of    *effective.Inbound
 
 	mu   sync.Mutex
 	made weak.Pointer[[parts]*anypb.Any]
@@ -69,7 +69,7 @@ func (o *ownInbound) resources() [parts]*Resource {
 }
 
 // release has the contents made again once the collector has taken them.
-func (o *ownInbound) release(x *Renderer, whose owner, i *resolve.Inbound) *ownInbound {
+func (o *ownInbound) release(x *Renderer, whose owner, i *effective.Inbound) *ownInbound {
 	m := &remade{by: x, owner: whose, of: i, made: weak.Make(o.contents())}
 	for p, r := range o.resources() {
 		if r != nil {

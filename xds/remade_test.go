@@ -14,6 +14,7 @@ import (
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/xds"
 )
 
@@ -55,7 +56,7 @@ func TestContentsMadeAgain(t *testing.T) {
 // TestContentMadeForMany: those who ask at once for what has to be made get one content.
 func TestContentMadeForMany(t *testing.T) {
 	t.Parallel()
-	s := renderer().Render(sidecar(nil, nil, &resolve.Inbound{Address: "192.168.0.1", Port: 80, ServiceAddress: "127.0.0.1", ServicePort: 8080, Protocol: api.HTTP}))
+	s := renderer().Render(sidecar(nil, nil, &effective.Inbound{Address: "192.168.0.1", Port: 80, ServiceAddress: "127.0.0.1", ServicePort: 8080, Protocol: api.HTTP}))
 	r := s.Listeners[0]
 	runtime.GC()
 	var wait sync.WaitGroup

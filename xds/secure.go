@@ -14,6 +14,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // secretWait is how long a listener waits for a certificate before it serves the others:
@@ -27,14 +28,14 @@ func ChainRoutes(port uint32, name string) string {
 }
 
 // sameChains reports whether listeners with the chains are one.
-func sameChains(a, b []*resolve.Chain) bool {
-	return slices.EqualFunc(a, b, func(a, b *resolve.Chain) bool {
+func sameChains(a, b []*effective.Chain) bool {
+	return slices.EqualFunc(a, b, func(a, b *effective.Chain) bool {
 		return a.Connections == b.Connections && a.To == b.To && a.Name == b.Name && a.Minimum == b.Minimum && a.Maximum == b.Maximum && slices.Equal(a.Secrets, b.Secrets) && slices.Equal(chainPolicies(a), chainPolicies(b))
 	})
 }
 
 // chainPolicies are those of the hosts of a chain as a whole.
-func chainPolicies(c *resolve.Chain) resolve.Policies {
+func chainPolicies(c *effective.Chain) effective.Policies {
 	if c.To != nil {
 		return c.To.Policies
 	}
@@ -46,7 +47,7 @@ func chainPolicies(c *resolve.Chain) resolve.Policies {
 
 // renderSecure renders where an edge dataplane listens for clients that speak TLS: a chain
 // of filters for each name that they may ask for there.
-func (x *Renderer) renderSecure(r *resolve.Resolved, e *resolve.Edge, ps resolve.Policies, chains []*resolve.Chain) *ownEdge {
+func (x *Renderer) renderSecure(r *effective.Resolved, e *effective.Edge, ps effective.Policies, chains []*effective.Chain) *ownEdge {
 	own := &ownEdge{ps: ps, chains: chains}
 	out := &listenerv3.Listener{Name: edgeListenerName(e), TrafficDirection: corev3.TrafficDirection_INBOUND, Address: socket(e.Address, e.Port)}
 	out.ListenerFilters = readServerNames()
@@ -87,7 +88,7 @@ func (x *Renderer) renderSecure(r *resolve.Resolved, e *resolve.Edge, ps resolve
 }
 
 // edgeChain is what a listener does with connections of those who ask for the names of c.
-func edgeChain(e *resolve.Edge, c *resolve.Chain, name string) chain {
+func edgeChain(e *effective.Edge, c *effective.Chain, name string) chain {
 	if !c.Connections {
 		return chain{place: Place{Protocol: api.HTTP}, stat: name, routes: name, hosts: true, ps: chainPolicies(c), edge: e}
 	}
@@ -108,7 +109,7 @@ func readServerNames() []*listenerv3.ListenerFilter {
 
 // showing is how a listener speaks TLS to those who ask for the names of a chain; nil where
 // it passes it on.
-func showing(c *resolve.Chain) *corev3.TransportSocket {
+func showing(c *effective.Chain) *corev3.TransportSocket {
 	if len(c.Secrets) == 0 {
 		return nil
 	}
@@ -133,7 +134,7 @@ func showing(c *resolve.Chain) *corev3.TransportSocket {
 }
 
 // secure adds a listener for clients that speak TLS, and the hosts of each of its chains.
-func (s *State) secure(r *resolve.Resolved, e resolve.EdgeUse, own *ownEdge, chains []*resolve.Chain) {
+func (s *State) secure(r *effective.Resolved, e effective.EdgeUse, own *ownEdge, chains []*effective.Chain) {
 	if own.listener == nil {
 		s.Notes = append(s.Notes, own.notes...)
 		return
@@ -158,7 +159,7 @@ type beside struct {
 	unrouted    string   // the chain's own name, though a wider chain has it too
 }
 
-func besides(c *resolve.Chain) beside {
+func besides(c *effective.Chain) beside {
 	var out beside
 	switch {
 	case !c.Own:
@@ -189,8 +190,8 @@ func (b beside) hosts() []*routev3.VirtualHost {
 }
 
 // serves reports whether routes of a chain are for a host by that name.
-func serves(c *resolve.Chain, name string) bool {
-	return slices.ContainsFunc(c.Hosts, func(o *resolve.Outbound) bool { return o.Destination.Name == name })
+func serves(c *effective.Chain, name string) bool {
+	return slices.ContainsFunc(c.Hosts, func(o *effective.Outbound) bool { return o.Destination.Name == name })
 }
 
 // misdirected answers requests for hosts whose certificate the client has not seen: it is
@@ -204,7 +205,7 @@ func misdirected(domains []string) *routev3.VirtualHost {
 }
 
 // renderSecret renders a certificate, once for as long as it lasts.
-func renderSecret(u resolve.SecretUse) *Resource {
+func renderSecret(u effective.SecretUse) *Resource {
 	return u.Kept.Do(func() any {
 		return newResource(u.Name, &tlsv3.Secret{Name: u.Name, Type: &tlsv3.Secret_TlsCertificate{
 			TlsCertificate: &tlsv3.TlsCertificate{CertificateChain: inline(u.Chain), PrivateKey: inline(u.Key)},

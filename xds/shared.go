@@ -5,7 +5,7 @@ import (
 	"weak"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // place is where and how an outbound listens.
@@ -76,10 +76,10 @@ type clusterForms struct {
 	mu      sync.Mutex
 	made    [clusterFormCount]weak.Pointer[Resource]
 	refused map[clusterForm][]api.Note // of those that Envoy would refuse
-	grpc    resolve.Memo               // for gRPC clients
+	grpc    effective.Memo             // for gRPC clients
 }
 
-func clusterFormsOf(beside *resolve.Memo) *clusterForms {
+func clusterFormsOf(beside *effective.Memo) *clusterForms {
 	return beside.Do(func() any { return &clusterForms{} }).(*clusterForms)
 }
 

@@ -23,13 +23,13 @@ import (
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/policies/ratelimit"
 	"github.com/weftmesh/weft/policies/timeout"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/xds"
 )
 
 // outbound is a listener at a free port for table.
-func outbound(t *testing.T, tab *resolve.Table, tcp *resolve.TCPTable) *resolve.Outbound {
-	o := &resolve.Outbound{Address: "127.0.0.1", Port: envoytest.Port(t), Table: tab, TCP: tcp}
+func outbound(t *testing.T, tab *effective.Table, tcp *effective.TCPTable) *effective.Outbound {
+	o := &effective.Outbound{Address: "127.0.0.1", Port: envoytest.Port(t), Table: tab, TCP: tcp}
 	if tab != nil {
 		o.Destination = tab.Destination
 	} else {
@@ -59,24 +59,24 @@ func get(t *testing.T, port uint32, host string, header http.Header) *http.Respo
 func TestSidecarInEnvoy(t *testing.T) {
 	t.Parallel()
 	app := envoytest.StartBackend(t, "app")
-	db := &resolve.Destination{ID: "db:5432", Kind: api.KindMeshService, Name: "db", Port: 5432, Protocol: api.TCP}
-	in := func(p api.Protocol) *resolve.Inbound {
-		return &resolve.Inbound{
+	db := &effective.Destination{ID: "db:5432", Kind: api.KindMeshService, Name: "db", Port: 5432, Protocol: api.TCP}
+	in := func(p api.Protocol) *effective.Inbound {
+		return &effective.Inbound{
 			Address: "127.0.0.1", Port: envoytest.Port(t), ServiceAddress: app.Host, ServicePort: app.Port,
 			Protocol: p, Tags: map[string]string{api.TagService: "web", "version": "1"}, Ready: true,
 		}
 	}
 	web8080, web5432 := in(api.HTTP), in(api.TCP)
-	at := func(i *resolve.Inbound) resolve.Endpoint {
-		return resolve.Endpoint{Address: i.Address, Port: i.Port, Tags: i.Tags, Zone: "z"}
+	at := func(i *effective.Inbound) effective.Endpoint {
+		return effective.Endpoint{Address: i.Address, Port: i.Port, Tags: i.Tags, Zone: "z"}
 	}
 	hop := use("web:8080", web(), at(web8080))
 	hop.Cluster.HTTP2 = true
-	r := sidecar(nil, []resolve.ClusterUse{hop, use("db:5432", db, at(web5432))}, web8080, web5432)
+	r := sidecar(nil, []effective.ClusterUse{hop, use("db:5432", db, at(web5432))}, web8080, web5432)
 	http1 := outbound(t, table(), nil)
-	bytes := outbound(t, nil, &resolve.TCPTable{Destination: db, Backends: []resolve.Backend{to("db:5432", 1)}})
-	dead := outbound(t, nil, &resolve.TCPTable{Destination: db, Backends: []resolve.Backend{broken(1)}})
-	r.Outbounds = []*resolve.Outbound{http1, bytes, dead}
+	bytes := outbound(t, nil, &effective.TCPTable{Destination: db, Backends: []effective.Backend{to("db:5432", 1)}})
+	dead := outbound(t, nil, &effective.TCPTable{Destination: db, Backends: []effective.Backend{broken(1)}})
+	r.Outbounds = []*effective.Outbound{http1, bytes, dead}
 	state := renderer().Render(r)
 	if len(state.Notes) > 0 {
 		t.Errorf("notes on what is good: %v", state.Notes)
@@ -118,14 +118,14 @@ func TestInboundPoliciesInEnvoy(t *testing.T) {
 	limit := fold(t, ratelimit.Kind, &ratelimit.Conf{Local: &ratelimit.Local{
 		HTTP: &ratelimit.HTTP{RequestRate: rate}, TCP: &ratelimit.TCP{ConnectionRate: rate},
 	}})
-	in := func(p api.Protocol) *resolve.Inbound {
-		return &resolve.Inbound{
+	in := func(p api.Protocol) *effective.Inbound {
+		return &effective.Inbound{
 			Address: "127.0.0.1", Port: envoytest.Port(t), ServiceAddress: app.Host, ServicePort: app.Port,
-			Protocol: p, Policies: resolve.Policies{limit},
+			Protocol: p, Policies: effective.Policies{limit},
 		}
 	}
 	requests := in(api.HTTP)
-	requests.Policies = resolve.Policies{fold(t, ratelimit.Kind, &ratelimit.Conf{Local: &ratelimit.Local{HTTP: &ratelimit.HTTP{RequestRate: rate}}})}
+	requests.Policies = effective.Policies{fold(t, ratelimit.Kind, &ratelimit.Conf{Local: &ratelimit.Local{HTTP: &ratelimit.HTTP{RequestRate: rate}}})}
 	connections := in(api.TCP)
 	envoytest.Drive(t, renderer().Render(sidecar(nil, nil, requests, connections)))
 	var got []int
@@ -166,16 +166,16 @@ func TestExternalServiceInEnvoy(t *testing.T) {
 	port := uint32(server.Listener.Addr().(*net.TCPAddr).Port)
 	ca := &api.DataSource{InlineString: string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))}
 	call := func(address string, v *api.TLSVerification) (int, string) {
-		dest := &resolve.Destination{ID: "extsvc_out:443", Kind: api.KindMeshExternalService, Name: "out", Port: 443, Protocol: api.HTTP,
+		dest := &effective.Destination{ID: "extsvc_out:443", Kind: api.KindMeshExternalService, Name: "out", Port: 443, Protocol: api.HTTP,
 			External: &api.MeshExternalService{
 				Endpoints: []api.ExternalEndpoint{{Address: address, Port: port}},
 				TLS:       &api.ExternalTLS{Enabled: true, Verification: v},
 			}}
 		self := rest()
-		self.Backends = []resolve.Backend{{Kind: api.KindMeshExternalService, Name: "out", Cluster: dest.ID, Weight: 1}}
-		o := outbound(t, &resolve.Table{Destination: dest, Routes: []*resolve.Route{self}}, nil)
-		r := sidecar(nil, []resolve.ClusterUse{{Cluster: &resolve.Cluster{Name: dest.ID, Destination: dest}}})
-		r.Outbounds = []*resolve.Outbound{o}
+		self.Backends = []effective.Backend{{Kind: api.KindMeshExternalService, Name: "out", Cluster: dest.ID, Weight: 1}}
+		o := outbound(t, &effective.Table{Destination: dest, Routes: []*effective.Route{self}}, nil)
+		r := sidecar(nil, []effective.ClusterUse{{Cluster: &effective.Cluster{Name: dest.ID, Destination: dest}}})
+		r.Outbounds = []*effective.Outbound{o}
 		envoytest.Drive(t, renderer().Render(r))
 		resp := get(t, o.Port, "in-the-mesh", nil)
 		body, _ := io.ReadAll(resp.Body)
@@ -219,8 +219,8 @@ func TestBootstrapInEnvoy(t *testing.T) {
 // TestSecondListenerAtOneAddress: Envoy refuses it, so it is left out with a note.
 func TestSecondListenerAtOneAddress(t *testing.T) {
 	t.Parallel()
-	i := &resolve.Inbound{Address: "127.0.0.1", Port: 10001, ServiceAddress: "127.0.0.1", ServicePort: 80, Protocol: api.TCP}
-	s := renderer().Render(sidecar([]*resolve.Table{table()}, nil, i))
+	i := &effective.Inbound{Address: "127.0.0.1", Port: 10001, ServiceAddress: "127.0.0.1", ServicePort: 80, Protocol: api.TCP}
+	s := renderer().Render(sidecar([]*effective.Table{table()}, nil, i))
 	if d := cmp.Diff([]string{"outbound:127.0.0.1:10001"}, names(s.Listeners)); d != "" {
 		t.Errorf("listeners (-want +got):\n%s", d)
 	}
@@ -237,11 +237,11 @@ func TestNoListenerFollowsARoute(t *testing.T) {
 	render := func(d *api.Duration) *xds.State {
 		e := fold(t, timeout.Kind, &timeout.Conf{ConnectionTimeout: d, IdleTimeout: d, HTTP: &timeout.HTTP{RequestTimeout: d, MaxStreamDuration: d}})
 		tab := table()
-		tab.Routes[0].Policies = resolve.Policies{e}
+		tab.Routes[0].Policies = effective.Policies{e}
 		u := use("web:8080", web())
-		u.Cluster.Policies = resolve.Policies{e}
-		r := sidecar([]*resolve.Table{tab}, []resolve.ClusterUse{u})
-		r.Outbounds[0].Policies = resolve.Policies{e}
+		u.Cluster.Policies = effective.Policies{e}
+		r := sidecar([]*effective.Table{tab}, []effective.ClusterUse{u})
+		r.Outbounds[0].Policies = effective.Policies{e}
 		return renderer().Render(r)
 	}
 	a, b := render(&hour), render(&day)
@@ -273,12 +273,12 @@ func TestTLSModesInEnvoy(t *testing.T) {
 		for _, authority := range []*api.DataSource{nil, ca} {
 			for _, address := range []string{"out.example", "192.0.2.1"} {
 				v := &api.TLSVerification{Mode: mode, CACert: authority, SubjectAltNames: []api.SANMatch{{Type: "Exact", Value: "a"}, {Type: "Prefix", Value: "b"}}}
-				dest := &resolve.Destination{ID: fmt.Sprintf("extsvc_%d:443", n), Protocol: api.HTTP2, External: &api.MeshExternalService{
+				dest := &effective.Destination{ID: fmt.Sprintf("extsvc_%d:443", n), Protocol: api.HTTP2, External: &api.MeshExternalService{
 					Endpoints: []api.ExternalEndpoint{{Address: address, Port: 443, Priority: 7}, {Address: "unix:///run/out.sock"}, {Address: "192.0.2.2", Port: 1, Priority: 9}},
 					TLS:       &api.ExternalTLS{Enabled: true, Verification: v, AllowRenegotiation: true, Version: &api.TLSVersion{Min: "TLS12", Max: "TLSAuto"}},
 				}}
 				n++
-				cluster, notes := xds.RenderCluster(&resolve.Cluster{Name: dest.ID, Destination: dest}, nil)
+				cluster, notes := xds.RenderCluster(&effective.Cluster{Name: dest.ID, Destination: dest}, nil)
 				if cluster == nil {
 					t.Fatalf("%q: %v", mode, notes)
 				}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // State is all that one sidecar holds, each list sorted by name. Route tables,
@@ -53,7 +53,7 @@ func (x *Renderer) Asking(a *Authorizer) *Renderer {
 // Render is everything that an Envoy gets for r. It never fails: what Envoy
 // would refuse becomes an honest 500 or is left out, with a note that names
 // whose document it was.
-func (x *Renderer) Render(r *resolve.Resolved) *State {
+func (x *Renderer) Render(r *effective.Resolved) *State {
 	s := newState(r)
 	for i := 0; i < len(r.Outbounds); i++ {
 		o := r.Outbounds[i]
@@ -103,7 +103,7 @@ func (x *Renderer) Render(r *resolve.Resolved) *State {
 }
 
 // newState has room for what most dataplanes get.
-func newState(r *resolve.Resolved) *State {
+func newState(r *effective.Resolved) *State {
 	const more = 2 // clusters or listeners of all traffic that is redirected
 	out, in, to := len(r.Outbounds), len(r.Inbounds), len(r.Clusters)
 	return &State{
@@ -113,7 +113,7 @@ func newState(r *resolve.Resolved) *State {
 }
 
 // listen adds a listener, unless another one has its address: Envoy refuses the second.
-func (s *State) listen(r *resolve.Resolved, listener *Resource, at listening, notes []api.Note) {
+func (s *State) listen(r *effective.Resolved, listener *Resource, at listening, notes []api.Note) {
 	if listener != nil && s.taken[at] {
 		s.Notes = append(s.Notes, conflict(r, listener.Name, joined(at.ip, at.port)))
 		return

@@ -10,22 +10,24 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
 // RenderTable is the route configuration of t, made once for what stands beside it.
-func RenderTable(t *resolve.Table, beside *resolve.Kept) *Resource { return formsOf(t, beside).envoy }
+func RenderTable(t *effective.Table, beside *effective.Kept) *Resource {
+	return formsOf(t, beside).envoy
+}
 
 // tableForms are the renderings of one table.
 type tableForms struct {
 	envoy *Resource
-	host  resolve.Memo // its virtual host among others, made when the first sidecar calls hosts
+	host  effective.Memo // its virtual host among others, made when the first sidecar calls hosts
 	hosts hostSets
-	grpc  resolve.Memo // made when the first gRPC client asks
+	grpc  effective.Memo // made when the first gRPC client asks
 }
 
-func formsOf(t *resolve.Table, beside *resolve.Kept) *tableForms {
+func formsOf(t *effective.Table, beside *effective.Kept) *tableForms {
 	return beside.Rendered().Do(func() any {
 		config, clusters, notes := RouteConfiguration(t)
 		r := newResource(config.Name, config)
@@ -39,12 +41,12 @@ func TableName(destination string) string { return "outbound:" + destination }
 
 // RouteConfiguration renders t before it is serialised, with the clusters that
 // it names, for tests that put other clusters in their place.
-func RouteConfiguration(t *resolve.Table) (*routev3.RouteConfiguration, []string, []api.Note) {
+func RouteConfiguration(t *effective.Table) (*routev3.RouteConfiguration, []string, []api.Note) {
 	b := buildTable(t)
 	return b.configuration(t), slices.Compact(b.clusters), b.notes
 }
 
-func buildTable(t *resolve.Table) *tableBuilder {
+func buildTable(t *effective.Table) *tableBuilder {
 	b := &tableBuilder{place: Place{Protocol: t.Destination.Protocol}, hosts: t.Destination.Kind == api.KindHost, by: map[placeKey][]*api.Origin{}}
 	for _, r := range t.Routes {
 		b.add(r)
@@ -53,12 +55,12 @@ func buildTable(t *resolve.Table) *tableBuilder {
 	return b
 }
 
-func (b *tableBuilder) configuration(t *resolve.Table) *routev3.RouteConfiguration {
+func (b *tableBuilder) configuration(t *effective.Table) *routev3.RouteConfiguration {
 	return routeConfiguration(TableName(t.Destination.ID), b.host(t, "*"))
 }
 
 // host is the virtual host of t for a domain.
-func (b *tableBuilder) host(t *resolve.Table, domain string) *routev3.VirtualHost {
+func (b *tableBuilder) host(t *effective.Table, domain string) *routev3.VirtualHost {
 	host := &routev3.VirtualHost{Name: t.Destination.ID, Domains: []string{domain}, Routes: b.routes}
 	b.share(host)
 	return host
@@ -78,7 +80,7 @@ type tableBuilder struct {
 	place    Place
 	hosts    bool // the table is one of a host
 	routes   []*routev3.Route
-	rendered []*resolve.Route // of routes, one for one
+	rendered []*effective.Route // of routes, one for one
 	clusters []string
 	notes    []api.Note
 	by       map[placeKey][]*api.Origin
@@ -92,7 +94,7 @@ type placeKey struct {
 }
 
 // add renders r.
-func (b *tableBuilder) add(r *resolve.Route) {
+func (b *tableBuilder) add(r *effective.Route) {
 	s := divide(r.Backends)
 	if n, ok := s.note(r); ok {
 		b.note(n)
@@ -120,7 +122,7 @@ func (b *tableBuilder) add(r *resolve.Route) {
 }
 
 // remember keeps a route for the kinds that may move something to its host.
-func (b *tableBuilder) remember(out *routev3.Route, r *resolve.Route) {
+func (b *tableBuilder) remember(out *routev3.Route, r *effective.Route) {
 	for _, e := range r.Policies {
 		if _, ok := e.Conf.(HostWriter); ok {
 			if b.shared == nil {
@@ -147,9 +149,9 @@ func (b *tableBuilder) note(notes ...api.Note) {
 	}
 }
 
-func (b *tableBuilder) write(out *routev3.Route, r *resolve.Route) {
+func (b *tableBuilder) write(out *routev3.Route, r *effective.Route) {
 	at := b.place
-	at.Outside = resolve.Outside(r.Backends)
+	at.Outside = effective.Outside(r.Backends)
 	for _, e := range r.Policies {
 		if w, ok := e.Conf.(RouteWriter); ok {
 			w.WriteRoute(out, at)
@@ -159,7 +161,7 @@ func (b *tableBuilder) write(out *routev3.Route, r *resolve.Route) {
 
 // origins are all whose values stand in the Envoy routes of r. Routes share
 // their policies, so the answer for a policy is kept for the table.
-func (b *tableBuilder) origins(r *resolve.Route, forwards bool) []*api.Origin {
+func (b *tableBuilder) origins(r *effective.Route, forwards bool) []*api.Origin {
 	out := routeOrigins(r)
 	for _, e := range r.Policies {
 		key := placeKey{e, forwards}

@@ -15,7 +15,7 @@ import (
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/internal/matches"
 	"github.com/weftmesh/weft/policies/timeout"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -49,15 +49,15 @@ func TestWebSocketInEnvoy(t *testing.T) {
 	const bound = 300 * time.Millisecond
 	app := webSocketServer(t, 3*bound)
 	limit := api.Duration(bound)
-	timeouts := resolve.Policies{fold(t, timeout.Kind, &timeout.Conf{HTTP: &timeout.HTTP{RequestTimeout: &limit}})}
-	in := &resolve.Inbound{
+	timeouts := effective.Policies{fold(t, timeout.Kind, &timeout.Conf{HTTP: &timeout.HTTP{RequestTimeout: &limit}})}
+	in := &effective.Inbound{
 		Address: "127.0.0.1", Port: envoytest.Port(t), ServiceAddress: "127.0.0.1", ServicePort: uint32(app.Port),
 		Protocol: api.HTTP, Policies: timeouts,
 	}
 	envoytest.Drive(t, renderer().Render(sidecar(nil, nil, in)))
-	hop := use("web:8080", web(), resolve.Endpoint{Address: in.Address, Port: in.Port})
+	hop := use("web:8080", web(), effective.Endpoint{Address: in.Address, Port: in.Port})
 	hop.Cluster.HTTP2 = true
-	client := sidecar(nil, []resolve.ClusterUse{hop})
+	client := sidecar(nil, []effective.ClusterUse{hop})
 	tab := table()
 	tab.Routes[0].Policies = timeouts
 	for path, says := range map[string]route.Upgrade{"/on": route.UpgradeOn, "/off": route.UpgradeOff} {
@@ -66,7 +66,7 @@ func TestWebSocketInEnvoy(t *testing.T) {
 		tab.Routes = slices.Insert(tab.Routes, 0, &r)
 	}
 	out := outbound(t, tab, nil)
-	client.Outbounds = []*resolve.Outbound{out}
+	client.Outbounds = []*effective.Outbound{out}
 	envoytest.Drive(t, renderer().Render(client))
 	ask := func(path, protocol string) (int, *bufio.Reader) {
 		conn, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", out.Port))

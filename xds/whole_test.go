@@ -13,7 +13,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/internal/cases"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/xds"
 )
 
@@ -47,7 +47,7 @@ func sidecarText(t *testing.T, docs txtar.File, question string) string {
 		t.Fatalf("no dataplane %q", name)
 	}
 	x := xds.NewRenderer(world.Kinds())
-	render := map[string]func(*resolve.Resolved) *xds.State{"envoy": x.Render, "grpc": x.RenderGRPC}[client]
+	render := map[string]func(*effective.Resolved) *xds.State{"envoy": x.Render, "grpc": x.RenderGRPC}[client]
 	if render == nil {
 		t.Fatalf("%q is neither envoy nor grpc", client)
 	}

@@ -6,22 +6,22 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/matches"
 	"github.com/weftmesh/weft/policies/all"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/xds"
 )
 
 // web is the destination of most tests.
-func web() *resolve.Destination {
-	return &resolve.Destination{ID: "web:8080", Kind: api.KindMeshService, Name: "web", Port: 8080, Protocol: api.HTTP}
+func web() *effective.Destination {
+	return &effective.Destination{ID: "web:8080", Kind: api.KindMeshService, Name: "web", Port: 8080, Protocol: api.HTTP}
 }
 
-func to(cluster string, weight uint32) resolve.Backend {
-	return resolve.Backend{Kind: api.KindMeshService, Name: cluster, Cluster: cluster, Weight: weight}
+func to(cluster string, weight uint32) effective.Backend {
+	return effective.Backend{Kind: api.KindMeshService, Name: cluster, Cluster: cluster, Weight: weight}
 }
 
-func broken(weight uint32) resolve.Backend {
-	return resolve.Backend{Kind: api.KindMeshService, Name: "gone", Weight: weight, Broken: resolve.Broken{Why: "no such service", Status: 500}}
+func broken(weight uint32) effective.Backend {
+	return effective.Backend{Kind: api.KindMeshService, Name: "gone", Weight: weight, Broken: effective.Broken{Why: "no such service", Status: 500}}
 }
 
 func by(name string) *api.Origin {
@@ -31,35 +31,35 @@ func by(name string) *api.Origin {
 func path(op route.Op, value string) route.Match { return matches.Path(op, value) }
 
 // rule is a route to v1 for what m matches.
-func rule(name string, m route.Match, filters ...route.Filter) *resolve.Route {
+func rule(name string, m route.Match, filters ...route.Filter) *effective.Route {
 	o := by(name)
-	return &resolve.Route{
+	return &effective.Route{
 		Name: name, Match: m, Matches: []route.Match{m}, Origins: []*api.Origin{o}, FiltersBy: o,
-		Filters: filters, Backends: []resolve.Backend{to("v1", 1)},
+		Filters: filters, Backends: []effective.Backend{to("v1", 1)},
 	}
 }
 
 // rest matches everything.
-func rest() *resolve.Route {
-	return &resolve.Route{Name: "rest", Match: path(route.SegmentPrefix, "/"), Backends: []resolve.Backend{to("web:8080", 1)}}
+func rest() *effective.Route {
+	return &effective.Route{Name: "rest", Match: path(route.SegmentPrefix, "/"), Backends: []effective.Backend{to("web:8080", 1)}}
 }
 
-func table(routes ...*resolve.Route) *resolve.Table {
-	return &resolve.Table{Destination: web(), Routes: append(routes, rest())}
+func table(routes ...*effective.Route) *effective.Table {
+	return &effective.Table{Destination: web(), Routes: append(routes, rest())}
 }
 
 // sidecar is a dataplane that calls through tables and serves at inbounds.
-func sidecar(tables []*resolve.Table, clusters []resolve.ClusterUse, inbounds ...*resolve.Inbound) *resolve.Resolved {
+func sidecar(tables []*effective.Table, clusters []effective.ClusterUse, inbounds ...*effective.Inbound) *effective.Resolved {
 	ref := api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "dp-1"}
-	r := &resolve.Resolved{
+	r := &effective.Resolved{
 		Ref: ref, Dataplane: &api.Object{Ref: ref, Spec: &api.Dataplane{Networking: &api.Networking{}}},
 		Clusters: clusters,
 	}
 	for _, in := range inbounds {
-		r.Inbounds = append(r.Inbounds, resolve.InboundUse{Inbound: in})
+		r.Inbounds = append(r.Inbounds, effective.InboundUse{Inbound: in})
 	}
 	for i, t := range tables {
-		r.Outbounds = append(r.Outbounds, &resolve.Outbound{
+		r.Outbounds = append(r.Outbounds, &effective.Outbound{
 			Address: "127.0.0.1", Port: 10001 + uint32(i), Destination: t.Destination, Table: t,
 		})
 	}
@@ -69,10 +69,10 @@ func sidecar(tables []*resolve.Table, clusters []resolve.ClusterUse, inbounds ..
 func renderer() *xds.Renderer { return xds.NewRenderer(all.Kinds) }
 
 // use is a cluster of dest with endpoints.
-func use(name string, dest *resolve.Destination, list ...resolve.Endpoint) resolve.ClusterUse {
-	return resolve.ClusterUse{
-		Cluster:   &resolve.Cluster{Name: name, Destination: dest},
-		Endpoints: &resolve.Endpoints{Name: name, List: list},
+func use(name string, dest *effective.Destination, list ...effective.Endpoint) effective.ClusterUse {
+	return effective.ClusterUse{
+		Cluster:   &effective.Cluster{Name: name, Destination: dest},
+		Endpoints: &effective.Endpoints{Name: name, List: list},
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route/skipper"
 	"github.com/weftmesh/weft/xds"
 )
@@ -79,13 +80,13 @@ func (a *app) settings() (world.Settings, error) {
 // dataplane is what holds for one dataplane. One with a namespace answers to its
 // name alone where no other has it, to <name>.<namespace>, its name in Kuma, and
 // to <namespace>/<name>.
-func (w *offline) dataplane(mesh, name string) (*resolve.Resolved, error) {
+func (w *offline) dataplane(mesh, name string) (*effective.Resolved, error) {
 	ref := api.Ref{Kind: api.KindDataplane, Mesh: mesh, Name: name}
 	if r, ok := w.model.Dataplane(ref); ok {
 		return r, nil
 	}
 	var short, names []string
-	var found []*resolve.Resolved
+	var found []*effective.Resolved
 	for r := range w.model.Dataplanes(mesh) {
 		if slices.Contains(calledBy(r.Dataplane), name) {
 			found = append(found, r)

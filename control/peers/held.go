@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/store/kube"
 )
 
@@ -32,9 +32,9 @@ const mostNeeds = 1024
 // entry is one sidecar.
 type entry struct {
 	told      *Sidecar
-	touched   uint64            // the last revision in which its configuration has changed
-	acked     uint64            // the revision with which it was in sync last
-	confirmed *resolve.Resolved // what it had then; nil while it is in sync, and for never
+	touched   uint64              // the last revision in which its configuration has changed
+	acked     uint64              // the revision with which it was in sync last
+	confirmed *effective.Resolved // what it had then; nil while it is in sync, and for never
 }
 
 func newHeld() *held {

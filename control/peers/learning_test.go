@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/store/kube"
 )
 
@@ -13,7 +13,7 @@ import (
 func TestASidecarFollowsOnlyWithWhatWasLearnt(t *testing.T) {
 	t.Parallel()
 	ref := api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "web-1"}
-	l, model := newLedger(), models{ref: new(resolve.Resolved)}
+	l, model := newLedger(), models{ref: new(effective.Resolved)}
 	l.publish(model, 3, []api.Ref{ref})
 	l.begin("b")
 	l.hear("b", &Told{Whole: true, Follows: []string{"meshes"}, Sidecars: []*Sidecar{{Dataplane: named(ref), Synced: true, Stream: &Stream{}}}})

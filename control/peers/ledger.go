@@ -8,13 +8,13 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/web"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/store/kube"
 )
 
 // source is the part of a resolve.Model that a ledger reads.
 type source interface {
-	Dataplane(api.Ref) (*resolve.Resolved, bool)
+	Dataplane(api.Ref) (*effective.Resolved, bool)
 }
 
 // ledger is what a replica knows of the sidecars of its peers, in terms of its own model.

@@ -7,15 +7,15 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/store/kube"
 )
 
 // models are those of a replica by their revisions: one pointer for each configuration of a
 // sidecar.
-type models map[api.Ref]*resolve.Resolved
+type models map[api.Ref]*effective.Resolved
 
-func (m models) Dataplane(ref api.Ref) (*resolve.Resolved, bool) {
+func (m models) Dataplane(ref api.Ref) (*effective.Resolved, bool) {
 	r, ok := m[ref]
 	return r, ok
 }
@@ -99,7 +99,7 @@ func TestASidecarFollowsOnlyWithAllThatConcernsIt(t *testing.T) {
 				next[ref] = model[ref]
 			}
 			for _, ref := range affected {
-				next[ref] = &resolve.Resolved{}
+				next[ref] = &effective.Resolved{}
 			}
 			l.move(step)
 			l.publish(next, step.Revision, affected)
@@ -177,14 +177,14 @@ func TestASidecarFollowsOnlyWithAllThatConcernsIt(t *testing.T) {
 // to a sidecar leaves that confirmed, as on streams of one's own.
 func TestWhatASidecarHadIsKnownWhileItIsBehind(t *testing.T) {
 	t.Parallel()
-	ref, first := api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "web-1"}, &resolve.Resolved{}
+	ref, first := api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "web-1"}, &effective.Resolved{}
 	l := newLedger()
 	l.publish(models{ref: first}, 1, []api.Ref{ref})
 	l.begin("b")
 	l.hear("b", &Told{Sidecars: []*Sidecar{{Dataplane: named(ref), Stream: &Stream{}, Synced: true, Names: true}}})
 	state := func() (out struct {
 		InSync    bool
-		Confirmed *resolve.Resolved
+		Confirmed *effective.Resolved
 		Acked     uint64
 	}) {
 		s, _ := l.state("b", l.peers["b"], ref, l.peers["b"].sidecars[ref])
@@ -221,7 +221,7 @@ func TestWhatASidecarHadIsKnownWhileItIsBehind(t *testing.T) {
 func TestWhatAPeerHasToldStaysUntilItHasToldAnew(t *testing.T) {
 	t.Parallel()
 	a, b := api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "a"}, api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "b"}
-	first, l := &resolve.Resolved{}, newLedger()
+	first, l := &effective.Resolved{}, newLedger()
 	l.publish(models{a: first}, 1, []api.Ref{a})
 	l.begin("peer")
 	sidecar := func(ref api.Ref, synced bool) *Sidecar {

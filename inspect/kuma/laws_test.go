@@ -15,6 +15,7 @@ import (
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // TestRulesAreWhatHolds: what _rules lists for a rule of a route, and for an
@@ -45,7 +46,7 @@ func TestRulesAreWhatHolds(t *testing.T) {
 	})
 }
 
-func checkInbounds(t *rapid.T, r *resolve.Resolved, kind string, k kuma.KindRules) {
+func checkInbounds(t *rapid.T, r *effective.Resolved, kind string, k kuma.KindRules) {
 	for _, in := range r.Inbounds {
 		var shown []string
 		for _, f := range k.FromRules {
@@ -62,7 +63,7 @@ func checkInbounds(t *rapid.T, r *resolve.Resolved, kind string, k kuma.KindRule
 	}
 }
 
-func checkOutbound(t *rapid.T, m *resolve.Model, o *resolve.Outbound, kind string, k kuma.KindRules) {
+func checkOutbound(t *rapid.T, m *resolve.Model, o *effective.Outbound, kind string, k kuma.KindRules) {
 	attached := func(name string) bool { return topIsRoute(m, kind, name) }
 	if o.Table != nil {
 		for _, rt := range o.Table.Routes {

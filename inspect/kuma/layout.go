@@ -11,6 +11,7 @@ import (
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // The answers of Kuma's newer inspect API, which identify things by KRI.
@@ -76,7 +77,7 @@ func (x kris) short(kind string) string {
 	return t.Short
 }
 
-func (x kris) destination(mesh string, d *resolve.Destination) string {
+func (x kris) destination(mesh string, d *effective.Destination) string {
 	if d.Ref.Name != "" {
 		return x.of(d.Ref, d.PortName)
 	}
@@ -137,7 +138,7 @@ func LayoutOf(m *resolve.Reader, c *api.Catalog, dp api.Ref) (Layout, error) {
 }
 
 // kindPolicies shows policies without their built-in defaults.
-func (x kris) kindPolicies(list resolve.Policies, show func(*KindPolicy, *policies.Effective, policies.Conf)) PolicyList {
+func (x kris) kindPolicies(list effective.Policies, show func(*KindPolicy, *policies.Effective, policies.Conf)) PolicyList {
 	out := PolicyList{Policies: []KindPolicy{}}
 	for _, kind := range pluginOrder(x.model.Kinds()) {
 		e := list.Of(kind.Name)
@@ -202,7 +203,7 @@ func OutboundPolicies(m *resolve.Reader, c *api.Catalog, dp api.Ref, kri, routeK
 	return PolicyList{}, inspect.NotFound("route", routeKRI, nil)
 }
 
-func (x kris) outbound(dp api.Ref, kri string) (*resolve.Outbound, error) {
+func (x kris) outbound(dp api.Ref, kri string) (*effective.Outbound, error) {
 	r, err := inspect.Dataplane(x.model, dp)
 	if err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -50,7 +51,7 @@ func Legacy(m *resolve.Reader, dp api.Ref) (LegacyRules, error) {
 		return LegacyRules{}, err
 	}
 	v := LegacyRules{Items: []LegacyRule{}}
-	places := map[string][]*resolve.Outbound{}
+	places := map[string][]*effective.Outbound{}
 	for _, o := range r.Outbounds {
 		places[o.Destination.ID] = append(places[o.Destination.ID], o)
 	}
@@ -75,7 +76,7 @@ func Legacy(m *resolve.Reader, dp api.Ref) (LegacyRules, error) {
 
 // toDestination has an item for each kind and route that it is attached to, and
 // one for what holds without a route.
-func toDestination(at []*resolve.Outbound) []LegacyRule {
+func toDestination(at []*effective.Outbound) []LegacyRule {
 	o := at[0]
 	base := LegacyRule{Type: "DestinationSubset", Name: o.Destination.Name, Service: o.Destination.Name,
 		Tags: map[string]string{api.TagService: o.Destination.Name}, Subset: map[string]string{}}
@@ -120,7 +121,7 @@ func legacyOrigins(origins []*api.Origin) []LegacyOrigin {
 	return out
 }
 
-func fromClients(in *resolve.Inbound, kind *policies.Kind, rule subsetRule) LegacyRule {
+func fromClients(in *effective.Inbound, kind *policies.Kind, rule subsetRule) LegacyRule {
 	tags := inboundMeta(in).Tags
 	item := LegacyRule{Type: "ClientSubset", Name: cmp.Or(tags[api.TagService], in.Name), Addresses: []string{fmt.Sprintf("%s:%d", in.Address, in.Port)},
 		Service: tags[api.TagService], Tags: tags, PolicyType: kind.Name, Subset: map[string]string{}, Conf: rule.conf, Origins: legacyOrigins(rule.origins)}

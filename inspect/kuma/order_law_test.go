@@ -14,7 +14,7 @@ import (
 	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // seenOrders counts what the law looked at, lest it looks at nothing.
@@ -81,7 +81,7 @@ func meeting(t *rapid.T) []*api.Object {
 	return out
 }
 
-func (n *seenOrders) outbound(t *rapid.T, o *resolve.Outbound, kind *policies.Kind, k *kuma.KindRules) {
+func (n *seenOrders) outbound(t *rapid.T, o *effective.Outbound, kind *policies.Kind, k *kuma.KindRules) {
 	d := o.Destination
 	for _, rule := range k.ToRules {
 		if positive(rule) == 1 && has(rule, api.TagService, d.Name) {

@@ -8,6 +8,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/route/kuma"
 )
@@ -21,7 +22,7 @@ type routeConf struct {
 
 // routeConfOf is the conf of a merged rule: of MeshHTTPRoutes as their documents spell it, of another
 // language what it comes to.
-func routeConfOf(m *resolve.Reader, rt *resolve.Route) (out routeConf) {
+func routeConfOf(m *resolve.Reader, rt *effective.Route) (out routeConf) {
 	if documentConf(m, rt, &out.Default) {
 		return out
 	}
@@ -43,7 +44,7 @@ func routeConfOf(m *resolve.Reader, rt *resolve.Route) (out routeConf) {
 }
 
 // filters are those of the rule.
-func (c *routeConf) filters(rt *resolve.Route) {
+func (c *routeConf) filters(rt *effective.Route) {
 	mirrors := rt.Mirrors
 	for i := range rt.Filters {
 		f := &rt.Filters[i]
@@ -63,7 +64,7 @@ func (c *routeConf) filters(rt *resolve.Route) {
 }
 
 // backends are those of a rule that forwards, with how it does.
-func (c *routeConf) backends(rt *resolve.Route) {
+func (c *routeConf) backends(rt *effective.Route) {
 	for i := range rt.Backends {
 		b := &rt.Backends[i]
 		ref := refOf(b)
@@ -95,7 +96,7 @@ func (c *routeConf) say(format string, args ...any) {
 }
 
 // refOf is a backend as a document names it.
-func refOf(b *resolve.Backend) kuma.BackendRef {
+func refOf(b *effective.Backend) kuma.BackendRef {
 	kind := api.TargetRef{Kind: b.Kind}.InMesh().Kind
 	out := kuma.BackendRef{Kind: kind, Name: b.Name, Namespace: b.Namespace, Tags: b.Tags, Weight: &b.Weight}
 	if b.Port != 0 {
@@ -106,7 +107,7 @@ func refOf(b *resolve.Backend) kuma.BackendRef {
 
 // documentConf is what the documents of MeshHTTPRoutes spell for a rule: of each list the strongest
 // that is there. It is false where the rule is of another language.
-func documentConf(m *resolve.Reader, rt *resolve.Route, out *kuma.Default) (ok bool) {
+func documentConf(m *resolve.Reader, rt *effective.Route, out *kuma.Default) (ok bool) {
 	for _, o := range slices.Backward(rt.Origins) {
 		r := written(m, o)
 		if r == nil {
@@ -136,7 +137,7 @@ func written(m *resolve.Reader, o *api.Origin) *kuma.Rule {
 }
 
 // connectionConfOf is the list of backends that holds: of a MeshTCPRoute as its document spells it.
-func connectionConfOf(m *resolve.Reader, t *resolve.TCPTable) (out kuma.TCPDefault) {
+func connectionConfOf(m *resolve.Reader, t *effective.TCPTable) (out kuma.TCPDefault) {
 	by := t.BackendsBy
 	if obj, ok := m.Snapshot().Get(by.Ref); ok && by.To != nil && by.Rule != nil {
 		if spec, ok := obj.Spec.(*kuma.TCPRoute); ok {

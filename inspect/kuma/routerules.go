@@ -6,6 +6,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/route/kuma"
 )
@@ -21,7 +22,7 @@ type writtenRule struct {
 }
 
 // routeConfs is what the rules of routes come to for one destination.
-func (x *viewBuilder) routeConfs(t *resolve.Table) (conf writtenRules, origins []*api.Origin) {
+func (x *viewBuilder) routeConfs(t *effective.Table) (conf writtenRules, origins []*api.Origin) {
 	conf.Rules = []writtenRule{}
 	for rt := range writtenRulesOf(t) {
 		x.hashes[rt.Key] = rt.Matches
@@ -47,7 +48,7 @@ func weakestFirst(m *resolve.Reader, origins []*api.Origin) []*api.Origin {
 }
 
 // requestConf is what routes say about the requests of one outbound.
-func (x *viewBuilder) requestConf(o *resolve.Outbound) (conf any, origins []*api.Origin) {
+func (x *viewBuilder) requestConf(o *effective.Outbound) (conf any, origins []*api.Origin) {
 	if o.Table == nil || !x.model.Visit() {
 		return nil, nil
 	}
@@ -56,7 +57,7 @@ func (x *viewBuilder) requestConf(o *resolve.Outbound) (conf any, origins []*api
 
 // connectionConf is what routes say about the connections of one outbound, in the form of a rule
 // of a MeshTCPRoute.
-func (x *viewBuilder) connectionConf(o *resolve.Outbound) (conf any, origins []*api.Origin) {
+func (x *viewBuilder) connectionConf(o *effective.Outbound) (conf any, origins []*api.Origin) {
 	if o.TCP == nil || o.TCP.BackendsBy == nil || !x.model.Visit() {
 		return nil, nil
 	}
@@ -66,7 +67,7 @@ func (x *viewBuilder) connectionConf(o *resolve.Outbound) (conf any, origins []*
 // routeRules is what routes of a kind say: for every service that the dataplane
 // calls, and for each real one as a resource; once for all ports of a service
 // that no route tells apart.
-func (x *viewBuilder) routeRules(kind string, say func(*resolve.Outbound) (conf any, origins []*api.Origin)) KindRules {
+func (x *viewBuilder) routeRules(kind string, say func(*effective.Outbound) (conf any, origins []*api.Origin)) KindRules {
 	k := KindRules{Type: kind, Warnings: []string{}, ToRules: []ToRule{}, FromRules: []FromRules{}, ToResourceRules: []ResourceRule{}, InboundRules: []InboundRules{}}
 	services, sections := map[string]bool{}, map[resourceKey]bool{}
 	for _, o := range x.plane.Outbounds {
@@ -90,7 +91,7 @@ func (x *viewBuilder) routeRules(kind string, say func(*resolve.Outbound) (conf 
 }
 
 // section is the port that routes are about; empty where none of them names one.
-func (x *viewBuilder) section(d *resolve.Destination, origins []*api.Origin) string {
+func (x *viewBuilder) section(d *effective.Destination, origins []*api.Origin) string {
 	for _, o := range origins {
 		r, ok := x.model.Route(o.Ref)
 		if !ok || o.To == nil {

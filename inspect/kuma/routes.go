@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -63,8 +64,8 @@ func Routes(m *resolve.Reader, c *api.Catalog, dp api.Ref, kri string) (RouteLis
 type listedRule struct {
 	kri         string
 	by          *api.Origin // whose word holds, which gives it its name
-	requests    *resolve.Route
-	connections *resolve.TCPTable
+	requests    *effective.Route
+	connections *effective.TCPTable
 	serverName  string
 }
 
@@ -76,7 +77,7 @@ func (r *listedRule) origins() []*api.Origin {
 }
 
 // policies are those that act on the rule.
-func (r *listedRule) policies(o *resolve.Outbound) resolve.Policies {
+func (r *listedRule) policies(o *effective.Outbound) effective.Policies {
 	if r.requests != nil {
 		return r.requests.Acting()
 	}
@@ -92,7 +93,7 @@ func (r *listedRule) shown(m *resolve.Reader) RouteRule {
 
 // rules are the written rules of an outbound, each by a name of its own: that of the rule of the
 // document that holds, with a number from the second rule on that comes of it.
-func (x kris) rules(o *resolve.Outbound) (out []listedRule) {
+func (x kris) rules(o *effective.Outbound) (out []listedRule) {
 	named := map[string]int{}
 	add := func(r listedRule) {
 		r.kri = x.of(r.by.Ref, section(r.by))
@@ -123,7 +124,7 @@ func (x kris) rules(o *resolve.Outbound) (out []listedRule) {
 
 // ruleNamed is the rule of an outbound that a KRI names: by the name that it has itself, else the first
 // to which the rule or the object of that name has contributed. It is nil where there is none.
-func (x kris) ruleNamed(o *resolve.Outbound, kri string) *listedRule {
+func (x kris) ruleNamed(o *effective.Outbound, kri string) *listedRule {
 	rules := x.rules(o)
 	for _, is := range []func(*listedRule) bool{
 		func(r *listedRule) bool { return r.kri == kri },

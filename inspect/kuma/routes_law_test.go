@@ -14,6 +14,7 @@ import (
 	"github.com/weftmesh/weft/inspect/kuma"
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -71,7 +72,7 @@ func TestEachRuleAnswersForItself(t *testing.T) {
 }
 
 // outbound holds what the views say of one outbound against the model.
-func (n *asked) outbound(t *testing.T, story string, m *resolve.Reader, r *resolve.Resolved, o *resolve.Outbound) {
+func (n *asked) outbound(t *testing.T, story string, m *resolve.Reader, r *effective.Resolved, o *effective.Outbound) {
 	t.Helper()
 	c, outbound := world.Catalog(), kuma.OutboundKRI(m, world.Catalog(), r.Ref.Mesh, o)
 	if err := kuma.CheckKRI(c, outbound); err != nil {
@@ -167,13 +168,13 @@ func (n *asked) conf(t *testing.T, story string, shown kuma.RouteRule, rule rule
 
 // rule is what holds for what one rule is for.
 type rule struct {
-	requests    *resolve.Route
-	connections *resolve.TCPTable
-	policies    resolve.Policies
+	requests    *effective.Route
+	connections *effective.TCPTable
+	policies    effective.Policies
 }
 
 // rulesIn are the rules of an outbound that somebody wrote, by what they are for, in their order.
-func rulesIn(o *resolve.Outbound) map[string][]rule {
+func rulesIn(o *effective.Outbound) map[string][]rule {
 	out := map[string][]rule{}
 	add := func(serverName string, matches []route.Match, r rule) {
 		at := key(serverName, matches)

@@ -15,6 +15,7 @@ import (
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/route/kuma"
 )
@@ -96,14 +97,14 @@ const matchesHash = "__rule-matches-hash__"
 type viewBuilder struct {
 	model   *resolve.Reader
 	catalog *api.Catalog
-	plane   *resolve.Resolved
+	plane   *effective.Resolved
 	hashes  map[string][]route.Match
 	notes   []api.Note
 	named   map[*api.Origin]*Meta
 	known   *resolve.Memory[*api.Object, *Meta]
 }
 
-func newViewBuilder(m *resolve.Reader, c *api.Catalog, r *resolve.Resolved) *viewBuilder {
+func newViewBuilder(m *resolve.Reader, c *api.Catalog, r *effective.Resolved) *viewBuilder {
 	return &viewBuilder{model: m, catalog: c, plane: r, hashes: map[string][]route.Match{}, named: map[*api.Origin]*Meta{}, known: metasOf(m, c)}
 }
 
@@ -180,7 +181,7 @@ func (x *viewBuilder) kindRules(kind *policies.Kind) KindRules {
 	return k
 }
 
-func inboundMeta(in *resolve.Inbound) InboundMeta {
+func inboundMeta(in *effective.Inbound) InboundMeta {
 	tags := in.Tags
 	if tags == nil {
 		tags = map[string]string{}
@@ -201,8 +202,8 @@ func (x *viewBuilder) toRules(rules []subsetRule) []ToRule {
 
 // inboundRules are what rules say of those callers whom their matches tell apart, as Envoy asks for them, and then
 // of everybody.
-func (x *viewBuilder) inboundRules(kind *policies.Kind, in *resolve.Inbound) (out []InboundRule) {
-	of := func(ps resolve.Policies) (InboundRule, bool) {
+func (x *viewBuilder) inboundRules(kind *policies.Kind, in *effective.Inbound) (out []InboundRule) {
+	of := func(ps effective.Policies) (InboundRule, bool) {
 		if e := ps.Of(kind.Name); e != nil {
 			return x.inboundRule(e)
 		}

@@ -10,12 +10,12 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // rulesOf yields the rules of a table, each once, in the place of its first match.
-func rulesOf(t *resolve.Table) iter.Seq[*resolve.Route] {
-	return func(yield func(*resolve.Route) bool) {
+func rulesOf(t *effective.Table) iter.Seq[*effective.Route] {
+	return func(yield func(*effective.Route) bool) {
 		seen := map[string]bool{}
 		for _, rt := range t.Routes {
 			if seen[rt.Key] {
@@ -30,8 +30,8 @@ func rulesOf(t *resolve.Table) iter.Seq[*resolve.Route] {
 }
 
 // writtenRulesOf leaves out the implicit last one, which nobody wrote.
-func writtenRulesOf(t *resolve.Table) iter.Seq[*resolve.Route] {
-	return func(yield func(*resolve.Route) bool) {
+func writtenRulesOf(t *effective.Table) iter.Seq[*effective.Route] {
+	return func(yield func(*effective.Route) bool) {
 		for rt := range rulesOf(t) {
 			if len(rt.Origins) > 0 && !yield(rt) {
 				return

@@ -7,6 +7,7 @@ import (
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -121,7 +122,7 @@ func tagsOf(t *api.TargetRef) (of tags, ok bool) {
 }
 
 // fromItems are the items of from that concern one inbound, as sets of tags.
-func fromItems(matched *resolve.Matched, in *resolve.Inbound) []tagged {
+func fromItems(matched *resolve.Matched, in *effective.Inbound) []tagged {
 	var out []tagged
 	items := matched.From(in)
 	for i := range items {

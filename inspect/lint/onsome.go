@@ -4,6 +4,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // onSome: an entry of to names a route that some of the selected dataplanes lack, for which the form
@@ -34,7 +35,7 @@ func onSome(v *view) (found []*api.Violation) {
 	for _, mesh := range meshes {
 		refs := byMesh[mesh]
 		has, lacks := make([]int, len(refs)), make([]int, len(refs))
-		v.model.Reader(nil).ReachOf(mesh, refs, func(n, _ int, _ *resolve.Resolved, p resolve.Presence) {
+		v.model.Reader(nil).ReachOf(mesh, refs, func(n, _ int, _ *effective.Resolved, p resolve.Presence) {
 			if p == resolve.Lacks {
 				lacks[n]++
 			} else {

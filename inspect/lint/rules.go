@@ -10,6 +10,7 @@ import (
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/sim"
 )
 
@@ -71,7 +72,7 @@ func limitPerInstance(v *view) (found []*api.Violation) {
 }
 
 // limitOf is the limit of requests at a port, and whose word it is.
-func limitOf(in *resolve.Inbound) (s setting, b sim.Bucket, ok bool) {
+func limitOf(in *effective.Inbound) (s setting, b sim.Bucket, ok bool) {
 	for _, e := range in.Policies {
 		c, limits := e.Conf.(sim.Limiter)
 		if !limits {

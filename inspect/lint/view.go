@@ -10,6 +10,7 @@ import (
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/sim"
 )
 
@@ -24,15 +25,15 @@ type view struct {
 
 // row is a route to a destination that somebody calls.
 type row struct {
-	to       *resolve.Destination
+	to       *effective.Destination
 	protocol api.Protocol
-	*resolve.Route
+	*effective.Route
 }
 
 // newView reads a model. What dataplanes share is looked at once.
 func newView(m *resolve.Model, mine map[api.Ref]*api.Object) *view {
 	v := &view{model: m, mine: mine, places: inspect.PlacesIn(m.Snapshot()), said: map[finding]bool{}}
-	seen := map[*resolve.Table]bool{}
+	seen := map[*effective.Table]bool{}
 	for r := range m.Dataplanes("") {
 		for _, o := range r.Outbounds {
 			if o.Table == nil || seen[o.Table] {

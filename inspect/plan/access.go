@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // Access is what becomes of the calls of one identity at one destination, of those that one rule of a
@@ -73,7 +73,7 @@ type caller struct {
 type callee struct {
 	mesh          string
 	service       string
-	before, after *resolve.Inbound // nil where nobody listens
+	before, after *effective.Inbound // nil where nobody listens
 	on            []api.Ref
 	differs, all  *comparison // what was looked at already
 }

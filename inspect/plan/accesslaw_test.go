@@ -11,7 +11,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/plan"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/sim"
 	"github.com/weftmesh/weft/store"
 )
@@ -123,4 +123,4 @@ func TestPlansTellOfPairsWhoseAnswerChanges(t *testing.T) {
 	})
 }
 
-func inboundAt(r *resolve.Resolved) *resolve.Inbound { return r.Inbounds[0].AsDocumented() }
+func inboundAt(r *effective.Resolved) *effective.Inbound { return r.Inbounds[0].AsDocumented() }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/sim"
 )
 
@@ -58,7 +58,7 @@ type comparison struct {
 }
 
 type ruleComparison struct {
-	rule   *resolve.InboundRule // nil for what no such rule takes
+	rule   *effective.InboundRule // nil for what no such rule takes
 	before []sim.Arrival
 	after  []sim.Arrival
 	probes []sim.Probe
@@ -76,11 +76,11 @@ func (d *callee) comparison(all bool) *comparison {
 	return *kept
 }
 
-func compareAt(before, after *resolve.Inbound, all bool) *comparison {
+func compareAt(before, after *effective.Inbound, all bool) *comparison {
 	out := &comparison{}
 	var probes []sim.Probe
 	probes, out.whole = sim.ProbesBetween(before, after, all)
-	at := map[*resolve.InboundRule]*ruleComparison{}
+	at := map[*effective.InboundRule]*ruleComparison{}
 	for i := range probes {
 		was, is := sim.Arrive(before, &probes[i]), sim.Arrive(after, &probes[i])
 		if !all && was.Alike(&is) {

@@ -17,6 +17,7 @@ import (
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/plan"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/sim"
 )
 
@@ -237,7 +238,7 @@ func TestPlanTellsWhoComesAndGoes(t *testing.T) {
 			}
 		}
 		want := map[string][2]string{}
-		add := func(r *resolve.Resolved, part plan.Part, of any, was, is []string) {
+		add := func(r *effective.Resolved, part plan.Part, of any, was, is []string) {
 			if gone, come := without(was, is), without(is, was); len(gone)+len(come) > 0 {
 				want[fmt.Sprint(r.Ref.Mesh, " ", r.Ref.FullName(), " ", part, " ", encoded(of))] = [2]string{encoded(orNull(gone)), encoded(orNull(come))}
 			}
@@ -248,7 +249,7 @@ func TestPlanTellsWhoComesAndGoes(t *testing.T) {
 				continue
 			}
 			add(is, plan.PartNames, (*sim.Destination)(nil), namesAt(step.Before, is.Ref), namesAt(step.After, is.Ref))
-			before := map[string]*resolve.Endpoints{}
+			before := map[string]*effective.Endpoints{}
 			for _, u := range was.Clusters {
 				before[u.Cluster.Name] = u.Endpoints
 			}
@@ -289,7 +290,7 @@ func namesAt(m *resolve.Model, dp api.Ref) (out []string) {
 	return out
 }
 
-func endpointsOf(e *resolve.Endpoints) (out []string) {
+func endpointsOf(e *effective.Endpoints) (out []string) {
 	if e != nil {
 		for _, x := range e.List {
 			out = append(out, fmt.Sprintf("%s:%d", x.Address, x.Port))

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/sim"
 )
 
@@ -51,12 +51,12 @@ func changedCallees(s Step) (map[string][]*callee, map[string]bool) {
 
 // counterpart is a port of a workload before and after, as the documents have it; nil where it is not
 // there.
-type counterpart struct{ before, after *resolve.Inbound }
+type counterpart struct{ before, after *effective.Inbound }
 
 // counterparts are all ports of a dataplane: the one at an address is the same, whatever its name.
-func counterparts(before, after *resolve.Resolved) (out []counterpart) {
-	at := func(list []resolve.InboundUse, in *resolve.Inbound) *resolve.Inbound {
-		i := slices.IndexFunc(list, func(x resolve.InboundUse) bool { return x.Address == in.Address && x.Port == in.Port })
+func counterparts(before, after *effective.Resolved) (out []counterpart) {
+	at := func(list []effective.InboundUse, in *effective.Inbound) *effective.Inbound {
+		i := slices.IndexFunc(list, func(x effective.InboundUse) bool { return x.Address == in.Address && x.Port == in.Port })
 		if i < 0 {
 			return nil
 		}
@@ -73,7 +73,7 @@ func counterparts(before, after *resolve.Resolved) (out []counterpart) {
 	return out
 }
 
-func addCallee(all map[string]*callee, ref api.Ref, before, after *resolve.Inbound) {
+func addCallee(all map[string]*callee, ref api.Ref, before, after *effective.Inbound) {
 	d := &callee{mesh: ref.Mesh, before: before, after: after}
 	d.service = cmp.Or(d.there().Tags[api.TagService], ref.FullName())
 	key := fmt.Sprintf("%s %d %s\n%s\n%s", d.service, d.port(), d.there().Protocol, decided(before), decided(after))
@@ -84,12 +84,12 @@ func addCallee(all map[string]*callee, ref api.Ref, before, after *resolve.Inbou
 }
 
 // there is the inbound afterwards, or the one that goes.
-func (d *callee) there() *resolve.Inbound { return cmp.Or(d.after, d.before) }
+func (d *callee) there() *effective.Inbound { return cmp.Or(d.after, d.before) }
 
 func (d *callee) port() uint32 { return d.there().Port }
 
 // decided tells inbounds apart that decide otherwise.
-func decided(in *resolve.Inbound) string {
+func decided(in *effective.Inbound) string {
 	if in == nil {
 		return ""
 	}
@@ -113,7 +113,7 @@ func inOrderOf[T any](m map[string]*T) []*T {
 // mode is how an inbound takes callers.
 type mode struct{ tls, plain bool }
 
-func modeOf(in *resolve.Inbound) mode {
+func modeOf(in *effective.Inbound) mode {
 	if in == nil {
 		return mode{}
 	}
@@ -122,13 +122,13 @@ func modeOf(in *resolve.Inbound) mode {
 
 // decidesAlike reports whether nothing about who may come in has changed: what is decided is
 // one value as long as it is the same.
-func decidesAlike(a, b *resolve.Inbound) bool {
+func decidesAlike(a, b *effective.Inbound) bool {
 	return a == b || a != nil && b != nil && modeOf(a) == modeOf(b) && a.Protocol == b.Protocol && sim.JudgeOf(a) == sim.JudgeOf(b) &&
-		slices.EqualFunc(a.Rules, b.Rules, func(x, y resolve.InboundRule) bool { return x.Alike(&y) })
+		slices.EqualFunc(a.Rules, b.Rules, func(x, y effective.InboundRule) bool { return x.Alike(&y) })
 }
 
 // namesOf are those that a dataplane is to prove.
-func namesOf(r *resolve.Resolved) []string {
+func namesOf(r *effective.Resolved) []string {
 	if r == nil || r.Identity == nil {
 		return nil
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/sim"
 	"github.com/weftmesh/weft/xds"
 )
@@ -22,11 +22,11 @@ func union[V any](a, b map[string]V) []string {
 }
 
 // inboundsOf is what changes about the ports of a workload.
-func (d *differ) inboundsOf(base Effect, before, after *resolve.Resolved) (out []*entry[Effect]) {
-	if slices.EqualFunc(before.Inbounds, after.Inbounds, func(a, b resolve.InboundUse) bool { return a.Inbound == b.Inbound }) {
+func (d *differ) inboundsOf(base Effect, before, after *effective.Resolved) (out []*entry[Effect]) {
+	if slices.EqualFunc(before.Inbounds, after.Inbounds, func(a, b effective.InboundUse) bool { return a.Inbound == b.Inbound }) {
 		return nil
 	}
-	was := map[Inbound]*resolve.Inbound{}
+	was := map[Inbound]*effective.Inbound{}
 	for _, in := range before.Inbounds {
 		was[*inboundOf(in.Inbound)] = in.Inbound
 	}
@@ -47,17 +47,17 @@ func (d *differ) inboundsOf(base Effect, before, after *resolve.Resolved) (out [
 }
 
 // inboundOf tells an inbound from others of its dataplane.
-func inboundOf(in *resolve.Inbound) *Inbound { return &Inbound{in.Name, in.Address, in.Port} }
+func inboundOf(in *effective.Inbound) *Inbound { return &Inbound{in.Name, in.Address, in.Port} }
 
 // inbound is what changes about one port, of which a is nil where it is new, and b where it goes.
-func (d *differ) inbound(base Effect, a, b *resolve.Inbound) (out []*entry[Effect]) {
+func (d *differ) inbound(base Effect, a, b *effective.Inbound) (out []*entry[Effect]) {
 	type told struct {
 		address  any
 		protocol any
-		policies resolve.Policies
+		policies effective.Policies
 		spoken   api.Protocol
 	}
-	of := func(in *resolve.Inbound) (t told) {
+	of := func(in *effective.Inbound) (t told) {
 		if in != nil {
 			base.Inbound = inboundOf(in)
 			t = told{net.JoinHostPort(in.Address, strconv.Itoa(int(in.Port))), in.Protocol, in.Policies, in.Protocol}
@@ -85,14 +85,14 @@ func (d *differ) inbound(base Effect, a, b *resolve.Inbound) (out []*entry[Effec
 }
 
 // clustersOf is what changes about the destinations that requests and connections go on to.
-func (d *differ) clustersOf(base Effect, before, after *resolve.Resolved) (out []*entry[Effect]) {
-	if slices.EqualFunc(before.Clusters, after.Clusters, func(a, b resolve.ClusterUse) bool { return a.Cluster.Name == b.Cluster.Name }) {
+func (d *differ) clustersOf(base Effect, before, after *effective.Resolved) (out []*entry[Effect]) {
+	if slices.EqualFunc(before.Clusters, after.Clusters, func(a, b effective.ClusterUse) bool { return a.Cluster.Name == b.Cluster.Name }) {
 		for i, b := range after.Clusters { // as a rule, and most of them are shared
 			out = append(out, d.clusterOf(base, before.Clusters[i], b)...)
 		}
 		return out
 	}
-	was := map[string]resolve.ClusterUse{}
+	was := map[string]effective.ClusterUse{}
 	for _, u := range before.Clusters {
 		was[u.Cluster.Name] = u
 	}
@@ -105,7 +105,7 @@ func (d *differ) clustersOf(base Effect, before, after *resolve.Resolved) (out [
 }
 
 // clusterOf is what changes about one of those.
-func (d *differ) clusterOf(base Effect, a, b resolve.ClusterUse) (out []*entry[Effect]) {
+func (d *differ) clusterOf(base Effect, a, b effective.ClusterUse) (out []*entry[Effect]) {
 	sameCluster := a.Cluster == b.Cluster && a.Protocol() == b.Protocol()
 	if sameCluster && a.Endpoints == b.Endpoints {
 		return nil
@@ -120,7 +120,7 @@ func (d *differ) clusterOf(base Effect, a, b resolve.ClusterUse) (out []*entry[E
 	return out
 }
 
-func (d *differ) cluster(base Effect, a, b resolve.ClusterUse) []*entry[Effect] {
+func (d *differ) cluster(base Effect, a, b effective.ClusterUse) []*entry[Effect] {
 	pair := clusterPair{base.Mesh, a.Cluster, b.Cluster, a.Protocol(), b.Protocol()}
 	known, ok := d.clusters[pair]
 	if !ok {
@@ -131,7 +131,7 @@ func (d *differ) cluster(base Effect, a, b resolve.ClusterUse) []*entry[Effect] 
 }
 
 // endpointsOf are those that go and those that come.
-func (d *differ) endpointsOf(base Effect, a, b *resolve.Endpoints) []*entry[Effect] {
+func (d *differ) endpointsOf(base Effect, a, b *effective.Endpoints) []*entry[Effect] {
 	pair := endpointsPair{base.Mesh, *base.Destination, a, b}
 	known, ok := d.endpoints[pair]
 	if ok {
@@ -151,7 +151,7 @@ func (d *differ) endpointsOf(base Effect, a, b *resolve.Endpoints) []*entry[Effe
 }
 
 // addresses are those of endpoints, sorted.
-func addresses(e *resolve.Endpoints) []string {
+func addresses(e *effective.Endpoints) []string {
 	if e == nil {
 		return nil
 	}
@@ -165,7 +165,7 @@ func addresses(e *resolve.Endpoints) []string {
 
 // changed are the resources of the Envoy of a dataplane that are others. Of one that is
 // gone nothing is known: who has its place asks as another.
-func (d *differ) changed(ref api.Ref, before, after *resolve.Resolved) (out []*entry[Resource]) {
+func (d *differ) changed(ref api.Ref, before, after *effective.Resolved) (out []*entry[Resource]) {
 	if after == nil {
 		return nil
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/policies"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/sim"
 	"github.com/weftmesh/weft/xds"
 )
@@ -27,8 +27,8 @@ type differ struct {
 	clusters  map[clusterPair][]*entry[Effect]
 	endpoints map[endpointsPair][]*entry[Effect]
 
-	leads    map[*resolve.Table][]string // the clusters of other destinations that it names
-	connects map[*resolve.TCPTable][]string
+	leads    map[*effective.Table][]string // the clusters of other destinations that it names
+	connects map[*effective.TCPTable][]string
 
 	mayLose map[api.Ref]bool // an effect that they have
 	notes   []api.Note       // on dataplanes that cannot be compared
@@ -87,8 +87,8 @@ type (
 	outboundPair struct {
 		mesh                       string
 		destination                sim.Destination
-		before, after              *resolve.Table
-		connections, newer         *resolve.TCPTable
+		before, after              *effective.Table
+		connections, newer         *effective.TCPTable
 		policiesBefore, policiesBy listOf
 		was, is                    api.Protocol
 		onward                     string // the clusters of other destinations, before and after
@@ -101,13 +101,13 @@ type (
 	}
 	clusterPair struct {
 		mesh          string
-		before, after *resolve.Cluster
+		before, after *effective.Cluster
 		was, is       api.Protocol
 	}
 	endpointsPair struct {
 		mesh          string
 		destination   sim.Destination
-		before, after *resolve.Endpoints
+		before, after *effective.Endpoints
 	}
 )
 
@@ -117,7 +117,7 @@ type listOf struct {
 	n     int
 }
 
-func identity(p resolve.Policies) listOf {
+func identity(p effective.Policies) listOf {
 	if len(p) == 0 {
 		return listOf{}
 	}
@@ -127,12 +127,12 @@ func identity(p resolve.Policies) listOf {
 func newDiffer(x *xds.Renderer) *differ {
 	return &differ{renderer: x, outbounds: map[outboundPair][]*entry[Effect]{}, inbounds: map[policyPair][]*entry[Effect]{},
 		clusters: map[clusterPair][]*entry[Effect]{}, endpoints: map[endpointsPair][]*entry[Effect]{},
-		leads: map[*resolve.Table][]string{}, connects: map[*resolve.TCPTable][]string{}, pairs: map[resourceKey]resourcePair{}, mayLose: map[api.Ref]bool{}}
+		leads: map[*effective.Table][]string{}, connects: map[*effective.TCPTable][]string{}, pairs: map[resourceKey]resourcePair{}, mayLose: map[api.Ref]bool{}}
 }
 
 // safely is dataplane. A bug that keeps one from being compared is a note on it, for the plan tells
 // of the others; it counts as one at which something changes.
-func (d *differ) safely(ref api.Ref, before, after *resolve.Resolved) (changes bool) {
+func (d *differ) safely(ref api.Ref, before, after *effective.Resolved) (changes bool) {
 	defer func() {
 		if bug := recover(); bug != nil {
 			d.notes, changes = append(d.notes, inspect.Failure(ref, bug)), true
@@ -143,7 +143,7 @@ func (d *differ) safely(ref api.Ref, before, after *resolve.Resolved) (changes b
 
 // dataplane notes what changes at one, nil where it is not there, and reports whether
 // anything does.
-func (d *differ) dataplane(ref api.Ref, before, after *resolve.Resolved) bool {
+func (d *differ) dataplane(ref api.Ref, before, after *effective.Resolved) bool {
 	if before == after {
 		return false
 	}
@@ -167,7 +167,7 @@ func (d *differ) number(ref api.Ref) int32 {
 	return int32(len(d.refs) - 1)
 }
 
-func (d *differ) compared(ref api.Ref, before, after *resolve.Resolved) []*entry[Effect] {
+func (d *differ) compared(ref api.Ref, before, after *effective.Resolved) []*entry[Effect] {
 	base := Effect{Mesh: ref.Mesh}
 	switch {
 	case before == nil:

@@ -8,14 +8,14 @@ import (
 	"strconv"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/sim"
 )
 
 // called is a destination as one dataplane calls it.
 type called struct {
-	*resolve.Outbound // one of its listeners; all have the same routes
-	addresses         []string
+	*effective.Outbound // one of its listeners; all have the same routes
+	addresses           []string
 }
 
 // callKey tells what a dataplane calls from what clients call at it.
@@ -24,15 +24,15 @@ type callKey struct {
 	edge bool
 }
 
-func keyOf(o *resolve.Outbound) callKey { return callKey{o.Destination.ID, o.Edge} }
+func keyOf(o *effective.Outbound) callKey { return callKey{o.Destination.ID, o.Edge} }
 
 // sameCall reports whether two outbounds are one destination at one address.
-func sameCall(a, b *resolve.Outbound) bool {
+func sameCall(a, b *effective.Outbound) bool {
 	return a == b || keyOf(a) == keyOf(b) && a.Address == b.Address && a.Port == b.Port
 }
 
 // calls are the destinations of a dataplane, in the order of their first listeners.
-func calls(r *resolve.Resolved) (map[callKey]*called, []callKey) {
+func calls(r *effective.Resolved) (map[callKey]*called, []callKey) {
 	found, order := map[callKey]*called{}, []callKey(nil)
 	for _, o := range r.Outbounds {
 		key := keyOf(o)
@@ -47,11 +47,11 @@ func calls(r *resolve.Resolved) (map[callKey]*called, []callKey) {
 }
 
 // outboundsOf is what changes about the destinations that a dataplane calls.
-func (d *differ) outboundsOf(base Effect, before, after *resolve.Resolved) (out []*entry[Effect]) {
+func (d *differ) outboundsOf(base Effect, before, after *effective.Resolved) (out []*entry[Effect]) {
 	if slices.EqualFunc(before.Outbounds, after.Outbounds, sameCall) { // as a rule, and most of them are shared
 		for i, b := range after.Outbounds {
 			a := before.Outbounds[i]
-			if (a != b || d.onward(before, a) != d.onward(after, b)) && !slices.ContainsFunc(after.Outbounds[:i], func(o *resolve.Outbound) bool { return keyOf(o) == keyOf(b) }) {
+			if (a != b || d.onward(before, a) != d.onward(after, b)) && !slices.ContainsFunc(after.Outbounds[:i], func(o *effective.Outbound) bool { return keyOf(o) == keyOf(b) }) {
 				out = append(out, d.outbound(about(base, b.Destination), side{before, a}, side{after, b})...)
 			}
 		}
@@ -84,23 +84,23 @@ func (d *differ) outboundsOf(base Effect, before, after *resolve.Resolved) (out 
 }
 
 // about is base for a destination.
-func about(base Effect, d *resolve.Destination) Effect {
+func about(base Effect, d *effective.Destination) Effect {
 	base.Destination = &sim.Destination{Kind: d.Kind, Name: d.Name, Namespace: d.Namespace, Port: d.Port}
 	return base
 }
 
 // side is an outbound of a dataplane as it was, or as it would be.
 type side struct {
-	of *resolve.Resolved
-	*resolve.Outbound
+	of *effective.Resolved
+	*effective.Outbound
 }
 
 // onward tells apart how connections are opened to other destinations to which an outbound of r leads;
 // empty where there are none.
-func (d *differ) onward(r *resolve.Resolved, o *resolve.Outbound) string {
+func (d *differ) onward(r *effective.Resolved, o *effective.Outbound) string {
 	var out []byte
 	for _, name := range d.leadsTo(o) {
-		if i, ok := slices.BinarySearchFunc(r.Clusters, name, func(u resolve.ClusterUse, name string) int { return cmp.Compare(u.Cluster.Name, name) }); ok {
+		if i, ok := slices.BinarySearchFunc(r.Clusters, name, func(u effective.ClusterUse, name string) int { return cmp.Compare(u.Cluster.Name, name) }); ok {
 			out = fmt.Appendf(out, "%p %t ", r.Clusters[i].Cluster, r.Clusters[i].ConnectionsOnly)
 		}
 	}
@@ -108,8 +108,8 @@ func (d *differ) onward(r *resolve.Resolved, o *resolve.Outbound) string {
 }
 
 // leadsTo are the clusters of other destinations, or of subsets, to which an outbound leads.
-func (d *differ) leadsTo(o *resolve.Outbound) (out []string) {
-	elsewhere := func(list []resolve.Backend) {
+func (d *differ) leadsTo(o *effective.Outbound) (out []string) {
+	elsewhere := func(list []effective.Backend) {
 		for i := range list {
 			if b := &list[i]; b.Cluster != "" && b.Cluster != o.Destination.ID && b.Weight > 0 && !slices.Contains(out, b.Cluster) {
 				out = append(out, b.Cluster)
@@ -171,7 +171,7 @@ func (d *differ) outbound(base Effect, a, b side) []*entry[Effect] {
 }
 
 // connections is what changes about where whole connections go.
-func (d *differ) connections(base Effect, a, b *resolve.TCPTable) (out []*entry[Effect]) {
+func (d *differ) connections(base Effect, a, b *effective.TCPTable) (out []*entry[Effect]) {
 	was, is := sentTo(a), sentTo(b)
 	for _, name := range union(was, is) {
 		e := base
@@ -200,12 +200,12 @@ type sent struct {
 }
 
 // sentTo is where connections go by the names that they ask for, empty for all others.
-func sentTo(t *resolve.TCPTable) map[string]sent {
+func sentTo(t *effective.TCPTable) map[string]sent {
 	out := map[string]sent{}
 	if t == nil {
 		return out
 	}
-	add := func(name string, t *resolve.TCPTable) {
+	add := func(name string, t *effective.TCPTable) {
 		if t.BackendsBy != nil {
 			out[name] = sent{sim.Connections(nil, t), t.BackendsBy}
 		}

@@ -7,18 +7,18 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/policies"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/sim"
 )
 
 // rule is a rule of a table: the first of its rows, and that row's place among the rules.
 type rule struct {
-	*resolve.Route
+	*effective.Route
 	at int
 }
 
 // rulesOf are the rules of a table by their match keys, in the order of their first matches.
-func rulesOf(t *resolve.Table) (map[string]rule, []string) {
+func rulesOf(t *effective.Table) (map[string]rule, []string) {
 	found, order := map[string]rule{}, []string(nil)
 	if t == nil {
 		return found, nil
@@ -65,7 +65,7 @@ func (d *differ) routes(base Effect, a, b side) (out []*entry[Effect]) {
 }
 
 // on is base for a rule.
-func on(base Effect, r *resolve.Route) Effect {
+func on(base Effect, r *effective.Route) Effect {
 	base.Route = &Route{Key: r.Key, Name: r.Name, Text: inspect.MatchesText(r.Matches)}
 	return base
 }
@@ -115,7 +115,7 @@ func moved(was map[string]rule, newer []string) map[string]bool {
 }
 
 // rule is what changes about one rule, of which nothing was there where before is nil.
-func (d *differ) rule(base Effect, a side, before *resolve.Route, b side, after *resolve.Route) (out []*entry[Effect]) {
+func (d *differ) rule(base Effect, a side, before *effective.Route, b side, after *effective.Route) (out []*entry[Effect]) {
 	old, now := inspect.Route{}, inspect.RouteOf(b.of, b.Destination.Protocol, after)
 	if before != nil {
 		old = inspect.RouteOf(a.of, a.Destination.Protocol, before)

@@ -9,6 +9,7 @@ import (
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // losable notes the objects that may lose an effect.
@@ -21,7 +22,7 @@ func (d *differ) losable(origins ...*api.Origin) {
 }
 
 // losableAt notes the policies that hold at a rule that goes.
-func (d *differ) losableAt(r *resolve.Route) {
+func (d *differ) losableAt(r *effective.Route) {
 	for _, p := range r.Acting() {
 		for _, f := range p.Fields {
 			if n := len(f.Said); n > 0 {

@@ -11,6 +11,7 @@ import (
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/sim"
 )
 
@@ -93,7 +94,7 @@ func (a asker) spread(n int, each func(i int) (url string, headers []string)) ma
 
 // startBalanced is a sidecar that calls three endpoints of one service by the routes of
 // balancedHosts.
-func startBalanced(t *testing.T) (asker, *resolve.Model, *resolve.Resolved) {
+func startBalanced(t *testing.T) (asker, *resolve.Model, *effective.Resolved) {
 	t.Helper()
 	a := asker{t, envoytest.Port(t)}
 	text := fmt.Sprintf("type: Mesh\nname: default\nmeshServices: {mode: Exclusive}\n---\ntype: Dataplane\nmesh: default\nname: client\nnetworking: {address: 127.0.0.1, outbound: [{port: %d, hosts: {port: 80}}]}\n"+

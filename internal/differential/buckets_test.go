@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/sim"
 )
 
@@ -82,7 +82,7 @@ func (t tokens) take(name string, b sim.Bucket) (ok bool) {
 }
 
 // bucketNames names the bucket of each route of a table; empty where there is none.
-func bucketNames(t *resolve.Table) []string {
+func bucketNames(t *effective.Table) []string {
 	limits := make([]sim.Limited, len(t.Routes))
 	for i, rt := range t.Routes {
 		limits[i], _ = limitOf(rt.Policies)

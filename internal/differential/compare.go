@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/sim"
 )
@@ -58,7 +58,7 @@ func disagreement(w *World, p Pair, v *sim.Verdict, o *Observed) string {
 }
 
 // body compares that of an answer which a route gives by itself. A status may have none.
-func body(taken *resolve.Route, p Pair, b *sim.Branch, o *Observed) string {
+func body(taken *effective.Route, p Pair, b *sim.Branch, o *Observed) string {
 	do, ok := taken.Answers().(*route.Respond)
 	if !ok || isGRPC(p) || p.Request.Method == http.MethodHead || do.Status == http.StatusNoContent || o.Body == do.Body {
 		return ""

@@ -20,6 +20,7 @@ import (
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route/skipper"
 	"github.com/weftmesh/weft/sim"
 )
@@ -36,11 +37,11 @@ type Source struct {
 type World struct {
 	Source
 	*resolve.Model
-	Resolved *resolve.Resolved
+	Resolved *effective.Resolved
 }
 
 // Dataplane finds one.
-func (w *World) Dataplane(ref api.Ref) (*resolve.Resolved, bool) {
+func (w *World) Dataplane(ref api.Ref) (*effective.Resolved, bool) {
 	if ref == w.Resolved.Ref {
 		return w.Resolved, true
 	}
@@ -134,10 +135,10 @@ func compile(from Source) (*World, error) {
 }
 
 // table is what the client's requests to web are routed by.
-func (w *World) table() *resolve.Table { return w.Resolved.Outbounds[0].Table }
+func (w *World) table() *effective.Table { return w.Resolved.Outbounds[0].Table }
 
 // route is the one that a verdict says; nil where it says none.
-func (w *World) route(v *sim.Verdict) *resolve.Route {
+func (w *World) route(v *sim.Verdict) *effective.Route {
 	taken := v.Branches[0].Route
 	if taken == nil {
 		return nil
@@ -146,7 +147,7 @@ func (w *World) route(v *sim.Verdict) *resolve.Route {
 		if o.Table == nil || o.Destination.Name != v.Destination.Name {
 			continue
 		}
-		if i := slices.IndexFunc(o.Table.Routes, func(r *resolve.Route) bool { return r.Name == taken.Name }); i >= 0 {
+		if i := slices.IndexFunc(o.Table.Routes, func(r *effective.Route) bool { return r.Name == taken.Name }); i >= 0 {
 			return o.Table.Routes[i]
 		}
 	}
@@ -156,18 +157,18 @@ func (w *World) route(v *sim.Verdict) *resolve.Route {
 // calls reports whether the client calls a host.
 func (w *World) calls(host string) bool {
 	name, _, _ := strings.Cut(strings.ToLower(host), ":")
-	return slices.ContainsFunc(w.Resolved.Outbounds, func(o *resolve.Outbound) bool { return o.ToHost() && api.HostCovers(o.Destination.Name, name) })
+	return slices.ContainsFunc(w.Resolved.Outbounds, func(o *effective.Outbound) bool { return o.ToHost() && api.HostCovers(o.Destination.Name, name) })
 }
 
 // address is where the client's sidecar listens for a request: for web, or for hosts.
 func (w *World) address(p Pair) string {
 	o := w.Resolved.Outbounds[0]
 	toWeb := strings.HasPrefix(p.Request.URL, "http://web:")
-	if i := slices.IndexFunc(w.Resolved.Outbounds, func(o *resolve.Outbound) bool { return o.Destination.Name == bytesName }); i >= 0 && toBytes(p) {
+	if i := slices.IndexFunc(w.Resolved.Outbounds, func(o *effective.Outbound) bool { return o.Destination.Name == bytesName }); i >= 0 && toBytes(p) {
 		o = w.Resolved.Outbounds[i]
 		return fmt.Sprintf("%s:%d", o.Address, o.Port)
 	}
-	if i := slices.IndexFunc(w.Resolved.Outbounds, func(o *resolve.Outbound) bool { return o.ToHost() != toWeb }); i >= 0 {
+	if i := slices.IndexFunc(w.Resolved.Outbounds, func(o *effective.Outbound) bool { return o.ToHost() != toWeb }); i >= 0 {
 		o = w.Resolved.Outbounds[i]
 	}
 	return fmt.Sprintf("%s:%d", o.Address, o.Port)

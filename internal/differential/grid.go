@@ -11,7 +11,7 @@ import (
 	"github.com/weftmesh/weft/internal/matches"
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/sim"
 )
@@ -82,7 +82,7 @@ func (g *Grid) count(w *World, v *sim.Verdict, said string) {
 	}
 }
 
-func filterKinds(r *resolve.Route) []string {
+func filterKinds(r *effective.Route) []string {
 	var out []string
 	for _, f := range r.Filters {
 		switch {
@@ -116,7 +116,7 @@ func filterKinds(r *resolve.Route) []string {
 }
 
 // policyFields are the fields that act on requests of r.
-func policyFields(r *resolve.Route) []string {
+func policyFields(r *effective.Route) []string {
 	var out []string
 	for _, e := range r.Policies {
 		for _, f := range e.Fields {

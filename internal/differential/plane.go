@@ -10,6 +10,7 @@ import (
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/xds"
 	"github.com/weftmesh/weft/xds/server"
 	"github.com/weftmesh/weft/xds/server/port"
@@ -27,8 +28,8 @@ type plane struct {
 // joined renders by name.
 type joined map[string]*xds.State
 
-func (j joined) Render(r *resolve.Resolved) *xds.State     { return j[r.Ref.Name] }
-func (j joined) RenderGRPC(r *resolve.Resolved) *xds.State { return j[r.Ref.Name] }
+func (j joined) Render(r *effective.Resolved) *xds.State     { return j[r.Ref.Name] }
+func (j joined) RenderGRPC(r *effective.Resolved) *xds.State { return j[r.Ref.Name] }
 
 // newPlane serves states to the Envoys of those names until stop.
 func newPlane(t testing.TB, states joined) *plane {

@@ -16,7 +16,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/spiffe"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/xds"
 	"github.com/weftmesh/weft/xds/server/authority/workload"
 )
@@ -76,7 +76,7 @@ func insight(doc m) *api.Object {
 }
 
 // proving gives a dataplane that believes others the certificate with its own names.
-func proving(t testing.TB, r *resolve.Resolved, s *xds.State) *xds.State {
+func proving(t testing.TB, r *effective.Resolved, s *xds.State) *xds.State {
 	t.Helper()
 	if len(r.Trust) == 0 || len(r.Identity.Names) == 0 {
 		return s

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/sim"
 )
@@ -226,7 +226,7 @@ func (d draw) rewrittenPair(w *World) Pair {
 
 // lets says why permissions on a rule, as documents write them, refuse a caller that has these names;
 // empty where they do not. It reads documents alone, and knows of no other rule.
-func (w *World) lets(taken *resolve.Route, names []string) (why string) {
+func (w *World) lets(taken *effective.Route, names []string) (why string) {
 	allows := map[string][]m{} // callers by the layer of the list
 	for _, doc := range w.Documents {
 		spec, _ := doc["spec"].(m)
@@ -335,7 +335,7 @@ func (w *World) exceeds(v *sim.Verdict) string {
 }
 
 // copiesExceed is exceeds for what goes to mirrors, whose host has another end (measured).
-func (w *World) copiesExceed(b *sim.Branch, taken *resolve.Route, names []string) string {
+func (w *World) copiesExceed(b *sim.Branch, taken *effective.Route, names []string) string {
 	if b.Forwarded == nil {
 		return ""
 	}

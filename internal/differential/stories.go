@@ -14,7 +14,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/golden"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/sim"
 )
 
@@ -156,7 +156,7 @@ func (w *World) clusterDNS(host string) (netip.Addr, bool) {
 }
 
 // leads reports whether an outbound is one to a destination.
-func leads(o *resolve.Outbound, to *sim.Destination) bool {
+func leads(o *effective.Outbound, to *sim.Destination) bool {
 	d := o.Destination
 	return *to == sim.Destination{Kind: d.Kind, Name: d.Name, Namespace: d.Namespace, Port: d.Port}
 }

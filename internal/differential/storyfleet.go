@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/weftmesh/weft/internal/envoytest"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/xds"
 )
 
@@ -102,7 +102,7 @@ func (f *storyFleet) listens(s *scene, caller string, at netip.AddrPort) (netip.
 const elsewhere = "elsewhere"
 
 // move puts what one of the Envoys holds for a dataplane of a scene where it can be.
-func (f *storyFleet) move(s *scene, envoy string, r *resolve.Resolved, state *xds.State) *xds.State {
+func (f *storyFleet) move(s *scene, envoy string, r *effective.Resolved, state *xds.State) *xds.State {
 	if !s.limited {
 		state = envoytest.Unlimited(f.t, state)
 	}
@@ -123,7 +123,7 @@ func (f *storyFleet) move(s *scene, envoy string, r *resolve.Resolved, state *xd
 					return f.place(s, called, dataplane, at)
 				}
 			}
-			i := slices.IndexFunc(r.Clusters, func(c resolve.ClusterUse) bool { return c.Cluster.Name == cluster })
+			i := slices.IndexFunc(r.Clusters, func(c effective.ClusterUse) bool { return c.Cluster.Name == cluster })
 			return onLoopback(f.room.workloads.Port(r.Clusters[i].Cluster.Destination.Name))
 		},
 	})

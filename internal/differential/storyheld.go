@@ -14,7 +14,7 @@ import (
 
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/internal/golden"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/sim"
 )
 
@@ -65,7 +65,7 @@ func (w *World) read(v *sim.Verdict) bool {
 	if v.Destination == nil {
 		return v.Branches[0].Outcome != sim.Passthrough
 	}
-	return !slices.ContainsFunc(w.Resolved.Outbounds, func(o *resolve.Outbound) bool { return leads(o, v.Destination) && o.Table == nil })
+	return !slices.ContainsFunc(w.Resolved.Outbounds, func(o *effective.Outbound) bool { return leads(o, v.Destination) && o.Table == nil })
 }
 
 // comesTo is where on loopback a client comes with a request.

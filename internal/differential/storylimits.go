@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/internal/golden"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/sim"
 )
@@ -58,7 +58,7 @@ func (s *story) limitedRequests() []*limitedRequest {
 // bucketOf is the bucket of the caller's from which a request takes that comes to a route:
 // that of all requests, or that of those with the same headers, of which an edge dataplane
 // adds the address of who is connected.
-func (w *World) bucketOf(rt *resolve.Route, q sim.Request) (sim.Bucket, bool) {
+func (w *World) bucketOf(rt *effective.Route, q sim.Request) (sim.Bucket, bool) {
 	if l, ok := limitOf(rt.Policies); ok {
 		return l.Bucket, true
 	}
@@ -142,7 +142,7 @@ func (f *storyFleet) asksLimit(q *limitedRequest, p Pair, at netip.AddrPort) (re
 }
 
 // limitOf is what limits requests among policies.
-func limitOf(list resolve.Policies) (l sim.Limited, ok bool) {
+func limitOf(list effective.Policies) (l sim.Limited, ok bool) {
 	for _, e := range list {
 		if l, ok := sim.LimitedBy(e); ok {
 			return l, true

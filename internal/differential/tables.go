@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/internal/tables"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // reroute replaces the routes to web by those that documents cannot write, if there
@@ -26,9 +26,9 @@ func (w *World) reroute(list []m) error {
 		r.Policies = old.Routes[len(old.Routes)-1].Policies
 	}
 	o, r := w.Resolved.Outbounds[0], *w.Resolved
-	r.Outbounds = append([]*resolve.Outbound{{
+	r.Outbounds = append([]*effective.Outbound{{
 		Address: o.Address, Port: o.Port, Destination: o.Destination, Policies: o.Policies,
-		Table: &resolve.Table{Destination: old.Destination, Routes: made},
+		Table: &effective.Table{Destination: old.Destination, Routes: made},
 	}}, r.Outbounds[1:]...)
 	w.Resolved = &r
 	return nil
@@ -53,7 +53,7 @@ func read(list []m) ([]*tables.Route, error) {
 
 // cluster is that of a service which the client's routes name.
 func (w *World) cluster(name string) (kind, id string) {
-	at := slices.IndexFunc(w.Resolved.Clusters, func(c resolve.ClusterUse) bool { return c.Destination.Name == name && c.Tags == nil })
+	at := slices.IndexFunc(w.Resolved.Clusters, func(c effective.ClusterUse) bool { return c.Destination.Name == name && c.Tags == nil })
 	if at < 0 {
 		return "", ""
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/weftmesh/weft/internal/matches"
 	"github.com/weftmesh/weft/internal/tables"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/sim"
 )
@@ -21,7 +21,7 @@ func upgrading(u route.Upgrade) []*tables.Route {
 		return []route.Filter{{ResponseHeaders: &route.HeaderModifier{Set: set}}}
 	}
 	one, own := tables.Backend{Name: "v1", Weight: 1}, tables.Backend{Name: "v2", Weight: 1, Filters: says("of the backend")}
-	lost := tables.Backend{Name: "nosuch", Weight: 1, Broken: &resolve.Broken{Why: "there is no MeshService nosuch", Status: 500}}
+	lost := tables.Backend{Name: "nosuch", Weight: 1, Broken: &effective.Broken{Why: "there is no MeshService nosuch", Status: 500}}
 	routes := []*tables.Route{
 		{Name: "/one", Backends: []tables.Backend{one}, Filters: says("of the route")},
 		{Name: "/own", Backends: []tables.Backend{own}},

@@ -12,7 +12,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/xds"
 )
 
@@ -20,9 +20,9 @@ import (
 func multiverse(t testing.TB, kinds []*policies.Kind, worlds []World, path string) *listenerv3.Listener {
 	t.Helper()
 	first := worlds[0].Table
-	sidecar := &resolve.Resolved{
+	sidecar := &effective.Resolved{
 		Dataplane: &api.Object{Spec: &api.Dataplane{}},
-		Outbounds: []*resolve.Outbound{{Address: "127.0.0.1", Port: 1, Destination: first.Destination, Table: first}},
+		Outbounds: []*effective.Outbound{{Address: "127.0.0.1", Port: 1, Destination: first.Destination, Table: first}},
 	}
 	l := Listener(t, xds.NewRenderer(kinds).Render(sidecar).Listeners[0])
 	l.Address = &corev3.Address{Address: &corev3.Address_Pipe{Pipe: &corev3.Pipe{Path: path}}}

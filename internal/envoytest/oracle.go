@@ -18,7 +18,7 @@ import (
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 
 	"github.com/weftmesh/weft/policies"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 const (
@@ -41,12 +41,12 @@ type Oracle struct {
 // World is one table, as Tables makes them, with the host names of the clusters
 // that are called by a name of their own.
 type World struct {
-	Table *resolve.Table
+	Table *effective.Table
 	Hosts map[string]string
 }
 
 // Tables are worlds in which nothing is called by a name of its own.
-func Tables(tables ...*resolve.Table) []World {
+func Tables(tables ...*effective.Table) []World {
 	out := make([]World, len(tables))
 	for i, t := range tables {
 		out[i].Table = t

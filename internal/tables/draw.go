@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/internal/matches"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -51,7 +51,7 @@ func (d Dice) route(name string) *Route {
 	for n := 1 + d.IntN(3); n > 0; n-- {
 		b := Backend{Name: pick(d, "v1", "v1", "v2", "v2", "web", "web", "outside"), Weight: pick[uint32](d, 0, 1, 1, 3)}
 		if d.chance(8) {
-			b = Backend{Name: "nosuch", Weight: 1, Broken: &resolve.Broken{Why: "there is no MeshService nosuch", Status: broken}}
+			b = Backend{Name: "nosuch", Weight: 1, Broken: &effective.Broken{Why: "there is no MeshService nosuch", Status: broken}}
 		}
 		r.Backends = append(r.Backends, b)
 	}

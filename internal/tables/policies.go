@@ -9,14 +9,14 @@ import (
 	"github.com/weftmesh/weft/policies/ratelimit"
 	"github.com/weftmesh/weft/policies/retry"
 	"github.com/weftmesh/weft/policies/timeout"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
 // Policies are mild: they are there to stand beside all else. What they do in time
 // is asked elsewhere.
-func (d Dice) Policies() resolve.Policies {
-	var out resolve.Policies
+func (d Dice) Policies() effective.Policies {
+	var out effective.Policies
 	add := func(k *policies.Kind, c policies.Conf) {
 		if leaves := k.Schema.Read(c); len(leaves) > 0 {
 			out = append(out, k.Resolve([]merge.Layer{{Name: merge.Route, Origin: &api.Origin{Ref: api.Ref{Kind: k.Name, Name: "p"}}, Leaves: leaves}}))

@@ -5,7 +5,7 @@ package tables
 
 import (
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -25,10 +25,10 @@ type Route struct {
 
 // Backend is a share of what a route forwards.
 type Backend struct {
-	Name    string          `json:"name"`
-	Weight  uint32          `json:"weight"`
-	Broken  *resolve.Broken `json:"broken,omitempty"` // it leads nowhere
-	Filters []route.Filter  `json:"filters,omitempty"`
+	Name    string            `json:"name"`
+	Weight  uint32            `json:"weight"`
+	Broken  *effective.Broken `json:"broken,omitempty"` // it leads nowhere
+	Filters []route.Filter    `json:"filters,omitempty"`
 }
 
 // Mirror gets copies.
@@ -39,18 +39,18 @@ type Mirror struct {
 
 // Resolve makes of routes what the simulator and the renderer read. Cluster names
 // that of a service, and its kind.
-func Resolve(routes []*Route, cluster func(name string) (kind, id string)) []*resolve.Route {
-	backend := func(b Backend) resolve.Backend {
+func Resolve(routes []*Route, cluster func(name string) (kind, id string)) []*effective.Route {
+	backend := func(b Backend) effective.Backend {
 		kind, id := cluster(b.Name)
-		out := resolve.Backend{Kind: kind, Name: b.Name, Cluster: id, Weight: b.Weight, Filters: b.Filters}
+		out := effective.Backend{Kind: kind, Name: b.Name, Cluster: id, Weight: b.Weight, Filters: b.Filters}
 		if b.Broken != nil {
 			out.Kind, out.Cluster, out.Broken = api.KindMeshService, "", *b.Broken
 		}
 		return out
 	}
-	var out []*resolve.Route
+	var out []*effective.Route
 	for _, r := range routes {
-		made := &resolve.Route{
+		made := &effective.Route{
 			Name: r.Name, Key: r.Name, Match: r.Match, Matches: []route.Match{r.Match}, Filters: r.Filters,
 			Origins:   []*api.Origin{{Ref: api.Ref{Kind: "MeshHTTPRoute", Name: r.Name}}},
 			NoBackend: route.Respond{Status: r.NoBackend}, Upgrade: r.Upgrade,
@@ -65,7 +65,7 @@ func Resolve(routes []*Route, cluster func(name string) (kind, id string)) []*re
 			made.Backends = append(made.Backends, backend(b))
 		}
 		for _, m := range r.Mirrors {
-			made.Mirrors = append(made.Mirrors, resolve.Mirror{Backend: backend(Backend{Name: m.Name, Weight: 1}), Percent: m.Percent})
+			made.Mirrors = append(made.Mirrors, effective.Mirror{Backend: backend(Backend{Name: m.Name, Weight: 1}), Percent: m.Percent})
 		}
 		out = append(out, made)
 	}

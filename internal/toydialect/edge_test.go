@@ -14,6 +14,7 @@ import (
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/sim"
 	"github.com/weftmesh/weft/xds"
 )
@@ -192,7 +193,7 @@ func TestAnEdgeIsNoOutbound(t *testing.T) {
 	moved, _ := after.Get(ref)
 	m, _ = m.Update(after, []api.Change{{Before: old, After: moved}})
 	r, _ := m.Dataplane(ref)
-	if len(r.Outbounds) == 0 || slices.ContainsFunc(r.Outbounds, func(o *resolve.Outbound) bool { return !o.Edge }) {
+	if len(r.Outbounds) == 0 || slices.ContainsFunc(r.Outbounds, func(o *effective.Outbound) bool { return !o.Edge }) {
 		t.Errorf("of its %d outbounds not all are at the edge", len(r.Outbounds))
 	}
 }

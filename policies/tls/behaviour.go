@@ -1,6 +1,8 @@
 package tls
 
-import "github.com/weftmesh/weft/resolve"
+import (
+	"github.com/weftmesh/weft/resolve/effective"
+)
 
 // InboundMode is Strict or Permissive; empty where nothing is said.
 func (c *Conf) InboundMode() string {
@@ -11,8 +13,8 @@ func (c *Conf) InboundMode() string {
 }
 
 // Parameters are those of both ends of connections.
-func (c *Conf) Parameters() resolve.TLSParameters {
-	out := resolve.TLSParameters{Ciphers: c.TLSCiphers}
+func (c *Conf) Parameters() effective.TLSParameters {
+	out := effective.TLSParameters{Ciphers: c.TLSCiphers}
 	if v := c.TLSVersion; v != nil {
 		out.Minimum, out.Maximum = spoken(v.Min), spoken(v.Max)
 	}

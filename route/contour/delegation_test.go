@@ -14,6 +14,7 @@ import (
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/xds"
 )
 
@@ -87,7 +88,7 @@ func TestDelegationIsSafe(t *testing.T) {
 }
 
 // way is what the includes before a route ask for.
-func (x tree) way(t *rapid.T, rt *resolve.Route) given {
+func (x tree) way(t *rapid.T, rt *effective.Route) given {
 	g := given{path: "/"}
 	for _, via := range rt.Via {
 		var at int
@@ -193,7 +194,7 @@ func rendered(t *rapid.T, model *resolve.Model) map[string]string {
 	out := map[string]string{}
 	for _, o := range r.Outbounds {
 		only := *r
-		only.Outbounds = []*resolve.Outbound{o}
+		only.Outbounds = []*effective.Outbound{o}
 		s := xds.NewRenderer(world.Kinds()).Render(&only)
 		for _, x := range s.Routes {
 			out[o.Destination.Name] += x.Version

@@ -15,6 +15,7 @@ import (
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route/skipper"
 	"github.com/weftmesh/weft/sim"
 )
@@ -47,7 +48,7 @@ func meshOf(t interface{ Fatal(...any) }, text string, more ...*api.Object) *res
 	return m
 }
 
-func tableOf(t interface{ Fatal(...any) }, m *resolve.Model, host string) *resolve.Table {
+func tableOf(t interface{ Fatal(...any) }, m *resolve.Model, host string) *effective.Table {
 	r, _ := m.Dataplane(client)
 	for _, o := range r.Outbounds {
 		if o.Destination.Name == host {
@@ -68,7 +69,7 @@ func TestEnvoyAgreesWithSim(t *testing.T) {
 		q     sim.Request
 		path  string
 	}
-	var tables []*resolve.Table
+	var tables []*effective.Table
 	var models []*resolve.Model
 	var asked []question
 	for n := range worlds {

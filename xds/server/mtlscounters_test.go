@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/weftmesh/weft/internal/envoytest"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/sim"
 )
@@ -27,7 +27,7 @@ func (r *ruled) verdict(text string) *sim.Permission {
 	return p
 }
 
-func (r *ruled) inbound() *resolve.Inbound {
+func (r *ruled) inbound() *effective.Inbound {
 	r.t.Helper()
 	server, ok := r.model.Dataplane(dataplaneRef("server"))
 	if !ok {

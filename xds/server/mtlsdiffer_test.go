@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/weftmesh/weft/internal/envoytest"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/sim"
 )
@@ -148,7 +148,7 @@ func TestPermissionsAreEnvoys(t *testing.T) {
 	documents = append(documents, "{type: Dataplane, mesh: default, name: server, networking: {address: 127.0.0.1, inbound: ["+strings.Join(inbounds, ",\n")+"]}}")
 	r := startRuled(t, documents...)
 	server, _ := r.model.Dataplane(dataplaneRef("server"))
-	at, told := map[string]*resolve.Inbound{}, 0
+	at, told := map[string]*effective.Inbound{}, 0
 	for _, in := range server.Inbounds {
 		at[in.Name] = in.Inbound
 		told += len(in.Rules)
@@ -160,7 +160,7 @@ func TestPermissionsAreEnvoys(t *testing.T) {
 		v := &sim.Visit{Request: &route.Request{Method: method, Path: path}}
 		if who != "-" {
 			v.Names = []string{"spiffe://default/" + who}
-		} else if at[name].TLS.Mode != resolve.Permissive {
+		} else if at[name].TLS.Mode != effective.Permissive {
 			continue
 		}
 		p, status := sim.Judged(at[name], v)

@@ -17,7 +17,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/envoytest"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/xds"
 	"github.com/weftmesh/weft/xds/server"
 	"github.com/weftmesh/weft/xds/server/authority/workload"
@@ -50,7 +50,7 @@ func newProving(t testing.TB, kinds *xds.Renderer) *proving {
 	return &proving{Renderer: kinds, t: t, by: root, life: workload.LeafLife, mute: map[string]bool{}, as: map[string][]string{}, known: map[string]*xds.Resource{}}
 }
 
-func (p *proving) Render(r *resolve.Resolved) *xds.State {
+func (p *proving) Render(r *effective.Resolved) *xds.State {
 	s := p.Renderer.Render(r)
 	if len(r.Trust) > 0 && !p.mute[r.Ref.Name] {
 		names := r.Identity.Names

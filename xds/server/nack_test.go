@@ -18,6 +18,7 @@ import (
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/xds"
 	"github.com/weftmesh/weft/xds/server"
@@ -116,7 +117,7 @@ type spoiler struct {
 	with atomic.Pointer[func(*xds.State)]
 }
 
-func (s *spoiler) Render(r *resolve.Resolved) *xds.State {
+func (s *spoiler) Render(r *effective.Resolved) *xds.State {
 	out := s.Renderer.Render(r)
 	if f := s.with.Load(); f != nil {
 		(*f)(out)

@@ -6,14 +6,14 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/xds"
 )
 
 // Renderer makes Envoy's resources; *xds.Renderer is the one.
 type Renderer interface {
-	Render(*resolve.Resolved) *xds.State
-	RenderGRPC(*resolve.Resolved) *xds.State
+	Render(*effective.Resolved) *xds.State
+	RenderGRPC(*effective.Resolved) *xds.State
 }
 
 // Identity is who opened a stream.

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/xds"
 )
 
@@ -40,7 +40,7 @@ func (st *stream) give(secret *xds.Resource) bool {
 
 // withPrivate is a state with the secret that the stream alone has, where something in it asks
 // for one.
-func (st *stream) withPrivate(state *xds.State, r *resolve.Resolved) *xds.State {
+func (st *stream) withPrivate(state *xds.State, r *effective.Resolved) *xds.State {
 	if st.private == nil || !asksForKey(r) {
 		return state
 	}
@@ -53,13 +53,13 @@ func (st *stream) withPrivate(state *xds.State, r *resolve.Resolved) *xds.State 
 }
 
 // asksForKey reports whether the Envoy of a dataplane asks for a certificate over ADS.
-func asksForKey(r *resolve.Resolved) bool {
-	return r.OverADS && (r.TLS || slices.ContainsFunc(r.Inbounds, func(i resolve.InboundUse) bool { return i.TLS != nil }))
+func asksForKey(r *effective.Resolved) bool {
+	return r.OverADS && (r.TLS || slices.ContainsFunc(r.Inbounds, func(i effective.InboundUse) bool { return i.TLS != nil }))
 }
 
 // early reports whether it is not known yet that the client makes no key: what it would be sent
 // has it ask for its certificate where nobody serves one.
-func (st *stream) early(r *resolve.Resolved) bool {
+func (st *stream) early(r *effective.Resolved) bool {
 	return st.peer.Proof != nil && r.Identity != nil && !r.OverADS
 }
 

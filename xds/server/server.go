@@ -17,11 +17,12 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // source is the part of a resolve.Model that streams read.
 type source interface {
-	Dataplane(api.Ref) (*resolve.Resolved, bool)
+	Dataplane(api.Ref) (*effective.Resolved, bool)
 }
 
 // published is one publication.

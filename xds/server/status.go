@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // SyncStatus is how far one sidecar is.
@@ -26,7 +26,7 @@ type SyncStatus struct {
 	InSync           bool
 	// Confirmed is what the client has last confirmed as a whole on this stream;
 	// nil for nothing. While it is behind, what is the same in both has arrived.
-	Confirmed *resolve.Resolved
+	Confirmed *effective.Resolved
 	Types     map[string]TypeStatus // by short name: cds, eds, sds, lds, rds
 	// Nack is the last refusal; it stays, with Current false, when a later
 	// configuration was accepted.
@@ -35,7 +35,7 @@ type SyncStatus struct {
 	Note string
 	// Rest is what a client that refuses something has confirmed, but for resources of the names
 	// Lacks; nil where that is not known, and where it refuses nothing.
-	Rest  *resolve.Resolved
+	Rest  *effective.Resolved
 	Lacks []string
 	// Unconfirmed is what it has taken longer for than Options.Slow.
 	Unconfirmed []Unconfirmed

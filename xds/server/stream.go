@@ -10,7 +10,7 @@ import (
 	"github.com/envoyproxy/go-control-plane/pkg/cache/v3"
 	"google.golang.org/genproto/googleapis/rpc/status"
 
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/xds"
 )
 
@@ -29,18 +29,18 @@ type stream struct {
 
 	mu         sync.Mutex
 	closed     bool
-	resolved   *resolve.Resolved
-	want       *xds.State        // nil while the dataplane is unknown
-	revision   uint64            // of want
-	synced     bool              // the client has confirmed all of want
-	confirmed  *resolve.Resolved // what the client has last confirmed as a whole
-	acked      uint64            // revision that the client had confirmed when it last was synced
+	resolved   *effective.Resolved
+	want       *xds.State          // nil while the dataplane is unknown
+	revision   uint64              // of want
+	synced     bool                // the client has confirmed all of want
+	confirmed  *effective.Resolved // what the client has last confirmed as a whole
+	acked      uint64              // revision that the client had confirmed when it last was synced
 	note       string
 	failed     bool // the newest configuration could not be rendered
 	nack       *Nack
 	unverified *unverified
 	refusals   *refusalLog
-	rest       *resolve.Resolved // what the client that refuses something has confirmed but for lacks; nil where that is not known
+	rest       *effective.Resolved // what the client that refuses something has confirmed but for lacks; nil where that is not known
 	lacks      []string
 	flows      [kinds]flow
 	private    *xds.Resource            // a secret that this stream alone is served; nil for none
@@ -218,7 +218,7 @@ func (st *stream) refresh() {
 
 // render is nil where a bug in rendering strikes: the client keeps what it has,
 // and all others are served.
-func (st *stream) render(r *resolve.Resolved) (out *xds.State) {
+func (st *stream) render(r *effective.Resolved) (out *xds.State) {
 	defer func() {
 		if p := recover(); p != nil {
 			st.failed = true

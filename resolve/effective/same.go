@@ -1,4 +1,4 @@
-package resolve
+package effective
 
 import (
 	"maps"
@@ -19,17 +19,17 @@ func (r *Resolved) SameFor(ref api.Ref, was *Resolved) bool {
 		return false
 	}
 	for i, o := range r.Outbounds {
-		if stands(was.Outbounds, i, o) || len(attachmentsOn(o.Attachments(), ref)) == 0 {
+		if stands(was.Outbounds, i, o) || len(AttachmentsOn(o.Attachments(), ref)) == 0 {
 			continue
 		}
-		j, ok := slices.BinarySearchFunc(was.Outbounds, o, compareOutbounds)
-		if !ok || was.Outbounds[j].Table != o.Table || was.Outbounds[j].TCP != o.TCP || !was.Outbounds[j].Policies.is(o.Policies) {
+		j, ok := slices.BinarySearchFunc(was.Outbounds, o, CompareOutbounds)
+		if !ok || was.Outbounds[j].Table != o.Table || was.Outbounds[j].TCP != o.TCP || !was.Outbounds[j].Policies.Is(o.Policies) {
 			return false
 		}
 	}
 	for i := range r.Clusters {
 		c := &r.Clusters[i]
-		if stands(was.Clusters, i, *c) || len(attachmentsOn(c.Attachments(), ref)) == 0 {
+		if stands(was.Clusters, i, *c) || len(AttachmentsOn(c.Attachments(), ref)) == 0 {
 			continue
 		}
 		j, ok := slices.BinarySearchFunc(was.Clusters, c.Cluster.Name, compareClusterName)
@@ -38,7 +38,7 @@ func (r *Resolved) SameFor(ref api.Ref, was *Resolved) bool {
 		}
 	}
 	for i, in := range r.Inbounds {
-		if !stands(was.Inbounds, i, in) && len(attachmentsOn(in.Attachments(), ref)) > 0 && !slices.Contains(was.Inbounds, in) {
+		if !stands(was.Inbounds, i, in) && len(AttachmentsOn(in.Attachments(), ref)) > 0 && !slices.Contains(was.Inbounds, in) {
 			return false
 		}
 	}

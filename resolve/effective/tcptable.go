@@ -1,10 +1,11 @@
-package resolve
+package effective
 
 import (
 	"iter"
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve/derive"
 )
 
 // TCPTable is where connections to one destination go, whatever they carry but for the
@@ -53,19 +54,25 @@ func (t *TCPTable) For(name string) *ServerName {
 	name = strings.ToLower(name)
 	for i := range t.ServerNames {
 		s := &t.ServerNames[i]
-		if api.HostCovers(s.Name, name) && (found == nil || nearer(s.Name, found.Name)) {
+		if api.HostCovers(s.Name, name) && (found == nil || Nearer(s.Name, found.Name)) {
 			found = s
 		}
 	}
 	return found
 }
 
-// by is a rule because of which whole connections are sent on.
-func (t *TCPTable) by() *api.Origin {
+// By is a rule because of which whole connections are sent on.
+func (t *TCPTable) By() *api.Origin {
 	for part := range t.Parts() {
 		if part.BackendsBy != nil {
 			return part.BackendsBy
 		}
 	}
 	return nil
+}
+
+// Is reports whether both are equal tables of one destination.
+func (t *TCPTable) Is(o *TCPTable) bool {
+	return t != nil && o != nil && t.Destination == o.Destination && derive.Same(t.Backends, o.Backends) &&
+		derive.Same(t.Origins, o.Origins) && derive.Same(t.BackendsBy, o.BackendsBy) && derive.Same(t.ServerNames, o.ServerNames)
 }

@@ -1,8 +1,10 @@
-package resolve
+package effective
 
 import (
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/route"
+	"slices"
 )
 
 // Mirror is a copy of a share of the requests.
@@ -81,4 +83,60 @@ func (in *Inbound) AsDocumented() *Inbound {
 		return in
 	}
 	return in.Documented
+}
+
+const OpenInbounds = "open" // nobody proves who calls, though the mesh does
+
+const PlainInbounds = "plain" // Permissive: plaintext is let in beside mutual TLS
+
+const BytesInbounds = "bytes" // nobody reads requests
+
+// Is reports whether the inbound is among those of a bucket.
+func (in *Inbound) Is(bucket string) bool {
+	switch bucket {
+	case OpenInbounds:
+		return in.Guarded && in.TLS == nil
+	case PlainInbounds:
+		return in.TLS != nil && in.TLS.Mode == Permissive
+	}
+	return in.TLS != nil && !in.Protocol.HTTPLike()
+}
+
+// PoliciesOf is what holds of the requests of a caller with these names; of one that has
+// proved none, what holds of everybody.
+func (in *Inbound) PoliciesOf(names []string) Policies {
+	for _, c := range in.Callers {
+		if c.Have(names) {
+			return c.Policies
+		}
+	}
+	return in.Policies
+}
+
+func (c *Cluster) Equal(o *Cluster) bool {
+	return c.Name == o.Name && c.Destination == o.Destination && c.HTTP2 == o.HTTP2 && c.Balance == o.Balance && derive.Same(c.Tags, o.Tags) && derive.Same(c.TLS, o.TLS) && derive.Same(c.Policies, o.Policies)
+}
+
+func (in *Inbound) Equal(o *Inbound) bool {
+	return in.Name == o.Name && in.Address == o.Address && in.Port == o.Port && in.ServiceAddress == o.ServiceAddress &&
+		in.ServicePort == o.ServicePort && in.Protocol == o.Protocol && in.Ready == o.Ready && in.Guarded == o.Guarded && derive.Same(in.TLS, o.TLS) && derive.Same(in.Tags, o.Tags) && derive.Same(in.Policies, o.Policies) && derive.Same(in.Callers, o.Callers) && derive.Same(in.Rules, o.Rules) &&
+		(in.Documented == nil) == (o.Documented == nil) && (in.Documented == nil || in.Documented.Equal(o.Documented))
+}
+
+// RuleOf is what holds of a request as it arrives; nil where nothing does but what holds of
+// all.
+func (in *Inbound) RuleOf(r *route.Request) *InboundRule {
+	for i := range in.Rules {
+		if in.Rules[i].Match.Holds(r) {
+			return &in.Rules[i]
+		}
+	}
+	return nil
+}
+
+// TellsPathsApart reports whether paths decide which rule holds.
+func (in *Inbound) TellsPathsApart() bool {
+	return slices.ContainsFunc(in.Rules, func(r InboundRule) bool {
+		return slices.ContainsFunc(r.Match.Conditions, func(c route.Condition) bool { return c.On == route.OnPath && !route.Conditions{c}.Everything() })
+	})
 }

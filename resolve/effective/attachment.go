@@ -1,4 +1,4 @@
-package resolve
+package effective
 
 import (
 	"cmp"
@@ -58,34 +58,34 @@ func (a *Attachment) State() State {
 	return NoEffect
 }
 
-// attached is the attachments of one place. A bug in working them out is a failure
+// Attached is the attachments of one place. A bug in working them out is a failure
 // of that place alone: it has none then.
-type attached struct {
-	list    []Attachment
-	failure any // what it panicked with
+type Attached struct {
+	List    []Attachment
+	Failure any // what it panicked with
 }
 
-func attachedBy(attach func() []Attachment) (a *attached) {
-	a = &attached{}
+func attachedBy(attach func() []Attachment) (a *Attached) {
+	a = &Attached{}
 	defer func() {
-		if a.failure = recover(); a.failure != nil {
-			a.list = nil
+		if a.Failure = recover(); a.Failure != nil {
+			a.List = nil
 		}
 	}()
-	a.list = attach()
+	a.List = attach()
 	return a
 }
 
 // Attachments is what became of every entry that is about the destination, for
 // those who call it like o: of its listener and routes, sorted by entry.
-func (o *Outbound) Attachments() []Attachment { return o.attached().list }
+func (o *Outbound) Attachments() []Attachment { return o.Attached().List }
 
-func (o *Outbound) attached() *attached {
-	return o.Kept.attachments().Do(func() any { return attachedBy(o.attach) }).(*attached)
+func (o *Outbound) Attached() *Attached {
+	return o.Kept.attachments().Do(func() any { return attachedBy(o.attach) }).(*Attached)
 }
 
-// is reports whether both are one value.
-func (p Policies) is(q Policies) bool {
+// Is reports whether both are one value.
+func (p Policies) Is(q Policies) bool {
 	return len(p) == len(q) && (len(p) == 0 || &p[0] == &q[0])
 }
 
@@ -105,7 +105,7 @@ func (o *Outbound) attach() []Attachment {
 		if r.Answer != nil {
 			known = &seen[1]
 		}
-		if !slices.ContainsFunc(*known, r.Policies.is) {
+		if !slices.ContainsFunc(*known, r.Policies.Is) {
 			*known = append(*known, r.Policies)
 			a.idle = func(e *policies.Effective, field int) string { return r.Idle(e, field, a.protocol) }
 			a.policies(r.Policies, func(s policies.Scope) bool { return s == policies.OnRoute })
@@ -120,9 +120,9 @@ func (o *Outbound) attach() []Attachment {
 }
 
 // Attachments is what became of every entry that says how the cluster is spoken to.
-func (u *ClusterUse) Attachments() []Attachment { return u.attached().list }
+func (u *ClusterUse) Attachments() []Attachment { return u.Attached().List }
 
-func (u *ClusterUse) attached() *attached { return attachedIn(u.Policies, u.Protocol()) }
+func (u *ClusterUse) Attached() *Attached { return attachedIn(u.Policies, u.Protocol()) }
 
 // Protocol is what the dataplane speaks to the cluster: that of the destination, or
 // plain TCP where only whole connections reach it.
@@ -134,9 +134,9 @@ func (u *ClusterUse) Protocol() api.Protocol {
 }
 
 // Attachments is what became of every entry that is about the inbound.
-func (in *Inbound) Attachments() []Attachment { return in.attached().list }
+func (in *Inbound) Attachments() []Attachment { return in.Attached().List }
 
-func (in *Inbound) attached() *attached {
+func (in *Inbound) Attached() *Attached {
 	all := in.Policies
 	for i := range in.Rules {
 		if e := in.Rules[i].Permission; e != nil && !slices.Contains(all, e) {
@@ -146,7 +146,7 @@ func (in *Inbound) attached() *attached {
 	return attachedIn(all, in.Protocol)
 }
 
-func attachedIn(of Policies, spoken api.Protocol) *attached {
+func attachedIn(of Policies, spoken api.Protocol) *Attached {
 	return attachedBy(func() []Attachment {
 		a := attacher{protocol: spoken}
 		a.policies(of, everyScope)
@@ -292,8 +292,8 @@ func (a *attacher) sorted() []Attachment {
 	return a.list
 }
 
-// attachmentsOn are those of one object among sorted ones.
-func attachmentsOn(list []Attachment, ref api.Ref) []Attachment {
+// AttachmentsOn are those of one object among sorted ones.
+func AttachmentsOn(list []Attachment, ref api.Ref) []Attachment {
 	from, _ := slices.BinarySearchFunc(list, ref, func(a Attachment, r api.Ref) int { return a.Entry.Ref.Compare(r) })
 	to := from
 	for to < len(list) && list[to].Entry.Ref == ref {

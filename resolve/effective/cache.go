@@ -1,4 +1,4 @@
-package resolve
+package effective
 
 import (
 	"sync"
@@ -18,8 +18,8 @@ type Kept struct {
 // NewKept stands beside a new table.
 func NewKept() *Kept { return &Kept{rendered: new(Memo)} }
 
-// withOthers stands beside the table of k and other policies.
-func (k *Kept) withOthers() *Kept { return &Kept{rendered: k.rendered} }
+// WithOthers stands beside the table of k and other policies.
+func (k *Kept) WithOthers() *Kept { return &Kept{rendered: k.rendered} }
 
 // Rendered is for what the table is to a proxy.
 func (k *Kept) Rendered() *Memo {

@@ -1,0 +1,47 @@
+package effective
+
+import (
+	"github.com/weftmesh/weft/api/spiffe"
+	"github.com/weftmesh/weft/policies"
+	"strings"
+)
+
+// Callers are those whose certificate proves one ID, or one that lies below it by
+// segments (spec/identity.md 1.5).
+type Callers struct {
+	ID    string // spiffe://<trust domain>[/<path>]
+	Below bool   // and whoever's ID lies below it
+}
+
+// CallerPolicies is what holds of the requests of some callers.
+type CallerPolicies struct {
+	Callers
+	Policies Policies
+}
+
+func domainOf(id string) string {
+	domain, _, _ := strings.Cut(strings.TrimPrefix(id, spiffe.Scheme), "/")
+	return domain
+}
+
+// Match is c as a document says it.
+func (c Callers) Match() policies.ValueMatch {
+	if c.Below {
+		return policies.ValueMatch{Type: "Prefix", Value: c.ID}
+	}
+	return policies.ValueMatch{Type: "Exact", Value: c.ID}
+}
+
+// Have reports whether a caller is among c whose certificate has these names. The first is of
+// the trust domain of who signed it, and names behind one of another domain prove nothing (F2).
+func (c Callers) Have(names []string) bool {
+	for _, name := range names {
+		switch {
+		case domainOf(name) != domainOf(c.ID):
+			return false
+		case name == c.ID || c.Below && spiffe.Under(name, c.ID):
+			return true
+		}
+	}
+	return false
+}

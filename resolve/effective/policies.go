@@ -1,0 +1,33 @@
+package effective
+
+import (
+	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/resolve/derive"
+)
+
+// Policies has one entry for each kind that says something, in the order of the
+// kinds that the Model was compiled with.
+type Policies []*policies.Effective
+
+// Of finds a kind by name; nil if it says nothing.
+func (p Policies) Of(kind string) *policies.Effective {
+	for _, e := range p {
+		if e.Kind.Name == kind {
+			return e
+		}
+	}
+	return nil
+}
+
+// Hash adds to h who said what where; it leaves out the values.
+func (p Policies) Hash(h uint64) uint64 {
+	for _, e := range p {
+		h = derive.Mix(h, e.Kind.Name)
+		for _, f := range e.Fields {
+			for _, s := range f.Said {
+				h = derive.Mix(derive.Mix(h, s.Origin.Name), string(s.Origin.Field))
+			}
+		}
+	}
+	return h
+}

@@ -1,0 +1,104 @@
+package effective
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve/derive"
+)
+
+// Resolved is everything that applies to one dataplane. It holds pointers to
+// values that it shares with every dataplane to which the same applies; all of
+// them are immutable, and equal content keeps its pointer from one Model to the
+// next, so that a reader sees what changed by comparing pointers.
+type Resolved struct {
+	Ref       api.Ref
+	Dataplane *api.Object  // its Spec is *api.Dataplane
+	Outbounds []*Outbound  // by address and port
+	Inbounds  []InboundUse // by port
+	Edges     []EdgeUse    // by port; of an edge dataplane only
+	Secrets   []SecretUse  // by name; those that Edges show
+	Identity  *Identity    // nil for none
+	// TLS says that its sidecar has proved who it is, so that it calls by TLS those who take it.
+	TLS bool
+	// Unseen says that nothing is known of its sidecar, as before it ran for the first time and
+	// where documents are all there is: whom it would call by TLS, the documents say.
+	Unseen bool
+	// OverADS says that the control plane sends it its certificate.
+	OverADS bool
+	// Closed says who has redirected ports closed that no inbound names; nil where they are open.
+	Closed *api.Origin
+	Trust  []TrustUse // by name
+	// Clusters are those that the tables of Outbounds name, sorted by name.
+	Clusters []ClusterUse
+	// Failed is the bug because of which not all that applies is known; empty for
+	// none. What is not here is then not known to be gone.
+	Failed string
+	// Noted is for what a proxy does not get of it as it is written.
+	Noted *Memo
+}
+
+// Proves are the names that its sidecar proves to those whom it calls by TLS: of one of which nothing
+// is known those of the documents. There are none where it has no identity, or calls in plain text.
+func (r *Resolved) Proves() []string {
+	if r.Identity == nil || !r.TLS && !r.Unseen {
+		return nil
+	}
+	return r.Identity.Names
+}
+
+// Is reports whether r and o consist of the same.
+func (r *Resolved) Is(o *Resolved) bool {
+	return r.Dataplane == o.Dataplane && r.Failed == o.Failed && slices.Equal(r.Outbounds, o.Outbounds) &&
+		slices.Equal(r.Inbounds, o.Inbounds) && slices.Equal(r.Edges, o.Edges) && slices.Equal(r.Secrets, o.Secrets) && derive.Same(r.Identity, o.Identity) && r.TLS == o.TLS && r.Unseen == o.Unseen && r.OverADS == o.OverADS && derive.Same(r.Closed, o.Closed) && slices.Equal(r.Trust, o.Trust) && slices.Equal(r.Clusters, o.Clusters)
+}
+
+// Chains are those at the port of e, by name; none where clients speak no TLS, or nobody
+// is let in.
+func (r *Resolved) Chains(e *Edge) []*Chain {
+	if len(e.TLS) == 0 {
+		return nil
+	}
+	var all []*Chain
+	shut := map[*Chain]bool{}
+	for i := range e.TLS {
+		l := &e.TLS[i]
+		c := &Chain{Name: l.Hostname, Secrets: l.TLS.Secrets, Minimum: l.TLS.Minimum, Maximum: l.TLS.Maximum, Connections: l.Connections}
+		if l.Closed {
+			shut[c] = true
+		} else if len(c.Secrets) == 0 && !c.Connections {
+			continue // a place for hosts with certificates of their own
+		}
+		all = append(all, c)
+	}
+	hosts := r.Hosts(e)
+	all = sendOn(all, hosts)
+	hosts = slices.DeleteFunc(hosts, func(o *Outbound) bool { return o.TCP != nil })
+	for _, o := range hosts {
+		own := o.Destination.TLS
+		if own == nil || len(own.Secrets) == 0 {
+			continue
+		}
+		name := chainName(o.Destination.Name)
+		all = slices.DeleteFunc(all, func(c *Chain) bool { return c.Name == name })
+		all = append(all, &Chain{Name: name, Secrets: own.Secrets, Minimum: own.Minimum, Maximum: own.Maximum, Own: true})
+	}
+	slices.SortFunc(all, func(a, b *Chain) int { return cmp.Compare(a.Name, b.Name) })
+	for _, o := range hosts {
+		if c := chainOf(all, o.Destination.Name); c != nil && !c.Connections {
+			c.Hosts = append(c.Hosts, o)
+		}
+	}
+	for _, c := range all {
+		if c.Own || c.Connections {
+			continue
+		}
+		for _, o := range all {
+			if o != c {
+				c.Others = append(c.Others, cmp.Or(o.Name, api.AnyHost))
+			}
+		}
+	}
+	return slices.DeleteFunc(all, func(c *Chain) bool { return shut[c] })
+}

@@ -1,0 +1,37 @@
+package effective
+
+import (
+	"github.com/weftmesh/weft/api"
+	"time"
+)
+
+// TLSParameters is what both ends of a connection speak; empty is what weft has unasked.
+type TLSParameters struct {
+	Minimum, Maximum string // 1.2 or 1.3
+	Ciphers          []string
+}
+
+// InboundTLS is how an inbound takes mutual TLS (spec/identity.md 3.2).
+type InboundTLS struct {
+	Mode   string      // Strict or Permissive, as Origin says
+	Origin *api.Origin // the item of a MeshTLS, or what gives the identity
+	// Held says that the mode is Strict, and that plain text is taken until those who send it
+	// have learnt better.
+	Held    bool
+	Domains []string // trust domains in which names are believed, sorted
+	TLSParameters
+	Life    time.Duration // of certificates
+	OverADS bool          // the certificate comes by ADS
+}
+
+// ClusterTLS is how proxies that have an identity call a destination (spec/identity.md 3.1).
+type ClusterTLS struct {
+	SNI     string
+	Names   []string // SPIFFE IDs of all who answer, sorted
+	Domains []string // theirs, sorted
+	Mesh    string
+	TLSParameters
+}
+
+// TakesPlain reports whether plain text is taken too.
+func (t *InboundTLS) TakesPlain() bool { return t == nil || t.Mode != Strict || t.Held }
