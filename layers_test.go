@@ -102,7 +102,7 @@ var impure = []string{"context", "log/slog", "os", "os/exec", "math/rand", "math
 var exceptional = map[string][]string{
 	"sync":        {"api/decode/fields.go", "resolve/known.go", "resolve/effective/cache.go", "route/wire.go", "xds/hosts.go", "xds/remade.go", "xds/shared.go"},
 	"sync/atomic": {"resolve/known.go", "resolve/effective/cache.go"},
-	"reflect":     {"api/crd", "api/decode", "api/jsonschema", "policies", "resolve", "resolve/derive", "resolve/pods"},
+	"reflect":     {"api/crd", "api/decode", "api/jsonschema", "policies", "resolve/derive", "resolve/pods"},
 }
 
 // clock are the functions of package time by which results would depend on when
