@@ -24,8 +24,8 @@ func (p *Plane) attach(o attached.Options) {
 		return m != nil && reconcile.Serves(m)(ref)
 	}
 	o.Names = p.names
-	o.Connected, o.Certified = p.insights.connected, p.insights.certified
-	o.Stirred = both(o.Stirred, func(dp api.Ref) { p.insights.stir(dp) })
+	o.Connected, o.Certified = p.insights.Connected, p.insights.Shown
+	o.Stirred = both(o.Stirred, func(dp api.Ref) { p.insights.Enqueue(dp) })
 	p.agents = attached.New(o)
 }
 
@@ -48,7 +48,7 @@ func (p *Plane) publish(m *resolve.Model, affected resolve.Affected) {
 	p.ads.Publish(m, affected)
 	p.agents.Publish(affected.Dataplanes)
 	p.tellPeers(m, affected)
-	p.insights.stir(affected.Dataplanes...)
+	p.insights.Enqueue(affected.Dataplanes...)
 }
 
 // both does one after the other.

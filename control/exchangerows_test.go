@@ -144,7 +144,7 @@ func (x *exchanges) policies(path string, want map[string]sim.Policy) {
 			rule := r.(map[string]any)
 			author := x.named(kind, []any{map[string]any{"kri": rule["kri"]}})
 			x.says(fmt.Sprint(path, kind, i), opinionOf(want[kind], func(from *api.Origin) bool { return from.Kind+"/"+from.Name == author[0] }), rule["conf"], author)
-			leaves("", rule["conf"], o.holds, last)
+			IssuedCertificates("", rule["conf"], o.holds, last)
 		}
 		x.equal(path+" "+kind, last, o.holds)
 	}

@@ -156,7 +156,7 @@ func anybody(*api.Origin) bool { return true }
 func (x *exchanges) says(what string, o opinion, conf any, origins []string) {
 	x.t.Helper()
 	holds, authors := map[string]any{}, map[string]bool{}
-	leaves("", conf, o.holds, holds)
+	IssuedCertificates("", conf, o.holds, holds)
 	x.equal(what, holds, o.holds)
 	for field, by := range o.by {
 		at := -1
@@ -172,16 +172,16 @@ func (x *exchanges) says(what string, o opinion, conf any, origins []string) {
 	x.equal(what+": origins", slices.Compact(slices.Sorted(slices.Values(origins))), slices.Sorted(maps.Keys(authors)))
 }
 
-// leaves are the values of a conf by the fields that known has, and by those that it should not
+// IssuedCertificates are the values of a conf by the fields that known has, and by those that it should not
 // have.
-func leaves(at string, conf any, known, out map[string]any) {
+func IssuedCertificates(at string, conf any, known, out map[string]any) {
 	fields, ok := conf.(map[string]any)
 	if _, leaf := known[at]; leaf || !ok {
 		out[at] = conf
 		return
 	}
 	for name, v := range fields {
-		leaves(strings.TrimPrefix(at+"."+name, "."), v, known, out)
+		IssuedCertificates(strings.TrimPrefix(at+"."+name, "."), v, known, out)
 	}
 }
 

@@ -45,10 +45,8 @@ func (p *Plane) Authority() ([]byte, <-chan struct{}) { return p.roots.PEM() }
 
 // Reported reports whether the model knows that the agent of a dataplane has a certificate.
 func (p *Plane) Reported(name string) bool {
-	p.insights.mu.Lock()
-	defer p.insights.mu.Unlock()
-	i := p.insights.insight(api.Ref{Kind: api.KindDataplane, Mesh: api.DefaultMesh, Name: name})
-	return i != nil && i.told.Identity && i.told.TLS
+	told := p.insights.Told(api.Ref{Kind: api.KindDataplane, Mesh: api.DefaultMesh, Name: name})
+	return told.Identity && told.TLS
 }
 
 // InSync reports whether a dataplane of mesh default follows all that is known, once the step that
@@ -61,21 +59,18 @@ func (p *Plane) InSync(name string) bool {
 
 // Held is the certificate that a dataplane of mesh default has proved: its names and its end.
 func (p *Plane) Held(name string) (names []string, ends time.Time) {
-	p.insights.mu.Lock()
-	defer p.insights.mu.Unlock()
-	i := p.insights.insight(api.Ref{Kind: api.KindDataplane, Mesh: api.DefaultMesh, Name: name})
-	if i == nil || i.held == (heldLeaf{}) {
+	s, _ := p.insights.Secured(api.Ref{Kind: api.KindDataplane, Mesh: api.DefaultMesh, Name: name})
+	if s.Certificate == nil {
 		return nil, time.Time{}
 	}
-	h := i.held.held()
-	return h.Names, h.Ends
+	return s.Certificate.Names, s.Certificate.Expires.Local()
 }
 
 // Stir has authorities be looked at now.
 func (p *Plane) Stir() { p.keeper.Stir() }
 
 // SweepCertificates has ends of certificates be looked for now, and not within a minute.
-func (p *Plane) SweepCertificates() { p.insights.sweep() }
+func (p *Plane) SweepCertificates() { p.insights.Sweep() }
 
 // Phase is where the rotation of the authority of mesh default stands, and whose root signs.
 func (p *Plane) Phase() (phase, signs string) {
@@ -91,7 +86,7 @@ func (p *Plane) CensusDiffers(mesh string) string {
 	insight, services := kuma.InsightsOf(catalog, s, of, func(ref api.Ref) kuma.Seen {
 		x, _ := p.sidecars().Sidecar(ref)
 		seen := kuma.SeenOf(&x)
-		seen.Root = p.insights.root(ref)
+		seen.Root = p.insights.Root(ref)
 		return seen
 	})
 	states := map[inspect.State]int{}
@@ -138,10 +133,8 @@ func (p *Plane) Sweep() { p.keyless.Expire(time.Now().Add(time.Hour)) }
 
 // TakesPlain is how many dataplanes still take plain text although they are to take none.
 func (p *Plane) TakesPlain() (n int) {
-	p.insights.mu.Lock()
-	defer p.insights.mu.Unlock()
-	for _, i := range p.insights.insights() {
-		if i.told.Plain {
+	for _, dp := range p.insights.All() {
+		if p.insights.Told(dp).Plain {
 			n++
 		}
 	}

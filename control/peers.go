@@ -54,7 +54,7 @@ func (p *Plane) joinPeers() {
 			text, err := files.Read(p.cfg.PeerToken, files.MostSecret)
 			return strings.TrimSpace(string(text)), err
 		},
-		Dial: p.cfg.DialPeer, Secured: p.insights.secured, Told: p.insights.hears, Learns: p.insights.learns, Do: p.signers().LeaderRequest,
+		Dial: p.cfg.DialPeer, Secured: p.insights.PeerState, Told: p.insights.HearPeer, Learns: p.insights.PeerLearned, Do: p.signers().LeaderRequest,
 		Log: p.log,
 	})
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/weftmesh/weft/control/identity"
 	"github.com/weftmesh/weft/control/issuer"
 	"github.com/weftmesh/weft/control/leader"
+	"github.com/weftmesh/weft/control/mtls"
 	"github.com/weftmesh/weft/control/peers"
 	"github.com/weftmesh/weft/control/reconcile"
 	"github.com/weftmesh/weft/control/roots"
@@ -83,10 +84,10 @@ type Plane struct {
 	refused     *connections.Refusals
 	restored    *issuer.RestoredStore
 	shown       *x509.Certificate // of --xds-tls-cert
-	records     records
-	leaves      *leaves
+	mtls        *mtls.Parts
+	leaves      *mtls.IssuedCertificates
 	revocations *issuer.Revocations
-	insights    *insights
+	insights    *mtls.Insights
 	keyless     *issuer.ControlPlaneKeys
 	api         net.Listener
 	xds         net.Listener
@@ -154,19 +155,21 @@ func (p *Plane) prepare(ctx context.Context) (err error) {
 	p.tracing = tracing.Stop
 	p.observe = telemetry.NewObserver(telemetry.New(p.cfg.Version), tracing, web.NewEvents(), &p.authors)
 	p.admission, p.writers = p.newAdmission(), leader.NewWriters(p.log)
+	p.mtls = &mtls.Parts{DataDir: p.cfg.DataDir, Cluster: p.cfg.Store == "kube", HoldPlain: p.cfg.HoldPlain, Zone: p.settings.InZone(), Now: p.cfg.clock(), Log: p.log, Serving: p.serving.Load, NoProof: p.noProof, Certify: p.certifyNow}
 	if p.cfg.Store != "kube" { // what is read of --dir is admitted by what authorities need
-		p.leaves = newLeaves(p)
+		p.leaves = mtls.NewIssuedCertificates(p.mtls)
 		p.keeper = p.newKeeper()
 	}
 	if err := p.open(ctx); err != nil {
 		return err
 	}
 	if p.keeper == nil {
-		p.leaves = newLeaves(p)
+		p.leaves = mtls.NewIssuedCertificates(p.mtls)
 		p.keeper = p.newKeeper()
 	}
-	p.insights = newInsights(p)
+	p.insights = mtls.NewInsights(p.mtls)
 	p.restored, p.revocations = p.newRevocations()
+	p.mtls.Own, p.mtls.Keeper, p.mtls.Peers, p.mtls.Showed = p.own, p.keeper, p.peers, p.restored.Showed
 	if err := p.compose(); err != nil {
 		return err
 	}
@@ -180,7 +183,7 @@ func (p *Plane) prepare(ctx context.Context) (err error) {
 func (p *Plane) begin() {
 	snapshot, watch := p.store.Watch()
 	p.watch = watch
-	p.loop.Begin(p.settings.Empty(), snapshot, p.insights.restore)
+	p.loop.Begin(p.settings.Empty(), snapshot, p.insights.Restore)
 	p.resolved.Store(true)
 	close(p.began)
 }
@@ -210,8 +213,9 @@ func (p *Plane) compose() error {
 	auth := authenticating{p.hosts.Watch(p.revocations.Refuse(inner))}
 	p.composeStreams(auth)
 	p.composeFollowers()
-	p.census = connections.NewFleetCounts(p.loop, p.sidecars(), p.insights.root)
-	p.loop.Marks = p.census
+	p.mtls.Loop, p.mtls.Sidecars, p.mtls.Reconnects, p.mtls.Agents = p.loop, p.sidecars(), p.returning, p.agents
+	p.census = connections.NewFleetCounts(p.loop, p.sidecars(), p.insights.Root)
+	p.loop.Marks, p.mtls.Mark = p.census, p.census.Mark
 	p.joinPeers()
 	p.measure()
 	handler, err := p.webHandler(keys)
@@ -232,11 +236,11 @@ func (p *Plane) composeStreams(auth server.Authenticator) {
 	options.Logger, options.Renderer, options.Authenticator, options.Observer = p.log, p.settings.Renderer(), auth, p.observe
 	options.Refused = p.refused.Refused
 	if p.cluster != nil {
-		options.Hold = p.insights.awaitAgent
+		options.Hold = p.insights.AwaitAgent
 	}
 	p.ads = server.New(options)
 	p.loop = reconcile.New(p.log, p.observe, p.publish)
-	p.loop.Grace = p.insights.hold
+	p.loop.Grace = p.insights.GracePermissive
 	agents := attached.Default()
 	agents.Authenticator, agents.Refused = auth, p.refused.Refused
 	if p.peers != nil {
@@ -246,7 +250,7 @@ func (p *Plane) composeStreams(auth server.Authenticator) {
 		if p.peers != nil {
 			p.peers.Stirred(dp)
 		}
-		p.insights.stir(dp)
+		p.insights.Enqueue(dp)
 		p.census.Mark(dp)
 	}
 	p.attach(agents)
@@ -282,9 +286,10 @@ func (p *Plane) composeXDSPort(auth server.Authenticator) error {
 		return err
 	}
 	boot := &bootstrap.Handler{Catalog: p.settings.Catalog(), Into: p.own, Admission: p.admission, Model: reconcile.NewDocuments(p.store, p.loop, p.waiting).Model, Authenticator: auth, CA: ca, Arrived: p.ephemerals.Arrived, Log: p.log}
-	boot.Skewed, boot.Refused = p.insights.skewed, p.refused.Note
+	boot.Skewed, boot.Refused = p.insights.Skewed, p.refused.Note
 	certifier := p.certifier(auth)
 	p.keyless = issuer.NewControlPlaneKeys(certifier, p.ads, p.insights, p.cfg.clock())
+	p.mtls.Expire = p.keyless.Expire
 	mux := http.NewServeMux()
 	mux.Handle("POST /bootstrap", bootstrap.Bounded(boot))
 	mux.Handle("POST /certify", bootstrap.Bounded(certifier))

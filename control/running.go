@@ -4,7 +4,6 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/weftmesh/weft/api"
@@ -88,7 +87,7 @@ func (p *Plane) running() (notes []api.Note) {
 		notes = append(notes, n)
 	}
 	notes = append(notes, p.restored.Notes()...)
-	notes = append(notes, p.insights.endedNotes(m)...)
+	notes = append(notes, p.insights.EndedNotes(m)...)
 	return append(notes, endedSecrets(m, p.cfg.clock()())...)
 }
 
@@ -122,43 +121,4 @@ func leafOf(chain []byte) *x509.Certificate {
 		return nil
 	}
 	return c
-}
-
-// endedNotes say which connected sidecars go on with a certificate that has ended, and why no other has
-// come.
-func (x *insights) endedNotes(m *resolve.Model) (notes []api.Note) {
-	now := x.plane.cfg.clock()()
-	type gone struct {
-		dp   api.Ref
-		ends time.Time
-	}
-	var all []gone
-	x.mu.Lock()
-	for name := range x.ended {
-		i := x.insight(name)
-		if i == nil || i.held == (heldLeaf{}) || i.held.valid(now) {
-			delete(x.ended, name)
-			continue
-		}
-		all = append(all, gone{name, i.held.ends.time()})
-	}
-	x.mu.Unlock()
-	slices.SortFunc(all, func(a, b gone) int { return a.dp.Compare(b.dp) })
-	why := map[string]func(api.Ref) (api.IdentityRefusal, bool){}
-	for _, g := range all {
-		ref := g.dp.Resolve(reconcile.Serves(m))
-		if st, known := x.plane.sidecars().Sidecar(ref); !known || !st.Connected {
-			continue
-		}
-		if why[ref.Mesh] == nil {
-			why[ref.Mesh] = m.Reader(nil).Uncertified(ref.Mesh)
-		}
-		text := "the log of the sidecar says why"
-		if r, ok := why[ref.Mesh](ref); ok {
-			text = r.Message
-		}
-		notes = append(notes, api.Note{Origin: &api.Origin{Ref: ref}, Severity: api.Error, Code: codeEnded,
-			Message: fmt.Sprintf("its certificate has ended at %s and no other has come, so that it is called in plain text where that is allowed, and else not at all: %s", g.ends.UTC().Format(time.RFC3339), text)})
-	}
-	return notes
 }

@@ -20,7 +20,7 @@ const authorityActor = "authority"
 
 func (p *Plane) newKeeper() *authorities.Keeper {
 	c := authorities.Config{Zone: p.settings.InZone(), System: p.settings.SystemNamespaces, CAFileRoot: p.cfg.CAFileRoot, Now: p.cfg.clock(), Log: p.log,
-		Sidecars: p.leaves.of, Before: p.leaves.unheard, Certify: func(dp api.Ref) { p.certifyNow(dp) }, Spread: p.cfg.RotationSpread, Relied: p.rely,
+		Sidecars: p.leaves.Of, Before: p.leaves.UnknownUntil, Certify: func(dp api.Ref) { p.certifyNow(dp) }, Spread: p.cfg.RotationSpread, Relied: func(mesh string, revision uint64) bool { return p.insights.ReliesOn(mesh, revision) },
 		Keep: func(ctx context.Context, plan store.Plan) error {
 			_, _, err := p.own.Apply(storage.WithActor(ctx, authorityActor), plan)
 			return err
@@ -37,7 +37,7 @@ func (p *Plane) keepAuthorities(ctx context.Context, running *errgroup.Group) {
 	running.Go(func() error {
 		if p.cluster == nil || p.cluster.Synced(ctx) == nil { // what is not read yet is not missing
 			p.keeper.Take(p.own.Snapshot())
-			p.restored.Begin(p.leaves.begin())
+			p.restored.Begin(p.leaves.Begin())
 			p.keeper.Follow(ctx, p.own)
 		}
 		return nil
@@ -45,7 +45,7 @@ func (p *Plane) keepAuthorities(ctx context.Context, running *errgroup.Group) {
 	running.Go(func() error {
 		select {
 		case <-p.began:
-			p.insights.run(ctx)
+			p.insights.Run(ctx)
 		case <-ctx.Done():
 		}
 		return nil
@@ -84,7 +84,7 @@ func (p *Plane) followBundles(ctx context.Context, running *errgroup.Group) {
 
 // certifier answers sidecars that want certificates.
 func (p *Plane) certifier(who server.Authenticator) *issuer.Certifier {
-	c := &issuer.Certifier{Model: reconcile.NewDocuments(p.store, p.loop, p.waiting).Model, Who: who, Keeper: p.keeper, Sidecar: p.leaves.sidecar, Record: p.leaves.gives, Answered: p.insights.refused, Zone: p.settings.InZone(), Log: p.log}
+	c := &issuer.Certifier{Model: reconcile.NewDocuments(p.store, p.loop, p.waiting).Model, Who: who, Keeper: p.keeper, Sidecar: p.leaves.Sidecar, Record: p.leaves.Record, Answered: p.insights.Refused, Zone: p.settings.InZone(), Log: p.log}
 	if why, ok := p.noProof(); ok {
 		c.Proof = why
 	}

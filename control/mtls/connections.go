@@ -1,4 +1,4 @@
-package control
+package mtls
 
 import (
 	"net/netip"
@@ -10,8 +10,8 @@ import (
 	"github.com/weftmesh/weft/sidecar/attach"
 )
 
-// connected is told which connections the inbounds of a sidecar have.
-func (x *insights) connected(dp api.Ref, c *attach.Connections) {
+// Connected is told which connections the inbounds of a sidecar have.
+func (x *Insights) Connected(dp api.Ref, c *attach.Connections) {
 	if !boundedConnections(c) {
 		return
 	}
@@ -25,7 +25,7 @@ func (x *insights) connected(dp api.Ref, c *attach.Connections) {
 
 // Secured is what is known of the certificate and the connections of a sidecar; false where
 // nothing was told.
-func (x *insights) Secured(dp api.Ref) (inspect.Secured, bool) {
+func (x *Insights) Secured(dp api.Ref) (inspect.Secured, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	i := x.insight(dp.AsNode())
@@ -33,7 +33,7 @@ func (x *insights) Secured(dp api.Ref) (inspect.Secured, bool) {
 		return inspect.Secured{}, false
 	}
 	out := inspect.Secured{Certificates: int(i.certificates), Inbounds: map[string]inspect.Connections{}}
-	if i.held != (heldLeaf{}) {
+	if i.held != (heldCert{}) {
 		h := i.held.held()
 		out.Certificate = &inspect.Certificate{Names: h.Names, Root: h.Root, Expires: h.Ends.UTC(), Issued: new(h.Issued.UTC())}
 	}
@@ -54,10 +54,10 @@ func boundedConnections(c *attach.Connections) bool {
 		!slices.ContainsFunc(c.GetSenders(), func(s *attach.Sender) bool { _, err := netip.ParseAddr(s.GetAddress()); return err != nil })
 }
 
-// root is the fingerprint of that of the certificate of a sidecar; empty where it has none that
+// Root is the fingerprint of that of the certificate of a sidecar; empty where it has none that
 // holds.
-func (x *insights) root(dp api.Ref) string {
-	now := x.plane.cfg.clock()()
+func (x *Insights) Root(dp api.Ref) string {
+	now := x.Now()
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if i := x.insight(dp.AsNode()); i != nil && i.held.valid(now) {

@@ -1,4 +1,4 @@
-package control
+package mtls
 
 import (
 	"testing"
@@ -18,15 +18,15 @@ func TestAStreamTellsOfItselfMeanwhile(t *testing.T) {
 	web := worlds.Decode(t, world.Catalog(), `{"type":"Dataplane","mesh":"default","name":"web-1","networking":{"address":"127.0.0.1","inbound":[{"port":80,"tags":{"kuma.io/service":"web"}}]}}`)
 	m, _ := world.Compile(api.NewSnapshot(1, web, &api.Object{Ref: api.InsightRef(web.Ref), Spec: &told},
 		worlds.Decode(t, world.Catalog(), `{"type":"Mesh","name":"default","mtls":{"enabledBackend":"ca","backends":[{"name":"ca","type":"builtin"}]}}`)))
-	p.insights.mu.Lock()
-	*p.insights.entry(web.Ref.AsNode()) = insight{at: placeOf(web.Ref), told: &told, passing: &passing{plainSince: time.Now()}}
-	p.insights.mu.Unlock()
+	p.mu.Lock()
+	*p.entry(web.Ref.AsNode()) = insight{at: placeOf(web.Ref), told: &told, passing: &passing{plainSince: time.Now()}}
+	p.mu.Unlock()
 	asked, done := false, make(chan struct{})
 	go func() {
 		defer close(done)
-		p.insights.one(m, web.Ref.AsNode(), time.Now(), func(string) bool {
+		p.one(m, web.Ref.AsNode(), time.Now(), func(string) bool {
 			asked = true
-			p.insights.stir(web.Ref)
+			p.Enqueue(web.Ref)
 			return true
 		})
 	}()

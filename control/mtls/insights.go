@@ -1,21 +1,29 @@
-package control
+package mtls
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/authorities"
+	"github.com/weftmesh/weft/control/connections"
+	"github.com/weftmesh/weft/control/peers"
+	"github.com/weftmesh/weft/control/reconcile"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/sidecar/attach"
+	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/store/kube"
+	"github.com/weftmesh/weft/xds/server/attached"
 )
 
-// insights are what sidecars say of themselves at run time, as far as the configuration depends
+// Insights are what sidecars say of themselves at run time, as far as the configuration depends
 // on it: DataplaneInsights of the model. One goroutine tells the loop, so that many sidecars
 // that come at once are one step.
-type insights struct {
-	plane *Plane
+type Insights struct {
+	*Parts
 	wake  chan struct{}
 	began atomic.Int64 // when the loop was told first, in nanoseconds since 1970
 
@@ -24,12 +32,41 @@ type insights struct {
 	saved   time.Time // when it was written last
 	waiting []api.Ref // whose Envoys have yet to acknowledge; of that goroutine too
 	wanting []wanting // who are to be asked for another certificate; of that goroutine too
-	relied  relied
+	relied  reliance
 
 	*records                  // whose mu guards what follows too
 	stale    map[api.Ref]bool // to be looked at
 	ended    map[api.Ref]bool // whose certificates had ended when they were looked at
 	heard    kube.Position    // how far peers are with what they have told and was not looked at
+}
+
+// Parts are those of a control plane that it takes to bring meshes to mutual TLS and back. What is not
+// known yet as insights and leaves are made of them is set before the first stream.
+type Parts struct {
+	DataDir   string
+	Cluster   bool          // what is known is not written down: replicas tell each other
+	HoldPlain time.Duration // for how long inbounds wait at most until others know that they take TLS
+	Zone      api.Zone
+	Now       func() time.Time
+	Log       *slog.Logger
+
+	Own        store.Store // what the control plane writes to
+	Keeper     *authorities.Keeper
+	Loop       *reconcile.Loop
+	Sidecars   connections.Sidecars
+	Reconnects *connections.Reconnects
+	Agents     *attached.Server
+	Peers      *peers.Replica // nil where there are none
+
+	Serving func() bool
+	Mark    func(dps ...api.Ref)                         // has dataplanes counted again
+	NoProof func() (why api.IdentityRefusal, is bool)    // why nobody gets a certificate here
+	Certify func(dp api.Ref) bool                        // asks a sidecar to have another certificate; false where it is not here
+	Expire  func(at time.Time)                           // forgets what bounds certificates
+	Showed  func(dp api.Ref, proves *attach.Certificate) // is told of a certificate that proves nothing
+
+	records records
+	issued  *IssuedCertificates
 }
 
 // The rhythm of insights.
@@ -39,13 +76,13 @@ const (
 	sweepEvery = time.Minute            // how often ends of certificates are looked for
 )
 
-func newInsights(p *Plane) *insights {
-	return &insights{plane: p, wake: make(chan struct{}, 1), records: &p.records, stale: map[api.Ref]bool{}, ended: map[api.Ref]bool{},
-		relied: relied{left: map[string]left{}}}
+func NewInsights(by *Parts) *Insights {
+	return &Insights{Parts: by, wake: make(chan struct{}, 1), records: &by.records, stale: map[api.Ref]bool{}, ended: map[api.Ref]bool{},
+		relied: reliance{left: map[string]leavingMesh{}}}
 }
 
 // OverADS is told of a stream whether its sidecar has no agent that makes a key.
-func (x *insights) OverADS(dp api.Ref, is bool) {
+func (x *Insights) OverADS(dp api.Ref, is bool) {
 	x.mu.Lock()
 	i := x.insight(dp.AsNode())
 	if is {
@@ -57,12 +94,12 @@ func (x *insights) OverADS(dp api.Ref, is bool) {
 	}
 	x.mu.Unlock()
 	if changed {
-		x.stir(dp)
+		x.Enqueue(dp)
 	}
 }
 
-// stir has a dataplane looked at again. It never waits.
-func (x *insights) stir(dps ...api.Ref) {
+// Enqueue has a dataplane looked at again. It never waits.
+func (x *Insights) Enqueue(dps ...api.Ref) {
 	x.mu.Lock()
 	for _, dp := range dps {
 		x.stale[dp.AsNode()] = true
@@ -74,8 +111,8 @@ func (x *insights) stir(dps ...api.Ref) {
 	}
 }
 
-// run keeps the loop told until ctx ends.
-func (x *insights) run(ctx context.Context) {
+// Run keeps the loop told until ctx ends.
+func (x *Insights) Run(ctx context.Context) {
 	sweep := time.NewTicker(sweepEvery)
 	defer sweep.Stop()
 	for {
@@ -84,7 +121,7 @@ func (x *insights) run(ctx context.Context) {
 			x.save(true)
 			return
 		case <-sweep.C:
-			x.sweep()
+			x.Sweep()
 			continue
 		case <-x.wake:
 		}
@@ -99,40 +136,40 @@ func (x *insights) run(ctx context.Context) {
 	}
 }
 
-// sweep has all looked at, whose certificates may have ended, and what counts no more forgotten.
-func (x *insights) sweep() {
-	now := x.plane.cfg.clock()()
+// Sweep has all looked at, whose certificates may have ended, and what counts no more forgotten.
+func (x *Insights) Sweep() {
+	now := x.Now()
 	x.mu.Lock()
 	x.expire(now)
 	x.mu.Unlock()
-	x.plane.keyless.Expire(time.Now())
-	x.stir(x.all()...)
+	x.Expire(time.Now())
+	x.Enqueue(x.All()...)
 }
 
 // look tells the loop what has changed of those that are stale.
-func (x *insights) look(ctx context.Context) {
+func (x *Insights) look(ctx context.Context) {
 	x.mu.Lock()
 	stale, heard := x.stale, x.heard
 	x.stale, x.heard = map[api.Ref]bool{}, nil
 	x.mu.Unlock()
 	x.recall(stale)
 	x.prove(stale)
-	x.plane.loop.Update(func(m *resolve.Model) []api.Change { return x.changes(m, stale) })
+	x.Loop.Update(func(m *resolve.Model) []api.Change { return x.changes(m, stale) })
 	x.ask()
 	if len(x.waiting) > 0 { // nothing may happen any more that tells of it
 		waiting := x.waiting
 		x.waiting = nil
-		time.AfterFunc(lookAgain, func() { x.stir(waiting...) })
+		time.AfterFunc(lookAgain, func() { x.Enqueue(waiting...) })
 	}
-	x.plane.keeper.Stir()
+	x.Keeper.Stir()
 	if len(heard) > 0 {
-		x.plane.loop.Delivered(ctx)
-		x.plane.peers.Follows(heard)
+		x.Loop.Delivered(ctx)
+		x.Peers.Follows(heard)
 	}
 }
 
 // knows reports whether there is an insight of a dataplane.
-func (x *insights) knows(name api.Ref) bool {
+func (x *Insights) knows(name api.Ref) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.insight(name) != nil
@@ -153,10 +190,10 @@ func withIdentities(m *resolve.Model) func(mesh string) bool {
 }
 
 // changes are those of the insights of some dataplanes.
-func (x *insights) changes(m *resolve.Model, of map[api.Ref]bool) (changes []api.Change) {
-	now := x.plane.cfg.clock()()
+func (x *Insights) changes(m *resolve.Model, of map[api.Ref]bool) (changes []api.Change) {
+	now := x.Now()
 	followed := x.followed(m)
-	leaves := x.isLeft(m, followed)
+	leaves := x.endDisable(m, followed)
 	identities := withIdentities(m)
 	for dp := range of {
 		if !x.knows(dp) && !identities(dp.Mesh) {
@@ -172,8 +209,8 @@ func (x *insights) changes(m *resolve.Model, of map[api.Ref]bool) (changes []api
 		for _, c := range changes { // acknowledged already where nothing of it concerns its Envoy
 			dp := c.Ref()
 			dp.Kind = api.KindDataplane
-			x.stir(dp)
-			x.plane.census.Mark(dp)
+			x.Enqueue(dp)
+			x.Mark(dp)
 			x.tellPeers(dp)
 		}
 		x.learnt(changes)

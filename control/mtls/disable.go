@@ -1,4 +1,4 @@
-package control
+package mtls
 
 import (
 	"errors"
@@ -29,18 +29,18 @@ import (
 // control plane that starts goes on from there. So an Envoy may be where it was told to be, or a
 // step before that, and each two of these neighbours understand each other.
 
-// left is what a mesh goes on with whose documents give identities no more.
-type left struct {
+// leavingMesh is what a mesh goes on with whose documents give identities no more.
+type leavingMesh struct {
 	*api.MeshInsight
 	since  time.Time
 	agreed *agreed // that nobody is called by TLS
 }
 
-// relied is what dataplanes rely on: by mesh, what documents said of identities last, and what
+// reliance is what dataplanes rely on: by mesh, what documents said of identities last, and what
 // they said before where a mesh is leaving that. It belongs to the steps of the loop.
-type relied struct {
+type reliance struct {
 	said map[string]*api.MeshInsight // nil before rest
-	left map[string]left
+	left map[string]leavingMesh
 }
 
 // saidOf is what documents say of identities in a mesh, without what is secret; nil for nothing.
@@ -66,8 +66,8 @@ func saidOf(s *api.Snapshot, mesh string) *api.MeshInsight {
 	return out
 }
 
-// leave has dataplanes that lose their identity go on with it for a while longer, as the law above says.
-func (x *insights) leave(before, next *resolve.Model, changes []api.Change, affected []api.Ref) (out []api.Change) {
+// beginDisable has dataplanes that lose their identity go on with it for a while longer, as the law above says.
+func (x *Insights) beginDisable(before, next *resolve.Model, changes []api.Change, affected []api.Ref) (out []api.Change) {
 	stale := false
 	if x.relied.said == nil {
 		return nil // it is just beginning: see rest
@@ -79,7 +79,7 @@ func (x *insights) leave(before, next *resolve.Model, changes []api.Change, affe
 		}
 		stale = true
 		if was != nil && x.loses(before, next, mesh, affected) {
-			out = append(out, x.leaves(mesh, was))
+			out = append(out, x.goesOn(mesh, was))
 		}
 		if x.relied.said[mesh] = is; is == nil {
 			delete(x.relied.said, mesh)
@@ -87,7 +87,7 @@ func (x *insights) leave(before, next *resolve.Model, changes []api.Change, affe
 	}
 	if stale {
 		x.keepRelied()
-		x.stir() // what is kept for the time being is looked at when the step is made
+		x.Enqueue() // what is kept for the time being is looked at when the step is made
 	}
 	return out
 }
@@ -107,19 +107,19 @@ func meshesThatSay(changes []api.Change) map[string]bool {
 }
 
 // loses reports whether a dataplane with a certificate has no identity any more.
-func (x *insights) loses(before, next *resolve.Model, mesh string, affected []api.Ref) bool {
+func (x *Insights) loses(before, next *resolve.Model, mesh string, affected []api.Ref) bool {
 	return slices.ContainsFunc(affected, func(ref api.Ref) bool {
 		if ref.Mesh != mesh {
 			return false
 		}
 		was, _ := before.Identity(ref)
 		is, stays := next.Identity(ref)
-		return stays && was != nil && is == nil && x.isTold(ref).Identity
+		return stays && was != nil && is == nil && x.Told(ref).Identity
 	})
 }
 
-// isTold is what the loop was told of a dataplane.
-func (x *insights) isTold(ref api.Ref) api.DataplaneInsight {
+// Told is what the loop was told of a dataplane.
+func (x *Insights) Told(ref api.Ref) api.DataplaneInsight {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if i := x.insight(ref.AsNode()); i != nil {
@@ -128,24 +128,24 @@ func (x *insights) isTold(ref api.Ref) api.DataplaneInsight {
 	return api.DataplaneInsight{}
 }
 
-// leaves is the change by which a mesh goes on with what it said.
-func (x *insights) leaves(mesh string, was *api.MeshInsight) api.Change {
+// goesOn is the change by which a mesh goes on with what it said.
+func (x *Insights) goesOn(mesh string, was *api.MeshInsight) api.Change {
 	c := api.Change{After: &api.Object{Ref: api.MeshInsightRef(mesh), Spec: was}}
 	if old, ok := x.relied.left[mesh]; ok {
 		c.Before = &api.Object{Ref: api.MeshInsightRef(mesh), Spec: old.MeshInsight}
 	}
-	x.relied.left[mesh] = left{was, time.Now(), &agreed{}}
+	x.relied.left[mesh] = leavingMesh{was, time.Now(), &agreed{}}
 	return c
 }
 
-// isLeft are the changes by which meshes go on no more with what they said: nobody calls their
+// endDisable are the changes by which meshes go on no more with what they said: nobody calls their
 // dataplanes by TLS, and all who are connected know that. That does not take for ever.
-func (x *insights) isLeft(m *resolve.Model, followed func(mesh string) bool) (out []api.Change) {
+func (x *Insights) endDisable(m *resolve.Model, followed func(mesh string) bool) (out []api.Change) {
 	for mesh, l := range x.relied.left {
-		switch wait := x.plane.cfg.HoldPlain; {
+		switch wait := x.HoldPlain; {
 		case l.agreed.lasts(!x.isCalled(m, mesh) && followed(mesh)):
 		case time.Since(l.since) > wait:
-			x.plane.log.Warn("a mesh gives up mutual TLS, although not all sidecars have acknowledged that", "mesh", mesh, "waited", wait)
+			x.Log.Warn("a mesh gives up mutual TLS, although not all sidecars have acknowledged that", "mesh", mesh, "waited", wait)
 		default:
 			continue
 		}
@@ -156,28 +156,28 @@ func (x *insights) isLeft(m *resolve.Model, followed func(mesh string) bool) (ou
 		x.keepRelied()
 	}
 	if len(x.relied.left) > 0 { // nothing may happen any more that tells of it
-		time.AfterFunc(lookAgain, func() { x.stir() })
+		time.AfterFunc(lookAgain, func() { x.Enqueue() })
 	}
 	return out
 }
 
 // isCalled reports whether a dataplane that leaves its identity is called by TLS.
-func (x *insights) isCalled(m *resolve.Model, mesh string) bool {
+func (x *Insights) isCalled(m *resolve.Model, mesh string) bool {
 	for o := range m.Snapshot().Of(api.KindDataplane, mesh) {
-		if id, _ := m.Identity(o.Ref); id != nil && id.Leaves && x.isTold(o.Ref).TLS {
+		if id, _ := m.Identity(o.Ref); id != nil && id.Leaves && x.Told(o.Ref).TLS {
 			return true
 		}
 	}
 	return false
 }
 
-// rely reports whether dataplanes of a mesh may rely on what documents do not say as of a
+// ReliesOn reports whether dataplanes of a mesh may rely on what documents do not say as of a
 // revision: then whom they trust stays.
-func (p *Plane) rely(mesh string, revision uint64) bool {
-	if m := p.loop.Current(); m != nil && m.Snapshot().Revision() >= revision {
+func (x *Insights) ReliesOn(mesh string, revision uint64) bool {
+	if m := x.Loop.Current(); m != nil && m.Snapshot().Revision() >= revision {
 		return m.Leaves(mesh)
 	}
-	time.AfterFunc(lookAgain, func() { p.insights.stir() }) // by which the authorities are looked at again
+	time.AfterFunc(lookAgain, func() { x.Enqueue() }) // by which the authorities are looked at again
 	return true
 }
 
@@ -199,7 +199,7 @@ type keptIdentity struct {
 }
 
 // keepRelied writes the file, before a model that rests on it is published.
-func (x *insights) keepRelied() {
+func (x *Insights) keepRelied() {
 	kept := map[string]keptRelied{}
 	keep := func(mesh string, is *api.MeshInsight) {
 		k := keptRelied{MTLS: is.MTLS}
@@ -214,19 +214,19 @@ func (x *insights) keepRelied() {
 	for mesh, l := range x.relied.left {
 		keep(mesh, l.MeshInsight)
 	}
-	err := files.WriteState(filepath.Join(x.plane.cfg.DataDir, reliedFile), kept)
+	err := files.WriteState(filepath.Join(x.DataDir, reliedFile), kept)
 	if err != nil {
-		x.plane.log.Warn("a mesh that gives up mutual TLS while the control plane restarts may lose calls", "error", err)
+		x.Log.Warn("a mesh that gives up mutual TLS while the control plane restarts may lose calls", "error", err)
 	}
 }
 
 // rest has meshes go on with what they said when the control plane before this one was stopped,
 // where their documents say something else now.
-func (x *insights) rest(m *resolve.Model) (out []api.Change) {
+func (x *Insights) rest(m *resolve.Model) (out []api.Change) {
 	kept := map[string]keptRelied{}
-	err := files.ReadState(filepath.Join(x.plane.cfg.DataDir, reliedFile), &kept)
+	err := files.ReadState(filepath.Join(x.DataDir, reliedFile), &kept)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		x.plane.log.Warn("which meshes are giving up mutual TLS is not known", "error", err)
+		x.Log.Warn("which meshes are giving up mutual TLS is not known", "error", err)
 	}
 	x.relied.said = map[string]*api.MeshInsight{}
 	for o := range m.Written().OfKind(api.KindMesh) {
@@ -240,7 +240,7 @@ func (x *insights) rest(m *resolve.Model) (out []api.Change) {
 			was.Identities = append(was.Identities, &api.Object{Ref: api.Ref{Kind: api.KindMeshIdentity, Mesh: mesh, Namespace: id.Namespace, Name: id.Name}, Spec: id.Spec})
 		}
 		if !reflect.DeepEqual(was, x.relied.said[mesh]) {
-			out = append(out, x.leaves(mesh, was))
+			out = append(out, x.goesOn(mesh, was))
 		}
 	}
 	x.keepRelied()

@@ -1,4 +1,4 @@
-package control
+package mtls
 
 import (
 	"slices"
@@ -14,21 +14,21 @@ import (
 // securing are the kinds of documents by whose change inbounds may take plain text no more.
 var securing = []string{api.KindMesh, api.KindMeshIdentity, tls.Kind.Name, api.KindDataplane, api.KindPod}
 
-// hold has the inbounds of sidecars that are connected, or are waited for after a restart, which
+// GracePermissive has the inbounds of sidecars that are connected, or are waited for after a restart, which
 // take plain text and are to take none, take it for a while longer: until those who call them have learnt that they take TLS
 // (spec/identity.md 0, F6; 5, phase 4). An inbound that is new takes none from its beginning.
-func (x *insights) hold(before, next *resolve.Model, changes []api.Change, affected resolve.Affected) (holds []api.Change) {
+func (x *Insights) GracePermissive(before, next *resolve.Model, changes []api.Change, affected resolve.Affected) (holds []api.Change) {
 	if before == nil || !slices.ContainsFunc(changes, func(c api.Change) bool { return slices.Contains(securing, c.Ref().Kind) }) {
 		return nil
 	}
-	holds = x.leave(before, next, changes, affected.Dataplanes)
+	holds = x.beginDisable(before, next, changes, affected.Dataplanes)
 	for _, ref := range affected.Dataplanes {
 		was, there := before.Dataplane(ref)
 		is, stays := next.Dataplane(ref)
 		if !there || !stays || !hardens(was, is) {
 			continue
 		}
-		if st, known := x.plane.sidecars().Sidecar(ref); (!known || !st.Connected) && !x.plane.returning.Awaits(ref, time.Now()) {
+		if st, known := x.Sidecars.Sidecar(ref); (!known || !st.Connected) && !x.Reconnects.Awaits(ref, time.Now()) {
 			continue
 		}
 		if c, ok := x.holdOne(ref); ok {
@@ -36,7 +36,7 @@ func (x *insights) hold(before, next *resolve.Model, changes []api.Change, affec
 		}
 	}
 	if len(holds) > 0 || begins(before, next) { // who is not written down is taken for new after a restart, and not held
-		x.plane.returning.Settle()
+		x.Reconnects.Settle()
 	}
 	return holds
 }
@@ -62,7 +62,7 @@ func hardens(was, is *effective.Resolved) bool {
 	})
 }
 
-func (x *insights) holdOne(ref api.Ref) (api.Change, bool) {
+func (x *Insights) holdOne(ref api.Ref) (api.Change, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	i := x.entry(ref.AsNode())
@@ -100,14 +100,14 @@ func (a *agreed) lasts(known bool) bool {
 
 // holdsOn reports whether a dataplane goes on doing so: not when it is known to all who are
 // connected that it takes TLS, and not for ever.
-func (x *insights) holdsOn(ref api.Ref, i *insight, known bool) bool {
+func (x *Insights) holdsOn(ref api.Ref, i *insight, known bool) bool {
 	lasts := false
 	i.change(func(p *passing) { lasts = p.agreed.lasts(i.told.TLS && known) })
 	if lasts {
 		return false
 	}
-	if wait := x.plane.cfg.HoldPlain; time.Since(i.now().plainSince) > wait {
-		x.plane.log.Warn("an inbound takes plain text no more, although not all sidecars have acknowledged that it takes TLS", "dataplane", ref, "waited", wait)
+	if wait := x.HoldPlain; time.Since(i.now().plainSince) > wait {
+		x.Log.Warn("an inbound takes plain text no more, although not all sidecars have acknowledged that it takes TLS", "dataplane", ref, "waited", wait)
 		return false
 	}
 	return true
@@ -117,12 +117,12 @@ func (x *insights) holdsOn(ref api.Ref, i *insight, known bool) bool {
 // were to a control plane before this one and are waited for, have acknowledged everything of the
 // model that holds, and that with a certificate where they are to have one: without they are not
 // told yet how to call by TLS.
-func (x *insights) followed(m *resolve.Model) func(mesh string) bool {
+func (x *Insights) followed(m *resolve.Model) func(mesh string) bool {
 	var behind map[string]bool
 	return func(mesh string) bool {
 		if behind == nil {
 			behind = map[string]bool{}
-			for _, s := range x.plane.sidecars().Sidecars() {
+			for _, s := range x.Sidecars.Sidecars() {
 				if s.Awaited || s.Connected && (!s.InSync || x.comesTo(m, s.Dataplane)) {
 					behind[s.Dataplane.Mesh] = true
 				}
@@ -133,12 +133,12 @@ func (x *insights) followed(m *resolve.Model) func(mesh string) bool {
 }
 
 // comesTo reports whether a dataplane is about to have a certificate.
-func (x *insights) comesTo(m *resolve.Model, ref api.Ref) bool {
+func (x *Insights) comesTo(m *resolve.Model, ref api.Ref) bool {
 	id, _ := m.Identity(ref)
 	if id == nil || id.Leaves || len(id.Names) == 0 {
 		return false
 	}
-	told := x.isTold(ref)
+	told := x.Told(ref)
 	return !told.Identity && told.Refused == (api.IdentityRefusal{})
 }
 
@@ -151,9 +151,9 @@ func insists(m *resolve.Model, ref api.Ref) bool {
 // resume has those go on taking plain text who took it as far as is known, and are to take none:
 // the control plane before this one may have been stopped before it knew of that, or while it held
 // them. Who took none takes none, and so does everybody who was not connected.
-func (x *insights) resume(m *resolve.Model) {
+func (x *Insights) resume(m *resolve.Model) {
 	now := time.Now()
-	for _, ref := range x.plane.returning.All(now) {
+	for _, ref := range x.Reconnects.All(now) {
 		ref = ref.Resolve(reconcile.Serves(m))
 		if !insists(m, ref) {
 			continue

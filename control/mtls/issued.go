@@ -1,4 +1,4 @@
-package control
+package mtls
 
 import (
 	"iter"
@@ -10,9 +10,9 @@ import (
 	"github.com/weftmesh/weft/xds/server/authority/rotation"
 )
 
-// leaf is what is known of the certificate of one sidecar. There is one for each, so that it is
+// workloadCert is what is known of the certificate of one sidecar. There is one for each, so that it is
 // small: what many have alike is one value.
-type leaf struct {
+type workloadCert struct {
 	by    unique.Handle[signer]
 	acked unique.Handle[acknowledged] // the zero Handle for nothing
 	ends  second
@@ -30,17 +30,17 @@ type signer struct {
 // published: where a state was lost or restored, one that comes back is another.
 type acknowledged struct{ trust, since uint64 }
 
-func newLeaf(owner api.Ref, root string, ends time.Time) leaf {
-	return leaf{by: unique.Make(signer{owner, root}), ends: secondOf(ends)}
+func newWorkloadCert(owner api.Ref, root string, ends time.Time) workloadCert {
+	return workloadCert{by: unique.Make(signer{owner, root}), ends: secondOf(ends)}
 }
 
 // good reports whether there is one that has not ended.
-func (x leaf) good(now time.Time) bool { return x != (leaf{}) && x.ends.after(now) }
+func (x workloadCert) good(now time.Time) bool { return x != (workloadCert{}) && x.ends.after(now) }
 
-// leaves are the certificates that sidecars have, as far as this control plane has given them
+// IssuedCertificates are the certificates that sidecars have, as far as this control plane has given them
 // out or was told of them.
-type leaves struct {
-	plane   *Plane
+type IssuedCertificates struct {
+	*Parts
 	ledger  *ledger                   // nil in a cluster
 	before  []issuer.GivenCertificate // what it said, until begin
 	none    bool                      // there was no ledger of a control plane before this one
@@ -49,22 +49,23 @@ type leaves struct {
 	*records
 }
 
-func newLeaves(p *Plane) *leaves {
-	l := &leaves{plane: p, records: &p.records}
-	if p.cluster == nil {
-		l.keep(p.cfg.DataDir)
+func NewIssuedCertificates(by *Parts) *IssuedCertificates {
+	l := &IssuedCertificates{Parts: by, records: &by.records}
+	by.issued = l
+	if !by.Cluster {
+		l.keep(by.DataDir)
 	}
 	return l
 }
 
-// sidecar is what a rotation asks of a sidecar. It has acknowledged whom it is to trust when it
+// Sidecar is what a rotation asks of a sidecar. It has acknowledged whom it is to trust when it
 // has everything of a model that knows it: what keeps a model waits until it is published. Of one
 // with a certificate of the authority that is remembered, for when it is away.
-func (l *leaves) sidecar(dp, owner api.Ref) rotation.Sidecar {
+func (l *IssuedCertificates) Sidecar(dp, owner api.Ref) rotation.Sidecar {
 	s := rotation.Sidecar{Name: dp.FullName()}
-	trust, since := l.plane.keeper.Trust(owner)
-	m := l.plane.loop.Current()
-	st, ok := l.plane.sidecars().Sidecar(dp)
+	trust, since := l.Keeper.Trust(owner)
+	m := l.Loop.Current()
+	st, ok := l.Sidecars.Sidecar(dp)
 	s.Connected = ok && st.Connected
 	now := s.Connected && m != nil && m.Snapshot().Revision() >= since && (st.InSync || trust == 1) // the first roots replace none
 	if now {
@@ -73,7 +74,7 @@ func (l *leaves) sidecar(dp, owner api.Ref) rotation.Sidecar {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := l.dataplanes.get(dp.AsNode())
-	if r == nil || r.leaf == (leaf{}) || r.leaf.by.Value().owner != owner {
+	if r == nil || r.leaf == (workloadCert{}) || r.leaf.by.Value().owner != owner {
 		return s
 	}
 	x := &r.leaf
@@ -88,11 +89,11 @@ func (l *leaves) sidecar(dp, owner api.Ref) rotation.Sidecar {
 
 // gave takes note of a certificate. One of before may still be in use, so that the later end of
 // the two counts.
-func (l *leaves) gave(dp api.Ref, x leaf) {
+func (l *IssuedCertificates) gave(dp api.Ref, x workloadCert) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := l.record(dp.AsNode())
-	if before := r.leaf; before != (leaf{}) && before.by.Value().owner == x.by.Value().owner {
+	if before := r.leaf; before != (workloadCert{}) && before.by.Value().owner == x.by.Value().owner {
 		x.ends, x.acked = max(x.ends, before.ends), before.acked
 	}
 	x.at = placeOf(dp)
@@ -100,11 +101,11 @@ func (l *leaves) gave(dp api.Ref, x leaf) {
 }
 
 // all are the sidecars with a certificate of an authority.
-func (l *leaves) all(owner api.Ref) iter.Seq[rotation.Sidecar] {
-	now := l.plane.cfg.clock()()
+func (l *IssuedCertificates) all(owner api.Ref) iter.Seq[rotation.Sidecar] {
+	now := l.Now()
 	l.mu.Lock()
 	l.expire(now)
-	has := map[api.Ref]leaf{}
+	has := map[api.Ref]workloadCert{}
 	for dp, x := range l.good(now) {
 		if x.by.Value().owner == owner {
 			has[dp] = x
@@ -113,7 +114,7 @@ func (l *leaves) all(owner api.Ref) iter.Seq[rotation.Sidecar] {
 	l.mu.Unlock()
 	return func(yield func(rotation.Sidecar) bool) {
 		for dp, x := range has {
-			s := l.sidecar(dp, owner)
+			s := l.Sidecar(dp, owner)
 			if s.Root, s.Ends = x.by.Value().root, x.ends.time(); !yield(s) {
 				return
 			}
@@ -121,5 +122,7 @@ func (l *leaves) all(owner api.Ref) iter.Seq[rotation.Sidecar] {
 	}
 }
 
-// of is what is known of the sidecars for whom an authority signs.
-func (l *leaves) of(owner api.Ref) rotation.World { return rotation.World{Sidecars: l.all(owner)} }
+// Of is what is known of the sidecars for whom an authority signs.
+func (l *IssuedCertificates) Of(owner api.Ref) rotation.World {
+	return rotation.World{Sidecars: l.all(owner)}
+}

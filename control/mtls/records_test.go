@@ -1,4 +1,4 @@
-package control
+package mtls
 
 import (
 	"maps"
@@ -31,7 +31,7 @@ func TestARecordIsSmall(t *testing.T) {
 func TestRecords(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		l := &leaves{records: &records{}}
+		l := &IssuedCertificates{records: &records{}}
 		now := time.Unix(1_700_000_000, 0)
 		given, told := map[api.Ref]time.Time{}, map[api.Ref]uint32{}
 		for n := range rapid.IntRange(1, 60).Draw(t, "steps") {
@@ -40,7 +40,7 @@ func TestRecords(t *testing.T) {
 			switch rapid.IntRange(0, 3).Draw(t, "what") {
 			case 0:
 				ends := now.Add(time.Duration(rapid.IntRange(1, 9).Draw(t, "life")) * time.Second)
-				l.gave(dp, newLeaf(api.Ref{Kind: api.KindMesh, Name: "default"}, "root", ends))
+				l.gave(dp, newWorkloadCert(api.Ref{Kind: api.KindMesh, Name: "default"}, "root", ends))
 				for other, until := range given { // whose sidecar may be the same
 					if other.AsNode() == dp.AsNode() {
 						delete(given, other)
@@ -72,7 +72,7 @@ func TestRecords(t *testing.T) {
 }
 
 // are checks who has a leaf that is good, and of whom what is known.
-func (l *leaves) are(t *rapid.T, now time.Time, given map[api.Ref]time.Time, told map[api.Ref]uint32) {
+func (l *IssuedCertificates) are(t *rapid.T, now time.Time, given map[api.Ref]time.Time, told map[api.Ref]uint32) {
 	ends, counts := map[api.Ref]time.Time{}, map[api.Ref]uint32{}
 	for dp, x := range l.good(now) {
 		ends[dp] = x.ends.time()
@@ -89,12 +89,12 @@ func (l *leaves) are(t *rapid.T, now time.Time, given map[api.Ref]time.Time, tol
 
 // givenForAnHour is a control plane by a clock, which has given a dataplane that it does not know a
 // certificate of an owner's root for an hour.
-func givenForAnHour(t *testing.T, now *time.Time) (p *Plane, owner, dp api.Ref) {
+func givenForAnHour(t *testing.T, now *time.Time) (p *Insights, owner, dp api.Ref) {
 	t.Helper()
 	p = unserved(t)
-	p.cfg.Now = func() time.Time { return *now }
+	p.Now = func() time.Time { return *now }
 	owner, dp = api.Ref{Kind: api.KindMesh, Name: "default"}, api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "web-1"}
-	p.leaves.gave(dp, newLeaf(owner, "root", now.Add(time.Hour)))
+	p.Parts.issued.gave(dp, newWorkloadCert(owner, "root", now.Add(time.Hour)))
 	return p, owner, dp
 }
 
@@ -107,16 +107,16 @@ func TestALeafAloneIsNoInsight(t *testing.T) {
 	m, _ := world.Compile(api.NewSnapshot(1))
 	unknown := func(when string) {
 		t.Helper()
-		x := p.insights
+		x := p
 		_, secured := x.Secured(dp)
-		told, _ := x.secured(dp, true)
+		told, _ := x.PeerState(dp, true)
 		_, changes := x.one(m, dp, now, nil)
 		x.write()
-		text, err := os.ReadFile(filepath.Join(p.cfg.DataDir, identitiesFile))
-		if secured || told != nil || changes || err != nil || strings.Contains(string(text), dp.Name) || len(x.all()) != 0 || x.root(dp) != "" || x.isTold(dp).Identity {
-			t.Errorf("%s something is known: %v, %s %v", when, x.all(), text, err)
+		text, err := os.ReadFile(filepath.Join(p.DataDir, identitiesFile))
+		if secured || told != nil || changes || err != nil || strings.Contains(string(text), dp.Name) || len(x.All()) != 0 || x.Root(dp) != "" || x.Told(dp).Identity {
+			t.Errorf("%s something is known: %v, %s %v", when, x.All(), text, err)
 		}
-		for s := range p.leaves.all(owner) {
+		for s := range p.Parts.issued.all(owner) {
 			if s.Name != dp.Name || s.Root != "root" || !s.Ends.Equal(now.Add(time.Hour)) {
 				t.Errorf("%s its leaf is %+v", when, s)
 			}
@@ -126,14 +126,14 @@ func TestALeafAloneIsNoInsight(t *testing.T) {
 		}
 	}
 	unknown("while nothing was told")
-	p.insights.Given(dp, authorities.Held{Owner: owner, Root: "root", Names: []string{"spiffe://default/web"}, Issued: now, Ends: now.Add(time.Hour)})
-	if _, ok := p.insights.Secured(dp); !ok || p.insights.root(dp) != "root" {
+	p.Given(dp, authorities.Held{Owner: owner, Root: "root", Names: []string{"spiffe://default/web"}, Issued: now, Ends: now.Add(time.Hour)})
+	if _, ok := p.Secured(dp); !ok || p.Root(dp) != "root" {
 		t.Error("what was told is not known")
 	}
-	p.insights.one(m, dp, now, nil) // which has no such dataplane
+	p.one(m, dp, now, nil) // which has no such dataplane
 	unknown("after the dataplane is gone")
 	now = now.Add(time.Hour)
-	for s := range p.leaves.all(owner) {
+	for s := range p.Parts.issued.all(owner) {
 		t.Errorf("a leaf that has ended is %+v", s)
 	}
 	if n := p.records.dataplanes.n; n != 0 {
@@ -147,13 +147,13 @@ func TestALeafThatHasEnded(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	p, _, dp := givenForAnHour(t, &now)
 	m, _ := world.Compile(api.NewSnapshot(1))
-	p.insights.OverADS(dp, true)
+	p.OverADS(dp, true)
 	now = now.Add(time.Hour)
-	p.insights.sweep()
-	if x := p.records.dataplanes.get(dp); x == nil || x.leaf != (leaf{}) || !x.insight.overADS {
+	p.Sweep()
+	if x := p.records.dataplanes.get(dp); x == nil || x.leaf != (workloadCert{}) || !x.insight.overADS {
 		t.Errorf("after its leaf has ended: %+v", x)
 	}
-	if p.insights.one(m, dp, now, nil); p.records.dataplanes.n != 0 {
+	if p.one(m, dp, now, nil); p.records.dataplanes.n != 0 {
 		t.Error("its record is left")
 	}
 }

@@ -1,4 +1,4 @@
-package control
+package mtls
 
 import (
 	"slices"
@@ -19,31 +19,31 @@ import (
 // replica tells the others its part, so that all configure their sidecars by the same.
 
 // tellPeers has peers told of a dataplane, and waits for none.
-func (x *insights) tellPeers(dp api.Ref) {
-	if x.plane.peers == nil {
+func (x *Insights) tellPeers(dp api.Ref) {
+	if x.Peers == nil {
 		return
 	}
-	x.plane.peers.Stirred(dp)
+	x.Peers.Stirred(dp)
 }
 
 // learnt says that peers have to hear of changes of sidecars whose streams are here.
-func (x *insights) learnt(changes []api.Change) {
-	if x.plane.peers != nil && slices.ContainsFunc(changes, func(c api.Change) bool {
+func (x *Insights) learnt(changes []api.Change) {
+	if x.Peers != nil && slices.ContainsFunc(changes, func(c api.Change) bool {
 		dp := c.Ref()
 		dp.Kind = api.KindDataplane
-		return x.plane.sidecars().Here(dp)
+		return x.Sidecars.Here(dp)
 	}) {
-		x.plane.peers.Learnt()
+		x.Peers.Learnt()
 	}
 }
 
-// secured is what peers are told of a dataplane: of its certificate by who hears its agent, or
+// PeerState is what peers are told of a dataplane: of its certificate by who hears its agent, or
 // has made its key.
-func (x *insights) secured(dp api.Ref, attached bool) (s *peers.Secured, tls bool) {
+func (x *Insights) PeerState(dp api.Ref, attached bool) (s *peers.Secured, tls bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	i := x.insight(dp.AsNode())
-	if i == nil || i.held == (heldLeaf{}) {
+	if i == nil || i.held == (heldCert{}) {
 		return nil, false
 	}
 	if !attached && !i.overADS {
@@ -57,10 +57,10 @@ func (x *insights) secured(dp api.Ref, attached bool) (s *peers.Secured, tls boo
 	return s, i.told.TLS
 }
 
-// hears takes what a peer has told of a sidecar.
-func (x *insights) hears(dp api.Ref, s *peers.Sidecar) {
+// HearPeer takes what a peer has told of a sidecar.
+func (x *Insights) HearPeer(dp api.Ref, s *peers.Sidecar) {
 	tells := s.GetSecured()
-	_, attached := x.plane.agents.Stream(dp) // not under mu
+	_, attached := x.Agents.Stream(dp) // not under mu
 	x.mu.Lock()
 	if x.insight(dp.AsNode()) == nil && tells == nil && !s.GetTls() {
 		x.mu.Unlock()
@@ -69,7 +69,7 @@ func (x *insights) hears(dp api.Ref, s *peers.Sidecar) {
 	i := x.entry(dp.AsNode())
 	changed := false
 	if tells.GetExpires() > 0 {
-		changed = i.takes(newHeldLeaf(authorities.Held{Root: tells.GetRoot(), Names: tells.GetNames(), Issued: time.Unix(tells.GetIssued(), 0), Ends: time.Unix(tells.GetExpires(), 0)}), attached)
+		changed = i.takes(newHeldCert(authorities.Held{Root: tells.GetRoot(), Names: tells.GetNames(), Issued: time.Unix(tells.GetIssued(), 0), Ends: time.Unix(tells.GetExpires(), 0)}), attached)
 	}
 	if text := tells.GetConnections(); len(text) > 0 {
 		var all attach.Connections
@@ -82,14 +82,14 @@ func (x *insights) hears(dp api.Ref, s *peers.Sidecar) {
 	}
 	x.mu.Unlock()
 	if changed {
-		x.stir(dp) // which finds whose it is
+		x.Enqueue(dp) // which finds whose it is
 	}
 }
 
 // recall takes what peers have told of dataplanes before this replica knew of them.
-func (x *insights) recall(of map[api.Ref]bool) {
-	m := x.plane.loop.Current()
-	if x.plane.peers == nil || m == nil {
+func (x *Insights) recall(of map[api.Ref]bool) {
+	m := x.Loop.Current()
+	if x.Peers == nil || m == nil {
 		return
 	}
 	for dp := range of {
@@ -100,15 +100,15 @@ func (x *insights) recall(of map[api.Ref]bool) {
 		if id, there := m.Identity(ref); known || !there || id == nil {
 			continue
 		}
-		for _, s := range x.plane.peers.Of(ref) {
-			x.hears(ref, s)
+		for _, s := range x.Peers.Of(ref) {
+			x.HearPeer(ref, s)
 		}
 	}
 }
 
 // takes takes note of a certificate that a peer tells of, as that has had it proved; false where it
 // goes on with its own.
-func (i *insight) takes(h heldLeaf, attached bool) bool {
+func (i *insight) takes(h heldCert, attached bool) bool {
 	if !i.yields(h, attached) {
 		return false
 	}
@@ -122,9 +122,9 @@ func (i *insight) takes(h heldLeaf, attached bool) bool {
 // That replica knows best which hears the agent, whatever clocks say, and also where a root was
 // replaced within the second in which the last one signed. Who hears it himself waits for what he is
 // shown, but for a later one: the agent may just have moved.
-func (i *insight) yields(to heldLeaf, attached bool) bool {
+func (i *insight) yields(to heldCert, attached bool) bool {
 	switch is := i.held; {
-	case is == (heldLeaf{}):
+	case is == (heldCert{}):
 		return true
 	case attached:
 		return to.issued > is.issued
@@ -133,8 +133,8 @@ func (i *insight) yields(to heldLeaf, attached bool) bool {
 	}
 }
 
-// learns has it told when what a peer has found out holds here.
-func (x *insights) learns(what kube.Position) {
+// PeerLearned has it told when what a peer has found out holds here.
+func (x *Insights) PeerLearned(what kube.Position) {
 	x.mu.Lock()
 	if x.heard == nil {
 		x.heard = kube.Position{}
@@ -143,5 +143,5 @@ func (x *insights) learns(what kube.Position) {
 		x.heard[name] = max(x.heard[name], n)
 	}
 	x.mu.Unlock()
-	x.stir()
+	x.Enqueue()
 }

@@ -1,4 +1,4 @@
-package control
+package mtls
 
 import (
 	"errors"
@@ -65,13 +65,13 @@ func (l *ledger) write() error {
 
 // keep has certificates be written down before they are given, and takes note of those that control
 // planes before have given.
-func (l *leaves) keep(dir string) {
+func (l *IssuedCertificates) keep(dir string) {
 	l.ledger = &ledger{file: filepath.Join(dir, leavesFile), content: l.kept}
 	var before keptLeaves
 	err := files.ReadState(l.ledger.file, &before)
 	l.before = before.Given
 	for _, x := range before.Given {
-		l.gave(x.Dataplane, newLeaf(x.Owner, x.Root, x.Ends))
+		l.gave(x.Dataplane, newWorkloadCert(x.Owner, x.Root, x.Ends))
 	}
 	switch {
 	case err == nil:
@@ -79,28 +79,28 @@ func (l *leaves) keep(dir string) {
 	case errors.Is(err, fs.ErrNotExist):
 		l.none = true
 	default:
-		l.plane.log.Warn("who was given certificates is not known: a rotation waits until the last of them has ended", "file", l.ledger.file, "error", err)
+		l.Log.Warn("who was given certificates is not known: a rotation waits until the last of them has ended", "file", l.ledger.file, "error", err)
 	}
 }
 
-// begin has the file be there before anybody is given a certificate: a control plane that finds none
+// Begin has the file be there before anybody is given a certificate: a control plane that finds none
 // cannot know that nobody was. The keeper of authorities knows by then of what was reserved before. It
 // returns what control planes before have given.
-func (l *leaves) begin() (before []issuer.GivenCertificate) {
+func (l *IssuedCertificates) Begin() (before []issuer.GivenCertificate) {
 	before, l.before = l.before, nil
 	if !l.none {
 		return before
 	}
 	if err := l.ledger.write(); err != nil {
-		l.plane.log.Warn("it cannot be written down that nobody was given a certificate: after a restart a rotation waits until all that may have been given have ended", "file", l.ledger.file, "error", err)
+		l.Log.Warn("it cannot be written down that nobody was given a certificate: after a restart a rotation waits until all that may have been given have ended", "file", l.ledger.file, "error", err)
 	}
 	return before
 }
 
 // kept are the certificates that are good.
-func (l *leaves) kept() keptLeaves {
-	now := l.plane.cfg.clock()()
-	out := keptLeaves{Unknown: l.plane.keeper.Unknown(), Given: []issuer.GivenCertificate{}}
+func (l *IssuedCertificates) kept() keptLeaves {
+	now := l.Now()
+	out := keptLeaves{Unknown: l.Keeper.Unknown(), Given: []issuer.GivenCertificate{}}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for dp, x := range l.good(now) {
@@ -110,19 +110,19 @@ func (l *leaves) kept() keptLeaves {
 	return out
 }
 
-// unheard is until when there may be certificates that are not known here, of an authority whose
+// UnknownUntil is until when there may be certificates that are not known here, of an authority whose
 // last one ends then.
-func (l *leaves) unheard(last time.Time) time.Time {
+func (l *IssuedCertificates) UnknownUntil(last time.Time) time.Time {
 	if l.unknown != nil && l.unknown.Before(last) {
 		return *l.unknown
 	}
 	return last
 }
 
-// gives takes note of a certificate that is about to be given. It is not given where that fails:
+// Record takes note of a certificate that is about to be given. It is not given where that fails:
 // the next control plane would not know of it.
-func (l *leaves) gives(dp, owner api.Ref, root string, ends time.Time) error {
-	l.gave(dp, newLeaf(owner, root, ends))
+func (l *IssuedCertificates) Record(dp, owner api.Ref, root string, ends time.Time) error {
+	l.gave(dp, newWorkloadCert(owner, root, ends))
 	if l.ledger == nil {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package control
+package mtls
 
 import (
 	"context"
@@ -22,11 +22,11 @@ const (
 	looksForAgent = 50 * time.Millisecond
 )
 
-// awaitAgent keeps the stream of an Envoy that is not to be configured yet.
-func (x *insights) awaitAgent(ctx context.Context, p server.Peer) {
-	now := x.plane.cfg.clock()
-	m := x.plane.loop.Current()
-	if p.Proof != nil || server.IsGRPC(p.Client) || m == nil || !x.plane.keeper.Before(p.Dataplane.Mesh).After(now()) {
+// AwaitAgent keeps the stream of an Envoy that is not to be configured yet.
+func (x *Insights) AwaitAgent(ctx context.Context, p server.Peer) {
+	now := x.Now
+	m := x.Loop.Current()
+	if p.Proof != nil || server.IsGRPC(p.Client) || m == nil || !x.Keeper.Before(p.Dataplane.Mesh).After(now()) {
 		return // it has no agent, or no certificate
 	}
 	if id, ok := m.Identity(p.Dataplane); !ok || id == nil || len(id.Names) == 0 {
@@ -34,9 +34,9 @@ func (x *insights) awaitAgent(ctx context.Context, p server.Peer) {
 	}
 	end := time.Unix(0, x.began.Load()).Add(awaitsAgent)
 	var attached time.Time
-	for said := false; time.Now().Before(end) && x.plane.serving.Load() && x.silent(p.Dataplane, &attached); said = true {
+	for said := false; time.Now().Before(end) && x.Serving() && x.silent(p.Dataplane, &attached); said = true {
 		if !said {
-			x.plane.log.Info("an Envoy waits for its agent, which knows whether it has a certificate", "dataplane", p.Dataplane.String(), "until", end)
+			x.Log.Info("an Envoy waits for its agent, which knows whether it has a certificate", "dataplane", p.Dataplane.String(), "until", end)
 		}
 		select {
 		case <-ctx.Done():
@@ -48,10 +48,10 @@ func (x *insights) awaitAgent(ctx context.Context, p server.Peer) {
 
 // silent reports whether nobody has heard of the certificate of a dataplane who may yet hear of it;
 // attached is since when its agent has a stream.
-func (x *insights) silent(dp api.Ref, attached *time.Time) bool {
+func (x *Insights) silent(dp api.Ref, attached *time.Time) bool {
 	x.mu.Lock()
 	i := x.insight(dp.AsNode())
-	known, proving := i != nil && i.held != (heldLeaf{}), i != nil && i.now().shown != nil && i.now().doubt == ""
+	known, proving := i != nil && i.held != (heldCert{}), i != nil && i.now().shown != nil && i.now().doubt == ""
 	x.mu.Unlock()
 	switch {
 	case known || proving:
@@ -67,12 +67,12 @@ func (x *insights) silent(dp api.Ref, attached *time.Time) bool {
 }
 
 // hasAgent reports whether the agent of a dataplane has a stream, here or at a peer.
-func (x *insights) hasAgent(dp api.Ref) bool {
-	if _, here := x.plane.agents.Stream(dp); here {
+func (x *Insights) hasAgent(dp api.Ref) bool {
+	if _, here := x.Agents.Stream(dp); here {
 		return true
 	}
-	if x.plane.peers != nil {
-		for _, s := range x.plane.peers.Of(dp) {
+	if x.Peers != nil {
+		for _, s := range x.Peers.Of(dp) {
 			if s.GetAttached() {
 				return true
 			}

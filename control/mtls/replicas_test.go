@@ -1,4 +1,4 @@
-package control
+package mtls
 
 import (
 	"testing"
@@ -18,14 +18,14 @@ import (
 func TestAPeerIsHeard(t *testing.T) {
 	t.Parallel()
 	dp := api.Ref{Kind: api.KindDataplane, Mesh: api.DefaultMesh, Name: "web-1"}
-	x := newInsights(&Plane{agents: attached.New(attached.Options{})})
+	x := NewInsights(&Parts{Agents: attached.New(attached.Options{})})
 	tells := func(root string, issued int64) *peers.Sidecar {
 		return &peers.Sidecar{Attached: true, Secured: &peers.Secured{Names: []string{"spiffe://default/web"}, Root: root, Issued: issued, Expires: issued + 86400}}
 	}
 	const now = 1_700_000_000
 	for i, s := range []*peers.Sidecar{tells("old", now), tells("new", now), tells("newest", now-2)} {
-		x.hears(dp, s)
-		x.hears(dp, s) // as after the token of the peer was renewed
+		x.HearPeer(dp, s)
+		x.HearPeer(dp, s) // as after the token of the peer was renewed
 		if is := x.insight(dp); is.held.held().Root != s.Secured.Root || int(is.certificates) != i+1 {
 			t.Errorf("after %d: root %s, %d certificates", i, is.held.held().Root, is.certificates)
 		}
@@ -38,7 +38,7 @@ func TestAPeerIsHeard(t *testing.T) {
 		{tells("newest", now-2), true}, // whose Envoy is elsewhere
 		{&peers.Sidecar{Stream: &peers.Stream{}}, false},
 	} {
-		if x.hears(dp, told.s); x.insight(dp).seesThere != told.sees {
+		if x.HearPeer(dp, told.s); x.insight(dp).seesThere != told.sees {
 			t.Errorf("%d: it takes mutual TLS: %v", i, !told.sees)
 		}
 	}
@@ -49,9 +49,9 @@ func TestAPeerIsHeard(t *testing.T) {
 func TestTheLaterCertificateIsKnown(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(1_700_000_000, 0)
-	i := &insight{told: &nothingKnown, held: newHeldLeaf(authorities.Held{Root: "a", Issued: at, Ends: at.Add(time.Hour)})}
+	i := &insight{told: &nothingKnown, held: newHeldCert(authorities.Held{Root: "a", Issued: at, Ends: at.Add(time.Hour)})}
 	for by, want := range map[time.Duration]bool{-time.Second: false, 0: false, time.Second: true} {
-		if h := (authorities.Held{Root: "b", Issued: at.Add(by), Ends: at.Add(by + time.Hour)}); i.yields(newHeldLeaf(h), true) != want {
+		if h := (authorities.Held{Root: "b", Issued: at.Add(by), Ends: at.Add(by + time.Hour)}); i.yields(newHeldCert(h), true) != want {
 			t.Errorf("a certificate %v later is taken: %v", by, !want)
 		}
 	}
@@ -63,10 +63,10 @@ func TestTheLaterCertificateIsKnown(t *testing.T) {
 func TestWhatAnEnvoyElsewhereTakes(t *testing.T) {
 	t.Parallel()
 	dp := api.Ref{Kind: api.KindDataplane, Mesh: api.DefaultMesh, Name: "web-1"}
-	x := newInsights(&Plane{agents: attached.New(attached.Options{})})
+	x := NewInsights(&Parts{Agents: attached.New(attached.Options{})})
 	now := time.Unix(1_700_000_000, 0)
 	elsewhere := func(tls bool) *peers.Sidecar { return &peers.Sidecar{Stream: &peers.Stream{}, Tls: tls} }
-	x.hears(dp, &peers.Sidecar{Attached: true, Secured: &peers.Secured{Names: []string{"spiffe://default/web"}, Root: "r", Issued: now.Unix(), Expires: now.Unix() + 86400}})
+	x.HearPeer(dp, &peers.Sidecar{Attached: true, Secured: &peers.Secured{Names: []string{"spiffe://default/web"}, Root: "r", Issued: now.Unix(), Expires: now.Unix() + 86400}})
 	for i, step := range []struct {
 		told   *peers.Sidecar
 		leaves bool
@@ -81,7 +81,7 @@ func TestWhatAnEnvoyElsewhereTakes(t *testing.T) {
 		{elsewhere(false), true, sight{connected: true, comes: true}, false, false},
 		{elsewhere(true), false, sight{connected: true, comes: true, here: true, sees: false}, true, false},
 	} {
-		x.hears(dp, step.told)
+		x.HearPeer(dp, step.told)
 		i0, want := x.insight(dp), api.DataplaneInsight{}
 		x.waiting = nil
 		x.identified(dp, i0, &effective.Identity{Names: []string{"spiffe://default/web"}, Leaves: step.leaves}, &want, step.s, now)
@@ -96,16 +96,16 @@ func TestWhatAnEnvoyElsewhereTakes(t *testing.T) {
 func TestAnEnvoyWaitsForItsAgent(t *testing.T) {
 	t.Parallel()
 	dp := api.Ref{Kind: api.KindDataplane, Mesh: api.DefaultMesh, Name: "web-1"}
-	x := newInsights(&Plane{agents: attached.New(attached.Options{})})
+	x := NewInsights(&Parts{Agents: attached.New(attached.Options{})})
 	var attachedAt time.Time
 	if !x.silent(dp, &attachedAt) {
 		t.Error("nobody has heard its agent, and it is not waited for")
 	}
-	x.certified(dp, &attach.Certificate{})
+	x.Shown(dp, &attach.Certificate{})
 	if !x.silent(dp, &attachedAt) {
 		t.Error("what its agent shows is not waited for")
 	}
-	x.hears(dp, &peers.Sidecar{Attached: true, Secured: &peers.Secured{Names: []string{"spiffe://default/web"}, Root: "r", Issued: 1, Expires: 2}})
+	x.HearPeer(dp, &peers.Sidecar{Attached: true, Secured: &peers.Secured{Names: []string{"spiffe://default/web"}, Root: "r", Issued: 1, Expires: 2}})
 	if x.silent(dp, &attachedAt) {
 		t.Error("a peer has heard its agent, and it is waited for")
 	}

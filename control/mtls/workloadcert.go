@@ -1,4 +1,4 @@
-package control
+package mtls
 
 import (
 	"strings"
@@ -12,27 +12,27 @@ import (
 	"github.com/weftmesh/weft/sidecar/attach"
 )
 
-// certified is told which certificate an agent shows.
-func (x *insights) certified(dp api.Ref, c *attach.Certificate) {
+// Shown is told which certificate an agent shows.
+func (x *Insights) Shown(dp api.Ref, c *attach.Certificate) {
 	x.mu.Lock()
 	i := x.entry(dp.AsNode())
 	i.change(func(p *passing) { p.shown = c })
 	x.mu.Unlock()
-	x.stir(dp)
+	x.Enqueue(dp)
 }
 
 // Given is told which certificate a sidecar is being sent, by the control plane that made it.
-func (x *insights) Given(dp api.Ref, h authorities.Held) {
+func (x *Insights) Given(dp api.Ref, h authorities.Held) {
 	x.mu.Lock()
 	i := x.entry(dp.AsNode())
-	i.has(newHeldLeaf(h))
+	i.has(newHeldCert(h))
 	x.mu.Unlock()
 	x.noted(dp)
-	x.stir(dp)
+	x.Enqueue(dp)
 }
 
-// heldLeaf is an authorities.Held in less space: there is one for each dataplane. The zero value is none.
-type heldLeaf struct {
+// heldCert is an authorities.Held in less space: there is one for each dataplane. The zero value is none.
+type heldCert struct {
 	of           unique.Handle[credential]
 	issued, ends second
 }
@@ -60,35 +60,35 @@ func unlined(text string) (names []string) {
 	return names
 }
 
-func newHeldLeaf(h authorities.Held) heldLeaf {
+func newHeldCert(h authorities.Held) heldCert {
 	by := unique.Make(signer{h.Owner, h.Root})
-	return heldLeaf{unique.Make(credential{by, lined(h.Names)}), secondOf(h.Issued), secondOf(h.Ends)}
+	return heldCert{unique.Make(credential{by, lined(h.Names)}), secondOf(h.Issued), secondOf(h.Ends)}
 }
 
 // held is what l, which is not zero, was made of.
-func (l heldLeaf) held() authorities.Held {
+func (l heldCert) held() authorities.Held {
 	by := l.signer()
 	return authorities.Held{Owner: by.owner, Root: by.root, Names: unlined(l.names()), Issued: l.issued.time(), Ends: l.ends.time()}
 }
 
 // signer has signed l, which is not zero.
-func (l heldLeaf) signer() signer { return l.of.Value().by.Value() }
+func (l heldCert) signer() signer { return l.of.Value().by.Value() }
 
 // names are those of l, which is not zero, as lined has them.
-func (l heldLeaf) names() string { return l.of.Value().names }
+func (l heldCert) names() string { return l.of.Value().names }
 
 // valid reports whether there is one that has not ended.
-func (l heldLeaf) valid(now time.Time) bool { return l != (heldLeaf{}) && l.ends.after(now) }
+func (l heldCert) valid(now time.Time) bool { return l != (heldCert{}) && l.ends.after(now) }
 
 // other reports whether two, which are not zero, are not of one certificate. Whose its root is may not be
 // known yet.
-func (l heldLeaf) other(m heldLeaf) bool {
+func (l heldCert) other(m heldCert) bool {
 	return l.signer().root != m.signer().root || l.issued != m.issued || l.ends != m.ends
 }
 
 // has takes note of a certificate, and counts it where it is another one.
-func (i *insight) has(l heldLeaf) {
-	if i.held == (heldLeaf{}) || i.held.other(l) {
+func (i *insight) has(l heldCert) {
+	if i.held == (heldCert{}) || i.held.other(l) {
 		i.certificates++
 	}
 	i.held = l
@@ -96,9 +96,9 @@ func (i *insight) has(l heldLeaf) {
 }
 
 // noted has the census look at a dataplane again, and peers told of it.
-func (x *insights) noted(dp api.Ref) {
-	if m := x.plane.loop.Current(); m != nil {
-		x.plane.census.Mark(dp.Resolve(reconcile.Serves(m)))
+func (x *Insights) noted(dp api.Ref) {
+	if m := x.Loop.Current(); m != nil {
+		x.Mark(dp.Resolve(reconcile.Serves(m)))
 	}
 	x.tellPeers(dp)
 }
@@ -107,7 +107,7 @@ func (x *insights) noted(dp api.Ref) {
 // are what they seem. No agent is believed: a certificate that nobody signed, or that another
 // dataplane has, would hold up rotations, and have clients take strangers for its service. Of
 // what is shown often the last counts, and what proves nothing yet is looked at again.
-func (x *insights) prove(of map[api.Ref]bool) {
+func (x *Insights) prove(of map[api.Ref]bool) {
 	for dp := range of {
 		x.mu.Lock()
 		var shown *attach.Certificate
@@ -119,46 +119,46 @@ func (x *insights) prove(of map[api.Ref]bool) {
 			x.own(dp)
 			continue
 		}
-		held, err := x.plane.keeper.Held(dp.Mesh, dp.Mesh+"."+dp.Name, shown.GetChain(), shown.GetProof())
+		held, err := x.Keeper.Held(dp.Mesh, dp.Mesh+"."+dp.Name, shown.GetChain(), shown.GetProof())
 		switch {
 		case !x.took(dp, shown, held, err):
 		case err == nil:
 			x.holds(dp, held)
 			x.noted(dp)
 		default:
-			x.plane.restored.Showed(dp, shown)
+			x.Showed(dp, shown)
 		}
 	}
 }
 
 // own finds the authority that signed the certificate of a dataplane, where that was told before
 // the authority's root was known here, and tells rotations.
-func (x *insights) own(dp api.Ref) {
+func (x *Insights) own(dp api.Ref) {
 	x.mu.Lock()
-	var was heldLeaf
+	var was heldCert
 	if i := x.insight(dp); i != nil {
 		was = i.held
 	}
 	x.mu.Unlock()
-	if was == (heldLeaf{}) || was.signer().owner != (api.Ref{}) {
+	if was == (heldCert{}) || was.signer().owner != (api.Ref{}) {
 		return
 	}
 	h := was.held()
-	owner, ok := x.plane.keeper.Of(dp.Mesh, h.Root)
-	if !ok || x.plane.loop.Current() == nil { // later
+	owner, ok := x.Keeper.Of(dp.Mesh, h.Root)
+	if !ok || x.Loop.Current() == nil { // later
 		return
 	}
 	h.Owner = owner
 	x.mu.Lock()
 	if i := x.insight(dp); i != nil && i.held == was { // and not another one by now
-		i.held = newHeldLeaf(h)
+		i.held = newHeldCert(h)
 	}
 	x.mu.Unlock()
 	x.holds(dp, h)
 }
 
 // took notes what came of a certificate; false where another one is shown by now.
-func (x *insights) took(dp api.Ref, shown *attach.Certificate, held authorities.Held, err error) bool {
+func (x *Insights) took(dp api.Ref, shown *attach.Certificate, held authorities.Held, err error) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	i := x.insight(dp)
@@ -166,27 +166,27 @@ func (x *insights) took(dp api.Ref, shown *attach.Certificate, held authorities.
 		return false
 	}
 	if err == nil {
-		i.has(newHeldLeaf(held))
+		i.has(newHeldCert(held))
 		return true
 	}
 	if doubt := err.Error(); doubt != i.now().doubt {
 		i.change(func(p *passing) { p.doubt = doubt })
-		x.plane.log.Warn("a sidecar shows a certificate that proves nothing", "dataplane", dp.String(), "error", telemetry.Truncate(doubt))
+		x.Log.Warn("a sidecar shows a certificate that proves nothing", "dataplane", dp.String(), "error", telemetry.Truncate(doubt))
 	}
 	return true
 }
 
 // holds tells rotations of the certificate that a sidecar has.
-func (x *insights) holds(dp api.Ref, h authorities.Held) {
-	m := x.plane.loop.Current()
+func (x *Insights) holds(dp api.Ref, h authorities.Held) {
+	m := x.Loop.Current()
 	if m == nil || h.Owner == (api.Ref{}) {
 		return
 	}
-	x.plane.leaves.gave(dp.Resolve(reconcile.Serves(m)), newLeaf(h.Owner, h.Root, h.Ends))
+	x.Parts.issued.gave(dp.Resolve(reconcile.Serves(m)), newWorkloadCert(h.Owner, h.Root, h.Ends))
 }
 
-// all are the dataplanes of which there is an insight, by the names by which they call themselves.
-func (x *insights) all() []api.Ref {
+// All are the dataplanes of which there is an insight, by the names by which they call themselves.
+func (x *Insights) All() []api.Ref {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	out := make([]api.Ref, 0, x.dataplanes.n)

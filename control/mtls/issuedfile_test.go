@@ -1,7 +1,6 @@
-package control
+package mtls
 
 import (
-	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
@@ -21,18 +20,13 @@ func TestLeavesAreWrittenAsTheyWere(t *testing.T) {
 		{"dataplane":{"kind":"Dataplane","mesh":"default","name":"web-1"},"owner":{"kind":"Mesh","name":"default"},"root":"a","ends":"2099-01-01T00:00:00Z"},
 		{"dataplane":{"kind":"Dataplane","mesh":"default","namespace":"shop","name":"pay.v2"},"owner":{"kind":"Mesh","name":"default"},"root":"b","ends":"2099-02-01T00:00:00Z"},
 		{"dataplane":{"kind":"Dataplane","mesh":"default","name":"gone-1"},"owner":{"kind":"Mesh","name":"default"},"root":"a","ends":"2001-01-01T00:00:00Z"}]}`
-	cfg := Default()
-	cfg.Store, cfg.DataDir, cfg.API, cfg.XDS = "memory", t.TempDir(), "127.0.0.1:0", "127.0.0.1:0"
-	file := filepath.Join(cfg.DataDir, leavesFile)
+	dir := t.TempDir()
+	file := filepath.Join(dir, leavesFile)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p, err := New(t.Context(), cfg, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = p.release() })
-	if err := p.leaves.ledger.write(); err != nil {
+	p := unservedAt(t, dir)
+	if err := p.Parts.issued.ledger.write(); err != nil {
 		t.Fatal(err)
 	}
 	var kept keptLeaves

@@ -1,4 +1,4 @@
-package control
+package mtls
 
 import (
 	"context"
@@ -33,24 +33,24 @@ type keptInsight struct {
 
 // save writes the file anew where it has to, but not all the time. What fails is tried again
 // with the next change.
-func (x *insights) save(now bool) {
+func (x *Insights) save(now bool) {
 	switch wait := connections.BetweenSaves - time.Since(x.saved); {
 	case !x.unsaved:
 		return
 	case wait > 0 && !now:
-		time.AfterFunc(wait, func() { x.stir() })
+		time.AfterFunc(wait, func() { x.Enqueue() })
 		return
 	}
 	x.write()
 }
 
 // write does so at once: before a publication that rests on it.
-func (x *insights) write() {
+func (x *Insights) write() {
 	x.mu.Lock()
 	kept := make([]keptInsight, 0, x.dataplanes.n)
 	for dp, i := range x.insights() {
 		k := keptInsight{Mesh: dp.Mesh, Name: dp.Name, TLS: i.told.TLS, Strict: i.strict, OverADS: i.overADS, Count: int(i.certificates)}
-		if i.held != (heldLeaf{}) && i.told.Identity {
+		if i.held != (heldCert{}) && i.told.Identity {
 			h := i.held.held()
 			k.Names, k.Root, k.Issued, k.Expires = h.Names, h.Root, h.Issued.Unix(), h.Ends.Unix()
 		}
@@ -59,22 +59,22 @@ func (x *insights) write() {
 		}
 	}
 	x.mu.Unlock()
-	err := files.WriteState(filepath.Join(x.plane.cfg.DataDir, identitiesFile), kept)
+	err := files.WriteState(filepath.Join(x.DataDir, identitiesFile), kept)
 	x.unsaved, x.urgent, x.saved = false, false, time.Now()
 	if err != nil {
-		x.plane.log.Warn("which sidecars have certificates will be forgotten at a restart", "error", err)
+		x.Log.Warn("which sidecars have certificates will be forgotten at a restart", "error", err)
 	}
 }
 
-// restore tells the loop what a control plane before this one knew, before anybody is served.
-func (x *insights) restore() {
+// Restore tells the loop what a control plane before this one knew, before anybody is served.
+func (x *Insights) Restore() {
 	var kept []keptInsight
-	err := files.ReadState(filepath.Join(x.plane.cfg.DataDir, identitiesFile), &kept)
+	err := files.ReadState(filepath.Join(x.DataDir, identitiesFile), &kept)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		x.plane.log.Warn("which sidecars have certificates is not known", "error", err)
+		x.Log.Warn("which sidecars have certificates is not known", "error", err)
 	}
-	x.plane.keeper.Take(x.plane.own.Snapshot()) // which authority has which root
-	now := x.plane.cfg.clock()()
+	x.Keeper.Take(x.Own.Snapshot()) // which authority has which root
+	now := x.Now()
 	for _, k := range kept {
 		dp := api.Ref{Kind: api.KindDataplane, Mesh: k.Mesh, Name: k.Name}
 		if k.Root == "" || !now.Before(time.Unix(k.Expires, 0)) {
@@ -88,14 +88,14 @@ func (x *insights) restore() {
 		h := authorities.Held{Root: k.Root, Names: k.Names, Issued: time.Unix(k.Issued, 0), Ends: time.Unix(k.Expires, 0)}
 		x.mu.Lock()
 		if x.insight(dp) == nil { // else peers know better
-			*x.entry(dp) = insight{told: &nothingKnown, held: newHeldLeaf(h), sees: k.TLS, strict: k.Strict, overADS: k.OverADS, certificates: uint32(k.Count)}
+			*x.entry(dp) = insight{told: &nothingKnown, held: newHeldCert(h), sees: k.TLS, strict: k.Strict, overADS: k.OverADS, certificates: uint32(k.Count)}
 		}
 		x.mu.Unlock()
 	}
-	if m := x.plane.loop.Current(); m != nil && err == nil {
+	if m := x.Loop.Current(); m != nil && err == nil {
 		x.resume(m)
 	}
-	x.plane.loop.Update(x.rest)
+	x.Loop.Update(x.rest)
 	x.remember()
 	x.began.Store(time.Now().UnixNano())
 	x.look(context.Background())
@@ -103,8 +103,8 @@ func (x *insights) restore() {
 }
 
 // remember looks at all that is known before anything was resolved: from the file, and of peers.
-func (x *insights) remember() {
-	all := x.all()
+func (x *Insights) remember() {
+	all := x.All()
 	x.mu.Lock()
 	for _, dp := range all {
 		x.stale[dp] = true

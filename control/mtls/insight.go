@@ -1,4 +1,4 @@
-package control
+package mtls
 
 import (
 	"slices"
@@ -18,7 +18,7 @@ type insight struct {
 	told         *api.DataplaneInsight // to the loop; nil where there is no insight, and shared by all of whom the same is known
 	connections  *attach.Connections   // as its agent has told last; nil for nothing
 	passing      *passing              // nil for the zero value; see now and change
-	held         heldLeaf              // as it was proved last; the zero value for none
+	held         heldCert              // as it was proved last; the zero value for none
 	certificates uint32                // that it has had
 	at           placed                // of its object; nowhere while none was told
 	sees         bool                  // its Envoy has acknowledged what the certificate is for
@@ -97,19 +97,19 @@ type sight struct {
 
 // sighted asks streams. It is asked before the lock: a stream tells of itself, and waits for the
 // lock, while it holds its own.
-func (x *insights) sighted(m *resolve.Model, ref api.Ref, followed func(mesh string) bool) (s sight) {
-	st, known := x.plane.sidecars().Sidecar(ref)
+func (x *Insights) sighted(m *resolve.Model, ref api.Ref, followed func(mesh string) bool) (s sight) {
+	st, known := x.Sidecars.Sidecar(ref)
 	s.connected, s.client = known && st.Connected, st.Client
-	s.here = x.plane.sidecars().Here(ref)
+	s.here = x.Sidecars.Here(ref)
 	s.sees = s.connected && st.InSync && s.here
-	s.comes = s.connected || x.plane.returning.Awaits(ref, time.Now())
+	s.comes = s.connected || x.Reconnects.Awaits(ref, time.Now())
 	s.held = holdsPlain(m, ref)
 	s.known = s.held && followed(ref.Mesh)
 	return s
 }
 
 // one is the change of the insight of one dataplane; not ok where there is none.
-func (x *insights) one(m *resolve.Model, name api.Ref, now time.Time, followed func(mesh string) bool) (c api.Change, ok bool) {
+func (x *Insights) one(m *resolve.Model, name api.Ref, now time.Time, followed func(mesh string) bool) (c api.Change, ok bool) {
 	ref := name.Resolve(reconcile.Serves(m))
 	id, there := m.Identity(ref)
 	var s sight
@@ -151,7 +151,7 @@ func (x *insights) one(m *resolve.Model, name api.Ref, now time.Time, followed f
 }
 
 // identified makes want what is to be told of a dataplane that has an identity, or is leaving one.
-func (x *insights) identified(name api.Ref, i *insight, id *effective.Identity, want *api.DataplaneInsight, s sight, now time.Time) {
+func (x *Insights) identified(name api.Ref, i *insight, id *effective.Identity, want *api.DataplaneInsight, s sight, now time.Time) {
 	if i.held.valid(now) && i.held.names() != "" {
 		want.Identity = true
 		if i.held.names() != lined(id.Names) {
@@ -171,12 +171,12 @@ func (x *insights) identified(name api.Ref, i *insight, id *effective.Identity, 
 			x.waiting = append(x.waiting, name)
 		}
 	}
-	if i.held != (heldLeaf{}) && !i.held.valid(now) {
+	if i.held != (heldCert{}) && !i.held.valid(now) {
 		x.ended[name] = true
 	}
 	known := i.now()
 	if want.Refused = known.refused; !want.Identity {
-		if why, ok := x.plane.noProof(); ok {
+		if why, ok := x.NoProof(); ok {
 			want.Refused = why
 		}
 	}
@@ -213,10 +213,10 @@ type wanting struct {
 
 // ask asks the sidecars of those for certificates, once in a while for each name. It needs no lock:
 // streams are asked.
-func (x *insights) ask() {
-	now := x.plane.cfg.clock()()
+func (x *Insights) ask() {
+	now := x.Now()
 	for _, w := range x.wanting {
-		if !x.plane.certifyNow(w.dataplane) {
+		if !x.Certify(w.dataplane) {
 			continue
 		}
 		x.mu.Lock()

@@ -1,4 +1,4 @@
-package control
+package mtls
 
 import (
 	"iter"
@@ -19,8 +19,8 @@ type records struct {
 // record is that of one dataplane. There is one for each, and as a rule it is all that is kept of one:
 // its size is bounded by a test.
 type record struct {
-	leaf    leaf    // the zero value for none
-	insight insight // there is none where nothing was told of it: its told is nil
+	leaf    workloadCert // the zero value for none
+	insight insight      // there is none where nothing was told of it: its told is nil
 }
 
 // record is that of a dataplane by the name by which its sidecar calls it, a new one where there is none.
@@ -76,8 +76,8 @@ func (r *records) forget(name api.Ref, now time.Time) {
 
 // good are the leaves that have not ended, by the dataplanes that they were given to, in no order. It
 // needs mu.
-func (r *records) good(now time.Time) iter.Seq2[api.Ref, leaf] {
-	return func(yield func(api.Ref, leaf) bool) {
+func (r *records) good(now time.Time) iter.Seq2[api.Ref, workloadCert] {
+	return func(yield func(api.Ref, workloadCert) bool) {
 		for name, x := range r.dataplanes.all() {
 			if x.leaf.good(now) && !yield(x.leaf.at.of(name), x.leaf) {
 				return
@@ -94,7 +94,7 @@ func (r *records) expire(now time.Time) {
 		case x.insight.told == nil:
 			r.dataplanes.drop(name)
 		default:
-			x.leaf = leaf{}
+			x.leaf = workloadCert{}
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package control
+package mtls
 
 import (
 	"slices"
@@ -25,7 +25,7 @@ func TestHeldInLessSpace(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := held(t), held(t)
-		x, y := newHeldLeaf(a), newHeldLeaf(b)
+		x, y := newHeldCert(a), newHeldCert(b)
 		if got := x.held(); got.Owner != a.Owner || got.Root != a.Root || !slices.Equal(got.Names, a.Names) ||
 			got.Issued.Unix() != a.Issued.Unix() || got.Ends.Unix() != a.Ends.Unix() {
 			t.Fatalf("%+v, not %+v", got, a)
@@ -58,7 +58,7 @@ func TestTimesBeyondSeconds(t *testing.T) {
 			t.Errorf("%s is %s, not %s: %v", text, is, want, err)
 		}
 	}
-	if got := newHeldLeaf(authorities.Held{}); got == (heldLeaf{}) || got.valid(time.Now()) || len(got.held().Names) != 0 {
+	if got := newHeldCert(authorities.Held{}); got == (heldCert{}) || got.valid(time.Now()) || len(got.held().Names) != 0 {
 		t.Errorf("a certificate that says nothing is %+v", got)
 	}
 }
