@@ -8,28 +8,10 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/webhook"
 	"github.com/weftmesh/weft/control/world"
-	"github.com/weftmesh/weft/files"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sidecar/inject"
 	"github.com/weftmesh/weft/xds/server/limit"
 )
-
-// injection is the configuration of sidecars of --injection-config. The system namespaces
-// are those of the control plane.
-func (c Config) injection(system []string) (inject.Config, error) {
-	out := inject.Default(c.Version)
-	if c.InjectionConfig != "" {
-		text, err := files.Read(c.InjectionConfig, files.MostSecret)
-		if err != nil {
-			return out, fmt.Errorf("--injection-config: %w", err)
-		}
-		if out, err = out.Values(c.InjectionConfig, text); err != nil {
-			return out, fmt.Errorf("--injection-config: %w", err)
-		}
-	}
-	out.SystemNamespaces = system
-	return out, nil
-}
 
 // admits makes what answers the API server's webhooks.
 func (p *Plane) admits() (http.Handler, error) {

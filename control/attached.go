@@ -40,7 +40,7 @@ func (p *Plane) names(ref api.Ref) *attach.Names {
 	if !reconcile.Serves(m)(ref) {
 		return nil
 	}
-	return p.lists.of(m, ref)
+	return p.lists.Of(m, ref)
 }
 
 // publish hands a revision to all streams.

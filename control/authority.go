@@ -2,39 +2,11 @@ package control
 
 import (
 	"context"
-	"net"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/weftmesh/weft/control/roots"
-	"github.com/weftmesh/weft/control/webhook"
 )
-
-func (c Config) clock() func() time.Time {
-	if c.Now != nil {
-		return c.Now
-	}
-	return time.Now
-}
-
-// sharesAuthority reports whether something shows certificates of the cluster's authority.
-func (c Config) sharesAuthority() bool {
-	return c.Store == "kube" && c.Namespace != "" && (c.Webhooks != "" || c.APITLS != "" || !c.XDSPlaintext && c.XDSTLSCert == "")
-}
-
-// hosts are what certificates of the cluster's authority are for: the Service as pods call
-// it, and this process.
-func (c Config) hosts() []string {
-	service := webhook.ServiceName + "." + c.Namespace
-	out := []string{service + ".svc", service, service + ".svc.cluster.local", webhook.ServiceName, "localhost", "127.0.0.1", "::1"}
-	for _, address := range []string{c.XDS, c.Webhooks, c.APITLS} {
-		if host, _, err := net.SplitHostPort(address); err == nil && host != "" {
-			out = append(out, host)
-		}
-	}
-	return out
-}
 
 // keep keeps the authority of the cluster, who its pods are, and which lack a sidecar, until
 // ctx ends.

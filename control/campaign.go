@@ -2,9 +2,6 @@ package control
 
 import (
 	"context"
-	"os"
-
-	"github.com/google/uuid"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/leader"
@@ -49,14 +46,4 @@ func (p *Plane) leads() float64 {
 		return 1
 	}
 	return 0
-}
-
-// replica is what this process calls itself among the replicas: the name of its pod, else
-// one that no other process has.
-func (c Config) replica() string {
-	if c.Replica != "" {
-		return c.Replica
-	}
-	host, _ := os.Hostname()
-	return host + "_" + uuid.NewString()
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 
 	"github.com/weftmesh/weft/control/auth"
 	"github.com/weftmesh/weft/control/identity"
@@ -87,15 +86,6 @@ func (p *Plane) openCluster() error {
 		return err
 	}
 	return p.findBare(made, writer)
-}
-
-// readNamespaces are those whose documents are read: with the ones to watch that of the
-// control plane, where its operators write. None is all.
-func (c Config) readNamespaces() []string {
-	if len(c.WatchNamespaces) == 0 || c.Namespace == "" || slices.Contains(c.WatchNamespaces, c.Namespace) {
-		return c.WatchNamespaces
-	}
-	return append(slices.Clone(c.WatchNamespaces), c.Namespace)
 }
 
 // follow resolves what there is as soon as the store has read it, and then what changes.

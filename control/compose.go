@@ -1,7 +1,6 @@
 package control
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -9,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/google/uuid"
@@ -69,11 +67,6 @@ func (p *Plane) open(ctx context.Context) error {
 		p.feed = feed
 	}
 	return p.firstMesh(ctx)
-}
-
-// secretsKey is the file with the key of Secrets.
-func (c Config) secretsKey() string {
-	return cmp.Or(c.SecretsKeyFile, filepath.Join(c.DataDir, storage.SecretsKeyFile))
 }
 
 // Rekey seals the Secrets of the store in a data directory with a new key, and says how many there

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/connections"
 	"github.com/weftmesh/weft/control/identity"
 	"github.com/weftmesh/weft/control/peers"
 	"github.com/weftmesh/weft/control/reconcile"
@@ -45,7 +46,7 @@ func (p *Plane) joinPeers() {
 			p.observe.StirredSomewhere()
 			p.census.MarkAll()
 		},
-		Authenticator: authenticating{identity.NewPeers(p.reviewer, p.cfg.Namespace, webhook.ServiceName)},
+		Authenticator: connections.NoteProven(identity.NewPeers(p.reviewer, p.cfg.Namespace, webhook.ServiceName)),
 		TLS: func() *tls.Config {
 			ca, _ := p.roots.PEM()
 			return peers.TLSOf(webhook.ServiceName+"."+p.cfg.Namespace+".svc", ca)

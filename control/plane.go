@@ -21,11 +21,13 @@ import (
 	"github.com/weftmesh/weft/control/bare"
 	"github.com/weftmesh/weft/control/bootstrap"
 	"github.com/weftmesh/weft/control/connections"
+	"github.com/weftmesh/weft/control/hostnames"
 	"github.com/weftmesh/weft/control/identity"
 	"github.com/weftmesh/weft/control/issuer"
 	"github.com/weftmesh/weft/control/leader"
 	"github.com/weftmesh/weft/control/mtls"
 	"github.com/weftmesh/weft/control/peers"
+	"github.com/weftmesh/weft/control/process"
 	"github.com/weftmesh/weft/control/reconcile"
 	"github.com/weftmesh/weft/control/roots"
 	"github.com/weftmesh/weft/control/storage"
@@ -75,7 +77,7 @@ type Plane struct {
 	loop        *reconcile.Loop
 	ads         *server.Server
 	agents      *attached.Server
-	lists       nameLists // of what is current, for agents
+	lists       hostnames.Lists // of what is current, for agents
 	ephemerals  *connections.Ephemerals
 	returning   *connections.Reconnects
 	keeping     *leader.AuthorityWriter // of a cluster: how keeper writes
@@ -104,7 +106,7 @@ type Plane struct {
 // Run is a control plane from start to the end of ctx, as the main work of its
 // process, of which it keeps the memory small.
 func Run(ctx context.Context, cfg Config, log *slog.Logger) error {
-	returnFreeMemory(ctx)
+	process.ReturnFreeMemory(ctx)
 	p, err := New(ctx, cfg, log)
 	if err != nil {
 		return err
@@ -136,8 +138,8 @@ func (p *Plane) prepare(ctx context.Context) (err error) {
 		return fmt.Errorf("make the data directory: %w", err)
 	}
 	// The addresses first: who cannot have them should not wait for a store.
-	descriptors := raiseDescriptors()
-	forAPI, forXDS := budgets(descriptors)
+	descriptors := process.RaiseDescriptors()
+	forAPI, forXDS := connections.Budgets(descriptors)
 	if p.api, err = p.listen("--api", p.cfg.API, forAPI); err != nil {
 		return err
 	}
@@ -210,7 +212,7 @@ func (p *Plane) compose() error {
 	}
 	p.hosts = connections.NewTokenUse(p.log)
 	p.refused = connections.NewRefusals(p.isDataplane, p.isConnected)
-	auth := authenticating{p.hosts.Watch(p.revocations.Refuse(inner))}
+	auth := connections.NoteProven(p.hosts.Watch(p.revocations.Refuse(inner)))
 	p.composeStreams(auth)
 	p.composeFollowers()
 	p.mtls.Loop, p.mtls.Sidecars, p.mtls.Reconnects, p.mtls.Agents = p.loop, p.sidecars(), p.returning, p.agents

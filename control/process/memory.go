@@ -1,4 +1,4 @@
-package control
+package process
 
 import (
 	"context"
@@ -29,9 +29,9 @@ func growth(live uint64) int {
 // much else happens.
 const look = time.Second / 5
 
-// returnFreeMemory makes the process keep little more memory than it needs, until ctx ends.
+// ReturnFreeMemory makes the process keep little more memory than it needs, until ctx ends.
 // It leaves the garbage collector alone where GOGC says something.
-func returnFreeMemory(ctx context.Context) {
+func ReturnFreeMemory(ctx context.Context) {
 	set := growLeast
 	if said := debug.SetGCPercent(set); said != growMost {
 		debug.SetGCPercent(said)

@@ -1,4 +1,4 @@
-package control
+package connections
 
 import (
 	"context"
@@ -19,9 +19,9 @@ const (
 	provenWithin   = 10 * time.Second
 )
 
-// budgets divides descriptors among the listeners, so that neither can take
+// Budgets divides descriptors among the listeners, so that neither can take
 // those of the other: without a token anybody can open connections.
-func budgets(descriptors int) (api, xds limit.Limits) {
+func Budgets(descriptors int) (api, xds limit.Limits) {
 	left := max(descriptors-ownDescriptors, 4*fewest)
 	api.Connections = min(left/4, mostAPI)
 	xds.Connections = min(left-api.Connections, mostXDS)
@@ -35,6 +35,9 @@ func budgets(descriptors int) (api, xds limit.Limits) {
 	xds.Grace = time.Second // many sidecars may come at once, after a restart
 	return api, xds
 }
+
+// NoteProven notes which connections have proven who they are, of those that an authenticator lets in.
+func NoteProven(inner server.Authenticator) server.Authenticator { return authenticating{inner} }
 
 // authenticating notes which connections have proven who they are.
 type authenticating struct{ server.Authenticator }

@@ -1,4 +1,4 @@
-package control
+package hostnames
 
 import (
 	"fmt"
@@ -23,27 +23,27 @@ func TestListsOfNamesAreShared(t *testing.T) {
 			"networking":{"address":"127.0.0.1","transparentProxying":{"redirectPortOutbound":15001}}}`, namespace, namespace))
 	}
 	a, b := client("a"), client("b")
-	m, _ := resolve.CompileIn(inDefault, api.NewSnapshot(1, worlds.External(t, "old"), a, b), world.Dialects(), world.Kinds())
-	var l nameLists
-	names := l.of(m, a.Ref)
-	if len(names.Names) == 0 || l.of(m, b.Ref) != names || l.of(m, a.Ref) != names {
+	m, _ := resolve.CompileIn(api.Zone{Name: "default"}, api.NewSnapshot(1, worlds.External(t, "old"), a, b), world.Dialects(), world.Kinds())
+	var l Lists
+	names := l.Of(m, a.Ref)
+	if len(names.Names) == 0 || l.Of(m, b.Ref) != names || l.Of(m, a.Ref) != names {
 		t.Errorf("a and b are told different lists, or nothing: %v", names)
 	}
 	step := func(changes ...api.Change) {
 		m, _ = m.Update(m.Snapshot().With(m.Snapshot().Revision()+1, changes), changes)
 	}
 	step(api.Change{After: client("d")})
-	if l.of(m, a.Ref) != names {
+	if l.Of(m, a.Ref) != names {
 		t.Error("another dataplane makes the list another")
 	}
 	step(api.Change{After: worlds.External(t, "new")})
-	if now := l.of(m, a.Ref); now == names || len(now.Names) <= len(names.Names) || l.of(m, b.Ref) != now {
+	if now := l.Of(m, a.Ref); now == names || len(now.Names) <= len(names.Names) || l.Of(m, b.Ref) != now {
 		t.Errorf("with one service more they are told %v", now)
 	}
 	for n := range 500 {
 		x := client(fmt.Sprint("n", n))
 		step(api.Change{After: x})
-		if l.of(m, x.Ref) != l.of(m, a.Ref) {
+		if l.Of(m, x.Ref) != l.Of(m, a.Ref) {
 			t.Fatal("they are told different lists")
 		}
 		step(api.Change{Before: x})
@@ -58,10 +58,10 @@ func TestListsOfNamesAreShared(t *testing.T) {
 func TestListsOfNamesHoldNoModel(t *testing.T) {
 	t.Parallel()
 	a := worlds.Decode(t, world.Catalog(), `{"type":"Dataplane","mesh":"default","name":"a","networking":{"address":"127.0.0.1","transparentProxying":{"redirectPortOutbound":15001}}}`)
-	var l nameLists
+	var l Lists
 	old := func() weak.Pointer[resolve.Model] {
-		m, _ := resolve.CompileIn(inDefault, api.NewSnapshot(1, worlds.External(t, "old"), a), world.Dialects(), world.Kinds())
-		if len(l.of(m, a.Ref).Names) == 0 {
+		m, _ := resolve.CompileIn(api.Zone{Name: "default"}, api.NewSnapshot(1, worlds.External(t, "old"), a), world.Dialects(), world.Kinds())
+		if len(l.Of(m, a.Ref).Names) == 0 {
 			t.Error("there are no names")
 		}
 		return weak.Make(m)

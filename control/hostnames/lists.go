@@ -1,4 +1,4 @@
-package control
+package hostnames
 
 import (
 	"maps"
@@ -10,12 +10,12 @@ import (
 	"github.com/weftmesh/weft/sidecar/attach"
 )
 
-// nameLists are the lists of names that sidecars are told, one for all who may call the same.
+// Lists are the lists of names that sidecars are told, one for all who may call the same.
 // A publication makes those anew of which something changed, when somebody asks. Equal
 // lists are one, whoever they are for.
-type nameLists struct {
+type Lists struct {
 	mu      sync.Mutex
-	known   map[callers]*nameList
+	known   map[callers]*list
 	sweepAt int // how many there are before those are forgotten that nobody asked for lately
 	// lists are those that somebody has, by version.
 	lists        map[string]weak.Pointer[attach.Names]
@@ -26,16 +26,16 @@ type nameLists struct {
 // resolve.Model.CallsAs says.
 type callers struct{ mesh, as string }
 
-// nameList is the list for some callers. Who makes one holds up nobody else's.
-type nameList struct {
+// list is the list for some callers. Who makes one holds up nobody else's.
+type list struct {
 	mu    sync.Mutex
 	model weak.Pointer[resolve.Model] // that was asked last; nobody may ask again
 	from  *resolve.Hostnames
 	names *attach.Names
 }
 
-// of is the list for a dataplane of a model.
-func (l *nameLists) of(m *resolve.Model, dp api.Ref) *attach.Names {
+// Of is the list for a dataplane of a model.
+func (l *Lists) Of(m *resolve.Model, dp api.Ref) *attach.Names {
 	c := callers{dp.Mesh, m.CallsAs(dp)}
 	x := l.list(m, c)
 	x.mu.Lock()
@@ -52,26 +52,26 @@ func (l *nameLists) of(m *resolve.Model, dp api.Ref) *attach.Names {
 }
 
 // list is where the list for some callers is, or will be.
-func (l *nameLists) list(m *resolve.Model, c callers) *nameList {
+func (l *Lists) list(m *resolve.Model, c callers) *list {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if x := l.known[c]; x != nil {
 		return x
 	}
 	if l.known == nil {
-		l.known, l.lists = map[callers]*nameList{}, map[string]weak.Pointer[attach.Names]{}
+		l.known, l.lists = map[callers]*list{}, map[string]weak.Pointer[attach.Names]{}
 	}
 	if len(l.known) >= l.sweepAt {
 		l.sweep(m)
 	}
-	x := &nameList{}
+	x := &list{}
 	l.known[c] = x
 	return x
 }
 
 // sweep forgets what was not asked of the newest model: who asks for it again has it made
 // once more. It needs mu.
-func (l *nameLists) sweep(newest *resolve.Model) {
+func (l *Lists) sweep(newest *resolve.Model) {
 	for c, x := range l.known {
 		if x.mu.TryLock() { // else somebody asks for it now
 			if x.model.Value() != newest {
@@ -84,7 +84,7 @@ func (l *nameLists) sweep(newest *resolve.Model) {
 }
 
 // shared is the list that all are told who may call by those names.
-func (l *nameLists) shared(from *resolve.Hostnames) *attach.Names {
+func (l *Lists) shared(from *resolve.Hostnames) *attach.Names {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if known := l.lists[from.Version].Value(); known != nil {

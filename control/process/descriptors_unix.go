@@ -1,12 +1,12 @@
 //go:build unix
 
-package control
+package process
 
 import "syscall"
 
-// raiseDescriptors makes as many descriptors available as the process may have,
+// RaiseDescriptors makes as many descriptors available as the process may have,
 // and says how many.
-func raiseDescriptors() int {
+func RaiseDescriptors() int {
 	var l syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {
 		return usualDescriptors
