@@ -15,7 +15,7 @@ import (
 
 // admits makes what answers the API server's webhooks.
 func (p *Plane) admits() (http.Handler, error) {
-	values, err := p.cfg.injection(p.settings.SystemNamespaces)
+	values, err := p.cfg.Injection(p.settings.SystemNamespaces)
 	if err != nil {
 		return nil, err
 	}

@@ -14,11 +14,11 @@ import (
 // replica counts them and has them among its problems, the leader writes events
 // (spec/kubernetes.md 4.6).
 func (p *Plane) findBare(made *webhook.Made, w *writing.Writer) error {
-	values, err := p.cfg.injection(p.settings.SystemNamespaces)
+	values, err := p.cfg.Injection(p.settings.SystemNamespaces)
 	if err != nil {
 		return err
 	}
-	p.hooks, p.bare = made, bare.New(values, p.cfg.clock())
+	p.hooks, p.bare = made, bare.New(values, p.cfg.Clock())
 	p.writers.Add("bare pods", func(ctx context.Context) error { return p.bare.Tell(ctx, w.WarnAbout, p.log) })
 	p.observe.BarePods(p.bare.Count)
 	return nil

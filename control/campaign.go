@@ -15,7 +15,7 @@ import (
 
 // leadWriting adds the writers that every cluster has.
 func (p *Plane) leadWriting(s *kube.Store, w *writing.Writer) {
-	p.writers.Add("meshes", leader.NewDefaults(leader.DefaultsConfig{Store: p.store, Writer: w, Lease: p.elector, FirstMesh: p.cfg.firstMesh(), SkipPolicies: p.cfg.SkipDefaultPolicies, Namespace: p.cfg.Namespace, Log: p.log}).Run)
+	p.writers.Add("meshes", leader.NewDefaults(leader.DefaultsConfig{Store: p.store, Writer: w, Lease: p.elector, FirstMesh: p.cfg.FirstMesh(), SkipPolicies: p.cfg.SkipDefaultPolicies, Namespace: p.cfg.Namespace, Log: p.log}).Run)
 	p.writers.Add("authorities", p.keeping.Run)
 	catalog := p.settings.Catalog().InZone(p.settings.InZone())
 	p.writers.Add("services", services.New(services.Config{Store: s, Catalog: catalog, Writer: w, Model: reported{p}.Model, Status: reported{p}.service, Log: p.log}).Run)

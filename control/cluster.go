@@ -27,9 +27,9 @@ func (p *Plane) openCluster() error {
 	if err != nil {
 		return err
 	}
-	c := kube.Config{REST: rest, Catalog: p.settings.Catalog(), Default: p.cfg.firstMesh(),
-		Namespaces: p.cfg.readNamespaces(), Secrets: p.cfg.SecretNamespaces, MeshSecrets: p.cfg.Namespace, Reports: p.cfg.Namespace != "", Log: p.log}
-	if p.name = p.cfg.replica(); p.cfg.PeerToken != "" {
+	c := kube.Config{REST: rest, Catalog: p.settings.Catalog(), Default: p.cfg.FirstMesh(),
+		Namespaces: p.cfg.ReadNamespaces(), Secrets: p.cfg.SecretNamespaces, MeshSecrets: p.cfg.Namespace, Reports: p.cfg.Namespace != "", Log: p.log}
+	if p.name = p.cfg.ReplicaName(); p.cfg.PeerToken != "" {
 		p.peers = peers.New()
 		c.Moved = p.peers.Moved
 	}
@@ -63,15 +63,15 @@ func (p *Plane) openCluster() error {
 	}
 	p.keeping.WriteBy(writer)
 	p.leadWriting(s, writer)
-	if !p.cfg.sharesAuthority() {
+	if !p.cfg.SharesAuthority() {
 		return nil
 	}
-	if p.shared, err = roots.New(roots.Config{REST: rest, Namespace: p.cfg.Namespace, Hosts: p.cfg.hosts(), Others: map[string]func() ([]byte, error){auth.SharedTokenKey: token.NewKey}, Now: p.cfg.clock(), Log: p.log}); err != nil {
+	if p.shared, err = roots.New(roots.Config{REST: rest, Namespace: p.cfg.Namespace, Hosts: p.cfg.Hosts(), Others: map[string]func() ([]byte, error){auth.SharedTokenKey: token.NewKey}, Now: p.cfg.Clock(), Log: p.log}); err != nil {
 		return err
 	}
 	p.roots = p.shared
 	if p.cfg.Certificates != "" {
-		p.roots = roots.NewDirectory(p.cfg.Certificates, p.cfg.hosts(), p.cfg.clock(), p.log)
+		p.roots = roots.NewDirectory(p.cfg.Certificates, p.cfg.Hosts(), p.cfg.Clock(), p.log)
 	}
 	if p.cfg.Webhooks == "" {
 		return nil

@@ -16,6 +16,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/control/auth"
+	"github.com/weftmesh/weft/control/config"
 	"github.com/weftmesh/weft/control/identity"
 	"github.com/weftmesh/weft/control/reconcile"
 	"github.com/weftmesh/weft/control/storage"
@@ -40,7 +41,7 @@ func (p *Plane) open(ctx context.Context) error {
 	var inner store.Store
 	switch p.cfg.Store {
 	case "bolt":
-		seal := storage.NewSealer(p.settings.Catalog(), p.cfg.secretsKey())
+		seal := storage.NewSealer(p.settings.Catalog(), p.cfg.SecretsKey())
 		s, err := bolt.Open(bolt.Config{Dir: p.cfg.DataDir, Decode: storage.DecodeStored(p.settings.Catalog()), Encode: seal.Encode, Open: seal.Open, Now: time.Now, History: p.cfg.History})
 		if err != nil {
 			return err
@@ -72,11 +73,11 @@ func (p *Plane) open(ctx context.Context) error {
 // Rekey seals the Secrets of the store in a data directory with a new key, and says how many there
 // are (`weft store rekey`). No control plane may run.
 func Rekey(c Config) (int, error) {
-	settings, err := c.settings()
+	settings, err := c.Settings()
 	if err != nil {
 		return 0, err
 	}
-	return storage.Rekey(settings.Catalog(), c.DataDir, c.secretsKey())
+	return storage.Rekey(settings.Catalog(), c.DataDir, c.SecretsKey())
 }
 
 // audited is a store whose writes are measured, traced and logged.
@@ -105,7 +106,7 @@ func (p *Plane) directory() file.Config {
 
 // newAdmission is what all that is written goes through, and what is only planned.
 func (p *Plane) newAdmission() *admission.Chain {
-	return p.settings.Admission(admission.Options{SkipDefaults: p.cfg.SkipDefaultPolicies, FirstMesh: p.cfg.firstMesh(), Log: p.log, Cluster: p.cfg.Store == "kube", Now: p.cfg.clock(),
+	return p.settings.Admission(admission.Options{SkipDefaults: p.cfg.SkipDefaultPolicies, FirstMesh: p.cfg.FirstMesh(), Log: p.log, Cluster: p.cfg.Store == "kube", Now: p.cfg.Clock(),
 		File: func(path string) ([]byte, error) { return p.keeper.File(path) },
 		Uses: func(now *api.Snapshot, secret api.Ref) (api.Ref, bool) { return p.keeper.Uses(now, secret) },
 		Model: func() *resolve.Model {
@@ -120,7 +121,7 @@ func (p *Plane) firstMesh(ctx context.Context) error {
 	if p.own.Snapshot().CountOfKind(api.KindMesh) > 0 {
 		return nil
 	}
-	_, _, err := p.own.Apply(ctx, store.Writes(store.Write{Put: p.cfg.firstMesh()}))
+	_, _, err := p.own.Apply(ctx, store.Writes(store.Write{Put: p.cfg.FirstMesh()}))
 	return err
 }
 
@@ -224,7 +225,7 @@ func (p *Plane) webHandler(keys auth.Tokens) (http.Handler, error) {
 	if p.cfg.APIExpose {
 		p.exposed = web.New(c)
 	}
-	if home, err := isLoopback(p.cfg.API); err == nil && home {
+	if home, err := config.IsLoopback(p.cfg.API); err == nil && home {
 		c.Hosts = []string{} // loopback names only
 	}
 	return web.New(c), nil
@@ -246,6 +247,6 @@ func (p *Plane) problems() []*api.Violation {
 
 // trace sends traces to the collector that the configuration or the environment names.
 func (p *Plane) trace(ctx context.Context) (telemetry.Tracing, error) {
-	home, err := isLoopback(p.cfg.OTLPEndpoint)
+	home, err := config.IsLoopback(p.cfg.OTLPEndpoint)
 	return telemetry.Trace(ctx, p.cfg.OTLPEndpoint, err == nil && home, p.cfg.Version)
 }

@@ -121,7 +121,7 @@ func New(ctx context.Context, cfg Config, log *slog.Logger) (*Plane, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	settings, err := cfg.settings()
+	settings, err := cfg.Settings()
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +157,7 @@ func (p *Plane) prepare(ctx context.Context) (err error) {
 	p.tracing = tracing.Stop
 	p.observe = telemetry.NewObserver(telemetry.New(p.cfg.Version), tracing, web.NewEvents(), &p.authors)
 	p.admission, p.writers = p.newAdmission(), leader.NewWriters(p.log)
-	p.mtls = &mtls.Parts{DataDir: p.cfg.DataDir, Cluster: p.cfg.Store == "kube", HoldPlain: p.cfg.HoldPlain, Zone: p.settings.InZone(), Now: p.cfg.clock(), Log: p.log, Serving: p.serving.Load, NoProof: p.noProof, Certify: p.certifyNow}
+	p.mtls = &mtls.Parts{DataDir: p.cfg.DataDir, Cluster: p.cfg.Store == "kube", HoldPlain: p.cfg.HoldPlain, Zone: p.settings.InZone(), Now: p.cfg.Clock(), Log: p.log, Serving: p.serving.Load, NoProof: p.noProof, Certify: p.certifyNow}
 	if p.cfg.Store != "kube" { // what is read of --dir is admitted by what authorities need
 		p.leaves = mtls.NewIssuedCertificates(p.mtls)
 		p.keeper = p.newKeeper()
@@ -290,7 +290,7 @@ func (p *Plane) composeXDSPort(auth server.Authenticator) error {
 	boot := &bootstrap.Handler{Catalog: p.settings.Catalog(), Into: p.own, Admission: p.admission, Model: reconcile.NewDocuments(p.store, p.loop, p.waiting).Model, Authenticator: auth, CA: ca, Arrived: p.ephemerals.Arrived, Log: p.log}
 	boot.Skewed, boot.Refused = p.insights.Skewed, p.refused.Note
 	certifier := p.certifier(auth)
-	p.keyless = issuer.NewControlPlaneKeys(certifier, p.ads, p.insights, p.cfg.clock())
+	p.keyless = issuer.NewControlPlaneKeys(certifier, p.ads, p.insights, p.cfg.Clock())
 	p.mtls.Expire = p.keyless.Expire
 	mux := http.NewServeMux()
 	mux.Handle("POST /bootstrap", bootstrap.Bounded(boot))

@@ -41,7 +41,7 @@ func (p *Plane) degraded() (notes []api.Note) {
 		say(api.Error, codeAuthorityFault, err.Error())
 	}
 	if p.shown != nil {
-		if ends, now := p.shown.NotAfter, p.cfg.clock()(); !now.Before(ends) {
+		if ends, now := p.shown.NotAfter, p.cfg.Clock()(); !now.Before(ends) {
 			say(api.Error, codeEnded, "the certificate of --xds-tls-cert has ended at "+ends.UTC().Format(time.RFC3339)+", so that no sidecar connects; bring its successor and restart")
 		} else if now.After(workload.WarnAt(p.shown.NotBefore, ends)) {
 			say(api.Warning, codeEnded, "the certificate of --xds-tls-cert ends at "+ends.UTC().Format(time.RFC3339)+"; bring its successor and restart")
@@ -88,7 +88,7 @@ func (p *Plane) running() (notes []api.Note) {
 	}
 	notes = append(notes, p.restored.Notes()...)
 	notes = append(notes, p.insights.EndedNotes(m)...)
-	return append(notes, endedSecrets(m, p.cfg.clock()())...)
+	return append(notes, endedSecrets(m, p.cfg.Clock()())...)
 }
 
 // endedSecrets say which certificates in Secrets have ended, or soon will.

@@ -19,7 +19,7 @@ import (
 const authorityActor = "authority"
 
 func (p *Plane) newKeeper() *authorities.Keeper {
-	c := authorities.Config{Zone: p.settings.InZone(), System: p.settings.SystemNamespaces, CAFileRoot: p.cfg.CAFileRoot, Now: p.cfg.clock(), Log: p.log,
+	c := authorities.Config{Zone: p.settings.InZone(), System: p.settings.SystemNamespaces, CAFileRoot: p.cfg.CAFileRoot, Now: p.cfg.Clock(), Log: p.log,
 		Sidecars: p.leaves.Of, Before: p.leaves.UnknownUntil, Certify: func(dp api.Ref) { p.certifyNow(dp) }, Spread: p.cfg.RotationSpread, Relied: func(mesh string, revision uint64) bool { return p.insights.ReliesOn(mesh, revision) },
 		Keep: func(ctx context.Context, plan store.Plan) error {
 			_, _, err := p.own.Apply(storage.WithActor(ctx, authorityActor), plan)

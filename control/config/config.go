@@ -1,4 +1,4 @@
-package control
+package config
 
 import (
 	"context"
@@ -146,8 +146,8 @@ func Default() Config {
 	}
 }
 
-// firstMesh is the Mesh that the control plane creates where there is none.
-func (c Config) firstMesh() *api.Object {
+// FirstMesh is the Mesh that the control plane creates where there is none.
+func (c Config) FirstMesh() *api.Object {
 	if c.Tenancy == "" {
 		return world.DefaultMesh()
 	}
@@ -169,8 +169,8 @@ func (c Config) checkTenancy() error {
 	return fmt.Errorf("--mesh-tenancy: %w", err)
 }
 
-// settings are those of which it depends what documents mean.
-func (c Config) settings() (world.Settings, error) {
+// Settings are those of which it depends what documents mean.
+func (c Config) Settings() (world.Settings, error) {
 	a, err := xds.ParseAuthorizer(c.ExtAuthz)
 	if err != nil {
 		return world.Settings{}, fmt.Errorf("--ext-authz %w", err)

@@ -1,4 +1,4 @@
-package control
+package config
 
 import (
 	"fmt"
@@ -33,7 +33,7 @@ func (c Config) Validate() error {
 			refuse("--ignored-service-selector-labels %q is no name of a label; write such as rollouts-pod-template-hash", label)
 		}
 	}
-	if home, err := isLoopback(c.Pprof); c.Pprof != "" && (err != nil || !home) {
+	if home, err := IsLoopback(c.Pprof); c.Pprof != "" && (err != nil || !home) {
 		refuse("--pprof %s: profiles tell what a process holds and slow it down; give an address of loopback, such as 127.0.0.1:6060, and reach it through kubectl port-forward or ssh", c.Pprof)
 	}
 	if c.WorkloadAPI != "" {
@@ -47,7 +47,7 @@ func (c Config) Validate() error {
 	if c.DataDir == "" {
 		refuse("--data-dir is empty; name a directory for tokens and the store")
 	}
-	if _, err := c.settings(); err != nil {
+	if _, err := c.Settings(); err != nil {
 		errs = multierror.Append(errs, err)
 	}
 	c.validateListeners(refuse)
@@ -107,7 +107,7 @@ func (c Config) demands() []demand {
 // validateListeners holds the rules of addresses that leave loopback.
 func (c Config) validateListeners(refuse func(string, ...any)) {
 	listener := func(flag, address string, safe bool, advice string) {
-		home, err := isLoopback(address)
+		home, err := IsLoopback(address)
 		switch {
 		case err != nil:
 			refuse("%s %q: %w", flag, address, err)
@@ -126,8 +126,8 @@ func (c Config) validateListeners(refuse func(string, ...any)) {
 	}
 }
 
-// isLoopback reports whether a listener on address is out of reach of other hosts.
-func isLoopback(address string) (bool, error) {
+// IsLoopback reports whether a listener on address is out of reach of other hosts.
+func IsLoopback(address string) (bool, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil || port == "" {
 		return false, fmt.Errorf("no address; write HOST:PORT")

@@ -1,4 +1,4 @@
-package control
+package config
 
 import (
 	"cmp"
@@ -15,35 +15,35 @@ import (
 	"time"
 )
 
-// secretsKey is the file with the key of Secrets.
-func (c Config) secretsKey() string {
+// SecretsKey is the file with the key of Secrets.
+func (c Config) SecretsKey() string {
 	return cmp.Or(c.SecretsKeyFile, filepath.Join(c.DataDir, storage.SecretsKeyFile))
 }
 
-// readNamespaces are those whose documents are read: with the ones to watch that of the
+// ReadNamespaces are those whose documents are read: with the ones to watch that of the
 // control plane, where its operators write. None is all.
-func (c Config) readNamespaces() []string {
+func (c Config) ReadNamespaces() []string {
 	if len(c.WatchNamespaces) == 0 || c.Namespace == "" || slices.Contains(c.WatchNamespaces, c.Namespace) {
 		return c.WatchNamespaces
 	}
 	return append(slices.Clone(c.WatchNamespaces), c.Namespace)
 }
 
-func (c Config) clock() func() time.Time {
+func (c Config) Clock() func() time.Time {
 	if c.Now != nil {
 		return c.Now
 	}
 	return time.Now
 }
 
-// sharesAuthority reports whether something shows certificates of the cluster's authority.
-func (c Config) sharesAuthority() bool {
+// SharesAuthority reports whether something shows certificates of the cluster's authority.
+func (c Config) SharesAuthority() bool {
 	return c.Store == "kube" && c.Namespace != "" && (c.Webhooks != "" || c.APITLS != "" || !c.XDSPlaintext && c.XDSTLSCert == "")
 }
 
-// hosts are what certificates of the cluster's authority are for: the Service as pods call
+// Hosts are what certificates of the cluster's authority are for: the Service as pods call
 // it, and this process.
-func (c Config) hosts() []string {
+func (c Config) Hosts() []string {
 	service := webhook.ServiceName + "." + c.Namespace
 	out := []string{service + ".svc", service, service + ".svc.cluster.local", webhook.ServiceName, "localhost", "127.0.0.1", "::1"}
 	for _, address := range []string{c.XDS, c.Webhooks, c.APITLS} {
@@ -54,9 +54,9 @@ func (c Config) hosts() []string {
 	return out
 }
 
-// replica is what this process calls itself among the replicas: the name of its pod, else
+// ReplicaName is what this process calls itself among the replicas: the name of its pod, else
 // one that no other process has.
-func (c Config) replica() string {
+func (c Config) ReplicaName() string {
 	if c.Replica != "" {
 		return c.Replica
 	}
@@ -64,9 +64,9 @@ func (c Config) replica() string {
 	return host + "_" + uuid.NewString()
 }
 
-// injection is the configuration of sidecars of --injection-config. The system namespaces
+// Injection is the configuration of sidecars of --injection-config. The system namespaces
 // are those of the control plane.
-func (c Config) injection(system []string) (inject.Config, error) {
+func (c Config) Injection(system []string) (inject.Config, error) {
 	out := inject.Default(c.Version)
 	if c.InjectionConfig != "" {
 		text, err := files.Read(c.InjectionConfig, files.MostSecret)

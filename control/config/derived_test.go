@@ -1,4 +1,4 @@
-package control
+package config
 
 import (
 	"os"
@@ -17,11 +17,11 @@ func TestSystemNamespacesAreOneList(t *testing.T) {
 	if err := os.WriteFile(c.InjectionConfig, []byte("systemNamespaces: [others]\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, err := c.settings()
+	s, err := c.Settings()
 	if err != nil {
 		t.Fatal(err)
 	}
-	i, err := c.injection(s.SystemNamespaces)
+	i, err := c.Injection(s.SystemNamespaces)
 	if err != nil {
 		t.Fatal(err)
 	}
