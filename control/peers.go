@@ -1,13 +1,9 @@
 package control
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
-	"net"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -68,83 +64,11 @@ func (p *Plane) tellPeers(m *resolve.Model, affected resolve.Affected) {
 	}
 }
 
-// findPeers keeps it known which peers there are, by the EndpointSlices of their Service,
-// until ctx ends or the store is closed.
+// findPeers keeps it known which peers there are until ctx ends or the store is closed.
 func (p *Plane) findPeers(ctx context.Context) {
-	if p.cluster.Synced(ctx) != nil {
-		return
+	if p.cluster.Synced(ctx) == nil {
+		p.peers.FindIn(ctx, p.store, peers.Service{Namespace: p.cfg.Namespace, Name: PeersService, Port: peersPort})
 	}
-	now, watch := p.store.Watch()
-	defer watch.Stop()
-	slices := map[api.Ref]*api.Object{}
-	for o := range now.OfKind(api.KindEndpointSlice) {
-		if p.ofPeers(o) {
-			slices[o.Ref] = o
-		}
-	}
-	p.peers.Find(ctx, peersIn(slices))
-	for {
-		_, changes, err := watch.Next(ctx)
-		if err != nil {
-			return
-		}
-		found := false
-		for _, c := range changes {
-			ref := c.Ref()
-			if ref.Kind != api.KindEndpointSlice {
-				continue
-			}
-			if c.After != nil && p.ofPeers(c.After) {
-				slices[ref], found = c.After, true
-			} else if slices[ref] != nil {
-				delete(slices, ref)
-				found = true
-			}
-		}
-		if found {
-			p.peers.Find(ctx, peersIn(slices))
-		}
-	}
-}
-
-func (p *Plane) ofPeers(o *api.Object) bool {
-	return o.Namespace == p.cfg.Namespace && o.Labels[api.LabelServiceName] == PeersService
-}
-
-// peersIn are the replicas that slices name, in order, at the port for sidecars: of a pod with
-// addresses of two families there are two slices.
-func peersIn(all map[api.Ref]*api.Object) (out []peers.Peer) {
-	for _, o := range all {
-		s, ok := o.Spec.(*api.EndpointSlice)
-		if !ok || s.AddressType == "FQDN" {
-			continue
-		}
-		port := uint32(0)
-		for i := range s.Ports {
-			if s.Ports[i].Name == peersPort {
-				port = s.Ports[i].Port
-			}
-		}
-		for i := range s.Endpoints {
-			e := &s.Endpoints[i]
-			if port == 0 || len(e.Addresses) == 0 {
-				continue
-			}
-			serves := e.IsReady() // of a Service that names replicas before they are ready, all are
-			if e.Conditions != nil && e.Conditions.Serving != nil {
-				serves = *e.Conditions.Serving
-			}
-			found := peers.Peer{Address: net.JoinHostPort(e.Addresses[0], strconv.FormatUint(uint64(port), 10)), Ready: serves, Stopping: e.Terminates()}
-			if e.TargetRef != nil {
-				found.Name = e.TargetRef.Name
-			}
-			out = append(out, found)
-		}
-	}
-	slices.SortFunc(out, func(a, b peers.Peer) int {
-		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Address, b.Address))
-	})
-	return slices.CompactFunc(out, func(a, b peers.Peer) bool { return a.Address == b.Address })
 }
 
 // unknown says what is not known now: documents of an API server that is away, and sidecars
