@@ -16,8 +16,6 @@ import (
 	"github.com/weftmesh/weft/store/bolt"
 )
 
-var inDefault = api.Zone{Name: "default"}
-
 // TestVIPsAreKept is row 46 of spec/kubernetes.md 8: of two MeshExternalServices one is
 // deleted and a third comes at once. Their addresses are three, and stay over restarts.
 func TestVIPsAreKept(t *testing.T) {
