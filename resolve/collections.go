@@ -53,7 +53,7 @@ type collections struct {
 	// add up, by kind and by the policies.
 	saidSets  *derive.Collection[saidSets]
 	bySaidSet *derive.Group[saidSets]
-	// And what they say that are attached to routes: see judged.go.
+	// And what they say that are attached to routes: see authorization.go.
 	guardKind       int // of the policies about who may call, -1 for none
 	judging         *derive.Collection[judging]
 	byJudgedRoute   *derive.Index[judging]
