@@ -22,6 +22,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add(text)
 	}
 	f.Add([]byte(`[{"type":"Mesh","name":"a"},{"type":"Mesh","name":"b","meshServices":{"mode":"Exclusive"}}]`))
+	f.Add([]byte("apiVersion: v1\nkind: ConfigMap"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		objects, err := decode.Objects(catalog, "f", text)
 		lines := 1 + strings.Count(breaks.Replace(string(text)), "\n")

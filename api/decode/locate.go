@@ -138,8 +138,11 @@ func target(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// member is the value of a key of a map; nil where it has none.
+// member is the value of a key of a map; nil where it has none, or is none.
 func member(n *yaml.Node, key string) *yaml.Node {
+	if n == nil {
+		return nil
+	}
 	if n = target(n); n.Kind == yaml.MappingNode {
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			if n.Content[i].Value == key {
