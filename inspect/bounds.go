@@ -301,14 +301,14 @@ type (
 func boundsBetween(m *resolve.Reader, mesh string) []api.Note {
 	n := boundNotes{snapshot: m.Snapshot()}
 	limited := limitedOf(m, mesh)
-	if len(limited) == 0 {
+	if len(limited.at) == 0 {
 		return nil
 	}
 	seen := map[ruleUse]bool{}
 	for r := range resolve.AtDataplanes(m, mesh, longKey{}, func(r *effective.Resolved) (*effective.Resolved, bool) { return r, len(r.Outbounds) > 0 }) {
 		for _, o := range r.Outbounds {
 			for rt, of := range callersAt(o) {
-				n.called(r, rt, of, limited.behind, seen)
+				n.called(r, rt, of, limited, seen)
 			}
 		}
 	}
@@ -321,9 +321,9 @@ type ruleUse struct {
 	endpoints *effective.Endpoints
 }
 
-// called is about the limits of a rule that inbounds which it leads to make void; find is the inbound
-// behind an endpoint that has a limit, nil for none. How callers limit it is asked of few: most lead to none.
-func (n *boundNotes) called(r *effective.Resolved, rt *effective.Route, of func() *caller, find func(*effective.Endpoint) *effective.Inbound, seen map[ruleUse]bool) {
+// called is about the limits of a rule that inbounds which it leads to make void. How callers limit it
+// is asked of few: most lead to no inbound with a limit.
+func (n *boundNotes) called(r *effective.Resolved, rt *effective.Route, of func() *caller, limited *limitedInbounds, seen map[ruleUse]bool) {
 	var c *caller
 	for i := range rt.Backends {
 		use := clusterNamed(r, rt.Backends[i].Cluster)
@@ -332,7 +332,7 @@ func (n *boundNotes) called(r *effective.Resolved, rt *effective.Route, of func(
 		}
 		seen[ruleUse{rt, use.Endpoints}] = true
 		for i := range use.List {
-			in := find(&use.List[i])
+			in := limited.behind(&use.List[i])
 			if in == nil {
 				continue
 			}
@@ -347,9 +347,8 @@ func (n *boundNotes) called(r *effective.Resolved, rt *effective.Route, of func(
 	}
 }
 
-// boundsAt are the notes on limits of callers and those whom they call at one place of an object. limited
-// is nil where few objects are asked about: then each endpoint's own dataplane is looked at.
-func boundsAt(m *resolve.Reader, p resolve.Place, limited limitedInbounds) []api.Note {
+// boundsAt are the notes on limits of callers and those whom they call at one place of an object.
+func boundsAt(m *resolve.Reader, p resolve.Place, limited *limitedInbounds) []api.Note {
 	n := boundNotes{snapshot: m.Snapshot()}
 	var outbounds []*effective.Outbound
 	switch {
@@ -362,58 +361,46 @@ func boundsAt(m *resolve.Reader, p resolve.Place, limited limitedInbounds) []api
 	case p.Outbound != nil:
 		outbounds = append(outbounds, p.Outbound)
 	}
-	seen, find := map[ruleUse]bool{}, limited.behind
-	if limited == nil {
-		behind := map[*effective.Endpoint]*effective.Inbound{}
-		find = func(e *effective.Endpoint) *effective.Inbound { // the rules of an outbound lead to the same
-			in, known := behind[e]
-			if !known {
-				in = limitedBehind(m, e)
-				behind[e] = in
-			}
-			return in
-		}
-	}
+	seen := map[ruleUse]bool{}
 	for _, o := range outbounds {
 		for rt, of := range callersAt(o) {
-			n.called(p.At, rt, of, find, seen)
+			n.called(p.At, rt, of, limited, seen)
 		}
 	}
 	return n.notes
 }
 
-// limitedBehind is the inbound behind an endpoint where it has a limit of its own; else nil.
-func limitedBehind(m *resolve.Reader, e *effective.Endpoint) *effective.Inbound {
-	r, ok := m.Dataplane(e.Dataplane)
-	if !ok {
-		return nil
-	}
-	for _, in := range r.Inbounds {
-		if in.Port == e.Port && in.Address == e.Address && isLimited(in.Inbound) {
-			return in.Inbound
-		}
-	}
-	return nil
+// limitedInbounds finds inbounds that end requests by a limit of their own: of a dataplane when somebody
+// asks for it, or those of a whole mesh at once.
+type limitedInbounds struct {
+	m   *resolve.Reader
+	all bool                             // what at does not have has none
+	at  map[api.Ref][]*effective.Inbound // by dataplane
 }
 
-// limitedInbounds are the inbounds of a mesh that end requests by a limit of their own, by dataplane.
-type limitedInbounds map[api.Ref][]*effective.Inbound
-
-// limitedOf costs what came out differently since somebody asked; it is never nil.
-func limitedOf(m *resolve.Reader, mesh string) limitedInbounds {
-	out := limitedInbounds{}
+// limitedOf are those of a whole mesh. It costs what came out differently since somebody asked.
+func limitedOf(m *resolve.Reader, mesh string) *limitedInbounds {
+	l := &limitedInbounds{m, true, map[api.Ref][]*effective.Inbound{}}
 	for list := range resolve.AtDataplanes(m, mesh, shortKey{}, limitedAtDataplane) {
-		out[list.ref] = list.inbounds
+		l.at[list.ref] = list.inbounds
 	}
-	return out
+	return l
 }
 
 // behind is the inbound behind an endpoint where it has a limit of its own; else nil.
-func (l limitedInbounds) behind(e *effective.Endpoint) *effective.Inbound {
-	if len(l) == 0 {
+func (l *limitedInbounds) behind(e *effective.Endpoint) *effective.Inbound {
+	if l.all && len(l.at) == 0 {
 		return nil
 	}
-	for _, in := range l[e.Dataplane] {
+	list, known := l.at[e.Dataplane]
+	if !known && !l.all {
+		if r, ok := l.m.Dataplane(e.Dataplane); ok {
+			found, _ := limitedAtDataplane(r)
+			list = found.inbounds
+		}
+		l.at[e.Dataplane] = list
+	}
+	for _, in := range list {
 		if in.Port == e.Port && in.Address == e.Address {
 			return in
 		}

@@ -149,11 +149,11 @@ type look struct {
 	renderer *xds.Renderer
 	known    map[any][]api.Note // of places: several objects are attached to one
 	places   *Places            // of fields, in documents
-	limited  limitedInbounds    // nil where few objects are asked about
+	limited  *limitedInbounds
 }
 
 func lookAt(m *resolve.Reader) look {
-	return look{renderer: xds.NewRenderer(m.Kinds()), known: map[any][]api.Note{}, places: placesOf(m)}
+	return look{renderer: xds.NewRenderer(m.Kinds()), known: map[any][]api.Note{}, places: placesOf(m), limited: &limitedInbounds{m: m, at: map[api.Ref][]*effective.Inbound{}}}
 }
 
 // at is what the Envoy of r does not get as it is written, at the entry that
