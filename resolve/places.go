@@ -69,31 +69,29 @@ func (p Place) to() *effective.Destination {
 
 // placesAt yields those of a dataplane, by number.
 func placesAt(r *effective.Resolved) iter.Seq2[int32, Place] {
-	return func(yield func(int32, Place) bool) { yieldPlaces(r, yield) }
-}
-
-func yieldPlaces(r *effective.Resolved, yield func(int32, Place) bool) {
-	n := int32(0)
-	for _, o := range r.Outbounds {
-		if !yield(n, Place{At: r, Outbound: o}) {
-			return
+	return func(yield func(int32, Place) bool) {
+		n := int32(0)
+		for _, o := range r.Outbounds {
+			if !yield(n, Place{At: r, Outbound: o}) {
+				return
+			}
+			n++
 		}
-		n++
-	}
-	for i := range r.Clusters {
-		if !yield(n, Place{At: r, Cluster: &r.Clusters[i]}) {
-			return
+		for i := range r.Clusters {
+			if !yield(n, Place{At: r, Cluster: &r.Clusters[i]}) {
+				return
+			}
+			n++
 		}
-		n++
-	}
-	for _, in := range r.Inbounds {
-		if len(in.Policies)+len(in.Rules) == 0 {
-			continue
+		for _, in := range r.Inbounds {
+			if len(in.Policies)+len(in.Rules) == 0 {
+				continue
+			}
+			if !yield(n, Place{At: r, Inbound: in.Inbound}) {
+				return
+			}
+			n++
 		}
-		if !yield(n, Place{At: r, Inbound: in.Inbound}) {
-			return
-		}
-		n++
 	}
 }
 

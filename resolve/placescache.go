@@ -2,8 +2,9 @@ package resolve
 
 import (
 	"cmp"
-	"github.com/weftmesh/weft/resolve/effective"
 	"slices"
+
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // changedSince are the dataplanes that came out differently since something was known of all, by key.

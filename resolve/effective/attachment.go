@@ -80,13 +80,9 @@ func attachedBy(attach func() []Attachment) (a *Attached) {
 // those who call it like o: of its listener and routes, sorted by entry.
 func (o *Outbound) Attachments() []Attachment { return o.Attached().List }
 
+// Attached is Attachments, or why they are not known.
 func (o *Outbound) Attached() *Attached {
 	return o.Kept.attachments().Do(func() any { return attachedBy(o.attach) }).(*Attached)
-}
-
-// Is reports whether both are one value.
-func (p Policies) Is(q Policies) bool {
-	return len(p) == len(q) && (len(p) == 0 || &p[0] == &q[0])
 }
 
 func (o *Outbound) attach() []Attachment {
@@ -122,6 +118,7 @@ func (o *Outbound) attach() []Attachment {
 // Attachments is what became of every entry that says how the cluster is spoken to.
 func (u *ClusterUse) Attachments() []Attachment { return u.Attached().List }
 
+// Attached is Attachments, or why they are not known.
 func (u *ClusterUse) Attached() *Attached { return attachedIn(u.Policies, u.Protocol()) }
 
 // Protocol is what the dataplane speaks to the cluster: that of the destination, or
@@ -136,6 +133,7 @@ func (u *ClusterUse) Protocol() api.Protocol {
 // Attachments is what became of every entry that is about the inbound.
 func (in *Inbound) Attachments() []Attachment { return in.Attached().List }
 
+// Attached is Attachments, or why they are not known.
 func (in *Inbound) Attached() *Attached {
 	all := in.Policies
 	for i := range in.Rules {

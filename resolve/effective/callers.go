@@ -1,9 +1,10 @@
 package effective
 
 import (
+	"strings"
+
 	"github.com/weftmesh/weft/api/spiffe"
 	"github.com/weftmesh/weft/policies"
-	"strings"
 )
 
 // Callers are those whose certificate proves one ID, or one that lies below it by

@@ -1,10 +1,12 @@
 package effective
 
 import (
-	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/route"
+	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/route"
 )
 
 // Edge is where an edge dataplane listens for clients from outside the mesh. The
@@ -45,6 +47,66 @@ type Chain struct {
 	// Others are the names of the other chains, api.AnyHost for the one without: who asks
 	// for a host that is theirs is misdirected, whether a route has it or not.
 	Others []string
+}
+
+// Hosts are the outbounds of r to the hosts that e serves.
+func (r *Resolved) Hosts(e *Edge) []*Outbound {
+	var out []*Outbound
+	for _, o := range r.Outbounds {
+		if o.Edge && o.Port == e.Port {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// Chains are those at the port of e, by name; none where clients speak no TLS, or nobody
+// is let in.
+func (r *Resolved) Chains(e *Edge) []*Chain {
+	if len(e.TLS) == 0 {
+		return nil
+	}
+	var all []*Chain
+	shut := map[*Chain]bool{}
+	for i := range e.TLS {
+		l := &e.TLS[i]
+		c := &Chain{Name: l.Hostname, Secrets: l.TLS.Secrets, Minimum: l.TLS.Minimum, Maximum: l.TLS.Maximum, Connections: l.Connections}
+		if l.Closed {
+			shut[c] = true
+		} else if len(c.Secrets) == 0 && !c.Connections {
+			continue // a place for hosts with certificates of their own
+		}
+		all = append(all, c)
+	}
+	hosts := r.Hosts(e)
+	all = sendOn(all, hosts)
+	hosts = slices.DeleteFunc(hosts, func(o *Outbound) bool { return o.TCP != nil })
+	for _, o := range hosts {
+		own := o.Destination.TLS
+		if own == nil || len(own.Secrets) == 0 {
+			continue
+		}
+		name := chainName(o.Destination.Name)
+		all = slices.DeleteFunc(all, func(c *Chain) bool { return c.Name == name })
+		all = append(all, &Chain{Name: name, Secrets: own.Secrets, Minimum: own.Minimum, Maximum: own.Maximum, Own: true})
+	}
+	slices.SortFunc(all, func(a, b *Chain) int { return cmp.Compare(a.Name, b.Name) })
+	for _, o := range hosts {
+		if c := chainOf(all, o.Destination.Name); c != nil && !c.Connections {
+			c.Hosts = append(c.Hosts, o)
+		}
+	}
+	for _, c := range all {
+		if c.Own || c.Connections {
+			continue
+		}
+		for _, o := range all {
+			if o != c {
+				c.Others = append(c.Others, cmp.Or(o.Name, api.AnyHost))
+			}
+		}
+	}
+	return slices.DeleteFunc(all, func(c *Chain) bool { return shut[c] })
 }
 
 // sendOn adds to those of listeners the chains from which whole connections go to hosts: that

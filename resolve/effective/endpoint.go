@@ -1,10 +1,11 @@
 package effective
 
 import (
+	"slices"
+
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/route"
-	"slices"
 )
 
 // Mirror is a copy of a share of the requests.
@@ -85,11 +86,12 @@ func (in *Inbound) AsDocumented() *Inbound {
 	return in.Documented
 }
 
-const OpenInbounds = "open" // nobody proves who calls, though the mesh does
-
-const PlainInbounds = "plain" // Permissive: plaintext is let in beside mutual TLS
-
-const BytesInbounds = "bytes" // nobody reads requests
+// The buckets of Inbound.Is.
+const (
+	OpenInbounds  = "open"  // nobody proves who calls, though the mesh does
+	PlainInbounds = "plain" // Permissive: plaintext is let in beside mutual TLS
+	BytesInbounds = "bytes" // nobody reads requests
+)
 
 // Is reports whether the inbound is among those of a bucket.
 func (in *Inbound) Is(bucket string) bool {
@@ -113,10 +115,12 @@ func (in *Inbound) PoliciesOf(names []string) Policies {
 	return in.Policies
 }
 
+// Equal reports whether both speak to the same in the same way.
 func (c *Cluster) Equal(o *Cluster) bool {
 	return c.Name == o.Name && c.Destination == o.Destination && c.HTTP2 == o.HTTP2 && c.Balance == o.Balance && derive.Same(c.Tags, o.Tags) && derive.Same(c.TLS, o.TLS) && derive.Same(c.Policies, o.Policies)
 }
 
+// Equal reports whether the same holds at both.
 func (in *Inbound) Equal(o *Inbound) bool {
 	return in.Name == o.Name && in.Address == o.Address && in.Port == o.Port && in.ServiceAddress == o.ServiceAddress &&
 		in.ServicePort == o.ServicePort && in.Protocol == o.Protocol && in.Ready == o.Ready && in.Guarded == o.Guarded && derive.Same(in.TLS, o.TLS) && derive.Same(in.Tags, o.Tags) && derive.Same(in.Policies, o.Policies) && derive.Same(in.Callers, o.Callers) && derive.Same(in.Rules, o.Rules) &&

@@ -1,9 +1,10 @@
 package effective
 
 import (
+	"time"
+
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/derive"
-	"time"
 )
 
 // Identity is who a dataplane is to others (spec/identity.md 1.2, 2.5).
@@ -21,10 +22,13 @@ type Identity struct {
 	Leaves bool `json:",omitempty"`
 }
 
-const Strict = "Strict"
+// The modes in which inbounds take mutual TLS.
+const (
+	Strict     = "Strict"
+	Permissive = "Permissive"
+)
 
-const Permissive = "Permissive"
-
+// Hash is by the names that are proved, or by why there are none.
 func (i *Identity) Hash() uint64 {
 	return derive.Mix(derive.Mix(derive.HashBasis, i.Names...), i.Problem)
 }

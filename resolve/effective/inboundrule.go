@@ -1,10 +1,11 @@
 package effective
 
 import (
+	"slices"
+
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/route"
-	"slices"
 )
 
 // InboundRule is what holds of the requests that a rule of a route sends to the workload, as

@@ -62,20 +62,11 @@ func (o *Outbound) Protocol() api.Protocol {
 // by the host that a request asks for.
 func (o *Outbound) ToHost() bool { return o.Destination.Kind == api.KindHost }
 
+// compareClusterName orders clusters by name.
 func compareClusterName(c ClusterUse, name string) int { return cmp.Compare(c.Cluster.Name, name) }
 
+// CompareOutbounds orders the outbounds of a dataplane: by address, port and destination.
 func CompareOutbounds(a, b *Outbound) int { return a.Compare(b.Address, b.Port, b.Destination.ID) }
-
-// Hosts are the outbounds of r to the hosts that e serves.
-func (r *Resolved) Hosts(e *Edge) []*Outbound {
-	var out []*Outbound
-	for _, o := range r.Outbounds {
-		if o.Edge && o.Port == e.Port {
-			out = append(out, o)
-		}
-	}
-	return out
-}
 
 // Is reports whether o is equal to x.
 func (o *Outbound) Is(x *Outbound) bool {

@@ -31,3 +31,8 @@ func (p Policies) Hash(h uint64) uint64 {
 	}
 	return h
 }
+
+// Is reports whether both are one value.
+func (p Policies) Is(q Policies) bool {
+	return len(p) == len(q) && (len(p) == 0 || &p[0] == &q[0])
+}

@@ -1,7 +1,6 @@
 package effective
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/weftmesh/weft/api"
@@ -52,53 +51,4 @@ func (r *Resolved) Proves() []string {
 func (r *Resolved) Is(o *Resolved) bool {
 	return r.Dataplane == o.Dataplane && r.Failed == o.Failed && slices.Equal(r.Outbounds, o.Outbounds) &&
 		slices.Equal(r.Inbounds, o.Inbounds) && slices.Equal(r.Edges, o.Edges) && slices.Equal(r.Secrets, o.Secrets) && derive.Same(r.Identity, o.Identity) && r.TLS == o.TLS && r.Unseen == o.Unseen && r.OverADS == o.OverADS && derive.Same(r.Closed, o.Closed) && slices.Equal(r.Trust, o.Trust) && slices.Equal(r.Clusters, o.Clusters)
-}
-
-// Chains are those at the port of e, by name; none where clients speak no TLS, or nobody
-// is let in.
-func (r *Resolved) Chains(e *Edge) []*Chain {
-	if len(e.TLS) == 0 {
-		return nil
-	}
-	var all []*Chain
-	shut := map[*Chain]bool{}
-	for i := range e.TLS {
-		l := &e.TLS[i]
-		c := &Chain{Name: l.Hostname, Secrets: l.TLS.Secrets, Minimum: l.TLS.Minimum, Maximum: l.TLS.Maximum, Connections: l.Connections}
-		if l.Closed {
-			shut[c] = true
-		} else if len(c.Secrets) == 0 && !c.Connections {
-			continue // a place for hosts with certificates of their own
-		}
-		all = append(all, c)
-	}
-	hosts := r.Hosts(e)
-	all = sendOn(all, hosts)
-	hosts = slices.DeleteFunc(hosts, func(o *Outbound) bool { return o.TCP != nil })
-	for _, o := range hosts {
-		own := o.Destination.TLS
-		if own == nil || len(own.Secrets) == 0 {
-			continue
-		}
-		name := chainName(o.Destination.Name)
-		all = slices.DeleteFunc(all, func(c *Chain) bool { return c.Name == name })
-		all = append(all, &Chain{Name: name, Secrets: own.Secrets, Minimum: own.Minimum, Maximum: own.Maximum, Own: true})
-	}
-	slices.SortFunc(all, func(a, b *Chain) int { return cmp.Compare(a.Name, b.Name) })
-	for _, o := range hosts {
-		if c := chainOf(all, o.Destination.Name); c != nil && !c.Connections {
-			c.Hosts = append(c.Hosts, o)
-		}
-	}
-	for _, c := range all {
-		if c.Own || c.Connections {
-			continue
-		}
-		for _, o := range all {
-			if o != c {
-				c.Others = append(c.Others, cmp.Or(o.Name, api.AnyHost))
-			}
-		}
-	}
-	return slices.DeleteFunc(all, func(c *Chain) bool { return shut[c] })
 }

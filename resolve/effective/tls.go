@@ -1,8 +1,9 @@
 package effective
 
 import (
-	"github.com/weftmesh/weft/api"
 	"time"
+
+	"github.com/weftmesh/weft/api"
 )
 
 // TLSParameters is what both ends of a connection speak; empty is what weft has unasked.
