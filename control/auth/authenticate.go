@@ -3,12 +3,14 @@ package auth
 import (
 	"context"
 	"fmt"
+	"net/http"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/xds/server"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-	"net/http"
 )
 
 // AuthenticateAs refuses who is not the dataplane that it says.

@@ -3,16 +3,18 @@ package config
 import (
 	"cmp"
 	"fmt"
-	"github.com/google/uuid"
-	"github.com/weftmesh/weft/control/storage"
-	"github.com/weftmesh/weft/control/webhook"
-	"github.com/weftmesh/weft/files"
-	"github.com/weftmesh/weft/sidecar/inject"
 	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/weftmesh/weft/control/storage"
+	"github.com/weftmesh/weft/control/webhook"
+	"github.com/weftmesh/weft/files"
+	"github.com/weftmesh/weft/sidecar/inject"
 )
 
 // SecretsKey is the file with the key of Secrets.

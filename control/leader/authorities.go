@@ -37,7 +37,7 @@ type AuthorityWriterConfig struct {
 	Writer    *writing.Writer
 }
 
-// NewAuthorityWriter writes nothing before writeBy.
+// NewAuthorityWriter is one that writes nothing before WriteBy.
 func NewAuthorityWriter(by AuthorityWriterConfig) *AuthorityWriter {
 	return &AuthorityWriter{AuthorityWriterConfig: by}
 }

@@ -3,11 +3,12 @@ package peers
 import (
 	"cmp"
 	"context"
-	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/store"
 	"net"
 	"slices"
 	"strconv"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/store"
 )
 
 // Service is that of the replicas of a control plane, whose pods are its peers.
