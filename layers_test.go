@@ -39,6 +39,7 @@ var layers = []string{
 	"resolve/pods resolve/vips resolve/identity",
 	"resolve",
 	"sim",
+	"xds/bootstrap",
 	"xds",
 	"policies/*",
 	"inspect",
@@ -70,6 +71,8 @@ var layers = []string{
 	"control/services control/mirror",
 	"control",
 	"examples",
+	"cmd/internal/cli",
+	"cmd/internal/sidecarcmd",
 	"cmd/*",
 }
 
@@ -191,6 +194,26 @@ func TestImportsPointDown(t *testing.T) {
 	}
 	if seen < 10 {
 		t.Fatalf("only %d packages were looked at", seen)
+	}
+}
+
+// agentWithout are packages that weft-agent does without, directly and by others: a sidecar is
+// told what holds, and decides nothing.
+var agentWithout = []string{module + "resolve", module + "policies", module + "route", module + "control", module + "inspect", module + "store", "k8s.io/", "sigs.k8s.io/"}
+
+func TestAgentIsSmall(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", "./cmd/weft-agent").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := strings.Fields(string(out))
+	if !slices.Contains(all, module+"sidecar/agent") {
+		t.Fatalf("it is no agent: %d packages", len(all))
+	}
+	for _, p := range all {
+		if anyPrefix(p, agentWithout) {
+			t.Errorf("cmd/weft-agent depends on %s; move what the agent needs of it into a package below", p)
+		}
 	}
 }
 

@@ -25,12 +25,10 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/xds/bootstrap"
 )
 
 const (
-	// RegexBudgetKey is the runtime key without which Envoy refuses ordinary
-	// regular expressions; the agent refuses a bootstrap that lacks it.
-	RegexBudgetKey = "re2.max_program_size.error_level"
 	// RegexBudget is the size of an RE2 program that a sidecar of weft accepts.
 	RegexBudget = route.RegexBudget
 
@@ -55,12 +53,12 @@ type BootstrapConfig struct {
 	XDSAddress string
 	// CA is the authority of the control plane, in PEM; empty is plaintext.
 	CA string
-	// CAPath is the file, as CAFile makes it, that holds the authorities instead; those of
+	// CAPath is the file, as bootstrap.CAFile makes it, that holds the authorities instead; those of
 	// what takes its place are trusted from the next connection on.
 	CAPath string
 	// Token is sent with the stream; empty sends none.
 	Token string
-	// TokenPath is the file, as TokenFile makes it, that holds the token
+	// TokenPath is the file, as bootstrap.TokenFile makes it, that holds the token
 	// instead; what takes its place is sent with the next stream.
 	TokenPath string
 	// StateOfTheWorld asks for the older protocol form instead of delta.
@@ -128,7 +126,7 @@ func Bootstrap(c BootstrapConfig) ([]byte, error) {
 		LayeredRuntime: &bootstrapv3.LayeredRuntime{Layers: []*bootstrapv3.RuntimeLayer{{
 			Name: "weft",
 			LayerSpecifier: &bootstrapv3.RuntimeLayer_StaticLayer{StaticLayer: &structpb.Struct{Fields: map[string]*structpb.Value{
-				RegexBudgetKey: structpb.NewNumberValue(RegexBudget),
+				bootstrap.RegexBudgetKey: structpb.NewNumberValue(RegexBudget),
 			}}},
 		}, {
 			Name:           "admin",
@@ -237,12 +235,12 @@ func (c BootstrapConfig) adsCluster() *clusterv3.Cluster {
 	}}
 	known := &tlsv3.CertificateValidationContext{MatchTypedSubjectAltNames: []*tlsv3.SubjectAltNameMatcher{sanMatcher(name, exactly(name))}}
 	if c.CAPath == "" {
-		known.TrustedCa = inlineText(c.CA)
+		known.TrustedCa = bootstrap.InlineText(c.CA)
 		tls.CommonTlsContext.ValidationContextType = &tlsv3.CommonTlsContext_ValidationContext{ValidationContext: known}
 	} else {
 		tls.CommonTlsContext.ValidationContextType = &tlsv3.CommonTlsContext_CombinedValidationContext{
 			CombinedValidationContext: &tlsv3.CommonTlsContext_CombinedCertificateValidationContext{
-				DefaultValidationContext: known, ValidationContextSdsSecretConfig: fromFile(controlPlaneCA, c.CAPath),
+				DefaultValidationContext: known, ValidationContextSdsSecretConfig: fromFile(bootstrap.ControlPlaneCA, c.CAPath),
 			}}
 	}
 	if !isIP(name) {

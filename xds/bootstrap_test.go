@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/bootstrap"
 )
 
 func config() xds.BootstrapConfig {
@@ -25,7 +26,7 @@ func TestBootstrapNamesTheNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		`"id": "default.web-1"`, `"` + xds.RegexBudgetKey + `": 5000`, `"DELTA_GRPC"`,
+		`"id": "default.web-1"`, `"` + bootstrap.RegexBudgetKey + `": 5000`, `"DELTA_GRPC"`,
 		`"Bearer abc"`, `"set_node_on_first_message_only": true`, `"initial_fetch_timeout": "0s"`,
 	} {
 		if !strings.Contains(string(b), want) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/xds/bootstrap"
 )
 
 // SidecarCluster is the cluster of a bootstrap that leads to the sidecar's own server of
@@ -62,15 +63,10 @@ func parameters(p effective.TLSParameters, client bool) *tlsv3.TlsParameters {
 	return out
 }
 
-// WorkloadSecret is the certificate of a workload, in PEM the leaf first, with its key.
-func WorkloadSecret(name string, chain, key []byte) *tlsv3.Secret {
-	return &tlsv3.Secret{Name: name, Type: &tlsv3.Secret_TlsCertificate{TlsCertificate: &tlsv3.TlsCertificate{CertificateChain: inline(chain), PrivateKey: inline(key)}}}
-}
-
 // RenderIdentity is the certificate of a workload of a mesh with its key, for the one sidecar
 // whose it is. Its version tells nothing of the key.
 func RenderIdentity(mesh string, chain, key []byte) *Resource {
-	r := newResource(IdentitySecret(mesh), WorkloadSecret(IdentitySecret(mesh), chain, key))
+	r := newResource(IdentitySecret(mesh), bootstrap.WorkloadSecret(IdentitySecret(mesh), chain, key))
 	r.Version = versionOf(chain)
 	return r
 }
@@ -151,7 +147,7 @@ func renderTrust(u effective.TrustUse) *Resource {
 			for _, root := range d.Roots {
 				bundle = append(bundle, certificatePEM(root)...)
 			}
-			validator.TrustDomains = append(validator.TrustDomains, &tlsv3.SPIFFECertValidatorConfig_TrustDomain{Name: d.Name, TrustBundle: inline(bundle)})
+			validator.TrustDomains = append(validator.TrustDomains, &tlsv3.SPIFFECertValidatorConfig_TrustDomain{Name: d.Name, TrustBundle: bootstrap.Inline(bundle)})
 		}
 		return newResource(u.Name, &tlsv3.Secret{Name: u.Name, Type: &tlsv3.Secret_ValidationContext{ValidationContext: &tlsv3.CertificateValidationContext{
 			CustomValidatorConfig: &corev3.TypedExtensionConfig{Name: "envoy.tls.cert_validator.spiffe", TypedConfig: Pack(validator)},

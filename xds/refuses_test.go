@@ -26,6 +26,7 @@ import (
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/bootstrap"
 )
 
 func packed(t *testing.T, m proto.Message) *anypb.Any {
@@ -272,7 +273,7 @@ func TestRegexBudget(t *testing.T) {
 	if err := envoytest.Validate(t, b); err != nil {
 		t.Error(err)
 	}
-	without := strings.Replace(string(b), xds.RegexBudgetKey, "something.else", 1)
+	without := strings.Replace(string(b), bootstrap.RegexBudgetKey, "something.else", 1)
 	if err := envoytest.Validate(t, []byte(without)); err == nil {
 		t.Error("Envoy takes it without the budget, so the budget is not needed")
 	}

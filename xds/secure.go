@@ -15,6 +15,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/xds/bootstrap"
 )
 
 // secretWait is how long a listener waits for a certificate before it serves the others:
@@ -208,7 +209,7 @@ func misdirected(domains []string) *routev3.VirtualHost {
 func renderSecret(u effective.SecretUse) *Resource {
 	return u.Kept.Do(func() any {
 		return newResource(u.Name, &tlsv3.Secret{Name: u.Name, Type: &tlsv3.Secret_TlsCertificate{
-			TlsCertificate: &tlsv3.TlsCertificate{CertificateChain: inline(u.Chain), PrivateKey: inline(u.Key)},
+			TlsCertificate: &tlsv3.TlsCertificate{CertificateChain: bootstrap.Inline(u.Chain), PrivateKey: bootstrap.Inline(u.Key)},
 		}})
 	}).(*Resource)
 }

@@ -12,6 +12,7 @@ import (
 	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/xds/bootstrap"
 )
 
 // The parts of a server's certificate that a MeshExternalService may leave unchecked.
@@ -92,7 +93,7 @@ func trust(common *tlsv3.CommonTlsContext, v *api.TLSVerification, name string) 
 	if !x509.NewCertPool().AppendCertsFromPEM(pem) {
 		return errors.New("verification.caCert holds no certificate in PEM form")
 	}
-	check.TrustedCa = inline(pem)
+	check.TrustedCa = bootstrap.Inline(pem)
 	common.ValidationContextType = &tlsv3.CommonTlsContext_ValidationContext{ValidationContext: check}
 	return nil
 }
@@ -139,7 +140,7 @@ func present(common *tlsv3.CommonTlsContext, v *api.TLSVerification) error {
 	if _, err := tls.X509KeyPair(cert, key); err != nil {
 		return errors.New("verification.clientCert and clientKey are not a pair in PEM form") // the cause may quote the key
 	}
-	common.TlsCertificates = []*tlsv3.TlsCertificate{{CertificateChain: inline(cert), PrivateKey: inline(key)}}
+	common.TlsCertificates = []*tlsv3.TlsCertificate{{CertificateChain: bootstrap.Inline(cert), PrivateKey: bootstrap.Inline(key)}}
 	return nil
 }
 
@@ -157,8 +158,4 @@ func material(s *api.DataSource) ([]byte, error) {
 		return nil, errors.New("inline is not base64; use inlineString for plain text")
 	}
 	return b, nil
-}
-
-func inline(b []byte) *corev3.DataSource {
-	return &corev3.DataSource{Specifier: &corev3.DataSource_InlineBytes{InlineBytes: b}}
 }

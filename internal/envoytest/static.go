@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/bootstrap"
 )
 
 // Bootstrap is a bootstrap without a control plane: its administration
@@ -28,7 +29,7 @@ func Bootstrap(admin string, static *bootstrapv3.Bootstrap_StaticResources) *boo
 		LayeredRuntime: &bootstrapv3.LayeredRuntime{Layers: []*bootstrapv3.RuntimeLayer{{
 			Name: "test",
 			LayerSpecifier: &bootstrapv3.RuntimeLayer_StaticLayer{StaticLayer: &structpb.Struct{Fields: map[string]*structpb.Value{
-				xds.RegexBudgetKey: structpb.NewNumberValue(xds.RegexBudget),
+				bootstrap.RegexBudgetKey: structpb.NewNumberValue(xds.RegexBudget),
 			}}},
 		}}},
 	}

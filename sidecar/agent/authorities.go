@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/weftmesh/weft/files"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/bootstrap"
 )
 
 // authoritiesFile is what --state-dir keeps of what the control plane told.
@@ -133,7 +133,7 @@ func (a *authorities) show(pem []byte) error {
 	if a.path == "" || bytes.Equal(pem, a.shown) {
 		return nil
 	}
-	text, err := xds.CAFile(string(pem))
+	text, err := bootstrap.CAFile(string(pem))
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/bootstrap"
 )
 
 // errPermanent marks failures that another attempt would meet again.
@@ -141,11 +141,11 @@ func CheckBootstrap(text []byte) error {
 		return fmt.Errorf("the bootstrap is not valid YAML: %w; %w", err, errPermanent)
 	}
 	for _, l := range b.Runtime.Layers {
-		if has(l.Static, xds.RegexBudgetKey) {
+		if has(l.Static, bootstrap.RegexBudgetKey) {
 			return nil
 		}
 	}
-	return fmt.Errorf("the bootstrap lacks the runtime key %s: regular expressions that the control plane accepts would be refused here; upgrade the control plane; %w", xds.RegexBudgetKey, errPermanent)
+	return fmt.Errorf("the bootstrap lacks the runtime key %s: regular expressions that the control plane accepts would be refused here; upgrade the control plane; %w", bootstrap.RegexBudgetKey, errPermanent)
 }
 
 // has finds a runtime key written flat or nested.

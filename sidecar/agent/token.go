@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/files"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/bootstrap"
 )
 
 // token keeps the token where Envoy finds it for each new stream, so that who
@@ -84,7 +84,7 @@ func (k *token) look(now time.Time) {
 
 // give puts a file in the place of the one that Envoy read before.
 func (k *token) give(text string, now time.Time) error {
-	secret, err := xds.TokenFile(text)
+	secret, err := bootstrap.TokenFile(text)
 	if err != nil {
 		return err
 	}

@@ -1,13 +1,9 @@
 package attach
 
-import (
-	"bytes"
+import "bytes"
 
-	"github.com/weftmesh/weft/xds"
-)
-
-// Print is a resource in the JSON of Envoy's config dump, as Redact leaves it.
-func Print(x *xds.Resource) ([]byte, error) {
+// Print is a resource, an *xds.Resource, in the JSON of Envoy's config dump, as Redact leaves it.
+func Print[R interface{ Config() ([]byte, error) }](x R) ([]byte, error) {
 	lines, err := x.Config()
 	if err != nil {
 		return nil, err

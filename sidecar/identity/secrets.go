@@ -13,7 +13,7 @@ import (
 	"github.com/envoyproxy/go-control-plane/pkg/server/v3"
 	"google.golang.org/grpc"
 
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/bootstrap"
 )
 
 // secrets are what Envoy asks for by SDS.
@@ -23,7 +23,7 @@ func newSecrets() *secrets { return &secrets{cache.NewLinearCache(resource.Secre
 
 // put serves a chain and its key under a name.
 func (s *secrets) put(name, chain string, key []byte) error {
-	return s.UpdateResource(name, xds.WorkloadSecret(name, []byte(chain), key))
+	return s.UpdateResource(name, bootstrap.WorkloadSecret(name, []byte(chain), key))
 }
 
 // Listen opens the unix socket at which Serve answers, in a directory that nobody else may

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/internal/envoytest"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/bootstrap"
 	"github.com/weftmesh/weft/xds/server"
 )
 
@@ -34,7 +34,7 @@ func (k *renewing) Authenticate(_ context.Context, credentials string) (server.I
 // putToken has another file take the place of the token's.
 func putToken(t *testing.T, path, token string) {
 	t.Helper()
-	text, err := xds.TokenFile(token)
+	text, err := bootstrap.TokenFile(token)
 	if err != nil {
 		t.Fatal(err)
 	}
