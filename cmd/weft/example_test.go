@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/cmd/internal/cli"
 	"github.com/weftmesh/weft/cmd/weft/internal/demo"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/internal/envoytest"
@@ -76,7 +77,7 @@ func place(t *testing.T, dir string) *example {
 func (e *example) weft(args ...string) string {
 	e.t.Helper()
 	var out, errs bytes.Buffer
-	if status := run(e.t.Context(), args, strings.NewReader(""), &out, &errs); status != statusDone || errs.Len() > 0 {
+	if status := run(e.t.Context(), args, strings.NewReader(""), &out, &errs); status != cli.StatusDone || errs.Len() > 0 {
 		e.t.Fatalf("weft %v: %d\n%s%s", args, status, &out, &errs)
 	}
 	return out.String()

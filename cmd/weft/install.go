@@ -1,6 +1,10 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/weftmesh/weft/cmd/internal/sidecarcmd"
+)
 
 func newInstall(a *app) *cobra.Command {
 	c := a.command(&cobra.Command{
@@ -10,7 +14,7 @@ func newInstall(a *app) *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}, groupRun)
-	c.AddCommand(newInstallCRDs(a), newInstallControlPlane(a), newInstallTransparentProxy(a))
+	c.AddCommand(newInstallCRDs(a), newInstallControlPlane(a), sidecarcmd.InstallTransparentProxy())
 	return c
 }
 
@@ -22,6 +26,6 @@ func newUninstall(a *app) *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}, groupRun)
-	c.AddCommand(newUninstallControlPlane(a), newUninstallTransparentProxy(a))
+	c.AddCommand(newUninstallControlPlane(a), sidecarcmd.UninstallTransparentProxy())
 	return c
 }

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/weftmesh/weft/cmd/internal/cli"
 )
 
 // TestExamplesLintClean: nothing is doubtful about the documents of the project. Of those for a
@@ -32,7 +34,7 @@ func TestExamplesLintClean(t *testing.T) {
 		if codes := lacks[dir]; codes != "" {
 			args = append(args, "--ignore", codes)
 		}
-		if status := run(t.Context(), args, nil, &out, &errs); status != statusDone {
+		if status := run(t.Context(), args, nil, &out, &errs); status != cli.StatusDone {
 			t.Errorf("%s: exit status %d\n%s%s", dir, status, out.String(), errs.String())
 		}
 	}

@@ -1,29 +1,25 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/cmd/internal/cli"
 	"github.com/weftmesh/weft/cmd/weft/internal/client"
 	"github.com/weftmesh/weft/resolve"
 )
 
-// usualMesh is the mesh of commands that name none.
-func usualMesh() string { return cmp.Or(os.Getenv("WEFT_MESH"), "default") }
-
 // meshFlag is the mesh that names are looked up in.
 func (a *app) meshFlag(c *cobra.Command) {
-	c.Flags().StringVarP(&a.mesh, "mesh", "m", usualMesh(), "mesh that names are looked up in; else WEFT_MESH, else default")
+	c.Flags().StringVarP(&a.mesh, "mesh", "m", cli.UsualMesh(), "mesh that names are looked up in; else WEFT_MESH, else default")
 	complete(c, "mesh", a.completeNames("mesh"))
 }
 

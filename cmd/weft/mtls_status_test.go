@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/weftmesh/weft/cmd/internal/cli"
 )
 
 // weft mtls status --wait returns when the mesh waits for nothing, which it hears of by events, and fails
@@ -36,10 +38,10 @@ func TestMTLSStatusWaitsForTheMesh(t *testing.T) {
 		says          string
 		least, atMost int32 // questions
 	}{
-		{"what is there is shown at once", "", 1, statusDone, "web-1 has no certificate yet", 1, 1},
-		{"what is as it should be is not waited for", "--wait=1m", 0, statusDone, "Permissive", 1, 1},
-		{"it waits", "--wait=1m", 2, statusDone, "Permissive", 3, 3},
-		{"the time is over", "--wait=1ms", 1000, statusFailed, "after 1ms: Certificates waits: web-1 has no certificate yet", 1, 3},
+		{"what is there is shown at once", "", 1, cli.StatusDone, "web-1 has no certificate yet", 1, 1},
+		{"what is as it should be is not waited for", "--wait=1m", 0, cli.StatusDone, "Permissive", 1, 1},
+		{"it waits", "--wait=1m", 2, cli.StatusDone, "Permissive", 3, 3},
+		{"the time is over", "--wait=1ms", 1000, cli.StatusFailed, "after 1ms: Certificates waits: web-1 has no certificate yet", 1, 3},
 	} {
 		questions.Store(0)
 		after.Store(c.after)

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/spf13/pflag"
 
+	"github.com/weftmesh/weft/cmd/internal/sidecarcmd"
 	"github.com/weftmesh/weft/internal/netnstest"
 	"github.com/weftmesh/weft/sidecar/intercept"
 )
@@ -59,12 +59,7 @@ func TestInjectedRedirection(t *testing.T) {
 	if d := cmp.Diff([]string{"weft", "install", "transparent-proxy"}, init.Command); d != "" {
 		t.Fatalf("%s runs (-want +got):\n%s", init.Name, d)
 	}
-	x, f := interception{config: intercept.Default()}, pflag.NewFlagSet("", pflag.ContinueOnError)
-	x.flags(f)
-	if err := f.Parse(init.Args); err != nil {
-		t.Fatal(err)
-	}
-	flags, _, err := x.read()
+	flags, _, err := sidecarcmd.Interception(init.Args)
 	if err != nil {
 		t.Fatal(err)
 	}

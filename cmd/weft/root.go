@@ -2,6 +2,9 @@ package main
 
 import (
 	"github.com/spf13/cobra"
+
+	"github.com/weftmesh/weft/cmd/internal/cli"
+	"github.com/weftmesh/weft/cmd/internal/sidecarcmd"
 )
 
 //go:generate go test -run ^TestReferenceIsFresh$ . -update
@@ -28,10 +31,9 @@ serves the result to Envoy, and explains each field of it.
   weft apply -f policies/
   weft explain dataplane frontend-1
   weft simulate --from frontend-1 GET http://web/v1/items`,
-		SilenceUsage:     true,
-		SilenceErrors:    true,
-		PersistentPreRun: func(*cobra.Command, []string) { a.started = true },
-		RunE:             func(c *cobra.Command, _ []string) error { return c.Help() },
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.AddGroup(
 		&cobra.Group{ID: groupStart, Title: "First steps:"},
@@ -44,7 +46,7 @@ serves the result to Envoy, and explains each field of it.
 		newDemo(a),
 		newValidate(a), newLint(a), newSimulate(a), newExplain(a), newStatus(a), newTop(a), newProblems(a), newPermissions(a), newInspect(a), newGUI(a), newHistory(a), newDiff(a),
 		newApply(a), newPlan(a), newGet(a), newDelete(a), newEdit(a), newRollback(a), newConvert(a),
-		newServe(a), newSidecar(a), newInject(a), newToken(a), newMTLS(a), newIdentity(a), newStore(a),
+		newServe(a), sidecarcmd.New(a.program(), groupRun), newInject(a), newToken(a), newMTLS(a), newIdentity(a), newStore(a),
 		newInstall(a), newUninstall(a), newCheck(a), newSupportBundle(a),
 		newVersion(a),
 	)
@@ -74,8 +76,4 @@ func (a *app) outputFlag(c *cobra.Command) {
 }
 
 // complete registers the completion of a flag that exists.
-func complete(c *cobra.Command, flag string, f cobra.CompletionFunc) {
-	if err := c.RegisterFlagCompletionFunc(flag, f); err != nil {
-		panic(err) // the flag is not there: a mistake of this program
-	}
-}
+func complete(c *cobra.Command, flag string, f cobra.CompletionFunc) { cli.Complete(c, flag, f) }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weftmesh/weft/cmd/internal/cli"
 	"github.com/weftmesh/weft/control"
 	"github.com/weftmesh/weft/xds/server/authority/spire"
 )
@@ -27,17 +28,17 @@ it, which tells whom the trust domains of MeshIdentities of type Spire believe.`
   weft serve --config weft.yaml --log-format json`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := layer(c.Flags(), file); err != nil {
+			if err := cli.Layer(c.Flags(), file); err != nil {
 				return err
 			}
 			if err := config.Validate(); err != nil {
-				return &exitError{statusUsage, err}
+				return &exitError{Status: cli.StatusUsage, Err: err}
 			}
-			log, err := newLogger(a.err, config.LogFormat, config.LogLevel)
+			log, err := cli.NewLogger(a.err, config.LogFormat, config.LogLevel)
 			if err != nil {
 				return err
 			}
-			if err := withoutCoreDump(); err != nil {
+			if err := cli.WithoutCoreDump(); err != nil {
 				log.Warn("keys may come into core dumps", "error", err)
 			}
 			return control.Run(c.Context(), config, log)
@@ -90,5 +91,5 @@ func serveFlags(c *cobra.Command, config *control.Config) {
 	f.StringVar(&config.CAFileRoot, "ca-file-root", config.CAFileRoot, "directory below which authorities of documents may be files (default: none may)")
 	f.StringVar(&config.SecretsKeyFile, "secrets-key-file", config.SecretsKeyFile, "with --store bolt: file with the key that Secrets are sealed with (default: secrets-key in the data directory)")
 	f.DurationVar(&config.RotationSpread, "rotation-spread", config.RotationSpread, "over how long certificates are renewed when another root signs")
-	logFlags(c, &config.LogFormat, &config.LogLevel)
+	cli.LogFlags(c, &config.LogFormat, &config.LogLevel)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/cmd/internal/cli"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/sim"
 )
@@ -151,7 +152,7 @@ func wrongFlags(err error) error {
 		}
 		all = multierror.Append(all, fmt.Errorf("%s: %s", field, reason))
 	}
-	return &exitError{statusUsage, all}
+	return &exitError{Status: cli.StatusUsage, Err: all}
 }
 
 // request reads the method, the URL and the headers.

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/weftmesh/weft/cmd/internal/cli"
 )
 
 // --wait waits for sidecars that were connected before a restart and for the
@@ -37,16 +39,16 @@ func TestStatusWaitsForThoseThatAreExpected(t *testing.T) {
 		code := run(t.Context(), append([]string{"status", "--server", server.URL}, args...), strings.NewReader(""), &out, &errs)
 		return code, out.String() + errs.String()
 	}
-	if code, text := status("--wait", "30s"); code != statusDone || asked.Load() < 2 || heard.Load() != 1 || !strings.Contains(text, "2 in sync") {
+	if code, text := status("--wait", "30s"); code != cli.StatusDone || asked.Load() < 2 || heard.Load() != 1 || !strings.Contains(text, "2 in sync") {
 		t.Errorf("%d after %d questions and %d streams of events\n%s", code, asked.Load(), heard.Load(), text)
 	}
-	if code, text := status("--wait", "1ms", "--expect", "3"); code != statusFailed || !strings.Contains(text, "2 of 3 expected sidecars are in sync") {
+	if code, text := status("--wait", "1ms", "--expect", "3"); code != cli.StatusFailed || !strings.Contains(text, "2 of 3 expected sidecars are in sync") {
 		t.Errorf("%d\n%s", code, text)
 	}
-	if code, text := status("--wait", "1s", "--expect", "2"); code != statusDone {
+	if code, text := status("--wait", "1s", "--expect", "2"); code != cli.StatusDone {
 		t.Errorf("%d\n%s", code, text)
 	}
-	if code, text := status("--expect", "2"); code != statusUsage || !strings.Contains(text, "give --wait too") {
+	if code, text := status("--expect", "2"); code != cli.StatusUsage || !strings.Contains(text, "give --wait too") {
 		t.Errorf("%d\n%s", code, text)
 	}
 	asked.Store(0)
@@ -64,7 +66,7 @@ func TestStatusSaysWhatAnEnvoyWaitsFor(t *testing.T) {
 			time.Now().Add(-30*time.Minute-time.Second).Format(time.RFC3339Nano))
 	}))
 	t.Cleanup(server.Close)
-	for args, want := range map[string]int{"status": statusDone, "status --wait 1ms": statusFailed} {
+	for args, want := range map[string]int{"status": cli.StatusDone, "status --wait 1ms": cli.StatusFailed} {
 		var out, errs bytes.Buffer
 		code := run(t.Context(), append(strings.Fields(args), "--server", server.URL), strings.NewReader(""), &out, &errs)
 		for _, text := range []string{out.String(), errs.String()}[:1+want] {

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/weftmesh/weft/cmd/internal/cli"
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/sidecar/agent"
 )
@@ -68,10 +69,10 @@ func TestStatusShowsHowFarItIs(t *testing.T) {
 	p := openPseudo(t, 60, 30)
 	late, silent, quiet := waits(t, server, p, "1s", "--expect", "2"), waits(t, server, nil, "2m", "--expect", "2"), waits(t, server, nil, "1s", "--expect", "2")
 	p.shows(t, 0, "after 1s: 0 of 2 expected sidecars are in sync")
-	if status := late.ends(t); status != statusFailed {
+	if status := late.ends(t); status != cli.StatusFailed {
 		t.Errorf("what did not come in time is status %d", status)
 	}
-	if status := quiet.ends(t); status != statusFailed || !strings.Contains(quiet.errs.String(), "after 1s: 0 of 2") {
+	if status := quiet.ends(t); status != cli.StatusFailed || !strings.Contains(quiet.errs.String(), "after 1s: 0 of 2") {
 		t.Errorf("elsewhere it is status %d\n%s", status, quiet.errs)
 	}
 
@@ -82,12 +83,12 @@ func TestStatusShowsHowFarItIs(t *testing.T) {
 	at = p.shows(t, at, "\r\x1b[K[██████████··········] 1/2  1 of 2 expected sidecars")
 	joins(t, xds, "web-2")
 	p.shows(t, at, "\r\x1b[Kmesh default, revision ")
-	if status := w.ends(t); status != statusDone {
+	if status := w.ends(t); status != cli.StatusDone {
 		t.Errorf("when all are in sync it is status %d", status)
 	}
 	p.inOneLine(t, p.shows(t, at, "2 in sync, 0 behind"))
 
-	if status := silent.ends(t); status != statusDone || silent.errs.Len() > 0 {
+	if status := silent.ends(t); status != cli.StatusDone || silent.errs.Len() > 0 {
 		t.Errorf("elsewhere it is status %d, and says %q", status, silent.errs)
 	}
 	for _, text := range []string{silent.out.String(), quiet.out.String(), quiet.errs.String()} {

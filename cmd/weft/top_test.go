@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 
+	"github.com/weftmesh/weft/cmd/internal/cli"
 	"github.com/weftmesh/weft/cmd/weft/internal/demo"
 )
 
@@ -129,7 +130,7 @@ func TestTopIsLive(t *testing.T) {
 		t.Helper()
 		var out bytes.Buffer
 		text := "type: MeshTimeout\nmesh: default\nname: " + name + "\nspec: {to: [{targetRef: {kind: Mesh}, default: {connectionTimeout: 3s}}]}\n"
-		if status := run(t.Context(), []string{"apply", "--server", "http://" + api, "-f", "-"}, strings.NewReader(text), &out, &out); status != statusDone {
+		if status := run(t.Context(), []string{"apply", "--server", "http://" + api, "-f", "-"}, strings.NewReader(text), &out, &out); status != cli.StatusDone {
 			t.Fatal(out.String())
 		}
 	}

@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/spf13/pflag"
 	"golang.org/x/tools/txtar"
 
+	"github.com/weftmesh/weft/cmd/internal/sidecarcmd"
 	"github.com/weftmesh/weft/internal/netnstest"
 	"github.com/weftmesh/weft/sidecar/intercept"
 )
@@ -32,12 +32,7 @@ func TestFlagsSayWhatTheAnnotationSays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x, f := interception{config: intercept.Default()}, pflag.NewFlagSet("", pflag.ContinueOnError)
-		x.flags(f)
-		if err := f.Parse(want.Args()); err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
-		got, _, err := x.read()
+		got, _, err := sidecarcmd.Interception(want.Args())
 		if d := cmp.Diff(want.Annotation(), got.Annotation()); d != "" || err != nil {
 			t.Errorf("%s: %v (-want +got):\n%s", file, err, d)
 		}

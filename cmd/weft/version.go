@@ -7,6 +7,8 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/weftmesh/weft/cmd/internal/cli"
 )
 
 // release is the version that `make build` writes into the binary.
@@ -21,13 +23,10 @@ type build struct {
 }
 
 func thisBuild() build {
-	b := build{Version: release, Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH}
+	b := build{Version: cli.Version(release), Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return b
-	}
-	if b.Version == "" {
-		b.Version = info.Main.Version
 	}
 	for _, s := range info.Settings {
 		if s.Key == "vcs.revision" {

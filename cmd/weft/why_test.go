@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/cmd/internal/cli"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/sim"
@@ -93,7 +94,7 @@ func asking(t *testing.T, browsers bool) *asked {
 func (a *asked) weft(input string, args ...string) string {
 	a.t.Helper()
 	var out, errs bytes.Buffer
-	if status := run(a.t.Context(), append(args, "--server", a.server), strings.NewReader(input), &out, &errs); status != statusDone {
+	if status := run(a.t.Context(), append(args, "--server", a.server), strings.NewReader(input), &out, &errs); status != cli.StatusDone {
 		a.t.Fatalf("weft %v: %d\n%s%s\n%s", args, status, &out, &errs, input)
 	}
 	return out.String()

@@ -131,6 +131,15 @@ func (r *Refusal) Error() string {
 	return fmt.Sprintf("the control plane answers %d: %s", r.Status, r.Detail)
 }
 
+// Several are its violations, each an error of its own.
+func (r *Refusal) Several() []error {
+	var all []error
+	for i := range r.Violations {
+		all = append(all, &r.Violations[i])
+	}
+	return all
+}
+
 // Missing reports whether err says that the object is not there.
 func Missing(err error) bool {
 	var r *Refusal

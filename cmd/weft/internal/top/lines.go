@@ -5,8 +5,9 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
+
+	"github.com/weftmesh/weft/cmd/internal/cli"
 )
 
 // style is how a part of a line looks on a terminal with colours.
@@ -28,20 +29,7 @@ type part struct {
 }
 
 func text(s style, format string, args ...any) part {
-	return part{s, Printable(fmt.Sprintf(format, args...))}
-}
-
-// Printable is s on one line, without what a terminal would obey.
-func Printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return ' '
-		case !unicode.IsPrint(r):
-			return '\uFFFD'
-		}
-		return r
-	}, s)
+	return part{s, cli.Printable(fmt.Sprintf(format, args...))}
 }
 
 type line []part

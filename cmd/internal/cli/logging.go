@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"io"
@@ -7,20 +7,22 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func logFlags(c *cobra.Command, format, level *string) {
+// LogFlags are the flags of a program that logs.
+func LogFlags(c *cobra.Command, format, level *string) {
 	c.Flags().StringVar(format, "log-format", "text", "text or json")
 	c.Flags().StringVar(level, "log-level", "info", "debug, info, warn or error")
 }
 
-func newLogger(w io.Writer, format, level string) (*slog.Logger, error) {
+// NewLogger is what they ask for.
+func NewLogger(w io.Writer, format, level string) (*slog.Logger, error) {
 	var l slog.Level
 	switch level {
 	case "debug", "info", "warn", "error":
 		if err := l.UnmarshalText([]byte(level)); err != nil {
-			return nil, usage("--log-level: %v", err)
+			return nil, Usage("--log-level: %v", err)
 		}
 	default:
-		return nil, usage("--log-level %q is unknown; use debug, info, warn, error", level)
+		return nil, Usage("--log-level %q is unknown; use debug, info, warn, error", level)
 	}
 	options := &slog.HandlerOptions{Level: l}
 	switch format {
@@ -29,5 +31,5 @@ func newLogger(w io.Writer, format, level string) (*slog.Logger, error) {
 	case "text":
 		return slog.New(slog.NewTextHandler(w, options)), nil
 	}
-	return nil, usage("--log-format %q is unknown; use text, json", format)
+	return nil, Usage("--log-format %q is unknown; use text, json", format)
 }

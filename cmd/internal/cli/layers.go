@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"errors"
@@ -13,9 +13,9 @@ import (
 	"github.com/weftmesh/weft/api"
 )
 
-// layer sets every flag that the command line leaves out from the environment,
+// Layer sets every flag that the command line leaves out from the environment,
 // else from the file. Unknown keys and invalid values are refused, all at once.
-func layer(flags *pflag.FlagSet, file string) error {
+func Layer(flags *pflag.FlagSet, file string) error {
 	given := map[string]bool{"config": true, "help": true}
 	flags.Visit(func(f *pflag.Flag) { given[f.Name] = true })
 	var errs *multierror.Error
@@ -27,14 +27,14 @@ func layer(flags *pflag.FlagSet, file string) error {
 		}
 		given[f.Name] = true
 		if err := flags.Set(f.Name, text); err != nil {
-			errs = multierror.Append(errs, usage("%s: %v", name, err))
+			errs = multierror.Append(errs, Usage("%s: %v", name, err))
 		}
 	})
 	if file != "" {
 		errs = multierror.Append(errs, layerFile(flags, file, given)...)
 	}
 	if err := errs.ErrorOrNil(); err != nil {
-		return &exitError{statusUsage, err}
+		return &Exit{Status: StatusUsage, Err: err}
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
-package main
+package sidecarcmd
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
@@ -9,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/weftmesh/weft/cmd/internal/cli"
 	"github.com/weftmesh/weft/sidecar/intercept"
 )
 
@@ -21,9 +21,10 @@ type interception struct {
 	dryRun                                  bool
 }
 
-func newInstallTransparentProxy(a *app) *cobra.Command {
+// InstallTransparentProxy is the command that redirects traffic to a sidecar.
+func InstallTransparentProxy() *cobra.Command {
 	x := interception{config: intercept.Default()}
-	c := a.command(&cobra.Command{
+	c := cli.Command(&cobra.Command{
 		Use:   "transparent-proxy",
 		Short: "Redirect the traffic of this host or network namespace to its sidecar",
 		Long: `Redirects the TCP connections of this host, or of the network namespace that it
@@ -38,11 +39,11 @@ capability NET_ADMIN, with iptables-legacy NET_RAW too.`,
   weft install transparent-proxy --exclude-inbound-ports 22 --exclude-outbound-ips 10.0.0.0/8
   weft install transparent-proxy --redirect-dns --exclude-outbound-ports-for-uids 'tcp:22,80:1000-1999;0'`,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return a.installTransparentProxy(c.Context(), x) },
+		RunE: func(c *cobra.Command, _ []string) error { return x.install(c) },
 	}, "")
 	x.flags(c.Flags())
 	for name, words := range map[string][]string{"backend": backends(), "ip-family-mode": {"dualstack", "ipv4", "ipv6"}} {
-		complete(c, name, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		cli.Complete(c, name, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return words, cobra.ShellCompDirectiveNoFileComp
 		})
 	}
@@ -77,12 +78,22 @@ func (x *interception) flags(f *pflag.FlagSet) {
 	f.BoolVar(&x.dryRun, "dry-run", false, "print what would be done, and do nothing")
 }
 
+// Interception is what flags of InstallTransparentProxy ask for.
+func Interception(args []string) (intercept.Config, intercept.Backend, error) {
+	x, f := interception{config: intercept.Default()}, pflag.NewFlagSet("", pflag.ContinueOnError)
+	x.flags(f)
+	if err := f.Parse(args); err != nil {
+		return x.config, "", err
+	}
+	return x.read()
+}
+
 // read takes the texts apart. What is wrong is reported all at once.
 func (x *interception) read() (intercept.Config, intercept.Backend, error) {
 	c := x.config
 	var errs *multierror.Error
 	wrong := func(flag string, err error) {
-		for _, e := range flatten(err) {
+		for _, e := range cli.Flatten(err) {
 			if e != nil {
 				errs = multierror.Append(errs, &intercept.Fault{Flag: flag, Message: e.Error()})
 			}
@@ -110,40 +121,42 @@ func (x *interception) read() (intercept.Config, intercept.Backend, error) {
 		errs = multierror.Append(errs, err)
 	}
 	if err := errs.ErrorOrNil(); err != nil {
-		return c, b, &exitError{statusUsage, err}
+		return c, b, &cli.Exit{Status: cli.StatusUsage, Err: err}
 	}
 	return c, b, nil
 }
 
-func (a *app) installTransparentProxy(ctx context.Context, x interception) error {
+func (x *interception) install(cmd *cobra.Command) error {
 	c, b, err := x.read()
 	if err != nil {
 		return err
 	}
 	if x.dryRun {
-		inputs, err := intercept.Preview(ctx, c, b)
+		inputs, err := intercept.Preview(cmd.Context(), c, b)
 		for _, in := range inputs {
-			fmt.Fprint(a.out, in)
+			fmt.Fprint(cmd.OutOrStdout(), in)
 		}
 		return err
 	}
-	return a.intercepted(intercept.Install(ctx, c, b))
+	done, err := intercept.Install(cmd.Context(), c, b)
+	return intercepted(cmd, done, err)
 }
 
 // intercepted tells what was done.
-func (a *app) intercepted(done intercept.Outcome, err error) error {
+func intercepted(c *cobra.Command, done intercept.Outcome, err error) error {
 	for _, w := range done.Warnings {
-		fmt.Fprintln(a.err, "weft: warning: "+w)
+		fmt.Fprintln(c.ErrOrStderr(), c.Root().Name()+": warning: "+w)
 	}
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(a.out, done.Describe())
+	fmt.Fprintln(c.OutOrStdout(), done.Describe())
 	return nil
 }
 
-func newUninstallTransparentProxy(a *app) *cobra.Command {
-	return a.command(&cobra.Command{
+// UninstallTransparentProxy is the command that takes away what InstallTransparentProxy did.
+func UninstallTransparentProxy() *cobra.Command {
+	return cli.Command(&cobra.Command{
 		Use:   "transparent-proxy",
 		Short: "Redirect nothing to the sidecar any more",
 		Long: `Takes away the rules of weft, whichever backend installed them. Rules of others
@@ -151,7 +164,8 @@ stay as they are; where they stand in chains of weft's names it refuses and name
 		Example: "  weft uninstall transparent-proxy",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.intercepted(intercept.Uninstall(c.Context()))
+			done, err := intercept.Uninstall(c.Context())
+			return intercepted(c, done, err)
 		},
 	}, "")
 }

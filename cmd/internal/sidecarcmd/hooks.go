@@ -1,4 +1,4 @@
-package main
+package sidecarcmd
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/weftmesh/weft/cmd/internal/cli"
 )
 
 // hook is the command line of what a pod's hooks run beside the sidecar.
@@ -23,9 +25,9 @@ func (h *hook) flags(c *cobra.Command, most time.Duration, about string) {
 	c.Flags().DurationVar(&h.most, "timeout", most, about)
 }
 
-func newSidecarDrain(a *app) *cobra.Command {
+func newDrain() *cobra.Command {
 	var h hook
-	c := a.command(&cobra.Command{
+	c := cli.Command(&cobra.Command{
 		Use:   "drain",
 		Short: "Have the sidecar finish what came in, and take no more",
 		Long: `Tells the sidecar of this host or pod that its workload is going to end: it says that
@@ -41,9 +43,9 @@ under way any more or the sidecar's drain time is over.`,
 	return c
 }
 
-func newSidecarWait(a *app) *cobra.Command {
+func newWait() *cobra.Command {
 	var h hook
-	c := a.command(&cobra.Command{
+	c := cli.Command(&cobra.Command{
 		Use:     "wait",
 		Short:   "Wait until the sidecar is ready",
 		Long:    "Waits until the sidecar of this host or pod has its configuration, so that what starts afterwards can call others.",
@@ -89,7 +91,7 @@ func (h *hook) ask(ctx context.Context, method, path string) error {
 	defer cancel()
 	req, err := http.NewRequestWithContext(one, method, "http://"+h.at+path, nil)
 	if err != nil {
-		return usage("--readiness %q is no address; write HOST:PORT", h.at)
+		return cli.Usage("--readiness %q is no address; write HOST:PORT", h.at)
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {

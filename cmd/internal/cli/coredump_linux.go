@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// withoutCoreDump keeps the memory of this process, in which keys and tokens are, out of core
+// WithoutCoreDump keeps the memory of this process, in which keys and tokens are, out of core
 // dumps and from other processes of its user. Programs that it starts leave no core dumps either.
-func withoutCoreDump() error {
+func WithoutCoreDump() error {
 	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
 		return fmt.Errorf("forbid core dumps: %w", err)
 	}
