@@ -16,11 +16,26 @@ import (
 	"github.com/weftmesh/weft/cmd/weft/internal/demo"
 )
 
-// TestASidecarEndsAtOnce: the administration of a sidecar's Envoy has no port that other users of the host could
-// reach; the first signal drains, for as long as that takes, and the second one ends the sidecar and its Envoy at
-// once (findings 139 and 150).
+// TestASidecarEndsAtOnce by both programs that are a sidecar's agent.
 func TestASidecarEndsAtOnce(t *testing.T) {
 	t.Parallel()
+	agent := filepath.Join(t.TempDir(), "weft-agent")
+	if out, err := exec.Command("go", "build", "-o", agent, "../weft-agent").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for name, path := range map[string]string{"weft": program(t), "weft-agent": agent} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sidecarEndsAtOnce(t, path)
+		})
+	}
+}
+
+// sidecarEndsAtOnce: the administration of a sidecar's Envoy has no port that other users of the host could
+// reach; the first signal drains, for as long as that takes, and the second one ends the sidecar and its Envoy at
+// once (findings 139 and 150).
+func sidecarEndsAtOnce(t *testing.T, program string) {
+	t.Helper()
 	ports, err := demo.FreePorts(4)
 	if err != nil {
 		t.Fatal(err)
@@ -33,7 +48,7 @@ func TestASidecarEndsAtOnce(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c := exec.Command(program(t), "sidecar", "--xds", "http://"+xds, "--dataplane-file", file, "--readiness", readiness, "--drain-time", "1h")
+	c := exec.Command(program, "sidecar", "--xds", "http://"+xds, "--dataplane-file", file, "--readiness", readiness, "--drain-time", "1h")
 	said := &strings.Builder{}
 	c.Stderr = said
 	if err := c.Start(); err != nil {

@@ -69,7 +69,7 @@ func (p *Pod) prepare(spec *corev1.Container) *container {
 	}
 	s := spec.SecurityContext
 	args := []string{"-m", "--propagation", "private", "sh", "-c", enter, "sh", dir, strconv.FormatBool(s != nil && s.ReadOnlyRootFilesystem != nil && *s.ReadOnlyRootFilesystem),
-		p.node.weft, p.node.envoy, filepath.Join(p.dir, "hosts")}
+		p.node.program(spec.Image), p.node.envoy, filepath.Join(p.dir, "hosts")}
 	for _, m := range spec.VolumeMounts {
 		at := m.MountPath
 		if rest, ok := strings.CutPrefix(at, "/var/run/"); ok {

@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -36,6 +37,7 @@ type Node struct {
 	t     testing.TB
 	dir   string
 	weft  string // the program
+	agent string // weft-agent, which the image of sidecars holds by the name weft
 	envoy string
 
 	mu       sync.Mutex
@@ -53,11 +55,21 @@ func New(t testing.TB, flags ...string) *Node {
 	network.World.Output("ip", "route", "add", serviceRange, "dev", "br0")
 	n := &Node{Cluster: kubetest.StartIn(t, network.World, flags...), Network: network, t: t, dir: envoytest.Dir(t), envoy: envoytest.Path(t),
 		pods: map[string]*Pod{}, services: map[string]Service{}, apps: map[string]http.Handler{}}
-	n.weft = filepath.Join(n.dir, "weft")
-	if out, err := exec.Command("go", "build", "-o", n.weft, "github.com/weftmesh/weft/cmd/weft").CombinedOutput(); err != nil {
-		t.Fatalf("build weft: %v: %s", err, out)
+	n.weft, n.agent = filepath.Join(n.dir, "weft"), filepath.Join(n.dir, "weft-agent")
+	for _, program := range []string{n.weft, n.agent} {
+		if out, err := exec.Command("go", "build", "-o", program, "github.com/weftmesh/weft/cmd/"+filepath.Base(program)).CombinedOutput(); err != nil {
+			t.Fatalf("build %s: %v: %s", program, err, out)
+		}
 	}
 	return n
+}
+
+// program is what an image holds by the name weft.
+func (n *Node) program(image string) string {
+	if strings.Contains(image, "weft-sidecar") {
+		return n.agent
+	}
+	return n.weft
 }
 
 // Weft runs the program on the node's host, where nothing is injected, and is what it prints.
