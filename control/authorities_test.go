@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/mtls"
 )
 
 const mutual = "type: Mesh\nname: default\nmtls: {enabledBackend: %s, backends: [%s]}\n"
@@ -186,15 +186,15 @@ func TestARootWithoutABackendIsShown(t *testing.T) {
 	t.Parallel()
 	p := start(t, guarded(t))
 	defer p.stop()
-	roots := func() (out []inspect.AuthorityRoot) {
-		for _, a := range get[inspect.Authorities](p, "/meshes/default/_authorities").Items {
+	roots := func() (out []mtls.AuthorityRoot) {
+		for _, a := range get[mtls.Authorities](p, "/meshes/default/_authorities").Items {
 			out = append(out, a.Roots...)
 		}
 		return out
 	}
 	// A mesh that nobody has joined changes its root at once.
 	p.want(http.StatusOK, http.MethodPost, "/_apply", memberDocument("web-1", "web")+fmt.Sprintf(mutual, "ca-1", builtin))
-	eventually(t, "there is a root", func() bool { all := roots(); return len(all) == 1 && all[0].Role == inspect.RootSigns })
+	eventually(t, "there is a root", func() bool { all := roots(); return len(all) == 1 && all[0].Role == mtls.RootSigns })
 	first := roots()[0].Fingerprint
 	p.want(http.StatusOK, http.MethodPost, "/_apply", fmt.Sprintf(mutual, "ca-2", strings.Replace(builtin, "ca-1", "ca-2", 1)))
 	eventually(t, "both roots are shown", func() bool {

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"github.com/weftmesh/weft/control"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/mtls"
 	"github.com/weftmesh/weft/internal/kubetest"
 	"github.com/weftmesh/weft/sidecar/attach"
 	signing "github.com/weftmesh/weft/xds/server/authority/workload"
@@ -174,7 +174,7 @@ func TestAPIServerReplicasAgreeOnIdentities(t *testing.T) {
 	for name, p := range s.all {
 		eventually(t, "both have leaves of the new root as "+name+" knows", func() bool {
 			x := p.authorities()[0]
-			return x.Phase == "Settling" && len(x.Roots) == 2 && x.Roots[1].Role == inspect.RootSigns && x.Roots[1].Leaves == 2
+			return x.Phase == "Settling" && len(x.Roots) == 2 && x.Roots[1].Role == mtls.RootSigns && x.Roots[1].Leaves == 2
 		})
 	}
 	next := b.authorities()[0].Signs

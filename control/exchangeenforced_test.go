@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/explain"
 	"github.com/weftmesh/weft/sim"
 )
 
@@ -226,7 +226,7 @@ func rows(in any, name string) []any {
 }
 
 // enforcedOn compares what is claimed of one route: for what, to whom, and each field.
-func (x *exchanges) enforcedOn(at string, o *inspect.Outbound, r *inspect.Route, p standing, instead map[string]any, seen map[string]int) {
+func (x *exchanges) enforcedOn(at string, o *explain.Outbound, r *explain.Route, p standing, instead map[string]any, seen map[string]int) {
 	x.t.Helper()
 	at += " " + r.Name
 	to := p.filter

@@ -9,8 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/explain"
 	"github.com/weftmesh/weft/inspect/kuma"
+	"github.com/weftmesh/weft/inspect/mtls"
 )
 
 const guardedService = "type: MeshService\nmesh: default\nname: web\nspec: {selector: {dataplaneTags: {kuma.io/service: web}}, ports: [{port: 80, targetPort: 8080, appProtocol: tcp}]}\n---\n"
@@ -34,7 +35,7 @@ func TestKumasViewsOfMutualTLS(t *testing.T) {
 	eventually(t, "it has a certificate", func() bool { return p.Reported("web-1") })
 	eventually(t, "the service is ready", func() bool { return tls() == "Ready" })
 
-	known := get[inspect.MTLS](p, "/meshes/default/_mtls").Items[0].Certificate
+	known := get[mtls.MTLS](p, "/meshes/default/_mtls").Items[0].Certificate
 	if known == nil || known.Issued == nil {
 		t.Fatal("no certificate is known")
 	}
@@ -57,7 +58,7 @@ func TestKumasViewsOfMutualTLS(t *testing.T) {
 	if got := get[kuma.ServiceInsight](p, "/meshes/default/service-insights/web").Issued; got["ca-1"] != 1 || len(got) != 1 {
 		t.Errorf("service: %v", got)
 	}
-	explained := get[inspect.Explanation](p, "/meshes/default/dataplanes/web-1/_explain")
+	explained := get[explain.Explanation](p, "/meshes/default/dataplanes/web-1/_explain")
 	if got := get[kuma.Layout](p, "/meshes/default/dataplanes/web-1/_layout").SpiffeID; got != explained.Identity.Names[0] {
 		t.Errorf("_layout: %q, and _explain says %v", got, explained.Identity.Names)
 	}
@@ -68,7 +69,7 @@ func TestKumasViewsOfMutualTLS(t *testing.T) {
 }
 
 // permissionViews: the rules of an inbound name the documents that _explain names.
-func (p *plane) permissionViews(explained inspect.Explanation) {
+func (p *plane) permissionViews(explained explain.Explanation) {
 	p.t.Helper()
 	said, err := json.Marshal(explained.Inbounds)
 	if err != nil {

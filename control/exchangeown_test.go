@@ -8,6 +8,10 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/conditions"
+	"github.com/weftmesh/weft/inspect/explain"
+	"github.com/weftmesh/weft/inspect/mtls"
+	"github.com/weftmesh/weft/inspect/permissions"
 	"github.com/weftmesh/weft/sim"
 )
 
@@ -129,7 +133,7 @@ func (x *exchanges) follows() {
 		return page.States["in sync"] == online
 	})
 	x.equal("sidecars", []int{page.Total, len(page.Items), page.States["missing"]}, []int{total, total, total - online})
-	sync := get[inspect.Overview](x.plane, "/meshes/default/_status"+all).Sidecars
+	sync := get[conditions.Overview](x.plane, "/meshes/default/_status"+all).Sidecars
 	x.equal("status", []int{sync.Total, sync.InSync, sync.Absent}, []int{total, online, total - online})
 }
 
@@ -145,15 +149,15 @@ func (x *exchanges) problems() {
 
 // plaintextAll: nobody has an identity, which _explain says too, so that all is plain and open.
 func (x *exchanges) plaintextAll() {
-	m := get[inspect.MTLS](x.plane, "/meshes/default/_mtls")
+	m := get[mtls.MTLS](x.plane, "/meshes/default/_mtls")
 	total, _ := x.connected()
 	x.equal("mTLS", []any{string(m.Phase.Name), m.Total, x.explained.Identity}, []any{"Off", total, nil})
-	rows := get[inspect.Permissions](x.plane, "/meshes/default/_permissions").Items
+	rows := get[permissions.Permissions](x.plane, "/meshes/default/_permissions").Items
 	if len(rows) == 0 {
 		x.t.Error("nobody is permitted anything")
 	}
 	for _, r := range rows {
-		x.equal(r.Destination.Service, []string{r.Access, r.Caller.Identity}, []string{inspect.OpenAccess, ""})
+		x.equal(r.Destination.Service, []string{r.Access, r.Caller.Identity}, []string{permissions.OpenAccess, ""})
 	}
 }
 
@@ -175,9 +179,9 @@ func (x *exchanges) turnsRoots() {
 
 // explains: at once the same as in parts.
 func (x *exchanges) explains() {
-	e := get[inspect.Explanation](x.plane, shopOne+"/_explain")
+	e := get[explain.Explanation](x.plane, shopOne+"/_explain")
 	x.equal("outbounds", e.Outbounds, x.explained.Outbounds)
-	x.equal("to one", get[inspect.Explanation](x.plane, shopOne+"/_explain?to=items").OutboundsTotal, 1)
+	x.equal("to one", get[explain.Explanation](x.plane, shopOne+"/_explain?to=items").OutboundsTotal, 1)
 }
 
 // simulates: a request meets the route and the retries that are explained.

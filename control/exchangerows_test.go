@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/explain"
 	"github.com/weftmesh/weft/sim"
 )
 
@@ -109,7 +109,7 @@ func (x *exchanges) layout() {
 
 // laidOut is an outbound as the layout has it, with what is explained of it.
 type laidOut struct {
-	*inspect.Outbound
+	*explain.Outbound
 	kri  string
 	port uint32
 	row  map[string]any
@@ -162,7 +162,7 @@ func (x *exchanges) outboundPolicies() {
 }
 
 // matchesOf are those of routes, in the form of the API.
-func matchesOf(routes []inspect.Route) (out []any) {
+func matchesOf(routes []explain.Route) (out []any) {
 	for _, r := range routes {
 		out = append(out, plain(r.Matches))
 	}

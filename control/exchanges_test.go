@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/explain"
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/sim"
 )
@@ -80,7 +80,7 @@ spec:
 // exchanges is a running control plane with a real Envoy for shop-1, and what it explains.
 type exchanges struct {
 	*plane
-	explained inspect.Explanation
+	explained explain.Explanation
 	kris      map[string]string // of documents, by KIND/NAME
 }
 
@@ -210,7 +210,7 @@ func (x *exchanges) named(kind string, origins any) []string {
 }
 
 // outbound is what is explained of the outbound with an address.
-func (x *exchanges) outbound(address string) *inspect.Outbound {
+func (x *exchanges) outbound(address string) *explain.Outbound {
 	x.t.Helper()
 	for i := range x.explained.Outbounds {
 		if o := &x.explained.Outbounds[i]; fmt.Sprintf("%s:%d", o.Address, o.Port) == address {
@@ -222,8 +222,8 @@ func (x *exchanges) outbound(address string) *inspect.Outbound {
 }
 
 // written are the routes of an outbound that somebody wrote.
-func written(o *inspect.Outbound) []inspect.Route {
-	return slices.DeleteFunc(slices.Clone(o.Routes), func(r inspect.Route) bool { return len(r.Origins) == 0 })
+func written(o *explain.Outbound) []explain.Route {
+	return slices.DeleteFunc(slices.Clone(o.Routes), func(r explain.Route) bool { return len(r.Origins) == 0 })
 }
 
 // TestExchangesWithKumasClients holds every endpoint of the API against what _explain says of
@@ -234,7 +234,7 @@ func TestExchangesWithKumasClients(t *testing.T) {
 	port := func() uint32 { return envoytest.Port(t) }
 	x.want(http.StatusOK, http.MethodPost, "/_apply", fmt.Sprintf(exchanged, port(), port(), port(), port()))
 	x.runs("shop-1")
-	x.explained = get[inspect.Explanation](x.plane, shopOne+"/_explain")
+	x.explained = get[explain.Explanation](x.plane, shopOne+"/_explain")
 	for _, plural := range []string{"meshretries", "meshtimeouts", "meshratelimits", "meshhttproutes", "meshtcproutes", "meshservices", "dataplanes"} {
 		for _, item := range x.items("/meshes/default/" + plural + all) {
 			m := item.(map[string]any)

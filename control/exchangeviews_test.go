@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/explain"
 )
 
 func (x *exchanges) index() {
@@ -136,7 +136,7 @@ func (x *exchanges) counts() (policies, all map[string]any) {
 func (x *exchanges) connected() (total, online int) {
 	for _, item := range x.items("/meshes/default/dataplanes" + all) {
 		total++
-		if e := get[inspect.Explanation](x.plane, "/meshes/default/dataplanes/"+item.(map[string]any)["name"].(string)+"/_explain"); e.Connected != nil && *e.Connected {
+		if e := get[explain.Explanation](x.plane, "/meshes/default/dataplanes/"+item.(map[string]any)["name"].(string)+"/_explain"); e.Connected != nil && *e.Connected {
 			online++
 		}
 	}

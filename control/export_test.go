@@ -11,6 +11,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/leader"
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/conditions"
 	"github.com/weftmesh/weft/inspect/kuma"
 	"github.com/weftmesh/weft/store"
 )
@@ -97,8 +98,8 @@ func (p *Plane) CensusDiffers(mesh string) string {
 	c := p.census
 	kept, keptServices := c.Insights(catalog, s, of)
 	counts, _ := c.States(s, mesh, nil)
-	return cmp.Diff([]any{inspect.SyncOf(q, mesh, all), insight, services, states, inspect.Problems(q, all, nil)},
-		[]any{c.Sync(q, mesh), kept, keptServices, counts, inspect.Problems(q, c.Troubled(), nil)}, cmpopts.EquateEmpty())
+	return cmp.Diff([]any{inspect.SyncOf(q, mesh, all), insight, services, states, conditions.Problems(q, all, nil)},
+		[]any{c.Sync(q, mesh), kept, keptServices, counts, conditions.Problems(q, c.Troubled(), nil)}, cmpopts.EquateEmpty())
 }
 
 // Looked is how many dataplanes the census has looked at.

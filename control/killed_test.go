@@ -22,7 +22,7 @@ import (
 
 	"github.com/weftmesh/weft/control"
 	"github.com/weftmesh/weft/control/auth"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/mtls"
 	"github.com/weftmesh/weft/internal/envoytest"
 )
 
@@ -164,9 +164,9 @@ func (v *victim) want(method, path, body string) string {
 }
 
 // authority is that of mesh default.
-func (v *victim) authority() (out inspect.Authority) {
+func (v *victim) authority() (out mtls.Authority) {
 	v.t.Helper()
-	var all inspect.Authorities
+	var all mtls.Authorities
 	if err := json.Unmarshal([]byte(v.want(http.MethodGet, "/meshes/default/_authorities", "")), &all); err != nil {
 		v.t.Fatal(err)
 	}

@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/control"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/mtls"
 )
 
 // mtls is how far the mesh is.
-func (p *plane) mtls() inspect.MTLS {
+func (p *plane) mtls() mtls.MTLS {
 	p.t.Helper()
-	var out inspect.MTLS
+	var out mtls.MTLS
 	if err := json.Unmarshal([]byte(p.want(http.StatusOK, http.MethodGet, "/meshes/default/_mtls", "")), &out); err != nil {
 		p.t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func TestPlaintextClientsAreTold(t *testing.T) {
 	p.sidecar("web-1", p.dataplaneToken("web-1", ""), discard(), time.Second)
 	p.sidecar("pay-1", p.dataplaneToken("pay-1", ""), discard(), time.Second)
 	p.know(map[string]member{"web": web, "payments": pay})
-	payments := func() inspect.SecuredDataplane { return p.mtls().Items[0] }
+	payments := func() mtls.SecuredDataplane { return p.mtls().Items[0] }
 	eventually(t, "connections by TLS are counted", func() bool { return payments().Inbounds[0].TLS.All > 0 })
 	if s := payments(); s.Name != "pay-1" || s.Identity != "spiffe://default/payments" || s.Certificate == nil || s.Certificate.Issued == nil || s.Inbounds[0].Wanted != "Permissive" || s.Inbounds[0].Held != "Permissive" {
 		t.Errorf("%+v", s)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/conditions"
 )
 
 // sidecars are what the control plane says of those of the mesh.
@@ -43,7 +44,7 @@ func (r *receiving) sidecars() (names []string, synced bool, revision uint64) {
 
 // uncertified reports whether a dataplane waits for a certificate.
 func (r *receiving) uncertified(name string) bool {
-	status := get[inspect.Overview](r.plane, "/meshes/default/_status?size=1")
+	status := get[conditions.Overview](r.plane, "/meshes/default/_status?size=1")
 	return slices.ContainsFunc(status.Sidecars.Uncertified, func(u inspect.Uncertified) bool { return u.Dataplane == name })
 }
 

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/control"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/mtls"
 	"github.com/weftmesh/weft/internal/spiretest"
 	"github.com/weftmesh/weft/sidecar/agent"
 	"github.com/weftmesh/weft/sidecar/attach"
@@ -84,7 +84,7 @@ func (m *mixed) told() string {
 }
 
 // authority is that outside, as the API shows it.
-func (m *mixed) authority() inspect.Authority {
+func (m *mixed) authority() mtls.Authority {
 	m.t.Helper()
 	for _, a := range m.authorities() {
 		if a.Of == "MeshIdentity/default/spire" {
@@ -92,7 +92,7 @@ func (m *mixed) authority() inspect.Authority {
 		}
 	}
 	m.t.Fatal("the authority outside is not shown")
-	return inspect.Authority{}
+	return mtls.Authority{}
 }
 
 // TestSpire: a workload whose certificates come from a SPIRE and one of weft's call each other,
@@ -108,7 +108,7 @@ func TestSpire(t *testing.T) {
 	if m.Reported("web-1") {
 		t.Error("its certificate is used")
 	}
-	if a := m.authority(); !strings.Contains(a.Problem, "apply a MeshTrust") || len(a.Lacking) != 1 || a.Lacking[0] != (inspect.Lacking{Code: "NoTrust", Count: 1}) {
+	if a := m.authority(); !strings.Contains(a.Problem, "apply a MeshTrust") || len(a.Lacking) != 1 || a.Lacking[0] != (mtls.Lacking{Code: "NoTrust", Count: 1}) {
 		t.Errorf("unbelieved it is %+v", a)
 	}
 	m.trust()

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/mtls"
 )
 
 // strictMeshTLS makes all inbounds Strict that have an identity.
@@ -43,7 +43,7 @@ func TestHowFarAMeshIs(t *testing.T) {
 	p := secure(t, discard())
 	defer p.stop()
 	p.want(http.StatusOK, http.MethodPost, "/_apply", memberDocument("web-1", "web"))
-	phase := func() inspect.MTLSPhase { return get[inspect.MTLS](p, "/meshes/default/_mtls").Phase }
+	phase := func() mtls.MTLSPhase { return get[mtls.MTLS](p, "/meshes/default/_mtls").Phase }
 	if got := phase(); got.Number != 0 || got.Name != "Off" || got.Done == "" {
 		t.Errorf("before anything: %+v", got)
 	}

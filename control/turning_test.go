@@ -13,13 +13,13 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/control"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/mtls"
 )
 
 // authorities are those of mesh default, as the API has them.
-func (p *plane) authorities() []inspect.Authority {
+func (p *plane) authorities() []mtls.Authority {
 	p.t.Helper()
-	var all inspect.Authorities
+	var all mtls.Authorities
 	if err := json.Unmarshal([]byte(p.want(http.StatusOK, http.MethodGet, "/meshes/default/_authorities", "")), &all); err != nil {
 		p.t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestARootIsTurnedByHand(t *testing.T) {
 	}
 	eventually(t, "all have leaves of the new root", func() bool {
 		a := p.authorities()[0]
-		return a.Phase == "Settling" && a.Signs != first && len(a.Roots) == 2 && a.Roots[0].Role == inspect.RootLeaving && a.Roots[1].Role == inspect.RootSigns && a.Roots[1].Leaves == 2 && a.WaitsFor != nil
+		return a.Phase == "Settling" && a.Signs != first && len(a.Roots) == 2 && a.Roots[0].Role == mtls.RootLeaving && a.Roots[1].Role == mtls.RootSigns && a.Roots[1].Leaves == 2 && a.WaitsFor != nil
 	})
 	before := sent.Load()
 	eventually(t, "more requests", func() bool { return sent.Load() > before+50 })

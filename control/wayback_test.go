@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/control"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/mtls"
 )
 
 // TestTheWayBackAcrossMutualTLS: a way back over a rotation of the root, one to before there was
@@ -60,7 +60,7 @@ func TestTheWayBackAcrossMutualTLS(t *testing.T) {
 		}
 	}
 	end()
-	var all inspect.Authorities
+	var all mtls.Authorities
 	if err := json.Unmarshal([]byte(p.want(http.StatusOK, http.MethodGet, "/meshes/default/_authorities", "")), &all); err != nil || len(all.Items) != 1 || len(all.Items[0].Roots) != 2 {
 		t.Errorf("%+v (%v), want one authority with two roots", all.Items, err)
 	}

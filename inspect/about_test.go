@@ -11,6 +11,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/explain"
 	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/sim"
 )
@@ -19,7 +20,7 @@ import (
 // what is said in brief is the whole without policies.
 func TestAboutAndBriefArePartsOfTheWhole(t *testing.T) {
 	m := model(t, street)
-	e, err := inspect.Explain(m, plane("a-1"), "")
+	e, err := explain.Of(m, plane("a-1"), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,8 +49,8 @@ func TestAboutAndBriefArePartsOfTheWhole(t *testing.T) {
 		t.Fatalf("the world says too little: %v", said)
 	}
 	for ref, want := range said {
-		about := func(most int) inspect.Explanation {
-			e, err := inspect.ExplainAbout(m, plane("a-1"), "", ref, inspect.Part{}, most)
+		about := func(most int) explain.Explanation {
+			e, err := explain.About(m, plane("a-1"), "", ref, inspect.Part{}, most)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -89,7 +90,7 @@ func TestAboutAPolicyForSomeCallers(t *testing.T) {
 	m := secureModel(t, strict, true)
 	changes := []api.Change{{After: text[0]}}
 	m, _ = m.Update(m.Written().With(2, changes), changes)
-	e, err := inspect.ExplainAbout(m.Reader(nil), plane("a"), "", text[0].Ref, inspect.Part{}, -1)
+	e, err := explain.About(m.Reader(nil), plane("a"), "", text[0].Ref, inspect.Part{}, -1)
 	if err != nil || len(e.Inbounds) != 1 || len(e.Inbounds[0].Callers) != 1 {
 		t.Errorf("%v: %+v", err, e.Inbounds)
 	}
@@ -106,12 +107,12 @@ func TestAboutIsCutFromTheWhole(t *testing.T) {
 		part := inspect.Part{Offset: rapid.IntRange(0, 1).Draw(t, "offset"), Size: rapid.IntRange(0, 2).Draw(t, "size")}
 		most := rapid.IntRange(-1, 1).Draw(t, "most")
 		for r := range m.Dataplanes("") {
-			whole, err := inspect.Explain(q, r.Ref, "")
+			whole, err := explain.Of(q, r.Ref, "")
 			if err != nil {
 				t.Fatal(err)
 			}
 			for o := range q.Attachable(r.Ref.Mesh) {
-				got, err := inspect.ExplainAbout(q, r.Ref, "", o.Ref, part, most)
+				got, err := explain.About(q, r.Ref, "", o.Ref, part, most)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -132,7 +133,7 @@ func printed(t *rapid.T, v any) string {
 }
 
 // cutTo leaves of the whole what is about one object.
-func cutTo(e inspect.Explanation, object api.Ref, part inspect.Part, most int) inspect.Explanation {
+func cutTo(e explain.Explanation, object api.Ref, part inspect.Part, most int) explain.Explanation {
 	is := func(o *api.Origin) bool { return o != nil && o.Ref == object }
 	speaks := func(all map[string]sim.Policy) bool {
 		for _, p := range all {
@@ -144,10 +145,10 @@ func cutTo(e inspect.Explanation, object api.Ref, part inspect.Part, most int) i
 		}
 		return false
 	}
-	outbounds, inbounds := []inspect.Outbound{}, []inspect.Inbound{}
+	outbounds, inbounds := []explain.Outbound{}, []explain.Inbound{}
 	for _, o := range e.Outbounds {
 		routes := o.Routes
-		o.Routes = []inspect.Route{}
+		o.Routes = []explain.Route{}
 		for _, r := range routes {
 			if slices.ContainsFunc(r.Origins, is) || slices.ContainsFunc(r.Via, is) || speaks(r.Policies) {
 				o.Routes = append(o.Routes, r)
@@ -158,7 +159,7 @@ func cutTo(e inspect.Explanation, object api.Ref, part inspect.Part, most int) i
 		}
 	}
 	for _, in := range e.Inbounds {
-		if speaks(in.Policies) || slices.ContainsFunc(in.Callers, func(c inspect.CallerPolicies) bool { return speaks(c.Policies) }) {
+		if speaks(in.Policies) || slices.ContainsFunc(in.Callers, func(c explain.CallerPolicies) bool { return speaks(c.Policies) }) {
 			inbounds = append(inbounds, in)
 		}
 	}
@@ -172,6 +173,6 @@ func cutTo(e inspect.Explanation, object api.Ref, part inspect.Part, most int) i
 		outbounds = outbounds[:most]
 		e.Notes = append(e.Notes, api.Note{Severity: api.Info, Code: "Cut", Message: fmt.Sprintf("%d more outbounds are not shown; ask about one by to", more)})
 	}
-	e.Outbounds, e.Inbounds, e.Edges, e.Unmatched, e.UnmatchedTotal = outbounds, inbounds, nil, []inspect.Unmatched{}, 0
+	e.Outbounds, e.Inbounds, e.Edges, e.Unmatched, e.UnmatchedTotal = outbounds, inbounds, nil, []explain.Unmatched{}, 0
 	return e
 }

@@ -7,7 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/mtls"
+	"github.com/weftmesh/weft/inspect/terminal"
 )
 
 // An authority outside is told as what it is: by whom its roots are believed, and who lacks a
@@ -15,13 +16,13 @@ import (
 func TestTextOfAnAuthorityOutside(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
-	err := inspect.Authorities{Mesh: "default", Items: []inspect.Authority{{
+	err := mtls.Authorities{Mesh: "default", Items: []mtls.Authority{{
 		Of: "MeshIdentity/default/spire", Provider: "Spire", TrustDomain: "prod.example.org", Problem: "its roots are those of before, for nothing newer is known: gone",
-		Roots: []inspect.AuthorityRoot{
-			{Fingerprint: strings.Repeat("ab", 32), NotAfter: time.Date(2030, 1, 2, 0, 0, 0, 0, time.UTC), Role: inspect.RootTrusted, Leaves: 3, Said: []string{"MeshTrust/default/ours", "the Workload API of the control plane"}},
+		Roots: []mtls.AuthorityRoot{
+			{Fingerprint: strings.Repeat("ab", 32), NotAfter: time.Date(2030, 1, 2, 0, 0, 0, 0, time.UTC), Role: mtls.RootTrusted, Leaves: 3, Said: []string{"MeshTrust/default/ours", "the Workload API of the control plane"}},
 		},
-		Lacking: []inspect.Lacking{{Code: "NoSVID", Count: 2}},
-	}}}.Text(&out, inspect.Style{})
+		Lacking: []mtls.Lacking{{Code: "NoSVID", Count: 2}},
+	}}}.Text(&out, terminal.Style{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,13 +40,13 @@ func TestTextOfAnAuthorityOutside(t *testing.T) {
 func TestTextOfAWait(t *testing.T) {
 	t.Parallel()
 	until := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
-	for want, wait := range map[string]inspect.AuthorityWait{
+	for want, wait := range map[string]mtls.AuthorityWait{
 		"waits for 1 sidecar: web-1; until 2030-01-02T03:04:05Z at most":                                    {Count: 1, Names: []string{"web-1"}, Until: until},
 		"waits for 2 sidecars: web-1, …; until 2030-01-02T03:04:05Z at most":                                {Count: 2, Names: []string{"web-1"}, Until: until},
 		"waits until 2030-01-02T03:04:05Z for certificates that sidecars may hold which are not known here": {Until: until},
 	} {
 		var out strings.Builder
-		if err := (inspect.Authority{Of: "Mesh/default", Phase: "Settling", WaitsFor: &wait, Roots: []inspect.AuthorityRoot{{Backend: "ca-1", Role: "leaving", Leaves: 1}}}).Text(&out, inspect.Style{}); err != nil {
+		if err := (mtls.Authority{Of: "Mesh/default", Phase: "Settling", WaitsFor: &wait, Roots: []mtls.AuthorityRoot{{Backend: "ca-1", Role: "leaving", Leaves: 1}}}).Text(&out, terminal.Style{}); err != nil {
 			t.Fatal(err)
 		}
 		if got := "Mesh/default  Settling\n  root ca-1  leaving  certificates of 1 sidecar\n  " + want + "\n"; out.String() != got {

@@ -8,6 +8,8 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/conditions"
+	"github.com/weftmesh/weft/inspect/notes"
 	"github.com/weftmesh/weft/resolve"
 )
 
@@ -42,19 +44,19 @@ func named(kind, name string) api.Ref { return api.Ref{Kind: kind, Mesh: "defaul
 // any town have to do with, or about one dataplane.
 var questions = map[string]func(*resolve.Reader) error{
 	"warnings of a write": func(q *resolve.Reader) error {
-		inspect.NotesOn(q, named("MeshRetry", "r-5"), named("MeshTimeout", "t-5"), named("MeshHTTPRoute", "r-5"))
+		notes.On(q, named("MeshRetry", "r-5"), named("MeshTimeout", "t-5"), named("MeshHTTPRoute", "r-5"))
 		return nil
 	},
 	"GET of a policy": func(q *resolve.Reader) error {
-		_, err := inspect.StatusOf(q, named("MeshRetry", "r-5"), nil)
+		_, err := conditions.StatusOf(q, named("MeshRetry", "r-5"), nil)
 		return err
 	},
 	"GET of a route": func(q *resolve.Reader) error {
-		_, err := inspect.StatusOf(q, named("MeshHTTPRoute", "r-5"), nil)
+		_, err := conditions.StatusOf(q, named("MeshHTTPRoute", "r-5"), nil)
 		return err
 	},
 	"explain policy": func(q *resolve.Reader) error {
-		_, err := inspect.ExplainObject(q, named("MeshTimeout", "t-5"), nil)
+		_, err := conditions.ExplainObject(q, named("MeshTimeout", "t-5"), nil)
 		return err
 	},
 }
@@ -93,8 +95,8 @@ func TestStatusCostsWhatItLists(t *testing.T) {
 	t.Parallel()
 	cost := func(services int) int {
 		q := town(t, services).Reader(nil)
-		inspect.OverviewOf(q, "default", nil)
-		inspect.Problems(q, nil, nil)
+		conditions.OverviewOf(q, "default", nil)
+		conditions.Problems(q, nil, nil)
 		return q.Visited()
 	}
 	if small, large := cost(10), cost(40); large > 4*small {
@@ -107,8 +109,8 @@ func TestAQuestionStopsWithItsClient(t *testing.T) {
 	t.Parallel()
 	m := town(t, 60)
 	whole, gone := m.Reader(nil), m.Reader(func() bool { return true })
-	inspect.OverviewOf(whole, "default", nil)
-	inspect.OverviewOf(gone, "default", nil)
+	conditions.OverviewOf(whole, "default", nil)
+	conditions.OverviewOf(gone, "default", nil)
 	if whole.Visited() < 300 || gone.Visited() > whole.Visited()/3 {
 		t.Errorf("%d values for somebody who left, %d for who waits", gone.Visited(), whole.Visited())
 	}
@@ -128,7 +130,7 @@ func TestPendingIsWhatTheChangeTouched(t *testing.T) {
 		sidecars = append(sidecars, inspect.Sidecar{Dataplane: r.Ref, Connected: true, Confirmed: r})
 	}
 	for object, want := range map[api.Ref]string{o.Ref: "Pending", named("MeshTimeout", "t-4"): "Programmed", named("MeshRetry", "r-4"): "Programmed", named("MeshHTTPRoute", "r-5"): "Pending"} {
-		s, err := inspect.StatusOf(after.Reader(nil), object, inspect.Listed(sidecars))
+		s, err := conditions.StatusOf(after.Reader(nil), object, inspect.Listed(sidecars))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,14 +4,14 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/explain"
 )
 
 func TestExplainTakesEveryNameOfADestination(t *testing.T) {
 	t.Parallel()
 	m := model(t, street)
 	for _, to := range []string{"", "web", "web:8080", "web:10001", "web.mesh", "web.mesh.local:8080", "127.0.0.1:10001"} {
-		e, err := inspect.Explain(m, plane("a-1"), to)
+		e, err := explain.Of(m, plane("a-1"), to)
 		if err != nil || len(e.Outbounds) != 1 {
 			t.Errorf("%q: %v, %d outbounds", to, err, len(e.Outbounds))
 		}
@@ -22,7 +22,7 @@ func TestExplainTakesEveryNameOfADestination(t *testing.T) {
 // fields without a value are left out.
 func TestDefaultsHaveNoName(t *testing.T) {
 	t.Parallel()
-	e, err := inspect.Explain(model(t, street), plane("a-1"), "")
+	e, err := explain.Of(model(t, street), plane("a-1"), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestARedirectSaysWhoWroteIt(t *testing.T) {
 		"one":      {rules("moved", "{kind: Mesh}", redirect), "MeshHTTPRoute/default/moved"},
 		"stronger": {rules("moved", "{kind: Mesh}", redirect) + rules("own", "{kind: Dataplane, labels: {team: red}}", redirect), "MeshHTTPRoute/default/own"},
 	} {
-		e, err := inspect.Explain(model(t, street+x.documents), plane("a-1"), "web")
+		e, err := explain.Of(model(t, street+x.documents), plane("a-1"), "web")
 		if err != nil {
 			t.Fatal(name, err)
 		}

@@ -7,12 +7,14 @@ import (
 	"testing"
 
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/explain"
+	"github.com/weftmesh/weft/inspect/terminal"
 )
 
 // asked explains a-1 of the street, narrowed by f.
-func asked(t *testing.T, f inspect.Filter) (inspect.Explanation, error) {
+func asked(t *testing.T, f explain.Filter) (explain.Explanation, error) {
 	t.Helper()
-	e, err := inspect.Explain(model(t, street), plane("a-1"), "")
+	e, err := explain.Of(model(t, street), plane("a-1"), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,11 +25,11 @@ func asked(t *testing.T, f inspect.Filter) (inspect.Explanation, error) {
 // else is said.
 func TestAFilterSaysOnlyWhatIsAskedFor(t *testing.T) {
 	t.Parallel()
-	whole, err := asked(t, inspect.Filter{})
+	whole, err := asked(t, explain.Filter{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range []inspect.Filter{{Field: "http.numRetries"}, {Field: "http"}, {Kind: "MeshRetry"}, {Kind: "MeshRetry", Field: "http.numRetries"}} {
+	for _, f := range []explain.Filter{{Field: "http.numRetries"}, {Field: "http"}, {Kind: "MeshRetry"}, {Kind: "MeshRetry", Field: "http.numRetries"}} {
 		e, err := asked(t, f)
 		if err != nil {
 			t.Fatal(err)
@@ -55,13 +57,13 @@ func TestAFilterSaysOnlyWhatIsAskedFor(t *testing.T) {
 func TestAFilterThatFindsNothing(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		filter inspect.Filter
+		filter explain.Filter
 		want   string
 	}{
-		{inspect.Filter{Field: "http.numRetris"}, "did you mean http.numRetries"},
-		{inspect.Filter{Field: "http.num"}, "field with a value on a-1 http.num: not found"},
-		{inspect.Filter{Route: "nothing"}, "route on a-1 nothing: not found"},
-		{inspect.Filter{Kind: "MeshRetry", Policy: "nobody"}, "nothing of MeshRetry/nobody applies"},
+		{explain.Filter{Field: "http.numRetris"}, "did you mean http.numRetries"},
+		{explain.Filter{Field: "http.num"}, "field with a value on a-1 http.num: not found"},
+		{explain.Filter{Route: "nothing"}, "route on a-1 nothing: not found"},
+		{explain.Filter{Kind: "MeshRetry", Policy: "nobody"}, "nothing of MeshRetry/nobody applies"},
 	} {
 		if _, err := asked(t, c.filter); !errors.Is(err, inspect.ErrNotFound) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v", c.filter, err)
@@ -73,18 +75,18 @@ func TestAFilterThatFindsNothing(t *testing.T) {
 // away that it is.
 func TestAShortText(t *testing.T) {
 	t.Parallel()
-	e, err := asked(t, inspect.Filter{})
+	e, err := asked(t, explain.Filter{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := func(s inspect.Style) string {
+	text := func(s terminal.Style) string {
 		var b strings.Builder
-		if err := inspect.ExplanationText(&b, e, s); err != nil {
+		if err := explain.Text(&b, e, s); err != nil {
 			t.Fatal(err)
 		}
 		return b.String()
 	}
-	short, full := text(inspect.Style{Short: true}), text(inspect.Style{})
+	short, full := text(terminal.Style{Short: true}), text(terminal.Style{})
 	if strings.Count(short, "\n") >= strings.Count(full, "\n") || strings.Contains(short, "Not applied") || !strings.Contains(short, "1 object that does not apply; --all shows them") {
 		t.Errorf("%s\nof\n%s", short, full)
 	}
@@ -100,7 +102,7 @@ func TestAShortText(t *testing.T) {
 		{&away, 0, ", its sidecar is not connected"},
 	} {
 		e.Connected, e.Acked = c.connected, c.acked
-		head, _, _ := strings.Cut(text(inspect.Style{}), "\n")
+		head, _, _ := strings.Cut(text(terminal.Style{}), "\n")
 		if want := fmt.Sprintf("Dataplane a-1  revision %d%s", e.Revision, c.want); head != want {
 			t.Errorf("%q, want %q", head, want)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/conditions"
 )
 
 // refusing are so many sidecars that refuse what they were sent.
@@ -29,7 +30,7 @@ func TestRefusalsBeyondThreeAreCounted(t *testing.T) {
 	for i := range 5 {
 		text += fmt.Sprintf("---\n{type: Dataplane, mesh: default, name: d-%d, networking: {address: 127.0.0.%d, inbound: [{port: 80, tags: {kuma.io/service: web}}], outbound: [{port: 10001, backendRef: {kind: MeshService, name: web, port: 80}}]}}\n", i, i+1)
 	}
-	s, err := inspect.StatusOf(model(t, text), api.Ref{Kind: "MeshRetry", Mesh: "default", Name: "mr"}, inspect.Listed(refusing(5)))
+	s, err := conditions.StatusOf(model(t, text), api.Ref{Kind: "MeshRetry", Mesh: "default", Name: "mr"}, inspect.Listed(refusing(5)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +57,7 @@ func TestASidecarWithTwoProblems(t *testing.T) {
 	t.Parallel()
 	both := inspect.Sidecar{Dataplane: plane("a-1"), Connected: true, Note: "it has no certificate", Refusal: &inspect.Refusal{Type: "rds", Message: "no"}}
 	var got []string
-	for _, p := range inspect.Problems(model(t, street), []inspect.Sidecar{both}, nil)[0].Problems {
+	for _, p := range conditions.Problems(model(t, street), []inspect.Sidecar{both}, nil)[0].Problems {
 		got = append(got, p.Code+" "+p.Message)
 	}
 	if want := []string{"Rejected its Envoy refused rds: no", "Held its sidecar does not get its configuration: it has no certificate"}; !slices.Equal(got, want) {
@@ -94,7 +95,7 @@ func TestProblemsFollowTheirDocuments(t *testing.T) {
 	m, _ := world.Compile(s)
 	lineOf := func() string {
 		var out []string
-		for _, o := range inspect.Problems(m.Reader(nil), nil, nil) {
+		for _, o := range conditions.Problems(m.Reader(nil), nil, nil) {
 			for _, p := range o.Problems {
 				out = append(out, fmt.Sprintf("%s:%d", p.Code, p.Line))
 			}

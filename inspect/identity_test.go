@@ -7,7 +7,8 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/control/world"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/explain"
+	"github.com/weftmesh/weft/inspect/terminal"
 )
 
 // TestIdentityIsExplained: who a dataplane is, how its inbounds take mutual TLS, and who says so.
@@ -33,12 +34,12 @@ func TestIdentityIsExplained(t *testing.T) {
 			"inbound admin  at 127.0.0.1:81, tcp\n  mutual TLS alone, Strict  by MeshTLS/admin rules[0]\n"},
 		"lost": {"has no identity: dataplane lost: mesh \"default\" and service \"a:b\" make no SPIFFE ID"},
 	} {
-		e, err := inspect.Explain(model.Reader(nil), api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: name}, "")
+		e, err := explain.Of(model.Reader(nil), api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: name}, "")
 		if err != nil {
 			t.Fatal(err)
 		}
 		var b strings.Builder
-		if err := inspect.ExplanationText(&b, e, inspect.Style{}); err != nil {
+		if err := explain.Text(&b, e, terminal.Style{}); err != nil {
 			t.Fatal(err)
 		}
 		for _, text := range want {

@@ -8,16 +8,11 @@
 package inspect
 
 import (
-	"errors"
-	"fmt"
-	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/xds"
 )
 
 // Sidecar is how far one dataplane follows.
@@ -55,9 +50,9 @@ type Sidecar struct {
 	Client, Version, Agent string
 }
 
-// held reports whether something keeps the sidecar from its configuration now:
+// Held reports whether something keeps the sidecar from its configuration now:
 // a note may outlive its cause.
-func (s *Sidecar) held() bool { return s.Connected && !s.InSync && s.Note != "" }
+func (s *Sidecar) Held() bool { return s.Connected && !s.InSync && s.Note != "" }
 
 // State is how far a dataplane follows.
 type State string
@@ -88,7 +83,7 @@ func (s *Sidecar) State() State {
 
 // Troubled reports whether something is wrong with the sidecar, so that Problems tells of it.
 func (s *Sidecar) Troubled() bool {
-	return s.Refusal != nil || s.held() || s.Lost || s.waits()
+	return s.Refusal != nil || s.Held() || s.Lost || s.waits()
 }
 
 // Refusal is what an Envoy did not take.
@@ -98,67 +93,39 @@ type Refusal struct {
 	Message   string   // the Envoy's words
 }
 
-// ErrNotFound is wrapped by errors about something that is not there.
-var ErrNotFound = errors.New("not found")
-
-// NotFound wraps ErrNotFound: it names what is missing and what comes near, first of all
-// what has the name in a namespace.
-func NotFound(what, name string, have []string) error {
-	advice := ""
-	near := slices.DeleteFunc(slices.Clone(have), func(h string) bool { return !strings.HasSuffix(h, "/"+name) && !strings.HasPrefix(h, name+".") })
-	if near = near[:min(len(near), 3)]; len(near) == 0 {
-		near = api.Nearest(name, have, 3)
-	}
-	if len(near) > 0 {
-		advice = "; did you mean " + strings.Join(near, ", ") + "?"
-	} else if len(have) > 0 && len(have) <= 12 {
-		advice = "; there is " + strings.Join(have, ", ")
-	}
-	return fmt.Errorf("%s %s: %w%s", what, name, ErrNotFound, advice)
+// Uncertified is a dataplane that gets no certificate, and why.
+type Uncertified struct {
+	Dataplane string  `json:"dataplane"`
+	Code      string  `json:"code"` // SpiffeIDInvalid, NoProof, IdentityRefused, IdentityMismatch, NoSVID or NoTrust
+	Message   string  `json:"message"`
+	Ref       api.Ref `json:"-"`
 }
 
-// Dataplane finds what applies to one.
-func Dataplane(m *resolve.Reader, dp api.Ref) (*effective.Resolved, error) {
-	if r, ok := m.Dataplane(dp); ok {
-		return r, nil
+// Known finds how far one dataplane follows; not ok where its sidecar was never
+// connected. A nil one knows nobody.
+type Known func(api.Ref) (Sidecar, bool)
+
+// Listed knows the sidecars of a list.
+func Listed(sidecars []Sidecar) Known {
+	byRef := make(map[api.Ref]*Sidecar, len(sidecars))
+	for i := range sidecars {
+		byRef[sidecars[i].Dataplane] = &sidecars[i]
 	}
-	if o, ok := m.Snapshot().Get(dp); ok {
-		if why, out := m.KeptOut(o); out {
-			return nil, fmt.Errorf("dataplane %s: %w: %s", dp.FullName(), ErrNotFound, why.Message)
+	return func(r api.Ref) (Sidecar, bool) {
+		if s := byRef[r]; s != nil {
+			return *s, true
 		}
+		return Sidecar{}, false
 	}
-	var have []string
-	for r := range m.Dataplanes(dp.Mesh) {
-		have = append(have, r.Ref.FullName())
-	}
-	return nil, NotFound("dataplane", dp.FullName(), have)
 }
 
-// address is what names an outbound: a name, or a name and a port.
-type address struct {
-	text, name string
-	port       uint32 // 0 where there is none
-}
-
-func addressOf(text string) address {
-	a := address{text: text}
-	if at := strings.LastIndexByte(text, ':'); at >= 0 {
-		if port, err := strconv.ParseUint(text[at+1:], 10, 32); err == nil && strconv.FormatUint(port, 10) == text[at+1:] {
-			a.name, a.port = text[:at], uint32(port)
-		}
-	}
-	return a
-}
-
-// names reports whether it names the outbound o: its destination's id or one of
-// its names, alone or with the port of the listener or of the service.
-func (a address) names(o *effective.Outbound) bool {
-	d := o.Destination
-	if a.text == d.ID || a.text == d.Name || slices.Contains(d.Hostnames, a.text) {
+// Has reports whether the Envoy has confirmed what r says of an object: all of r,
+// or an earlier state in which the object stood as it stands now, or all but what it refuses, in
+// which the object takes no part.
+func (s *Sidecar) Has(ref api.Ref, r *effective.Resolved) bool {
+	if s.Refusal == nil && s.InSync {
 		return true
 	}
-	if a.port == 0 || a.port != o.Port && a.port != d.Port {
-		return false
-	}
-	return a.name == d.Name || a.name == d.ID || slices.Contains(d.Hostnames, a.name) || a.name == o.Address && a.port == o.Port
+	return s.Confirmed != nil && r.SameFor(ref, s.Confirmed) ||
+		s.Refusal != nil && s.Rest != nil && r.SameFor(ref, s.Rest) && !xds.Concerns(r, ref, s.Lacks)
 }

@@ -7,6 +7,9 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/conditions"
+	"github.com/weftmesh/weft/inspect/explain"
+	"github.com/weftmesh/weft/inspect/terminal"
 )
 
 // namesakes are dataplanes and policies of the same names: vm in two namespaces, and mr of the
@@ -36,7 +39,7 @@ func inNamespace(kind, namespace, name string) api.Ref {
 func TestDataplanesOfAnObjectAreToldApart(t *testing.T) {
 	t.Parallel()
 	m := model(t, namesakes)
-	e, err := inspect.ExplainObject(m, inNamespace("MeshRetry", "", "all"), nil)
+	e, err := conditions.ExplainObject(m, inNamespace("MeshRetry", "", "all"), nil)
 	if want := []string{"vm.bank", "vm.shop"}; err != nil || !slices.Equal(e.Dataplanes, want) {
 		t.Errorf("%v: at %q, want %q", err, e.Dataplanes, want)
 	}
@@ -47,7 +50,7 @@ func TestAboutAPolicyOfANamespace(t *testing.T) {
 	t.Parallel()
 	m, vm := model(t, namesakes), inNamespace(api.KindDataplane, "shop", "vm")
 	for name, want := range map[string]int{"mt": 0, "mt.shop": 1} {
-		e, err := inspect.ExplainAbout(m, vm, "", api.Ref{Kind: "MeshTimeout", Name: name}, inspect.Part{}, -1)
+		e, err := explain.About(m, vm, "", api.Ref{Kind: "MeshTimeout", Name: name}, inspect.Part{}, -1)
 		if err != nil || len(e.Outbounds) != want {
 			t.Errorf("about %s: %v, %d outbounds, want %d", name, err, len(e.Outbounds), want)
 		}
@@ -57,7 +60,7 @@ func TestAboutAPolicyOfANamespace(t *testing.T) {
 // A rule of which a match is still open is not shadowed, although its first one is.
 func TestARuleWithAnOpenMatchIsNotShadowed(t *testing.T) {
 	t.Parallel()
-	e, err := inspect.Explain(model(t, `
+	e, err := explain.Of(model(t, `
 {type: MeshService, mesh: default, name: web, spec: {selector: {dataplaneTags: {kuma.io/service: web}}, ports: [{port: 80, appProtocol: http}]}}
 ---
 {type: Dataplane, mesh: default, name: a, networking: {address: 127.0.0.1, inbound: [{port: 9000, tags: {kuma.io/service: web}}], outbound: [{port: 10001, backendRef: {kind: MeshService, name: web, port: 80}}]}}
@@ -73,7 +76,7 @@ func TestARuleWithAnOpenMatchIsNotShadowed(t *testing.T) {
 	var got []string
 	for _, r := range e.Outbounds[0].Routes {
 		if len(r.Origins) > 0 && r.ShadowedBy != nil {
-			got = append(got, inspect.MatchesText(r.Matches))
+			got = append(got, terminal.MatchesText(r.Matches))
 		}
 	}
 	if len(got) > 0 {
@@ -84,7 +87,7 @@ func TestARuleWithAnOpenMatchIsNotShadowed(t *testing.T) {
 // A policy that only takes part in previews is told of as one, and not as one that is in force.
 func TestAShadowIsToldAsOne(t *testing.T) {
 	t.Parallel()
-	e, err := inspect.Explain(model(t, street+`---
+	e, err := explain.Of(model(t, street+`---
 type: MeshTimeout
 mesh: default
 name: later
@@ -94,7 +97,7 @@ spec: {to: [{targetRef: {kind: Mesh}, default: {http: {requestTimeout: 2s}}}]}
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := slices.IndexFunc(e.Unmatched, func(u inspect.Unmatched) bool { return u.Ref.Name == "later" })
+	at := slices.IndexFunc(e.Unmatched, func(u explain.Unmatched) bool { return u.Ref.Name == "later" })
 	if at < 0 || e.Unmatched[at].Code != "Shadow" || !strings.Contains(e.Unmatched[at].Reason, "kuma.io/effect: shadow") {
 		t.Errorf("unmatched are %+v", e.Unmatched)
 	}
@@ -112,12 +115,12 @@ spec:
     - targetRef: {kind: MeshService, name: wep}
       rules: [{matches: [{path: {type: Exact, value: /a}}], default: {}}, {matches: [{path: {type: Exact, value: /b}}], default: {}}]
 `)
-	e, err := inspect.ExplainObject(m, inNamespace("MeshHTTPRoute", "", "lost"), nil)
+	e, err := conditions.ExplainObject(m, inNamespace("MeshHTTPRoute", "", "lost"), nil)
 	if err != nil || len(e.Targets) != 2 {
 		t.Fatalf("%v: %+v", err, e.Targets)
 	}
 	for _, x := range e.Targets {
-		if x.State != inspect.Missing || !strings.Contains(x.Reason, "did you mean web") {
+		if x.State != conditions.Missing || !strings.Contains(x.Reason, "did you mean web") {
 			t.Errorf("%s is %s: %s", x.Field, x.State, x.Reason)
 		}
 	}

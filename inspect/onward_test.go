@@ -7,7 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/explain"
+	"github.com/weftmesh/weft/inspect/terminal"
 	"github.com/weftmesh/weft/sim"
 )
 
@@ -87,7 +88,7 @@ func TestConnectionsAreTheBackends(t *testing.T) {
 		"subset":   {"{kind: MeshServiceSubset, name: price, tags: {version: none}}", true, []string{"2s price-t"}},
 	} {
 		m := model(t, strings.Replace(elsewhere, "BACKENDS", x.backends, 1))
-		e, err := inspect.Explain(m, plane("till-1"), "stock")
+		e, err := explain.Of(m, plane("till-1"), "stock")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +128,7 @@ func TestTheEndHasAnAuthor(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	if err := inspect.VerdictText(&out, v, inspect.Style{}); err != nil {
+	if err := terminal.VerdictText(&out, v, terminal.Style{}); err != nil {
 		t.Fatal(err)
 	}
 	shown := strings.Join(strings.Fields(out.String()), " ")

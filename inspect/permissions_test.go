@@ -10,6 +10,8 @@ import (
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/permissions"
+	"github.com/weftmesh/weft/inspect/terminal"
 )
 
 // TestPermissions: who may call what in a mesh, with the document that says so
@@ -33,9 +35,9 @@ func TestPermissions(t *testing.T) {
 	}
 	m, _ := world.Compile(api.NewSnapshot(1, append(objects, decoded...)...))
 	var out bytes.Buffer
-	x, err := inspect.PermissionsOf(m.Reader(nil), "default", "", "backend")
+	x, err := permissions.Of(m.Reader(nil), "default", "", "backend")
 	if err == nil {
-		err = x.Text(&out, inspect.Style{})
+		err = x.Text(&out, terminal.Style{})
 	}
 	const p = "MeshTrafficPermission/default/p spec.rules[0].default."
 	want := `backend at port 80 http Strict  backend-1
@@ -47,11 +49,11 @@ func TestPermissions(t *testing.T) {
 	if got := out.String(); err != nil || got != want {
 		t.Errorf("%v\n%s", err, got)
 	}
-	x, err = inspect.PermissionsOf(m.Reader(nil), "default", "ops-1", "")
+	x, err = permissions.Of(m.Reader(nil), "default", "ops-1", "")
 	if err != nil || len(x.Items) != 4 || x.Items[1].Access != "deny" || x.Items[1].Destination.Service != "old" {
 		t.Errorf("%v %+v", err, x)
 	}
-	if _, err := inspect.PermissionsOf(m.Reader(nil), "default", "nobody", ""); !errors.Is(err, inspect.ErrNotFound) {
+	if _, err := permissions.Of(m.Reader(nil), "default", "nobody", ""); !errors.Is(err, inspect.ErrNotFound) {
 		t.Error(err)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/mtls"
+	"github.com/weftmesh/weft/inspect/terminal"
 	"github.com/weftmesh/weft/resolve"
 )
 
@@ -49,19 +51,19 @@ func TestProgressOfAMesh(t *testing.T) {
 		certificate  bool           // of a
 		plain        uint64         // connections to a
 		absent       bool
-		want         inspect.PhaseName
+		want         mtls.PhaseName
 		steps        string
 	}{
-		{off, off, false, 0, false, inspect.PhaseOff, "[] 0"},
-		{allowing, off, false, 0, false, inspect.PhaseCertificates, "[{certificates 1 2 [a]} {inbounds 1 2 [a]} {callers 2 2 []}] 0"},
-		{allowing, off, true, 0, false, inspect.PhaseCertificates, "[{certificates 2 2 []} {inbounds 1 2 [a]} {callers 2 2 []}] 0"},
-		{allowing, allowing, true, 3, false, inspect.PhasePermissive, "[{certificates 2 2 []} {inbounds 2 2 []} {callers 1 2 [a]}] 0"},
-		{allowing, allowing, true, 0, false, inspect.PhasePermissive, "[{certificates 2 2 []} {inbounds 2 2 []} {callers 2 2 []}] 0"},
-		{hard, allowing, true, 3, false, inspect.PhaseHardening, "[{certificates 2 2 []} {inbounds 2 2 []} {callers 1 2 [a]} {strict 1 2 [a]}] 0"},
-		{hard, hard, true, 0, false, inspect.PhaseStrict, "[{certificates 2 2 []} {inbounds 2 2 []} {callers 2 2 []} {strict 2 2 []}] 0"},
-		{hard, allowing, false, 3, true, inspect.PhaseStrict, "[{certificates 1 1 []} {inbounds 1 1 []} {callers 1 1 []} {strict 1 1 []}] 1"},
+		{off, off, false, 0, false, mtls.PhaseOff, "[] 0"},
+		{allowing, off, false, 0, false, mtls.PhaseCertificates, "[{certificates 1 2 [a]} {inbounds 1 2 [a]} {callers 2 2 []}] 0"},
+		{allowing, off, true, 0, false, mtls.PhaseCertificates, "[{certificates 2 2 []} {inbounds 1 2 [a]} {callers 2 2 []}] 0"},
+		{allowing, allowing, true, 3, false, mtls.PhasePermissive, "[{certificates 2 2 []} {inbounds 2 2 []} {callers 1 2 [a]}] 0"},
+		{allowing, allowing, true, 0, false, mtls.PhasePermissive, "[{certificates 2 2 []} {inbounds 2 2 []} {callers 2 2 []}] 0"},
+		{hard, allowing, true, 3, false, mtls.PhaseHardening, "[{certificates 2 2 []} {inbounds 2 2 []} {callers 1 2 [a]} {strict 1 2 [a]}] 0"},
+		{hard, hard, true, 0, false, mtls.PhaseStrict, "[{certificates 2 2 []} {inbounds 2 2 []} {callers 2 2 []} {strict 2 2 []}] 0"},
+		{hard, allowing, false, 3, true, mtls.PhaseStrict, "[{certificates 1 1 []} {inbounds 1 1 []} {callers 1 1 []} {strict 1 1 []}] 1"},
 	} {
-		by := inspect.SecuredBy{
+		by := mtls.SecuredBy{
 			Sidecar: func(ref api.Ref) (inspect.Sidecar, bool) {
 				from := test.wanted
 				if ref.Name == "a" {
@@ -70,18 +72,18 @@ func TestProgressOfAMesh(t *testing.T) {
 				r, _ := from.Dataplane(ref)
 				return inspect.Sidecar{Dataplane: ref, Connected: ref.Name != "a" || !test.absent, Confirmed: r}, true
 			},
-			Secured: func(ref api.Ref) (inspect.Secured, bool) {
+			Secured: func(ref api.Ref) (mtls.Secured, bool) {
 				if ref.Name != "a" {
-					return inspect.Secured{Certificate: &inspect.Certificate{Expires: time.Unix(1, 0)}}, true
+					return mtls.Secured{Certificate: &mtls.Certificate{Expires: time.Unix(1, 0)}}, true
 				}
-				s := inspect.Secured{Inbounds: map[string]inspect.Connections{"127.0.0.1_80": {Plain: inspect.Count{Open: test.plain, All: test.plain}}}}
+				s := mtls.Secured{Inbounds: map[string]mtls.Connections{"127.0.0.1_80": {Plain: mtls.Count{Open: test.plain, All: test.plain}}}}
 				if test.certificate {
-					s.Certificate = &inspect.Certificate{Expires: time.Unix(1, 0)}
+					s.Certificate = &mtls.Certificate{Expires: time.Unix(1, 0)}
 				}
 				return s, true
 			},
 		}
-		x, err := inspect.MTLSOf(test.wanted.Reader(nil), "default", inspect.Part{Name: "nobody"}, by)
+		x, err := mtls.Of(test.wanted.Reader(nil), "default", inspect.Part{Name: "nobody"}, by)
 		if err != nil || len(x.Items) > 0 {
 			t.Fatal(x.Items, err)
 		}
@@ -89,7 +91,7 @@ func TestProgressOfAMesh(t *testing.T) {
 			t.Errorf("%s %s, wanted %s %s", x.Phase.Name, got, test.want, test.steps)
 		}
 		var text strings.Builder
-		if err := x.Text(&text, inspect.Style{}); err != nil || len(x.Progress.Steps) > 0 && !strings.Contains(text.String(), "  certificates  ") {
+		if err := x.Text(&text, terminal.Style{}); err != nil || len(x.Progress.Steps) > 0 && !strings.Contains(text.String(), "  certificates  ") {
 			t.Errorf("%v %s", err, text.String())
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/conditions"
 )
 
 // broken is a mistake in the text of an object, which the file world.yaml holds now.
@@ -29,8 +29,8 @@ func TestStatusSaysWhichDocumentsAreRefused(t *testing.T) {
 	doubtful.Severity = api.Warning
 	violations := []*api.Violation{broken("MeshRetry", "mr-dp"), broken("MeshRetry", "mr-dp"), broken("MeshTimeout", "never"), broken("Dataplane", "a-1"),
 		doubtful, elsewhere, file}
-	o := inspect.OverviewOf(m, "default", nil, violations...)
-	got := map[string]inspect.Status{}
+	o := conditions.OverviewOf(m, "default", nil, violations...)
+	got := map[string]conditions.Status{}
 	for _, s := range o.Objects {
 		got[s.Ref.Kind+"/"+s.Ref.Name] = s
 	}
@@ -60,7 +60,7 @@ func TestStatusSaysWhichDocumentsAreRefused(t *testing.T) {
 	if len(o.Unread) != 1 || o.Unread[0].File != "bad.yaml" || o.Unread[0].Line != 2 || !strings.Contains(o.Unread[0].Message, "not valid YAML") {
 		t.Errorf("what cannot be read: %+v", o.Unread)
 	}
-	e, err := inspect.ExplainObject(m, violations[0].Object, nil, violations...)
+	e, err := conditions.ExplainObject(m, violations[0].Object, nil, violations...)
 	if err != nil || e.Conditions[0].Reason != "Invalid" {
 		t.Errorf("its explanation: %v %+v", err, e.Conditions)
 	}
@@ -75,8 +75,8 @@ func TestStatusOfAMeshSaysWhatIsRefusedOutsideOfMeshes(t *testing.T) {
 		v.Object.Mesh = ""
 		return v
 	}
-	before := len(inspect.OverviewOf(m, "default", nil).Objects)
-	o := inspect.OverviewOf(m, "default", nil, outside("HostnameGenerator", "names"), outside(api.KindMesh, "default"), outside(api.KindMesh, "other"))
+	before := len(conditions.OverviewOf(m, "default", nil).Objects)
+	o := conditions.OverviewOf(m, "default", nil, outside("HostnameGenerator", "names"), outside(api.KindMesh, "default"), outside(api.KindMesh, "other"))
 	var got []string
 	for _, s := range o.Objects {
 		if s.Ref.Mesh == "" {

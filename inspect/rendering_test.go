@@ -8,6 +8,9 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/conditions"
+	"github.com/weftmesh/weft/inspect/explain"
+	"github.com/weftmesh/weft/inspect/notes"
 )
 
 // apart are two policies, each of them sound, that merge into intervals which
@@ -29,7 +32,7 @@ spec: {targetRef: {kind: Dataplane}, to: [{targetRef: {kind: MeshService, name: 
 func TestAdjustedValuesAreSaid(t *testing.T) {
 	t.Parallel()
 	m := model(t, apart)
-	e, err := inspect.Explain(m, plane("b-1"), "")
+	e, err := explain.Of(m, plane("b-1"), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,8 +40,8 @@ func TestAdjustedValuesAreSaid(t *testing.T) {
 	if i := slices.IndexFunc(e.Notes, adjusted); i < 0 || slices.ContainsFunc(e.Notes[i+1:], adjusted) {
 		t.Errorf("not said once at the dataplane: %+v", e.Notes)
 	}
-	var said []inspect.Problem
-	for _, o := range inspect.Problems(m, nil, nil) {
+	var said []conditions.Problem
+	for _, o := range conditions.Problems(m, nil, nil) {
 		for _, p := range o.Problems {
 			if p.Code == "Adjusted" {
 				said = append(said, p)
@@ -54,11 +57,11 @@ func TestASidecarThatGetsNothingSaysWhy(t *testing.T) {
 	t.Parallel()
 	m := model(t, street)
 	sidecars := []inspect.Sidecar{{Dataplane: plane("a-1"), Connected: true, Note: "no configuration could be made"}, {Dataplane: plane("b-1"), Connected: true, InSync: true, Note: "an old story"}}
-	got := inspect.OverviewOf(m, "default", sidecars).Sidecars.Held
+	got := conditions.OverviewOf(m, "default", sidecars).Sidecars.Held
 	if want := (inspect.Held{Dataplane: "a-1", Message: "no configuration could be made"}); !slices.Equal(got, []inspect.Held{want}) {
 		t.Errorf("held are %+v", got)
 	}
-	owners := inspect.Problems(m, sidecars, nil)
+	owners := conditions.Problems(m, sidecars, nil)
 	if owners[0].Owner != "Dataplane/default/a-1" || owners[0].Problems[0].Code != "Held" {
 		t.Errorf("the first owner is %+v", owners[0])
 	}
@@ -80,7 +83,7 @@ spec: {from: [{targetRef: {kind: Mesh}, default: {local: {tcp: {connectionRate: 
 `))
 	m, _ := world.Compile(world.Snapshot(objects...))
 	few := api.Ref{Kind: "MeshRateLimit", Mesh: "default", Name: "few"}
-	s, err := inspect.StatusOf(m.Reader(nil), few, inspect.Listed([]inspect.Sidecar{connected("db-1", true)}))
+	s, err := conditions.StatusOf(m.Reader(nil), few, inspect.Listed([]inspect.Sidecar{connected("db-1", true)}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,10 +93,10 @@ spec: {from: [{targetRef: {kind: Mesh}, default: {local: {tcp: {connectionRate: 
 	if c := s.Conditions[0]; c.Status != "True" {
 		t.Errorf("the document itself is fine: %+v", c)
 	}
-	if s, err := inspect.StatusOf(m.Reader(nil), few, inspect.Listed(nil)); err != nil || s.Conditions[2].Reason != "Rejected" {
+	if s, err := conditions.StatusOf(m.Reader(nil), few, inspect.Listed(nil)); err != nil || s.Conditions[2].Reason != "Rejected" {
 		t.Errorf("without its sidecar: %v %+v", err, s.Conditions[2])
 	}
-	notes := inspect.NotesOn(m.Reader(nil), few)
+	notes := notes.On(m.Reader(nil), few)
 	if len(notes) != 1 || notes[0].Code != "Rejected" || notes[0].Origin.Ref != few {
 		t.Errorf("a writer of the policy hears %+v", notes)
 	}

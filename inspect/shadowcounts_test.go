@@ -9,7 +9,8 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/world"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/permissions"
+	"github.com/weftmesh/weft/inspect/terminal"
 	"github.com/weftmesh/weft/resolve"
 )
 
@@ -26,7 +27,7 @@ func TestShadowsAreCounted(t *testing.T) {
 	}
 	m, _ := resolve.Compile(api.NewSnapshot(1, objects...), world.Dialects(), world.Kinds())
 	q := m.Reader(nil)
-	asked, left := inspect.CountedIn(q, "default", "pay")
+	asked, left := permissions.CountedIn(q, "default", "pay")
 	if len(asked) != 3 || left != 0 {
 		t.Fatalf("asked are %v and %d", asked, left)
 	}
@@ -41,14 +42,14 @@ func TestShadowsAreCounted(t *testing.T) {
 		}
 		return []byte(text + `{"name":"http.inbound_10.0.0.9_80.mtls.rbac.weft_.shadow_denied","value":99}]}`)
 	}
-	got := inspect.CountShadows(q, "default", "pay", map[api.Ref][]byte{asked[0]: stats(0), asked[1]: stats(1), asked[2]: nil})
-	want := &inspect.ShadowCounts{Asked: 2, Silent: []string{"pay-2"}, Items: []inspect.ShadowCount{{Service: "pay", Port: 80, WouldDeny: 12, Of: 3400, Plain: 4,
-		Entries: []inspect.EntryCount{{Entry: "kri_mtp_default_default__p_:0.allowWithShadowDeny0", WouldDeny: 12}}}}}
+	got := permissions.CountShadows(q, "default", "pay", map[api.Ref][]byte{asked[0]: stats(0), asked[1]: stats(1), asked[2]: nil})
+	want := &permissions.ShadowCounts{Asked: 2, Silent: []string{"pay-2"}, Items: []permissions.ShadowCount{{Service: "pay", Port: 80, WouldDeny: 12, Of: 3400, Plain: 4,
+		Entries: []permissions.EntryCount{{Entry: "kri_mtp_default_default__p_:0.allowWithShadowDeny0", WouldDeny: 12}}}}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 	var text bytes.Buffer
-	if err := (&inspect.Permissions{Counts: got}).Text(&text, inspect.Style{}); err != nil || !bytes.Contains(text.Bytes(), []byte("pay at port 80: would deny 12 of 3400; 4 in plain text")) {
+	if err := (&permissions.Permissions{Counts: got}).Text(&text, terminal.Style{}); err != nil || !bytes.Contains(text.Bytes(), []byte("pay at port 80: would deny 12 of 3400; 4 in plain text")) {
 		t.Errorf("%v %s", err, text.String())
 	}
 }

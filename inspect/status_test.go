@@ -9,6 +9,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/conditions"
 	"github.com/weftmesh/weft/resolve"
 )
 
@@ -76,7 +77,7 @@ func TestConditions(t *testing.T) {
 		{"MeshHTTPRoute/route-1", all, "Programmed=True Programmed"},
 	} {
 		kind, name, _ := strings.Cut(c.object, "/")
-		s, err := inspect.StatusOf(m, api.Ref{Kind: kind, Mesh: "default", Name: name}, inspect.Listed(c.sidecars))
+		s, err := conditions.StatusOf(m, api.Ref{Kind: kind, Mesh: "default", Name: name}, inspect.Listed(c.sidecars))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -106,7 +107,7 @@ spec:
     - {targetRef: {kind: MeshService, name: web}, default: {http: {requestTimeout: 2s}}}
     - {targetRef: {kind: MeshHTTPRoute, name: route-l}, default: {http: {requestTimeout: 3s}}}
 `)
-	s, err := inspect.StatusOf(m, api.Ref{Kind: "MeshTimeout", Mesh: "default", Name: "half"}, inspect.Listed(nil))
+	s, err := conditions.StatusOf(m, api.Ref{Kind: "MeshTimeout", Mesh: "default", Name: "half"}, inspect.Listed(nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +124,7 @@ spec:
 // accepted, and says which reference leads nowhere.
 func TestAnEntryWithoutItsServiceIsNotAll(t *testing.T) {
 	t.Parallel()
-	s, err := inspect.StatusOf(model(t, street+`---
+	s, err := conditions.StatusOf(model(t, street+`---
 type: MeshTimeout
 mesh: default
 name: half
@@ -154,7 +155,7 @@ func TestHostsThatOthersOwn(t *testing.T) {
 {type: RouteGroup, mesh: default, name: both, spec: {hosts: [a.test, b.test], backends: [{name: s, type: shunt}], defaultBackends: [{backendName: s}]}}
 `)
 	ref := api.Ref{Kind: "RouteGroup", Mesh: "default", Name: "both"}
-	e, err := inspect.ExplainObject(m, ref, inspect.Listed([]inspect.Sidecar{connected("edge", true)}))
+	e, err := conditions.ExplainObject(m, ref, inspect.Listed([]inspect.Sidecar{connected("edge", true)}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +179,7 @@ func TestHostsThatOthersOwn(t *testing.T) {
 
 func TestOverviewCountsSidecars(t *testing.T) {
 	t.Parallel()
-	o := inspect.OverviewOf(model(t, street), "default", []inspect.Sidecar{connected("a-1", true), connected("b-1", false)})
+	o := conditions.OverviewOf(model(t, street), "default", []inspect.Sidecar{connected("a-1", true), connected("b-1", false)})
 	if s := o.Sidecars; s.Total != 3 || s.InSync != 1 || s.Absent != 1 || len(s.Behind) != 1 || s.Behind[0] != "b-1" {
 		t.Errorf("%+v", s)
 	}
@@ -193,7 +194,7 @@ func TestProblemsAreGroupedByOwner(t *testing.T) {
 	violation.File, violation.Line = "bad.yaml", 3
 	refusing := []inspect.Sidecar{{Dataplane: plane("a-1"), Connected: true, Refusal: &inspect.Refusal{Type: "rds", Message: "no"}}}
 	var got []string
-	for _, o := range inspect.Problems(model(t, street), refusing, []*api.Violation{violation}) {
+	for _, o := range conditions.Problems(model(t, street), refusing, []*api.Violation{violation}) {
 		for _, p := range o.Problems {
 			got = append(got, o.Owner+" "+p.Code)
 			if p.Line == 0 && p.Code != "Rejected" {
@@ -209,17 +210,17 @@ func TestProblemsAreGroupedByOwner(t *testing.T) {
 
 func TestTargetsOfAnObject(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[string]string{"mr-mesh": inspect.Shadowed, "mr-dp": inspect.Found, "mr-top": inspect.Found, "mr-typo": inspect.Missing} {
-		e, err := inspect.ExplainObject(model(t, street), api.Ref{Kind: "MeshRetry", Mesh: "default", Name: name}, nil)
+	for name, want := range map[string]string{"mr-mesh": conditions.Shadowed, "mr-dp": conditions.Found, "mr-top": conditions.Found, "mr-typo": conditions.Missing} {
+		e, err := conditions.ExplainObject(model(t, street), api.Ref{Kind: "MeshRetry", Mesh: "default", Name: name}, nil)
 		if err != nil || len(e.Targets) != 1 || e.Targets[0].State != want {
 			t.Errorf("%s: %v %+v, wanted %s", name, err, e.Targets, want)
 		}
 	}
-	e, err := inspect.ExplainObject(model(t, street), api.Ref{Kind: "MeshHTTPRoute", Mesh: "default", Name: "route-1"}, nil)
-	if err != nil || len(e.Dataplanes) != 1 || e.Dataplanes[0] != "a-1" || e.Targets[0].State != inspect.Found {
+	e, err := conditions.ExplainObject(model(t, street), api.Ref{Kind: "MeshHTTPRoute", Mesh: "default", Name: "route-1"}, nil)
+	if err != nil || len(e.Dataplanes) != 1 || e.Dataplanes[0] != "a-1" || e.Targets[0].State != conditions.Found {
 		t.Errorf("route-1: %v %+v", err, e)
 	}
-	_, err = inspect.ExplainObject(model(t, street), api.Ref{Kind: "MeshRetry", Mesh: "default", Name: "mr-tip"}, nil)
+	_, err = conditions.ExplainObject(model(t, street), api.Ref{Kind: "MeshRetry", Mesh: "default", Name: "mr-tip"}, nil)
 	if err == nil || !strings.Contains(err.Error(), "did you mean mr-top") {
 		t.Errorf("an unknown name: %v", err)
 	}

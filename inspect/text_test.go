@@ -8,23 +8,25 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/conditions"
+	"github.com/weftmesh/weft/inspect/explain"
+	"github.com/weftmesh/weft/inspect/terminal"
 	"github.com/weftmesh/weft/sim"
 )
 
 func TestLosersAreStruckThroughInColour(t *testing.T) {
 	t.Parallel()
 	m := model(t, street)
-	e, err := inspect.Explain(m, plane("a-1"), "web")
+	e, err := explain.Of(m, plane("a-1"), "web")
 	if err != nil {
 		t.Fatal(err)
 	}
 	e.Acked = 7
 	var plain, colour strings.Builder
-	if err := inspect.ExplanationText(&plain, e, inspect.Style{}); err != nil {
+	if err := explain.Text(&plain, e, terminal.Style{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := inspect.ExplanationText(&colour, e, inspect.Style{Colour: true}); err != nil {
+	if err := explain.Text(&colour, e, terminal.Style{Colour: true}); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(colour.String(), "\x1b[9;2m1\x1b[0m") || !strings.Contains(plain.String(), "✗ 1 ") {
@@ -45,13 +47,13 @@ func TestManyDataplanesAreCounted(t *testing.T) {
 	t.Parallel()
 	const ten = "d0, d1, d2, d3, d4, d5, d6, d7, d8, d9"
 	for n, want := range map[int]string{0: "none", 1: "d0", 10: ten, 11: ten + " and 1 more", 12: ten + " and 2 more"} {
-		var e inspect.ObjectExplanation
+		var e conditions.ObjectExplanation
 		for i := range n {
 			e.Dataplanes = append(e.Dataplanes, fmt.Sprint("d", i))
 		}
 		e.Counts.Selected = 20
 		var text strings.Builder
-		if err := inspect.ObjectText(&text, e, inspect.Style{}); err != nil {
+		if err := conditions.ObjectText(&text, e, terminal.Style{}); err != nil {
 			t.Fatal(err)
 		}
 		if want := fmt.Sprintf("on %d of 20 selected dataplanes: %s\n", n, want); !strings.Contains(text.String(), want) {
@@ -69,7 +71,7 @@ func TestBranchesSayByWhichDraw(t *testing.T) {
 		{Probability: 0.25, Draws: []sim.Span{{From: 0, Until: 250_000}}, Outcome: sim.Forward, Backends: []sim.Backend{{Kind: "MeshService", Name: "web", Share: 1}}},
 		{Probability: 0.75, Draws: []sim.Span{{From: 250_000, Until: 500_000}, {From: 600_000, Until: 1_000_000}}, Outcome: sim.Respond, Status: 404},
 	}}
-	if err := inspect.VerdictText(&text, v, inspect.Style{}); err != nil {
+	if err := terminal.VerdictText(&text, v, terminal.Style{}); err != nil {
 		t.Fatal(err)
 	}
 	want := `GET http://web/  from a-1
@@ -95,7 +97,7 @@ func TestWhatTheCalledSidecarEndsIsSaid(t *testing.T) {
 		backend := sim.Backend{Kind: "MeshService", Name: "web", Share: 1, Inbounds: []sim.Inbound{in}}
 		var text strings.Builder
 		v := sim.Verdict{From: "a-1", Request: sim.Request{Method: "GET", URL: "http://web/"}, Branches: []sim.Branch{{Probability: 1, Outcome: sim.Forward, Backends: []sim.Backend{backend}}}}
-		if err := inspect.VerdictText(&text, v, inspect.Style{}); err != nil || !strings.HasSuffix(text.String(), want) {
+		if err := terminal.VerdictText(&text, v, terminal.Style{}); err != nil || !strings.HasSuffix(text.String(), want) {
 			t.Errorf("%q does not end with %q: %v", text.String(), want, err)
 		}
 	}
@@ -114,7 +116,7 @@ func TestATableOfThousandsIsNotPrinted(t *testing.T) {
 		v.Missed = append(v.Missed, sim.Miss{Origins: []*api.Origin{{Ref: api.Ref{Kind: "MeshHTTPRoute", Mesh: "default", Name: fmt.Sprintf("r-%d", i)}}}, Reason: reason})
 	}
 	var text strings.Builder
-	if err := inspect.VerdictText(&text, v, inspect.Style{}); err != nil {
+	if err := terminal.VerdictText(&text, v, terminal.Style{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"r-5", "r-7", "r-2999", "r-2982", "and 2980 more"} {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect/terminal"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
 )
@@ -154,7 +155,7 @@ func namesOfCluster(d *effective.Destination) string {
 	}
 	text := strings.Join(hosts, " and ")
 	if d.Ref.Name != "" {
-		text += " of " + OriginText(&api.Origin{Ref: d.Ref})
+		text += " of " + terminal.OriginText(&api.Origin{Ref: d.Ref})
 	}
 	return text
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/conditions"
 )
 
 const abroad = `type: MeshExternalService
@@ -53,7 +54,7 @@ func TestWhatASidecarWaitsForIsTold(t *testing.T) {
 		front := inspect.Sidecar{Dataplane: plane("front"), Connected: true, Unconfirmed: c.of}
 		all := []inspect.Sidecar{front, connected("other", true)}
 		var found string
-		for _, o := range inspect.Problems(m, all, nil) {
+		for _, o := range conditions.Problems(m, all, nil) {
 			for _, p := range o.Problems {
 				if p.Code == "Unconfirmed" && o.Owner == "Dataplane/default/front" && p.Severity == api.Warning {
 					found = p.Message

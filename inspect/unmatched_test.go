@@ -5,7 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/explain"
+	"github.com/weftmesh/weft/inspect/terminal"
 )
 
 // A mesh may have thousands of policies for others: the list is cut, and says by how much.
@@ -15,7 +16,7 @@ func TestWhatDoesNotApplyIsBounded(t *testing.T) {
 	for i := range 250 {
 		text += fmt.Sprintf("---\n{type: MeshTimeout, mesh: default, name: away-%03d, spec: {targetRef: {kind: MeshService, name: web}, to: [{targetRef: {kind: Mesh}, default: {http: {requestTimeout: 1s}}}]}}\n", i)
 	}
-	e, err := inspect.Explain(model(t, text), plane("a-1"), "")
+	e, err := explain.Of(model(t, text), plane("a-1"), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +27,7 @@ func TestWhatDoesNotApplyIsBounded(t *testing.T) {
 		t.Errorf("%+v", x)
 	}
 	var out strings.Builder
-	if err := inspect.ExplanationText(&out, e, inspect.Style{}); err != nil {
+	if err := explain.Text(&out, e, terminal.Style{}); err != nil {
 		t.Fatal(err)
 	}
 	if n := strings.Count(out.String(), "away-"); n > 20 || !strings.Contains(out.String(), "and 231 more") {

@@ -7,14 +7,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weftmesh/weft/cmd/weft/internal/client"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/terminal"
 )
 
 // answers makes c ask the control plane something about a mesh, and print its answer, which says
 // itself how people read it.
 func answers[T any, P interface {
 	*T
-	Text(io.Writer, inspect.Style) error
+	Text(io.Writer, terminal.Style) error
 }](a *app, c *cobra.Command, group string, ask func(ctx context.Context, server *client.Client, args []string, answer *T) error) *cobra.Command {
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if err := a.checkOutput(); err != nil {

@@ -11,7 +11,8 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/cmd/weft/internal/client"
 	"github.com/weftmesh/weft/control/world"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/conditions"
+	"github.com/weftmesh/weft/inspect/explain"
 	"github.com/weftmesh/weft/resolve"
 )
 
@@ -78,7 +79,7 @@ To ask for less: --to a destination, --route a route or one of its rules,
 			}
 			style := a.style()
 			style.Short = !o.all
-			return a.print(e, func(w io.Writer) error { return inspect.ExplanationText(w, e, style) })
+			return a.print(e, func(w io.Writer) error { return explain.Text(w, e, style) })
 		},
 	}, "")
 	f := c.Flags()
@@ -99,8 +100,8 @@ type dataplaneQuestion struct {
 	files                    []string
 }
 
-func (o *dataplaneQuestion) filter() (inspect.Filter, error) {
-	f := inspect.Filter{Route: o.route, Field: o.field}
+func (o *dataplaneQuestion) filter() (explain.Filter, error) {
+	f := explain.Filter{Route: o.route, Field: o.field}
 	if o.policy == "" {
 		return f, nil
 	}
@@ -114,21 +115,21 @@ func (o *dataplaneQuestion) filter() (inspect.Filter, error) {
 }
 
 // explanation asks the documents of files, or the control plane where there are none.
-func (a *app) explanation(c *cobra.Command, name, to string, files []string, strict bool) (inspect.Explanation, error) {
+func (a *app) explanation(c *cobra.Command, name, to string, files []string, strict bool) (explain.Explanation, error) {
 	if len(files) > 0 {
 		w, err := a.offline(files, strict)
 		if err != nil {
-			return inspect.Explanation{}, err
+			return explain.Explanation{}, err
 		}
 		r, err := w.dataplane(a.mesh, name)
 		if err != nil {
-			return inspect.Explanation{}, err
+			return explain.Explanation{}, err
 		}
-		e, err := inspect.Explain(w.model.Reader(nil), r.Ref, to)
+		e, err := explain.Of(w.model.Reader(nil), r.Ref, to)
 		e.Notes = append(e.Notes, w.left...)
 		return e, err
 	}
-	var e inspect.Explanation
+	var e explain.Explanation
 	t, server, err := a.located(api.KindDataplane)
 	if err != nil {
 		return e, err
@@ -160,15 +161,15 @@ func newExplainObject(a *app, word, example, short string, fits func(api.Type) b
 			if err != nil {
 				return err
 			}
-			return a.print(e, func(w io.Writer) error { return inspect.ObjectText(w, e, a.style()) })
+			return a.print(e, func(w io.Writer) error { return conditions.ObjectText(w, e, a.style()) })
 		},
 	}, "")
 	a.explainFlags(c, &files, &strict)
 	return c
 }
 
-func (a *app) objectExplanation(c *cobra.Command, word, name string, fits func(api.Type) bool, files []string, strict bool) (inspect.ObjectExplanation, error) {
-	var e inspect.ObjectExplanation
+func (a *app) objectExplanation(c *cobra.Command, word, name string, fits func(api.Type) bool, files []string, strict bool) (conditions.ObjectExplanation, error) {
+	var e conditions.ObjectExplanation
 	if len(files) > 0 {
 		w, err := a.offline(files, strict)
 		if err != nil {
@@ -178,7 +179,7 @@ func (a *app) objectExplanation(c *cobra.Command, word, name string, fits func(a
 		if err != nil {
 			return e, err
 		}
-		e, err = inspect.ExplainObject(w.model.Reader(nil), ref(t, a.mesh, name), nil)
+		e, err = conditions.ExplainObject(w.model.Reader(nil), ref(t, a.mesh, name), nil)
 		e.Notes = append(e.Notes, w.left...)
 		return e, err
 	}

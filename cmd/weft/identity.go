@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weftmesh/weft/cmd/weft/internal/client"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/mtls"
 )
 
 func newIdentity(a *app) *cobra.Command {
@@ -34,7 +34,7 @@ weft token revoke as well.`,
 		Example: `  weft identity revoke spiffe://default/web
   weft identity revoke spiffe://default.east.mesh.local/ns/shop/sa/web --dry-run`,
 		Args: cobra.ExactArgs(1),
-	}, "", func(ctx context.Context, server *client.Client, args []string, done *inspect.RevokedIdentity) error {
+	}, "", func(ctx context.Context, server *client.Client, args []string, done *mtls.RevokedIdentity) error {
 		return server.Post(ctx, a.authoritiesOf("/revoke"), map[string]any{"spiffeID": args[0], "dryRun": dry}, done)
 	})
 	c.Flags().BoolVar(&dry, "dry-run", false, "change nothing, and say whom it would concern")

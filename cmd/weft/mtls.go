@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weftmesh/weft/cmd/weft/internal/client"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/mtls"
 )
 
 func newMTLS(a *app) *cobra.Command {
@@ -33,7 +33,7 @@ as a SPIRE, it shows by whom its roots are believed. What is wrong, and how many
 dataplanes have no certificate, stands with each.`,
 		Example: "  weft mtls authorities\n  weft mtls authorities --mesh shop -o json",
 		Args:    cobra.NoArgs,
-	}, "", func(ctx context.Context, server *client.Client, _ []string, all *inspect.Authorities) error {
+	}, "", func(ctx context.Context, server *client.Client, _ []string, all *mtls.Authorities) error {
 		return server.Get(ctx, a.authoritiesOf(""), all)
 	})
 }
@@ -97,7 +97,7 @@ root is being retired there is no way back: wait, and rotate again.`,
 // turnCommand makes c ask something of a root.
 func (a *app) turnCommand(c *cobra.Command, path string, ask *turning) *cobra.Command {
 	c.Args = cobra.NoArgs
-	answers(a, c, "", func(ctx context.Context, server *client.Client, _ []string, done *inspect.Turned) error {
+	answers(a, c, "", func(ctx context.Context, server *client.Client, _ []string, done *mtls.Turned) error {
 		return server.Post(ctx, a.authoritiesOf(path), ask, done)
 	})
 	c.Flags().StringVar(&ask.Identity, "identity", "", "name of the MeshIdentity whose root it is (default: that of Mesh.mtls)")

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weftmesh/weft/cmd/weft/internal/client"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/mtls"
 )
 
 // newMTLSStatus shows how far a mesh is on the way from plain text to mutual TLS.
@@ -28,7 +28,7 @@ With --wait it returns when the mesh waits for nothing, as far as documents have
 go, and fails with what it waits for if that is not so by then.`,
 		Example: "  weft mtls status\n  weft mtls status --name backend -o json\n  weft apply -f strict.yaml && weft mtls status --wait 60s",
 		Args:    cobra.NoArgs,
-	}, "", func(ctx context.Context, server *client.Client, _ []string, all *inspect.MTLS) error {
+	}, "", func(ctx context.Context, server *client.Client, _ []string, all *mtls.MTLS) error {
 		query := url.Values{}
 		if name != "" {
 			query.Set("name", name)
@@ -45,9 +45,9 @@ go, and fails with what it waits for if that is not so by then.`,
 }
 
 // awaitMTLS asks until the mesh waits for nothing, or the time is over.
-func (a *app) awaitMTLS(ctx context.Context, server *client.Client, path string, wait time.Duration, all *inspect.MTLS) error {
+func (a *app) awaitMTLS(ctx context.Context, server *client.Client, path string, wait time.Duration, all *mtls.MTLS) error {
 	return a.until(ctx, wait, func(ctx context.Context) (sample, error) {
-		*all = inspect.MTLS{}
+		*all = mtls.MTLS{}
 		if err := server.Get(ctx, path, all); err != nil || len(all.Phase.WaitsFor) == 0 {
 			return sample{}, err
 		}

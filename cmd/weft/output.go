@@ -91,7 +91,7 @@ func columns(w io.Writer, rows [][]string) error {
 // width is how many columns the terminal has that w is; 0 where it is none.
 func width(w io.Writer) int {
 	f, ok := w.(*os.File)
-	if !ok || !terminal(w) {
+	if !ok || !isTerminal(w) {
 		return 0
 	}
 	columns, _, err := term.GetSize(int(f.Fd()))
@@ -101,8 +101,8 @@ func width(w io.Writer) int {
 	return columns
 }
 
-// terminal reports whether w is one.
-func terminal(w any) bool {
+// isTerminal reports whether w is one.
+func isTerminal(w any) bool {
 	f, ok := w.(*os.File)
 	if !ok {
 		return false
@@ -112,7 +112,7 @@ func terminal(w any) bool {
 }
 
 // overwrites reports whether w is a terminal that understands more than text.
-func overwrites(w io.Writer) bool { return terminal(w) && os.Getenv("TERM") != "dumb" }
+func overwrites(w io.Writer) bool { return isTerminal(w) && os.Getenv("TERM") != "dumb" }
 
 // colourful reports whether w is a terminal that may get colour.
 func colourful(w io.Writer) bool { return overwrites(w) && os.Getenv("NO_COLOR") == "" }

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weftmesh/weft/cmd/weft/internal/client"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/permissions"
 )
 
 func newPermissions(a *app) *cobra.Command {
@@ -22,7 +22,7 @@ Each has the entry that decides. --counts asks the Envoys of who is called how m
 shadows of permissions would have refused, were they real.`,
 		Example: "  weft permissions\n  weft permissions --to backend --from web-1 -o json",
 		Args:    cobra.NoArgs,
-	}, groupAsk, func(ctx context.Context, server *client.Client, _ []string, all *inspect.Permissions) error {
+	}, groupAsk, func(ctx context.Context, server *client.Client, _ []string, all *permissions.Permissions) error {
 		query := url.Values{"from": {from}, "to": {to}}
 		if counts {
 			query.Set("counts", "true")

@@ -9,14 +9,14 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/cmd/weft/internal/client"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/conditions"
 )
 
 // problems is the answer of GET /_problems.
 type problems struct {
-	Total int             `json:"total"`
-	Items []inspect.Owner `json:"items"`
-	Notes []api.Note      `json:"notes,omitempty"`
+	Total int                `json:"total"`
+	Items []conditions.Owner `json:"items"`
+	Notes []api.Note         `json:"notes,omitempty"`
 }
 
 func newProblems(a *app) *cobra.Command {
@@ -74,7 +74,7 @@ func problemsText(w io.Writer, all problems) error {
 }
 
 // problemLine is file:line:col: field: severity code: what is wrong; what to do.
-func problemLine(p inspect.Problem) string {
+func problemLine(p conditions.Problem) string {
 	text := fmt.Sprintf("%s %s: %s", strings.ToLower(string(p.Severity)), p.Code, p.Message)
 	if p.Field != "" {
 		text = string(p.Field) + ": " + text

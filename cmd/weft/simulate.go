@@ -11,7 +11,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/cmd/internal/cli"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/terminal"
 	"github.com/weftmesh/weft/sim"
 )
 
@@ -47,7 +47,7 @@ func newSimulate(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.print(v, func(w io.Writer) error { return inspect.VerdictText(w, v, a.style()) })
+			return a.print(v, func(w io.Writer) error { return terminal.VerdictText(w, v, a.style()) })
 		},
 	}, groupAsk)
 	s.flags(c)

@@ -15,6 +15,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/cmd/weft/internal/client"
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/conditions"
 )
 
 func newStatus(a *app) *cobra.Command {
@@ -64,13 +65,13 @@ certificate, a condition does not hold, or something cannot be read.`,
 
 // overview asks until all connected sidecars follow, or the time is over. A
 // control plane that is only starting is waited for too.
-func (a *app) overview(ctx context.Context, wait time.Duration, expect int) (o inspect.Overview, err error) {
+func (a *app) overview(ctx context.Context, wait time.Duration, expect int) (o conditions.Overview, err error) {
 	var server *client.Client
 	err = a.until(ctx, wait, func(ctx context.Context) (sample, error) {
 		// Found anew each time: a server that starts writes its token only then.
 		var err error
 		if server, err = client.Find(a.server, a.tokenFile); err != nil {
-			o = inspect.Overview{}
+			o = conditions.Overview{}
 			return sample{}, err
 		}
 		o, err = a.askStatus(ctx, server, wait == 0)
@@ -96,8 +97,8 @@ func (a *app) overview(ctx context.Context, wait time.Duration, expect int) (o i
 }
 
 // askStatus asks for the sidecars, and for all objects or, while those are not shown, for one.
-func (a *app) askStatus(ctx context.Context, server *client.Client, all bool) (inspect.Overview, error) {
-	var o inspect.Overview
+func (a *app) askStatus(ctx context.Context, server *client.Client, all bool) (conditions.Overview, error) {
+	var o conditions.Overview
 	path := "/meshes/" + url.PathEscape(a.mesh) + "/_status"
 	if !all {
 		path += "?size=1"
@@ -139,13 +140,13 @@ func unconfirmedText(u inspect.UnconfirmedBy, now time.Time) string {
 // unwell reports whether anything is not as it should be: a sidecar that does not follow, is
 // kept from its configuration or certificate or is awaited, a condition that does not hold, a
 // document that cannot be read. What has no dataplane yet is pending, and dataplanes whose sidecar was never here are none of that.
-func unwell(o inspect.Overview) bool {
+func unwell(o conditions.Overview) bool {
 	s := o.Sidecars
 	if behind(s, 0) != nil || len(s.Held) > 0 || len(s.Uncertified) > 0 || len(o.Unread) > 0 {
 		return true
 	}
-	return slices.ContainsFunc(o.Objects, func(x inspect.Status) bool {
-		return slices.ContainsFunc(x.Conditions, func(c inspect.Condition) bool { return c.Status == "False" && c.Reason != "Pending" })
+	return slices.ContainsFunc(o.Objects, func(x conditions.Status) bool {
+		return slices.ContainsFunc(x.Conditions, func(c conditions.Condition) bool { return c.Status == "False" && c.Reason != "Pending" })
 	})
 }
 
@@ -164,7 +165,7 @@ func (a *app) progress() func(string) {
 	return func(text string) { fmt.Fprintf(a.err, "\r\x1b[K%s", text) }
 }
 
-func overviewText(w io.Writer, o inspect.Overview) error {
+func overviewText(w io.Writer, o conditions.Overview) error {
 	s := o.Sidecars
 	fmt.Fprintf(w, "mesh %s, revision %d: %s, %d in sync, %d behind, %d refusing, %d not connected\n",
 		o.Mesh, s.Revision, many(s.Total, "dataplane"), s.InSync, len(s.Behind), len(s.Refusing), s.Absent)

@@ -33,7 +33,7 @@ Ctrl-C ends it. --once prints all of it once, and -o json or yaml the same for p
 			switch {
 			case once || a.output != "table":
 				return a.topOnce(c.Context())
-			case !isFile || !terminal(a.in) || !overwrites(a.out):
+			case !isFile || !isTerminal(a.in) || !overwrites(a.out):
 				return usage("there is no terminal to draw on; give --once, or -o json")
 			}
 			return a.topLive(c.Context(), in, a.out.(*os.File))

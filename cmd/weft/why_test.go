@@ -19,7 +19,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/cmd/internal/cli"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/explain"
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/sim"
 )
@@ -153,10 +153,10 @@ func same[T any](a *asked, what, got, want string) {
 func (a *asked) holds() {
 	a.t.Helper()
 	envoy := routesOf(a, a.call(http.MethodGet, ofCaller+"/xds", ""))
-	for _, o := range read[inspect.Explanation](a, a.call(http.MethodGet, ofCaller+"/_explain", "")).Outbounds {
+	for _, o := range read[explain.Explanation](a, a.call(http.MethodGet, ofCaller+"/_explain", "")).Outbounds {
 		said := a.call(http.MethodGet, ofCaller+"/_explain?to="+o.ID, "")
 		same[any](a, o.ID, a.weft("", "explain", "dataplane", "web-1", "--to", o.ID, "-o", "json"), said)
-		explained := read[inspect.Explanation](a, said)
+		explained := read[explain.Explanation](a, said)
 		routes := explained.Outbounds[0].Routes
 		shown := map[string]bool{}
 		for _, path := range []string{"/", "/v1", "/v1/x", "/v2", "/%C3%A9", "/other"} {
@@ -164,7 +164,7 @@ func (a *asked) holds() {
 				break
 			}
 			for _, b := range a.asks(fmt.Sprintf("http://%s:%d%s", o.Address, o.Port, path)) {
-				i := slices.IndexFunc(routes, func(r inspect.Route) bool { return b.Route != nil && r.Key == b.Route.Key })
+				i := slices.IndexFunc(routes, func(r explain.Route) bool { return b.Route != nil && r.Key == b.Route.Key })
 				if i < 0 {
 					a.t.Fatalf("a request for %s of %s takes a route that is not explained: %+v", path, o.ID, b.Route)
 				}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/explain"
 )
 
 // browser is one that shows the pages of a control plane: inspect/web/ui/test/why.mjs, which
@@ -56,7 +56,7 @@ func browsing(t *testing.T, server string) *browser {
 
 // shows asks by clicks why a route's requests are repeated so often, and fails where the page
 // says other than what is explained. It counts the fields.
-func (b *browser) shows(t *testing.T, e *inspect.Explanation, r *inspect.Route) int {
+func (b *browser) shows(t *testing.T, e *explain.Explanation, r *explain.Route) int {
 	t.Helper()
 	o := &e.Outbounds[0]
 	question, _ := json.Marshal(object{"dataplane": e.Dataplane, "row": fmt.Sprintf("%s %d %s", o.ID, o.Port, r.Key)})

@@ -117,7 +117,7 @@ func (a *asked) enforced(what string, p sim.Policy, block string, r *envoyRoute)
 		want[3] = want[1]
 	}
 	if on, ok := holds["retryOn"]; ok {
-		words, codes := conditions(on)
+		words, codes := conditionWords(on)
 		want, is = append(want, words, codes), append(is, sorted(got.words()), fmt.Sprint(got.Statuses))
 	}
 	for i := range want {
@@ -144,9 +144,9 @@ func (a *asked) note(block string, said []sim.Said, last sim.Said) {
 	}
 }
 
-// conditions are the words of a list in Envoy's, and its statuses. Where there are statuses
+// conditionWords are the words of a list in Envoy's, and its statuses. Where there are statuses
 // alone, they stand beside the words that are built in.
-func conditions(list string) (words, codes string) {
+func conditionWords(list string) (words, codes string) {
 	var statuses []int
 	var out []string
 	others := false

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/notes"
 	"github.com/weftmesh/weft/inspect/plan"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/policies/trafficpermission"
@@ -35,7 +35,7 @@ func refusals(now *api.Snapshot, m *resolve.Model, compile func(*api.Snapshot) *
 		m, _ = m.Update(now, now.Since(m.Written()))
 	}
 	step, _ := plan.Next(m, slices.Clone(writes), from.Now)
-	return append(out, inspect.Uncarried(m.Reader(nil), step.After.Reader(nil), objects)...)
+	return append(out, notes.Uncarried(m.Reader(nil), step.After.Reader(nil), objects)...)
 }
 
 func noModel() *resolve.Model { return nil }
@@ -44,7 +44,7 @@ func noModel() *resolve.Model { return nil }
 // it begins with, by the model of all of them.
 func Alone(begins *api.Snapshot, objects []*api.Object, model *resolve.Model, from Sources) []*api.Violation {
 	out := Provided(begins, Puts(objects), from)
-	return append(out, inspect.Uncarried(nil, model.Reader(nil), slices.DeleteFunc(slices.Clone(objects), func(o *api.Object) bool { return !mayBeUncarried(o) }))...)
+	return append(out, notes.Uncarried(nil, model.Reader(nil), slices.DeleteFunc(slices.Clone(objects), func(o *api.Object) bool { return !mayBeUncarried(o) }))...)
 }
 
 // Puts are writes of objects.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/mtls"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/xds/server/authority/rotation"
 	"github.com/weftmesh/weft/xds/server/authority/workload"
@@ -229,7 +229,7 @@ func (s *Standing) leave(known []known) {
 }
 
 // Roots are those of the authorities of a mesh.
-func (k *Keeper) Roots(mesh string) (out []inspect.Root) {
+func (k *Keeper) Roots(mesh string) (out []mtls.Root) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, a := range sorted(k.all) {
@@ -237,7 +237,7 @@ func (k *Keeper) Roots(mesh string) (out []inspect.Root) {
 			continue
 		}
 		for i := range a.roots {
-			out = append(out, inspect.Root{Of: a.owner, Backend: a.roots[i].name, Fingerprint: a.roots[i].print()})
+			out = append(out, mtls.Root{Of: a.owner, Backend: a.roots[i].name, Fingerprint: a.roots[i].print()})
 		}
 	}
 	return out

@@ -8,7 +8,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/peers"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/mtls"
 	"github.com/weftmesh/weft/inspect/web"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/store/kube/election"
@@ -21,7 +21,7 @@ type leaderRequest struct {
 }
 
 // sendTurn has the replica that leads do it.
-func (s CAAdmin) sendTurn(ctx context.Context, owner api.Ref, ask web.RootTurn) (out inspect.Turned, err error) {
+func (s CAAdmin) sendTurn(ctx context.Context, owner api.Ref, ask web.RootTurn) (out mtls.Turned, err error) {
 	if s.leader == nil {
 		return out, httpapi.Refusal(http.StatusServiceUnavailable, "this replica does not lead, so it writes nothing of authorities, and it knows no other; ask the one that holds the Lease "+LeaseName)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/api/spiffe"
 	"github.com/weftmesh/weft/control/reconcile"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/mtls"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/policies/trafficpermission"
 	"github.com/weftmesh/weft/resolve"
@@ -114,16 +114,16 @@ func (x *Revocations) end(m *resolve.Model, mesh string) {
 
 // Revoke has an identity of a mesh refused everywhere: it is written into the document of
 // revocations, from which all else follows.
-func (x *Revocations) Revoke(ctx context.Context, mesh, text string, dry bool) (inspect.RevokedIdentity, error) {
+func (x *Revocations) Revoke(ctx context.Context, mesh, text string, dry bool) (mtls.RevokedIdentity, error) {
 	id, err := spiffe.Parse(text)
 	if err != nil || id.Path == "" {
-		return inspect.RevokedIdentity{}, httpapi.Refusal(http.StatusBadRequest, "the identity is no SPIFFE ID of a workload; write spiffe://DOMAIN/PATH")
+		return mtls.RevokedIdentity{}, httpapi.Refusal(http.StatusBadRequest, "the identity is no SPIFFE ID of a workload; write spiffe://DOMAIN/PATH")
 	}
 	m, err := reconcile.NewDocuments(x.Store, x.Loop(), x.Waiting).Model(ctx)
 	if err != nil {
-		return inspect.RevokedIdentity{}, err
+		return mtls.RevokedIdentity{}, err
 	}
-	out := inspect.Revoking(m, mesh, text)
+	out := mtls.Revoking(m, mesh, text)
 	_, ref := x.Document(m.Snapshot(), mesh)
 	out.Document, out.DryRun = ref.String(), dry
 	if out.Already || dry {

@@ -8,7 +8,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/authorities"
 	"github.com/weftmesh/weft/control/peers"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/mtls"
 	"github.com/weftmesh/weft/inspect/web"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/store/kube/election"
@@ -33,7 +33,7 @@ func NewCAAdmin(x *Revocations, keeper *authorities.Keeper, leader forwarder) CA
 }
 
 // Authorities are those of a mesh.
-func (s CAAdmin) Authorities(mesh string) (out []inspect.Authority) {
+func (s CAAdmin) Authorities(mesh string) (out []mtls.Authority) {
 	for _, x := range s.keeper.Standings(mesh) {
 		out = append(out, authorityOf(x))
 	}
@@ -41,10 +41,10 @@ func (s CAAdmin) Authorities(mesh string) (out []inspect.Authority) {
 }
 
 // Roots are those of a mesh.
-func (s CAAdmin) Roots(mesh string) []inspect.Root { return s.keeper.Roots(mesh) }
+func (s CAAdmin) Roots(mesh string) []mtls.Root { return s.keeper.Roots(mesh) }
 
 // Turn replaces a root, or goes back. In a cluster the leader does.
-func (s CAAdmin) Turn(ctx context.Context, owner api.Ref, ask web.RootTurn) (inspect.Turned, error) {
+func (s CAAdmin) Turn(ctx context.Context, owner api.Ref, ask web.RootTurn) (mtls.Turned, error) {
 	out, err := s.turn(ctx, owner, ask)
 	if errors.Is(err, election.ErrNotLeading) {
 		return s.sendTurn(ctx, owner, ask)
@@ -52,18 +52,18 @@ func (s CAAdmin) Turn(ctx context.Context, owner api.Ref, ask web.RootTurn) (ins
 	return out, err
 }
 
-func (s CAAdmin) turn(ctx context.Context, owner api.Ref, ask web.RootTurn) (inspect.Turned, error) {
+func (s CAAdmin) turn(ctx context.Context, owner api.Ref, ask web.RootTurn) (mtls.Turned, error) {
 	turned, err := s.keeper.Turn(ctx, owner, authorities.Turn{Abort: ask.Abort, Force: ask.Force, Now: ask.Now, Spread: ask.Spread, Dry: ask.Dry})
 	var not authorities.ErrTurn
 	switch {
 	case errors.Is(err, authorities.ErrNoAuthority):
-		return inspect.Turned{}, httpapi.Refusal(http.StatusNotFound, owner.String()+" has no authority of weft; set Mesh.mtls.enabledBackend, or name a MeshIdentity of type Bundled")
+		return mtls.Turned{}, httpapi.Refusal(http.StatusNotFound, owner.String()+" has no authority of weft; set Mesh.mtls.enabledBackend, or name a MeshIdentity of type Bundled")
 	case errors.As(err, &not):
-		return inspect.Turned{}, httpapi.Refusal(http.StatusConflict, owner.String()+": "+err.Error())
+		return mtls.Turned{}, httpapi.Refusal(http.StatusConflict, owner.String()+": "+err.Error())
 	case err != nil:
-		return inspect.Turned{}, err
+		return mtls.Turned{}, err
 	}
-	out := inspect.Turned{DryRun: ask.Dry, Authority: inspect.Authority{Of: owner.String(), Roots: []inspect.AuthorityRoot{}}}
+	out := mtls.Turned{DryRun: ask.Dry, Authority: mtls.Authority{Of: owner.String(), Roots: []mtls.AuthorityRoot{}}}
 	s.keeper.Take(s.Own.Snapshot())
 	for _, x := range s.keeper.Standings(meshOf(owner)) {
 		if x.Owner == owner {
@@ -86,12 +86,12 @@ func meshOf(owner api.Ref) string {
 	return owner.Mesh
 }
 
-func waitOf(w rotation.Waiting) inspect.AuthorityWait {
-	return inspect.AuthorityWait{Count: w.Count, Names: w.Names, Until: w.Until}
+func waitOf(w rotation.Waiting) mtls.AuthorityWait {
+	return mtls.AuthorityWait{Count: w.Count, Names: w.Names, Until: w.Until}
 }
 
-func authorityOf(x authorities.Standing) inspect.Authority {
-	out := inspect.Authority{Of: x.Owner.String(), TrustDomain: x.Domain, Problem: x.Fault, Roots: []inspect.AuthorityRoot{}}
+func authorityOf(x authorities.Standing) mtls.Authority {
+	out := mtls.Authority{Of: x.Owner.String(), TrustDomain: x.Domain, Problem: x.Fault, Roots: []mtls.AuthorityRoot{}}
 	if x.Outside {
 		out.Provider = api.ProviderSpire
 	}
@@ -103,18 +103,18 @@ func authorityOf(x authorities.Standing) inspect.Authority {
 		out.WaitsFor = &wait
 	}
 	for _, r := range x.Roots {
-		root := inspect.AuthorityRoot{Backend: r.Name, Fingerprint: r.Fingerprint, NotAfter: r.Ends, Provided: !r.Own && !x.Outside, Said: r.Said, Problem: r.Fault, Leaves: x.Leaves[r.Fingerprint], Role: inspect.RootTrusted}
+		root := mtls.AuthorityRoot{Backend: r.Name, Fingerprint: r.Fingerprint, NotAfter: r.Ends, Provided: !r.Own && !x.Outside, Said: r.Said, Problem: r.Fault, Leaves: x.Leaves[r.Fingerprint], Role: mtls.RootTrusted}
 		if r.Left {
 			root.Problem = "its document names it no more; it is trusted until the last certificate of it has ended"
 		}
 		switch {
 		case !x.Stated || r.Fingerprint == "":
 		case r.Fingerprint == x.Signer():
-			root.Role = inspect.RootSigns
+			root.Role = mtls.RootSigns
 		case x.Phase != rotation.Steady && r.Fingerprint == x.New.Fingerprint:
-			root.Role = inspect.RootNext
+			root.Role = mtls.RootNext
 		case x.Phase != rotation.Steady && r.Fingerprint == x.Old.Fingerprint:
-			root.Role = inspect.RootLeaving
+			root.Role = mtls.RootLeaving
 		}
 		out.Roots = append(out.Roots, root)
 	}

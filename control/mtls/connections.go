@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/mtls"
 	"github.com/weftmesh/weft/sidecar/attach"
 )
 
@@ -25,24 +25,24 @@ func (x *Insights) Connected(dp api.Ref, c *attach.Connections) {
 
 // Secured is what is known of the certificate and the connections of a sidecar; false where
 // nothing was told.
-func (x *Insights) Secured(dp api.Ref) (inspect.Secured, bool) {
+func (x *Insights) Secured(dp api.Ref) (mtls.Secured, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	i := x.insight(dp.AsNode())
 	if i == nil {
-		return inspect.Secured{}, false
+		return mtls.Secured{}, false
 	}
-	out := inspect.Secured{Certificates: int(i.certificates), Inbounds: map[string]inspect.Connections{}}
+	out := mtls.Secured{Certificates: int(i.certificates), Inbounds: map[string]mtls.Connections{}}
 	if i.held != (heldCert{}) {
 		h := i.held.held()
-		out.Certificate = &inspect.Certificate{Names: h.Names, Root: h.Root, Expires: h.Ends.UTC(), Issued: new(h.Issued.UTC())}
+		out.Certificate = &mtls.Certificate{Names: h.Names, Root: h.Root, Expires: h.Ends.UTC(), Issued: new(h.Issued.UTC())}
 	}
 	for _, in := range i.connections.GetInbounds() {
-		out.Inbounds[in.GetAddress()] = inspect.Connections{
-			TLS: inspect.Count{Open: in.GetTls(), All: in.GetTlsTotal()}, Plain: inspect.Count{Open: in.GetPlain(), All: in.GetPlainTotal()}}
+		out.Inbounds[in.GetAddress()] = mtls.Connections{
+			TLS: mtls.Count{Open: in.GetTls(), All: in.GetTlsTotal()}, Plain: mtls.Count{Open: in.GetPlain(), All: in.GetPlainTotal()}}
 	}
 	for _, s := range i.connections.GetSenders() {
-		out.Senders = append(out.Senders, inspect.Sender{Address: s.GetAddress(), Port: s.GetPort(), Connections: s.GetConnections(), Last: time.Unix(s.GetLast(), 0).UTC()})
+		out.Senders = append(out.Senders, mtls.Sender{Address: s.GetAddress(), Port: s.GetPort(), Connections: s.GetConnections(), Last: time.Unix(s.GetLast(), 0).UTC()})
 	}
 	return out, true
 }

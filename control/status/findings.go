@@ -5,6 +5,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/conditions"
 	"github.com/weftmesh/weft/resolve"
 )
 
@@ -27,7 +28,7 @@ func (r *Reporter) one(q *resolve.Reader, ref api.Ref, problems func() []*api.Vi
 	case ref.Kind == api.KindMesh:
 		return mesh(q, ref, inspect.SyncOf(q, ref.Name, r.Plane.Sidecars()), problems())
 	}
-	s, err := inspect.StatusOf(q, ref, r.Plane.Sidecar, problems()...)
+	s, err := conditions.StatusOf(q, ref, r.Plane.Sidecar, problems()...)
 	if err != nil {
 		return finding{}, err
 	}
@@ -44,7 +45,7 @@ func (r *Reporter) ofMesh(q *resolve.Reader, name string, sidecars []inspect.Sid
 		}
 		out = append(out, f)
 	}
-	overview := inspect.OverviewOf(q, name, sidecars, problems...)
+	overview := conditions.OverviewOf(q, name, sidecars, problems...)
 	objects := overview.Objects
 	at := api.Ref{Kind: api.KindMesh, Name: name}
 	f, err := mesh(q, at, overview.Sidecars, problems)
@@ -71,7 +72,7 @@ func (r *Reporter) ofMesh(q *resolve.Reader, name string, sidecars []inspect.Sid
 }
 
 // found is how a policy, a route or a document about identities fares.
-func (r *Reporter) found(q *resolve.Reader, s *inspect.Status, t api.Type) (finding, error) {
+func (r *Reporter) found(q *resolve.Reader, s *conditions.Status, t api.Type) (finding, error) {
 	o, ok := q.Snapshot().Get(s.Ref)
 	if ok && !q.Serves(o) {
 		return finding{ref: s.Ref}, nil // another controller's, and so is its status
@@ -83,7 +84,7 @@ func (r *Reporter) found(q *resolve.Reader, s *inspect.Status, t api.Type) (find
 		}
 	}
 	is := func(condition, reason string) bool {
-		return slices.ContainsFunc(s.Conditions, func(c inspect.Condition) bool { return c.Type == condition && c.Reason == reason })
+		return slices.ContainsFunc(s.Conditions, func(c conditions.Condition) bool { return c.Type == condition && c.Reason == reason })
 	}
 	return finding{ref: s.Ref, want: want, pending: is("Programmed", "Pending"), invalid: is("Accepted", "Invalid")}, err
 }

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/conditions"
 	"github.com/weftmesh/weft/route/gateway"
 	"github.com/weftmesh/weft/store/kube"
 )
@@ -70,16 +70,16 @@ func annotated(t api.Type) bool { return t.Custom != nil && t.Custom.Annotated }
 
 // body is how an object fares as its kind has it in a cluster; nil where weft says nothing
 // of it, such as Gateways of other controllers.
-func body(s *inspect.Status, t api.Type) (map[string]any, error) {
+func body(s *conditions.Status, t api.Type) (map[string]any, error) {
 	var form any = s.Own
 	switch {
 	case s.Own == nil && t.Name == api.KindMeshTrust:
-		form = api.TrustStatus{Conditions: conditions(s.Conditions)}
+		form = api.TrustStatus{Conditions: conditionList(s.Conditions)}
 	case s.Own == nil && t.Reported && t.Name != api.KindMeshIdentity:
 		return nil, nil
 	case s.Own == nil:
 		form = api.ReportStatus{Dataplanes: &api.DataplaneCounts{Total: uint32(s.Dataplanes.Selected), Applied: uint32(s.Dataplanes.Programmed), Rejected: uint32(s.Dataplanes.Rejected)},
-			Conditions: conditions(s.Conditions)}
+			Conditions: conditionList(s.Conditions)}
 	}
 	out, err := Values(form)
 	if err != nil {
@@ -100,7 +100,7 @@ func Values(form any) (out map[string]any, err error) {
 	return out, err
 }
 
-func conditions(list []inspect.Condition) []api.StatusCondition {
+func conditionList(list []conditions.Condition) []api.StatusCondition {
 	out := make([]api.StatusCondition, len(list))
 	for i, c := range list {
 		out[i] = api.StatusCondition{Type: c.Type, Status: c.Status, Reason: c.Reason, Message: cut(cmp.Or(c.Message, plainly(c)))}
@@ -109,7 +109,7 @@ func conditions(list []inspect.Condition) []api.StatusCondition {
 }
 
 // plainly says in words what a condition says that came without any: Kubernetes wants some.
-func plainly(c inspect.Condition) string {
+func plainly(c conditions.Condition) string {
 	switch c.Type + c.Status {
 	case "AcceptedTrue":
 		return "the document holds"

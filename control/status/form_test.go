@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/conditions"
 	"github.com/weftmesh/weft/route/gateway"
 	"github.com/weftmesh/weft/store/kube"
 )
@@ -19,13 +19,13 @@ var (
 	now  = then.Add(time.Hour)
 )
 
-func policy(conditions ...inspect.Condition) *inspect.Status {
-	return &inspect.Status{Ref: api.Ref{Kind: "MeshRetry", Mesh: "default", Namespace: "shop", Name: "thrice"}, Conditions: conditions,
-		Dataplanes: inspect.Counts{Selected: 4, Effective: 4, Connected: 3, Programmed: 2, Rejected: 1}}
+func policy(list ...conditions.Condition) *conditions.Status {
+	return &conditions.Status{Ref: api.Ref{Kind: "MeshRetry", Mesh: "default", Namespace: "shop", Name: "thrice"}, Conditions: list,
+		Dataplanes: conditions.Counts{Selected: 4, Effective: 4, Connected: 3, Programmed: 2, Rejected: 1}}
 }
 
-func accepted(status, reason string) inspect.Condition {
-	return inspect.Condition{Type: "Accepted", Status: status, Reason: reason, Message: "why"}
+func accepted(status, reason string) conditions.Condition {
+	return conditions.Condition{Type: "Accepted", Status: status, Reason: reason, Message: "why"}
 }
 
 // written is what the API server holds after a write.
@@ -38,7 +38,7 @@ func written(t *testing.T, w *write, generation int64) kube.Report {
 	return kube.Report{Version: "8", Generation: generation, Status: text, Conditions: w.text}
 }
 
-func must(t *testing.T, s *inspect.Status, had kube.Report, own bool, at time.Time) *write {
+func must(t *testing.T, s *conditions.Status, had kube.Report, own bool, at time.Time) *write {
 	t.Helper()
 	typ := api.Type{Custom: &api.Definition{Annotated: s.Ref.Kind == "RouteGroup"}}
 	want, err := body(s, typ)
@@ -74,7 +74,7 @@ func TestOnlyWhatDiffersIsWritten(t *testing.T) {
 			t.Errorf("since %v, want %s", got, want)
 		}
 	}
-	two := written(t, must(t, policy(accepted("True", "Accepted"), inspect.Condition{Type: "Programmed", Status: "True", Reason: "Programmed"}), had, true, now), 1)
+	two := written(t, must(t, policy(accepted("True", "Accepted"), conditions.Condition{Type: "Programmed", Status: "True", Reason: "Programmed"}), had, true, now), 1)
 	if w := must(t, policy(accepted("True", "Accepted")), two, true, now); w == nil {
 		t.Error("a condition that holds no more stays")
 	}
@@ -115,7 +115,7 @@ func TestWhatIsGoneIsTakenAway(t *testing.T) {
 // TestEntriesOfOtherControllersStay: a route at two parents, of which another controller has one.
 func TestEntriesOfOtherControllersStay(t *testing.T) {
 	t.Parallel()
-	route := &inspect.Status{Ref: api.Ref{Kind: "HTTPRoute", Mesh: "default", Namespace: "shop", Name: "web"}}
+	route := &conditions.Status{Ref: api.Ref{Kind: "HTTPRoute", Mesh: "default", Namespace: "shop", Name: "web"}}
 	route.Own = gateway.Status{Parents: []gateway.ParentStatus{{ControllerName: gateway.Controller, Conditions: []gateway.Condition{{Type: "Accepted", Status: "True", Reason: "Accepted"}}}}}
 	const other = `{"controllerName":"example.com/x","parentRef":{"name":"theirs"},"conditions":[{"type":"Accepted","status":"False"}]}`
 	w := must(t, route, kube.Report{Version: "7", Generation: 3, Status: json.RawMessage(`{"parents":[` + other + `,{"controllerName":"` + gateway.Controller + `","parentRef":{"name":"gone"}}]}`)}, true, then)
@@ -139,7 +139,7 @@ func TestEntriesOfOtherControllersStay(t *testing.T) {
 	if w := must(t, route, kube.Report{}, true, now); w != nil {
 		t.Errorf("a route of nobody is written: %v", w.status)
 	}
-	if b, _ := body(&inspect.Status{Ref: api.Ref{Kind: "Gateway"}}, api.Type{Reported: true}); b != nil {
+	if b, _ := body(&conditions.Status{Ref: api.Ref{Kind: "Gateway"}}, api.Type{Reported: true}); b != nil {
 		t.Errorf("a Gateway of others is written: %v", b)
 	}
 }
@@ -168,7 +168,7 @@ func TestWhatHasNoPlaceIsAnnotated(t *testing.T) {
 func TestDocumentsAboutIdentitiesHaveConditions(t *testing.T) {
 	t.Parallel()
 	for kind, has := range map[string]bool{api.KindMeshIdentity: true, api.KindMeshTrust: true, "Gateway": false} {
-		s := policy(inspect.Condition{Type: "Ready", Status: "False", Reason: "PartiallyReady", Message: "why"})
+		s := policy(conditions.Condition{Type: "Ready", Status: "False", Reason: "PartiallyReady", Message: "why"})
 		s.Ref.Kind = kind
 		got, err := body(s, api.Type{Name: kind, Reported: true})
 		if err != nil || (got["conditions"] != nil) != has || has && got["observedGeneration"] == nil {

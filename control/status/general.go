@@ -6,6 +6,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/conditions"
 	"github.com/weftmesh/weft/resolve"
 )
 
@@ -24,7 +25,7 @@ func values(ref api.Ref, form any) (finding, error) {
 // verdict is whether the text of an object holds, of a kind that is neither policy nor route.
 func verdict(q *resolve.Reader, ref api.Ref, problems []*api.Violation) api.StatusCondition {
 	out := api.StatusCondition{Type: "Accepted", Status: "True", Reason: "Accepted", Message: "the document holds"}
-	if c, refused := inspect.RefusedOf(ref, q.Snapshot().Has(ref), problems); refused {
+	if c, refused := conditions.RefusedOf(ref, q.Snapshot().Has(ref), problems); refused {
 		out.Status, out.Reason, out.Message = c.Status, c.Reason, cut(c.Message)
 		return out
 	}
@@ -40,7 +41,7 @@ func verdict(q *resolve.Reader, ref api.Ref, problems []*api.Violation) api.Stat
 // mesh is how a mesh fares: whether its document holds, and how many of its dataplanes have
 // all that concerns them.
 func mesh(q *resolve.Reader, ref api.Ref, sync inspect.Sync, problems []*api.Violation) (finding, error) {
-	all := append([]api.StatusCondition{verdict(q, ref, problems)}, conditions(inspect.IdentityConditions(q, ref, problems))...)
+	all := append([]api.StatusCondition{verdict(q, ref, problems)}, conditionList(conditions.IdentityConditions(q, ref, problems))...)
 	f, err := values(ref, api.ReportStatus{Conditions: all,
 		Dataplanes: &api.DataplaneCounts{Total: uint32(sync.Total), Applied: uint32(sync.InSync), Rejected: uint32(len(sync.Refusing))}})
 	f.pending = len(sync.Behind) > 0

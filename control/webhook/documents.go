@@ -14,7 +14,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/control/admission"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/notes"
 	"github.com/weftmesh/weft/store"
 )
 
@@ -59,7 +59,7 @@ func (s *server) document(ctx context.Context, q *admissionv1.AdmissionRequest) 
 	if len(wrong) > 0 {
 		return refused(q, wrong)
 	}
-	return allowed(append(warnings, inspect.Unreported(warnings, s.notes(o))...))
+	return allowed(append(warnings, notes.Unreported(warnings, s.notes(o))...))
 }
 
 // read is the document as far as it can be read, nil where it cannot, and all that is
@@ -206,7 +206,7 @@ func (s *server) notes(o *api.Object) (out []*api.Violation) {
 	change := api.Change{After: o}
 	change.Before, _ = now.Get(o.Ref)
 	next, _ := m.Update(now.With(now.Revision()+1, []api.Change{change}), []api.Change{change})
-	for _, n := range inspect.NotesOn(next.Reader(nil), o.Ref) {
+	for _, n := range notes.On(next.Reader(nil), o.Ref) {
 		if n.Severity != api.Info {
 			out = append(out, &api.Violation{Object: o.Ref, Field: n.Field, Code: n.Code, Message: strings.TrimSpace(n.Message), Severity: api.Warning})
 		}

@@ -2,13 +2,13 @@ package world
 
 import (
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/conditions"
 	"github.com/weftmesh/weft/resolve"
 )
 
-// conditions are those of objects in a model that no sidecar has seen, so
+// conditionsIn are those of objects in a model that no sidecar has seen, so
 // nothing is said of what Envoys hold.
-func conditions(m *resolve.Model, objects []*api.Object) []Condition {
+func conditionsIn(m *resolve.Model, objects []*api.Object) []Condition {
 	out := []Condition{}
 	asked := map[api.Ref]bool{}
 	var meshes []string
@@ -21,7 +21,7 @@ func conditions(m *resolve.Model, objects []*api.Object) []Condition {
 		}
 	}
 	for _, mesh := range meshes {
-		for _, s := range inspect.OverviewOf(m.Reader(nil), mesh, nil).Objects {
+		for _, s := range conditions.OverviewOf(m.Reader(nil), mesh, nil).Objects {
 			if !asked[s.Ref] {
 				continue
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/notes"
 	"github.com/weftmesh/weft/resolve"
 )
 
@@ -36,7 +37,7 @@ func Validate(r Reading) Report { return Settings{}.Validate(r) }
 // together: what a control plane without any others says when they are applied.
 func (s Settings) Validate(r Reading) Report {
 	violations, model := s.Findings(r)
-	report := Report{Documents: r.Documents, Violations: make([]inspect.Violation, len(violations)), Conditions: conditions(model, r.Objects)}
+	report := Report{Documents: r.Documents, Violations: make([]inspect.Violation, len(violations)), Conditions: conditionsIn(model, r.Objects)}
 	for i, v := range violations {
 		report.Violations[i] = inspect.ViolationOf(v)
 	}
@@ -59,7 +60,7 @@ func (s Settings) Findings(r Reading) ([]*api.Violation, *resolve.Model) {
 	})
 	violations = append(violations, refused...)
 	violations = append(violations, admission.Unopened(Snapshot(), admission.Puts(r.Objects))...)
-	violations = append(violations, inspect.Unreported(violations, told)...)
+	violations = append(violations, notes.Unreported(violations, told)...)
 	Sort(violations)
 	return violations, model
 }
@@ -112,8 +113,8 @@ func (r Report) Failed(strict bool) bool {
 // effect. What depends on the rest of the world never refuses a document.
 func Warnings(m *resolve.Model) []*api.Violation {
 	var out []*api.Violation
-	places := inspect.PlacesIn(m.Snapshot())
-	for _, n := range inspect.Notes(m.Reader(nil)) {
+	places := notes.PlacesIn(m.Snapshot())
+	for _, n := range notes.All(m.Reader(nil)) {
 		if n.Severity == api.Info || n.Origin == nil {
 			continue
 		}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/world"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/terminal"
 	"github.com/weftmesh/weft/sim"
 )
 
@@ -54,7 +54,7 @@ func screen(documents string) (string, error) {
 	}
 	var out strings.Builder
 	fmt.Fprintf(&out, "\x1b[1m%s\x1b[0m\n", command)
-	if err := inspect.VerdictText(&out, verdict, inspect.Style{Colour: true}); err != nil {
+	if err := terminal.VerdictText(&out, verdict, terminal.Style{Colour: true}); err != nil {
 		return "", fmt.Errorf("print the verdict: %w", err)
 	}
 	return out.String(), nil

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/mtls"
 )
 
 // Backends are the roots of the certificates in a mesh, by their fingerprints, under the names
@@ -18,7 +18,7 @@ type Backends map[string]string
 const unknownBackend = "unknown"
 
 // BackendsOf names the roots of a mesh of s.
-func BackendsOf(c *api.Catalog, s *api.Snapshot, roots []inspect.Root) Backends {
+func BackendsOf(c *api.Catalog, s *api.Snapshot, roots []mtls.Root) Backends {
 	out := Backends{}
 	for _, r := range roots {
 		name := r.Backend
@@ -47,7 +47,7 @@ type Certified struct {
 }
 
 // Certified tells of the certificate of a sidecar; nil where it has none.
-func (b Backends) Certified(s inspect.Secured) *Certified {
+func (b Backends) Certified(s mtls.Secured) *Certified {
 	c := s.Certificate
 	if c == nil {
 		return nil

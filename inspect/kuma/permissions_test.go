@@ -10,8 +10,8 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/world"
-	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/kuma"
+	"github.com/weftmesh/weft/inspect/mtls"
 	"github.com/weftmesh/weft/resolve"
 )
 
@@ -118,7 +118,7 @@ func TestBackendsAreNamed(t *testing.T) {
 	own := api.Ref{Kind: api.KindMeshIdentity, Mesh: "default", Name: "own"}
 	mesh := &api.Object{Ref: api.Ref{Kind: api.KindMesh, Name: "default"}, Spec: &api.Mesh{}}
 	s := api.NewSnapshot(1, mesh, &api.Object{Ref: own, Spec: &api.MeshIdentity{}})
-	b := kuma.BackendsOf(catalog, s, []inspect.Root{{Of: mesh.Ref, Backend: "ca-1", Fingerprint: "01"}, {Of: own, Fingerprint: "02"}, {Of: mesh.Ref, Backend: "ca-2"}})
+	b := kuma.BackendsOf(catalog, s, []mtls.Root{{Of: mesh.Ref, Backend: "ca-1", Fingerprint: "01"}, {Of: own, Fingerprint: "02"}, {Of: mesh.Ref, Backend: "ca-2"}})
 	tally := kuma.NewTally()
 	for i, root := range []string{"01", "01", "02", "", "gone"} {
 		n := &api.Networking{Inbound: []api.Inbound{{Port: 80, Tags: map[string]string{api.TagService: "web"}}}}
@@ -136,10 +136,10 @@ func TestBackendsAreNamed(t *testing.T) {
 	if diff := cmp.Diff(map[string]int{"ca-1": 2, kri: 1, "unknown": 1}, services[0].Issued); diff != "" {
 		t.Errorf("service (-want +got):\n%s", diff)
 	}
-	if got := b.Certified(inspect.Secured{Certificates: 2, Certificate: &inspect.Certificate{Root: "02"}}); got.Issued != kri || fmt.Sprint(got.Supported) != fmt.Sprint([]string{"ca-1", kri}) || got.Count != 2 {
+	if got := b.Certified(mtls.Secured{Certificates: 2, Certificate: &mtls.Certificate{Root: "02"}}); got.Issued != kri || fmt.Sprint(got.Supported) != fmt.Sprint([]string{"ca-1", kri}) || got.Count != 2 {
 		t.Errorf("%+v", got)
 	}
-	if b.Certified(inspect.Secured{}) != nil {
+	if b.Certified(mtls.Secured{}) != nil {
 		t.Error("a sidecar without a certificate has one")
 	}
 }

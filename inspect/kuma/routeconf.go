@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/terminal"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
@@ -32,11 +32,11 @@ func routeConfOf(m *resolve.Reader, rt *effective.Route) (out routeConf) {
 		if f, ok := kuma.RedirectOf(do); ok {
 			out.Filters = append(out.Filters, f)
 		} else {
-			out.say("%s", inspect.AnswerText(do))
+			out.say("%s", terminal.AnswerText(do))
 		}
 		return out
 	case *route.Respond:
-		out.say("%s", inspect.AnswerText(do))
+		out.say("%s", terminal.AnswerText(do))
 		return out
 	}
 	out.backends(rt)
@@ -58,7 +58,7 @@ func (c *routeConf) filters(rt *effective.Route) {
 		if ok {
 			c.Filters = append(c.Filters, own)
 		} else {
-			c.say("%s", inspect.FilterText(f))
+			c.say("%s", terminal.FilterText(f))
 		}
 	}
 }
@@ -71,7 +71,7 @@ func (c *routeConf) backends(rt *effective.Route) {
 		c.BackendRefs = append(c.BackendRefs, ref)
 		to := strings.Join(strings.Fields(fmt.Sprintf("to %s %s", ref.Kind, api.Ref{Namespace: ref.Namespace, Name: ref.Name}.FullName())), " ")
 		for j := range b.Filters {
-			c.say("%s: %s", to, inspect.FilterText(&b.Filters[j]))
+			c.say("%s: %s", to, terminal.FilterText(&b.Filters[j]))
 		}
 		if b.HTTP2 {
 			c.say("%s: in HTTP/2", to)
@@ -81,7 +81,7 @@ func (c *routeConf) backends(rt *effective.Route) {
 		}
 	}
 	if rt.Answers() != nil {
-		c.say("%s, for no backend can be used", inspect.AnswerText(rt.Answers()))
+		c.say("%s, for no backend can be used", terminal.AnswerText(rt.Answers()))
 	}
 	if hash := route.HashText(rt.Hash); hash != "" {
 		c.say("requests are told apart by %s", hash)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/terminal"
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
@@ -159,7 +160,7 @@ func (x *viewBuilder) kindRules(kind *policies.Kind) KindRules {
 	items := matched.Items()
 	for _, n := range x.notes {
 		if n.Code == "TargetNotFound" && n.Origin.Kind == kind.Name {
-			k.Warnings = append(k.Warnings, "could not resolve "+inspect.OriginText(n.Origin)+": "+n.Message)
+			k.Warnings = append(k.Warnings, "could not resolve "+terminal.OriginText(n.Origin)+": "+n.Message)
 		}
 	}
 	rules, cut := subsetRules(kind, x.toItems(kind, items), false)

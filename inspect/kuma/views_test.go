@@ -10,7 +10,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/world"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/explain"
 	"github.com/weftmesh/weft/inspect/kuma"
 	"github.com/weftmesh/weft/internal/cases"
 	"github.com/weftmesh/weft/resolve"
@@ -94,8 +94,8 @@ func TestViewsSayWhatTheyDoNotFind(t *testing.T) {
 	_, outbound := kuma.OutboundPolicies(m, c, dp, "kri_msvc_default___wep_main", "")
 	_, route := kuma.OutboundPolicies(m, c, dp, "kri_msvc_default___web_main", "kri_mhttpr_default___no_")
 	_, inbound := kuma.InboundPolicies(m, c, dp, "kri_dp_default___a-1_other")
-	_, nobody := inspect.Explain(m, plane("a-2"), "")
-	_, nowhere := inspect.Explain(m, dp, "wep:8080")
+	_, nobody := explain.Of(m, plane("a-2"), "")
+	_, nowhere := explain.Of(m, dp, "wep:8080")
 	for what, err := range map[string]error{"wep": outbound, "no_": route, "other": inbound, "a-1": nobody, "web:8080": nowhere} {
 		if err == nil || !strings.Contains(err.Error(), what) || !strings.Contains(err.Error(), "not found") {
 			t.Errorf("%v does not say %q", err, what)

@@ -15,8 +15,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/weftmesh/weft/control/world"
-	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/lint"
+	"github.com/weftmesh/weft/inspect/terminal"
 	"github.com/weftmesh/weft/internal/cases"
 	"github.com/weftmesh/weft/internal/worlds"
 )
@@ -47,7 +47,7 @@ func TestStories(t *testing.T) {
 	cases.Files(t, "testdata/*.txtar", func(t *testing.T, _ string, story *txtar.Archive) *txtar.Archive {
 		var out bytes.Buffer
 		report := found(reading(t, story))
-		if err := lint.Text(&out, report, inspect.Style{}); err != nil {
+		if err := lint.Text(&out, report, terminal.Style{}); err != nil {
 			t.Fatal(err)
 		}
 		story.Files[len(story.Files)-1].Data = out.Bytes()

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/terminal"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
@@ -123,14 +123,14 @@ func (v *view) lost(ref api.Ref, e *resolve.Entry, list string, by *api.Origin) 
 	if by == nil {
 		return nil
 	}
-	return v.on(ref, e.Field.Field("default").Field(list), "Overridden", "it has no effect: a list holds as a whole, and that of %s counts more; say it there, or remove it", inspect.OriginText(by))
+	return v.on(ref, e.Field.Field("default").Field(list), "Overridden", "it has no effect: a list holds as a whole, and that of %s counts more; say it there, or remove it", terminal.OriginText(by))
 }
 
 func (v *view) vain(ref api.Ref, e *resolve.Entry) *api.Violation {
 	var by []string
 	routes := true
 	for _, o := range e.By {
-		by = append(by, inspect.OriginText(o))
+		by = append(by, terminal.OriginText(o))
 		routes = routes && v.model.IsRoute(o.Ref.Kind)
 	}
 	who := strings.Join(by, ", ")

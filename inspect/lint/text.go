@@ -6,14 +6,14 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/terminal"
 )
 
 // painted is the colour of a severity.
 var painted = map[api.Severity]string{api.Error: "31", api.Warning: "33", api.Info: "36"}
 
 // Text writes a report for people at a terminal: a line for each finding, and one for all.
-func Text(w io.Writer, r Report, s inspect.Style) error {
+func Text(w io.Writer, r Report, s terminal.Style) error {
 	var out strings.Builder
 	for i := range r.Findings {
 		f := &r.Findings[i]

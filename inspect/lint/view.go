@@ -6,7 +6,8 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/notes"
+	"github.com/weftmesh/weft/inspect/terminal"
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
@@ -18,7 +19,7 @@ import (
 type view struct {
 	model  *resolve.Model
 	mine   map[api.Ref]*api.Object // the documents
-	places *inspect.Places
+	places *notes.Places
 	rows   []row
 	said   map[finding]bool
 }
@@ -32,7 +33,7 @@ type row struct {
 
 // newView reads a model. What dataplanes share is looked at once.
 func newView(m *resolve.Model, mine map[api.Ref]*api.Object) *view {
-	v := &view{model: m, mine: mine, places: inspect.PlacesIn(m.Snapshot()), said: map[finding]bool{}}
+	v := &view{model: m, mine: mine, places: notes.PlacesIn(m.Snapshot()), said: map[finding]bool{}}
 	seen := map[*effective.Table]bool{}
 	for r := range m.Dataplanes("") {
 		for _, o := range r.Outbounds {
@@ -103,7 +104,7 @@ func (s setting) by() string {
 	if s.said.Origin == nil {
 		return "by default"
 	}
-	return "by " + inspect.OriginText(s.said.Origin)
+	return "by " + terminal.OriginText(s.said.Origin)
 }
 
 // about is a finding about a setting; nil where no document says it.
@@ -143,7 +144,7 @@ func (r row) where() string {
 	if r.to.Port != 0 {
 		text += fmt.Sprintf(":%d", r.to.Port)
 	}
-	if matches := inspect.MatchesText(r.Matches); matches != "" && len(r.Origins) > 0 {
+	if matches := terminal.MatchesText(r.Matches); matches != "" && len(r.Origins) > 0 {
 		text += ", " + matches
 	}
 	return text

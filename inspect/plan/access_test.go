@@ -11,8 +11,8 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/control/world"
-	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/plan"
+	"github.com/weftmesh/weft/inspect/terminal"
 	"github.com/weftmesh/weft/sim"
 	"github.com/weftmesh/weft/store"
 )
@@ -116,7 +116,7 @@ func TestWideningIsMarkedInEveryForm(t *testing.T) {
 	t.Parallel()
 	_, p := permitting(t, []string{permission("p", atBackend, webOnly)}, permission("p", atBackend, `{"allow":[{"spiffeID":{"type":"Exact","value":"spiffe://default/ops"}}]}`))
 	var text, markdown strings.Builder
-	if err := plan.Text(&text, p, inspect.Style{}); err != nil {
+	if err := plan.Text(&text, p, terminal.Style{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := plan.Markdown(&markdown, p); err != nil {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/terminal"
 )
 
 // marks tell changes of verdicts apart without colour.
@@ -29,7 +29,7 @@ func (a *Access) who() string {
 func (a *Access) where() string {
 	text := fmt.Sprintf("%s at port %d %s", a.Destination.Service, a.Destination.Port, a.Destination.Protocol)
 	if a.Rule != nil {
-		text += ", " + a.Rule.Match + " of " + inspect.OriginText(strongest(a.Rule.Origins))
+		text += ", " + a.Rule.Match + " of " + terminal.OriginText(strongest(a.Rule.Origins))
 	}
 	return text
 }
@@ -75,7 +75,7 @@ func (p *Plan) permissionsHead() string {
 }
 
 // permissionsText writes the verdicts that change, a line each.
-func (p *Plan) permissionsText(line func(string, ...any), s inspect.Style) {
+func (p *Plan) permissionsText(line func(string, ...any), s terminal.Style) {
 	if len(p.Permissions) == 0 {
 		return
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/permissions"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/sim"
 )
@@ -159,7 +159,7 @@ const absentAccess = "absent"
 func verdict(arrivals []sim.Arrival, names []string) (word string, by *sim.Permission) {
 	for i := range arrivals {
 		p := arrivals[i].Access(names)
-		one := inspect.OpenAccess
+		one := permissions.OpenAccess
 		switch {
 		case arrivals[i].Absent():
 			one = absentAccess

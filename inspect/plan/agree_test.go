@@ -14,8 +14,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/explain"
 	"github.com/weftmesh/weft/inspect/plan"
+	"github.com/weftmesh/weft/inspect/terminal"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/sim"
@@ -155,7 +156,7 @@ func chain[K comparable, V any](list ...map[K]V) iter.Seq2[K, V] {
 // facts are what an explanation says that has an effect, but for who is ready to answer. Of
 // two outbounds to one destination the first counts.
 func facts(t *rapid.T, m *resolve.Model, ref api.Ref) map[fact]held {
-	x, err := inspect.Explain(m.Reader(nil), ref, "")
+	x, err := explain.Of(m.Reader(nil), ref, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +208,7 @@ func facts(t *rapid.T, m *resolve.Model, ref api.Ref) map[fact]held {
 				fields(at, r.Policies)
 				for i, views := range onward {
 					if len(onward) > 1 {
-						at.backend = inspect.BackendText(r.Backends[i])
+						at.backend = terminal.BackendText(r.Backends[i])
 					}
 					fields(at, views)
 				}

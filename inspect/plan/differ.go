@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/notes"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/sim"
@@ -135,7 +135,7 @@ func newDiffer(x *xds.Renderer) *differ {
 func (d *differ) safely(ref api.Ref, before, after *effective.Resolved) (changes bool) {
 	defer func() {
 		if bug := recover(); bug != nil {
-			d.notes, changes = append(d.notes, inspect.Failure(ref, bug)), true
+			d.notes, changes = append(d.notes, notes.Failure(ref, bug)), true
 		}
 	}()
 	return d.dataplane(ref, before, after)

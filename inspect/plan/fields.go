@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/terminal"
 	"github.com/weftmesh/weft/xds"
 )
 
@@ -186,7 +186,7 @@ func (f *Field) text() string {
 }
 
 // fieldsText writes what changes in a resource, a line each.
-func (r *Resource) fieldsText(line func(string, ...any), s inspect.Style) {
+func (r *Resource) fieldsText(line func(string, ...any), s terminal.Style) {
 	for i := range r.Fields {
 		line("      %s", r.Fields[i].text())
 	}

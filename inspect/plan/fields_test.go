@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/control/world"
-	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/plan"
+	"github.com/weftmesh/weft/inspect/terminal"
 	"github.com/weftmesh/weft/sidecar/attach"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/xds"
@@ -71,7 +71,7 @@ func TestFieldsOfResources(t *testing.T) {
 		t.Errorf("%q, wanted the retries of one table", found)
 	}
 	var out strings.Builder
-	if err := plan.Text(&out, p, inspect.Style{}); err != nil || !strings.Contains(out.String(), "retry_policy.num_retries: 3 → 4\n      as it is at a\n") {
+	if err := plan.Text(&out, p, terminal.Style{}); err != nil || !strings.Contains(out.String(), "retry_policy.num_retries: 3 → 4\n      as it is at a\n") {
 		t.Errorf("%v: %s", err, out.String())
 	}
 	for _, r := range fieldsOf(t, change, nil).Envoy {

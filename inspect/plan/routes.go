@@ -5,7 +5,8 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/explain"
+	"github.com/weftmesh/weft/inspect/terminal"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/sim"
@@ -66,7 +67,7 @@ func (d *differ) routes(base Effect, a, b side) (out []*entry[Effect]) {
 
 // on is base for a rule.
 func on(base Effect, r *effective.Route) Effect {
-	base.Route = &Route{Key: r.Key, Name: r.Name, Text: inspect.MatchesText(r.Matches)}
+	base.Route = &Route{Key: r.Key, Name: r.Name, Text: terminal.MatchesText(r.Matches)}
 	return base
 }
 
@@ -116,9 +117,9 @@ func moved(was map[string]rule, newer []string) map[string]bool {
 
 // rule is what changes about one rule, of which nothing was there where before is nil.
 func (d *differ) rule(base Effect, a side, before *effective.Route, b side, after *effective.Route) (out []*entry[Effect]) {
-	old, now := inspect.Route{}, inspect.RouteOf(b.of, b.Destination.Protocol, after)
+	old, now := explain.Route{}, explain.RouteOf(b.of, b.Destination.Protocol, after)
 	if before != nil {
-		old = inspect.RouteOf(a.of, a.Destination.Protocol, before)
+		old = explain.RouteOf(a.of, a.Destination.Protocol, before)
 	}
 	out = d.connected(base, &old, &now)
 	tell := func(p Part, by, byBefore *api.Origin, a, b any) {
@@ -148,7 +149,7 @@ func (d *differ) rule(base Effect, a side, before *effective.Route, b side, afte
 // connected is what changes about the connections to the backends of a rule that have their own
 // policies, which it takes out of both. Those of an only backend are the rule's; of several the text of
 // the rule says which.
-func (d *differ) connected(base Effect, old, now *inspect.Route) (out []*entry[Effect]) {
+func (d *differ) connected(base Effect, old, now *explain.Route) (out []*entry[Effect]) {
 	was, is := onwardOf(old), onwardOf(now)
 	for _, name := range union(was, is) {
 		e := base
@@ -159,7 +160,7 @@ func (d *differ) connected(base Effect, old, now *inspect.Route) (out []*entry[E
 }
 
 // join lets the policies of an only backend be those of its rule.
-func join(r *inspect.Route) {
+func join(r *explain.Route) {
 	if len(r.Backends) != 1 || r.Backends[0].Policies == nil {
 		return
 	}
@@ -181,13 +182,13 @@ func join(r *inspect.Route) {
 }
 
 // onwardOf are the policies of the backends of a rule, by their names, taken out of it.
-func onwardOf(r *inspect.Route) map[string]map[string]sim.Policy {
+func onwardOf(r *explain.Route) map[string]map[string]sim.Policy {
 	join(r)
 	out := map[string]map[string]sim.Policy{}
 	for i := range r.Backends {
 		b := &r.Backends[i]
 		if b.Policies != nil {
-			out[inspect.BackendText(*b)] = b.Policies
+			out[terminal.BackendText(*b)] = b.Policies
 		}
 		b.Policies = nil
 	}
@@ -201,7 +202,7 @@ type action struct {
 	WebSockets string `json:"webSockets,omitempty"`
 }
 
-func actionOf(r *inspect.Route) any {
+func actionOf(r *explain.Route) any {
 	if a := (action{r.Answer, r.Hash, r.WebSockets}); a != (action{}) {
 		return a
 	}

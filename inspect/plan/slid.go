@@ -6,7 +6,8 @@ import (
 	"strconv"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/notes"
+	"github.com/weftmesh/weft/inspect/terminal"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/route"
@@ -25,7 +26,7 @@ func Slid(before, after *resolve.Model, touched ...api.Ref) (out []*api.Violatio
 			routes[ref], meshes[ref.Mesh] = true, true
 		}
 	}
-	places := inspect.PlacesIn(after.Snapshot())
+	places := notes.PlacesIn(after.Snapshot())
 	for mesh := range meshes {
 		old, now := before.Reader(nil), after.Reader(nil)
 		for o := range now.Attachable(mesh) {
@@ -91,10 +92,10 @@ func placeOf(m *resolve.Model, ref api.Ref, matches []route.Match) *api.Origin {
 	return nil
 }
 
-func slidWarning(places *inspect.Places, o *api.Object, after *resolve.Model, was, is *resolve.NamedRule) *api.Violation {
-	text := fmt.Sprintf("%s is the place of a rule of %s, and names another rule than before: %s, and before %s", strconv.Quote(is.Section), is.Route, inspect.MatchesText(is.Matches), inspect.MatchesText(was.Matches))
+func slidWarning(places *notes.Places, o *api.Object, after *resolve.Model, was, is *resolve.NamedRule) *api.Violation {
+	text := fmt.Sprintf("%s is the place of a rule of %s, and names another rule than before: %s, and before %s", strconv.Quote(is.Section), is.Route, terminal.MatchesText(is.Matches), terminal.MatchesText(was.Matches))
 	if at := placeOf(after, is.Route, was.Matches); at != nil {
-		text += ", which is " + inspect.OriginText(at) + " now"
+		text += ", which is " + terminal.OriginText(at) + " now"
 	} else {
 		text += ", which is gone"
 	}

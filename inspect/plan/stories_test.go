@@ -9,8 +9,8 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/world"
-	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/plan"
+	"github.com/weftmesh/weft/inspect/terminal"
 	"github.com/weftmesh/weft/internal/cases"
 	"github.com/weftmesh/weft/store"
 )
@@ -44,7 +44,7 @@ func TestStories(t *testing.T) {
 			var err error
 			switch f.Name {
 			case "want.text":
-				err = plan.Text(&out, p, inspect.Style{})
+				err = plan.Text(&out, p, terminal.Style{})
 			case "want.markdown":
 				err = plan.Markdown(&out, p)
 			default:

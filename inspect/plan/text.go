@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/terminal"
 )
 
 var signs = map[string]string{"create": "+", "update": "~", "delete": "-", "unchanged": "="}
@@ -15,7 +16,7 @@ var signs = map[string]string{"create": "+", "update": "~", "delete": "-", "unch
 var signed = map[string]string{"create": "32", "update": "33", "delete": "31", "unchanged": "2"}
 
 // Text writes a plan for people at a terminal.
-func Text(w io.Writer, p Plan, s inspect.Style) error {
+func Text(w io.Writer, p Plan, s terminal.Style) error {
 	var out strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&out, strings.TrimRight(format, " ")+"\n", args...) }
 	for _, c := range p.Changes {

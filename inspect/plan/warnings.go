@@ -6,7 +6,8 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/notes"
+	"github.com/weftmesh/weft/inspect/terminal"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
@@ -35,7 +36,7 @@ func (d *differ) losableAt(r *effective.Route) {
 // warnings are references that would lose what they name, and entries of objects that
 // nobody touches which would have no effect any more.
 func warnings(s Step, d *differ) []*api.Violation {
-	out := inspect.Breaks(s.Before, s.After, s.Touched...)
+	out := notes.Breaks(s.Before, s.After, s.Touched...)
 	broken := len(out)
 	byMesh := map[string][]api.Ref{}
 	for ref := range d.mayLose {
@@ -71,7 +72,7 @@ func lost(after *api.Snapshot, ref api.Ref, was, is *resolve.Reach) (out []*api.
 		now[e.Field] = e
 	}
 	o, _ := after.Get(ref)
-	places := inspect.PlacesIn(after)
+	places := notes.PlacesIn(after)
 	for _, e := range was.Entries {
 		n := now[e.Field]
 		if e.Acts == 0 || n != nil && n.Acts != 0 {
@@ -95,7 +96,7 @@ func why(o *api.Object, n *resolve.Entry) string {
 	case len(n.By) > 0:
 		var by []string
 		for _, x := range n.By {
-			by = append(by, inspect.OriginText(x))
+			by = append(by, terminal.OriginText(x))
 		}
 		return fmt.Sprintf("%s: %s would stand in its place", what, strings.Join(by, ", "))
 	case n.Why != "":

@@ -10,7 +10,7 @@ import (
 	"unicode"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/terminal"
 )
 
 // what is the field or part of an effect, in words.
@@ -66,12 +66,12 @@ func (e *Effect) by() string {
 	if e.Part == PartOrigins || e.Origin == nil && e.OriginBefore == nil {
 		return ""
 	}
-	text := inspect.OriginText(e.Origin)
+	text := terminal.OriginText(e.Origin)
 	if e.After == nil {
 		return "was " + text
 	}
 	if e.OriginBefore != nil {
-		text += ", not " + inspect.OriginText(e.OriginBefore) + " any more"
+		text += ", not " + terminal.OriginText(e.OriginBefore) + " any more"
 	}
 	return "by " + text
 }
@@ -97,7 +97,7 @@ func originsText(v any) string {
 	}
 	var out []string
 	for _, o := range origins {
-		out = append(out, inspect.OriginText(o))
+		out = append(out, terminal.OriginText(o))
 	}
 	return strings.Join(out, " + ")
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/notes"
 	"github.com/weftmesh/weft/inspect/plan"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/store"
@@ -127,7 +128,7 @@ func (s *server) applied(ctx context.Context, w http.ResponseWriter, b *batch, d
 		return err
 	}
 	if everything { // a reference that leads nowhere tells what there is elsewhere
-		warnings = append(warnings, inspect.Unreported(warnings, s.dangling(done.model, b.objects))...)
+		warnings = append(warnings, notes.Unreported(warnings, s.dangling(done.model, b.objects))...)
 		warnings = append(warnings, s.plaintextClients(done.model, b.objects)...)
 		warnings = append(warnings, s.refusedBySwitch(done, b.objects)...)
 	}
@@ -337,8 +338,8 @@ func (s *server) dangling(model *resolve.Model, objects []*api.Object) (out []*a
 		refs[i] = o.Ref
 	}
 	// Most documents have no notes, and an index of all of a large batch is half as large as they are.
-	places := sync.OnceValue(func() *inspect.Places { return inspect.PlacesIn(api.NewSnapshot(0, objects...)) })
-	for _, n := range inspect.NotesOn(s.readerOf(model, nil), refs...) {
+	places := sync.OnceValue(func() *notes.Places { return notes.PlacesIn(api.NewSnapshot(0, objects...)) })
+	for _, n := range notes.On(s.readerOf(model, nil), refs...) {
 		if n.Severity != api.Info {
 			out = append(out, &api.Violation{Position: places().Of(n), Object: n.Origin.Ref, Field: n.Field, Code: n.Code,
 				Message: strings.TrimSpace(n.Message), Severity: api.Warning})

@@ -8,20 +8,21 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/conditions"
+	"github.com/weftmesh/weft/inspect/mtls"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 )
 
 // Authorities are those that sign the certificates of workloads.
 type Authorities interface {
 	// Authorities are those of a mesh.
-	Authorities(mesh string) []inspect.Authority
+	Authorities(mesh string) []mtls.Authority
 	// Roots are theirs.
-	Roots(mesh string) []inspect.Root
+	Roots(mesh string) []mtls.Root
 	// Turn replaces the root of the authority of a document, or goes back.
-	Turn(ctx context.Context, owner api.Ref, ask RootTurn) (inspect.Turned, error)
+	Turn(ctx context.Context, owner api.Ref, ask RootTurn) (mtls.Turned, error)
 	// Revoke has an identity of a mesh refused everywhere.
-	Revoke(ctx context.Context, mesh, spiffeID string, dry bool) (inspect.RevokedIdentity, error)
+	Revoke(ctx context.Context, mesh, spiffeID string, dry bool) (mtls.RevokedIdentity, error)
 }
 
 // RootTurn is what is asked of the root of an authority.
@@ -47,10 +48,10 @@ type revokeRequest struct {
 
 func (s *server) authorityRoutes() []endpoint {
 	return []endpoint{
-		{"GET /meshes/{mesh}/_authorities", s.authorities, "The authorities of workloads' certificates, and where the rotations of their roots stand", says[inspect.Authorities]()},
-		{"POST /meshes/{mesh}/_authorities/rotate", s.rotates(false), "Replace the root of an authority while sidecars call each other", reads[turnRequest](says[inspect.Turned]())},
-		{"POST /meshes/{mesh}/_authorities/abort", s.rotates(true), "Go back to the root that was to be replaced", reads[turnRequest](says[inspect.Turned]())},
-		{"POST /meshes/{mesh}/_authorities/revoke", s.revokeIdentity, "Refuse an identity everywhere, and give it no certificate", reads[revokeRequest](says[inspect.RevokedIdentity]())},
+		{"GET /meshes/{mesh}/_authorities", s.authorities, "The authorities of workloads' certificates, and where the rotations of their roots stand", says[mtls.Authorities]()},
+		{"POST /meshes/{mesh}/_authorities/rotate", s.rotates(false), "Replace the root of an authority while sidecars call each other", reads[turnRequest](says[mtls.Turned]())},
+		{"POST /meshes/{mesh}/_authorities/abort", s.rotates(true), "Go back to the root that was to be replaced", reads[turnRequest](says[mtls.Turned]())},
+		{"POST /meshes/{mesh}/_authorities/revoke", s.revokeIdentity, "Refuse an identity everywhere, and give it no certificate", reads[revokeRequest](says[mtls.RevokedIdentity]())},
 	}
 }
 
@@ -75,9 +76,9 @@ func (s *server) authorities(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	all := append([]inspect.Authority{}, s.Authorities.Authorities(mesh)...)
-	inspect.Lack(q, mesh, all)
-	answer(w, http.StatusOK, inspect.Authorities{Mesh: mesh, Items: all})
+	all := append([]mtls.Authority{}, s.Authorities.Authorities(mesh)...)
+	conditions.Lack(q, mesh, all)
+	answer(w, http.StatusOK, mtls.Authorities{Mesh: mesh, Items: all})
 	return nil
 }
 

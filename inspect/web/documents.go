@@ -8,7 +8,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/control/admission"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/notes"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/store"
 )
@@ -171,7 +171,7 @@ func (s *server) write(w http.ResponseWriter, r *http.Request, ref api.Ref) erro
 	}
 	warnings := done.told
 	model := s.covering(r.Context())
-	warnings = append(warnings, inspect.Unreported(warnings, s.dangling(model, b.objects))...)
+	warnings = append(warnings, notes.Unreported(warnings, s.dangling(model, b.objects))...)
 	warnings = append(warnings, s.plaintextClients(model, b.objects)...)
 	if now, ok := done.snapshot.Get(ref); ok {
 		w.Header().Set("ETag", etag(now))

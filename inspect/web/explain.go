@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/explain"
 	"github.com/weftmesh/weft/resolve"
 )
 
@@ -54,21 +55,21 @@ func (s *server) explain(w http.ResponseWriter, r *http.Request) error {
 
 // explanation is a part of what applies to a dataplane; of what one object has a say in where the
 // query asks for that.
-func (s *server) explanation(m *resolve.Reader, ref api.Ref, q url.Values, part inspect.Part) (inspect.Explanation, error) {
+func (s *server) explanation(m *resolve.Reader, ref api.Ref, q url.Values, part inspect.Part) (explain.Explanation, error) {
 	about := q.Get("about")
 	if about == "" {
-		e, err := inspect.ExplainPart(m, ref, q.Get("to"), part)
+		e, err := explain.PartOf(m, ref, q.Get("to"), part)
 		return e, unknown(err)
 	}
 	object, err := s.attachedAs(about)
 	if err != nil {
-		return inspect.Explanation{}, err
+		return explain.Explanation{}, err
 	}
 	most := -1
 	if part.Size == 0 && part.Offset == 0 {
 		most = mostAbout
 	}
-	e, err := inspect.ExplainAbout(m, ref, q.Get("to"), object, part, most)
+	e, err := explain.About(m, ref, q.Get("to"), object, part, most)
 	return e, unknown(err)
 }
 

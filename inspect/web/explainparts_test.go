@@ -7,13 +7,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/explain"
 )
 
-func explained(t *testing.T, url string) inspect.Explanation {
+func explained(t *testing.T, url string) explain.Explanation {
 	t.Helper()
 	code, text := call(t, http.MethodGet, url, "")
-	var e inspect.Explanation
+	var e explain.Explanation
 	if err := json.Unmarshal([]byte(text), &e); err != nil || code != http.StatusOK || e.Outbounds == nil {
 		t.Fatalf("%s: %d %v %.300s", url, code, err, text)
 	}

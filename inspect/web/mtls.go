@@ -6,13 +6,14 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/mtls"
 	"github.com/weftmesh/weft/resolve"
 )
 
 // Security is what is known at run time of certificates and of connections of sidecars.
 type Security interface {
 	// Secured is what the sidecar of a dataplane tells; false where it has told nothing.
-	Secured(api.Ref) (inspect.Secured, bool)
+	Secured(api.Ref) (mtls.Secured, bool)
 	// Unproven is why the sidecar of a dataplane would get no certificate of the names that a model
 	// gives it; not ok where nothing is known to keep it from one.
 	Unproven(m *resolve.Model, dp api.Ref) (api.IdentityRefusal, bool)
@@ -34,7 +35,7 @@ func (s *server) mtls(w http.ResponseWriter, r *http.Request) error {
 		part.Size = 0
 	}
 	mesh := r.PathValue("mesh")
-	out, err := inspect.MTLSOf(q, mesh, part, s.securedBy(mesh))
+	out, err := mtls.Of(q, mesh, part, s.securedBy(mesh))
 	if err != nil {
 		return unknown(err)
 	}
@@ -47,8 +48,8 @@ func (s *server) mtls(w http.ResponseWriter, r *http.Request) error {
 }
 
 // securedBy is what is known of a mesh at run time; nothing where nobody keeps it.
-func (s *server) securedBy(mesh string) inspect.SecuredBy {
-	by := inspect.SecuredBy{Now: time.Now(), Sidecar: s.Sidecars.Sidecar, Secured: func(api.Ref) (inspect.Secured, bool) { return inspect.Secured{}, false }}
+func (s *server) securedBy(mesh string) mtls.SecuredBy {
+	by := mtls.SecuredBy{Now: time.Now(), Sidecar: s.Sidecars.Sidecar, Secured: func(api.Ref) (mtls.Secured, bool) { return mtls.Secured{}, false }}
 	if s.Security != nil {
 		by.Secured = s.Security.Secured
 	}
@@ -64,7 +65,7 @@ func (s *server) plaintextClients(m *resolve.Model, objects []*api.Object) []*ap
 	if m == nil || s.Security == nil {
 		return nil
 	}
-	return inspect.PlaintextClients(s.readerOf(m, nil), objects, time.Now(), s.Security.Secured)
+	return mtls.PlaintextClients(s.readerOf(m, nil), objects, time.Now(), s.Security.Secured)
 }
 
 // refusedBySwitch are warnings on planned objects after which dataplanes are refused, certificates or
@@ -73,7 +74,7 @@ func (s *server) refusedBySwitch(o outcome, objects []*api.Object) []*api.Violat
 	if o.step == nil || s.Security == nil {
 		return nil
 	}
-	return inspect.RefusedBySwitch(s.readerOf(o.step.Before, nil), s.readerOf(o.step.After, nil), objects, func(dp api.Ref) (api.IdentityRefusal, bool) {
+	return mtls.RefusedBySwitch(s.readerOf(o.step.Before, nil), s.readerOf(o.step.After, nil), objects, func(dp api.Ref) (api.IdentityRefusal, bool) {
 		return s.Security.Unproven(o.step.After, dp)
 	})
 }

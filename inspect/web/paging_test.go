@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/conditions"
 	"github.com/weftmesh/weft/internal/apitest"
 )
 
@@ -89,7 +89,7 @@ func TestEveryListIsPaged(t *testing.T) {
 func TestAStatusInParts(t *testing.T) {
 	t.Parallel()
 	server, _ := serve(t, town(7), false)
-	at := func(url string) (o inspect.Overview) {
+	at := func(url string) (o conditions.Overview) {
 		t.Helper()
 		if code, text := call(t, http.MethodGet, url, ""); code != http.StatusOK || json.Unmarshal([]byte(text), &o) != nil {
 			t.Fatalf("%s: %d %s", url, code, text)
@@ -100,7 +100,7 @@ func TestAStatusInParts(t *testing.T) {
 	if whole.Total != len(whole.Objects) || whole.Total < 20 || whole.Next != nil || whole.Sidecars.Total != 7 {
 		t.Fatalf("total %d, %d objects, next %v, %d sidecars", whole.Total, len(whole.Objects), whole.Next, whole.Sidecars.Total)
 	}
-	var got []inspect.Status
+	var got []conditions.Status
 	for next := server.URL + "/meshes/default/_status?size=3"; ; {
 		o := at(next)
 		if got = append(got, o.Objects...); o.Total != whole.Total || o.Sidecars.Total != 7 || len(o.Objects) > 3 {
@@ -118,7 +118,7 @@ func TestAStatusInParts(t *testing.T) {
 		t.Errorf("by name: %d of %d", len(o.Objects), o.Total)
 	}
 	for _, query := range []string{"kind=MeshRetry", "kind=MeshRetry,MeshTimeout", "state=problem", "state=fine", "state=problem&kind=MeshRetry"} {
-		want := slices.DeleteFunc(slices.Clone(whole.Objects), func(s inspect.Status) bool {
+		want := slices.DeleteFunc(slices.Clone(whole.Objects), func(s conditions.Status) bool {
 			return strings.Contains(query, "kind=") && s.Ref.Kind != "MeshRetry" && (s.Ref.Kind != "MeshTimeout" || !strings.Contains(query, "MeshTimeout")) ||
 				strings.Contains(query, "state=") && (s.Wrong() != nil) != strings.Contains(query, "problem")
 		})
@@ -147,7 +147,7 @@ func TestAStatusInParts(t *testing.T) {
 
 type problemsPage struct {
 	Total, Owners int
-	Items         []inspect.Owner
+	Items         []conditions.Owner
 	Next          *string
 }
 

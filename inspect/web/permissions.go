@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/permissions"
 	"github.com/weftmesh/weft/sidecar/attach"
 )
 
@@ -27,14 +27,14 @@ func (s *server) permissions(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	mesh, to := r.PathValue("mesh"), query.Get("to")
-	out, err := inspect.PermissionsOf(q, mesh, query.Get("from"), to)
+	out, err := permissions.Of(q, mesh, query.Get("from"), to)
 	if err != nil {
 		return unknown(err)
 	}
 	if counts {
-		asked, left := inspect.CountedIn(q, mesh, to)
+		asked, left := permissions.CountedIn(q, mesh, to)
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(2 * attach.AnswerWithin)) // a server without deadlines needs none
-		out.Counts = inspect.CountShadows(q, mesh, to, s.statsOf(r.Context(), asked))
+		out.Counts = permissions.CountShadows(q, mesh, to, s.statsOf(r.Context(), asked))
 		out.Counts.Left = left
 	}
 	answer(w, http.StatusOK, out)

@@ -10,7 +10,11 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/conditions"
+	"github.com/weftmesh/weft/inspect/explain"
 	"github.com/weftmesh/weft/inspect/kuma"
+	"github.com/weftmesh/weft/inspect/mtls"
+	"github.com/weftmesh/weft/inspect/permissions"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sim"
 )
@@ -18,14 +22,14 @@ import (
 func (s *server) questionRoutes() []endpoint {
 	const dp, object = "/meshes/{mesh}/dataplanes/{name}", "/meshes/{mesh}/{plural}/{name}"
 	return []endpoint{
-		{"GET " + dp + "/_explain", s.explain, "Everything that applies to a dataplane, and why", says[inspect.Explanation](toService, partOfID, explainSize, pageOffset, aboutObject, inBrief, inNamespace)},
+		{"GET " + dp + "/_explain", s.explain, "Everything that applies to a dataplane, and why", says[explain.Explanation](toService, partOfID, explainSize, pageOffset, aboutObject, inBrief, inNamespace)},
 		{"POST " + dp + "/_simulate", s.simulate, "What would happen to a request", reads[sim.Request](says[sim.Verdict](inNamespace))},
-		{"GET " + object + "/_explain", s.explainObject, "Where a policy or route takes part, and where not", says[inspect.ObjectExplanation](inNamespace)},
+		{"GET " + object + "/_explain", s.explainObject, "Where a policy or route takes part, and where not", says[conditions.ObjectExplanation](inNamespace)},
 		{"GET " + object + "/_resources/dataplanes", s.selected, "The dataplanes that a policy or route selects", lists[*kuma.Meta](inNamespace)},
 		{"GET " + object + "/dataplanes", s.attached, "The same, in the older form", lists[kuma.AttachedDataplane](inNamespace)},
-		{"GET /meshes/{mesh}/_status", s.status, "Conditions of policies, routes and documents about identities, and how far sidecars follow", says[inspect.Overview](statusSize, pageOffset, partOfName, byKind, byFare)},
-		{"GET /meshes/{mesh}/_permissions", s.permissions, "Who may call what, and which document says so", says[inspect.Permissions](fromCaller, toCalled, withCounts)},
-		{"GET /meshes/{mesh}/_mtls", s.mtls, "How far a mesh is with mutual TLS: roots, certificates, modes, and who calls in plain text", says[inspect.MTLS](statusSize, pageOffset, partOfName)},
+		{"GET /meshes/{mesh}/_status", s.status, "Conditions of policies, routes and documents about identities, and how far sidecars follow", says[conditions.Overview](statusSize, pageOffset, partOfName, byKind, byFare)},
+		{"GET /meshes/{mesh}/_permissions", s.permissions, "Who may call what, and which document says so", says[permissions.Permissions](fromCaller, toCalled, withCounts)},
+		{"GET /meshes/{mesh}/_mtls", s.mtls, "How far a mesh is with mutual TLS: roots, certificates, modes, and who calls in plain text", says[mtls.MTLS](statusSize, pageOffset, partOfName)},
 		{"GET /_problems", s.problems, "Everything that is wrong, by who has to act", says[problemList](statusSize, pageOffset, partOfName)},
 	}
 }
@@ -81,7 +85,7 @@ func (s *server) explainObject(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	e, err := inspect.ExplainObject(m, ref, s.known(m, ref.Mesh), s.Config.Problems()...)
+	e, err := conditions.ExplainObject(m, ref, s.known(m, ref.Mesh), s.Config.Problems()...)
 	if err != nil {
 		return unknown(err)
 	}
@@ -147,8 +151,8 @@ func (s *server) problems(w http.ResponseWriter, r *http.Request) error {
 	if s.Running != nil {
 		running = append(running, s.Running()...)
 	}
-	owners := inspect.Problems(m, s.Census.Troubled(), s.Config.Problems(), running...)
-	owners = slices.DeleteFunc(owners, func(o inspect.Owner) bool { return !strings.Contains(o.Owner, sel.name) })
+	owners := conditions.Problems(m, s.Census.Troubled(), s.Config.Problems(), running...)
+	owners = slices.DeleteFunc(owners, func(o conditions.Owner) bool { return !strings.Contains(o.Owner, sel.name) })
 	owners, notes, err := seenOwners(r.Context(), owners)
 	if err != nil {
 		return err
@@ -171,7 +175,7 @@ func (s *server) problems(w http.ResponseWriter, r *http.Request) error {
 
 // seenOwners cuts what is wrong to the namespaces of which who asks is told: what is wrong with a whole
 // mesh, with a file or with the control plane is for those who are told of everything.
-func seenOwners(ctx context.Context, owners []inspect.Owner) ([]inspect.Owner, []api.Note, error) {
+func seenOwners(ctx context.Context, owners []conditions.Owner) ([]conditions.Owner, []api.Note, error) {
 	v, isCut := ctx.Value(visibleKey{}).(visible)
 	if !isCut {
 		return owners, nil, nil
@@ -183,24 +187,24 @@ func seenOwners(ctx context.Context, owners []inspect.Owner) ([]inspect.Owner, [
 		}
 	}
 	sees, said, err := v.namespaces(ctx, slices.Collect(maps.Keys(there)))
-	return slices.DeleteFunc(owners, func(o inspect.Owner) bool { return o.Ref == nil || !sees[o.Ref.Namespace] }), cutNotes(said), err
+	return slices.DeleteFunc(owners, func(o conditions.Owner) bool { return o.Ref == nil || !sees[o.Ref.Namespace] }), cutNotes(said), err
 }
 
 // problemList is all that is wrong.
 type problemList struct {
-	Total  int             `json:"total"`  // of problems
-	Owners int             `json:"owners"` // how many there are, of which Items may be a part
-	Items  []inspect.Owner `json:"items"`
-	Notes  []api.Note      `json:"notes,omitempty"` // about what is not told
-	Next   *string         `json:"next,omitempty"`  // the address of those that follow
+	Total  int                `json:"total"`  // of problems
+	Owners int                `json:"owners"` // how many there are, of which Items may be a part
+	Items  []conditions.Owner `json:"items"`
+	Notes  []api.Note         `json:"notes,omitempty"` // about what is not told
+	Next   *string            `json:"next,omitempty"`  // the address of those that follow
 }
 
 // conditionsOf are the conditions of a policy, route or document about identities; nil for other kinds,
 // unless their text is refused.
 func (s *server) conditionsOf(ctx context.Context, o *api.Object) (any, error) {
-	if t, _ := s.Catalog.Type(o.Kind); !t.Policy && !t.Route && !inspect.TellsIdentity(o) {
-		if c, ok := inspect.RefusedOf(o.Ref, true, s.Config.Problems()); ok {
-			return []inspect.Condition{c}, nil
+	if t, _ := s.Catalog.Type(o.Kind); !t.Policy && !t.Route && !conditions.TellsIdentity(o) {
+		if c, ok := conditions.RefusedOf(o.Ref, true, s.Config.Problems()); ok {
+			return []conditions.Condition{c}, nil
 		}
 		return nil, nil
 	}
@@ -209,12 +213,12 @@ func (s *server) conditionsOf(ctx context.Context, o *api.Object) (any, error) {
 }
 
 // statusOf is how a route or policy fares.
-func (s *server) statusOf(ctx context.Context, o *api.Object) (inspect.Status, error) {
+func (s *server) statusOf(ctx context.Context, o *api.Object) (conditions.Status, error) {
 	m, err := s.reader(ctx)
 	if err != nil {
-		return inspect.Status{}, err
+		return conditions.Status{}, err
 	}
-	status, err := inspect.StatusOf(m, o.Ref, s.Sidecars.Sidecar, s.Config.Problems()...)
+	status, err := conditions.StatusOf(m, o.Ref, s.Sidecars.Sidecar, s.Config.Problems()...)
 	if errors.Is(err, inspect.ErrNotFound) {
 		err = missing() // deleted a moment ago
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/jsonschema"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/conditions"
 )
 
 type schema = jsonschema.Schema
@@ -109,7 +109,7 @@ func opened(s schema) schema {
 // conditions, in the form of this API or in that of Kubernetes.
 func statusOf(t api.Type) schema {
 	status := jsonschema.Closed(schema{})
-	condition := jsonschema.For[inspect.Condition]()
+	condition := jsonschema.For[conditions.Condition]()
 	if t.Custom != nil {
 		status = jsonschema.Of(reflect.TypeOf(t.Custom.Status)).Plain()
 		if own, ok := status["properties"].(schema)["conditions"].(schema); ok {

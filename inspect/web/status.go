@@ -11,6 +11,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/conditions"
 	"github.com/weftmesh/weft/resolve"
 )
 
@@ -40,11 +41,11 @@ func (s *server) status(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var o inspect.Overview
+	var o conditions.Overview
 	if part.Sees == nil {
-		o = inspect.OverviewWith(m, mesh, s.Census.Sync(m, mesh), s.Sidecars.Sidecar, part, s.Config.Problems()...)
+		o = conditions.OverviewWith(m, mesh, s.Census.Sync(m, mesh), s.Sidecars.Sidecar, part, s.Config.Problems()...)
 	} else {
-		o = inspect.OverviewPart(m, mesh, s.Sidecars.Sidecars(), part, s.Config.Problems()...)
+		o = conditions.OverviewPart(m, mesh, s.Sidecars.Sidecars(), part, s.Config.Problems()...)
 	}
 	if end := part.Offset + len(o.Objects); len(o.Objects) > 0 && end < o.Total {
 		next := nextPage(r, end)

@@ -13,7 +13,7 @@ import (
 	upstreamhttpv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/upstreams/http/v3"
 
 	"github.com/weftmesh/weft/control/world"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/explain"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/policies/tls"
 	"github.com/weftmesh/weft/policies/trafficpermission"
@@ -52,7 +52,7 @@ func compareExplained(t *testing.T, from, n int, seen *[2]map[string]int) (onwar
 	dumps := [2]dump{dumpOf(t, f.envoys[0]), dumpOf(t, f.envoys[1])}
 	for i, w := range f.worlds {
 		for r := range w.Dataplanes("default") {
-			e, err := inspect.Explain(w.Reader(nil), r.Ref, "")
+			e, err := explain.Of(w.Reader(nil), r.Ref, "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -111,7 +111,7 @@ func everyFieldSaid(t *testing.T, seen *[2]map[string]int) {
 
 // compareOutbound compares all that is said of one, and of its routes. That of
 // connections says the same once more.
-func compareOutbound(t *testing.T, p envoyPlace, o *inspect.Outbound, seen map[string]int) {
+func compareOutbound(t *testing.T, p envoyPlace, o *explain.Outbound, seen map[string]int) {
 	t.Helper()
 	compareFields(t, p, o.Policies, seen, false)
 	p.nothingElse(t)
@@ -131,7 +131,7 @@ func compareOutbound(t *testing.T, p envoyPlace, o *inspect.Outbound, seen map[s
 
 // compareOnward compares what is said of the connections to the backends of a rule with their
 // clusters, and counts those that have policies of their own.
-func compareOnward(t *testing.T, d dump, p envoyPlace, rt *inspect.Route) (own int) {
+func compareOnward(t *testing.T, d dump, p envoyPlace, rt *explain.Route) (own int) {
 	t.Helper()
 	at, ok := p.on(rt.Name)
 	names := clustersOf(at.route)

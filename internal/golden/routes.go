@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/conditions"
 	"github.com/weftmesh/weft/sim"
 )
 
@@ -97,7 +97,7 @@ func besides(b *sim.Branch) []string {
 func (a *asker) own() error {
 	ref := api.Ref{Kind: a.word(0), Mesh: "default"}
 	ref.Namespace, ref.Name = api.CutNamespace(a.word(1))
-	s, err := inspect.StatusOf(a.model.Reader(nil), ref, nil)
+	s, err := conditions.StatusOf(a.model.Reader(nil), ref, nil)
 	if err != nil {
 		return err
 	}

@@ -9,8 +9,10 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/world"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/conditions"
+	"github.com/weftmesh/weft/inspect/explain"
 	"github.com/weftmesh/weft/inspect/kuma"
+	"github.com/weftmesh/weft/inspect/terminal"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sim"
 )
@@ -78,7 +80,7 @@ func (a *asker) validate() error {
 	for _, v := range a.violations {
 		fmt.Fprintln(&a.out, v)
 	}
-	for _, s := range inspect.OverviewOf(a.model.Reader(nil), "default", nil).Objects {
+	for _, s := range conditions.OverviewOf(a.model.Reader(nil), "default", nil).Objects {
 		for _, c := range s.Conditions {
 			if c.Status != "True" && c.Type != "Programmed" {
 				fmt.Fprintf(&a.out, "%s: %s=%s %s: %s\n", s.Object, c.Type, c.Status, c.Reason, c.Message)
@@ -92,7 +94,7 @@ func (a *asker) validate() error {
 }
 
 func (a *asker) problems() error {
-	for _, o := range inspect.Problems(a.model.Reader(nil), nil, a.violations) {
+	for _, o := range conditions.Problems(a.model.Reader(nil), nil, a.violations) {
 		for _, p := range o.Problems {
 			fmt.Fprintf(&a.out, "%s: %s %s %s: %s\n", o.Owner, p.Severity, p.Code, p.Field, p.Message)
 		}
@@ -112,7 +114,7 @@ func (a *asker) sim() error {
 	if err != nil {
 		return err
 	}
-	return inspect.VerdictText(&a.out, v, inspect.Style{})
+	return terminal.VerdictText(&a.out, v, terminal.Style{})
 }
 
 func (a *asker) goes() error {
@@ -132,19 +134,19 @@ func (a *asker) named() api.Ref {
 }
 
 func (a *asker) explain() error {
-	e, err := inspect.Explain(a.model.Reader(nil), a.plane(), a.word(1))
+	e, err := explain.Of(a.model.Reader(nil), a.plane(), a.word(1))
 	if err != nil {
 		return err
 	}
-	return inspect.ExplanationText(&a.out, e, inspect.Style{})
+	return explain.Text(&a.out, e, terminal.Style{})
 }
 
 func (a *asker) object() error {
-	e, err := inspect.ExplainObject(a.model.Reader(nil), a.named(), nil)
+	e, err := conditions.ExplainObject(a.model.Reader(nil), a.named(), nil)
 	if err != nil {
 		return err
 	}
-	return inspect.ObjectText(&a.out, e, inspect.Style{})
+	return conditions.ObjectText(&a.out, e, terminal.Style{})
 }
 
 // rules writes one line for each item of the legacy view.

@@ -16,7 +16,8 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/world"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/conditions"
+	"github.com/weftmesh/weft/inspect/explain"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
@@ -29,7 +30,7 @@ func everything(t *rapid.T, model *resolve.Model) string {
 	var b strings.Builder
 	reader, renderer := model.Reader(nil), xds.NewRenderer(world.Kinds())
 	for r := range model.Dataplanes("") {
-		e, err := inspect.Explain(reader, r.Ref, "")
+		e, err := explain.Of(reader, r.Ref, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +49,7 @@ func everything(t *rapid.T, model *resolve.Model) string {
 	for s := range model.Destinations("default") {
 		fmt.Fprintf(&b, "%s\n", s.ID)
 	}
-	for _, s := range inspect.OverviewOf(reader, "default", nil).Objects {
+	for _, s := range conditions.OverviewOf(reader, "default", nil).Objects {
 		text, err := json.Marshal(s)
 		if err != nil {
 			t.Fatal(err)

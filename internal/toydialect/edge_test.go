@@ -11,7 +11,8 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/control/world"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/explain"
+	"github.com/weftmesh/weft/inspect/terminal"
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
@@ -148,16 +149,16 @@ func TestEdge(t *testing.T) {
 func TestEdgeIsExplained(t *testing.T) {
 	t.Parallel()
 	m := compileEdge(t, [3]uint32{8080, 8081, 8082}, 1, 2)
-	e, err := inspect.Explain(m.Reader(nil), edge, "")
+	e, err := explain.Of(m.Reader(nil), edge, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []inspect.Edge{{Address: "127.0.0.1", Port: 8080, Hosts: 4}, {Address: "127.0.0.1", Port: 8081, Hosts: 3}, {Address: "127.0.0.1", Port: 8082}}
+	want := []explain.Edge{{Address: "127.0.0.1", Port: 8080, Hosts: 4}, {Address: "127.0.0.1", Port: 8081, Hosts: 3}, {Address: "127.0.0.1", Port: 8082}}
 	if d := cmp.Diff(want, e.Edges); d != "" {
 		t.Error(d)
 	}
 	var text strings.Builder
-	if err := inspect.ExplanationText(&text, e, inspect.Style{}); err != nil {
+	if err := explain.Text(&text, e, terminal.Style{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"⇐ edge at 127.0.0.1:8082  0 hosts", "from outside at 127.0.0.1:8080, http"} {
@@ -165,7 +166,7 @@ func TestEdgeIsExplained(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, text.String())
 		}
 	}
-	if e, err = inspect.Explain(m.Reader(nil), edge, "other.test"); err != nil || len(e.Outbounds) != 1 || !e.Outbounds[0].Edge {
+	if e, err = explain.Of(m.Reader(nil), edge, "other.test"); err != nil || len(e.Outbounds) != 1 || !e.Outbounds[0].Edge {
 		t.Errorf("%d outbounds to one host, %v", len(e.Outbounds), err)
 	}
 	_, err = sim.Run(m, edge, sim.Request{URL: "http://shop.example.org/"})

@@ -8,8 +8,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/conditions"
+	"github.com/weftmesh/weft/inspect/explain"
 	"github.com/weftmesh/weft/inspect/kuma"
+	"github.com/weftmesh/weft/inspect/terminal"
 	"github.com/weftmesh/weft/internal/toydialect"
 )
 
@@ -18,12 +20,12 @@ import (
 func TestExplained(t *testing.T) {
 	t.Parallel()
 	m := compile(t, 10080, 8081, 8082)
-	e, err := inspect.Explain(m.Reader(nil), client, "")
+	e, err := explain.Of(m.Reader(nil), client, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var text strings.Builder
-	if err := inspect.ExplanationText(&text, e, inspect.Style{Short: true}); err != nil {
+	if err := explain.Text(&text, e, terminal.Style{Short: true}); err != nil {
 		t.Fatal(err)
 	}
 	if len(e.Notes) != 5 {
@@ -38,7 +40,7 @@ func TestExplained(t *testing.T) {
 		}
 	}
 	said := func(host, route, field string) string {
-		at := slices.IndexFunc(e.Outbounds, func(o inspect.Outbound) bool { return o.Destination.Name == host })
+		at := slices.IndexFunc(e.Outbounds, func(o explain.Outbound) bool { return o.Destination.Name == host })
 		var out []string
 		for _, r := range e.Outbounds[at].Routes {
 			if r.Name == route {
@@ -89,14 +91,14 @@ func TestStatus(t *testing.T) {
 	t.Parallel()
 	m := compile(t, 10080, 8081, 8082)
 	got := map[string]string{}
-	for _, s := range inspect.OverviewOf(m.Reader(nil), "default", nil).Objects {
+	for _, s := range conditions.OverviewOf(m.Reader(nil), "default", nil).Objects {
 		if s.Ref.Kind == toydialect.Kind {
 			got[s.Ref.Name] = fmt.Sprintf("%s %s: %v", s.Conditions[0].Reason, s.Conditions[1].Reason, s.Own)
-			one, err := inspect.StatusOf(m.Reader(nil), s.Ref, nil)
+			one, err := conditions.StatusOf(m.Reader(nil), s.Ref, nil)
 			if diff := cmp.Diff(s.Own, one.Own); err != nil || diff != "" {
 				t.Errorf("%s alone: %v %s", s.Ref.Name, err, diff)
 			}
-			explained, err := inspect.ExplainObject(m.Reader(nil), s.Ref, nil)
+			explained, err := conditions.ExplainObject(m.Reader(nil), s.Ref, nil)
 			if diff := cmp.Diff(s.Own, explained.Own); err != nil || diff != "" {
 				t.Errorf("%s explained: %v %s", s.Ref.Name, err, diff)
 			}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/world"
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/explain"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sim"
 	"github.com/weftmesh/weft/xds"
@@ -31,7 +31,7 @@ func TestEveryWorldIsServed(t *testing.T) {
 					t.Fatalf("%s: %+v", r.Ref, n)
 				}
 			}
-			if _, err := inspect.Explain(model.Reader(nil), r.Ref, ""); err != nil {
+			if _, err := explain.Of(model.Reader(nil), r.Ref, ""); err != nil {
 				t.Fatal(err)
 			}
 			for _, e := range r.Edges {

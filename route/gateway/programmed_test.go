@@ -7,6 +7,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/conditions"
 	"github.com/weftmesh/weft/route/gateway"
 )
 
@@ -29,7 +30,7 @@ func TestGatewayIsProgrammed(t *testing.T) {
 		{inspect.Sidecar{Dataplane: edge, Connected: true, InSync: true}, "True Programmed"},
 		{inspect.Sidecar{Dataplane: edge, Connected: true, Refusal: &inspect.Refusal{Type: "lds", Message: "no"}}, "False Invalid"},
 	} {
-		s, err := inspect.StatusOf(m.Reader(nil), api.Ref{Kind: gateway.KindGateway, Mesh: "default", Namespace: "shop", Name: "public"}, inspect.Listed([]inspect.Sidecar{c.sidecar}))
+		s, err := conditions.StatusOf(m.Reader(nil), api.Ref{Kind: gateway.KindGateway, Mesh: "default", Namespace: "shop", Name: "public"}, inspect.Listed([]inspect.Sidecar{c.sidecar}))
 		if err != nil {
 			t.Fatal(err)
 		}

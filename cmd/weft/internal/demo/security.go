@@ -11,7 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/conditions"
+	"github.com/weftmesh/weft/inspect/mtls"
 	"github.com/weftmesh/weft/sim"
 )
 
@@ -60,14 +61,14 @@ func (d *Demo) change(ctx context.Context, s step) error {
 // settled fails as long as a sidecar has something of a revision yet to acknowledge, or an inbound
 // is in another mode than documents say, or has connections that are not of its mode.
 func (d *Demo) settled(ctx context.Context, revision uint64) error {
-	var status inspect.Overview
+	var status conditions.Overview
 	if err := d.plane.Client.Get(ctx, "/meshes/"+d.mesh.mesh+"/_status", &status); err != nil {
 		return err
 	}
 	if s := status.Sidecars; s.Revision < revision || s.InSync < len(d.mesh.workloads) {
 		return fmt.Errorf("%d of %d sidecars are in sync with revision %d", s.InSync, len(d.mesh.workloads), s.Revision)
 	}
-	var secured inspect.MTLS
+	var secured mtls.MTLS
 	if err := d.plane.Client.Get(ctx, "/meshes/"+d.mesh.mesh+"/_mtls", &secured); err != nil {
 		return err
 	}

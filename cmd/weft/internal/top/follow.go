@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/conditions"
 	"github.com/weftmesh/weft/inspect/web"
 )
 
@@ -38,7 +38,7 @@ func status(mesh string) string { return "/meshes/" + url.PathEscape(mesh) + "/_
 
 // Once asks for all that v shows now.
 func Once(ctx context.Context, from Source, v *View) error {
-	var o inspect.Overview
+	var o conditions.Overview
 	if err := from.Get(ctx, status(v.Mesh), &o); err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func Follow(ctx context.Context, find func() (Source, error), mesh string, out c
 	happened := make(chan struct{}, 1)
 	go followEvents(ctx, find, say, happened)
 	for ctx.Err() == nil {
-		var o inspect.Overview
+		var o conditions.Overview
 		from, err := find()
 		if err == nil {
 			err = from.Get(ctx, status(mesh), &o)

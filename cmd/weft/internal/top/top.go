@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/conditions"
 	"github.com/weftmesh/weft/inspect/web"
 )
 
@@ -50,7 +51,7 @@ type revision struct {
 }
 
 // Status is told how all fare.
-func (v *View) Status(o inspect.Overview, now time.Time) {
+func (v *View) Status(o conditions.Overview, now time.Time) {
 	v.sync, v.asked, v.lost, v.objects, v.troubled = o.Sidecars, now, nil, len(o.Objects), nil
 	for _, x := range o.Objects {
 		for _, c := range x.Conditions {

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/conditions"
 	"github.com/weftmesh/weft/inspect/web"
 )
 
@@ -60,7 +61,7 @@ func TestAChangeIsFollowedToItsAcknowledgements(t *testing.T) {
 func TestTenThousandSidecarsFitTheTerminal(t *testing.T) {
 	t.Parallel()
 	var v View
-	o := inspect.Overview{Sidecars: inspect.Sync{Revision: 9, Total: 10000, InSync: 2000,
+	o := conditions.Overview{Sidecars: inspect.Sync{Revision: 9, Total: 10000, InSync: 2000,
 		Refusing: []inspect.Refuser{{Dataplane: "bad-1", Type: "rds", Message: "no \x1b[2Jsuch\ncluster"}}}}
 	for i := range 7999 {
 		o.Sidecars.Behind = append(o.Sidecars.Behind, fmt.Sprintf("slow-%05d", i))

@@ -1,0 +1,156 @@
+package explain
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/sim"
+)
+
+// Filter narrows an explanation to what somebody asks about; empty fields ask
+// for all.
+type Filter struct {
+	Route  string // a route object, as NAME or KIND/NAME, or one of its rules, as NAME/RULE
+	Kind   string // of policies
+	Policy string // name of a policy of Kind
+	Field  string // of effective policies, with all below it: http.requestTimeout, or http
+}
+
+func (f Filter) narrow() bool { return f.Kind != "" || f.Field != "" }
+
+// Only is what an explanation says about what f asks for. That nothing is left
+// is an error that names what comes near.
+func (e Explanation) Only(f Filter) (Explanation, error) {
+	if f == (Filter{}) {
+		return e, nil
+	}
+	out := e
+	out.Outbounds, out.Inbounds, out.Edges, out.Notes, out.Unmatched = []Outbound{}, []Inbound{}, nil, []api.Note{}, []Unmatched{}
+	for _, o := range e.Outbounds {
+		if o, ok := f.outbound(o); ok {
+			out.Outbounds = append(out.Outbounds, o)
+		}
+	}
+	for _, in := range e.Inbounds {
+		in = f.inbound(in)
+		if f.Route == "" && len(in.Policies)+len(in.Callers) > 0 {
+			out.Inbounds = append(out.Inbounds, in)
+		}
+	}
+	for _, u := range e.Unmatched {
+		if f.Kind != "" && strings.HasPrefix(u.Object, f.Kind+"/") && (f.Policy == "" || strings.HasSuffix(u.Object, "/"+f.Policy)) {
+			out.Unmatched = append(out.Unmatched, u)
+		}
+	}
+	out.OutboundsTotal, out.UnmatchedTotal = len(out.Outbounds), len(out.Unmatched)
+	for _, n := range e.Notes {
+		if n.Origin != nil && n.Origin.Kind == f.Kind && (f.Policy == "" || n.Origin.Name == f.Policy) {
+			out.Notes = append(out.Notes, n)
+		}
+	}
+	if len(out.Outbounds)+len(out.Inbounds)+len(out.Unmatched)+len(out.Notes) == 0 {
+		return out, f.missed(e)
+	}
+	return out, nil
+}
+
+func (f Filter) inbound(in Inbound) Inbound {
+	in.Policies = f.policies(in.Policies)
+	all := in.Callers
+	in.Callers = nil
+	for _, c := range all {
+		if c.Policies = f.policies(c.Policies); len(c.Policies) > 0 {
+			in.Callers = append(in.Callers, c)
+		}
+	}
+	return in
+}
+
+func (f Filter) outbound(o Outbound) (Outbound, bool) {
+	routes := o.Routes
+	o.Routes, o.Policies = []Route{}, f.policies(o.Policies)
+	for _, r := range routes {
+		if f.Route != "" && !slices.ContainsFunc(r.Origins, f.named) {
+			continue
+		}
+		if f.narrow() {
+			r.Policies, r.Filters, r.Backends, r.Mirrors, r.Hash = f.policies(r.Policies), nil, []sim.Backend{}, nil, ""
+			if len(r.Policies) == 0 {
+				continue
+			}
+		}
+		o.Routes = append(o.Routes, r)
+	}
+	return o, len(o.Routes) > 0 || len(routes) == 0 && f.Route == "" && len(o.Policies) > 0
+}
+
+// named reports whether a rule is one that Route asks for.
+func (f Filter) named(o *api.Origin) bool {
+	return f.Route == o.Name || f.Route == o.Kind+"/"+o.Name || o.RuleName != "" && f.Route == o.Name+"/"+o.RuleName
+}
+
+func (f Filter) policies(all map[string]sim.Policy) map[string]sim.Policy {
+	out := map[string]sim.Policy{}
+	for kind, p := range all {
+		why := maps.Clone(p.Why)
+		maps.DeleteFunc(why, func(field string, said []sim.Said) bool {
+			return f.Field != "" && field != f.Field && !strings.HasPrefix(field, f.Field+".") || f.Policy != "" && !slices.ContainsFunc(said, f.says)
+		})
+		if len(why) > 0 && (f.Kind == "" || kind == f.Kind) {
+			p.Why = why
+			out[kind] = p
+		}
+	}
+	return out
+}
+
+func (f Filter) says(s sim.Said) bool { return s.Origin != nil && s.Origin.Name == f.Policy }
+
+// missed says that nothing is left of e.
+func (f Filter) missed(e Explanation) error {
+	fields, routes := map[string]bool{}, map[string]bool{}
+	see := func(all map[string]sim.Policy) {
+		for kind, p := range all {
+			for field := range p.Why {
+				if f.Kind == "" || kind == f.Kind {
+					fields[field] = true
+				}
+			}
+		}
+	}
+	for _, o := range e.Outbounds {
+		see(o.Policies)
+		for _, r := range o.Routes {
+			see(r.Policies)
+			for _, origin := range r.Origins {
+				routes[origin.Name] = true
+			}
+		}
+	}
+	for _, in := range e.Inbounds {
+		see(in.Policies)
+		for _, c := range in.Callers {
+			see(c.Policies)
+		}
+	}
+	if f.Route != "" && !slices.ContainsFunc(slices.Sorted(maps.Keys(routes)), func(name string) bool {
+		return f.Route == name || strings.HasSuffix(f.Route, "/"+name) || strings.HasPrefix(f.Route, name+"/")
+	}) {
+		return inspect.NotFound("route on "+e.Dataplane, f.Route, slices.Sorted(maps.Keys(routes)))
+	}
+	if f.Field != "" {
+		return inspect.NotFound("field with a value on "+e.Dataplane, f.Field, slices.Sorted(maps.Keys(fields)))
+	}
+	what := f.Kind
+	if f.Policy != "" {
+		what += "/" + f.Policy
+	}
+	if what == "" {
+		what = "route " + f.Route
+	}
+	return fmt.Errorf("%w: nothing of %s applies to what is asked about on %s", inspect.ErrNotFound, what, e.Dataplane)
+}

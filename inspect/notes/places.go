@@ -1,0 +1,53 @@
+package notes
+
+import (
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/resolve"
+)
+
+// Places finds where the fields of notes stand in their documents. Notes on one
+// object that come one after the other cost one reading of its text.
+type Places struct {
+	snapshot *api.Snapshot
+	ref      api.Ref
+	locate   func(api.Path) api.Position
+	known    *resolve.Memory[field, api.Position] // nil where nothing is kept
+}
+
+// field is one of a document.
+type field struct {
+	of *api.Object
+	at api.Path
+}
+
+type placesKey struct{}
+
+// mostPlaces is of how many fields places are kept: those of documents that are no more are among them.
+const mostPlaces = 10_000
+
+// PlacesOf looks in the documents of a model, and knows what was looked for before, also in those of
+// earlier models.
+func PlacesOf(m *resolve.Reader) *Places {
+	return &Places{snapshot: m.Snapshot(), known: resolve.Remembered[field, api.Position](m, placesKey{}, func() int { return mostPlaces })}
+}
+
+// PlacesIn looks in the documents of s.
+func PlacesIn(s *api.Snapshot) *Places { return &Places{snapshot: s} }
+
+// Of is the place of a note on an object; zero where its text is not known.
+func (p *Places) Of(n api.Note) api.Position {
+	if n.Position.Line != 0 || n.Origin == nil {
+		return n.Position
+	}
+	o, ok := p.snapshot.Get(n.Origin.Ref)
+	if !ok || len(o.Source.Text) == 0 {
+		return api.Position{}
+	}
+	return p.known.Find(field{o, n.Field}, func() api.Position {
+		if p.locate == nil || p.ref != o.Ref {
+			p.ref, p.locate = o.Ref, decode.Locator(o.Source)
+		}
+		return p.locate(n.Field)
+	})
+}
