@@ -34,7 +34,7 @@ func addressesOf(r *routeObject) iter.Seq[*route.BackendRef] {
 }
 
 // addressOf is the addresses that have the id, if a route names them.
-func (m mesh) addressOf(id string) *effective.Destination {
+func (m indexMesh) addressOf(id string) *effective.Destination {
 	for _, r := range m.routesByAddress.In(m.at, id) {
 		for ref := range addressesOf(r) {
 			if addressID(ref.Target.Name) == id {

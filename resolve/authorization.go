@@ -81,19 +81,19 @@ type judgedPlace struct {
 
 // addJudged derives what inbounds make of policies that are attached to routes. Without such a policy there
 // is nothing to look at.
-func (c *collections) addJudged() {
-	c.guardKind = slices.IndexFunc(c.kinds, func(k *policies.Kind) bool { return k.Collect != nil && k.RulesOnRoutes })
-	c.judging = derive.Derive(c.schema, "routes judged", c.policies, derive.Values[judging]{
+func (c *authorizationStage) addJudged() {
+	c.guardKind = slices.IndexFunc(c.below.kinds, func(k *policies.Kind) bool { return k.Collect != nil && k.RulesOnRoutes })
+	c.judging = derive.Derive(c.below.schema, "routes judged", c.below.policies, derive.Values[judging]{
 		Equal: func(a, b *judging) bool { return slices.Equal(a.routes, b.routes) },
 	}, func(r *derive.Reader, key string) *judging {
-		return c.derived(r).judgingOf(need(c.policies, r, key))
+		return c.derived(r).judgingOf(need(c.below.policies, r, key))
 	})
 	c.byJudgedRoute = c.judging.Index(func(_ string, j *judging, add func(string)) {
 		for _, key := range j.routes {
 			add(key)
 		}
 	})
-	c.judgedRoutes = derive.Derive(c.schema, "policies on routes judged", c.byJudgedRoute, derive.Values[judgedRoute]{
+	c.judgedRoutes = derive.Derive(c.below.schema, "policies on routes judged", c.byJudgedRoute, derive.Values[judgedRoute]{
 		Equal: func(a, b *judgedRoute) bool {
 			return slices.Equal(a.policies, b.policies) && slices.Equal(a.dests, b.dests)
 		},
@@ -103,9 +103,9 @@ func (c *collections) addJudged() {
 			add(id)
 		}
 	})
-	c.judgedFrontends = derive.Derive(c.schema, "frontends judged", c.byJudgedDest, derive.Values[judgedFrontend]{Equal: (*judgedFrontend).equal},
+	c.judgedFrontends = derive.Derive(c.below.schema, "frontends judged", c.byJudgedDest, derive.Values[judgedFrontend]{Equal: (*judgedFrontend).equal},
 		func(r *derive.Reader, id string) *judgedFrontend { return c.derived(r).judgedFrontendOf(id) })
-	c.judgedPlaces = derive.Derive(c.schema, "inbounds of frontends judged", c.byJudgedDest, derive.Values[judgedPlaces]{
+	c.judgedPlaces = derive.Derive(c.below.schema, "inbounds of frontends judged", c.byJudgedDest, derive.Values[judgedPlaces]{
 		Equal: func(a, b *judgedPlaces) bool {
 			return slices.Equal(a.list, b.list) && slices.EqualFunc(a.by, b.by, (*judgedWay).equal) && slices.Equal(a.services, b.services) && slices.Equal(a.foreign, b.foreign)
 		},
@@ -122,7 +122,7 @@ func (c *collections) addJudged() {
 			add(name)
 		}
 	})
-	c.judgedPlanes = derive.Derive(c.schema, "inbounds judged", c.byJudgedPlane, derive.Values[judgedPlane]{Equal: (*judgedPlane).equal},
+	c.judgedPlanes = derive.Derive(c.below.schema, "inbounds judged", c.byJudgedPlane, derive.Values[judgedPlane]{Equal: (*judgedPlane).equal},
 		func(r *derive.Reader, key string) *judgedPlane { return c.derived(r).judgedPlaneOf(key) })
 	byRuleSet := c.judgedPlanes.Group(func(_ string, p *judgedPlane, add func(string)) {
 		for _, in := range p.inbounds {
@@ -133,14 +133,14 @@ func (c *collections) addJudged() {
 			}
 		}
 	})
-	c.togetherAtRules = derive.Derive(c.schema, "what adds up at rules", byRuleSet, derive.Values[saidTogether]{Equal: (*saidTogether).equal},
+	c.togetherAtRules = derive.Derive(c.below.schema, "what adds up at rules", byRuleSet, derive.Values[saidTogether]{Equal: (*saidTogether).equal},
 		func(r *derive.Reader, key string) *saidTogether { return c.derived(r).togetherOf(key) })
 }
 
 // judges reports whether it is a policy about who may call that is attached to routes.
-func (m mesh) judges(p *policy) bool { return p.topRoute != nil && p.kind == m.guardKind }
+func (m authorizationMesh) judges(p *policy) bool { return p.topRoute != nil && p.kind == m.guardKind }
 
-func (m mesh) judgingOf(p *policy) *judging {
+func (m authorizationMesh) judgingOf(p *policy) *judging {
 	if !m.judges(p) {
 		return nil
 	}
@@ -154,7 +154,7 @@ func (m mesh) judgingOf(p *policy) *judging {
 	return out
 }
 
-func (m mesh) judgedRouteOf(key string) *judgedRoute {
+func (m authorizationMesh) judgedRouteOf(key string) *judgedRoute {
 	own := need(m.routes, m.at, key)
 	out, dests := &judgedRoute{}, map[string]bool{}
 	for of := range m.byJudgedRoute.In(m.at, key) {
@@ -180,7 +180,7 @@ func (m mesh) judgedRouteOf(key string) *judgedRoute {
 // too that are not ready yet, so that nobody who gets ready is open before. Where a bug keeps the
 // rules from being known, they are those of the destination, and fail with it: they are not open
 // meanwhile to those whom a rule keeps out.
-func (m mesh) judgedPlacesOf(id string) *judgedPlaces {
+func (m authorizationMesh) judgedPlacesOf(id string) *judgedPlaces {
 	f, failed := m.judgedFrontends.Get(m.at, id)
 	seen := placesSeen{map[judgedPlace]bool{}, map[string]bool{}, map[*policy]api.Ref{}}
 	switch {
@@ -205,7 +205,7 @@ func (m mesh) judgedPlacesOf(id string) *judgedPlaces {
 }
 
 // behind yields the inbounds of all who answer for a target.
-func (m mesh) behind(to judgedTarget, yield func(p *dataplane, at string)) {
+func (m authorizationMesh) behind(to judgedTarget, yield func(p *dataplane, at string)) {
 	d := need(m.dests, m.at, to.id)
 	if d == nil {
 		return

@@ -27,7 +27,7 @@ func (p *judgedPlane) equal(o *judgedPlane) bool {
 // conflicting is said of rows of another frontend than the one that an inbound goes by.
 const conflicting = "an inbound goes by the rules of one frontend, and others stand in the place of these"
 
-func (m mesh) judgedPlaneOf(key string) *judgedPlane {
+func (m authorizationMesh) judgedPlaneOf(key string) *judgedPlane {
 	p := need(m.dataplanes, m.at, key)
 	if p == nil {
 		return nil
@@ -64,7 +64,7 @@ func (m mesh) judgedPlaneOf(key string) *judgedPlane {
 }
 
 // frontendsTo are the destinations of which rules lead to inbounds of a dataplane, sorted.
-func (m mesh) frontendsTo(plane string) []string {
+func (m authorizationMesh) frontendsTo(plane string) []string {
 	var out []string
 	for id := range m.byJudgedPlane.In(m.at, plane) {
 		out = append(out, id)
@@ -75,7 +75,7 @@ func (m mesh) frontendsTo(plane string) []string {
 
 // frontendsAt are those that lead to an inbound, as far as they count there: the one by whose rules
 // it goes, which has the oldest policy, and the others. Those that say the same are one.
-func (m mesh) frontendsAt(ids []string, at judgedPlace) (first *judgedWay, others []*judgedWay) {
+func (m authorizationMesh) frontendsAt(ids []string, at judgedPlace) (first *judgedWay, others []*judgedWay) {
 	var all []*judgedWay
 	for _, id := range ids {
 		places, f := need(m.judgedPlaces, m.at, id), need(m.judgedFrontends, m.at, id)
@@ -94,7 +94,7 @@ func (m mesh) frontendsAt(ids []string, at judgedPlace) (first *judgedWay, other
 }
 
 // ruleSet is the key of what is said of all requests of an inbound and of those of a row.
-func (m mesh) ruleSet(sets *saidSets, inbound int, row *judgedRow) string {
+func (m authorizationMesh) ruleSet(sets *saidSets, inbound int, row *judgedRow) string {
 	parts := []string{m.kinds[m.guardKind].Name}
 	if sets != nil {
 		for _, key := range sets.inbounds[inbound] {
@@ -129,7 +129,7 @@ func cutLayer(part string) (key string, layer merge.LayerName) {
 
 // rulesAt are the rules of an inbound of a dataplane. Where a bug keeps them from being
 // known, the inbound fails.
-func (m mesh) rulesAt(p *dataplane, inbound int) []effective.InboundRule {
+func (m authorizationMesh) rulesAt(p *dataplane, inbound int) []effective.InboundRule {
 	if m.byJudgedService.Len(m.at, judgedService(p)) == 0 {
 		return nil
 	}

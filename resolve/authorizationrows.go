@@ -13,7 +13,7 @@ import (
 )
 
 // judgedFrontendOf is nil for what nobody may be told apart at.
-func (m mesh) judgedFrontendOf(id string) *judgedFrontend {
+func (m authorizationMesh) judgedFrontendOf(id string) *judgedFrontend {
 	d, said := need(m.dests, m.at, id), need(m.subjects, m.at, id)
 	if d == nil || said == nil {
 		return nil
@@ -37,7 +37,7 @@ func (m mesh) judgedFrontendOf(id string) *judgedFrontend {
 // judgedAlone are rows with policies of the tables of those clients who have the i-th contribution
 // beside what everybody has. The server cannot know who they are: nobody gets in by a rule of that
 // contribution, and what they send by a rule that all have arrives by all ways at once.
-func (m mesh) judgedAlone(d *dest, said *subjects, everybody []byte, i int, all []*judgedRow) []*judgedRow {
+func (m authorizationMesh) judgedAlone(d *dest, said *subjects, everybody []byte, i int, all []*judgedRow) []*judgedRow {
 	alone := slices.Clone(everybody)
 	for n := range alone {
 		alone[n] = digit(n == i)
@@ -85,7 +85,7 @@ func closedRows(rows []*judgedRow, why string) []*judgedRow {
 
 // judgedRows are the rows that forward, as their requests arrive. One with policies of which that cannot
 // be said is closed.
-func (m mesh) judgedRows(d *dest, said *subjects, all *composition) []*judgedRow {
+func (m authorizationMesh) judgedRows(d *dest, said *subjects, all *composition) []*judgedRow {
 	var out []*judgedRow
 	for i := range all.Rows {
 		row := &all.Rows[i]
@@ -118,7 +118,7 @@ func (m mesh) judgedRows(d *dest, said *subjects, all *composition) []*judgedRow
 
 // judgedCopies adds what the last of rows sends to mirrors. The host of copies has another end, so that
 // where a rule asks for it they are a row of their own, which does not.
-func (m mesh) judgedCopies(rows []*judgedRow, filters []route.Filter) []*judgedRow {
+func (m authorizationMesh) judgedCopies(rows []*judgedRow, filters []route.Filter) []*judgedRow {
 	of := rows[len(rows)-1]
 	copies := *of
 	copies.changed = of.changed.Mirrored()
@@ -147,7 +147,7 @@ func ruleText(c *route.Composed) string {
 }
 
 // judgedTarget adds what a backend leads to, if it leads anywhere.
-func (m mesh) judgedTarget(list []judgedTarget, ref *route.BackendRef) []judgedTarget {
+func (m authorizationMesh) judgedTarget(list []judgedTarget, ref *route.BackendRef) []judgedTarget {
 	d, lost := m.findBackend(*ref)
 	if lost != nil {
 		return list
@@ -161,7 +161,7 @@ func (m mesh) judgedTarget(list []judgedTarget, ref *route.BackendRef) []judgedT
 
 // judgedBy are the policies that are attached to a rule, to its routes, and to the objects that
 // include it.
-func (m mesh) judgedBy(c *route.Composed, said *subjects, from []*contribution) []judgedBy {
+func (m authorizationMesh) judgedBy(c *route.Composed, said *subjects, from []*contribution) []judgedBy {
 	if c.Bare {
 		return nil
 	}

@@ -54,7 +54,7 @@ func (p *judgedPlaces) way(at judgedPlace) *judgedWay {
 
 // waysTo finds the way to each place. Places to which the same rules lead, and about which the same
 // policies have a say, share one.
-func (m mesh) waysTo(f *judgedFrontend, out *judgedPlaces) {
+func (m authorizationMesh) waysTo(f *judgedFrontend, out *judgedPlaces) {
 	among := map[judgedPlace]bool{}
 	for _, at := range out.list {
 		among[at] = true

@@ -73,7 +73,7 @@ type found struct {
 
 // find looks for what a ref means, written in an object of namespace home; port
 // and section narrow it to one port.
-func (m mesh) find(ref api.TargetRef, port uint32, section string, home api.Home) found {
+func (m servicesMesh) find(ref api.TargetRef, port uint32, section string, home api.Home) found {
 	var f found
 	for d := range m.destsNamed(targetName(ref)) {
 		if !matcher.Destination(ref, home, d.facts.Itself()) {
@@ -103,7 +103,7 @@ func (m mesh) find(ref api.TargetRef, port uint32, section string, home api.Home
 // classic service in mode Disabled and where no object has the name, else the
 // object if it has one port (spec/contract.md 9). A subset, which has no port, is of the
 // classic service where there is one.
-func (m mesh) findBackend(want route.BackendRef) (*dest, *lostRef) {
+func (m servicesMesh) findBackend(want route.BackendRef) (*dest, *lostRef) {
 	if want.Lost != nil {
 		return nil, &lostRef{code: want.Lost.Code, message: want.Lost.Message}
 	}

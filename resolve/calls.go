@@ -31,7 +31,7 @@ func (c call) equal(o call) bool {
 // callsOf lists what a dataplane reaches (spec/contract.md 8): what its outbounds name
 // and, with transparent proxying, every destination at its virtual addresses.
 // Of two at one address the first holds.
-func (m mesh) callsOf(p *dataplane) []call {
+func (m reachabilityMesh) callsOf(p *dataplane) []call {
 	out := make([]call, 0, len(p.spec.Networking.Outbound))
 	taken := map[string]bool{}
 	add := func(c call) {
@@ -94,7 +94,7 @@ func (d *dest) apart() bool { return d.Outside || d.Above != nil }
 
 // callsWithin are the calls to virtual addresses of all who reach the same, once for all of
 // them. Of two destinations at one address the first holds.
-func (m mesh) callsWithin(k groupKey) (out []call) {
+func (m reachabilityMesh) callsWithin(k groupKey) (out []call) {
 	taken, redirected := map[string]bool{}, api.TransparentProxying{IPFamilyMode: k.Families}
 	for d := range m.destsVirtual.Values(m.at, anyTarget) {
 		if d.apart() || !reachable(k.Limit, k.Home, d) {
@@ -118,7 +118,7 @@ func (m mesh) callsWithin(k groupKey) (out []call) {
 
 // callsApart are the calls of a dataplane to virtual addresses that not everybody reaches
 // alike.
-func (m mesh) callsApart(p *dataplane, k groupKey) (out []call) {
+func (m reachabilityMesh) callsApart(p *dataplane, k groupKey) (out []call) {
 	for d := range m.destsApart.Values(m.at, anyTarget) {
 		if !reachable(k.Limit, k.Home, d) || d.Outside && !m.hasRouteFor(p, d) {
 			continue
@@ -156,7 +156,7 @@ func (p *dataplane) isAt(address string) bool {
 }
 
 // hasRouteFor reports whether a route says something about d to p.
-func (m mesh) hasRouteFor(p *dataplane, d *dest) bool {
+func (m reachabilityMesh) hasRouteFor(p *dataplane, d *dest) bool {
 	said, _ := m.routing.Get(m.at, d.key)
 	return said != nil && slices.ContainsFunc(said.contributions, func(c *contribution) bool { return c.selector().Selects(&p.facts) })
 }
@@ -178,7 +178,7 @@ func outboundTarget(ref api.OutboundRef) api.TargetRef {
 }
 
 // call resolves one outbound, which does not lead to hosts.
-func (m mesh) call(p *dataplane, i int) call {
+func (m reachabilityMesh) call(p *dataplane, i int) call {
 	o := &p.spec.Networking.Outbound[i]
 	c := call{address: cmp.Or(o.Address, "127.0.0.1"), port: o.Port, index: int32(i)}
 	ref, port := api.TargetRef{Kind: api.KindMeshService, Name: o.Tags[api.TagService]}, uint32(0)
@@ -213,4 +213,41 @@ func (c *call) field(p *dataplane) api.Path {
 		return at.Field("backendRef")
 	}
 	return at
+}
+
+func (c *reachabilityStage) addCalls() {
+	c.byReach = c.below.dataplanes.Group(func(_ string, p *dataplane, add func(string)) {
+		if p.spec.Networking.TransparentProxying != nil {
+			add(p.reach().String())
+		}
+	})
+	c.reached = derive.Derive(c.below.schema, "destinations reached", c.byReach, derive.Values[calls]{Equal: (*calls).equal},
+		func(r *derive.Reader, key string) *calls {
+			return newCalls(c.derived(r).callsWithin(groupOf(key)), true)
+		})
+	c.calls = derive.Derive(c.below.schema, "calls", c.below.dataplanes, derive.Values[calls]{Equal: (*calls).equal, Hash: func(x *calls) uint64 { return x.hash }}, func(r *derive.Reader, key string) *calls {
+		p := need(c.below.dataplanes, r, key)
+		return newCalls(c.derived(r).callsOf(p), p.spec.Networking.TransparentProxying != nil)
+	})
+	c.called = derive.Derive(c.below.schema, "classes held", c.calls, derive.Values[called]{
+		Equal: func(a, b *called) bool { return slices.Equal(a.classes, b.classes) },
+		Hash:  func(x *called) uint64 { return x.hash },
+	}, func(r *derive.Reader, key string) *called {
+		p, list := need(c.below.dataplanes, r, key), need(c.calls, r, key).list
+		out := &called{classes: make([]string, len(list))}
+		for i := range list {
+			if d := list[i].dest; d != nil {
+				out.classes[i] = c.derived(r).classOf(d.key, p)
+			}
+		}
+		out.hash = derive.Mix(derive.HashBasis, out.classes...)
+		return out
+	})
+	c.byClass = c.called.Group(func(_ string, x *called, add func(string)) {
+		for _, key := range x.classes {
+			if key != "" {
+				add(key)
+			}
+		}
+	})
 }

@@ -68,61 +68,25 @@ func cutClass(key string) (id, bits string) {
 	return id, bits
 }
 
-func (c *collections) addClasses() {
-	c.byReach = c.dataplanes.Group(func(_ string, p *dataplane, add func(string)) {
-		if p.spec.Networking.TransparentProxying != nil {
-			add(p.reach().String())
-		}
-	})
-	c.reached = derive.Derive(c.schema, "destinations reached", c.byReach, derive.Values[calls]{Equal: (*calls).equal},
-		func(r *derive.Reader, key string) *calls {
-			return newCalls(c.derived(r).callsWithin(groupOf(key)), true)
-		})
-	c.calls = derive.Derive(c.schema, "calls", c.dataplanes, derive.Values[calls]{Equal: (*calls).equal, Hash: func(x *calls) uint64 { return x.hash }}, func(r *derive.Reader, key string) *calls {
-		p := need(c.dataplanes, r, key)
-		return newCalls(c.derived(r).callsOf(p), p.spec.Networking.TransparentProxying != nil)
-	})
-	c.called = derive.Derive(c.schema, "classes held", c.calls, derive.Values[called]{
-		Equal: func(a, b *called) bool { return slices.Equal(a.classes, b.classes) },
-		Hash:  func(x *called) uint64 { return x.hash },
-	}, func(r *derive.Reader, key string) *called {
-		p, list := need(c.dataplanes, r, key), need(c.calls, r, key).list
-		out := &called{classes: make([]string, len(list))}
-		for i := range list {
-			if d := list[i].dest; d != nil {
-				out.classes[i] = c.derived(r).classOf(d.key, p)
-			}
-		}
-		out.hash = derive.Mix(derive.HashBasis, out.classes...)
-		return out
-	})
-	c.byClass = c.called.Group(func(_ string, x *called, add func(string)) {
-		for _, key := range x.classes {
-			if key != "" {
-				add(key)
-			}
-		}
-	})
-	c.addHostGroups()
-	c.anyClass = derive.Union(c.byClass, c.groupsByClass)
-	c.classes = derive.Derive(c.schema, "classes", c.anyClass, derive.Values[class]{}, func(r *derive.Reader, key string) *class {
+func (c *tablesStage) addClasses() {
+	c.classes = derive.Derive(c.below.schema, "classes", c.below.anyClass, derive.Values[class]{}, func(r *derive.Reader, key string) *class {
 		id, bits := cutClass(key)
-		return newClass(need(c.dests, r, id), need(c.subjects, r, id), bits, len(c.kinds))
+		return newClass(need(c.below.dests, r, id), need(c.below.subjects, r, id), bits, len(c.below.kinds))
 	})
 	byComposition := c.classes.Index(func(_ string, x *class, add func(string)) { add(x.composed) })
-	c.composed = derive.Derive(c.schema, "compositions", byComposition, derive.Values[composition]{}, func(r *derive.Reader, key string) *composition {
+	c.composed = derive.Derive(c.below.schema, "compositions", byComposition, derive.Values[composition]{}, func(r *derive.Reader, key string) *composition {
 		id, bits := cutClass(key)
-		return c.derived(r).compose(need(c.dests, r, id), need(c.routing, r, id).contributions, bits)
+		return c.derived(r).compose(need(c.below.dests, r, id), need(c.below.routing, r, id).contributions, bits)
 	})
 }
 
 // classOf is the key of the class of a dataplane at a destination.
-func (m mesh) classOf(id string, p *dataplane) string {
+func (m reachabilityMesh) classOf(id string, p *dataplane) string {
 	return m.classWith(id, p.selectedBy)
 }
 
 // classWith is the key of the class of those whom the selectors select of which has says so.
-func (m mesh) classWith(id string, has func(*matcher.Selector) bool) string {
+func (m reachabilityMesh) classWith(id string, has func(*matcher.Selector) bool) string {
 	s, failed := m.selectors.Get(m.at, id)
 	if failed != nil {
 		return classKey(id, "") // which fails alike
@@ -179,6 +143,6 @@ func (c *class) baseLayers(kinds int) (layers, []*override) {
 }
 
 // onCluster is what is said about the connections to a variant of the destination.
-func (c *class) onCluster(m mesh, v *variant) effective.Policies {
+func (c *class) onCluster(m tablesMesh, v *variant) effective.Policies {
 	return v.over(c.base, m).overridden(c.overrides).only(policies.OnCluster, m.kinds).fold(m.kinds)
 }

@@ -39,15 +39,15 @@ func (s *saidSets) equal(o *saidSets) bool {
 }
 
 // addSaidSets derives them. Without a kind of either sort there is nothing to look at.
-func (c *collections) addSaidSets() {
-	c.tlsKind = slices.IndexFunc(c.kinds, func(k *policies.Kind) bool { _, ok := k.New().(TLSConf); return ok })
-	there := c.tlsKind >= 0 || slices.ContainsFunc(c.kinds, func(k *policies.Kind) bool { return k.Collect != nil })
-	c.saidSets = derive.Derive(c.schema, "policies of inbounds", c.dataplanes, derive.Values[saidSets]{Equal: (*saidSets).equal},
+func (c *identityStage) addSaidSets() {
+	c.tlsKind = slices.IndexFunc(c.below.kinds, func(k *policies.Kind) bool { _, ok := k.New().(TLSConf); return ok })
+	there := c.tlsKind >= 0 || slices.ContainsFunc(c.below.kinds, func(k *policies.Kind) bool { return k.Collect != nil })
+	c.saidSets = derive.Derive(c.below.schema, "policies of inbounds", c.below.dataplanes, derive.Values[saidSets]{Equal: (*saidSets).equal},
 		func(r *derive.Reader, key string) *saidSets {
 			if !there {
 				return nil
 			}
-			return c.derived(r).saidSetsOf(need(c.dataplanes, r, key))
+			return c.derived(r).saidSetsOf(need(c.below.dataplanes, r, key))
 		})
 	c.bySaidSet = c.saidSets.Group(func(_ string, s *saidSets, add func(string)) {
 		for _, keys := range s.inbounds {
@@ -59,25 +59,25 @@ func (c *collections) addSaidSets() {
 }
 
 // addTogether derives what policies say together whose confs add up.
-func (c *collections) addTogether() {
-	c.securedByName = c.secured.Index(func(_ string, s *secured, add func(string)) {
+func (c *authorizationStage) addTogether() {
+	c.securedByName = c.below.secured.Index(func(_ string, s *secured, add func(string)) {
 		if len(s.Names) == 1 { // else they are made of tags
 			add(s.Names[0])
 		}
 	})
-	c.planesNamed = derive.Derive(c.schema, "workloads of a name", c.securedByName, derive.Values[planesNamed]{
+	c.planesNamed = derive.Derive(c.below.schema, "workloads of a name", c.securedByName, derive.Values[planesNamed]{
 		Equal: func(a, b *planesNamed) bool { return slices.Equal(a.planes, b.planes) },
 	}, func(r *derive.Reader, name string) *planesNamed { return c.derived(r).planesOfName(name) })
-	byDomain := c.secured.Group(func(_ string, s *secured, add func(string)) {
+	byDomain := c.below.secured.Group(func(_ string, s *secured, add func(string)) {
 		for _, name := range s.Names {
 			if parsed, err := spiffe.Parse(name); err == nil { // tags are no SPIFFE IDs
 				add(parsed.Domain)
 			}
 		}
 	})
-	c.ownDomains = derive.Derive(c.schema, "trust domains of its own", byDomain, derive.Values[string]{Equal: func(a, b *string) bool { return *a == *b }},
+	c.ownDomains = derive.Derive(c.below.schema, "trust domains of its own", byDomain, derive.Values[string]{Equal: func(a, b *string) bool { return *a == *b }},
 		func(_ *derive.Reader, domain string) *string { return &domain })
-	c.together = derive.Derive(c.schema, "what adds up", c.bySaidSet, derive.Values[saidTogether]{Equal: (*saidTogether).equal}, func(r *derive.Reader, key string) *saidTogether { return c.derived(r).togetherOf(key) })
+	c.together = derive.Derive(c.below.schema, "what adds up", c.below.bySaidSet, derive.Values[saidTogether]{Equal: (*saidTogether).equal}, func(r *derive.Reader, key string) *saidTogether { return c.derived(r).togetherOf(key) })
 }
 
 func (s *saidTogether) equal(o *saidTogether) bool {
@@ -85,7 +85,7 @@ func (s *saidTogether) equal(o *saidTogether) bool {
 }
 
 // saidSetsOf is nil for a dataplane about which nothing of the sort is said.
-func (m mesh) saidSetsOf(p *dataplane) *saidSets {
+func (m identityMesh) saidSetsOf(p *dataplane) *saidSets {
 	var about []*policy
 	out := &saidSets{inbounds: make([][]string, len(p.spec.Networking.Inbound))}
 	for x := range m.inboundPolicies(p) {
@@ -120,7 +120,7 @@ func (m mesh) saidSetsOf(p *dataplane) *saidSets {
 }
 
 // togetherOf is what a set of policies comes to, or several sets all of which are asked.
-func (m mesh) togetherOf(key string) *saidTogether {
+func (m authorizationMesh) togetherOf(key string) *saidTogether {
 	sets := strings.Split(key, askedMark)
 	if len(sets) == 1 {
 		return m.oneTogether(key)
@@ -137,7 +137,7 @@ func (m mesh) togetherOf(key string) *saidTogether {
 	return out
 }
 
-func (m mesh) oneTogether(key string) *saidTogether {
+func (m authorizationMesh) oneTogether(key string) *saidTogether {
 	name, rest, _ := strings.Cut(key, "\x00")
 	at := slices.IndexFunc(m.kinds, func(k *policies.Kind) bool { return k.Name == name })
 	out := &saidTogether{}
@@ -149,7 +149,7 @@ func (m mesh) oneTogether(key string) *saidTogether {
 	attached := map[*policy][]merge.LayerName{}
 	for _, part := range strings.Split(rest, "\x00") {
 		of, layer := cutLayer(part)
-		x := need(m.collections.policies, m.at, of)
+		x := need(m.policies, m.at, of)
 		out.policies, out.layers = append(out.policies, x), append(out.layers, layer)
 		out.callers.Mesh = x.object.Mesh
 		if attached[x] = append(attached[x], layer); len(attached[x]) == 1 {
@@ -175,7 +175,7 @@ func (m mesh) oneTogether(key string) *saidTogether {
 }
 
 // collected is what an item says by default, and as an override.
-func (m mesh) collected(it *item) (out []policies.Collected) {
+func (m authorizationMesh) collected(it *item) (out []policies.Collected) {
 	o := it.policy.object
 	one := policies.Collected{Layer: it.byDefault(), KRI: m.kri(o, m.kinds[it.policy.kind].Short), Default: o.IsDefault(), Shadow: o.Shadow()}
 	if strings.HasPrefix(string(it.field), "spec.from") {
@@ -193,12 +193,12 @@ func (m mesh) collected(it *item) (out []policies.Collected) {
 }
 
 // kri is the identifier of an object of a kind with that short name.
-func (m mesh) kri(o *api.Object, short string) string {
+func (m authorizationMesh) kri(o *api.Object, short string) string {
 	return api.KRI{Short: short, Mesh: o.Mesh, Zone: cmp.Or(o.Labels[api.LabelZone], m.zone[api.LabelZone]), Namespace: o.HomeNamespace(), Name: o.DisplayName()}.String()
 }
 
 // withTogether puts what adds up among what is folded, in the order of kinds.
-func (m mesh) withTogether(p *dataplane, inbound int, folded effective.Policies) effective.Policies {
+func (m authorizationMesh) withTogether(p *dataplane, inbound int, folded effective.Policies) effective.Policies {
 	sets, _ := m.saidSets.Get(m.at, objectKey(p.object.Ref))
 	if sets == nil || len(sets.inbounds[inbound]) == 0 {
 		return folded
@@ -218,7 +218,7 @@ func (m mesh) withTogether(p *dataplane, inbound int, folded effective.Policies)
 // planesNamed are the dataplanes that have one name, by objectKey.
 type planesNamed struct{ planes []*dataplane }
 
-func (m mesh) planesOfName(name string) *planesNamed {
+func (m authorizationMesh) planesOfName(name string) *planesNamed {
 	out := &planesNamed{}
 	for key := range m.securedByName.In(m.at, name) {
 		out.planes = append(out.planes, need(m.dataplanes, m.at, key))
@@ -230,7 +230,7 @@ func (m mesh) planesOfName(name string) *planesNamed {
 // namesOf are the names of workloads that a ref of callers is about, by the tags of their
 // inbounds: those that nobody else has, and all of them. Names that are made of tags say it
 // themselves.
-func (m mesh) namesOf(ref *api.TargetRef) (sure, maybe []string) {
+func (m authorizationMesh) namesOf(ref *api.TargetRef) (sure, maybe []string) {
 	g := m.guard()
 	if g == nil || len(g.identities) == 0 || ref.Kind == api.KindMesh {
 		return nil, nil

@@ -28,7 +28,7 @@ func (p *dataplane) selectedBy(s *matcher.Selector) bool { return s.Selects(&p.f
 
 // resolve is everything that applies to one dataplane, of which nothing is made that
 // was there before, nil for none. Of what failed it says why.
-func (m mesh) resolve(p *dataplane, key string, before *effective.Resolved) *effective.Resolved {
+func (m dataplanesMesh) resolve(p *dataplane, key string, before *effective.Resolved) *effective.Resolved {
 	out := &effective.Resolved{Ref: p.object.Ref, Dataplane: p.object}
 	l, failed := m.listened.Get(m.at, key)
 	if l != nil {

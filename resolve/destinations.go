@@ -10,8 +10,8 @@ import (
 )
 
 // addDestinations derives what can be called, and who answers for it.
-func (c *collections) addDestinations() {
-	c.dests = derive.Derive(c.schema, "destinations", derive.Union(c.servicesByID, c.dataplanesByClassic, c.dataplanesListing, c.routesByHost, c.routesByAddress), derive.Values[dest]{
+func (c *servicesStage) addDestinations() {
+	c.dests = derive.Derive(c.below.schema, "destinations", derive.Union(c.below.servicesByID, c.below.dataplanesByClassic, c.below.dataplanesListing, c.below.routesByHost, c.below.routesByAddress), derive.Values[dest]{
 		Equal: func(a, b *dest) bool { return derive.Same(a.Destination, b.Destination) && sameAge(a.object, b.object) },
 	}, func(r *derive.Reader, id string) *dest {
 		made := c.derived(r).destination(id)
@@ -51,7 +51,7 @@ func (c *collections) addDestinations() {
 			add(anyTarget)
 		}
 	})
-	c.members = derive.Derive(c.schema, "members", c.dests, derive.Values[members]{
+	c.members = derive.Derive(c.below.schema, "members", c.dests, derive.Values[members]{
 		Equal: func(a, b *members) bool {
 			return a.http2 == b.http2 && derive.Same(a.list, b.list) && derive.Same(a.peers, b.peers) && slices.Equal(a.left, b.left) && a.idle.is(b.idle)
 		},
@@ -70,7 +70,7 @@ func (c *collections) addDestinations() {
 	})
 }
 
-func (m mesh) destination(id string) *dest {
+func (m servicesMesh) destination(id string) *dest {
 	if s, d := m.ownerOf(id); s != nil {
 		there := *d
 		there.Outside = m.isOutside(s.object)
@@ -94,7 +94,7 @@ func (m mesh) destination(id string) *dest {
 }
 
 // membersOf asks for the object anew: that of an equal destination may be older.
-func (m mesh) membersOf(d *dest) *members {
+func (m servicesMesh) membersOf(d *dest) *members {
 	switch {
 	case d.Kind == api.KindHost:
 		return &members{}
@@ -109,7 +109,7 @@ func (m mesh) membersOf(d *dest) *members {
 
 // hostOf is the host at a port that has the id, if a route serves it. It is for clients
 // that speak TLS alone if all who serve it say so, and for connections alone likewise.
-func (m mesh) hostOf(key string) *effective.Destination {
+func (m servicesMesh) hostOf(key string) *effective.Destination {
 	var found *effective.Destination
 	id, scope := cutScope(key)
 	for r := range m.claiming(id, scope) {

@@ -20,7 +20,7 @@ func labelled(kind, label string) string { return kind + "\x00" + label }
 // keyed is the route objects of a kind that have a key of their dialect.
 func keyed(kind, key string) string { return kind + "\x04" + key }
 
-func (c *collections) addObjects() {
+func (c *indexStage) addObjects() {
 	c.objectsByKind = map[*derive.Collection[api.Object]]*derive.Index[api.Object]{}
 	add := func(name string) *derive.Collection[api.Object] {
 		source := derive.Source(c.schema, name, derive.Values[api.Object]{})
@@ -49,7 +49,7 @@ func (c *collections) addObjects() {
 }
 
 // objects yields the documents of a kind that carry all the labels, by objectKey.
-func (m mesh) objects(kind string, labels map[string]string) iter.Seq[*api.Object] {
+func (m indexMesh) objects(kind string, labels map[string]string) iter.Seq[*api.Object] {
 	source, bucket := m.written(kind), kind
 	if len(labels) > 0 && (source == m.serviceObjects || source == m.otherObjects) {
 		bucket = labelled(kind, firstPair(labels, ""))
@@ -64,7 +64,7 @@ func (m mesh) objects(kind string, labels map[string]string) iter.Seq[*api.Objec
 }
 
 // read derives what each document means.
-func read[T any](c *collections, name string, from *derive.Collection[api.Object], f func(o *api.Object) *T) *derive.Collection[T] {
+func read[T any](c *indexStage, name string, from *derive.Collection[api.Object], f func(o *api.Object) *T) *derive.Collection[T] {
 	return derive.Derive(c.schema, name, from, derive.Values[T]{}, func(r *derive.Reader, key string) *T {
 		o, _ := from.Get(r, key)
 		if !c.derived(r).admitted(o) {
@@ -74,7 +74,7 @@ func read[T any](c *collections, name string, from *derive.Collection[api.Object
 	})
 }
 
-func (c *collections) addMeanings() {
+func (c *indexStage) addMeanings() {
 	c.modes = derive.Derive(c.schema, "modes", c.meshObjects, derive.Values[string]{Equal: func(a, b *string) bool { return *a == *b }},
 		func(r *derive.Reader, key string) *string {
 			o, _ := c.meshObjects.Get(r, key)

@@ -16,7 +16,7 @@ const plainHTTP = 80
 
 // listening is where an edge dataplane listens: where the first object by ref says that
 // names it, else where it says itself.
-func (m mesh) listening(p *dataplane) []route.Listener {
+func (m reachabilityMesh) listening(p *dataplane) []route.Listener {
 	if !p.facts.Edge {
 		return nil
 	}
@@ -35,7 +35,7 @@ func (m mesh) listening(p *dataplane) []route.Listener {
 }
 
 // edgesNamed yields the edge dataplanes, by ref.
-func (m mesh) edgesNamed(e api.Edges) iter.Seq[*dataplane] {
+func (m reachabilityMesh) edgesNamed(e api.Edges) iter.Seq[*dataplane] {
 	return func(yield func(*dataplane) bool) {
 		if e == (api.Edges{}) {
 			return
@@ -65,7 +65,7 @@ func (q *Reader) EdgesOf(ref api.Ref) []*api.Object {
 
 // edgesOf are the ports of an edge dataplane, whatever hosts there are. Where listeners
 // at one port differ in whether clients speak TLS there, the first that is open decides.
-func (m mesh) edgesOf(p *dataplane) []effective.EdgeUse {
+func (m dataplanesMesh) edgesOf(p *dataplane) []effective.EdgeUse {
 	net := p.spec.Networking
 	var out []effective.EdgeUse
 	list := m.listening(p)
@@ -88,7 +88,7 @@ func (m mesh) edgesOf(p *dataplane) []effective.EdgeUse {
 // edgeCalls adds those to the hosts that an edge dataplane serves: at the port of a
 // listener those that it alone has there with others of its kind, and of those for
 // everybody what the listener covers and nobody has said anything about for it.
-func (m mesh) edgeCalls(p *dataplane, add func(call)) {
+func (m reachabilityMesh) edgeCalls(p *dataplane, add func(call)) {
 	type place struct {
 		port uint32
 		host string
@@ -128,7 +128,7 @@ func (m mesh) edgeCalls(p *dataplane, add func(call)) {
 }
 
 // isForEdges reports whether what is said about d is said for some edge dataplanes.
-func (m mesh) isForEdges(d *dest) bool {
+func (m reachabilityMesh) isForEdges(d *dest) bool {
 	said, _ := m.routing.Get(m.at, d.key)
 	return said != nil && slices.ContainsFunc(said.contributions, func(c *contribution) bool { return c.entry.Edges != (api.Edges{}) })
 }

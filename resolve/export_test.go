@@ -39,7 +39,7 @@ func (m *Model) SelectedByLooking(ref api.Ref) []api.Ref {
 		return nil
 	}
 	var out []api.Ref
-	for p := range m.dataplanes.Values(x.at) {
+	for p := range m.all.dataplanes.Values(x.at) {
 		if by := x.policy(ref); by != nil && x.judges(by) {
 			if x.judgedAtPlane(by, objectKey(p.object.Ref)) {
 				out = append(out, p.object.Ref)
@@ -81,7 +81,7 @@ func (m *Model) PlacesAfter(before *Model, mesh string) (followed, anew []string
 		if in == (*derive.Graph)(nil) {
 			return func(func(string, *effective.Resolved) bool) {}
 		}
-		return x.resolved.All(in)
+		return x.all.resolved.All(in)
 	}
 	resolved := func(x *Model, in derive.At) map[string]*effective.Resolved { return maps.Collect(all(x, in)) }
 	had, has := resolved(before, was.at), resolved(m, now.at)

@@ -25,7 +25,7 @@ func (q *Reader) GeneratorReport(ref api.Ref) (out GeneratorReport, ok bool) {
 	if !ok {
 		return out, false
 	}
-	g := newGenerator(o, q.zone)
+	g := newGenerator(o, q.all.zone)
 	if g == nil {
 		return out, false
 	}

@@ -96,13 +96,13 @@ func (n *naming) says(name string) *claim {
 }
 
 // addGenerators derives which names generators make, and who claims each.
-func (c *collections) addGenerators() {
-	c.generatorObjects = derive.Source(c.schema, "hostname generators", derive.Values[api.Object]{})
-	c.generators = read(c, "hostname generators read", c.generatorObjects, func(o *api.Object) *generator { return newGenerator(o, c.zone) })
-	c.namings = derive.Derive(c.schema, "names of services", c.services, derive.Values[naming]{
+func (c *hostnamesStage) addGenerators() {
+	c.below.generatorObjects = derive.Source(c.below.schema, "hostname generators", derive.Values[api.Object]{})
+	c.generators = read(c.below.indexStage, "hostname generators read", c.below.generatorObjects, func(o *api.Object) *generator { return newGenerator(o, c.below.zone) })
+	c.namings = derive.Derive(c.below.schema, "names of services", c.below.services, derive.Values[naming]{
 		Equal: func(a, b *naming) bool { return a.service == b.service && slices.Equal(a.claims, b.claims) },
-	}, func(r *derive.Reader, key string) *naming { return c.derived(r).naming(need(c.services, r, key)) })
-	c.servicesByHostname = c.services.Index(func(_ string, s *service, add func(string)) {
+	}, func(r *derive.Reader, key string) *naming { return c.derived(r).naming(need(c.below.services, r, key)) })
+	c.below.servicesByHostname = c.below.services.Index(func(_ string, s *service, add func(string)) {
 		if len(s.dests) > 0 { // all of them have the same
 			for _, name := range s.dests[0].Hostnames {
 				if !effective.OfClusters(name) {
@@ -127,7 +127,7 @@ func (c *collections) addGenerators() {
 
 // naming is nil for what no generator names: what is outside the mesh, and what another object
 // stands for.
-func (m mesh) naming(s *service) *naming {
+func (m hostnamesMesh) naming(s *service) *naming {
 	if m.isOutside(s.object) || !slices.ContainsFunc(s.dests, func(d *effective.Destination) bool { owner, _ := m.ownerOf(d.ID); return owner == s }) {
 		return nil
 	}
@@ -166,7 +166,7 @@ func (g *generator) claim(s *service) claim {
 }
 
 // withGenerated adds the generated names that a service holds to those that it has.
-func (m mesh) withGenerated(s *service, names []string) []string {
+func (m hostnamesMesh) withGenerated(s *service, names []string) []string {
 	n, _ := m.namings.Get(m.at, objectKey(s.object.Ref))
 	if n == nil {
 		return names

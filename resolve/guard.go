@@ -56,15 +56,15 @@ func (g *gives) from(m *api.MeshTLS) int {
 }
 
 // addIdentities derives who each dataplane is, and how it takes mutual TLS.
-func (c *collections) addIdentities() {
-	c.insights = derive.Source(c.schema, "insights", derive.Values[api.DataplaneInsight]{})
-	c.guards = derive.Derive(c.schema, "identities said", c.meshObjects, derive.Values[guard]{
+func (c *identityStage) addIdentities() {
+	c.below.insights = derive.Source(c.below.schema, "insights", derive.Values[api.DataplaneInsight]{})
+	c.guards = derive.Derive(c.below.schema, "identities said", c.below.meshObjects, derive.Values[guard]{
 		Equal: func(a, b *guard) bool { return derive.Same(*a, *b) },
 	}, func(r *derive.Reader, key string) *guard {
-		o, _ := c.meshObjects.Get(r, key)
+		o, _ := c.below.meshObjects.Get(r, key)
 		return c.derived(r).guardOf(o)
 	})
-	c.guarded = derive.Derive(c.schema, "identities said at all", c.meshObjects, derive.Values[bool]{Equal: func(a, b *bool) bool { return *a == *b }},
+	c.guarded = derive.Derive(c.below.schema, "identities said at all", c.below.meshObjects, derive.Values[bool]{Equal: func(a, b *bool) bool { return *a == *b }},
 		func(r *derive.Reader, mesh string) *bool {
 			g, failed := c.guards.Get(r, mesh)
 			yes := true // also where what it says is not known: then plain text is not what is wanted
@@ -79,7 +79,7 @@ func (c *collections) addIdentities() {
 }
 
 // guardOf is nil for a mesh that says nothing of identities.
-func (m mesh) guardOf(o *api.Object) *guard {
+func (m identityMesh) guardOf(o *api.Object) *guard {
 	g := &guard{mesh: o.Name}
 	for x := range m.objects(api.KindMeshIdentity, nil) {
 		g.identities = append(g.identities, x)
@@ -119,7 +119,7 @@ func (g *gives) mode() string {
 func (g *gives) any() bool { return g.authority != nil || len(g.identities) > 0 }
 
 // guard is what the mesh says of identities; nil for nothing.
-func (m mesh) guard() *guard {
+func (m identityMesh) guard() *guard {
 	for g := range m.guards.Values(m.at) {
 		return g
 	}
@@ -127,11 +127,11 @@ func (m mesh) guard() *guard {
 }
 
 // isGuarded reports whether the mesh says anything of identities.
-func (m mesh) isGuarded() bool { return m.guarded.Any(m.at) }
+func (m identityMesh) isGuarded() bool { return m.guarded.Any(m.at) }
 
 // identityOf is nil for a dataplane that has none: the mesh proves nobody, and no MeshIdentity
 // selects it.
-func (m mesh) identityOf(g *guard, p *dataplane) *effective.Identity {
+func (m identityMesh) identityOf(g *guard, p *dataplane) *effective.Identity {
 	if out := m.identityBy(&g.gives, p); out != nil {
 		return out
 	}
@@ -144,7 +144,7 @@ func (m mesh) identityOf(g *guard, p *dataplane) *effective.Identity {
 }
 
 // identityBy is the identity that somebody gives a dataplane; nil for none.
-func (m mesh) identityBy(g *gives, p *dataplane) *effective.Identity {
+func (m identityMesh) identityBy(g *gives, p *dataplane) *effective.Identity {
 	f := identity.Facts{Dataplane: &p.facts, Mesh: p.object.Mesh, Zone: m.in}
 	if zone, ok := p.facts.Labels.Get(api.LabelZone); ok {
 		f.Zone.Name = zone
@@ -204,7 +204,7 @@ func fallbackNotes(x mesh, o *api.Object) []api.Note {
 }
 
 // insightOf is what is known of a dataplane at run time.
-func (m mesh) insightOf(ref api.Ref) *api.DataplaneInsight {
+func (m identityMesh) insightOf(ref api.Ref) *api.DataplaneInsight {
 	if i, _ := m.insights.Get(m.at, objectKey(ref)); i != nil {
 		return i
 	}
@@ -249,7 +249,7 @@ func (q *Reader) Uncertified(mesh string) func(api.Ref) (why api.IdentityRefusal
 	}
 }
 
-func (m mesh) withoutCertificate(ref api.Ref, id *effective.Identity) (why api.IdentityRefusal, ok bool) {
+func (m identityMesh) withoutCertificate(ref api.Ref, id *effective.Identity) (why api.IdentityRefusal, ok bool) {
 	switch {
 	case id == nil:
 		return why, false

@@ -12,7 +12,7 @@ import (
 
 // service reads an object of one of the service kinds. That of a pod of a headless Service
 // speaks what the Service says, and is a part of it (spec/kubernetes.md 3.6).
-func (m mesh) service(o *api.Object) *service {
+func (m indexMesh) service(o *api.Object) *service {
 	s := newService(o, m.zone)
 	name := pods.PartOf(o)
 	if name == "" {
@@ -38,7 +38,7 @@ func (m mesh) service(o *api.Object) *service {
 
 // instanceMembers is the pod that a destination is, ready or not: who calls its address
 // means it.
-func (m mesh) instanceMembers(d *effective.Destination) *members {
+func (m servicesMesh) instanceMembers(d *effective.Destination) *members {
 	var a answers
 	for _, ip := range d.VIPs {
 		m.addAnswer(&a, ip, d.Port, "")
@@ -46,7 +46,7 @@ func (m mesh) instanceMembers(d *effective.Destination) *members {
 	return a.members()
 }
 
-func (c *collections) addServices() {
+func (c *indexStage) addServices() {
 	c.services = derive.Derive(c.schema, "services read", c.serviceObjects, derive.Values[service]{}, func(r *derive.Reader, key string) *service {
 		o, _ := c.serviceObjects.Get(r, key)
 		if !c.derived(r).admitted(o) {

@@ -33,12 +33,12 @@ type held struct {
 }
 
 // addHoldings derives what applies to each dataplane.
-func (c *collections) addHoldings() {
-	c.used = derive.Derive(c.schema, "uses", c.called, derive.Values[used]{
+func (c *dataplanesStage) addHoldings() {
+	c.used = derive.Derive(c.below.schema, "uses", c.below.called, derive.Values[used]{
 		Equal: func(a, b *used) bool { return slices.Equal(a.clusters, b.clusters) },
 		Hash:  (*used).hash,
 	}, func(r *derive.Reader, key string) *used {
-		return c.derived(r).uses(need(c.dataplanes, r, key), need(c.called, r, key).classes, need(c.hostGroups, r, key).keys)
+		return c.derived(r).uses(need(c.below.dataplanes, r, key), need(c.below.called, r, key).classes, need(c.below.hostGroups, r, key).keys)
 	})
 	c.byCluster = c.used.Group(func(_ string, u *used, add func(string)) {
 		for _, x := range u.clusters {
@@ -52,29 +52,29 @@ func (c *collections) addHoldings() {
 			}
 		}
 	})
-	c.clusters = derive.Derive(c.schema, "clusters", c.byCluster, derive.Values[clusterKept]{
+	c.clusters = derive.Derive(c.below.schema, "clusters", c.byCluster, derive.Values[clusterKept]{
 		Equal: func(a, b *clusterKept) bool { return a.variant == b.variant && a.Equal(&b.Cluster) },
 		Hash:  func(x *clusterKept) uint64 { return x.Policies.Hash(derive.Mix(derive.HashBasis, x.Name)) },
 	}, func(r *derive.Reader, key string) *clusterKept { return c.derived(r).cluster(key) })
 	c.addTrusts()
 	byEndpoints := c.clusters.Index(func(_ string, x *clusterKept, add func(string)) { add(x.Destination.ID + x.variant) })
-	c.endpoints = derive.Derive(c.schema, "endpoints", byEndpoints, derive.Values[endpointsKept]{
+	c.endpoints = derive.Derive(c.below.schema, "endpoints", byEndpoints, derive.Values[endpointsKept]{
 		Equal: func(a, b *endpointsKept) bool {
 			return a.Name == b.Name && derive.Same(a.List, b.List) && slices.Equal(a.Left, b.Left)
 		},
 	}, func(r *derive.Reader, key string) *endpointsKept {
 		id, v := cutVariant(key)
-		behind := need(c.members, r, id)
-		return &endpointsKept{Endpoints: effective.Endpoints{Name: v.clusterName(need(c.dests, r, id).Destination), List: behind.subset(v.Tags), Left: behind.left}}
+		behind := need(c.below.members, r, id)
+		return &endpointsKept{Endpoints: effective.Endpoints{Name: v.clusterName(need(c.below.dests, r, id).Destination), List: behind.subset(v.Tags), Left: behind.left}}
 	})
-	c.held = derive.Derive(c.schema, "held", c.used, derive.Values[held]{
+	c.held = derive.Derive(c.below.schema, "held", c.used, derive.Values[held]{
 		Equal: func(a, b *held) bool { return slices.Equal(a.list, b.list) },
 		Hash:  func(h *held) uint64 { return h.of },
 	}, func(r *derive.Reader, key string) *held { return c.derived(r).holds(need(c.used, r, key)) })
-	c.inbounds = derive.Derive(c.schema, "inbounds", c.dataplanes, derive.Values[inbounds]{
+	c.inbounds = derive.Derive(c.below.schema, "inbounds", c.below.dataplanes, derive.Values[inbounds]{
 		Equal: func(a, b *inbounds) bool { return slices.Equal(a.list, b.list) && slices.Equal(a.edges, b.edges) },
 	}, func(r *derive.Reader, key string) *inbounds {
-		p := need(c.dataplanes, r, key)
+		p := need(c.below.dataplanes, r, key)
 		made := &inbounds{c.derived(r).inboundsOf(p), c.derived(r).edgesOf(p)}
 		made.reuse(c.inbounds.Before(r))
 		return made
@@ -86,19 +86,19 @@ func (c *collections) addHoldings() {
 			}
 		}
 	})
-	c.listened = derive.Derive(c.schema, "outbounds", c.dataplanes, derive.Values[listened]{
+	c.listened = derive.Derive(c.below.schema, "outbounds", c.below.dataplanes, derive.Values[listened]{
 		Equal: (*listened).equal, Hash: func(l *listened) uint64 { return l.of },
 	}, func(r *derive.Reader, key string) *listened {
 		return c.derived(r).listenedBy(key, c.listened.Before(r))
 	})
-	c.resolved = derive.Derive(c.schema, "resolved", c.dataplanes, derive.Values[effective.Resolved]{},
+	c.resolved = derive.Derive(c.below.schema, "resolved", c.below.dataplanes, derive.Values[effective.Resolved]{},
 		func(r *derive.Reader, key string) *effective.Resolved {
-			return c.derived(r).resolve(need(c.dataplanes, r, key), key, c.resolved.Before(r))
+			return c.derived(r).resolve(need(c.below.dataplanes, r, key), key, c.resolved.Before(r))
 		})
 }
 
 // uses finds the tables of what a dataplane calls, and the clusters behind them.
-func (m mesh) uses(p *dataplane, classes, groups []string) *used {
+func (m dataplanesMesh) uses(p *dataplane, classes, groups []string) *used {
 	u := &used{make([]use, 0, len(classes))}
 	seen := make(map[string]int, 3*len(classes))  // where in u.clusters
 	at := make(map[string]string, 2*len(classes)) // the class by destination id
@@ -135,7 +135,7 @@ func (m mesh) uses(p *dataplane, classes, groups []string) *used {
 
 // clustersNamed are the clusters that the tables of a class or group name; none where
 // it failed, or there is none.
-func (m mesh) clustersNamed(from *derive.Collection[named], key string) []clusterRef {
+func (m tablesMesh) clustersNamed(from *derive.Collection[named], key string) []clusterRef {
 	if key == "" {
 		return nil
 	}
@@ -147,7 +147,7 @@ func (m mesh) clustersNamed(from *derive.Collection[named], key string) []cluste
 }
 
 // cluster is how a class speaks to a destination, or to a variant of it.
-func (m mesh) cluster(key string) *clusterKept {
+func (m dataplanesMesh) cluster(key string) *clusterKept {
 	key, v := cutVariant(key)
 	id, bits := cutClass(key)
 	d, x := need(m.dests, m.at, id), need(m.classes, m.at, key)
@@ -156,10 +156,10 @@ func (m mesh) cluster(key string) *clusterKept {
 	}
 	behind := need(m.members, m.at, id)
 	return &clusterKept{variant: v.key(), Cluster: effective.Cluster{TLS: m.clusterTLS(d.Destination, behind.peers), Name: v.clusterName(d.Destination), Destination: d.Destination, Tags: v.Tags, Balance: v.Balance,
-		HTTP2: v.HTTP2 || behind.http2 && d.Protocol.HTTPLike(), Policies: x.onCluster(m, v)}}
+		HTTP2: v.HTTP2 || behind.http2 && d.Protocol.HTTPLike(), Policies: x.onCluster(m.tablesMesh, v)}}
 }
 
-func (m mesh) holds(u *used) *held {
+func (m dataplanesMesh) holds(u *used) *held {
 	out := &held{make([]effective.ClusterUse, 0, len(u.clusters)), u.hash()}
 	for _, n := range u.clusters {
 		c, e := need(m.clusters, m.at, n.cluster), need(m.endpoints, m.at, n.endpoints)

@@ -64,17 +64,17 @@ type groupOutbounds struct {
 
 // addHostGroups derives which hosts the dataplanes with redirection reach, once for all
 // that reach the same: each of them is called by all.
-func (c *collections) addHostGroups() {
-	byPort := c.dests.Index(func(_ string, d *dest, add func(string)) {
+func (c *reachabilityStage) addHostGroups() {
+	byPort := c.below.dests.Index(func(_ string, d *dest, add func(string)) {
 		if d.Kind == api.KindHost && d.Name != api.AnyHost && !d.AtEdgesAlone() {
 			add(strconv.FormatUint(uint64(d.Port), 10))
 		}
 	})
-	c.hostSelectors = derive.Derive(c.schema, "selectors of hosts", byPort, derive.Values[selectors]{Equal: (*selectors).equal},
+	c.hostSelectors = derive.Derive(c.below.schema, "selectors of hosts", byPort, derive.Values[selectors]{Equal: (*selectors).equal},
 		func(r *derive.Reader, port string) *selectors {
 			byKey := map[string]*matcher.Selector{}
 			for d := range byPort.Values(r, port) {
-				if s, _ := c.selectors.Get(r, d.key); s != nil {
+				if s, _ := c.below.selectors.Get(r, d.key); s != nil {
 					for _, x := range s.list {
 						byKey[x.Key] = x
 					}
@@ -82,17 +82,17 @@ func (c *collections) addHostGroups() {
 			}
 			return &selectors{sortedSelectors(byKey)}
 		})
-	c.hostGroups = derive.Derive(c.schema, "groups for hosts", c.dataplanes, derive.Values[hostGroups]{
+	c.hostGroups = derive.Derive(c.below.schema, "groups for hosts", c.below.dataplanes, derive.Values[hostGroups]{
 		Equal: func(a, b *hostGroups) bool { return slices.Equal(a.keys, b.keys) },
 	}, func(r *derive.Reader, key string) *hostGroups {
-		return c.derived(r).hostGroupsOf(need(c.dataplanes, r, key))
+		return c.derived(r).hostGroupsOf(need(c.below.dataplanes, r, key))
 	})
 	c.byGroup = c.hostGroups.Group(func(_ string, x *hostGroups, add func(string)) {
 		for _, key := range x.keys {
 			add(key)
 		}
 	})
-	c.grouped = derive.Derive(c.schema, "hosts of groups", c.byGroup, derive.Values[hostGroup]{
+	c.grouped = derive.Derive(c.below.schema, "hosts of groups", c.byGroup, derive.Values[hostGroup]{
 		Equal: func(a, b *hostGroup) bool { return slices.Equal(a.list, b.list) },
 	}, func(r *derive.Reader, key string) *hostGroup { return c.derived(r).hostsOfGroup(groupOf(key)) })
 	c.groupsByClass = c.grouped.Group(func(_ string, x *hostGroup, add func(string)) {
@@ -100,47 +100,12 @@ func (c *collections) addHostGroups() {
 			add(h.class)
 		}
 	})
-}
-
-// addGroupOutbounds derives where the requests of a group to its hosts go.
-func (c *collections) addGroupOutbounds() {
-	c.groupOutbounds = derive.Derive(c.schema, "outbounds of groups", c.grouped, derive.Values[groupOutbounds]{
-		Equal: func(a, b *groupOutbounds) bool { return a.failed == b.failed && slices.Equal(a.list, b.list) },
-	}, func(r *derive.Reader, key string) *groupOutbounds {
-		k, out := groupOf(key), &groupOutbounds{}
-		var known outbounds
-		if before := c.groupOutbounds.Before(r); before != nil {
-			known = before.list
-		}
-		for _, h := range need(c.grouped, r, key).list {
-			t, failed := c.routed.Get(r, h.class)
-			if failed != nil {
-				out.failed = failed
-				continue
-			}
-			at := &call{address: k.Address, port: k.Port, dest: h.dest, passes: true, named: h.named}
-			out.list = append(out.list, known.outbound(at, t, len(out.list)))
-		}
-		return out
-	})
-	c.groupNamed = derive.Derive(c.schema, "clusters named by groups", c.grouped, derive.Values[named]{Equal: (*named).equal},
-		func(r *derive.Reader, key string) *named {
-			out, seen := &named{}, map[string]bool{}
-			for _, h := range need(c.grouped, r, key).list {
-				for _, ref := range c.derived(r).clustersNamed(c.named, h.class) {
-					if !seen[ref.name] {
-						seen[ref.name] = true
-						out.clusters = append(out.clusters, ref)
-					}
-				}
-			}
-			return out
-		})
+	c.anyClass = derive.Union(c.byClass, c.groupsByClass)
 }
 
 // hostGroupsOf are the groups of a dataplane. Where traffic is not redirected, hosts are
 // reached by outbounds of their own.
-func (m mesh) hostGroupsOf(p *dataplane) *hostGroups {
+func (m reachabilityMesh) hostGroupsOf(p *dataplane) *hostGroups {
 	out, net := &hostGroups{}, p.spec.Networking
 	if net.TransparentProxying == nil || net.Edge() {
 		return out
@@ -166,7 +131,7 @@ func (m mesh) hostGroupsOf(p *dataplane) *hostGroups {
 
 // groupScope is the scope in which a dataplane sees the hosts at a port: that of its namespace
 // where that has claims there.
-func (m mesh) groupScope(p *dataplane, port uint32) string {
+func (m reachabilityMesh) groupScope(p *dataplane, port uint32) string {
 	scope := m.hostScope(p)
 	if scope != scopeAll && m.destsByName.Len(m.at, hostsAt(port, scope)) == 0 {
 		return scopeCommon
@@ -190,7 +155,7 @@ func caughtAt(net *api.Networking) []string {
 
 // hostsOfGroup are the hosts that the dataplanes of a group reach: those of which a route
 // says something to them, and with a limit those one of whose backends it names.
-func (m mesh) hostsOfGroup(k groupKey) *hostGroup {
+func (m reachabilityMesh) hostsOfGroup(k groupKey) *hostGroup {
 	has := map[string]bool{"": true}
 	for i, s := range need(m.hostSelectors, m.at, strconv.FormatUint(uint64(k.Port), 10)).list {
 		has[s.Key] = k.Bits[i] == '1'
@@ -205,7 +170,7 @@ func (m mesh) hostsOfGroup(k groupKey) *hostGroup {
 	return out
 }
 
-func (m mesh) reachesHost(k *groupKey, d *dest, has map[string]bool) bool {
+func (m reachabilityMesh) reachesHost(k *groupKey, d *dest, has map[string]bool) bool {
 	said, _ := m.routing.Get(m.at, d.key)
 	if said == nil {
 		return k.Limit == nil // it fails alike for all
@@ -226,7 +191,7 @@ func (m mesh) reachesHost(k *groupKey, d *dest, has map[string]bool) bool {
 }
 
 // groupsOf are the keys of the groups of a dataplane.
-func (m mesh) groupsOf(key string) []string {
+func (m reachabilityMesh) groupsOf(key string) []string {
 	x, _ := m.hostGroups.Get(m.at, key)
 	if x == nil {
 		return nil
@@ -235,7 +200,7 @@ func (m mesh) groupsOf(key string) []string {
 }
 
 // callsHost reports whether a dataplane reaches a host by one of its groups.
-func (m mesh) callsHost(key string, host api.TargetRef) bool {
+func (m reachabilityMesh) callsHost(key string, host api.TargetRef) bool {
 	id := hostID(host.Name, host.SectionName)
 	return slices.ContainsFunc(m.groupsOf(key), func(group string) bool {
 		g, _ := m.grouped.Get(m.at, group)

@@ -42,13 +42,13 @@ func TestAnotherHostIsLookedAtOnce(t *testing.T) {
 	m, _ := Compile(api.NewSnapshot(1, objects...), []route.Dialect{hostDialect()}, nil)
 	x, _ := m.mesh("default")
 	added := host("b.example")
-	after, delta := x.at.(*derive.Graph).Update(m.routeObjects.Put(objectKey(added.Ref), added))
-	ran := []int{m.calls.Ran(delta), m.hostGroups.Ran(delta), m.used.Ran(delta), m.grouped.Ran(delta), m.groupOutbounds.Ran(delta), m.resolved.Ran(delta)}
+	after, delta := x.at.(*derive.Graph).Update(m.all.routeObjects.Put(objectKey(added.Ref), added))
+	ran := []int{m.all.calls.Ran(delta), m.all.hostGroups.Ran(delta), m.all.used.Ran(delta), m.all.grouped.Ran(delta), m.all.groupOutbounds.Ran(delta), m.all.resolved.Ran(delta)}
 	if want := []int{0, 0, 0, 1, 1, planes}; !slices.Equal(ran, want) {
 		t.Errorf("calls, groups, uses, hosts of groups, outbounds of groups and dataplanes ran %v times, want %v", ran, want)
 	}
 	var first []*effective.Outbound
-	for r := range m.resolved.Values(after) {
+	for r := range m.all.resolved.Values(after) {
 		if first == nil {
 			first = r.Outbounds
 		}

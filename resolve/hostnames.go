@@ -52,10 +52,10 @@ type hostnamesKey struct {
 
 // addHostnames derives who may call the same. What they may call is worked out when somebody
 // asks: names are told to sidecars with a resolver alone.
-func (c *collections) addHostnames() {
-	c.hostnamesKeys = derive.Derive(c.schema, "who calls by which names", c.dataplanes, derive.Values[string]{Equal: func(a, b *string) bool { return *a == *b }},
+func (c *reachabilityStage) addHostnames() {
+	c.hostnamesKeys = derive.Derive(c.below.schema, "who calls by which names", c.below.dataplanes, derive.Values[string]{Equal: func(a, b *string) bool { return *a == *b }},
 		func(r *derive.Reader, key string) *string {
-			p := need(c.dataplanes, r, key)
+			p := need(c.below.dataplanes, r, key)
 			net := p.spec.Networking
 			if net.TransparentProxying == nil {
 				return nil
@@ -67,17 +67,17 @@ func (c *collections) addHostnames() {
 			}
 			return new(string(text))
 		})
-	c.destsAddressed = derive.Derive(c.schema, "what names lead to", c.destsVirtual, derive.Values[addressed]{
+	c.destsAddressed = derive.Derive(c.below.schema, "what names lead to", c.below.destsVirtual, derive.Values[addressed]{
 		Equal: func(a, b *addressed) bool { return slices.Equal(a.list, b.list) },
 	}, func(r *derive.Reader, key string) *addressed {
-		return &addressed{slices.Collect(c.destsVirtual.Values(r, key))}
+		return &addressed{slices.Collect(c.below.destsVirtual.Values(r, key))}
 	})
 	c.hostnamesCallers = c.hostnamesKeys.Index(func(_ string, _ *string, add func(string)) { add(anyTarget) })
 }
 
 // namesRead are pointers to all that the names for callers follow from: the values behind
 // them never change.
-func (m mesh) namesRead(k *hostnamesKey) []any {
+func (m reachabilityMesh) namesRead(k *hostnamesKey) []any {
 	all, _ := m.destsAddressed.Get(m.at, anyTarget)
 	out := []any{all}
 	for _, group := range k.Groups {
@@ -87,7 +87,7 @@ func (m mesh) namesRead(k *hostnamesKey) []any {
 	return out
 }
 
-func (m mesh) hostnamesFor(k *hostnamesKey) *Hostnames {
+func (m reachabilityMesh) hostnamesFor(k *hostnamesKey) *Hostnames {
 	held, redirected := map[string]*dest{}, api.TransparentProxying{IPFamilyMode: k.Families}
 	var classic []*dest
 	for d := range m.destsVirtual.Values(m.at, anyTarget) {
@@ -135,7 +135,7 @@ func (d *dest) redirected(by api.TransparentProxying) []string {
 
 // addHosts adds the hosts of routes, in the families in which calls to them are looked at. What
 // is named as a service is that for all.
-func (m mesh) addHosts(k *hostnamesKey, byName map[string]Hostname) {
+func (m reachabilityMesh) addHosts(k *hostnamesKey, byName map[string]Hostname) {
 	for _, group := range k.Groups {
 		at, _ := netip.ParseAddr(groupOf(group).Address) // an address
 		address := vips.Any
@@ -164,7 +164,7 @@ func (m *Model) CallsAs(dp api.Ref) string {
 	if !ok {
 		return ""
 	}
-	if k, _ := m.hostnamesKeys.Get(x.at, objectKey(dp)); k != nil {
+	if k, _ := m.all.hostnamesKeys.Get(x.at, objectKey(dp)); k != nil {
 		return *k
 	}
 	return ""
@@ -207,7 +207,7 @@ func (m *Model) Callers(mesh string) int {
 	if !ok {
 		return 0
 	}
-	return m.hostnamesCallers.Len(x.at, anyTarget)
+	return m.all.hostnamesCallers.Len(x.at, anyTarget)
 }
 
 // holdsName reports whether a has a name rather than b, for callers of a namespace.

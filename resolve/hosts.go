@@ -34,7 +34,7 @@ func hostsOf(r *routeObject, id string) iter.Seq[*effective.Destination] {
 }
 
 // claiming yields the routes whose claims on a host take part in a scope.
-func (m mesh) claiming(id, scope string) iter.Seq[*routeObject] {
+func (m indexMesh) claiming(id, scope string) iter.Seq[*routeObject] {
 	return func(yield func(*routeObject) bool) {
 		for _, r := range m.routesByHost.In(m.at, inScope(id, scope)) {
 			if !yield(r) {
@@ -61,7 +61,7 @@ func hostDestination(name string, port uint32) *effective.Destination {
 }
 
 // destsBelow yields the hosts below that of an entry which is for them too.
-func (m mesh) destsBelow(e *route.Entry) iter.Seq[*dest] {
+func (m servicesMesh) destsBelow(e *route.Entry) iter.Seq[*dest] {
 	return func(yield func(*dest) bool) {
 		if !e.Below {
 			return
@@ -77,7 +77,7 @@ func (m mesh) destsBelow(e *route.Entry) iter.Seq[*dest] {
 // wider are the contributions for all hosts below a name of which d is one, from the
 // kind that is named the most exactly: those of an object with the same kind and Edges
 // as one that names d itself.
-func (m mesh) wider(d *dest, exact []*contribution) []*contribution {
+func (m routingMesh) wider(d *dest, exact []*contribution) []*contribution {
 	var out []*contribution
 	for _, name := range d.HostsAbove() {
 		for r := range m.routesByTarget.Values(m.at, name) {
@@ -114,7 +114,7 @@ func hostsAt(port uint32, scope string) string {
 }
 
 // hostCalls adds those to all hosts at the port that the outbound of an index names.
-func (m mesh) hostCalls(o *api.Outbound, index int32, scope string, add func(call)) {
+func (m reachabilityMesh) hostCalls(o *api.Outbound, index int32, scope string, add func(call)) {
 	for d := range m.hostsSeen(o.Hosts.Port, scope) {
 		if d.AtEdgesAlone() {
 			continue

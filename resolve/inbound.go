@@ -36,7 +36,7 @@ func (x *inbounds) reuse(before *inbounds) {
 
 // inboundsOf resolves the ports of the workload under the policies that have an
 // inbound side.
-func (m mesh) inboundsOf(p *dataplane) []effective.InboundUse {
+func (m dataplanesMesh) inboundsOf(p *dataplane) []effective.InboundUse {
 	limits := slices.Collect(m.inboundPolicies(p))
 	guarded := m.isGuarded()
 	var secured *secured
@@ -74,7 +74,7 @@ func (m mesh) inboundsOf(p *dataplane) []effective.InboundUse {
 }
 
 // heldAt writes what holds at the inbound in, the document's of that index.
-func (m mesh) heldAt(p *dataplane, index int, in *effective.Inbound, limits []*policy) {
+func (m dataplanesMesh) heldAt(p *dataplane, index int, in *effective.Inbound, limits []*policy) {
 	m.inboundConf(p, in, limits)
 	in.Policies = m.withTogether(p, index, in.Policies)
 	if in.TLS != nil {
@@ -86,7 +86,7 @@ func (m mesh) heldAt(p *dataplane, index int, in *effective.Inbound, limits []*p
 }
 
 // inboundPolicies yields the policies with an inbound side that may select p.
-func (m mesh) inboundPolicies(p *dataplane) iter.Seq[*policy] {
+func (m identityMesh) inboundPolicies(p *dataplane) iter.Seq[*policy] {
 	about := []string{anyTarget}
 	carried(p, func(label string) { about = append(about, label) })
 	return inAny(m.at, m.policiesBySelector, about...)
@@ -94,10 +94,10 @@ func (m mesh) inboundPolicies(p *dataplane) iter.Seq[*policy] {
 
 // inboundConf is what holds at an inbound of all callers, and where certificates prove who
 // they are, of some.
-func (c *collections) inboundConf(p *dataplane, in *effective.Inbound, limits []*policy) {
+func (c *dataplanesStage) inboundConf(p *dataplane, in *effective.Inbound, limits []*policy) {
 	var items []*item
 	for _, x := range limits {
-		if c.kinds[x.kind].Collect != nil || !x.selector.Selects(&p.facts) || !x.selector.SelectsInbound(&p.facts, in.Tags) || !x.onSection(in) {
+		if c.below.kinds[x.kind].Collect != nil || !x.selector.Selects(&p.facts) || !x.selector.SelectsInbound(&p.facts, in.Tags) || !x.onSection(in) {
 			continue
 		}
 		items = append(items, x.inbound...)
@@ -113,16 +113,16 @@ func (c *collections) inboundConf(p *dataplane, in *effective.Inbound, limits []
 }
 
 // foldOf is what those items come to that hold.
-func (c *collections) foldOf(items []*item, holds func(*item) bool) effective.Policies {
+func (c *dataplanesStage) foldOf(items []*item, holds func(*item) bool) effective.Policies {
 	var own []*item
-	all := make(layers, len(c.kinds))
+	all := make(layers, len(c.below.kinds))
 	for _, it := range items {
 		if holds(it) {
 			own = append(own, it)
 			all[it.policy.kind] = append(all[it.policy.kind], it.byDefault())
 		}
 	}
-	return all.overridden(ownOverrides(own)).fold(c.kinds)
+	return all.overridden(ownOverrides(own)).fold(c.below.kinds)
 }
 
 // onSection reports whether the policy is about that inbound: a top-level

@@ -38,7 +38,7 @@ func anyOf(kind string) string { return kind + "/" + anyTarget }
 // pair is one label or tag.
 func pair(k, v string) string { return k + "\x02" + strings.ReplaceAll(v, "\x00", "") }
 
-func (c *collections) addIndexes() {
+func (c *indexStage) addIndexes() {
 	c.indexPolicies()
 	c.indexRoutes()
 	c.servicesByTarget = c.services.Index(func(_ string, s *service, add func(string)) {
@@ -89,7 +89,7 @@ func answersAt(p *dataplane, in *api.Inbound) string {
 	return joinedAddress(cmp.Or(in.Address, p.spec.Networking.Address), in.Port)
 }
 
-func (c *collections) indexPolicies() {
+func (c *indexStage) indexPolicies() {
 	c.policiesByKind = c.policies.Index(func(_ string, p *policy, add func(string)) { add(p.object.Kind) })
 	c.policiesByRoute = c.policies.Index(func(_ string, p *policy, add func(string)) {
 		for _, it := range p.items {
@@ -112,7 +112,7 @@ func (c *collections) indexPolicies() {
 	})
 }
 
-func (c *collections) indexRoutes() {
+func (c *indexStage) indexRoutes() {
 	c.routesByName = c.routes.Index(func(_ string, r *routeObject, add func(string)) {
 		add(routeTarget(api.TargetRef{Kind: r.object.Kind, Name: r.object.Name}))
 		add(routeTarget(api.TargetRef{Kind: r.object.Kind, Name: r.object.DisplayName()}))

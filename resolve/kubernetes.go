@@ -32,7 +32,7 @@ func kubernetesPorts(o *api.Object, labels api.Labels, spec *api.Service) []*eff
 // isOutside reports whether an object is a Service that is not in the mesh: its
 // Namespace is there and does not say that it is, and neither does its own label
 // (spec/kubernetes.md 3.1).
-func (m mesh) isOutside(o *api.Object) bool {
+func (m indexMesh) isOutside(o *api.Object) bool {
 	if o.Kind != api.KindService || o.Labels[api.LabelMesh] != "" {
 		return false
 	}
@@ -46,7 +46,7 @@ func (m mesh) isOutside(o *api.Object) bool {
 
 // kubernetesMembers is who answers for a port of a Service: what its EndpointSlices
 // list, and where there is none the dataplanes that it selects.
-func (m mesh) kubernetesMembers(o *api.Object, spec *api.Service, port uint32) *members {
+func (m servicesMesh) kubernetesMembers(o *api.Object, spec *api.Service, port uint32) *members {
 	var at *api.KubernetesPort
 	for i := range spec.Ports {
 		if p := &spec.Ports[i]; p.OverTCP() && p.Port == port {
@@ -85,7 +85,7 @@ func (a *answers) members() *members {
 }
 
 // fromSlice adds the endpoints of a slice that answer for a port.
-func (m mesh) fromSlice(s *api.EndpointSlice, port *api.KubernetesPort, ready, serving *answers) {
+func (m servicesMesh) fromSlice(s *api.EndpointSlice, port *api.KubernetesPort, ready, serving *answers) {
 	for _, p := range s.Ports {
 		if p.Name != port.Name || p.Port == 0 || !p.OverTCP() {
 			continue
@@ -111,7 +111,7 @@ func (m mesh) fromSlice(s *api.EndpointSlice, port *api.KubernetesPort, ready, s
 }
 
 // inboundsAt are those at an address and port, of each dataplane one.
-func (m mesh) inboundsAt(key string) []member {
+func (m servicesMesh) inboundsAt(key string) []member {
 	var out []member
 	for p := range m.dataplanesByAddress.Values(m.at, key) {
 		list := p.spec.Networking.Inbound
@@ -123,7 +123,7 @@ func (m mesh) inboundsAt(key string) []member {
 }
 
 // addAnswer adds one address: an inbound of the mesh if a dataplane has it.
-func (m mesh) addAnswer(a *answers, address string, port uint32, zone string) {
+func (m servicesMesh) addAnswer(a *answers, address string, port uint32, zone string) {
 	key := joinedAddress(address, port)
 	if a.seen[key] {
 		return
@@ -150,7 +150,7 @@ func joinedAddress(address string, port uint32) string {
 
 // selectedByService lists the inbounds of the dataplanes of the Service's namespace
 // that it selects, by their labels or by the tags of the inbound.
-func (m mesh) selectedByService(o *api.Object, spec *api.Service, port *api.KubernetesPort) []member {
+func (m servicesMesh) selectedByService(o *api.Object, spec *api.Service, port *api.KubernetesPort) []member {
 	label := firstPair(spec.Selector, "")
 	if label == "" || port == nil {
 		return nil
@@ -163,7 +163,7 @@ func (m mesh) selectedByService(o *api.Object, spec *api.Service, port *api.Kube
 }
 
 // chosenOf adds to out the inbounds of one dataplane that a Service selects.
-func (m mesh) chosenOf(p *dataplane, o *api.Object, spec *api.Service, port *api.KubernetesPort, out []member) []member {
+func (m servicesMesh) chosenOf(p *dataplane, o *api.Object, spec *api.Service, port *api.KubernetesPort, out []member) []member {
 	if p.facts.Namespace != o.HomeNamespace() {
 		return out
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // classicMembers lists the inbounds of a kuma.io/service.
-func (m mesh) classicMembers(name string) []member {
+func (m servicesMesh) classicMembers(name string) []member {
 	var out []member
 	for p := range m.carrying(pair(api.TagService, name)) {
 		for i := range p.spec.Networking.Inbound {
@@ -24,7 +24,7 @@ func (m mesh) classicMembers(name string) []member {
 }
 
 // serviceMembers is who answers for one port of a service object.
-func (m mesh) serviceMembers(s *service, d *effective.Destination) *members {
+func (m servicesMesh) serviceMembers(s *service, d *effective.Destination) *members {
 	switch spec := s.object.Spec.(type) {
 	case *api.MeshExternalService:
 		return externalMembers(spec)
@@ -52,7 +52,7 @@ func externalMembers(spec *api.MeshExternalService) *members {
 // selectedInbounds lists those behind one port of a MeshService. Those of a namespace answer for
 // its services and for those of the mesh's operators, and for no other namespace's, whatever
 // tags and labels they carry (spec/threats.md T10).
-func (m mesh) selectedInbounds(o *api.Object, spec *api.MeshService, port uint32) []member {
+func (m servicesMesh) selectedInbounds(o *api.Object, spec *api.MeshService, port uint32) []member {
 	target := gatherTarget(spec.Selector)
 	if target == "" {
 		return nil
@@ -65,7 +65,7 @@ func (m mesh) selectedInbounds(o *api.Object, spec *api.MeshService, port uint32
 }
 
 // selectedOf adds to out the inbounds of one dataplane behind a port of a MeshService.
-func (m mesh) selectedOf(p *dataplane, o *api.Object, spec *api.MeshService, port uint32, out []member) []member {
+func (m servicesMesh) selectedOf(p *dataplane, o *api.Object, spec *api.MeshService, port uint32, out []member) []member {
 	i, home := slices.IndexFunc(spec.Ports, func(p api.ServicePort) bool { return p.Port == port }), o.Home()
 	if at := p.object.Home().Namespace; i < 0 || !selects(spec.Selector, p) || !home.System && at != "" && at != home.Namespace {
 		return out

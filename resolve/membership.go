@@ -80,7 +80,7 @@ func (p *dataplane) spaceClaims(namespace string) []unproved {
 // admit bars those of the members of one destination that have not proved that they are, where it takes
 // mutual TLS alone: where one of those does who have proved it, or where the inbound itself does, by what
 // it says or by what it has proved. So nobody makes itself Permissive by a label to take part.
-func (m mesh) admit(list []member) []member {
+func (m servicesMesh) admit(list []member) []member {
 	guest := func(x member) bool { return x.plane.object.Bound() != nil }
 	if !slices.ContainsFunc(list, guest) || !m.isGuarded() {
 		return list
@@ -110,7 +110,7 @@ func (m member) index() int {
 }
 
 // saysStrict reports whether an inbound takes mutual TLS alone as its document has it.
-func (m mesh) saysStrict(x member) bool {
+func (m servicesMesh) saysStrict(x member) bool {
 	s := m.securedOf(x.plane.object.Ref)
 	if s == nil {
 		return false
@@ -120,7 +120,7 @@ func (m mesh) saysStrict(x member) bool {
 }
 
 // insists reports whether an inbound takes mutual TLS alone by what is proved of its dataplane.
-func (m mesh) insists(x member) bool {
+func (m servicesMesh) insists(x member) bool {
 	proof := x.plane.object.Bound()
 	if proof == nil {
 		return m.saysStrict(x)
@@ -195,7 +195,7 @@ func membershipNotes(x mesh, p *dataplane) []api.Note {
 }
 
 // claimedBy are the destinations for which a dataplane answers, or would, by what it has not proved.
-func (m mesh) claimedBy(p *dataplane) map[string][]unproved {
+func (m servicesMesh) claimedBy(p *dataplane) map[string][]unproved {
 	out := map[string][]unproved{}
 	add := func(id string, found []member) {
 		for _, x := range found {

@@ -12,21 +12,16 @@ import (
 	"github.com/weftmesh/weft/route"
 )
 
-// mesh is the collections of one mesh as a derivation or a question sees them:
-// what a derivation asks is taken down, what a question looks at is counted.
+// mesh is one mesh as a question sees it: what it looks at is counted.
 type mesh struct {
-	*collections
-	at derive.At
-	// asked is what other questions found out, as far as it is read only together with at; nil for
-	// derivations, and where nothing is kept.
+	dataplanesMesh
+	// asked is what other questions found out, as far as it is read only together with at; nil
+	// where nothing is kept.
 	asked *asked
 }
 
-// derived is the mesh as a derivation sees it, which what others found out does not concern.
-func (c *collections) derived(at derive.At) mesh { return mesh{collections: c, at: at} }
-
 // mode is meshServices.mode.
-func (m mesh) mode() string {
+func (m indexMesh) mode() string {
 	for _, mode := range m.modes.All(m.at) {
 		return *mode
 	}
@@ -34,32 +29,32 @@ func (m mesh) mode() string {
 }
 
 // policy and route are objects as they were read; nil where there is none.
-func (m mesh) policy(ref api.Ref) *policy {
+func (m indexMesh) policy(ref api.Ref) *policy {
 	p, _ := m.policies.Get(m.at, objectKey(ref))
 	return p
 }
 
-func (m mesh) route(ref api.Ref) *routeObject {
+func (m indexMesh) route(ref api.Ref) *routeObject {
 	r, _ := m.routes.Get(m.at, objectKey(ref))
 	return r
 }
 
 // dest is the destination with that id; nil where there is none.
-func (m mesh) dest(id string) *dest {
+func (m servicesMesh) dest(id string) *dest {
 	d, _ := m.dests.Get(m.at, id)
 	return d
 }
 
 // answering is who answers for a destination, and subjectsOf what is said about it;
 // where that failed, nobody and nothing.
-func (m mesh) answering(d *dest) *members {
+func (m servicesMesh) answering(d *dest) *members {
 	if x, _ := m.members.Get(m.at, d.key); x != nil {
 		return x
 	}
 	return &members{}
 }
 
-func (m mesh) subjectsOf(d *dest) *subjects {
+func (m routingMesh) subjectsOf(d *dest) *subjects {
 	if s, _ := m.subjects.Get(m.at, d.key); s != nil {
 		return s
 	}
@@ -68,7 +63,7 @@ func (m mesh) subjectsOf(d *dest) *subjects {
 
 // destsNamed yields the destinations that a ref by that name may mean, by id: all
 // of them where the name is anyTarget.
-func (m mesh) destsNamed(name string) iter.Seq[*dest] {
+func (m servicesMesh) destsNamed(name string) iter.Seq[*dest] {
 	if name == anyTarget {
 		return m.dests.Values(m.at)
 	}
@@ -76,7 +71,7 @@ func (m mesh) destsNamed(name string) iter.Seq[*dest] {
 }
 
 // destsOf yields the destinations that an entry of a route may mean.
-func (m mesh) destsOf(e *route.Entry) iter.Seq[*dest] {
+func (m servicesMesh) destsOf(e *route.Entry) iter.Seq[*dest] {
 	if e.To.Kind == "" {
 		return func(func(*dest) bool) {}
 	}
@@ -86,20 +81,20 @@ func (m mesh) destsOf(e *route.Entry) iter.Seq[*dest] {
 // routesAbout yields the route objects that target a destination by one of the
 // names or by labels, policiesAbout the policies that do, policiesOn those that
 // target a route so; each once.
-func (m mesh) routesAbout(names ...string) iter.Seq[*routeObject] {
+func (m indexMesh) routesAbout(names ...string) iter.Seq[*routeObject] {
 	return inAny(m.at, m.routesByTarget, append(names, anyTarget)...)
 }
 
-func (m mesh) policiesAbout(names ...string) iter.Seq[*policy] {
+func (m indexMesh) policiesAbout(names ...string) iter.Seq[*policy] {
 	return inAny(m.at, m.policiesByTarget, append(names, anyTarget)...)
 }
 
-func (m mesh) policiesOn(routes ...string) iter.Seq[*policy] {
+func (m indexMesh) policiesOn(routes ...string) iter.Seq[*policy] {
 	return inAny(m.at, m.policiesByRoute, routes...)
 }
 
 // selectedRoutes yields the route objects that a ref, written in namespace home, selects.
-func (m mesh) selectedRoutes(ref *api.TargetRef, home api.Home) iter.Seq[*routeObject] {
+func (m indexMesh) selectedRoutes(ref *api.TargetRef, home api.Home) iter.Seq[*routeObject] {
 	return func(yield func(*routeObject) bool) {
 		for _, r := range m.routesByName.In(m.at, routeTarget(*ref)) {
 			if matcher.Route(*ref, home, &r.facts) && !yield(r) {
@@ -110,7 +105,7 @@ func (m mesh) selectedRoutes(ref *api.TargetRef, home api.Home) iter.Seq[*routeO
 }
 
 // readBy yields the route objects at which the dialect of r looked.
-func (m mesh) readBy(r *routeObject) iter.Seq[*routeObject] {
+func (m indexMesh) readBy(r *routeObject) iter.Seq[*routeObject] {
 	return func(yield func(*routeObject) bool) {
 		for _, target := range r.reads {
 			if !strings.HasSuffix(target, anyTarget) {
@@ -129,18 +124,18 @@ func (m mesh) readBy(r *routeObject) iter.Seq[*routeObject] {
 }
 
 // readers yields the route objects whose dialect looked at an object.
-func (m mesh) readers(ref api.Ref) iter.Seq[*routeObject] {
+func (m indexMesh) readers(ref api.Ref) iter.Seq[*routeObject] {
 	return inAny(m.at, m.routesByRead, objectKey(ref), anyOf(ref.Kind))
 }
 
 // carrying yields the dataplanes with a label or tag.
-func (m mesh) carrying(label string) iter.Seq[*dataplane] {
+func (m indexMesh) carrying(label string) iter.Seq[*dataplane] {
 	return m.dataplanesByLabel.Values(m.at, label)
 }
 
 // ownerOf finds the object whose destination has the id: the first of those that
 // claim it, for display names may give two objects one id.
-func (m mesh) ownerOf(id string) (*service, *effective.Destination) {
+func (m indexMesh) ownerOf(id string) (*service, *effective.Destination) {
 	for _, s := range m.servicesByID.In(m.at, id) {
 		i := slices.IndexFunc(s.dests, func(d *effective.Destination) bool { return d.ID == id })
 		return s, s.dests[i]

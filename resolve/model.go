@@ -107,7 +107,7 @@ func (m *Model) updateMesh(name string, changes []api.Change, common []derive.Ch
 	state, ok := m.meshes.Get([]byte(name))
 	before := state.Graph
 	if !ok {
-		state.asked, before, common = &asked{}, m.schema.New(), m.common()
+		state.asked, before, common = &asked{}, m.all.schema.New(), m.common()
 	}
 	list, more := m.tell(before, changes)
 	after, delta := before.Update(slices.Concat(list, common)...)
@@ -117,8 +117,8 @@ func (m *Model) updateMesh(name string, changes []api.Change, common []derive.Ch
 	} else {
 		m.meshes, _, _ = m.meshes.Insert([]byte(name), meshState{after, state.asked.next(m.collections, after, delta), own})
 	}
-	affected = make([]api.Ref, 0, m.resolved.Ran(delta))
-	for was, is := range m.resolved.Changes(delta) {
+	affected = make([]api.Ref, 0, m.all.resolved.Ran(delta))
+	for was, is := range m.all.resolved.Changes(delta) {
 		if r := cmp.Or(is, was); r != nil { // else it fails, as it did
 			affected = append(affected, r.Ref)
 		}
@@ -134,11 +134,11 @@ func (m *Model) Snapshot() *api.Snapshot { return m.snapshot }
 func (m *Model) Written() *api.Snapshot { return m.stored }
 
 // Kinds are the kinds of policies that the model knows, in their order.
-func (m *Model) Kinds() []*policies.Kind { return m.kinds }
+func (m *Model) Kinds() []*policies.Kind { return m.all.kinds }
 
 func (m *Model) mesh(name string) (mesh, bool) {
 	g, ok := m.meshes.Get([]byte(name))
-	return mesh{m.collections, g.Graph, g.asked}, ok
+	return mesh{m.all.derived(g.Graph), g.asked}, ok
 }
 
 // Dataplane is what applies to one dataplane.
@@ -147,7 +147,7 @@ func (m *Model) Dataplane(ref api.Ref) (*effective.Resolved, bool) {
 	if !ok {
 		return nil, false
 	}
-	r, _ := m.resolved.Get(x.at, objectKey(ref))
+	r, _ := m.all.resolved.Get(x.at, objectKey(ref))
 	return r, r != nil
 }
 
@@ -159,7 +159,7 @@ func (m *Model) Dataplanes(mesh string) iter.Seq[*effective.Resolved] {
 			if mesh != "" && mesh != string(name) {
 				continue
 			}
-			for _, r := range m.resolved.All(g.Graph) {
+			for _, r := range m.all.resolved.All(g.Graph) {
 				if !yield(r) {
 					return
 				}
@@ -198,7 +198,7 @@ func (m *Model) Available(ref api.Ref) bool {
 	if !ok {
 		return false
 	}
-	s, _ := m.services.Get(x.at, objectKey(ref))
+	s, _ := m.all.services.Get(x.at, objectKey(ref))
 	return s != nil && slices.ContainsFunc(s.dests, func(d *effective.Destination) bool {
 		at := x.dest(d.ID)
 		return at != nil && at.object != nil && at.object.Ref == ref && len(x.answering(at).list) > 0
@@ -211,7 +211,7 @@ func (m *Model) Route(ref api.Ref) (*route.Opinion, bool) {
 	if !ok {
 		return nil, false
 	}
-	if r, _ := m.routes.Get(x.at, objectKey(ref)); r != nil {
+	if r, _ := m.all.routes.Get(x.at, objectKey(ref)); r != nil {
 		return r.opinion, true
 	}
 	return nil, false
@@ -228,7 +228,7 @@ func (m *Model) rankOfRoute(o *api.Origin) rank {
 	if !ok {
 		return rank{}
 	}
-	r, _ := m.routes.Get(x.at, objectKey(o.Ref))
+	r, _ := m.all.routes.Get(x.at, objectKey(o.Ref))
 	if r == nil {
 		return rank{}
 	}
@@ -243,10 +243,10 @@ func (m *Model) rankOfRoute(o *api.Origin) rank {
 // attachableKinds are the kinds of policies and routes, sorted.
 func (m *Model) attachableKinds() []string {
 	var out []string
-	for _, k := range m.kinds {
+	for _, k := range m.all.kinds {
 		out = append(out, k.Name)
 	}
-	for _, d := range m.dialects {
+	for _, d := range m.all.dialects {
 		for _, t := range d.Types {
 			out = append(out, t.Name)
 		}
@@ -257,7 +257,7 @@ func (m *Model) attachableKinds() []string {
 
 // Dialect is the language of documents of a kind; nil for what is no route.
 func (m *Model) Dialect(kind string) *route.Dialect {
-	d, _ := kindOf(m.dialects, kind)
+	d, _ := kindOf(m.all.dialects, kind)
 	return d
 }
 

@@ -11,7 +11,7 @@ import (
 // multiZoneMembers is who answers for the services that one across zones gathers: MeshServices,
 // and the Services of a cluster, which are MeshServices whether or not somebody has written
 // them (spec/kubernetes.md 3.2).
-func (m mesh) multiZoneMembers(spec *api.MeshMultiZoneService, port uint32) *members {
+func (m servicesMesh) multiZoneMembers(spec *api.MeshMultiZoneService, port uint32) *members {
 	if spec.Selector == nil || spec.Selector.MeshService == nil {
 		return membersOf(nil)
 	}
@@ -38,7 +38,7 @@ func (m mesh) multiZoneMembers(spec *api.MeshMultiZoneService, port uint32) *mem
 
 // servicesCarrying yields the Services of the mesh with a port that carry labels, as their
 // MeshServices do, but for those in whose place somebody wrote one.
-func (m mesh) servicesCarrying(labels map[string]string, port uint32) iter.Seq[*service] {
+func (m servicesMesh) servicesCarrying(labels map[string]string, port uint32) iter.Seq[*service] {
 	bucket := api.KindService
 	if len(labels) > 0 {
 		bucket = labelled(bucket, firstPair(labels, ""))

@@ -22,8 +22,8 @@ func TestAServiceConcernsThoseAcrossZonesThatGatherIt(t *testing.T) {
 	s := api.NewSnapshot(1, across("of-a", "a"), across("of-b", "b"), across("of-c", "c"), was)
 	m, _ := Compile(s, nil, nil)
 	x, _ := m.mesh("default")
-	_, delta := x.at.(*derive.Graph).Update(m.serviceObjects.Put(objectKey(is.Ref), is))
-	if got := m.members.Ran(delta); got != 2 {
+	_, delta := x.at.(*derive.Graph).Update(m.all.serviceObjects.Put(objectKey(is.Ref), is))
+	if got := m.all.members.Ran(delta); got != 2 {
 		t.Errorf("%d services were looked at for their members, want of-a and of-b", got)
 	}
 }

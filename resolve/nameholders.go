@@ -15,7 +15,7 @@ type nameHolder struct {
 
 // holderOfName is who has a name that a generator makes of a service. Names that are had without
 // a generator come first, then the generator with the first word, of those the oldest service.
-func (m mesh) holderOfName(s *service, name string) (h nameHolder) {
+func (m hostnamesMesh) holderOfName(s *service, name string) (h nameHolder) {
 	for o := range m.servicesByHostname.Values(m.at, name) {
 		switch {
 		case o == s:
@@ -50,7 +50,7 @@ func (m mesh) holderOfName(s *service, name string) (h nameHolder) {
 
 // routeOfHost is the oldest route that serves a host and may take its name from a service: one
 // of the mesh's operators, or of the service's own namespace (spec/threats.md T10). nil for none.
-func (m mesh) routeOfHost(s *service, name string) *routeObject {
+func (m hostnamesMesh) routeOfHost(s *service, name string) *routeObject {
 	var oldest *routeObject
 	for r := range m.routesByTarget.Values(m.at, name) {
 		for i := range r.opinion.Entries {
@@ -73,7 +73,7 @@ const (
 )
 
 // lostClaim says why a service has not the name of a claim: reason is empty where it has it.
-func (m mesh) lostClaim(s *service, c *claim) (reason, why string) {
+func (m hostnamesMesh) lostClaim(s *service, c *claim) (reason, why string) {
 	if c.name == "" {
 		return templateError, c.broken
 	}

@@ -82,7 +82,7 @@ func (m mesh) namesIn(what string, gather func(mesh) *names) *names {
 	if known, ok := m.asked.words.Load(what); ok {
 		return known.(*names)
 	}
-	found := gather(m.derived(m.asked.graph))
+	found := gather(mesh{dataplanesMesh: m.derived(m.asked.graph)})
 	m.asked.words.Store(what, found)
 	return found
 }

@@ -34,7 +34,7 @@ const mostTouched = 100_000
 
 // next is what is known of the revision after an update.
 func (a *asked) next(c *collections, after *derive.Graph, d *derive.Delta) *asked {
-	planes := c.resolved.Changed(d)
+	planes := c.all.resolved.Changed(d)
 	out := &asked{graph: after, placesSince: a.nextPlaces(planes), planesSince: a.nextPlanes(planes)}
 	noted, others := a.since.next(&a.noted), a.othersSince.next(&a.others)
 	if noted == nil && others == nil {
@@ -47,8 +47,8 @@ func (a *asked) next(c *collections, after *derive.Graph, d *derive.Delta) *aske
 	}) {
 		return out
 	}
-	out.since = noted.with(touched, c.policies.Changed(d), c.routes.Changed(d))
-	out.othersSince = others.with(touched, c.dataplanes.Changed(d), c.services.Changed(d), c.otherObjects.Changed(d))
+	out.since = noted.with(touched, c.all.policies.Changed(d), c.all.routes.Changed(d))
+	out.othersSince = others.with(touched, c.all.dataplanes.Changed(d), c.all.services.Changed(d), c.all.otherObjects.Changed(d))
 	return out
 }
 
@@ -162,7 +162,7 @@ func (m mesh) tell(key string) *toldOf {
 // recording tells of the object of a key with all that is asked for it; nil where it is not ok.
 func (m mesh) recording(key string, tell func(mesh) (n *objectNotes, ok bool)) *toldOf {
 	out := &toldOf{}
-	n, ok := tell(mesh{m.collections, derive.Recorded(m.at, func(r derive.Read) { out.reads = append(out.reads, r) }), m.asked})
+	n, ok := tell(mesh{m.derived(derive.Recorded(m.at, func(r derive.Read) { out.reads = append(out.reads, r) })), m.asked})
 	if !ok {
 		return nil
 	}

@@ -25,7 +25,7 @@ func (l *listened) equal(o *listened) bool {
 
 // listenedBy are the outbounds of a dataplane; of those that were there before the ones stay
 // that are equal.
-func (m mesh) listenedBy(key string, before *listened) *listened {
+func (m dataplanesMesh) listenedBy(key string, before *listened) *listened {
 	list, failed := m.calls.Get(m.at, key)
 	x, f := m.called.Get(m.at, key)
 	if failed = cmp.Or(failed, f); failed != nil {
@@ -131,4 +131,40 @@ func (r *routed) virtualAt(c *call) *effective.Outbound {
 		}
 	}
 	return nil
+}
+
+// addGroupOutbounds derives where the requests of a group to its hosts go.
+func (c *tablesStage) addGroupOutbounds() {
+	c.groupOutbounds = derive.Derive(c.below.schema, "outbounds of groups", c.below.grouped, derive.Values[groupOutbounds]{
+		Equal: func(a, b *groupOutbounds) bool { return a.failed == b.failed && slices.Equal(a.list, b.list) },
+	}, func(r *derive.Reader, key string) *groupOutbounds {
+		k, out := groupOf(key), &groupOutbounds{}
+		var known outbounds
+		if before := c.groupOutbounds.Before(r); before != nil {
+			known = before.list
+		}
+		for _, h := range need(c.below.grouped, r, key).list {
+			t, failed := c.routed.Get(r, h.class)
+			if failed != nil {
+				out.failed = failed
+				continue
+			}
+			at := &call{address: k.Address, port: k.Port, dest: h.dest, passes: true, named: h.named}
+			out.list = append(out.list, known.outbound(at, t, len(out.list)))
+		}
+		return out
+	})
+	c.groupNamed = derive.Derive(c.below.schema, "clusters named by groups", c.below.grouped, derive.Values[named]{Equal: (*named).equal},
+		func(r *derive.Reader, key string) *named {
+			out, seen := &named{}, map[string]bool{}
+			for _, h := range need(c.below.grouped, r, key).list {
+				for _, ref := range c.derived(r).clustersNamed(c.named, h.class) {
+					if !seen[ref.name] {
+						seen[ref.name] = true
+						out.clusters = append(out.clusters, ref)
+					}
+				}
+			}
+			return out
+		})
 }

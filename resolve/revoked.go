@@ -16,16 +16,16 @@ type revoked struct {
 }
 
 // addRevoked finds the documents of revocations. A mesh has few, and most have none.
-func (c *collections) addRevoked() {
-	c.revocations = c.policies.Index(func(_ string, p *policy, add func(string)) {
-		if o := p.object; c.kinds[p.kind].Revokes != nil && o.Name == api.RevocationsName(o.Mesh) && o.Home().System && !o.Shadow() {
+func (c *identityStage) addRevoked() {
+	c.revocations = c.below.policies.Index(func(_ string, p *policy, add func(string)) {
+		if o := p.object; c.below.kinds[p.kind].Revokes != nil && o.Name == api.RevocationsName(o.Mesh) && o.Home().System && !o.Shadow() {
 			add(anyTarget)
 		}
 	})
 }
 
 // revoked is nil where nothing is taken away.
-func (m mesh) revoked() *revoked {
+func (m identityMesh) revoked() *revoked {
 	var out *revoked
 	for p := range m.revocations.Values(m.at, anyTarget) {
 		names := m.kinds[p.kind].Revokes(p.object.Spec.(*policies.Spec))

@@ -148,7 +148,7 @@ type composition struct {
 
 // compose composes what is said about a destination to those who have the
 // contributions that bits mark.
-func (m mesh) compose(d *dest, all []*contribution, bits string) *composition {
+func (m routingMesh) compose(d *dest, all []*contribution, bits string) *composition {
 	n := &composition{}
 	own := false // what is said to the callers of one namespace hides what is said to all
 	// Where edge dataplanes listen for whole connections nobody asks for hosts.

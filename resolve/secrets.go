@@ -14,7 +14,7 @@ import (
 func SecretName(r api.Ref) string { return "tls:" + r.Namespace + "/" + r.Name }
 
 // addSecrets derives the certificates that Secrets hold.
-func (c *collections) addSecrets() {
+func (c *indexStage) addSecrets() {
 	secrets := c.otherObjects.Index(func(key string, o *api.Object, add func(string)) {
 		if o.Kind == api.KindSecret {
 			add(key)
@@ -50,14 +50,14 @@ func (m *Model) Certificates() iter.Seq[*effective.Secret] {
 }
 
 // certificate is what a Secret holds; nil where that is none.
-func (m mesh) certificate(ref api.Ref) *secretKept {
+func (m indexMesh) certificate(ref api.Ref) *secretKept {
 	s, _ := m.secrets.Get(m.at, objectKey(ref))
 	return s
 }
 
 // secretsOf are those that the listeners of r show, by name. Of a dataplane that shows
 // none nothing is looked up.
-func (m mesh) secretsOf(r *effective.Resolved) []effective.SecretUse {
+func (m dataplanesMesh) secretsOf(r *effective.Resolved) []effective.SecretUse {
 	var out []effective.SecretUse
 	for _, e := range r.Edges {
 		for _, c := range r.Chains(e.Edge) {

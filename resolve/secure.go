@@ -46,7 +46,7 @@ func listenerOf(list []route.Listener, port uint32, host string) *route.Listener
 
 // secureCalls yields the hosts of a scope for everybody that a listener serves to clients who speak
 // TLS: those with a certificate of their own, and where the listener has one all others.
-func (m mesh) secureCalls(list []route.Listener, l *route.Listener, scope string, serve func(*dest)) {
+func (m reachabilityMesh) secureCalls(list []route.Listener, l *route.Listener, scope string, serve func(*dest)) {
 	own := map[string]bool{}
 	for d := range m.hostsSeen(secureHTTP, scope) {
 		if d.TLS == nil || m.isForEdges(d) {
@@ -68,7 +68,7 @@ func (m mesh) secureCalls(list []route.Listener, l *route.Listener, scope string
 }
 
 // ownListeners are those that an edge dataplane names itself.
-func (m mesh) ownListeners(p *dataplane) []route.Listener {
+func (m reachabilityMesh) ownListeners(p *dataplane) []route.Listener {
 	var out []route.Listener
 	for i := range p.spec.Networking.Gateway.Listeners {
 		l := &p.spec.Networking.Gateway.Listeners[i]

@@ -70,16 +70,16 @@ type tlsSettings struct {
 }
 
 // addSecured derives who each dataplane is, and how its inbounds take mutual TLS.
-func (c *collections) addSecured() {
-	c.tlsParameters = derive.Derive(c.schema, "versions of TLS", c.guarded, derive.Values[effective.TLSParameters]{
+func (c *identityStage) addSecured() {
+	c.tlsParameters = derive.Derive(c.below.schema, "versions of TLS", c.guarded, derive.Values[effective.TLSParameters]{
 		Equal: func(a, b *effective.TLSParameters) bool { return derive.Same(*a, *b) },
 	}, func(r *derive.Reader, _ string) *effective.TLSParameters { return c.derived(r).parameters() })
-	c.tlsSettings = derive.Derive(c.schema, "settings of mutual TLS", c.guarded, derive.Values[tlsSettings]{
+	c.tlsSettings = derive.Derive(c.below.schema, "settings of mutual TLS", c.guarded, derive.Values[tlsSettings]{
 		Equal: func(a, b *tlsSettings) bool { return derive.Same(*a, *b) },
 	}, func(r *derive.Reader, mesh string) *tlsSettings {
 		return c.derived(r).settings(need(c.guards, r, mesh), need(c.tlsParameters, r, mesh))
 	})
-	c.secured = derive.Derive(c.schema, "identities", c.dataplanes, derive.Values[secured]{
+	c.secured = derive.Derive(c.below.schema, "identities", c.below.dataplanes, derive.Values[secured]{
 		Equal: func(a, b *secured) bool { return derive.Same(*a, *b) },
 		Hash:  (*secured).hash,
 	}, func(r *derive.Reader, key string) *secured {
@@ -87,12 +87,12 @@ func (c *collections) addSecured() {
 		if !x.isGuarded() { // then that is all that is asked
 			return nil
 		}
-		return x.secure(need(c.dataplanes, r, key))
+		return x.secure(need(c.below.dataplanes, r, key))
 	})
 }
 
 // parameters are those of the policies for the whole mesh: no other may say any.
-func (m mesh) parameters() *effective.TLSParameters {
+func (m identityMesh) parameters() *effective.TLSParameters {
 	if m.tlsKind < 0 {
 		return &effective.TLSParameters{}
 	}
@@ -110,7 +110,7 @@ func (m mesh) parameters() *effective.TLSParameters {
 }
 
 // folded is what items about mutual TLS come to; nil for nothing.
-func (m mesh) folded(items []*item) *policies.Effective {
+func (m identityMesh) folded(items []*item) *policies.Effective {
 	slices.SortFunc(items, byRank)
 	all := make(layers, len(m.kinds))
 	for _, it := range items {
@@ -120,7 +120,7 @@ func (m mesh) folded(items []*item) *policies.Effective {
 }
 
 // settings are those of a mesh with identities.
-func (m mesh) settings(g *guard, p *effective.TLSParameters) *tlsSettings {
+func (m identityMesh) settings(g *guard, p *effective.TLSParameters) *tlsSettings {
 	out := &tlsSettings{guard: g, parameters: *p, revoked: m.revoked()}
 	for name := range m.domains.All(m.at) {
 		out.domains = append(out.domains, name)
@@ -129,7 +129,7 @@ func (m mesh) settings(g *guard, p *effective.TLSParameters) *tlsSettings {
 }
 
 // secure is nil for a dataplane that has no identity.
-func (m mesh) secure(p *dataplane) *secured {
+func (m identityMesh) secure(p *dataplane) *secured {
 	settings := need(m.tlsSettings, m.at, objectKey(api.Ref{Kind: api.KindMesh, Name: p.object.Mesh}))
 	id := m.identityOf(settings.guard, p)
 	if id == nil {
@@ -167,7 +167,7 @@ func (m mesh) secure(p *dataplane) *secured {
 // closedBy is who has the redirected ports closed that no inbound names: where a dataplane as a
 // whole is Strict, nothing reaches its workload that nobody has proved. It is nil where they are
 // open, or nothing is redirected; of a gateway they are for clients outside the mesh.
-func (m mesh) closedBy(p *dataplane, id *effective.Identity, said []*policy, insight *api.DataplaneInsight) *api.Origin {
+func (m identityMesh) closedBy(p *dataplane, id *effective.Identity, said []*policy, insight *api.DataplaneInsight) *api.Origin {
 	if net := p.spec.Networking; net.TransparentProxying == nil || net.Gateway != nil {
 		return nil
 	}
@@ -178,14 +178,14 @@ func (m mesh) closedBy(p *dataplane, id *effective.Identity, said []*policy, ins
 }
 
 // modeOf is the mode of an inbound, and who says so.
-func (m mesh) modeOf(p *dataplane, in *api.Inbound, id *effective.Identity, said []*policy) (string, *api.Origin) {
+func (m identityMesh) modeOf(p *dataplane, in *api.Inbound, id *effective.Identity, said []*policy) (string, *api.Origin) {
 	at := &effective.Inbound{Name: cmp.Or(in.Name, strconv.FormatUint(uint64(in.Port), 10)), Port: in.Port}
 	return m.modeBy(id, said, func(x *policy) bool { return x.selector.SelectsInbound(&p.facts, in.Tags) && x.onSection(at) })
 }
 
 // modeBy is the mode by those policies for a dataplane, said, that are about something, and who says
 // so.
-func (m mesh) modeBy(id *effective.Identity, said []*policy, about func(*policy) bool) (string, *api.Origin) {
+func (m identityMesh) modeBy(id *effective.Identity, said []*policy, about func(*policy) bool) (string, *api.Origin) {
 	if id.Leaves || len(said) == 0 {
 		return id.Mode, id.Origin
 	}
@@ -204,7 +204,7 @@ func (m mesh) modeBy(id *effective.Identity, said []*policy, about func(*policy)
 }
 
 // securedOf is nil for a dataplane that has no identity.
-func (m mesh) securedOf(ref api.Ref) *secured {
+func (m identityMesh) securedOf(ref api.Ref) *secured {
 	s, _ := m.secured.Get(m.at, objectKey(ref))
 	return s
 }
@@ -251,7 +251,7 @@ func (s *secured) calledPlain(p *dataplane, address string, port uint32) bool {
 // them are: those too that are not ready yet, so that a name is expected before it is shown. Nobody
 // is led to one whose identity is revoked, in whatever mode, and its names are expected no more: the
 // certificate that it has would be believed until it ends.
-func (m mesh) withPeers(x *members) *members {
+func (m identityMesh) withPeers(x *members) *members {
 	waiting, planes := x.waiting, x.planes
 	x.waiting, x.planes = nil, nil
 	if !m.isGuarded() {
@@ -309,7 +309,7 @@ func (m mesh) withPeers(x *members) *members {
 }
 
 // clusterTLS is how a destination is called by TLS; nil where nobody answers who has a name.
-func (m mesh) clusterTLS(d *effective.Destination, p *peers) *effective.ClusterTLS {
+func (m identityMesh) clusterTLS(d *effective.Destination, p *peers) *effective.ClusterTLS {
 	if p == nil {
 		return nil
 	}

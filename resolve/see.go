@@ -11,7 +11,7 @@ import (
 // seeing shows a dialect the other documents of the mesh, and takes down which it
 // looked at: the document that it read is read again when one of them changes.
 type seeing struct {
-	mesh
+	indexMesh
 	reader *api.Object // nil where nobody in particular looks
 }
 
@@ -21,7 +21,7 @@ func (q *Reader) See(name string) route.See {
 	if !ok {
 		return nothing{}
 	}
-	return seeing{mesh: x}
+	return seeing{indexMesh: x.indexMesh}
 }
 
 // nothing is a mesh without documents.

@@ -13,7 +13,7 @@ import (
 // selecting yields the dataplanes that the selector selects, in the order of their
 // keys. Of what the selector wants it takes what the fewest carry, and looks at
 // those alone.
-func (m mesh) selecting(s *matcher.Selector) iter.Seq[*dataplane] {
+func (m indexMesh) selecting(s *matcher.Selector) iter.Seq[*dataplane] {
 	return func(yield func(*dataplane) bool) {
 		wants, possible := s.Wants()
 		if !possible {
@@ -55,7 +55,7 @@ func wantedNames(w matcher.Wants) []string {
 }
 
 // classesOf yields the classes of dataplanes that call a destination, by key.
-func (m mesh) classesOf(d *dest) iter.Seq[string] {
+func (m reachabilityMesh) classesOf(d *dest) iter.Seq[string] {
 	prefix := classKey(d.key, "")
 	own := m.byClass.Buckets(m.at, prefix)
 	if d.Kind != api.KindHost {
@@ -67,7 +67,7 @@ func (m mesh) classesOf(d *dest) iter.Seq[string] {
 }
 
 // planesOf yields the keys of the dataplanes of a class, in no order; one may come twice.
-func (m mesh) planesOf(class string) iter.Seq[string] {
+func (m reachabilityMesh) planesOf(class string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for key := range m.byClass.Keys(m.at, class) {
 			if !yield(key) {
@@ -86,7 +86,7 @@ func (m mesh) planesOf(class string) iter.Seq[string] {
 
 // hasRules reports whether a dataplane that the selector selects has a rule of the
 // route; section, if given, names the rule.
-func (m mesh) hasRules(r *routeObject, section string, by *matcher.Selector) bool {
+func (m tablesMesh) hasRules(r *routeObject, section string, by *matcher.Selector) bool {
 	for i := range r.opinion.Entries {
 		for d := range m.destsNamed(targetName(r.opinion.Entries[i].To)) {
 			for key := range m.classesOf(d) {
@@ -115,7 +115,7 @@ func (r *routeObject) inTable(t *effective.Table, section string) bool {
 }
 
 // selects reports whether one of the selectors selects any dataplane.
-func (m mesh) selects(selectors ...*matcher.Selector) bool {
+func (m indexMesh) selects(selectors ...*matcher.Selector) bool {
 	return slices.ContainsFunc(selectors, func(s *matcher.Selector) bool {
 		for range m.selecting(s) {
 			return true

@@ -59,14 +59,16 @@ func newAttachments(all []*item) *attachments {
 type layers [][]merge.Layer
 
 // addSubjects derives what is said about each destination.
-func (c *collections) addSubjects() {
-	c.routing = derive.Derive(c.schema, "routing", c.dests, derive.Values[routing]{Equal: (*routing).equal},
-		func(r *derive.Reader, id string) *routing { return c.derived(r).gatherRouting(need(c.dests, r, id)) })
-	c.subjects = derive.Derive(c.schema, "subjects", c.dests, derive.Values[subjects]{Equal: (*subjects).equal},
-		func(r *derive.Reader, id string) *subjects {
-			return c.derived(r).gatherSubjects(need(c.dests, r, id), need(c.routing, r, id))
+func (c *routingStage) addSubjects() {
+	c.routing = derive.Derive(c.below.schema, "routing", c.below.dests, derive.Values[routing]{Equal: (*routing).equal},
+		func(r *derive.Reader, id string) *routing {
+			return c.derived(r).gatherRouting(need(c.below.dests, r, id))
 		})
-	c.selectors = derive.Derive(c.schema, "selectors", c.subjects, derive.Values[selectors]{Equal: (*selectors).equal}, func(r *derive.Reader, id string) *selectors { return &selectors{need(c.subjects, r, id).selectors} })
+	c.subjects = derive.Derive(c.below.schema, "subjects", c.below.dests, derive.Values[subjects]{Equal: (*subjects).equal},
+		func(r *derive.Reader, id string) *subjects {
+			return c.derived(r).gatherSubjects(need(c.below.dests, r, id), need(c.routing, r, id))
+		})
+	c.selectors = derive.Derive(c.below.schema, "selectors", c.subjects, derive.Values[selectors]{Equal: (*selectors).equal}, func(r *derive.Reader, id string) *selectors { return &selectors{need(c.subjects, r, id).selectors} })
 }
 
 func (s *selectors) equal(o *selectors) bool {
@@ -82,7 +84,7 @@ func (s *subjects) equal(o *subjects) bool {
 		maps.EqualFunc(s.attached, o.attached, func(a, b *attachments) bool { return slices.Equal(a.all, b.all) })
 }
 
-func (m mesh) gatherRouting(d *dest) *routing {
+func (m routingMesh) gatherRouting(d *dest) *routing {
 	x := &routing{}
 	for r := range m.routesAbout(d.linkNames()...) {
 		for i := range r.opinion.Entries {
@@ -109,7 +111,7 @@ func (m mesh) gatherRouting(d *dest) *routing {
 	return x
 }
 
-func (m mesh) gatherSubjects(d *dest, x *routing) *subjects {
+func (m routingMesh) gatherSubjects(d *dest, x *routing) *subjects {
 	s := &subjects{routing: x, attached: map[*routeObject]*attachments{}}
 	for p := range m.policiesAbout(d.linkNames()...) {
 		for _, it := range p.items {
@@ -184,7 +186,7 @@ func (r *routeObject) ownership(o *routeObject) int {
 }
 
 // attachedTo lists the items that attach to r for the destination s, weakest first.
-func (m mesh) attachedTo(r *routeObject, s *matcher.Service) []*item {
+func (m routingMesh) attachedTo(r *routeObject, s *matcher.Service) []*item {
 	kind := r.object.Kind + "/"
 	var out []*item
 	targets := []string{kind + r.object.Name, kind + anyTarget}

@@ -8,7 +8,7 @@ import (
 
 // tableBuilder makes one table.
 type tableBuilder struct {
-	mesh
+	tablesMesh
 	class    *class
 	outbound effective.Policies // of the destination as a whole
 	own      effective.Backend

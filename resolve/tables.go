@@ -39,15 +39,15 @@ type clusterRef struct {
 
 // addTables derives what each class has of a destination. Classes that have the
 // same share it.
-func (c *collections) addTables() {
-	c.said = derive.Derive(c.schema, "said", c.anyClass, derive.Values[said]{
+func (c *tablesStage) addTables() {
+	c.said = derive.Derive(c.below.schema, "said", c.below.anyClass, derive.Values[said]{
 		Equal: func(a, b *said) bool { return a.dest == b.dest && derive.Same(a.policies, b.policies) },
 		Hash:  func(s *said) uint64 { return s.policies.Hash(derive.Mix(derive.HashBasis, s.dest.ID)) },
 	}, func(r *derive.Reader, key string) *said {
 		x := need(c.classes, r, key)
-		return &said{x.spoken, x.base.overridden(x.overrides).fold(c.kinds)}
+		return &said{x.spoken, x.base.overridden(x.overrides).fold(c.below.kinds)}
 	})
-	c.routed = derive.Derive(c.schema, "tables", c.anyClass, derive.Values[routed]{Equal: (*routed).equal, Hash: (*routed).hash},
+	c.routed = derive.Derive(c.below.schema, "tables", c.below.anyClass, derive.Values[routed]{Equal: (*routed).equal, Hash: (*routed).hash},
 		func(r *derive.Reader, key string) *routed {
 			x := need(c.classes, r, key)
 			made := c.derived(r).table(x, need(c.said, r, key), need(c.composed, r, x.composed))
@@ -55,7 +55,7 @@ func (c *collections) addTables() {
 			made.atVirtual(c.routed.Before(r))
 			return made
 		})
-	c.named = derive.Derive(c.schema, "clusters named", c.routed, derive.Values[named]{Equal: (*named).equal},
+	c.named = derive.Derive(c.below.schema, "clusters named", c.routed, derive.Values[named]{Equal: (*named).equal},
 		func(r *derive.Reader, key string) *named { return &named{need(c.routed, r, key).clusters} })
 	c.addGroupOutbounds()
 }
@@ -63,9 +63,9 @@ func (c *collections) addTables() {
 func (n *named) equal(o *named) bool { return derive.Same(n.clusters, o.clusters) }
 
 // table works out where the requests or connections of a class go.
-func (m mesh) table(x *class, s *said, all *composition) *routed {
+func (m tablesMesh) table(x *class, s *said, all *composition) *routed {
 	d := x.dest
-	b := &tableBuilder{mesh: m, class: x, outbound: s.policies, stacks: map[*item][]stack{},
+	b := &tableBuilder{tablesMesh: m, class: x, outbound: s.policies, stacks: map[*item][]stack{},
 		own: effective.Backend{Kind: d.Kind, Name: d.Name, Namespace: d.Namespace, Port: d.Port, Weight: 1, Cluster: d.ID}}
 	out := &routed{said: s, kept: effective.NewKept()}
 	if all.Connections != nil || len(all.ServerNames) > 0 {

@@ -26,7 +26,7 @@ const (
 )
 
 // addTenancy derives what the Mesh says of its tenants.
-func (c *collections) addTenancy() {
+func (c *indexStage) addTenancy() {
 	c.tenancies = derive.Derive(c.schema, "tenancy", c.meshObjects, derive.Values[api.Tenancy]{Equal: func(a, b *api.Tenancy) bool { return derive.Same(a, b) }},
 		func(r *derive.Reader, key string) *api.Tenancy {
 			o, _ := c.meshObjects.Get(r, key)
@@ -35,7 +35,7 @@ func (c *collections) addTenancy() {
 }
 
 // tenancy is what the Mesh says of its tenants; nil where it says nothing.
-func (m mesh) tenancy() *api.Tenancy {
+func (m indexMesh) tenancy() *api.Tenancy {
 	for _, t := range m.tenancies.All(m.at) {
 		return t
 	}
@@ -53,7 +53,7 @@ func (m *Model) Tenancy(name string) *api.Tenancy {
 // Serves reports whether a route object is served by its ingress class: where it is not, it is
 // another controller's, and so is its status.
 func (m *Model) Serves(o *api.Object) bool {
-	d, _ := kindOf(m.dialects, o.Kind)
+	d, _ := kindOf(m.all.dialects, o.Kind)
 	return d == nil || m.Tenancy(o.Mesh).ServesClass(classOf(d, o))
 }
 
@@ -66,7 +66,7 @@ func classOf(d *route.Dialect, o *api.Object) string {
 
 // keptOut says why a document takes no part in the mesh; nil where it does. Routes of other
 // ingress classes are no mistakes: another controller serves them.
-func (m mesh) keptOut(o *api.Object) *api.Note {
+func (m indexMesh) keptOut(o *api.Object) *api.Note {
 	t := m.tenancy()
 	if t == nil {
 		return nil
@@ -89,7 +89,7 @@ func (m mesh) keptOut(o *api.Object) *api.Note {
 }
 
 // admitted reports whether a document takes part in the mesh.
-func (m mesh) admitted(o *api.Object) bool { return m.keptOut(o) == nil }
+func (m indexMesh) admitted(o *api.Object) bool { return m.keptOut(o) == nil }
 
 // KeptOut says why a document takes no part in its mesh by Mesh.tenancy; not ok where it does.
 func (q *Reader) KeptOut(o *api.Object) (api.Note, bool) {
@@ -151,7 +151,7 @@ func cutScope(key string) (id, scope string) {
 }
 
 // hostScope is the scope in which a dataplane sees hosts, where its namespace has claims.
-func (m mesh) hostScope(p *dataplane) string {
+func (m indexMesh) hostScope(p *dataplane) string {
 	if p.facts.Namespace == "" || !m.tenancy().HostsOwned() {
 		return scopeAll
 	}
@@ -159,7 +159,7 @@ func (m mesh) hostScope(p *dataplane) string {
 }
 
 // hostsSeen yields the hosts at a port that are seen in a scope.
-func (m mesh) hostsSeen(port uint32, scope string) iter.Seq[*dest] {
+func (m servicesMesh) hostsSeen(port uint32, scope string) iter.Seq[*dest] {
 	if scope == scopeAll || scope == scopeCommon {
 		return m.destsNamed(hostsAt(port, scope))
 	}
@@ -179,7 +179,7 @@ func (m mesh) hostsSeen(port uint32, scope string) iter.Seq[*dest] {
 
 // destsMeant yields the destinations that an entry may mean where it acts: of hosts that are owned
 // those that namespaces see.
-func (m mesh) destsMeant(r *routeObject, e *route.Entry) iter.Seq[*dest] {
+func (m servicesMesh) destsMeant(r *routeObject, e *route.Entry) iter.Seq[*dest] {
 	if e.To.Kind != api.KindHost || !r.tenancy.HostsOwned() || r.object.HomeNamespace() == "" {
 		return m.destsOf(e)
 	}
@@ -193,7 +193,7 @@ func (m mesh) destsMeant(r *routeObject, e *route.Entry) iter.Seq[*dest] {
 }
 
 // destFor is what a destination that a dataplane calls follows from.
-func (m mesh) destFor(d *effective.Destination, p *dataplane) *dest {
+func (m servicesMesh) destFor(d *effective.Destination, p *dataplane) *dest {
 	if d.Kind == api.KindHost {
 		for _, scope := range []string{m.hostScope(p), scopeCommon} {
 			if own := m.dest(inScope(d.ID, scope)); own != nil {
@@ -205,14 +205,14 @@ func (m mesh) destFor(d *effective.Destination, p *dataplane) *dest {
 }
 
 // sharesHost reports whether what o says of a host holds wherever the word of the reader does.
-func (m mesh) sharesHost(reader, o *api.Object, host string) bool {
+func (m indexMesh) sharesHost(reader, o *api.Object, host string) bool {
 	mine, theirs := reader.Home(), o.Home()
 	return mine.Namespace == theirs.Namespace || !m.tenancy().Owns(theirs, host)
 }
 
 // seesName reports whether dataplanes of a namespace call a service by a name, where the service
 // has it: as its own, by a grant, or because the name says whose it is.
-func (m mesh) seesName(viewer string, d *dest, name string) bool {
+func (m servicesMesh) seesName(viewer string, d *dest, name string) bool {
 	t := m.tenancy()
 	if !t.HostsOwned() || viewer == "" || d.Namespace == "" || d.Namespace == viewer {
 		return true
@@ -228,13 +228,13 @@ func ofNamespace(service, namespace, name string) bool {
 }
 
 // competes reports whether one service may keep a name from another.
-func (m mesh) competes(o, s *service, name string) bool {
+func (m indexMesh) competes(o, s *service, name string) bool {
 	theirs, mine := o.object.Home(), s.object.Home()
 	return theirs.Namespace == mine.Namespace || !m.tenancy().Owns(theirs, name)
 }
 
 // nameTaken reports whether the mesh names a service so for those who see a host in a scope.
-func (m mesh) nameTaken(scope, name string) bool {
+func (m servicesMesh) nameTaken(scope, name string) bool {
 	for d := range m.destsByHostname.Values(m.at, name) {
 		if scope == scopeAll || m.seesName(scope, d, name) {
 			return true
@@ -245,13 +245,13 @@ func (m mesh) nameTaken(scope, name string) bool {
 
 // mayShow reports whether an edge dataplane may show the certificate in a Secret: whose key it
 // then has. That its routes may name the Secret is another question.
-func (m mesh) mayShow(p *dataplane, secret api.Ref) bool {
+func (m indexMesh) mayShow(p *dataplane, secret api.Ref) bool {
 	home := p.object.Home()
 	return home.Namespace == "" || secret.Namespace == home.Namespace || m.tenancy().ShowsForeign(home)
 }
 
 // mayServe reports whether an edge dataplane may show all certificates that a host brings.
-func (m mesh) mayServe(p *dataplane, d *dest) bool {
+func (m servicesMesh) mayServe(p *dataplane, d *dest) bool {
 	if d.TLS == nil {
 		return true
 	}
@@ -290,7 +290,7 @@ func ownershipNotes(x mesh, r *routeObject) []api.Note {
 }
 
 // restricted reports whether namespaces are kept out of the mesh.
-func (m mesh) restricted() bool {
+func (m indexMesh) restricted() bool {
 	t := m.tenancy()
 	return t != nil && t.Namespaces != nil
 }

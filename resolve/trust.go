@@ -25,8 +25,8 @@ func TrustName(mesh string, domains ...string) string {
 }
 
 // addTrust derives who speaks for each domain.
-func (c *collections) addTrust() {
-	c.domains = derive.Derive(c.schema, "trust domains", c.otherObjects.Index(func(_ string, o *api.Object, add func(string)) {
+func (c *identityStage) addTrust() {
+	c.domains = derive.Derive(c.below.schema, "trust domains", c.below.otherObjects.Index(func(_ string, o *api.Object, add func(string)) {
 		if t, ok := o.Spec.(*api.MeshTrust); ok {
 			add(t.TrustDomain)
 		}
@@ -46,14 +46,14 @@ func (c *collections) addTrust() {
 }
 
 // addTrusts derives what proxies are sent of it: all of it, and what each cluster needs.
-func (c *collections) addTrusts() {
-	all := c.guards.Index(func(_ string, _ *guard, add func(string)) { add(allDomains) })
+func (c *dataplanesStage) addTrusts() {
+	all := c.below.guards.Index(func(_ string, _ *guard, add func(string)) { add(allDomains) })
 	some := c.clusters.Index(func(_ string, x *clusterKept, add func(string)) {
 		if x.TLS != nil {
 			add(strings.Join(x.TLS.Domains, ","))
 		}
 	})
-	c.trusts = derive.Derive(c.schema, "trust", derive.Union(all, some), derive.Values[trustKept]{
+	c.trusts = derive.Derive(c.below.schema, "trust", derive.Union(all, some), derive.Values[trustKept]{
 		Equal: func(a, b *trustKept) bool { return derive.Same(a.Trust, b.Trust) },
 	}, func(r *derive.Reader, key string) *trustKept {
 		x := c.derived(r)
@@ -63,7 +63,7 @@ func (c *collections) addTrusts() {
 		}
 		if key == allDomains {
 			out := &trustKept{Trust: effective.Trust{Name: TrustName(g.mesh)}}
-			for d := range c.domains.Values(r) {
+			for d := range c.below.domains.Values(r) {
 				out.Domains = append(out.Domains, *d)
 			}
 			if len(out.Domains) == 0 { // what believes nobody has a domain too
@@ -76,7 +76,7 @@ func (c *collections) addTrusts() {
 		out := &trustKept{Trust: effective.Trust{Name: TrustName(g.mesh, names...)}}
 		for _, name := range names {
 			d := effective.TrustDomain{Name: name}
-			if known, _ := c.domains.Get(r, name); known != nil {
+			if known, _ := c.below.domains.Get(r, name); known != nil {
 				d = *known
 			}
 			out.Domains = append(out.Domains, d)
@@ -86,7 +86,7 @@ func (c *collections) addTrusts() {
 }
 
 // identify says who r is, and whom it believes; or why that is not known.
-func (m mesh) identify(r *effective.Resolved, key string) *derive.Failed {
+func (m dataplanesMesh) identify(r *effective.Resolved, key string) *derive.Failed {
 	s, failed := m.secured.Get(m.at, key)
 	if s == nil {
 		return failed
@@ -98,7 +98,7 @@ func (m mesh) identify(r *effective.Resolved, key string) *derive.Failed {
 
 // trustOf is whom the proxy of r believes, by name: where its inbounds take mutual TLS everybody
 // of the mesh, and for each cluster those of its domains.
-func (m mesh) trustOf(r *effective.Resolved) []effective.TrustUse {
+func (m dataplanesMesh) trustOf(r *effective.Resolved) []effective.TrustUse {
 	var keys []string
 	if slices.ContainsFunc(r.Inbounds, func(i effective.InboundUse) bool { return i.TLS != nil }) {
 		keys = append(keys, allDomains)

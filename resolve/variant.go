@@ -109,7 +109,7 @@ func cutVariant(key string) (string, *variant) {
 }
 
 // ownConfs are what a rule says about the connections to its backends.
-func (m mesh) ownConfs(list []route.Inline) []ownConf {
+func (m tablesMesh) ownConfs(list []route.Inline) []ownConf {
 	var out []ownConf
 	for i := range list {
 		_, k := m.kind(list[i].Kind)
@@ -132,7 +132,7 @@ func (m mesh) ownConfs(list []route.Inline) []ownConf {
 }
 
 // over lays what the rule says itself over what targets no route.
-func (v *variant) over(l layers, m mesh) layers {
+func (v *variant) over(l layers, m tablesMesh) layers {
 	if len(v.Own) == 0 {
 		return l
 	}
@@ -150,7 +150,7 @@ func (v *variant) over(l layers, m mesh) layers {
 
 // kind is the kind of policies of that name, and its place among kinds. One that is not
 // there is a bug in a dialect, and panics.
-func (m mesh) kind(name string) (int, *policies.Kind) {
+func (m tablesMesh) kind(name string) (int, *policies.Kind) {
 	for i, k := range m.kinds {
 		if k.Name == name {
 			return i, k

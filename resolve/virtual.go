@@ -47,23 +47,23 @@ func (s *service) storedVIPs() iter.Seq[netip.Addr] {
 
 // addVIPs derives who has which virtual address: what is stored stays, with the older of two
 // objects that have it; the others are given one by the hash of their KRI.
-func (c *collections) addVIPs() {
-	c.servicesByVIP = c.services.Index(func(_ string, s *service, add func(string)) {
+func (c *hostnamesStage) addVIPs() {
+	c.servicesByVIP = c.below.services.Index(func(_ string, s *service, add func(string)) {
 		for a := range s.storedVIPs() {
 			add(a.String())
 		}
 	})
-	storedIn := c.services.Index(func(_ string, s *service, add func(string)) {
+	storedIn := c.below.services.Index(func(_ string, s *service, add func(string)) {
 		for a := range s.storedVIPs() {
 			if vips.Pooled(a) {
 				add(vips.BlockOf(a).String())
 			}
 		}
 	})
-	c.vipRequests = derive.Derive(c.schema, "requests for virtual addresses", c.services, derive.Values[vips.Request]{
+	c.vipRequests = derive.Derive(c.below.schema, "requests for virtual addresses", c.below.services, derive.Values[vips.Request]{
 		Equal: func(a, b *vips.Request) bool { return *a == *b },
 	}, func(r *derive.Reader, key string) *vips.Request {
-		s := need(c.services, r, key)
+		s := need(c.below.services, r, key)
 		for a := range s.storedVIPs() {
 			if c.derived(r).holderOf(a) == s {
 				return nil
@@ -75,7 +75,7 @@ func (c *collections) addVIPs() {
 		return &vips.Request{Key: key, Kind: s.object.Kind, KRI: s.kri()}
 	})
 	c.vipsGiven = c.assigning("virtual addresses given", c.vipRequests, storedIn)
-	c.classicRequests = derive.Derive(c.schema, "requests for virtual addresses of classic services", c.dataplanesByClassic, derive.Values[vips.Request]{
+	c.classicRequests = derive.Derive(c.below.schema, "requests for virtual addresses of classic services", c.below.dataplanesByClassic, derive.Values[vips.Request]{
 		Equal: func(a, b *vips.Request) bool { return *a == *b },
 	}, func(r *derive.Reader, id string) *vips.Request {
 		if !c.derived(r).callsClassic(id) {
@@ -90,7 +90,7 @@ func (c *collections) addVIPs() {
 // address of its own: not where the mesh has MeshServices alone, and not where one that belongs to
 // no namespace has its name, at which it is called then. Where hosts are owned a dataplane of a
 // namespace alone gives nobody a name by the tag that it claims.
-func (m mesh) callsClassic(id string) bool {
+func (m hostnamesMesh) callsClassic(id string) bool {
 	if m.mode() == exclusive {
 		return false
 	}
@@ -115,7 +115,7 @@ func (m mesh) callsClassic(id string) bool {
 func classicHost(name string) string { return strings.ToLower(name) + ".mesh" }
 
 // assigning derives what is given to requests, round by round.
-func (c *collections) assigning(what string, all *derive.Collection[vips.Request], storedIn *derive.Index[service]) (given rounds) {
+func (c *hostnamesStage) assigning(what string, all *derive.Collection[vips.Request], storedIn *derive.Index[service]) (given rounds) {
 	wanting := all.Index(func(_ string, q *vips.Request, add func(string)) { addBlock(*q, 0, add) })
 	given[0] = c.assigned(what, given[:0], wanting, storedIn, func(r *derive.Reader, block string) (list []vips.Request) {
 		for q := range wanting.Values(r, block) {
@@ -165,9 +165,9 @@ func addBlock(q vips.Request, round int, add func(string)) {
 }
 
 // assigned derives what the blocks of over give away in the round after the earlier ones.
-func (c *collections) assigned(what string, before []*derive.Collection[vips.Given], over derive.Keys, storedIn *derive.Index[service], requests func(r *derive.Reader, block string) []vips.Request) *derive.Collection[vips.Given] {
+func (c *hostnamesStage) assigned(what string, before []*derive.Collection[vips.Given], over derive.Keys, storedIn *derive.Index[service], requests func(r *derive.Reader, block string) []vips.Request) *derive.Collection[vips.Given] {
 	round, before := len(before), slices.Clone(before)
-	return derive.Derive(c.schema, what+" in round "+portText(uint32(round+1), ""), over, derive.Values[vips.Given]{
+	return derive.Derive(c.below.schema, what+" in round "+portText(uint32(round+1), ""), over, derive.Values[vips.Given]{
 		Equal: func(a, b *vips.Given) bool { return derive.Same(a, b) },
 	}, func(r *derive.Reader, block string) *vips.Given {
 		taken := map[netip.Addr]bool{}
@@ -194,7 +194,7 @@ func (s *service) kri() string {
 }
 
 // holderOf is the oldest of those in whose status an address is.
-func (m mesh) holderOf(a netip.Addr) *service {
+func (m hostnamesMesh) holderOf(a netip.Addr) *service {
 	var oldest *service
 	for s := range m.servicesByVIP.Values(m.at, a.String()) {
 		if oldest == nil || senior(s.object, oldest.object) {
@@ -211,7 +211,7 @@ func senior(a, b *api.Object) bool {
 
 // vipsOf are the virtual addresses of a service: those in its status that are its own, else
 // the one that it is given, each with its twin.
-func (m mesh) vipsOf(s *service) []string {
+func (m hostnamesMesh) vipsOf(s *service) []string {
 	var own []netip.Addr
 	for a := range s.storedVIPs() {
 		if m.holderOf(a) == s {
@@ -232,7 +232,7 @@ func (m mesh) vipsOf(s *service) []string {
 }
 
 // givenTo is the address that a service without one of its own is given.
-func (m mesh) givenTo(s *service) netip.Addr {
+func (m hostnamesMesh) givenTo(s *service) netip.Addr {
 	q, _ := m.vipRequests.Get(m.at, objectKey(s.object.Ref))
 	if q == nil {
 		return netip.Addr{}
@@ -241,7 +241,7 @@ func (m mesh) givenTo(s *service) netip.Addr {
 }
 
 // classicVIPs are the virtual addresses of the kuma.io/service that has an id.
-func (m mesh) classicVIPs(id string) []string {
+func (m hostnamesMesh) classicVIPs(id string) []string {
 	q, _ := m.classicRequests.Get(m.at, id)
 	if q == nil {
 		return nil
