@@ -70,6 +70,11 @@ type Note struct {
 	Position Position `json:"position,omitzero"`
 }
 
+// Notef is a note about what o names, or a field of it, with a formatted message.
+func Notef(o *Origin, severity Severity, code string, field Path, format string, args ...any) Note {
+	return Note{Origin: o, Severity: severity, Code: code, Field: field, Message: fmt.Sprintf(format, args...)}
+}
+
 // Violations are those that err carries, in their order.
 func Violations(err error) []*Violation {
 	var out []*Violation

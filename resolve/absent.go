@@ -52,7 +52,7 @@ type absence struct {
 }
 
 func (a *absence) because(code string, at api.Path, format string, args ...any) {
-	a.notes = append(a.notes, note(a.origin, api.Info, code, at, format, args...))
+	a.notes = append(a.notes, api.Notef(a.origin, api.Info, code, at, format, args...))
 }
 
 func (a *absence) ofPolicy(m *Model, p *policy) {

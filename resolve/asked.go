@@ -92,7 +92,7 @@ func askedNotes(x mesh, p *policy) []api.Note {
 		if k.AsksPlain(e) {
 			return true
 		}
-		out = append(out, note(&api.Origin{Ref: p.object.Ref}, api.Warning, "PlaintextNotAsked", "",
+		out = append(out, api.Notef(&api.Origin{Ref: p.object.Ref}, api.Warning, "PlaintextNotAsked", "",
 			"plaintext clients are not asked: inbounds that it is about, such as %s, take plaintext beside mutual TLS, and let it in; make them Strict, or add an entry with anonymous: true, which judges them too", in.Name))
 		return false
 	})
@@ -186,7 +186,7 @@ func serverFirstNotes(x mesh, p *dataplane) []api.Note {
 	var out []api.Note
 	for _, i := range in.list {
 		if i.Is(effective.BytesInbounds) && i.Is(effective.PlainInbounds) {
-			out = append(out, note(p.origin(), api.Warning, "ServerFirstDelay", "",
+			out = append(out, api.Notef(p.origin(), api.Warning, "ServerFirstDelay", "",
 				"inbound %s carries bytes and takes plaintext beside mutual TLS: who calls it in plaintext and waits for the workload to speak waits a second; make it Strict, or declare its protocol http if it is", i.Name))
 		}
 	}

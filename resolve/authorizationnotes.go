@@ -80,7 +80,7 @@ func judgedNotes(x mesh, p *policy) []api.Note {
 	var notes []api.Note
 	some, said := false, map[string]bool{}
 	add := func(severity api.Severity, code, format string, args ...any) {
-		n := note(origin, severity, code, at, format, args...)
+		n := api.Notef(origin, severity, code, at, format, args...)
 		if !said[n.Code+n.Message] {
 			said[n.Code+n.Message] = true
 			notes = append(notes, n)
@@ -115,7 +115,7 @@ func judgedNotes(x mesh, p *policy) []api.Note {
 	}
 	if !some && len(notes) == 0 {
 		if on, _ := x.judging.Get(x.at, objectKey(p.object.Ref)); on != nil && len(on.routes) > 0 {
-			notes = append(notes, note(origin, api.Warning, api.CodeNoEffect, at, "none of the rules that it is attached to leads to a workload of the mesh, so nothing asks who calls"))
+			notes = append(notes, api.Notef(origin, api.Warning, api.CodeNoEffect, at, "none of the rules that it is attached to leads to a workload of the mesh, so nothing asks who calls"))
 		}
 	}
 	return notes

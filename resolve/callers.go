@@ -62,7 +62,7 @@ func (it *item) about(c effective.Callers) bool {
 func callersNotes(x mesh, it *item) []api.Note {
 	var out []api.Note
 	add := func(at api.Path, text string) {
-		out = append(out, note(it.origin, api.Error, "UnsupportedValue", at, "%s", text))
+		out = append(out, api.Notef(it.origin, api.Error, "UnsupportedValue", at, "%s", text))
 	}
 	at := it.field.Field("matches")
 	if len(it.matches) > 0 && !x.isGuarded() {

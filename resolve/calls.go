@@ -63,7 +63,7 @@ func (m reachabilityMesh) callsOf(p *dataplane) []call {
 	if net.TransparentProxying == nil {
 		return out
 	}
-	k := p.reach()
+	k := reachOf(p)
 	everybodys, apart := need(m.reached, m.at, k.String()).list, m.callsApart(p, k)
 	if len(out) == 0 && len(apart) == 0 {
 		return everybodys
@@ -78,7 +78,7 @@ func (m reachabilityMesh) callsOf(p *dataplane) []call {
 }
 
 // reach is what tells apart which virtual addresses dataplanes reach.
-func (p *dataplane) reach() groupKey {
+func reachOf(p *dataplane) groupKey {
 	t := p.spec.Networking.TransparentProxying
 	k := groupKey{Families: t.IPFamilyMode, Limit: t.ReachableBackends}
 	if k.Limit != nil {
@@ -218,7 +218,7 @@ func (c *call) field(p *dataplane) api.Path {
 func (c *reachabilityStage) addCalls() {
 	c.byReach = c.below.dataplanes.Group(func(_ string, p *dataplane, add func(string)) {
 		if p.spec.Networking.TransparentProxying != nil {
-			add(p.reach().String())
+			add(reachOf(p).String())
 		}
 	})
 	c.reached = derive.Derive(c.below.schema, "destinations reached", c.byReach, derive.Values[calls]{Equal: (*calls).equal},

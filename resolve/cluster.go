@@ -151,7 +151,7 @@ func writtenRef(key string) api.Ref {
 // clusterNotes are those on an object that come of the stage.
 func (m *Model) clusterNotes(ref api.Ref) []api.Note {
 	if m.stage.Made(m.cluster, ref) != nil && m.stored.Has(ref) {
-		return []api.Note{note(&api.Origin{Ref: ref}, api.Warning, api.CodeConflicted, "", "a document by this name is written too, and has no effect, because the pod's own %s holds; remove the document, or give it another name", ref.Kind)}
+		return []api.Note{api.Notef(&api.Origin{Ref: ref}, api.Warning, api.CodeConflicted, "", "a document by this name is written too, and has no effect, because the pod's own %s holds; remove the document, or give it another name", ref.Kind)}
 	}
 	o, _ := m.snapshot.Get(ref)
 	if o == nil || o.From == nil || o.From.Kind != ref.Kind {

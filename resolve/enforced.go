@@ -23,7 +23,7 @@ func enforcedNotes(x mesh, p *policy) []api.Note {
 	}
 	origin := &api.Origin{Ref: p.object.Ref}
 	if !x.isGuarded() {
-		return []api.Note{note(origin, api.Warning, "NotEnforced", "", "the mesh does not prove who calls, so that anybody is let in; give it mtls, or a MeshIdentity")}
+		return []api.Note{api.Notef(origin, api.Warning, "NotEnforced", "", "the mesh does not prove who calls, so that anybody is let in; give it mtls, or a MeshIdentity")}
 	}
 	var notes []api.Note
 	if open := x.unproved(p); open > 0 {
@@ -31,7 +31,7 @@ func enforcedNotes(x mesh, p *policy) []api.Note {
 		if open >= mostOpen {
 			many = "more than " + many
 		}
-		notes = append(notes, note(origin, api.Warning, "NotEnforced", "", "at %s inbounds nobody proves who calls, so that anybody is let in there: their dataplanes have no identity, or their sidecars have not proved it yet", many))
+		notes = append(notes, api.Notef(origin, api.Warning, "NotEnforced", "", "at %s inbounds nobody proves who calls, so that anybody is let in there: their dataplanes have no identity, or their sidecars have not proved it yet", many))
 	}
 	notes = append(notes, askedNotes(x, p)...)
 	notes = append(notes, closedNotes(x, p)...)
@@ -88,7 +88,7 @@ func (m mesh) nameNote(origin *api.Origin, n policies.Named) []api.Note {
 			return nil
 		}
 		slices.Sort(differ)
-		return []api.Note{note(origin, api.Warning, "OpenPrefix", n.Field, "as a beginning of text it holds of %s too, where segments end elsewhere: an allow does not take it so, and a deny does; write a whole segment",
+		return []api.Note{api.Notef(origin, api.Warning, "OpenPrefix", n.Field, "as a beginning of text it holds of %s too, where segments end elsewhere: an allow does not take it so, and a deny does; write a whole segment",
 			strings.Join(differ[:min(len(differ), mostNamed)], ", "))}
 	}
 	var all []string
@@ -107,7 +107,7 @@ func (m mesh) nameNote(origin *api.Origin, n policies.Named) []api.Note {
 		return nil // of another mesh, whose workloads nobody here knows
 	}
 	slices.Sort(all)
-	return []api.Note{note(origin, api.Warning, "UnknownIdentity", n.Field, "no workload of the mesh is %s%s", n.Name, didYouMean(n.Name, all))}
+	return []api.Note{api.Notef(origin, api.Warning, "UnknownIdentity", n.Field, "no workload of the mesh is %s%s", n.Name, didYouMean(n.Name, all))}
 }
 
 // believes reports whether somebody speaks for a trust domain.
@@ -127,7 +127,7 @@ func (m mesh) sharedNotes(p *policy) []api.Note {
 		sure, maybe := m.namesOf(&it.target)
 		shared := slices.DeleteFunc(slices.Clone(maybe), func(name string) bool { return slices.Contains(sure, name) })
 		if len(shared) > 0 {
-			notes = append(notes, note(it.origin, api.Warning, "SharedIdentity", it.field.Field("targetRef"),
+			notes = append(notes, api.Notef(it.origin, api.Warning, "SharedIdentity", it.field.Field("targetRef"),
 				"workloads that it is about share %s with others, so that nobody can tell who calls: to deny some denies all, and to allow some allows none; give them identities of their own",
 				strings.Join(shared[:min(len(shared), mostNamed)], ", ")))
 		}

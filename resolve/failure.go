@@ -63,7 +63,7 @@ func (q *Reader) failureNotes(ref api.Ref) []api.Note {
 	var notes []api.Note
 	for _, f := range q.failures {
 		if slices.Contains(f.Objects, ref) {
-			notes = append(notes, note(&api.Origin{Ref: ref}, api.Error, Unresolvable, "",
+			notes = append(notes, api.Notef(&api.Origin{Ref: ref}, api.Error, Unresolvable, "",
 				"a bug in weft keeps it from taking effect: %s failed with %s; change it, and report that", f.What, f.Cause))
 		}
 	}

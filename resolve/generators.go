@@ -193,7 +193,7 @@ func nameNotes(x mesh, s *service) []api.Note {
 	for i := range n.claims {
 		c := &n.claims[i]
 		if reason, why := x.lostClaim(s, c); reason != "" {
-			notes = append(notes, note(&api.Origin{Ref: s.object.Ref}, api.Warning, reason, "", "%s gives it no name: %s", c.by.object.Ref, why))
+			notes = append(notes, api.Notef(&api.Origin{Ref: s.object.Ref}, api.Warning, reason, "", "%s gives it no name: %s", c.by.object.Ref, why))
 		}
 	}
 	return notes

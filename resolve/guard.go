@@ -199,7 +199,7 @@ func fallbackNotes(x mesh, o *api.Object) []api.Note {
 			return nil
 		}
 	}
-	return []api.Note{note(&api.Origin{Ref: o.Ref}, api.Warning, api.CodePermissiveByDefault, "",
+	return []api.Note{api.Notef(&api.Origin{Ref: o.Ref}, api.Warning, api.CodePermissiveByDefault, "",
 		"no mtls of the Mesh and no MeshTLS for the whole mesh says in which mode inbounds take mutual TLS, so those of whom no other MeshTLS says it are Permissive and take plain text too; apply a MeshTLS of mode Permissive to say so, or of mode Strict once nobody calls in plain text")}
 }
 
@@ -274,11 +274,11 @@ func identityNotes(x mesh, p *dataplane) []api.Note {
 		if skew < 0 {
 			which = "behind"
 		}
-		return []api.Note{note(p.origin(), api.Warning, api.CodeClockSkew, "", "the clock of its host was %s %s that of the control plane when its sidecar started, so that certificates may not be valid there; set both by one source of time", skew.Abs(), which)}
+		return []api.Note{api.Notef(p.origin(), api.Warning, api.CodeClockSkew, "", "the clock of its host was %s %s that of the control plane when its sidecar started, so that certificates may not be valid there; set both by one source of time", skew.Abs(), which)}
 	case !ok:
 		return nil
 	case why.Code == api.CodeSpiffeIDInvalid:
-		return []api.Note{note(p.origin(), api.Error, why.Code, "", "by %s it has no name, so it gets no certificate: %s", id.Origin.Ref, why.Message)}
+		return []api.Note{api.Notef(p.origin(), api.Error, why.Code, "", "by %s it has no name, so it gets no certificate: %s", id.Origin.Ref, why.Message)}
 	}
-	return []api.Note{note(p.origin(), api.Error, why.Code, "", "it gets no certificate: %s", why.Message)}
+	return []api.Note{api.Notef(p.origin(), api.Error, why.Code, "", "it gets no certificate: %s", why.Message)}
 }

@@ -111,7 +111,7 @@ func (q *Reader) Matched(dp api.Ref, kind string) *Matched {
 			}
 			continue
 		}
-		if route, selects := p.throughRoutes(x, at); selects {
+		if route, selects := throughRoutes(x, p, at); selects {
 			m.list = append(m.list, ranked{p, route})
 		}
 	}
@@ -130,7 +130,7 @@ func (q *Reader) Matched(dp api.Ref, kind string) *Matched {
 // throughRoutes is the place of the strongest route that the policy targets, which
 // decides between two attached policies (spec/kuma.md 4.7), and whether one of
 // them selects the dataplane.
-func (p *policy) throughRoutes(x mesh, at *dataplane) (strongest *rank, selects bool) {
+func throughRoutes(x mesh, p *policy, at *dataplane) (strongest *rank, selects bool) {
 	for r := range x.selectedRoutes(p.topRoute, p.object.Home()) {
 		selects = selects || r.selector.Selects(&at.facts)
 		if strongest == nil {

@@ -186,10 +186,10 @@ func membershipNotes(x mesh, p *dataplane) []api.Note {
 	mend := fmt.Sprintf("issue another token by `%s`, or apply the Dataplane", proving(p.object, claims))
 	var notes []api.Note
 	if len(barred) > 0 {
-		notes = append(notes, note(p.origin(), api.Error, api.CodeUnprovenMember, "", "by %s it would answer for %s, which takes mutual TLS alone, and its token does not prove that, so nobody is led to it; %s", claimsText(claims), someNames(barred), mend))
+		notes = append(notes, api.Notef(p.origin(), api.Error, api.CodeUnprovenMember, "", "by %s it would answer for %s, which takes mutual TLS alone, and its token does not prove that, so nobody is led to it; %s", claimsText(claims), someNames(barred), mend))
 	}
 	if len(open) > 0 {
-		notes = append(notes, note(p.origin(), api.Warning, api.CodeUnprovenMember, "", "by %s it answers for %s, and its token does not prove that: where mode Strict begins nobody is led to it any more; %s", claimsText(claims), someNames(open), mend))
+		notes = append(notes, api.Notef(p.origin(), api.Warning, api.CodeUnprovenMember, "", "by %s it answers for %s, and its token does not prove that: where mode Strict begins nobody is led to it any more; %s", claimsText(claims), someNames(open), mend))
 	}
 	return notes
 }

@@ -32,7 +32,7 @@ func (q *Reader) NamedByPlace(ref api.Ref) []NamedRule {
 			return
 		}
 		for r := range x.selectedRoutes(to, p.object.Home()) {
-			if n, ok := r.byPlace(to.SectionName); ok {
+			if n, ok := byPlace(r, to.SectionName); ok {
 				n.Field = at.Field("sectionName")
 				out = append(out, n)
 			}
@@ -48,7 +48,7 @@ func (q *Reader) NamedByPlace(ref api.Ref) []NamedRule {
 }
 
 // byPlace is the rule that a sectionName means which is the name of none.
-func (r *routeObject) byPlace(section string) (NamedRule, bool) {
+func byPlace(r *routeObject, section string) (NamedRule, bool) {
 	if r.ruleNames[section] {
 		return NamedRule{}, false
 	}

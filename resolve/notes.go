@@ -79,11 +79,7 @@ func (m *Model) meshNote(ref api.Ref) api.Note {
 	for o := range m.snapshot.Of(api.KindMesh, "") {
 		names = append(names, o.Name)
 	}
-	return note(&api.Origin{Ref: ref}, api.Warning, "MeshNotFound", "mesh", "there is no Mesh %s%s", ref.Mesh, didYouMean(ref.Mesh, names))
-}
-
-func note(o *api.Origin, severity api.Severity, code string, field api.Path, format string, args ...any) api.Note {
-	return api.Note{Origin: o, Severity: severity, Code: code, Field: field, Message: fmt.Sprintf(format, args...)}
+	return api.Notef(&api.Origin{Ref: ref}, api.Warning, "MeshNotFound", "mesh", "there is no Mesh %s%s", ref.Mesh, didYouMean(ref.Mesh, names))
 }
 
 // noGateways is said of policies for a kind that is stored only.
@@ -97,18 +93,18 @@ func policyNotes(x mesh, p *policy) []api.Note {
 	home := p.object.Home()
 	top := api.Path("spec.targetRef")
 	if t := spec.Top(); t.Kind == api.KindMeshGateway {
-		notes = append(notes, note(origin, api.Error, "TargetNotFound", top, noGateways))
+		notes = append(notes, api.Notef(origin, api.Error, "TargetNotFound", top, noGateways))
 	}
 	if p.topRoute != nil {
 		if lost := routeLost(x, *p.topRoute, home); lost != "" {
-			return append(notes, note(origin, api.Error, "TargetNotFound", top, "%s", lost))
+			return append(notes, api.Notef(origin, api.Error, "TargetNotFound", top, "%s", lost))
 		}
 	}
 	if n, nothing := selectsNone(x, spec.Top(), p.selector, origin); nothing {
 		notes = append(notes, n)
 	}
 	if p.section != "" && missesEveryInbound(x, p) {
-		notes = append(notes, note(origin, api.Error, "TargetNotFound", top.Field("sectionName"),
+		notes = append(notes, api.Notef(origin, api.Error, "TargetNotFound", top.Field("sectionName"),
 			"no selected dataplane has an inbound %q, so nothing is configured; name an inbound, or its port", p.section))
 	}
 	for _, it := range p.items {
@@ -130,14 +126,14 @@ func itemNote(x mesh, it *item, home api.Home) (api.Note, bool) {
 	at := it.field.Field("targetRef")
 	if it.policy.topRoute == nil && it.target.IsRoute() {
 		if lost := routeLost(x, it.target, home); lost != "" {
-			return note(it.origin, api.Error, "TargetNotFound", at, "%s", lost), true
+			return api.Notef(it.origin, api.Error, "TargetNotFound", at, "%s", lost), true
 		}
 		if missesEveryone(x, it, home) {
 			what := refText(it.target)
 			if it.target.SectionName != "" {
 				what = fmt.Sprintf("rule %q of %s", it.target.SectionName, what)
 			}
-			return note(it.origin, api.Error, "TargetNotFound", at, "%s is on none of the dataplanes that spec.targetRef selects, so nothing is configured; name it in spec.targetRef to follow it wherever it is", what), true
+			return api.Notef(it.origin, api.Error, "TargetNotFound", at, "%s is on none of the dataplanes that spec.targetRef selects, so nothing is configured; name it in spec.targetRef to follow it wherever it is", what), true
 		}
 		return api.Note{}, false
 	}
@@ -145,18 +141,18 @@ func itemNote(x mesh, it *item, home api.Home) (api.Note, bool) {
 		return api.Note{}, false
 	}
 	if it.policy.topRoute != nil && !onRoute(x, it, home) {
-		return note(it.origin, api.Error, "TargetNotFound", at, "%s is no destination of %s, so nothing is configured; %s",
+		return api.Notef(it.origin, api.Error, "TargetNotFound", at, "%s is no destination of %s, so nothing is configured; %s",
 			refText(it.target), refText(*it.policy.topRoute), destinationsOf(x, it, home)), true
 	}
 	lost := destinationLost(x, it.target, home)
-	return note(it.origin, api.Warning, "TargetNotFound", at, "%s", lost), lost != ""
+	return api.Notef(it.origin, api.Warning, "TargetNotFound", at, "%s", lost), lost != ""
 }
 
 func dataplaneNotes(x mesh, p *dataplane) []api.Note {
 	var notes []api.Note
 	origin := p.origin()
 	if r, _ := x.resolved.Get(x.at, objectKey(p.object.Ref)); r != nil && r.Failed != "" {
-		notes = append(notes, note(origin, api.Error, Unresolvable, "", "a bug in weft keeps a part of what applies to it from being known, and its sidecar keeps what it has of that; report it: %s", r.Failed))
+		notes = append(notes, api.Notef(origin, api.Error, Unresolvable, "", "a bug in weft keeps a part of what applies to it from being known, and its sidecar keeps what it has of that; report it: %s", r.Failed))
 	}
 	notes = append(notes, listenerNotes(x, p)...)
 	notes = append(notes, identityNotes(x, p)...)
@@ -169,15 +165,15 @@ func dataplaneNotes(x mesh, p *dataplane) []api.Note {
 	}
 	for _, c := range list.list {
 		if c.lost != nil && c.dest != nil {
-			notes = append(notes, note(origin, api.Warning, c.lost.code, c.field(p), "%s; routes for it do what they say, and what goes to itself fails until somebody answers for it", c.lost.text(x)))
+			notes = append(notes, api.Notef(origin, api.Warning, c.lost.code, c.field(p), "%s; routes for it do what they say, and what goes to itself fails until somebody answers for it", c.lost.text(x)))
 		} else if c.lost != nil {
-			notes = append(notes, note(origin, api.Error, c.lost.code, c.field(p), "%s; the outbound gets no listener", c.lost.text(x)))
+			notes = append(notes, api.Notef(origin, api.Error, c.lost.code, c.field(p), "%s; the outbound gets no listener", c.lost.text(x)))
 		}
 	}
 	for i := range p.spec.Networking.Outbound {
 		if tags := p.spec.Networking.Outbound[i].Tags; len(tags) > 1 {
 			at := api.Path("networking.outbound").Index(i).Field("tags")
-			notes = append(notes, note(origin, api.Warning, "UnsupportedValue", at, "only %s chooses the destination of an outbound; choose a subset by a MeshHTTPRoute with MeshServiceSubset", api.TagService))
+			notes = append(notes, api.Notef(origin, api.Warning, "UnsupportedValue", at, "only %s chooses the destination of an outbound; choose a subset by a MeshHTTPRoute with MeshServiceSubset", api.TagService))
 		}
 	}
 	return notes
@@ -188,7 +184,7 @@ func serviceNotes(x mesh, s *service) []api.Note {
 	for i, d := range s.dests {
 		if owner, _ := x.ownerOf(d.ID); owner != s {
 			at := api.Path("spec.ports").Index(i)
-			notes = append(notes, note(&api.Origin{Ref: s.object.Ref}, api.Error, api.CodeConflicted, at, "%s is %s already, by its display name and namespace, so this one is not called; give each its own name", d.ID, owner.object.Ref))
+			notes = append(notes, api.Notef(&api.Origin{Ref: s.object.Ref}, api.Error, api.CodeConflicted, at, "%s is %s already, by its display name and namespace, so this one is not called; give each its own name", d.ID, owner.object.Ref))
 		}
 	}
 	notes = slices.Concat(notes, vipNotes(x, s), nameNotes(x, s))
@@ -199,5 +195,5 @@ func serviceNotes(x mesh, s *service) []api.Note {
 	if !ok || gatherTarget(spec.Selector) != "" {
 		return notes
 	}
-	return append(notes, note(&api.Origin{Ref: s.object.Ref}, api.Warning, "NoSelector", "spec.selector", "without a selector the service has no endpoints; select dataplanes by labels, tags or name"))
+	return append(notes, api.Notef(&api.Origin{Ref: s.object.Ref}, api.Warning, "NoSelector", "spec.selector", "without a selector the service has no endpoints; select dataplanes by labels, tags or name"))
 }

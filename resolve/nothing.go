@@ -28,10 +28,10 @@ func selectsNone(x mesh, top api.TargetRef, s *matcher.Selector, origin *api.Ori
 	const at = api.Path("spec.targetRef")
 	if named {
 		if lost := lostName(x, top); lost != "" {
-			return note(origin, api.Error, "TargetNotFound", at, "%s", lost), true
+			return api.Notef(origin, api.Error, "TargetNotFound", at, "%s", lost), true
 		}
 	}
-	return note(origin, api.Warning, selectsNothing, at, "%s selects no dataplane: %s", refText(top), unselected(x, top)), true
+	return api.Notef(origin, api.Warning, selectsNothing, at, "%s selects no dataplane: %s", refText(top), unselected(x, top)), true
 }
 
 // lostName says that no dataplane answers to the name of a top-level ref, with

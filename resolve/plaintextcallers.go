@@ -82,10 +82,10 @@ func (q *Reader) strangerNotes(x mesh, p *dataplane) (notes []api.Note) {
 		if x.insightOf(p.object.Ref).Proxyless {
 			why, mend = "its gRPC client has no sidecar and calls in plain text", "give it a sidecar"
 		}
-		notes = append(notes, note(p.origin(), api.Error, codeStrictDestination, "", "%s, and its calls of %s are refused, which take mutual TLS alone; %s, or let a MeshTLS of mode Permissive be about who it calls", why, someNames(ids), mend))
+		notes = append(notes, api.Notef(p.origin(), api.Error, codeStrictDestination, "", "%s, and its calls of %s are refused, which take mutual TLS alone; %s, or let a MeshTLS of mode Permissive be about who it calls", why, someNames(ids), mend))
 	}
 	if names := found.callers[key]; len(names) > 0 {
-		notes = append(notes, note(p.origin(), api.Error, codeStrictDestination, "", "it takes mutual TLS alone, and refuses callers that have no identity, or no sidecar: %s; let a MeshIdentity select them, give them sidecars, or let a MeshTLS of mode Permissive be about it", someNames(names)))
+		notes = append(notes, api.Notef(p.origin(), api.Error, codeStrictDestination, "", "it takes mutual TLS alone, and refuses callers that have no identity, or no sidecar: %s; let a MeshIdentity select them, give them sidecars, or let a MeshTLS of mode Permissive be about it", someNames(names)))
 	}
 	return notes
 }

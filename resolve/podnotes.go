@@ -42,7 +42,7 @@ func reachNotes(x mesh, p *dataplane) []api.Note {
 	for i, ref := range t.ReachableBackends.Refs {
 		at := api.Path("networking.transparentProxying.reachableBackends.refs").Index(i)
 		if lost := destinationLost(x, outboundTarget(ref), p.object.Home()); lost != "" {
-			notes = append(notes, note(p.origin(), api.Warning, "TargetNotFound", at, "%s; the dataplane reaches nothing by it", lost))
+			notes = append(notes, api.Notef(p.origin(), api.Warning, "TargetNotFound", at, "%s; the dataplane reaches nothing by it", lost))
 		}
 	}
 	return notes
@@ -58,7 +58,7 @@ func noListeners(x mesh, p *dataplane) []api.Note {
 	if p.object.From != nil {
 		how = "write the annotation weft.io/edge-listeners: 80/http on the pod"
 	}
-	return []api.Note{note(p.origin(), api.Warning, "NoListeners", "", "the edge listens nowhere; %s, or label it gateway.networking.k8s.io/gateway-name with the name of a Gateway of its namespace", how)}
+	return []api.Note{api.Notef(p.origin(), api.Warning, "NoListeners", "", "the edge listens nowhere; %s, or label it gateway.networking.k8s.io/gateway-name with the name of a Gateway of its namespace", how)}
 }
 
 // protocolNotes are on what a Service says that its ports speak and weft does not know
@@ -69,11 +69,11 @@ func protocolNotes(o *api.Object, spec *api.Service) []api.Note {
 	for i := range spec.Ports {
 		p := &spec.Ports[i]
 		if !p.KnownProtocol() {
-			notes = append(notes, note(origin, api.Warning, api.CodeUnsupported, api.Path("spec.ports").Index(i).Field("appProtocol"),
+			notes = append(notes, api.Notef(origin, api.Warning, api.CodeUnsupported, api.Path("spec.ports").Index(i).Field("appProtocol"),
 				"weft does not know %q and takes it for tcp; write http, http2, grpc or tcp if it is one of them", api.Clip(p.AppProtocol)))
 		}
 		if !p.KnownAnnotation(o) {
-			notes = append(notes, note(origin, api.Warning, api.CodeUnsupported, "metadata.annotations["+api.Path(p.ProtocolAnnotation())+"]",
+			notes = append(notes, api.Notef(origin, api.Warning, api.CodeUnsupported, "metadata.annotations["+api.Path(p.ProtocolAnnotation())+"]",
 				"weft does not know %q and takes it for tcp; write http, http2, grpc or tcp", api.Clip(o.Annotation(p.ProtocolAnnotation()))))
 		}
 	}
@@ -89,7 +89,7 @@ func portlessNotes(o *api.Object, spec *api.Service) []api.Note {
 	for _, name := range slices.Sorted(maps.Keys(o.Meta.Annotations)) {
 		of := func(p api.KubernetesPort) bool { return p.ProtocolAnnotation() == name }
 		if port, ok := strings.CutSuffix(name, api.ProtocolSuffix); ok && !slices.ContainsFunc(spec.Ports, of) {
-			notes = append(notes, note(&api.Origin{Ref: o.Ref}, api.Warning, api.CodeUnsupported, api.Path("metadata.annotations").Key(name),
+			notes = append(notes, api.Notef(&api.Origin{Ref: o.Ref}, api.Warning, api.CodeUnsupported, api.Path("metadata.annotations").Key(name),
 				"the service has no port %s, so it has no effect; begin it with the number of a port that it has", api.Clip(port)))
 		}
 	}

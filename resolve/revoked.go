@@ -110,6 +110,6 @@ func revokedNotes(s *secured, p *dataplane) []api.Note {
 	if s == nil || s.revoked == "" {
 		return nil
 	}
-	return []api.Note{note(p.origin(), api.Error, api.CodeIdentityRevoked, "",
+	return []api.Note{api.Notef(p.origin(), api.Error, api.CodeIdentityRevoked, "",
 		"%s is revoked by %s: its calls are refused, nobody is led to it, and it gets no certificate; give it another identity, or take the entry out of that document", s.revoked, s.revokedBy)}
 }

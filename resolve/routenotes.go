@@ -19,7 +19,7 @@ func routeNotes(x mesh, r *routeObject) []api.Note {
 	notes := ownershipNotes(x, r)
 	origin := &api.Origin{Ref: r.object.Ref}
 	if r.opinion.Top.Kind == api.KindMeshGateway {
-		notes = append(notes, note(origin, api.Error, "TargetNotFound", "spec.targetRef", noGateways))
+		notes = append(notes, api.Notef(origin, api.Error, "TargetNotFound", "spec.targetRef", noGateways))
 	} else if n, nothing := selectsNone(x, r.opinion.Top, r.selector, origin); nothing {
 		notes = append(notes, n)
 	}
@@ -141,16 +141,16 @@ func entryNotes(x mesh, r *routeObject, e *route.Entry, hints *int) []api.Note {
 	case e.To.Kind == "": // only for those who include it
 	case e.To.Kind == api.KindMesh: // only beside a MeshGateway, of which there is a note
 	case found == nil:
-		notes = append(notes, note(origin, api.Warning, "TargetNotFound", at, "there is no %s%s", refText(e.To), suggestion(x, e.To)))
+		notes = append(notes, api.Notef(origin, api.Warning, "TargetNotFound", at, "there is no %s%s", refText(e.To), suggestion(x, e.To)))
 	case !acts:
-		notes = append(notes, note(origin, api.Warning, api.CodeNoEffect, at, "%s speaks %s, in which there are no requests to route, so this entry has no effect; declare http, http2 or grpc if it speaks that, or write a MeshTCPRoute",
+		notes = append(notes, api.Notef(origin, api.Warning, api.CodeNoEffect, at, "%s speaks %s, in which there are no requests to route, so this entry has no effect; declare http, http2 or grpc if it speaks that, or write a MeshTCPRoute",
 			found.ID, found.Protocol))
 	}
 	if owner != nil {
-		notes = append(notes, note(origin, api.Error, api.CodeConflicted, at, "%s; move its rules there", ownedBy(owner, taken.Destination)))
+		notes = append(notes, api.Notef(origin, api.Error, api.CodeConflicted, at, "%s; move its rules there", ownedBy(owner, taken.Destination)))
 	}
 	if unread != nil && !r.object.Shadow() {
-		notes = append(notes, note(origin, api.Warning, "RequestsUnread", at,
+		notes = append(notes, api.Notef(origin, api.Warning, "RequestsUnread", at,
 			"%s speaks %s, and with this entry nobody looks for requests there: policies for requests have no effect and requests are not counted; write a MeshHTTPRoute to keep them", unread.ID, unread.Protocol))
 	}
 	for i := range e.Rules {
@@ -158,7 +158,7 @@ func entryNotes(x mesh, r *routeObject, e *route.Entry, hints *int) []api.Note {
 			notes = append(notes, unmetNotes(e, &e.Rules[i], found != nil && calls)...)
 		}
 		if why := e.Rules[i].Unserved; why != "" {
-			notes = append(notes, note(e.Rules[i].Origin, api.Warning, "RuleUnserved", e.Rules[i].Origin.Field, "%s", why))
+			notes = append(notes, api.Notef(e.Rules[i].Origin, api.Warning, "RuleUnserved", e.Rules[i].Origin.Field, "%s", why))
 		}
 		notes = append(notes, backendNotes(x, r, &e.Rules[i], found == nil || acts, hints)...)
 	}
@@ -202,7 +202,7 @@ func backendNotes(x mesh, r *routeObject, rule *route.Rule, acts bool, hints *in
 		}
 		if lost == nil {
 			if why := unanswered(d, x.answering(d), ref.Target.Tags); why != "" && ref.Weight > 0 && acts {
-				notes = append(notes, note(rule.Origin, api.Warning, noEndpoints, ref.Field, "%s; %s", why, fail))
+				notes = append(notes, api.Notef(rule.Origin, api.Warning, noEndpoints, ref.Field, "%s; %s", why, fail))
 			}
 			return
 		}
@@ -211,7 +211,7 @@ func backendNotes(x mesh, r *routeObject, rule *route.Rule, acts bool, hints *in
 			text = lost.text(x)
 			*hints++
 		}
-		notes = append(notes, note(rule.Origin, severity, lost.code, ref.Field, "%s; %s", text, lose))
+		notes = append(notes, api.Notef(rule.Origin, severity, lost.code, ref.Field, "%s; %s", text, lose))
 	}
 	const closed = "its share of the connections is closed until then"
 	for i := range rule.Backends {

@@ -105,7 +105,7 @@ func keptCertificates(x mesh, p *dataplane) []api.Note {
 			}
 			i := slices.IndexFunc(d.TLS.Secrets, func(ref api.Ref) bool { return !x.mayShow(p, ref) })
 			ref := d.TLS.Secrets[i]
-			n := note(origin, api.Warning, CodeCertificateKept, "", "%s is not served here: its certificate is Secret %s of namespace %s, and edge dataplanes of namespace %s have no keys of others; add %s to tenancy.edges of Mesh %s if they may, or run the edge in namespace %s or a system namespace",
+			n := api.Notef(origin, api.Warning, CodeCertificateKept, "", "%s is not served here: its certificate is Secret %s of namespace %s, and edge dataplanes of namespace %s have no keys of others; add %s to tenancy.edges of Mesh %s if they may, or run the edge in namespace %s or a system namespace",
 				d.Name, ref.Name, ref.Namespace, home, home, p.object.Mesh, ref.Namespace)
 			if !slices.Contains(notes, n) {
 				notes = append(notes, n)
@@ -139,7 +139,7 @@ func listenerNotes(x mesh, p *dataplane) []api.Note {
 		ref := p.secret(l)
 		o, _ := x.otherObjects.Get(x.at, objectKey(ref))
 		why := api.CertificateProblem(ref, o, x.in)
-		notes = append(notes, note(&api.Origin{Ref: p.object.Ref, Field: at}, api.Error, "InvalidCertificateRef", at, "%s; until then nobody is let in at port %d for these hosts", why, l.Port))
+		notes = append(notes, api.Notef(&api.Origin{Ref: p.object.Ref, Field: at}, api.Error, "InvalidCertificateRef", at, "%s; until then nobody is let in at port %d for these hosts", why, l.Port))
 	}
 	return notes
 }

@@ -76,12 +76,12 @@ func (m indexMesh) keptOut(o *api.Object) *api.Note {
 		origin = &api.Origin{Ref: *o.From}
 	}
 	if home := o.Home(); !t.Admits(home) {
-		n := note(origin, api.Error, CodeNotAdmitted, "", "namespace %s takes no part in mesh %s, so this does nothing there; add the namespace to tenancy.namespaces of Mesh %s, or put this into another mesh", home.Namespace, o.Mesh, o.Mesh)
+		n := api.Notef(origin, api.Error, CodeNotAdmitted, "", "namespace %s takes no part in mesh %s, so this does nothing there; add the namespace to tenancy.namespaces of Mesh %s, or put this into another mesh", home.Namespace, o.Mesh, o.Mesh)
 		return &n
 	}
 	if d, _ := kindOf(m.dialects, o.Kind); d != nil {
 		if class := classOf(d, o); !t.ServesClass(class) {
-			n := note(origin, api.Info, CodeOtherClass, "", "it is of ingress class %s, which weft does not serve here; if weft should, name the class in tenancy.ingressClasses of Mesh %s, or leave it out here", api.Clip(class), o.Mesh)
+			n := api.Notef(origin, api.Info, CodeOtherClass, "", "it is of ingress class %s, which weft does not serve here; if weft should, name the class in tenancy.ingressClasses of Mesh %s, or leave it out here", api.Clip(class), o.Mesh)
 			return &n
 		}
 	}
@@ -268,7 +268,7 @@ func ownershipNotes(x mesh, r *routeObject) []api.Note {
 	var notes []api.Note
 	origin := &api.Origin{Ref: r.object.Ref}
 	if class := classOf(&x.dialects[r.dialect], r.object); class != "" && (r.tenancy == nil || r.tenancy.IngressClasses == nil) {
-		notes = append(notes, note(origin, api.Warning, CodeAnyClass, "", "it is of ingress class %s and served all the same, for Mesh %s names no classes; if another controller serves it, name yours in tenancy.ingressClasses", api.Clip(class), r.object.Mesh))
+		notes = append(notes, api.Notef(origin, api.Warning, CodeAnyClass, "", "it is of ingress class %s and served all the same, for Mesh %s names no classes; if another controller serves it, name yours in tenancy.ingressClasses", api.Clip(class), r.object.Mesh))
 	}
 	notes = append(notes, unshownNotes(x, r)...)
 	told := map[string]bool{}
@@ -283,7 +283,7 @@ func ownershipNotes(x mesh, r *routeObject) []api.Note {
 		if e.Edges.Namespace == home {
 			severity = api.Info // at its own Gateway, as it says
 		}
-		notes = append(notes, note(origin, severity, CodeNotOwned, e.Field, "%s is served to dataplanes of namespace %s alone, for no grant gives it the host elsewhere; add namespace %s and the host to tenancy.hosts.grants of Mesh %s",
+		notes = append(notes, api.Notef(origin, severity, CodeNotOwned, e.Field, "%s is served to dataplanes of namespace %s alone, for no grant gives it the host elsewhere; add namespace %s and the host to tenancy.hosts.grants of Mesh %s",
 			e.To.Name, home, home, r.object.Mesh))
 	}
 	return notes
@@ -309,7 +309,7 @@ func unshownNotes(x mesh, r *routeObject) []api.Note {
 			if shown || len(at) == 0 {
 				continue
 			}
-			notes = append(notes, note(&api.Origin{Ref: r.object.Ref}, api.Warning, CodeCertificateKept, e.Field, "no edge dataplane shows its certificate, Secret %s of namespace %s: those that there are run in %s and have no keys of others; name theirs in tenancy.edges of Mesh %s, or run an edge in namespace %s or a system namespace",
+			notes = append(notes, api.Notef(&api.Origin{Ref: r.object.Ref}, api.Warning, CodeCertificateKept, e.Field, "no edge dataplane shows its certificate, Secret %s of namespace %s: those that there are run in %s and have no keys of others; name theirs in tenancy.edges of Mesh %s, or run an edge in namespace %s or a system namespace",
 				ref.Name, ref.Namespace, strings.Join(at, ", "), r.object.Mesh, ref.Namespace))
 		}
 	}

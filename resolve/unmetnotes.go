@@ -38,7 +38,7 @@ func unmetNote(rule *route.Rule, m *route.Match, why string) api.Note {
 	if len(rule.Matches) > 1 {
 		what = fmt.Sprintf("its match %s takes no request", api.Clip(m.Short()))
 	}
-	return note(rule.Origin, api.Warning, codeUnmet, rule.Origin.Field, "%s: %s", what, why)
+	return api.Notef(rule.Origin, api.Warning, codeUnmet, rule.Origin.Field, "%s: %s", what, why)
 }
 
 // readingOf is how paths are read where an entry is about requests.
@@ -116,7 +116,7 @@ func voidNotes(x mesh, p *policy) []api.Note {
 		if v.Protects {
 			severity = api.Error
 		}
-		notes = append(notes, note(&api.Origin{Ref: p.object.Ref, Field: v.Entry}, severity, codeUnmet, v.Field, "%s", v.Message))
+		notes = append(notes, api.Notef(&api.Origin{Ref: p.object.Ref, Field: v.Entry}, severity, codeUnmet, v.Field, "%s", v.Message))
 	}
 	return notes
 }

@@ -273,11 +273,11 @@ func vipNotes(x mesh, s *service) []api.Note {
 			if own := x.vipsOf(s); len(own) > 0 {
 				instead = ", and this one is called at " + own[0] + " instead"
 			}
-			notes = append(notes, note(origin, api.Warning, duplicateVIP, "status.vips", "%s is the address of %s already, which is older%s", a, h.object.Ref, instead))
+			notes = append(notes, api.Notef(origin, api.Warning, duplicateVIP, "status.vips", "%s is the address of %s already, which is older%s", a, h.object.Ref, instead))
 		}
 	}
 	if q, _ := x.vipRequests.Get(x.at, objectKey(s.object.Ref)); q != nil && !given.IsValid() {
-		notes = append(notes, note(origin, api.Error, noVIP, "status.vips", "every address that it could be given is taken, so it has none; write one into its status"))
+		notes = append(notes, api.Notef(origin, api.Error, noVIP, "status.vips", "every address that it could be given is taken, so it has none; write one into its status"))
 	}
 	return notes
 }
