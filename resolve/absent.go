@@ -9,6 +9,7 @@ import (
 	"github.com/weftmesh/weft/matcher"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -28,15 +29,15 @@ func (q *Reader) WhyNot(ref, dp api.Ref) []api.Note {
 	if !ok {
 		return nil
 	}
-	p, _ := x.dataplanes.Get(x.at, objectKey(dp))
-	r, _ := x.resolved.Get(x.at, objectKey(dp))
+	p, _ := x.Dataplanes.Get(x.At, index.ObjectKey(dp))
+	r, _ := x.resolved.Get(x.At, index.ObjectKey(dp))
 	if p == nil || r == nil {
 		return nil
 	}
 	a := absence{mesh: x, plane: p, resolved: r, origin: &api.Origin{Ref: ref}}
-	if o := x.policy(ref); o != nil {
+	if o := x.Policy(ref); o != nil {
 		a.ofPolicy(q.Model, o)
-	} else if o := x.route(ref); o != nil {
+	} else if o := x.Route(ref); o != nil {
 		a.ofRoute(o)
 	}
 	return a.notes
@@ -45,7 +46,7 @@ func (q *Reader) WhyNot(ref, dp api.Ref) []api.Note {
 // absence gathers why one object takes no part on one dataplane.
 type absence struct {
 	mesh     mesh
-	plane    *dataplane
+	plane    *index.Dataplane
 	resolved *effective.Resolved
 	origin   *api.Origin
 	notes    []api.Note
@@ -55,22 +56,22 @@ func (a *absence) because(code string, at api.Path, format string, args ...any) 
 	a.notes = append(a.notes, api.Notef(a.origin, api.Info, code, at, format, args...))
 }
 
-func (a *absence) ofPolicy(m *Model, p *policy) {
-	spec := p.object.Spec.(*policies.Spec)
-	home := p.object.Home()
+func (a *absence) ofPolicy(m *Model, p *index.Policy) {
+	spec := p.Object.Spec.(*policies.Spec)
+	home := p.Object.Home()
 	const top = api.Path("spec.targetRef")
-	if p.topRoute != nil {
-		if lost := routeLost(a.mesh, *p.topRoute, home); lost != "" {
+	if p.TopRoute != nil {
+		if lost := routeLost(a.mesh, *p.TopRoute, home); lost != "" {
 			a.because("TargetNotFound", top, "%s", lost)
 			return
 		}
 	}
 	if a.mesh.judges(p) {
 		switch {
-		case !p.judgesAt(a.plane):
+		case !p.JudgesAt(a.plane):
 			a.because(NotSelected, top, "it is in namespace %s, and has a say about the workloads there alone", home.Namespace)
-		case !a.mesh.judgedAtPlane(p, objectKey(a.plane.object.Ref)):
-			a.because(NotSelected, top, "none of the rules of %s that it is attached to leads to it", refText(*p.topRoute))
+		case !a.mesh.judgedAtPlane(p, index.ObjectKey(a.plane.Object.Ref)):
+			a.because(NotSelected, top, "none of the rules of %s that it is attached to leads to it", refText(*p.TopRoute))
 		}
 		for _, n := range judgedNotes(a.mesh, p) {
 			a.because(n.Code, n.Field, "%s", n.Message)
@@ -81,7 +82,7 @@ func (a *absence) ofPolicy(m *Model, p *policy) {
 		a.because("TargetNotFound", top, noGateways)
 		return
 	}
-	if n, nothing := selectsNone(a.mesh, spec.Top(), p.selector, a.origin); nothing {
+	if n, nothing := selectsNone(a.mesh, spec.Top(), p.Selector, a.origin); nothing {
 		a.because(n.Code, n.Field, "%s", n.Message)
 		return
 	}
@@ -89,77 +90,77 @@ func (a *absence) ofPolicy(m *Model, p *policy) {
 		a.because(NotSelected, top, "%s", selectsOthers(spec.Top()))
 		return
 	}
-	for _, it := range p.items {
+	for _, it := range p.Items {
 		a.ofItem(m, it, home)
 	}
 	switch {
-	case len(p.inbound) == 0:
-	case p.section != "":
-		a.because(NoInbound, top.Field("sectionName"), "it has no inbound %q", p.section)
+	case len(p.Inbound) == 0:
+	case p.Section != "":
+		a.because(NoInbound, top.Field("sectionName"), "it has no inbound %q", p.Section)
 	default:
-		a.because(NoInbound, p.inbound[0].field, "it has no inbound that spec.targetRef selects")
+		a.because(NoInbound, p.Inbound[0].Field, "it has no inbound that spec.targetRef selects")
 	}
-	for _, it := range p.inbound {
+	for _, it := range p.Inbound {
 		for _, n := range callersNotes(a.mesh, it) {
 			a.because(n.Code, n.Field, "%s", n.Message)
 		}
 	}
 }
 
-func (a *absence) ofItem(m *Model, it *item, home api.Home) {
-	at := it.field.Field("targetRef")
+func (a *absence) ofItem(m *Model, it *index.Item, home api.Home) {
+	at := it.Field.Field("targetRef")
 	if n, bad := itemNote(a.mesh, it, home); bad {
 		a.because(n.Code, n.Field, "%s", n.Message)
 		return
 	}
-	switch top := it.policy.topRoute; {
-	case top == nil && it.target.IsRoute():
-		a.because(NotSelected, at, "%s is not on it", refText(it.target))
-	case top == nil && it.target.Kind == api.KindMesh:
+	switch top := it.Policy.TopRoute; {
+	case top == nil && it.Target.IsRoute():
+		a.because(NotSelected, at, "%s is not on it", refText(it.Target))
+	case top == nil && it.Target.Kind == api.KindMesh:
 		a.because(NotCalled, at, "it calls nothing")
-	case it.target.Kind == api.KindMesh:
+	case it.Target.Kind == api.KindMesh:
 		a.because(NotCalled, at, "it calls nothing that %s is about", refText(*top))
 	default:
-		a.notCalled(it.target, home, at)
+		a.notCalled(it.Target, home, at)
 	}
 }
 
-func (a *absence) ofRoute(r *routeObject) {
-	if n, nothing := selectsNone(a.mesh, r.opinion.Top, r.selector, a.origin); nothing {
+func (a *absence) ofRoute(r *index.Route) {
+	if n, nothing := selectsNone(a.mesh, r.Parsed.Top, r.Selector, a.origin); nothing {
 		a.because(n.Code, n.Field, "%s", n.Message)
 		return
 	}
-	if !r.selector.Selects(&a.plane.facts) {
-		a.because(NotSelected, "spec.targetRef", "%s", selectsOthers(r.opinion.Top))
+	if !r.Selector.Selects(&a.plane.Facts) {
+		a.because(NotSelected, "spec.targetRef", "%s", selectsOthers(r.Parsed.Top))
 		return
 	}
-	if r.keptOut {
-		for _, n := range r.opinion.Notes {
+	if r.KeptOut {
+		for _, n := range r.Parsed.Notes {
 			a.because(n.Code, n.Field, "%s", n.Message)
 		}
 		return
 	}
-	if len(r.opinion.Entries) == 0 {
+	if len(r.Parsed.Entries) == 0 {
 		a.because(api.CodeNoEffect, "spec.to", "it says nothing of any destination")
 	}
-	for i := range r.opinion.Entries {
-		e := &r.opinion.Entries[i]
+	for i := range r.Parsed.Entries {
+		e := &r.Parsed.Entries[i]
 		a.ofEntry(r, e, e.Field)
 	}
 }
 
-func (a *absence) ofEntry(r *routeObject, e *route.Entry, at api.Path) {
-	if home := a.plane.facts.Namespace; e.To.Kind == api.KindHost && e.To.Namespace != "" && home != "" && home != e.To.Namespace {
-		a.because(CodeNotOwned, at, "%s acts on dataplanes of namespace %s alone, for no grant in tenancy.hosts of Mesh %s gives it the host elsewhere", e.To.Name, e.To.Namespace, r.object.Mesh)
+func (a *absence) ofEntry(r *index.Route, e *route.Entry, at api.Path) {
+	if home := a.plane.Facts.Namespace; e.To.Kind == api.KindHost && e.To.Namespace != "" && home != "" && home != e.To.Namespace {
+		a.because(CodeNotOwned, at, "%s acts on dataplanes of namespace %s alone, for no grant in tenancy.hosts of Mesh %s gives it the host elsewhere", e.To.Name, e.To.Namespace, r.Object.Mesh)
 		return
 	}
-	d := a.called(e.To, r.object.Home())
+	d := a.called(e.To, r.Object.Home())
 	switch {
 	case d == nil:
-		a.notCalled(e.To, r.object.Home(), at)
+		a.notCalled(e.To, r.Object.Home(), at)
 	case len(e.Rules) == 0:
 		a.because(api.CodeNoEffect, at, "it has no rules for %s", d.ID)
-	case !a.mesh.destFor(d, a.plane).reads(r.opinion.Speaks) && !r.opinion.Connections:
+	case !a.mesh.destFor(d, a.plane).reads(r.Parsed.Speaks) && !r.Parsed.Connections:
 		a.because("UnsupportedProtocol", at, "%s speaks %s, in which there are no requests to route", d.ID, d.Protocol)
 	default:
 		a.givesWay(r, e, at, d)
@@ -167,16 +168,16 @@ func (a *absence) ofEntry(r *routeObject, e *route.Entry, at api.Path) {
 }
 
 // givesWay says who stands in the place of an entry that could hold for d.
-func (a *absence) givesWay(r *routeObject, e *route.Entry, at api.Path, d *effective.Destination) {
-	all, home := a.mesh.subjectsOf(a.mesh.destFor(d, a.plane)), a.plane.facts.Namespace
+func (a *absence) givesWay(r *index.Route, e *route.Entry, at api.Path, d *effective.Destination) {
+	all, home := a.mesh.subjectsOf(a.mesh.destFor(d, a.plane)), a.plane.Facts.Namespace
 	switch by := all.ownerBefore(r, e); {
 	case by != nil:
 		a.because(api.CodeConflicted, at, "%s", ownedBy(by, d))
 	case e.Callers != "" && e.Callers != home:
 		a.because(NotSelected, at, "it is for the dataplanes of namespace %s", e.Callers)
-	case !r.selectorOf(e).Selects(&a.plane.facts):
+	case !r.SelectorOf(e).Selects(&a.plane.Facts):
 		a.because(NotSelected, at, "it is for the edge dataplanes of namespace %s with label %s=%s", e.Edges.Namespace, e.Edges.Label, e.Edges.Value)
-	case e.Callers == "" && home != "" && slices.ContainsFunc(all.contributions, func(c *contribution) bool { return c.entry.Callers == home }):
+	case e.Callers == "" && home != "" && slices.ContainsFunc(all.contributions, func(c *index.Contribution) bool { return c.Entry.Callers == home }):
 		a.because(api.CodeConflicted, at, "routes for the callers of namespace %s stand in its place", home)
 	default:
 		a.because(api.CodeNoEffect, at, "none of its own rules stands for %s", d.ID)

@@ -8,6 +8,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/index"
 )
 
 // The buckets of inboundsWith.
@@ -18,8 +19,8 @@ const mostLooked = 1000
 
 // inboundsWith yields inbounds of a bucket that a policy is about, and what holds there of its kind.
 // It looks at no more dataplanes than mostLooked.
-func (m mesh) inboundsWith(bucket string, p *policy, yield func(*effective.Inbound, *policies.Effective) bool) {
-	name := m.kinds[p.kind].Name
+func (m mesh) inboundsWith(bucket string, p *index.Policy, yield func(*effective.Inbound, *policies.Effective) bool) {
+	name := m.Kinds[p.Kind].Name
 	visit := func(key string, in *inbounds) bool {
 		for _, x := range in.list {
 			if !x.Is(bucket) {
@@ -40,14 +41,14 @@ func (m mesh) inboundsWith(bucket string, p *policy, yield func(*effective.Inbou
 	looked := 0
 	if m.judges(p) {
 		for at := range m.placesJudged(p) {
-			in, _ := m.inbounds.Get(m.at, at.plane)
+			in, _ := m.inbounds.Get(m.At, at.plane)
 			if looked++; looked > mostLooked || in != nil && !visit(at.plane, in) {
 				return
 			}
 		}
 		return
 	}
-	for key, in := range m.inboundsIn.In(m.at, bucket) {
+	for key, in := range m.inboundsIn.In(m.At, bucket) {
 		if looked++; looked > mostLooked || !visit(key, in) {
 			return
 		}
@@ -56,10 +57,10 @@ func (m mesh) inboundsWith(bucket string, p *policy, yield func(*effective.Inbou
 
 // saidBy reports whether a policy says something of what holds, be it that others stand in its
 // place.
-func saidBy(e *policies.Effective, p *policy) bool {
+func saidBy(e *policies.Effective, p *index.Policy) bool {
 	for _, f := range e.Fields {
 		for _, s := range f.Said {
-			if s.Origin != nil && s.Origin.Ref == p.object.Ref {
+			if s.Origin != nil && s.Origin.Ref == p.Object.Ref {
 				return true
 			}
 		}
@@ -69,9 +70,9 @@ func saidBy(e *policies.Effective, p *policy) bool {
 
 // askedNotes say of a policy about who may call where it is asked of fewer than it reads: of
 // connections, and of callers in plaintext (spec/identity.md 4.3, 4.6).
-func askedNotes(x mesh, p *policy) []api.Note {
-	k := x.kinds[p.kind]
-	if k.AtConnections == nil || p.object.Shadow() {
+func askedNotes(x mesh, p *index.Policy) []api.Note {
+	k := x.Kinds[p.Kind]
+	if k.AtConnections == nil || p.Object.Shadow() {
 		return nil
 	}
 	var out []api.Note
@@ -82,7 +83,7 @@ func askedNotes(x mesh, p *policy) []api.Note {
 		}
 		seen[e] = true
 		for _, n := range k.AtConnections(e) {
-			if n.Origin.Ref == p.object.Ref && !slices.ContainsFunc(out, func(o api.Note) bool { return o.Code == n.Code && o.Field == n.Field }) {
+			if n.Origin.Ref == p.Object.Ref && !slices.ContainsFunc(out, func(o api.Note) bool { return o.Code == n.Code && o.Field == n.Field }) {
 				out = append(out, n)
 			}
 		}
@@ -92,7 +93,7 @@ func askedNotes(x mesh, p *policy) []api.Note {
 		if k.AsksPlain(e) {
 			return true
 		}
-		out = append(out, api.Notef(&api.Origin{Ref: p.object.Ref}, api.Warning, "PlaintextNotAsked", "",
+		out = append(out, api.Notef(&api.Origin{Ref: p.Object.Ref}, api.Warning, "PlaintextNotAsked", "",
 			"plaintext clients are not asked: inbounds that it is about, such as %s, take plaintext beside mutual TLS, and let it in; make them Strict, or add an entry with anonymous: true, which judges them too", in.Name))
 		return false
 	})
@@ -100,16 +101,16 @@ func askedNotes(x mesh, p *policy) []api.Note {
 }
 
 // closedNotes say of a policy about who may call that only denies where nothing lets anybody in.
-func closedNotes(x mesh, p *policy) []api.Note {
-	k := x.kinds[p.kind]
-	if k.Closed == nil || p.object.Shadow() || !k.OnlyDenies(p.object.Spec.(*policies.Spec)) {
+func closedNotes(x mesh, p *index.Policy) []api.Note {
+	k := x.Kinds[p.Kind]
+	if k.Closed == nil || p.Object.Shadow() || !k.OnlyDenies(p.Object.Spec.(*policies.Spec)) {
 		return nil
 	}
 	var notes []api.Note
 	where := map[api.Path][]string{}
 	x.inboundsAbout(p, func(in *effective.Inbound, e *policies.Effective) {
 		for _, n := range k.Closed(e) {
-			if n.Origin.Ref != p.object.Ref {
+			if n.Origin.Ref != p.Object.Ref {
 				continue
 			}
 			if where[n.Field] == nil {
@@ -121,7 +122,7 @@ func closedNotes(x mesh, p *policy) []api.Note {
 	for i := range notes {
 		n := &notes[i]
 		at := where[n.Field]
-		n.Origin = &api.Origin{Ref: p.object.Ref}
+		n.Origin = &api.Origin{Ref: p.Object.Ref}
 		many := "at the inbound of " + at[0]
 		if len(at) > 1 {
 			many = fmt.Sprintf("at %d inbounds, such as that of %s,", len(at), at[0])
@@ -134,10 +135,10 @@ func closedNotes(x mesh, p *policy) []api.Note {
 // inboundsAbout visits the inbounds at which it is known who calls, or is to be by the documents, and
 // that a policy is about, and what holds there of its kind. It looks at no more dataplanes than
 // mostLooked.
-func (m mesh) inboundsAbout(p *policy, visit func(*effective.Inbound, *policies.Effective)) {
-	name := m.kinds[p.kind].Name
+func (m mesh) inboundsAbout(p *index.Policy, visit func(*effective.Inbound, *policies.Effective)) {
+	name := m.Kinds[p.Kind].Name
 	at := func(key string) {
-		in, _ := m.inbounds.Get(m.at, key)
+		in, _ := m.inbounds.Get(m.At, key)
 		if in == nil {
 			return
 		}
@@ -170,23 +171,23 @@ func (m mesh) inboundsAbout(p *policy, visit func(*effective.Inbound, *policies.
 		}
 		return
 	}
-	for plane := range m.selecting(p.selector) {
-		if !add(objectKey(plane.object.Ref)) {
+	for plane := range m.Selecting(p.Selector) {
+		if !add(index.ObjectKey(plane.Object.Ref)) {
 			return
 		}
 	}
 }
 
 // serverFirstNotes say of a dataplane that workloads that speak first are slow to be heard.
-func serverFirstNotes(x mesh, p *dataplane) []api.Note {
-	in, _ := x.inbounds.Get(x.at, objectKey(p.object.Ref))
+func serverFirstNotes(x mesh, p *index.Dataplane) []api.Note {
+	in, _ := x.inbounds.Get(x.At, index.ObjectKey(p.Object.Ref))
 	if in == nil {
 		return nil
 	}
 	var out []api.Note
 	for _, i := range in.list {
 		if i.Is(effective.BytesInbounds) && i.Is(effective.PlainInbounds) {
-			out = append(out, api.Notef(p.origin(), api.Warning, "ServerFirstDelay", "",
+			out = append(out, api.Notef(p.Origin(), api.Warning, "ServerFirstDelay", "",
 				"inbound %s carries bytes and takes plaintext beside mutual TLS: who calls it in plaintext and waits for the workload to speak waits a second; make it Strict, or declare its protocol http if it is", i.Name))
 		}
 	}

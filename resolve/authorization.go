@@ -9,6 +9,7 @@ import (
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/derive"
+	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -22,7 +23,7 @@ type judging struct{ routes []string }
 // judgedRoute is a route with such policies, and the destinations that its rules are for, be
 // it that others include it.
 type judgedRoute struct {
-	policies []*policy // in the order of their refs
+	policies []*index.Policy // in the order of their refs
 	dests    []string
 }
 
@@ -51,7 +52,7 @@ type judgedRow struct {
 // judgedBy is a policy at the layer at which it is attached.
 type judgedBy struct {
 	layer  merge.LayerName
-	policy *policy
+	policy *index.Policy
 }
 
 // judgedTarget is who answers for a backend: all of a destination, or those with the tags.
@@ -71,7 +72,7 @@ type judgedPlaces struct {
 
 // foreignPlace is the first dataplane of another namespace that rules with a policy lead to.
 type foreignPlace struct {
-	policy *policy
+	policy *index.Policy
 	plane  api.Ref
 }
 
@@ -82,18 +83,18 @@ type judgedPlace struct {
 // addJudged derives what inbounds make of policies that are attached to routes. Without such a policy there
 // is nothing to look at.
 func (c *authorizationStage) addJudged() {
-	c.guardKind = slices.IndexFunc(c.below.kinds, func(k *policies.Kind) bool { return k.Collect != nil && k.RulesOnRoutes })
-	c.judging = derive.Derive(c.below.schema, "routes judged", c.below.policies, derive.Values[judging]{
+	c.guardKind = slices.IndexFunc(c.below.Kinds, func(k *policies.Kind) bool { return k.Collect != nil && k.RulesOnRoutes })
+	c.judging = derive.Derive(c.below.Schema, "routes judged", c.below.Policies, derive.Values[judging]{
 		Equal: func(a, b *judging) bool { return slices.Equal(a.routes, b.routes) },
 	}, func(r *derive.Reader, key string) *judging {
-		return c.derived(r).judgingOf(need(c.below.policies, r, key))
+		return c.derived(r).judgingOf(index.Need(c.below.Policies, r, key))
 	})
 	c.byJudgedRoute = c.judging.Index(func(_ string, j *judging, add func(string)) {
 		for _, key := range j.routes {
 			add(key)
 		}
 	})
-	c.judgedRoutes = derive.Derive(c.below.schema, "policies on routes judged", c.byJudgedRoute, derive.Values[judgedRoute]{
+	c.judgedRoutes = derive.Derive(c.below.Schema, "policies on routes judged", c.byJudgedRoute, derive.Values[judgedRoute]{
 		Equal: func(a, b *judgedRoute) bool {
 			return slices.Equal(a.policies, b.policies) && slices.Equal(a.dests, b.dests)
 		},
@@ -103,9 +104,9 @@ func (c *authorizationStage) addJudged() {
 			add(id)
 		}
 	})
-	c.judgedFrontends = derive.Derive(c.below.schema, "frontends judged", c.byJudgedDest, derive.Values[judgedFrontend]{Equal: (*judgedFrontend).equal},
+	c.judgedFrontends = derive.Derive(c.below.Schema, "frontends judged", c.byJudgedDest, derive.Values[judgedFrontend]{Equal: (*judgedFrontend).equal},
 		func(r *derive.Reader, id string) *judgedFrontend { return c.derived(r).judgedFrontendOf(id) })
-	c.judgedPlaces = derive.Derive(c.below.schema, "inbounds of frontends judged", c.byJudgedDest, derive.Values[judgedPlaces]{
+	c.judgedPlaces = derive.Derive(c.below.Schema, "inbounds of frontends judged", c.byJudgedDest, derive.Values[judgedPlaces]{
 		Equal: func(a, b *judgedPlaces) bool {
 			return slices.Equal(a.list, b.list) && slices.EqualFunc(a.by, b.by, (*judgedWay).equal) && slices.Equal(a.services, b.services) && slices.Equal(a.foreign, b.foreign)
 		},
@@ -122,7 +123,7 @@ func (c *authorizationStage) addJudged() {
 			add(name)
 		}
 	})
-	c.judgedPlanes = derive.Derive(c.below.schema, "inbounds judged", c.byJudgedPlane, derive.Values[judgedPlane]{Equal: (*judgedPlane).equal},
+	c.judgedPlanes = derive.Derive(c.below.Schema, "inbounds judged", c.byJudgedPlane, derive.Values[judgedPlane]{Equal: (*judgedPlane).equal},
 		func(r *derive.Reader, key string) *judgedPlane { return c.derived(r).judgedPlaneOf(key) })
 	byRuleSet := c.judgedPlanes.Group(func(_ string, p *judgedPlane, add func(string)) {
 		for _, in := range p.inbounds {
@@ -133,21 +134,23 @@ func (c *authorizationStage) addJudged() {
 			}
 		}
 	})
-	c.togetherAtRules = derive.Derive(c.below.schema, "what adds up at rules", byRuleSet, derive.Values[saidTogether]{Equal: (*saidTogether).equal},
+	c.togetherAtRules = derive.Derive(c.below.Schema, "what adds up at rules", byRuleSet, derive.Values[saidTogether]{Equal: (*saidTogether).equal},
 		func(r *derive.Reader, key string) *saidTogether { return c.derived(r).togetherOf(key) })
 }
 
 // judges reports whether it is a policy about who may call that is attached to routes.
-func (m authorizationMesh) judges(p *policy) bool { return p.topRoute != nil && p.kind == m.guardKind }
+func (m authorizationMesh) judges(p *index.Policy) bool {
+	return p.TopRoute != nil && p.Kind == m.guardKind
+}
 
-func (m authorizationMesh) judgingOf(p *policy) *judging {
+func (m authorizationMesh) judgingOf(p *index.Policy) *judging {
 	if !m.judges(p) {
 		return nil
 	}
 	out := &judging{}
-	for r := range m.selectedRoutes(p.topRoute, p.object.Home()) {
-		if p.topRoute.SectionName == "" || r.known[p.topRoute.SectionName] {
-			out.routes = append(out.routes, objectKey(r.object.Ref))
+	for r := range m.SelectedRoutes(p.TopRoute, p.Object.Home()) {
+		if p.TopRoute.SectionName == "" || r.Known[p.TopRoute.SectionName] {
+			out.routes = append(out.routes, index.ObjectKey(r.Object.Ref))
 		}
 	}
 	slices.Sort(out.routes)
@@ -155,18 +158,18 @@ func (m authorizationMesh) judgingOf(p *policy) *judging {
 }
 
 func (m authorizationMesh) judgedRouteOf(key string) *judgedRoute {
-	own := need(m.routes, m.at, key)
+	own := index.Need(m.Routes, m.At, key)
 	out, dests := &judgedRoute{}, map[string]bool{}
-	for of := range m.byJudgedRoute.In(m.at, key) {
-		out.policies = append(out.policies, need(m.policies, m.at, of))
+	for of := range m.byJudgedRoute.In(m.At, key) {
+		out.policies = append(out.policies, index.Need(m.Policies, m.At, of))
 	}
-	slices.SortFunc(out.policies, func(a, b *policy) int { return a.object.Ref.Compare(b.object.Ref) })
+	slices.SortFunc(out.policies, func(a, b *index.Policy) int { return a.Object.Ref.Compare(b.Object.Ref) })
 	if own == nil {
 		return out
 	}
-	for _, r := range append([]*routeObject{own}, slices.Collect(m.readers(own.object.Ref))...) {
-		for i := range r.opinion.Entries {
-			e := &r.opinion.Entries[i]
+	for _, r := range append([]*index.Route{own}, slices.Collect(m.Readers(own.Object.Ref))...) {
+		for i := range r.Parsed.Entries {
+			e := &r.Parsed.Entries[i]
 			for d := range m.destsOf(e) {
 				dests[d.key] = true
 			}
@@ -181,8 +184,8 @@ func (m authorizationMesh) judgedRouteOf(key string) *judgedRoute {
 // rules from being known, they are those of the destination, and fail with it: they are not open
 // meanwhile to those whom a rule keeps out.
 func (m authorizationMesh) judgedPlacesOf(id string) *judgedPlaces {
-	f, failed := m.judgedFrontends.Get(m.at, id)
-	seen := placesSeen{map[judgedPlace]bool{}, map[string]bool{}, map[*policy]api.Ref{}}
+	f, failed := m.judgedFrontends.Get(m.At, id)
+	seen := placesSeen{map[judgedPlace]bool{}, map[string]bool{}, map[*index.Policy]api.Ref{}}
 	switch {
 	case failed != nil:
 		m.behind(judgedTarget{id: id}, seen.add)
@@ -192,7 +195,7 @@ func (m authorizationMesh) judgedPlacesOf(id string) *judgedPlaces {
 		for _, row := range f.rows {
 			for _, to := range row.to {
 				if len(row.attached) > 0 {
-					m.behind(to, func(p *dataplane, at string) { seen.addBy(row.attached, p, at) })
+					m.behind(to, func(p *index.Dataplane, at string) { seen.addBy(row.attached, p, at) })
 				}
 			}
 		}
@@ -205,19 +208,19 @@ func (m authorizationMesh) judgedPlacesOf(id string) *judgedPlaces {
 }
 
 // behind yields the inbounds of all who answer for a target.
-func (m authorizationMesh) behind(to judgedTarget, yield func(p *dataplane, at string)) {
-	d := need(m.dests, m.at, to.id)
+func (m authorizationMesh) behind(to judgedTarget, yield func(p *index.Dataplane, at string)) {
+	d := index.Need(m.dests, m.At, to.id)
 	if d == nil {
 		return
 	}
 	all := m.membersOf(d)
 	for _, e := range all.subset(to.tags) {
-		if p, _ := m.dataplanes.Get(m.at, objectKey(e.Dataplane)); p != nil {
-			yield(p, joinedAddress(e.Address, e.Port))
+		if p, _ := m.Dataplanes.Get(m.At, index.ObjectKey(e.Dataplane)); p != nil {
+			yield(p, index.JoinedAddress(e.Address, e.Port))
 		}
 	}
 	for _, w := range all.waiting {
-		yield(w.plane, answersAt(w.plane, w.inbound))
+		yield(w.plane, index.AnswersAt(w.plane, w.inbound))
 	}
 }
 
@@ -225,21 +228,21 @@ func (m authorizationMesh) behind(to judgedTarget, yield func(p *dataplane, at s
 type placesSeen struct {
 	list     map[judgedPlace]bool
 	services map[string]bool
-	foreign  map[*policy]api.Ref
+	foreign  map[*index.Policy]api.Ref
 }
 
-func (s *placesSeen) add(p *dataplane, at string) {
-	s.list[judgedPlace{objectKey(p.object.Ref), at}] = true
+func (s *placesSeen) add(p *index.Dataplane, at string) {
+	s.list[judgedPlace{index.ObjectKey(p.Object.Ref), at}] = true
 	s.services[judgedService(p)] = true
 }
 
 // addBy adds a place as far as one of the policies has a say there.
-func (s *placesSeen) addBy(attached []judgedBy, p *dataplane, at string) {
+func (s *placesSeen) addBy(attached []judgedBy, p *index.Dataplane, at string) {
 	for _, by := range attached {
-		if by.policy.judgesAt(p) {
+		if by.policy.JudgesAt(p) {
 			s.add(p, at)
-		} else if first, ok := s.foreign[by.policy]; !ok || p.object.Ref.Compare(first) < 0 {
-			s.foreign[by.policy] = p.object.Ref
+		} else if first, ok := s.foreign[by.policy]; !ok || p.Object.Ref.Compare(first) < 0 {
+			s.foreign[by.policy] = p.Object.Ref
 		}
 	}
 }
@@ -250,18 +253,18 @@ func (s *placesSeen) places() *judgedPlaces {
 	for p, plane := range s.foreign {
 		out.foreign = append(out.foreign, foreignPlace{p, plane})
 	}
-	slices.SortFunc(out.foreign, func(a, b foreignPlace) int { return a.policy.object.Ref.Compare(b.policy.object.Ref) })
+	slices.SortFunc(out.foreign, func(a, b foreignPlace) int { return a.policy.Object.Ref.Compare(b.policy.Object.Ref) })
 	return out
 }
 
 // judgedService is what dataplanes have in common to which the same rules lead, as a rule: the service
 // of the first inbound. Most have nothing to do with such rules, and so a note for each service is
 // enough to tell them when they do. A dataplane without a service is its own.
-func judgedService(p *dataplane) string {
-	if in := p.spec.Networking.Inbound; len(in) > 0 && in[0].Tags[api.TagService] != "" {
+func judgedService(p *index.Dataplane) string {
+	if in := p.Spec.Networking.Inbound; len(in) > 0 && in[0].Tags[api.TagService] != "" {
 		return in[0].Tags[api.TagService]
 	}
-	return objectKey(p.object.Ref)
+	return index.ObjectKey(p.Object.Ref)
 }
 
 func (f *judgedFrontend) equal(o *judgedFrontend) bool {

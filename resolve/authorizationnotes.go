@@ -8,19 +8,20 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/index"
 )
 
 // placesJudged yields the inbounds to which rules lead that a policy on routes is attached to, and at
 // which it has a say; one may come twice.
-func (m mesh) placesJudged(p *policy) iter.Seq[judgedPlace] {
+func (m mesh) placesJudged(p *index.Policy) iter.Seq[judgedPlace] {
 	return func(yield func(judgedPlace) bool) {
 		for id := range m.frontendsOf(p) {
-			places, _ := m.judgedPlaces.Get(m.at, id)
+			places, _ := m.judgedPlaces.Get(m.At, id)
 			if places == nil {
 				continue
 			}
 			for _, x := range places.list {
-				if plane := need(m.dataplanes, m.at, x.plane); plane != nil && p.judgesAt(plane) && !yield(x) {
+				if plane := index.Need(m.Dataplanes, m.At, x.plane); plane != nil && p.JudgesAt(plane) && !yield(x) {
 					return
 				}
 			}
@@ -30,20 +31,20 @@ func (m mesh) placesJudged(p *policy) iter.Seq[judgedPlace] {
 
 // frontendsOf yields the destinations among whose rules are some that a policy on routes is
 // attached to.
-func (m mesh) frontendsOf(p *policy) iter.Seq2[string, *judgedFrontend] {
+func (m mesh) frontendsOf(p *index.Policy) iter.Seq2[string, *judgedFrontend] {
 	return func(yield func(string, *judgedFrontend) bool) {
 		seen := map[string]bool{}
-		on, _ := m.judging.Get(m.at, objectKey(p.object.Ref))
+		on, _ := m.judging.Get(m.At, index.ObjectKey(p.Object.Ref))
 		if on == nil {
 			return
 		}
 		for _, key := range on.routes {
-			j, _ := m.judgedRoutes.Get(m.at, key)
+			j, _ := m.judgedRoutes.Get(m.At, key)
 			if j == nil {
 				continue
 			}
 			for _, id := range j.dests {
-				f, _ := m.judgedFrontends.Get(m.at, id)
+				f, _ := m.judgedFrontends.Get(m.At, id)
 				if f == nil || seen[id] {
 					continue
 				}
@@ -57,12 +58,12 @@ func (m mesh) frontendsOf(p *policy) iter.Seq2[string, *judgedFrontend] {
 }
 
 // by reports whether a policy is attached to the row.
-func (r *judgedRow) by(p *policy) bool {
+func (r *judgedRow) by(p *index.Policy) bool {
 	return slices.ContainsFunc(r.attached, func(b judgedBy) bool { return b.policy == p })
 }
 
 // judgedAtPlane reports whether a policy on routes has to do with a dataplane.
-func (m mesh) judgedAtPlane(p *policy, key string) bool {
+func (m mesh) judgedAtPlane(p *index.Policy, key string) bool {
 	for x := range m.placesJudged(p) {
 		if x.plane == key {
 			return true
@@ -72,11 +73,11 @@ func (m mesh) judgedAtPlane(p *policy, key string) bool {
 }
 
 // judgedNotes say why a policy on routes is not carried out as it is written.
-func judgedNotes(x mesh, p *policy) []api.Note {
+func judgedNotes(x mesh, p *index.Policy) []api.Note {
 	if !x.judges(p) {
 		return nil
 	}
-	origin, at := &api.Origin{Ref: p.object.Ref}, api.Path("spec.targetRef")
+	origin, at := &api.Origin{Ref: p.Object.Ref}, api.Path("spec.targetRef")
 	var notes []api.Note
 	some, said := false, map[string]bool{}
 	add := func(severity api.Severity, code, format string, args ...any) {
@@ -87,7 +88,7 @@ func judgedNotes(x mesh, p *policy) []api.Note {
 		}
 	}
 	for id, f := range x.frontendsOf(p) {
-		places, _ := x.judgedPlaces.Get(x.at, id)
+		places, _ := x.judgedPlaces.Get(x.At, id)
 		asked, foreign := x.hasSay(p, places)
 		some = some || asked
 		for _, row := range f.rows {
@@ -101,7 +102,7 @@ func judgedNotes(x mesh, p *policy) []api.Note {
 		}
 		if foreign != "" {
 			add(map[bool]api.Severity{true: api.Warning, false: api.Error}[asked], api.CodeNoEffect,
-				"its rules lead to workloads of another namespace, such as %s, about which a permission of namespace %s has no say; write one in theirs, or in a namespace of the mesh's operators", foreign, p.object.HomeNamespace())
+				"its rules lead to workloads of another namespace, such as %s, about which a permission of namespace %s has no say; write one in theirs, or in a namespace of the mesh's operators", foreign, p.Object.HomeNamespace())
 		}
 		for _, o := range places.overlaps(p) {
 			add(api.Warning, "OverlappingRules", "%s", o)
@@ -110,11 +111,11 @@ func judgedNotes(x mesh, p *policy) []api.Note {
 			add(api.Error, api.CodeConflicted, "%s goes by the permissions on the rules of %s, and can go by those of one alone, so what the rules of %s take is denied there; attach both to one route, or give each workloads of its own", where, with, id)
 		}
 	}
-	if some && x.tellsPathsApart(p) && !p.object.Shadow() {
+	if some && x.tellsPathsApart(p) && !p.Object.Shadow() {
 		add(api.Warning, "EscapedSlashRefused", "its rules are told apart by paths, so that requests with %%2F or %%5C in their path are refused with 400, and // becomes /, at every inbound that they lead to, whoever calls and whatever the path; attach it to rules that take methods or headers alone to keep them")
 	}
 	if !some && len(notes) == 0 {
-		if on, _ := x.judging.Get(x.at, objectKey(p.object.Ref)); on != nil && len(on.routes) > 0 {
+		if on, _ := x.judging.Get(x.At, index.ObjectKey(p.Object.Ref)); on != nil && len(on.routes) > 0 {
 			notes = append(notes, api.Notef(origin, api.Warning, api.CodeNoEffect, at, "none of the rules that it is attached to leads to a workload of the mesh, so nothing asks who calls"))
 		}
 	}
@@ -122,11 +123,11 @@ func judgedNotes(x mesh, p *policy) []api.Note {
 }
 
 // tellsPathsApart reports whether paths decide, where the policy has a say, whose rule holds.
-func (m mesh) tellsPathsApart(p *policy) bool {
+func (m mesh) tellsPathsApart(p *index.Policy) bool {
 	for x := range m.placesJudged(p) {
-		in, _ := m.inbounds.Get(m.at, x.plane)
+		in, _ := m.inbounds.Get(m.At, x.plane)
 		if in != nil && slices.ContainsFunc(in.list, func(i effective.InboundUse) bool {
-			return joinedAddress(i.Address, i.Port) == x.at && i.AsDocumented().TellsPathsApart()
+			return index.JoinedAddress(i.Address, i.Port) == x.at && i.AsDocumented().TellsPathsApart()
 		}) {
 			return true
 		}
@@ -136,7 +137,7 @@ func (m mesh) tellsPathsApart(p *policy) bool {
 
 // hasSay reports whether a policy on routes has a say at some of the inbounds that its rules lead
 // to, and names a dataplane among those at which it has none.
-func (m mesh) hasSay(p *policy, places *judgedPlaces) (asked bool, foreign string) {
+func (m mesh) hasSay(p *index.Policy, places *judgedPlaces) (asked bool, foreign string) {
 	if places == nil {
 		return false, ""
 	}
@@ -146,8 +147,8 @@ func (m mesh) hasSay(p *policy, places *judgedPlaces) (asked bool, foreign strin
 		}
 	}
 	return slices.ContainsFunc(places.list, func(at judgedPlace) bool {
-		plane := need(m.dataplanes, m.at, at.plane)
-		return plane != nil && p.judgesAt(plane)
+		plane := index.Need(m.Dataplanes, m.At, at.plane)
+		return plane != nil && p.JudgesAt(plane)
 	}), foreign
 }
 
@@ -159,7 +160,7 @@ func (q *Reader) Uncarried(ref api.Ref) []api.Note {
 	if !ok {
 		return nil
 	}
-	p := x.policy(ref)
+	p := x.Policy(ref)
 	if p == nil {
 		return nil
 	}
@@ -168,7 +169,7 @@ func (q *Reader) Uncarried(ref api.Ref) []api.Note {
 
 // conflictOf is the first dataplane at which others stand in the place of a frontend, and the
 // other frontend.
-func (m mesh) conflictOf(p *policy, id string, places *judgedPlaces) (where, with string) {
+func (m mesh) conflictOf(p *index.Policy, id string, places *judgedPlaces) (where, with string) {
 	if places == nil {
 		return "", ""
 	}
@@ -189,15 +190,15 @@ func (m mesh) conflictOf(p *policy, id string, places *judgedPlaces) (where, wit
 				break
 			}
 		}
-		d := need(m.dataplanes, m.at, place.plane)
-		return fmt.Sprintf("inbound %s of %s", portOfPlace(place.at), d.object.Ref), with
+		d := index.Need(m.Dataplanes, m.At, place.plane)
+		return fmt.Sprintf("inbound %s of %s", portOfPlace(place.at), d.Object.Ref), with
 	}
 	return "", ""
 }
 
 // isFrontend reports whether the rules of a destination say at a place what w does.
 func (m mesh) isFrontend(id string, w *judgedWay, at judgedPlace) bool {
-	places, _ := m.judgedPlaces.Get(m.at, id)
+	places, _ := m.judgedPlaces.Get(m.At, id)
 	if places == nil {
 		return false
 	}

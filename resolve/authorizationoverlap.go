@@ -6,6 +6,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/derive"
+	"github.com/weftmesh/weft/resolve/index"
 )
 
 // mostOverlaps bounds how many pairs of rules are told of a policy.
@@ -13,7 +14,7 @@ const mostOverlaps = 5
 
 // overlaps tells of rules whose requests are asked for a policy on routes although it is not attached to
 // them, because what arrives may as well be that of a rule to which it is.
-func (p *judgedPlaces) overlaps(of *policy) (out []string) {
+func (p *judgedPlaces) overlaps(of *index.Policy) (out []string) {
 	if p == nil {
 		return nil
 	}
@@ -71,7 +72,7 @@ func (w *judgedWay) overlap(i, k int) bool {
 func overlapText(r, s *judgedRow) string {
 	both := fmt.Sprintf("%s may arrive as what %s takes (%s), and nobody can tell them apart then, so they are asked for this permission too", requestsOf(s.rules), rulesText(r.rules), r.match.And(s.match.Conditions).Short())
 	if len(s.attached) > 0 {
-		both += fmt.Sprintf(", and for %s: only those get in whom both let in", s.attached[0].policy.object.Ref)
+		both += fmt.Sprintf(", and for %s: only those get in whom both let in", s.attached[0].policy.Object.Ref)
 	}
 	return both + "; let them arrive by different paths"
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/index"
 )
 
 // judgedPlane is what the inbounds of a dataplane tell apart, in the document's order.
@@ -28,16 +29,16 @@ func (p *judgedPlane) equal(o *judgedPlane) bool {
 const conflicting = "an inbound goes by the rules of one frontend, and others stand in the place of these"
 
 func (m authorizationMesh) judgedPlaneOf(key string) *judgedPlane {
-	p := need(m.dataplanes, m.at, key)
+	p := index.Need(m.Dataplanes, m.At, key)
 	if p == nil {
 		return nil
 	}
-	sets, _ := m.saidSets.Get(m.at, key)
+	sets, _ := m.saidSets.Get(m.At, key)
 	ids := m.frontendsTo(key)
-	out := &judgedPlane{make([][]judgedAt, len(p.spec.Networking.Inbound))}
-	for i := range p.spec.Networking.Inbound {
-		in := &p.spec.Networking.Inbound[i]
-		first, others := m.frontendsAt(ids, judgedPlace{key, answersAt(p, in)})
+	out := &judgedPlane{make([][]judgedAt, len(p.Spec.Networking.Inbound))}
+	for i := range p.Spec.Networking.Inbound {
+		in := &p.Spec.Networking.Inbound[i]
+		first, others := m.frontendsAt(ids, judgedPlace{key, index.AnswersAt(p, in)})
 		if first == nil {
 			continue
 		}
@@ -66,7 +67,7 @@ func (m authorizationMesh) judgedPlaneOf(key string) *judgedPlane {
 // frontendsTo are the destinations of which rules lead to inbounds of a dataplane, sorted.
 func (m authorizationMesh) frontendsTo(plane string) []string {
 	var out []string
-	for id := range m.byJudgedPlane.In(m.at, plane) {
+	for id := range m.byJudgedPlane.In(m.At, plane) {
 		out = append(out, id)
 	}
 	slices.Sort(out)
@@ -78,7 +79,7 @@ func (m authorizationMesh) frontendsTo(plane string) []string {
 func (m authorizationMesh) frontendsAt(ids []string, at judgedPlace) (first *judgedWay, others []*judgedWay) {
 	var all []*judgedWay
 	for _, id := range ids {
-		places, f := need(m.judgedPlaces, m.at, id), need(m.judgedFrontends, m.at, id)
+		places, f := index.Need(m.judgedPlaces, m.At, id), index.Need(m.judgedFrontends, m.At, id)
 		if places == nil || f == nil {
 			continue
 		}
@@ -95,7 +96,7 @@ func (m authorizationMesh) frontendsAt(ids []string, at judgedPlace) (first *jud
 
 // ruleSet is the key of what is said of all requests of an inbound and of those of a row.
 func (m authorizationMesh) ruleSet(sets *saidSets, inbound int, row *judgedRow) string {
-	parts := []string{m.kinds[m.guardKind].Name}
+	parts := []string{m.Kinds[m.guardKind].Name}
 	if sets != nil {
 		for _, key := range sets.inbounds[inbound] {
 			if name, rest, _ := strings.Cut(key, "\x00"); name == parts[0] {
@@ -104,7 +105,7 @@ func (m authorizationMesh) ruleSet(sets *saidSets, inbound int, row *judgedRow) 
 		}
 	}
 	for _, by := range row.attached {
-		parts = append(parts, attachedMark+strconv.Itoa(int(by.layer))+attachedMark+objectKey(by.policy.object.Ref))
+		parts = append(parts, attachedMark+strconv.Itoa(int(by.layer))+attachedMark+index.ObjectKey(by.policy.Object.Ref))
 	}
 	return strings.Join(parts, "\x00")
 }
@@ -129,11 +130,11 @@ func cutLayer(part string) (key string, layer merge.LayerName) {
 
 // rulesAt are the rules of an inbound of a dataplane. Where a bug keeps them from being
 // known, the inbound fails.
-func (m authorizationMesh) rulesAt(p *dataplane, inbound int) []effective.InboundRule {
-	if m.byJudgedService.Len(m.at, judgedService(p)) == 0 {
+func (m authorizationMesh) rulesAt(p *index.Dataplane, inbound int) []effective.InboundRule {
+	if m.byJudgedService.Len(m.At, judgedService(p)) == 0 {
 		return nil
 	}
-	judged := need(m.judgedPlanes, m.at, objectKey(p.object.Ref))
+	judged := index.Need(m.judgedPlanes, m.At, index.ObjectKey(p.Object.Ref))
 	if judged == nil {
 		return nil
 	}
@@ -142,9 +143,9 @@ func (m authorizationMesh) rulesAt(p *dataplane, inbound int) []effective.Inboun
 		r := effective.InboundRule{Match: at.asked.match, Rules: at.asked.rules, Closed: at.closed}
 		switch {
 		case at.closed != "":
-			r.Permission = m.kinds[m.guardKind].Nobody()
+			r.Permission = m.Kinds[m.guardKind].Nobody()
 		case at.set != "":
-			r.Permission = need(m.togetherAtRules, m.at, at.set).Effective
+			r.Permission = index.Need(m.togetherAtRules, m.At, at.set).Effective
 		}
 		out = append(out, r)
 	}

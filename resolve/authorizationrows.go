@@ -9,18 +9,19 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/resolve/derive"
+	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/route"
 )
 
 // judgedFrontendOf is nil for what nobody may be told apart at.
 func (m authorizationMesh) judgedFrontendOf(id string) *judgedFrontend {
-	d, said := need(m.dests, m.at, id), need(m.subjects, m.at, id)
+	d, said := index.Need(m.dests, m.At, id), index.Need(m.subjects, m.At, id)
 	if d == nil || said == nil {
 		return nil
 	}
 	everybody := make([]byte, len(said.contributions))
 	for i, x := range said.contributions {
-		everybody[i] = digit(x.selector().Everyone(m.zone[api.LabelZone]))
+		everybody[i] = digit(x.Selector().Everyone(m.ZoneLabels[api.LabelZone]))
 	}
 	f := &judgedFrontend{rows: m.judgedRows(d, said, m.compose(d, said.contributions, string(everybody)))}
 	for i := range said.contributions {
@@ -45,8 +46,8 @@ func (m authorizationMesh) judgedAlone(d *dest, said *subjects, everybody []byte
 	const why = "some clients alone have the route, and the server cannot know who has it"
 	out := closedRows(m.judgedRows(d, said, m.compose(d, said.contributions, string(alone))), why)
 	own := said.contributions[i]
-	if own.entry.Callers != "" || slices.ContainsFunc(said.contributions, func(x *contribution) bool {
-		return x.route.object.HomeNamespace() != own.route.object.HomeNamespace()
+	if own.Entry.Callers != "" || slices.ContainsFunc(said.contributions, func(x *index.Contribution) bool {
+		return x.Route.Object.HomeNamespace() != own.Route.Object.HomeNamespace()
 	}) { // it hides what all have; or a namespace would change what is asked in another one (I12)
 		return out
 	}
@@ -62,12 +63,6 @@ func (m authorizationMesh) judgedAlone(d *dest, said *subjects, everybody []byte
 		}
 	}
 	return out
-}
-
-// judgesAt reports whether a policy about who may call has a say at a dataplane to which a route leads.
-func (p *policy) judgesAt(plane *dataplane) bool {
-	home := p.object.Home()
-	return home.System || plane.object.HomeNamespace() == home.Namespace
 }
 
 // closedRows are rows with policies by which nobody gets in; without a reason those rows as they are.
@@ -161,18 +156,18 @@ func (m authorizationMesh) judgedTarget(list []judgedTarget, ref *route.BackendR
 
 // judgedBy are the policies that are attached to a rule, to its routes, and to the objects that
 // include it.
-func (m authorizationMesh) judgedBy(c *route.Composed, said *subjects, from []*contribution) []judgedBy {
+func (m authorizationMesh) judgedBy(c *route.Composed, said *subjects, from []*index.Contribution) []judgedBy {
 	if c.Bare {
 		return nil
 	}
 	var out []judgedBy
-	add := func(layer merge.LayerName, p *policy) {
+	add := func(layer merge.LayerName, p *index.Policy) {
 		if by := (judgedBy{layer, p}); !slices.Contains(out, by) {
 			out = append(out, by)
 		}
 	}
-	on := func(r *routeObject) []*policy {
-		if j, _ := m.judgedRoutes.Get(m.at, objectKey(r.object.Ref)); j != nil {
+	on := func(r *index.Route) []*index.Policy {
+		if j, _ := m.judgedRoutes.Get(m.At, index.ObjectKey(r.Object.Ref)); j != nil {
 			return j.policies
 		}
 		return nil
@@ -180,27 +175,27 @@ func (m authorizationMesh) judgedBy(c *route.Composed, said *subjects, from []*c
 	for _, o := range c.Via {
 		if x := said.speaker(o.Ref); x != nil {
 			for _, p := range on(x) {
-				if p.topRoute.SectionName == "" {
+				if p.TopRoute.SectionName == "" {
 					add(merge.Include, p)
 				}
 			}
 		}
 	}
 	for _, x := range said.contributors(c, from) {
-		for _, p := range on(x.route) {
-			section := p.topRoute.SectionName
+		for _, p := range on(x.Route) {
+			section := p.TopRoute.SectionName
 			switch {
 			case section == "":
 				add(merge.Route, p)
 			case slices.ContainsFunc(c.Origins, func(o *api.Origin) bool {
-				return o.Ref == x.route.object.Ref && slices.Contains(x.route.sections(o), section)
+				return o.Ref == x.Route.Object.Ref && slices.Contains(x.Route.Sections(o), section)
 			}):
 				add(merge.Rule, p)
 			}
 		}
 	}
 	slices.SortFunc(out, func(a, b judgedBy) int {
-		return cmp.Or(cmp.Compare(a.layer, b.layer), a.policy.object.Ref.Compare(b.policy.object.Ref))
+		return cmp.Or(cmp.Compare(a.layer, b.layer), a.policy.Object.Ref.Compare(b.policy.Object.Ref))
 	})
 	return out
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -69,8 +70,8 @@ func (m authorizationMesh) waysTo(f *judgedFrontend, out *judgedPlaces) {
 		}
 		of[i], targets = len(targets), append(targets, key)
 		for _, to := range row.to {
-			m.behind(to, func(p *dataplane, address string) {
-				if at := (judgedPlace{objectKey(p.object.Ref), address}); among[at] {
+			m.behind(to, func(p *index.Dataplane, address string) {
+				if at := (judgedPlace{index.ObjectKey(p.Object.Ref), address}); among[at] {
 					for len(leads[at]) <= of[i] {
 						leads[at] = append(leads[at], '0')
 					}
@@ -81,8 +82,8 @@ func (m authorizationMesh) waysTo(f *judgedFrontend, out *judgedPlaces) {
 	}
 	ways := map[string]*judgedWay{}
 	for _, at := range out.list {
-		plane := need(m.dataplanes, m.at, at.plane)
-		key := strings.TrimRight(string(leads[at]), "0") + " " + plane.object.HomeNamespace()
+		plane := index.Need(m.Dataplanes, m.At, at.plane)
+		key := strings.TrimRight(string(leads[at]), "0") + " " + plane.Object.HomeNamespace()
 		if ways[key] == nil {
 			ways[key] = wayOf(f, plane, func(i int) bool { return of[i] < len(leads[at]) && leads[at][of[i]] == '1' })
 		}
@@ -93,20 +94,20 @@ func (m authorizationMesh) waysTo(f *judgedFrontend, out *judgedPlaces) {
 // wayOf is that of the rows which lead to a dataplane. A policy of a namespace says nothing about who
 // may call workloads of another one, be it attached to a route that leads there: it neither opens
 // nor closes them (spec/identity.md 7, I12).
-func wayOf(f *judgedFrontend, plane *dataplane, leads func(row int) bool) *judgedWay {
+func wayOf(f *judgedFrontend, plane *index.Dataplane, leads func(row int) bool) *judgedWay {
 	out := &judgedWay{}
 	for i, row := range f.rows {
 		if !leads(i) {
 			continue
 		}
-		if slices.ContainsFunc(row.attached, func(by judgedBy) bool { return !by.policy.judgesAt(plane) }) {
+		if slices.ContainsFunc(row.attached, func(by judgedBy) bool { return !by.policy.JudgesAt(plane) }) {
 			own := *row
-			own.attached = slices.DeleteFunc(slices.Clone(row.attached), func(by judgedBy) bool { return !by.policy.judgesAt(plane) })
+			own.attached = slices.DeleteFunc(slices.Clone(row.attached), func(by judgedBy) bool { return !by.policy.JudgesAt(plane) })
 			row = &own
 		}
 		out.rows = append(out.rows, row)
 		for _, by := range row.attached {
-			if made := by.policy.object.Created.UnixNano(); out.oldest == 0 || made < out.oldest {
+			if made := by.policy.Object.Created.UnixNano(); out.oldest == 0 || made < out.oldest {
 				out.oldest = made
 			}
 		}

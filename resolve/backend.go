@@ -6,6 +6,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -75,7 +76,7 @@ type found struct {
 // and section narrow it to one port.
 func (m servicesMesh) find(ref api.TargetRef, port uint32, section string, home api.Home) found {
 	var f found
-	for d := range m.destsNamed(targetName(ref)) {
+	for d := range m.destsNamed(index.TargetName(ref)) {
 		if !matcher.Destination(ref, home, d.facts.Itself()) {
 			continue
 		}
@@ -117,7 +118,7 @@ func (m servicesMesh) findBackend(want route.BackendRef) (*dest, *lostRef) {
 	f := m.find(ref, port, section, home)
 	anyPort := port == 0 && section == ""
 	switch {
-	case anyPort && f.classic != nil && (subset || m.mode() == disabled || !f.real):
+	case anyPort && f.classic != nil && (subset || m.Mode() == index.Disabled || !f.real):
 		return f.classic, nil
 	case f.object != nil && f.ports == 1:
 		return f.object, nil

@@ -9,6 +9,7 @@ import (
 	"github.com/weftmesh/weft/api/spiffe"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/index"
 )
 
 var anyName = rapid.Custom(func(t *rapid.T) string {
@@ -24,11 +25,11 @@ var anyName = rapid.Custom(func(t *rapid.T) string {
 func TestCallers(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		var items []*item
+		var items []*index.Item
 		for range rapid.IntRange(0, 6).Draw(t, "rules") {
-			it := &item{}
+			it := &index.Item{}
 			for range rapid.IntRange(0, 2).Draw(t, "matches") {
-				it.matches = append(it.matches, policies.ClientMatch{SpiffeID: &policies.ValueMatch{
+				it.Matches = append(it.Matches, policies.ClientMatch{SpiffeID: &policies.ValueMatch{
 					Type: rapid.SampledFrom([]string{"Exact", "Prefix"}).Draw(t, "type"), Value: anyName.Draw(t, "value")}})
 			}
 			items = append(items, it)
@@ -37,21 +38,21 @@ func TestCallers(t *testing.T) {
 		if name[len(name)-1] == '/' {
 			name = name[:len(name)-1]
 		}
-		list := callersOf(items)
-		if !slices.Equal(list, callersOf(rapid.Permutation(items).Draw(t, "order"))) {
+		list := index.CallersOf(items)
+		if !slices.Equal(list, index.CallersOf(rapid.Permutation(items).Draw(t, "order"))) {
 			t.Fatal("the order of rules matters")
 		}
 		at := slices.IndexFunc(list, func(c effective.Callers) bool { return c.Have([]string{name}) })
 		for _, it := range items {
-			want := len(it.matches) == 0 || slices.ContainsFunc(it.matches, func(m policies.ClientMatch) bool {
+			want := len(it.Matches) == 0 || slices.ContainsFunc(it.Matches, func(m policies.ClientMatch) bool {
 				return m.SpiffeID.Value == name || m.SpiffeID.Type == "Prefix" && spiffe.Under(name, m.SpiffeID.Value)
 			})
-			got := len(it.matches) == 0
+			got := len(it.Matches) == 0
 			if at >= 0 {
-				got = it.about(list[at])
+				got = it.About(list[at])
 			}
 			if got != want {
-				t.Fatalf("%s: a rule with %+v is applied: %v, among %+v", name, it.matches, got, list)
+				t.Fatalf("%s: a rule with %+v is applied: %v, among %+v", name, it.Matches, got, list)
 			}
 		}
 	})

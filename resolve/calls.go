@@ -2,13 +2,13 @@ package resolve
 
 import (
 	"cmp"
-	"net/netip"
 	"slices"
 	"strings"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
 	"github.com/weftmesh/weft/resolve/derive"
+	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -31,8 +31,8 @@ func (c call) equal(o call) bool {
 // callsOf lists what a dataplane reaches (spec/contract.md 8): what its outbounds name
 // and, with transparent proxying, every destination at its virtual addresses.
 // Of two at one address the first holds.
-func (m reachabilityMesh) callsOf(p *dataplane) []call {
-	out := make([]call, 0, len(p.spec.Networking.Outbound))
+func (m reachabilityMesh) callsOf(p *index.Dataplane) []call {
+	out := make([]call, 0, len(p.Spec.Networking.Outbound))
 	taken := map[string]bool{}
 	add := func(c call) {
 		at := c.at()
@@ -51,10 +51,10 @@ func (m reachabilityMesh) callsOf(p *dataplane) []call {
 		}
 		out = append(out, c)
 	}
-	net := p.spec.Networking
+	net := p.Spec.Networking
 	for i := range net.Outbound {
 		if o := &net.Outbound[i]; o.Hosts != nil {
-			m.hostCalls(o, int32(i), m.hostScope(p), add)
+			m.hostCalls(o, int32(i), m.HostScope(p), add)
 			continue
 		}
 		add(m.call(p, i))
@@ -64,7 +64,7 @@ func (m reachabilityMesh) callsOf(p *dataplane) []call {
 		return out
 	}
 	k := reachOf(p)
-	everybodys, apart := need(m.reached, m.at, k.String()).list, m.callsApart(p, k)
+	everybodys, apart := index.Need(m.reached, m.At, k.String()).list, m.callsApart(p, k)
 	if len(out) == 0 && len(apart) == 0 {
 		return everybodys
 	}
@@ -78,11 +78,11 @@ func (m reachabilityMesh) callsOf(p *dataplane) []call {
 }
 
 // reach is what tells apart which virtual addresses dataplanes reach.
-func reachOf(p *dataplane) groupKey {
-	t := p.spec.Networking.TransparentProxying
+func reachOf(p *index.Dataplane) groupKey {
+	t := p.Spec.Networking.TransparentProxying
 	k := groupKey{Families: t.IPFamilyMode, Limit: t.ReachableBackends}
 	if k.Limit != nil {
-		k.Home = p.object.Home()
+		k.Home = p.Object.Home()
 	}
 	return k
 }
@@ -96,7 +96,7 @@ func (d *dest) apart() bool { return d.Outside || d.Above != nil }
 // them. Of two destinations at one address the first holds.
 func (m reachabilityMesh) callsWithin(k groupKey) (out []call) {
 	taken, redirected := map[string]bool{}, api.TransparentProxying{IPFamilyMode: k.Families}
-	for d := range m.destsVirtual.Values(m.at, anyTarget) {
+	for d := range m.destsVirtual.Values(m.At, index.Any) {
 		if d.apart() || !reachable(k.Limit, k.Home, d) {
 			continue
 		}
@@ -118,13 +118,13 @@ func (m reachabilityMesh) callsWithin(k groupKey) (out []call) {
 
 // callsApart are the calls of a dataplane to virtual addresses that not everybody reaches
 // alike.
-func (m reachabilityMesh) callsApart(p *dataplane, k groupKey) (out []call) {
-	for d := range m.destsApart.Values(m.at, anyTarget) {
+func (m reachabilityMesh) callsApart(p *index.Dataplane, k groupKey) (out []call) {
+	for d := range m.destsApart.Values(m.At, index.Any) {
 		if !reachable(k.Limit, k.Home, d) || d.Outside && !m.hasRouteFor(p, d) {
 			continue
 		}
 		for _, vip := range d.VIPs {
-			if p.spec.Networking.TransparentProxying.Redirects(vip) && (d.Above == nil || !p.isAt(vip)) { // itself, which its traffic reaches without the sidecar
+			if p.Spec.Networking.TransparentProxying.Redirects(vip) && (d.Above == nil || !p.IsAt(vip)) { // itself, which its traffic reaches without the sidecar
 				out = append(out, call{address: vip, port: d.VirtualPort(), index: -1, dest: d})
 			}
 		}
@@ -141,24 +141,10 @@ func (c *call) conflicts(at string) {
 	c.dest = nil
 }
 
-// isAt reports whether an address is one of the dataplane's own.
-func (p *dataplane) isAt(address string) bool {
-	ip, err := netip.ParseAddr(address)
-	if err != nil {
-		return false
-	}
-	for own := range p.spec.Networking.Addresses() {
-		if own == ip.Unmap() {
-			return true
-		}
-	}
-	return false
-}
-
 // hasRouteFor reports whether a route says something about d to p.
-func (m reachabilityMesh) hasRouteFor(p *dataplane, d *dest) bool {
-	said, _ := m.routing.Get(m.at, d.key)
-	return said != nil && slices.ContainsFunc(said.contributions, func(c *contribution) bool { return c.selector().Selects(&p.facts) })
+func (m reachabilityMesh) hasRouteFor(p *index.Dataplane, d *dest) bool {
+	said, _ := m.routing.Get(m.At, d.key)
+	return said != nil && slices.ContainsFunc(said.contributions, func(c *index.Contribution) bool { return c.Selector().Selects(&p.Facts) })
 }
 
 func reachable(limit *api.ReachableBackends, home api.Home, d *dest) bool {
@@ -178,8 +164,8 @@ func outboundTarget(ref api.OutboundRef) api.TargetRef {
 }
 
 // call resolves one outbound, which does not lead to hosts.
-func (m reachabilityMesh) call(p *dataplane, i int) call {
-	o := &p.spec.Networking.Outbound[i]
+func (m reachabilityMesh) call(p *index.Dataplane, i int) call {
+	o := &p.Spec.Networking.Outbound[i]
 	c := call{address: cmp.Or(o.Address, "127.0.0.1"), port: o.Port, index: int32(i)}
 	ref, port := api.TargetRef{Kind: api.KindMeshService, Name: o.Tags[api.TagService]}, uint32(0)
 	if o.BackendRef != nil {
@@ -190,50 +176,50 @@ func (m reachabilityMesh) call(p *dataplane, i int) call {
 	}
 	var listed *dest
 	if o.BackendRef == nil {
-		if d := m.dest(classicID(ref.Name)); d != nil && d.facts.Classic && !d.Listed {
+		if d := m.dest(index.ClassicID(ref.Name)); d != nil && d.facts.Classic && !d.Listed {
 			c.dest = d
 			return c
 		} else if d != nil && d.Listed {
 			listed = d
 		}
 	}
-	if c.dest, c.lost = m.findBackend(route.BackendRef{Target: ref, Port: port, Home: p.object.Home()}); c.dest == nil && c.lost.code == "BackendNotFound" {
+	if c.dest, c.lost = m.findBackend(route.BackendRef{Target: ref, Port: port, Home: p.Object.Home()}); c.dest == nil && c.lost.code == "BackendNotFound" {
 		c.dest = listed // its routes do what they say, and it may come back
 	}
 	return c
 }
 
 // field is where the dataplane p names what it calls; empty where it does not.
-func (c *call) field(p *dataplane) api.Path {
+func (c *call) field(p *index.Dataplane) api.Path {
 	if c.index < 0 {
 		return ""
 	}
 	at := api.Path("networking.outbound").Index(int(c.index))
-	if p.spec.Networking.Outbound[c.index].BackendRef != nil {
+	if p.Spec.Networking.Outbound[c.index].BackendRef != nil {
 		return at.Field("backendRef")
 	}
 	return at
 }
 
 func (c *reachabilityStage) addCalls() {
-	c.byReach = c.below.dataplanes.Group(func(_ string, p *dataplane, add func(string)) {
-		if p.spec.Networking.TransparentProxying != nil {
+	c.byReach = c.below.Dataplanes.Group(func(_ string, p *index.Dataplane, add func(string)) {
+		if p.Spec.Networking.TransparentProxying != nil {
 			add(reachOf(p).String())
 		}
 	})
-	c.reached = derive.Derive(c.below.schema, "destinations reached", c.byReach, derive.Values[calls]{Equal: (*calls).equal},
+	c.reached = derive.Derive(c.below.Schema, "destinations reached", c.byReach, derive.Values[calls]{Equal: (*calls).equal},
 		func(r *derive.Reader, key string) *calls {
 			return newCalls(c.derived(r).callsWithin(groupOf(key)), true)
 		})
-	c.calls = derive.Derive(c.below.schema, "calls", c.below.dataplanes, derive.Values[calls]{Equal: (*calls).equal, Hash: func(x *calls) uint64 { return x.hash }}, func(r *derive.Reader, key string) *calls {
-		p := need(c.below.dataplanes, r, key)
-		return newCalls(c.derived(r).callsOf(p), p.spec.Networking.TransparentProxying != nil)
+	c.calls = derive.Derive(c.below.Schema, "calls", c.below.Dataplanes, derive.Values[calls]{Equal: (*calls).equal, Hash: func(x *calls) uint64 { return x.hash }}, func(r *derive.Reader, key string) *calls {
+		p := index.Need(c.below.Dataplanes, r, key)
+		return newCalls(c.derived(r).callsOf(p), p.Spec.Networking.TransparentProxying != nil)
 	})
-	c.called = derive.Derive(c.below.schema, "classes held", c.calls, derive.Values[called]{
+	c.called = derive.Derive(c.below.Schema, "classes held", c.calls, derive.Values[called]{
 		Equal: func(a, b *called) bool { return slices.Equal(a.classes, b.classes) },
 		Hash:  func(x *called) uint64 { return x.hash },
 	}, func(r *derive.Reader, key string) *called {
-		p, list := need(c.below.dataplanes, r, key), need(c.calls, r, key).list
+		p, list := index.Need(c.below.Dataplanes, r, key), index.Need(c.calls, r, key).list
 		out := &called{classes: make([]string, len(list))}
 		for i := range list {
 			if d := list[i].dest; d != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/index"
 )
 
 // calls is what a dataplane calls.
@@ -51,9 +52,9 @@ type class struct {
 	dest     *dest
 	subjects *subjects
 	has      map[string]bool // selector key -> selects these dataplanes
-	base     layers          // what is said by default and targets no route
+	base     index.Layers    // what is said by default and targets no route
 	// overrides are what is said over it and over every route, weakest first.
-	overrides []*override
+	overrides []*index.Override
 	composed  string                 // key of the composition for the class
 	spoken    *effective.Destination // the destination as the class has it
 }
@@ -69,25 +70,25 @@ func cutClass(key string) (id, bits string) {
 }
 
 func (c *tablesStage) addClasses() {
-	c.classes = derive.Derive(c.below.schema, "classes", c.below.anyClass, derive.Values[class]{}, func(r *derive.Reader, key string) *class {
+	c.classes = derive.Derive(c.below.Schema, "classes", c.below.anyClass, derive.Values[class]{}, func(r *derive.Reader, key string) *class {
 		id, bits := cutClass(key)
-		return newClass(need(c.below.dests, r, id), need(c.below.subjects, r, id), bits, len(c.below.kinds))
+		return newClass(index.Need(c.below.dests, r, id), index.Need(c.below.subjects, r, id), bits, len(c.below.Kinds))
 	})
 	byComposition := c.classes.Index(func(_ string, x *class, add func(string)) { add(x.composed) })
-	c.composed = derive.Derive(c.below.schema, "compositions", byComposition, derive.Values[composition]{}, func(r *derive.Reader, key string) *composition {
+	c.composed = derive.Derive(c.below.Schema, "compositions", byComposition, derive.Values[composition]{}, func(r *derive.Reader, key string) *composition {
 		id, bits := cutClass(key)
-		return c.derived(r).compose(need(c.below.dests, r, id), need(c.below.routing, r, id).contributions, bits)
+		return c.derived(r).compose(index.Need(c.below.dests, r, id), index.Need(c.below.routing, r, id).contributions, bits)
 	})
 }
 
 // classOf is the key of the class of a dataplane at a destination.
-func (m reachabilityMesh) classOf(id string, p *dataplane) string {
-	return m.classWith(id, p.selectedBy)
+func (m reachabilityMesh) classOf(id string, p *index.Dataplane) string {
+	return m.classWith(id, p.SelectedBy)
 }
 
 // classWith is the key of the class of those whom the selectors select of which has says so.
 func (m reachabilityMesh) classWith(id string, has func(*matcher.Selector) bool) string {
-	s, failed := m.selectors.Get(m.at, id)
+	s, failed := m.selectors.Get(m.At, id)
 	if failed != nil {
 		return classKey(id, "") // which fails alike
 	}
@@ -117,9 +118,9 @@ func newClass(d *dest, s *subjects, bits string, kinds int) *class {
 	}
 	c.base, c.overrides = c.baseLayers(kinds)
 	concerned := make([]byte, len(s.contributions))
-	var mine []*contribution
+	var mine []*index.Contribution
 	for i, x := range s.contributions {
-		concerned[i] = digit(c.has[x.selector().Key])
+		concerned[i] = digit(c.has[x.Selector().Key])
 		if concerned[i] == '1' {
 			mine = append(mine, x)
 		}
@@ -130,19 +131,19 @@ func newClass(d *dest, s *subjects, bits string, kinds int) *class {
 }
 
 // baseLayers is what the items that attach to no route say to the class.
-func (c *class) baseLayers(kinds int) (layers, []*override) {
-	base := make(layers, kinds)
-	var mine []*item
+func (c *class) baseLayers(kinds int) (index.Layers, []*index.Override) {
+	base := make(index.Layers, kinds)
+	var mine []*index.Item
 	for _, it := range c.subjects.items {
-		if c.has[it.policy.selector.Key] {
-			base[it.policy.kind] = append(base[it.policy.kind], it.byDefault())
+		if c.has[it.Policy.Selector.Key] {
+			base[it.Policy.Kind] = append(base[it.Policy.Kind], it.ByDefault())
 			mine = append(mine, it)
 		}
 	}
-	return base, ownOverrides(mine)
+	return base, index.OwnOverrides(mine)
 }
 
 // onCluster is what is said about the connections to a variant of the destination.
 func (c *class) onCluster(m tablesMesh, v *variant) effective.Policies {
-	return v.over(c.base, m).overridden(c.overrides).only(policies.OnCluster, m.kinds).fold(m.kinds)
+	return v.over(c.base, m).Overridden(c.overrides).Only(policies.OnCluster, m.Kinds).Fold(m.Kinds)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/derive"
+	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/resolve/pods"
 )
 
@@ -29,7 +30,7 @@ func (next *Model) bring(m *Model, changes []api.Change) told {
 			out.common = append(out.common, next.space(ref.Name))
 			there = append(there, ch)
 		case ref.Kind == api.KindHostnameGenerator:
-			out.common = append(out.common, next.all.generatorObjects.Put(ref.String(), ch.After))
+			out.common = append(out.common, next.all.GeneratorObjects.Put(ref.String(), ch.After))
 			there = append(there, ch)
 		case ref.Kind == api.KindDataplaneInsight || ref.Kind == api.KindMeshInsight: // nobody has written them
 			out.byMesh[ref.Mesh] = append(out.byMesh[ref.Mesh], ch)
@@ -70,7 +71,7 @@ func surplus(changes []api.Change) (n int) {
 
 // space is what a mesh is told of a namespace.
 func (m *Model) space(name string) derive.Change {
-	return m.all.otherObjects.Put(objectKey(api.Ref{Kind: api.KindNamespace, Name: name}), m.stage.Namespace(m.cluster, name))
+	return m.all.OtherObjects.Put(index.ObjectKey(api.Ref{Kind: api.KindNamespace, Name: name}), m.stage.Namespace(m.cluster, name))
 }
 
 // common is what a mesh is told that nobody knew before.
@@ -80,7 +81,7 @@ func (m *Model) common() []derive.Change {
 		out = append(out, m.space(o.Name))
 	}
 	for o := range m.stored.OfKind(api.KindHostnameGenerator) {
-		out = append(out, m.all.generatorObjects.Put(o.Ref.String(), o))
+		out = append(out, m.all.GeneratorObjects.Put(o.Ref.String(), o))
 	}
 	return out
 }
@@ -110,17 +111,17 @@ func (m *Model) tell(before *derive.Graph, changes []api.Change) (list []derive.
 // there. Of an insight only what it says is kept, under the key of its dataplane.
 func (c *collections) put(before *derive.Graph, ref api.Ref, o *api.Object) (was bool, change derive.Change) {
 	if ref.Kind != api.KindDataplaneInsight {
-		source, key := c.all.written(ref.Kind), objectKey(ref)
+		source, key := c.all.Written(ref.Kind), index.ObjectKey(ref)
 		x, _ := source.Get(before, key)
 		return x != nil, source.Put(key, o)
 	}
 	ref.Kind = api.KindDataplane
-	key := objectKey(ref)
-	x, _ := c.all.insights.Get(before, key)
+	key := index.ObjectKey(ref)
+	x, _ := c.all.Insights.Get(before, key)
 	if o == nil {
-		return x != nil, c.all.insights.Delete(key)
+		return x != nil, c.all.Insights.Delete(key)
 	}
-	return x != nil, c.all.insights.Put(key, o.Spec.(*api.DataplaneInsight))
+	return x != nil, c.all.Insights.Put(key, o.Spec.(*api.DataplaneInsight))
 }
 
 // clusterFailures are the bugs that the stage met.

@@ -13,13 +13,14 @@ import (
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/index"
 )
 
 // saidTogether is what several policies of a kind of which confs add up say of one inbound
 // together; inbounds about which the same ones say something share it, however many there
 // are.
 type saidTogether struct {
-	policies []*policy
+	policies []*index.Policy
 	layers   []merge.LayerName // of the policies: where they are attached to a route, else Default
 	callers  policies.Callers
 	names    []string // of the workloads that items of from are about, one item after the other
@@ -31,7 +32,7 @@ type saidSets struct {
 	// For each inbound, in the document's order, the sets of policies of kinds of which confs add up
 	// that are about it: keys of saidTogether.
 	inbounds [][]string
-	modes    []*policy // those for the dataplane about how inbounds take mutual TLS
+	modes    []*index.Policy // those for the dataplane about how inbounds take mutual TLS
 }
 
 func (s *saidSets) equal(o *saidSets) bool {
@@ -40,14 +41,14 @@ func (s *saidSets) equal(o *saidSets) bool {
 
 // addSaidSets derives them. Without a kind of either sort there is nothing to look at.
 func (c *identityStage) addSaidSets() {
-	c.tlsKind = slices.IndexFunc(c.below.kinds, func(k *policies.Kind) bool { _, ok := k.New().(TLSConf); return ok })
-	there := c.tlsKind >= 0 || slices.ContainsFunc(c.below.kinds, func(k *policies.Kind) bool { return k.Collect != nil })
-	c.saidSets = derive.Derive(c.below.schema, "policies of inbounds", c.below.dataplanes, derive.Values[saidSets]{Equal: (*saidSets).equal},
+	c.tlsKind = slices.IndexFunc(c.below.Kinds, func(k *policies.Kind) bool { _, ok := k.New().(TLSConf); return ok })
+	there := c.tlsKind >= 0 || slices.ContainsFunc(c.below.Kinds, func(k *policies.Kind) bool { return k.Collect != nil })
+	c.saidSets = derive.Derive(c.below.Schema, "policies of inbounds", c.below.Dataplanes, derive.Values[saidSets]{Equal: (*saidSets).equal},
 		func(r *derive.Reader, key string) *saidSets {
 			if !there {
 				return nil
 			}
-			return c.derived(r).saidSetsOf(need(c.below.dataplanes, r, key))
+			return c.derived(r).saidSetsOf(index.Need(c.below.Dataplanes, r, key))
 		})
 	c.bySaidSet = c.saidSets.Group(func(_ string, s *saidSets, add func(string)) {
 		for _, keys := range s.inbounds {
@@ -65,7 +66,7 @@ func (c *authorizationStage) addTogether() {
 			add(s.Names[0])
 		}
 	})
-	c.planesNamed = derive.Derive(c.below.schema, "workloads of a name", c.securedByName, derive.Values[planesNamed]{
+	c.planesNamed = derive.Derive(c.below.Schema, "workloads of a name", c.securedByName, derive.Values[planesNamed]{
 		Equal: func(a, b *planesNamed) bool { return slices.Equal(a.planes, b.planes) },
 	}, func(r *derive.Reader, name string) *planesNamed { return c.derived(r).planesOfName(name) })
 	byDomain := c.below.secured.Group(func(_ string, s *secured, add func(string)) {
@@ -75,9 +76,9 @@ func (c *authorizationStage) addTogether() {
 			}
 		}
 	})
-	c.ownDomains = derive.Derive(c.below.schema, "trust domains of its own", byDomain, derive.Values[string]{Equal: func(a, b *string) bool { return *a == *b }},
+	c.ownDomains = derive.Derive(c.below.Schema, "trust domains of its own", byDomain, derive.Values[string]{Equal: func(a, b *string) bool { return *a == *b }},
 		func(_ *derive.Reader, domain string) *string { return &domain })
-	c.together = derive.Derive(c.below.schema, "what adds up", c.below.bySaidSet, derive.Values[saidTogether]{Equal: (*saidTogether).equal}, func(r *derive.Reader, key string) *saidTogether { return c.derived(r).togetherOf(key) })
+	c.together = derive.Derive(c.below.Schema, "what adds up", c.below.bySaidSet, derive.Values[saidTogether]{Equal: (*saidTogether).equal}, func(r *derive.Reader, key string) *saidTogether { return c.derived(r).togetherOf(key) })
 }
 
 func (s *saidTogether) equal(o *saidTogether) bool {
@@ -85,12 +86,12 @@ func (s *saidTogether) equal(o *saidTogether) bool {
 }
 
 // saidSetsOf is nil for a dataplane about which nothing of the sort is said.
-func (m identityMesh) saidSetsOf(p *dataplane) *saidSets {
-	var about []*policy
-	out := &saidSets{inbounds: make([][]string, len(p.spec.Networking.Inbound))}
+func (m identityMesh) saidSetsOf(p *index.Dataplane) *saidSets {
+	var about []*index.Policy
+	out := &saidSets{inbounds: make([][]string, len(p.Spec.Networking.Inbound))}
 	for x := range m.inboundPolicies(p) {
-		switch adds := m.kinds[x.kind].Collect != nil && x.topRoute == nil; {
-		case !adds && x.kind != m.tlsKind || !x.selector.Selects(&p.facts):
+		switch adds := m.Kinds[x.Kind].Collect != nil && x.TopRoute == nil; {
+		case !adds && x.Kind != m.tlsKind || !x.Selector.Selects(&p.Facts):
 		case adds:
 			about = append(about, x)
 		default:
@@ -100,15 +101,15 @@ func (m identityMesh) saidSetsOf(p *dataplane) *saidSets {
 	if len(about)+len(out.modes) == 0 {
 		return nil
 	}
-	slices.SortFunc(about, func(a, b *policy) int { return a.own.compare(b.own) })
-	for i := range p.spec.Networking.Inbound {
-		in := &p.spec.Networking.Inbound[i]
+	slices.SortFunc(about, func(a, b *index.Policy) int { return a.Own.Compare(b.Own) })
+	for i := range p.Spec.Networking.Inbound {
+		in := &p.Spec.Networking.Inbound[i]
 		at := &effective.Inbound{Name: cmp.Or(in.Name, strconv.FormatUint(uint64(in.Port), 10)), Port: in.Port}
-		for kind, k := range m.kinds {
+		for kind, k := range m.Kinds {
 			var of []string
 			for _, x := range about {
-				if x.kind == kind && x.selector.SelectsInbound(&p.facts, in.Tags) && x.onSection(at) {
-					of = append(of, objectKey(x.object.Ref))
+				if x.Kind == kind && x.Selector.SelectsInbound(&p.Facts, in.Tags) && x.OnSection(at) {
+					of = append(of, index.ObjectKey(x.Object.Ref))
 				}
 			}
 			if len(of) > 0 {
@@ -139,28 +140,28 @@ func (m authorizationMesh) togetherOf(key string) *saidTogether {
 
 func (m authorizationMesh) oneTogether(key string) *saidTogether {
 	name, rest, _ := strings.Cut(key, "\x00")
-	at := slices.IndexFunc(m.kinds, func(k *policies.Kind) bool { return k.Name == name })
+	at := slices.IndexFunc(m.Kinds, func(k *policies.Kind) bool { return k.Name == name })
 	out := &saidTogether{}
-	for domain := range m.ownDomains.Values(m.at) {
+	for domain := range m.ownDomains.Values(m.At) {
 		out.callers.Domains = append(out.callers.Domains, *domain)
 	}
 	slices.Sort(out.callers.Domains)
-	var items []*item
-	attached := map[*policy][]merge.LayerName{}
+	var items []*index.Item
+	attached := map[*index.Policy][]merge.LayerName{}
 	for _, part := range strings.Split(rest, "\x00") {
 		of, layer := cutLayer(part)
-		x := need(m.policies, m.at, of)
+		x := index.Need(m.Policies, m.At, of)
 		out.policies, out.layers = append(out.policies, x), append(out.layers, layer)
-		out.callers.Mesh = x.object.Mesh
+		out.callers.Mesh = x.Object.Mesh
 		if attached[x] = append(attached[x], layer); len(attached[x]) == 1 {
-			items = append(items, x.inbound...)
+			items = append(items, x.Inbound...)
 		}
 	}
-	slices.SortFunc(items, byRank)
+	slices.SortFunc(items, index.ByRank)
 	var said []policies.Collected
 	for _, it := range items {
 		of := m.collected(it)
-		if layers := attached[it.policy]; layers[0] != merge.Default {
+		if layers := attached[it.Policy]; layers[0] != merge.Default {
 			for i := range of {
 				of[i].Name = slices.Max(layers)
 			}
@@ -170,23 +171,23 @@ func (m authorizationMesh) oneTogether(key string) *saidTogether {
 		}
 		said = append(said, of...)
 	}
-	out.Effective = m.kinds[at].Gather(out.callers, said)
+	out.Effective = m.Kinds[at].Gather(out.callers, said)
 	return out
 }
 
 // collected is what an item says by default, and as an override.
-func (m authorizationMesh) collected(it *item) (out []policies.Collected) {
-	o := it.policy.object
-	one := policies.Collected{Layer: it.byDefault(), KRI: m.kri(o, m.kinds[it.policy.kind].Short), Default: o.IsDefault(), Shadow: o.Shadow()}
-	if strings.HasPrefix(string(it.field), "spec.from") {
-		one.From = &it.target
-		one.Sure, one.Maybe = m.namesOf(&it.target)
+func (m authorizationMesh) collected(it *index.Item) (out []policies.Collected) {
+	o := it.Policy.Object
+	one := policies.Collected{Layer: it.ByDefault(), KRI: m.kri(o, m.Kinds[it.Policy.Kind].Short), Default: o.IsDefault(), Shadow: o.Shadow()}
+	if strings.HasPrefix(string(it.Field), "spec.from") {
+		one.From = &it.Target
+		one.Sure, one.Maybe = m.namesOf(&it.Target)
 	}
-	if len(it.leaves) > 0 {
+	if len(it.Leaves) > 0 {
 		out = append(out, one)
 	}
-	if len(it.overrides) > 0 {
-		one.Layer.Override, one.Layer.Leaves = true, it.overrides
+	if len(it.Overrides) > 0 {
+		one.Layer.Override, one.Layer.Leaves = true, it.Overrides
 		out = append(out, one)
 	}
 	return out
@@ -194,36 +195,36 @@ func (m authorizationMesh) collected(it *item) (out []policies.Collected) {
 
 // kri is the identifier of an object of a kind with that short name.
 func (m authorizationMesh) kri(o *api.Object, short string) string {
-	return api.KRI{Short: short, Mesh: o.Mesh, Zone: cmp.Or(o.Labels[api.LabelZone], m.zone[api.LabelZone]), Namespace: o.HomeNamespace(), Name: o.DisplayName()}.String()
+	return api.KRI{Short: short, Mesh: o.Mesh, Zone: cmp.Or(o.Labels[api.LabelZone], m.ZoneLabels[api.LabelZone]), Namespace: o.HomeNamespace(), Name: o.DisplayName()}.String()
 }
 
 // withTogether puts what adds up among what is folded, in the order of kinds.
-func (m authorizationMesh) withTogether(p *dataplane, inbound int, folded effective.Policies) effective.Policies {
-	sets, _ := m.saidSets.Get(m.at, objectKey(p.object.Ref))
+func (m authorizationMesh) withTogether(p *index.Dataplane, inbound int, folded effective.Policies) effective.Policies {
+	sets, _ := m.saidSets.Get(m.At, index.ObjectKey(p.Object.Ref))
 	if sets == nil || len(sets.inbounds[inbound]) == 0 {
 		return folded
 	}
 	out := slices.Clone(folded)
 	for _, key := range sets.inbounds[inbound] {
-		if x := need(m.together, m.at, key); x.Effective != nil {
+		if x := index.Need(m.together, m.At, key); x.Effective != nil {
 			out = append(out, x.Effective)
 		}
 	}
 	slices.SortStableFunc(out, func(a, b *policies.Effective) int {
-		return cmp.Compare(slices.Index(m.kinds, a.Kind), slices.Index(m.kinds, b.Kind))
+		return cmp.Compare(slices.Index(m.Kinds, a.Kind), slices.Index(m.Kinds, b.Kind))
 	})
 	return out
 }
 
 // planesNamed are the dataplanes that have one name, by objectKey.
-type planesNamed struct{ planes []*dataplane }
+type planesNamed struct{ planes []*index.Dataplane }
 
 func (m authorizationMesh) planesOfName(name string) *planesNamed {
 	out := &planesNamed{}
-	for key := range m.securedByName.In(m.at, name) {
-		out.planes = append(out.planes, need(m.dataplanes, m.at, key))
+	for key := range m.securedByName.In(m.At, name) {
+		out.planes = append(out.planes, index.Need(m.Dataplanes, m.At, key))
 	}
-	slices.SortFunc(out.planes, func(a, b *dataplane) int { return a.object.Ref.Compare(b.object.Ref) })
+	slices.SortFunc(out.planes, func(a, b *index.Dataplane) int { return a.Object.Ref.Compare(b.Object.Ref) })
 	return out
 }
 
@@ -236,14 +237,14 @@ func (m authorizationMesh) namesOf(ref *api.TargetRef) (sure, maybe []string) {
 		return nil, nil
 	}
 	s := matcher.SelectorOf(*ref, matcher.Local{})
-	for p := range m.selecting(s) {
-		id := m.securedOf(p.object.Ref).identity()
+	for p := range m.Selecting(s) {
+		id := m.securedOf(p.Object.Ref).identity()
 		if id == nil || len(id.Names) != 1 || slices.Contains(maybe, id.Names[0]) {
 			continue
 		}
 		name := id.Names[0]
 		maybe = append(maybe, name)
-		if all, _ := m.planesNamed.Get(m.at, name); all != nil && !slices.ContainsFunc(all.planes, func(o *dataplane) bool { return !s.Selects(&o.facts) }) {
+		if all, _ := m.planesNamed.Get(m.At, name); all != nil && !slices.ContainsFunc(all.planes, func(o *index.Dataplane) bool { return !s.Selects(&o.Facts) }) {
 			sure = append(sure, name)
 		}
 	}

@@ -1,74 +1,20 @@
 package resolve
 
 import (
-	"slices"
-
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/resolve/pods"
 	"github.com/weftmesh/weft/resolve/vips"
 	"github.com/weftmesh/weft/route"
 )
 
-// indexStage is the documents of a mesh as they are read: what is written, what each document
-// means, and by which names others refer to it. It is the first stage; each later one reads
-// earlier ones only, and package derive records what it read: that is all that an update goes
-// by. There is one for all meshes and for all models that were made from one another.
-type indexStage struct {
-	dialects []route.Dialect
-	kinds    []*policies.Kind
-	in       api.Zone
-	zone     map[string]string // labels that the control plane computes
-	schema   *derive.Schema
-
-	// What is written, by objectKey.
-	meshObjects, policyObjects, routeObjects, serviceObjects, planeObjects, otherObjects *derive.Collection[api.Object]
-	objectsByKind                                                                        map[*derive.Collection[api.Object]]*derive.Index[api.Object]
-	generatorObjects                                                                     *derive.Collection[api.Object]           // those of all meshes
-	insights                                                                             *derive.Collection[api.DataplaneInsight] // what is known at run time, by dataplane
-
-	// What it means.
-	modes      *derive.Collection[string]
-	tenancies  *derive.Collection[api.Tenancy]
-	policies   *derive.Collection[policy]
-	routes     *derive.Collection[routeObject]
-	services   *derive.Collection[service]
-	dataplanes *derive.Collection[dataplane]
-	secrets    *derive.Collection[secretKept] // for TLS
-
-	policiesByRoute, policiesByTarget, policiesBySelector, policiesByKind   *derive.Index[policy]
-	routesByName, routesByTarget, routesByHost, routesByRead, routesByEdges *derive.Index[routeObject]
-	routesByAddress                                                         *derive.Index[routeObject]
-	servicesByID, servicesByTarget, servicesByHostname                      *derive.Index[service]
-	dataplanesByLabel, dataplanesByClassic, dataplanesByAddress             *derive.Index[dataplane]
-	dataplanesListing                                                       *derive.Index[dataplane] // by the classic ids of what they call
-}
-
-// indexMesh is the documents of one mesh as a derivation or a question sees them.
-type indexMesh struct {
-	*indexStage
-	at derive.At
-}
-
-func (s *indexStage) derived(at derive.At) indexMesh { return indexMesh{s, at} }
-
-// newIndex adds the first stage to a new schema.
-func newIndex(dialects []route.Dialect, kinds []*policies.Kind, in api.Zone) *indexStage {
-	s := &indexStage{dialects: dialects, kinds: kinds, in: in, zone: in.Labels(), schema: &derive.Schema{}}
-	s.addObjects()
-	s.addTenancy()
-	s.addSecrets()
-	s.addMeanings()
-	s.addIndexes()
-	return s
-}
-
 // identityStage is who dataplanes are, and how they take mutual TLS: keyed as the dataplanes, but
 // for what is said of a whole mesh.
 type identityStage struct {
-	below         indexMesh
+	below         index.Mesh
 	guards        *derive.Collection[guard]
 	guarded       *derive.Collection[bool]
 	domains       *derive.Collection[effective.TrustDomain]
@@ -76,7 +22,7 @@ type identityStage struct {
 	tlsParameters *derive.Collection[effective.TLSParameters]
 	tlsSettings   *derive.Collection[tlsSettings]
 	secured       *derive.Collection[secured]
-	revocations   *derive.Index[policy] // see revoked.go
+	revocations   *derive.Index[index.Policy] // see revoked.go
 
 	// What policies say of the inbounds of each dataplane, and what those say together whose confs
 	// add up, by kind and by the policies.
@@ -92,7 +38,7 @@ type hostnamesStage struct {
 	namings            *derive.Collection[naming]
 	namingsByName      *derive.Index[naming]
 	namingsByGenerator *derive.Index[naming]
-	servicesByVIP      *derive.Index[service]
+	servicesByVIP      *derive.Index[index.Service]
 	vipRequests        *derive.Collection[vips.Request]
 	vipsGiven          rounds
 	// The same of classic services, by id.
@@ -127,7 +73,7 @@ type routingStage struct {
 // reachabilityStage is what each dataplane calls, and as a part of which class.
 type reachabilityStage struct {
 	below    routingMesh
-	byReach  *derive.Group[dataplane]
+	byReach  *derive.Group[index.Dataplane]
 	reached  *derive.Collection[calls]
 	calls    *derive.Collection[calls]
 	called   *derive.Collection[called]
@@ -200,12 +146,12 @@ type dataplanesStage struct {
 
 // identityMesh is one mesh at this stage.
 type identityMesh struct {
-	indexMesh
+	index.Mesh
 	*identityStage
 }
 
 func (s *identityStage) derived(at derive.At) identityMesh {
-	return identityMesh{s.below.derived(at), s}
+	return identityMesh{s.below.Mesh(at), s}
 }
 
 // hostnamesMesh is one mesh at this stage.
@@ -274,7 +220,7 @@ func (s *dataplanesStage) derived(at derive.At) dataplanesMesh {
 	return dataplanesMesh{s.below.derived(at), s}
 }
 
-func newIdentity(below indexMesh) identityMesh {
+func newIdentity(below index.Mesh) identityMesh {
 	s := &identityStage{below: below}
 	s.addSaidSets()
 	s.addIdentities()
@@ -335,48 +281,10 @@ type collections struct {
 }
 
 func newCollections(dialects []route.Dialect, kinds []*policies.Kind, in api.Zone) *collections {
-	index := newIndex(dialects, kinds, in).derived(nil)
+	index := index.New(dialects, kinds, in).Mesh(nil)
 	tables := newTables(newReachability(newRouting(newServices(newHostnames(newIdentity(index))))))
-	return &collections{all: newDataplanes(newAuthorization(tables)), stage: pods.NewStage(index.zone[api.LabelZone], in.UnselectingLabels()...)}
-}
-
-// written is the source that documents of a kind belong to. Of kinds that take no
-// part themselves a dialect may ask.
-func (c *indexStage) written(kind string) *derive.Collection[api.Object] {
-	switch kind {
-	case api.KindMesh:
-		return c.meshObjects
-	case api.KindDataplane:
-		return c.planeObjects
-	case api.KindHostnameGenerator:
-		return c.generatorObjects
-	case api.KindMeshService, api.KindMeshExternalService, api.KindMeshMultiZoneService, api.KindService:
-		return c.serviceObjects
-	}
-	if slices.ContainsFunc(c.kinds, func(k *policies.Kind) bool { return k.Name == kind }) {
-		return c.policyObjects
-	}
-	if d, _ := kindOf(c.dialects, kind); d != nil {
-		return c.routeObjects
-	}
-	return c.otherObjects
-}
-
-// attachable reports whether documents of a kind are policies or routes.
-func (c *indexStage) attachable(kind string) bool {
-	source := c.written(kind)
-	return source == c.policyObjects || source == c.routeObjects
+	return &collections{all: newDataplanes(newAuthorization(tables)), stage: pods.NewStage(index.ZoneLabels[api.LabelZone], in.UnselectingLabels()...)}
 }
 
 // IsAttachable reports whether the documents of a kind are policies or routes.
-func (m *Model) IsAttachable(kind string) bool { return m.all.attachable(kind) }
-
-// need is a value that something is derived from. Where it failed, so does what
-// would be derived.
-func need[T any](c *derive.Collection[T], at derive.At, key string) *T {
-	v, failed := c.Get(at, key)
-	if failed != nil {
-		panic(failed)
-	}
-	return v
-}
+func (m *Model) IsAttachable(kind string) bool { return m.all.Attachable(kind) }

@@ -3,42 +3,23 @@ package resolve
 import (
 	"cmp"
 
-	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/matcher"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/index"
 )
-
-// dataplane is one Dataplane object, read once.
-type dataplane struct {
-	object *api.Object
-	spec   *api.Dataplane
-	facts  matcher.Dataplane
-}
-
-func newDataplane(o *api.Object, zone map[string]string) *dataplane {
-	spec, _ := o.Spec.(*api.Dataplane)
-	if spec == nil || spec.Networking == nil {
-		spec = &api.Dataplane{Networking: &api.Networking{}}
-	}
-	return &dataplane{object: o, spec: spec, facts: matcher.DataplaneOf(o, zone)}
-}
-
-// selectedBy reports whether a selector selects the dataplane.
-func (p *dataplane) selectedBy(s *matcher.Selector) bool { return s.Selects(&p.facts) }
 
 // resolve is everything that applies to one dataplane, of which nothing is made that
 // was there before, nil for none. Of what failed it says why.
-func (m dataplanesMesh) resolve(p *dataplane, key string, before *effective.Resolved) *effective.Resolved {
-	out := &effective.Resolved{Ref: p.object.Ref, Dataplane: p.object}
-	l, failed := m.listened.Get(m.at, key)
+func (m dataplanesMesh) resolve(p *index.Dataplane, key string, before *effective.Resolved) *effective.Resolved {
+	out := &effective.Resolved{Ref: p.Object.Ref, Dataplane: p.Object}
+	l, failed := m.listened.Get(m.At, key)
 	if l != nil {
 		out.Outbounds, failed = l.list, cmp.Or(failed, l.failed)
 	}
-	h, f := m.held.Get(m.at, key)
+	h, f := m.held.Get(m.At, key)
 	if failed = cmp.Or(failed, f); h != nil {
 		out.Clusters = h.list
 	}
-	in, f := m.inbounds.Get(m.at, key)
+	in, f := m.inbounds.Get(m.At, key)
 	if failed = cmp.Or(failed, f); in != nil {
 		out.Inbounds, out.Edges = in.list, in.edges
 	}

@@ -5,22 +5,13 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/effective"
-	"github.com/weftmesh/weft/resolve/pods"
+	"github.com/weftmesh/weft/resolve/index"
 )
-
-// service is one object that is a destination, read once.
-type service struct {
-	object *api.Object
-	labels api.Labels
-	dests  []*effective.Destination
-}
 
 // dest is a destination with what refs may ask about it.
 type dest struct {
@@ -38,7 +29,7 @@ type dest struct {
 func newDest(d *effective.Destination, object *api.Object, key string) *dest {
 	out := &dest{Destination: d, key: key, object: object, facts: factsOf(d)}
 	if d.Kind == api.KindHost {
-		_, out.facts.Namespace = cutScope(key)
+		_, out.facts.Namespace = index.CutScope(key)
 	}
 	if d.Guessed {
 		out.spoken = map[api.Protocol]*effective.Destination{}
@@ -93,83 +84,10 @@ func (d *dest) as(p api.Protocol) *effective.Destination {
 	return d.Destination
 }
 
-// newService reads the ports of an object of one of the service kinds.
-func newService(o *api.Object, zone map[string]string) *service {
-	s := &service{object: o, labels: api.LabelsOf(o, zone)}
-	switch spec := o.Spec.(type) {
-	case *api.MeshService:
-		for _, p := range spec.Ports {
-			s.dests = append(s.dests, destinationOf(o, s.labels, "", p.Port, p.Name, p.AppProtocol))
-		}
-	case *api.Service:
-		s.labels.Written = pods.MadeLabels(o, spec) // selectors mean the MeshService of it too
-		s.dests = kubernetesPorts(o, s.labels, spec)
-	case *api.MeshMultiZoneService:
-		for _, p := range spec.Ports {
-			s.dests = append(s.dests, destinationOf(o, s.labels, "mzsvc_", p.Port, p.Name, p.AppProtocol))
-		}
-	case *api.MeshExternalService:
-		if spec.Match != nil {
-			d := destinationOf(o, s.labels, "extsvc_", spec.Match.Port, "", spec.Match.Protocol)
-			d.External = spec
-			s.dests = append(s.dests, d)
-		}
-	}
-	return s
-}
-
-// destinationOf names one port of a service object (names: spec/xds.md 2).
-func destinationOf(o *api.Object, labels api.Labels, prefix string, port uint32, portName, protocol string) *effective.Destination {
-	d := &effective.Destination{
-		Kind: o.Kind, Name: o.DisplayName(), Namespace: o.HomeNamespace(), Port: port, PortName: portName,
-		Protocol: protocolOf(protocol), Labels: labels, Ref: o.Ref,
-	}
-	full := o.Name
-	if d.Namespace != "" {
-		full = d.ClusterNames()[0]
-	}
-	number := strconv.FormatUint(uint64(port), 10)
-	if d.PortName == "" {
-		d.PortName = number
-	}
-	d.ID = prefix + full + ":" + number
-	d.Hostnames = []string{d.Name, d.Name + ".mesh"}
-	if d.Namespace != "" {
-		d.Hostnames = append(d.Hostnames, full, full+effective.ClusterDomain)
-	}
-	if st, ok := o.Status.(*api.ServiceStatus); ok && st != nil {
-		for _, a := range st.Addresses {
-			if a.HostnameGeneratorRef == nil { // else it holds as long as its generator says so
-				d.Hostnames = append(d.Hostnames, a.Hostname)
-			}
-		}
-		for _, v := range st.VIPs {
-			d.VIPs = append(d.VIPs, v.IP)
-		}
-	}
-	return d
-}
-
-func protocolOf(text string) api.Protocol {
-	if p := api.Protocol(text); p.HTTPLike() {
-		return p
-	}
-	return api.TCP
-}
-
-// classicID is the id of a kuma.io/service: its name, marked where the colon in
-// it would make it the id of a port of a service object.
-func classicID(name string) string {
-	if strings.Contains(name, ":") {
-		return "classic_" + name
-	}
-	return name
-}
-
 // classicDestination is the kuma.io/service of that name with these inbounds.
 // Its protocol is what all of them have in common; without any, what routes say.
 func classicDestination(name string, members []member) *effective.Destination {
-	d := &effective.Destination{ID: classicID(name), Kind: api.KindMeshService, Name: name, Protocol: api.TCP, Hostnames: []string{name, name + ".mesh"}}
+	d := &effective.Destination{ID: index.ClassicID(name), Kind: api.KindMeshService, Name: name, Protocol: api.TCP, Hostnames: []string{name, name + ".mesh"}}
 	d.Listed, d.Guessed = len(members) == 0, len(members) == 0
 	if admitted := slices.DeleteFunc(slices.Clone(members), func(m member) bool { return m.barred }); len(admitted) > 0 {
 		members = admitted // nobody else says what is spoken there
@@ -198,17 +116,17 @@ func factsOf(d *effective.Destination) matcher.Service {
 // linkNames are those by which refs may mean d; a host is found at its port too.
 func (d *dest) linkNames() []string {
 	if d.Kind == api.KindHost {
-		_, scope := cutScope(d.key)
-		return []string{d.Name, hostsAt(d.Port, scope)}
+		_, scope := index.CutScope(d.key)
+		return []string{d.Name, index.HostsAt(d.Port, scope)}
 	}
 	return d.Destination.LinkNames()
 }
 
 // member is one inbound behind a destination.
 type member struct {
-	plane   *dataplane
+	plane   *index.Dataplane
 	inbound *api.Inbound
-	claims  []unproved        // by which it is a member, and which nobody has proved
+	claims  []index.Claim     // by which it is a member, and which nobody has proved
 	barred  bool              // nobody is led to it for those
 	tags    map[string]string // by which subsets find it, where they are not all that the inbound says
 }
@@ -217,7 +135,7 @@ type member struct {
 func (m member) protocol() api.Protocol { return inboundProtocol(m.inbound) }
 
 func inboundProtocol(in *api.Inbound) api.Protocol {
-	return protocolOf(cmp.Or(in.Protocol, in.Tags[api.TagProtocol]))
+	return index.ProtocolOf(cmp.Or(in.Protocol, in.Tags[api.TagProtocol]))
 }
 
 // answersBy are the tags by which subsets find it.
@@ -239,10 +157,6 @@ func (m member) repeats(before []member) bool {
 	return false
 }
 
-// atOther reports whether an inbound is one of a pod for its second address. A Service without
-// EndpointSlices calls pods at the first.
-func (p *dataplane) atOther(in *api.Inbound) bool { return p.object.From != nil && in.Address != "" }
-
 // members is who answers for a destination.
 type members struct {
 	list  []effective.Endpoint
@@ -251,7 +165,7 @@ type members struct {
 	// waiting are those that do not answer yet, and planes those in list from its beginning on whose
 	// dataplanes were read, both until withPeers has looked at them.
 	waiting []member
-	planes  []*dataplane
+	planes  []*index.Dataplane
 	left    []effective.LeftOut
 	// idle, of those of whom nobody answers, are the dataplanes that do not answer yet.
 	idle *idle
@@ -266,7 +180,7 @@ func membersOf(list []member) *members {
 			continue
 		}
 		m.http2 = m.http2 && x.protocol().HTTPLike()
-		address := cmp.Or(x.inbound.Address, x.plane.spec.Networking.Address)
+		address := cmp.Or(x.inbound.Address, x.plane.Spec.Networking.Address)
 		if !x.inbound.Ready() {
 			m.waiting = append(m.waiting, x)
 		}
@@ -275,9 +189,9 @@ func membersOf(list []member) *members {
 		}
 		m.planes = append(m.planes, x.plane)
 		m.list = append(m.list, effective.Endpoint{
-			Dataplane: x.plane.object.Ref,
+			Dataplane: x.plane.Object.Ref,
 			Address:   address, Port: x.inbound.Port,
-			Tags: x.answersBy(), Zone: x.plane.object.Labels[api.LabelZone],
+			Tags: x.answersBy(), Zone: x.plane.Object.Labels[api.LabelZone],
 		})
 	}
 	return m

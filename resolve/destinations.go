@@ -7,11 +7,12 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/index"
 )
 
 // addDestinations derives what can be called, and who answers for it.
 func (c *servicesStage) addDestinations() {
-	c.dests = derive.Derive(c.below.schema, "destinations", derive.Union(c.below.servicesByID, c.below.dataplanesByClassic, c.below.dataplanesListing, c.below.routesByHost, c.below.routesByAddress), derive.Values[dest]{
+	c.dests = derive.Derive(c.below.Schema, "destinations", derive.Union(c.below.ServicesByID, c.below.DataplanesByClassic, c.below.DataplanesListing, c.below.RoutesByHost, c.below.RoutesByAddress), derive.Values[dest]{
 		Equal: func(a, b *dest) bool { return derive.Same(a.Destination, b.Destination) && sameAge(a.object, b.object) },
 	}, func(r *derive.Reader, id string) *dest {
 		made := c.derived(r).destination(id)
@@ -32,7 +33,7 @@ func (c *servicesStage) addDestinations() {
 	})
 	c.destsVirtual = c.dests.Index(func(_ string, d *dest, add func(string)) {
 		if len(d.VIPs) > 0 {
-			add(anyTarget)
+			add(index.Any)
 		}
 	})
 	c.destsByHostname = c.dests.Index(func(_ string, d *dest, add func(string)) {
@@ -48,15 +49,15 @@ func (c *servicesStage) addDestinations() {
 	})
 	c.destsApart = c.dests.Index(func(_ string, d *dest, add func(string)) {
 		if len(d.VIPs) > 0 && d.apart() {
-			add(anyTarget)
+			add(index.Any)
 		}
 	})
-	c.members = derive.Derive(c.below.schema, "members", c.dests, derive.Values[members]{
+	c.members = derive.Derive(c.below.Schema, "members", c.dests, derive.Values[members]{
 		Equal: func(a, b *members) bool {
 			return a.http2 == b.http2 && derive.Same(a.list, b.list) && derive.Same(a.peers, b.peers) && slices.Equal(a.left, b.left) && a.idle.is(b.idle)
 		},
 	}, func(r *derive.Reader, id string) *members {
-		d, m := need(c.dests, r, id), c.derived(r)
+		d, m := index.Need(c.dests, r, id), c.derived(r)
 		made := m.membersOf(d)
 		waiting := made.waiting
 		made = m.withPeers(made)
@@ -65,28 +66,28 @@ func (c *servicesStage) addDestinations() {
 	})
 	c.membersIdle = c.members.Index(func(_ string, m *members, add func(string)) {
 		if m.idle != nil {
-			add(anyTarget)
+			add(index.Any)
 		}
 	})
 }
 
 func (m servicesMesh) destination(id string) *dest {
-	if s, d := m.ownerOf(id); s != nil {
+	if s, d := m.OwnerOf(id); s != nil {
 		there := *d
-		there.Outside = m.isOutside(s.object)
-		if s.virtual() {
+		there.Outside = m.IsOutside(s.Object)
+		if s.Virtual() {
 			there.VIPs = m.vipsOf(s)
 		}
 		there.Hostnames = m.withGenerated(s, d.Hostnames)
 		d = &there
-		return newDest(d, s.object, id)
+		return newDest(d, s.Object, id)
 	}
 	d := m.hostOf(id)
 	if d == nil {
-		d = m.addressOf(id)
+		d = m.AddressOf(id)
 	}
 	if d == nil {
-		name := classicName(id)
+		name := index.ClassicName(id)
 		d = classicDestination(name, m.classicMembers(name))
 		d.VIPs = m.classicVIPs(id)
 	}
@@ -103,7 +104,7 @@ func (m servicesMesh) membersOf(d *dest) *members {
 	case d.facts.Classic:
 		return membersOf(m.classicMembers(d.Name))
 	}
-	s, at := m.ownerOf(d.ID)
+	s, at := m.OwnerOf(d.ID)
 	return m.serviceMembers(s, at)
 }
 
@@ -111,9 +112,9 @@ func (m servicesMesh) membersOf(d *dest) *members {
 // that speak TLS alone if all who serve it say so, and for connections alone likewise.
 func (m servicesMesh) hostOf(key string) *effective.Destination {
 	var found *effective.Destination
-	id, scope := cutScope(key)
-	for r := range m.claiming(id, scope) {
-		for d := range hostsOf(r, id) {
+	id, scope := index.CutScope(key)
+	for r := range m.Claiming(id, scope) {
+		for d := range index.HostsOf(r, id) {
 			switch {
 			case !d.AtEdgesAlone():
 				return d
@@ -123,14 +124,6 @@ func (m servicesMesh) hostOf(key string) *effective.Destination {
 		}
 	}
 	return found
-}
-
-// classicName is the kuma.io/service that has the id.
-func classicName(id string) string {
-	if name, ok := strings.CutPrefix(id, "classic_"); ok && strings.Contains(name, ":") {
-		return name
-	}
-	return id
 }
 
 // sameAge reports whether both objects were created at the same time, which

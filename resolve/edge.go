@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -16,32 +17,32 @@ const plainHTTP = 80
 
 // listening is where an edge dataplane listens: where the first object by ref says that
 // names it, else where it says itself.
-func (m reachabilityMesh) listening(p *dataplane) []route.Listener {
-	if !p.facts.Edge {
+func (m reachabilityMesh) listening(p *index.Dataplane) []route.Listener {
+	if !p.Facts.Edge {
 		return nil
 	}
-	var by *routeObject
-	for label, value := range p.facts.Labels.All() {
-		for r := range m.routesByEdges.Values(m.at, pair(label, value)) {
-			if p.facts.Among(r.opinion.Edges) && !r.object.Shadow() && (by == nil || r.object.Ref.Compare(by.object.Ref) < 0) {
+	var by *index.Route
+	for label, value := range p.Facts.Labels.All() {
+		for r := range m.RoutesByEdges.Values(m.At, index.LabelKey(label, value)) {
+			if p.Facts.Among(r.Parsed.Edges) && !r.Object.Shadow() && (by == nil || r.Object.Ref.Compare(by.Object.Ref) < 0) {
 				by = r
 			}
 		}
 	}
 	if by != nil {
-		return by.opinion.Listeners
+		return by.Parsed.Listeners
 	}
 	return m.ownListeners(p)
 }
 
 // edgesNamed yields the edge dataplanes, by ref.
-func (m reachabilityMesh) edgesNamed(e api.Edges) iter.Seq[*dataplane] {
-	return func(yield func(*dataplane) bool) {
+func (m reachabilityMesh) edgesNamed(e api.Edges) iter.Seq[*index.Dataplane] {
+	return func(yield func(*index.Dataplane) bool) {
 		if e == (api.Edges{}) {
 			return
 		}
-		for p := range m.carrying(pair(e.Label, e.Value)) {
-			if p.facts.Among(e) && !yield(p) {
+		for p := range m.Carrying(index.LabelKey(e.Label, e.Value)) {
+			if p.Facts.Among(e) && !yield(p) {
 				return
 			}
 		}
@@ -55,9 +56,9 @@ func (q *Reader) EdgesOf(ref api.Ref) []*api.Object {
 		return nil
 	}
 	var out []*api.Object
-	if r := x.route(ref); r != nil {
-		for p := range x.edgesNamed(r.opinion.Edges) {
-			out = append(out, p.object)
+	if r := x.Route(ref); r != nil {
+		for p := range x.edgesNamed(r.Parsed.Edges) {
+			out = append(out, p.Object)
 		}
 	}
 	return out
@@ -65,8 +66,8 @@ func (q *Reader) EdgesOf(ref api.Ref) []*api.Object {
 
 // edgesOf are the ports of an edge dataplane, whatever hosts there are. Where listeners
 // at one port differ in whether clients speak TLS there, the first that is open decides.
-func (m dataplanesMesh) edgesOf(p *dataplane) []effective.EdgeUse {
-	net := p.spec.Networking
+func (m dataplanesMesh) edgesOf(p *index.Dataplane) []effective.EdgeUse {
+	net := p.Spec.Networking
 	var out []effective.EdgeUse
 	list := m.listening(p)
 	for i := range list {
@@ -88,17 +89,17 @@ func (m dataplanesMesh) edgesOf(p *dataplane) []effective.EdgeUse {
 // edgeCalls adds those to the hosts that an edge dataplane serves: at the port of a
 // listener those that it alone has there with others of its kind, and of those for
 // everybody what the listener covers and nobody has said anything about for it.
-func (m reachabilityMesh) edgeCalls(p *dataplane, add func(call)) {
+func (m reachabilityMesh) edgeCalls(p *index.Dataplane, add func(call)) {
 	type place struct {
 		port uint32
 		host string
 	}
 	served := map[place]bool{}
-	scope := m.hostScope(p)
+	scope := m.HostScope(p)
 	serve := func(l *route.Listener, d *dest) {
 		if at := (place{l.Port, d.Name}); !served[at] && m.mayServe(p, d) {
 			served[at] = true
-			add(call{address: p.spec.Networking.Address, port: l.Port, index: -1, dest: d, edge: true})
+			add(call{address: p.Spec.Networking.Address, port: l.Port, index: -1, dest: d, edge: true})
 		}
 	}
 	list := m.listening(p)
@@ -129,6 +130,6 @@ func (m reachabilityMesh) edgeCalls(p *dataplane, add func(call)) {
 
 // isForEdges reports whether what is said about d is said for some edge dataplanes.
 func (m reachabilityMesh) isForEdges(d *dest) bool {
-	said, _ := m.routing.Get(m.at, d.key)
-	return said != nil && slices.ContainsFunc(said.contributions, func(c *contribution) bool { return c.entry.Edges != (api.Edges{}) })
+	said, _ := m.routing.Get(m.At, d.key)
+	return said != nil && slices.ContainsFunc(said.contributions, func(c *index.Contribution) bool { return c.Entry.Edges != (api.Edges{}) })
 }

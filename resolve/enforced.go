@@ -9,6 +9,7 @@ import (
 	"github.com/weftmesh/weft/api/spiffe"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/index"
 )
 
 // mostNamed bounds how many names a note gives.
@@ -16,12 +17,12 @@ const mostNamed = 5
 
 // enforcedNotes say of a policy that names callers which of them there are not, and where it is
 // not carried out.
-func enforcedNotes(x mesh, p *policy) []api.Note {
-	k := x.kinds[p.kind]
-	if k.Names == nil || p.object.Shadow() {
+func enforcedNotes(x mesh, p *index.Policy) []api.Note {
+	k := x.Kinds[p.Kind]
+	if k.Names == nil || p.Object.Shadow() {
 		return nil
 	}
-	origin := &api.Origin{Ref: p.object.Ref}
+	origin := &api.Origin{Ref: p.Object.Ref}
 	if !x.isGuarded() {
 		return []api.Note{api.Notef(origin, api.Warning, "NotEnforced", "", "the mesh does not prove who calls, so that anybody is let in; give it mtls, or a MeshIdentity")}
 	}
@@ -35,7 +36,7 @@ func enforcedNotes(x mesh, p *policy) []api.Note {
 	}
 	notes = append(notes, askedNotes(x, p)...)
 	notes = append(notes, closedNotes(x, p)...)
-	for _, n := range k.Names(p.object.Spec.(*policies.Spec)) {
+	for _, n := range k.Names(p.Object.Spec.(*policies.Spec)) {
 		notes = append(notes, x.nameNote(origin, n)...)
 	}
 	return append(notes, x.sharedNotes(p)...)
@@ -47,26 +48,26 @@ const mostOpen = 1000
 
 // unproved counts the inbounds that the policy is about at which nobody proves who calls, up to
 // mostOpen. It looks at those of which some are, which as a rule are few.
-func (m mesh) unproved(p *policy) (open int) {
+func (m mesh) unproved(p *index.Policy) (open int) {
 	if m.judges(p) {
 		seen := map[judgedPlace]bool{}
 		for at := range m.placesJudged(p) {
-			if in, _ := m.inbounds.Get(m.at, at.plane); in != nil && !seen[at] && open < mostOpen {
+			if in, _ := m.inbounds.Get(m.At, at.plane); in != nil && !seen[at] && open < mostOpen {
 				seen[at] = true
-				open += btoi(slices.ContainsFunc(in.list, func(x effective.InboundUse) bool {
-					return joinedAddress(x.Address, x.Port) == at.at && x.Is(effective.OpenInbounds)
+				open += index.Btoi(slices.ContainsFunc(in.list, func(x effective.InboundUse) bool {
+					return index.JoinedAddress(x.Address, x.Port) == at.at && x.Is(effective.OpenInbounds)
 				}))
 			}
 		}
 		return open
 	}
-	for key, in := range m.inboundsIn.In(m.at, effective.OpenInbounds) {
-		d := need(m.dataplanes, m.at, key)
-		if open >= mostOpen || !p.selector.Selects(&d.facts) {
+	for key, in := range m.inboundsIn.In(m.At, effective.OpenInbounds) {
+		d := index.Need(m.Dataplanes, m.At, key)
+		if open >= mostOpen || !p.Selector.Selects(&d.Facts) {
 			continue
 		}
 		for _, x := range in.list {
-			open += btoi(x.Is(effective.OpenInbounds) && p.selector.SelectsInbound(&d.facts, x.Tags) && p.onSection(x.Inbound))
+			open += index.Btoi(x.Is(effective.OpenInbounds) && p.Selector.SelectsInbound(&d.Facts, x.Tags) && p.OnSection(x.Inbound))
 		}
 	}
 	return open
@@ -77,7 +78,7 @@ func (m mesh) unproved(p *policy) (open int) {
 func (m mesh) nameNote(origin *api.Origin, n policies.Named) []api.Note {
 	if n.Prefix {
 		var differ []string
-		for s := range m.secured.Values(m.at) {
+		for s := range m.secured.Values(m.At) {
 			for _, name := range s.Names {
 				if spiffe.Begins(name, n.Name) && !spiffe.Under(name, n.Name) && !slices.Contains(differ, name) {
 					differ = append(differ, name)
@@ -92,7 +93,7 @@ func (m mesh) nameNote(origin *api.Origin, n policies.Named) []api.Note {
 			strings.Join(differ[:min(len(differ), mostNamed)], ", "))}
 	}
 	var all []string
-	for s := range m.secured.Values(m.at) {
+	for s := range m.secured.Values(m.At) {
 		for _, name := range s.Names {
 			if name == n.Name {
 				return nil
@@ -103,7 +104,7 @@ func (m mesh) nameNote(origin *api.Origin, n policies.Named) []api.Note {
 		}
 	}
 	id, err := spiffe.Parse(n.Name)
-	if domain, _ := m.ownDomains.Get(m.at, id.Domain); err != nil || domain == nil && m.believes(id.Domain) {
+	if domain, _ := m.ownDomains.Get(m.At, id.Domain); err != nil || domain == nil && m.believes(id.Domain) {
 		return nil // of another mesh, whose workloads nobody here knows
 	}
 	slices.Sort(all)
@@ -112,22 +113,22 @@ func (m mesh) nameNote(origin *api.Origin, n policies.Named) []api.Note {
 
 // believes reports whether somebody speaks for a trust domain.
 func (m mesh) believes(domain string) bool {
-	d, _ := m.domains.Get(m.at, domain)
+	d, _ := m.domains.Get(m.At, domain)
 	return d != nil
 }
 
 // sharedNotes say which items of from are about some of the workloads that have one name, and
 // not about others.
-func (m mesh) sharedNotes(p *policy) []api.Note {
+func (m mesh) sharedNotes(p *index.Policy) []api.Note {
 	var notes []api.Note
-	for _, it := range p.inbound {
-		if !strings.HasPrefix(string(it.field), "spec.from") {
+	for _, it := range p.Inbound {
+		if !strings.HasPrefix(string(it.Field), "spec.from") {
 			continue
 		}
-		sure, maybe := m.namesOf(&it.target)
+		sure, maybe := m.namesOf(&it.Target)
 		shared := slices.DeleteFunc(slices.Clone(maybe), func(name string) bool { return slices.Contains(sure, name) })
 		if len(shared) > 0 {
-			notes = append(notes, api.Notef(it.origin, api.Warning, "SharedIdentity", it.field.Field("targetRef"),
+			notes = append(notes, api.Notef(it.Origin, api.Warning, "SharedIdentity", it.Field.Field("targetRef"),
 				"workloads that it is about share %s with others, so that nobody can tell who calls: to deny some denies all, and to allow some allows none; give them identities of their own",
 				strings.Join(shared[:min(len(shared), mostNamed)], ", ")))
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/weftmesh/weft/matcher"
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/index"
 )
 
 // Kept is how much the model keeps of each mesh: what an update must leave behind
@@ -39,13 +40,13 @@ func (m *Model) SelectedByLooking(ref api.Ref) []api.Ref {
 		return nil
 	}
 	var out []api.Ref
-	for p := range m.all.dataplanes.Values(x.at) {
-		if by := x.policy(ref); by != nil && x.judges(by) {
-			if x.judgedAtPlane(by, objectKey(p.object.Ref)) {
-				out = append(out, p.object.Ref)
+	for p := range m.all.Dataplanes.Values(x.At) {
+		if by := x.Policy(ref); by != nil && x.judges(by) {
+			if x.judgedAtPlane(by, index.ObjectKey(p.Object.Ref)) {
+				out = append(out, p.Object.Ref)
 			}
 		} else if anySelects(x.selectorsOf(ref), p) {
-			out = append(out, p.object.Ref)
+			out = append(out, p.Object.Ref)
 		}
 	}
 	return out
@@ -54,10 +55,10 @@ func (m *Model) SelectedByLooking(ref api.Ref) []api.Ref {
 // Means reports whether a ref, written in namespace home, means the first port of
 // a service object, and whether an update would find it by the ref's name.
 func Means(o *api.Object, ref api.TargetRef, home api.Home) (means, found bool) {
-	d := newService(o, nil).dests[0]
+	d := index.NewService(o, nil).Dests[0]
 	facts := factsOf(d)
-	name := targetName(ref)
-	return matcher.Destination(ref, home, &facts), name == anyTarget || slices.Contains(d.LinkNames(), name)
+	name := index.TargetName(ref)
+	return matcher.Destination(ref, home, &facts), name == index.Any || slices.Contains(d.LinkNames(), name)
 }
 
 // Meshes is how many meshes the model holds.
@@ -67,7 +68,7 @@ func (m *Model) Meshes() int { return m.meshes.Len() }
 func (m *Matched) Policies() []*api.Object {
 	out := make([]*api.Object, len(m.list))
 	for i, p := range m.list {
-		out[i] = p.object
+		out[i] = p.Object
 	}
 	return out
 }
@@ -84,12 +85,12 @@ func (m *Model) PlacesAfter(before *Model, mesh string) (followed, anew []string
 		return x.all.resolved.All(in)
 	}
 	resolved := func(x *Model, in derive.At) map[string]*effective.Resolved { return maps.Collect(all(x, in)) }
-	had, has := resolved(before, was.at), resolved(m, now.at)
+	had, has := resolved(before, was.At), resolved(m, now.At)
 	changed := slices.DeleteFunc(slices.Concat(slices.Collect(maps.Keys(had)), slices.Collect(maps.Keys(has))), func(key string) bool { return had[key] == has[key] })
 	slices.Sort(changed)
 	everything := func(*effective.Destination) bool { return true }
-	follow := placesOf(all(before, was.at), everything).follow(slices.Compact(changed), func(key string) *effective.Resolved { return has[key] })
-	return follow.describe(), placesOf(all(m, now.at), everything).describe()
+	follow := placesOf(all(before, was.At), everything).follow(slices.Compact(changed), func(key string) *effective.Resolved { return has[key] })
+	return follow.describe(), placesOf(all(m, now.At), everything).describe()
 }
 
 func (x *places) describe() []string {

@@ -44,7 +44,7 @@ func (m *Model) concerned(f derive.Failure, mesh string) []api.Ref {
 			ref.Mesh = ""
 		}
 		all = append(all, ref)
-		if in.Collection == m.all.policyObjects.Name() || in.Collection == m.all.routeObjects.Name() {
+		if in.Collection == m.all.PolicyObjects.Name() || in.Collection == m.all.RouteObjects.Name() {
 			attachable = append(attachable, ref)
 		}
 	}

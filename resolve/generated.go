@@ -25,7 +25,7 @@ func (q *Reader) GeneratorReport(ref api.Ref) (out GeneratorReport, ok bool) {
 	if !ok {
 		return out, false
 	}
-	g := newGenerator(o, q.all.zone)
+	g := newGenerator(o, q.all.ZoneLabels)
 	if g == nil {
 		return out, false
 	}
@@ -33,14 +33,14 @@ func (q *Reader) GeneratorReport(ref api.Ref) (out GeneratorReport, ok bool) {
 	it := q.meshes.Root().Iterator()
 	for name, _, more := it.Next(); more; name, _, more = it.Next() {
 		x, _ := q.mesh(string(name))
-		for n := range x.namingsByGenerator.Values(x.at, ref.String()) {
+		for n := range x.namingsByGenerator.Values(x.At, ref.String()) {
 			for i := range n.claims {
 				c := &n.claims[i]
 				if c.by.object.Ref != ref {
 					continue
 				}
 				if reason, why := x.lostClaim(n.service, c); reason != "" {
-					out.Lost = append(out.Lost, LostName{n.service.object.Ref, reason, why})
+					out.Lost = append(out.Lost, LostName{n.service.Object.Ref, reason, why})
 				} else {
 					out.Named++
 				}
@@ -57,8 +57,8 @@ func (m mesh) gathered(spec *api.MeshMultiZoneService) []api.MatchedService {
 		return nil
 	}
 	var out []api.MatchedService
-	for o := range m.objects(api.KindMeshService, spec.Selector.MeshService.MatchLabels) {
-		labels := api.LabelsOf(o, m.zone)
+	for o := range m.Objects(api.KindMeshService, spec.Selector.MeshService.MatchLabels) {
+		labels := api.LabelsOf(o, m.ZoneLabels)
 		zone, _ := labels.Get(api.LabelZone)
 		out = append(out, api.MatchedService{Name: o.DisplayName(), Namespace: o.HomeNamespace(), Zone: zone, Mesh: o.Mesh})
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/weftmesh/weft/api/hostname"
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/index"
 )
 
 // DefaultGenerator is the name of the HostnameGenerator that there is without a document; one
@@ -66,12 +67,12 @@ func (g *generator) compare(o *generator) int {
 }
 
 // names reports whether the generator is one for a service.
-func (g *generator) names(s *service) bool {
-	kind := s.object.Kind
+func (g *generator) names(s *index.Service) bool {
+	kind := s.Object.Kind
 	if kind == api.KindService {
 		kind = api.KindMeshService
 	}
-	return kind == g.kind && s.labels.Carry(g.want)
+	return kind == g.kind && s.Labels.Carry(g.want)
 }
 
 // claim is what a generator makes of a service.
@@ -83,7 +84,7 @@ type claim struct {
 
 // naming is what all generators make of a service, in their order.
 type naming struct {
-	service *service
+	service *index.Service
 	claims  []claim
 }
 
@@ -97,19 +98,11 @@ func (n *naming) says(name string) *claim {
 
 // addGenerators derives which names generators make, and who claims each.
 func (c *hostnamesStage) addGenerators() {
-	c.below.generatorObjects = derive.Source(c.below.schema, "hostname generators", derive.Values[api.Object]{})
-	c.generators = read(c.below.indexStage, "hostname generators read", c.below.generatorObjects, func(o *api.Object) *generator { return newGenerator(o, c.below.zone) })
-	c.namings = derive.Derive(c.below.schema, "names of services", c.below.services, derive.Values[naming]{
+	c.generators = index.Read(c.below.Stage, "hostname generators read", c.below.GeneratorObjects, func(o *api.Object) *generator { return newGenerator(o, c.below.ZoneLabels) })
+	c.namings = derive.Derive(c.below.Schema, "names of services", c.below.Services, derive.Values[naming]{
 		Equal: func(a, b *naming) bool { return a.service == b.service && slices.Equal(a.claims, b.claims) },
-	}, func(r *derive.Reader, key string) *naming { return c.derived(r).naming(need(c.below.services, r, key)) })
-	c.below.servicesByHostname = c.below.services.Index(func(_ string, s *service, add func(string)) {
-		if len(s.dests) > 0 { // all of them have the same
-			for _, name := range s.dests[0].Hostnames {
-				if !effective.OfClusters(name) {
-					add(strings.ToLower(name))
-				}
-			}
-		}
+	}, func(r *derive.Reader, key string) *naming {
+		return c.derived(r).naming(index.Need(c.below.Services, r, key))
 	})
 	c.namingsByGenerator = c.namings.Index(func(_ string, n *naming, add func(string)) {
 		for i := range n.claims {
@@ -127,13 +120,13 @@ func (c *hostnamesStage) addGenerators() {
 
 // naming is nil for what no generator names: what is outside the mesh, and what another object
 // stands for.
-func (m hostnamesMesh) naming(s *service) *naming {
-	if m.isOutside(s.object) || !slices.ContainsFunc(s.dests, func(d *effective.Destination) bool { owner, _ := m.ownerOf(d.ID); return owner == s }) {
+func (m hostnamesMesh) naming(s *index.Service) *naming {
+	if m.IsOutside(s.Object) || !slices.ContainsFunc(s.Dests, func(d *effective.Destination) bool { owner, _ := m.OwnerOf(d.ID); return owner == s }) {
 		return nil
 	}
 	n := &naming{service: s}
 	list, replaced := []*generator(nil), false
-	for g := range m.generators.Values(m.at) {
+	for g := range m.generators.Values(m.At) {
 		replaced = replaced || g.object.Name == DefaultGenerator
 		if g.names(s) {
 			list = append(list, g)
@@ -152,13 +145,13 @@ func (m hostnamesMesh) naming(s *service) *naming {
 	return n
 }
 
-func (g *generator) claim(s *service) claim {
+func (g *generator) claim(s *index.Service) claim {
 	c := claim{by: g, broken: g.broken}
 	if g.template == nil {
 		return c
 	}
-	zone, _ := s.labels.Get(api.LabelZone)
-	name, err := g.template.Name(hostname.Service{DisplayName: s.object.DisplayName(), Name: s.object.Name, Namespace: s.object.HomeNamespace(), Zone: zone, Label: s.labels.Get})
+	zone, _ := s.Labels.Get(api.LabelZone)
+	name, err := g.template.Name(hostname.Service{DisplayName: s.Object.DisplayName(), Name: s.Object.Name, Namespace: s.Object.HomeNamespace(), Zone: zone, Label: s.Labels.Get})
 	if c.name = name; err != nil {
 		c.broken = err.Error()
 	}
@@ -166,8 +159,8 @@ func (g *generator) claim(s *service) claim {
 }
 
 // withGenerated adds the generated names that a service holds to those that it has.
-func (m hostnamesMesh) withGenerated(s *service, names []string) []string {
-	n, _ := m.namings.Get(m.at, objectKey(s.object.Ref))
+func (m hostnamesMesh) withGenerated(s *index.Service, names []string) []string {
+	n, _ := m.namings.Get(m.At, index.ObjectKey(s.Object.Ref))
 	if n == nil {
 		return names
 	}
@@ -184,8 +177,8 @@ func (m hostnamesMesh) withGenerated(s *service, names []string) []string {
 }
 
 // nameNotes says which names a service does not get.
-func nameNotes(x mesh, s *service) []api.Note {
-	n, _ := x.namings.Get(x.at, objectKey(s.object.Ref))
+func nameNotes(x mesh, s *index.Service) []api.Note {
+	n, _ := x.namings.Get(x.At, index.ObjectKey(s.Object.Ref))
 	if n == nil {
 		return nil
 	}
@@ -193,7 +186,7 @@ func nameNotes(x mesh, s *service) []api.Note {
 	for i := range n.claims {
 		c := &n.claims[i]
 		if reason, why := x.lostClaim(s, c); reason != "" {
-			notes = append(notes, api.Notef(&api.Origin{Ref: s.object.Ref}, api.Warning, reason, "", "%s gives it no name: %s", c.by.object.Ref, why))
+			notes = append(notes, api.Notef(&api.Origin{Ref: s.Object.Ref}, api.Warning, reason, "", "%s gives it no name: %s", c.by.object.Ref, why))
 		}
 	}
 	return notes

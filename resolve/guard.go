@@ -9,6 +9,7 @@ import (
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/identity"
+	"github.com/weftmesh/weft/resolve/index"
 )
 
 // The modes in which inbounds take mutual TLS.
@@ -57,14 +58,13 @@ func (g *gives) from(m *api.MeshTLS) int {
 
 // addIdentities derives who each dataplane is, and how it takes mutual TLS.
 func (c *identityStage) addIdentities() {
-	c.below.insights = derive.Source(c.below.schema, "insights", derive.Values[api.DataplaneInsight]{})
-	c.guards = derive.Derive(c.below.schema, "identities said", c.below.meshObjects, derive.Values[guard]{
+	c.guards = derive.Derive(c.below.Schema, "identities said", c.below.MeshObjects, derive.Values[guard]{
 		Equal: func(a, b *guard) bool { return derive.Same(*a, *b) },
 	}, func(r *derive.Reader, key string) *guard {
-		o, _ := c.below.meshObjects.Get(r, key)
+		o, _ := c.below.MeshObjects.Get(r, key)
 		return c.derived(r).guardOf(o)
 	})
-	c.guarded = derive.Derive(c.below.schema, "identities said at all", c.below.meshObjects, derive.Values[bool]{Equal: func(a, b *bool) bool { return *a == *b }},
+	c.guarded = derive.Derive(c.below.Schema, "identities said at all", c.below.MeshObjects, derive.Values[bool]{Equal: func(a, b *bool) bool { return *a == *b }},
 		func(r *derive.Reader, mesh string) *bool {
 			g, failed := c.guards.Get(r, mesh)
 			yes := true // also where what it says is not known: then plain text is not what is wanted
@@ -81,15 +81,15 @@ func (c *identityStage) addIdentities() {
 // guardOf is nil for a mesh that says nothing of identities.
 func (m identityMesh) guardOf(o *api.Object) *guard {
 	g := &guard{mesh: o.Name}
-	for x := range m.objects(api.KindMeshIdentity, nil) {
+	for x := range m.Objects(api.KindMeshIdentity, nil) {
 		g.identities = append(g.identities, x)
 	}
 	trusted := false
-	for range m.objects(api.KindMeshTrust, nil) {
+	for range m.Objects(api.KindMeshTrust, nil) {
 		trusted = true
 		break
 	}
-	if before, _ := m.otherObjects.Get(m.at, objectKey(api.MeshInsightRef(o.Name))); before != nil {
+	if before, _ := m.OtherObjects.Get(m.At, index.ObjectKey(api.MeshInsightRef(o.Name))); before != nil {
 		if left, ok := before.Spec.(*api.MeshInsight); ok {
 			g.gave.from(left.MTLS)
 			g.gave.identities = left.Identities
@@ -120,18 +120,18 @@ func (g *gives) any() bool { return g.authority != nil || len(g.identities) > 0 
 
 // guard is what the mesh says of identities; nil for nothing.
 func (m identityMesh) guard() *guard {
-	for g := range m.guards.Values(m.at) {
+	for g := range m.guards.Values(m.At) {
 		return g
 	}
 	return nil
 }
 
 // isGuarded reports whether the mesh says anything of identities.
-func (m identityMesh) isGuarded() bool { return m.guarded.Any(m.at) }
+func (m identityMesh) isGuarded() bool { return m.guarded.Any(m.At) }
 
 // identityOf is nil for a dataplane that has none: the mesh proves nobody, and no MeshIdentity
 // selects it.
-func (m identityMesh) identityOf(g *guard, p *dataplane) *effective.Identity {
+func (m identityMesh) identityOf(g *guard, p *index.Dataplane) *effective.Identity {
 	if out := m.identityBy(&g.gives, p); out != nil {
 		return out
 	}
@@ -144,16 +144,16 @@ func (m identityMesh) identityOf(g *guard, p *dataplane) *effective.Identity {
 }
 
 // identityBy is the identity that somebody gives a dataplane; nil for none.
-func (m identityMesh) identityBy(g *gives, p *dataplane) *effective.Identity {
-	f := identity.Facts{Dataplane: &p.facts, Mesh: p.object.Mesh, Zone: m.in}
-	if zone, ok := p.facts.Labels.Get(api.LabelZone); ok {
+func (m identityMesh) identityBy(g *gives, p *index.Dataplane) *effective.Identity {
+	f := identity.Facts{Dataplane: &p.Facts, Mesh: p.Object.Mesh, Zone: m.Zone}
+	if zone, ok := p.Facts.Labels.Get(api.LabelZone); ok {
 		f.Zone.Name = zone
 	}
-	if p.object.From != nil {
+	if p.Object.From != nil {
 		f.Zone.Environment = api.EnvKubernetes
 	}
-	f.ServiceAccount, _ = p.facts.Labels.Get(identity.ServiceAccountLabel)
-	if o := identity.Select(g.identities, &p.facts.Labels); o != nil {
+	f.ServiceAccount, _ = p.Facts.Labels.Get(identity.ServiceAccountLabel)
+	if o := identity.Select(g.identities, &p.Facts.Labels); o != nil {
 		spec := o.Spec.(*api.MeshIdentity)
 		out := &effective.Identity{Origin: g.origins[slices.Index(g.identities, o)], Life: spec.LeafLife(), Mode: g.mode()}
 		id, err := identity.ByTemplate(spec, f)
@@ -191,9 +191,9 @@ func fallbackNotes(x mesh, o *api.Object) []api.Note {
 	if g == nil || g.authority != nil || x.tlsKind < 0 {
 		return nil
 	}
-	for p := range x.policiesByKind.Values(x.at, x.kinds[x.tlsKind].Name) {
-		if p.object.Spec.(*policies.Spec).Top().Kind == api.KindMesh && p.section == "" && slices.ContainsFunc(p.inbound, func(it *item) bool {
-			e := x.folded([]*item{it})
+	for p := range x.PoliciesByKind.Values(x.At, x.Kinds[x.tlsKind].Name) {
+		if p.Object.Spec.(*policies.Spec).Top().Kind == api.KindMesh && p.Section == "" && slices.ContainsFunc(p.Inbound, func(it *index.Item) bool {
+			e := x.folded([]*index.Item{it})
 			return e != nil && e.Conf.(TLSConf).InboundMode() != ""
 		}) {
 			return nil
@@ -205,7 +205,7 @@ func fallbackNotes(x mesh, o *api.Object) []api.Note {
 
 // insightOf is what is known of a dataplane at run time.
 func (m identityMesh) insightOf(ref api.Ref) *api.DataplaneInsight {
-	if i, _ := m.insights.Get(m.at, objectKey(ref)); i != nil {
+	if i, _ := m.Insights.Get(m.At, index.ObjectKey(ref)); i != nil {
 		return i
 	}
 	return &api.DataplaneInsight{}
@@ -261,24 +261,24 @@ func (m identityMesh) withoutCertificate(ref api.Ref, id *effective.Identity) (w
 }
 
 // identityNotes say why a dataplane gets no certificate.
-func identityNotes(x mesh, p *dataplane) []api.Note {
-	s := x.securedOf(p.object.Ref)
+func identityNotes(x mesh, p *index.Dataplane) []api.Note {
+	s := x.securedOf(p.Object.Ref)
 	if notes := revokedNotes(s, p); notes != nil {
 		return notes
 	}
 	id := s.identity()
-	why, ok := x.withoutCertificate(p.object.Ref, id)
-	switch skew := x.insightOf(p.object.Ref).Skew; {
+	why, ok := x.withoutCertificate(p.Object.Ref, id)
+	switch skew := x.insightOf(p.Object.Ref).Skew; {
 	case !ok && id != nil && skew != 0:
 		which := "ahead of"
 		if skew < 0 {
 			which = "behind"
 		}
-		return []api.Note{api.Notef(p.origin(), api.Warning, api.CodeClockSkew, "", "the clock of its host was %s %s that of the control plane when its sidecar started, so that certificates may not be valid there; set both by one source of time", skew.Abs(), which)}
+		return []api.Note{api.Notef(p.Origin(), api.Warning, api.CodeClockSkew, "", "the clock of its host was %s %s that of the control plane when its sidecar started, so that certificates may not be valid there; set both by one source of time", skew.Abs(), which)}
 	case !ok:
 		return nil
 	case why.Code == api.CodeSpiffeIDInvalid:
-		return []api.Note{api.Notef(p.origin(), api.Error, why.Code, "", "by %s it has no name, so it gets no certificate: %s", id.Origin.Ref, why.Message)}
+		return []api.Note{api.Notef(p.Origin(), api.Error, why.Code, "", "by %s it has no name, so it gets no certificate: %s", id.Origin.Ref, why.Message)}
 	}
-	return []api.Note{api.Notef(p.origin(), api.Error, why.Code, "", "it gets no certificate: %s", why.Message)}
+	return []api.Note{api.Notef(p.Origin(), api.Error, why.Code, "", "it gets no certificate: %s", why.Message)}
 }

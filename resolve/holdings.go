@@ -6,6 +6,7 @@ import (
 
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/index"
 )
 
 // used is the clusters that the tables of a dataplane name. Dataplanes that use the same
@@ -34,11 +35,11 @@ type held struct {
 
 // addHoldings derives what applies to each dataplane.
 func (c *dataplanesStage) addHoldings() {
-	c.used = derive.Derive(c.below.schema, "uses", c.below.called, derive.Values[used]{
+	c.used = derive.Derive(c.below.Schema, "uses", c.below.called, derive.Values[used]{
 		Equal: func(a, b *used) bool { return slices.Equal(a.clusters, b.clusters) },
 		Hash:  (*used).hash,
 	}, func(r *derive.Reader, key string) *used {
-		return c.derived(r).uses(need(c.below.dataplanes, r, key), need(c.below.called, r, key).classes, need(c.below.hostGroups, r, key).keys)
+		return c.derived(r).uses(index.Need(c.below.Dataplanes, r, key), index.Need(c.below.called, r, key).classes, index.Need(c.below.hostGroups, r, key).keys)
 	})
 	c.byCluster = c.used.Group(func(_ string, u *used, add func(string)) {
 		for _, x := range u.clusters {
@@ -52,29 +53,29 @@ func (c *dataplanesStage) addHoldings() {
 			}
 		}
 	})
-	c.clusters = derive.Derive(c.below.schema, "clusters", c.byCluster, derive.Values[clusterKept]{
+	c.clusters = derive.Derive(c.below.Schema, "clusters", c.byCluster, derive.Values[clusterKept]{
 		Equal: func(a, b *clusterKept) bool { return a.variant == b.variant && a.Equal(&b.Cluster) },
 		Hash:  func(x *clusterKept) uint64 { return x.Policies.Hash(derive.Mix(derive.HashBasis, x.Name)) },
 	}, func(r *derive.Reader, key string) *clusterKept { return c.derived(r).cluster(key) })
 	c.addTrusts()
 	byEndpoints := c.clusters.Index(func(_ string, x *clusterKept, add func(string)) { add(x.Destination.ID + x.variant) })
-	c.endpoints = derive.Derive(c.below.schema, "endpoints", byEndpoints, derive.Values[endpointsKept]{
+	c.endpoints = derive.Derive(c.below.Schema, "endpoints", byEndpoints, derive.Values[endpointsKept]{
 		Equal: func(a, b *endpointsKept) bool {
 			return a.Name == b.Name && derive.Same(a.List, b.List) && slices.Equal(a.Left, b.Left)
 		},
 	}, func(r *derive.Reader, key string) *endpointsKept {
 		id, v := cutVariant(key)
-		behind := need(c.below.members, r, id)
-		return &endpointsKept{Endpoints: effective.Endpoints{Name: v.clusterName(need(c.below.dests, r, id).Destination), List: behind.subset(v.Tags), Left: behind.left}}
+		behind := index.Need(c.below.members, r, id)
+		return &endpointsKept{Endpoints: effective.Endpoints{Name: v.clusterName(index.Need(c.below.dests, r, id).Destination), List: behind.subset(v.Tags), Left: behind.left}}
 	})
-	c.held = derive.Derive(c.below.schema, "held", c.used, derive.Values[held]{
+	c.held = derive.Derive(c.below.Schema, "held", c.used, derive.Values[held]{
 		Equal: func(a, b *held) bool { return slices.Equal(a.list, b.list) },
 		Hash:  func(h *held) uint64 { return h.of },
-	}, func(r *derive.Reader, key string) *held { return c.derived(r).holds(need(c.used, r, key)) })
-	c.inbounds = derive.Derive(c.below.schema, "inbounds", c.below.dataplanes, derive.Values[inbounds]{
+	}, func(r *derive.Reader, key string) *held { return c.derived(r).holds(index.Need(c.used, r, key)) })
+	c.inbounds = derive.Derive(c.below.Schema, "inbounds", c.below.Dataplanes, derive.Values[inbounds]{
 		Equal: func(a, b *inbounds) bool { return slices.Equal(a.list, b.list) && slices.Equal(a.edges, b.edges) },
 	}, func(r *derive.Reader, key string) *inbounds {
-		p := need(c.below.dataplanes, r, key)
+		p := index.Need(c.below.Dataplanes, r, key)
 		made := &inbounds{c.derived(r).inboundsOf(p), c.derived(r).edgesOf(p)}
 		made.reuse(c.inbounds.Before(r))
 		return made
@@ -86,19 +87,19 @@ func (c *dataplanesStage) addHoldings() {
 			}
 		}
 	})
-	c.listened = derive.Derive(c.below.schema, "outbounds", c.below.dataplanes, derive.Values[listened]{
+	c.listened = derive.Derive(c.below.Schema, "outbounds", c.below.Dataplanes, derive.Values[listened]{
 		Equal: (*listened).equal, Hash: func(l *listened) uint64 { return l.of },
 	}, func(r *derive.Reader, key string) *listened {
 		return c.derived(r).listenedBy(key, c.listened.Before(r))
 	})
-	c.resolved = derive.Derive(c.below.schema, "resolved", c.below.dataplanes, derive.Values[effective.Resolved]{},
+	c.resolved = derive.Derive(c.below.Schema, "resolved", c.below.Dataplanes, derive.Values[effective.Resolved]{},
 		func(r *derive.Reader, key string) *effective.Resolved {
-			return c.derived(r).resolve(need(c.below.dataplanes, r, key), key, c.resolved.Before(r))
+			return c.derived(r).resolve(index.Need(c.below.Dataplanes, r, key), key, c.resolved.Before(r))
 		})
 }
 
 // uses finds the tables of what a dataplane calls, and the clusters behind them.
-func (m dataplanesMesh) uses(p *dataplane, classes, groups []string) *used {
+func (m dataplanesMesh) uses(p *index.Dataplane, classes, groups []string) *used {
 	u := &used{make([]use, 0, len(classes))}
 	seen := make(map[string]int, 3*len(classes))  // where in u.clusters
 	at := make(map[string]string, 2*len(classes)) // the class by destination id
@@ -139,7 +140,7 @@ func (m tablesMesh) clustersNamed(from *derive.Collection[named], key string) []
 	if key == "" {
 		return nil
 	}
-	t, _ := from.Get(m.at, key)
+	t, _ := from.Get(m.At, key)
 	if t == nil {
 		return nil
 	}
@@ -150,11 +151,11 @@ func (m tablesMesh) clustersNamed(from *derive.Collection[named], key string) []
 func (m dataplanesMesh) cluster(key string) *clusterKept {
 	key, v := cutVariant(key)
 	id, bits := cutClass(key)
-	d, x := need(m.dests, m.at, id), need(m.classes, m.at, key)
+	d, x := index.Need(m.dests, m.At, id), index.Need(m.classes, m.At, key)
 	if x == nil { // they do not call it, only send to it
-		x = newClass(d, need(m.subjects, m.at, id), bits, len(m.kinds))
+		x = newClass(d, index.Need(m.subjects, m.At, id), bits, len(m.Kinds))
 	}
-	behind := need(m.members, m.at, id)
+	behind := index.Need(m.members, m.At, id)
 	return &clusterKept{variant: v.key(), Cluster: effective.Cluster{TLS: m.clusterTLS(d.Destination, behind.peers), Name: v.clusterName(d.Destination), Destination: d.Destination, Tags: v.Tags, Balance: v.Balance,
 		HTTP2: v.HTTP2 || behind.http2 && d.Protocol.HTTPLike(), Policies: x.onCluster(m.tablesMesh, v)}}
 }
@@ -162,7 +163,7 @@ func (m dataplanesMesh) cluster(key string) *clusterKept {
 func (m dataplanesMesh) holds(u *used) *held {
 	out := &held{make([]effective.ClusterUse, 0, len(u.clusters)), u.hash()}
 	for _, n := range u.clusters {
-		c, e := need(m.clusters, m.at, n.cluster), need(m.endpoints, m.at, n.endpoints)
+		c, e := index.Need(m.clusters, m.At, n.cluster), index.Need(m.endpoints, m.At, n.endpoints)
 		if c != nil && e != nil {
 			out.list = append(out.list, effective.ClusterUse{Cluster: &c.Cluster, Endpoints: &e.Endpoints, ConnectionsOnly: n.connectionsOnly, ClusterKept: &c.kept, EndpointsKept: &e.kept})
 		}
@@ -195,10 +196,7 @@ type (
 		effective.Trust
 		kept effective.Memo
 	}
-	secretKept struct {
-		effective.Secret
-		kept effective.Memo
-	}
+
 	outboundKept struct {
 		effective.Outbound
 		kept effective.Memo

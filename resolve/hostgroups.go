@@ -11,6 +11,7 @@ import (
 	"github.com/weftmesh/weft/matcher"
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/index"
 )
 
 // groupKey names a group of dataplanes whose traffic is redirected: those that reach the
@@ -70,7 +71,7 @@ func (c *reachabilityStage) addHostGroups() {
 			add(strconv.FormatUint(uint64(d.Port), 10))
 		}
 	})
-	c.hostSelectors = derive.Derive(c.below.schema, "selectors of hosts", byPort, derive.Values[selectors]{Equal: (*selectors).equal},
+	c.hostSelectors = derive.Derive(c.below.Schema, "selectors of hosts", byPort, derive.Values[selectors]{Equal: (*selectors).equal},
 		func(r *derive.Reader, port string) *selectors {
 			byKey := map[string]*matcher.Selector{}
 			for d := range byPort.Values(r, port) {
@@ -82,17 +83,17 @@ func (c *reachabilityStage) addHostGroups() {
 			}
 			return &selectors{sortedSelectors(byKey)}
 		})
-	c.hostGroups = derive.Derive(c.below.schema, "groups for hosts", c.below.dataplanes, derive.Values[hostGroups]{
+	c.hostGroups = derive.Derive(c.below.Schema, "groups for hosts", c.below.Dataplanes, derive.Values[hostGroups]{
 		Equal: func(a, b *hostGroups) bool { return slices.Equal(a.keys, b.keys) },
 	}, func(r *derive.Reader, key string) *hostGroups {
-		return c.derived(r).hostGroupsOf(need(c.below.dataplanes, r, key))
+		return c.derived(r).hostGroupsOf(index.Need(c.below.Dataplanes, r, key))
 	})
 	c.byGroup = c.hostGroups.Group(func(_ string, x *hostGroups, add func(string)) {
 		for _, key := range x.keys {
 			add(key)
 		}
 	})
-	c.grouped = derive.Derive(c.below.schema, "hosts of groups", c.byGroup, derive.Values[hostGroup]{
+	c.grouped = derive.Derive(c.below.Schema, "hosts of groups", c.byGroup, derive.Values[hostGroup]{
 		Equal: func(a, b *hostGroup) bool { return slices.Equal(a.list, b.list) },
 	}, func(r *derive.Reader, key string) *hostGroup { return c.derived(r).hostsOfGroup(groupOf(key)) })
 	c.groupsByClass = c.grouped.Group(func(_ string, x *hostGroup, add func(string)) {
@@ -105,8 +106,8 @@ func (c *reachabilityStage) addHostGroups() {
 
 // hostGroupsOf are the groups of a dataplane. Where traffic is not redirected, hosts are
 // reached by outbounds of their own.
-func (m reachabilityMesh) hostGroupsOf(p *dataplane) *hostGroups {
-	out, net := &hostGroups{}, p.spec.Networking
+func (m reachabilityMesh) hostGroupsOf(p *index.Dataplane) *hostGroups {
+	out, net := &hostGroups{}, p.Spec.Networking
 	if net.TransparentProxying == nil || net.Edge() {
 		return out
 	}
@@ -114,11 +115,11 @@ func (m reachabilityMesh) hostGroupsOf(p *dataplane) *hostGroups {
 	if len(families) == 0 {
 		return out
 	}
-	for port, all := range m.hostSelectors.All(m.at) {
+	for port, all := range m.hostSelectors.All(m.At) {
 		number, _ := strconv.ParseUint(port, 10, 16) // FormatUint wrote it
-		k := groupKey{Port: uint32(number), Scope: m.groupScope(p, uint32(number)), Bits: all.bits(p.selectedBy), Limit: net.TransparentProxying.ReachableBackends}
+		k := groupKey{Port: uint32(number), Scope: m.groupScope(p, uint32(number)), Bits: all.bits(p.SelectedBy), Limit: net.TransparentProxying.ReachableBackends}
 		if k.Limit != nil {
-			k.Home = p.object.Home()
+			k.Home = p.Object.Home()
 		}
 		for _, k.Address = range families {
 			if !slices.ContainsFunc(net.Outbound, func(o api.Outbound) bool { return o.Address == k.Address && o.Port == k.Port }) {
@@ -131,10 +132,10 @@ func (m reachabilityMesh) hostGroupsOf(p *dataplane) *hostGroups {
 
 // groupScope is the scope in which a dataplane sees the hosts at a port: that of its namespace
 // where that has claims there.
-func (m reachabilityMesh) groupScope(p *dataplane, port uint32) string {
-	scope := m.hostScope(p)
-	if scope != scopeAll && m.destsByName.Len(m.at, hostsAt(port, scope)) == 0 {
-		return scopeCommon
+func (m reachabilityMesh) groupScope(p *index.Dataplane, port uint32) string {
+	scope := m.HostScope(p)
+	if scope != index.ScopeAll && m.destsByName.Len(m.At, index.HostsAt(port, scope)) == 0 {
+		return index.ScopeCommon
 	}
 	return scope
 }
@@ -157,7 +158,7 @@ func caughtAt(net *api.Networking) []string {
 // says something to them, and with a limit those one of whose backends it names.
 func (m reachabilityMesh) hostsOfGroup(k groupKey) *hostGroup {
 	has := map[string]bool{"": true}
-	for i, s := range need(m.hostSelectors, m.at, strconv.FormatUint(uint64(k.Port), 10)).list {
+	for i, s := range index.Need(m.hostSelectors, m.At, strconv.FormatUint(uint64(k.Port), 10)).list {
 		has[s.Key] = k.Bits[i] == '1'
 	}
 	out := &hostGroup{}
@@ -171,16 +172,16 @@ func (m reachabilityMesh) hostsOfGroup(k groupKey) *hostGroup {
 }
 
 func (m reachabilityMesh) reachesHost(k *groupKey, d *dest, has map[string]bool) bool {
-	said, _ := m.routing.Get(m.at, d.key)
+	said, _ := m.routing.Get(m.At, d.key)
 	if said == nil {
 		return k.Limit == nil // it fails alike for all
 	}
-	return slices.ContainsFunc(said.contributions, func(c *contribution) bool {
-		if !has[c.selector().Key] || k.Limit == nil {
-			return has[c.selector().Key]
+	return slices.ContainsFunc(said.contributions, func(c *index.Contribution) bool {
+		if !has[c.Selector().Key] || k.Limit == nil {
+			return has[c.Selector().Key]
 		}
-		for i := range c.entry.Rules {
-			for _, ref := range c.entry.Rules[i].Backends {
+		for i := range c.Entry.Rules {
+			for _, ref := range c.Entry.Rules[i].Backends {
 				if to, _ := m.findBackend(ref); to != nil && reachable(k.Limit, k.Home, to) {
 					return true
 				}
@@ -192,7 +193,7 @@ func (m reachabilityMesh) reachesHost(k *groupKey, d *dest, has map[string]bool)
 
 // groupsOf are the keys of the groups of a dataplane.
 func (m reachabilityMesh) groupsOf(key string) []string {
-	x, _ := m.hostGroups.Get(m.at, key)
+	x, _ := m.hostGroups.Get(m.At, key)
 	if x == nil {
 		return nil
 	}
@@ -201,9 +202,9 @@ func (m reachabilityMesh) groupsOf(key string) []string {
 
 // callsHost reports whether a dataplane reaches a host by one of its groups.
 func (m reachabilityMesh) callsHost(key string, host api.TargetRef) bool {
-	id := hostID(host.Name, host.SectionName)
+	id := index.HostID(host.Name, host.SectionName)
 	return slices.ContainsFunc(m.groupsOf(key), func(group string) bool {
-		g, _ := m.grouped.Get(m.at, group)
+		g, _ := m.grouped.Get(m.At, group)
 		if g == nil {
 			return false
 		}

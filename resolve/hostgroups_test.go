@@ -8,6 +8,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -42,7 +43,7 @@ func TestAnotherHostIsLookedAtOnce(t *testing.T) {
 	m, _ := Compile(api.NewSnapshot(1, objects...), []route.Dialect{hostDialect()}, nil)
 	x, _ := m.mesh("default")
 	added := host("b.example")
-	after, delta := x.at.(*derive.Graph).Update(m.all.routeObjects.Put(objectKey(added.Ref), added))
+	after, delta := x.At.(*derive.Graph).Update(m.all.RouteObjects.Put(index.ObjectKey(added.Ref), added))
 	ran := []int{m.all.calls.Ran(delta), m.all.hostGroups.Ran(delta), m.all.used.Ran(delta), m.all.grouped.Ran(delta), m.all.groupOutbounds.Ran(delta), m.all.resolved.Ran(delta)}
 	if want := []int{0, 0, 0, 1, 1, planes}; !slices.Equal(ran, want) {
 		t.Errorf("calls, groups, uses, hosts of groups, outbounds of groups and dataplanes ran %v times, want %v", ran, want)

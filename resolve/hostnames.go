@@ -14,6 +14,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/resolve/vips"
 )
 
@@ -53,35 +54,35 @@ type hostnamesKey struct {
 // addHostnames derives who may call the same. What they may call is worked out when somebody
 // asks: names are told to sidecars with a resolver alone.
 func (c *reachabilityStage) addHostnames() {
-	c.hostnamesKeys = derive.Derive(c.below.schema, "who calls by which names", c.below.dataplanes, derive.Values[string]{Equal: func(a, b *string) bool { return *a == *b }},
+	c.hostnamesKeys = derive.Derive(c.below.Schema, "who calls by which names", c.below.Dataplanes, derive.Values[string]{Equal: func(a, b *string) bool { return *a == *b }},
 		func(r *derive.Reader, key string) *string {
-			p := need(c.below.dataplanes, r, key)
-			net := p.spec.Networking
+			p := index.Need(c.below.Dataplanes, r, key)
+			net := p.Spec.Networking
 			if net.TransparentProxying == nil {
 				return nil
 			}
-			k := hostnamesKey{Home: p.object.Home(), Families: net.TransparentProxying.IPFamilyMode, Limit: net.TransparentProxying.ReachableBackends, Groups: c.derived(r).groupsOf(key)}
+			k := hostnamesKey{Home: p.Object.Home(), Families: net.TransparentProxying.IPFamilyMode, Limit: net.TransparentProxying.ReachableBackends, Groups: c.derived(r).groupsOf(key)}
 			text, err := json.Marshal(k)
 			if err != nil {
 				panic(err) // it holds texts and numbers
 			}
 			return new(string(text))
 		})
-	c.destsAddressed = derive.Derive(c.below.schema, "what names lead to", c.below.destsVirtual, derive.Values[addressed]{
+	c.destsAddressed = derive.Derive(c.below.Schema, "what names lead to", c.below.destsVirtual, derive.Values[addressed]{
 		Equal: func(a, b *addressed) bool { return slices.Equal(a.list, b.list) },
 	}, func(r *derive.Reader, key string) *addressed {
 		return &addressed{slices.Collect(c.below.destsVirtual.Values(r, key))}
 	})
-	c.hostnamesCallers = c.hostnamesKeys.Index(func(_ string, _ *string, add func(string)) { add(anyTarget) })
+	c.hostnamesCallers = c.hostnamesKeys.Index(func(_ string, _ *string, add func(string)) { add(index.Any) })
 }
 
 // namesRead are pointers to all that the names for callers follow from: the values behind
 // them never change.
 func (m reachabilityMesh) namesRead(k *hostnamesKey) []any {
-	all, _ := m.destsAddressed.Get(m.at, anyTarget)
+	all, _ := m.destsAddressed.Get(m.At, index.Any)
 	out := []any{all}
 	for _, group := range k.Groups {
-		hosts, _ := m.grouped.Get(m.at, group)
+		hosts, _ := m.grouped.Get(m.At, group)
 		out = append(out, hosts)
 	}
 	return out
@@ -90,7 +91,7 @@ func (m reachabilityMesh) namesRead(k *hostnamesKey) []any {
 func (m reachabilityMesh) hostnamesFor(k *hostnamesKey) *Hostnames {
 	held, redirected := map[string]*dest{}, api.TransparentProxying{IPFamilyMode: k.Families}
 	var classic []*dest
-	for d := range m.destsVirtual.Values(m.at, anyTarget) {
+	for d := range m.destsVirtual.Values(m.At, index.Any) {
 		if d.Outside || !reachable(k.Limit, k.Home, d) || !slices.ContainsFunc(d.VIPs, redirected.Redirects) {
 			continue
 		}
@@ -142,7 +143,7 @@ func (m reachabilityMesh) addHosts(k *hostnamesKey, byName map[string]Hostname) 
 		if at.Is6() {
 			address = vips.Twin(vips.Any)
 		}
-		hosts, _ := m.grouped.Get(m.at, group)
+		hosts, _ := m.grouped.Get(m.At, group)
 		if hosts == nil {
 			continue
 		}
@@ -164,7 +165,7 @@ func (m *Model) CallsAs(dp api.Ref) string {
 	if !ok {
 		return ""
 	}
-	if k, _ := m.all.hostnamesKeys.Get(x.at, objectKey(dp)); k != nil {
+	if k, _ := m.all.hostnamesKeys.Get(x.At, index.ObjectKey(dp)); k != nil {
 		return *k
 	}
 	return ""
@@ -207,7 +208,7 @@ func (m *Model) Callers(mesh string) int {
 	if !ok {
 		return 0
 	}
-	return m.all.hostnamesCallers.Len(x.at, anyTarget)
+	return m.all.hostnamesCallers.Len(x.At, index.Any)
 }
 
 // holdsName reports whether a has a name rather than b, for callers of a namespace.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/resolve/pods"
 )
 
@@ -32,7 +33,7 @@ func idleOf(d *dest, m *members, waiting []member) *idle {
 	out := &idle{}
 	var seen []api.Ref
 	for _, x := range waiting {
-		if ref := x.plane.object.Ref; !slices.Contains(seen, ref) {
+		if ref := x.plane.Object.Ref; !slices.Contains(seen, ref) {
 			seen = append(seen, ref)
 		}
 	}
@@ -50,7 +51,7 @@ func selectsByHand(o *api.Object) bool {
 		return false
 	}
 	spec, ok := o.Spec.(*api.MeshService)
-	return ok && gatherTarget(spec.Selector) != ""
+	return ok && index.GatherTarget(spec.Selector) != ""
 }
 
 // Unanswered is a service without a ready endpoint.
@@ -68,8 +69,8 @@ func (q *Reader) Unanswered(mesh string) (out []Unanswered) {
 	if !ok {
 		return nil
 	}
-	for id, m := range x.membersIdle.In(x.at, anyTarget) {
-		d, _ := x.dests.Get(x.at, id)
+	for id, m := range x.membersIdle.In(x.At, index.Any) {
+		d, _ := x.dests.Get(x.At, id)
 		if d != nil {
 			out = append(out, Unanswered{d.ID, d.object, d.whyIdle(m)})
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
 	"github.com/weftmesh/weft/resolve/effective"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/resolve/index"
 )
 
 type reacher struct {
@@ -21,7 +21,7 @@ type reacher struct {
 	wants  [][]want
 	about  map[*effective.Destination]bool
 	all    bool
-	routes map[*routeObject][]destined // their destinations
+	routes map[*index.Route][]destined // their destinations
 	among  map[string]bool             // keys of the candidates
 	// edges are the objects that say where an edge dataplane listens, by its key.
 	edges map[string][]int
@@ -29,9 +29,9 @@ type reacher struct {
 	// places the first is enough, for nobody asks who they are.
 	everybody, firsts bool
 	*places
-	attached [][]attachedSpot // of every object
-	facts    []*dataplane     // of the dataplanes
-	here     []Presence       // of every dataplane, for one object
+	attached [][]attachedSpot   // of every object
+	facts    []*index.Dataplane // of the dataplanes
+	here     []Presence         // of every dataplane, for one object
 	touched  []int32
 }
 
@@ -57,16 +57,8 @@ type destined struct {
 	among *matcher.Selector // nil for all
 }
 
-// amongEdges selects the dataplanes of an entry that is for some edge dataplanes alone.
-func (r *routeObject) amongEdges(e *route.Entry) *matcher.Selector {
-	if e.Edges == (api.Edges{}) {
-		return nil
-	}
-	return r.selectorOf(e)
-}
-
 func newReacher(q *Reader, m mesh, refs []api.Ref) *reacher {
-	x := &reacher{q: q, mesh: m, numbers: make(map[api.Ref]int, len(refs)), out: make([]*Reach, len(refs)), wants: make([][]want, len(refs)), about: map[*effective.Destination]bool{}, among: map[string]bool{}, edges: map[string][]int{}, routes: map[*routeObject][]destined{}, attached: make([][]attachedSpot, len(refs))}
+	x := &reacher{q: q, mesh: m, numbers: make(map[api.Ref]int, len(refs)), out: make([]*Reach, len(refs)), wants: make([][]want, len(refs)), about: map[*effective.Destination]bool{}, among: map[string]bool{}, edges: map[string][]int{}, routes: map[*index.Route][]destined{}, attached: make([][]attachedSpot, len(refs))}
 	all := make([]Reach, len(refs)) // one allocation for many objects
 	for i, ref := range refs {
 		x.numbers[ref], x.out[i] = i, &all[i]
@@ -80,16 +72,16 @@ func newReacher(q *Reader, m mesh, refs []api.Ref) *reacher {
 func (x *reacher) find(name string, refs []api.Ref) {
 	m, served := x.mesh, map[string]bool{}
 	for n, ref := range refs {
-		if r := m.route(ref); r != nil {
-			x.wanted(n, r, []*matcher.Selector{r.selector}, nil)
-			for p := range m.edgesNamed(r.opinion.Edges) {
-				key := objectKey(p.object.Ref)
+		if r := m.Route(ref); r != nil {
+			x.wanted(n, r, []*matcher.Selector{r.Selector}, nil)
+			for p := range m.edgesNamed(r.Parsed.Edges) {
+				key := index.ObjectKey(p.Object.Ref)
 				x.among[key] = true
 				x.edges[key] = append(x.edges[key], n)
 			}
 			continue
 		}
-		p := m.policy(ref)
+		p := m.Policy(ref)
 		if p == nil {
 			continue
 		}
@@ -99,13 +91,13 @@ func (x *reacher) find(name string, refs []api.Ref) {
 			}
 			continue
 		}
-		if len(p.inbound) > 0 && !x.everybody && !served[p.selector.Key] {
-			served[p.selector.Key] = true
-			for p := range m.selecting(p.selector) {
-				x.among[objectKey(p.object.Ref)] = true
+		if len(p.Inbound) > 0 && !x.everybody && !served[p.Selector.Key] {
+			served[p.Selector.Key] = true
+			for p := range m.Selecting(p.Selector) {
+				x.among[index.ObjectKey(p.Object.Ref)] = true
 			}
 		}
-		for _, it := range p.items {
+		for _, it := range p.Items {
 			x.item(n, it)
 		}
 	}
@@ -121,7 +113,7 @@ func (x *reacher) find(name string, refs []api.Ref) {
 func (x *reacher) candidates() iter.Seq2[string, *effective.Resolved] {
 	return func(yield func(string, *effective.Resolved) bool) {
 		for _, key := range slices.Sorted(maps.Keys(x.among)) {
-			if r, _ := x.mesh.resolved.Get(x.mesh.at, key); r != nil && (!x.q.visit() || !yield(key, r)) {
+			if r, _ := x.mesh.resolved.Get(x.mesh.At, key); r != nil && (!x.q.visit() || !yield(key, r)) {
 				return
 			}
 		}
@@ -146,25 +138,25 @@ const (
 )
 
 // item notes what an item of to is about.
-func (x *reacher) item(n int, it *item) {
-	home := it.policy.object.Home()
-	ref := it.routeRef()
+func (x *reacher) item(n int, it *index.Item) {
+	home := it.Policy.Object.Home()
+	ref := it.RouteRef()
 	if ref == nil {
-		if it.target.Kind == api.KindMesh {
+		if it.Target.Kind == api.KindMesh {
 			x.all = true
 			return
 		}
-		for d := range x.mesh.destsNamed(targetName(it.target)) {
-			if it.selects(&d.facts) {
+		for d := range x.mesh.destsNamed(index.TargetName(it.Target)) {
+			if it.Selects(&d.facts) {
 				x.callers(d)
 			}
 		}
 		return
 	}
-	for r := range x.mesh.selectedRoutes(ref, home) {
-		selectors := []*matcher.Selector{it.policy.selector}
-		if it.policy.topRoute != nil {
-			selectors = []*matcher.Selector{r.selector}
+	for r := range x.mesh.SelectedRoutes(ref, home) {
+		selectors := []*matcher.Selector{it.Policy.Selector}
+		if it.Policy.TopRoute != nil {
+			selectors = []*matcher.Selector{r.Selector}
 		}
 		x.wanted(n, r, selectors, it)
 	}
@@ -184,9 +176,9 @@ func (x *reacher) callers(d *dest) {
 	for class := range x.mesh.classesOf(d) {
 		x.add(x.mesh.planesOf(class), x.firsts)
 	}
-	for cluster := range x.mesh.byCluster.Buckets(x.mesh.at, classKey(d.key, "")) {
-		alike := least(x.mesh.byConnections.Keys(x.mesh.at, cluster)) == ""
-		x.add(x.mesh.byCluster.Keys(x.mesh.at, cluster), x.firsts && alike)
+	for cluster := range x.mesh.byCluster.Buckets(x.mesh.At, classKey(d.key, "")) {
+		alike := least(x.mesh.byConnections.Keys(x.mesh.At, cluster)) == ""
+		x.add(x.mesh.byCluster.Keys(x.mesh.At, cluster), x.firsts && alike)
 	}
 }
 
@@ -195,7 +187,7 @@ func (x *reacher) callers(d *dest) {
 func (x *reacher) add(planes iter.Seq[string], first bool) {
 	if first {
 		key := least(planes)
-		if r, _ := x.mesh.resolved.Get(x.mesh.at, key); r != nil && r.Failed == "" {
+		if r, _ := x.mesh.resolved.Get(x.mesh.At, key); r != nil && r.Failed == "" {
 			x.among[key] = true
 			return
 		}
@@ -207,12 +199,12 @@ func (x *reacher) add(planes iter.Seq[string], first bool) {
 
 // wanted notes the destinations of a route; with an item attached to it, those
 // that the item is about too.
-func (x *reacher) wanted(n int, r *routeObject, selectors []*matcher.Selector, it *item) {
-	if r.object.Shadow() {
+func (x *reacher) wanted(n int, r *index.Route, selectors []*matcher.Selector, it *index.Item) {
+	if r.Object.Shadow() {
 		return
 	}
 	for _, d := range x.destinations(r) {
-		if it == nil || it.attaches(r, &d.facts) {
+		if it == nil || it.Attaches(r, &d.facts) {
 			x.callers(d.dest)
 			for _, form := range d.forms() {
 				x.wants[n] = append(x.wants[n], want{form, selectors, d.among})
@@ -223,26 +215,26 @@ func (x *reacher) wanted(n int, r *routeObject, selectors []*matcher.Selector, i
 
 // destinations are those at which there may be rules of r: of its own entries, and of
 // those of routes that may include it.
-func (x *reacher) destinations(r *routeObject) []destined {
+func (x *reacher) destinations(r *index.Route) []destined {
 	if known, ok := x.routes[r]; ok {
 		return known
 	}
 	var out []destined
-	add := func(by *routeObject) {
-		for i := range by.opinion.Entries {
-			e := &by.opinion.Entries[i]
+	add := func(by *index.Route) {
+		for i := range by.Parsed.Entries {
+			e := &by.Parsed.Entries[i]
 			for d := range x.mesh.destsOf(e) {
-				if matcher.Destination(e.To, by.object.Home(), &d.facts) {
-					out = append(out, destined{d, by.amongEdges(e)})
+				if matcher.Destination(e.To, by.Object.Home(), &d.facts) {
+					out = append(out, destined{d, by.AmongEdges(e)})
 				}
 			}
 			for d := range x.mesh.destsBelow(e) {
-				out = append(out, destined{d, by.amongEdges(e)})
+				out = append(out, destined{d, by.AmongEdges(e)})
 			}
 		}
 	}
 	add(r)
-	for by := range x.mesh.readers(r.object.Ref) {
+	for by := range x.mesh.Readers(r.Object.Ref) {
 		add(by)
 	}
 	x.routes[r] = out

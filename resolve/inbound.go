@@ -9,6 +9,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/index"
 )
 
 // inbounds is where a dataplane listens for others.
@@ -36,15 +37,15 @@ func (x *inbounds) reuse(before *inbounds) {
 
 // inboundsOf resolves the ports of the workload under the policies that have an
 // inbound side.
-func (m dataplanesMesh) inboundsOf(p *dataplane) []effective.InboundUse {
+func (m dataplanesMesh) inboundsOf(p *index.Dataplane) []effective.InboundUse {
 	limits := slices.Collect(m.inboundPolicies(p))
 	guarded := m.isGuarded()
 	var secured *secured
 	if guarded {
-		secured = need(m.secured, m.at, objectKey(p.object.Ref)) // where it failed, plain text is not what is wanted
+		secured = index.Need(m.secured, m.At, index.ObjectKey(p.Object.Ref)) // where it failed, plain text is not what is wanted
 	}
 	var out []effective.InboundUse
-	net := p.spec.Networking
+	net := p.Spec.Networking
 	for i := range net.Inbound {
 		in := &net.Inbound[i]
 		address := cmp.Or(in.Address, net.Address)
@@ -74,7 +75,7 @@ func (m dataplanesMesh) inboundsOf(p *dataplane) []effective.InboundUse {
 }
 
 // heldAt writes what holds at the inbound in, the document's of that index.
-func (m dataplanesMesh) heldAt(p *dataplane, index int, in *effective.Inbound, limits []*policy) {
+func (m dataplanesMesh) heldAt(p *index.Dataplane, index int, in *effective.Inbound, limits []*index.Policy) {
 	m.inboundConf(p, in, limits)
 	in.Policies = m.withTogether(p, index, in.Policies)
 	if in.TLS != nil {
@@ -86,47 +87,41 @@ func (m dataplanesMesh) heldAt(p *dataplane, index int, in *effective.Inbound, l
 }
 
 // inboundPolicies yields the policies with an inbound side that may select p.
-func (m identityMesh) inboundPolicies(p *dataplane) iter.Seq[*policy] {
-	about := []string{anyTarget}
-	carried(p, func(label string) { about = append(about, label) })
-	return inAny(m.at, m.policiesBySelector, about...)
+func (m identityMesh) inboundPolicies(p *index.Dataplane) iter.Seq[*index.Policy] {
+	about := []string{index.Any}
+	index.AddLabels(p, func(label string) { about = append(about, label) })
+	return index.InAny(m.At, m.PoliciesBySelector, about...)
 }
 
 // inboundConf is what holds at an inbound of all callers, and where certificates prove who
 // they are, of some.
-func (c *dataplanesStage) inboundConf(p *dataplane, in *effective.Inbound, limits []*policy) {
-	var items []*item
+func (c *dataplanesStage) inboundConf(p *index.Dataplane, in *effective.Inbound, limits []*index.Policy) {
+	var items []*index.Item
 	for _, x := range limits {
-		if c.below.kinds[x.kind].Collect != nil || !x.selector.Selects(&p.facts) || !x.selector.SelectsInbound(&p.facts, in.Tags) || !x.onSection(in) {
+		if c.below.Kinds[x.Kind].Collect != nil || !x.Selector.Selects(&p.Facts) || !x.Selector.SelectsInbound(&p.Facts, in.Tags) || !x.OnSection(in) {
 			continue
 		}
-		items = append(items, x.inbound...)
+		items = append(items, x.Inbound...)
 	}
-	slices.SortFunc(items, byRank)
-	in.Policies = c.foldOf(items, func(it *item) bool { return len(it.matches) == 0 })
+	slices.SortFunc(items, index.ByRank)
+	in.Policies = c.foldOf(items, func(it *index.Item) bool { return len(it.Matches) == 0 })
 	if in.TLS == nil {
 		return
 	}
-	for _, callers := range callersOf(items) {
-		in.Callers = append(in.Callers, effective.CallerPolicies{Callers: callers, Policies: c.foldOf(items, func(it *item) bool { return it.about(callers) })})
+	for _, callers := range index.CallersOf(items) {
+		in.Callers = append(in.Callers, effective.CallerPolicies{Callers: callers, Policies: c.foldOf(items, func(it *index.Item) bool { return it.About(callers) })})
 	}
 }
 
 // foldOf is what those items come to that hold.
-func (c *dataplanesStage) foldOf(items []*item, holds func(*item) bool) effective.Policies {
-	var own []*item
-	all := make(layers, len(c.below.kinds))
+func (c *dataplanesStage) foldOf(items []*index.Item, holds func(*index.Item) bool) effective.Policies {
+	var own []*index.Item
+	all := make(index.Layers, len(c.below.Kinds))
 	for _, it := range items {
 		if holds(it) {
 			own = append(own, it)
-			all[it.policy.kind] = append(all[it.policy.kind], it.byDefault())
+			all[it.Policy.Kind] = append(all[it.Policy.Kind], it.ByDefault())
 		}
 	}
-	return all.overridden(ownOverrides(own)).fold(c.below.kinds)
-}
-
-// onSection reports whether the policy is about that inbound: a top-level
-// Dataplane ref may name one by sectionName.
-func (p *policy) onSection(in *effective.Inbound) bool {
-	return p.section == "" || p.section == in.Name || p.section == strconv.FormatUint(uint64(in.Port), 10)
+	return all.Overridden(index.OwnOverrides(own)).Fold(c.below.Kinds)
 }

@@ -4,45 +4,13 @@ import (
 	"cmp"
 	"net/netip"
 	"slices"
-	"strconv"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/resolve/pods"
 )
-
-// kubernetesPorts are the destinations that a Service of Kubernetes is: its TCP
-// ports. One that is only a name for something else is none (spec/kubernetes.md 3).
-func kubernetesPorts(o *api.Object, labels api.Labels, spec *api.Service) []*effective.Destination {
-	var out []*effective.Destination
-	for i := range spec.Ports {
-		p := &spec.Ports[i]
-		if !p.OverTCP() || spec.External() || api.Ignored(o) || pods.IsAPIServer(o) {
-			continue
-		}
-		d := destinationOf(o, labels, "", p.Port, p.Name, "")
-		d.Kind, d.VIPs = api.KindMeshService, pods.Addresses(o, spec)
-		d.Protocol, d.Guessed = p.Speaks(o)
-		out = append(out, d)
-	}
-	return out
-}
-
-// isOutside reports whether an object is a Service that is not in the mesh: its
-// Namespace is there and does not say that it is, and neither does its own label
-// (spec/kubernetes.md 3.1).
-func (m indexMesh) isOutside(o *api.Object) bool {
-	if o.Kind != api.KindService || o.Labels[api.LabelMesh] != "" {
-		return false
-	}
-	n, _ := m.otherObjects.Get(m.at, objectKey(api.Ref{Kind: api.KindNamespace, Name: o.HomeNamespace()}))
-	if n == nil {
-		return false
-	}
-	injection := n.Labels[api.LabelInjection]
-	return injection != "enabled" && injection != "true" && n.Labels[api.LabelMesh] == ""
-}
 
 // kubernetesMembers is who answers for a port of a Service: what its EndpointSlices
 // list, and where there is none the dataplanes that it selects.
@@ -55,7 +23,7 @@ func (m servicesMesh) kubernetesMembers(o *api.Object, spec *api.Service, port u
 	}
 	slices := 0
 	var ready, serving answers
-	for s := range m.objects(api.KindEndpointSlice, map[string]string{api.LabelServiceName: o.Name}) {
+	for s := range m.Objects(api.KindEndpointSlice, map[string]string{api.LabelServiceName: o.Name}) {
 		if s.HomeNamespace() != o.HomeNamespace() || at == nil {
 			continue
 		}
@@ -102,7 +70,7 @@ func (m servicesMesh) fromSlice(s *api.EndpointSlice, port *api.KubernetesPort, 
 				if e.Serves() {
 					m.addAnswer(serving, address, p.Port, e.Zone)
 				} else if m.isGuarded() {
-					waiting := m.inboundsAt(joinedAddress(address, p.Port))
+					waiting := m.inboundsAt(index.JoinedAddress(address, p.Port))
 					ready.waiting, serving.waiting = append(ready.waiting, waiting...), append(serving.waiting, waiting...)
 				}
 			}
@@ -113,9 +81,9 @@ func (m servicesMesh) fromSlice(s *api.EndpointSlice, port *api.KubernetesPort, 
 // inboundsAt are those at an address and port, of each dataplane one.
 func (m servicesMesh) inboundsAt(key string) []member {
 	var out []member
-	for p := range m.dataplanesByAddress.Values(m.at, key) {
-		list := p.spec.Networking.Inbound
-		if i := slices.IndexFunc(list, func(in api.Inbound) bool { return answersAt(p, &in) == key }); i >= 0 {
+	for p := range m.DataplanesByAddress.Values(m.At, key) {
+		list := p.Spec.Networking.Inbound
+		if i := slices.IndexFunc(list, func(in api.Inbound) bool { return index.AnswersAt(p, &in) == key }); i >= 0 {
 			out = append(out, member{plane: p, inbound: &list[i]})
 		}
 	}
@@ -124,7 +92,7 @@ func (m servicesMesh) inboundsAt(key string) []member {
 
 // addAnswer adds one address: an inbound of the mesh if a dataplane has it.
 func (m servicesMesh) addAnswer(a *answers, address string, port uint32, zone string) {
-	key := joinedAddress(address, port)
+	key := index.JoinedAddress(address, port)
 	if a.seen[key] {
 		return
 	}
@@ -134,54 +102,49 @@ func (m servicesMesh) addAnswer(a *answers, address string, port uint32, zone st
 	a.seen[key] = true
 	if all := m.inboundsAt(key); len(all) > 0 {
 		// Whoever brings a Dataplane along may write another's address into it.
-		x := all[max(0, slices.IndexFunc(all, func(x member) bool { return x.plane.object.Bound() == nil }))]
+		x := all[max(0, slices.IndexFunc(all, func(x member) bool { return x.plane.Object.Bound() == nil }))]
 		a.plain = a.plain || !x.protocol().HTTPLike()
-		a.list = append(a.list, effective.Endpoint{Dataplane: x.plane.object.Ref, Address: address, Port: port, Tags: x.inbound.Tags, Zone: cmp.Or(x.plane.object.Labels[api.LabelZone], zone)})
+		a.list = append(a.list, effective.Endpoint{Dataplane: x.plane.Object.Ref, Address: address, Port: port, Tags: x.inbound.Tags, Zone: cmp.Or(x.plane.Object.Labels[api.LabelZone], zone)})
 		return
 	}
 	a.plain = true
 	a.list = append(a.list, effective.Endpoint{Address: address, Port: port, Zone: zone})
 }
 
-// joinedAddress is one text for an address and port.
-func joinedAddress(address string, port uint32) string {
-	return address + "\x02" + strconv.FormatUint(uint64(port), 10)
-}
-
 // selectedByService lists the inbounds of the dataplanes of the Service's namespace
 // that it selects, by their labels or by the tags of the inbound.
 func (m servicesMesh) selectedByService(o *api.Object, spec *api.Service, port *api.KubernetesPort) []member {
-	label := firstPair(spec.Selector, "")
+	label := index.FirstPair(spec.Selector, "")
 	if label == "" || port == nil {
 		return nil
 	}
 	var out []member
-	for p := range m.carrying(label) {
+	for p := range m.Carrying(label) {
 		out = m.chosenOf(p, o, spec, port, out)
 	}
 	return m.admit(out)
 }
 
 // chosenOf adds to out the inbounds of one dataplane that a Service selects.
-func (m servicesMesh) chosenOf(p *dataplane, o *api.Object, spec *api.Service, port *api.KubernetesPort, out []member) []member {
-	if p.facts.Namespace != o.HomeNamespace() {
+func (m servicesMesh) chosenOf(p *index.Dataplane, o *api.Object, spec *api.Service, port *api.KubernetesPort, out []member) []member {
+	if p.Facts.Namespace != o.HomeNamespace() {
 		return out
 	}
-	whole := p.facts.Labels.Carry(spec.Selector)
-	for i := range p.spec.Networking.Inbound {
-		in := &p.spec.Networking.Inbound[i]
+	whole := p.Facts.Labels.Carry(spec.Selector)
+	for i := range p.Spec.Networking.Inbound {
+		in := &p.Spec.Networking.Inbound[i]
 		tagged := matcher.Tags(spec.Selector, in.Tags)
 		switch {
-		case p.object.From != nil: // whose inbounds say for which Service they are
-			if pods.IsFor(in, o.Name, port.Port) && !p.atOther(in) {
+		case p.Object.From != nil: // whose inbounds say for which Service they are
+			if pods.IsFor(in, o.Name, port.Port) && !p.AtOther(in) {
 				out = append(out, member{plane: p, inbound: in})
 			}
 		case isTarget(in, &api.ServicePort{Port: port.Port, TargetPort: port.TargetPort}) && (whole || tagged):
-			claims := p.labelClaims(spec.Selector)
-			if byTags := p.tagClaims(spec.Selector); !whole || tagged && len(byTags) == 0 {
+			claims := p.LabelClaims(spec.Selector)
+			if byTags := p.TagClaims(spec.Selector); !whole || tagged && len(byTags) == 0 {
 				claims = byTags
 			}
-			out = append(out, member{plane: p, inbound: in, claims: append(claims, p.spaceClaims(o.HomeNamespace())...)})
+			out = append(out, member{plane: p, inbound: in, claims: append(claims, p.SpaceClaims(o.HomeNamespace())...)})
 		}
 	}
 	return out

@@ -10,18 +10,19 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/index"
 )
 
 // onRoute reports whether a route that the policy targets has the item's
 // destination as an outbound.
-func onRoute(x mesh, it *item, home api.Home) bool {
-	for r := range x.selectedRoutes(it.policy.topRoute, home) {
-		for _, e := range r.opinion.Entries {
-			if e.To.Kind == it.target.Kind && e.To.Name != "" && e.To.Name == it.target.Name {
+func onRoute(x mesh, it *index.Item, home api.Home) bool {
+	for r := range x.SelectedRoutes(it.Policy.TopRoute, home) {
+		for _, e := range r.Parsed.Entries {
+			if e.To.Kind == it.Target.Kind && e.To.Name != "" && e.To.Name == it.Target.Name {
 				return true
 			}
 			for d := range x.destsOf(&e) {
-				if matcher.Destination(e.To, r.object.Home(), &d.facts) && matcher.Destination(it.target, home, &d.facts) {
+				if matcher.Destination(e.To, r.Object.Home(), &d.facts) && matcher.Destination(it.Target, home, &d.facts) {
 					return true
 				}
 			}
@@ -32,10 +33,10 @@ func onRoute(x mesh, it *item, home api.Home) bool {
 
 // destinationsOf tells the writer of an item which destinations the route that
 // its policy targets has, and which of them the item may mean.
-func destinationsOf(x mesh, it *item, home api.Home) string {
+func destinationsOf(x mesh, it *index.Item, home api.Home) string {
 	var names, all []string
-	for r := range x.selectedRoutes(it.policy.topRoute, home) {
-		for _, e := range r.opinion.Entries {
+	for r := range x.SelectedRoutes(it.Policy.TopRoute, home) {
+		for _, e := range r.Parsed.Entries {
 			names, all = append(names, e.To.Name), append(all, refText(e.To))
 		}
 	}
@@ -45,7 +46,7 @@ func destinationsOf(x mesh, it *item, home api.Home) string {
 		all = append(all[:5], fmt.Sprintf("%d more", more))
 	}
 	text := "target Mesh, or what the route has: " + strings.Join(all, ", ")
-	if near := api.Nearest(it.target.Name, names, 3); it.target.Name != "" && len(near) > 0 {
+	if near := api.Nearest(it.Target.Name, names, 3); it.Target.Name != "" && len(near) > 0 {
 		slices.Sort(near)
 		text = "did you mean " + strings.Join(slices.Compact(near), ", ") + "? " + text
 	}
@@ -54,11 +55,11 @@ func destinationsOf(x mesh, it *item, home api.Home) string {
 
 // missesEveryInbound reports whether the policy selects dataplanes, and its
 // sectionName none of their inbounds.
-func missesEveryInbound(x mesh, p *policy) bool {
+func missesEveryInbound(x mesh, p *index.Policy) bool {
 	some := false
-	for y := range x.selecting(p.selector) {
+	for y := range x.Selecting(p.Selector) {
 		some = true
-		if in, _ := x.inbounds.Get(x.at, objectKey(y.object.Ref)); in != nil && slices.ContainsFunc(in.list, func(i effective.InboundUse) bool { return p.onSection(i.Inbound) }) {
+		if in, _ := x.inbounds.Get(x.At, index.ObjectKey(y.Object.Ref)); in != nil && slices.ContainsFunc(in.list, func(i effective.InboundUse) bool { return p.OnSection(i.Inbound) }) {
 			return false
 		}
 	}
@@ -68,12 +69,12 @@ func missesEveryInbound(x mesh, p *policy) bool {
 // missesEveryone reports whether the policy of an item for a route selects
 // dataplanes, and the rules that the item is for are on none of them: their
 // dataplanes are others, or call none of their destinations (spec/kuma.md 4.10).
-func missesEveryone(x mesh, it *item, home api.Home) bool {
-	if !x.selects(it.policy.selector) {
+func missesEveryone(x mesh, it *index.Item, home api.Home) bool {
+	if !x.Selects(it.Policy.Selector) {
 		return false
 	}
-	for r := range x.selectedRoutes(&it.target, home) {
-		if x.hasRules(r, it.target.SectionName, it.policy.selector) {
+	for r := range x.SelectedRoutes(&it.Target, home) {
+		if x.hasRules(r, it.Target.SectionName, it.Policy.Selector) {
 			return false
 		}
 	}
@@ -83,10 +84,10 @@ func missesEveryone(x mesh, it *item, home api.Home) bool {
 // routeLost says why a ref selects no rule of any route; empty if it does.
 func routeLost(x mesh, ref api.TargetRef, home api.Home) string {
 	found, known := false, map[string]bool{}
-	for r := range x.selectedRoutes(&ref, home) {
+	for r := range x.SelectedRoutes(&ref, home) {
 		found = true
-		maps.Copy(known, r.known)
-		if ref.SectionName == "" || r.known[ref.SectionName] {
+		maps.Copy(known, r.Known)
+		if ref.SectionName == "" || r.Known[ref.SectionName] {
 			return ""
 		}
 	}
@@ -114,7 +115,7 @@ func ruleNames(known map[string]bool) string {
 
 // destinationLost says why a ref means no destination; empty if it does.
 func destinationLost(x mesh, ref api.TargetRef, home api.Home) string {
-	for d := range x.destsNamed(targetName(ref)) {
+	for d := range x.destsNamed(index.TargetName(ref)) {
 		if matcher.Destination(ref, home, &d.facts) {
 			return ""
 		}
@@ -126,7 +127,7 @@ func destinationLost(x mesh, ref api.TargetRef, home api.Home) string {
 func suggestion(x mesh, ref api.TargetRef) string {
 	if ref.Name == "" {
 		var have []map[string]string
-		for d := range x.destsNamed(anyTarget) {
+		for d := range x.destsNamed(index.Any) {
 			if d.Kind == ref.Kind {
 				have = append(have, d.Labels.All())
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -17,33 +18,33 @@ type Item struct {
 	Spec   *policies.Spec
 	Index  int         // in spec.to, or spec.from
 	Origin *api.Origin // as in what holds
-	item   *item
+	item   *index.Item
 	mesh   mesh
 }
 
-func (m mesh) itemOf(it *item) Item {
-	return Item{Policy: it.policy.object, Spec: it.policy.object.Spec.(*policies.Spec), Index: it.rank.index, Origin: it.origin, item: it, mesh: m}
+func (m mesh) itemOf(it *index.Item) Item {
+	return Item{Policy: it.Policy.Object, Spec: it.Policy.Object.Spec.(*policies.Spec), Index: it.Rank.Index, Origin: it.Origin, item: it, mesh: m}
 }
 
 // Leaves are what the item says by default.
-func (it *Item) Leaves() []merge.Leaf { return it.item.leaves }
+func (it *Item) Leaves() []merge.Leaf { return it.item.Leaves }
 
 // Overrides are what the item says over everything that is nearer to a route.
-func (it *Item) Overrides() []merge.Leaf { return it.item.overrides }
+func (it *Item) Overrides() []merge.Leaf { return it.item.Overrides }
 
 // CompareOverrides is negative where the overrides of b beat those of a. What is
 // attached to routes counts as attached to one.
 func CompareOverrides(a, b *Item) int {
-	of := func(it *item) *override {
-		switch ref := it.routeRef(); {
+	of := func(it *index.Item) *index.Override {
+		switch ref := it.RouteRef(); {
 		case ref == nil:
-			return &override{item: it, layer: it.layer}
+			return &index.Override{Item: it, Layer: it.Layer}
 		case ref.SectionName != "":
-			return &override{item: it, layer: merge.Rule}
+			return &index.Override{Item: it, Layer: merge.Rule}
 		}
-		return &override{item: it, layer: merge.Route}
+		return &index.Override{Item: it, Layer: merge.Route}
 	}
-	c, _ := of(a.item).decide(of(b.item))
+	c, _ := of(a.item).Decide(of(b.item))
 	return c
 }
 
@@ -51,11 +52,11 @@ func CompareOverrides(a, b *Item) int {
 // where it is for the whole mesh, none where it is attached to a route.
 func (it *Item) Destinations() iter.Seq[*effective.Destination] {
 	return func(yield func(*effective.Destination) bool) {
-		if it.item.routeRef() != nil {
+		if it.item.RouteRef() != nil {
 			return
 		}
-		for d := range it.mesh.destsNamed(targetName(it.item.target)) {
-			if it.item.selects(&d.facts) && !yield(d.Destination) {
+		for d := range it.mesh.destsNamed(index.TargetName(it.item.Target)) {
+			if it.item.Selects(&d.facts) && !yield(d.Destination) {
 				return
 			}
 		}
@@ -65,9 +66,9 @@ func (it *Item) Destinations() iter.Seq[*effective.Destination] {
 // Routes are those that the item names in to.
 func (it *Item) Routes() []*route.Opinion {
 	var out []*route.Opinion
-	if it.item.target.IsRoute() {
-		for r := range it.mesh.selectedRoutes(&it.item.target, it.Policy.Home()) {
-			out = append(out, r.opinion)
+	if it.item.Target.IsRoute() {
+		for r := range it.mesh.SelectedRoutes(&it.item.Target, it.Policy.Home()) {
+			out = append(out, r.Parsed)
 		}
 	}
 	return out
@@ -78,15 +79,15 @@ func (it *Item) Routes() []*route.Opinion {
 type Matched struct {
 	q    *Reader
 	mesh mesh
-	at   *dataplane
+	at   *index.Dataplane
 	list []ranked
 }
 
 // ranked is a policy with the place of the strongest route that it targets, nil
 // for none.
 type ranked struct {
-	*policy
-	route *rank
+	*index.Policy
+	route *index.Rank
 }
 
 // Matched looks for the policies of a kind that select the dataplane, once for all
@@ -96,18 +97,18 @@ func (q *Reader) Matched(dp api.Ref, kind string) *Matched {
 	if !ok {
 		return &Matched{}
 	}
-	at, _ := x.dataplanes.Get(x.at, objectKey(dp))
+	at, _ := x.Dataplanes.Get(x.At, index.ObjectKey(dp))
 	if at == nil {
 		return &Matched{}
 	}
 	m := &Matched{q: q, mesh: x, at: at}
-	for p := range x.policiesByKind.Values(x.at, kind) {
-		if p.object.Shadow() {
+	for p := range x.PoliciesByKind.Values(x.At, kind) {
+		if p.Object.Shadow() {
 			continue
 		}
-		if p.topRoute == nil {
-			if p.selector.Selects(&at.facts) {
-				m.list = append(m.list, ranked{policy: p})
+		if p.TopRoute == nil {
+			if p.Selector.Selects(&at.Facts) {
+				m.list = append(m.list, ranked{Policy: p})
 			}
 			continue
 		}
@@ -117,11 +118,11 @@ func (q *Reader) Matched(dp api.Ref, kind string) *Matched {
 	}
 	slices.SortFunc(m.list, func(a, b ranked) int {
 		if a.route != nil && b.route != nil {
-			if c, _ := a.route.decide(b.route); c != 0 {
+			if c, _ := a.route.Decide(b.route); c != 0 {
 				return c
 			}
 		}
-		c, _ := a.own.decide(&b.own)
+		c, _ := a.Own.Decide(&b.Own)
 		return c
 	})
 	return m
@@ -130,13 +131,13 @@ func (q *Reader) Matched(dp api.Ref, kind string) *Matched {
 // throughRoutes is the place of the strongest route that the policy targets, which
 // decides between two attached policies (spec/kuma.md 4.7), and whether one of
 // them selects the dataplane.
-func throughRoutes(x mesh, p *policy, at *dataplane) (strongest *rank, selects bool) {
-	for r := range x.selectedRoutes(p.topRoute, p.object.Home()) {
-		selects = selects || r.selector.Selects(&at.facts)
+func throughRoutes(x mesh, p *index.Policy, at *index.Dataplane) (strongest *index.Rank, selects bool) {
+	for r := range x.SelectedRoutes(p.TopRoute, p.Object.Home()) {
+		selects = selects || r.Selector.Selects(&at.Facts)
 		if strongest == nil {
-			strongest = &r.rank
-		} else if c, _ := r.rank.decide(strongest); c > 0 {
-			strongest = &r.rank
+			strongest = &r.Rank
+		} else if c, _ := r.Rank.Decide(strongest); c > 0 {
+			strongest = &r.Rank
 		}
 	}
 	return strongest, selects
@@ -149,17 +150,17 @@ func (m *Matched) Items() []Item {
 	if len(m.list) == 0 {
 		return nil
 	}
-	items := make([]*item, 0, len(m.list))
-	noted := m.q.noted(m.mesh, m.at.object.Mesh)
+	items := make([]*index.Item, 0, len(m.list))
+	noted := m.q.noted(m.mesh, m.at.Object.Mesh)
 	for _, p := range m.list {
-		nowhere := noted.on(p.object).nowhere
-		for _, it := range p.items {
+		nowhere := noted.on(p.Object).nowhere
+		for _, it := range p.Items {
 			if !slices.Contains(nowhere, it) {
 				items = append(items, it)
 			}
 		}
 	}
-	slices.SortFunc(items, byRank)
+	slices.SortFunc(items, index.ByRank)
 	out := make([]Item, len(items))
 	for i, it := range items {
 		out[i] = m.mesh.itemOf(it)
@@ -172,11 +173,11 @@ func (m *Matched) Items() []Item {
 func (m *Matched) From(in *effective.Inbound) []Item {
 	var out []Item
 	for _, p := range m.list {
-		if len(p.inbound) == 0 || !p.selector.SelectsInbound(&m.at.facts, in.Tags) || !p.onSection(in) {
+		if len(p.Inbound) == 0 || !p.Selector.SelectsInbound(&m.at.Facts, in.Tags) || !p.OnSection(in) {
 			continue
 		}
-		spec := p.object.Spec.(*policies.Spec)
-		for _, it := range p.inbound[:min(len(spec.From), len(p.inbound))] {
+		spec := p.Object.Spec.(*policies.Spec)
+		for _, it := range p.Inbound[:min(len(spec.From), len(p.Inbound))] {
 			out = append(out, m.mesh.itemOf(it))
 		}
 	}
@@ -189,18 +190,18 @@ func (q *Reader) AnsweringFor(ref api.Ref) []api.Ref {
 	if !ok {
 		return nil
 	}
-	s, _ := x.services.Get(x.at, objectKey(ref))
+	s, _ := x.Services.Get(x.At, index.ObjectKey(ref))
 	if s == nil {
 		return nil
 	}
-	spec, ok := s.object.Spec.(*api.MeshService)
+	spec, ok := s.Object.Spec.(*api.MeshService)
 	if !ok {
 		return nil
 	}
 	var out []api.Ref
 	for _, p := range spec.Ports {
-		for _, m := range x.selectedInbounds(s.object, spec, p.Port) {
-			out = append(out, m.plane.object.Ref)
+		for _, m := range x.selectedInbounds(s.Object, spec, p.Port) {
+			out = append(out, m.plane.Object.Ref)
 		}
 	}
 	slices.SortFunc(out, api.Ref.Compare)

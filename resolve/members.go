@@ -7,16 +7,17 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/resolve/pods"
 )
 
 // classicMembers lists the inbounds of a kuma.io/service.
 func (m servicesMesh) classicMembers(name string) []member {
 	var out []member
-	for p := range m.carrying(pair(api.TagService, name)) {
-		for i := range p.spec.Networking.Inbound {
-			if in := &p.spec.Networking.Inbound[i]; in.Tags[api.TagService] == name {
-				out = append(out, member{plane: p, inbound: in, claims: p.tagClaims(map[string]string{api.TagService: name})})
+	for p := range m.Carrying(index.LabelKey(api.TagService, name)) {
+		for i := range p.Spec.Networking.Inbound {
+			if in := &p.Spec.Networking.Inbound[i]; in.Tags[api.TagService] == name {
+				out = append(out, member{plane: p, inbound: in, claims: p.TagClaims(map[string]string{api.TagService: name})})
 			}
 		}
 	}
@@ -24,19 +25,19 @@ func (m servicesMesh) classicMembers(name string) []member {
 }
 
 // serviceMembers is who answers for one port of a service object.
-func (m servicesMesh) serviceMembers(s *service, d *effective.Destination) *members {
-	switch spec := s.object.Spec.(type) {
+func (m servicesMesh) serviceMembers(s *index.Service, d *effective.Destination) *members {
+	switch spec := s.Object.Spec.(type) {
 	case *api.MeshExternalService:
 		return externalMembers(spec)
 	case *api.MeshMultiZoneService:
 		return m.multiZoneMembers(spec, d.Port)
 	case *api.MeshService:
-		if pods.PartOf(s.object) != "" {
+		if pods.PartOf(s.Object) != "" {
 			return m.instanceMembers(d)
 		}
-		return membersOf(m.selectedInbounds(s.object, spec, d.Port))
+		return membersOf(m.selectedInbounds(s.Object, spec, d.Port))
 	case *api.Service:
-		return m.kubernetesMembers(s.object, spec, d.Port)
+		return m.kubernetesMembers(s.Object, spec, d.Port)
 	}
 	return membersOf(nil)
 }
@@ -53,33 +54,33 @@ func externalMembers(spec *api.MeshExternalService) *members {
 // its services and for those of the mesh's operators, and for no other namespace's, whatever
 // tags and labels they carry (spec/threats.md T10).
 func (m servicesMesh) selectedInbounds(o *api.Object, spec *api.MeshService, port uint32) []member {
-	target := gatherTarget(spec.Selector)
+	target := index.GatherTarget(spec.Selector)
 	if target == "" {
 		return nil
 	}
 	var out []member
-	for p := range m.carrying(target) {
+	for p := range m.Carrying(target) {
 		out = m.selectedOf(p, o, spec, port, out)
 	}
 	return m.admit(out)
 }
 
 // selectedOf adds to out the inbounds of one dataplane behind a port of a MeshService.
-func (m servicesMesh) selectedOf(p *dataplane, o *api.Object, spec *api.MeshService, port uint32, out []member) []member {
+func (m servicesMesh) selectedOf(p *index.Dataplane, o *api.Object, spec *api.MeshService, port uint32, out []member) []member {
 	i, home := slices.IndexFunc(spec.Ports, func(p api.ServicePort) bool { return p.Port == port }), o.Home()
-	if at := p.object.Home().Namespace; i < 0 || !selects(spec.Selector, p) || !home.System && at != "" && at != home.Namespace {
+	if at := p.Object.Home().Namespace; i < 0 || !selects(spec.Selector, p) || !home.System && at != "" && at != home.Namespace {
 		return out
 	}
-	var claims []unproved
+	var claims []index.Claim
 	if by := spec.Selector; by.DataplaneRef != nil {
-		claims = p.nameClaims(by.DataplaneRef.Name)
+		claims = p.NameClaims(by.DataplaneRef.Name)
 	} else if by.DataplaneLabels != nil {
-		claims = p.labelClaims(by.DataplaneLabels.MatchLabels)
+		claims = p.LabelClaims(by.DataplaneLabels.MatchLabels)
 	}
-	claims = append(claims, p.tagClaims(spec.Selector.DataplaneTags)...)
-	for n := range p.spec.Networking.Inbound {
-		in := &p.spec.Networking.Inbound[n]
-		if !p.atOther(in) && isTarget(in, &spec.Ports[i]) && matcher.Tags(spec.Selector.DataplaneTags, in.Tags) {
+	claims = append(claims, p.TagClaims(spec.Selector.DataplaneTags)...)
+	for n := range p.Spec.Networking.Inbound {
+		in := &p.Spec.Networking.Inbound[n]
+		if !p.AtOther(in) && isTarget(in, &spec.Ports[i]) && matcher.Tags(spec.Selector.DataplaneTags, in.Tags) {
 			out = append(out, member{plane: p, inbound: in, claims: claims})
 		}
 	}
@@ -87,8 +88,8 @@ func (m servicesMesh) selectedOf(p *dataplane, o *api.Object, spec *api.MeshServ
 }
 
 // selects asks for what gatherTarget leaves open: it took a name, or one label.
-func selects(s *api.ServiceSelector, p *dataplane) bool {
-	return s.DataplaneLabels == nil || p.facts.Labels.Carry(s.DataplaneLabels.MatchLabels)
+func selects(s *api.ServiceSelector, p *index.Dataplane) bool {
+	return s.DataplaneLabels == nil || p.Facts.Labels.Carry(s.DataplaneLabels.MatchLabels)
 }
 
 // isTarget reports whether the inbound is what the port of a service leads to.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
+	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -19,18 +20,18 @@ type meshNotes struct {
 // objectNotes are the notes on a policy, on a route, or on another object.
 type objectNotes struct {
 	key    string // objectKey of the object, where there are notes
-	policy *policy
-	route  *routeObject
+	policy *index.Policy
+	route  *index.Route
 	other  *api.Object
 	notes  []api.Note
 	// nowhere are the items of the policy whose target is nowhere.
-	nowhere []*item
+	nowhere []*index.Item
 }
 
 // nowhere are the items of a policy on which there is an error.
-func nowhere(x mesh, p *policy) []*item {
-	return slices.DeleteFunc(slices.Clone(p.items), func(it *item) bool {
-		n, bad := itemNote(x, it, p.object.Home())
+func nowhere(x mesh, p *index.Policy) []*index.Item {
+	return slices.DeleteFunc(slices.Clone(p.Items), func(it *index.Item) bool {
+		n, bad := itemNote(x, it, p.Object.Home())
 		return !bad || n.Severity != api.Error
 	})
 }
@@ -58,7 +59,7 @@ func (q *Reader) NotesAt(dp api.Ref) []api.Note {
 	if !ok {
 		return nil
 	}
-	p, _ := x.dataplanes.Get(x.at, objectKey(dp))
+	p, _ := x.Dataplanes.Get(x.At, index.ObjectKey(dp))
 	if p == nil {
 		return nil
 	}
@@ -76,31 +77,31 @@ func (q *Reader) NotesAt(dp api.Ref) []api.Note {
 
 // meantFor reports whether a policy's selectors other than a route ref that
 // leads nowhere reach the dataplane.
-func meantFor(x mesh, o *policy, p *dataplane) bool {
+func meantFor(x mesh, o *index.Policy, p *index.Dataplane) bool {
 	if x.judges(o) {
-		on, _ := x.judging.Get(x.at, objectKey(o.object.Ref))
-		return on == nil || len(on.routes) == 0 || x.judgedAtPlane(o, objectKey(p.object.Ref))
+		on, _ := x.judging.Get(x.At, index.ObjectKey(o.Object.Ref))
+		return on == nil || len(on.routes) == 0 || x.judgedAtPlane(o, index.ObjectKey(p.Object.Ref))
 	}
 	selectors := x.policySelectors(o)
-	return o.topRoute != nil && len(selectors) == 0 || anySelects(selectors, p)
+	return o.TopRoute != nil && len(selectors) == 0 || anySelects(selectors, p)
 }
 
 // routeMeantFor reports whether a route selects the dataplane, and is about
 // something that it calls.
-func routeMeantFor(x mesh, r *routeObject, p *dataplane) bool {
-	return !r.object.Shadow() && r.selector.Selects(&p.facts) && x.callsOneOf(p, r)
+func routeMeantFor(x mesh, r *index.Route, p *index.Dataplane) bool {
+	return !r.Object.Shadow() && r.Selector.Selects(&p.Facts) && x.callsOneOf(p, r)
 }
 
-func (m mesh) callsOneOf(p *dataplane, o *routeObject) bool {
-	list, _ := m.calls.Get(m.at, objectKey(p.object.Ref))
-	if slices.ContainsFunc(o.opinion.Entries, func(e route.Entry) bool {
-		return e.To.Kind == api.KindHost && m.callsHost(objectKey(p.object.Ref), e.To)
+func (m mesh) callsOneOf(p *index.Dataplane, o *index.Route) bool {
+	list, _ := m.calls.Get(m.At, index.ObjectKey(p.Object.Ref))
+	if slices.ContainsFunc(o.Parsed.Entries, func(e route.Entry) bool {
+		return e.To.Kind == api.KindHost && m.callsHost(index.ObjectKey(p.Object.Ref), e.To)
 	}) {
 		return true
 	}
 	return list != nil && slices.ContainsFunc(list.list, func(c call) bool {
-		return c.dest != nil && slices.ContainsFunc(o.opinion.Entries, func(e route.Entry) bool {
-			return matcher.Destination(e.To, o.object.Home(), &c.dest.facts)
+		return c.dest != nil && slices.ContainsFunc(o.Parsed.Entries, func(e route.Entry) bool {
+			return matcher.Destination(e.To, o.Object.Home(), &c.dest.facts)
 		})
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -107,7 +108,7 @@ func (m *Model) updateMesh(name string, changes []api.Change, common []derive.Ch
 	state, ok := m.meshes.Get([]byte(name))
 	before := state.Graph
 	if !ok {
-		state.asked, before, common = &asked{}, m.all.schema.New(), m.common()
+		state.asked, before, common = &asked{}, m.all.Schema.New(), m.common()
 	}
 	list, more := m.tell(before, changes)
 	after, delta := before.Update(slices.Concat(list, common)...)
@@ -134,7 +135,7 @@ func (m *Model) Snapshot() *api.Snapshot { return m.snapshot }
 func (m *Model) Written() *api.Snapshot { return m.stored }
 
 // Kinds are the kinds of policies that the model knows, in their order.
-func (m *Model) Kinds() []*policies.Kind { return m.all.kinds }
+func (m *Model) Kinds() []*policies.Kind { return m.all.Kinds }
 
 func (m *Model) mesh(name string) (mesh, bool) {
 	g, ok := m.meshes.Get([]byte(name))
@@ -147,7 +148,7 @@ func (m *Model) Dataplane(ref api.Ref) (*effective.Resolved, bool) {
 	if !ok {
 		return nil, false
 	}
-	r, _ := m.all.resolved.Get(x.at, objectKey(ref))
+	r, _ := m.all.resolved.Get(x.At, index.ObjectKey(ref))
 	return r, r != nil
 }
 
@@ -172,7 +173,7 @@ func (m *Model) Dataplanes(mesh string) iter.Seq[*effective.Resolved] {
 func (m *Model) Destinations(mesh string) iter.Seq[*effective.Destination] {
 	return func(yield func(*effective.Destination) bool) {
 		if x, ok := m.mesh(mesh); ok {
-			for d := range x.destsNamed(anyTarget) {
+			for d := range x.destsNamed(index.Any) {
 				if d.key == d.ID && !yield(d.Destination) { // a host once, whoever sees it as what
 					return
 				}
@@ -198,8 +199,8 @@ func (m *Model) Available(ref api.Ref) bool {
 	if !ok {
 		return false
 	}
-	s, _ := m.all.services.Get(x.at, objectKey(ref))
-	return s != nil && slices.ContainsFunc(s.dests, func(d *effective.Destination) bool {
+	s, _ := m.all.Services.Get(x.At, index.ObjectKey(ref))
+	return s != nil && slices.ContainsFunc(s.Dests, func(d *effective.Destination) bool {
 		at := x.dest(d.ID)
 		return at != nil && at.object != nil && at.object.Ref == ref && len(x.answering(at).list) > 0
 	})
@@ -211,42 +212,42 @@ func (m *Model) Route(ref api.Ref) (*route.Opinion, bool) {
 	if !ok {
 		return nil, false
 	}
-	if r, _ := m.all.routes.Get(x.at, objectKey(ref)); r != nil {
-		return r.opinion, true
+	if r, _ := m.all.Routes.Get(x.At, index.ObjectKey(ref)); r != nil {
+		return r.Parsed, true
 	}
 	return nil, false
 }
 
 // CompareRoutes is negative where the entry that b names, of a route, overrides the one that a names.
 func (m *Model) CompareRoutes(a, b *api.Origin) int {
-	return m.rankOfRoute(a).compare(m.rankOfRoute(b))
+	return m.rankOfRoute(a).Compare(m.rankOfRoute(b))
 }
 
 // rankOfRoute is the place of the entry that an origin names.
-func (m *Model) rankOfRoute(o *api.Origin) rank {
+func (m *Model) rankOfRoute(o *api.Origin) index.Rank {
 	x, ok := m.mesh(o.Mesh)
 	if !ok {
-		return rank{}
+		return index.Rank{}
 	}
-	r, _ := m.all.routes.Get(x.at, objectKey(o.Ref))
+	r, _ := m.all.Routes.Get(x.At, index.ObjectKey(o.Ref))
 	if r == nil {
-		return rank{}
+		return index.Rank{}
 	}
-	for i := range r.opinion.Entries {
-		if e := &r.opinion.Entries[i]; o.To != nil && e.Index == *o.To {
-			return r.rank.of(e.To, e.Index)
+	for i := range r.Parsed.Entries {
+		if e := &r.Parsed.Entries[i]; o.To != nil && e.Index == *o.To {
+			return r.Rank.Of(e.To, e.Index)
 		}
 	}
-	return r.rank
+	return r.Rank
 }
 
 // attachableKinds are the kinds of policies and routes, sorted.
 func (m *Model) attachableKinds() []string {
 	var out []string
-	for _, k := range m.all.kinds {
+	for _, k := range m.all.Kinds {
 		out = append(out, k.Name)
 	}
-	for _, d := range m.all.dialects {
+	for _, d := range m.all.Dialects {
 		for _, t := range d.Types {
 			out = append(out, t.Name)
 		}
@@ -257,7 +258,7 @@ func (m *Model) attachableKinds() []string {
 
 // Dialect is the language of documents of a kind; nil for what is no route.
 func (m *Model) Dialect(kind string) *route.Dialect {
-	d, _ := kindOf(m.all.dialects, kind)
+	d, _ := index.KindOf(m.all.Dialects, kind)
 	return d
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/index"
 )
 
 // multiZoneMembers is who answers for the services that one across zones gathers: MeshServices,
@@ -17,12 +18,12 @@ func (m servicesMesh) multiZoneMembers(spec *api.MeshMultiZoneService, port uint
 	}
 	want := spec.Selector.MeshService.MatchLabels
 	var list []member
-	for s := range m.objects(api.KindMeshService, want) {
+	for s := range m.Objects(api.KindMeshService, want) {
 		list = append(list, m.selectedInbounds(s, s.Spec.(*api.MeshService), port)...)
 	}
 	out := membersOf(list)
 	for s := range m.servicesCarrying(want, port) {
-		x := m.kubernetesMembers(s.object, s.object.Spec.(*api.Service), port)
+		x := m.kubernetesMembers(s.Object, s.Object.Spec.(*api.Service), port)
 		out.waiting, out.left = append(out.waiting, x.waiting...), append(out.left, x.left...)
 		if len(x.list) > 0 {
 			out.http2 = x.http2 && (out.http2 || len(out.list) == 0)
@@ -38,22 +39,22 @@ func (m servicesMesh) multiZoneMembers(spec *api.MeshMultiZoneService, port uint
 
 // servicesCarrying yields the Services of the mesh with a port that carry labels, as their
 // MeshServices do, but for those in whose place somebody wrote one.
-func (m servicesMesh) servicesCarrying(labels map[string]string, port uint32) iter.Seq[*service] {
+func (m servicesMesh) servicesCarrying(labels map[string]string, port uint32) iter.Seq[*index.Service] {
 	bucket := api.KindService
 	if len(labels) > 0 {
-		bucket = labelled(bucket, firstPair(labels, ""))
+		bucket = index.Labelled(bucket, index.FirstPair(labels, ""))
 	}
-	return func(yield func(*service) bool) {
-		for o := range m.objectsByKind[m.serviceObjects].Values(m.at, bucket) {
-			s, _ := m.services.Get(m.at, objectKey(o.Ref))
-			if s == nil || !s.labels.Carry(labels) || m.isOutside(o) {
+	return func(yield func(*index.Service) bool) {
+		for o := range m.ObjectsByKind[m.ServiceObjects].Values(m.At, bucket) {
+			s, _ := m.Services.Get(m.At, index.ObjectKey(o.Ref))
+			if s == nil || !s.Labels.Carry(labels) || m.IsOutside(o) {
 				continue
 			}
-			i := slices.IndexFunc(s.dests, func(d *effective.Destination) bool { return d.Port == port })
+			i := slices.IndexFunc(s.Dests, func(d *effective.Destination) bool { return d.Port == port })
 			if i < 0 {
 				continue
 			}
-			if owner, _ := m.ownerOf(s.dests[i].ID); owner == s && !yield(s) {
+			if owner, _ := m.OwnerOf(s.Dests[i].ID); owner == s && !yield(s) {
 				return
 			}
 		}

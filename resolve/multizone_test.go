@@ -5,6 +5,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/derive"
+	"github.com/weftmesh/weft/resolve/index"
 )
 
 // A change of a service is none of the services across zones that do not gather
@@ -22,7 +23,7 @@ func TestAServiceConcernsThoseAcrossZonesThatGatherIt(t *testing.T) {
 	s := api.NewSnapshot(1, across("of-a", "a"), across("of-b", "b"), across("of-c", "c"), was)
 	m, _ := Compile(s, nil, nil)
 	x, _ := m.mesh("default")
-	_, delta := x.at.(*derive.Graph).Update(m.all.serviceObjects.Put(objectKey(is.Ref), is))
+	_, delta := x.At.(*derive.Graph).Update(m.all.ServiceObjects.Put(index.ObjectKey(is.Ref), is))
 	if got := m.all.members.Ran(delta); got != 2 {
 		t.Errorf("%d services were looked at for their members, want of-a and of-b", got)
 	}

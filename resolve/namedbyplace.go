@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -22,7 +23,7 @@ func (q *Reader) NamedByPlace(ref api.Ref) []NamedRule {
 	if !ok {
 		return nil
 	}
-	p := x.policy(ref)
+	p := x.Policy(ref)
 	if p == nil {
 		return nil
 	}
@@ -31,32 +32,32 @@ func (q *Reader) NamedByPlace(ref api.Ref) []NamedRule {
 		if to == nil || to.SectionName == "" {
 			return
 		}
-		for r := range x.selectedRoutes(to, p.object.Home()) {
+		for r := range x.SelectedRoutes(to, p.Object.Home()) {
 			if n, ok := byPlace(r, to.SectionName); ok {
 				n.Field = at.Field("sectionName")
 				out = append(out, n)
 			}
 		}
 	}
-	add("spec.targetRef", p.topRoute)
-	for _, it := range p.items {
-		if it.target.IsRoute() {
-			add(it.field.Field("targetRef"), &it.target)
+	add("spec.targetRef", p.TopRoute)
+	for _, it := range p.Items {
+		if it.Target.IsRoute() {
+			add(it.Field.Field("targetRef"), &it.Target)
 		}
 	}
 	return out
 }
 
 // byPlace is the rule that a sectionName means which is the name of none.
-func byPlace(r *routeObject, section string) (NamedRule, bool) {
-	if r.ruleNames[section] {
+func byPlace(r *index.Route, section string) (NamedRule, bool) {
+	if r.RuleNames[section] {
 		return NamedRule{}, false
 	}
-	for _, e := range r.opinion.Entries {
+	for _, e := range r.Parsed.Entries {
 		for i := range e.Rules {
 			rule := &e.Rules[i]
-			if rule.Origin.Ref == r.object.Ref && slices.Contains(r.sections(rule.Origin), section) {
-				return NamedRule{Section: section, Route: r.object.Ref, Origin: rule.Origin, Matches: rule.Matches}, true
+			if rule.Origin.Ref == r.Object.Ref && slices.Contains(r.Sections(rule.Origin), section) {
+				return NamedRule{Section: section, Route: r.Object.Ref, Origin: rule.Origin, Matches: rule.Matches}, true
 			}
 		}
 	}

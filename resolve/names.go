@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve/index"
 )
 
 // names are those of all things of a sort in a mesh, among which that is looked for which somebody
@@ -20,12 +21,12 @@ func newNames(has map[string]bool) *names {
 
 // destNames are those of all destinations.
 func (m mesh) destNames() *names {
-	for range m.destsNamed(anyTarget) {
+	for range m.destsNamed(index.Any) {
 		break // so that it is known what was looked at
 	}
 	return m.namesIn("destinations", func(m mesh) *names {
 		has := map[string]bool{}
-		for d := range m.destsNamed(anyTarget) {
+		for d := range m.destsNamed(index.Any) {
 			if !d.Listed {
 				has[d.Name] = true
 			}
@@ -36,13 +37,13 @@ func (m mesh) destNames() *names {
 
 // routeNames are the display names of all routes of a kind.
 func (m mesh) routeNames(kind string) *names {
-	for range m.routesByName.Values(m.at, anyOf(kind)) {
+	for range m.RoutesByName.Values(m.At, index.AnyOf(kind)) {
 		break
 	}
 	return m.namesIn(kind, func(m mesh) *names {
 		var all []string
-		for r := range m.routesByName.Values(m.at, anyOf(kind)) {
-			all = append(all, r.object.DisplayName())
+		for r := range m.RoutesByName.Values(m.At, index.AnyOf(kind)) {
+			all = append(all, r.Object.DisplayName())
 		}
 		return &names{Words: api.NewWords(all)}
 	})
@@ -50,7 +51,7 @@ func (m mesh) routeNames(kind string) *names {
 
 // planeNames are the names of all dataplanes, or else of their services.
 func (m mesh) planeNames(own bool) *names {
-	for range m.dataplanes.Values(m.at) {
+	for range m.Dataplanes.Values(m.At) {
 		break
 	}
 	of := "services of dataplanes"
@@ -59,12 +60,12 @@ func (m mesh) planeNames(own bool) *names {
 	}
 	return m.namesIn(of, func(m mesh) *names {
 		has := map[string]bool{}
-		for p := range m.dataplanes.Values(m.at) {
+		for p := range m.Dataplanes.Values(m.At) {
 			if own {
-				has[p.facts.Name], has[p.facts.Display()] = true, true
+				has[p.Facts.Name], has[p.Facts.Display()] = true, true
 				continue
 			}
-			for _, tags := range p.facts.Tags {
+			for _, tags := range p.Facts.Tags {
 				if n := tags[api.TagService]; n != "" {
 					has[n] = true
 				}

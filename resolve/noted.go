@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/derive"
+	"github.com/weftmesh/weft/resolve/index"
 )
 
 // What there is to say on the policies and routes of a mesh is found out when somebody asks, and
@@ -47,8 +48,8 @@ func (a *asked) next(c *collections, after *derive.Graph, d *derive.Delta) *aske
 	}) {
 		return out
 	}
-	out.since = noted.with(touched, c.all.policies.Changed(d), c.all.routes.Changed(d))
-	out.othersSince = others.with(touched, c.all.dataplanes.Changed(d), c.all.services.Changed(d), c.all.otherObjects.Changed(d))
+	out.since = noted.with(touched, c.all.Policies.Changed(d), c.all.Routes.Changed(d))
+	out.othersSince = others.with(touched, c.all.Dataplanes.Changed(d), c.all.Services.Changed(d), c.all.OtherObjects.Changed(d))
 	return out
 }
 
@@ -90,10 +91,10 @@ func (q *Reader) asked(mesh string) *asked {
 func (q *Reader) findNotes(x mesh) *meshNotes {
 	told := map[string]*toldOf{}
 	for _, kind := range q.attachableKinds() {
-		for key := range x.policiesByKind.In(x.at, kind) {
+		for key := range x.PoliciesByKind.In(x.At, kind) {
 			told[key] = x.tell(key)
 		}
-		for key := range x.routesByName.In(x.at, anyOf(kind)) {
+		for key := range x.RoutesByName.In(x.At, index.AnyOf(kind)) {
 			told[key] = x.tell(key)
 		}
 	}
@@ -148,12 +149,12 @@ func (t *touches) has(r derive.Read) bool {
 func (m mesh) tell(key string) *toldOf {
 	return m.recording(key, func(x mesh) (n *objectNotes, ok bool) {
 		n = &objectNotes{}
-		if n.policy, _ = x.policies.Get(x.at, key); n.policy != nil {
+		if n.policy, _ = x.Policies.Get(x.At, key); n.policy != nil {
 			if n.notes = policyNotes(x, n.policy); len(n.notes) > 0 {
 				n.nowhere = nowhere(x, n.policy)
 			}
-		} else if n.route, _ = x.routes.Get(x.at, key); n.route != nil {
-			n.notes = slices.Concat(n.route.opinion.Notes, routeNotes(x, n.route))
+		} else if n.route, _ = x.Routes.Get(x.At, key); n.route != nil {
+			n.notes = slices.Concat(n.route.Parsed.Notes, routeNotes(x, n.route))
 		}
 		return n, n.policy != nil || n.route != nil
 	})
@@ -162,7 +163,7 @@ func (m mesh) tell(key string) *toldOf {
 // recording tells of the object of a key with all that is asked for it; nil where it is not ok.
 func (m mesh) recording(key string, tell func(mesh) (n *objectNotes, ok bool)) *toldOf {
 	out := &toldOf{}
-	n, ok := tell(mesh{m.derived(derive.Recorded(m.at, func(r derive.Read) { out.reads = append(out.reads, r) })), m.asked})
+	n, ok := tell(mesh{m.derived(derive.Recorded(m.At, func(r derive.Read) { out.reads = append(out.reads, r) })), m.asked})
 	if !ok {
 		return nil
 	}
@@ -196,9 +197,9 @@ func notesOf(told map[string]*toldOf) *meshNotes {
 func (n *objectNotes) object() *api.Object {
 	switch {
 	case n.policy != nil:
-		return n.policy.object
+		return n.policy.Object
 	case n.route != nil:
-		return n.route.object
+		return n.route.Object
 	}
 	return n.other
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/resolve/index"
 )
 
 // Notes are worked out when somebody asks: they depend on what else there is,
@@ -48,24 +49,24 @@ func (q *Reader) NotesOn(ref api.Ref) []api.Note {
 	if !ok {
 		return notes
 	}
-	key := objectKey(ref)
-	if why := x.keptOut(o); why != nil && o.From == nil && !q.IsRoute(ref.Kind) {
+	key := index.ObjectKey(ref)
+	if why := x.KeptOut(o); why != nil && o.From == nil && !q.IsRoute(ref.Kind) {
 		return append(notes, *why)
 	}
 	if _, ok := o.Spec.(*api.MeshTrust); ok {
 		return append(notes, x.otherNotes(key)...)
 	}
-	if known := q.asked(meshOf(ref)).noted.at.Load(); known != nil && x.attachable(ref.Kind) {
+	if known := q.asked(meshOf(ref)).noted.at.Load(); known != nil && x.Attachable(ref.Kind) {
 		return append(notes, known.on(o).notes...)
 	}
-	if p := x.policy(ref); p != nil {
+	if p := x.Policy(ref); p != nil {
 		return append(notes, policyNotes(x, p)...)
 	}
-	if r := x.route(ref); r != nil {
-		return slices.Concat(notes, r.opinion.Notes, routeNotes(x, r))
+	if r := x.Route(ref); r != nil {
+		return slices.Concat(notes, r.Parsed.Notes, routeNotes(x, r))
 	}
-	if p, _ := x.dataplanes.Get(x.at, key); p != nil {
-		if p.object.From != nil { // they stand at the pod
+	if p, _ := x.Dataplanes.Get(x.At, key); p != nil {
+		if p.Object.From != nil { // they stand at the pod
 			return notes
 		}
 		return slices.Concat(notes, x.otherNotes(key), q.strangerNotes(x, p))
@@ -86,28 +87,28 @@ func (m *Model) meshNote(ref api.Ref) api.Note {
 const noGateways = "weft has no MeshGateway; use an edge dataplane (networking.gateway.type BUILTIN) and target it as Dataplane"
 
 // policyNotes finds the targets of a policy that are not there.
-func policyNotes(x mesh, p *policy) []api.Note {
+func policyNotes(x mesh, p *index.Policy) []api.Note {
 	var notes []api.Note
-	origin := &api.Origin{Ref: p.object.Ref}
-	spec := p.object.Spec.(*policies.Spec)
-	home := p.object.Home()
+	origin := &api.Origin{Ref: p.Object.Ref}
+	spec := p.Object.Spec.(*policies.Spec)
+	home := p.Object.Home()
 	top := api.Path("spec.targetRef")
 	if t := spec.Top(); t.Kind == api.KindMeshGateway {
 		notes = append(notes, api.Notef(origin, api.Error, "TargetNotFound", top, noGateways))
 	}
-	if p.topRoute != nil {
-		if lost := routeLost(x, *p.topRoute, home); lost != "" {
+	if p.TopRoute != nil {
+		if lost := routeLost(x, *p.TopRoute, home); lost != "" {
 			return append(notes, api.Notef(origin, api.Error, "TargetNotFound", top, "%s", lost))
 		}
 	}
-	if n, nothing := selectsNone(x, spec.Top(), p.selector, origin); nothing {
+	if n, nothing := selectsNone(x, spec.Top(), p.Selector, origin); nothing {
 		notes = append(notes, n)
 	}
-	if p.section != "" && missesEveryInbound(x, p) {
+	if p.Section != "" && missesEveryInbound(x, p) {
 		notes = append(notes, api.Notef(origin, api.Error, "TargetNotFound", top.Field("sectionName"),
-			"no selected dataplane has an inbound %q, so nothing is configured; name an inbound, or its port", p.section))
+			"no selected dataplane has an inbound %q, so nothing is configured; name an inbound, or its port", p.Section))
 	}
-	for _, it := range p.items {
+	for _, it := range p.Items {
 		if n, bad := itemNote(x, it, home); bad {
 			notes = append(notes, n)
 		}
@@ -115,43 +116,43 @@ func policyNotes(x mesh, p *policy) []api.Note {
 	notes = append(notes, judgedNotes(x, p)...)
 	notes = append(notes, voidNotes(x, p)...)
 	notes = append(notes, enforcedNotes(x, p)...)
-	for _, it := range p.inbound {
+	for _, it := range p.Inbound {
 		notes = append(notes, callersNotes(x, it)...)
 	}
 	return notes
 }
 
 // itemNote says why an item of to applies nowhere.
-func itemNote(x mesh, it *item, home api.Home) (api.Note, bool) {
-	at := it.field.Field("targetRef")
-	if it.policy.topRoute == nil && it.target.IsRoute() {
-		if lost := routeLost(x, it.target, home); lost != "" {
-			return api.Notef(it.origin, api.Error, "TargetNotFound", at, "%s", lost), true
+func itemNote(x mesh, it *index.Item, home api.Home) (api.Note, bool) {
+	at := it.Field.Field("targetRef")
+	if it.Policy.TopRoute == nil && it.Target.IsRoute() {
+		if lost := routeLost(x, it.Target, home); lost != "" {
+			return api.Notef(it.Origin, api.Error, "TargetNotFound", at, "%s", lost), true
 		}
 		if missesEveryone(x, it, home) {
-			what := refText(it.target)
-			if it.target.SectionName != "" {
-				what = fmt.Sprintf("rule %q of %s", it.target.SectionName, what)
+			what := refText(it.Target)
+			if it.Target.SectionName != "" {
+				what = fmt.Sprintf("rule %q of %s", it.Target.SectionName, what)
 			}
-			return api.Notef(it.origin, api.Error, "TargetNotFound", at, "%s is on none of the dataplanes that spec.targetRef selects, so nothing is configured; name it in spec.targetRef to follow it wherever it is", what), true
+			return api.Notef(it.Origin, api.Error, "TargetNotFound", at, "%s is on none of the dataplanes that spec.targetRef selects, so nothing is configured; name it in spec.targetRef to follow it wherever it is", what), true
 		}
 		return api.Note{}, false
 	}
-	if it.target.Kind == api.KindMesh {
+	if it.Target.Kind == api.KindMesh {
 		return api.Note{}, false
 	}
-	if it.policy.topRoute != nil && !onRoute(x, it, home) {
-		return api.Notef(it.origin, api.Error, "TargetNotFound", at, "%s is no destination of %s, so nothing is configured; %s",
-			refText(it.target), refText(*it.policy.topRoute), destinationsOf(x, it, home)), true
+	if it.Policy.TopRoute != nil && !onRoute(x, it, home) {
+		return api.Notef(it.Origin, api.Error, "TargetNotFound", at, "%s is no destination of %s, so nothing is configured; %s",
+			refText(it.Target), refText(*it.Policy.TopRoute), destinationsOf(x, it, home)), true
 	}
-	lost := destinationLost(x, it.target, home)
-	return api.Notef(it.origin, api.Warning, "TargetNotFound", at, "%s", lost), lost != ""
+	lost := destinationLost(x, it.Target, home)
+	return api.Notef(it.Origin, api.Warning, "TargetNotFound", at, "%s", lost), lost != ""
 }
 
-func dataplaneNotes(x mesh, p *dataplane) []api.Note {
+func dataplaneNotes(x mesh, p *index.Dataplane) []api.Note {
 	var notes []api.Note
-	origin := p.origin()
-	if r, _ := x.resolved.Get(x.at, objectKey(p.object.Ref)); r != nil && r.Failed != "" {
+	origin := p.Origin()
+	if r, _ := x.resolved.Get(x.At, index.ObjectKey(p.Object.Ref)); r != nil && r.Failed != "" {
 		notes = append(notes, api.Notef(origin, api.Error, Unresolvable, "", "a bug in weft keeps a part of what applies to it from being known, and its sidecar keeps what it has of that; report it: %s", r.Failed))
 	}
 	notes = append(notes, listenerNotes(x, p)...)
@@ -159,7 +160,7 @@ func dataplaneNotes(x mesh, p *dataplane) []api.Note {
 	notes = append(notes, membershipNotes(x, p)...)
 	notes = append(notes, serverFirstNotes(x, p)...)
 	notes = append(notes, reachNotes(x, p)...)
-	list, _ := x.calls.Get(x.at, objectKey(p.object.Ref))
+	list, _ := x.calls.Get(x.At, index.ObjectKey(p.Object.Ref))
 	if list == nil {
 		list = &calls{}
 	}
@@ -170,8 +171,8 @@ func dataplaneNotes(x mesh, p *dataplane) []api.Note {
 			notes = append(notes, api.Notef(origin, api.Error, c.lost.code, c.field(p), "%s; the outbound gets no listener", c.lost.text(x)))
 		}
 	}
-	for i := range p.spec.Networking.Outbound {
-		if tags := p.spec.Networking.Outbound[i].Tags; len(tags) > 1 {
+	for i := range p.Spec.Networking.Outbound {
+		if tags := p.Spec.Networking.Outbound[i].Tags; len(tags) > 1 {
 			at := api.Path("networking.outbound").Index(i).Field("tags")
 			notes = append(notes, api.Notef(origin, api.Warning, "UnsupportedValue", at, "only %s chooses the destination of an outbound; choose a subset by a MeshHTTPRoute with MeshServiceSubset", api.TagService))
 		}
@@ -179,21 +180,21 @@ func dataplaneNotes(x mesh, p *dataplane) []api.Note {
 	return notes
 }
 
-func serviceNotes(x mesh, s *service) []api.Note {
+func serviceNotes(x mesh, s *index.Service) []api.Note {
 	var notes []api.Note
-	for i, d := range s.dests {
-		if owner, _ := x.ownerOf(d.ID); owner != s {
+	for i, d := range s.Dests {
+		if owner, _ := x.OwnerOf(d.ID); owner != s {
 			at := api.Path("spec.ports").Index(i)
-			notes = append(notes, api.Notef(&api.Origin{Ref: s.object.Ref}, api.Error, api.CodeConflicted, at, "%s is %s already, by its display name and namespace, so this one is not called; give each its own name", d.ID, owner.object.Ref))
+			notes = append(notes, api.Notef(&api.Origin{Ref: s.Object.Ref}, api.Error, api.CodeConflicted, at, "%s is %s already, by its display name and namespace, so this one is not called; give each its own name", d.ID, owner.Object.Ref))
 		}
 	}
 	notes = slices.Concat(notes, vipNotes(x, s), nameNotes(x, s))
-	if spec, ok := s.object.Spec.(*api.Service); ok {
-		return append(notes, protocolNotes(s.object, spec)...)
+	if spec, ok := s.Object.Spec.(*api.Service); ok {
+		return append(notes, protocolNotes(s.Object, spec)...)
 	}
-	spec, ok := s.object.Spec.(*api.MeshService)
-	if !ok || gatherTarget(spec.Selector) != "" {
+	spec, ok := s.Object.Spec.(*api.MeshService)
+	if !ok || index.GatherTarget(spec.Selector) != "" {
 		return notes
 	}
-	return append(notes, api.Notef(&api.Origin{Ref: s.object.Ref}, api.Warning, "NoSelector", "spec.selector", "without a selector the service has no endpoints; select dataplanes by labels, tags or name"))
+	return append(notes, api.Notef(&api.Origin{Ref: s.Object.Ref}, api.Warning, "NoSelector", "spec.selector", "without a selector the service has no endpoints; select dataplanes by labels, tags or name"))
 }

@@ -22,7 +22,7 @@ const (
 // everything there is nothing to say.
 func selectsNone(x mesh, top api.TargetRef, s *matcher.Selector, origin *api.Origin) (api.Note, bool) {
 	named, labelled := top.Name != "", len(top.Labels)+len(top.Tags)+len(top.ProxyTypes) > 0
-	if top.Kind == api.KindMeshGateway || top.IsRoute() || !named && !labelled || x.selects(s) {
+	if top.Kind == api.KindMeshGateway || top.IsRoute() || !named && !labelled || x.Selects(s) {
 		return api.Note{}, false
 	}
 	const at = api.Path("spec.targetRef")
@@ -51,9 +51,9 @@ func lostName(x mesh, top api.TargetRef) string {
 // unselected says what of a top-level ref no dataplane satisfies.
 func unselected(x mesh, top api.TargetRef) string {
 	var labels, tags []map[string]string
-	for p := range x.dataplanes.Values(x.at) {
-		labels = append(labels, p.facts.Labels.All())
-		for _, t := range p.facts.Tags {
+	for p := range x.Dataplanes.Values(x.At) {
+		labels = append(labels, p.Facts.Labels.All())
+		for _, t := range p.Facts.Tags {
 			if top.Kind == api.KindMeshSubset || t[api.TagService] == top.Name {
 				tags = append(tags, t)
 			}

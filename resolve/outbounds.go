@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/index"
 )
 
 // listened is what dataplanes listen at for what they call, by address and port. Those that
@@ -26,8 +27,8 @@ func (l *listened) equal(o *listened) bool {
 // listenedBy are the outbounds of a dataplane; of those that were there before the ones stay
 // that are equal.
 func (m dataplanesMesh) listenedBy(key string, before *listened) *listened {
-	list, failed := m.calls.Get(m.at, key)
-	x, f := m.called.Get(m.at, key)
+	list, failed := m.calls.Get(m.At, key)
+	x, f := m.called.Get(m.At, key)
 	if failed = cmp.Or(failed, f); failed != nil {
 		return &listened{failed: failed}
 	}
@@ -44,7 +45,7 @@ func (m dataplanesMesh) listenedBy(key string, before *listened) *listened {
 		if class == "" {
 			continue
 		}
-		t, f := m.routed.Get(m.at, class)
+		t, f := m.routed.Get(m.At, class)
 		if f != nil {
 			failed = cmp.Or(failed, f)
 			continue
@@ -58,7 +59,7 @@ func (m dataplanesMesh) listenedBy(key string, before *listened) *listened {
 	}
 	slices.SortFunc(out.list, effective.CompareOutbounds)
 	for _, group := range groups {
-		g, f := m.groupOutbounds.Get(m.at, group)
+		g, f := m.groupOutbounds.Get(m.At, group)
 		if failed = cmp.Or(failed, f); f != nil || len(g.list) == 0 {
 			continue
 		}
@@ -135,7 +136,7 @@ func (r *routed) virtualAt(c *call) *effective.Outbound {
 
 // addGroupOutbounds derives where the requests of a group to its hosts go.
 func (c *tablesStage) addGroupOutbounds() {
-	c.groupOutbounds = derive.Derive(c.below.schema, "outbounds of groups", c.below.grouped, derive.Values[groupOutbounds]{
+	c.groupOutbounds = derive.Derive(c.below.Schema, "outbounds of groups", c.below.grouped, derive.Values[groupOutbounds]{
 		Equal: func(a, b *groupOutbounds) bool { return a.failed == b.failed && slices.Equal(a.list, b.list) },
 	}, func(r *derive.Reader, key string) *groupOutbounds {
 		k, out := groupOf(key), &groupOutbounds{}
@@ -143,7 +144,7 @@ func (c *tablesStage) addGroupOutbounds() {
 		if before := c.groupOutbounds.Before(r); before != nil {
 			known = before.list
 		}
-		for _, h := range need(c.below.grouped, r, key).list {
+		for _, h := range index.Need(c.below.grouped, r, key).list {
 			t, failed := c.routed.Get(r, h.class)
 			if failed != nil {
 				out.failed = failed
@@ -154,10 +155,10 @@ func (c *tablesStage) addGroupOutbounds() {
 		}
 		return out
 	})
-	c.groupNamed = derive.Derive(c.below.schema, "clusters named by groups", c.below.grouped, derive.Values[named]{Equal: (*named).equal},
+	c.groupNamed = derive.Derive(c.below.Schema, "clusters named by groups", c.below.grouped, derive.Values[named]{Equal: (*named).equal},
 		func(r *derive.Reader, key string) *named {
 			out, seen := &named{}, map[string]bool{}
-			for _, h := range need(c.below.grouped, r, key).list {
+			for _, h := range index.Need(c.below.grouped, r, key).list {
 				for _, ref := range c.derived(r).clustersNamed(c.named, h.class) {
 					if !seen[ref.name] {
 						seen[ref.name] = true

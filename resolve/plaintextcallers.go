@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve/index"
 )
 
 // codeStrictDestination is that of notes on both ends of calls that are refused: who calls has no
@@ -29,11 +30,11 @@ func (q *Reader) strangersIn(x mesh, name string) *strangers {
 		out := &strangers{map[string][]string{}, map[string][]string{}}
 		strict := map[string][]string{} // who takes mutual TLS alone, by the id of a destination
 		for o := range q.snapshot.Of(api.KindDataplane, name) {
-			key := objectKey(o.Ref)
+			key := index.ObjectKey(o.Ref)
 			if id := x.securedOf(o.Ref).identity(); id != nil && id.Problem == "" && !x.insightOf(o.Ref).Proxyless {
 				continue
 			}
-			list, _ := x.calls.Get(x.at, key)
+			list, _ := x.calls.Get(x.At, key)
 			if list == nil {
 				continue
 			}
@@ -63,8 +64,8 @@ func (q *Reader) strangersIn(x mesh, name string) *strangers {
 // strictBehind are those who answer for a destination and take mutual TLS alone, by objectKey.
 func (m mesh) strictBehind(d *dest) (out []string) {
 	for _, e := range m.membersOf(d).list {
-		key := objectKey(e.Dataplane)
-		if p, _ := m.dataplanes.Get(m.at, key); p != nil && !slices.Contains(out, key) && !m.securedOf(p.object.Ref).at(p, e.Address, e.Port).TakesPlain() {
+		key := index.ObjectKey(e.Dataplane)
+		if p, _ := m.Dataplanes.Get(m.At, key); p != nil && !slices.Contains(out, key) && !m.securedOf(p.Object.Ref).at(p, e.Address, e.Port).TakesPlain() {
 			out = append(out, key)
 		}
 	}
@@ -72,20 +73,20 @@ func (m mesh) strictBehind(d *dest) (out []string) {
 }
 
 // strangerNotes are on both ends of such calls.
-func (q *Reader) strangerNotes(x mesh, p *dataplane) (notes []api.Note) {
+func (q *Reader) strangerNotes(x mesh, p *index.Dataplane) (notes []api.Note) {
 	if !x.isGuarded() {
 		return nil
 	}
-	found, key := q.strangersIn(x, p.object.Mesh), objectKey(p.object.Ref)
+	found, key := q.strangersIn(x, p.Object.Mesh), index.ObjectKey(p.Object.Ref)
 	if ids := found.calls[key]; len(ids) > 0 {
 		why, mend := "it has no identity", "let a MeshIdentity select it"
-		if x.insightOf(p.object.Ref).Proxyless {
+		if x.insightOf(p.Object.Ref).Proxyless {
 			why, mend = "its gRPC client has no sidecar and calls in plain text", "give it a sidecar"
 		}
-		notes = append(notes, api.Notef(p.origin(), api.Error, codeStrictDestination, "", "%s, and its calls of %s are refused, which take mutual TLS alone; %s, or let a MeshTLS of mode Permissive be about who it calls", why, someNames(ids), mend))
+		notes = append(notes, api.Notef(p.Origin(), api.Error, codeStrictDestination, "", "%s, and its calls of %s are refused, which take mutual TLS alone; %s, or let a MeshTLS of mode Permissive be about who it calls", why, someNames(ids), mend))
 	}
 	if names := found.callers[key]; len(names) > 0 {
-		notes = append(notes, api.Notef(p.origin(), api.Error, codeStrictDestination, "", "it takes mutual TLS alone, and refuses callers that have no identity, or no sidecar: %s; let a MeshIdentity select them, give them sidecars, or let a MeshTLS of mode Permissive be about it", someNames(names)))
+		notes = append(notes, api.Notef(p.Origin(), api.Error, codeStrictDestination, "", "it takes mutual TLS alone, and refuses callers that have no identity, or no sidecar: %s; let a MeshIdentity select them, give them sidecars, or let a MeshTLS of mode Permissive be about it", someNames(names)))
 	}
 	return notes
 }

@@ -6,15 +6,8 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve/index"
 )
-
-// origin is whose document says what the dataplane is: the Pod's, of one that follows from it.
-func (p *dataplane) origin() *api.Origin {
-	if p.object.From != nil {
-		return &api.Origin{Ref: *p.object.From}
-	}
-	return &api.Origin{Ref: p.object.Ref}
-}
 
 // planeNotes are those on the Dataplane of a pod.
 func (q *Reader) planeNotes(pod api.Ref) []api.Note {
@@ -26,23 +19,23 @@ func (q *Reader) planeNotes(pod api.Ref) []api.Note {
 	if !ok {
 		return nil
 	}
-	if why := x.keptOut(o); why != nil {
+	if why := x.KeptOut(o); why != nil {
 		return []api.Note{*why}
 	}
-	return x.otherNotes(objectKey(o.Ref))
+	return x.otherNotes(index.ObjectKey(o.Ref))
 }
 
 // reachNotes find refs of reachableBackends that mean nothing (spec/kubernetes.md 2.11).
-func reachNotes(x mesh, p *dataplane) []api.Note {
-	t := p.spec.Networking.TransparentProxying
+func reachNotes(x mesh, p *index.Dataplane) []api.Note {
+	t := p.Spec.Networking.TransparentProxying
 	if t == nil || t.ReachableBackends == nil {
 		return nil
 	}
 	var notes []api.Note
 	for i, ref := range t.ReachableBackends.Refs {
 		at := api.Path("networking.transparentProxying.reachableBackends.refs").Index(i)
-		if lost := destinationLost(x, outboundTarget(ref), p.object.Home()); lost != "" {
-			notes = append(notes, api.Notef(p.origin(), api.Warning, "TargetNotFound", at, "%s; the dataplane reaches nothing by it", lost))
+		if lost := destinationLost(x, outboundTarget(ref), p.Object.Home()); lost != "" {
+			notes = append(notes, api.Notef(p.Origin(), api.Warning, "TargetNotFound", at, "%s; the dataplane reaches nothing by it", lost))
 		}
 	}
 	return notes
@@ -50,15 +43,15 @@ func reachNotes(x mesh, p *dataplane) []api.Note {
 
 // noListeners is the note on an edge dataplane of which nobody says where it listens
 // (spec/kubernetes.md 2.10).
-func noListeners(x mesh, p *dataplane) []api.Note {
-	if len(x.listening(p)) > 0 || len(p.spec.Networking.Gateway.Listeners) > 0 {
+func noListeners(x mesh, p *index.Dataplane) []api.Note {
+	if len(x.listening(p)) > 0 || len(p.Spec.Networking.Gateway.Listeners) > 0 {
 		return nil
 	}
 	how := "write networking.gateway.listeners"
-	if p.object.From != nil {
+	if p.Object.From != nil {
 		how = "write the annotation weft.io/edge-listeners: 80/http on the pod"
 	}
-	return []api.Note{api.Notef(p.origin(), api.Warning, "NoListeners", "", "the edge listens nowhere; %s, or label it gateway.networking.k8s.io/gateway-name with the name of a Gateway of its namespace", how)}
+	return []api.Note{api.Notef(p.Origin(), api.Warning, "NoListeners", "", "the edge listens nowhere; %s, or label it gateway.networking.k8s.io/gateway-name with the name of a Gateway of its namespace", how)}
 }
 
 // protocolNotes are on what a Service says that its ports speak and weft does not know

@@ -5,6 +5,7 @@ import (
 
 	"github.com/weftmesh/weft/matcher"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/index"
 )
 
 // look finds the objects that are attached to a place, and takes down how their
@@ -45,7 +46,7 @@ func (x *reacher) tell(tell Holder) {
 			listens[n] = append(listens[n], int32(plane))
 		}
 	}
-	x.here, x.facts = make([]Presence, len(x.places.planes)), make([]*dataplane, len(x.places.planes))
+	x.here, x.facts = make([]Presence, len(x.places.planes)), make([]*index.Dataplane, len(x.places.planes))
 	for n := range x.out {
 		for _, a := range x.attached[n] {
 			for _, plane := range a.planes {
@@ -90,7 +91,7 @@ func (x *reacher) missing(w want) {
 
 func (x *reacher) selects(by *matcher.Selector, plane int32) bool {
 	if x.facts[plane] == nil {
-		x.facts[plane] = need(x.mesh.dataplanes, x.mesh.at, x.keys[plane])
+		x.facts[plane] = index.Need(x.mesh.Dataplanes, x.mesh.At, x.keys[plane])
 	}
-	return by.Selects(&x.facts[plane].facts)
+	return by.Selects(&x.facts[plane].Facts)
 }

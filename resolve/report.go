@@ -6,6 +6,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/spiffe"
+	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/resolve/pods"
 )
 
@@ -18,16 +19,16 @@ const originGenerator = "HostnameGenerator"
 // can tell. Times of transitions are the caller's.
 func (q *Reader) ServiceReport(ref api.Ref, connected func(api.Ref) bool) (*api.ServiceReport, bool) {
 	x, ok := q.mesh(ref.Mesh)
-	if !ok || shortNames[ref.Kind] == "" && ref.Kind != api.KindService {
+	if !ok || index.ShortNames[ref.Kind] == "" && ref.Kind != api.KindService {
 		return nil, false
 	}
-	s, _ := x.services.Get(x.at, objectKey(ref))
+	s, _ := x.Services.Get(x.At, index.ObjectKey(ref))
 	if s == nil {
 		return nil, false
 	}
 	out := &api.ServiceReport{}
-	if st, ok := s.object.Status.(*api.ServiceStatus); ok && st != nil {
-		if !s.virtual() {
+	if st, ok := s.Object.Status.(*api.ServiceStatus); ok && st != nil {
+		if !s.Virtual() {
 			out.VIPs = st.VIPs
 		}
 		for _, a := range st.Addresses {
@@ -36,19 +37,19 @@ func (q *Reader) ServiceReport(ref api.Ref, connected func(api.Ref) bool) (*api.
 			}
 		}
 	}
-	if s.virtual() {
+	if s.Virtual() {
 		for _, ip := range x.vipsOf(s) {
 			out.VIPs = append(out.VIPs, api.VIP{IP: ip})
 		}
 	}
-	if spec, ok := s.object.Spec.(*api.Service); ok {
-		for _, ip := range pods.Addresses(s.object, spec) {
+	if spec, ok := s.Object.Spec.(*api.Service); ok {
+		for _, ip := range pods.Addresses(s.Object, spec) {
 			out.VIPs = append(out.VIPs, api.VIP{IP: ip})
 		}
 		out.Addresses = append(out.Addresses, api.ServiceAddress{Hostname: ref.Name + "." + ref.Namespace + ".svc.cluster.local", Origin: "Kubernetes"})
 	}
 	x.reportNames(s, out)
-	if spec, ok := s.object.Spec.(*api.MeshMultiZoneService); ok {
+	if spec, ok := s.Object.Spec.(*api.MeshMultiZoneService); ok {
 		out.MeshServices = x.gathered(spec)
 	}
 	if ref.Kind == api.KindMeshService || ref.Kind == api.KindService {
@@ -60,8 +61,8 @@ func (q *Reader) ServiceReport(ref api.Ref, connected func(api.Ref) bool) (*api.
 }
 
 // reportNames adds what generators make of a service.
-func (m mesh) reportNames(s *service, out *api.ServiceReport) {
-	n, _ := m.namings.Get(m.at, objectKey(s.object.Ref))
+func (m mesh) reportNames(s *index.Service, out *api.ServiceReport) {
+	n, _ := m.namings.Get(m.At, index.ObjectKey(s.Object.Ref))
 	if n == nil {
 		return
 	}
@@ -79,16 +80,16 @@ func (m mesh) reportNames(s *service, out *api.ServiceReport) {
 }
 
 // inboundsBehind are the inbounds behind a MeshService or Service, those of each port by themselves.
-func (m mesh) inboundsBehind(s *service) (out []member) {
-	switch spec := s.object.Spec.(type) {
+func (m mesh) inboundsBehind(s *index.Service) (out []member) {
+	switch spec := s.Object.Spec.(type) {
 	case *api.MeshService:
 		for _, p := range spec.Ports {
-			out = append(out, m.selectedInbounds(s.object, spec, p.Port)...)
+			out = append(out, m.selectedInbounds(s.Object, spec, p.Port)...)
 		}
 	case *api.Service:
 		for i := range spec.Ports {
 			if p := &spec.Ports[i]; p.OverTCP() {
-				out = append(out, m.selectedByService(s.object, spec, p)...)
+				out = append(out, m.selectedByService(s.Object, spec, p)...)
 			}
 		}
 	}
@@ -101,7 +102,7 @@ func (m mesh) readyForTLS(list []member) string {
 	for _, x := range list {
 		switch {
 		case !x.inbound.Ready():
-		case m.securedOf(x.plane.object.Ref).calledPlain(x.plane, cmp.Or(x.inbound.Address, x.plane.spec.Networking.Address), x.inbound.Port):
+		case m.securedOf(x.plane.Object.Ref).calledPlain(x.plane, cmp.Or(x.inbound.Address, x.plane.Spec.Networking.Address), x.inbound.Port):
 			return "NotReady"
 		default:
 			ready = "Ready"
@@ -113,7 +114,7 @@ func (m mesh) readyForTLS(list []member) string {
 // countOf counts the dataplanes of inbounds, each once; healthy are those of which every inbound
 // among them is ready.
 func countOf(list []member, connected func(api.Ref) bool) *api.ProxyCounts {
-	healthy := map[*dataplane]bool{}
+	healthy := map[*index.Dataplane]bool{}
 	for _, x := range list {
 		known, seen := healthy[x.plane]
 		healthy[x.plane] = (known || !seen) && x.inbound.Ready()
@@ -123,7 +124,7 @@ func countOf(list []member, connected func(api.Ref) bool) *api.ProxyCounts {
 		if ok {
 			out.Healthy++
 		}
-		if connected != nil && connected(p.object.Ref) {
+		if connected != nil && connected(p.Object.Ref) {
 			out.Connected++
 		}
 	}
@@ -137,18 +138,18 @@ func (q *Reader) IdentitiesOf(ref api.Ref) (names []string, ok bool) {
 	if !there {
 		return nil, false
 	}
-	s, _ := x.services.Get(x.at, objectKey(ref))
+	s, _ := x.Services.Get(x.At, index.ObjectKey(ref))
 	if s == nil {
 		return nil, false
 	}
-	spec, is := s.object.Spec.(*api.MeshService)
+	spec, is := s.Object.Spec.(*api.MeshService)
 	if !is {
 		return nil, false
 	}
 	for _, p := range spec.Ports {
-		for _, b := range x.selectedInbounds(s.object, spec, p.Port) {
+		for _, b := range x.selectedInbounds(s.Object, spec, p.Port) {
 			ok = true
-			id := x.securedOf(b.plane.object.Ref).identity()
+			id := x.securedOf(b.plane.Object.Ref).identity()
 			if id == nil {
 				continue
 			}

@@ -6,6 +6,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/spiffe"
 	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/resolve/index"
 )
 
 // revoked are the identities that the document of revocations of a mesh takes away: nobody takes calls
@@ -17,9 +18,9 @@ type revoked struct {
 
 // addRevoked finds the documents of revocations. A mesh has few, and most have none.
 func (c *identityStage) addRevoked() {
-	c.revocations = c.below.policies.Index(func(_ string, p *policy, add func(string)) {
-		if o := p.object; c.below.kinds[p.kind].Revokes != nil && o.Name == api.RevocationsName(o.Mesh) && o.Home().System && !o.Shadow() {
-			add(anyTarget)
+	c.revocations = c.below.Policies.Index(func(_ string, p *index.Policy, add func(string)) {
+		if o := p.Object; c.below.Kinds[p.Kind].Revokes != nil && o.Name == api.RevocationsName(o.Mesh) && o.Home().System && !o.Shadow() {
+			add(index.Any)
 		}
 	})
 }
@@ -27,13 +28,13 @@ func (c *identityStage) addRevoked() {
 // revoked is nil where nothing is taken away.
 func (m identityMesh) revoked() *revoked {
 	var out *revoked
-	for p := range m.revocations.Values(m.at, anyTarget) {
-		names := m.kinds[p.kind].Revokes(p.object.Spec.(*policies.Spec))
+	for p := range m.revocations.Values(m.At, index.Any) {
+		names := m.Kinds[p.Kind].Revokes(p.Object.Spec.(*policies.Spec))
 		if len(names) == 0 {
 			continue
 		}
 		if out == nil {
-			out = &revoked{by: p.object.Ref}
+			out = &revoked{by: p.Object.Ref}
 		}
 		out.names = append(out.names, names...)
 	}
@@ -81,7 +82,7 @@ func (m *Model) AnsweredBy(mesh string, by func(api.Ref) bool) (all, alone []str
 	if !ok {
 		return nil, nil
 	}
-	for id, behind := range x.members.All(x.at) {
+	for id, behind := range x.members.All(x.At) {
 		among, others := 0, 0
 		for _, e := range behind.list {
 			if e.Dataplane != (api.Ref{}) && by(e.Dataplane) {
@@ -91,7 +92,7 @@ func (m *Model) AnsweredBy(mesh string, by func(api.Ref) bool) (all, alone []str
 			}
 		}
 		for _, l := range behind.left {
-			among += btoi(by(l.Dataplane))
+			among += index.Btoi(by(l.Dataplane))
 		}
 		if among == 0 {
 			continue
@@ -106,10 +107,10 @@ func (m *Model) AnsweredBy(mesh string, by func(api.Ref) bool) (all, alone []str
 }
 
 // revokedNotes say of a dataplane whose identity is taken away what that comes to.
-func revokedNotes(s *secured, p *dataplane) []api.Note {
+func revokedNotes(s *secured, p *index.Dataplane) []api.Note {
 	if s == nil || s.revoked == "" {
 		return nil
 	}
-	return []api.Note{api.Notef(p.origin(), api.Error, api.CodeIdentityRevoked, "",
+	return []api.Note{api.Notef(p.Origin(), api.Error, api.CodeIdentityRevoked, "",
 		"%s is revoked by %s: its calls are refused, nobody is led to it, and it gets no certificate; give it another identity, or take the entry out of that document", s.revoked, s.revokedBy)}
 }

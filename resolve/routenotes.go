@@ -7,26 +7,27 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/route"
 )
 
 // routeNotes finds the dataplanes, destinations and backends of a route that are
 // not there.
-func routeNotes(x mesh, r *routeObject) []api.Note {
-	if r.keptOut {
+func routeNotes(x mesh, r *index.Route) []api.Note {
+	if r.KeptOut {
 		return nil // which is said already
 	}
 	notes := ownershipNotes(x, r)
-	origin := &api.Origin{Ref: r.object.Ref}
-	if r.opinion.Top.Kind == api.KindMeshGateway {
+	origin := &api.Origin{Ref: r.Object.Ref}
+	if r.Parsed.Top.Kind == api.KindMeshGateway {
 		notes = append(notes, api.Notef(origin, api.Error, "TargetNotFound", "spec.targetRef", noGateways))
-	} else if n, nothing := selectsNone(x, r.opinion.Top, r.selector, origin); nothing {
+	} else if n, nothing := selectsNone(x, r.Parsed.Top, r.Selector, origin); nothing {
 		notes = append(notes, n)
 	}
 	hints := 0
 	kept := keepsHosts(x, r)
-	for i := range r.opinion.Entries {
-		e := &r.opinion.Entries[i]
+	for i := range r.Parsed.Entries {
+		e := &r.Parsed.Entries[i]
 		for _, n := range entryNotes(x, r, e, &hints) {
 			if n.Code == api.CodeConflicted && kept {
 				n.Severity = api.Warning
@@ -46,23 +47,23 @@ func routeNotes(x mesh, r *routeObject) []api.Note {
 
 // meetingNotes are those that the language of a route has because of others of its kind
 // that speak for a destination of an entry of it.
-func meetingNotes(x mesh, r *routeObject, e *route.Entry) []api.Note {
-	meet := x.dialects[r.dialect].Meet
-	if meet == nil || r.object.Shadow() {
+func meetingNotes(x mesh, r *index.Route, e *route.Entry) []api.Note {
+	meet := x.Dialects[r.Dialect].Meet
+	if meet == nil || r.Object.Shadow() {
 		return nil
 	}
 	var notes []api.Note
 	for d := range x.destsMeant(r, e) {
-		if !matcher.Destination(e.To, r.object.Home(), &d.facts) {
+		if !matcher.Destination(e.To, r.Object.Home(), &d.facts) {
 			continue
 		}
 		var all []route.Candidate
 		for _, c := range x.subjectsOf(d).contributions {
-			if c.route.dialect == r.dialect {
-				all = append(all, route.Candidate{Opinion: c.route.opinion, Entry: c.entry})
+			if c.Route.Dialect == r.Dialect {
+				all = append(all, route.Candidate{Opinion: c.Route.Parsed, Entry: c.Entry})
 			}
 		}
-		mine := route.Candidate{Opinion: r.opinion, Entry: e}
+		mine := route.Candidate{Opinion: r.Parsed, Entry: e}
 		if slices.Contains(all, mine) {
 			notes = append(notes, meet(frontendOf(d.Destination), mine, all)...)
 		}
@@ -72,8 +73,8 @@ func meetingNotes(x mesh, r *routeObject, e *route.Entry) []api.Note {
 
 // keepsHosts reports whether a route is for hosts and some of them are its own: then it
 // is accepted though others have the rest (spec/gateway-api.md 1.7).
-func keepsHosts(x mesh, r *routeObject) bool {
-	return slices.ContainsFunc(r.opinion.Entries, func(e route.Entry) bool {
+func keepsHosts(x mesh, r *index.Route) bool {
+	return slices.ContainsFunc(r.Parsed.Entries, func(e route.Entry) bool {
 		if e.To.Kind != api.KindHost || len(e.Rules) == 0 {
 			return false
 		}
@@ -84,9 +85,9 @@ func keepsHosts(x mesh, r *routeObject) bool {
 
 // ownersOf are those who own destinations of an entry in the place of its route, and
 // whether there are others, which are its own.
-func ownersOf(x mesh, r *routeObject, e *route.Entry) (owners []*routeObject, kept bool) {
+func ownersOf(x mesh, r *index.Route, e *route.Entry) (owners []*index.Route, kept bool) {
 	for d := range x.destsMeant(r, e) {
-		if !matcher.Destination(e.To, r.object.Home(), &d.facts) {
+		if !matcher.Destination(e.To, r.Object.Home(), &d.facts) {
 			continue
 		}
 		if by := x.subjectsOf(d).ownerBefore(r, e); by != nil {
@@ -102,16 +103,16 @@ func ownersOf(x mesh, r *routeObject, e *route.Entry) (owners []*routeObject, ke
 // about, each once; none where something of it is the route's own.
 func (q *Reader) Owners(ref api.Ref, e *route.Entry) []*api.Origin {
 	x, ok := q.mesh(ref.Mesh)
-	if !ok || x.route(ref) == nil {
+	if !ok || x.Route(ref) == nil {
 		return nil
 	}
-	owners, kept := ownersOf(x, x.route(ref), e)
+	owners, kept := ownersOf(x, x.Route(ref), e)
 	if kept {
 		return nil
 	}
 	var out []*api.Origin
 	for _, by := range owners {
-		if o := (&api.Origin{Ref: by.object.Ref}); !slices.ContainsFunc(out, o.Same) {
+		if o := (&api.Origin{Ref: by.Object.Ref}); !slices.ContainsFunc(out, o.Same) {
 			out = append(out, o)
 		}
 	}
@@ -119,21 +120,21 @@ func (q *Reader) Owners(ref api.Ref, e *route.Entry) []*api.Origin {
 }
 
 // entryNotes are those on one entry of to of a route.
-func entryNotes(x mesh, r *routeObject, e *route.Entry, hints *int) []api.Note {
+func entryNotes(x mesh, r *index.Route, e *route.Entry, hints *int) []api.Note {
 	var notes []api.Note
-	home, origin := r.object.Home(), &api.Origin{Ref: r.object.Ref}
+	home, origin := r.Object.Home(), &api.Origin{Ref: r.Object.Ref}
 	at := e.Field
 	acts, calls := false, true // on a destination of its own protocol; all are of gRPC
 	var found, taken, unread *dest
-	var owner *routeObject
+	var owner *index.Route
 	for d := range x.destsMeant(r, e) {
 		if !matcher.Destination(e.To, home, &d.facts) {
 			continue
 		}
-		found, acts, calls = d, acts || r.opinion.Connections || d.reads(r.opinion.Speaks), calls && d.Protocol == api.GRPC
+		found, acts, calls = d, acts || r.Parsed.Connections || d.reads(r.Parsed.Speaks), calls && d.Protocol == api.GRPC
 		if by := x.subjectsOf(d).ownerBefore(r, e); len(e.Rules) > 0 && by != nil {
 			taken, owner = d, by
-		} else if len(e.Rules) > 0 && r.opinion.Connections && d.Protocol.HTTPLike() && d.Kind != api.KindHost {
+		} else if len(e.Rules) > 0 && r.Parsed.Connections && d.Protocol.HTTPLike() && d.Kind != api.KindHost {
 			unread = d
 		}
 	}
@@ -149,12 +150,12 @@ func entryNotes(x mesh, r *routeObject, e *route.Entry, hints *int) []api.Note {
 	if owner != nil {
 		notes = append(notes, api.Notef(origin, api.Error, api.CodeConflicted, at, "%s; move its rules there", ownedBy(owner, taken.Destination)))
 	}
-	if unread != nil && !r.object.Shadow() {
+	if unread != nil && !r.Object.Shadow() {
 		notes = append(notes, api.Notef(origin, api.Warning, "RequestsUnread", at,
 			"%s speaks %s, and with this entry nobody looks for requests there: policies for requests have no effect and requests are not counted; write a MeshHTTPRoute to keep them", unread.ID, unread.Protocol))
 	}
 	for i := range e.Rules {
-		if !r.opinion.Connections && e.Rules[i].Origin != nil {
+		if !r.Parsed.Connections && e.Rules[i].Origin != nil {
 			notes = append(notes, unmetNotes(e, &e.Rules[i], found != nil && calls)...)
 		}
 		if why := e.Rules[i].Unserved; why != "" {
@@ -166,8 +167,8 @@ func entryNotes(x mesh, r *routeObject, e *route.Entry, hints *int) []api.Note {
 }
 
 // ownedBy says whose the destination d is.
-func ownedBy(owner *routeObject, d *effective.Destination) string {
-	return fmt.Sprintf("%s owns %s, for routes of its kind come first", owner.object.Ref, d.ID)
+func ownedBy(owner *index.Route, d *effective.Destination) string {
+	return fmt.Sprintf("%s owns %s, for routes of its kind come first", owner.Object.Ref, d.ID)
 }
 
 // maxHints bounds how often one route is told what it may have meant: looking for
@@ -191,13 +192,13 @@ func (x mesh) without(b *route.BackendRef, rule *route.Rule) string {
 
 // backendNotes are those on the backends of a rule of r. Where the rule acts
 // nowhere nothing follows from them.
-func backendNotes(x mesh, r *routeObject, rule *route.Rule, acts bool, hints *int) []api.Note {
+func backendNotes(x mesh, r *index.Route, rule *route.Rule, acts bool, hints *int) []api.Note {
 	var notes []api.Note
 	check := func(ref route.BackendRef, severity api.Severity, lose, fail string) {
 		d, lost := x.findBackend(ref)
 		if !acts {
 			lose = "nothing is lost by it, because the entry has no effect"
-		} else if lost == nil && !r.opinion.Connections && !d.reads(ref.Speaks) {
+		} else if lost == nil && !r.Parsed.Connections && !d.reads(ref.Speaks) {
 			lost = wrongProtocol(d)
 		}
 		if lost == nil {
@@ -216,7 +217,7 @@ func backendNotes(x mesh, r *routeObject, rule *route.Rule, acts bool, hints *in
 	const closed = "its share of the connections is closed until then"
 	for i := range rule.Backends {
 		b := &rule.Backends[i]
-		if r.opinion.Connections {
+		if r.Parsed.Connections {
 			check(*b, api.Error, closed, closed)
 		} else {
 			check(*b, api.Error, x.without(b, rule), "its share of the requests is answered with 503 until then")

@@ -1,11 +1,11 @@
 package resolve
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -68,18 +68,18 @@ func (m reachabilityMesh) secureCalls(list []route.Listener, l *route.Listener, 
 }
 
 // ownListeners are those that an edge dataplane names itself.
-func (m reachabilityMesh) ownListeners(p *dataplane) []route.Listener {
+func (m reachabilityMesh) ownListeners(p *index.Dataplane) []route.Listener {
 	var out []route.Listener
-	for i := range p.spec.Networking.Gateway.Listeners {
-		l := &p.spec.Networking.Gateway.Listeners[i]
+	for i := range p.Spec.Networking.Gateway.Listeners {
+		l := &p.Spec.Networking.Gateway.Listeners[i]
 		x := route.Listener{Port: l.Port, Hostname: l.Hostname}
 		if l.Secure() {
 			x.TLS = &route.ServerTLS{}
 		}
 		if l.Secure() && l.TLS != nil {
-			ref := p.secret(l)
+			ref := p.Secret(l)
 			x.TLS.Secrets = []api.Ref{ref}
-			x.Closed = m.certificate(ref) == nil
+			x.Closed = m.Certificate(ref) == nil
 		}
 		out = append(out, x)
 	}
@@ -91,22 +91,22 @@ const mostKept = 20
 
 // keptCertificates are the notes on hosts that an edge dataplane would serve by their own
 // certificates, which are of other namespaces.
-func keptCertificates(x mesh, p *dataplane) []api.Note {
+func keptCertificates(x mesh, p *index.Dataplane) []api.Note {
 	var notes []api.Note
-	list, home, origin := x.listening(p), p.facts.Namespace, p.origin()
+	list, home, origin := x.listening(p), p.Facts.Namespace, p.Origin()
 	for i := range list {
 		l := &list[i]
 		if l.TLS == nil || l.Connections {
 			continue
 		}
-		x.secureCalls(list, l, x.hostScope(p), func(d *dest) {
+		x.secureCalls(list, l, x.HostScope(p), func(d *dest) {
 			if x.mayServe(p, d) || len(notes) >= mostKept {
 				return
 			}
-			i := slices.IndexFunc(d.TLS.Secrets, func(ref api.Ref) bool { return !x.mayShow(p, ref) })
+			i := slices.IndexFunc(d.TLS.Secrets, func(ref api.Ref) bool { return !x.MayShow(p, ref) })
 			ref := d.TLS.Secrets[i]
-			n := api.Notef(origin, api.Warning, CodeCertificateKept, "", "%s is not served here: its certificate is Secret %s of namespace %s, and edge dataplanes of namespace %s have no keys of others; add %s to tenancy.edges of Mesh %s if they may, or run the edge in namespace %s or a system namespace",
-				d.Name, ref.Name, ref.Namespace, home, home, p.object.Mesh, ref.Namespace)
+			n := api.Notef(origin, api.Warning, index.CodeCertificateKept, "", "%s is not served here: its certificate is Secret %s of namespace %s, and edge dataplanes of namespace %s have no keys of others; add %s to tenancy.edges of Mesh %s if they may, or run the edge in namespace %s or a system namespace",
+				d.Name, ref.Name, ref.Namespace, home, home, p.Object.Mesh, ref.Namespace)
 			if !slices.Contains(notes, n) {
 				notes = append(notes, n)
 			}
@@ -115,31 +115,23 @@ func keptCertificates(x mesh, p *dataplane) []api.Note {
 	return notes
 }
 
-// secret is the one that a listener of p names.
-func (p *dataplane) secret(l *api.EdgeListener) api.Ref {
-	return api.Ref{Kind: api.KindSecret, Mesh: p.object.Mesh, Namespace: cmp.Or(p.facts.Namespace, defaultNamespace), Name: l.TLS.Secret}
-}
-
-// defaultNamespace is that of what names none in Kubernetes.
-const defaultNamespace = "default"
-
 // listenerNotes are those on the listeners that an edge dataplane names itself.
-func listenerNotes(x mesh, p *dataplane) []api.Note {
-	net := p.spec.Networking
+func listenerNotes(x mesh, p *index.Dataplane) []api.Note {
+	net := p.Spec.Networking
 	if !net.Edge() {
 		return nil
 	}
 	notes := append(noListeners(x, p), keptCertificates(x, p)...)
 	for i := range net.Gateway.Listeners {
 		l := &net.Gateway.Listeners[i]
-		if l.TLS == nil || x.certificate(p.secret(l)) != nil {
+		if l.TLS == nil || x.Certificate(p.Secret(l)) != nil {
 			continue
 		}
 		at := api.Path("networking.gateway.listeners").Index(i).Field("tls").Field("secret")
-		ref := p.secret(l)
-		o, _ := x.otherObjects.Get(x.at, objectKey(ref))
-		why := api.CertificateProblem(ref, o, x.in)
-		notes = append(notes, api.Notef(&api.Origin{Ref: p.object.Ref, Field: at}, api.Error, "InvalidCertificateRef", at, "%s; until then nobody is let in at port %d for these hosts", why, l.Port))
+		ref := p.Secret(l)
+		o, _ := x.OtherObjects.Get(x.At, index.ObjectKey(ref))
+		why := api.CertificateProblem(ref, o, x.Zone)
+		notes = append(notes, api.Notef(&api.Origin{Ref: p.Object.Ref, Field: at}, api.Error, "InvalidCertificateRef", at, "%s; until then nobody is let in at port %d for these hosts", why, l.Port))
 	}
 	return notes
 }

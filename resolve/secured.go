@@ -14,6 +14,7 @@ import (
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/index"
 )
 
 // TLSConf is the conf of the kind of policies that says how inbounds take mutual TLS: which of
@@ -71,15 +72,15 @@ type tlsSettings struct {
 
 // addSecured derives who each dataplane is, and how its inbounds take mutual TLS.
 func (c *identityStage) addSecured() {
-	c.tlsParameters = derive.Derive(c.below.schema, "versions of TLS", c.guarded, derive.Values[effective.TLSParameters]{
+	c.tlsParameters = derive.Derive(c.below.Schema, "versions of TLS", c.guarded, derive.Values[effective.TLSParameters]{
 		Equal: func(a, b *effective.TLSParameters) bool { return derive.Same(*a, *b) },
 	}, func(r *derive.Reader, _ string) *effective.TLSParameters { return c.derived(r).parameters() })
-	c.tlsSettings = derive.Derive(c.below.schema, "settings of mutual TLS", c.guarded, derive.Values[tlsSettings]{
+	c.tlsSettings = derive.Derive(c.below.Schema, "settings of mutual TLS", c.guarded, derive.Values[tlsSettings]{
 		Equal: func(a, b *tlsSettings) bool { return derive.Same(*a, *b) },
 	}, func(r *derive.Reader, mesh string) *tlsSettings {
-		return c.derived(r).settings(need(c.guards, r, mesh), need(c.tlsParameters, r, mesh))
+		return c.derived(r).settings(index.Need(c.guards, r, mesh), index.Need(c.tlsParameters, r, mesh))
 	})
-	c.secured = derive.Derive(c.below.schema, "identities", c.below.dataplanes, derive.Values[secured]{
+	c.secured = derive.Derive(c.below.Schema, "identities", c.below.Dataplanes, derive.Values[secured]{
 		Equal: func(a, b *secured) bool { return derive.Same(*a, *b) },
 		Hash:  (*secured).hash,
 	}, func(r *derive.Reader, key string) *secured {
@@ -87,7 +88,7 @@ func (c *identityStage) addSecured() {
 		if !x.isGuarded() { // then that is all that is asked
 			return nil
 		}
-		return x.secure(need(c.below.dataplanes, r, key))
+		return x.secure(index.Need(c.below.Dataplanes, r, key))
 	})
 }
 
@@ -96,10 +97,10 @@ func (m identityMesh) parameters() *effective.TLSParameters {
 	if m.tlsKind < 0 {
 		return &effective.TLSParameters{}
 	}
-	var items []*item
-	for x := range m.policiesByKind.Values(m.at, m.kinds[m.tlsKind].Name) {
-		if x.object.Spec.(*policies.Spec).Top().Kind == api.KindMesh {
-			items = append(items, x.inbound...)
+	var items []*index.Item
+	for x := range m.PoliciesByKind.Values(m.At, m.Kinds[m.tlsKind].Name) {
+		if x.Object.Spec.(*policies.Spec).Top().Kind == api.KindMesh {
+			items = append(items, x.Inbound...)
 		}
 	}
 	if e := m.folded(items); e != nil {
@@ -110,45 +111,45 @@ func (m identityMesh) parameters() *effective.TLSParameters {
 }
 
 // folded is what items about mutual TLS come to; nil for nothing.
-func (m identityMesh) folded(items []*item) *policies.Effective {
-	slices.SortFunc(items, byRank)
-	all := make(layers, len(m.kinds))
+func (m identityMesh) folded(items []*index.Item) *policies.Effective {
+	slices.SortFunc(items, index.ByRank)
+	all := make(index.Layers, len(m.Kinds))
 	for _, it := range items {
-		all[m.tlsKind] = append(all[m.tlsKind], it.byDefault())
+		all[m.tlsKind] = append(all[m.tlsKind], it.ByDefault())
 	}
-	return all.overridden(ownOverrides(items)).fold(m.kinds).Of(m.kinds[m.tlsKind].Name)
+	return all.Overridden(index.OwnOverrides(items)).Fold(m.Kinds).Of(m.Kinds[m.tlsKind].Name)
 }
 
 // settings are those of a mesh with identities.
 func (m identityMesh) settings(g *guard, p *effective.TLSParameters) *tlsSettings {
 	out := &tlsSettings{guard: g, parameters: *p, revoked: m.revoked()}
-	for name := range m.domains.All(m.at) {
+	for name := range m.domains.All(m.At) {
 		out.domains = append(out.domains, name)
 	}
 	return out
 }
 
 // secure is nil for a dataplane that has no identity.
-func (m identityMesh) secure(p *dataplane) *secured {
-	settings := need(m.tlsSettings, m.at, objectKey(api.Ref{Kind: api.KindMesh, Name: p.object.Mesh}))
+func (m identityMesh) secure(p *index.Dataplane) *secured {
+	settings := index.Need(m.tlsSettings, m.At, index.ObjectKey(api.Ref{Kind: api.KindMesh, Name: p.Object.Mesh}))
 	id := m.identityOf(settings.guard, p)
 	if id == nil {
 		return nil
 	}
-	insight := m.insightOf(p.object.Ref)
-	known, _ := m.insights.Get(m.at, objectKey(p.object.Ref))
-	var said []*policy
-	if sets, _ := m.saidSets.Get(m.at, objectKey(p.object.Ref)); sets != nil {
+	insight := m.insightOf(p.Object.Ref)
+	known, _ := m.Insights.Get(m.At, index.ObjectKey(p.Object.Ref))
+	var said []*index.Policy
+	if sets, _ := m.saidSets.Get(m.At, index.ObjectKey(p.Object.Ref)); sets != nil {
 		said = sets.modes
 	}
-	out := &secured{Identity: id, inbounds: make([]*effective.InboundTLS, len(p.spec.Networking.Inbound)), closed: m.closedBy(p, id, said, insight),
+	out := &secured{Identity: id, inbounds: make([]*effective.InboundTLS, len(p.Spec.Networking.Inbound)), closed: m.closedBy(p, id, said, insight),
 		certified: insight.Identity, acknowledged: insight.TLS, overADS: insight.OverADS, shows: insight.Shows,
 		unseen: known == nil && !id.Leaves && id.Problem == ""}
 	if out.revoked = settings.revoked.first(slices.Concat(id.Names, insight.Shows)...); out.revoked != "" {
 		out.revokedBy = settings.revoked.by
 	}
-	for i := range p.spec.Networking.Inbound {
-		mode, origin := m.modeOf(p, &p.spec.Networking.Inbound[i], id, said)
+	for i := range p.Spec.Networking.Inbound {
+		mode, origin := m.modeOf(p, &p.Spec.Networking.Inbound[i], id, said)
 		t := &effective.InboundTLS{Mode: mode, Origin: origin, Held: mode == effective.Strict && insight.Plain, Domains: settings.domains, TLSParameters: settings.parameters,
 			Life: id.Life, OverADS: insight.OverADS}
 		switch {
@@ -167,32 +168,32 @@ func (m identityMesh) secure(p *dataplane) *secured {
 // closedBy is who has the redirected ports closed that no inbound names: where a dataplane as a
 // whole is Strict, nothing reaches its workload that nobody has proved. It is nil where they are
 // open, or nothing is redirected; of a gateway they are for clients outside the mesh.
-func (m identityMesh) closedBy(p *dataplane, id *effective.Identity, said []*policy, insight *api.DataplaneInsight) *api.Origin {
-	if net := p.spec.Networking; net.TransparentProxying == nil || net.Gateway != nil {
+func (m identityMesh) closedBy(p *index.Dataplane, id *effective.Identity, said []*index.Policy, insight *api.DataplaneInsight) *api.Origin {
+	if net := p.Spec.Networking; net.TransparentProxying == nil || net.Gateway != nil {
 		return nil
 	}
-	if mode, origin := m.modeBy(id, said, func(x *policy) bool { return x.section == "" }); mode == effective.Strict && !insight.Plain {
+	if mode, origin := m.modeBy(id, said, func(x *index.Policy) bool { return x.Section == "" }); mode == effective.Strict && !insight.Plain {
 		return origin
 	}
 	return nil
 }
 
 // modeOf is the mode of an inbound, and who says so.
-func (m identityMesh) modeOf(p *dataplane, in *api.Inbound, id *effective.Identity, said []*policy) (string, *api.Origin) {
+func (m identityMesh) modeOf(p *index.Dataplane, in *api.Inbound, id *effective.Identity, said []*index.Policy) (string, *api.Origin) {
 	at := &effective.Inbound{Name: cmp.Or(in.Name, strconv.FormatUint(uint64(in.Port), 10)), Port: in.Port}
-	return m.modeBy(id, said, func(x *policy) bool { return x.selector.SelectsInbound(&p.facts, in.Tags) && x.onSection(at) })
+	return m.modeBy(id, said, func(x *index.Policy) bool { return x.Selector.SelectsInbound(&p.Facts, in.Tags) && x.OnSection(at) })
 }
 
 // modeBy is the mode by those policies for a dataplane, said, that are about something, and who says
 // so.
-func (m identityMesh) modeBy(id *effective.Identity, said []*policy, about func(*policy) bool) (string, *api.Origin) {
+func (m identityMesh) modeBy(id *effective.Identity, said []*index.Policy, about func(*index.Policy) bool) (string, *api.Origin) {
 	if id.Leaves || len(said) == 0 {
 		return id.Mode, id.Origin
 	}
-	var items []*item
+	var items []*index.Item
 	for _, x := range said {
 		if about(x) {
-			items = append(items, x.inbound...)
+			items = append(items, x.Inbound...)
 		}
 	}
 	e := m.folded(items)
@@ -205,13 +206,13 @@ func (m identityMesh) modeBy(id *effective.Identity, said []*policy, about func(
 
 // securedOf is nil for a dataplane that has no identity.
 func (m identityMesh) securedOf(ref api.Ref) *secured {
-	s, _ := m.secured.Get(m.at, objectKey(ref))
+	s, _ := m.secured.Get(m.At, index.ObjectKey(ref))
 	return s
 }
 
 // at is how an inbound of p, whose s is, takes mutual TLS: several at one address and port have
 // one listener, which is as the first says.
-func (s *secured) at(p *dataplane, address string, port uint32) *effective.InboundTLS {
+func (s *secured) at(p *index.Dataplane, address string, port uint32) *effective.InboundTLS {
 	if s == nil {
 		return nil
 	}
@@ -220,15 +221,15 @@ func (s *secured) at(p *dataplane, address string, port uint32) *effective.Inbou
 
 // documentedAt is how that inbound is to take it by the documents, where it takes plain text alone
 // because nothing is known of its sidecar; nil else.
-func (s *secured) documentedAt(p *dataplane, address string, port uint32) *effective.InboundTLS {
+func (s *secured) documentedAt(p *index.Dataplane, address string, port uint32) *effective.InboundTLS {
 	if s == nil || s.documented == nil {
 		return nil
 	}
 	return listenedAt(s.documented, p, address, port)
 }
 
-func listenedAt(of []*effective.InboundTLS, p *dataplane, address string, port uint32) *effective.InboundTLS {
-	net := p.spec.Networking
+func listenedAt(of []*effective.InboundTLS, p *index.Dataplane, address string, port uint32) *effective.InboundTLS {
+	net := p.Spec.Networking
 	for i := range net.Inbound {
 		if in := &net.Inbound[i]; in.Port == port && in.State != "Ignored" && cmp.Or(in.Address, net.Address) == address {
 			return of[i]
@@ -242,7 +243,7 @@ type peers struct{ names, domains []string }
 
 // calledPlain reports whether an inbound of p, whose s is, is called in plain text: it takes that,
 // and its Envoy has not acknowledged yet that it takes TLS.
-func (s *secured) calledPlain(p *dataplane, address string, port uint32) bool {
+func (s *secured) calledPlain(p *index.Dataplane, address string, port uint32) bool {
 	t := s.at(p, address, port)
 	return t.TakesPlain() && (t == nil || !s.acknowledged)
 }
@@ -275,10 +276,10 @@ func (m identityMesh) withPeers(x *members) *members {
 			kept = append(kept, e)
 			continue
 		}
-		var p *dataplane
-		if i < len(planes) && planes[i].object.Ref == e.Dataplane {
+		var p *index.Dataplane
+		if i < len(planes) && planes[i].Object.Ref == e.Dataplane {
 			p = planes[i]
-		} else if p, _ = m.dataplanes.Get(m.at, objectKey(e.Dataplane)); p == nil {
+		} else if p, _ = m.Dataplanes.Get(m.At, index.ObjectKey(e.Dataplane)); p == nil {
 			kept = append(kept, e)
 			continue
 		}
@@ -293,7 +294,7 @@ func (m identityMesh) withPeers(x *members) *members {
 	}
 	x.list = kept
 	for _, w := range waiting {
-		add(m.securedOf(w.plane.object.Ref))
+		add(m.securedOf(w.plane.Object.Ref))
 	}
 	if len(names) == 0 {
 		return x
@@ -315,7 +316,7 @@ func (m identityMesh) clusterTLS(d *effective.Destination, p *peers) *effective.
 	}
 	out := &effective.ClusterTLS{Names: p.names, Domains: p.domains, Mesh: m.guard().mesh}
 	out.SNI = serverName(d, out.Mesh)
-	for p := range m.tlsParameters.Values(m.at) {
+	for p := range m.tlsParameters.Values(m.At) {
 		out.TLSParameters = *p
 	}
 	return out

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/derive"
+	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -18,8 +19,8 @@ func TestWhatADialectSawIsRecorded(t *testing.T) {
 		return &api.Object{Ref: api.Ref{Kind: kind, Mesh: "default", Name: name}}
 	}
 	secret, saw := object("Secret", "tls"), ""
-	derive.Derive(c.all.schema, "probe", c.all.meshObjects, derive.Values[string]{}, func(r *derive.Reader, _ string) *string {
-		see := seeing{indexMesh: c.all.indexStage.derived(r)}
+	derive.Derive(c.all.Schema, "probe", c.all.MeshObjects, derive.Values[string]{}, func(r *derive.Reader, _ string) *string {
+		see := index.Lister{Mesh: c.all.Stage.Mesh(r)}
 		saw = "nothing"
 		if o, ok := see.Object(secret.Ref); ok {
 			saw = o.Name
@@ -37,7 +38,7 @@ func TestWhatADialectSawIsRecorded(t *testing.T) {
 		o.Labels = labels
 		return o
 	}
-	g := c.all.schema.New()
+	g := c.all.Schema.New()
 	for _, step := range []struct {
 		object *api.Object
 		saw    string // empty where nobody looks
@@ -53,7 +54,7 @@ func TestWhatADialectSawIsRecorded(t *testing.T) {
 		{labelled("blue", map[string]string{"team": "shop"}), "tls a b"},
 	} {
 		saw = ""
-		g, _ = g.Update(c.all.written(step.object.Kind).Put(objectKey(step.object.Ref), step.object))
+		g, _ = g.Update(c.all.Written(step.object.Kind).Put(index.ObjectKey(step.object.Ref), step.object))
 		if saw != step.saw {
 			t.Errorf("after %s it saw %q, want %q", step.object.Ref, saw, step.saw)
 		}
@@ -67,18 +68,18 @@ func TestKeyedObjects(t *testing.T) {
 	dialect := route.Dialect{Types: []api.Type{{Name: "Word"}}, Keys: func(o *api.Object) []string { return strings.Fields(o.Labels["says"]) }}
 	c := newCollections([]route.Dialect{dialect}, nil, api.Zone{})
 	saw := ""
-	derive.Derive(c.all.schema, "probe", c.all.meshObjects, derive.Values[string]{}, func(r *derive.Reader, _ string) *string {
-		see := &record{See: seeing{indexMesh: c.all.indexStage.derived(r)}}
+	derive.Derive(c.all.Schema, "probe", c.all.MeshObjects, derive.Values[string]{}, func(r *derive.Reader, _ string) *string {
+		see := &index.Recorder{See: index.Lister{Mesh: c.all.Stage.Mesh(r)}}
 		saw = "nothing"
 		for _, o := range see.Keyed("Word", "b") {
 			saw += " " + o.Name
 		}
-		if n := len(see.asked); n != strings.Count(saw, " ") {
+		if n := len(see.Asked); n != strings.Count(saw, " ") {
 			t.Errorf("of %q %d are taken down", saw, n)
 		}
 		return nil
 	})
-	g := c.all.schema.New()
+	g := c.all.Schema.New()
 	for _, step := range [][3]string{
 		{api.KindMesh, "default", "nothing"}, {"Word a", "b", "nothing a"}, {"Word b", "a", ""}, {"Word c", "a b", "nothing a c"},
 		{"Word a", "c", "nothing c"}, {"Word a", "d", ""},
@@ -86,7 +87,7 @@ func TestKeyedObjects(t *testing.T) {
 		kind, name, _ := strings.Cut(step[0], " ")
 		o := &api.Object{Ref: api.Ref{Kind: kind, Mesh: "default", Name: name}, Labels: map[string]string{"says": step[1]}}
 		saw = ""
-		g, _ = g.Update(c.all.written(kind).Put(objectKey(o.Ref), o))
+		g, _ = g.Update(c.all.Written(kind).Put(index.ObjectKey(o.Ref), o))
 		if saw != step[2] {
 			t.Errorf("after %v it saw %q", step, saw)
 		}

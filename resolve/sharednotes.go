@@ -18,7 +18,7 @@ func (q *Reader) AllNoted() iter.Seq[api.Note] {
 			x, _ := q.mesh(name)
 			q.noted(x, name)
 			q.othersNoted(x, name)
-			alone = alone && q.isThere(name) && !x.restricted()
+			alone = alone && q.isThere(name) && !x.Restricted()
 		}
 		if alone {
 			q.notedIn(yield)
@@ -57,7 +57,7 @@ func (q *Reader) notedIn(yield func(api.Note) bool) {
 		if !x.isGuarded() {
 			continue
 		}
-		for p := range x.dataplanes.Values(x.at) {
+		for p := range x.Dataplanes.Values(x.At) {
 			for _, n := range q.strangerNotes(x, p) {
 				if !yield(n) {
 					return
@@ -80,14 +80,14 @@ func (q *Reader) othersNoted(x mesh, name string) *meshNotes {
 			return notesOf(a.othersSince.follow(x.tellOther))
 		}
 		told := map[string]*toldOf{}
-		for key := range x.dataplanes.All(x.at) {
+		for key := range x.Dataplanes.All(x.At) {
 			told[key] = x.tellOther(key)
 		}
-		for key := range x.services.All(x.at) {
+		for key := range x.Services.All(x.At) {
 			told[key] = x.tellOther(key)
 		}
 		for _, kind := range []string{api.KindMeshTrust, api.KindMeshIdentity} {
-			for key := range x.objectsByKind[x.otherObjects].In(x.at, kind) {
+			for key := range x.ObjectsByKind[x.OtherObjects].In(x.At, kind) {
 				told[key] = x.tellOther(key)
 			}
 		}
@@ -98,7 +98,7 @@ func (q *Reader) othersNoted(x mesh, name string) *meshNotes {
 // tellOther finds out what there is to say on one of them; nil where it is none.
 func (m mesh) tellOther(key string) *toldOf {
 	return m.recording(key, func(x mesh) (n *objectNotes, ok bool) {
-		if o, _ := x.otherObjects.Get(x.at, key); o != nil {
+		if o, _ := x.OtherObjects.Get(x.At, key); o != nil {
 			switch spec := o.Spec.(type) {
 			case *api.MeshTrust:
 				return &objectNotes{other: o, notes: trustNotes(x, o, spec)}, true
@@ -107,11 +107,11 @@ func (m mesh) tellOther(key string) *toldOf {
 			}
 			return nil, false
 		}
-		if p, _ := x.dataplanes.Get(x.at, key); p != nil {
-			return &objectNotes{other: p.object, notes: dataplaneNotes(x, p)}, true
+		if p, _ := x.Dataplanes.Get(x.At, key); p != nil {
+			return &objectNotes{other: p.Object, notes: dataplaneNotes(x, p)}, true
 		}
-		if s, _ := x.services.Get(x.at, key); s != nil {
-			return &objectNotes{other: s.object, notes: serviceNotes(x, s)}, true
+		if s, _ := x.Services.Get(x.At, key); s != nil {
+			return &objectNotes{other: s.Object, notes: serviceNotes(x, s)}, true
 		}
 		return nil, false
 	})

@@ -6,20 +6,14 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/route"
 )
 
 // stack is a list of attached items and what the policies come to under it.
 type stack struct {
-	items    []attachedItem
+	items    []index.AttachedItem
 	policies effective.Policies
-}
-
-// attachedItem is an item at one of the routes to which it attaches.
-type attachedItem struct {
-	item  *item
-	layer merge.LayerName
-	from  *contribution // the weakest of that route, which gives it its place
 }
 
 // under is what holds for every rule of the table: what targets no route, and over
@@ -32,16 +26,16 @@ func (b *tableBuilder) under(whole []route.Inline) {
 	b.base = slices.Clone(b.base)
 	for i := range whole {
 		kind, layer := b.inline(&whole[i], merge.Host)
-		b.base.add(kind, layer)
+		b.base.Add(kind, layer)
 	}
-	b.bare = b.base.overridden(b.class.overrides).fold(b.kinds)
+	b.bare = b.base.Overridden(b.class.overrides).Fold(b.Kinds)
 }
 
 // policies lays over that what is attached to the objects that include the rule,
 // what the rule says itself, and what is attached to the contributing routes: the
 // routes in their order, then within each the order of spec/kuma.md 4.3 (4.7); what
 // names one rule comes after all that names a whole route.
-func (b *tableBuilder) policies(r *route.Composed, from []*contribution) effective.Policies {
+func (b *tableBuilder) policies(r *route.Composed, from []*index.Contribution) effective.Policies {
 	if r.Bare {
 		return nil
 	}
@@ -52,7 +46,7 @@ func (b *tableBuilder) policies(r *route.Composed, from []*contribution) effecti
 	if len(r.Inline) > 0 {
 		return b.stacked(items, r.Inline)
 	}
-	last := items[len(items)-1].item
+	last := items[len(items)-1].Item
 	for _, s := range b.stacks[last] {
 		if slices.Equal(s.items, items) {
 			return s.policies
@@ -64,62 +58,62 @@ func (b *tableBuilder) policies(r *route.Composed, from []*contribution) effecti
 }
 
 // stacked is what items, weakest first, and fields of the rule come to.
-func (b *tableBuilder) stacked(items []attachedItem, own []route.Inline) effective.Policies {
+func (b *tableBuilder) stacked(items []index.AttachedItem, own []route.Inline) effective.Policies {
 	all := slices.Clone(b.base)
 	included := 0
-	for included < len(items) && items[included].layer == merge.Include {
+	for included < len(items) && items[included].Layer == merge.Include {
 		included++
 	}
 	for i := range items[:included] {
-		all.add(items[i].item.policy.kind, items[i].byDefault())
+		all.Add(items[i].Item.Policy.Kind, items[i].ByDefault())
 	}
 	for i := range own {
 		kind, layer := b.inline(&own[i], merge.Inline)
-		all.add(kind, layer)
+		all.Add(kind, layer)
 	}
 	for i := range items[included:] {
-		all.add(items[included+i].item.policy.kind, items[included+i].byDefault())
+		all.Add(items[included+i].Item.Policy.Kind, items[included+i].ByDefault())
 	}
-	return all.overridden(b.class.overrides, overridesOf(items)).fold(b.kinds)
+	return all.Overridden(b.class.overrides, index.OverridesOf(items)).Fold(b.Kinds)
 }
 
 // attachedItems are those that the class has, weakest first.
-func (b *tableBuilder) attachedItems(r *route.Composed, from []*contribution) []attachedItem {
-	var items []attachedItem
+func (b *tableBuilder) attachedItems(r *route.Composed, from []*index.Contribution) []index.AttachedItem {
+	var items []index.AttachedItem
 	said := b.class.subjects
 	for depth, o := range r.Via {
 		if x := said.speaker(o.Ref); x != nil {
-			items = b.class.holds(items, said.attached[x].whole, merge.Include, &contribution{route: x, rank: x.rank, depth: depth})
+			items = b.class.holds(items, said.attached[x].whole, merge.Include, &index.Contribution{Route: x, Rank: x.Rank, Depth: depth})
 		}
 	}
 	by := said.contributors(r, from)
 	for _, c := range by {
-		items = b.class.holds(items, said.attached[c.route].whole, merge.Route, c)
+		items = b.class.holds(items, said.attached[c.Route].whole, merge.Route, c)
 	}
 	for _, c := range by {
-		items = b.class.holds(items, takes(r, c.route, said.attached[c.route]), merge.Rule, c)
+		items = b.class.holds(items, takes(r, c.Route, said.attached[c.Route]), merge.Rule, c)
 	}
 	return items
 }
 
 // holds adds those of list that are for the class.
-func (c *class) holds(items []attachedItem, list []*item, layer merge.LayerName, from *contribution) []attachedItem {
+func (c *class) holds(items []index.AttachedItem, list []*index.Item, layer merge.LayerName, from *index.Contribution) []index.AttachedItem {
 	for _, it := range list {
-		if c.has[it.policy.selector.Key] {
-			items = append(items, attachedItem{it, layer, from})
+		if c.has[it.Policy.Selector.Key] {
+			items = append(items, index.AttachedItem{Item: it, Layer: layer, From: from})
 		}
 	}
 	return items
 }
 
 // speaker is the route object of that ref, if its rules may be about the destination.
-func (s *subjects) speaker(ref api.Ref) *routeObject {
+func (s *subjects) speaker(ref api.Ref) *index.Route {
 	if r := s.read[ref]; r != nil {
 		return r
 	}
 	for _, c := range s.contributions {
-		if c.route.object.Ref == ref {
-			return c.route
+		if c.Route.Object.Ref == ref {
+			return c.Route
 		}
 	}
 	return nil
@@ -127,40 +121,40 @@ func (s *subjects) speaker(ref api.Ref) *routeObject {
 
 // contributors are the route objects behind a rule, weakest first, each once, by
 // the weakest of what they say about the destination; those that others include last.
-func (s *subjects) contributors(r *route.Composed, from []*contribution) []*contribution {
-	var out []*contribution
+func (s *subjects) contributors(r *route.Composed, from []*index.Contribution) []*index.Contribution {
+	var out []*index.Contribution
 	for _, c := range from {
-		if !speaks(out, c.route) && slices.ContainsFunc(r.Origins, func(o *api.Origin) bool { return o.Ref == c.route.object.Ref }) {
+		if !speaks(out, c.Route) && slices.ContainsFunc(r.Origins, func(o *api.Origin) bool { return o.Ref == c.Route.Object.Ref }) {
 			out = append(out, c)
 		}
 	}
 	for _, o := range r.Origins {
 		if x := s.read[o.Ref]; x != nil && !speaks(out, x) {
-			out = append(out, &contribution{route: x, rank: x.rank})
+			out = append(out, &index.Contribution{Route: x, Rank: x.Rank})
 		}
 	}
 	return out
 }
 
-func speaks(list []*contribution, x *routeObject) bool {
-	return slices.ContainsFunc(list, func(o *contribution) bool { return o.route == x })
+func speaks(list []*index.Contribution, x *index.Route) bool {
+	return slices.ContainsFunc(list, func(o *index.Contribution) bool { return o.Route == x })
 }
 
 // takes lists the items attached to a rule of by, that by gave to r, weakest first.
-func takes(r *route.Composed, by *routeObject, a *attachments) []*item {
+func takes(r *route.Composed, by *index.Route, a *attachments) []*index.Item {
 	if len(a.bySection) == 0 {
 		return nil
 	}
-	var out []*item
+	var out []*index.Item
 	for _, o := range r.Origins {
-		if o.Ref != by.object.Ref {
+		if o.Ref != by.Object.Ref {
 			continue
 		}
-		for _, name := range by.sections(o) {
+		for _, name := range by.Sections(o) {
 			out = append(out, a.bySection[name]...)
 		}
 	}
-	slices.SortFunc(out, byRank)
+	slices.SortFunc(out, index.ByRank)
 	return slices.Compact(out)
 }
 
@@ -171,7 +165,7 @@ type inlinePlace struct{}
 
 // Below is why they give way.
 func (inlinePlace) Below(stronger merge.Place) merge.Key {
-	if _, ok := stronger.(*override); ok {
+	if _, ok := stronger.(*index.Override); ok {
 		return merge.ByOverride
 	}
 	return merge.ByLayer

@@ -1,26 +1,23 @@
 package resolve
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
-	"github.com/weftmesh/weft/merge"
-	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/derive"
-	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/route"
 )
 
 // routing is what route objects say about one destination.
 type routing struct {
-	contributions []*contribution // weakest first
+	contributions []*index.Contribution // weakest first
 	// read are the route objects that the contributing ones have looked at, whose
 	// rules may be among theirs.
-	read map[api.Ref]*routeObject
+	read map[api.Ref]*index.Route
 }
 
 // subjects is everything that is said about one destination, in the order in
@@ -28,8 +25,8 @@ type routing struct {
 // concerns them.
 type subjects struct {
 	*routing
-	items    []*item // that attach to no route, weakest first
-	attached map[*routeObject]*attachments
+	items    []*index.Item // that attach to no route, weakest first
+	attached map[*index.Route]*attachments
 	// selectors are the distinct ones that do not select everything, by key.
 	selectors []*matcher.Selector
 }
@@ -37,15 +34,15 @@ type subjects struct {
 // attachments are the items that attach to a route for one destination, weakest
 // first: to the whole of it, and to what a sectionName names.
 type attachments struct {
-	all       []*item
-	whole     []*item
-	bySection map[string][]*item
+	all       []*index.Item
+	whole     []*index.Item
+	bySection map[string][]*index.Item
 }
 
-func newAttachments(all []*item) *attachments {
-	a := &attachments{all: all, bySection: map[string][]*item{}}
+func newAttachments(all []*index.Item) *attachments {
+	a := &attachments{all: all, bySection: map[string][]*index.Item{}}
 	for _, it := range all {
-		if name := it.routeRef().SectionName; name != "" {
+		if name := it.RouteRef().SectionName; name != "" {
 			a.bySection[name] = append(a.bySection[name], it)
 		} else {
 			a.whole = append(a.whole, it)
@@ -54,21 +51,19 @@ func newAttachments(all []*item) *attachments {
 	return a
 }
 
-// layers is what each kind of policy says, weakest first; the index is the
-// kind's number.
-type layers [][]merge.Layer
-
 // addSubjects derives what is said about each destination.
 func (c *routingStage) addSubjects() {
-	c.routing = derive.Derive(c.below.schema, "routing", c.below.dests, derive.Values[routing]{Equal: (*routing).equal},
+	c.routing = derive.Derive(c.below.Schema, "routing", c.below.dests, derive.Values[routing]{Equal: (*routing).equal},
 		func(r *derive.Reader, id string) *routing {
-			return c.derived(r).gatherRouting(need(c.below.dests, r, id))
+			return c.derived(r).gatherRouting(index.Need(c.below.dests, r, id))
 		})
-	c.subjects = derive.Derive(c.below.schema, "subjects", c.below.dests, derive.Values[subjects]{Equal: (*subjects).equal},
+	c.subjects = derive.Derive(c.below.Schema, "subjects", c.below.dests, derive.Values[subjects]{Equal: (*subjects).equal},
 		func(r *derive.Reader, id string) *subjects {
-			return c.derived(r).gatherSubjects(need(c.below.dests, r, id), need(c.routing, r, id))
+			return c.derived(r).gatherSubjects(index.Need(c.below.dests, r, id), index.Need(c.routing, r, id))
 		})
-	c.selectors = derive.Derive(c.below.schema, "selectors", c.subjects, derive.Values[selectors]{Equal: (*selectors).equal}, func(r *derive.Reader, id string) *selectors { return &selectors{need(c.subjects, r, id).selectors} })
+	c.selectors = derive.Derive(c.below.Schema, "selectors", c.subjects, derive.Values[selectors]{Equal: (*selectors).equal}, func(r *derive.Reader, id string) *selectors {
+		return &selectors{index.Need(c.subjects, r, id).selectors}
+	})
 }
 
 func (s *selectors) equal(o *selectors) bool {
@@ -76,7 +71,7 @@ func (s *selectors) equal(o *selectors) bool {
 }
 
 func (r *routing) equal(o *routing) bool {
-	return slices.EqualFunc(r.contributions, o.contributions, func(a, b *contribution) bool { return *a == *b }) && maps.Equal(r.read, o.read)
+	return slices.EqualFunc(r.contributions, o.contributions, func(a, b *index.Contribution) bool { return *a == *b }) && maps.Equal(r.read, o.read)
 }
 
 func (s *subjects) equal(o *subjects) bool {
@@ -86,48 +81,48 @@ func (s *subjects) equal(o *subjects) bool {
 
 func (m routingMesh) gatherRouting(d *dest) *routing {
 	x := &routing{}
-	for r := range m.routesAbout(d.linkNames()...) {
-		for i := range r.opinion.Entries {
-			e := &r.opinion.Entries[i]
-			if !r.object.Shadow() && matcher.Destination(e.To, r.object.Home(), &d.facts) {
-				x.contributions = append(x.contributions, &contribution{route: r, entry: e, rank: r.rank.of(e.To, e.Index)})
+	for r := range m.RoutesAbout(d.linkNames()...) {
+		for i := range r.Parsed.Entries {
+			e := &r.Parsed.Entries[i]
+			if !r.Object.Shadow() && matcher.Destination(e.To, r.Object.Home(), &d.facts) {
+				x.contributions = append(x.contributions, &index.Contribution{Route: r, Entry: e, Rank: r.Rank.Of(e.To, e.Index)})
 			}
 		}
 	}
 	x.contributions = owners(x.contributions, d)
 	x.contributions = append(x.contributions, m.wider(d, x.contributions)...)
-	slices.SortFunc(x.contributions, func(a, b *contribution) int { return a.rank.compare(b.rank) })
+	slices.SortFunc(x.contributions, func(a, b *index.Contribution) int { return a.Rank.Compare(b.Rank) })
 	for _, c := range x.contributions {
-		if len(c.route.reads) == 0 {
+		if len(c.Route.Reads) == 0 {
 			continue
 		}
-		for r := range m.readBy(c.route) {
+		for r := range m.ReadBy(c.Route) {
 			if x.read == nil {
-				x.read = map[api.Ref]*routeObject{}
+				x.read = map[api.Ref]*index.Route{}
 			}
-			x.read[r.object.Ref] = r
+			x.read[r.Object.Ref] = r
 		}
 	}
 	return x
 }
 
 func (m routingMesh) gatherSubjects(d *dest, x *routing) *subjects {
-	s := &subjects{routing: x, attached: map[*routeObject]*attachments{}}
-	for p := range m.policiesAbout(d.linkNames()...) {
-		for _, it := range p.items {
-			if it.routeRef() == nil && it.selects(&d.facts) {
+	s := &subjects{routing: x, attached: map[*index.Route]*attachments{}}
+	for p := range m.PoliciesAbout(d.linkNames()...) {
+		for _, it := range p.Items {
+			if it.RouteRef() == nil && it.Selects(&d.facts) {
 				s.items = append(s.items, it)
 			}
 		}
 	}
-	slices.SortFunc(s.items, byRank)
-	attach := func(r *routeObject) {
+	slices.SortFunc(s.items, index.ByRank)
+	attach := func(r *index.Route) {
 		if _, ok := s.attached[r]; !ok {
 			s.attached[r] = newAttachments(m.attachedTo(r, &d.facts))
 		}
 	}
 	for _, c := range x.contributions {
-		attach(c.route)
+		attach(c.Route)
 	}
 	for _, r := range x.read {
 		attach(r)
@@ -136,31 +131,26 @@ func (m routingMesh) gatherSubjects(d *dest, x *routing) *subjects {
 	return s
 }
 
-func byRank(a, b *item) int {
-	c, _ := a.rank.decide(&b.rank)
-	return c
-}
-
 // owners keeps the contributions of the one kind that owns a destination
 // (spec/kuma.md 2.3): the first that says something. Those for connections come after
 // all others, and alone count where there are no requests. What is said to callers of
 // one namespace has an owner of its own, but one of an earlier language than what is
 // said to all stands in nobody's way; so has what is said for some edge dataplanes.
-func owners(all []*contribution, d *dest) []*contribution {
-	all = slices.DeleteFunc(all, func(c *contribution) bool {
-		return len(c.entry.Rules) == 0 || !d.reads(c.route.opinion.Speaks) && !c.route.opinion.Connections
+func owners(all []*index.Contribution, d *dest) []*index.Contribution {
+	all = slices.DeleteFunc(all, func(c *index.Contribution) bool {
+		return len(c.Entry.Rules) == 0 || !d.reads(c.Route.Parsed.Speaks) && !c.Route.Parsed.Connections
 	})
-	return slices.DeleteFunc(slices.Clone(all), func(c *contribution) bool { return before(all, c.route, c.entry) != nil })
+	return slices.DeleteFunc(slices.Clone(all), func(c *index.Contribution) bool { return before(all, c.Route, c.Entry) != nil })
 }
 
 // before is a route object that keeps an entry of r from the destination that all
 // say something about; nil where none does.
-func before(all []*contribution, r *routeObject, e *route.Entry) *routeObject {
+func before(all []*index.Contribution, r *index.Route, e *route.Entry) *index.Route {
 	for _, c := range slices.Backward(all) {
 		switch {
-		case c.entry.Callers == e.Callers && c.entry.Edges == e.Edges && c.route.ownership(r) < 0,
-			c.entry.Callers == "" && c.route.dialect < r.dialect && !c.route.opinion.Connections:
-			return c.route
+		case c.Entry.Callers == e.Callers && c.Entry.Edges == e.Edges && c.Route.Ownership(r) < 0,
+			c.Entry.Callers == "" && c.Route.Dialect < r.Dialect && !c.Route.Parsed.Connections:
+			return c.Route
 		}
 	}
 	return nil
@@ -168,39 +158,26 @@ func before(all []*contribution, r *routeObject, e *route.Entry) *routeObject {
 
 // ownerBefore is the route object because of which r with its entry has no part in
 // the destination; nil where it has, or nobody is in its place.
-func (s *subjects) ownerBefore(r *routeObject, e *route.Entry) *routeObject {
+func (s *subjects) ownerBefore(r *index.Route, e *route.Entry) *index.Route {
 	return before(s.contributions, r, e)
 }
 
-// ownership is negative where r is of a kind that owns a destination before that
-// of o.
-func (r *routeObject) ownership(o *routeObject) int {
-	x, y := r.opinion.Connections, o.opinion.Connections
-	switch {
-	case x && !y:
-		return 1
-	case y && !x:
-		return -1
-	}
-	return cmp.Compare(r.kind, o.kind)
-}
-
 // attachedTo lists the items that attach to r for the destination s, weakest first.
-func (m routingMesh) attachedTo(r *routeObject, s *matcher.Service) []*item {
-	kind := r.object.Kind + "/"
-	var out []*item
-	targets := []string{kind + r.object.Name, kind + anyTarget}
-	if n := r.object.DisplayName(); n != r.object.Name {
+func (m routingMesh) attachedTo(r *index.Route, s *matcher.Service) []*index.Item {
+	kind := r.Object.Kind + "/"
+	var out []*index.Item
+	targets := []string{kind + r.Object.Name, kind + index.Any}
+	if n := r.Object.DisplayName(); n != r.Object.Name {
 		targets = append(targets, kind+n)
 	}
-	for p := range m.policiesOn(targets...) {
-		for _, it := range p.items {
-			if it.attaches(r, s) {
+	for p := range m.PoliciesOn(targets...) {
+		for _, it := range p.Items {
+			if it.Attaches(r, s) {
 				out = append(out, it)
 			}
 		}
 	}
-	slices.SortFunc(out, byRank)
+	slices.SortFunc(out, index.ByRank)
 	return out
 }
 
@@ -212,15 +189,15 @@ func (s *subjects) distinctSelectors() []*matcher.Selector {
 		}
 	}
 	for _, c := range s.contributions {
-		add(c.selector())
+		add(c.Selector())
 	}
 	for _, a := range s.attached {
 		for _, it := range a.all {
-			add(it.policy.selector)
+			add(it.Policy.Selector)
 		}
 	}
 	for _, it := range s.items {
-		add(it.policy.selector)
+		add(it.Policy.Selector)
 	}
 	return sortedSelectors(byKey)
 }
@@ -231,35 +208,5 @@ func sortedSelectors(byKey map[string]*matcher.Selector) []*matcher.Selector {
 		out = append(out, x)
 	}
 	slices.SortFunc(out, func(a, b *matcher.Selector) int { return strings.Compare(a.Key, b.Key) })
-	return out
-}
-
-// fold resolves each kind.
-func (l layers) fold(kinds []*policies.Kind) effective.Policies {
-	var out effective.Policies
-	for i, k := range kinds {
-		if e := k.Resolve(l[i]); e != nil {
-			out = append(out, e)
-		}
-	}
-	return out
-}
-
-// only keeps the leaves of one scope.
-func (l layers) only(scope policies.Scope, kinds []*policies.Kind) layers {
-	out := make(layers, len(l))
-	for i, list := range l {
-		for _, x := range list {
-			kept := merge.Layer{Name: x.Name, Override: x.Override, Origin: x.Origin, Place: x.Place}
-			for _, leaf := range x.Leaves {
-				if kinds[i].Schema.Leaves[leaf.Field].Scope == scope {
-					kept.Leaves = append(kept.Leaves, leaf)
-				}
-			}
-			if len(kept.Leaves) > 0 {
-				out[i] = append(out[i], kept)
-			}
-		}
-	}
 	return out
 }

@@ -3,6 +3,7 @@ package resolve
 import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -13,9 +14,9 @@ type tableBuilder struct {
 	outbound effective.Policies // of the destination as a whole
 	own      effective.Backend
 	clusters []clusterRef
-	base     layers             // what holds for every rule by default
-	bare     effective.Policies // of a rule of which nothing more is said
-	stacks   map[*item][]stack  // by their last item
+	base     index.Layers            // what holds for every rule by default
+	bare     effective.Policies      // of a rule of which nothing more is said
+	stacks   map[*index.Item][]stack // by their last item
 }
 
 func (b *tableBuilder) build(all *composition) *effective.Table {
@@ -76,7 +77,7 @@ func (b *tableBuilder) sends(c *route.Composed) *effective.TCPTable {
 }
 
 // route is one composed rule, but for which of its matches it stands for.
-func (b *tableBuilder) route(c *route.Composed, from []*contribution) effective.Route {
+func (b *tableBuilder) route(c *route.Composed, from []*index.Contribution) effective.Route {
 	r := effective.Route{Key: c.Key, Name: c.Name, Matches: c.Matches, Origins: c.Origins, Filters: c.Filters, Upgrade: c.Upgrade,
 		FiltersBy: c.FiltersBy, ActionBy: c.ActionBy, Lost: c.Lost, Over: c.Over, Via: c.Via, Policies: b.policies(c, from)}
 	own := b.ownConfs(c.Inline)

@@ -3,6 +3,7 @@ package resolve
 import (
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/index"
 )
 
 // said is what policies say about a destination as a whole.
@@ -40,23 +41,23 @@ type clusterRef struct {
 // addTables derives what each class has of a destination. Classes that have the
 // same share it.
 func (c *tablesStage) addTables() {
-	c.said = derive.Derive(c.below.schema, "said", c.below.anyClass, derive.Values[said]{
+	c.said = derive.Derive(c.below.Schema, "said", c.below.anyClass, derive.Values[said]{
 		Equal: func(a, b *said) bool { return a.dest == b.dest && derive.Same(a.policies, b.policies) },
 		Hash:  func(s *said) uint64 { return s.policies.Hash(derive.Mix(derive.HashBasis, s.dest.ID)) },
 	}, func(r *derive.Reader, key string) *said {
-		x := need(c.classes, r, key)
-		return &said{x.spoken, x.base.overridden(x.overrides).fold(c.below.kinds)}
+		x := index.Need(c.classes, r, key)
+		return &said{x.spoken, x.base.Overridden(x.overrides).Fold(c.below.Kinds)}
 	})
-	c.routed = derive.Derive(c.below.schema, "tables", c.below.anyClass, derive.Values[routed]{Equal: (*routed).equal, Hash: (*routed).hash},
+	c.routed = derive.Derive(c.below.Schema, "tables", c.below.anyClass, derive.Values[routed]{Equal: (*routed).equal, Hash: (*routed).hash},
 		func(r *derive.Reader, key string) *routed {
-			x := need(c.classes, r, key)
-			made := c.derived(r).table(x, need(c.said, r, key), need(c.composed, r, x.composed))
+			x := index.Need(c.classes, r, key)
+			made := c.derived(r).table(x, index.Need(c.said, r, key), index.Need(c.composed, r, x.composed))
 			made.reuse(c.routed.Before(r))
 			made.atVirtual(c.routed.Before(r))
 			return made
 		})
-	c.named = derive.Derive(c.below.schema, "clusters named", c.routed, derive.Values[named]{Equal: (*named).equal},
-		func(r *derive.Reader, key string) *named { return &named{need(c.routed, r, key).clusters} })
+	c.named = derive.Derive(c.below.Schema, "clusters named", c.routed, derive.Values[named]{Equal: (*named).equal},
+		func(r *derive.Reader, key string) *named { return &named{index.Need(c.routed, r, key).clusters} })
 	c.addGroupOutbounds()
 }
 
@@ -65,7 +66,7 @@ func (n *named) equal(o *named) bool { return derive.Same(n.clusters, o.clusters
 // table works out where the requests or connections of a class go.
 func (m tablesMesh) table(x *class, s *said, all *composition) *routed {
 	d := x.dest
-	b := &tableBuilder{tablesMesh: m, class: x, outbound: s.policies, stacks: map[*item][]stack{},
+	b := &tableBuilder{tablesMesh: m, class: x, outbound: s.policies, stacks: map[*index.Item][]stack{},
 		own: effective.Backend{Kind: d.Kind, Name: d.Name, Namespace: d.Namespace, Port: d.Port, Weight: 1, Cluster: d.ID}}
 	out := &routed{said: s, kept: effective.NewKept()}
 	if all.Connections != nil || len(all.ServerNames) > 0 {

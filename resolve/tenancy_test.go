@@ -13,6 +13,7 @@ import (
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/internal/certs"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/index"
 )
 
 // tenants are a service of namespace b, and dataplanes of a and b that call hosts at port 80.
@@ -136,7 +137,7 @@ func TestANamespaceThatIsNotAdmittedDoesNothing(t *testing.T) {
 	}
 	told := map[string]bool{}
 	for _, n := range notes {
-		if n.Code == resolve.CodeNotAdmitted {
+		if n.Code == index.CodeNotAdmitted {
 			told[n.Origin.Ref.Kind] = true
 		}
 	}
@@ -149,7 +150,7 @@ func TestANamespaceThatIsNotAdmittedDoesNothing(t *testing.T) {
 	for n := range m.Reader(nil).AllNoted() {
 		all[n.Origin.Ref.Kind+n.Code] = true
 	}
-	if !all["Dataplane"+resolve.CodeNotAdmitted] || !all["MeshService"+resolve.CodeNotAdmitted] {
+	if !all["Dataplane"+index.CodeNotAdmitted] || !all["MeshService"+index.CodeNotAdmitted] {
 		t.Errorf("asking for all notes says less: %v", all)
 	}
 }
@@ -228,13 +229,13 @@ func TestIngressClasses(t *testing.T) {
 	}
 	for _, c := range []struct{ mesh, other, leads, code string }{
 		{`{type: Mesh, name: default}`, "", "bank.b:80", resolve.CodeAnyClass},
-		{`{type: Mesh, name: default, tenancy: {ingressClasses: [internal]}}`, public("HTTPProxy", "projectcontour.io/ingress.class: public"), "bank.b:80", resolve.CodeOtherClass},
-		{`{type: Mesh, name: default, tenancy: {ingressClasses: [internal]}}`, public("HTTPProxy", "kubernetes.io/ingress.class: public"), "bank.b:80", resolve.CodeOtherClass},
-		{`{type: Mesh, name: default, tenancy: {ingressClasses: [internal]}}`, public("RouteGroup", "zalando.org/routegroup.class: public"), "bank.b:80", resolve.CodeOtherClass},
+		{`{type: Mesh, name: default, tenancy: {ingressClasses: [internal]}}`, public("HTTPProxy", "projectcontour.io/ingress.class: public"), "bank.b:80", index.CodeOtherClass},
+		{`{type: Mesh, name: default, tenancy: {ingressClasses: [internal]}}`, public("HTTPProxy", "kubernetes.io/ingress.class: public"), "bank.b:80", index.CodeOtherClass},
+		{`{type: Mesh, name: default, tenancy: {ingressClasses: [internal]}}`, public("RouteGroup", "zalando.org/routegroup.class: public"), "bank.b:80", index.CodeOtherClass},
 		// The field is stronger than annotations, and Contour's than the common one.
-		{`{type: Mesh, name: default, tenancy: {ingressClasses: [internal]}}`, public("HTTPProxy", "projectcontour.io/ingress.class: public, kubernetes.io/ingress.class: internal"), "bank.b:80", resolve.CodeOtherClass},
-		{`{type: Mesh, name: default, tenancy: {ingressClasses: [weft]}}`, "", "passes", resolve.CodeOtherClass},
-		{`{type: Mesh, name: default, tenancy: {ingressClasses: []}}`, "", "passes", resolve.CodeOtherClass},
+		{`{type: Mesh, name: default, tenancy: {ingressClasses: [internal]}}`, public("HTTPProxy", "projectcontour.io/ingress.class: public, kubernetes.io/ingress.class: internal"), "bank.b:80", index.CodeOtherClass},
+		{`{type: Mesh, name: default, tenancy: {ingressClasses: [weft]}}`, "", "passes", index.CodeOtherClass},
+		{`{type: Mesh, name: default, tenancy: {ingressClasses: []}}`, "", "passes", index.CodeOtherClass},
 	} {
 		texts := []string{c.mesh, tenants, internal}
 		if c.other != "" {
@@ -266,7 +267,7 @@ func TestACertificateThatIsNotShownIsTold(t *testing.T) {
 		m, notes := compiled(t, mesh, tenants, edge, bank, pair.Secret("b", "bank-tls"))
 		at := map[string]bool{}
 		for _, n := range notes {
-			if n.Code == resolve.CodeCertificateKept {
+			if n.Code == index.CodeCertificateKept {
 				at[n.Origin.Ref.Kind] = strings.Contains(n.Message, "tenancy.edges")
 			}
 		}

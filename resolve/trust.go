@@ -26,13 +26,13 @@ func TrustName(mesh string, domains ...string) string {
 
 // addTrust derives who speaks for each domain.
 func (c *identityStage) addTrust() {
-	c.domains = derive.Derive(c.below.schema, "trust domains", c.below.otherObjects.Index(func(_ string, o *api.Object, add func(string)) {
+	c.domains = derive.Derive(c.below.Schema, "trust domains", c.below.OtherObjects.Index(func(_ string, o *api.Object, add func(string)) {
 		if t, ok := o.Spec.(*api.MeshTrust); ok {
 			add(t.TrustDomain)
 		}
 	}), derive.Values[effective.TrustDomain]{Equal: func(a, b *effective.TrustDomain) bool { return derive.Same(*a, *b) }}, func(r *derive.Reader, name string) *effective.TrustDomain {
 		d := &effective.TrustDomain{Name: name}
-		for o := range c.derived(r).objects(api.KindMeshTrust, nil) {
+		for o := range c.derived(r).Objects(api.KindMeshTrust, nil) {
 			if t := o.Spec.(*api.MeshTrust); t.TrustDomain == name {
 				for _, root := range t.Roots() {
 					d.Roots = append(d.Roots, root.Raw)
@@ -53,7 +53,7 @@ func (c *dataplanesStage) addTrusts() {
 			add(strings.Join(x.TLS.Domains, ","))
 		}
 	})
-	c.trusts = derive.Derive(c.below.schema, "trust", derive.Union(all, some), derive.Values[trustKept]{
+	c.trusts = derive.Derive(c.below.Schema, "trust", derive.Union(all, some), derive.Values[trustKept]{
 		Equal: func(a, b *trustKept) bool { return derive.Same(a.Trust, b.Trust) },
 	}, func(r *derive.Reader, key string) *trustKept {
 		x := c.derived(r)
@@ -87,7 +87,7 @@ func (c *dataplanesStage) addTrusts() {
 
 // identify says who r is, and whom it believes; or why that is not known.
 func (m dataplanesMesh) identify(r *effective.Resolved, key string) *derive.Failed {
-	s, failed := m.secured.Get(m.at, key)
+	s, failed := m.secured.Get(m.At, key)
 	if s == nil {
 		return failed
 	}
@@ -113,7 +113,7 @@ func (m dataplanesMesh) trustOf(r *effective.Resolved) []effective.TrustUse {
 	slices.Sort(keys)
 	var out []effective.TrustUse
 	for _, key := range slices.Compact(keys) {
-		if t, _ := m.trusts.Get(m.at, key); t != nil {
+		if t, _ := m.trusts.Get(m.At, key); t != nil {
 			out = append(out, effective.TrustUse{Trust: &t.Trust, Kept: &t.kept})
 		}
 	}
@@ -127,7 +127,7 @@ func trustNotes(x mesh, o *api.Object, spec *api.MeshTrust) []api.Note {
 	for _, root := range spec.Roots() {
 		own[string(root.Raw)] = true
 	}
-	for other := range x.objects(api.KindMeshTrust, nil) {
+	for other := range x.Objects(api.KindMeshTrust, nil) {
 		t, ok := other.Spec.(*api.MeshTrust)
 		if !ok || other.Ref == o.Ref || t.TrustDomain != spec.TrustDomain {
 			continue

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -51,7 +52,7 @@ func readingOf(e *route.Entry) route.Reading {
 
 // otherHostNotes are about the matches of a route that ask for a host, and for none of those that
 // their rule is for.
-func otherHostNotes(r *routeObject) []api.Note {
+func otherHostNotes(r *index.Route) []api.Note {
 	type place struct {
 		rule  api.Path
 		match int
@@ -79,12 +80,12 @@ func otherHostNotes(r *routeObject) []api.Note {
 
 // eachAskingHost tells of the matches of rules for requests that ask for a host, by the entries that
 // they are in: of few.
-func eachAskingHost(r *routeObject, f func(e *route.Entry, rule *route.Rule, match int)) {
-	if r.opinion.Connections {
+func eachAskingHost(r *index.Route, f func(e *route.Entry, rule *route.Rule, match int)) {
+	if r.Parsed.Connections {
 		return
 	}
-	for i := range r.opinion.Entries {
-		e := &r.opinion.Entries[i]
+	for i := range r.Parsed.Entries {
+		e := &r.Parsed.Entries[i]
 		for j := range e.Rules {
 			rule := &e.Rules[j]
 			for k := range rule.Matches {
@@ -105,18 +106,18 @@ func otherThanPOST(cs route.Conditions) bool {
 
 // voidNotes are about the entries of a policy that hold of no request: errors, where they are to keep
 // somebody out.
-func voidNotes(x mesh, p *policy) []api.Note {
-	k := x.kinds[p.kind]
+func voidNotes(x mesh, p *index.Policy) []api.Note {
+	k := x.Kinds[p.Kind]
 	if k.Void == nil {
 		return nil
 	}
 	var notes []api.Note
-	for _, v := range k.Void(p.object.Spec.(*policies.Spec)) {
+	for _, v := range k.Void(p.Object.Spec.(*policies.Spec)) {
 		severity := api.Warning
 		if v.Protects {
 			severity = api.Error
 		}
-		notes = append(notes, api.Notef(&api.Origin{Ref: p.object.Ref, Field: v.Entry}, severity, codeUnmet, v.Field, "%s", v.Message))
+		notes = append(notes, api.Notef(&api.Origin{Ref: p.Object.Ref, Field: v.Entry}, severity, codeUnmet, v.Field, "%s", v.Message))
 	}
 	return notes
 }

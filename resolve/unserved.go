@@ -15,12 +15,12 @@ func (q *Reader) Unserved(mesh, host string) []api.Note {
 		return nil
 	}
 	var out []api.Note
-	for r := range x.routesByTarget.Values(x.at, host) {
-		if !slices.ContainsFunc(r.opinion.Entries, func(e route.Entry) bool { return e.To.Kind == api.KindHost && e.To.Name == host }) {
+	for r := range x.RoutesByTarget.Values(x.At, host) {
+		if !slices.ContainsFunc(r.Parsed.Entries, func(e route.Entry) bool { return e.To.Kind == api.KindHost && e.To.Name == host }) {
 			continue
 		}
-		for _, n := range r.opinion.Notes {
-			if n.Severity == api.Error && n.Origin.Ref == r.object.Ref {
+		for _, n := range r.Parsed.Notes {
+			if n.Severity == api.Error && n.Origin.Ref == r.Object.Ref {
 				out = append(out, n)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
+	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -16,14 +17,14 @@ func (q *Reader) Selected(ref api.Ref) []api.Ref {
 		return nil
 	}
 	var refs []api.Ref // some twice
-	if p := x.policy(ref); p != nil && x.judges(p) {
+	if p := x.Policy(ref); p != nil && x.judges(p) {
 		for at := range x.placesJudged(p) {
-			refs = append(refs, need(x.dataplanes, x.at, at.plane).object.Ref)
+			refs = append(refs, index.Need(x.Dataplanes, x.At, at.plane).Object.Ref)
 		}
 	} else {
 		for _, s := range x.selectorsOf(ref) {
-			for p := range x.selecting(s) {
-				refs = append(refs, p.object.Ref)
+			for p := range x.Selecting(s) {
+				refs = append(refs, p.Object.Ref)
 			}
 		}
 	}
@@ -35,28 +36,28 @@ func (q *Reader) Selected(ref api.Ref) []api.Ref {
 
 // selectorsOf are those of a policy or route of which one must select a dataplane.
 func (m mesh) selectorsOf(ref api.Ref) []*matcher.Selector {
-	if r := m.route(ref); r != nil {
-		return []*matcher.Selector{r.selector}
+	if r := m.Route(ref); r != nil {
+		return []*matcher.Selector{r.Selector}
 	}
-	if p := m.policy(ref); p != nil {
+	if p := m.Policy(ref); p != nil {
 		return m.policySelectors(p)
 	}
 	return nil
 }
 
-func (m mesh) policySelectors(p *policy) []*matcher.Selector {
-	if p.topRoute == nil {
-		return []*matcher.Selector{p.selector}
+func (m mesh) policySelectors(p *index.Policy) []*matcher.Selector {
+	if p.TopRoute == nil {
+		return []*matcher.Selector{p.Selector}
 	}
 	var out []*matcher.Selector
-	for r := range m.selectedRoutes(p.topRoute, p.object.Home()) {
-		out = append(out, r.selector)
+	for r := range m.SelectedRoutes(p.TopRoute, p.Object.Home()) {
+		out = append(out, r.Selector)
 	}
 	return out
 }
 
-func anySelects(selectors []*matcher.Selector, p *dataplane) bool {
-	return slices.ContainsFunc(selectors, func(s *matcher.Selector) bool { return s.Selects(&p.facts) })
+func anySelects(selectors []*matcher.Selector, p *index.Dataplane) bool {
+	return slices.ContainsFunc(selectors, func(s *matcher.Selector) bool { return s.Selects(&p.Facts) })
 }
 
 // SelectsAny reports whether the top-level targetRef of a policy or route selects
@@ -66,13 +67,13 @@ func (q *Reader) SelectsAny(ref api.Ref) bool {
 	if !ok {
 		return false
 	}
-	if p := x.policy(ref); p != nil && x.judges(p) {
+	if p := x.Policy(ref); p != nil && x.judges(p) {
 		for range x.placesJudged(p) {
 			return true
 		}
 		return false
 	}
-	return x.selects(x.selectorsOf(ref)...)
+	return x.Selects(x.selectorsOf(ref)...)
 }
 
 // RoutesOf are the routes that a policy's top-level targetRef, or else its items,
@@ -82,16 +83,16 @@ func (q *Reader) RoutesOf(ref api.Ref) []*route.Opinion {
 	if !ok {
 		return nil
 	}
-	p := x.policy(ref)
+	p := x.Policy(ref)
 	if p == nil {
 		return nil
 	}
 	var out []*route.Opinion
-	for _, it := range slices.Concat(p.items, p.inbound) {
-		if at := it.routeRef(); at != nil {
-			for r := range x.selectedRoutes(at, p.object.Home()) {
-				if !slices.Contains(out, r.opinion) {
-					out = append(out, r.opinion)
+	for _, it := range slices.Concat(p.Items, p.Inbound) {
+		if at := it.RouteRef(); at != nil {
+			for r := range x.SelectedRoutes(at, p.Object.Home()) {
+				if !slices.Contains(out, r.Parsed) {
+					out = append(out, r.Parsed)
 				}
 			}
 		}

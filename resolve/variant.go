@@ -14,6 +14,7 @@ import (
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -132,7 +133,7 @@ func (m tablesMesh) ownConfs(list []route.Inline) []ownConf {
 }
 
 // over lays what the rule says itself over what targets no route.
-func (v *variant) over(l layers, m tablesMesh) layers {
+func (v *variant) over(l index.Layers, m tablesMesh) index.Layers {
 	if len(v.Own) == 0 {
 		return l
 	}
@@ -143,7 +144,7 @@ func (v *variant) over(l layers, m tablesMesh) layers {
 		if err := json.Unmarshal(o.Conf, conf); err != nil {
 			panic(err) // ownConfs wrote it
 		}
-		out.add(i, merge.Layer{Name: merge.Inline, Origin: o.Origin, Leaves: k.Schema.Read(conf), Place: inlinePlace{}})
+		out.Add(i, merge.Layer{Name: merge.Inline, Origin: o.Origin, Leaves: k.Schema.Read(conf), Place: inlinePlace{}})
 	}
 	return out
 }
@@ -151,7 +152,7 @@ func (v *variant) over(l layers, m tablesMesh) layers {
 // kind is the kind of policies of that name, and its place among kinds. One that is not
 // there is a bug in a dialect, and panics.
 func (m tablesMesh) kind(name string) (int, *policies.Kind) {
-	for i, k := range m.kinds {
+	for i, k := range m.Kinds {
 		if k.Name == name {
 			return i, k
 		}

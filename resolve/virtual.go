@@ -10,78 +10,47 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/derive"
+	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/resolve/vips"
 )
-
-// shortNames are those of the kinds whose objects are given virtual addresses, as in a KRI.
-var shortNames = map[string]string{
-	api.KindMeshService: "msvc", api.KindMeshExternalService: "extsvc", api.KindMeshMultiZoneService: "mzsvc",
-}
-
-// virtual reports whether the object is one that is given a virtual address where nothing is
-// stored: somebody wrote it, rather than it following from a Service of a cluster
-// (spec/kubernetes.md 3.8).
-func (s *service) virtual() bool {
-	return shortNames[s.object.Kind] != "" && s.object.From == nil && s.object.Labels[api.LabelManagedBy] != api.ManagedByController
-}
-
-// storedVIPs yields the addresses in the status of the object. A twin follows from the address
-// that it belongs to.
-func (s *service) storedVIPs() iter.Seq[netip.Addr] {
-	return func(yield func(netip.Addr) bool) {
-		st, ok := s.object.Status.(*api.ServiceStatus)
-		if !ok || st == nil || !s.virtual() {
-			return
-		}
-		for _, v := range st.VIPs {
-			a, err := netip.ParseAddr(v.IP)
-			if a = a.Unmap(); err != nil || a.Is6() && vips.Pooled(a) {
-				continue
-			}
-			if !yield(a) {
-				return
-			}
-		}
-	}
-}
 
 // addVIPs derives who has which virtual address: what is stored stays, with the older of two
 // objects that have it; the others are given one by the hash of their KRI.
 func (c *hostnamesStage) addVIPs() {
-	c.servicesByVIP = c.below.services.Index(func(_ string, s *service, add func(string)) {
-		for a := range s.storedVIPs() {
+	c.servicesByVIP = c.below.Services.Index(func(_ string, s *index.Service, add func(string)) {
+		for a := range s.StoredVIPs() {
 			add(a.String())
 		}
 	})
-	storedIn := c.below.services.Index(func(_ string, s *service, add func(string)) {
-		for a := range s.storedVIPs() {
+	storedIn := c.below.Services.Index(func(_ string, s *index.Service, add func(string)) {
+		for a := range s.StoredVIPs() {
 			if vips.Pooled(a) {
 				add(vips.BlockOf(a).String())
 			}
 		}
 	})
-	c.vipRequests = derive.Derive(c.below.schema, "requests for virtual addresses", c.below.services, derive.Values[vips.Request]{
+	c.vipRequests = derive.Derive(c.below.Schema, "requests for virtual addresses", c.below.Services, derive.Values[vips.Request]{
 		Equal: func(a, b *vips.Request) bool { return *a == *b },
 	}, func(r *derive.Reader, key string) *vips.Request {
-		s := need(c.below.services, r, key)
-		for a := range s.storedVIPs() {
+		s := index.Need(c.below.Services, r, key)
+		for a := range s.StoredVIPs() {
 			if c.derived(r).holderOf(a) == s {
 				return nil
 			}
 		}
-		if !s.virtual() {
+		if !s.Virtual() {
 			return nil
 		}
-		return &vips.Request{Key: key, Kind: s.object.Kind, KRI: s.kri()}
+		return &vips.Request{Key: key, Kind: s.Object.Kind, KRI: s.Kri()}
 	})
 	c.vipsGiven = c.assigning("virtual addresses given", c.vipRequests, storedIn)
-	c.classicRequests = derive.Derive(c.below.schema, "requests for virtual addresses of classic services", c.below.dataplanesByClassic, derive.Values[vips.Request]{
+	c.classicRequests = derive.Derive(c.below.Schema, "requests for virtual addresses of classic services", c.below.DataplanesByClassic, derive.Values[vips.Request]{
 		Equal: func(a, b *vips.Request) bool { return *a == *b },
 	}, func(r *derive.Reader, id string) *vips.Request {
 		if !c.derived(r).callsClassic(id) {
 			return nil
 		}
-		return &vips.Request{Key: id, Kind: vips.Classic, KRI: classicName(id)}
+		return &vips.Request{Key: id, Kind: vips.Classic, KRI: index.ClassicName(id)}
 	})
 	c.classicGiven = c.assigning("virtual addresses given to classic services", c.classicRequests, storedIn)
 }
@@ -91,19 +60,19 @@ func (c *hostnamesStage) addVIPs() {
 // no namespace has its name, at which it is called then. Where hosts are owned a dataplane of a
 // namespace alone gives nobody a name by the tag that it claims.
 func (m hostnamesMesh) callsClassic(id string) bool {
-	if m.mode() == exclusive {
+	if m.Mode() == index.Exclusive {
 		return false
 	}
-	for s := range m.servicesByHostname.Values(m.at, classicHost(classicName(id))) {
-		if s.object.HomeNamespace() == "" && !m.isOutside(s.object) {
+	for s := range m.ServicesByHostname.Values(m.At, classicHost(index.ClassicName(id))) {
+		if s.Object.HomeNamespace() == "" && !m.IsOutside(s.Object) {
 			return false
 		}
 	}
-	if !m.tenancy().HostsOwned() {
+	if !m.Tenancy().HostsOwned() {
 		return true
 	}
-	for p := range m.dataplanesByClassic.Values(m.at, id) {
-		if p.object.HomeNamespace() == "" {
+	for p := range m.DataplanesByClassic.Values(m.At, id) {
+		if p.Object.HomeNamespace() == "" {
 			return true
 		}
 	}
@@ -115,7 +84,7 @@ func (m hostnamesMesh) callsClassic(id string) bool {
 func classicHost(name string) string { return strings.ToLower(name) + ".mesh" }
 
 // assigning derives what is given to requests, round by round.
-func (c *hostnamesStage) assigning(what string, all *derive.Collection[vips.Request], storedIn *derive.Index[service]) (given rounds) {
+func (c *hostnamesStage) assigning(what string, all *derive.Collection[vips.Request], storedIn *derive.Index[index.Service]) (given rounds) {
 	wanting := all.Index(func(_ string, q *vips.Request, add func(string)) { addBlock(*q, 0, add) })
 	given[0] = c.assigned(what, given[:0], wanting, storedIn, func(r *derive.Reader, block string) (list []vips.Request) {
 		for q := range wanting.Values(r, block) {
@@ -165,14 +134,14 @@ func addBlock(q vips.Request, round int, add func(string)) {
 }
 
 // assigned derives what the blocks of over give away in the round after the earlier ones.
-func (c *hostnamesStage) assigned(what string, before []*derive.Collection[vips.Given], over derive.Keys, storedIn *derive.Index[service], requests func(r *derive.Reader, block string) []vips.Request) *derive.Collection[vips.Given] {
+func (c *hostnamesStage) assigned(what string, before []*derive.Collection[vips.Given], over derive.Keys, storedIn *derive.Index[index.Service], requests func(r *derive.Reader, block string) []vips.Request) *derive.Collection[vips.Given] {
 	round, before := len(before), slices.Clone(before)
-	return derive.Derive(c.below.schema, what+" in round "+portText(uint32(round+1), ""), over, derive.Values[vips.Given]{
+	return derive.Derive(c.below.Schema, what+" in round "+portText(uint32(round+1), ""), over, derive.Values[vips.Given]{
 		Equal: func(a, b *vips.Given) bool { return derive.Same(a, b) },
 	}, func(r *derive.Reader, block string) *vips.Given {
 		taken := map[netip.Addr]bool{}
 		for s := range storedIn.Values(r, block) {
-			for a := range s.storedVIPs() {
+			for a := range s.StoredVIPs() {
 				taken[a] = true
 			}
 		}
@@ -187,17 +156,11 @@ func (c *hostnamesStage) assigned(what string, before []*derive.Collection[vips.
 	})
 }
 
-// kri identifies the object of a service.
-func (s *service) kri() string {
-	zone, _ := s.labels.Get(api.LabelZone)
-	return api.KRI{Short: shortNames[s.object.Kind], Mesh: s.object.Mesh, Zone: zone, Namespace: s.object.HomeNamespace(), Name: s.object.DisplayName()}.String()
-}
-
 // holderOf is the oldest of those in whose status an address is.
-func (m hostnamesMesh) holderOf(a netip.Addr) *service {
-	var oldest *service
-	for s := range m.servicesByVIP.Values(m.at, a.String()) {
-		if oldest == nil || senior(s.object, oldest.object) {
+func (m hostnamesMesh) holderOf(a netip.Addr) *index.Service {
+	var oldest *index.Service
+	for s := range m.servicesByVIP.Values(m.At, a.String()) {
+		if oldest == nil || senior(s.Object, oldest.Object) {
 			oldest = s
 		}
 	}
@@ -211,9 +174,9 @@ func senior(a, b *api.Object) bool {
 
 // vipsOf are the virtual addresses of a service: those in its status that are its own, else
 // the one that it is given, each with its twin.
-func (m hostnamesMesh) vipsOf(s *service) []string {
+func (m hostnamesMesh) vipsOf(s *index.Service) []string {
 	var own []netip.Addr
-	for a := range s.storedVIPs() {
+	for a := range s.StoredVIPs() {
 		if m.holderOf(a) == s {
 			own = append(own, a)
 		}
@@ -232,21 +195,21 @@ func (m hostnamesMesh) vipsOf(s *service) []string {
 }
 
 // givenTo is the address that a service without one of its own is given.
-func (m hostnamesMesh) givenTo(s *service) netip.Addr {
-	q, _ := m.vipRequests.Get(m.at, objectKey(s.object.Ref))
+func (m hostnamesMesh) givenTo(s *index.Service) netip.Addr {
+	q, _ := m.vipRequests.Get(m.At, index.ObjectKey(s.Object.Ref))
 	if q == nil {
 		return netip.Addr{}
 	}
-	return m.vipsGiven.to(m.at, q)
+	return m.vipsGiven.to(m.At, q)
 }
 
 // classicVIPs are the virtual addresses of the kuma.io/service that has an id.
 func (m hostnamesMesh) classicVIPs(id string) []string {
-	q, _ := m.classicRequests.Get(m.at, id)
+	q, _ := m.classicRequests.Get(m.At, id)
 	if q == nil {
 		return nil
 	}
-	given := m.classicGiven.to(m.at, q)
+	given := m.classicGiven.to(m.At, q)
 	if !given.IsValid() {
 		return nil
 	}
@@ -260,44 +223,44 @@ const (
 )
 
 // vipNotes says which addresses in the status of a service are those of another.
-func vipNotes(x mesh, s *service) []api.Note {
+func vipNotes(x mesh, s *index.Service) []api.Note {
 	var notes []api.Note
-	origin := &api.Origin{Ref: s.object.Ref}
-	if !s.virtual() {
+	origin := &api.Origin{Ref: s.Object.Ref}
+	if !s.Virtual() {
 		return nil
 	}
 	given := x.givenTo(s)
-	for a := range s.storedVIPs() {
+	for a := range s.StoredVIPs() {
 		if h := x.holderOf(a); h != s {
 			instead := ""
 			if own := x.vipsOf(s); len(own) > 0 {
 				instead = ", and this one is called at " + own[0] + " instead"
 			}
-			notes = append(notes, api.Notef(origin, api.Warning, duplicateVIP, "status.vips", "%s is the address of %s already, which is older%s", a, h.object.Ref, instead))
+			notes = append(notes, api.Notef(origin, api.Warning, duplicateVIP, "status.vips", "%s is the address of %s already, which is older%s", a, h.Object.Ref, instead))
 		}
 	}
-	if q, _ := x.vipRequests.Get(x.at, objectKey(s.object.Ref)); q != nil && !given.IsValid() {
+	if q, _ := x.vipRequests.Get(x.At, index.ObjectKey(s.Object.Ref)); q != nil && !given.IsValid() {
 		notes = append(notes, api.Notef(origin, api.Error, noVIP, "status.vips", "every address that it could be given is taken, so it has none; write one into its status"))
 	}
 	return notes
 }
 
 // VirtualKinds are the kinds whose objects are given virtual addresses, sorted.
-func VirtualKinds() []string { return slices.Sorted(maps.Keys(shortNames)) }
+func VirtualKinds() []string { return slices.Sorted(maps.Keys(index.ShortNames)) }
 
 // StoredVIPs yields the virtual addresses in the status of an object, without twins.
-func StoredVIPs(o *api.Object) iter.Seq[netip.Addr] { return (&service{object: o}).storedVIPs() }
+func StoredVIPs(o *api.Object) iter.Seq[netip.Addr] { return (&index.Service{Object: o}).StoredVIPs() }
 
 // NeedsVIP reports whether an object is one that is given a virtual address, and has none in
 // its status that is its own.
 func NeedsVIP(o *api.Object, own func(netip.Addr) bool) bool {
-	s := service{object: o}
-	for a := range s.storedVIPs() {
+	s := index.Service{Object: o}
+	for a := range s.StoredVIPs() {
 		if own(a) {
 			return false
 		}
 	}
-	return s.virtual()
+	return s.Virtual()
 }
 
 // Senior reports whether an address that both have is that of a.
@@ -306,8 +269,8 @@ func Senior(a, b *api.Object) bool { return senior(a, b) }
 // VIPRequest is how an object asks for one; zone are the labels that the control plane
 // computes.
 func VIPRequest(o *api.Object, zone map[string]string) vips.Request {
-	s := service{object: o, labels: api.LabelsOf(o, zone)}
-	return vips.Request{Key: objectKey(o.Ref), Kind: o.Kind, KRI: s.kri()}
+	s := index.Service{Object: o, Labels: api.LabelsOf(o, zone)}
+	return vips.Request{Key: index.ObjectKey(o.Ref), Kind: o.Kind, KRI: s.Kri()}
 }
 
 // WithVIP is o with one in its status, and its twin.

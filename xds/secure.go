@@ -13,8 +13,8 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/xds/bootstrap"
 )
 
@@ -126,7 +126,7 @@ func showing(c *effective.Chain) *corev3.TransportSocket {
 		common.AlpnProtocols = nil
 	}
 	for _, ref := range c.Secrets {
-		common.TlsCertificateSdsSecretConfigs = append(common.TlsCertificateSdsSecretConfigs, &tlsv3.SdsSecretConfig{Name: resolve.SecretName(ref), SdsConfig: overADS(secretWait)})
+		common.TlsCertificateSdsSecretConfigs = append(common.TlsCertificateSdsSecretConfigs, &tlsv3.SdsSecretConfig{Name: index.SecretName(ref), SdsConfig: overADS(secretWait)})
 	}
 	return &corev3.TransportSocket{
 		Name:       "envoy.transport_sockets.tls",

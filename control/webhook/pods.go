@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/sidecar/inject"
 )
 
@@ -91,7 +91,7 @@ func (s *server) admits(mesh, namespace string) bool {
 
 func notAdmitted(namespace, mesh string) *api.Violation {
 	v := api.Path("metadata.namespace").Breaks("namespace %s takes no part in mesh %s; add it to tenancy.namespaces of Mesh %s, or name another mesh by the label %s", namespace, api.Clip(mesh), api.Clip(mesh), api.LabelMesh)
-	v.Code = resolve.CodeNotAdmitted
+	v.Code = index.CodeNotAdmitted
 	return v
 }
 

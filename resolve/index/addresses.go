@@ -1,4 +1,4 @@
-package resolve
+package index
 
 import (
 	"iter"
@@ -13,14 +13,14 @@ import (
 func addressID(name string) string { return "address_" + name }
 
 // addressesOf yields the refs of a route object to addresses.
-func addressesOf(r *routeObject) iter.Seq[*route.BackendRef] {
+func addressesOf(r *Route) iter.Seq[*route.BackendRef] {
 	return func(yield func(*route.BackendRef) bool) {
-		if r.object.Shadow() {
+		if r.Object.Shadow() {
 			return
 		}
-		for i := range r.opinion.Entries {
-			for j := range r.opinion.Entries[i].Rules {
-				rule := &r.opinion.Entries[i].Rules[j]
+		for i := range r.Parsed.Entries {
+			for j := range r.Parsed.Entries[i].Rules {
+				rule := &r.Parsed.Entries[i].Rules[j]
 				for _, refs := range [][]route.BackendRef{rule.Backends, rule.Mirrors} {
 					for k := range refs {
 						if ref := &refs[k]; ref.Outside != nil && !yield(ref) {
@@ -33,9 +33,9 @@ func addressesOf(r *routeObject) iter.Seq[*route.BackendRef] {
 	}
 }
 
-// addressOf is the addresses that have the id, if a route names them.
-func (m indexMesh) addressOf(id string) *effective.Destination {
-	for _, r := range m.routesByAddress.In(m.at, id) {
+// AddressOf is the addresses that have the id, if a route names them.
+func (m Mesh) AddressOf(id string) *effective.Destination {
+	for _, r := range m.RoutesByAddress.In(m.At, id) {
 		for ref := range addressesOf(r) {
 			if addressID(ref.Target.Name) == id {
 				return addressDestination(ref)

@@ -1,4 +1,4 @@
-package resolve
+package index
 
 import (
 	"cmp"
@@ -8,14 +8,14 @@ import (
 	"github.com/weftmesh/weft/merge"
 )
 
-// rank is an object's, or one of its items', place in the order of spec/kuma.md
+// Rank is an object's, or one of its items', place in the order of spec/kuma.md
 // 4.3: a greater rank overrides a lesser one.
-type rank struct {
+type Rank struct {
 	written                                        int // key 0: what weft made with the mesh is weakest
 	topKind, topForm, origin, role, toKind, toForm int
 	name                                           string
 	ref                                            api.Ref // only so that no two objects are equal
-	index                                          int
+	Index                                          int
 }
 
 // kindOrder is key 1, and for an item's target key 6, of all but routes.
@@ -38,13 +38,13 @@ var (
 	roleOrder   = map[string]int{api.RoleSystem: 1, api.RoleProducer: 2, api.RoleConsumer: 3, api.RoleWorkloadOwner: 4}
 )
 
-func rankOf(o *api.Object, top api.TargetRef, role string) rank {
-	r := rank{
-		written: btoi(!o.IsDefault()), topKind: kindRank(top), origin: originOrder[originOf(o)],
+func rankOf(o *api.Object, top api.TargetRef, role string) Rank {
+	r := Rank{
+		written: Btoi(!o.IsDefault()), topKind: kindRank(top), origin: originOrder[originOf(o)],
 		role: roleOrder[role], name: o.DisplayName(), ref: o.Ref,
 	}
 	if top.Kind == api.KindDataplane {
-		r.topForm = btoi(top.Name != "")*2 + btoi(top.SectionName != "")
+		r.topForm = Btoi(top.Name != "")*2 + Btoi(top.SectionName != "")
 	}
 	return r
 }
@@ -58,32 +58,32 @@ func originOf(o *api.Object) string {
 	return o.Labels[api.LabelOrigin]
 }
 
-// of is the rank of item index, which targets to.
-func (r rank) of(to api.TargetRef, index int) rank {
-	r.toKind, r.toForm, r.index = kindRank(to), btoi(to.SectionName != ""), index
+// Of is the rank of item index, which targets to.
+func (r Rank) Of(to api.TargetRef, index int) Rank {
+	r.toKind, r.toForm, r.Index = kindRank(to), Btoi(to.SectionName != ""), index
 	return r
 }
 
 // order is the keys of spec/kuma.md 4.3, the first one first.
 var order = [...]struct {
 	key     merge.Key
-	compare func(a, b *rank) int
+	compare func(a, b *Rank) int
 }{
-	{merge.ByDefault, func(a, b *rank) int { return a.written - b.written }},
-	{merge.ByTopKind, func(a, b *rank) int { return a.topKind - b.topKind }},
-	{merge.ByTopForm, func(a, b *rank) int { return a.topForm - b.topForm }},
-	{merge.ByOrigin, func(a, b *rank) int { return a.origin - b.origin }},
-	{merge.ByRole, func(a, b *rank) int { return a.role - b.role }},
-	{merge.ByToKind, func(a, b *rank) int { return a.toKind - b.toKind }},
-	{merge.ByToForm, func(a, b *rank) int { return a.toForm - b.toForm }},
+	{merge.ByDefault, func(a, b *Rank) int { return a.written - b.written }},
+	{merge.ByTopKind, func(a, b *Rank) int { return a.topKind - b.topKind }},
+	{merge.ByTopForm, func(a, b *Rank) int { return a.topForm - b.topForm }},
+	{merge.ByOrigin, func(a, b *Rank) int { return a.origin - b.origin }},
+	{merge.ByRole, func(a, b *Rank) int { return a.role - b.role }},
+	{merge.ByToKind, func(a, b *Rank) int { return a.toKind - b.toKind }},
+	{merge.ByToForm, func(a, b *Rank) int { return a.toForm - b.toForm }},
 	// Of aaa and bbb, aaa comes last and wins.
-	{merge.ByName, func(a, b *rank) int { return cmp.Or(cmp.Compare(b.name, a.name), b.ref.Compare(a.ref)) }},
-	{merge.ByIndex, func(a, b *rank) int { return a.index - b.index }},
+	{merge.ByName, func(a, b *Rank) int { return cmp.Or(cmp.Compare(b.name, a.name), b.ref.Compare(a.ref)) }},
+	{merge.ByIndex, func(a, b *Rank) int { return a.Index - b.Index }},
 }
 
-// decide is negative where b overrides a, and says which key decided. It is a
+// Decide is negative where b overrides a, and says which key decided. It is a
 // total order of items.
-func (a *rank) decide(b *rank) (int, merge.Key) {
+func (a *Rank) Decide(b *Rank) (int, merge.Key) {
 	for i := range order {
 		if c := order[i].compare(a, b); c != 0 {
 			return c, order[i].key
@@ -92,19 +92,19 @@ func (a *rank) decide(b *rank) (int, merge.Key) {
 	return 0, merge.NotLost
 }
 
-func (a rank) compare(b rank) int {
-	c, _ := a.decide(&b)
+func (a Rank) Compare(b Rank) int {
+	c, _ := a.Decide(&b)
 	return c
 }
 
 // Below is why an item that attaches to no route gives way: to one that
 // attaches to a route by its layer.
-func (it *item) Below(stronger merge.Place) merge.Key {
+func (it *Item) Below(stronger merge.Place) merge.Key {
 	switch o := stronger.(type) {
-	case *item:
-		_, key := it.rank.decide(&o.rank)
+	case *Item:
+		_, key := it.Rank.Decide(&o.Rank)
 		return key
-	case *override:
+	case *Override:
 		return merge.ByOverride
 	}
 	return merge.ByLayer
@@ -112,26 +112,26 @@ func (it *item) Below(stronger merge.Place) merge.Key {
 
 // Below is why an attached item gives way: of two routes that became one, the
 // order of the routes decides first (spec/kuma.md 4.7).
-func (a *attachedItem) Below(stronger merge.Place) merge.Key {
-	if _, ok := stronger.(*override); ok {
+func (a *AttachedItem) Below(stronger merge.Place) merge.Key {
+	if _, ok := stronger.(*Override); ok {
 		return merge.ByOverride
 	}
-	o, ok := stronger.(*attachedItem)
-	if !ok || a.layer != o.layer {
+	o, ok := stronger.(*AttachedItem)
+	if !ok || a.Layer != o.Layer {
 		return merge.ByLayer
 	}
-	if a.layer == merge.Include && a.from.depth != o.from.depth {
+	if a.Layer == merge.Include && a.From.Depth != o.From.Depth {
 		return merge.ByLayer
 	}
-	if a.from.route != o.from.route {
-		_, key := a.from.rank.decide(&o.from.rank)
+	if a.From.Route != o.From.Route {
+		_, key := a.From.Rank.Decide(&o.From.Rank)
 		return key
 	}
-	_, key := a.item.rank.decide(&o.item.rank)
+	_, key := a.Item.Rank.Decide(&o.Item.Rank)
 	return key
 }
 
-func btoi(b bool) int {
+func Btoi(b bool) int {
 	if b {
 		return 1
 	}
@@ -148,4 +148,9 @@ func localOf(o *api.Object, role string) matcher.Local {
 		l.Namespace = o.HomeNamespace()
 	}
 	return l
+}
+
+func ByRank(a, b *Item) int {
+	c, _ := a.Rank.Decide(&b.Rank)
+	return c
 }

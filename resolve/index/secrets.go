@@ -1,0 +1,40 @@
+package index
+
+import (
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve/derive"
+	"github.com/weftmesh/weft/resolve/effective"
+)
+
+type CachedSecret struct {
+	effective.Secret
+	Cache effective.Memo
+}
+
+// SecretName is the name by which proxies ask for the certificate in a Secret.
+func SecretName(r api.Ref) string { return "tls:" + r.Namespace + "/" + r.Name }
+
+// addSecrets derives the certificates that Secrets hold.
+func (c *Stage) addSecrets() {
+	secrets := c.OtherObjects.Index(func(key string, o *api.Object, add func(string)) {
+		if o.Kind == api.KindSecret {
+			add(key)
+		}
+	})
+	c.Secrets = derive.Derive(c.Schema, "certificates", secrets, derive.Values[CachedSecret]{
+		Equal: func(a, b *CachedSecret) bool { return derive.Same(a.Secret, b.Secret) },
+	}, func(r *derive.Reader, key string) *CachedSecret {
+		o, _ := c.OtherObjects.Get(r, key)
+		cert, fault := o.Spec.(*api.Secret).Certificate()
+		if fault != nil {
+			return nil
+		}
+		return &CachedSecret{Secret: effective.Secret{Name: SecretName(o.Ref), Ref: o.Ref, Certificate: cert}}
+	})
+}
+
+// Certificate is what a Secret holds; nil where that is none.
+func (m Mesh) Certificate(ref api.Ref) *CachedSecret {
+	s, _ := m.Secrets.Get(m.At, ObjectKey(ref))
+	return s
+}
