@@ -150,9 +150,8 @@ type identityMesh struct {
 	*identityStage
 }
 
-func (s *identityStage) derived(at derive.At) identityMesh {
-	return identityMesh{s.below.Mesh(at), s}
-}
+// derived is one mesh at this stage, read by at.
+func (s *identityStage) derived(at derive.At) identityMesh { return identityMesh{s.below.Stage.Mesh(at), s} }
 
 // hostnamesMesh is one mesh at this stage.
 type hostnamesMesh struct {
@@ -160,9 +159,8 @@ type hostnamesMesh struct {
 	*hostnamesStage
 }
 
-func (s *hostnamesStage) derived(at derive.At) hostnamesMesh {
-	return hostnamesMesh{s.below.derived(at), s}
-}
+// derived is one mesh at this stage, read by at.
+func (s *hostnamesStage) derived(at derive.At) hostnamesMesh { return hostnamesMesh{s.below.identityStage.derived(at), s} }
 
 // servicesMesh is one mesh at this stage.
 type servicesMesh struct {
@@ -170,9 +168,8 @@ type servicesMesh struct {
 	*servicesStage
 }
 
-func (s *servicesStage) derived(at derive.At) servicesMesh {
-	return servicesMesh{s.below.derived(at), s}
-}
+// derived is one mesh at this stage, read by at.
+func (s *servicesStage) derived(at derive.At) servicesMesh { return servicesMesh{s.below.hostnamesStage.derived(at), s} }
 
 // routingMesh is one mesh at this stage.
 type routingMesh struct {
@@ -180,7 +177,8 @@ type routingMesh struct {
 	*routingStage
 }
 
-func (s *routingStage) derived(at derive.At) routingMesh { return routingMesh{s.below.derived(at), s} }
+// derived is one mesh at this stage, read by at.
+func (s *routingStage) derived(at derive.At) routingMesh { return routingMesh{s.below.servicesStage.derived(at), s} }
 
 // reachabilityMesh is one mesh at this stage.
 type reachabilityMesh struct {
@@ -188,9 +186,8 @@ type reachabilityMesh struct {
 	*reachabilityStage
 }
 
-func (s *reachabilityStage) derived(at derive.At) reachabilityMesh {
-	return reachabilityMesh{s.below.derived(at), s}
-}
+// derived is one mesh at this stage, read by at.
+func (s *reachabilityStage) derived(at derive.At) reachabilityMesh { return reachabilityMesh{s.below.routingStage.derived(at), s} }
 
 // tablesMesh is one mesh at this stage.
 type tablesMesh struct {
@@ -198,7 +195,8 @@ type tablesMesh struct {
 	*tablesStage
 }
 
-func (s *tablesStage) derived(at derive.At) tablesMesh { return tablesMesh{s.below.derived(at), s} }
+// derived is one mesh at this stage, read by at.
+func (s *tablesStage) derived(at derive.At) tablesMesh { return tablesMesh{s.below.reachabilityStage.derived(at), s} }
 
 // authorizationMesh is one mesh at this stage.
 type authorizationMesh struct {
@@ -206,9 +204,8 @@ type authorizationMesh struct {
 	*authorizationStage
 }
 
-func (s *authorizationStage) derived(at derive.At) authorizationMesh {
-	return authorizationMesh{s.below.derived(at), s}
-}
+// derived is one mesh at this stage, read by at.
+func (s *authorizationStage) derived(at derive.At) authorizationMesh { return authorizationMesh{s.below.tablesStage.derived(at), s} }
 
 // dataplanesMesh is one mesh at this stage.
 type dataplanesMesh struct {
@@ -216,9 +213,8 @@ type dataplanesMesh struct {
 	*dataplanesStage
 }
 
-func (s *dataplanesStage) derived(at derive.At) dataplanesMesh {
-	return dataplanesMesh{s.below.derived(at), s}
-}
+// derived is one mesh at this stage, read by at.
+func (s *dataplanesStage) derived(at derive.At) dataplanesMesh { return dataplanesMesh{s.below.authorizationStage.derived(at), s} }
 
 func newIdentity(below index.Mesh) identityMesh {
 	s := &identityStage{below: below}

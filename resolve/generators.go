@@ -98,7 +98,7 @@ func (n *naming) says(name string) *claim {
 
 // addGenerators derives which names generators make, and who claims each.
 func (c *hostnamesStage) addGenerators() {
-	c.generators = index.Read(c.below.Stage, "hostname generators read", c.below.GeneratorObjects, func(o *api.Object) *generator { return newGenerator(o, c.below.ZoneLabels) })
+	c.generators = index.Read(c.below.Index(), "hostname generators read", c.below.GeneratorObjects, func(o *api.Object) *generator { return newGenerator(o, c.below.ZoneLabels) })
 	c.namings = derive.Derive(c.below.Schema, "names of services", c.below.Services, derive.Values[naming]{
 		Equal: func(a, b *naming) bool { return a.service == b.service && slices.Equal(a.claims, b.claims) },
 	}, func(r *derive.Reader, key string) *naming {

@@ -252,7 +252,7 @@ func (s *secured) calledPlain(p *index.Dataplane, address string, port uint32) b
 // them are: those too that are not ready yet, so that a name is expected before it is shown. Nobody
 // is led to one whose identity is revoked, in whatever mode, and its names are expected no more: the
 // certificate that it has would be believed until it ends.
-func (m identityMesh) withPeers(x *members) *members {
+func (m servicesMesh) withPeers(x *members) *members {
 	waiting, planes := x.waiting, x.planes
 	x.waiting, x.planes = nil, nil
 	if !m.isGuarded() {

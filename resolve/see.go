@@ -12,7 +12,7 @@ func (q *Reader) See(name string) route.See {
 	if !ok {
 		return nothing{}
 	}
-	return index.Lister{Mesh: x.Mesh}
+	return index.Lister{Mesh: x.Index()}
 }
 
 // nothing is a mesh without documents.

@@ -66,10 +66,10 @@ func (m Mesh) Objects(kind string, labels map[string]string) iter.Seq[*api.Objec
 }
 
 // Read derives what each document means.
-func Read[T any](c *Stage, name string, from *derive.Collection[api.Object], f func(o *api.Object) *T) *derive.Collection[T] {
-	return derive.Derive(c.Schema, name, from, derive.Values[T]{}, func(r *derive.Reader, key string) *T {
+func Read[T any](m Mesh, name string, from *derive.Collection[api.Object], f func(o *api.Object) *T) *derive.Collection[T] {
+	return derive.Derive(m.Schema, name, from, derive.Values[T]{}, func(r *derive.Reader, key string) *T {
 		o, _ := from.Get(r, key)
-		if !c.Mesh(r).admitted(o) {
+		if !m.Stage.Mesh(r).admitted(o) {
 			return nil // of which there is a note
 		}
 		return f(o)
@@ -83,7 +83,7 @@ func (c *Stage) addMeanings() {
 			mode := modeOf(o)
 			return &mode
 		})
-	c.Policies = Read(c, "policies read", c.PolicyObjects, func(o *api.Object) *Policy {
+	c.Policies = Read(c.Mesh(nil), "policies read", c.PolicyObjects, func(o *api.Object) *Policy {
 		i := slices.IndexFunc(c.Kinds, func(k *policies.Kind) bool { return k.Name == o.Kind })
 		spec, ok := o.Spec.(*policies.Spec)
 		if i < 0 || !ok || o.Shadow() && c.Kinds[i].Collect == nil { // what adds up counts what a shadow would change
@@ -97,7 +97,7 @@ func (c *Stage) addMeanings() {
 		return newRouteObject(o, place, slices.IndexFunc(c.Dialects, func(x route.Dialect) bool { return x.Name == d.Name }), d, Lister{c.Mesh(r), o})
 	})
 	c.addServices()
-	c.Dataplanes = Read(c, "dataplanes read", c.planeObjects, func(o *api.Object) *Dataplane { return NewDataplane(o, c.ZoneLabels) })
+	c.Dataplanes = Read(c.Mesh(nil), "dataplanes read", c.planeObjects, func(o *api.Object) *Dataplane { return NewDataplane(o, c.ZoneLabels) })
 }
 
 // Disabled is the mode of a mesh in which names without a port mean

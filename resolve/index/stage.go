@@ -53,7 +53,11 @@ type Mesh struct {
 	At derive.At
 }
 
+// Mesh is one mesh at this stage, read by at.
 func (s *Stage) Mesh(at derive.At) Mesh { return Mesh{s, at} }
+
+// Index is the mesh at this stage, for what embeds it.
+func (m Mesh) Index() Mesh { return m }
 
 // New adds the first stage to a new schema.
 func New(dialects []route.Dialect, kinds []*policies.Kind, in api.Zone) *Stage {
