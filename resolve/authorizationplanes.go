@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/identity"
 	"github.com/weftmesh/weft/resolve/index"
 )
 
@@ -33,7 +34,7 @@ func (m authorizationMesh) judgedPlaneOf(key string) *judgedPlane {
 	if p == nil {
 		return nil
 	}
-	sets, _ := m.saidSets.Get(m.At, key)
+	sets, _ := m.Baselines.Get(m.At, key)
 	ids := m.frontendsTo(key)
 	out := &judgedPlane{make([][]judgedAt, len(p.Spec.Networking.Inbound))}
 	for i := range p.Spec.Networking.Inbound {
@@ -95,10 +96,10 @@ func (m authorizationMesh) frontendsAt(ids []string, at judgedPlace) (first *jud
 }
 
 // ruleSet is the key of what is said of all requests of an inbound and of those of a row.
-func (m authorizationMesh) ruleSet(sets *saidSets, inbound int, row *judgedRow) string {
+func (m authorizationMesh) ruleSet(sets *identity.Baseline, inbound int, row *judgedRow) string {
 	parts := []string{m.Kinds[m.guardKind].Name}
 	if sets != nil {
-		for _, key := range sets.inbounds[inbound] {
+		for _, key := range sets.Inbounds[inbound] {
 			if name, rest, _ := strings.Cut(key, "\x00"); name == parts[0] {
 				parts = append(parts, strings.Split(rest, "\x00")...)
 			}

@@ -12,7 +12,7 @@ func callersNotes(x mesh, it *index.Item) []api.Note {
 		out = append(out, api.Notef(it.Origin, api.Error, "UnsupportedValue", at, "%s", text))
 	}
 	at := it.Field.Field("matches")
-	if len(it.Matches) > 0 && !x.isGuarded() {
+	if len(it.Matches) > 0 && !x.HasIdentities() {
 		add(at, "callers are told apart by mutual TLS, which the mesh does not have, so the rule is not applied; leave out matches to apply it to every caller")
 		return out
 	}

@@ -3,7 +3,6 @@ package resolve
 import (
 	"cmp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/weftmesh/weft/api"
@@ -13,6 +12,7 @@ import (
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/identity"
 	"github.com/weftmesh/weft/resolve/index"
 )
 
@@ -27,41 +27,9 @@ type saidTogether struct {
 	*policies.Effective
 }
 
-// saidSets are what policies say of the inbounds of a dataplane beside what is folded for each.
-type saidSets struct {
-	// For each inbound, in the document's order, the sets of policies of kinds of which confs add up
-	// that are about it: keys of saidTogether.
-	inbounds [][]string
-	modes    []*index.Policy // those for the dataplane about how inbounds take mutual TLS
-}
-
-func (s *saidSets) equal(o *saidSets) bool {
-	return slices.EqualFunc(s.inbounds, o.inbounds, slices.Equal) && slices.Equal(s.modes, o.modes)
-}
-
-// addSaidSets derives them. Without a kind of either sort there is nothing to look at.
-func (c *identityStage) addSaidSets() {
-	c.tlsKind = slices.IndexFunc(c.below.Kinds, func(k *policies.Kind) bool { _, ok := k.New().(TLSConf); return ok })
-	there := c.tlsKind >= 0 || slices.ContainsFunc(c.below.Kinds, func(k *policies.Kind) bool { return k.Collect != nil })
-	c.saidSets = derive.Derive(c.below.Schema, "policies of inbounds", c.below.Dataplanes, derive.Values[saidSets]{Equal: (*saidSets).equal},
-		func(r *derive.Reader, key string) *saidSets {
-			if !there {
-				return nil
-			}
-			return c.derived(r).saidSetsOf(index.Need(c.below.Dataplanes, r, key))
-		})
-	c.bySaidSet = c.saidSets.Group(func(_ string, s *saidSets, add func(string)) {
-		for _, keys := range s.inbounds {
-			for _, key := range keys {
-				add(key)
-			}
-		}
-	})
-}
-
 // addTogether derives what policies say together whose confs add up.
 func (c *authorizationStage) addTogether() {
-	c.securedByName = c.below.secured.Index(func(_ string, s *secured, add func(string)) {
+	c.securedByName = c.below.DataplaneTLS.Index(func(_ string, s *identity.DataplaneTLS, add func(string)) {
 		if len(s.Names) == 1 { // else they are made of tags
 			add(s.Names[0])
 		}
@@ -69,7 +37,7 @@ func (c *authorizationStage) addTogether() {
 	c.planesNamed = derive.Derive(c.below.Schema, "workloads of a name", c.securedByName, derive.Values[planesNamed]{
 		Equal: func(a, b *planesNamed) bool { return slices.Equal(a.planes, b.planes) },
 	}, func(r *derive.Reader, name string) *planesNamed { return c.derived(r).planesOfName(name) })
-	byDomain := c.below.secured.Group(func(_ string, s *secured, add func(string)) {
+	byDomain := c.below.DataplaneTLS.Group(func(_ string, s *identity.DataplaneTLS, add func(string)) {
 		for _, name := range s.Names {
 			if parsed, err := spiffe.Parse(name); err == nil { // tags are no SPIFFE IDs
 				add(parsed.Domain)
@@ -78,46 +46,11 @@ func (c *authorizationStage) addTogether() {
 	})
 	c.ownDomains = derive.Derive(c.below.Schema, "trust domains of its own", byDomain, derive.Values[string]{Equal: func(a, b *string) bool { return *a == *b }},
 		func(_ *derive.Reader, domain string) *string { return &domain })
-	c.together = derive.Derive(c.below.Schema, "what adds up", c.below.bySaidSet, derive.Values[saidTogether]{Equal: (*saidTogether).equal}, func(r *derive.Reader, key string) *saidTogether { return c.derived(r).togetherOf(key) })
+	c.together = derive.Derive(c.below.Schema, "what adds up", c.below.ByBaseline, derive.Values[saidTogether]{Equal: (*saidTogether).equal}, func(r *derive.Reader, key string) *saidTogether { return c.derived(r).togetherOf(key) })
 }
 
 func (s *saidTogether) equal(o *saidTogether) bool {
 	return slices.Equal(s.policies, o.policies) && slices.Equal(s.layers, o.layers) && derive.Same(s.callers, o.callers) && slices.Equal(s.names, o.names)
-}
-
-// saidSetsOf is nil for a dataplane about which nothing of the sort is said.
-func (m identityMesh) saidSetsOf(p *index.Dataplane) *saidSets {
-	var about []*index.Policy
-	out := &saidSets{inbounds: make([][]string, len(p.Spec.Networking.Inbound))}
-	for x := range m.inboundPolicies(p) {
-		switch adds := m.Kinds[x.Kind].Collect != nil && x.TopRoute == nil; {
-		case !adds && x.Kind != m.tlsKind || !x.Selector.Selects(&p.Facts):
-		case adds:
-			about = append(about, x)
-		default:
-			out.modes = append(out.modes, x)
-		}
-	}
-	if len(about)+len(out.modes) == 0 {
-		return nil
-	}
-	slices.SortFunc(about, func(a, b *index.Policy) int { return a.Own.Compare(b.Own) })
-	for i := range p.Spec.Networking.Inbound {
-		in := &p.Spec.Networking.Inbound[i]
-		at := &effective.Inbound{Name: cmp.Or(in.Name, strconv.FormatUint(uint64(in.Port), 10)), Port: in.Port}
-		for kind, k := range m.Kinds {
-			var of []string
-			for _, x := range about {
-				if x.Kind == kind && x.Selector.SelectsInbound(&p.Facts, in.Tags) && x.OnSection(at) {
-					of = append(of, index.ObjectKey(x.Object.Ref))
-				}
-			}
-			if len(of) > 0 {
-				out.inbounds[i] = append(out.inbounds[i], k.Name+"\x00"+strings.Join(of, "\x00"))
-			}
-		}
-	}
-	return out
 }
 
 // togetherOf is what a set of policies comes to, or several sets all of which are asked.
@@ -200,12 +133,12 @@ func (m authorizationMesh) kri(o *api.Object, short string) string {
 
 // withTogether puts what adds up among what is folded, in the order of kinds.
 func (m authorizationMesh) withTogether(p *index.Dataplane, inbound int, folded effective.Policies) effective.Policies {
-	sets, _ := m.saidSets.Get(m.At, index.ObjectKey(p.Object.Ref))
-	if sets == nil || len(sets.inbounds[inbound]) == 0 {
+	sets, _ := m.Baselines.Get(m.At, index.ObjectKey(p.Object.Ref))
+	if sets == nil || len(sets.Inbounds[inbound]) == 0 {
 		return folded
 	}
 	out := slices.Clone(folded)
-	for _, key := range sets.inbounds[inbound] {
+	for _, key := range sets.Inbounds[inbound] {
 		if x := index.Need(m.together, m.At, key); x.Effective != nil {
 			out = append(out, x.Effective)
 		}
@@ -232,13 +165,13 @@ func (m authorizationMesh) planesOfName(name string) *planesNamed {
 // inbounds: those that nobody else has, and all of them. Names that are made of tags say it
 // themselves.
 func (m authorizationMesh) namesOf(ref *api.TargetRef) (sure, maybe []string) {
-	g := m.guard()
-	if g == nil || len(g.identities) == 0 || ref.Kind == api.KindMesh {
+	g := m.Issuers()
+	if g == nil || len(g.Identities) == 0 || ref.Kind == api.KindMesh {
 		return nil, nil
 	}
 	s := matcher.SelectorOf(*ref, matcher.Local{})
 	for p := range m.Selecting(s) {
-		id := m.securedOf(p.Object.Ref).identity()
+		id := m.TLSOf(p.Object.Ref).GetIdentity()
 		if id == nil || len(id.Names) != 1 || slices.Contains(maybe, id.Names[0]) {
 			continue
 		}

@@ -5,35 +5,17 @@ import (
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/identity"
 	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/resolve/pods"
 	"github.com/weftmesh/weft/resolve/vips"
 	"github.com/weftmesh/weft/route"
 )
 
-// identityStage is who dataplanes are, and how they take mutual TLS: keyed as the dataplanes, but
-// for what is said of a whole mesh.
-type identityStage struct {
-	below         index.Mesh
-	guards        *derive.Collection[guard]
-	guarded       *derive.Collection[bool]
-	domains       *derive.Collection[effective.TrustDomain]
-	tlsKind       int // of the kind whose conf is a TLSConf, -1 for none
-	tlsParameters *derive.Collection[effective.TLSParameters]
-	tlsSettings   *derive.Collection[tlsSettings]
-	secured       *derive.Collection[secured]
-	revocations   *derive.Index[index.Policy] // see revoked.go
-
-	// What policies say of the inbounds of each dataplane, and what those say together whose confs
-	// add up, by kind and by the policies.
-	saidSets  *derive.Collection[saidSets]
-	bySaidSet *derive.Group[saidSets]
-}
-
 // hostnamesStage is the names that generators make of services, by objectKey of the service, and
 // who is given which virtual address: by objectKey, and by block of addresses.
 type hostnamesStage struct {
-	below              identityMesh
+	below              identity.Mesh
 	generators         *derive.Collection[generator]
 	namings            *derive.Collection[naming]
 	namingsByName      *derive.Index[naming]
@@ -122,7 +104,7 @@ type authorizationStage struct {
 
 	ownDomains *derive.Collection[string] // in which workloads of the mesh have names
 	// Who has a name that is not made of tags.
-	securedByName *derive.Index[secured]
+	securedByName *derive.Index[identity.DataplaneTLS]
 	planesNamed   *derive.Collection[planesNamed]
 	together      *derive.Collection[saidTogether]
 }
@@ -144,23 +126,16 @@ type dataplanesStage struct {
 	resolved      *derive.Collection[effective.Resolved]
 }
 
-// identityMesh is one mesh at this stage.
-type identityMesh struct {
-	index.Mesh
-	*identityStage
-}
-
-// derived is one mesh at this stage, read by at.
-func (s *identityStage) derived(at derive.At) identityMesh { return identityMesh{s.below.Stage.Mesh(at), s} }
-
 // hostnamesMesh is one mesh at this stage.
 type hostnamesMesh struct {
-	identityMesh
+	identity.Mesh
 	*hostnamesStage
 }
 
 // derived is one mesh at this stage, read by at.
-func (s *hostnamesStage) derived(at derive.At) hostnamesMesh { return hostnamesMesh{s.below.identityStage.derived(at), s} }
+func (s *hostnamesStage) derived(at derive.At) hostnamesMesh {
+	return hostnamesMesh{s.below.Stage.Mesh(at), s}
+}
 
 // servicesMesh is one mesh at this stage.
 type servicesMesh struct {
@@ -169,7 +144,9 @@ type servicesMesh struct {
 }
 
 // derived is one mesh at this stage, read by at.
-func (s *servicesStage) derived(at derive.At) servicesMesh { return servicesMesh{s.below.hostnamesStage.derived(at), s} }
+func (s *servicesStage) derived(at derive.At) servicesMesh {
+	return servicesMesh{s.below.hostnamesStage.derived(at), s}
+}
 
 // routingMesh is one mesh at this stage.
 type routingMesh struct {
@@ -178,7 +155,9 @@ type routingMesh struct {
 }
 
 // derived is one mesh at this stage, read by at.
-func (s *routingStage) derived(at derive.At) routingMesh { return routingMesh{s.below.servicesStage.derived(at), s} }
+func (s *routingStage) derived(at derive.At) routingMesh {
+	return routingMesh{s.below.servicesStage.derived(at), s}
+}
 
 // reachabilityMesh is one mesh at this stage.
 type reachabilityMesh struct {
@@ -187,7 +166,9 @@ type reachabilityMesh struct {
 }
 
 // derived is one mesh at this stage, read by at.
-func (s *reachabilityStage) derived(at derive.At) reachabilityMesh { return reachabilityMesh{s.below.routingStage.derived(at), s} }
+func (s *reachabilityStage) derived(at derive.At) reachabilityMesh {
+	return reachabilityMesh{s.below.routingStage.derived(at), s}
+}
 
 // tablesMesh is one mesh at this stage.
 type tablesMesh struct {
@@ -196,7 +177,9 @@ type tablesMesh struct {
 }
 
 // derived is one mesh at this stage, read by at.
-func (s *tablesStage) derived(at derive.At) tablesMesh { return tablesMesh{s.below.reachabilityStage.derived(at), s} }
+func (s *tablesStage) derived(at derive.At) tablesMesh {
+	return tablesMesh{s.below.reachabilityStage.derived(at), s}
+}
 
 // authorizationMesh is one mesh at this stage.
 type authorizationMesh struct {
@@ -205,7 +188,9 @@ type authorizationMesh struct {
 }
 
 // derived is one mesh at this stage, read by at.
-func (s *authorizationStage) derived(at derive.At) authorizationMesh { return authorizationMesh{s.below.tablesStage.derived(at), s} }
+func (s *authorizationStage) derived(at derive.At) authorizationMesh {
+	return authorizationMesh{s.below.tablesStage.derived(at), s}
+}
 
 // dataplanesMesh is one mesh at this stage.
 type dataplanesMesh struct {
@@ -214,16 +199,11 @@ type dataplanesMesh struct {
 }
 
 // derived is one mesh at this stage, read by at.
-func (s *dataplanesStage) derived(at derive.At) dataplanesMesh { return dataplanesMesh{s.below.authorizationStage.derived(at), s} }
-
-func newIdentity(below index.Mesh) identityMesh {
-	s := &identityStage{below: below}
-	s.addSaidSets()
-	s.addIdentities()
-	return s.derived(nil)
+func (s *dataplanesStage) derived(at derive.At) dataplanesMesh {
+	return dataplanesMesh{s.below.authorizationStage.derived(at), s}
 }
 
-func newHostnames(below identityMesh) hostnamesMesh {
+func newHostnames(below identity.Mesh) hostnamesMesh {
 	s := &hostnamesStage{below: below}
 	s.addGenerators()
 	s.addVIPs()
@@ -278,7 +258,7 @@ type collections struct {
 
 func newCollections(dialects []route.Dialect, kinds []*policies.Kind, in api.Zone) *collections {
 	index := index.New(dialects, kinds, in).Mesh(nil)
-	tables := newTables(newReachability(newRouting(newServices(newHostnames(newIdentity(index))))))
+	tables := newTables(newReachability(newRouting(newServices(newHostnames(identity.New(index))))))
 	return &collections{all: newDataplanes(newAuthorization(tables)), stage: pods.NewStage(index.ZoneLabels[api.LabelZone], in.UnselectingLabels()...)}
 }
 

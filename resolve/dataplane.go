@@ -26,7 +26,7 @@ func (m dataplanesMesh) resolve(p *index.Dataplane, key string, before *effectiv
 	if len(out.Edges) > 0 {
 		out.Secrets = m.secretsOf(out)
 	}
-	if m.isGuarded() {
+	if m.HasIdentities() {
 		failed = cmp.Or(failed, m.identify(out, key))
 	}
 	if failed != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/weftmesh/weft/matcher"
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/identity"
 	"github.com/weftmesh/weft/resolve/index"
 )
 
@@ -161,7 +162,7 @@ func (m member) repeats(before []member) bool {
 type members struct {
 	list  []effective.Endpoint
 	http2 bool // all of them are inbounds of dataplanes whose proxy takes HTTP/2
-	peers *peers
+	peers *identity.Peers
 	// waiting are those that do not answer yet, and planes those in list from its beginning on whose
 	// dataplanes were read, both until withPeers has looked at them.
 	waiting []member

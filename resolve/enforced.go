@@ -23,7 +23,7 @@ func enforcedNotes(x mesh, p *index.Policy) []api.Note {
 		return nil
 	}
 	origin := &api.Origin{Ref: p.Object.Ref}
-	if !x.isGuarded() {
+	if !x.HasIdentities() {
 		return []api.Note{api.Notef(origin, api.Warning, "NotEnforced", "", "the mesh does not prove who calls, so that anybody is let in; give it mtls, or a MeshIdentity")}
 	}
 	var notes []api.Note
@@ -78,7 +78,7 @@ func (m mesh) unproved(p *index.Policy) (open int) {
 func (m mesh) nameNote(origin *api.Origin, n policies.Named) []api.Note {
 	if n.Prefix {
 		var differ []string
-		for s := range m.secured.Values(m.At) {
+		for s := range m.DataplaneTLS.Values(m.At) {
 			for _, name := range s.Names {
 				if spiffe.Begins(name, n.Name) && !spiffe.Under(name, n.Name) && !slices.Contains(differ, name) {
 					differ = append(differ, name)
@@ -93,7 +93,7 @@ func (m mesh) nameNote(origin *api.Origin, n policies.Named) []api.Note {
 			strings.Join(differ[:min(len(differ), mostNamed)], ", "))}
 	}
 	var all []string
-	for s := range m.secured.Values(m.At) {
+	for s := range m.DataplaneTLS.Values(m.At) {
 		for _, name := range s.Names {
 			if name == n.Name {
 				return nil
@@ -113,7 +113,7 @@ func (m mesh) nameNote(origin *api.Origin, n policies.Named) []api.Note {
 
 // believes reports whether somebody speaks for a trust domain.
 func (m mesh) believes(domain string) bool {
-	d, _ := m.domains.Get(m.At, domain)
+	d, _ := m.Domains.Get(m.At, domain)
 	return d != nil
 }
 

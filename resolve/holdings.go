@@ -156,7 +156,7 @@ func (m dataplanesMesh) cluster(key string) *clusterKept {
 		x = newClass(d, index.Need(m.subjects, m.At, id), bits, len(m.Kinds))
 	}
 	behind := index.Need(m.members, m.At, id)
-	return &clusterKept{variant: v.key(), Cluster: effective.Cluster{TLS: m.clusterTLS(d.Destination, behind.peers), Name: v.clusterName(d.Destination), Destination: d.Destination, Tags: v.Tags, Balance: v.Balance,
+	return &clusterKept{variant: v.key(), Cluster: effective.Cluster{TLS: m.ClusterTLS(d.Destination, behind.peers), Name: v.clusterName(d.Destination), Destination: d.Destination, Tags: v.Tags, Balance: v.Balance,
 		HTTP2: v.HTTP2 || behind.http2 && d.Protocol.HTTPLike(), Policies: x.onCluster(m.tablesMesh, v)}}
 }
 

@@ -2,13 +2,13 @@ package resolve
 
 import (
 	"cmp"
-	"iter"
 	"slices"
 	"strconv"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/identity"
 	"github.com/weftmesh/weft/resolve/index"
 )
 
@@ -38,11 +38,11 @@ func (x *inbounds) reuse(before *inbounds) {
 // inboundsOf resolves the ports of the workload under the policies that have an
 // inbound side.
 func (m dataplanesMesh) inboundsOf(p *index.Dataplane) []effective.InboundUse {
-	limits := slices.Collect(m.inboundPolicies(p))
-	guarded := m.isGuarded()
-	var secured *secured
+	limits := slices.Collect(m.InboundPolicies(p))
+	guarded := m.HasIdentities()
+	var secured *identity.DataplaneTLS
 	if guarded {
-		secured = index.Need(m.secured, m.At, index.ObjectKey(p.Object.Ref)) // where it failed, plain text is not what is wanted
+		secured = index.Need(m.DataplaneTLS, m.At, index.ObjectKey(p.Object.Ref)) // where it failed, plain text is not what is wanted
 	}
 	var out []effective.InboundUse
 	net := p.Spec.Networking
@@ -57,9 +57,9 @@ func (m dataplanesMesh) inboundsOf(p *index.Dataplane) []effective.InboundUse {
 		x := &inboundKept{Inbound: effective.Inbound{
 			Name: cmp.Or(in.Name, strconv.FormatUint(uint64(in.Port), 10)), Address: address, Port: in.Port,
 			ServiceAddress: cmp.Or(in.ServiceAddress, address), ServicePort: cmp.Or(in.ServicePort, in.Port),
-			Protocol: inboundProtocol(in), Tags: in.Tags, Ready: in.Ready(), Guarded: guarded, TLS: secured.at(p, address, in.Port),
+			Protocol: inboundProtocol(in), Tags: in.Tags, Ready: in.Ready(), Guarded: guarded, TLS: secured.At(p, address, in.Port),
 		}}
-		if t := secured.documentedAt(p, address, in.Port); t != nil {
+		if t := secured.DocumentedAt(p, address, in.Port); t != nil {
 			documented := x.Inbound
 			documented.TLS = t
 			m.heldAt(p, i, &documented, limits)
@@ -84,13 +84,6 @@ func (m dataplanesMesh) heldAt(p *index.Dataplane, index int, in *effective.Inbo
 	for n, c := range in.Callers {
 		in.Callers[n].Policies = m.withTogether(p, index, c.Policies)
 	}
-}
-
-// inboundPolicies yields the policies with an inbound side that may select p.
-func (m identityMesh) inboundPolicies(p *index.Dataplane) iter.Seq[*index.Policy] {
-	about := []string{index.Any}
-	index.AddLabels(p, func(label string) { about = append(about, label) })
-	return index.InAny(m.At, m.PoliciesBySelector, about...)
 }
 
 // inboundConf is what holds at an inbound of all callers, and where certificates prove who

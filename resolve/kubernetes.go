@@ -69,7 +69,7 @@ func (m servicesMesh) fromSlice(s *api.EndpointSlice, port *api.KubernetesPort, 
 				}
 				if e.Serves() {
 					m.addAnswer(serving, address, p.Port, e.Zone)
-				} else if m.isGuarded() {
+				} else if m.HasIdentities() {
 					waiting := m.inboundsAt(index.JoinedAddress(address, p.Port))
 					ready.waiting, serving.waiting = append(ready.waiting, waiting...), append(serving.waiting, waiting...)
 				}

@@ -20,7 +20,7 @@ import (
 // it says or by what it has proved. So nobody makes itself Permissive by a label to take part.
 func (m servicesMesh) admit(list []member) []member {
 	guest := func(x member) bool { return x.plane.Object.Bound() != nil }
-	if !slices.ContainsFunc(list, guest) || !m.isGuarded() {
+	if !slices.ContainsFunc(list, guest) || !m.HasIdentities() {
 		return list
 	}
 	strict := slices.ContainsFunc(list, m.insists)
@@ -49,11 +49,11 @@ func (m member) index() int {
 
 // saysStrict reports whether an inbound takes mutual TLS alone as its document has it.
 func (m servicesMesh) saysStrict(x member) bool {
-	s := m.securedOf(x.plane.Object.Ref)
+	s := m.TLSOf(x.plane.Object.Ref)
 	if s == nil {
 		return false
 	}
-	t := s.inbounds[x.index()]
+	t := s.Inbounds[x.index()]
 	return t != nil && t.Mode == effective.Strict
 }
 
@@ -63,24 +63,24 @@ func (m servicesMesh) insists(x member) bool {
 	if proof == nil {
 		return m.saysStrict(x)
 	}
-	g := m.guard()
+	g := m.Issuers()
 	if g == nil {
 		return false
 	}
 	bound := index.NewDataplane(proof.Of(x.plane.Object), m.ZoneLabels)
-	id := m.identityBy(&g.gives, bound)
+	id := m.IdentityBy(&g.Issuers, bound)
 	if id == nil {
-		id = &effective.Identity{Mode: g.mode()}
+		id = &effective.Identity{Mode: g.Mode()}
 	}
 	var said []*index.Policy
-	if sets, _ := m.saidSets.Get(m.At, index.ObjectKey(x.plane.Object.Ref)); sets != nil {
-		for _, p := range sets.modes {
+	if sets, _ := m.Baselines.Get(m.At, index.ObjectKey(x.plane.Object.Ref)); sets != nil {
+		for _, p := range sets.TLS {
 			if p.Selector.Selects(&bound.Facts) {
 				said = append(said, p)
 			}
 		}
 	}
-	mode, _ := m.modeOf(bound, &bound.Spec.Networking.Inbound[x.index()], id, said)
+	mode, _ := m.ModeOf(bound, &bound.Spec.Networking.Inbound[x.index()], id, said)
 	return mode == effective.Strict
 }
 
@@ -100,7 +100,7 @@ func claimsText(all []index.Claim) string {
 // membershipNotes say for what a dataplane answers, or would, by what its token does not prove, and how
 // to prove it.
 func membershipNotes(x mesh, p *index.Dataplane) []api.Note {
-	if p.Object.Bound() == nil || !x.isGuarded() {
+	if p.Object.Bound() == nil || !x.HasIdentities() {
 		return nil
 	}
 	var barred, open []string

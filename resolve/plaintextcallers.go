@@ -31,7 +31,7 @@ func (q *Reader) strangersIn(x mesh, name string) *strangers {
 		strict := map[string][]string{} // who takes mutual TLS alone, by the id of a destination
 		for o := range q.snapshot.Of(api.KindDataplane, name) {
 			key := index.ObjectKey(o.Ref)
-			if id := x.securedOf(o.Ref).identity(); id != nil && id.Problem == "" && !x.insightOf(o.Ref).Proxyless {
+			if id := x.TLSOf(o.Ref).GetIdentity(); id != nil && id.Problem == "" && !x.InsightOf(o.Ref).Proxyless {
 				continue
 			}
 			list, _ := x.calls.Get(x.At, key)
@@ -65,7 +65,7 @@ func (q *Reader) strangersIn(x mesh, name string) *strangers {
 func (m mesh) strictBehind(d *dest) (out []string) {
 	for _, e := range m.membersOf(d).list {
 		key := index.ObjectKey(e.Dataplane)
-		if p, _ := m.Dataplanes.Get(m.At, key); p != nil && !slices.Contains(out, key) && !m.securedOf(p.Object.Ref).at(p, e.Address, e.Port).TakesPlain() {
+		if p, _ := m.Dataplanes.Get(m.At, key); p != nil && !slices.Contains(out, key) && !m.TLSOf(p.Object.Ref).At(p, e.Address, e.Port).TakesPlain() {
 			out = append(out, key)
 		}
 	}
@@ -74,13 +74,13 @@ func (m mesh) strictBehind(d *dest) (out []string) {
 
 // strangerNotes are on both ends of such calls.
 func (q *Reader) strangerNotes(x mesh, p *index.Dataplane) (notes []api.Note) {
-	if !x.isGuarded() {
+	if !x.HasIdentities() {
 		return nil
 	}
 	found, key := q.strangersIn(x, p.Object.Mesh), index.ObjectKey(p.Object.Ref)
 	if ids := found.calls[key]; len(ids) > 0 {
 		why, mend := "it has no identity", "let a MeshIdentity select it"
-		if x.insightOf(p.Object.Ref).Proxyless {
+		if x.InsightOf(p.Object.Ref).Proxyless {
 			why, mend = "its gRPC client has no sidecar and calls in plain text", "give it a sidecar"
 		}
 		notes = append(notes, api.Notef(p.Origin(), api.Error, codeStrictDestination, "", "%s, and its calls of %s are refused, which take mutual TLS alone; %s, or let a MeshTLS of mode Permissive be about who it calls", why, someNames(ids), mend))

@@ -102,7 +102,7 @@ func (m mesh) readyForTLS(list []member) string {
 	for _, x := range list {
 		switch {
 		case !x.inbound.Ready():
-		case m.securedOf(x.plane.Object.Ref).calledPlain(x.plane, cmp.Or(x.inbound.Address, x.plane.Spec.Networking.Address), x.inbound.Port):
+		case m.TLSOf(x.plane.Object.Ref).CalledPlain(x.plane, cmp.Or(x.inbound.Address, x.plane.Spec.Networking.Address), x.inbound.Port):
 			return "NotReady"
 		default:
 			ready = "Ready"
@@ -149,7 +149,7 @@ func (q *Reader) IdentitiesOf(ref api.Ref) (names []string, ok bool) {
 	for _, p := range spec.Ports {
 		for _, b := range x.selectedInbounds(s.Object, spec, p.Port) {
 			ok = true
-			id := x.securedOf(b.plane.Object.Ref).identity()
+			id := x.TLSOf(b.plane.Object.Ref).GetIdentity()
 			if id == nil {
 				continue
 			}

@@ -54,7 +54,7 @@ func (q *Reader) notedIn(yield func(api.Note) bool) {
 				}
 			}
 		}
-		if !x.isGuarded() {
+		if !x.HasIdentities() {
 			continue
 		}
 		for p := range x.Dataplanes.Values(x.At) {

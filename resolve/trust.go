@@ -9,45 +9,12 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/identity"
 )
-
-// allDomains is the key of the Trust in all domains.
-const allDomains = "*"
-
-// TrustName is the name of the Trust of a mesh in some domains; in all of them where none are
-// named (spec/identity.md 3.1).
-func TrustName(mesh string, domains ...string) string {
-	name := "mesh_ca:secret:" + mesh
-	if len(domains) > 0 {
-		name += ":" + strings.Join(domains, ",")
-	}
-	return name
-}
-
-// addTrust derives who speaks for each domain.
-func (c *identityStage) addTrust() {
-	c.domains = derive.Derive(c.below.Schema, "trust domains", c.below.OtherObjects.Index(func(_ string, o *api.Object, add func(string)) {
-		if t, ok := o.Spec.(*api.MeshTrust); ok {
-			add(t.TrustDomain)
-		}
-	}), derive.Values[effective.TrustDomain]{Equal: func(a, b *effective.TrustDomain) bool { return derive.Same(*a, *b) }}, func(r *derive.Reader, name string) *effective.TrustDomain {
-		d := &effective.TrustDomain{Name: name}
-		for o := range c.derived(r).Objects(api.KindMeshTrust, nil) {
-			if t := o.Spec.(*api.MeshTrust); t.TrustDomain == name {
-				for _, root := range t.Roots() {
-					d.Roots = append(d.Roots, root.Raw)
-				}
-			}
-		}
-		slices.SortFunc(d.Roots, slices.Compare)
-		d.Roots = slices.CompactFunc(d.Roots, slices.Equal)
-		return d
-	})
-}
 
 // addTrusts derives what proxies are sent of it: all of it, and what each cluster needs.
 func (c *dataplanesStage) addTrusts() {
-	all := c.below.guards.Index(func(_ string, _ *guard, add func(string)) { add(allDomains) })
+	all := c.below.MeshIssuers.Index(func(_ string, _ *identity.MeshIssuers, add func(string)) { add(identity.AllDomains) })
 	some := c.clusters.Index(func(_ string, x *clusterKept, add func(string)) {
 		if x.TLS != nil {
 			add(strings.Join(x.TLS.Domains, ","))
@@ -57,26 +24,26 @@ func (c *dataplanesStage) addTrusts() {
 		Equal: func(a, b *trustKept) bool { return derive.Same(a.Trust, b.Trust) },
 	}, func(r *derive.Reader, key string) *trustKept {
 		x := c.derived(r)
-		g := x.guard()
+		g := x.Issuers()
 		if g == nil {
 			return nil
 		}
-		if key == allDomains {
-			out := &trustKept{Trust: effective.Trust{Name: TrustName(g.mesh)}}
-			for d := range c.below.domains.Values(r) {
+		if key == identity.AllDomains {
+			out := &trustKept{Trust: effective.Trust{Name: identity.TrustName(g.Mesh)}}
+			for d := range c.below.Domains.Values(r) {
 				out.Domains = append(out.Domains, *d)
 			}
 			if len(out.Domains) == 0 { // what believes nobody has a domain too
-				out.Domains = []effective.TrustDomain{{Name: g.mesh}}
+				out.Domains = []effective.TrustDomain{{Name: g.Mesh}}
 			}
 			slices.SortFunc(out.Domains, func(a, b effective.TrustDomain) int { return cmp.Compare(a.Name, b.Name) })
 			return out
 		}
 		names := strings.Split(key, ",")
-		out := &trustKept{Trust: effective.Trust{Name: TrustName(g.mesh, names...)}}
+		out := &trustKept{Trust: effective.Trust{Name: identity.TrustName(g.Mesh, names...)}}
 		for _, name := range names {
 			d := effective.TrustDomain{Name: name}
-			if known, _ := c.below.domains.Get(r, name); known != nil {
+			if known, _ := c.below.Domains.Get(r, name); known != nil {
 				d = *known
 			}
 			out.Domains = append(out.Domains, d)
@@ -87,11 +54,11 @@ func (c *dataplanesStage) addTrusts() {
 
 // identify says who r is, and whom it believes; or why that is not known.
 func (m dataplanesMesh) identify(r *effective.Resolved, key string) *derive.Failed {
-	s, failed := m.secured.Get(m.At, key)
+	s, failed := m.DataplaneTLS.Get(m.At, key)
 	if s == nil {
 		return failed
 	}
-	r.Identity, r.TLS, r.Unseen, r.OverADS, r.Closed = s.Identity, s.certified, s.unseen, s.overADS, s.closed
+	r.Identity, r.TLS, r.Unseen, r.OverADS, r.Closed = s.Identity, s.Certified, s.Unseen, s.OverADS, s.Closed
 	r.Trust = m.trustOf(r)
 	return nil
 }
@@ -101,7 +68,7 @@ func (m dataplanesMesh) identify(r *effective.Resolved, key string) *derive.Fail
 func (m dataplanesMesh) trustOf(r *effective.Resolved) []effective.TrustUse {
 	var keys []string
 	if slices.ContainsFunc(r.Inbounds, func(i effective.InboundUse) bool { return i.TLS != nil }) {
-		keys = append(keys, allDomains)
+		keys = append(keys, identity.AllDomains)
 	}
 	if r.TLS {
 		for _, c := range r.Clusters {

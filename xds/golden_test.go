@@ -21,8 +21,8 @@ import (
 	"github.com/weftmesh/weft/policies/ratelimit"
 	"github.com/weftmesh/weft/policies/retry"
 	"github.com/weftmesh/weft/policies/timeout"
-	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/identity"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/xds"
 )
@@ -130,7 +130,7 @@ func TestEveryKindWritesSomething(t *testing.T) {
 	t.Parallel()
 	for _, k := range all.Kinds {
 		switch k.New().(type) {
-		case xds.RouteWriter, xds.ClusterWriter, xds.ManagerWriter, xds.TCPWriter, xds.NetworkFilterWriter, xds.HTTPFilterWriter, xds.Guard, resolve.TLSConf:
+		case xds.RouteWriter, xds.ClusterWriter, xds.ManagerWriter, xds.TCPWriter, xds.NetworkFilterWriter, xds.HTTPFilterWriter, xds.Guard, identity.TLSConf:
 		default:
 			t.Errorf("%s implements no writer", k.Name)
 		}

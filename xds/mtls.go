@@ -12,8 +12,8 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
-	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/identity"
 	"github.com/weftmesh/weft/xds/bootstrap"
 )
 
@@ -84,7 +84,7 @@ func trusting(name string) *tlsv3.SdsSecretConfig {
 func (x *Renderer) accepting(mesh string, t *effective.InboundTLS, c *chain) *corev3.TransportSocket {
 	context := &tlsv3.CommonTlsContext{
 		TlsParams: parameters(t.TLSParameters, false), TlsCertificateSdsSecretConfigs: proves(mesh, t.OverADS),
-		ValidationContextType: &tlsv3.CommonTlsContext_ValidationContextSdsSecretConfig{ValidationContextSdsSecretConfig: trusting(resolve.TrustName(mesh))},
+		ValidationContextType: &tlsv3.CommonTlsContext_ValidationContextSdsSecretConfig{ValidationContextSdsSecretConfig: trusting(identity.TrustName(mesh))},
 	}
 	x.knows(c, context)
 	return &corev3.TransportSocket{Name: tlsSocketName, ConfigType: &corev3.TransportSocket_TypedConfig{TypedConfig: Pack(&tlsv3.DownstreamTlsContext{
@@ -108,7 +108,7 @@ func calling(t *effective.ClusterTLS, overControlPlane bool) *corev3.TransportSo
 		CommonTlsContext: &tlsv3.CommonTlsContext{
 			TlsParams: parameters(t.TLSParameters, true), AlpnProtocols: []string{alpnMesh}, TlsCertificateSdsSecretConfigs: proves(t.Mesh, overControlPlane),
 			ValidationContextType: &tlsv3.CommonTlsContext_CombinedValidationContext{CombinedValidationContext: &tlsv3.CommonTlsContext_CombinedCertificateValidationContext{
-				DefaultValidationContext: expected, ValidationContextSdsSecretConfig: trusting(resolve.TrustName(t.Mesh, t.Domains...)),
+				DefaultValidationContext: expected, ValidationContextSdsSecretConfig: trusting(identity.TrustName(t.Mesh, t.Domains...)),
 			}},
 		},
 	})

@@ -14,7 +14,7 @@ import (
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/policies/all"
 	"github.com/weftmesh/weft/policies/internal/policytest"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/identity"
 	"github.com/weftmesh/weft/xds"
 )
 
@@ -174,7 +174,7 @@ func TestEachKindWritesSomething(t *testing.T) {
 		_, tcp := c.(xds.TCPWriter)
 		_, network := c.(xds.NetworkFilterWriter)
 		_, guards := c.(xds.Guard)
-		_, secures := c.(resolve.TLSConf)
+		_, secures := c.(identity.TLSConf)
 		if !route && !cluster && !manager && !tcp && !network && !guards && !secures {
 			t.Errorf("%s writes nothing", k.Name)
 		}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
-	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/derive"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // Any stands for what is chosen by labels rather than by a name; no service
