@@ -5,32 +5,16 @@ import (
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/hostnames"
 	"github.com/weftmesh/weft/resolve/identity"
 	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/resolve/pods"
-	"github.com/weftmesh/weft/resolve/vips"
 	"github.com/weftmesh/weft/route"
 )
 
-// hostnamesStage is the names that generators make of services, by objectKey of the service, and
-// who is given which virtual address: by objectKey, and by block of addresses.
-type hostnamesStage struct {
-	below              identity.Mesh
-	generators         *derive.Collection[generator]
-	namings            *derive.Collection[naming]
-	namingsByName      *derive.Index[naming]
-	namingsByGenerator *derive.Index[naming]
-	servicesByVIP      *derive.Index[index.Service]
-	vipRequests        *derive.Collection[vips.Request]
-	vipsGiven          rounds
-	// The same of classic services, by id.
-	classicRequests *derive.Collection[vips.Request]
-	classicGiven    rounds
-}
-
 // servicesStage is what can be called, by destination id, and who answers for it.
 type servicesStage struct {
-	below       hostnamesMesh
+	below       hostnames.Mesh
 	dests       *derive.Collection[dest]
 	destsByName *derive.Index[dest]
 	// destsByAbove finds hosts by those that stand for all hosts below a name.
@@ -126,26 +110,15 @@ type dataplanesStage struct {
 	resolved      *derive.Collection[effective.Resolved]
 }
 
-// hostnamesMesh is one mesh at this stage.
-type hostnamesMesh struct {
-	identity.Mesh
-	*hostnamesStage
-}
-
-// derived is one mesh at this stage, read by at.
-func (s *hostnamesStage) derived(at derive.At) hostnamesMesh {
-	return hostnamesMesh{s.below.Stage.Mesh(at), s}
-}
-
 // servicesMesh is one mesh at this stage.
 type servicesMesh struct {
-	hostnamesMesh
+	hostnames.Mesh
 	*servicesStage
 }
 
 // derived is one mesh at this stage, read by at.
 func (s *servicesStage) derived(at derive.At) servicesMesh {
-	return servicesMesh{s.below.hostnamesStage.derived(at), s}
+	return servicesMesh{s.below.Stage.Mesh(at), s}
 }
 
 // routingMesh is one mesh at this stage.
@@ -203,14 +176,7 @@ func (s *dataplanesStage) derived(at derive.At) dataplanesMesh {
 	return dataplanesMesh{s.below.authorizationStage.derived(at), s}
 }
 
-func newHostnames(below identity.Mesh) hostnamesMesh {
-	s := &hostnamesStage{below: below}
-	s.addGenerators()
-	s.addVIPs()
-	return s.derived(nil)
-}
-
-func newServices(below hostnamesMesh) servicesMesh {
+func newServices(below hostnames.Mesh) servicesMesh {
 	s := &servicesStage{below: below}
 	s.addDestinations()
 	return s.derived(nil)
@@ -258,7 +224,7 @@ type collections struct {
 
 func newCollections(dialects []route.Dialect, kinds []*policies.Kind, in api.Zone) *collections {
 	index := index.New(dialects, kinds, in).Mesh(nil)
-	tables := newTables(newReachability(newRouting(newServices(newHostnames(identity.New(index))))))
+	tables := newTables(newReachability(newRouting(newServices(hostnames.New(identity.New(index))))))
 	return &collections{all: newDataplanes(newAuthorization(tables)), stage: pods.NewStage(index.ZoneLabels[api.LabelZone], in.UnselectingLabels()...)}
 }
 

@@ -76,9 +76,9 @@ func (m servicesMesh) destination(id string) *dest {
 		there := *d
 		there.Outside = m.IsOutside(s.Object)
 		if s.Virtual() {
-			there.VIPs = m.vipsOf(s)
+			there.VIPs = m.VipsOf(s)
 		}
-		there.Hostnames = m.withGenerated(s, d.Hostnames)
+		there.Hostnames = m.WithGenerated(s, d.Hostnames)
 		d = &there
 		return newDest(d, s.Object, id)
 	}
@@ -89,7 +89,7 @@ func (m servicesMesh) destination(id string) *dest {
 	if d == nil {
 		name := index.ClassicName(id)
 		d = classicDestination(name, m.classicMembers(name))
-		d.VIPs = m.classicVIPs(id)
+		d.VIPs = m.ClassicVIPs(id)
 	}
 	return newDest(d, nil, id)
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve/hostnames"
 )
 
 // GeneratorReport is what a HostnameGenerator makes of the services of all meshes.
@@ -25,22 +26,22 @@ func (q *Reader) GeneratorReport(ref api.Ref) (out GeneratorReport, ok bool) {
 	if !ok {
 		return out, false
 	}
-	g := newGenerator(o, q.all.ZoneLabels)
+	g := hostnames.NewGenerator(o, q.all.ZoneLabels)
 	if g == nil {
 		return out, false
 	}
-	out.Broken = g.broken
+	out.Broken = g.Broken
 	it := q.meshes.Root().Iterator()
 	for name, _, more := it.Next(); more; name, _, more = it.Next() {
 		x, _ := q.mesh(string(name))
-		for n := range x.namingsByGenerator.Values(x.At, ref.String()) {
-			for i := range n.claims {
-				c := &n.claims[i]
-				if c.by.object.Ref != ref {
+		for n := range x.NamingsByGenerator.Values(x.At, ref.String()) {
+			for i := range n.Claims {
+				c := &n.Claims[i]
+				if c.By.Object.Ref != ref {
 					continue
 				}
-				if reason, why := x.lostClaim(n.service, c); reason != "" {
-					out.Lost = append(out.Lost, LostName{n.service.Object.Ref, reason, why})
+				if reason, why := x.LostClaim(n.Service, c); reason != "" {
+					out.Lost = append(out.Lost, LostName{n.Service.Object.Ref, reason, why})
 				} else {
 					out.Named++
 				}

@@ -14,6 +14,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/hostnames"
 	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/resolve/vips"
 )
@@ -114,7 +115,7 @@ func (m reachabilityMesh) hostnamesFor(k *hostnamesKey) *Hostnames {
 	}
 	m.addHosts(k, byName)
 	for _, d := range classic { // where nobody else has the name
-		name := classicHost(d.Name)
+		name := hostnames.ClassicHost(d.Name)
 		if api.ValidateHostname("", strings.ReplaceAll(name, "_", "-")) == nil && byName[name].Name == "" {
 			byName[name] = Hostname{Name: name, Addresses: d.redirected(redirected)}
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/hostnames"
 )
 
 // TestNamesUpdateEqualsCompile is the law of updates for worlds of services that nobody gave
@@ -98,7 +99,7 @@ func (c *composition) namedDocument(t *rapid.T) *api.Object {
 func generatorDocument(pick func(string, ...string) string, name string, labels map[string]string) map[string]any {
 	doc := map[string]any{"type": api.KindHostnameGenerator, "name": name}
 	if pick("replaces", "no", "no", "yes") == "yes" {
-		doc["name"] = resolve.DefaultGenerator
+		doc["name"] = hostnames.DefaultGenerator
 	}
 	if origin := pick("origin", "", "zone", "global"); origin != "" {
 		doc["labels"] = map[string]string{"kuma.io/origin": origin}

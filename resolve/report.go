@@ -38,7 +38,7 @@ func (q *Reader) ServiceReport(ref api.Ref, connected func(api.Ref) bool) (*api.
 		}
 	}
 	if s.Virtual() {
-		for _, ip := range x.vipsOf(s) {
+		for _, ip := range x.VipsOf(s) {
 			out.VIPs = append(out.VIPs, api.VIP{IP: ip})
 		}
 	}
@@ -62,18 +62,18 @@ func (q *Reader) ServiceReport(ref api.Ref, connected func(api.Ref) bool) (*api.
 
 // reportNames adds what generators make of a service.
 func (m mesh) reportNames(s *index.Service, out *api.ServiceReport) {
-	n, _ := m.namings.Get(m.At, index.ObjectKey(s.Object.Ref))
+	n, _ := m.Namings.Get(m.At, index.ObjectKey(s.Object.Ref))
 	if n == nil {
 		return
 	}
-	for i := range n.claims {
-		c := &n.claims[i]
-		by := api.CoreName{CoreName: c.by.object.Ref.FullName()}
-		condition := api.StatusCondition{Type: "Generated", Status: "True", Reason: "Generated", Message: "it is called " + c.name}
-		if reason, why := m.lostClaim(s, c); reason != "" {
+	for i := range n.Claims {
+		c := &n.Claims[i]
+		by := api.CoreName{CoreName: c.By.Object.Ref.FullName()}
+		condition := api.StatusCondition{Type: "Generated", Status: "True", Reason: "Generated", Message: "it is called " + c.Name}
+		if reason, why := m.LostClaim(s, c); reason != "" {
 			condition.Status, condition.Reason, condition.Message = "False", reason, why
-		} else if !slices.ContainsFunc(out.Addresses, func(a api.ServiceAddress) bool { return a.Hostname == c.name }) {
-			out.Addresses = append(out.Addresses, api.ServiceAddress{Hostname: c.name, Origin: originGenerator, HostnameGeneratorRef: &by})
+		} else if !slices.ContainsFunc(out.Addresses, func(a api.ServiceAddress) bool { return a.Hostname == c.Name }) {
+			out.Addresses = append(out.Addresses, api.ServiceAddress{Hostname: c.Name, Origin: originGenerator, HostnameGeneratorRef: &by})
 		}
 		out.HostnameGenerators = append(out.HostnameGenerators, api.GeneratorReport{HostnameGeneratorRef: by, Conditions: []api.StatusCondition{condition}})
 	}

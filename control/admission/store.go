@@ -6,7 +6,7 @@ import (
 	"log/slog"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/hostnames"
 	"github.com/weftmesh/weft/store"
 )
 
@@ -35,15 +35,15 @@ func (c *Chain) Open(ctx context.Context, s store.Store) (*Store, error) {
 	}
 	c.vips = newVIPs(c.Zone, c.Now)
 	all := s.Snapshot()
-	for _, kind := range resolve.VirtualKinds() {
+	for _, kind := range hostnames.VirtualKinds() {
 		for o := range all.OfKind(kind) {
 			c.vips.books.move(nil, o)
 		}
 	}
 	var writes []store.Write
-	for _, kind := range resolve.VirtualKinds() {
+	for _, kind := range hostnames.VirtualKinds() {
 		for o := range all.OfKind(kind) {
-			if resolve.NeedsVIP(o, c.vips.books.own(all, o)) {
+			if hostnames.NeedsVIP(o, c.vips.books.own(all, o)) {
 				writes = append(writes, store.Write{Put: o, Own: true})
 			}
 		}

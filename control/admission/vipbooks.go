@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/hostnames"
 )
 
 // restOfVIP is how long the address of a service that was deleted is given to no other:
@@ -52,7 +52,7 @@ func newVIPBooks(now func() time.Time) vipBooks {
 // more rests.
 func (b *vipBooks) move(before, after *api.Object) {
 	if after != nil {
-		for a := range resolve.StoredVIPs(after) {
+		for a := range hostnames.StoredVIPs(after) {
 			if at := (heldVIP{after.Mesh, a}); !slices.Contains(b.by[at], after.Ref) {
 				b.note(at)
 				b.by[at] = append(b.by[at], after.Ref)
@@ -62,7 +62,7 @@ func (b *vipBooks) move(before, after *api.Object) {
 	if before == nil {
 		return
 	}
-	for a := range resolve.StoredVIPs(before) {
+	for a := range hostnames.StoredVIPs(before) {
 		at := heldVIP{before.Mesh, a}
 		if after != nil && has(after, a) {
 			continue
@@ -104,7 +104,7 @@ func (b *vipBooks) note(at heldVIP) {
 }
 
 func has(o *api.Object, at netip.Addr) bool {
-	for a := range resolve.StoredVIPs(o) {
+	for a := range hostnames.StoredVIPs(o) {
 		if a == at {
 			return true
 		}
@@ -132,7 +132,7 @@ func (b *vipBooks) own(now *api.Snapshot, o *api.Object) func(netip.Addr) bool {
 	return func(a netip.Addr) bool {
 		return !slices.ContainsFunc(b.by[heldVIP{o.Mesh, a}], func(r api.Ref) bool {
 			other, stored := now.Get(r)
-			return r != o.Ref && (!there || stored && resolve.Senior(other, was))
+			return r != o.Ref && (!there || stored && hostnames.Senior(other, was))
 		})
 	}
 }

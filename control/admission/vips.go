@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/hostnames"
 	"github.com/weftmesh/weft/resolve/vips"
 	"github.com/weftmesh/weft/store"
 )
@@ -54,7 +54,7 @@ func (v *allocator) give(now *api.Snapshot, asked []store.Write) (out []store.Wr
 	for i, w := range asked {
 		before, _ := now.Get(w.Ref())
 		o := w.Put
-		if o != nil && resolve.NeedsVIP(o, v.books.own(now, o)) {
+		if o != nil && hostnames.NeedsVIP(o, v.books.own(now, o)) {
 			if &out[0] == &asked[0] {
 				out = slices.Clone(asked)
 			}
@@ -69,14 +69,14 @@ func (v *allocator) give(now *api.Snapshot, asked []store.Write) (out []store.Wr
 
 // addressed is o with an address that nobody has; o itself where there is none.
 func (v *allocator) addressed(o *api.Object) *api.Object {
-	request := resolve.VIPRequest(o, v.labels)
+	request := hostnames.VIPRequest(o, v.labels)
 	for round := range vips.Rounds {
 		block, _, ok := request.Wants(round)
 		if !ok {
 			return o
 		}
 		if at, ok := vips.Assign(block, []vips.Request{request}, round, v.books.taken(o)).At[request.Key]; ok {
-			return resolve.WithVIP(o, at)
+			return hostnames.WithVIP(o, at)
 		}
 	}
 	return o

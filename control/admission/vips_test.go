@@ -12,6 +12,7 @@ import (
 	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/policies/all"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/hostnames"
 	"github.com/weftmesh/weft/resolve/vips"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/store/memory"
@@ -62,7 +63,7 @@ func TestVIPsRest(t *testing.T) {
 	// Another whose hash says the same address.
 	other := worlds.External(t, "other")
 	free := func() string {
-		request := resolve.VIPRequest(worlds.External(t, "one"), nil)
+		request := hostnames.VIPRequest(worlds.External(t, "one"), nil)
 		block, _, _ := request.Wants(0)
 		request.Key = "other"
 		return vips.Assign(block, []vips.Request{request}, 0, v.chain.vips.books.taken(other)).At["other"].String()
