@@ -10,6 +10,7 @@ import (
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/index"
+	"github.com/weftmesh/weft/resolve/services"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -71,7 +72,7 @@ func (a *absence) ofPolicy(m *Model, p *index.Policy) {
 		case !p.JudgesAt(a.plane):
 			a.because(NotSelected, top, "it is in namespace %s, and has a say about the workloads there alone", home.Namespace)
 		case !a.mesh.judgedAtPlane(p, index.ObjectKey(a.plane.Object.Ref)):
-			a.because(NotSelected, top, "none of the rules of %s that it is attached to leads to it", refText(*p.TopRoute))
+			a.because(NotSelected, top, "none of the rules of %s that it is attached to leads to it", index.RefText(*p.TopRoute))
 		}
 		for _, n := range judgedNotes(a.mesh, p) {
 			a.because(n.Code, n.Field, "%s", n.Message)
@@ -115,11 +116,11 @@ func (a *absence) ofItem(m *Model, it *index.Item, home api.Home) {
 	}
 	switch top := it.Policy.TopRoute; {
 	case top == nil && it.Target.IsRoute():
-		a.because(NotSelected, at, "%s is not on it", refText(it.Target))
+		a.because(NotSelected, at, "%s is not on it", index.RefText(it.Target))
 	case top == nil && it.Target.Kind == api.KindMesh:
 		a.because(NotCalled, at, "it calls nothing")
 	case it.Target.Kind == api.KindMesh:
-		a.because(NotCalled, at, "it calls nothing that %s is about", refText(*top))
+		a.because(NotCalled, at, "it calls nothing that %s is about", index.RefText(*top))
 	default:
 		a.notCalled(it.Target, home, at)
 	}
@@ -160,7 +161,7 @@ func (a *absence) ofEntry(r *index.Route, e *route.Entry, at api.Path) {
 		a.notCalled(e.To, r.Object.Home(), at)
 	case len(e.Rules) == 0:
 		a.because(api.CodeNoEffect, at, "it has no rules for %s", d.ID)
-	case !a.mesh.destFor(d, a.plane).reads(r.Parsed.Speaks) && !r.Parsed.Connections:
+	case !a.mesh.DestinationFor(d, a.plane).Reads(r.Parsed.Speaks) && !r.Parsed.Connections:
 		a.because("UnsupportedProtocol", at, "%s speaks %s, in which there are no requests to route", d.ID, d.Protocol)
 	default:
 		a.givesWay(r, e, at, d)
@@ -169,7 +170,7 @@ func (a *absence) ofEntry(r *index.Route, e *route.Entry, at api.Path) {
 
 // givesWay says who stands in the place of an entry that could hold for d.
 func (a *absence) givesWay(r *index.Route, e *route.Entry, at api.Path, d *effective.Destination) {
-	all, home := a.mesh.subjectsOf(a.mesh.destFor(d, a.plane)), a.plane.Facts.Namespace
+	all, home := a.mesh.subjectsOf(a.mesh.DestinationFor(d, a.plane)), a.plane.Facts.Namespace
 	switch by := all.ownerBefore(r, e); {
 	case by != nil:
 		a.because(api.CodeConflicted, at, "%s", ownedBy(by, d))
@@ -187,7 +188,7 @@ func (a *absence) givesWay(r *index.Route, e *route.Entry, at api.Path, d *effec
 // called is a destination that the ref means and the dataplane calls; nil for none.
 func (a *absence) called(ref api.TargetRef, home api.Home) *effective.Destination {
 	i := slices.IndexFunc(a.resolved.Outbounds, func(o *effective.Outbound) bool {
-		facts := factsOf(o.Destination)
+		facts := services.FactsOf(o.Destination)
 		return matcher.Destination(ref, home, &facts)
 	})
 	if i < 0 {
@@ -201,16 +202,16 @@ func (a *absence) notCalled(ref api.TargetRef, home api.Home, at api.Path) {
 		a.because("TargetNotFound", at, "%s", lost)
 		return
 	}
-	a.because(NotCalled, at, "it does not call %s", refText(ref))
+	a.because(NotCalled, at, "it does not call %s", index.RefText(ref))
 }
 
 // selectsOthers says that a top-level ref leaves the dataplane out.
 func selectsOthers(top api.TargetRef) string {
 	switch {
 	case top.Name != "" || len(top.Labels) > 0:
-		return refText(top) + " selects other dataplanes"
+		return index.RefText(top) + " selects other dataplanes"
 	case len(top.Tags) > 0:
-		return fmt.Sprintf("%s with tags %s selects other dataplanes", top.Kind, labelText(top.Tags))
+		return fmt.Sprintf("%s with tags %s selects other dataplanes", top.Kind, index.LabelText(top.Tags))
 	case len(top.ProxyTypes) > 0:
 		return fmt.Sprintf("it is for proxies of type %s", strings.Join(top.ProxyTypes, ", "))
 	}

@@ -170,8 +170,8 @@ func (m authorizationMesh) judgedRouteOf(key string) *judgedRoute {
 	for _, r := range append([]*index.Route{own}, slices.Collect(m.Readers(own.Object.Ref))...) {
 		for i := range r.Parsed.Entries {
 			e := &r.Parsed.Entries[i]
-			for d := range m.destsOf(e) {
-				dests[d.key] = true
+			for d := range m.DestinationsOf(e) {
+				dests[d.Key] = true
 			}
 		}
 	}
@@ -209,18 +209,18 @@ func (m authorizationMesh) judgedPlacesOf(id string) *judgedPlaces {
 
 // behind yields the inbounds of all who answer for a target.
 func (m authorizationMesh) behind(to judgedTarget, yield func(p *index.Dataplane, at string)) {
-	d := index.Need(m.dests, m.At, to.id)
+	d := index.Need(m.Destinations, m.At, to.id)
 	if d == nil {
 		return
 	}
-	all := m.membersOf(d)
-	for _, e := range all.subset(to.tags) {
+	all := m.MembersOf(d)
+	for _, e := range all.Subset(to.tags) {
 		if p, _ := m.Dataplanes.Get(m.At, index.ObjectKey(e.Dataplane)); p != nil {
 			yield(p, index.JoinedAddress(e.Address, e.Port))
 		}
 	}
-	for _, w := range all.waiting {
-		yield(w.plane, index.AnswersAt(w.plane, w.inbound))
+	for _, w := range all.Waiting {
+		yield(w.Plane, index.AnswersAt(w.Plane, w.Inbound))
 	}
 }
 

@@ -10,12 +10,13 @@ import (
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/index"
+	"github.com/weftmesh/weft/resolve/services"
 	"github.com/weftmesh/weft/route"
 )
 
 // judgedFrontendOf is nil for what nobody may be told apart at.
 func (m authorizationMesh) judgedFrontendOf(id string) *judgedFrontend {
-	d, said := index.Need(m.dests, m.At, id), index.Need(m.subjects, m.At, id)
+	d, said := index.Need(m.Destinations, m.At, id), index.Need(m.subjects, m.At, id)
 	if d == nil || said == nil {
 		return nil
 	}
@@ -38,7 +39,7 @@ func (m authorizationMesh) judgedFrontendOf(id string) *judgedFrontend {
 // judgedAlone are rows with policies of the tables of those clients who have the i-th contribution
 // beside what everybody has. The server cannot know who they are: nobody gets in by a rule of that
 // contribution, and what they send by a rule that all have arrives by all ways at once.
-func (m authorizationMesh) judgedAlone(d *dest, said *subjects, everybody []byte, i int, all []*judgedRow) []*judgedRow {
+func (m authorizationMesh) judgedAlone(d *services.Destination, said *subjects, everybody []byte, i int, all []*judgedRow) []*judgedRow {
 	alone := slices.Clone(everybody)
 	for n := range alone {
 		alone[n] = digit(n == i)
@@ -80,7 +81,7 @@ func closedRows(rows []*judgedRow, why string) []*judgedRow {
 
 // judgedRows are the rows that forward, as their requests arrive. One with policies of which that cannot
 // be said is closed.
-func (m authorizationMesh) judgedRows(d *dest, said *subjects, all *composition) []*judgedRow {
+func (m authorizationMesh) judgedRows(d *services.Destination, said *subjects, all *composition) []*judgedRow {
 	var out []*judgedRow
 	for i := range all.Rows {
 		row := &all.Rows[i]
@@ -93,7 +94,7 @@ func (m authorizationMesh) judgedRows(d *dest, said *subjects, all *composition)
 				r.to = m.judgedTarget(r.to, &do.Backends[k])
 			}
 		case route.Itself:
-			r.to = append(r.to, judgedTarget{id: d.key})
+			r.to = append(r.to, judgedTarget{id: d.Key})
 		default:
 			continue // the proxy of the client answers
 		}
@@ -143,11 +144,11 @@ func ruleText(c *route.Composed) string {
 
 // judgedTarget adds what a backend leads to, if it leads anywhere.
 func (m authorizationMesh) judgedTarget(list []judgedTarget, ref *route.BackendRef) []judgedTarget {
-	d, lost := m.findBackend(*ref)
+	d, lost := m.FindBackend(*ref)
 	if lost != nil {
 		return list
 	}
-	x := judgedTarget{d.key, ref.Target.Tags}
+	x := judgedTarget{d.Key, ref.Target.Tags}
 	if slices.ContainsFunc(list, func(o judgedTarget) bool { return derive.Same(o, x) }) {
 		return list
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/weftmesh/weft/matcher"
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/index"
+	"github.com/weftmesh/weft/resolve/services"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -16,12 +17,12 @@ import (
 type call struct {
 	address string
 	port    uint32
-	index   int32    // in networking.outbound; -1 for what a virtual address reaches
-	dest    *dest    // nil where the ref leads nowhere
-	lost    *lostRef // beside a destination that is Listed too
-	edge    bool     // at a listener of an edge dataplane
-	passes  bool     // by a group: see Outbound.Passthrough
-	named   bool     // see Outbound.Named
+	index   int32                 // in networking.outbound; -1 for what a virtual address reaches
+	dest    *services.Destination // nil where the ref leads nowhere
+	lost    *services.LostRef     // beside a destination that is Listed too
+	edge    bool                  // at a listener of an edge dataplane
+	passes  bool                  // by a group: see Outbound.Passthrough
+	named   bool                  // see Outbound.Named
 }
 
 func (c call) equal(o call) bool {
@@ -87,17 +88,12 @@ func reachOf(p *index.Dataplane) groupKey {
 	return k
 }
 
-// apart reports whether dataplanes differ in how they reach the virtual addresses of d,
-// although they may reach it: services outside the mesh are for those who have a route
-// for them, and a pod does not call itself.
-func (d *dest) apart() bool { return d.Outside || d.Above != nil }
-
 // callsWithin are the calls to virtual addresses of all who reach the same, once for all of
 // them. Of two destinations at one address the first holds.
 func (m reachabilityMesh) callsWithin(k groupKey) (out []call) {
 	taken, redirected := map[string]bool{}, api.TransparentProxying{IPFamilyMode: k.Families}
-	for d := range m.destsVirtual.Values(m.At, index.Any) {
-		if d.apart() || !reachable(k.Limit, k.Home, d) {
+	for d := range m.VirtualDestinations.Values(m.At, index.Any) {
+		if d.Apart() || !reachable(k.Limit, k.Home, d) {
 			continue
 		}
 		for _, vip := range d.VIPs {
@@ -119,7 +115,7 @@ func (m reachabilityMesh) callsWithin(k groupKey) (out []call) {
 // callsApart are the calls of a dataplane to virtual addresses that not everybody reaches
 // alike.
 func (m reachabilityMesh) callsApart(p *index.Dataplane, k groupKey) (out []call) {
-	for d := range m.destsApart.Values(m.At, index.Any) {
+	for d := range m.DestinationsApart.Values(m.At, index.Any) {
 		if !reachable(k.Limit, k.Home, d) || d.Outside && !m.hasRouteFor(p, d) {
 			continue
 		}
@@ -133,26 +129,26 @@ func (m reachabilityMesh) callsApart(p *index.Dataplane, k groupKey) (out []call
 }
 
 // at is the address of a call, as one text.
-func (c *call) at() string { return c.address + " " + portText(c.port, "") }
+func (c *call) at() string { return c.address + " " + services.PortText(c.port, "") }
 
 // conflicts makes a call one that leads nowhere, since another has its address.
 func (c *call) conflicts(at string) {
-	c.lost = lost(api.CodeConflicted, "another outbound has the address %s; give each its own", strings.ReplaceAll(at, " ", ":"))
+	c.lost = services.Lost(api.CodeConflicted, "another outbound has the address %s; give each its own", strings.ReplaceAll(at, " ", ":"))
 	c.dest = nil
 }
 
 // hasRouteFor reports whether a route says something about d to p.
-func (m reachabilityMesh) hasRouteFor(p *index.Dataplane, d *dest) bool {
-	said, _ := m.routing.Get(m.At, d.key)
+func (m reachabilityMesh) hasRouteFor(p *index.Dataplane, d *services.Destination) bool {
+	said, _ := m.routing.Get(m.At, d.Key)
 	return said != nil && slices.ContainsFunc(said.contributions, func(c *index.Contribution) bool { return c.Selector().Selects(&p.Facts) })
 }
 
-func reachable(limit *api.ReachableBackends, home api.Home, d *dest) bool {
+func reachable(limit *api.ReachableBackends, home api.Home, d *services.Destination) bool {
 	if limit == nil {
 		return true
 	}
 	for _, ref := range limit.Refs {
-		if matcher.Destination(outboundTarget(ref), home, &d.facts) && (ref.Port == nil || *ref.Port == d.Port) {
+		if matcher.Destination(outboundTarget(ref), home, &d.Facts) && (ref.Port == nil || *ref.Port == d.Port) {
 			return true
 		}
 	}
@@ -174,16 +170,16 @@ func (m reachabilityMesh) call(p *index.Dataplane, i int) call {
 			port = *o.BackendRef.Port
 		}
 	}
-	var listed *dest
+	var listed *services.Destination
 	if o.BackendRef == nil {
-		if d := m.dest(index.ClassicID(ref.Name)); d != nil && d.facts.Classic && !d.Listed {
+		if d := m.Destination(index.ClassicID(ref.Name)); d != nil && d.Facts.Classic && !d.Listed {
 			c.dest = d
 			return c
 		} else if d != nil && d.Listed {
 			listed = d
 		}
 	}
-	if c.dest, c.lost = m.findBackend(route.BackendRef{Target: ref, Port: port, Home: p.Object.Home()}); c.dest == nil && c.lost.code == "BackendNotFound" {
+	if c.dest, c.lost = m.FindBackend(route.BackendRef{Target: ref, Port: port, Home: p.Object.Home()}); c.dest == nil && c.lost.Code == "BackendNotFound" {
 		c.dest = listed // its routes do what they say, and it may come back
 	}
 	return c
@@ -223,7 +219,7 @@ func (c *reachabilityStage) addCalls() {
 		out := &called{classes: make([]string, len(list))}
 		for i := range list {
 			if d := list[i].dest; d != nil {
-				out.classes[i] = c.derived(r).classOf(d.key, p)
+				out.classes[i] = c.derived(r).classOf(d.Key, p)
 			}
 		}
 		out.hash = derive.Mix(derive.HashBasis, out.classes...)

@@ -9,6 +9,7 @@ import (
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/index"
+	"github.com/weftmesh/weft/resolve/services"
 )
 
 // calls is what a dataplane calls.
@@ -31,7 +32,7 @@ func newCalls(list []call, redirected bool) *calls {
 	for i := range list {
 		x := &list[i]
 		if h = derive.Mix(h, x.address) ^ uint64(x.port)<<32 ^ uint64(x.index); x.dest != nil {
-			h = derive.Mix(h, x.dest.key)
+			h = derive.Mix(h, x.dest.Key)
 		}
 	}
 	return &calls{list, h, redirected}
@@ -49,7 +50,7 @@ type selectors struct{ list []*matcher.Selector }
 
 // class is the dataplanes to which the same subjects of one destination apply.
 type class struct {
-	dest     *dest
+	dest     *services.Destination
 	subjects *subjects
 	has      map[string]bool // selector key -> selects these dataplanes
 	base     index.Layers    // what is said by default and targets no route
@@ -72,12 +73,12 @@ func cutClass(key string) (id, bits string) {
 func (c *tablesStage) addClasses() {
 	c.classes = derive.Derive(c.below.Schema, "classes", c.below.anyClass, derive.Values[class]{}, func(r *derive.Reader, key string) *class {
 		id, bits := cutClass(key)
-		return newClass(index.Need(c.below.dests, r, id), index.Need(c.below.subjects, r, id), bits, len(c.below.Kinds))
+		return newClass(index.Need(c.below.Destinations, r, id), index.Need(c.below.subjects, r, id), bits, len(c.below.Kinds))
 	})
 	byComposition := c.classes.Index(func(_ string, x *class, add func(string)) { add(x.composed) })
 	c.composed = derive.Derive(c.below.Schema, "compositions", byComposition, derive.Values[composition]{}, func(r *derive.Reader, key string) *composition {
 		id, bits := cutClass(key)
-		return c.derived(r).compose(index.Need(c.below.dests, r, id), index.Need(c.below.routing, r, id).contributions, bits)
+		return c.derived(r).compose(index.Need(c.below.Destinations, r, id), index.Need(c.below.routing, r, id).contributions, bits)
 	})
 }
 
@@ -111,7 +112,7 @@ func digit(yes bool) byte {
 	return '0'
 }
 
-func newClass(d *dest, s *subjects, bits string, kinds int) *class {
+func newClass(d *services.Destination, s *subjects, bits string, kinds int) *class {
 	c := &class{dest: d, subjects: s, has: map[string]bool{"": true}}
 	for i, x := range s.selectors {
 		c.has[x.Key] = bits[i] == '1'
@@ -126,7 +127,7 @@ func newClass(d *dest, s *subjects, bits string, kinds int) *class {
 		}
 	}
 	c.spoken = spokenFor(d, mine)
-	c.composed = classKey(d.key, string(concerned))
+	c.composed = classKey(d.Key, string(concerned))
 	return c
 }
 

@@ -9,28 +9,14 @@ import (
 	"github.com/weftmesh/weft/resolve/identity"
 	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/resolve/pods"
+	"github.com/weftmesh/weft/resolve/services"
 	"github.com/weftmesh/weft/route"
 )
-
-// servicesStage is what can be called, by destination id, and who answers for it.
-type servicesStage struct {
-	below       hostnames.Mesh
-	dests       *derive.Collection[dest]
-	destsByName *derive.Index[dest]
-	// destsByAbove finds hosts by those that stand for all hosts below a name.
-	destsByAbove *derive.Index[dest]
-	destsVirtual *derive.Index[dest] // those with virtual addresses, under anyTarget
-	// destsByHostname finds those by what they are called, as far as the mesh names them.
-	destsByHostname *derive.Index[dest]
-	destsApart      *derive.Index[dest] // of those the ones that not everybody reaches alike
-	members         *derive.Collection[members]
-	membersIdle     *derive.Index[members] // of destinations for which nobody answers, under anyTarget
-}
 
 // routingStage is what routes and policies say about each destination, and the selectors that tell
 // its classes of dataplanes apart.
 type routingStage struct {
-	below     servicesMesh
+	below     services.Mesh
 	routing   *derive.Collection[routing]
 	subjects  *derive.Collection[subjects]
 	selectors *derive.Collection[selectors]
@@ -110,26 +96,15 @@ type dataplanesStage struct {
 	resolved      *derive.Collection[effective.Resolved]
 }
 
-// servicesMesh is one mesh at this stage.
-type servicesMesh struct {
-	hostnames.Mesh
-	*servicesStage
-}
-
-// derived is one mesh at this stage, read by at.
-func (s *servicesStage) derived(at derive.At) servicesMesh {
-	return servicesMesh{s.below.Stage.Mesh(at), s}
-}
-
 // routingMesh is one mesh at this stage.
 type routingMesh struct {
-	servicesMesh
+	services.Mesh
 	*routingStage
 }
 
 // derived is one mesh at this stage, read by at.
 func (s *routingStage) derived(at derive.At) routingMesh {
-	return routingMesh{s.below.servicesStage.derived(at), s}
+	return routingMesh{s.below.Stage.Mesh(at), s}
 }
 
 // reachabilityMesh is one mesh at this stage.
@@ -176,13 +151,7 @@ func (s *dataplanesStage) derived(at derive.At) dataplanesMesh {
 	return dataplanesMesh{s.below.authorizationStage.derived(at), s}
 }
 
-func newServices(below hostnames.Mesh) servicesMesh {
-	s := &servicesStage{below: below}
-	s.addDestinations()
-	return s.derived(nil)
-}
-
-func newRouting(below servicesMesh) routingMesh {
+func newRouting(below services.Mesh) routingMesh {
 	s := &routingStage{below: below}
 	s.addSubjects()
 	return s.derived(nil)
@@ -224,7 +193,7 @@ type collections struct {
 
 func newCollections(dialects []route.Dialect, kinds []*policies.Kind, in api.Zone) *collections {
 	index := index.New(dialects, kinds, in).Mesh(nil)
-	tables := newTables(newReachability(newRouting(newServices(hostnames.New(identity.New(index))))))
+	tables := newTables(newReachability(newRouting(services.New(hostnames.New(identity.New(index))))))
 	return &collections{all: newDataplanes(newAuthorization(tables)), stage: pods.NewStage(index.ZoneLabels[api.LabelZone], in.UnselectingLabels()...)}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/index"
+	"github.com/weftmesh/weft/resolve/services"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -96,8 +97,8 @@ func (m reachabilityMesh) edgeCalls(p *index.Dataplane, add func(call)) {
 	}
 	served := map[place]bool{}
 	scope := m.HostScope(p)
-	serve := func(l *route.Listener, d *dest) {
-		if at := (place{l.Port, d.Name}); !served[at] && m.mayServe(p, d) {
+	serve := func(l *route.Listener, d *services.Destination) {
+		if at := (place{l.Port, d.Name}); !served[at] && m.MayServe(p, d) {
 			served[at] = true
 			add(call{address: p.Spec.Networking.Address, port: l.Port, index: -1, dest: d, edge: true})
 		}
@@ -105,7 +106,7 @@ func (m reachabilityMesh) edgeCalls(p *index.Dataplane, add func(call)) {
 	list := m.listening(p)
 	for i := range list {
 		l := &list[i]
-		for d := range m.hostsSeen(l.Port, scope) {
+		for d := range m.HostsSeen(l.Port, scope) {
 			if m.isForEdges(d) && m.hasRouteFor(p, d) && !(l.TLS != nil && shut(list, l.Port, d.Name)) {
 				serve(l, d)
 			}
@@ -117,10 +118,10 @@ func (m reachabilityMesh) edgeCalls(p *index.Dataplane, add func(call)) {
 			continue
 		}
 		if l.TLS != nil {
-			m.secureCalls(list, l, scope, func(d *dest) { serve(l, d) })
+			m.secureCalls(list, l, scope, func(d *services.Destination) { serve(l, d) })
 			continue
 		}
-		for d := range m.hostsSeen(plainHTTP, scope) {
+		for d := range m.HostsSeen(plainHTTP, scope) {
 			if l.Covers(d.Name) && !m.isForEdges(d) {
 				serve(l, d)
 			}
@@ -129,7 +130,7 @@ func (m reachabilityMesh) edgeCalls(p *index.Dataplane, add func(call)) {
 }
 
 // isForEdges reports whether what is said about d is said for some edge dataplanes.
-func (m reachabilityMesh) isForEdges(d *dest) bool {
-	said, _ := m.routing.Get(m.At, d.key)
+func (m reachabilityMesh) isForEdges(d *services.Destination) bool {
+	said, _ := m.routing.Get(m.At, d.Key)
 	return said != nil && slices.ContainsFunc(said.contributions, func(c *index.Contribution) bool { return c.Entry.Edges != (api.Edges{}) })
 }

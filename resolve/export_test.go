@@ -11,6 +11,7 @@ import (
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/index"
+	"github.com/weftmesh/weft/resolve/services"
 )
 
 // Kept is how much the model keeps of each mesh: what an update must leave behind
@@ -56,7 +57,7 @@ func (m *Model) SelectedByLooking(ref api.Ref) []api.Ref {
 // a service object, and whether an update would find it by the ref's name.
 func Means(o *api.Object, ref api.TargetRef, home api.Home) (means, found bool) {
 	d := index.NewService(o, nil).Dests[0]
-	facts := factsOf(d)
+	facts := services.FactsOf(d)
 	name := index.TargetName(ref)
 	return matcher.Destination(ref, home, &facts), name == index.Any || slices.Contains(d.LinkNames(), name)
 }

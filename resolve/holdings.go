@@ -65,8 +65,8 @@ func (c *dataplanesStage) addHoldings() {
 		},
 	}, func(r *derive.Reader, key string) *endpointsKept {
 		id, v := cutVariant(key)
-		behind := index.Need(c.below.members, r, id)
-		return &endpointsKept{Endpoints: effective.Endpoints{Name: v.clusterName(index.Need(c.below.dests, r, id).Destination), List: behind.subset(v.Tags), Left: behind.left}}
+		behind := index.Need(c.below.Members, r, id)
+		return &endpointsKept{Endpoints: effective.Endpoints{Name: v.clusterName(index.Need(c.below.Destinations, r, id).Destination), List: behind.Subset(v.Tags), Left: behind.Left}}
 	})
 	c.held = derive.Derive(c.below.Schema, "held", c.used, derive.Values[held]{
 		Equal: func(a, b *held) bool { return slices.Equal(a.list, b.list) },
@@ -151,13 +151,13 @@ func (m tablesMesh) clustersNamed(from *derive.Collection[named], key string) []
 func (m dataplanesMesh) cluster(key string) *clusterKept {
 	key, v := cutVariant(key)
 	id, bits := cutClass(key)
-	d, x := index.Need(m.dests, m.At, id), index.Need(m.classes, m.At, key)
+	d, x := index.Need(m.Destinations, m.At, id), index.Need(m.classes, m.At, key)
 	if x == nil { // they do not call it, only send to it
 		x = newClass(d, index.Need(m.subjects, m.At, id), bits, len(m.Kinds))
 	}
-	behind := index.Need(m.members, m.At, id)
-	return &clusterKept{variant: v.key(), Cluster: effective.Cluster{TLS: m.ClusterTLS(d.Destination, behind.peers), Name: v.clusterName(d.Destination), Destination: d.Destination, Tags: v.Tags, Balance: v.Balance,
-		HTTP2: v.HTTP2 || behind.http2 && d.Protocol.HTTPLike(), Policies: x.onCluster(m.tablesMesh, v)}}
+	behind := index.Need(m.Members, m.At, id)
+	return &clusterKept{variant: v.key(), Cluster: effective.Cluster{TLS: m.ClusterTLS(d.Destination, behind.Peers), Name: v.clusterName(d.Destination), Destination: d.Destination, Tags: v.Tags, Balance: v.Balance,
+		HTTP2: v.HTTP2 || behind.Http2 && d.Protocol.HTTPLike(), Policies: x.onCluster(m.tablesMesh, v)}}
 }
 
 func (m dataplanesMesh) holds(u *used) *held {

@@ -12,6 +12,7 @@ import (
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/index"
+	"github.com/weftmesh/weft/resolve/services"
 )
 
 // groupKey names a group of dataplanes whose traffic is redirected: those that reach the
@@ -52,7 +53,7 @@ type hostGroups struct{ keys []string }
 type hostGroup struct{ list []hostCall } // by id
 
 type hostCall struct {
-	dest  *dest
+	dest  *services.Destination
 	class string
 	named bool // see Outbound.Named
 }
@@ -66,7 +67,7 @@ type groupOutbounds struct {
 // addHostGroups derives which hosts the dataplanes with redirection reach, once for all
 // that reach the same: each of them is called by all.
 func (c *reachabilityStage) addHostGroups() {
-	byPort := c.below.dests.Index(func(_ string, d *dest, add func(string)) {
+	byPort := c.below.Destinations.Index(func(_ string, d *services.Destination, add func(string)) {
 		if d.Kind == api.KindHost && d.Name != api.AnyHost && !d.AtEdgesAlone() {
 			add(strconv.FormatUint(uint64(d.Port), 10))
 		}
@@ -75,7 +76,7 @@ func (c *reachabilityStage) addHostGroups() {
 		func(r *derive.Reader, port string) *selectors {
 			byKey := map[string]*matcher.Selector{}
 			for d := range byPort.Values(r, port) {
-				if s, _ := c.below.selectors.Get(r, d.key); s != nil {
+				if s, _ := c.below.selectors.Get(r, d.Key); s != nil {
 					for _, x := range s.list {
 						byKey[x.Key] = x
 					}
@@ -134,7 +135,7 @@ func (m reachabilityMesh) hostGroupsOf(p *index.Dataplane) *hostGroups {
 // where that has claims there.
 func (m reachabilityMesh) groupScope(p *index.Dataplane, port uint32) string {
 	scope := m.HostScope(p)
-	if scope != index.ScopeAll && m.destsByName.Len(m.At, index.HostsAt(port, scope)) == 0 {
+	if scope != index.ScopeAll && m.DestinationsByName.Len(m.At, index.HostsAt(port, scope)) == 0 {
 		return index.ScopeCommon
 	}
 	return scope
@@ -162,17 +163,17 @@ func (m reachabilityMesh) hostsOfGroup(k groupKey) *hostGroup {
 		has[s.Key] = k.Bits[i] == '1'
 	}
 	out := &hostGroup{}
-	for d := range m.hostsSeen(k.Port, k.Scope) {
+	for d := range m.HostsSeen(k.Port, k.Scope) {
 		if d.Name != api.AnyHost && !d.AtEdgesAlone() && m.reachesHost(&k, d, has) {
-			class := m.classWith(d.key, func(s *matcher.Selector) bool { return has[s.Key] })
-			out.list = append(out.list, hostCall{d, class, m.nameTaken(k.Scope, strings.ToLower(d.Name))})
+			class := m.classWith(d.Key, func(s *matcher.Selector) bool { return has[s.Key] })
+			out.list = append(out.list, hostCall{d, class, m.NameTaken(k.Scope, strings.ToLower(d.Name))})
 		}
 	}
 	return out
 }
 
-func (m reachabilityMesh) reachesHost(k *groupKey, d *dest, has map[string]bool) bool {
-	said, _ := m.routing.Get(m.At, d.key)
+func (m reachabilityMesh) reachesHost(k *groupKey, d *services.Destination, has map[string]bool) bool {
+	said, _ := m.routing.Get(m.At, d.Key)
 	if said == nil {
 		return k.Limit == nil // it fails alike for all
 	}
@@ -182,7 +183,7 @@ func (m reachabilityMesh) reachesHost(k *groupKey, d *dest, has map[string]bool)
 		}
 		for i := range c.Entry.Rules {
 			for _, ref := range c.Entry.Rules[i].Backends {
-				if to, _ := m.findBackend(ref); to != nil && reachable(k.Limit, k.Home, to) {
+				if to, _ := m.FindBackend(ref); to != nil && reachable(k.Limit, k.Home, to) {
 					return true
 				}
 			}
@@ -209,6 +210,6 @@ func (m reachabilityMesh) callsHost(key string, host api.TargetRef) bool {
 			return false
 		}
 		i, ok := slices.BinarySearchFunc(g.list, id, func(h hostCall, id string) int { return strings.Compare(h.dest.ID, id) })
-		return ok && matcher.Claims(host, &g.list[i].dest.facts)
+		return ok && matcher.Claims(host, &g.list[i].dest.Facts)
 	})
 }

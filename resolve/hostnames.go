@@ -16,6 +16,7 @@ import (
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/hostnames"
 	"github.com/weftmesh/weft/resolve/index"
+	"github.com/weftmesh/weft/resolve/services"
 	"github.com/weftmesh/weft/resolve/vips"
 )
 
@@ -42,7 +43,7 @@ type Hostnames struct {
 }
 
 // addressed are the destinations that have virtual addresses, and so names for all.
-type addressed struct{ list []*dest }
+type addressed struct{ list []*services.Destination }
 
 // hostnamesKey names the dataplanes whose workloads may call the same.
 type hostnamesKey struct {
@@ -69,10 +70,10 @@ func (c *reachabilityStage) addHostnames() {
 			}
 			return new(string(text))
 		})
-	c.destsAddressed = derive.Derive(c.below.Schema, "what names lead to", c.below.destsVirtual, derive.Values[addressed]{
+	c.destsAddressed = derive.Derive(c.below.Schema, "what names lead to", c.below.VirtualDestinations, derive.Values[addressed]{
 		Equal: func(a, b *addressed) bool { return slices.Equal(a.list, b.list) },
 	}, func(r *derive.Reader, key string) *addressed {
-		return &addressed{slices.Collect(c.below.destsVirtual.Values(r, key))}
+		return &addressed{slices.Collect(c.below.VirtualDestinations.Values(r, key))}
 	})
 	c.hostnamesCallers = c.hostnamesKeys.Index(func(_ string, _ *string, add func(string)) { add(index.Any) })
 }
@@ -90,18 +91,18 @@ func (m reachabilityMesh) namesRead(k *hostnamesKey) []any {
 }
 
 func (m reachabilityMesh) hostnamesFor(k *hostnamesKey) *Hostnames {
-	held, redirected := map[string]*dest{}, api.TransparentProxying{IPFamilyMode: k.Families}
-	var classic []*dest
-	for d := range m.destsVirtual.Values(m.At, index.Any) {
+	held, redirected := map[string]*services.Destination{}, api.TransparentProxying{IPFamilyMode: k.Families}
+	var classic []*services.Destination
+	for d := range m.VirtualDestinations.Values(m.At, index.Any) {
 		if d.Outside || !reachable(k.Limit, k.Home, d) || !slices.ContainsFunc(d.VIPs, redirected.Redirects) {
 			continue
 		}
-		if d.facts.Classic {
+		if d.Facts.Classic {
 			classic = append(classic, d)
 			continue
 		}
 		for _, name := range d.Hostnames {
-			if name = strings.ToLower(name); d.OfCluster(name) || !m.seesName(k.Home.Namespace, d, name) {
+			if name = strings.ToLower(name); d.OfCluster(name) || !m.SeesName(k.Home.Namespace, d, name) {
 				continue
 			}
 			if by := held[name]; by == nil || holdsName(d.Destination, by.Destination, k.Home.Namespace) {
@@ -111,13 +112,13 @@ func (m reachabilityMesh) hostnamesFor(k *hostnamesKey) *Hostnames {
 	}
 	byName := make(map[string]Hostname, len(held))
 	for name, d := range held {
-		byName[name] = Hostname{Name: name, Addresses: d.redirected(redirected)}
+		byName[name] = Hostname{Name: name, Addresses: d.Redirected(redirected)}
 	}
 	m.addHosts(k, byName)
 	for _, d := range classic { // where nobody else has the name
 		name := hostnames.ClassicHost(d.Name)
 		if api.ValidateHostname("", strings.ReplaceAll(name, "_", "-")) == nil && byName[name].Name == "" {
-			byName[name] = Hostname{Name: name, Addresses: d.redirected(redirected)}
+			byName[name] = Hostname{Name: name, Addresses: d.Redirected(redirected)}
 		}
 	}
 	out, sum := &Hostnames{}, sha256.New()
@@ -128,11 +129,6 @@ func (m reachabilityMesh) hostnamesFor(k *hostnamesKey) *Hostnames {
 	}
 	out.Version = hex.EncodeToString(sum.Sum(nil)[:16])
 	return out
-}
-
-// redirected are the virtual addresses of d at which calls come to a listener, sorted.
-func (d *dest) redirected(by api.TransparentProxying) []string {
-	return slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(d.VIPs))), func(ip string) bool { return !by.Redirects(ip) })
 }
 
 // addHosts adds the hosts of routes, in the families in which calls to them are looked at. What
@@ -180,8 +176,8 @@ func (m *Model) NamesFor(from api.Ref, d *effective.Destination, name string) bo
 		return true
 	}
 	x, _ := m.mesh(from.Mesh)
-	to := x.dest(d.ID)
-	return to == nil || x.seesName(r.Dataplane.HomeNamespace(), to, strings.ToLower(name))
+	to := x.Destination(d.ID)
+	return to == nil || x.SeesName(r.Dataplane.HomeNamespace(), to, strings.ToLower(name))
 }
 
 // Hostnames are the names for those that CallsAs names, of a mesh. Where nothing that they

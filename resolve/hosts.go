@@ -2,39 +2,24 @@ package resolve
 
 import (
 	"cmp"
-	"iter"
 	"slices"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
 	"github.com/weftmesh/weft/resolve/index"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/resolve/services"
 )
-
-// destsBelow yields the hosts below that of an entry which is for them too.
-func (m servicesMesh) destsBelow(e *route.Entry) iter.Seq[*dest] {
-	return func(yield func(*dest) bool) {
-		if !e.Below {
-			return
-		}
-		for d := range m.destsByAbove.Values(m.At, e.To.Name) {
-			if matcher.Claims(e.To, &d.facts) && !yield(d) {
-				return
-			}
-		}
-	}
-}
 
 // wider are the contributions for all hosts below a name of which d is one, from the
 // kind that is named the most exactly: those of an object with the same kind and Edges
 // as one that names d itself.
-func (m routingMesh) wider(d *dest, exact []*index.Contribution) []*index.Contribution {
+func (m routingMesh) wider(d *services.Destination, exact []*index.Contribution) []*index.Contribution {
 	var out []*index.Contribution
 	for _, name := range d.HostsAbove() {
 		for r := range m.RoutesByTarget.Values(m.At, name) {
 			for i := range r.Parsed.Entries {
 				e := &r.Parsed.Entries[i]
-				if !e.Below || e.To.Name != name || e.To.Kind != api.KindHost || !matcher.Claims(e.To, &d.facts) || r.Object.Shadow() || len(e.Rules) == 0 {
+				if !e.Below || e.To.Name != name || e.To.Kind != api.KindHost || !matcher.Claims(e.To, &d.Facts) || r.Object.Shadow() || len(e.Rules) == 0 {
 					continue
 				}
 				if slices.ContainsFunc(exact, func(c *index.Contribution) bool { return c.Route.Kind == r.Kind && c.Entry.Edges == e.Edges }) {
@@ -48,7 +33,7 @@ func (m routingMesh) wider(d *dest, exact []*index.Contribution) []*index.Contri
 
 // hostCalls adds those to all hosts at the port that the outbound of an index names.
 func (m reachabilityMesh) hostCalls(o *api.Outbound, index int32, scope string, add func(call)) {
-	for d := range m.hostsSeen(o.Hosts.Port, scope) {
+	for d := range m.HostsSeen(o.Hosts.Port, scope) {
 		if d.AtEdgesAlone() {
 			continue
 		}

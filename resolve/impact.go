@@ -9,6 +9,7 @@ import (
 	"github.com/weftmesh/weft/matcher"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/index"
+	"github.com/weftmesh/weft/resolve/services"
 )
 
 type reacher struct {
@@ -53,7 +54,7 @@ type want struct {
 // destined is a destination at which there may be rules of a route, and for which
 // dataplanes.
 type destined struct {
-	*dest
+	*services.Destination
 	among *matcher.Selector // nil for all
 }
 
@@ -146,8 +147,8 @@ func (x *reacher) item(n int, it *index.Item) {
 			x.all = true
 			return
 		}
-		for d := range x.mesh.destsNamed(index.TargetName(it.Target)) {
-			if it.Selects(&d.facts) {
+		for d := range x.mesh.DestinationsNamed(index.TargetName(it.Target)) {
+			if it.Selects(&d.Facts) {
 				x.callers(d)
 			}
 		}
@@ -163,11 +164,11 @@ func (x *reacher) item(n int, it *index.Item) {
 }
 
 // callers adds the dataplanes that call or send to a destination.
-func (x *reacher) callers(d *dest) {
+func (x *reacher) callers(d *services.Destination) {
 	if x.about[d.Destination] {
 		return
 	}
-	for _, form := range d.forms() {
+	for _, form := range d.Forms() {
 		x.about[form] = true
 	}
 	if x.everybody {
@@ -176,7 +177,7 @@ func (x *reacher) callers(d *dest) {
 	for class := range x.mesh.classesOf(d) {
 		x.add(x.mesh.planesOf(class), x.firsts)
 	}
-	for cluster := range x.mesh.byCluster.Buckets(x.mesh.At, classKey(d.key, "")) {
+	for cluster := range x.mesh.byCluster.Buckets(x.mesh.At, classKey(d.Key, "")) {
 		alike := least(x.mesh.byConnections.Keys(x.mesh.At, cluster)) == ""
 		x.add(x.mesh.byCluster.Keys(x.mesh.At, cluster), x.firsts && alike)
 	}
@@ -204,9 +205,9 @@ func (x *reacher) wanted(n int, r *index.Route, selectors []*matcher.Selector, i
 		return
 	}
 	for _, d := range x.destinations(r) {
-		if it == nil || it.Attaches(r, &d.facts) {
-			x.callers(d.dest)
-			for _, form := range d.forms() {
+		if it == nil || it.Attaches(r, &d.Facts) {
+			x.callers(d.Destination)
+			for _, form := range d.Forms() {
 				x.wants[n] = append(x.wants[n], want{form, selectors, d.among})
 			}
 		}
@@ -223,12 +224,12 @@ func (x *reacher) destinations(r *index.Route) []destined {
 	add := func(by *index.Route) {
 		for i := range by.Parsed.Entries {
 			e := &by.Parsed.Entries[i]
-			for d := range x.mesh.destsOf(e) {
-				if matcher.Destination(e.To, by.Object.Home(), &d.facts) {
+			for d := range x.mesh.DestinationsOf(e) {
+				if matcher.Destination(e.To, by.Object.Home(), &d.Facts) {
 					out = append(out, destined{d, by.AmongEdges(e)})
 				}
 			}
-			for d := range x.mesh.destsBelow(e) {
+			for d := range x.mesh.DestsBelow(e) {
 				out = append(out, destined{d, by.AmongEdges(e)})
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/identity"
 	"github.com/weftmesh/weft/resolve/index"
+	"github.com/weftmesh/weft/resolve/services"
 )
 
 // inbounds is where a dataplane listens for others.
@@ -57,7 +58,7 @@ func (m dataplanesMesh) inboundsOf(p *index.Dataplane) []effective.InboundUse {
 		x := &inboundKept{Inbound: effective.Inbound{
 			Name: cmp.Or(in.Name, strconv.FormatUint(uint64(in.Port), 10)), Address: address, Port: in.Port,
 			ServiceAddress: cmp.Or(in.ServiceAddress, address), ServicePort: cmp.Or(in.ServicePort, in.Port),
-			Protocol: inboundProtocol(in), Tags: in.Tags, Ready: in.Ready(), Guarded: guarded, TLS: secured.At(p, address, in.Port),
+			Protocol: services.InboundProtocol(in), Tags: in.Tags, Ready: in.Ready(), Guarded: guarded, TLS: secured.At(p, address, in.Port),
 		}}
 		if t := secured.DocumentedAt(p, address, in.Port); t != nil {
 			documented := x.Inbound

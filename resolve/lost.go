@@ -11,6 +11,7 @@ import (
 	"github.com/weftmesh/weft/matcher"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/index"
+	"github.com/weftmesh/weft/resolve/services"
 )
 
 // onRoute reports whether a route that the policy targets has the item's
@@ -21,8 +22,8 @@ func onRoute(x mesh, it *index.Item, home api.Home) bool {
 			if e.To.Kind == it.Target.Kind && e.To.Name != "" && e.To.Name == it.Target.Name {
 				return true
 			}
-			for d := range x.destsOf(&e) {
-				if matcher.Destination(e.To, r.Object.Home(), &d.facts) && matcher.Destination(it.Target, home, &d.facts) {
+			for d := range x.DestinationsOf(&e) {
+				if matcher.Destination(e.To, r.Object.Home(), &d.Facts) && matcher.Destination(it.Target, home, &d.Facts) {
 					return true
 				}
 			}
@@ -37,7 +38,7 @@ func destinationsOf(x mesh, it *index.Item, home api.Home) string {
 	var names, all []string
 	for r := range x.SelectedRoutes(it.Policy.TopRoute, home) {
 		for _, e := range r.Parsed.Entries {
-			names, all = append(names, e.To.Name), append(all, refText(e.To))
+			names, all = append(names, e.To.Name), append(all, index.RefText(e.To))
 		}
 	}
 	slices.Sort(all)
@@ -92,9 +93,9 @@ func routeLost(x mesh, ref api.TargetRef, home api.Home) string {
 		}
 	}
 	if found {
-		return fmt.Sprintf("%s has no rule %q; %s", refText(ref), ref.SectionName, ruleNames(known))
+		return fmt.Sprintf("%s has no rule %q; %s", index.RefText(ref), ref.SectionName, ruleNames(known))
 	}
-	return "there is no " + refText(ref) + orNearest(x.routeNames(ref.Kind).Nearest(ref.Name, mostNear))
+	return "there is no " + index.RefText(ref) + orNearest(x.routeNames(ref.Kind).Nearest(ref.Name, mostNear))
 }
 
 // shownRules is how many names of rules a message has.
@@ -115,24 +116,24 @@ func ruleNames(known map[string]bool) string {
 
 // destinationLost says why a ref means no destination; empty if it does.
 func destinationLost(x mesh, ref api.TargetRef, home api.Home) string {
-	for d := range x.destsNamed(index.TargetName(ref)) {
-		if matcher.Destination(ref, home, &d.facts) {
+	for d := range x.DestinationsNamed(index.TargetName(ref)) {
+		if matcher.Destination(ref, home, &d.Facts) {
 			return ""
 		}
 	}
-	return "there is no " + refText(ref) + suggestion(x, ref)
+	return "there is no " + index.RefText(ref) + suggestion(x, ref)
 }
 
 // suggestion names destinations that the writer may have meant.
 func suggestion(x mesh, ref api.TargetRef) string {
 	if ref.Name == "" {
 		var have []map[string]string
-		for d := range x.destsNamed(index.Any) {
+		for d := range x.DestinationsNamed(index.Any) {
 			if d.Kind == ref.Kind {
 				have = append(have, d.Labels.All())
 			}
 		}
-		return ": " + mismatch(ref.Labels, have)
+		return ": " + services.Mismatch(ref.Labels, have)
 	}
 	return orNearest(x.destNames().Nearest(ref.Name, mostNear))
 }
@@ -150,35 +151,4 @@ func orNearest(near []string) string {
 		return "; create it, or name one that exists"
 	}
 	return "; did you mean " + strings.Join(near, ", ") + "?"
-}
-
-func labelText(labels map[string]string) string {
-	var pairs []string
-	for _, k := range slices.Sorted(maps.Keys(labels)) {
-		pairs = append(pairs, k+"="+labels[k])
-	}
-	return strings.Join(pairs, ",")
-}
-
-// refText names what a ref asks for.
-func refText(ref api.TargetRef) string {
-	text := ref.Kind
-	switch {
-	case ref.Name == "" && len(ref.Labels) > 0:
-		text += " with labels " + labelText(ref.Labels)
-	case ref.Name != "" && ref.Namespace != "":
-		text += " " + ref.Namespace + "/" + ref.Name
-	case ref.Name != "":
-		text += " " + ref.Name
-	}
-	if len(ref.Tags) > 0 && (ref.Kind == api.KindMeshSubset || ref.Kind == api.KindMeshServiceSubset) {
-		text += " with tags " + labelText(ref.Tags)
-	}
-	if len(ref.ProxyTypes) > 0 {
-		text += " for proxies of type " + strings.Join(ref.ProxyTypes, ", ")
-	}
-	if ref.SectionName != "" && !ref.IsRoute() {
-		text += " with a section " + ref.SectionName
-	}
-	return text
 }

@@ -55,8 +55,8 @@ func (it *Item) Destinations() iter.Seq[*effective.Destination] {
 		if it.item.RouteRef() != nil {
 			return
 		}
-		for d := range it.mesh.destsNamed(index.TargetName(it.item.Target)) {
-			if it.item.Selects(&d.facts) && !yield(d.Destination) {
+		for d := range it.mesh.DestinationsNamed(index.TargetName(it.item.Target)) {
+			if it.item.Selects(&d.Facts) && !yield(d.Destination) {
 				return
 			}
 		}
@@ -200,8 +200,8 @@ func (q *Reader) AnsweringFor(ref api.Ref) []api.Ref {
 	}
 	var out []api.Ref
 	for _, p := range spec.Ports {
-		for _, m := range x.selectedInbounds(s.Object, spec, p.Port) {
-			out = append(out, m.plane.Object.Ref)
+		for _, m := range x.SelectedInbounds(s.Object, spec, p.Port) {
+			out = append(out, m.Plane.Object.Ref)
 		}
 	}
 	slices.SortFunc(out, api.Ref.Compare)

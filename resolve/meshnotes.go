@@ -101,7 +101,7 @@ func (m mesh) callsOneOf(p *index.Dataplane, o *index.Route) bool {
 	}
 	return list != nil && slices.ContainsFunc(list.list, func(c call) bool {
 		return c.dest != nil && slices.ContainsFunc(o.Parsed.Entries, func(e route.Entry) bool {
-			return matcher.Destination(e.To, o.Object.Home(), &c.dest.facts)
+			return matcher.Destination(e.To, o.Object.Home(), &c.dest.Facts)
 		})
 	})
 }

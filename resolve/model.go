@@ -173,8 +173,8 @@ func (m *Model) Dataplanes(mesh string) iter.Seq[*effective.Resolved] {
 func (m *Model) Destinations(mesh string) iter.Seq[*effective.Destination] {
 	return func(yield func(*effective.Destination) bool) {
 		if x, ok := m.mesh(mesh); ok {
-			for d := range x.destsNamed(index.Any) {
-				if d.key == d.ID && !yield(d.Destination) { // a host once, whoever sees it as what
+			for d := range x.DestinationsNamed(index.Any) {
+				if d.Key == d.ID && !yield(d.Destination) { // a host once, whoever sees it as what
 					return
 				}
 			}
@@ -185,7 +185,7 @@ func (m *Model) Destinations(mesh string) iter.Seq[*effective.Destination] {
 // Destination finds a destination of a mesh by its id.
 func (m *Model) Destination(mesh, id string) (*effective.Destination, bool) {
 	if x, ok := m.mesh(mesh); ok {
-		if d := x.dest(id); d != nil {
+		if d := x.Destination(id); d != nil {
 			return d.Destination, true
 		}
 	}
@@ -201,8 +201,8 @@ func (m *Model) Available(ref api.Ref) bool {
 	}
 	s, _ := m.all.Services.Get(x.At, index.ObjectKey(ref))
 	return s != nil && slices.ContainsFunc(s.Dests, func(d *effective.Destination) bool {
-		at := x.dest(d.ID)
-		return at != nil && at.object != nil && at.object.Ref == ref && len(x.answering(at).list) > 0
+		at := x.Destination(d.ID)
+		return at != nil && at.Object != nil && at.Object.Ref == ref && len(x.Answering(at).List) > 0
 	})
 }
 

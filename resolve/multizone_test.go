@@ -24,7 +24,7 @@ func TestAServiceConcernsThoseAcrossZonesThatGatherIt(t *testing.T) {
 	m, _ := Compile(s, nil, nil)
 	x, _ := m.mesh("default")
 	_, delta := x.At.(*derive.Graph).Update(m.all.ServiceObjects.Put(index.ObjectKey(is.Ref), is))
-	if got := m.all.members.Ran(delta); got != 2 {
+	if got := m.all.Members.Ran(delta); got != 2 {
 		t.Errorf("%d services were looked at for their members, want of-a and of-b", got)
 	}
 }

@@ -21,12 +21,12 @@ func newNames(has map[string]bool) *names {
 
 // destNames are those of all destinations.
 func (m mesh) destNames() *names {
-	for range m.destsNamed(index.Any) {
+	for range m.DestinationsNamed(index.Any) {
 		break // so that it is known what was looked at
 	}
 	return m.namesIn("destinations", func(m mesh) *names {
 		has := map[string]bool{}
-		for d := range m.destsNamed(index.Any) {
+		for d := range m.DestinationsNamed(index.Any) {
 			if !d.Listed {
 				has[d.Name] = true
 			}

@@ -130,7 +130,7 @@ func itemNote(x mesh, it *index.Item, home api.Home) (api.Note, bool) {
 			return api.Notef(it.Origin, api.Error, "TargetNotFound", at, "%s", lost), true
 		}
 		if missesEveryone(x, it, home) {
-			what := refText(it.Target)
+			what := index.RefText(it.Target)
 			if it.Target.SectionName != "" {
 				what = fmt.Sprintf("rule %q of %s", it.Target.SectionName, what)
 			}
@@ -143,7 +143,7 @@ func itemNote(x mesh, it *index.Item, home api.Home) (api.Note, bool) {
 	}
 	if it.Policy.TopRoute != nil && !onRoute(x, it, home) {
 		return api.Notef(it.Origin, api.Error, "TargetNotFound", at, "%s is no destination of %s, so nothing is configured; %s",
-			refText(it.Target), refText(*it.Policy.TopRoute), destinationsOf(x, it, home)), true
+			index.RefText(it.Target), index.RefText(*it.Policy.TopRoute), destinationsOf(x, it, home)), true
 	}
 	lost := destinationLost(x, it.Target, home)
 	return api.Notef(it.Origin, api.Warning, "TargetNotFound", at, "%s", lost), lost != ""
@@ -166,9 +166,9 @@ func dataplaneNotes(x mesh, p *index.Dataplane) []api.Note {
 	}
 	for _, c := range list.list {
 		if c.lost != nil && c.dest != nil {
-			notes = append(notes, api.Notef(origin, api.Warning, c.lost.code, c.field(p), "%s; routes for it do what they say, and what goes to itself fails until somebody answers for it", c.lost.text(x)))
+			notes = append(notes, api.Notef(origin, api.Warning, c.lost.Code, c.field(p), "%s; routes for it do what they say, and what goes to itself fails until somebody answers for it", lostText(c.lost, x)))
 		} else if c.lost != nil {
-			notes = append(notes, api.Notef(origin, api.Error, c.lost.code, c.field(p), "%s; the outbound gets no listener", c.lost.text(x)))
+			notes = append(notes, api.Notef(origin, api.Error, c.lost.Code, c.field(p), "%s; the outbound gets no listener", lostText(c.lost, x)))
 		}
 	}
 	for i := range p.Spec.Networking.Outbound {

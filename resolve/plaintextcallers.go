@@ -1,12 +1,11 @@
 package resolve
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/index"
+	"github.com/weftmesh/weft/resolve/services"
 )
 
 // codeStrictDestination is that of notes on both ends of calls that are refused: who calls has no
@@ -20,9 +19,6 @@ type strangers struct {
 }
 
 type strangersKey string
-
-// mostStrangers is how many of them one note names.
-const mostStrangers = 5
 
 // strangersIn are those of a mesh, found out once for each model that is asked.
 func (q *Reader) strangersIn(x mesh, name string) *strangers {
@@ -42,10 +38,10 @@ func (q *Reader) strangersIn(x mesh, name string) *strangers {
 				if c.dest == nil {
 					continue
 				}
-				planes, known := strict[c.dest.key]
+				planes, known := strict[c.dest.Key]
 				if !known {
 					planes = x.strictBehind(c.dest)
-					strict[c.dest.key] = planes
+					strict[c.dest.Key] = planes
 				}
 				if len(planes) > 0 {
 					out.calls[key] = append(out.calls[key], c.dest.ID)
@@ -62,8 +58,8 @@ func (q *Reader) strangersIn(x mesh, name string) *strangers {
 }
 
 // strictBehind are those who answer for a destination and take mutual TLS alone, by objectKey.
-func (m mesh) strictBehind(d *dest) (out []string) {
-	for _, e := range m.membersOf(d).list {
+func (m mesh) strictBehind(d *services.Destination) (out []string) {
+	for _, e := range m.MembersOf(d).List {
 		key := index.ObjectKey(e.Dataplane)
 		if p, _ := m.Dataplanes.Get(m.At, key); p != nil && !slices.Contains(out, key) && !m.TLSOf(p.Object.Ref).At(p, e.Address, e.Port).TakesPlain() {
 			out = append(out, key)
@@ -83,19 +79,10 @@ func (q *Reader) strangerNotes(x mesh, p *index.Dataplane) (notes []api.Note) {
 		if x.InsightOf(p.Object.Ref).Proxyless {
 			why, mend = "its gRPC client has no sidecar and calls in plain text", "give it a sidecar"
 		}
-		notes = append(notes, api.Notef(p.Origin(), api.Error, codeStrictDestination, "", "%s, and its calls of %s are refused, which take mutual TLS alone; %s, or let a MeshTLS of mode Permissive be about who it calls", why, someNames(ids), mend))
+		notes = append(notes, api.Notef(p.Origin(), api.Error, codeStrictDestination, "", "%s, and its calls of %s are refused, which take mutual TLS alone; %s, or let a MeshTLS of mode Permissive be about who it calls", why, services.SomeNames(ids), mend))
 	}
 	if names := found.callers[key]; len(names) > 0 {
-		notes = append(notes, api.Notef(p.Origin(), api.Error, codeStrictDestination, "", "it takes mutual TLS alone, and refuses callers that have no identity, or no sidecar: %s; let a MeshIdentity select them, give them sidecars, or let a MeshTLS of mode Permissive be about it", someNames(names)))
+		notes = append(notes, api.Notef(p.Origin(), api.Error, codeStrictDestination, "", "it takes mutual TLS alone, and refuses callers that have no identity, or no sidecar: %s; let a MeshIdentity select them, give them sidecars, or let a MeshTLS of mode Permissive be about it", services.SomeNames(names)))
 	}
 	return notes
-}
-
-// someNames are the first of many, and how many more there are.
-func someNames(all []string) string {
-	text := strings.Join(all[:min(len(all), mostStrangers)], ", ")
-	if more := len(all) - mostStrangers; more > 0 {
-		text += fmt.Sprintf(", and %d more", more)
-	}
-	return text
 }

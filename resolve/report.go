@@ -8,6 +8,7 @@ import (
 	"github.com/weftmesh/weft/api/spiffe"
 	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/resolve/pods"
+	"github.com/weftmesh/weft/resolve/services"
 )
 
 // originGenerator is the origin of a name that a generator has made (spec/kuma.md 1.5).
@@ -80,16 +81,16 @@ func (m mesh) reportNames(s *index.Service, out *api.ServiceReport) {
 }
 
 // inboundsBehind are the inbounds behind a MeshService or Service, those of each port by themselves.
-func (m mesh) inboundsBehind(s *index.Service) (out []member) {
+func (m mesh) inboundsBehind(s *index.Service) (out []services.Member) {
 	switch spec := s.Object.Spec.(type) {
 	case *api.MeshService:
 		for _, p := range spec.Ports {
-			out = append(out, m.selectedInbounds(s.Object, spec, p.Port)...)
+			out = append(out, m.SelectedInbounds(s.Object, spec, p.Port)...)
 		}
 	case *api.Service:
 		for i := range spec.Ports {
 			if p := &spec.Ports[i]; p.OverTCP() {
-				out = append(out, m.selectedByService(s.Object, spec, p)...)
+				out = append(out, m.SelectedByService(s.Object, spec, p)...)
 			}
 		}
 	}
@@ -97,12 +98,12 @@ func (m mesh) inboundsBehind(s *index.Service) (out []member) {
 }
 
 // readyForTLS says whether all endpoints among inbounds are called by TLS (spec/identity.md 4.7).
-func (m mesh) readyForTLS(list []member) string {
+func (m mesh) readyForTLS(list []services.Member) string {
 	ready := "NotReady"
 	for _, x := range list {
 		switch {
-		case !x.inbound.Ready():
-		case m.TLSOf(x.plane.Object.Ref).CalledPlain(x.plane, cmp.Or(x.inbound.Address, x.plane.Spec.Networking.Address), x.inbound.Port):
+		case !x.Inbound.Ready():
+		case m.TLSOf(x.Plane.Object.Ref).CalledPlain(x.Plane, cmp.Or(x.Inbound.Address, x.Plane.Spec.Networking.Address), x.Inbound.Port):
 			return "NotReady"
 		default:
 			ready = "Ready"
@@ -113,11 +114,11 @@ func (m mesh) readyForTLS(list []member) string {
 
 // countOf counts the dataplanes of inbounds, each once; healthy are those of which every inbound
 // among them is ready.
-func countOf(list []member, connected func(api.Ref) bool) *api.ProxyCounts {
+func countOf(list []services.Member, connected func(api.Ref) bool) *api.ProxyCounts {
 	healthy := map[*index.Dataplane]bool{}
 	for _, x := range list {
-		known, seen := healthy[x.plane]
-		healthy[x.plane] = (known || !seen) && x.inbound.Ready()
+		known, seen := healthy[x.Plane]
+		healthy[x.Plane] = (known || !seen) && x.Inbound.Ready()
 	}
 	out := &api.ProxyCounts{Total: uint32(len(healthy))}
 	for p, ok := range healthy {
@@ -147,9 +148,9 @@ func (q *Reader) IdentitiesOf(ref api.Ref) (names []string, ok bool) {
 		return nil, false
 	}
 	for _, p := range spec.Ports {
-		for _, b := range x.selectedInbounds(s.Object, spec, p.Port) {
+		for _, b := range x.SelectedInbounds(s.Object, spec, p.Port) {
 			ok = true
-			id := x.TLSOf(b.plane.Object.Ref).GetIdentity()
+			id := x.TLSOf(b.Plane.Object.Ref).GetIdentity()
 			if id == nil {
 				continue
 			}

@@ -34,16 +34,16 @@ func (m *Model) AnsweredBy(mesh string, by func(api.Ref) bool) (all, alone []str
 	if !ok {
 		return nil, nil
 	}
-	for id, behind := range x.members.All(x.At) {
+	for id, behind := range x.Members.All(x.At) {
 		among, others := 0, 0
-		for _, e := range behind.list {
+		for _, e := range behind.List {
 			if e.Dataplane != (api.Ref{}) && by(e.Dataplane) {
 				among++
 			} else {
 				others++
 			}
 		}
-		for _, l := range behind.left {
+		for _, l := range behind.Left {
 			among += index.Btoi(by(l.Dataplane))
 		}
 		if among == 0 {

@@ -8,6 +8,7 @@ import (
 	"github.com/weftmesh/weft/matcher"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/index"
+	"github.com/weftmesh/weft/resolve/services"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -53,8 +54,8 @@ func meetingNotes(x mesh, r *index.Route, e *route.Entry) []api.Note {
 		return nil
 	}
 	var notes []api.Note
-	for d := range x.destsMeant(r, e) {
-		if !matcher.Destination(e.To, r.Object.Home(), &d.facts) {
+	for d := range x.DestinationsMeant(r, e) {
+		if !matcher.Destination(e.To, r.Object.Home(), &d.Facts) {
 			continue
 		}
 		var all []route.Candidate
@@ -86,8 +87,8 @@ func keepsHosts(x mesh, r *index.Route) bool {
 // ownersOf are those who own destinations of an entry in the place of its route, and
 // whether there are others, which are its own.
 func ownersOf(x mesh, r *index.Route, e *route.Entry) (owners []*index.Route, kept bool) {
-	for d := range x.destsMeant(r, e) {
-		if !matcher.Destination(e.To, r.Object.Home(), &d.facts) {
+	for d := range x.DestinationsMeant(r, e) {
+		if !matcher.Destination(e.To, r.Object.Home(), &d.Facts) {
 			continue
 		}
 		if by := x.subjectsOf(d).ownerBefore(r, e); by != nil {
@@ -125,13 +126,13 @@ func entryNotes(x mesh, r *index.Route, e *route.Entry, hints *int) []api.Note {
 	home, origin := r.Object.Home(), &api.Origin{Ref: r.Object.Ref}
 	at := e.Field
 	acts, calls := false, true // on a destination of its own protocol; all are of gRPC
-	var found, taken, unread *dest
+	var found, taken, unread *services.Destination
 	var owner *index.Route
-	for d := range x.destsMeant(r, e) {
-		if !matcher.Destination(e.To, home, &d.facts) {
+	for d := range x.DestinationsMeant(r, e) {
+		if !matcher.Destination(e.To, home, &d.Facts) {
 			continue
 		}
-		found, acts, calls = d, acts || r.Parsed.Connections || d.reads(r.Parsed.Speaks), calls && d.Protocol == api.GRPC
+		found, acts, calls = d, acts || r.Parsed.Connections || d.Reads(r.Parsed.Speaks), calls && d.Protocol == api.GRPC
 		if by := x.subjectsOf(d).ownerBefore(r, e); len(e.Rules) > 0 && by != nil {
 			taken, owner = d, by
 		} else if len(e.Rules) > 0 && r.Parsed.Connections && d.Protocol.HTTPLike() && d.Kind != api.KindHost {
@@ -142,7 +143,7 @@ func entryNotes(x mesh, r *index.Route, e *route.Entry, hints *int) []api.Note {
 	case e.To.Kind == "": // only for those who include it
 	case e.To.Kind == api.KindMesh: // only beside a MeshGateway, of which there is a note
 	case found == nil:
-		notes = append(notes, api.Notef(origin, api.Warning, "TargetNotFound", at, "there is no %s%s", refText(e.To), suggestion(x, e.To)))
+		notes = append(notes, api.Notef(origin, api.Warning, "TargetNotFound", at, "there is no %s%s", index.RefText(e.To), suggestion(x, e.To)))
 	case !acts:
 		notes = append(notes, api.Notef(origin, api.Warning, api.CodeNoEffect, at, "%s speaks %s, in which there are no requests to route, so this entry has no effect; declare http, http2 or grpc if it speaks that, or write a MeshTCPRoute",
 			found.ID, found.Protocol))
@@ -182,7 +183,7 @@ func (x mesh) without(b *route.BackendRef, rule *route.Rule) string {
 	}
 	for i := range rule.Backends {
 		if o := &rule.Backends[i]; o != b && o.Weight > 0 {
-			if _, lost := x.findBackend(*o); lost == nil {
+			if _, lost := x.FindBackend(*o); lost == nil {
 				return "the others have its share of the requests until then"
 			}
 		}
@@ -195,24 +196,24 @@ func (x mesh) without(b *route.BackendRef, rule *route.Rule) string {
 func backendNotes(x mesh, r *index.Route, rule *route.Rule, acts bool, hints *int) []api.Note {
 	var notes []api.Note
 	check := func(ref route.BackendRef, severity api.Severity, lose, fail string) {
-		d, lost := x.findBackend(ref)
+		d, lost := x.FindBackend(ref)
 		if !acts {
 			lose = "nothing is lost by it, because the entry has no effect"
-		} else if lost == nil && !r.Parsed.Connections && !d.reads(ref.Speaks) {
-			lost = wrongProtocol(d)
+		} else if lost == nil && !r.Parsed.Connections && !d.Reads(ref.Speaks) {
+			lost = services.WrongProtocol(d)
 		}
 		if lost == nil {
-			if why := unanswered(d, x.answering(d), ref.Target.Tags); why != "" && ref.Weight > 0 && acts {
+			if why := services.Unanswered(d, x.Answering(d), ref.Target.Tags); why != "" && ref.Weight > 0 && acts {
 				notes = append(notes, api.Notef(rule.Origin, api.Warning, noEndpoints, ref.Field, "%s; %s", why, fail))
 			}
 			return
 		}
-		text := lost.message
+		text := lost.Message
 		if *hints < maxHints {
-			text = lost.text(x)
+			text = lostText(lost, x)
 			*hints++
 		}
-		notes = append(notes, api.Notef(rule.Origin, severity, lost.code, ref.Field, "%s; %s", text, lose))
+		notes = append(notes, api.Notef(rule.Origin, severity, lost.Code, ref.Field, "%s; %s", text, lose))
 	}
 	const closed = "its share of the connections is closed until then"
 	for i := range rule.Backends {

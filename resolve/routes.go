@@ -3,6 +3,7 @@ package resolve
 import (
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/index"
+	"github.com/weftmesh/weft/resolve/services"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -15,7 +16,7 @@ type composition struct {
 
 // compose composes what is said about a destination to those who have the
 // contributions that bits mark.
-func (m routingMesh) compose(d *dest, all []*index.Contribution, bits string) *composition {
+func (m routingMesh) compose(d *services.Destination, all []*index.Contribution, bits string) *composition {
 	n := &composition{}
 	own := false // what is said to the callers of one namespace hides what is said to all
 	// Where edge dataplanes listen for whole connections nobody asks for hosts.
@@ -45,9 +46,9 @@ func (m routingMesh) compose(d *dest, all []*index.Contribution, bits string) *c
 
 // spokenFor is d for those who have the contributions, one of which may know the
 // protocol that nobody wrote down.
-func spokenFor(d *dest, from []*index.Contribution) *effective.Destination {
+func spokenFor(d *services.Destination, from []*index.Contribution) *effective.Destination {
 	for _, c := range from {
-		if at := d.as(c.Route.Parsed.Speaks); at != d.Destination && !c.Route.Parsed.Connections {
+		if at := d.As(c.Route.Parsed.Speaks); at != d.Destination && !c.Route.Parsed.Connections {
 			return at
 		}
 	}

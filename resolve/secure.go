@@ -6,6 +6,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/index"
+	"github.com/weftmesh/weft/resolve/services"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -46,9 +47,9 @@ func listenerOf(list []route.Listener, port uint32, host string) *route.Listener
 
 // secureCalls yields the hosts of a scope for everybody that a listener serves to clients who speak
 // TLS: those with a certificate of their own, and where the listener has one all others.
-func (m reachabilityMesh) secureCalls(list []route.Listener, l *route.Listener, scope string, serve func(*dest)) {
+func (m reachabilityMesh) secureCalls(list []route.Listener, l *route.Listener, scope string, serve func(*services.Destination)) {
 	own := map[string]bool{}
-	for d := range m.hostsSeen(secureHTTP, scope) {
+	for d := range m.HostsSeen(secureHTTP, scope) {
 		if d.TLS == nil || m.isForEdges(d) {
 			continue
 		}
@@ -60,7 +61,7 @@ func (m reachabilityMesh) secureCalls(list []route.Listener, l *route.Listener, 
 	if l.Closed || len(l.TLS.Secrets) == 0 {
 		return
 	}
-	for d := range m.hostsSeen(plainHTTP, scope) {
+	for d := range m.HostsSeen(plainHTTP, scope) {
 		if l.Covers(d.Name) && !own[d.Name] && !m.isForEdges(d) && requestsAt(list, l.Port, d.Name) {
 			serve(d)
 		}
@@ -99,8 +100,8 @@ func keptCertificates(x mesh, p *index.Dataplane) []api.Note {
 		if l.TLS == nil || l.Connections {
 			continue
 		}
-		x.secureCalls(list, l, x.HostScope(p), func(d *dest) {
-			if x.mayServe(p, d) || len(notes) >= mostKept {
+		x.secureCalls(list, l, x.HostScope(p), func(d *services.Destination) {
+			if x.MayServe(p, d) || len(notes) >= mostKept {
 				return
 			}
 			i := slices.IndexFunc(d.TLS.Secrets, func(ref api.Ref) bool { return !x.MayShow(p, ref) })

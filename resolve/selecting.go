@@ -7,11 +7,12 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
 	"github.com/weftmesh/weft/resolve/index"
+	"github.com/weftmesh/weft/resolve/services"
 )
 
 // classesOf yields the classes of dataplanes that call a destination, by key.
-func (m reachabilityMesh) classesOf(d *dest) iter.Seq[string] {
-	prefix := classKey(d.key, "")
+func (m reachabilityMesh) classesOf(d *services.Destination) iter.Seq[string] {
+	prefix := classKey(d.Key, "")
 	own := m.byClass.Buckets(m.At, prefix)
 	if d.Kind != api.KindHost {
 		return own
@@ -43,7 +44,7 @@ func (m reachabilityMesh) planesOf(class string) iter.Seq[string] {
 // route; section, if given, names the rule.
 func (m tablesMesh) hasRules(r *index.Route, section string, by *matcher.Selector) bool {
 	for i := range r.Parsed.Entries {
-		for d := range m.destsNamed(index.TargetName(r.Parsed.Entries[i].To)) {
+		for d := range m.DestinationsNamed(index.TargetName(r.Parsed.Entries[i].To)) {
 			for key := range m.classesOf(d) {
 				if t, _ := m.routed.Get(m.At, key); t == nil || t.table == nil || !r.InTable(t.table, section) {
 					continue

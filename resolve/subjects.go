@@ -9,6 +9,7 @@ import (
 	"github.com/weftmesh/weft/matcher"
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/index"
+	"github.com/weftmesh/weft/resolve/services"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -53,13 +54,13 @@ func newAttachments(all []*index.Item) *attachments {
 
 // addSubjects derives what is said about each destination.
 func (c *routingStage) addSubjects() {
-	c.routing = derive.Derive(c.below.Schema, "routing", c.below.dests, derive.Values[routing]{Equal: (*routing).equal},
+	c.routing = derive.Derive(c.below.Schema, "routing", c.below.Destinations, derive.Values[routing]{Equal: (*routing).equal},
 		func(r *derive.Reader, id string) *routing {
-			return c.derived(r).gatherRouting(index.Need(c.below.dests, r, id))
+			return c.derived(r).gatherRouting(index.Need(c.below.Destinations, r, id))
 		})
-	c.subjects = derive.Derive(c.below.Schema, "subjects", c.below.dests, derive.Values[subjects]{Equal: (*subjects).equal},
+	c.subjects = derive.Derive(c.below.Schema, "subjects", c.below.Destinations, derive.Values[subjects]{Equal: (*subjects).equal},
 		func(r *derive.Reader, id string) *subjects {
-			return c.derived(r).gatherSubjects(index.Need(c.below.dests, r, id), index.Need(c.routing, r, id))
+			return c.derived(r).gatherSubjects(index.Need(c.below.Destinations, r, id), index.Need(c.routing, r, id))
 		})
 	c.selectors = derive.Derive(c.below.Schema, "selectors", c.subjects, derive.Values[selectors]{Equal: (*selectors).equal}, func(r *derive.Reader, id string) *selectors {
 		return &selectors{index.Need(c.subjects, r, id).selectors}
@@ -79,12 +80,12 @@ func (s *subjects) equal(o *subjects) bool {
 		maps.EqualFunc(s.attached, o.attached, func(a, b *attachments) bool { return slices.Equal(a.all, b.all) })
 }
 
-func (m routingMesh) gatherRouting(d *dest) *routing {
+func (m routingMesh) gatherRouting(d *services.Destination) *routing {
 	x := &routing{}
-	for r := range m.RoutesAbout(d.linkNames()...) {
+	for r := range m.RoutesAbout(d.LinkNames()...) {
 		for i := range r.Parsed.Entries {
 			e := &r.Parsed.Entries[i]
-			if !r.Object.Shadow() && matcher.Destination(e.To, r.Object.Home(), &d.facts) {
+			if !r.Object.Shadow() && matcher.Destination(e.To, r.Object.Home(), &d.Facts) {
 				x.contributions = append(x.contributions, &index.Contribution{Route: r, Entry: e, Rank: r.Rank.Of(e.To, e.Index)})
 			}
 		}
@@ -106,11 +107,11 @@ func (m routingMesh) gatherRouting(d *dest) *routing {
 	return x
 }
 
-func (m routingMesh) gatherSubjects(d *dest, x *routing) *subjects {
+func (m routingMesh) gatherSubjects(d *services.Destination, x *routing) *subjects {
 	s := &subjects{routing: x, attached: map[*index.Route]*attachments{}}
-	for p := range m.PoliciesAbout(d.linkNames()...) {
+	for p := range m.PoliciesAbout(d.LinkNames()...) {
 		for _, it := range p.Items {
-			if it.RouteRef() == nil && it.Selects(&d.facts) {
+			if it.RouteRef() == nil && it.Selects(&d.Facts) {
 				s.items = append(s.items, it)
 			}
 		}
@@ -118,7 +119,7 @@ func (m routingMesh) gatherSubjects(d *dest, x *routing) *subjects {
 	slices.SortFunc(s.items, index.ByRank)
 	attach := func(r *index.Route) {
 		if _, ok := s.attached[r]; !ok {
-			s.attached[r] = newAttachments(m.attachedTo(r, &d.facts))
+			s.attached[r] = newAttachments(m.attachedTo(r, &d.Facts))
 		}
 	}
 	for _, c := range x.contributions {
@@ -136,9 +137,9 @@ func (m routingMesh) gatherSubjects(d *dest, x *routing) *subjects {
 // all others, and alone count where there are no requests. What is said to callers of
 // one namespace has an owner of its own, but one of an earlier language than what is
 // said to all stands in nobody's way; so has what is said for some edge dataplanes.
-func owners(all []*index.Contribution, d *dest) []*index.Contribution {
+func owners(all []*index.Contribution, d *services.Destination) []*index.Contribution {
 	all = slices.DeleteFunc(all, func(c *index.Contribution) bool {
-		return len(c.Entry.Rules) == 0 || !d.reads(c.Route.Parsed.Speaks) && !c.Route.Parsed.Connections
+		return len(c.Entry.Rules) == 0 || !d.Reads(c.Route.Parsed.Speaks) && !c.Route.Parsed.Connections
 	})
 	return slices.DeleteFunc(slices.Clone(all), func(c *index.Contribution) bool { return before(all, c.Route, c.Entry) != nil })
 }

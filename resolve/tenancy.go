@@ -1,14 +1,11 @@
 package resolve
 
 import (
-	"iter"
 	"slices"
 	"strings"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/index"
-	"github.com/weftmesh/weft/route"
 )
 
 // The codes of notes on what Mesh.tenancy keeps from acting.
@@ -44,86 +41,6 @@ func (q *Reader) KeptOut(o *api.Object) (api.Note, bool) {
 		return api.Note{}, false
 	}
 	return *n, true
-}
-
-// hostsSeen yields the hosts at a port that are seen in a scope.
-func (m servicesMesh) hostsSeen(port uint32, scope string) iter.Seq[*dest] {
-	if scope == index.ScopeAll || scope == index.ScopeCommon {
-		return m.destsNamed(index.HostsAt(port, scope))
-	}
-	return func(yield func(*dest) bool) {
-		for d := range m.destsNamed(index.HostsAt(port, scope)) {
-			if !yield(d) {
-				return
-			}
-		}
-		for d := range m.destsNamed(index.HostsAt(port, index.ScopeCommon)) {
-			if m.dest(index.InScope(d.ID, scope)) == nil && !yield(d) {
-				return
-			}
-		}
-	}
-}
-
-// destsMeant yields the destinations that an entry may mean where it acts: of hosts that are owned
-// those that namespaces see.
-func (m servicesMesh) destsMeant(r *index.Route, e *route.Entry) iter.Seq[*dest] {
-	if e.To.Kind != api.KindHost || !r.Tenancy.HostsOwned() || r.Object.HomeNamespace() == "" {
-		return m.destsOf(e)
-	}
-	return func(yield func(*dest) bool) {
-		for d := range m.destsOf(e) {
-			if _, scope := index.CutScope(d.key); scope != index.ScopeAll && !yield(d) {
-				return
-			}
-		}
-	}
-}
-
-// destFor is what a destination that a dataplane calls follows from.
-func (m servicesMesh) destFor(d *effective.Destination, p *index.Dataplane) *dest {
-	if d.Kind == api.KindHost {
-		for _, scope := range []string{m.HostScope(p), index.ScopeCommon} {
-			if own := m.dest(index.InScope(d.ID, scope)); own != nil {
-				return own
-			}
-		}
-	}
-	return m.dest(d.ID)
-}
-
-// seesName reports whether dataplanes of a namespace call a service by a name, where the service
-// has it: as its own, by a grant, or because the name says whose it is.
-func (m servicesMesh) seesName(viewer string, d *dest, name string) bool {
-	t := m.Tenancy()
-	if !t.HostsOwned() || viewer == "" || d.Namespace == "" || d.Namespace == viewer {
-		return true
-	}
-	home := api.Home{Namespace: d.Namespace, System: d.object != nil && d.object.Home().System}
-	return index.OfNamespace(d.Name, d.Namespace, name) || !t.Owns(home, name)
-}
-
-// nameTaken reports whether the mesh names a service so for those who see a host in a scope.
-func (m servicesMesh) nameTaken(scope, name string) bool {
-	for d := range m.destsByHostname.Values(m.At, name) {
-		if scope == index.ScopeAll || m.seesName(scope, d, name) {
-			return true
-		}
-	}
-	return false
-}
-
-// mayServe reports whether an edge dataplane may show all certificates that a host brings.
-func (m servicesMesh) mayServe(p *index.Dataplane, d *dest) bool {
-	if d.TLS == nil {
-		return true
-	}
-	for _, ref := range d.TLS.Secrets {
-		if !m.MayShow(p, ref) {
-			return false
-		}
-	}
-	return true
 }
 
 // ownershipNotes are those on a route because of whose its hosts are, and of its ingress class.

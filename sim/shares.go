@@ -4,8 +4,8 @@ import (
 	"iter"
 	"math"
 
-	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/services"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -26,7 +26,7 @@ func shares(r *effective.Resolved, backends []effective.Backend, d draws) []Back
 		case r != nil && !answers(r, b.Cluster):
 			x.Status, x.Reason = 503, "it has no endpoints"
 			if use := clusterOf(r, b.Cluster); use.Endpoints != nil {
-				x.Reason += resolve.LeftText(use.Left)
+				x.Reason += services.LeftText(use.Left)
 			}
 		}
 		out = append(out, x)

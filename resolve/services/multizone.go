@@ -1,4 +1,4 @@
-package resolve
+package services
 
 import (
 	"iter"
@@ -12,25 +12,25 @@ import (
 // multiZoneMembers is who answers for the services that one across zones gathers: MeshServices,
 // and the Services of a cluster, which are MeshServices whether or not somebody has written
 // them (spec/kubernetes.md 3.2).
-func (m servicesMesh) multiZoneMembers(spec *api.MeshMultiZoneService, port uint32) *members {
+func (m Mesh) multiZoneMembers(spec *api.MeshMultiZoneService, port uint32) *Members {
 	if spec.Selector == nil || spec.Selector.MeshService == nil {
 		return membersOf(nil)
 	}
 	want := spec.Selector.MeshService.MatchLabels
-	var list []member
+	var list []Member
 	for s := range m.Objects(api.KindMeshService, want) {
-		list = append(list, m.selectedInbounds(s, s.Spec.(*api.MeshService), port)...)
+		list = append(list, m.SelectedInbounds(s, s.Spec.(*api.MeshService), port)...)
 	}
 	out := membersOf(list)
 	for s := range m.servicesCarrying(want, port) {
 		x := m.kubernetesMembers(s.Object, s.Object.Spec.(*api.Service), port)
-		out.waiting, out.left = append(out.waiting, x.waiting...), append(out.left, x.left...)
-		if len(x.list) > 0 {
-			out.http2 = x.http2 && (out.http2 || len(out.list) == 0)
+		out.Waiting, out.Left = append(out.Waiting, x.Waiting...), append(out.Left, x.Left...)
+		if len(x.List) > 0 {
+			out.Http2 = x.Http2 && (out.Http2 || len(out.List) == 0)
 		}
-		for _, e := range x.list {
-			if !slices.ContainsFunc(out.list, func(o effective.Endpoint) bool { return o.Address == e.Address && o.Port == e.Port }) {
-				out.list = append(out.list, e)
+		for _, e := range x.List {
+			if !slices.ContainsFunc(out.List, func(o effective.Endpoint) bool { return o.Address == e.Address && o.Port == e.Port }) {
+				out.List = append(out.List, e)
 			}
 		}
 	}
@@ -39,7 +39,7 @@ func (m servicesMesh) multiZoneMembers(spec *api.MeshMultiZoneService, port uint
 
 // servicesCarrying yields the Services of the mesh with a port that carry labels, as their
 // MeshServices do, but for those in whose place somebody wrote one.
-func (m servicesMesh) servicesCarrying(labels map[string]string, port uint32) iter.Seq[*index.Service] {
+func (m Mesh) servicesCarrying(labels map[string]string, port uint32) iter.Seq[*index.Service] {
 	bucket := api.KindService
 	if len(labels) > 0 {
 		bucket = index.Labelled(bucket, index.FirstPair(labels, ""))

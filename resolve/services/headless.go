@@ -1,4 +1,4 @@
-package resolve
+package services
 
 import (
 	"github.com/weftmesh/weft/resolve/effective"
@@ -6,7 +6,7 @@ import (
 
 // instanceMembers is the pod that a destination is, ready or not: who calls its address
 // means it.
-func (m servicesMesh) instanceMembers(d *effective.Destination) *members {
+func (m Mesh) instanceMembers(d *effective.Destination) *Members {
 	var a answers
 	for _, ip := range d.VIPs {
 		m.addAnswer(&a, ip, d.Port, "")

@@ -1,4 +1,4 @@
-package resolve
+package services
 
 import (
 	"cmp"
@@ -14,7 +14,7 @@ import (
 
 // kubernetesMembers is who answers for a port of a Service: what its EndpointSlices
 // list, and where there is none the dataplanes that it selects.
-func (m servicesMesh) kubernetesMembers(o *api.Object, spec *api.Service, port uint32) *members {
+func (m Mesh) kubernetesMembers(o *api.Object, spec *api.Service, port uint32) *Members {
 	var at *api.KubernetesPort
 	for i := range spec.Ports {
 		if p := &spec.Ports[i]; p.OverTCP() && p.Port == port {
@@ -32,7 +32,7 @@ func (m servicesMesh) kubernetesMembers(o *api.Object, spec *api.Service, port u
 	}
 	switch {
 	case slices == 0:
-		return membersOf(m.selectedByService(o, spec, at))
+		return membersOf(m.SelectedByService(o, spec, at))
 	case len(ready.list) > 0:
 		return ready.members()
 	}
@@ -45,15 +45,15 @@ type answers struct {
 	seen  map[string]bool
 	plain bool // one of them is no inbound that takes HTTP/2
 	// waiting do not answer yet.
-	waiting []member
+	waiting []Member
 }
 
-func (a *answers) members() *members {
-	return &members{list: a.list, http2: len(a.list) > 0 && !a.plain, waiting: a.waiting}
+func (a *answers) members() *Members {
+	return &Members{List: a.list, Http2: len(a.list) > 0 && !a.plain, Waiting: a.waiting}
 }
 
 // fromSlice adds the endpoints of a slice that answer for a port.
-func (m servicesMesh) fromSlice(s *api.EndpointSlice, port *api.KubernetesPort, ready, serving *answers) {
+func (m Mesh) fromSlice(s *api.EndpointSlice, port *api.KubernetesPort, ready, serving *answers) {
 	for _, p := range s.Ports {
 		if p.Name != port.Name || p.Port == 0 || !p.OverTCP() {
 			continue
@@ -79,19 +79,19 @@ func (m servicesMesh) fromSlice(s *api.EndpointSlice, port *api.KubernetesPort, 
 }
 
 // inboundsAt are those at an address and port, of each dataplane one.
-func (m servicesMesh) inboundsAt(key string) []member {
-	var out []member
+func (m Mesh) inboundsAt(key string) []Member {
+	var out []Member
 	for p := range m.DataplanesByAddress.Values(m.At, key) {
 		list := p.Spec.Networking.Inbound
 		if i := slices.IndexFunc(list, func(in api.Inbound) bool { return index.AnswersAt(p, &in) == key }); i >= 0 {
-			out = append(out, member{plane: p, inbound: &list[i]})
+			out = append(out, Member{Plane: p, Inbound: &list[i]})
 		}
 	}
 	return out
 }
 
 // addAnswer adds one address: an inbound of the mesh if a dataplane has it.
-func (m servicesMesh) addAnswer(a *answers, address string, port uint32, zone string) {
+func (m Mesh) addAnswer(a *answers, address string, port uint32, zone string) {
 	key := index.JoinedAddress(address, port)
 	if a.seen[key] {
 		return
@@ -102,23 +102,23 @@ func (m servicesMesh) addAnswer(a *answers, address string, port uint32, zone st
 	a.seen[key] = true
 	if all := m.inboundsAt(key); len(all) > 0 {
 		// Whoever brings a Dataplane along may write another's address into it.
-		x := all[max(0, slices.IndexFunc(all, func(x member) bool { return x.plane.Object.Bound() == nil }))]
+		x := all[max(0, slices.IndexFunc(all, func(x Member) bool { return x.Plane.Object.Bound() == nil }))]
 		a.plain = a.plain || !x.protocol().HTTPLike()
-		a.list = append(a.list, effective.Endpoint{Dataplane: x.plane.Object.Ref, Address: address, Port: port, Tags: x.inbound.Tags, Zone: cmp.Or(x.plane.Object.Labels[api.LabelZone], zone)})
+		a.list = append(a.list, effective.Endpoint{Dataplane: x.Plane.Object.Ref, Address: address, Port: port, Tags: x.Inbound.Tags, Zone: cmp.Or(x.Plane.Object.Labels[api.LabelZone], zone)})
 		return
 	}
 	a.plain = true
 	a.list = append(a.list, effective.Endpoint{Address: address, Port: port, Zone: zone})
 }
 
-// selectedByService lists the inbounds of the dataplanes of the Service's namespace
+// SelectedByService lists the inbounds of the dataplanes of the Service's namespace
 // that it selects, by their labels or by the tags of the inbound.
-func (m servicesMesh) selectedByService(o *api.Object, spec *api.Service, port *api.KubernetesPort) []member {
+func (m Mesh) SelectedByService(o *api.Object, spec *api.Service, port *api.KubernetesPort) []Member {
 	label := index.FirstPair(spec.Selector, "")
 	if label == "" || port == nil {
 		return nil
 	}
-	var out []member
+	var out []Member
 	for p := range m.Carrying(label) {
 		out = m.chosenOf(p, o, spec, port, out)
 	}
@@ -126,7 +126,7 @@ func (m servicesMesh) selectedByService(o *api.Object, spec *api.Service, port *
 }
 
 // chosenOf adds to out the inbounds of one dataplane that a Service selects.
-func (m servicesMesh) chosenOf(p *index.Dataplane, o *api.Object, spec *api.Service, port *api.KubernetesPort, out []member) []member {
+func (m Mesh) chosenOf(p *index.Dataplane, o *api.Object, spec *api.Service, port *api.KubernetesPort, out []Member) []Member {
 	if p.Facts.Namespace != o.HomeNamespace() {
 		return out
 	}
@@ -137,14 +137,14 @@ func (m servicesMesh) chosenOf(p *index.Dataplane, o *api.Object, spec *api.Serv
 		switch {
 		case p.Object.From != nil: // whose inbounds say for which Service they are
 			if pods.IsFor(in, o.Name, port.Port) && !p.AtOther(in) {
-				out = append(out, member{plane: p, inbound: in})
+				out = append(out, Member{Plane: p, Inbound: in})
 			}
 		case isTarget(in, &api.ServicePort{Port: port.Port, TargetPort: port.TargetPort}) && (whole || tagged):
 			claims := p.LabelClaims(spec.Selector)
 			if byTags := p.TagClaims(spec.Selector); !whole || tagged && len(byTags) == 0 {
 				claims = byTags
 			}
-			out = append(out, member{plane: p, inbound: in, claims: append(claims, p.SpaceClaims(o.HomeNamespace())...)})
+			out = append(out, Member{Plane: p, Inbound: in, claims: append(claims, p.SpaceClaims(o.HomeNamespace())...)})
 		}
 	}
 	return out
