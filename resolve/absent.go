@@ -170,15 +170,15 @@ func (a *absence) ofEntry(r *index.Route, e *route.Entry, at api.Path) {
 
 // givesWay says who stands in the place of an entry that could hold for d.
 func (a *absence) givesWay(r *index.Route, e *route.Entry, at api.Path, d *effective.Destination) {
-	all, home := a.mesh.subjectsOf(a.mesh.DestinationFor(d, a.plane)), a.plane.Facts.Namespace
-	switch by := all.ownerBefore(r, e); {
+	all, home := a.mesh.SubjectsOf(a.mesh.DestinationFor(d, a.plane)), a.plane.Facts.Namespace
+	switch by := all.OwnerBefore(r, e); {
 	case by != nil:
 		a.because(api.CodeConflicted, at, "%s", ownedBy(by, d))
 	case e.Callers != "" && e.Callers != home:
 		a.because(NotSelected, at, "it is for the dataplanes of namespace %s", e.Callers)
 	case !r.SelectorOf(e).Selects(&a.plane.Facts):
 		a.because(NotSelected, at, "it is for the edge dataplanes of namespace %s with label %s=%s", e.Edges.Namespace, e.Edges.Label, e.Edges.Value)
-	case e.Callers == "" && home != "" && slices.ContainsFunc(all.contributions, func(c *index.Contribution) bool { return c.Entry.Callers == home }):
+	case e.Callers == "" && home != "" && slices.ContainsFunc(all.Contributions, func(c *index.Contribution) bool { return c.Entry.Callers == home }):
 		a.because(api.CodeConflicted, at, "routes for the callers of namespace %s stand in its place", home)
 	default:
 		a.because(api.CodeNoEffect, at, "none of its own rules stands for %s", d.ID)

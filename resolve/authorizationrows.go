@@ -10,22 +10,23 @@ import (
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/index"
+	"github.com/weftmesh/weft/resolve/routing"
 	"github.com/weftmesh/weft/resolve/services"
 	"github.com/weftmesh/weft/route"
 )
 
 // judgedFrontendOf is nil for what nobody may be told apart at.
 func (m authorizationMesh) judgedFrontendOf(id string) *judgedFrontend {
-	d, said := index.Need(m.Destinations, m.At, id), index.Need(m.subjects, m.At, id)
+	d, said := index.Need(m.Destinations, m.At, id), index.Need(m.Subjects, m.At, id)
 	if d == nil || said == nil {
 		return nil
 	}
-	everybody := make([]byte, len(said.contributions))
-	for i, x := range said.contributions {
-		everybody[i] = digit(x.Selector().Everyone(m.ZoneLabels[api.LabelZone]))
+	everybody := make([]byte, len(said.Contributions))
+	for i, x := range said.Contributions {
+		everybody[i] = routing.Bit(x.Selector().Everyone(m.ZoneLabels[api.LabelZone]))
 	}
-	f := &judgedFrontend{rows: m.judgedRows(d, said, m.compose(d, said.contributions, string(everybody)))}
-	for i := range said.contributions {
+	f := &judgedFrontend{rows: m.judgedRows(d, said, m.Compose(d, said.Contributions, string(everybody)))}
+	for i := range said.Contributions {
 		if everybody[i] == '0' {
 			f.rows = append(m.judgedAlone(d, said, everybody, i, f.rows), f.rows...)
 		}
@@ -39,22 +40,22 @@ func (m authorizationMesh) judgedFrontendOf(id string) *judgedFrontend {
 // judgedAlone are rows with policies of the tables of those clients who have the i-th contribution
 // beside what everybody has. The server cannot know who they are: nobody gets in by a rule of that
 // contribution, and what they send by a rule that all have arrives by all ways at once.
-func (m authorizationMesh) judgedAlone(d *services.Destination, said *subjects, everybody []byte, i int, all []*judgedRow) []*judgedRow {
+func (m authorizationMesh) judgedAlone(d *services.Destination, said *routing.Subjects, everybody []byte, i int, all []*judgedRow) []*judgedRow {
 	alone := slices.Clone(everybody)
 	for n := range alone {
-		alone[n] = digit(n == i)
+		alone[n] = routing.Bit(n == i)
 	}
 	const why = "some clients alone have the route, and the server cannot know who has it"
-	out := closedRows(m.judgedRows(d, said, m.compose(d, said.contributions, string(alone))), why)
-	own := said.contributions[i]
-	if own.Entry.Callers != "" || slices.ContainsFunc(said.contributions, func(x *index.Contribution) bool {
+	out := closedRows(m.judgedRows(d, said, m.Compose(d, said.Contributions, string(alone))), why)
+	own := said.Contributions[i]
+	if own.Entry.Callers != "" || slices.ContainsFunc(said.Contributions, func(x *index.Contribution) bool {
 		return x.Route.Object.HomeNamespace() != own.Route.Object.HomeNamespace()
 	}) { // it hides what all have; or a namespace would change what is asked in another one (I12)
 		return out
 	}
 	alone = slices.Clone(everybody)
 	alone[i] = '1'
-	for _, r := range closedRows(m.judgedRows(d, said, m.compose(d, said.contributions, string(alone))), "") {
+	for _, r := range closedRows(m.judgedRows(d, said, m.Compose(d, said.Contributions, string(alone))), "") {
 		if !slices.ContainsFunc(all, func(o *judgedRow) bool { return r.equal(o) }) {
 			other := *r
 			other.apart = true
@@ -81,7 +82,7 @@ func closedRows(rows []*judgedRow, why string) []*judgedRow {
 
 // judgedRows are the rows that forward, as their requests arrive. One with policies of which that cannot
 // be said is closed.
-func (m authorizationMesh) judgedRows(d *services.Destination, said *subjects, all *composition) []*judgedRow {
+func (m authorizationMesh) judgedRows(d *services.Destination, said *routing.Subjects, all *routing.Composition) []*judgedRow {
 	var out []*judgedRow
 	for i := range all.Rows {
 		row := &all.Rows[i]
@@ -104,7 +105,7 @@ func (m authorizationMesh) judgedRows(d *services.Destination, said *subjects, a
 		}
 		r.changed = row.Match.Changed(row.Filters, backends...)
 		r.plain = why == "" && slices.EqualFunc(r.match.Conditions, row.Match.Conditions, route.Condition.Equal)
-		r.attached = m.judgedBy(row.Composed, said, all.from)
+		r.attached = m.judgedBy(row.Composed, said, all.From)
 		if out = append(out, r); slices.ContainsFunc(row.Filters, func(f route.Filter) bool { return f.Mirror != nil }) {
 			out = m.judgedCopies(out, row.Filters)
 		}
@@ -157,7 +158,7 @@ func (m authorizationMesh) judgedTarget(list []judgedTarget, ref *route.BackendR
 
 // judgedBy are the policies that are attached to a rule, to its routes, and to the objects that
 // include it.
-func (m authorizationMesh) judgedBy(c *route.Composed, said *subjects, from []*index.Contribution) []judgedBy {
+func (m authorizationMesh) judgedBy(c *route.Composed, said *routing.Subjects, from []*index.Contribution) []judgedBy {
 	if c.Bare {
 		return nil
 	}
@@ -174,7 +175,7 @@ func (m authorizationMesh) judgedBy(c *route.Composed, said *subjects, from []*i
 		return nil
 	}
 	for _, o := range c.Via {
-		if x := said.speaker(o.Ref); x != nil {
+		if x := said.Speaker(o.Ref); x != nil {
 			for _, p := range on(x) {
 				if p.TopRoute.SectionName == "" {
 					add(merge.Include, p)
@@ -182,7 +183,7 @@ func (m authorizationMesh) judgedBy(c *route.Composed, said *subjects, from []*i
 			}
 		}
 	}
-	for _, x := range said.contributors(c, from) {
+	for _, x := range said.Contributors(c, from) {
 		for _, p := range on(x.Route) {
 			section := p.TopRoute.SectionName
 			switch {

@@ -139,8 +139,8 @@ func (c *call) conflicts(at string) {
 
 // hasRouteFor reports whether a route says something about d to p.
 func (m reachabilityMesh) hasRouteFor(p *index.Dataplane, d *services.Destination) bool {
-	said, _ := m.routing.Get(m.At, d.Key)
-	return said != nil && slices.ContainsFunc(said.contributions, func(c *index.Contribution) bool { return c.Selector().Selects(&p.Facts) })
+	said, _ := m.Routing.Get(m.At, d.Key)
+	return said != nil && slices.ContainsFunc(said.Contributions, func(c *index.Contribution) bool { return c.Selector().Selects(&p.Facts) })
 }
 
 func reachable(limit *api.ReachableBackends, home api.Home, d *services.Destination) bool {

@@ -9,6 +9,7 @@ import (
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/index"
+	"github.com/weftmesh/weft/resolve/routing"
 	"github.com/weftmesh/weft/resolve/services"
 )
 
@@ -45,13 +46,10 @@ type called struct {
 	hash    uint64
 }
 
-// selectors tell the classes of a destination apart.
-type selectors struct{ list []*matcher.Selector }
-
 // class is the dataplanes to which the same subjects of one destination apply.
 type class struct {
 	dest     *services.Destination
-	subjects *subjects
+	subjects *routing.Subjects
 	has      map[string]bool // selector key -> selects these dataplanes
 	base     index.Layers    // what is said by default and targets no route
 	// overrides are what is said over it and over every route, weakest first.
@@ -73,12 +71,12 @@ func cutClass(key string) (id, bits string) {
 func (c *tablesStage) addClasses() {
 	c.classes = derive.Derive(c.below.Schema, "classes", c.below.anyClass, derive.Values[class]{}, func(r *derive.Reader, key string) *class {
 		id, bits := cutClass(key)
-		return newClass(index.Need(c.below.Destinations, r, id), index.Need(c.below.subjects, r, id), bits, len(c.below.Kinds))
+		return newClass(index.Need(c.below.Destinations, r, id), index.Need(c.below.Subjects, r, id), bits, len(c.below.Kinds))
 	})
 	byComposition := c.classes.Index(func(_ string, x *class, add func(string)) { add(x.composed) })
-	c.composed = derive.Derive(c.below.Schema, "compositions", byComposition, derive.Values[composition]{}, func(r *derive.Reader, key string) *composition {
+	c.composed = derive.Derive(c.below.Schema, "compositions", byComposition, derive.Values[routing.Composition]{}, func(r *derive.Reader, key string) *routing.Composition {
 		id, bits := cutClass(key)
-		return c.derived(r).compose(index.Need(c.below.Destinations, r, id), index.Need(c.below.routing, r, id).contributions, bits)
+		return c.derived(r).Compose(index.Need(c.below.Destinations, r, id), index.Need(c.below.Routing, r, id).Contributions, bits)
 	})
 }
 
@@ -89,44 +87,28 @@ func (m reachabilityMesh) classOf(id string, p *index.Dataplane) string {
 
 // classWith is the key of the class of those whom the selectors select of which has says so.
 func (m reachabilityMesh) classWith(id string, has func(*matcher.Selector) bool) string {
-	s, failed := m.selectors.Get(m.At, id)
+	s, failed := m.Selectors.Get(m.At, id)
 	if failed != nil {
 		return classKey(id, "") // which fails alike
 	}
-	return classKey(id, s.bits(has))
+	return classKey(id, s.Bits(has))
 }
 
-// bits has a digit for each selector.
-func (s *selectors) bits(has func(*matcher.Selector) bool) string {
-	out := make([]byte, len(s.list))
-	for i, x := range s.list {
-		out[i] = digit(has(x))
-	}
-	return string(out)
-}
-
-func digit(yes bool) byte {
-	if yes {
-		return '1'
-	}
-	return '0'
-}
-
-func newClass(d *services.Destination, s *subjects, bits string, kinds int) *class {
+func newClass(d *services.Destination, s *routing.Subjects, bits string, kinds int) *class {
 	c := &class{dest: d, subjects: s, has: map[string]bool{"": true}}
-	for i, x := range s.selectors {
+	for i, x := range s.Selectors {
 		c.has[x.Key] = bits[i] == '1'
 	}
 	c.base, c.overrides = c.baseLayers(kinds)
-	concerned := make([]byte, len(s.contributions))
+	concerned := make([]byte, len(s.Contributions))
 	var mine []*index.Contribution
-	for i, x := range s.contributions {
-		concerned[i] = digit(c.has[x.Selector().Key])
+	for i, x := range s.Contributions {
+		concerned[i] = routing.Bit(c.has[x.Selector().Key])
 		if concerned[i] == '1' {
 			mine = append(mine, x)
 		}
 	}
-	c.spoken = spokenFor(d, mine)
+	c.spoken = routing.SpokenFor(d, mine)
 	c.composed = classKey(d.Key, string(concerned))
 	return c
 }
@@ -135,7 +117,7 @@ func newClass(d *services.Destination, s *subjects, bits string, kinds int) *cla
 func (c *class) baseLayers(kinds int) (index.Layers, []*index.Override) {
 	base := make(index.Layers, kinds)
 	var mine []*index.Item
-	for _, it := range c.subjects.items {
+	for _, it := range c.subjects.Items {
 		if c.has[it.Policy.Selector.Key] {
 			base[it.Policy.Kind] = append(base[it.Policy.Kind], it.ByDefault())
 			mine = append(mine, it)

@@ -9,22 +9,14 @@ import (
 	"github.com/weftmesh/weft/resolve/identity"
 	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/resolve/pods"
+	"github.com/weftmesh/weft/resolve/routing"
 	"github.com/weftmesh/weft/resolve/services"
 	"github.com/weftmesh/weft/route"
 )
 
-// routingStage is what routes and policies say about each destination, and the selectors that tell
-// its classes of dataplanes apart.
-type routingStage struct {
-	below     services.Mesh
-	routing   *derive.Collection[routing]
-	subjects  *derive.Collection[subjects]
-	selectors *derive.Collection[selectors]
-}
-
 // reachabilityStage is what each dataplane calls, and as a part of which class.
 type reachabilityStage struct {
-	below    routingMesh
+	below    routing.Mesh
 	byReach  *derive.Group[index.Dataplane]
 	reached  *derive.Collection[calls]
 	calls    *derive.Collection[calls]
@@ -33,7 +25,7 @@ type reachabilityStage struct {
 	anyClass derive.Keys // those of groups for hosts too
 
 	// What those whose traffic is redirected reach of the hosts at a port, by group.
-	hostSelectors *derive.Collection[selectors]
+	hostSelectors *derive.Collection[routing.Selectors]
 	hostGroups    *derive.Collection[hostGroups]
 	byGroup       *derive.Group[hostGroups]
 	grouped       *derive.Collection[hostGroup]
@@ -49,7 +41,7 @@ type reachabilityStage struct {
 type tablesStage struct {
 	below          reachabilityMesh
 	classes        *derive.Collection[class]
-	composed       *derive.Collection[composition]
+	composed       *derive.Collection[routing.Composition]
 	said           *derive.Collection[said]
 	routed         *derive.Collection[routed]
 	named          *derive.Collection[named]
@@ -96,26 +88,15 @@ type dataplanesStage struct {
 	resolved      *derive.Collection[effective.Resolved]
 }
 
-// routingMesh is one mesh at this stage.
-type routingMesh struct {
-	services.Mesh
-	*routingStage
-}
-
-// derived is one mesh at this stage, read by at.
-func (s *routingStage) derived(at derive.At) routingMesh {
-	return routingMesh{s.below.Stage.Mesh(at), s}
-}
-
 // reachabilityMesh is one mesh at this stage.
 type reachabilityMesh struct {
-	routingMesh
+	routing.Mesh
 	*reachabilityStage
 }
 
 // derived is one mesh at this stage, read by at.
 func (s *reachabilityStage) derived(at derive.At) reachabilityMesh {
-	return reachabilityMesh{s.below.routingStage.derived(at), s}
+	return reachabilityMesh{s.below.Stage.Mesh(at), s}
 }
 
 // tablesMesh is one mesh at this stage.
@@ -151,13 +132,7 @@ func (s *dataplanesStage) derived(at derive.At) dataplanesMesh {
 	return dataplanesMesh{s.below.authorizationStage.derived(at), s}
 }
 
-func newRouting(below services.Mesh) routingMesh {
-	s := &routingStage{below: below}
-	s.addSubjects()
-	return s.derived(nil)
-}
-
-func newReachability(below routingMesh) reachabilityMesh {
+func newReachability(below routing.Mesh) reachabilityMesh {
 	s := &reachabilityStage{below: below}
 	s.addCalls()
 	s.addHostGroups()
@@ -193,7 +168,7 @@ type collections struct {
 
 func newCollections(dialects []route.Dialect, kinds []*policies.Kind, in api.Zone) *collections {
 	index := index.New(dialects, kinds, in).Mesh(nil)
-	tables := newTables(newReachability(newRouting(services.New(hostnames.New(identity.New(index))))))
+	tables := newTables(newReachability(routing.New(services.New(hostnames.New(identity.New(index))))))
 	return &collections{all: newDataplanes(newAuthorization(tables)), stage: pods.NewStage(index.ZoneLabels[api.LabelZone], in.UnselectingLabels()...)}
 }
 

@@ -131,6 +131,6 @@ func (m reachabilityMesh) edgeCalls(p *index.Dataplane, add func(call)) {
 
 // isForEdges reports whether what is said about d is said for some edge dataplanes.
 func (m reachabilityMesh) isForEdges(d *services.Destination) bool {
-	said, _ := m.routing.Get(m.At, d.Key)
-	return said != nil && slices.ContainsFunc(said.contributions, func(c *index.Contribution) bool { return c.Entry.Edges != (api.Edges{}) })
+	said, _ := m.Routing.Get(m.At, d.Key)
+	return said != nil && slices.ContainsFunc(said.Contributions, func(c *index.Contribution) bool { return c.Entry.Edges != (api.Edges{}) })
 }

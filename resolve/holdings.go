@@ -153,7 +153,7 @@ func (m dataplanesMesh) cluster(key string) *clusterKept {
 	id, bits := cutClass(key)
 	d, x := index.Need(m.Destinations, m.At, id), index.Need(m.classes, m.At, key)
 	if x == nil { // they do not call it, only send to it
-		x = newClass(d, index.Need(m.subjects, m.At, id), bits, len(m.Kinds))
+		x = newClass(d, index.Need(m.Subjects, m.At, id), bits, len(m.Kinds))
 	}
 	behind := index.Need(m.Members, m.At, id)
 	return &clusterKept{variant: v.key(), Cluster: effective.Cluster{TLS: m.ClusterTLS(d.Destination, behind.Peers), Name: v.clusterName(d.Destination), Destination: d.Destination, Tags: v.Tags, Balance: v.Balance,

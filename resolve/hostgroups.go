@@ -12,6 +12,7 @@ import (
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/index"
+	"github.com/weftmesh/weft/resolve/routing"
 	"github.com/weftmesh/weft/resolve/services"
 )
 
@@ -72,17 +73,17 @@ func (c *reachabilityStage) addHostGroups() {
 			add(strconv.FormatUint(uint64(d.Port), 10))
 		}
 	})
-	c.hostSelectors = derive.Derive(c.below.Schema, "selectors of hosts", byPort, derive.Values[selectors]{Equal: (*selectors).equal},
-		func(r *derive.Reader, port string) *selectors {
+	c.hostSelectors = derive.Derive(c.below.Schema, "selectors of hosts", byPort, derive.Values[routing.Selectors]{Equal: (*routing.Selectors).Equal},
+		func(r *derive.Reader, port string) *routing.Selectors {
 			byKey := map[string]*matcher.Selector{}
 			for d := range byPort.Values(r, port) {
-				if s, _ := c.below.selectors.Get(r, d.Key); s != nil {
-					for _, x := range s.list {
+				if s, _ := c.below.Selectors.Get(r, d.Key); s != nil {
+					for _, x := range s.List {
 						byKey[x.Key] = x
 					}
 				}
 			}
-			return &selectors{sortedSelectors(byKey)}
+			return &routing.Selectors{List: routing.SortedSelectors(byKey)}
 		})
 	c.hostGroups = derive.Derive(c.below.Schema, "groups for hosts", c.below.Dataplanes, derive.Values[hostGroups]{
 		Equal: func(a, b *hostGroups) bool { return slices.Equal(a.keys, b.keys) },
@@ -118,7 +119,7 @@ func (m reachabilityMesh) hostGroupsOf(p *index.Dataplane) *hostGroups {
 	}
 	for port, all := range m.hostSelectors.All(m.At) {
 		number, _ := strconv.ParseUint(port, 10, 16) // FormatUint wrote it
-		k := groupKey{Port: uint32(number), Scope: m.groupScope(p, uint32(number)), Bits: all.bits(p.SelectedBy), Limit: net.TransparentProxying.ReachableBackends}
+		k := groupKey{Port: uint32(number), Scope: m.groupScope(p, uint32(number)), Bits: all.Bits(p.SelectedBy), Limit: net.TransparentProxying.ReachableBackends}
 		if k.Limit != nil {
 			k.Home = p.Object.Home()
 		}
@@ -159,7 +160,7 @@ func caughtAt(net *api.Networking) []string {
 // says something to them, and with a limit those one of whose backends it names.
 func (m reachabilityMesh) hostsOfGroup(k groupKey) *hostGroup {
 	has := map[string]bool{"": true}
-	for i, s := range index.Need(m.hostSelectors, m.At, strconv.FormatUint(uint64(k.Port), 10)).list {
+	for i, s := range index.Need(m.hostSelectors, m.At, strconv.FormatUint(uint64(k.Port), 10)).List {
 		has[s.Key] = k.Bits[i] == '1'
 	}
 	out := &hostGroup{}
@@ -173,11 +174,11 @@ func (m reachabilityMesh) hostsOfGroup(k groupKey) *hostGroup {
 }
 
 func (m reachabilityMesh) reachesHost(k *groupKey, d *services.Destination, has map[string]bool) bool {
-	said, _ := m.routing.Get(m.At, d.Key)
+	said, _ := m.Routing.Get(m.At, d.Key)
 	if said == nil {
 		return k.Limit == nil // it fails alike for all
 	}
-	return slices.ContainsFunc(said.contributions, func(c *index.Contribution) bool {
+	return slices.ContainsFunc(said.Contributions, func(c *index.Contribution) bool {
 		if !has[c.Selector().Key] || k.Limit == nil {
 			return has[c.Selector().Key]
 		}

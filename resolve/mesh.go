@@ -1,20 +1,9 @@
 package resolve
 
-import (
-	"github.com/weftmesh/weft/resolve/services"
-)
-
 // mesh is one mesh as a question sees it: what it looks at is counted.
 type mesh struct {
 	dataplanesMesh
 	// asked is what other questions found out, as far as it is read only together with at; nil
 	// where nothing is kept.
 	asked *asked
-}
-
-func (m routingMesh) subjectsOf(d *services.Destination) *subjects {
-	if s, _ := m.subjects.Get(m.At, d.Key); s != nil {
-		return s
-	}
-	return &subjects{routing: &routing{}}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/weftmesh/weft/matcher"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/index"
+	"github.com/weftmesh/weft/resolve/routing"
 	"github.com/weftmesh/weft/resolve/services"
 	"github.com/weftmesh/weft/route"
 )
@@ -59,14 +60,14 @@ func meetingNotes(x mesh, r *index.Route, e *route.Entry) []api.Note {
 			continue
 		}
 		var all []route.Candidate
-		for _, c := range x.subjectsOf(d).contributions {
+		for _, c := range x.SubjectsOf(d).Contributions {
 			if c.Route.Dialect == r.Dialect {
 				all = append(all, route.Candidate{Opinion: c.Route.Parsed, Entry: c.Entry})
 			}
 		}
 		mine := route.Candidate{Opinion: r.Parsed, Entry: e}
 		if slices.Contains(all, mine) {
-			notes = append(notes, meet(frontendOf(d.Destination), mine, all)...)
+			notes = append(notes, meet(routing.FrontendOf(d.Destination), mine, all)...)
 		}
 	}
 	return notes
@@ -91,7 +92,7 @@ func ownersOf(x mesh, r *index.Route, e *route.Entry) (owners []*index.Route, ke
 		if !matcher.Destination(e.To, r.Object.Home(), &d.Facts) {
 			continue
 		}
-		if by := x.subjectsOf(d).ownerBefore(r, e); by != nil {
+		if by := x.SubjectsOf(d).OwnerBefore(r, e); by != nil {
 			owners = append(owners, by)
 		} else {
 			kept = true
@@ -133,7 +134,7 @@ func entryNotes(x mesh, r *index.Route, e *route.Entry, hints *int) []api.Note {
 			continue
 		}
 		found, acts, calls = d, acts || r.Parsed.Connections || d.Reads(r.Parsed.Speaks), calls && d.Protocol == api.GRPC
-		if by := x.subjectsOf(d).ownerBefore(r, e); len(e.Rules) > 0 && by != nil {
+		if by := x.SubjectsOf(d).OwnerBefore(r, e); len(e.Rules) > 0 && by != nil {
 			taken, owner = d, by
 		} else if len(e.Rules) > 0 && r.Parsed.Connections && d.Protocol.HTTPLike() && d.Kind != api.KindHost {
 			unread = d

@@ -3,10 +3,10 @@ package resolve
 import (
 	"slices"
 
-	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/index"
+	"github.com/weftmesh/weft/resolve/routing"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -82,16 +82,16 @@ func (b *tableBuilder) attachedItems(r *route.Composed, from []*index.Contributi
 	var items []index.AttachedItem
 	said := b.class.subjects
 	for depth, o := range r.Via {
-		if x := said.speaker(o.Ref); x != nil {
-			items = b.class.holds(items, said.attached[x].whole, merge.Include, &index.Contribution{Route: x, Rank: x.Rank, Depth: depth})
+		if x := said.Speaker(o.Ref); x != nil {
+			items = b.class.holds(items, said.Attached[x].Whole, merge.Include, &index.Contribution{Route: x, Rank: x.Rank, Depth: depth})
 		}
 	}
-	by := said.contributors(r, from)
+	by := said.Contributors(r, from)
 	for _, c := range by {
-		items = b.class.holds(items, said.attached[c.Route].whole, merge.Route, c)
+		items = b.class.holds(items, said.Attached[c.Route].Whole, merge.Route, c)
 	}
 	for _, c := range by {
-		items = b.class.holds(items, takes(r, c.Route, said.attached[c.Route]), merge.Rule, c)
+		items = b.class.holds(items, takes(r, c.Route, said.Attached[c.Route]), merge.Rule, c)
 	}
 	return items
 }
@@ -106,43 +106,9 @@ func (c *class) holds(items []index.AttachedItem, list []*index.Item, layer merg
 	return items
 }
 
-// speaker is the route object of that ref, if its rules may be about the destination.
-func (s *subjects) speaker(ref api.Ref) *index.Route {
-	if r := s.read[ref]; r != nil {
-		return r
-	}
-	for _, c := range s.contributions {
-		if c.Route.Object.Ref == ref {
-			return c.Route
-		}
-	}
-	return nil
-}
-
-// contributors are the route objects behind a rule, weakest first, each once, by
-// the weakest of what they say about the destination; those that others include last.
-func (s *subjects) contributors(r *route.Composed, from []*index.Contribution) []*index.Contribution {
-	var out []*index.Contribution
-	for _, c := range from {
-		if !speaks(out, c.Route) && slices.ContainsFunc(r.Origins, func(o *api.Origin) bool { return o.Ref == c.Route.Object.Ref }) {
-			out = append(out, c)
-		}
-	}
-	for _, o := range r.Origins {
-		if x := s.read[o.Ref]; x != nil && !speaks(out, x) {
-			out = append(out, &index.Contribution{Route: x, Rank: x.Rank})
-		}
-	}
-	return out
-}
-
-func speaks(list []*index.Contribution, x *index.Route) bool {
-	return slices.ContainsFunc(list, func(o *index.Contribution) bool { return o.Route == x })
-}
-
 // takes lists the items attached to a rule of by, that by gave to r, weakest first.
-func takes(r *route.Composed, by *index.Route, a *attachments) []*index.Item {
-	if len(a.bySection) == 0 {
+func takes(r *route.Composed, by *index.Route, a *routing.Attachments) []*index.Item {
+	if len(a.BySection) == 0 {
 		return nil
 	}
 	var out []*index.Item
@@ -151,7 +117,7 @@ func takes(r *route.Composed, by *index.Route, a *attachments) []*index.Item {
 			continue
 		}
 		for _, name := range by.Sections(o) {
-			out = append(out, a.bySection[name]...)
+			out = append(out, a.BySection[name]...)
 		}
 	}
 	slices.SortFunc(out, index.ByRank)

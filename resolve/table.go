@@ -4,6 +4,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/index"
+	"github.com/weftmesh/weft/resolve/routing"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -19,7 +20,7 @@ type tableBuilder struct {
 	stacks   map[*index.Item][]stack // by their last item
 }
 
-func (b *tableBuilder) build(all *composition) *effective.Table {
+func (b *tableBuilder) build(all *routing.Composition) *effective.Table {
 	b.under(all.Inline)
 	t := &effective.Table{Destination: b.class.spoken, Routes: make([]*effective.Route, 0, len(all.Rows)+1)}
 	rules := map[*route.Composed]*effective.Route{} // of several matches
@@ -29,7 +30,7 @@ func (b *tableBuilder) build(all *composition) *effective.Table {
 		if first := rules[row.Composed]; first != nil {
 			*r = *first
 		} else {
-			*r = b.route(row.Composed, all.from)
+			*r = b.route(row.Composed, all.From)
 		}
 		if len(row.Matches) > 1 {
 			rules[row.Composed] = r

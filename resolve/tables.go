@@ -4,6 +4,7 @@ import (
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/index"
+	"github.com/weftmesh/weft/resolve/routing"
 )
 
 // said is what policies say about a destination as a whole.
@@ -64,7 +65,7 @@ func (c *tablesStage) addTables() {
 func (n *named) equal(o *named) bool { return derive.Same(n.clusters, o.clusters) }
 
 // table works out where the requests or connections of a class go.
-func (m tablesMesh) table(x *class, s *said, all *composition) *routed {
+func (m tablesMesh) table(x *class, s *said, all *routing.Composition) *routed {
 	d := x.dest
 	b := &tableBuilder{tablesMesh: m, class: x, outbound: s.policies, stacks: map[*index.Item][]stack{},
 		own: effective.Backend{Kind: d.Kind, Name: d.Name, Namespace: d.Namespace, Port: d.Port, Weight: 1, Cluster: d.ID}}

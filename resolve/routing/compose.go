@@ -1,4 +1,4 @@
-package resolve
+package routing
 
 import (
 	"github.com/weftmesh/weft/resolve/effective"
@@ -7,17 +7,17 @@ import (
 	"github.com/weftmesh/weft/route"
 )
 
-// composition is what contributions to a destination come to: one for all classes
+// Composition is what contributions to a destination come to: one for all classes
 // that have the same ones.
-type composition struct {
+type Composition struct {
 	route.Composition
-	from []*index.Contribution // weakest first
+	From []*index.Contribution // weakest first
 }
 
-// compose composes what is said about a destination to those who have the
+// Compose composes what is said about a destination to those who have the
 // contributions that bits mark.
-func (m routingMesh) compose(d *services.Destination, all []*index.Contribution, bits string) *composition {
-	n := &composition{}
+func (m Mesh) Compose(d *services.Destination, all []*index.Contribution, bits string) *Composition {
+	n := &Composition{}
 	own := false // what is said to the callers of one namespace hides what is said to all
 	// Where edge dataplanes listen for whole connections nobody asks for hosts.
 	connections := false
@@ -28,25 +28,25 @@ func (m routingMesh) compose(d *services.Destination, all []*index.Contribution,
 	var candidates []route.Candidate
 	for i, x := range all {
 		if bits[i] == '1' && (x.Entry.Callers != "") == own && x.OfConnectionsAtEdges() == connections {
-			n.from = append(n.from, x)
+			n.From = append(n.From, x)
 			candidates = append(candidates, route.Candidate{Opinion: x.Route.Parsed, Entry: x.Entry})
 		}
 	}
 	dialect := &m.Dialects[0] // which says what holds where nobody says anything
-	if len(n.from) > 0 {
-		dialect, _ = index.KindOf(m.Dialects, n.from[0].Route.Object.Kind)
+	if len(n.From) > 0 {
+		dialect, _ = index.KindOf(m.Dialects, n.From[0].Route.Object.Kind)
 	}
-	if at := spokenFor(d, n.from); len(n.from) == 0 && !at.Protocol.HTTPLike() {
+	if at := SpokenFor(d, n.From); len(n.From) == 0 && !at.Protocol.HTTPLike() {
 		n.Connections = &route.Composed{Do: route.Itself{}}
 	} else {
-		n.Composition = dialect.Compose(frontendOf(at), candidates)
+		n.Composition = dialect.Compose(FrontendOf(at), candidates)
 	}
 	return n
 }
 
-// spokenFor is d for those who have the contributions, one of which may know the
+// SpokenFor is d for those who have the contributions, one of which may know the
 // protocol that nobody wrote down.
-func spokenFor(d *services.Destination, from []*index.Contribution) *effective.Destination {
+func SpokenFor(d *services.Destination, from []*index.Contribution) *effective.Destination {
 	for _, c := range from {
 		if at := d.As(c.Route.Parsed.Speaks); at != d.Destination && !c.Route.Parsed.Connections {
 			return at
@@ -55,6 +55,6 @@ func spokenFor(d *services.Destination, from []*index.Contribution) *effective.D
 	return d.Destination
 }
 
-func frontendOf(d *effective.Destination) route.Frontend {
+func FrontendOf(d *effective.Destination) route.Frontend {
 	return route.Frontend{Kind: d.Kind, Name: d.Name, Namespace: d.Namespace, Port: d.Port, Protocol: d.Protocol, Secure: d.TLS != nil}
 }

@@ -1,0 +1,24 @@
+package routing
+
+import (
+	"github.com/weftmesh/weft/matcher"
+)
+
+// Selectors tell the classes of a destination apart.
+type Selectors struct{ List []*matcher.Selector }
+
+// Bits has a digit for each selector.
+func (s *Selectors) Bits(has func(*matcher.Selector) bool) string {
+	out := make([]byte, len(s.List))
+	for i, x := range s.List {
+		out[i] = Bit(has(x))
+	}
+	return string(out)
+}
+
+func Bit(yes bool) byte {
+	if yes {
+		return '1'
+	}
+	return '0'
+}
