@@ -9,37 +9,15 @@ import (
 	"github.com/weftmesh/weft/resolve/identity"
 	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/resolve/pods"
+	"github.com/weftmesh/weft/resolve/reachability"
 	"github.com/weftmesh/weft/resolve/routing"
 	"github.com/weftmesh/weft/resolve/services"
 	"github.com/weftmesh/weft/route"
 )
 
-// reachabilityStage is what each dataplane calls, and as a part of which class.
-type reachabilityStage struct {
-	below    routing.Mesh
-	byReach  *derive.Group[index.Dataplane]
-	reached  *derive.Collection[calls]
-	calls    *derive.Collection[calls]
-	called   *derive.Collection[called]
-	byClass  *derive.Group[called]
-	anyClass derive.Keys // those of groups for hosts too
-
-	// What those whose traffic is redirected reach of the hosts at a port, by group.
-	hostSelectors *derive.Collection[routing.Selectors]
-	hostGroups    *derive.Collection[hostGroups]
-	byGroup       *derive.Group[hostGroups]
-	grouped       *derive.Collection[hostGroup]
-	groupsByClass *derive.Group[hostGroup]
-
-	// Whose workloads may call by the same names: a key for each dataplane.
-	hostnamesKeys    *derive.Collection[string]
-	hostnamesCallers *derive.Index[string] // all of them, under anyTarget
-	destsAddressed   *derive.Collection[addressed]
-}
-
 // tablesStage is what a class of dataplanes has of a destination, by class key.
 type tablesStage struct {
-	below          reachabilityMesh
+	below          reachability.Mesh
 	classes        *derive.Collection[class]
 	composed       *derive.Collection[routing.Composition]
 	said           *derive.Collection[said]
@@ -88,26 +66,15 @@ type dataplanesStage struct {
 	resolved      *derive.Collection[effective.Resolved]
 }
 
-// reachabilityMesh is one mesh at this stage.
-type reachabilityMesh struct {
-	routing.Mesh
-	*reachabilityStage
-}
-
-// derived is one mesh at this stage, read by at.
-func (s *reachabilityStage) derived(at derive.At) reachabilityMesh {
-	return reachabilityMesh{s.below.Stage.Mesh(at), s}
-}
-
 // tablesMesh is one mesh at this stage.
 type tablesMesh struct {
-	reachabilityMesh
+	reachability.Mesh
 	*tablesStage
 }
 
 // derived is one mesh at this stage, read by at.
 func (s *tablesStage) derived(at derive.At) tablesMesh {
-	return tablesMesh{s.below.reachabilityStage.derived(at), s}
+	return tablesMesh{s.below.Stage.Mesh(at), s}
 }
 
 // authorizationMesh is one mesh at this stage.
@@ -132,15 +99,7 @@ func (s *dataplanesStage) derived(at derive.At) dataplanesMesh {
 	return dataplanesMesh{s.below.authorizationStage.derived(at), s}
 }
 
-func newReachability(below routing.Mesh) reachabilityMesh {
-	s := &reachabilityStage{below: below}
-	s.addCalls()
-	s.addHostGroups()
-	s.addHostnames()
-	return s.derived(nil)
-}
-
-func newTables(below reachabilityMesh) tablesMesh {
+func newTables(below reachability.Mesh) tablesMesh {
 	s := &tablesStage{below: below}
 	s.addClasses()
 	s.addTables()
@@ -168,7 +127,7 @@ type collections struct {
 
 func newCollections(dialects []route.Dialect, kinds []*policies.Kind, in api.Zone) *collections {
 	index := index.New(dialects, kinds, in).Mesh(nil)
-	tables := newTables(newReachability(routing.New(services.New(hostnames.New(identity.New(index))))))
+	tables := newTables(reachability.New(routing.New(services.New(hostnames.New(identity.New(index))))))
 	return &collections{all: newDataplanes(newAuthorization(tables)), stage: pods.NewStage(index.ZoneLabels[api.LabelZone], in.UnselectingLabels()...)}
 }
 

@@ -2,53 +2,13 @@ package resolve
 
 import (
 	"cmp"
-	"iter"
 	"slices"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/index"
-	"github.com/weftmesh/weft/resolve/services"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/resolve/reachability"
 )
-
-// plainHTTP is the port at which a mesh calls hosts, and edge dataplanes serve at
-// every port of theirs what is for all of them (spec/httpproxy.md 1, spec/routegroup.md 4).
-const plainHTTP = 80
-
-// listening is where an edge dataplane listens: where the first object by ref says that
-// names it, else where it says itself.
-func (m reachabilityMesh) listening(p *index.Dataplane) []route.Listener {
-	if !p.Facts.Edge {
-		return nil
-	}
-	var by *index.Route
-	for label, value := range p.Facts.Labels.All() {
-		for r := range m.RoutesByEdges.Values(m.At, index.LabelKey(label, value)) {
-			if p.Facts.Among(r.Parsed.Edges) && !r.Object.Shadow() && (by == nil || r.Object.Ref.Compare(by.Object.Ref) < 0) {
-				by = r
-			}
-		}
-	}
-	if by != nil {
-		return by.Parsed.Listeners
-	}
-	return m.ownListeners(p)
-}
-
-// edgesNamed yields the edge dataplanes, by ref.
-func (m reachabilityMesh) edgesNamed(e api.Edges) iter.Seq[*index.Dataplane] {
-	return func(yield func(*index.Dataplane) bool) {
-		if e == (api.Edges{}) {
-			return
-		}
-		for p := range m.Carrying(index.LabelKey(e.Label, e.Value)) {
-			if p.Facts.Among(e) && !yield(p) {
-				return
-			}
-		}
-	}
-}
 
 // EdgesOf are the edge dataplanes of which a route object says where they listen, by ref.
 func (q *Reader) EdgesOf(ref api.Ref) []*api.Object {
@@ -58,7 +18,7 @@ func (q *Reader) EdgesOf(ref api.Ref) []*api.Object {
 	}
 	var out []*api.Object
 	if r := x.Route(ref); r != nil {
-		for p := range x.edgesNamed(r.Parsed.Edges) {
+		for p := range x.EdgesNamed(r.Parsed.Edges) {
 			out = append(out, p.Object)
 		}
 	}
@@ -70,7 +30,7 @@ func (q *Reader) EdgesOf(ref api.Ref) []*api.Object {
 func (m dataplanesMesh) edgesOf(p *index.Dataplane) []effective.EdgeUse {
 	net := p.Spec.Networking
 	var out []effective.EdgeUse
-	list := m.listening(p)
+	list := m.Listening(p)
 	for i := range list {
 		l := &list[i]
 		if l.Closed || slices.ContainsFunc(out, func(e effective.EdgeUse) bool { return e.Port == l.Port }) {
@@ -78,59 +38,11 @@ func (m dataplanesMesh) edgesOf(p *index.Dataplane) []effective.EdgeUse {
 		}
 		x := &edgeKept{Edge: effective.Edge{Address: net.Address, Port: l.Port, TrustedHops: net.Gateway.TrustedHops}}
 		if l.TLS != nil {
-			x.TLS = atPort(list, l.Port)
+			x.TLS = reachability.AtPort(list, l.Port)
 		}
 		x.Connections = l.Connections && l.TLS == nil
 		out = append(out, effective.EdgeUse{Edge: &x.Edge, Kept: &x.kept})
 	}
 	slices.SortFunc(out, func(a, b effective.EdgeUse) int { return cmp.Compare(a.Port, b.Port) })
 	return out
-}
-
-// edgeCalls adds those to the hosts that an edge dataplane serves: at the port of a
-// listener those that it alone has there with others of its kind, and of those for
-// everybody what the listener covers and nobody has said anything about for it.
-func (m reachabilityMesh) edgeCalls(p *index.Dataplane, add func(call)) {
-	type place struct {
-		port uint32
-		host string
-	}
-	served := map[place]bool{}
-	scope := m.HostScope(p)
-	serve := func(l *route.Listener, d *services.Destination) {
-		if at := (place{l.Port, d.Name}); !served[at] && m.MayServe(p, d) {
-			served[at] = true
-			add(call{address: p.Spec.Networking.Address, port: l.Port, index: -1, dest: d, edge: true})
-		}
-	}
-	list := m.listening(p)
-	for i := range list {
-		l := &list[i]
-		for d := range m.HostsSeen(l.Port, scope) {
-			if m.isForEdges(d) && m.hasRouteFor(p, d) && !(l.TLS != nil && shut(list, l.Port, d.Name)) {
-				serve(l, d)
-			}
-		}
-	}
-	for i := range list {
-		l := &list[i]
-		if l.Connections { // in which nobody asks for hosts
-			continue
-		}
-		if l.TLS != nil {
-			m.secureCalls(list, l, scope, func(d *services.Destination) { serve(l, d) })
-			continue
-		}
-		for d := range m.HostsSeen(plainHTTP, scope) {
-			if l.Covers(d.Name) && !m.isForEdges(d) {
-				serve(l, d)
-			}
-		}
-	}
-}
-
-// isForEdges reports whether what is said about d is said for some edge dataplanes.
-func (m reachabilityMesh) isForEdges(d *services.Destination) bool {
-	said, _ := m.Routing.Get(m.At, d.Key)
-	return said != nil && slices.ContainsFunc(said.Contributions, func(c *index.Contribution) bool { return c.Entry.Edges != (api.Edges{}) })
 }

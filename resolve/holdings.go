@@ -7,6 +7,7 @@ import (
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/index"
+	"github.com/weftmesh/weft/resolve/reachability"
 )
 
 // used is the clusters that the tables of a dataplane name. Dataplanes that use the same
@@ -35,11 +36,11 @@ type held struct {
 
 // addHoldings derives what applies to each dataplane.
 func (c *dataplanesStage) addHoldings() {
-	c.used = derive.Derive(c.below.Schema, "uses", c.below.called, derive.Values[used]{
+	c.used = derive.Derive(c.below.Schema, "uses", c.below.Classes, derive.Values[used]{
 		Equal: func(a, b *used) bool { return slices.Equal(a.clusters, b.clusters) },
 		Hash:  (*used).hash,
 	}, func(r *derive.Reader, key string) *used {
-		return c.derived(r).uses(index.Need(c.below.Dataplanes, r, key), index.Need(c.below.called, r, key).classes, index.Need(c.below.hostGroups, r, key).keys)
+		return c.derived(r).uses(index.Need(c.below.Dataplanes, r, key), index.Need(c.below.Classes, r, key).Classes, index.Need(c.below.HostGroups, r, key).Keys)
 	})
 	c.byCluster = c.used.Group(func(_ string, u *used, add func(string)) {
 		for _, x := range u.clusters {
@@ -104,7 +105,7 @@ func (m dataplanesMesh) uses(p *index.Dataplane, classes, groups []string) *used
 	seen := make(map[string]int, 3*len(classes))  // where in u.clusters
 	at := make(map[string]string, 2*len(classes)) // the class by destination id
 	for _, key := range classes {
-		if id, _ := cutClass(key); id != "" {
+		if id, _ := reachability.CutClass(key); id != "" {
 			at[id] = key
 		}
 	}
@@ -116,7 +117,7 @@ func (m dataplanesMesh) uses(p *index.Dataplane, classes, groups []string) *used
 		seen[ref.name] = len(u.clusters)
 		class, ok := at[ref.id]
 		if !ok {
-			class = m.classOf(ref.id, p)
+			class = m.ClassOf(ref.id, p)
 			at[ref.id] = class
 		}
 		u.clusters = append(u.clusters, use{class + ref.variant, ref.id + ref.variant, ref.connections})
@@ -150,7 +151,7 @@ func (m tablesMesh) clustersNamed(from *derive.Collection[named], key string) []
 // cluster is how a class speaks to a destination, or to a variant of it.
 func (m dataplanesMesh) cluster(key string) *clusterKept {
 	key, v := cutVariant(key)
-	id, bits := cutClass(key)
+	id, bits := reachability.CutClass(key)
 	d, x := index.Need(m.Destinations, m.At, id), index.Need(m.classes, m.At, key)
 	if x == nil { // they do not call it, only send to it
 		x = newClass(d, index.Need(m.Subjects, m.At, id), bits, len(m.Kinds))

@@ -10,6 +10,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/reachability"
 )
 
 // TestNamesAreMadeAnewWhereSomethingChanged: a change that no name follows from leaves the
@@ -49,13 +50,13 @@ func TestNamesAreMadeAnewWhereSomethingChanged(t *testing.T) {
 		m, _ = m.Update(m.Snapshot().With(uint64(i+2), changes), changes)
 		as := m.CallsAs(client.Ref)
 		now, clean := m.Hostnames("default", as, names), m.Hostnames("default", as, nil)
-		if diff := cmp.Diff(clean, now, cmpopts.IgnoreUnexported(resolve.Hostnames{})); diff != "" {
+		if diff := cmp.Diff(clean, now, cmpopts.IgnoreUnexported(reachability.Hostnames{})); diff != "" {
 			t.Fatalf("step %d: made (-) and kept (+) differ:\n%s", i, diff)
 		}
 		if (now == names) != step.kept {
 			t.Errorf("step %d: the list is the same: %v", i, now == names)
 		}
-		if !slices.ContainsFunc(now.List, func(h resolve.Hostname) bool { return h.Name == step.has }) {
+		if !slices.ContainsFunc(now.List, func(h reachability.Hostname) bool { return h.Name == step.has }) {
 			t.Errorf("step %d: there is no %s in %v", i, step.has, now.List)
 		}
 		names = now
@@ -80,8 +81,8 @@ func TestWhoCannotCallAServiceIsToldThatItsNameIsAHost(t *testing.T) {
 	after, affected := before.Update(before.Snapshot().With(2, changes), changes)
 	for _, dp := range []*api.Object{client, anybody} {
 		was, is := before.Hostnames("default", before.CallsAs(dp.Ref), nil), after.Hostnames("default", after.CallsAs(dp.Ref), nil)
-		led := func(to *resolve.Hostnames) bool {
-			return slices.ContainsFunc(to.List, func(h resolve.Hostname) bool { return h.Name == "one.example" && h.Last })
+		led := func(to *reachability.Hostnames) bool {
+			return slices.ContainsFunc(to.List, func(h reachability.Hostname) bool { return h.Name == "one.example" && h.Last })
 		}
 		if led(was) || !led(is) {
 			t.Errorf("%s: the names are %v, and without the service %v", dp.Ref, was.List, is.List)
@@ -124,7 +125,7 @@ func checkNames(t worlds.Fataler, before, after *resolve.Model) {
 			continue
 		}
 		now, clean := after.Hostnames(r.Ref.Mesh, as, before.Hostnames(r.Ref.Mesh, as, nil)), after.Hostnames(r.Ref.Mesh, as, nil)
-		if diff := cmp.Diff(clean, now, cmpopts.IgnoreUnexported(resolve.Hostnames{})); diff != "" {
+		if diff := cmp.Diff(clean, now, cmpopts.IgnoreUnexported(reachability.Hostnames{})); diff != "" {
 			t.Fatalf("%s: names made (-) and kept (+) differ:\n%s", r.Ref, diff)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/weftmesh/weft/matcher"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/index"
+	"github.com/weftmesh/weft/resolve/reachability"
 	"github.com/weftmesh/weft/resolve/services"
 )
 
@@ -75,7 +76,7 @@ func (x *reacher) find(name string, refs []api.Ref) {
 	for n, ref := range refs {
 		if r := m.Route(ref); r != nil {
 			x.wanted(n, r, []*matcher.Selector{r.Selector}, nil)
-			for p := range m.edgesNamed(r.Parsed.Edges) {
+			for p := range m.EdgesNamed(r.Parsed.Edges) {
 				key := index.ObjectKey(p.Object.Ref)
 				x.among[key] = true
 				x.edges[key] = append(x.edges[key], n)
@@ -174,10 +175,10 @@ func (x *reacher) callers(d *services.Destination) {
 	if x.everybody {
 		return
 	}
-	for class := range x.mesh.classesOf(d) {
-		x.add(x.mesh.planesOf(class), x.firsts)
+	for class := range x.mesh.ClassesOf(d) {
+		x.add(x.mesh.PlanesOf(class), x.firsts)
 	}
-	for cluster := range x.mesh.byCluster.Buckets(x.mesh.At, classKey(d.Key, "")) {
+	for cluster := range x.mesh.byCluster.Buckets(x.mesh.At, reachability.ClassKey(d.Key, "")) {
 		alike := least(x.mesh.byConnections.Keys(x.mesh.At, cluster)) == ""
 		x.add(x.mesh.byCluster.Keys(x.mesh.At, cluster), x.firsts && alike)
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
 	"github.com/weftmesh/weft/resolve/index"
+	"github.com/weftmesh/weft/resolve/reachability"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -93,15 +94,15 @@ func routeMeantFor(x mesh, r *index.Route, p *index.Dataplane) bool {
 }
 
 func (m mesh) callsOneOf(p *index.Dataplane, o *index.Route) bool {
-	list, _ := m.calls.Get(m.At, index.ObjectKey(p.Object.Ref))
+	list, _ := m.Calls.Get(m.At, index.ObjectKey(p.Object.Ref))
 	if slices.ContainsFunc(o.Parsed.Entries, func(e route.Entry) bool {
-		return e.To.Kind == api.KindHost && m.callsHost(index.ObjectKey(p.Object.Ref), e.To)
+		return e.To.Kind == api.KindHost && m.CallsHost(index.ObjectKey(p.Object.Ref), e.To)
 	}) {
 		return true
 	}
-	return list != nil && slices.ContainsFunc(list.list, func(c call) bool {
-		return c.dest != nil && slices.ContainsFunc(o.Parsed.Entries, func(e route.Entry) bool {
-			return matcher.Destination(e.To, o.Object.Home(), &c.dest.Facts)
+	return list != nil && slices.ContainsFunc(list.List, func(c reachability.Call) bool {
+		return c.Dest != nil && slices.ContainsFunc(o.Parsed.Entries, func(e route.Entry) bool {
+			return matcher.Destination(e.To, o.Object.Home(), &c.Dest.Facts)
 		})
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/hostnames"
+	"github.com/weftmesh/weft/resolve/reachability"
 )
 
 // TestNamesUpdateEqualsCompile is the law of updates for worlds of services that nobody gave
@@ -158,7 +159,7 @@ func checkHeard(t worlds.Fataler, m *resolve.Model) {
 	}
 	for r := range m.Dataplanes("") {
 		list := m.Hostnames(r.Ref.Mesh, m.CallsAs(r.Ref), nil).List
-		if !slices.IsSortedFunc(list, func(a, b resolve.Hostname) int { return strings.Compare(a.Name, b.Name) }) {
+		if !slices.IsSortedFunc(list, func(a, b reachability.Hostname) int { return strings.Compare(a.Name, b.Name) }) {
 			t.Fatalf("%s: names are out of order", r.Ref)
 		}
 		listens := map[string]bool{}
@@ -166,7 +167,7 @@ func checkHeard(t worlds.Fataler, m *resolve.Model) {
 			listens[o.Address] = true
 		}
 		redirected := r.Dataplane.Spec.(*api.Dataplane).Networking.TransparentProxying
-		told := map[string]resolve.Hostname{}
+		told := map[string]reachability.Hostname{}
 		for _, h := range list {
 			if _, twice := told[h.Name]; twice || h.Name != strings.ToLower(h.Name) || strings.HasSuffix(h.Name, ".svc.cluster.local") {
 				t.Fatalf("%s is told of %s", r.Ref, h.Name)

@@ -8,6 +8,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/index"
+	"github.com/weftmesh/weft/resolve/reachability"
 )
 
 // Notes are worked out when somebody asks: they depend on what else there is,
@@ -160,15 +161,15 @@ func dataplaneNotes(x mesh, p *index.Dataplane) []api.Note {
 	notes = append(notes, membershipNotes(x, p)...)
 	notes = append(notes, serverFirstNotes(x, p)...)
 	notes = append(notes, reachNotes(x, p)...)
-	list, _ := x.calls.Get(x.At, index.ObjectKey(p.Object.Ref))
+	list, _ := x.Calls.Get(x.At, index.ObjectKey(p.Object.Ref))
 	if list == nil {
-		list = &calls{}
+		list = &reachability.Calls{}
 	}
-	for _, c := range list.list {
-		if c.lost != nil && c.dest != nil {
-			notes = append(notes, api.Notef(origin, api.Warning, c.lost.Code, c.field(p), "%s; routes for it do what they say, and what goes to itself fails until somebody answers for it", lostText(c.lost, x)))
-		} else if c.lost != nil {
-			notes = append(notes, api.Notef(origin, api.Error, c.lost.Code, c.field(p), "%s; the outbound gets no listener", lostText(c.lost, x)))
+	for _, c := range list.List {
+		if c.Lost != nil && c.Dest != nil {
+			notes = append(notes, api.Notef(origin, api.Warning, c.Lost.Code, c.Field(p), "%s; routes for it do what they say, and what goes to itself fails until somebody answers for it", lostText(c.Lost, x)))
+		} else if c.Lost != nil {
+			notes = append(notes, api.Notef(origin, api.Error, c.Lost.Code, c.Field(p), "%s; the outbound gets no listener", lostText(c.Lost, x)))
 		}
 	}
 	for i := range p.Spec.Networking.Outbound {

@@ -8,6 +8,7 @@ import (
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/index"
+	"github.com/weftmesh/weft/resolve/reachability"
 )
 
 // listened is what dataplanes listen at for what they call, by address and port. Those that
@@ -27,21 +28,21 @@ func (l *listened) equal(o *listened) bool {
 // listenedBy are the outbounds of a dataplane; of those that were there before the ones stay
 // that are equal.
 func (m dataplanesMesh) listenedBy(key string, before *listened) *listened {
-	list, failed := m.calls.Get(m.At, key)
-	x, f := m.called.Get(m.At, key)
+	list, failed := m.Calls.Get(m.At, key)
+	x, f := m.Classes.Get(m.At, key)
 	if failed = cmp.Or(failed, f); failed != nil {
 		return &listened{failed: failed}
 	}
-	groups := m.groupsOf(key)
+	groups := m.GroupsOf(key)
 	out := &listened{
-		list: make([]*effective.Outbound, 0, len(list.list)), of: derive.Mix(list.hash^bits.RotateLeft64(x.hash, 32), groups...),
-		redirected: list.redirected,
+		list: make([]*effective.Outbound, 0, len(list.List)), of: derive.Mix(list.Hash^bits.RotateLeft64(x.Hash, 32), groups...),
+		redirected: list.Redirected,
 	}
 	var known outbounds
 	if before != nil {
 		known = before.list
 	}
-	for i, class := range x.classes {
+	for i, class := range x.Classes {
 		if class == "" {
 			continue
 		}
@@ -50,7 +51,7 @@ func (m dataplanesMesh) listenedBy(key string, before *listened) *listened {
 			failed = cmp.Or(failed, f)
 			continue
 		}
-		call := &list.list[i]
+		call := &list.List[i]
 		if shared := t.virtualAt(call); shared != nil {
 			out.list = append(out.list, shared)
 			continue
@@ -72,8 +73,8 @@ func (m dataplanesMesh) listenedBy(key string, before *listened) *listened {
 }
 
 // newOutbound makes an outbound and what stands beside it in one piece.
-func newOutbound(c *call, t *routed) *effective.Outbound {
-	x := &outboundKept{Outbound: effective.Outbound{Address: c.address, Port: c.port, Destination: t.dest, Table: t.table, TCP: t.tcp, Kept: t.kept, Policies: t.policies, Edge: c.edge, Passthrough: c.passes, Named: c.named}}
+func newOutbound(c *reachability.Call, t *routed) *effective.Outbound {
+	x := &outboundKept{Outbound: effective.Outbound{Address: c.Address, Port: c.Port, Destination: t.dest, Table: t.table, TCP: t.tcp, Kept: t.kept, Policies: t.policies, Edge: c.Edge, Passthrough: c.Passes, Named: c.Named}}
 	x.Listener = &x.kept
 	return &x.Outbound
 }
@@ -83,15 +84,15 @@ type outbounds []*effective.Outbound
 
 // outbound is the one of list for a call, where t was already what it is about, or else
 // a new one. As a rule it is at the place i.
-func (list outbounds) outbound(c *call, t *routed, i int) *effective.Outbound {
-	at := func(o *effective.Outbound, c *call) int { return o.Compare(c.address, c.port, t.dest.ID) }
+func (list outbounds) outbound(c *reachability.Call, t *routed, i int) *effective.Outbound {
+	at := func(o *effective.Outbound, c *reachability.Call) int { return o.Compare(c.Address, c.Port, t.dest.ID) }
 	if i >= len(list) || at(list[i], c) != 0 {
 		var ok bool
 		if i, ok = slices.BinarySearchFunc(list, c, at); !ok {
 			return newOutbound(c, t)
 		}
 	}
-	if o := list[i]; o.Edge == c.edge && o.Passthrough == c.passes && o.Named == c.named && t.leads(o) {
+	if o := list[i]; o.Edge == c.Edge && o.Passthrough == c.Passes && o.Named == c.Named && t.leads(o) {
 		return o
 	}
 	return newOutbound(c, t)
@@ -116,18 +117,18 @@ func (r *routed) atVirtual(before *routed) {
 		if i >= 0 {
 			r.virtual = append(r.virtual, known[i])
 		} else {
-			r.virtual = append(r.virtual, newOutbound(&call{address: vip, port: r.dest.VirtualPort()}, r))
+			r.virtual = append(r.virtual, newOutbound(&reachability.Call{Address: vip, Port: r.dest.VirtualPort()}, r))
 		}
 	}
 }
 
 // virtualAt is the shared outbound of a call to a virtual address; nil for other calls.
-func (r *routed) virtualAt(c *call) *effective.Outbound {
-	if c.index >= 0 || c.edge || c.passes {
+func (r *routed) virtualAt(c *reachability.Call) *effective.Outbound {
+	if c.Index >= 0 || c.Edge || c.Passes {
 		return nil
 	}
 	for _, o := range r.virtual {
-		if o.Address == c.address && o.Port == c.port {
+		if o.Address == c.Address && o.Port == c.Port {
 			return o
 		}
 	}
@@ -136,30 +137,30 @@ func (r *routed) virtualAt(c *call) *effective.Outbound {
 
 // addGroupOutbounds derives where the requests of a group to its hosts go.
 func (c *tablesStage) addGroupOutbounds() {
-	c.groupOutbounds = derive.Derive(c.below.Schema, "outbounds of groups", c.below.grouped, derive.Values[groupOutbounds]{
+	c.groupOutbounds = derive.Derive(c.below.Schema, "outbounds of groups", c.below.HostsOfGroups, derive.Values[groupOutbounds]{
 		Equal: func(a, b *groupOutbounds) bool { return a.failed == b.failed && slices.Equal(a.list, b.list) },
 	}, func(r *derive.Reader, key string) *groupOutbounds {
-		k, out := groupOf(key), &groupOutbounds{}
+		k, out := reachability.GroupOf(key), &groupOutbounds{}
 		var known outbounds
 		if before := c.groupOutbounds.Before(r); before != nil {
 			known = before.list
 		}
-		for _, h := range index.Need(c.below.grouped, r, key).list {
-			t, failed := c.routed.Get(r, h.class)
+		for _, h := range index.Need(c.below.HostsOfGroups, r, key).List {
+			t, failed := c.routed.Get(r, h.Class)
 			if failed != nil {
 				out.failed = failed
 				continue
 			}
-			at := &call{address: k.Address, port: k.Port, dest: h.dest, passes: true, named: h.named}
+			at := &reachability.Call{Address: k.Address, Port: k.Port, Dest: h.Dest, Passes: true, Named: h.Named}
 			out.list = append(out.list, known.outbound(at, t, len(out.list)))
 		}
 		return out
 	})
-	c.groupNamed = derive.Derive(c.below.Schema, "clusters named by groups", c.below.grouped, derive.Values[named]{Equal: (*named).equal},
+	c.groupNamed = derive.Derive(c.below.Schema, "clusters named by groups", c.below.HostsOfGroups, derive.Values[named]{Equal: (*named).equal},
 		func(r *derive.Reader, key string) *named {
 			out, seen := &named{}, map[string]bool{}
-			for _, h := range index.Need(c.below.grouped, r, key).list {
-				for _, ref := range c.derived(r).clustersNamed(c.named, h.class) {
+			for _, h := range index.Need(c.below.HostsOfGroups, r, key).List {
+				for _, ref := range c.derived(r).clustersNamed(c.named, h.Class) {
 					if !seen[ref.name] {
 						seen[ref.name] = true
 						out.clusters = append(out.clusters, ref)

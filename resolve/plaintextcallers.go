@@ -30,21 +30,21 @@ func (q *Reader) strangersIn(x mesh, name string) *strangers {
 			if id := x.TLSOf(o.Ref).GetIdentity(); id != nil && id.Problem == "" && !x.InsightOf(o.Ref).Proxyless {
 				continue
 			}
-			list, _ := x.calls.Get(x.At, key)
+			list, _ := x.Calls.Get(x.At, key)
 			if list == nil {
 				continue
 			}
-			for _, c := range list.list {
-				if c.dest == nil {
+			for _, c := range list.List {
+				if c.Dest == nil {
 					continue
 				}
-				planes, known := strict[c.dest.Key]
+				planes, known := strict[c.Dest.Key]
 				if !known {
-					planes = x.strictBehind(c.dest)
-					strict[c.dest.Key] = planes
+					planes = x.strictBehind(c.Dest)
+					strict[c.Dest.Key] = planes
 				}
 				if len(planes) > 0 {
-					out.calls[key] = append(out.calls[key], c.dest.ID)
+					out.calls[key] = append(out.calls[key], c.Dest.ID)
 				}
 				for _, p := range planes {
 					if !slices.Contains(out.callers[p], o.FullName()) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/index"
+	"github.com/weftmesh/weft/resolve/reachability"
 )
 
 // planeNotes are those on the Dataplane of a pod.
@@ -34,7 +35,7 @@ func reachNotes(x mesh, p *index.Dataplane) []api.Note {
 	var notes []api.Note
 	for i, ref := range t.ReachableBackends.Refs {
 		at := api.Path("networking.transparentProxying.reachableBackends.refs").Index(i)
-		if lost := destinationLost(x, outboundTarget(ref), p.Object.Home()); lost != "" {
+		if lost := destinationLost(x, reachability.OutboundTarget(ref), p.Object.Home()); lost != "" {
 			notes = append(notes, api.Notef(p.Origin(), api.Warning, "TargetNotFound", at, "%s; the dataplane reaches nothing by it", lost))
 		}
 	}
@@ -44,7 +45,7 @@ func reachNotes(x mesh, p *index.Dataplane) []api.Note {
 // noListeners is the note on an edge dataplane of which nobody says where it listens
 // (spec/kubernetes.md 2.10).
 func noListeners(x mesh, p *index.Dataplane) []api.Note {
-	if len(x.listening(p)) > 0 || len(p.Spec.Networking.Gateway.Listeners) > 0 {
+	if len(x.Listening(p)) > 0 || len(p.Spec.Networking.Gateway.Listeners) > 0 {
 		return nil
 	}
 	how := "write networking.gateway.listeners"

@@ -42,14 +42,14 @@ type clusterRef struct {
 // addTables derives what each class has of a destination. Classes that have the
 // same share it.
 func (c *tablesStage) addTables() {
-	c.said = derive.Derive(c.below.Schema, "said", c.below.anyClass, derive.Values[said]{
+	c.said = derive.Derive(c.below.Schema, "said", c.below.AnyClass, derive.Values[said]{
 		Equal: func(a, b *said) bool { return a.dest == b.dest && derive.Same(a.policies, b.policies) },
 		Hash:  func(s *said) uint64 { return s.policies.Hash(derive.Mix(derive.HashBasis, s.dest.ID)) },
 	}, func(r *derive.Reader, key string) *said {
 		x := index.Need(c.classes, r, key)
 		return &said{x.spoken, x.base.Overridden(x.overrides).Fold(c.below.Kinds)}
 	})
-	c.routed = derive.Derive(c.below.Schema, "tables", c.below.anyClass, derive.Values[routed]{Equal: (*routed).equal, Hash: (*routed).hash},
+	c.routed = derive.Derive(c.below.Schema, "tables", c.below.AnyClass, derive.Values[routed]{Equal: (*routed).equal, Hash: (*routed).hash},
 		func(r *derive.Reader, key string) *routed {
 			x := index.Need(c.classes, r, key)
 			made := c.derived(r).table(x, index.Need(c.said, r, key), index.Need(c.composed, r, x.composed))

@@ -9,7 +9,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/control/world"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/reachability"
 	"github.com/weftmesh/weft/sim"
 )
 
@@ -41,7 +41,7 @@ func TestNamesThatAreNotTold(t *testing.T) {
 			_, err := sim.Run(m, from, sim.Request{URL: "http://" + host + "/"})
 			told := open || host == "evil.a" || strings.HasPrefix(host, "bank.")
 			names := m.Hostnames("default", m.CallsAs(from), nil)
-			if host != "evil.a" && slices.ContainsFunc(names.List, func(n resolve.Hostname) bool { return n.Name == host }) != told {
+			if host != "evil.a" && slices.ContainsFunc(names.List, func(n reachability.Hostname) bool { return n.Name == host }) != told {
 				t.Errorf("%s: the resolver has %v, and told is %v", mesh, names.List, told)
 			}
 			var missed *sim.NotReached

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/reachability"
 	"github.com/weftmesh/weft/sidecar/attach"
 )
 
@@ -30,7 +31,7 @@ type callers struct{ mesh, as string }
 type list struct {
 	mu    sync.Mutex
 	model weak.Pointer[resolve.Model] // that was asked last; nobody may ask again
-	from  *resolve.Hostnames
+	from  *reachability.Hostnames
 	names *attach.Names
 }
 
@@ -84,7 +85,7 @@ func (l *Lists) sweep(newest *resolve.Model) {
 }
 
 // shared is the list that all are told who may call by those names.
-func (l *Lists) shared(from *resolve.Hostnames) *attach.Names {
+func (l *Lists) shared(from *reachability.Hostnames) *attach.Names {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if known := l.lists[from.Version].Value(); known != nil {

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/reachability"
 )
 
 // names notes what changes about the names that workloads may call: whose names are others is
@@ -57,7 +57,7 @@ func (d *differ) namesOf(s Step, mesh, was, is string) *entry[Effect] {
 }
 
 // namesText are names with their addresses, sorted.
-func namesText(h *resolve.Hostnames) []string {
+func namesText(h *reachability.Hostnames) []string {
 	out := make([]string, len(h.List))
 	for i, x := range h.List {
 		out[i] = x.Name + " " + strings.Join(x.Addresses, ",")
