@@ -12,24 +12,13 @@ import (
 	"github.com/weftmesh/weft/resolve/reachability"
 	"github.com/weftmesh/weft/resolve/routing"
 	"github.com/weftmesh/weft/resolve/services"
+	"github.com/weftmesh/weft/resolve/tables"
 	"github.com/weftmesh/weft/route"
 )
 
-// tablesStage is what a class of dataplanes has of a destination, by class key.
-type tablesStage struct {
-	below          reachability.Mesh
-	classes        *derive.Collection[class]
-	composed       *derive.Collection[routing.Composition]
-	said           *derive.Collection[said]
-	routed         *derive.Collection[routed]
-	named          *derive.Collection[named]
-	groupOutbounds *derive.Collection[groupOutbounds]
-	groupNamed     *derive.Collection[named]
-}
-
 // authorizationStage is what policies about who may call come to, at inbounds and at routes.
 type authorizationStage struct {
-	below           tablesMesh
+	below           tables.Mesh
 	guardKind       int // of the policies about who may call, -1 for none
 	judging         *derive.Collection[judging]
 	byJudgedRoute   *derive.Index[judging]
@@ -66,26 +55,15 @@ type dataplanesStage struct {
 	resolved      *derive.Collection[effective.Resolved]
 }
 
-// tablesMesh is one mesh at this stage.
-type tablesMesh struct {
-	reachability.Mesh
-	*tablesStage
-}
-
-// derived is one mesh at this stage, read by at.
-func (s *tablesStage) derived(at derive.At) tablesMesh {
-	return tablesMesh{s.below.Stage.Mesh(at), s}
-}
-
 // authorizationMesh is one mesh at this stage.
 type authorizationMesh struct {
-	tablesMesh
+	tables.Mesh
 	*authorizationStage
 }
 
 // derived is one mesh at this stage, read by at.
 func (s *authorizationStage) derived(at derive.At) authorizationMesh {
-	return authorizationMesh{s.below.tablesStage.derived(at), s}
+	return authorizationMesh{s.below.Stage.Mesh(at), s}
 }
 
 // dataplanesMesh is one mesh at this stage.
@@ -99,14 +77,7 @@ func (s *dataplanesStage) derived(at derive.At) dataplanesMesh {
 	return dataplanesMesh{s.below.authorizationStage.derived(at), s}
 }
 
-func newTables(below reachability.Mesh) tablesMesh {
-	s := &tablesStage{below: below}
-	s.addClasses()
-	s.addTables()
-	return s.derived(nil)
-}
-
-func newAuthorization(below tablesMesh) authorizationMesh {
+func newAuthorization(below tables.Mesh) authorizationMesh {
 	s := &authorizationStage{below: below}
 	s.addTogether()
 	s.addJudged()
@@ -127,7 +98,7 @@ type collections struct {
 
 func newCollections(dialects []route.Dialect, kinds []*policies.Kind, in api.Zone) *collections {
 	index := index.New(dialects, kinds, in).Mesh(nil)
-	tables := newTables(reachability.New(routing.New(services.New(hostnames.New(identity.New(index))))))
+	tables := tables.New(reachability.New(routing.New(services.New(hostnames.New(identity.New(index))))))
 	return &collections{all: newDataplanes(newAuthorization(tables)), stage: pods.NewStage(index.ZoneLabels[api.LabelZone], in.UnselectingLabels()...)}
 }
 

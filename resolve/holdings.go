@@ -8,6 +8,7 @@ import (
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/resolve/reachability"
+	"github.com/weftmesh/weft/resolve/tables"
 )
 
 // used is the clusters that the tables of a dataplane name. Dataplanes that use the same
@@ -36,11 +37,11 @@ type held struct {
 
 // addHoldings derives what applies to each dataplane.
 func (c *dataplanesStage) addHoldings() {
-	c.used = derive.Derive(c.below.Schema, "uses", c.below.Classes, derive.Values[used]{
+	c.used = derive.Derive(c.below.Schema, "uses", c.below.ClassesCalled, derive.Values[used]{
 		Equal: func(a, b *used) bool { return slices.Equal(a.clusters, b.clusters) },
 		Hash:  (*used).hash,
 	}, func(r *derive.Reader, key string) *used {
-		return c.derived(r).uses(index.Need(c.below.Dataplanes, r, key), index.Need(c.below.Classes, r, key).Classes, index.Need(c.below.HostGroups, r, key).Keys)
+		return c.derived(r).uses(index.Need(c.below.Dataplanes, r, key), index.Need(c.below.ClassesCalled, r, key).Classes, index.Need(c.below.HostGroups, r, key).Keys)
 	})
 	c.byCluster = c.used.Group(func(_ string, u *used, add func(string)) {
 		for _, x := range u.clusters {
@@ -65,9 +66,9 @@ func (c *dataplanesStage) addHoldings() {
 			return a.Name == b.Name && derive.Same(a.List, b.List) && slices.Equal(a.Left, b.Left)
 		},
 	}, func(r *derive.Reader, key string) *endpointsKept {
-		id, v := cutVariant(key)
+		id, v := tables.CutVariant(key)
 		behind := index.Need(c.below.Members, r, id)
-		return &endpointsKept{Endpoints: effective.Endpoints{Name: v.clusterName(index.Need(c.below.Destinations, r, id).Destination), List: behind.Subset(v.Tags), Left: behind.Left}}
+		return &endpointsKept{Endpoints: effective.Endpoints{Name: v.ClusterName(index.Need(c.below.Destinations, r, id).Destination), List: behind.Subset(v.Tags), Left: behind.Left}}
 	})
 	c.held = derive.Derive(c.below.Schema, "held", c.used, derive.Values[held]{
 		Equal: func(a, b *held) bool { return slices.Equal(a.list, b.list) },
@@ -109,56 +110,43 @@ func (m dataplanesMesh) uses(p *index.Dataplane, classes, groups []string) *used
 			at[id] = key
 		}
 	}
-	add := func(ref clusterRef) {
-		if i, ok := seen[ref.name]; ok {
-			u.clusters[i].connectionsOnly = u.clusters[i].connectionsOnly && ref.connections
+	add := func(ref tables.ClusterRef) {
+		if i, ok := seen[ref.Name]; ok {
+			u.clusters[i].connectionsOnly = u.clusters[i].connectionsOnly && ref.Connections
 			return
 		}
-		seen[ref.name] = len(u.clusters)
-		class, ok := at[ref.id]
+		seen[ref.Name] = len(u.clusters)
+		class, ok := at[ref.Id]
 		if !ok {
-			class = m.ClassOf(ref.id, p)
-			at[ref.id] = class
+			class = m.ClassOf(ref.Id, p)
+			at[ref.Id] = class
 		}
-		u.clusters = append(u.clusters, use{class + ref.variant, ref.id + ref.variant, ref.connections})
+		u.clusters = append(u.clusters, use{class + ref.Variant, ref.Id + ref.Variant, ref.Connections})
 	}
 	for _, key := range classes {
-		for _, ref := range m.clustersNamed(m.named, key) {
+		for _, ref := range m.ClustersNamed(m.ClusterNames, key) {
 			add(ref)
 		}
 	}
 	for _, key := range groups {
-		for _, ref := range m.clustersNamed(m.groupNamed, key) {
+		for _, ref := range m.ClustersNamed(m.GroupClusterNames, key) {
 			add(ref)
 		}
 	}
 	return u
 }
 
-// clustersNamed are the clusters that the tables of a class or group name; none where
-// it failed, or there is none.
-func (m tablesMesh) clustersNamed(from *derive.Collection[named], key string) []clusterRef {
-	if key == "" {
-		return nil
-	}
-	t, _ := from.Get(m.At, key)
-	if t == nil {
-		return nil
-	}
-	return t.clusters
-}
-
 // cluster is how a class speaks to a destination, or to a variant of it.
 func (m dataplanesMesh) cluster(key string) *clusterKept {
-	key, v := cutVariant(key)
+	key, v := tables.CutVariant(key)
 	id, bits := reachability.CutClass(key)
-	d, x := index.Need(m.Destinations, m.At, id), index.Need(m.classes, m.At, key)
+	d, x := index.Need(m.Destinations, m.At, id), index.Need(m.Classes, m.At, key)
 	if x == nil { // they do not call it, only send to it
-		x = newClass(d, index.Need(m.Subjects, m.At, id), bits, len(m.Kinds))
+		x = tables.NewClass(d, index.Need(m.Subjects, m.At, id), bits, len(m.Kinds))
 	}
 	behind := index.Need(m.Members, m.At, id)
-	return &clusterKept{variant: v.key(), Cluster: effective.Cluster{TLS: m.ClusterTLS(d.Destination, behind.Peers), Name: v.clusterName(d.Destination), Destination: d.Destination, Tags: v.Tags, Balance: v.Balance,
-		HTTP2: v.HTTP2 || behind.Http2 && d.Protocol.HTTPLike(), Policies: x.onCluster(m.tablesMesh, v)}}
+	return &clusterKept{variant: v.Key(), Cluster: effective.Cluster{TLS: m.ClusterTLS(d.Destination, behind.Peers), Name: v.ClusterName(d.Destination), Destination: d.Destination, Tags: v.Tags, Balance: v.Balance,
+		HTTP2: v.HTTP2 || behind.Http2 && d.Protocol.HTTPLike(), Policies: x.OnCluster(m.Mesh, v)}}
 }
 
 func (m dataplanesMesh) holds(u *used) *held {
@@ -195,11 +183,6 @@ type (
 	}
 	trustKept struct {
 		effective.Trust
-		kept effective.Memo
-	}
-
-	outboundKept struct {
-		effective.Outbound
 		kept effective.Memo
 	}
 )

@@ -75,7 +75,7 @@ func missesEveryone(x mesh, it *index.Item, home api.Home) bool {
 		return false
 	}
 	for r := range x.SelectedRoutes(&it.Target, home) {
-		if x.hasRules(r, it.Target.SectionName, it.Policy.Selector) {
+		if x.HasRules(r, it.Target.SectionName, it.Policy.Selector) {
 			return false
 		}
 	}

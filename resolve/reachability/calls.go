@@ -211,7 +211,7 @@ func (c *Stage) addCalls() {
 		p := index.Need(c.below.Dataplanes, r, key)
 		return newCalls(c.Mesh(r).callsOf(p), p.Spec.Networking.TransparentProxying != nil)
 	})
-	c.Classes = derive.Derive(c.below.Schema, "classes held", c.Calls, derive.Values[Classes]{
+	c.ClassesCalled = derive.Derive(c.below.Schema, "classes held", c.Calls, derive.Values[Classes]{
 		Equal: func(a, b *Classes) bool { return slices.Equal(a.Classes, b.Classes) },
 		Hash:  func(x *Classes) uint64 { return x.Hash },
 	}, func(r *derive.Reader, key string) *Classes {
@@ -225,7 +225,7 @@ func (c *Stage) addCalls() {
 		out.Hash = derive.Mix(derive.HashBasis, out.Classes...)
 		return out
 	})
-	c.byClass = c.Classes.Group(func(_ string, x *Classes, add func(string)) {
+	c.byClass = c.ClassesCalled.Group(func(_ string, x *Classes, add func(string)) {
 		for _, key := range x.Classes {
 			if key != "" {
 				add(key)

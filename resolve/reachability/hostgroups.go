@@ -50,7 +50,7 @@ func GroupOf(text string) (k HostGroupKey) {
 type HostGroups struct{ Keys []string }
 
 // HostGroup is the hosts that the dataplanes of a group reach.
-type HostGroup struct{ List []HostCall }
+type HostGroup struct{ List []HostCall } // by id
 
 type HostCall struct {
 	Dest  *services.Destination

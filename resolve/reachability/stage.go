@@ -8,13 +8,13 @@ import (
 
 // Stage is what each dataplane calls, and as a part of which class.
 type Stage struct {
-	below    routing.Mesh
-	byReach  *derive.Group[index.Dataplane]
-	reached  *derive.Collection[Calls]
-	Calls    *derive.Collection[Calls]
-	Classes  *derive.Collection[Classes]
-	byClass  *derive.Group[Classes]
-	AnyClass derive.Keys // those of groups for hosts too
+	below         routing.Mesh
+	byReach       *derive.Group[index.Dataplane]
+	reached       *derive.Collection[Calls]
+	Calls         *derive.Collection[Calls]
+	ClassesCalled *derive.Collection[Classes]
+	byClass       *derive.Group[Classes]
+	AnyClass      derive.Keys // those of groups for hosts too
 
 	// What those whose traffic is redirected reach of the hosts at a port, by group.
 	hostSelectors *derive.Collection[routing.Selectors]

@@ -1,4 +1,4 @@
-package resolve
+package tables
 
 import (
 	"slices"
@@ -97,7 +97,7 @@ func (b *tableBuilder) attachedItems(r *route.Composed, from []*index.Contributi
 }
 
 // holds adds those of list that are for the class.
-func (c *class) holds(items []index.AttachedItem, list []*index.Item, layer merge.LayerName, from *index.Contribution) []index.AttachedItem {
+func (c *Class) holds(items []index.AttachedItem, list []*index.Item, layer merge.LayerName, from *index.Contribution) []index.AttachedItem {
 	for _, it := range list {
 		if c.has[it.Policy.Selector.Key] {
 			items = append(items, index.AttachedItem{Item: it, Layer: layer, From: from})

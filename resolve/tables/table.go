@@ -1,4 +1,4 @@
-package resolve
+package tables
 
 import (
 	"github.com/weftmesh/weft/api"
@@ -10,11 +10,11 @@ import (
 
 // tableBuilder makes one table.
 type tableBuilder struct {
-	tablesMesh
-	class    *class
+	Mesh
+	class    *Class
 	outbound effective.Policies // of the destination as a whole
 	own      effective.Backend
-	clusters []clusterRef
+	clusters []ClusterRef
 	base     index.Layers            // what holds for every rule by default
 	bare     effective.Policies      // of a rule of which nothing more is said
 	stacks   map[*index.Item][]stack // by their last item
@@ -56,7 +56,7 @@ func (b *tableBuilder) connections(all *route.Composition) *effective.TCPTable {
 		t.ServerNames = append(t.ServerNames, effective.ServerName{Name: s.Name, TCPTable: b.sends(s.Composed)})
 	}
 	for i := range b.clusters {
-		b.clusters[i].connections = true
+		b.clusters[i].Connections = true
 	}
 	return t
 }
@@ -72,7 +72,7 @@ func (b *tableBuilder) sends(c *route.Composed) *effective.TCPTable {
 	} else if b.class.dest.Kind == api.KindHost { // nobody is behind it
 		t.Backends = nil
 	} else {
-		b.use(b.class.dest.Destination, new(variant))
+		b.use(b.class.dest.Destination, new(Variant))
 	}
 	return t
 }
@@ -95,7 +95,7 @@ func (b *tableBuilder) route(c *route.Composed, from []*index.Contribution) effe
 		if b.class.dest.Kind == api.KindHost { // nobody is behind it
 			break
 		}
-		b.use(b.class.dest.Destination, new(variant))
+		b.use(b.class.dest.Destination, new(Variant))
 		r.Backends = []effective.Backend{b.own}
 	case route.Answer:
 		r.Answer = do
@@ -110,6 +110,6 @@ func (b *tableBuilder) route(c *route.Composed, from []*index.Contribution) effe
 }
 
 // use notes that the table names a cluster.
-func (b *tableBuilder) use(d *effective.Destination, v *variant) {
-	b.clusters = append(b.clusters, clusterRef{id: d.ID, name: v.clusterName(d), variant: v.key()})
+func (b *tableBuilder) use(d *effective.Destination, v *Variant) {
+	b.clusters = append(b.clusters, ClusterRef{Id: d.ID, Name: v.ClusterName(d), Variant: v.Key()})
 }

@@ -1,4 +1,4 @@
-package resolve
+package tables
 
 import (
 	"github.com/weftmesh/weft/policies"
@@ -10,8 +10,8 @@ import (
 	"github.com/weftmesh/weft/resolve/services"
 )
 
-// class is the dataplanes to which the same subjects of one destination apply.
-type class struct {
+// Class is the dataplanes to which the same subjects of one destination apply.
+type Class struct {
 	dest     *services.Destination
 	subjects *routing.Subjects
 	has      map[string]bool // selector key -> selects these dataplanes
@@ -22,20 +22,20 @@ type class struct {
 	spoken    *effective.Destination // the destination as the class has it
 }
 
-func (c *tablesStage) addClasses() {
-	c.classes = derive.Derive(c.below.Schema, "classes", c.below.AnyClass, derive.Values[class]{}, func(r *derive.Reader, key string) *class {
+func (c *Stage) addClasses() {
+	c.Classes = derive.Derive(c.below.Schema, "classes", c.below.AnyClass, derive.Values[Class]{}, func(r *derive.Reader, key string) *Class {
 		id, bits := reachability.CutClass(key)
-		return newClass(index.Need(c.below.Destinations, r, id), index.Need(c.below.Subjects, r, id), bits, len(c.below.Kinds))
+		return NewClass(index.Need(c.below.Destinations, r, id), index.Need(c.below.Subjects, r, id), bits, len(c.below.Kinds))
 	})
-	byComposition := c.classes.Index(func(_ string, x *class, add func(string)) { add(x.composed) })
+	byComposition := c.Classes.Index(func(_ string, x *Class, add func(string)) { add(x.composed) })
 	c.composed = derive.Derive(c.below.Schema, "compositions", byComposition, derive.Values[routing.Composition]{}, func(r *derive.Reader, key string) *routing.Composition {
 		id, bits := reachability.CutClass(key)
-		return c.derived(r).Compose(index.Need(c.below.Destinations, r, id), index.Need(c.below.Routing, r, id).Contributions, bits)
+		return c.Mesh(r).Compose(index.Need(c.below.Destinations, r, id), index.Need(c.below.Routing, r, id).Contributions, bits)
 	})
 }
 
-func newClass(d *services.Destination, s *routing.Subjects, bits string, kinds int) *class {
-	c := &class{dest: d, subjects: s, has: map[string]bool{"": true}}
+func NewClass(d *services.Destination, s *routing.Subjects, bits string, kinds int) *Class {
+	c := &Class{dest: d, subjects: s, has: map[string]bool{"": true}}
 	for i, x := range s.Selectors {
 		c.has[x.Key] = bits[i] == '1'
 	}
@@ -54,7 +54,7 @@ func newClass(d *services.Destination, s *routing.Subjects, bits string, kinds i
 }
 
 // baseLayers is what the items that attach to no route say to the class.
-func (c *class) baseLayers(kinds int) (index.Layers, []*index.Override) {
+func (c *Class) baseLayers(kinds int) (index.Layers, []*index.Override) {
 	base := make(index.Layers, kinds)
 	var mine []*index.Item
 	for _, it := range c.subjects.Items {
@@ -66,7 +66,7 @@ func (c *class) baseLayers(kinds int) (index.Layers, []*index.Override) {
 	return base, index.OwnOverrides(mine)
 }
 
-// onCluster is what is said about the connections to a variant of the destination.
-func (c *class) onCluster(m tablesMesh, v *variant) effective.Policies {
+// OnCluster is what is said about the connections to a variant of the destination.
+func (c *Class) OnCluster(m Mesh, v *Variant) effective.Policies {
 	return v.over(c.base, m).Overridden(c.overrides).Only(policies.OnCluster, m.Kinds).Fold(m.Kinds)
 }

@@ -1,4 +1,4 @@
-package resolve
+package tables
 
 import (
 	"bytes"
@@ -18,9 +18,9 @@ import (
 	"github.com/weftmesh/weft/route"
 )
 
-// variant is what tells the clusters of one destination apart: those who answer, how
+// Variant is what tells the clusters of one destination apart: those who answer, how
 // they share what comes, and how they are spoken to.
-type variant struct {
+type Variant struct {
 	Tags    map[string]string `json:",omitempty"` // of a subset; nil is all
 	Balance route.Balance     `json:",omitzero"`
 	HTTP2   bool              `json:",omitempty"` // whatever the port says
@@ -38,11 +38,11 @@ type ownConf struct {
 // beyondAll separates a key from the variant that stands behind it.
 const beyondAll = "\x00\x01"
 
-// clusterName is the destination id, for a subset a hash of its tags with the
+// ClusterName is the destination id, for a subset a hash of its tags with the
 // service's own (spec/kuma.md 6): the first 8 bytes of SHA-256 over keys and values;
 // and what is otherwise than in the cluster that every destination has unasked. Rules
 // that say the same name the same cluster, whoever they are.
-func (v *variant) clusterName(d *effective.Destination) string {
+func (v *Variant) ClusterName(d *effective.Destination) string {
 	name := d.ID
 	if len(v.Tags) > 0 {
 		all := maps.Clone(v.Tags)
@@ -84,9 +84,9 @@ func (o *ownConf) text() string {
 	}, o.Conf))
 }
 
-// key is the variant as the end of a key; empty of the cluster that every destination
+// Key is the variant as the end of a key; empty of the cluster that every destination
 // has unasked.
-func (v *variant) key() string {
+func (v *Variant) Key() string {
 	if len(v.Tags) == 0 && v.Balance == (route.Balance{}) && !v.HTTP2 && len(v.Own) == 0 {
 		return ""
 	}
@@ -97,9 +97,9 @@ func (v *variant) key() string {
 	return beyondAll + string(text)
 }
 
-// cutVariant takes a variant off a key.
-func cutVariant(key string) (string, *variant) {
-	v := new(variant)
+// CutVariant takes a variant off a key.
+func CutVariant(key string) (string, *Variant) {
+	v := new(Variant)
 	key, text, ok := strings.Cut(key, beyondAll)
 	if ok {
 		if err := json.Unmarshal([]byte(text), v); err != nil {
@@ -110,7 +110,7 @@ func cutVariant(key string) (string, *variant) {
 }
 
 // ownConfs are what a rule says about the connections to its backends.
-func (m tablesMesh) ownConfs(list []route.Inline) []ownConf {
+func (m Mesh) ownConfs(list []route.Inline) []ownConf {
 	var out []ownConf
 	for i := range list {
 		_, k := m.kind(list[i].Kind)
@@ -133,7 +133,7 @@ func (m tablesMesh) ownConfs(list []route.Inline) []ownConf {
 }
 
 // over lays what the rule says itself over what targets no route.
-func (v *variant) over(l index.Layers, m tablesMesh) index.Layers {
+func (v *Variant) over(l index.Layers, m Mesh) index.Layers {
 	if len(v.Own) == 0 {
 		return l
 	}
@@ -151,7 +151,7 @@ func (v *variant) over(l index.Layers, m tablesMesh) index.Layers {
 
 // kind is the kind of policies of that name, and its place among kinds. One that is not
 // there is a bug in a dialect, and panics.
-func (m tablesMesh) kind(name string) (int, *policies.Kind) {
+func (m Mesh) kind(name string) (int, *policies.Kind) {
 	for i, k := range m.Kinds {
 		if k.Name == name {
 			return i, k
