@@ -67,7 +67,7 @@ func (a *absence) ofPolicy(m *Model, p *index.Policy) {
 			return
 		}
 	}
-	if a.mesh.judges(p) {
+	if a.mesh.AuthorizesRoutes(p) {
 		switch {
 		case !p.JudgesAt(a.plane):
 			a.because(NotSelected, top, "it is in namespace %s, and has a say about the workloads there alone", home.Namespace)

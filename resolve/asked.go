@@ -39,10 +39,10 @@ func (m mesh) inboundsWith(bucket string, p *index.Policy, yield func(*effective
 		return true
 	}
 	looked := 0
-	if m.judges(p) {
+	if m.AuthorizesRoutes(p) {
 		for at := range m.placesJudged(p) {
-			in, _ := m.inbounds.Get(m.At, at.plane)
-			if looked++; looked > mostLooked || in != nil && !visit(at.plane, in) {
+			in, _ := m.inbounds.Get(m.At, at.Plane)
+			if looked++; looked > mostLooked || in != nil && !visit(at.Plane, in) {
 				return
 			}
 		}
@@ -163,9 +163,9 @@ func (m mesh) inboundsAbout(p *index.Policy, visit func(*effective.Inbound, *pol
 		}
 		return len(seen) < mostLooked
 	}
-	if m.judges(p) {
+	if m.AuthorizesRoutes(p) {
 		for place := range m.placesJudged(p) {
-			if !add(place.plane) {
+			if !add(place.Plane) {
 				return
 			}
 		}

@@ -7,21 +7,22 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve/authorization"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/index"
 )
 
 // placesJudged yields the inbounds to which rules lead that a policy on routes is attached to, and at
 // which it has a say; one may come twice.
-func (m mesh) placesJudged(p *index.Policy) iter.Seq[judgedPlace] {
-	return func(yield func(judgedPlace) bool) {
+func (m mesh) placesJudged(p *index.Policy) iter.Seq[authorization.Placement] {
+	return func(yield func(authorization.Placement) bool) {
 		for id := range m.frontendsOf(p) {
-			places, _ := m.judgedPlaces.Get(m.At, id)
+			places, _ := m.Placements.Get(m.At, id)
 			if places == nil {
 				continue
 			}
-			for _, x := range places.list {
-				if plane := index.Need(m.Dataplanes, m.At, x.plane); plane != nil && p.JudgesAt(plane) && !yield(x) {
+			for _, x := range places.List {
+				if plane := index.Need(m.Dataplanes, m.At, x.Plane); plane != nil && p.JudgesAt(plane) && !yield(x) {
 					return
 				}
 			}
@@ -31,25 +32,25 @@ func (m mesh) placesJudged(p *index.Policy) iter.Seq[judgedPlace] {
 
 // frontendsOf yields the destinations among whose rules are some that a policy on routes is
 // attached to.
-func (m mesh) frontendsOf(p *index.Policy) iter.Seq2[string, *judgedFrontend] {
-	return func(yield func(string, *judgedFrontend) bool) {
+func (m mesh) frontendsOf(p *index.Policy) iter.Seq2[string, *authorization.Frontend] {
+	return func(yield func(string, *authorization.Frontend) bool) {
 		seen := map[string]bool{}
-		on, _ := m.judging.Get(m.At, index.ObjectKey(p.Object.Ref))
+		on, _ := m.PolicyRoutes.Get(m.At, index.ObjectKey(p.Object.Ref))
 		if on == nil {
 			return
 		}
-		for _, key := range on.routes {
-			j, _ := m.judgedRoutes.Get(m.At, key)
+		for _, key := range on.Routes {
+			j, _ := m.RoutePolicies.Get(m.At, key)
 			if j == nil {
 				continue
 			}
-			for _, id := range j.dests {
-				f, _ := m.judgedFrontends.Get(m.At, id)
+			for _, id := range j.Dests {
+				f, _ := m.Frontends.Get(m.At, id)
 				if f == nil || seen[id] {
 					continue
 				}
 				seen[id] = true
-				if slices.ContainsFunc(f.rows, func(r *judgedRow) bool { return r.by(p) }) && !yield(id, f) {
+				if slices.ContainsFunc(f.Rows, func(r *authorization.Row) bool { return r.By(p) }) && !yield(id, f) {
 					return
 				}
 			}
@@ -57,15 +58,10 @@ func (m mesh) frontendsOf(p *index.Policy) iter.Seq2[string, *judgedFrontend] {
 	}
 }
 
-// by reports whether a policy is attached to the row.
-func (r *judgedRow) by(p *index.Policy) bool {
-	return slices.ContainsFunc(r.attached, func(b judgedBy) bool { return b.policy == p })
-}
-
 // judgedAtPlane reports whether a policy on routes has to do with a dataplane.
 func (m mesh) judgedAtPlane(p *index.Policy, key string) bool {
 	for x := range m.placesJudged(p) {
-		if x.plane == key {
+		if x.Plane == key {
 			return true
 		}
 	}
@@ -74,7 +70,7 @@ func (m mesh) judgedAtPlane(p *index.Policy, key string) bool {
 
 // judgedNotes say why a policy on routes is not carried out as it is written.
 func judgedNotes(x mesh, p *index.Policy) []api.Note {
-	if !x.judges(p) {
+	if !x.AuthorizesRoutes(p) {
 		return nil
 	}
 	origin, at := &api.Origin{Ref: p.Object.Ref}, api.Path("spec.targetRef")
@@ -88,23 +84,23 @@ func judgedNotes(x mesh, p *index.Policy) []api.Note {
 		}
 	}
 	for id, f := range x.frontendsOf(p) {
-		places, _ := x.judgedPlaces.Get(x.At, id)
+		places, _ := x.Placements.Get(x.At, id)
 		asked, foreign := x.hasSay(p, places)
 		some = some || asked
-		for _, row := range f.rows {
+		for _, row := range f.Rows {
 			switch {
-			case !row.by(p) || row.closed == "":
+			case !row.By(p) || row.Closed == "":
 			case asked || foreign == "":
-				add(api.Error, "UnsupportedValue", "%s; until then nobody gets in who asks for what its rules take", row.closed)
+				add(api.Error, "UnsupportedValue", "%s; until then nobody gets in who asks for what its rules take", row.Closed)
 			default:
-				add(api.Error, "UnsupportedValue", "%s; nothing asks who calls", row.closed)
+				add(api.Error, "UnsupportedValue", "%s; nothing asks who calls", row.Closed)
 			}
 		}
 		if foreign != "" {
 			add(map[bool]api.Severity{true: api.Warning, false: api.Error}[asked], api.CodeNoEffect,
 				"its rules lead to workloads of another namespace, such as %s, about which a permission of namespace %s has no say; write one in theirs, or in a namespace of the mesh's operators", foreign, p.Object.HomeNamespace())
 		}
-		for _, o := range places.overlaps(p) {
+		for _, o := range places.Overlaps(p) {
 			add(api.Warning, "OverlappingRules", "%s", o)
 		}
 		if where, with := x.conflictOf(p, id, places); where != "" {
@@ -115,7 +111,7 @@ func judgedNotes(x mesh, p *index.Policy) []api.Note {
 		add(api.Warning, "EscapedSlashRefused", "its rules are told apart by paths, so that requests with %%2F or %%5C in their path are refused with 400, and // becomes /, at every inbound that they lead to, whoever calls and whatever the path; attach it to rules that take methods or headers alone to keep them")
 	}
 	if !some && len(notes) == 0 {
-		if on, _ := x.judging.Get(x.At, index.ObjectKey(p.Object.Ref)); on != nil && len(on.routes) > 0 {
+		if on, _ := x.PolicyRoutes.Get(x.At, index.ObjectKey(p.Object.Ref)); on != nil && len(on.Routes) > 0 {
 			notes = append(notes, api.Notef(origin, api.Warning, api.CodeNoEffect, at, "none of the rules that it is attached to leads to a workload of the mesh, so nothing asks who calls"))
 		}
 	}
@@ -125,9 +121,9 @@ func judgedNotes(x mesh, p *index.Policy) []api.Note {
 // tellsPathsApart reports whether paths decide, where the policy has a say, whose rule holds.
 func (m mesh) tellsPathsApart(p *index.Policy) bool {
 	for x := range m.placesJudged(p) {
-		in, _ := m.inbounds.Get(m.At, x.plane)
+		in, _ := m.inbounds.Get(m.At, x.Plane)
 		if in != nil && slices.ContainsFunc(in.list, func(i effective.InboundUse) bool {
-			return index.JoinedAddress(i.Address, i.Port) == x.at && i.AsDocumented().TellsPathsApart()
+			return index.JoinedAddress(i.Address, i.Port) == x.At && i.AsDocumented().TellsPathsApart()
 		}) {
 			return true
 		}
@@ -137,17 +133,17 @@ func (m mesh) tellsPathsApart(p *index.Policy) bool {
 
 // hasSay reports whether a policy on routes has a say at some of the inbounds that its rules lead
 // to, and names a dataplane among those at which it has none.
-func (m mesh) hasSay(p *index.Policy, places *judgedPlaces) (asked bool, foreign string) {
+func (m mesh) hasSay(p *index.Policy, places *authorization.Placements) (asked bool, foreign string) {
 	if places == nil {
 		return false, ""
 	}
-	for _, x := range places.foreign {
-		if x.policy == p {
-			foreign = x.plane.String()
+	for _, x := range places.Foreign {
+		if x.Policy == p {
+			foreign = x.Plane.String()
 		}
 	}
-	return slices.ContainsFunc(places.list, func(at judgedPlace) bool {
-		plane := index.Need(m.Dataplanes, m.At, at.plane)
+	return slices.ContainsFunc(places.List, func(at authorization.Placement) bool {
+		plane := index.Need(m.Dataplanes, m.At, at.Plane)
 		return plane != nil && p.JudgesAt(plane)
 	}), foreign
 }
@@ -169,18 +165,18 @@ func (q *Reader) Uncarried(ref api.Ref) []api.Note {
 
 // conflictOf is the first dataplane at which others stand in the place of a frontend, and the
 // other frontend.
-func (m mesh) conflictOf(p *index.Policy, id string, places *judgedPlaces) (where, with string) {
+func (m mesh) conflictOf(p *index.Policy, id string, places *authorization.Placements) (where, with string) {
 	if places == nil {
 		return "", ""
 	}
-	for _, place := range places.list {
-		all := m.frontendsTo(place.plane)
+	for _, place := range places.List {
+		all := m.FrontendsTo(place.Plane)
 		if len(all) < 2 {
 			continue
 		}
-		first, others := m.frontendsAt(all, place)
-		if !slices.ContainsFunc(others, func(w *judgedWay) bool {
-			return slices.ContainsFunc(w.rows, func(r *judgedRow) bool { return r.by(p) }) && m.isFrontend(id, w, place)
+		first, others := m.FrontendsAt(all, place)
+		if !slices.ContainsFunc(others, func(w *authorization.Path) bool {
+			return slices.ContainsFunc(w.Rows, func(r *authorization.Row) bool { return r.By(p) }) && m.isFrontend(id, w, place)
 		}) {
 			continue
 		}
@@ -190,20 +186,20 @@ func (m mesh) conflictOf(p *index.Policy, id string, places *judgedPlaces) (wher
 				break
 			}
 		}
-		d := index.Need(m.Dataplanes, m.At, place.plane)
-		return fmt.Sprintf("inbound %s of %s", portOfPlace(place.at), d.Object.Ref), with
+		d := index.Need(m.Dataplanes, m.At, place.Plane)
+		return fmt.Sprintf("inbound %s of %s", portOfPlace(place.At), d.Object.Ref), with
 	}
 	return "", ""
 }
 
 // isFrontend reports whether the rules of a destination say at a place what w does.
-func (m mesh) isFrontend(id string, w *judgedWay, at judgedPlace) bool {
-	places, _ := m.judgedPlaces.Get(m.At, id)
+func (m mesh) isFrontend(id string, w *authorization.Path, at authorization.Placement) bool {
+	places, _ := m.Placements.Get(m.At, id)
 	if places == nil {
 		return false
 	}
-	own := places.way(at)
-	return own != nil && own.alike(w)
+	own := places.Path(at)
+	return own != nil && own.Alike(w)
 }
 
 // portOfPlace is the port of a place.

@@ -3,6 +3,7 @@ package resolve
 import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/resolve/authorization"
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/hostnames"
@@ -16,31 +17,9 @@ import (
 	"github.com/weftmesh/weft/route"
 )
 
-// authorizationStage is what policies about who may call come to, at inbounds and at routes.
-type authorizationStage struct {
-	below           tables.Mesh
-	guardKind       int // of the policies about who may call, -1 for none
-	judging         *derive.Collection[judging]
-	byJudgedRoute   *derive.Index[judging]
-	judgedRoutes    *derive.Collection[judgedRoute]
-	byJudgedDest    *derive.Group[judgedRoute]
-	judgedFrontends *derive.Collection[judgedFrontend]
-	judgedPlaces    *derive.Collection[judgedPlaces]
-	byJudgedPlane   *derive.Index[judgedPlaces]
-	byJudgedService *derive.Index[judgedPlaces]
-	judgedPlanes    *derive.Collection[judgedPlane]
-	togetherAtRules *derive.Collection[saidTogether]
-
-	ownDomains *derive.Collection[string] // in which workloads of the mesh have names
-	// Who has a name that is not made of tags.
-	securedByName *derive.Index[identity.DataplaneTLS]
-	planesNamed   *derive.Collection[planesNamed]
-	together      *derive.Collection[saidTogether]
-}
-
 // dataplanesStage is what each dataplane holds by all that.
 type dataplanesStage struct {
-	below     authorizationMesh
+	below     authorization.Mesh
 	used      *derive.Collection[used]
 	byCluster *derive.Group[used]
 	// byConnections are the clusters of byCluster by those that send connections alone to them.
@@ -55,36 +34,18 @@ type dataplanesStage struct {
 	resolved      *derive.Collection[effective.Resolved]
 }
 
-// authorizationMesh is one mesh at this stage.
-type authorizationMesh struct {
-	tables.Mesh
-	*authorizationStage
-}
-
-// derived is one mesh at this stage, read by at.
-func (s *authorizationStage) derived(at derive.At) authorizationMesh {
-	return authorizationMesh{s.below.Stage.Mesh(at), s}
-}
-
 // dataplanesMesh is one mesh at this stage.
 type dataplanesMesh struct {
-	authorizationMesh
+	authorization.Mesh
 	*dataplanesStage
 }
 
 // derived is one mesh at this stage, read by at.
 func (s *dataplanesStage) derived(at derive.At) dataplanesMesh {
-	return dataplanesMesh{s.below.authorizationStage.derived(at), s}
+	return dataplanesMesh{s.below.Stage.Mesh(at), s}
 }
 
-func newAuthorization(below tables.Mesh) authorizationMesh {
-	s := &authorizationStage{below: below}
-	s.addTogether()
-	s.addJudged()
-	return s.derived(nil)
-}
-
-func newDataplanes(below authorizationMesh) dataplanesMesh {
+func newDataplanes(below authorization.Mesh) dataplanesMesh {
 	s := &dataplanesStage{below: below}
 	s.addHoldings()
 	return s.derived(nil)
@@ -99,7 +60,7 @@ type collections struct {
 func newCollections(dialects []route.Dialect, kinds []*policies.Kind, in api.Zone) *collections {
 	index := index.New(dialects, kinds, in).Mesh(nil)
 	tables := tables.New(reachability.New(routing.New(services.New(hostnames.New(identity.New(index))))))
-	return &collections{all: newDataplanes(newAuthorization(tables)), stage: pods.NewStage(index.ZoneLabels[api.LabelZone], in.UnselectingLabels()...)}
+	return &collections{all: newDataplanes(authorization.New(tables)), stage: pods.NewStage(index.ZoneLabels[api.LabelZone], in.UnselectingLabels()...)}
 }
 
 // IsAttachable reports whether the documents of a kind are policies or routes.

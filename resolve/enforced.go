@@ -8,6 +8,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/spiffe"
 	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/resolve/authorization"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/index"
 )
@@ -49,13 +50,13 @@ const mostOpen = 1000
 // unproved counts the inbounds that the policy is about at which nobody proves who calls, up to
 // mostOpen. It looks at those of which some are, which as a rule are few.
 func (m mesh) unproved(p *index.Policy) (open int) {
-	if m.judges(p) {
-		seen := map[judgedPlace]bool{}
+	if m.AuthorizesRoutes(p) {
+		seen := map[authorization.Placement]bool{}
 		for at := range m.placesJudged(p) {
-			if in, _ := m.inbounds.Get(m.At, at.plane); in != nil && !seen[at] && open < mostOpen {
+			if in, _ := m.inbounds.Get(m.At, at.Plane); in != nil && !seen[at] && open < mostOpen {
 				seen[at] = true
 				open += index.Btoi(slices.ContainsFunc(in.list, func(x effective.InboundUse) bool {
-					return index.JoinedAddress(x.Address, x.Port) == at.at && x.Is(effective.OpenInbounds)
+					return index.JoinedAddress(x.Address, x.Port) == at.At && x.Is(effective.OpenInbounds)
 				}))
 			}
 		}
@@ -104,7 +105,7 @@ func (m mesh) nameNote(origin *api.Origin, n policies.Named) []api.Note {
 		}
 	}
 	id, err := spiffe.Parse(n.Name)
-	if domain, _ := m.ownDomains.Get(m.At, id.Domain); err != nil || domain == nil && m.believes(id.Domain) {
+	if domain, _ := m.OwnDomains.Get(m.At, id.Domain); err != nil || domain == nil && m.believes(id.Domain) {
 		return nil // of another mesh, whose workloads nobody here knows
 	}
 	slices.Sort(all)
@@ -125,7 +126,7 @@ func (m mesh) sharedNotes(p *index.Policy) []api.Note {
 		if !strings.HasPrefix(string(it.Field), "spec.from") {
 			continue
 		}
-		sure, maybe := m.namesOf(&it.Target)
+		sure, maybe := m.NamesOf(&it.Target)
 		shared := slices.DeleteFunc(slices.Clone(maybe), func(name string) bool { return slices.Contains(sure, name) })
 		if len(shared) > 0 {
 			notes = append(notes, api.Notef(it.Origin, api.Warning, "SharedIdentity", it.Field.Field("targetRef"),

@@ -42,7 +42,7 @@ func (m *Model) SelectedByLooking(ref api.Ref) []api.Ref {
 	}
 	var out []api.Ref
 	for p := range m.all.Dataplanes.Values(x.At) {
-		if by := x.Policy(ref); by != nil && x.judges(by) {
+		if by := x.Policy(ref); by != nil && x.AuthorizesRoutes(by) {
 			if x.judgedAtPlane(by, index.ObjectKey(p.Object.Ref)) {
 				out = append(out, p.Object.Ref)
 			}

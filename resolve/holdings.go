@@ -146,7 +146,7 @@ func (m dataplanesMesh) cluster(key string) *clusterKept {
 	}
 	behind := index.Need(m.Members, m.At, id)
 	return &clusterKept{variant: v.Key(), Cluster: effective.Cluster{TLS: m.ClusterTLS(d.Destination, behind.Peers), Name: v.ClusterName(d.Destination), Destination: d.Destination, Tags: v.Tags, Balance: v.Balance,
-		HTTP2: v.HTTP2 || behind.Http2 && d.Protocol.HTTPLike(), Policies: x.OnCluster(m.Mesh, v)}}
+		HTTP2: v.HTTP2 || behind.Http2 && d.Protocol.HTTPLike(), Policies: m.OnCluster(x, v)}}
 }
 
 func (m dataplanesMesh) holds(u *used) *held {

@@ -87,9 +87,9 @@ func (x *reacher) find(name string, refs []api.Ref) {
 		if p == nil {
 			continue
 		}
-		if m.judges(p) {
+		if m.AuthorizesRoutes(p) {
 			for at := range m.placesJudged(p) {
-				x.among[at.plane] = true
+				x.among[at.Plane] = true
 			}
 			continue
 		}

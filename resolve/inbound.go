@@ -78,12 +78,12 @@ func (m dataplanesMesh) inboundsOf(p *index.Dataplane) []effective.InboundUse {
 // heldAt writes what holds at the inbound in, the document's of that index.
 func (m dataplanesMesh) heldAt(p *index.Dataplane, index int, in *effective.Inbound, limits []*index.Policy) {
 	m.inboundConf(p, in, limits)
-	in.Policies = m.withTogether(p, index, in.Policies)
+	in.Policies = m.WithCollected(p, index, in.Policies)
 	if in.TLS != nil {
-		in.Rules = m.rulesAt(p, index)
+		in.Rules = m.RulesAt(p, index)
 	}
 	for n, c := range in.Callers {
-		in.Callers[n].Policies = m.withTogether(p, index, c.Policies)
+		in.Callers[n].Policies = m.WithCollected(p, index, c.Policies)
 	}
 }
 

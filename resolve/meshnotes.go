@@ -79,9 +79,9 @@ func (q *Reader) NotesAt(dp api.Ref) []api.Note {
 // meantFor reports whether a policy's selectors other than a route ref that
 // leads nowhere reach the dataplane.
 func meantFor(x mesh, o *index.Policy, p *index.Dataplane) bool {
-	if x.judges(o) {
-		on, _ := x.judging.Get(x.At, index.ObjectKey(o.Object.Ref))
-		return on == nil || len(on.routes) == 0 || x.judgedAtPlane(o, index.ObjectKey(p.Object.Ref))
+	if x.AuthorizesRoutes(o) {
+		on, _ := x.PolicyRoutes.Get(x.At, index.ObjectKey(o.Object.Ref))
+		return on == nil || len(on.Routes) == 0 || x.judgedAtPlane(o, index.ObjectKey(p.Object.Ref))
 	}
 	selectors := x.policySelectors(o)
 	return o.TopRoute != nil && len(selectors) == 0 || anySelects(selectors, p)

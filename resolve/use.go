@@ -17,9 +17,9 @@ func (q *Reader) Selected(ref api.Ref) []api.Ref {
 		return nil
 	}
 	var refs []api.Ref // some twice
-	if p := x.Policy(ref); p != nil && x.judges(p) {
+	if p := x.Policy(ref); p != nil && x.AuthorizesRoutes(p) {
 		for at := range x.placesJudged(p) {
-			refs = append(refs, index.Need(x.Dataplanes, x.At, at.plane).Object.Ref)
+			refs = append(refs, index.Need(x.Dataplanes, x.At, at.Plane).Object.Ref)
 		}
 	} else {
 		for _, s := range x.selectorsOf(ref) {
@@ -67,7 +67,7 @@ func (q *Reader) SelectsAny(ref api.Ref) bool {
 	if !ok {
 		return false
 	}
-	if p := x.Policy(ref); p != nil && x.judges(p) {
+	if p := x.Policy(ref); p != nil && x.AuthorizesRoutes(p) {
 		for range x.placesJudged(p) {
 			return true
 		}

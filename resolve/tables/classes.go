@@ -66,7 +66,7 @@ func (c *Class) baseLayers(kinds int) (index.Layers, []*index.Override) {
 	return base, index.OwnOverrides(mine)
 }
 
-// OnCluster is what is said about the connections to a variant of the destination.
-func (c *Class) OnCluster(m Mesh, v *Variant) effective.Policies {
+// OnCluster is what is said about the connections of a class to a variant of its destination.
+func (m Mesh) OnCluster(c *Class, v *Variant) effective.Policies {
 	return v.over(c.base, m).Overridden(c.overrides).Only(policies.OnCluster, m.Kinds).Fold(m.Kinds)
 }

@@ -1,4 +1,4 @@
-package resolve
+package authorization
 
 import (
 	"cmp"
@@ -15,8 +15,8 @@ import (
 	"github.com/weftmesh/weft/route"
 )
 
-// judgedFrontendOf is nil for what nobody may be told apart at.
-func (m authorizationMesh) judgedFrontendOf(id string) *judgedFrontend {
+// frontendOf is nil for what nobody may be told apart at.
+func (m Mesh) frontendOf(id string) *Frontend {
 	d, said := index.Need(m.Destinations, m.At, id), index.Need(m.Subjects, m.At, id)
 	if d == nil || said == nil {
 		return nil
@@ -25,28 +25,28 @@ func (m authorizationMesh) judgedFrontendOf(id string) *judgedFrontend {
 	for i, x := range said.Contributions {
 		everybody[i] = routing.Bit(x.Selector().Everyone(m.ZoneLabels[api.LabelZone]))
 	}
-	f := &judgedFrontend{rows: m.judgedRows(d, said, m.Compose(d, said.Contributions, string(everybody)))}
+	f := &Frontend{Rows: m.rowsOf(d, said, m.Compose(d, said.Contributions, string(everybody)))}
 	for i := range said.Contributions {
 		if everybody[i] == '0' {
-			f.rows = append(m.judgedAlone(d, said, everybody, i, f.rows), f.rows...)
+			f.Rows = append(m.rowsAlone(d, said, everybody, i, f.Rows), f.Rows...)
 		}
 	}
-	if !slices.ContainsFunc(f.rows, func(r *judgedRow) bool { return len(r.attached) > 0 }) {
+	if !slices.ContainsFunc(f.Rows, func(r *Row) bool { return len(r.attached) > 0 }) {
 		return nil
 	}
 	return f
 }
 
-// judgedAlone are rows with policies of the tables of those clients who have the i-th contribution
+// rowsAlone are rows with policies of the tables of those clients who have the i-th contribution
 // beside what everybody has. The server cannot know who they are: nobody gets in by a rule of that
 // contribution, and what they send by a rule that all have arrives by all ways at once.
-func (m authorizationMesh) judgedAlone(d *services.Destination, said *routing.Subjects, everybody []byte, i int, all []*judgedRow) []*judgedRow {
+func (m Mesh) rowsAlone(d *services.Destination, said *routing.Subjects, everybody []byte, i int, all []*Row) []*Row {
 	alone := slices.Clone(everybody)
 	for n := range alone {
 		alone[n] = routing.Bit(n == i)
 	}
 	const why = "some clients alone have the route, and the server cannot know who has it"
-	out := closedRows(m.judgedRows(d, said, m.Compose(d, said.Contributions, string(alone))), why)
+	out := closedRows(m.rowsOf(d, said, m.Compose(d, said.Contributions, string(alone))), why)
 	own := said.Contributions[i]
 	if own.Entry.Callers != "" || slices.ContainsFunc(said.Contributions, func(x *index.Contribution) bool {
 		return x.Route.Object.HomeNamespace() != own.Route.Object.HomeNamespace()
@@ -55,11 +55,11 @@ func (m authorizationMesh) judgedAlone(d *services.Destination, said *routing.Su
 	}
 	alone = slices.Clone(everybody)
 	alone[i] = '1'
-	for _, r := range closedRows(m.judgedRows(d, said, m.Compose(d, said.Contributions, string(alone))), "") {
-		if !slices.ContainsFunc(all, func(o *judgedRow) bool { return r.equal(o) }) {
+	for _, r := range closedRows(m.rowsOf(d, said, m.Compose(d, said.Contributions, string(alone))), "") {
+		if !slices.ContainsFunc(all, func(o *Row) bool { return r.equal(o) }) {
 			other := *r
 			other.apart = true
-			if !slices.ContainsFunc(out, func(o *judgedRow) bool { return o.match.Covers(r.match.Conditions) && derive.Same(o.to, r.to) }) {
+			if !slices.ContainsFunc(out, func(o *Row) bool { return o.match.Covers(r.match.Conditions) && derive.Same(o.to, r.to) }) {
 				out = append(out, &other)
 			}
 		}
@@ -68,54 +68,54 @@ func (m authorizationMesh) judgedAlone(d *services.Destination, said *routing.Su
 }
 
 // closedRows are rows with policies by which nobody gets in; without a reason those rows as they are.
-func closedRows(rows []*judgedRow, why string) []*judgedRow {
-	var out []*judgedRow
+func closedRows(rows []*Row, why string) []*Row {
+	var out []*Row
 	for _, r := range rows {
 		if len(r.attached) > 0 {
 			closed := *r
-			closed.closed, closed.apart = cmp.Or(why, r.closed), why != ""
+			closed.Closed, closed.apart = cmp.Or(why, r.Closed), why != ""
 			out = append(out, &closed)
 		}
 	}
 	return out
 }
 
-// judgedRows are the rows that forward, as their requests arrive. One with policies of which that cannot
+// rowsOf are the rows that forward, as their requests arrive. One with policies of which that cannot
 // be said is closed.
-func (m authorizationMesh) judgedRows(d *services.Destination, said *routing.Subjects, all *routing.Composition) []*judgedRow {
-	var out []*judgedRow
+func (m Mesh) rowsOf(d *services.Destination, said *routing.Subjects, all *routing.Composition) []*Row {
+	var out []*Row
 	for i := range all.Rows {
 		row := &all.Rows[i]
-		r := &judgedRow{rules: row.Origins}
+		r := &Row{rules: row.Origins}
 		var backends [][]route.Filter
 		switch do := row.Do.(type) {
 		case *route.Forward:
 			for k := range do.Backends {
 				backends = append(backends, do.Backends[k].Filters)
-				r.to = m.judgedTarget(r.to, &do.Backends[k])
+				r.to = m.withTarget(r.to, &do.Backends[k])
 			}
 		case route.Itself:
-			r.to = append(r.to, judgedTarget{id: d.Key})
+			r.to = append(r.to, target{id: d.Key})
 		default:
 			continue // the proxy of the client answers
 		}
 		var why string
 		if r.match.Conditions, why = row.Match.Arriving(row.Filters, backends...); why != "" {
-			r.closed = fmt.Sprintf("what arrives by %s cannot be told: %s", ruleText(row.Composed), why)
+			r.Closed = fmt.Sprintf("what arrives by %s cannot be told: %s", ruleText(row.Composed), why)
 		}
 		r.changed = row.Match.Changed(row.Filters, backends...)
 		r.plain = why == "" && slices.EqualFunc(r.match.Conditions, row.Match.Conditions, route.Condition.Equal)
-		r.attached = m.judgedBy(row.Composed, said, all.From)
+		r.attached = m.attachmentsOf(row.Composed, said, all.From)
 		if out = append(out, r); slices.ContainsFunc(row.Filters, func(f route.Filter) bool { return f.Mirror != nil }) {
-			out = m.judgedCopies(out, row.Filters)
+			out = m.copiesOf(out, row.Filters)
 		}
 	}
 	return out
 }
 
-// judgedCopies adds what the last of rows sends to mirrors. The host of copies has another end, so that
+// copiesOf adds what the last of rows sends to mirrors. The host of copies has another end, so that
 // where a rule asks for it they are a row of their own, which does not.
-func (m authorizationMesh) judgedCopies(rows []*judgedRow, filters []route.Filter) []*judgedRow {
+func (m Mesh) copiesOf(rows []*Row, filters []route.Filter) []*Row {
 	of := rows[len(rows)-1]
 	copies := *of
 	copies.changed = of.changed.Mirrored()
@@ -126,7 +126,7 @@ func (m authorizationMesh) judgedCopies(rows []*judgedRow, filters []route.Filte
 	}
 	for i := range filters {
 		if filters[i].Mirror != nil {
-			copies.to = m.judgedTarget(copies.to, &filters[i].Mirror.Backend)
+			copies.to = m.withTarget(copies.to, &filters[i].Mirror.Backend)
 		}
 	}
 	if own {
@@ -143,33 +143,33 @@ func ruleText(c *route.Composed) string {
 	return c.Origins[len(c.Origins)-1].String()
 }
 
-// judgedTarget adds what a backend leads to, if it leads anywhere.
-func (m authorizationMesh) judgedTarget(list []judgedTarget, ref *route.BackendRef) []judgedTarget {
+// withTarget adds what a backend leads to, if it leads anywhere.
+func (m Mesh) withTarget(list []target, ref *route.BackendRef) []target {
 	d, lost := m.FindBackend(*ref)
 	if lost != nil {
 		return list
 	}
-	x := judgedTarget{d.Key, ref.Target.Tags}
-	if slices.ContainsFunc(list, func(o judgedTarget) bool { return derive.Same(o, x) }) {
+	x := target{d.Key, ref.Target.Tags}
+	if slices.ContainsFunc(list, func(o target) bool { return derive.Same(o, x) }) {
 		return list
 	}
 	return append(list, x)
 }
 
-// judgedBy are the policies that are attached to a rule, to its routes, and to the objects that
+// attachmentsOf are the policies that are attached to a rule, to its routes, and to the objects that
 // include it.
-func (m authorizationMesh) judgedBy(c *route.Composed, said *routing.Subjects, from []*index.Contribution) []judgedBy {
+func (m Mesh) attachmentsOf(c *route.Composed, said *routing.Subjects, from []*index.Contribution) []attachment {
 	if c.Bare {
 		return nil
 	}
-	var out []judgedBy
+	var out []attachment
 	add := func(layer merge.LayerName, p *index.Policy) {
-		if by := (judgedBy{layer, p}); !slices.Contains(out, by) {
+		if by := (attachment{layer, p}); !slices.Contains(out, by) {
 			out = append(out, by)
 		}
 	}
 	on := func(r *index.Route) []*index.Policy {
-		if j, _ := m.judgedRoutes.Get(m.At, index.ObjectKey(r.Object.Ref)); j != nil {
+		if j, _ := m.RoutePolicies.Get(m.At, index.ObjectKey(r.Object.Ref)); j != nil {
 			return j.policies
 		}
 		return nil
@@ -196,7 +196,7 @@ func (m authorizationMesh) judgedBy(c *route.Composed, said *routing.Subjects, f
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b judgedBy) int {
+	slices.SortFunc(out, func(a, b attachment) int {
 		return cmp.Or(cmp.Compare(a.layer, b.layer), a.policy.Object.Ref.Compare(b.policy.Object.Ref))
 	})
 	return out

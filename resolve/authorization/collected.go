@@ -1,4 +1,4 @@
-package resolve
+package authorization
 
 import (
 	"cmp"
@@ -16,10 +16,10 @@ import (
 	"github.com/weftmesh/weft/resolve/index"
 )
 
-// saidTogether is what several policies of a kind of which confs add up say of one inbound
+// Collected is what several policies of a kind of which confs add up say of one inbound
 // together; inbounds about which the same ones say something share it, however many there
 // are.
-type saidTogether struct {
+type Collected struct {
 	policies []*index.Policy
 	layers   []merge.LayerName // of the policies: where they are attached to a route, else Default
 	callers  policies.Callers
@@ -27,16 +27,16 @@ type saidTogether struct {
 	*policies.Effective
 }
 
-// addTogether derives what policies say together whose confs add up.
-func (c *authorizationStage) addTogether() {
+// addCollected derives what policies say together whose confs add up.
+func (c *Stage) addCollected() {
 	c.securedByName = c.below.DataplaneTLS.Index(func(_ string, s *identity.DataplaneTLS, add func(string)) {
 		if len(s.Names) == 1 { // else they are made of tags
 			add(s.Names[0])
 		}
 	})
-	c.planesNamed = derive.Derive(c.below.Schema, "workloads of a name", c.securedByName, derive.Values[planesNamed]{
-		Equal: func(a, b *planesNamed) bool { return slices.Equal(a.planes, b.planes) },
-	}, func(r *derive.Reader, name string) *planesNamed { return c.derived(r).planesOfName(name) })
+	c.namesakes = derive.Derive(c.below.Schema, "workloads of a name", c.securedByName, derive.Values[namesakes]{
+		Equal: func(a, b *namesakes) bool { return slices.Equal(a.planes, b.planes) },
+	}, func(r *derive.Reader, name string) *namesakes { return c.Mesh(r).namesakesOf(name) })
 	byDomain := c.below.DataplaneTLS.Group(func(_ string, s *identity.DataplaneTLS, add func(string)) {
 		for _, name := range s.Names {
 			if parsed, err := spiffe.Parse(name); err == nil { // tags are no SPIFFE IDs
@@ -44,25 +44,25 @@ func (c *authorizationStage) addTogether() {
 			}
 		}
 	})
-	c.ownDomains = derive.Derive(c.below.Schema, "trust domains of its own", byDomain, derive.Values[string]{Equal: func(a, b *string) bool { return *a == *b }},
+	c.OwnDomains = derive.Derive(c.below.Schema, "trust domains of its own", byDomain, derive.Values[string]{Equal: func(a, b *string) bool { return *a == *b }},
 		func(_ *derive.Reader, domain string) *string { return &domain })
-	c.together = derive.Derive(c.below.Schema, "what adds up", c.below.ByBaseline, derive.Values[saidTogether]{Equal: (*saidTogether).equal}, func(r *derive.Reader, key string) *saidTogether { return c.derived(r).togetherOf(key) })
+	c.collected = derive.Derive(c.below.Schema, "what adds up", c.below.ByBaseline, derive.Values[Collected]{Equal: (*Collected).equal}, func(r *derive.Reader, key string) *Collected { return c.Mesh(r).collectedOf(key) })
 }
 
-func (s *saidTogether) equal(o *saidTogether) bool {
+func (s *Collected) equal(o *Collected) bool {
 	return slices.Equal(s.policies, o.policies) && slices.Equal(s.layers, o.layers) && derive.Same(s.callers, o.callers) && slices.Equal(s.names, o.names)
 }
 
-// togetherOf is what a set of policies comes to, or several sets all of which are asked.
-func (m authorizationMesh) togetherOf(key string) *saidTogether {
+// collectedOf is what a set of policies comes to, or several sets all of which are asked.
+func (m Mesh) collectedOf(key string) *Collected {
 	sets := strings.Split(key, askedMark)
 	if len(sets) == 1 {
-		return m.oneTogether(key)
+		return m.collectedOne(key)
 	}
-	out := &saidTogether{}
+	out := &Collected{}
 	var each []*policies.Effective
 	for _, set := range sets {
-		one := m.oneTogether(set)
+		one := m.collectedOne(set)
 		out.policies, out.layers, out.names = append(out.policies, one.policies...), append(out.layers, one.layers...), append(out.names, one.names...)
 		out.callers = one.callers
 		each = append(each, one.Effective)
@@ -71,11 +71,11 @@ func (m authorizationMesh) togetherOf(key string) *saidTogether {
 	return out
 }
 
-func (m authorizationMesh) oneTogether(key string) *saidTogether {
+func (m Mesh) collectedOne(key string) *Collected {
 	name, rest, _ := strings.Cut(key, "\x00")
 	at := slices.IndexFunc(m.Kinds, func(k *policies.Kind) bool { return k.Name == name })
-	out := &saidTogether{}
-	for domain := range m.ownDomains.Values(m.At) {
+	out := &Collected{}
+	for domain := range m.OwnDomains.Values(m.At) {
 		out.callers.Domains = append(out.callers.Domains, *domain)
 	}
 	slices.Sort(out.callers.Domains)
@@ -93,7 +93,7 @@ func (m authorizationMesh) oneTogether(key string) *saidTogether {
 	slices.SortFunc(items, index.ByRank)
 	var said []policies.Collected
 	for _, it := range items {
-		of := m.collected(it)
+		of := m.itemsOf(it)
 		if layers := attached[it.Policy]; layers[0] != merge.Default {
 			for i := range of {
 				of[i].Name = slices.Max(layers)
@@ -108,13 +108,13 @@ func (m authorizationMesh) oneTogether(key string) *saidTogether {
 	return out
 }
 
-// collected is what an item says by default, and as an override.
-func (m authorizationMesh) collected(it *index.Item) (out []policies.Collected) {
+// itemsOf is what an item says by default, and as an override.
+func (m Mesh) itemsOf(it *index.Item) (out []policies.Collected) {
 	o := it.Policy.Object
 	one := policies.Collected{Layer: it.ByDefault(), KRI: m.kri(o, m.Kinds[it.Policy.Kind].Short), Default: o.IsDefault(), Shadow: o.Shadow()}
 	if strings.HasPrefix(string(it.Field), "spec.from") {
 		one.From = &it.Target
-		one.Sure, one.Maybe = m.namesOf(&it.Target)
+		one.Sure, one.Maybe = m.NamesOf(&it.Target)
 	}
 	if len(it.Leaves) > 0 {
 		out = append(out, one)
@@ -127,19 +127,19 @@ func (m authorizationMesh) collected(it *index.Item) (out []policies.Collected) 
 }
 
 // kri is the identifier of an object of a kind with that short name.
-func (m authorizationMesh) kri(o *api.Object, short string) string {
+func (m Mesh) kri(o *api.Object, short string) string {
 	return api.KRI{Short: short, Mesh: o.Mesh, Zone: cmp.Or(o.Labels[api.LabelZone], m.ZoneLabels[api.LabelZone]), Namespace: o.HomeNamespace(), Name: o.DisplayName()}.String()
 }
 
-// withTogether puts what adds up among what is folded, in the order of kinds.
-func (m authorizationMesh) withTogether(p *index.Dataplane, inbound int, folded effective.Policies) effective.Policies {
+// WithCollected puts what adds up among what is folded, in the order of kinds.
+func (m Mesh) WithCollected(p *index.Dataplane, inbound int, folded effective.Policies) effective.Policies {
 	sets, _ := m.Baselines.Get(m.At, index.ObjectKey(p.Object.Ref))
 	if sets == nil || len(sets.Inbounds[inbound]) == 0 {
 		return folded
 	}
 	out := slices.Clone(folded)
 	for _, key := range sets.Inbounds[inbound] {
-		if x := index.Need(m.together, m.At, key); x.Effective != nil {
+		if x := index.Need(m.collected, m.At, key); x.Effective != nil {
 			out = append(out, x.Effective)
 		}
 	}
@@ -149,11 +149,11 @@ func (m authorizationMesh) withTogether(p *index.Dataplane, inbound int, folded 
 	return out
 }
 
-// planesNamed are the dataplanes that have one name, by objectKey.
-type planesNamed struct{ planes []*index.Dataplane }
+// namesakes are the dataplanes that have one name, by objectKey.
+type namesakes struct{ planes []*index.Dataplane }
 
-func (m authorizationMesh) planesOfName(name string) *planesNamed {
-	out := &planesNamed{}
+func (m Mesh) namesakesOf(name string) *namesakes {
+	out := &namesakes{}
 	for key := range m.securedByName.In(m.At, name) {
 		out.planes = append(out.planes, index.Need(m.Dataplanes, m.At, key))
 	}
@@ -161,10 +161,10 @@ func (m authorizationMesh) planesOfName(name string) *planesNamed {
 	return out
 }
 
-// namesOf are the names of workloads that a ref of callers is about, by the tags of their
+// NamesOf are the names of workloads that a ref of callers is about, by the tags of their
 // inbounds: those that nobody else has, and all of them. Names that are made of tags say it
 // themselves.
-func (m authorizationMesh) namesOf(ref *api.TargetRef) (sure, maybe []string) {
+func (m Mesh) NamesOf(ref *api.TargetRef) (sure, maybe []string) {
 	g := m.Issuers()
 	if g == nil || len(g.Identities) == 0 || ref.Kind == api.KindMesh {
 		return nil, nil
@@ -177,7 +177,7 @@ func (m authorizationMesh) namesOf(ref *api.TargetRef) (sure, maybe []string) {
 		}
 		name := id.Names[0]
 		maybe = append(maybe, name)
-		if all, _ := m.planesNamed.Get(m.At, name); all != nil && !slices.ContainsFunc(all.planes, func(o *index.Dataplane) bool { return !s.Selects(&o.Facts) }) {
+		if all, _ := m.namesakes.Get(m.At, name); all != nil && !slices.ContainsFunc(all.planes, func(o *index.Dataplane) bool { return !s.Selects(&o.Facts) }) {
 			sure = append(sure, name)
 		}
 	}

@@ -1,4 +1,4 @@
-package resolve
+package authorization
 
 import (
 	"fmt"
@@ -12,24 +12,24 @@ import (
 // mostOverlaps bounds how many pairs of rules are told of a policy.
 const mostOverlaps = 5
 
-// overlaps tells of rules whose requests are asked for a policy on routes although it is not attached to
+// Overlaps tells of rules whose requests are asked for a policy on routes although it is not attached to
 // them, because what arrives may as well be that of a rule to which it is.
-func (p *judgedPlaces) overlaps(of *index.Policy) (out []string) {
+func (p *Placements) Overlaps(of *index.Policy) (out []string) {
 	if p == nil {
 		return nil
 	}
-	var ways []*judgedWay
+	var ways []*Path
 	more := 0
-	for _, w := range p.by {
+	for _, w := range p.paths {
 		if slices.Contains(ways, w) {
 			continue
 		}
 		ways = append(ways, w)
-		for i, r := range w.rows {
-			if !r.by(of) || r.closed != "" {
+		for i, r := range w.Rows {
+			if !r.By(of) || r.Closed != "" {
 				continue
 			}
-			for k, s := range w.rows {
+			for k, s := range w.Rows {
 				if i == k || !w.overlap(i, k) {
 					continue
 				}
@@ -53,13 +53,13 @@ func (p *judgedPlaces) overlaps(of *index.Policy) (out []string) {
 // overlap reports whether what the k-th row sends is asked for the policies of the i-th, and somebody wrote
 // both rules and may not know it. What goes to a rule for everything that no other takes is
 // left out: nobody thinks of a part of it that it is open.
-func (w *judgedWay) overlap(i, k int) bool {
-	r, s := w.rows[i], w.rows[k]
+func (w *Path) overlap(i, k int) bool {
+	r, s := w.Rows[i], w.Rows[k]
 	if len(s.rules) == 0 || derive.Same(r.rules, s.rules) || slices.Equal(r.attached, s.attached) || r.match.Apart(s.match.Conditions) {
 		return false
 	}
 	switch {
-	case keptFrom(w.rows, i, k):
+	case keptFrom(w.Rows, i, k):
 		return false
 	case !s.plain || k < i:
 		return true
@@ -69,7 +69,7 @@ func (w *judgedWay) overlap(i, k int) bool {
 	return !s.match.Everything()
 }
 
-func overlapText(r, s *judgedRow) string {
+func overlapText(r, s *Row) string {
 	both := fmt.Sprintf("%s may arrive as what %s takes (%s), and nobody can tell them apart then, so they are asked for this permission too", requestsOf(s.rules), rulesText(r.rules), r.match.And(s.match.Conditions).Short())
 	if len(s.attached) > 0 {
 		both += fmt.Sprintf(", and for %s: only those get in whom both let in", s.attached[0].policy.Object.Ref)

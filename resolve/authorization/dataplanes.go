@@ -1,4 +1,4 @@
-package resolve
+package authorization
 
 import (
 	"cmp"
@@ -12,46 +12,46 @@ import (
 	"github.com/weftmesh/weft/resolve/index"
 )
 
-// judgedPlane is what the inbounds of a dataplane tell apart, in the document's order.
-type judgedPlane struct{ inbounds [][]judgedAt }
+// dataplaneRules is what the inbounds of a dataplane tell apart, in the document's order.
+type dataplaneRules struct{ inbounds [][]inboundRule }
 
-// judgedAt is what is asked at an inbound, and the key of what its policies come to there.
-type judgedAt struct {
-	asked  *judgedAsked
+// inboundRule is what is asked at an inbound, and the key of what its policies come to there.
+type inboundRule struct {
+	asked  *combination
 	set    string
 	closed string
 }
 
-func (p *judgedPlane) equal(o *judgedPlane) bool {
+func (p *dataplaneRules) equal(o *dataplaneRules) bool {
 	return slices.EqualFunc(p.inbounds, o.inbounds, slices.Equal)
 }
 
 // conflicting is said of rows of another frontend than the one that an inbound goes by.
 const conflicting = "an inbound goes by the rules of one frontend, and others stand in the place of these"
 
-func (m authorizationMesh) judgedPlaneOf(key string) *judgedPlane {
+func (m Mesh) dataplaneRulesOf(key string) *dataplaneRules {
 	p := index.Need(m.Dataplanes, m.At, key)
 	if p == nil {
 		return nil
 	}
 	sets, _ := m.Baselines.Get(m.At, key)
-	ids := m.frontendsTo(key)
-	out := &judgedPlane{make([][]judgedAt, len(p.Spec.Networking.Inbound))}
+	ids := m.FrontendsTo(key)
+	out := &dataplaneRules{make([][]inboundRule, len(p.Spec.Networking.Inbound))}
 	for i := range p.Spec.Networking.Inbound {
 		in := &p.Spec.Networking.Inbound[i]
-		first, others := m.frontendsAt(ids, judgedPlace{key, index.AnswersAt(p, in)})
+		first, others := m.FrontendsAt(ids, Placement{key, index.AnswersAt(p, in)})
 		if first == nil {
 			continue
 		}
 		for _, w := range others { // denied before anything else is asked
-			for _, row := range w.rows {
+			for _, row := range w.Rows {
 				if len(row.attached) > 0 {
-					out.inbounds[i] = append(out.inbounds[i], judgedAt{asked: row.alone(), closed: cmp.Or(row.closed, conflicting)})
+					out.inbounds[i] = append(out.inbounds[i], inboundRule{asked: row.alone(), closed: cmp.Or(row.Closed, conflicting)})
 				}
 			}
 		}
 		for _, asked := range first.asked {
-			at := judgedAt{asked: asked, closed: asked.closed}
+			at := inboundRule{asked: asked, closed: asked.closed}
 			if at.closed == "" {
 				var each []string
 				for _, row := range asked.of {
@@ -65,39 +65,39 @@ func (m authorizationMesh) judgedPlaneOf(key string) *judgedPlane {
 	return out
 }
 
-// frontendsTo are the destinations of which rules lead to inbounds of a dataplane, sorted.
-func (m authorizationMesh) frontendsTo(plane string) []string {
+// FrontendsTo are the destinations of which rules lead to inbounds of a dataplane, sorted.
+func (m Mesh) FrontendsTo(plane string) []string {
 	var out []string
-	for id := range m.byJudgedPlane.In(m.At, plane) {
+	for id := range m.byDataplane.In(m.At, plane) {
 		out = append(out, id)
 	}
 	slices.Sort(out)
 	return out
 }
 
-// frontendsAt are those that lead to an inbound, as far as they count there: the one by whose rules
+// FrontendsAt are those that lead to an inbound, as far as they count there: the one by whose rules
 // it goes, which has the oldest policy, and the others. Those that say the same are one.
-func (m authorizationMesh) frontendsAt(ids []string, at judgedPlace) (first *judgedWay, others []*judgedWay) {
-	var all []*judgedWay
+func (m Mesh) FrontendsAt(ids []string, at Placement) (first *Path, others []*Path) {
+	var all []*Path
 	for _, id := range ids {
-		places, f := index.Need(m.judgedPlaces, m.At, id), index.Need(m.judgedFrontends, m.At, id)
+		places, f := index.Need(m.Placements, m.At, id), index.Need(m.Frontends, m.At, id)
 		if places == nil || f == nil {
 			continue
 		}
-		if w := places.way(at); w != nil && !slices.ContainsFunc(all, w.alike) {
+		if w := places.Path(at); w != nil && !slices.ContainsFunc(all, w.Alike) {
 			all = append(all, w)
 		}
 	}
 	if len(all) == 0 {
 		return nil, nil
 	}
-	slices.SortStableFunc(all, func(a, b *judgedWay) int { return cmp.Compare(a.oldest, b.oldest) })
+	slices.SortStableFunc(all, func(a, b *Path) int { return cmp.Compare(a.oldest, b.oldest) })
 	return all[0], all[1:]
 }
 
 // ruleSet is the key of what is said of all requests of an inbound and of those of a row.
-func (m authorizationMesh) ruleSet(sets *identity.Baseline, inbound int, row *judgedRow) string {
-	parts := []string{m.Kinds[m.guardKind].Name}
+func (m Mesh) ruleSet(sets *identity.Baseline, inbound int, row *Row) string {
+	parts := []string{m.Kinds[m.kind].Name}
 	if sets != nil {
 		for _, key := range sets.Inbounds[inbound] {
 			if name, rest, _ := strings.Cut(key, "\x00"); name == parts[0] {
@@ -129,13 +129,13 @@ func cutLayer(part string) (key string, layer merge.LayerName) {
 	return key, merge.LayerName(n)
 }
 
-// rulesAt are the rules of an inbound of a dataplane. Where a bug keeps them from being
+// RulesAt are the rules of an inbound of a dataplane. Where a bug keeps them from being
 // known, the inbound fails.
-func (m authorizationMesh) rulesAt(p *index.Dataplane, inbound int) []effective.InboundRule {
-	if m.byJudgedService.Len(m.At, judgedService(p)) == 0 {
+func (m Mesh) RulesAt(p *index.Dataplane, inbound int) []effective.InboundRule {
+	if m.byService.Len(m.At, serviceOf(p)) == 0 {
 		return nil
 	}
-	judged := index.Need(m.judgedPlanes, m.At, index.ObjectKey(p.Object.Ref))
+	judged := index.Need(m.dataplaneRules, m.At, index.ObjectKey(p.Object.Ref))
 	if judged == nil {
 		return nil
 	}
@@ -144,9 +144,9 @@ func (m authorizationMesh) rulesAt(p *index.Dataplane, inbound int) []effective.
 		r := effective.InboundRule{Match: at.asked.match, Rules: at.asked.rules, Closed: at.closed}
 		switch {
 		case at.closed != "":
-			r.Permission = m.Kinds[m.guardKind].Nobody()
+			r.Permission = m.Kinds[m.kind].Nobody()
 		case at.set != "":
-			r.Permission = index.Need(m.togetherAtRules, m.At, at.set).Effective
+			r.Permission = index.Need(m.collectedAtRules, m.At, at.set).Effective
 		}
 		out = append(out, r)
 	}

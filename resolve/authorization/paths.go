@@ -1,4 +1,4 @@
-package resolve
+package authorization
 
 import (
 	"fmt"
@@ -17,53 +17,53 @@ import (
 // unchanged, and it does not make such requests of others: then the sender would have given them to
 // that one.
 
-// judgedWay is what inbounds ask to which the same rules of a frontend lead.
-type judgedWay struct {
-	rows   []*judgedRow // that lead there; of their policies those that have a say there
-	asked  []*judgedAsked
+// Path is what inbounds ask to which the same rules of a frontend lead.
+type Path struct {
+	Rows   []*Row // that lead there; of their policies those that have a say there
+	asked  []*combination
 	oldest int64 // when the oldest of the policies was made
 }
 
-// judgedAsked is what is asked of requests that arrive so, and that none before it takes.
-type judgedAsked struct {
+// combination is what is asked of requests that arrive so, and that none before it takes.
+type combination struct {
 	match  route.Match
 	rules  []*api.Origin // by which they may have come
-	of     []*judgedRow  // those with policies, all of which are asked; none: what holds of all requests
+	of     []*Row        // those with policies, all of which are asked; none: what holds of all requests
 	closed string        // why nobody gets in
 }
 
-func (w *judgedWay) equal(o *judgedWay) bool {
-	return w == o || w != nil && o != nil && w.oldest == o.oldest && slices.EqualFunc(w.rows, o.rows, (*judgedRow).equal)
+func (w *Path) equal(o *Path) bool {
+	return w == o || w != nil && o != nil && w.oldest == o.oldest && slices.EqualFunc(w.Rows, o.Rows, (*Row).equal)
 }
 
-// alike reports whether both treat requests alike.
-func (w *judgedWay) alike(o *judgedWay) bool {
-	return slices.EqualFunc(w.asked, o.asked, func(a, b *judgedAsked) bool {
+// Alike reports whether both treat requests alike.
+func (w *Path) Alike(o *Path) bool {
+	return slices.EqualFunc(w.asked, o.asked, func(a, b *combination) bool {
 		return a.closed == b.closed && slices.EqualFunc(a.match.Conditions, b.match.Conditions, route.Condition.Equal) &&
-			slices.EqualFunc(a.of, b.of, func(r, s *judgedRow) bool { return slices.Equal(r.attached, s.attached) })
+			slices.EqualFunc(a.of, b.of, func(r, s *Row) bool { return slices.Equal(r.attached, s.attached) })
 	})
 }
 
-// way is that to a place; nil where none leads there.
-func (p *judgedPlaces) way(at judgedPlace) *judgedWay {
-	i := slices.Index(p.list, at)
-	if i < 0 || i >= len(p.by) {
+// Path is that to a place; nil where none leads there.
+func (p *Placements) Path(at Placement) *Path {
+	i := slices.Index(p.List, at)
+	if i < 0 || i >= len(p.paths) {
 		return nil
 	}
-	return p.by[i]
+	return p.paths[i]
 }
 
-// waysTo finds the way to each place. Places to which the same rules lead, and about which the same
+// pathsTo finds the way to each place. Places to which the same rules lead, and about which the same
 // policies have a say, share one.
-func (m authorizationMesh) waysTo(f *judgedFrontend, out *judgedPlaces) {
-	among := map[judgedPlace]bool{}
-	for _, at := range out.list {
+func (m Mesh) pathsTo(f *Frontend, out *Placements) {
+	among := map[Placement]bool{}
+	for _, at := range out.List {
 		among[at] = true
 	}
 	// Most rules lead to the same: those with equal targets are found together.
-	of, targets := make([]int, len(f.rows)), []string(nil)
-	leads := map[judgedPlace][]byte{}
-	for i, row := range f.rows {
+	of, targets := make([]int, len(f.Rows)), []string(nil)
+	leads := map[Placement][]byte{}
+	for i, row := range f.Rows {
 		key := fmt.Sprint(row.to)
 		if of[i] = slices.Index(targets, key); of[i] >= 0 {
 			continue
@@ -71,7 +71,7 @@ func (m authorizationMesh) waysTo(f *judgedFrontend, out *judgedPlaces) {
 		of[i], targets = len(targets), append(targets, key)
 		for _, to := range row.to {
 			m.behind(to, func(p *index.Dataplane, address string) {
-				if at := (judgedPlace{index.ObjectKey(p.Object.Ref), address}); among[at] {
+				if at := (Placement{index.ObjectKey(p.Object.Ref), address}); among[at] {
 					for len(leads[at]) <= of[i] {
 						leads[at] = append(leads[at], '0')
 					}
@@ -80,45 +80,45 @@ func (m authorizationMesh) waysTo(f *judgedFrontend, out *judgedPlaces) {
 			})
 		}
 	}
-	ways := map[string]*judgedWay{}
-	for _, at := range out.list {
-		plane := index.Need(m.Dataplanes, m.At, at.plane)
+	ways := map[string]*Path{}
+	for _, at := range out.List {
+		plane := index.Need(m.Dataplanes, m.At, at.Plane)
 		key := strings.TrimRight(string(leads[at]), "0") + " " + plane.Object.HomeNamespace()
 		if ways[key] == nil {
-			ways[key] = wayOf(f, plane, func(i int) bool { return of[i] < len(leads[at]) && leads[at][of[i]] == '1' })
+			ways[key] = pathOf(f, plane, func(i int) bool { return of[i] < len(leads[at]) && leads[at][of[i]] == '1' })
 		}
-		out.by = append(out.by, ways[key])
+		out.paths = append(out.paths, ways[key])
 	}
 }
 
-// wayOf is that of the rows which lead to a dataplane. A policy of a namespace says nothing about who
+// pathOf is that of the rows which lead to a dataplane. A policy of a namespace says nothing about who
 // may call workloads of another one, be it attached to a route that leads there: it neither opens
 // nor closes them (spec/identity.md 7, I12).
-func wayOf(f *judgedFrontend, plane *index.Dataplane, leads func(row int) bool) *judgedWay {
-	out := &judgedWay{}
-	for i, row := range f.rows {
+func pathOf(f *Frontend, plane *index.Dataplane, leads func(row int) bool) *Path {
+	out := &Path{}
+	for i, row := range f.Rows {
 		if !leads(i) {
 			continue
 		}
-		if slices.ContainsFunc(row.attached, func(by judgedBy) bool { return !by.policy.JudgesAt(plane) }) {
+		if slices.ContainsFunc(row.attached, func(by attachment) bool { return !by.policy.JudgesAt(plane) }) {
 			own := *row
-			own.attached = slices.DeleteFunc(slices.Clone(row.attached), func(by judgedBy) bool { return !by.policy.JudgesAt(plane) })
+			own.attached = slices.DeleteFunc(slices.Clone(row.attached), func(by attachment) bool { return !by.policy.JudgesAt(plane) })
 			row = &own
 		}
-		out.rows = append(out.rows, row)
+		out.Rows = append(out.Rows, row)
 		for _, by := range row.attached {
 			if made := by.policy.Object.Created.UnixNano(); out.oldest == 0 || made < out.oldest {
 				out.oldest = made
 			}
 		}
 	}
-	out.asked = askedBy(out.rows)
+	out.asked = askedBy(out.Rows)
 	return out
 }
 
 // askedBy is what is asked of requests, in the order in which they are compared: of those that several
 // rules may have sent before those that one of them may have.
-func askedBy(rows []*judgedRow) []*judgedAsked {
+func askedBy(rows []*Row) []*combination {
 	a := asking{rows: rows}
 	last, anywhere, stands := -1, []int(nil), make([]bool, len(rows)) // some may arrive where another one stands
 	for i, r := range rows {
@@ -127,7 +127,7 @@ func askedBy(rows []*judgedRow) []*judgedAsked {
 			continue
 		}
 		switch last = i; {
-		case r.apart && r.closed != "": // denied before anything else is asked
+		case r.apart && r.Closed != "": // denied before anything else is asked
 			a.out = append(a.out, r.alone())
 		case floats(rows, i):
 			anywhere, stands[i] = append(anywhere, i), false
@@ -143,17 +143,17 @@ func askedBy(rows []*judgedRow) []*judgedAsked {
 				with = append(with, k)
 			}
 		}
-		a.each(&judgedAsked{match: r.match}, r, with)
+		a.each(&combination{match: r.match}, r, with)
 	}
-	a.each(&judgedAsked{match: route.CatchAll}, nil, anywhere)
+	a.each(&combination{match: route.CatchAll}, nil, anywhere)
 	return a.out
 }
 
 // floats reports whether a row may send what a row before it stands for, because it makes it so, or
 // takes requests unchanged that may not be told from its own.
-func floats(rows []*judgedRow, i int) bool {
+func floats(rows []*Row, i int) bool {
 	r := rows[i]
-	if !r.plain || r.apart || r.closed != "" {
+	if !r.plain || r.apart || r.Closed != "" {
 		return true
 	}
 	for k, e := range rows[:i] {
@@ -166,14 +166,14 @@ func floats(rows []*judgedRow, i int) bool {
 
 // keptFrom reports whether what arrives as row by says is none of the requests of row i, for the sender gives
 // what it was to by.
-func keptFrom(rows []*judgedRow, i, by int) bool {
+func keptFrom(rows []*Row, i, by int) bool {
 	return by < i && rows[by].plain && !rows[i].apart && !rows[by].apart && rows[i].changed.Leaves(rows[by].match.Conditions)
 }
 
 // asking gathers what is asked.
 type asking struct {
-	rows   []*judgedRow
-	out    []*judgedAsked
+	rows   []*Row
+	out    []*combination
 	stands bool // a row, where it is asked
 	left   int  // how much more may be asked there
 }
@@ -183,7 +183,7 @@ const mostAsked = 256
 
 // each adds what is asked where a row stands, nil for where none does: for each choice of the rows that
 // may arrive there too.
-func (a *asking) each(at *judgedAsked, row *judgedRow, with []int) {
+func (a *asking) each(at *combination, row *Row, with []int) {
 	if a.stands = row != nil; a.stands {
 		at.add(row)
 	}
@@ -193,7 +193,7 @@ func (a *asking) each(at *judgedAsked, row *judgedRow, with []int) {
 	}
 	a.out = a.out[:before]
 	for _, k := range with {
-		a.out = append(a.out, &judgedAsked{match: route.Match{Conditions: at.match.And(a.rows[k].match.Conditions)}, rules: a.rows[k].rules,
+		a.out = append(a.out, &combination{match: route.Match{Conditions: at.match.And(a.rows[k].match.Conditions)}, rules: a.rows[k].rules,
 			closed: fmt.Sprintf("more than %d choices of rules with permissions arrive alike, such as %s; let them arrive by different paths", mostAsked, rulesText(a.rows[k].rules))})
 	}
 	if row != nil {
@@ -202,14 +202,14 @@ func (a *asking) each(at *judgedAsked, row *judgedRow, with []int) {
 }
 
 // choose is each for the rows that are left; false where there is too much.
-func (a *asking) choose(at *judgedAsked, with []int) bool {
+func (a *asking) choose(at *combination, with []int) bool {
 	for len(with) > 0 {
 		k := a.rows[with[0]]
 		with = with[1:]
 		if at.asks(k) || at.match.Apart(k.match.Conditions) {
 			continue
 		}
-		both := &judgedAsked{match: route.Match{Conditions: at.match.And(k.match.Conditions)}, rules: at.rules, of: slices.Clone(at.of), closed: at.closed}
+		both := &combination{match: route.Match{Conditions: at.match.And(k.match.Conditions)}, rules: at.rules, of: slices.Clone(at.of), closed: at.closed}
 		if both.add(k); !a.choose(both, with) {
 			return false
 		}
@@ -224,12 +224,12 @@ func (a *asking) choose(at *judgedAsked, with []int) bool {
 }
 
 // asks reports whether a row adds nothing to what is asked.
-func (a *judgedAsked) asks(r *judgedRow) bool {
-	return a.closed != "" || r.closed == "" && slices.ContainsFunc(a.of, func(o *judgedRow) bool { return slices.Equal(o.attached, r.attached) })
+func (a *combination) asks(r *Row) bool {
+	return a.closed != "" || r.Closed == "" && slices.ContainsFunc(a.of, func(o *Row) bool { return slices.Equal(o.attached, r.attached) })
 }
 
 // add makes what is asked that of a row too.
-func (a *judgedAsked) add(r *judgedRow) {
+func (a *combination) add(r *Row) {
 	for _, o := range r.rules {
 		if !slices.ContainsFunc(a.rules, o.Same) {
 			a.rules = append(slices.Clip(a.rules), o)
@@ -237,14 +237,14 @@ func (a *judgedAsked) add(r *judgedRow) {
 	}
 	if len(r.attached) > 0 {
 		if a.of = append(a.of, r); a.closed == "" {
-			a.closed = r.closed
+			a.closed = r.Closed
 		}
 	}
 }
 
 // alone is what is asked of the requests of a row without a thought for others.
-func (r *judgedRow) alone() *judgedAsked {
-	out := &judgedAsked{match: r.match}
+func (r *Row) alone() *combination {
+	out := &combination{match: r.match}
 	out.add(r)
 	return out
 }

@@ -1,0 +1,47 @@
+package authorization
+
+import (
+	"github.com/weftmesh/weft/resolve/derive"
+	"github.com/weftmesh/weft/resolve/identity"
+	"github.com/weftmesh/weft/resolve/tables"
+)
+
+// Stage is what policies about who may call come to, at inbounds and at routes.
+type Stage struct {
+	below            tables.Mesh
+	kind             int // of the policies about who may call, -1 for none
+	PolicyRoutes     *derive.Collection[PolicyRoutes]
+	byRoute          *derive.Index[PolicyRoutes]
+	RoutePolicies    *derive.Collection[RoutePolicies]
+	byDestination    *derive.Group[RoutePolicies]
+	Frontends        *derive.Collection[Frontend]
+	Placements       *derive.Collection[Placements]
+	byDataplane      *derive.Index[Placements]
+	byService        *derive.Index[Placements]
+	dataplaneRules   *derive.Collection[dataplaneRules]
+	collectedAtRules *derive.Collection[Collected]
+
+	OwnDomains *derive.Collection[string] // in which workloads of the mesh have names
+	// Who has a name that is not made of tags.
+	securedByName *derive.Index[identity.DataplaneTLS]
+	namesakes     *derive.Collection[namesakes]
+	collected     *derive.Collection[Collected]
+}
+
+// Mesh is one mesh at this stage.
+type Mesh struct {
+	tables.Mesh
+	*Stage
+}
+
+// Mesh is one mesh at this stage, read by at.
+func (s *Stage) Mesh(at derive.At) Mesh {
+	return Mesh{s.below.Stage.Mesh(at), s}
+}
+
+func New(below tables.Mesh) Mesh {
+	s := &Stage{below: below}
+	s.addCollected()
+	s.addRouteAuthorization()
+	return s.Mesh(nil)
+}
