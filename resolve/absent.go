@@ -31,7 +31,7 @@ func (q *Reader) WhyNot(ref, dp api.Ref) []api.Note {
 		return nil
 	}
 	p, _ := x.Dataplanes.Get(x.At, index.ObjectKey(dp))
-	r, _ := x.resolved.Get(x.At, index.ObjectKey(dp))
+	r, _ := x.Resolved.Get(x.At, index.ObjectKey(dp))
 	if p == nil || r == nil {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/resolve/dataplanes"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/index"
 )
@@ -21,8 +22,8 @@ const mostLooked = 1000
 // It looks at no more dataplanes than mostLooked.
 func (m mesh) inboundsWith(bucket string, p *index.Policy, yield func(*effective.Inbound, *policies.Effective) bool) {
 	name := m.Kinds[p.Kind].Name
-	visit := func(key string, in *inbounds) bool {
-		for _, x := range in.list {
+	visit := func(key string, in *dataplanes.Inbounds) bool {
+		for _, x := range in.List {
 			if !x.Is(bucket) {
 				continue
 			}
@@ -41,14 +42,14 @@ func (m mesh) inboundsWith(bucket string, p *index.Policy, yield func(*effective
 	looked := 0
 	if m.AuthorizesRoutes(p) {
 		for at := range m.placesJudged(p) {
-			in, _ := m.inbounds.Get(m.At, at.Plane)
+			in, _ := m.Inbounds.Get(m.At, at.Plane)
 			if looked++; looked > mostLooked || in != nil && !visit(at.Plane, in) {
 				return
 			}
 		}
 		return
 	}
-	for key, in := range m.inboundsIn.In(m.At, bucket) {
+	for key, in := range m.InboundsIn.In(m.At, bucket) {
 		if looked++; looked > mostLooked || !visit(key, in) {
 			return
 		}
@@ -138,11 +139,11 @@ func closedNotes(x mesh, p *index.Policy) []api.Note {
 func (m mesh) inboundsAbout(p *index.Policy, visit func(*effective.Inbound, *policies.Effective)) {
 	name := m.Kinds[p.Kind].Name
 	at := func(key string) {
-		in, _ := m.inbounds.Get(m.At, key)
+		in, _ := m.Inbounds.Get(m.At, key)
 		if in == nil {
 			return
 		}
-		for _, x := range in.list {
+		for _, x := range in.List {
 			own := x.AsDocumented()
 			all := []*policies.Effective{own.Policies.Of(name)}
 			for i := range own.Rules {
@@ -180,12 +181,12 @@ func (m mesh) inboundsAbout(p *index.Policy, visit func(*effective.Inbound, *pol
 
 // serverFirstNotes say of a dataplane that workloads that speak first are slow to be heard.
 func serverFirstNotes(x mesh, p *index.Dataplane) []api.Note {
-	in, _ := x.inbounds.Get(x.At, index.ObjectKey(p.Object.Ref))
+	in, _ := x.Inbounds.Get(x.At, index.ObjectKey(p.Object.Ref))
 	if in == nil {
 		return nil
 	}
 	var out []api.Note
-	for _, i := range in.list {
+	for _, i := range in.List {
 		if i.Is(effective.BytesInbounds) && i.Is(effective.PlainInbounds) {
 			out = append(out, api.Notef(p.Origin(), api.Warning, "ServerFirstDelay", "",
 				"inbound %s carries bytes and takes plaintext beside mutual TLS: who calls it in plaintext and waits for the workload to speak waits a second; make it Strict, or declare its protocol http if it is", i.Name))

@@ -121,8 +121,8 @@ func judgedNotes(x mesh, p *index.Policy) []api.Note {
 // tellsPathsApart reports whether paths decide, where the policy has a say, whose rule holds.
 func (m mesh) tellsPathsApart(p *index.Policy) bool {
 	for x := range m.placesJudged(p) {
-		in, _ := m.inbounds.Get(m.At, x.Plane)
-		if in != nil && slices.ContainsFunc(in.list, func(i effective.InboundUse) bool {
+		in, _ := m.Inbounds.Get(m.At, x.Plane)
+		if in != nil && slices.ContainsFunc(in.List, func(i effective.InboundUse) bool {
 			return index.JoinedAddress(i.Address, i.Port) == x.At && i.AsDocumented().TellsPathsApart()
 		}) {
 			return true

@@ -53,21 +53,21 @@ func (m mesh) unproved(p *index.Policy) (open int) {
 	if m.AuthorizesRoutes(p) {
 		seen := map[authorization.Placement]bool{}
 		for at := range m.placesJudged(p) {
-			if in, _ := m.inbounds.Get(m.At, at.Plane); in != nil && !seen[at] && open < mostOpen {
+			if in, _ := m.Inbounds.Get(m.At, at.Plane); in != nil && !seen[at] && open < mostOpen {
 				seen[at] = true
-				open += index.Btoi(slices.ContainsFunc(in.list, func(x effective.InboundUse) bool {
+				open += index.Btoi(slices.ContainsFunc(in.List, func(x effective.InboundUse) bool {
 					return index.JoinedAddress(x.Address, x.Port) == at.At && x.Is(effective.OpenInbounds)
 				}))
 			}
 		}
 		return open
 	}
-	for key, in := range m.inboundsIn.In(m.At, effective.OpenInbounds) {
+	for key, in := range m.InboundsIn.In(m.At, effective.OpenInbounds) {
 		d := index.Need(m.Dataplanes, m.At, key)
 		if open >= mostOpen || !p.Selector.Selects(&d.Facts) {
 			continue
 		}
-		for _, x := range in.list {
+		for _, x := range in.List {
 			open += index.Btoi(x.Is(effective.OpenInbounds) && p.Selector.SelectsInbound(&d.Facts, x.Tags) && p.OnSection(x.Inbound))
 		}
 	}

@@ -83,7 +83,7 @@ func (m *Model) PlacesAfter(before *Model, mesh string) (followed, anew []string
 		if in == (*derive.Graph)(nil) {
 			return func(func(string, *effective.Resolved) bool) {}
 		}
-		return x.all.resolved.All(in)
+		return x.all.Resolved.All(in)
 	}
 	resolved := func(x *Model, in derive.At) map[string]*effective.Resolved { return maps.Collect(all(x, in)) }
 	had, has := resolved(before, was.At), resolved(m, now.At)

@@ -44,12 +44,12 @@ func TestAnotherHostIsLookedAtOnce(t *testing.T) {
 	x, _ := m.mesh("default")
 	added := host("b.example")
 	after, delta := x.At.(*derive.Graph).Update(m.all.RouteObjects.Put(index.ObjectKey(added.Ref), added))
-	ran := []int{m.all.Calls.Ran(delta), m.all.HostGroups.Ran(delta), m.all.used.Ran(delta), m.all.HostsOfGroups.Ran(delta), m.all.GroupOutbounds.Ran(delta), m.all.resolved.Ran(delta)}
+	ran := []int{m.all.Calls.Ran(delta), m.all.HostGroups.Ran(delta), m.all.ClusterRefs.Ran(delta), m.all.HostsOfGroups.Ran(delta), m.all.GroupOutbounds.Ran(delta), m.all.Resolved.Ran(delta)}
 	if want := []int{0, 0, 0, 1, 1, planes}; !slices.Equal(ran, want) {
 		t.Errorf("calls, groups, uses, hosts of groups, outbounds of groups and dataplanes ran %v times, want %v", ran, want)
 	}
 	var first []*effective.Outbound
-	for r := range m.all.resolved.Values(after) {
+	for r := range m.all.Resolved.Values(after) {
 		if first == nil {
 			first = r.Outbounds
 		}

@@ -115,7 +115,7 @@ func (x *reacher) find(name string, refs []api.Ref) {
 func (x *reacher) candidates() iter.Seq2[string, *effective.Resolved] {
 	return func(yield func(string, *effective.Resolved) bool) {
 		for _, key := range slices.Sorted(maps.Keys(x.among)) {
-			if r, _ := x.mesh.resolved.Get(x.mesh.At, key); r != nil && (!x.q.visit() || !yield(key, r)) {
+			if r, _ := x.mesh.Resolved.Get(x.mesh.At, key); r != nil && (!x.q.visit() || !yield(key, r)) {
 				return
 			}
 		}
@@ -178,9 +178,9 @@ func (x *reacher) callers(d *services.Destination) {
 	for class := range x.mesh.ClassesOf(d) {
 		x.add(x.mesh.PlanesOf(class), x.firsts)
 	}
-	for cluster := range x.mesh.byCluster.Buckets(x.mesh.At, reachability.ClassKey(d.Key, "")) {
-		alike := least(x.mesh.byConnections.Keys(x.mesh.At, cluster)) == ""
-		x.add(x.mesh.byCluster.Keys(x.mesh.At, cluster), x.firsts && alike)
+	for cluster := range x.mesh.ByCluster.Buckets(x.mesh.At, reachability.ClassKey(d.Key, "")) {
+		alike := least(x.mesh.ByConnections.Keys(x.mesh.At, cluster)) == ""
+		x.add(x.mesh.ByCluster.Keys(x.mesh.At, cluster), x.firsts && alike)
 	}
 }
 
@@ -189,7 +189,7 @@ func (x *reacher) callers(d *services.Destination) {
 func (x *reacher) add(planes iter.Seq[string], first bool) {
 	if first {
 		key := least(planes)
-		if r, _ := x.mesh.resolved.Get(x.mesh.At, key); r != nil && r.Failed == "" {
+		if r, _ := x.mesh.Resolved.Get(x.mesh.At, key); r != nil && r.Failed == "" {
 			x.among[key] = true
 			return
 		}

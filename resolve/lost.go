@@ -60,7 +60,7 @@ func missesEveryInbound(x mesh, p *index.Policy) bool {
 	some := false
 	for y := range x.Selecting(p.Selector) {
 		some = true
-		if in, _ := x.inbounds.Get(x.At, index.ObjectKey(y.Object.Ref)); in != nil && slices.ContainsFunc(in.list, func(i effective.InboundUse) bool { return p.OnSection(i.Inbound) }) {
+		if in, _ := x.Inbounds.Get(x.At, index.ObjectKey(y.Object.Ref)); in != nil && slices.ContainsFunc(in.List, func(i effective.InboundUse) bool { return p.OnSection(i.Inbound) }) {
 			return false
 		}
 	}

@@ -118,8 +118,8 @@ func (m *Model) updateMesh(name string, changes []api.Change, common []derive.Ch
 	} else {
 		m.meshes, _, _ = m.meshes.Insert([]byte(name), meshState{after, state.asked.next(m.collections, after, delta), own})
 	}
-	affected = make([]api.Ref, 0, m.all.resolved.Ran(delta))
-	for was, is := range m.all.resolved.Changes(delta) {
+	affected = make([]api.Ref, 0, m.all.Resolved.Ran(delta))
+	for was, is := range m.all.Resolved.Changes(delta) {
 		if r := cmp.Or(is, was); r != nil { // else it fails, as it did
 			affected = append(affected, r.Ref)
 		}
@@ -139,7 +139,7 @@ func (m *Model) Kinds() []*policies.Kind { return m.all.Kinds }
 
 func (m *Model) mesh(name string) (mesh, bool) {
 	g, ok := m.meshes.Get([]byte(name))
-	return mesh{m.all.derived(g.Graph), g.asked}, ok
+	return mesh{m.all.Stage.Mesh(g.Graph), g.asked}, ok
 }
 
 // Dataplane is what applies to one dataplane.
@@ -148,7 +148,7 @@ func (m *Model) Dataplane(ref api.Ref) (*effective.Resolved, bool) {
 	if !ok {
 		return nil, false
 	}
-	r, _ := m.all.resolved.Get(x.At, index.ObjectKey(ref))
+	r, _ := m.all.Resolved.Get(x.At, index.ObjectKey(ref))
 	return r, r != nil
 }
 
@@ -160,7 +160,7 @@ func (m *Model) Dataplanes(mesh string) iter.Seq[*effective.Resolved] {
 			if mesh != "" && mesh != string(name) {
 				continue
 			}
-			for _, r := range m.all.resolved.All(g.Graph) {
+			for _, r := range m.all.Resolved.All(g.Graph) {
 				if !yield(r) {
 					return
 				}

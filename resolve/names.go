@@ -83,7 +83,7 @@ func (m mesh) namesIn(what string, gather func(mesh) *names) *names {
 	if known, ok := m.asked.words.Load(what); ok {
 		return known.(*names)
 	}
-	found := gather(mesh{dataplanesMesh: m.derived(m.asked.graph)})
+	found := gather(mesh{Mesh: m.Stage.Mesh(m.asked.graph)})
 	m.asked.words.Store(what, found)
 	return found
 }

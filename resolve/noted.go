@@ -35,7 +35,7 @@ const mostTouched = 100_000
 
 // next is what is known of the revision after an update.
 func (a *asked) next(c *collections, after *derive.Graph, d *derive.Delta) *asked {
-	planes := c.all.resolved.Changed(d)
+	planes := c.all.Resolved.Changed(d)
 	out := &asked{graph: after, placesSince: a.nextPlaces(planes), planesSince: a.nextPlanes(planes)}
 	noted, others := a.since.next(&a.noted), a.othersSince.next(&a.others)
 	if noted == nil && others == nil {
@@ -163,7 +163,7 @@ func (m mesh) tell(key string) *toldOf {
 // recording tells of the object of a key with all that is asked for it; nil where it is not ok.
 func (m mesh) recording(key string, tell func(mesh) (n *objectNotes, ok bool)) *toldOf {
 	out := &toldOf{}
-	n, ok := tell(mesh{m.derived(derive.Recorded(m.At, func(r derive.Read) { out.reads = append(out.reads, r) })), m.asked})
+	n, ok := tell(mesh{m.Stage.Mesh(derive.Recorded(m.At, func(r derive.Read) { out.reads = append(out.reads, r) })), m.asked})
 	if !ok {
 		return nil
 	}

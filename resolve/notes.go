@@ -153,7 +153,7 @@ func itemNote(x mesh, it *index.Item, home api.Home) (api.Note, bool) {
 func dataplaneNotes(x mesh, p *index.Dataplane) []api.Note {
 	var notes []api.Note
 	origin := p.Origin()
-	if r, _ := x.resolved.Get(x.At, index.ObjectKey(p.Object.Ref)); r != nil && r.Failed != "" {
+	if r, _ := x.Resolved.Get(x.At, index.ObjectKey(p.Object.Ref)); r != nil && r.Failed != "" {
 		notes = append(notes, api.Notef(origin, api.Error, Unresolvable, "", "a bug in weft keeps a part of what applies to it from being known, and its sidecar keeps what it has of that; report it: %s", r.Failed))
 	}
 	notes = append(notes, listenerNotes(x, p)...)

@@ -50,11 +50,11 @@ func (q *Reader) allPlaces(x mesh, name string) *places {
 	return a.places.find(q, func() *places {
 		if since := a.placesSince; since != nil {
 			return since.known.follow(since.changed.keys(), func(key string) *effective.Resolved {
-				r, _ := x.resolved.Get(x.At, key)
+				r, _ := x.Resolved.Get(x.At, key)
 				return r
 			})
 		}
-		found := placesOf(x.resolved.All(x.At), func(*effective.Destination) bool { return true })
+		found := placesOf(x.Resolved.All(x.At), func(*effective.Destination) bool { return true })
 		for _, s := range found.spots {
 			s.planes = slices.Clip(s.planes)
 		}

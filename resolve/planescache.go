@@ -69,7 +69,7 @@ func AtDataplanes[T any](q *Reader, mesh string, key any, look func(*effective.R
 func findAt[T any](q *Reader, x mesh, since *planesSince, look func(*effective.Resolved) (T, bool)) planesFound[T] {
 	if since == nil {
 		out := planesFound[T]{}
-		for key, r := range x.resolved.All(x.At) {
+		for key, r := range x.Resolved.All(x.At) {
 			if v, ok := look(r); ok {
 				out[key] = v
 			}
@@ -79,7 +79,7 @@ func findAt[T any](q *Reader, x mesh, since *planesSince, look func(*effective.R
 	out := maps.Clone(since.known.(planesFound[T]))
 	for _, key := range since.changed.keys() {
 		delete(out, key)
-		if r, _ := x.resolved.Get(x.At, key); r != nil && q.visit() {
+		if r, _ := x.Resolved.Get(x.At, key); r != nil && q.visit() {
 			if v, ok := look(r); ok {
 				out[key] = v
 			}

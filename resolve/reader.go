@@ -69,7 +69,7 @@ func (q *Reader) MeshNames() iter.Seq[string] {
 // counted.
 func (q *Reader) mesh(name string) (mesh, bool) {
 	g, ok := q.meshes.Get([]byte(name))
-	return mesh{q.all.derived(derive.Counted(g.Graph, q.visit)), g.asked}, ok
+	return mesh{q.all.Stage.Mesh(derive.Counted(g.Graph, q.visit)), g.asked}, ok
 }
 
 // Destinations yields those of a mesh in the order of their ids.

@@ -1,4 +1,4 @@
-package resolve
+package dataplanes
 
 import (
 	"cmp"
@@ -10,23 +10,56 @@ import (
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/identity"
 	"github.com/weftmesh/weft/resolve/index"
+	"github.com/weftmesh/weft/resolve/reachability"
 	"github.com/weftmesh/weft/resolve/services"
 )
 
-// inbounds is where a dataplane listens for others.
-type inbounds struct {
-	list  []effective.InboundUse
+// edgesOf are the ports of an edge dataplane, whatever hosts there are. Where listeners
+// at one port differ in whether clients speak TLS there, the first that is open decides.
+func (m Mesh) edgesOf(p *index.Dataplane) []effective.EdgeUse {
+	net := p.Spec.Networking
+	var out []effective.EdgeUse
+	list := m.Listening(p)
+	for i := range list {
+		l := &list[i]
+		if l.Closed || slices.ContainsFunc(out, func(e effective.EdgeUse) bool { return e.Port == l.Port }) {
+			continue // where all are closed nobody listens
+		}
+		x := &cachedEdge{Edge: effective.Edge{Address: net.Address, Port: l.Port, TrustedHops: net.Gateway.TrustedHops}}
+		if l.TLS != nil {
+			x.TLS = reachability.AtPort(list, l.Port)
+		}
+		x.Connections = l.Connections && l.TLS == nil
+		out = append(out, effective.EdgeUse{Edge: &x.Edge, Kept: &x.kept})
+	}
+	slices.SortFunc(out, func(a, b effective.EdgeUse) int { return cmp.Compare(a.Port, b.Port) })
+	return out
+}
+
+type cachedInbound struct {
+	effective.Inbound
+	kept effective.Memo
+}
+
+type cachedEdge struct {
+	effective.Edge
+	kept effective.Memo
+}
+
+// Inbounds is where a dataplane listens for others.
+type Inbounds struct {
+	List  []effective.InboundUse
 	edges []effective.EdgeUse
 }
 
 // reuse takes over what there was before where it is equal.
-func (x *inbounds) reuse(before *inbounds) {
+func (x *Inbounds) reuse(before *Inbounds) {
 	if before == nil {
 		return
 	}
-	for i, in := range x.list {
-		if i < len(before.list) && in.Equal(before.list[i].Inbound) {
-			x.list[i] = before.list[i]
+	for i, in := range x.List {
+		if i < len(before.List) && in.Equal(before.List[i].Inbound) {
+			x.List[i] = before.List[i]
 		}
 	}
 	for i, e := range x.edges {
@@ -38,7 +71,7 @@ func (x *inbounds) reuse(before *inbounds) {
 
 // inboundsOf resolves the ports of the workload under the policies that have an
 // inbound side.
-func (m dataplanesMesh) inboundsOf(p *index.Dataplane) []effective.InboundUse {
+func (m Mesh) inboundsOf(p *index.Dataplane) []effective.InboundUse {
 	limits := slices.Collect(m.InboundPolicies(p))
 	guarded := m.HasIdentities()
 	var secured *identity.DataplaneTLS
@@ -55,7 +88,7 @@ func (m dataplanesMesh) inboundsOf(p *index.Dataplane) []effective.InboundUse {
 		}) { // several Services on one port of a pod have an inbound each, and one listener
 			continue
 		}
-		x := &inboundKept{Inbound: effective.Inbound{
+		x := &cachedInbound{Inbound: effective.Inbound{
 			Name: cmp.Or(in.Name, strconv.FormatUint(uint64(in.Port), 10)), Address: address, Port: in.Port,
 			ServiceAddress: cmp.Or(in.ServiceAddress, address), ServicePort: cmp.Or(in.ServicePort, in.Port),
 			Protocol: services.InboundProtocol(in), Tags: in.Tags, Ready: in.Ready(), Guarded: guarded, TLS: secured.At(p, address, in.Port),
@@ -63,10 +96,10 @@ func (m dataplanesMesh) inboundsOf(p *index.Dataplane) []effective.InboundUse {
 		if t := secured.DocumentedAt(p, address, in.Port); t != nil {
 			documented := x.Inbound
 			documented.TLS = t
-			m.heldAt(p, i, &documented, limits)
+			m.setPolicies(p, i, &documented, limits)
 			x.Documented = &documented
 		}
-		m.heldAt(p, i, &x.Inbound, limits)
+		m.setPolicies(p, i, &x.Inbound, limits)
 		out = append(out, effective.InboundUse{Inbound: &x.Inbound, Kept: &x.kept})
 	}
 	slices.SortFunc(out, func(a, b effective.InboundUse) int {
@@ -75,8 +108,8 @@ func (m dataplanesMesh) inboundsOf(p *index.Dataplane) []effective.InboundUse {
 	return out
 }
 
-// heldAt writes what holds at the inbound in, the document's of that index.
-func (m dataplanesMesh) heldAt(p *index.Dataplane, index int, in *effective.Inbound, limits []*index.Policy) {
+// setPolicies writes what holds at the inbound in, the document's of that index.
+func (m Mesh) setPolicies(p *index.Dataplane, index int, in *effective.Inbound, limits []*index.Policy) {
 	m.inboundConf(p, in, limits)
 	in.Policies = m.WithCollected(p, index, in.Policies)
 	if in.TLS != nil {
@@ -89,7 +122,7 @@ func (m dataplanesMesh) heldAt(p *index.Dataplane, index int, in *effective.Inbo
 
 // inboundConf is what holds at an inbound of all callers, and where certificates prove who
 // they are, of some.
-func (c *dataplanesStage) inboundConf(p *index.Dataplane, in *effective.Inbound, limits []*index.Policy) {
+func (c *Stage) inboundConf(p *index.Dataplane, in *effective.Inbound, limits []*index.Policy) {
 	var items []*index.Item
 	for _, x := range limits {
 		if c.below.Kinds[x.Kind].Collect != nil || !x.Selector.Selects(&p.Facts) || !x.Selector.SelectsInbound(&p.Facts, in.Tags) || !x.OnSection(in) {
@@ -108,7 +141,7 @@ func (c *dataplanesStage) inboundConf(p *index.Dataplane, in *effective.Inbound,
 }
 
 // foldOf is what those items come to that hold.
-func (c *dataplanesStage) foldOf(items []*index.Item, holds func(*index.Item) bool) effective.Policies {
+func (c *Stage) foldOf(items []*index.Item, holds func(*index.Item) bool) effective.Policies {
 	var own []*index.Item
 	all := make(index.Layers, len(c.below.Kinds))
 	for _, it := range items {

@@ -1,4 +1,4 @@
-package resolve
+package dataplanes
 
 import (
 	"cmp"
@@ -9,19 +9,19 @@ import (
 
 // resolve is everything that applies to one dataplane, of which nothing is made that
 // was there before, nil for none. Of what failed it says why.
-func (m dataplanesMesh) resolve(p *index.Dataplane, key string, before *effective.Resolved) *effective.Resolved {
+func (m Mesh) resolve(p *index.Dataplane, key string, before *effective.Resolved) *effective.Resolved {
 	out := &effective.Resolved{Ref: p.Object.Ref, Dataplane: p.Object}
-	l, failed := m.listened.Get(m.At, key)
+	l, failed := m.Outbounds.Get(m.At, key)
 	if l != nil {
 		out.Outbounds, failed = l.list, cmp.Or(failed, l.failed)
 	}
-	h, f := m.held.Get(m.At, key)
+	h, f := m.clustersOf.Get(m.At, key)
 	if failed = cmp.Or(failed, f); h != nil {
 		out.Clusters = h.list
 	}
-	in, f := m.inbounds.Get(m.At, key)
+	in, f := m.Inbounds.Get(m.At, key)
 	if failed = cmp.Or(failed, f); in != nil {
-		out.Inbounds, out.Edges = in.list, in.edges
+		out.Inbounds, out.Edges = in.List, in.edges
 	}
 	if len(out.Edges) > 0 {
 		out.Secrets = m.secretsOf(out)

@@ -1,4 +1,4 @@
-package resolve
+package dataplanes
 
 import (
 	"cmp"
@@ -10,9 +10,9 @@ import (
 	"github.com/weftmesh/weft/resolve/tables"
 )
 
-// listened is what dataplanes listen at for what they call, by address and port. Those that
+// Outbounds is what dataplanes listen at for what they call, by address and port. Those that
 // call the same at the same addresses share one.
-type listened struct {
+type Outbounds struct {
 	list   []*effective.Outbound
 	failed *derive.Failed
 	of     uint64 // hash of the calls and their classes
@@ -20,20 +20,20 @@ type listened struct {
 	redirected bool
 }
 
-func (l *listened) equal(o *listened) bool {
+func (l *Outbounds) equal(o *Outbounds) bool {
 	return l.failed == o.failed && l.redirected == o.redirected && slices.EqualFunc(l.list, o.list, (*effective.Outbound).Is)
 }
 
-// listenedBy are the outbounds of a dataplane; of those that were there before the ones stay
+// outboundsOf are the outbounds of a dataplane; of those that were there before the ones stay
 // that are equal.
-func (m dataplanesMesh) listenedBy(key string, before *listened) *listened {
+func (m Mesh) outboundsOf(key string, before *Outbounds) *Outbounds {
 	list, failed := m.Calls.Get(m.At, key)
 	x, f := m.ClassesCalled.Get(m.At, key)
 	if failed = cmp.Or(failed, f); failed != nil {
-		return &listened{failed: failed}
+		return &Outbounds{failed: failed}
 	}
 	groups := m.GroupsOf(key)
-	out := &listened{
+	out := &Outbounds{
 		list: make([]*effective.Outbound, 0, len(list.List)), of: derive.Mix(list.Hash^bits.RotateLeft64(x.Hash, 32), groups...),
 		redirected: list.Redirected,
 	}
