@@ -2,7 +2,6 @@ package resolve
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 
 	"github.com/weftmesh/weft/api"
@@ -46,13 +45,7 @@ func (m *Model) Hostnames(mesh, callsAs string, before *reachability.Hostnames) 
 	if !ok || json.Unmarshal([]byte(callsAs), &k) != nil {
 		return &reachability.Hostnames{}
 	}
-	reads := x.NamesRead(&k)
-	if before != nil && slices.Equal(before.Reads, reads) {
-		return before
-	}
-	out := x.HostnamesFor(&k)
-	out.Reads = reads
-	return out
+	return x.HostnamesFor(&k, before)
 }
 
 // Callers is how many dataplanes of a mesh may call something by a name.

@@ -48,9 +48,9 @@ func (c *Stage) addHostnames() {
 	c.HostnamesCallers = c.HostnamesKeys.Index(func(_ string, _ *string, add func(string)) { add(index.Any) })
 }
 
-// NamesRead are pointers to all that the names for callers follow from: the values behind
+// namesRead are pointers to all that the names for callers follow from: the values behind
 // them never change.
-func (m Mesh) NamesRead(k *Caller) []any {
+func (m Mesh) namesRead(k *Caller) []any {
 	all, _ := m.destsAddressed.Get(m.At, index.Any)
 	out := []any{all}
 	for _, group := range k.Groups {
@@ -60,7 +60,19 @@ func (m Mesh) NamesRead(k *Caller) []any {
 	return out
 }
 
-func (m Mesh) HostnamesFor(k *Caller) *Hostnames {
+// HostnamesFor is by which names callers call, which is before where nothing of what that followed
+// from has changed.
+func (m Mesh) HostnamesFor(k *Caller, before *Hostnames) *Hostnames {
+	reads := m.namesRead(k)
+	if before != nil && slices.Equal(before.reads, reads) {
+		return before
+	}
+	out := m.hostnamesFor(k)
+	out.reads = reads
+	return out
+}
+
+func (m Mesh) hostnamesFor(k *Caller) *Hostnames {
 	held, redirected := map[string]*services.Destination{}, api.TransparentProxying{IPFamilyMode: k.Families}
 	var classic []*services.Destination
 	for d := range m.VirtualDestinations.Values(m.At, index.Any) {

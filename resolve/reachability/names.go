@@ -23,7 +23,7 @@ type Hostnames struct {
 	Version string     // follows from List
 	List    []Hostname // sorted by name
 
-	Reads []any // pointers to all that it follows from, beside who calls
+	reads []any // pointers to all that it follows from, beside who calls
 }
 
 // Caller names the dataplanes whose workloads may call the same.
