@@ -71,7 +71,7 @@ func (a *absence) ofPolicy(m *Model, p *index.Policy) {
 		switch {
 		case !p.JudgesAt(a.plane):
 			a.because(NotSelected, top, "it is in namespace %s, and has a say about the workloads there alone", home.Namespace)
-		case !a.mesh.judgedAtPlane(p, index.ObjectKey(a.plane.Object.Ref)):
+		case !a.mesh.JudgesDataplane(p, index.ObjectKey(a.plane.Object.Ref)):
 			a.because(NotSelected, top, "none of the rules of %s that it is attached to leads to it", index.RefText(*p.TopRoute))
 		}
 		for _, n := range judgedNotes(a.mesh, p) {

@@ -41,7 +41,7 @@ func (m mesh) inboundsWith(bucket string, p *index.Policy, yield func(*effective
 	}
 	looked := 0
 	if m.AuthorizesRoutes(p) {
-		for at := range m.placesJudged(p) {
+		for at := range m.PlacementsOf(p) {
 			in, _ := m.Inbounds.Get(m.At, at.Plane)
 			if looked++; looked > mostLooked || in != nil && !visit(at.Plane, in) {
 				return
@@ -165,7 +165,7 @@ func (m mesh) inboundsAbout(p *index.Policy, visit func(*effective.Inbound, *pol
 		return len(seen) < mostLooked
 	}
 	if m.AuthorizesRoutes(p) {
-		for place := range m.placesJudged(p) {
+		for place := range m.PlacementsOf(p) {
 			if !add(place.Plane) {
 				return
 			}

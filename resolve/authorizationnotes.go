@@ -2,7 +2,6 @@ package resolve
 
 import (
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 
@@ -11,62 +10,6 @@ import (
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/index"
 )
-
-// placesJudged yields the inbounds to which rules lead that a policy on routes is attached to, and at
-// which it has a say; one may come twice.
-func (m mesh) placesJudged(p *index.Policy) iter.Seq[authorization.Placement] {
-	return func(yield func(authorization.Placement) bool) {
-		for id := range m.frontendsOf(p) {
-			places, _ := m.Placements.Get(m.At, id)
-			if places == nil {
-				continue
-			}
-			for _, x := range places.List {
-				if plane := index.Need(m.Dataplanes, m.At, x.Plane); plane != nil && p.JudgesAt(plane) && !yield(x) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// frontendsOf yields the destinations among whose rules are some that a policy on routes is
-// attached to.
-func (m mesh) frontendsOf(p *index.Policy) iter.Seq2[string, *authorization.Frontend] {
-	return func(yield func(string, *authorization.Frontend) bool) {
-		seen := map[string]bool{}
-		on, _ := m.PolicyRoutes.Get(m.At, index.ObjectKey(p.Object.Ref))
-		if on == nil {
-			return
-		}
-		for _, key := range on.Routes {
-			j, _ := m.RoutePolicies.Get(m.At, key)
-			if j == nil {
-				continue
-			}
-			for _, id := range j.Dests {
-				f, _ := m.Frontends.Get(m.At, id)
-				if f == nil || seen[id] {
-					continue
-				}
-				seen[id] = true
-				if slices.ContainsFunc(f.Rows, func(r *authorization.Row) bool { return r.By(p) }) && !yield(id, f) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// judgedAtPlane reports whether a policy on routes has to do with a dataplane.
-func (m mesh) judgedAtPlane(p *index.Policy, key string) bool {
-	for x := range m.placesJudged(p) {
-		if x.Plane == key {
-			return true
-		}
-	}
-	return false
-}
 
 // judgedNotes say why a policy on routes is not carried out as it is written.
 func judgedNotes(x mesh, p *index.Policy) []api.Note {
@@ -83,9 +26,9 @@ func judgedNotes(x mesh, p *index.Policy) []api.Note {
 			notes = append(notes, n)
 		}
 	}
-	for id, f := range x.frontendsOf(p) {
+	for id, f := range x.FrontendsOf(p) {
 		places, _ := x.Placements.Get(x.At, id)
-		asked, foreign := x.hasSay(p, places)
+		asked, foreign := x.HasSay(p, places)
 		some = some || asked
 		for _, row := range f.Rows {
 			switch {
@@ -120,7 +63,7 @@ func judgedNotes(x mesh, p *index.Policy) []api.Note {
 
 // tellsPathsApart reports whether paths decide, where the policy has a say, whose rule holds.
 func (m mesh) tellsPathsApart(p *index.Policy) bool {
-	for x := range m.placesJudged(p) {
+	for x := range m.PlacementsOf(p) {
 		in, _ := m.Inbounds.Get(m.At, x.Plane)
 		if in != nil && slices.ContainsFunc(in.List, func(i effective.InboundUse) bool {
 			return index.JoinedAddress(i.Address, i.Port) == x.At && i.AsDocumented().TellsPathsApart()
@@ -129,23 +72,6 @@ func (m mesh) tellsPathsApart(p *index.Policy) bool {
 		}
 	}
 	return false
-}
-
-// hasSay reports whether a policy on routes has a say at some of the inbounds that its rules lead
-// to, and names a dataplane among those at which it has none.
-func (m mesh) hasSay(p *index.Policy, places *authorization.Placements) (asked bool, foreign string) {
-	if places == nil {
-		return false, ""
-	}
-	for _, x := range places.Foreign {
-		if x.Policy == p {
-			foreign = x.Plane.String()
-		}
-	}
-	return slices.ContainsFunc(places.List, func(at authorization.Placement) bool {
-		plane := index.Need(m.Dataplanes, m.At, at.Plane)
-		return plane != nil && p.JudgesAt(plane)
-	}), foreign
 }
 
 // Uncarried are the notes on a policy about who may call for which it should not have been written:
@@ -176,12 +102,12 @@ func (m mesh) conflictOf(p *index.Policy, id string, places *authorization.Place
 		}
 		first, others := m.FrontendsAt(all, place)
 		if !slices.ContainsFunc(others, func(w *authorization.Path) bool {
-			return slices.ContainsFunc(w.Rows, func(r *authorization.Row) bool { return r.By(p) }) && m.isFrontend(id, w, place)
+			return slices.ContainsFunc(w.Rows, func(r *authorization.Row) bool { return r.By(p) }) && m.IsFrontend(id, w, place)
 		}) {
 			continue
 		}
 		for _, other := range all {
-			if m.isFrontend(other, first, place) {
+			if m.IsFrontend(other, first, place) {
 				with = other
 				break
 			}
@@ -190,16 +116,6 @@ func (m mesh) conflictOf(p *index.Policy, id string, places *authorization.Place
 		return fmt.Sprintf("inbound %s of %s", portOfPlace(place.At), d.Object.Ref), with
 	}
 	return "", ""
-}
-
-// isFrontend reports whether the rules of a destination say at a place what w does.
-func (m mesh) isFrontend(id string, w *authorization.Path, at authorization.Placement) bool {
-	places, _ := m.Placements.Get(m.At, id)
-	if places == nil {
-		return false
-	}
-	own := places.Path(at)
-	return own != nil && own.Alike(w)
 }
 
 // portOfPlace is the port of a place.

@@ -52,7 +52,7 @@ const mostOpen = 1000
 func (m mesh) unproved(p *index.Policy) (open int) {
 	if m.AuthorizesRoutes(p) {
 		seen := map[authorization.Placement]bool{}
-		for at := range m.placesJudged(p) {
+		for at := range m.PlacementsOf(p) {
 			if in, _ := m.Inbounds.Get(m.At, at.Plane); in != nil && !seen[at] && open < mostOpen {
 				seen[at] = true
 				open += index.Btoi(slices.ContainsFunc(in.List, func(x effective.InboundUse) bool {

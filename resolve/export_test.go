@@ -4,12 +4,17 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"reflect"
 	"slices"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/impact"
 	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/resolve/services"
 )
@@ -43,7 +48,7 @@ func (m *Model) SelectedByLooking(ref api.Ref) []api.Ref {
 	var out []api.Ref
 	for p := range m.all.Dataplanes.Values(x.At) {
 		if by := x.Policy(ref); by != nil && x.AuthorizesRoutes(by) {
-			if x.judgedAtPlane(by, index.ObjectKey(p.Object.Ref)) {
+			if x.JudgesDataplane(by, index.ObjectKey(p.Object.Ref)) {
 				out = append(out, p.Object.Ref)
 			}
 		} else if anySelects(x.selectorsOf(ref), p) {
@@ -74,9 +79,9 @@ func (m *Matched) Policies() []*api.Object {
 	return out
 }
 
-// PlacesAfter are the places of a mesh as they follow from those of an earlier model, and as they are
-// found anew.
-func (m *Model) PlacesAfter(before *Model, mesh string) (followed, anew []string) {
+// PlacesAfter is how the places of a mesh as they follow from those of an earlier model differ from
+// those that are found anew.
+func (m *Model) PlacesAfter(before *Model, mesh string) (difference string) {
 	was, _ := before.mesh(mesh)
 	now, _ := m.mesh(mesh)
 	all := func(x *Model, in derive.At) iter.Seq2[string, *effective.Resolved] {
@@ -90,17 +95,10 @@ func (m *Model) PlacesAfter(before *Model, mesh string) (followed, anew []string
 	changed := slices.DeleteFunc(slices.Concat(slices.Collect(maps.Keys(had)), slices.Collect(maps.Keys(has))), func(key string) bool { return had[key] == has[key] })
 	slices.Sort(changed)
 	everything := func(*effective.Destination) bool { return true }
-	follow := placesOf(all(before, was.At), everything).follow(slices.Compact(changed), func(key string) *effective.Resolved { return has[key] })
-	return follow.describe(), placesOf(all(m, now.At), everything).describe()
+	followed := impact.PlacesOf(all(before, was.At), everything).Follow(slices.Compact(changed), func(key string) *effective.Resolved { return has[key] })
+	return cmp.Diff(impact.PlacesOf(all(m, now.At), everything), followed, cmp.Exporter(func(reflect.Type) bool { return true }),
+		cmp.Comparer(same[effective.Resolved]), cmp.Comparer(same[effective.Outbound]), cmp.Comparer(same[effective.ClusterUse]), cmp.Comparer(same[effective.Inbound]),
+		cmp.Comparer(same[effective.Destination]), cmpopts.IgnoreTypes((*effective.Memo)(nil)))
 }
 
-func (x *places) describe() []string {
-	out := slices.Clone(x.keys)
-	for i, r := range x.planes {
-		out[i] += fmt.Sprintf(" %p", r)
-	}
-	for _, s := range x.spots {
-		out = append(out, fmt.Sprintf("%p %p %p %p to %p, number %d of %v, calling %d", s.At, s.Outbound, s.Cluster, s.Inbound, s.to, s.number, s.planes, slices.Index(x.calling[s.to], s)))
-	}
-	return append(out, fmt.Sprintf("%d destinations are called", len(x.calling)))
-}
+func same[T any](a, b *T) bool { return a == b }

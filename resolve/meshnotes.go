@@ -81,7 +81,7 @@ func (q *Reader) NotesAt(dp api.Ref) []api.Note {
 func meantFor(x mesh, o *index.Policy, p *index.Dataplane) bool {
 	if x.AuthorizesRoutes(o) {
 		on, _ := x.PolicyRoutes.Get(x.At, index.ObjectKey(o.Object.Ref))
-		return on == nil || len(on.Routes) == 0 || x.judgedAtPlane(o, index.ObjectKey(p.Object.Ref))
+		return on == nil || len(on.Routes) == 0 || x.JudgesDataplane(o, index.ObjectKey(p.Object.Ref))
 	}
 	selectors := x.policySelectors(o)
 	return o.TopRoute != nil && len(selectors) == 0 || anySelects(selectors, p)

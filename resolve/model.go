@@ -11,6 +11,7 @@ import (
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/impact"
 	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/route"
 )
@@ -41,7 +42,7 @@ type asked struct {
 	placesSince        *placesSince
 	planesSince        map[any]*planesSince // nobody changes it
 	noted, others      answer[meshNotes]
-	places             answer[places]
+	places             answer[impact.Places]
 	words              findings // *names, by what they are the names of
 	planes             findings // what AtDataplanes found, by key
 }

@@ -5,8 +5,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/impact"
 )
 
 // planesFound is what somebody finds at the dataplanes of a mesh, by their keys, where that is something.
@@ -88,41 +88,10 @@ func findAt[T any](q *Reader, x mesh, since *planesSince, look func(*effective.R
 	return out
 }
 
-// Idle looks at dataplanes for entries of policies of which a field has no effect. It serves one
-// question, and works out once what many dataplanes share.
-type Idle struct {
-	known map[placeKey]*effective.Attached
-}
-
-// NewIdle has looked at nothing yet.
-func NewIdle() *Idle { return &Idle{map[placeKey]*effective.Attached{}} }
-
-// At are the entries of which a field has no effect at some place of the dataplane, each once, and
-// the places at which following objects meets a bug.
-func (x *Idle) At(r *effective.Resolved) (entries []*api.Origin, failed []Place) {
-	for _, p := range placesAt(r) {
-		key := p.key()
-		at := x.known[key]
-		if at == nil {
-			at = p.attached()
-			x.known[key] = at
-		}
-		if at.Failure != nil {
-			failed = append(failed, p)
-		}
-		for i := range at.List {
-			if a := &at.List[i]; a.Idle != 0 && !slices.Contains(entries, a.Entry) {
-				entries = append(entries, a.Entry)
-			}
-		}
-	}
-	return entries, failed
-}
-
 // Fails adds places to those of Failed, each shared value once.
-func (q *Reader) Fails(places ...Place) {
+func (q *Reader) Fails(places ...impact.Place) {
 	for _, p := range places {
-		if !slices.ContainsFunc(q.failed, func(f Place) bool { return f.key() == p.key() }) {
+		if !slices.ContainsFunc(q.failed, func(f impact.Place) bool { return f.Key() == p.Key() }) {
 			q.failed = append(q.failed, p)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/impact"
 )
 
 // answers is what a model answers to the questions of people: how far each
@@ -57,8 +58,8 @@ func answers(model *resolve.Model) string {
 // entries fare.
 func reachText(model *resolve.Model, ref api.Ref) string {
 	var on [4][]api.Ref
-	x := model.Reader(nil).ReachOf(ref.Mesh, []api.Ref{ref}, func(_, _ int, r *effective.Resolved, p resolve.Presence) { on[p] = append(on[p], r.Ref) })[0]
-	text := ", acts on " + refNames(on[resolve.Acts]) + ", loses on " + refNames(on[resolve.Loses]) + ", is missing on " + refNames(on[resolve.Lacks])
+	x := model.Reader(nil).ReachOf(ref.Mesh, []api.Ref{ref}, func(_, _ int, r *effective.Resolved, p impact.Presence) { on[p] = append(on[p], r.Ref) })[0]
+	text := ", acts on " + refNames(on[impact.Acts]) + ", loses on " + refNames(on[impact.Loses]) + ", is missing on " + refNames(on[impact.Lacks])
 	for _, e := range x.Entries {
 		text += fmt.Sprintf("\n %s %s", e.Field, [...]string{"holds", "holds in part", "is overridden", "has no effect"}[e.State()])
 		for _, by := range e.By {

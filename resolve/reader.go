@@ -6,6 +6,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/impact"
 )
 
 // Reader looks at a model to answer one question. It counts the values that it
@@ -14,7 +15,7 @@ import (
 // A Reader is for one goroutine.
 type Reader struct {
 	*Model
-	failed   []Place
+	failed   []impact.Place
 	failures []Failure // of the model, since somebody asked
 	visited  int
 	gone     func() bool
@@ -30,7 +31,7 @@ func (q *Reader) Visited() int { return q.visited }
 
 // Failed are the places at which following objects met a bug, so that nobody knows
 // what is attached there; each shared value once.
-func (q *Reader) Failed() []Place { return q.failed }
+func (q *Reader) Failed() []impact.Place { return q.failed }
 
 // lookAgain is after how many values the Reader asks whether somebody waits.
 const lookAgain = 64

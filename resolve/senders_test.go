@@ -9,6 +9,7 @@ import (
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/impact"
 )
 
 // Two dataplanes send to one cluster, the first of them connections alone: what a policy does
@@ -39,7 +40,7 @@ func TestAClusterForConnectionsAndForRequests(t *testing.T) {
 	model, _ := resolve.Compile(api.NewSnapshot(1, objects...), c.dialects, c.kinds)
 	q, policy := model.Reader(nil), api.Ref{Kind: "MeshTimeout", Mesh: "default", Name: "idle"}
 	var on []string
-	told := q.ReachOf("default", []api.Ref{policy}, func(_, _ int, r *effective.Resolved, _ resolve.Presence) { on = append(on, r.Ref.Name) })[0]
+	told := q.ReachOf("default", []api.Ref{policy}, func(_, _ int, r *effective.Resolved, _ impact.Presence) { on = append(on, r.Ref.Name) })[0]
 	if diff := cmp.Diff([]string{"a", "b"}, on); diff != "" || told.Entries[0].State() != effective.Holds {
 		t.Errorf("it holds on b: %s%v", diff, became(told))
 	}

@@ -18,7 +18,7 @@ func (q *Reader) Selected(ref api.Ref) []api.Ref {
 	}
 	var refs []api.Ref // some twice
 	if p := x.Policy(ref); p != nil && x.AuthorizesRoutes(p) {
-		for at := range x.placesJudged(p) {
+		for at := range x.PlacementsOf(p) {
 			refs = append(refs, index.Need(x.Dataplanes, x.At, at.Plane).Object.Ref)
 		}
 	} else {
@@ -68,7 +68,7 @@ func (q *Reader) SelectsAny(ref api.Ref) bool {
 		return false
 	}
 	if p := x.Policy(ref); p != nil && x.AuthorizesRoutes(p) {
-		for range x.placesJudged(p) {
+		for range x.PlacementsOf(p) {
 			return true
 		}
 		return false

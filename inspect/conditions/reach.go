@@ -7,12 +7,13 @@ import (
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/impact"
 	"github.com/weftmesh/weft/xds"
 )
 
 // participation is what one policy or route takes part in on the dataplanes that it concerns.
 type participation struct {
-	*resolve.Reach
+	*impact.Reach
 	counts Counts
 	// lost are the dataplanes where it takes part and others stand in its place.
 	lost int
@@ -43,7 +44,7 @@ func participations(q *resolve.Reader, mesh string, refs []api.Ref, known inspec
 	if len(refs) > 1 { // a dataplane is told of for several
 		know = eachOnce(know)
 	}
-	reaches := q.ReachOf(mesh, refs, func(n, plane int, r *effective.Resolved, p resolve.Presence) {
+	reaches := q.ReachOf(mesh, refs, func(n, plane int, r *effective.Resolved, p impact.Presence) {
 		out[n].count(refs[n], r, p, know(r, plane), named)
 	})
 	for i, x := range reaches {
@@ -66,9 +67,9 @@ func eachOnce(know func(*effective.Resolved, int) *inspect.Sidecar) func(*effect
 	}
 }
 
-func (x *participation) count(ref api.Ref, r *effective.Resolved, p resolve.Presence, s *inspect.Sidecar, named bool) {
+func (x *participation) count(ref api.Ref, r *effective.Resolved, p impact.Presence, s *inspect.Sidecar, named bool) {
 	x.counts.Selected++
-	if p == resolve.Lacks {
+	if p == impact.Lacks {
 		if named || len(x.missing) == 0 {
 			x.missing = append(x.missing, r.Ref)
 		}
@@ -78,7 +79,7 @@ func (x *participation) count(ref api.Ref, r *effective.Resolved, p resolve.Pres
 	if named {
 		x.on = append(x.on, r.Ref)
 	}
-	if p == resolve.Loses {
+	if p == impact.Loses {
 		x.lost++
 	}
 	if !s.Connected {

@@ -3,8 +3,8 @@ package lint
 import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
-	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/impact"
 )
 
 // onSome: an entry of to names a route that some of the selected dataplanes lack, for which the form
@@ -35,8 +35,8 @@ func onSome(v *view) (found []*api.Violation) {
 	for _, mesh := range meshes {
 		refs := byMesh[mesh]
 		has, lacks := make([]int, len(refs)), make([]int, len(refs))
-		v.model.Reader(nil).ReachOf(mesh, refs, func(n, _ int, _ *effective.Resolved, p resolve.Presence) {
-			if p == resolve.Lacks {
+		v.model.Reader(nil).ReachOf(mesh, refs, func(n, _ int, _ *effective.Resolved, p impact.Presence) {
+			if p == impact.Lacks {
 				lacks[n]++
 			} else {
 				has[n]++

@@ -13,6 +13,7 @@ import (
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/impact"
 	"github.com/weftmesh/weft/sim"
 )
 
@@ -349,7 +350,7 @@ func (n *boundNotes) called(r *effective.Resolved, rt *effective.Route, of func(
 }
 
 // boundsAt are the notes on limits of callers and those whom they call at one place of an object.
-func boundsAt(m *resolve.Reader, p resolve.Place, limited *limitedInbounds) []api.Note {
+func boundsAt(m *resolve.Reader, p impact.Place, limited *limitedInbounds) []api.Note {
 	n := boundNotes{snapshot: m.Snapshot()}
 	var outbounds []*effective.Outbound
 	switch {

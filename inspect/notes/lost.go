@@ -8,13 +8,14 @@ import (
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/impact"
 )
 
 // lost is what is lost at one dataplane of what documents say.
 type lost struct {
-	notes  []api.Note      // what its Envoy does not get as it is written
-	idle   []*api.Origin   // entries of policies of which a field has no effect at some place of it
-	failed []resolve.Place // where a bug keeps that from being known
+	notes  []api.Note     // what its Envoy does not get as it is written
+	idle   []*api.Origin  // entries of policies of which a field has no effect at some place of it
+	failed []impact.Place // where a bug keeps that from being known
 }
 
 type lostKey struct{}
@@ -22,7 +23,7 @@ type lostKey struct{}
 // lostIn yields what is lost at the dataplanes of a mesh, of most of which that is nothing. It costs
 // what came out differently since somebody asked.
 func lostIn(m *resolve.Reader, mesh string) iter.Seq[lost] {
-	look, idle := LookAt(m), resolve.NewIdle()
+	look, idle := LookAt(m), impact.NewIdle()
 	return resolve.AtDataplanes(m, mesh, lostKey{}, func(r *effective.Resolved) (l lost, ok bool) {
 		l.notes = look.At(r)
 		l.idle, l.failed = idle.At(r)

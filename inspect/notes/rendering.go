@@ -11,12 +11,13 @@ import (
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/impact"
 	"github.com/weftmesh/weft/xds"
 )
 
 // OfAttached are what there is to say about an object where it is attached: fields
 // without effect, and what Envoys do not get as it is written.
-func OfAttached(q *resolve.Reader, x *resolve.Reach, look Look) []api.Note {
+func OfAttached(q *resolve.Reader, x *impact.Reach, look Look) []api.Note {
 	var all Set
 	all.Add(idleNotes(q, x)...)
 	all.Add(useless(q, x)...)
@@ -32,7 +33,7 @@ func OfAttached(q *resolve.Reader, x *resolve.Reach, look Look) []api.Note {
 
 // place is what the Envoy of the dataplane at p does not get as it is written, and which limits in
 // time never fire there.
-func (l Look) place(p resolve.Place) []api.Note {
+func (l Look) place(p impact.Place) []api.Note {
 	var at any = p.Inbound
 	switch {
 	case p.Outbound != nil:
@@ -48,7 +49,7 @@ func (l Look) place(p resolve.Place) []api.Note {
 	return notes
 }
 
-func (l Look) asked(p resolve.Place) []api.Note {
+func (l Look) asked(p impact.Place) []api.Note {
 	return l.safely(p.At, func() []api.Note {
 		switch {
 		case p.Outbound != nil:
@@ -215,7 +216,7 @@ func (l Look) At(r *effective.Resolved) []api.Note {
 }
 
 // between is what there is to say at p on limits in time of callers and of those whom they call.
-func (l Look) between(q *resolve.Reader, p resolve.Place) []api.Note {
+func (l Look) between(q *resolve.Reader, p impact.Place) []api.Note {
 	type between struct{ at any }
 	key := between{p.Inbound}
 	switch {

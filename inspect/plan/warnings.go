@@ -9,8 +9,8 @@ import (
 	"github.com/weftmesh/weft/inspect/notes"
 	"github.com/weftmesh/weft/inspect/terminal"
 	"github.com/weftmesh/weft/policies"
-	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/impact"
 )
 
 // losable notes the objects that may lose an effect.
@@ -66,8 +66,8 @@ func explains(broken, entry *api.Violation) bool {
 }
 
 // lost are the entries of an object that acted and would not.
-func lost(after *api.Snapshot, ref api.Ref, was, is *resolve.Reach) (out []*api.Violation) {
-	now := map[api.Path]*resolve.Entry{}
+func lost(after *api.Snapshot, ref api.Ref, was, is *impact.Reach) (out []*api.Violation) {
+	now := map[api.Path]*impact.Entry{}
 	for _, e := range is.Entries {
 		now[e.Field] = e
 	}
@@ -85,7 +85,7 @@ func lost(after *api.Snapshot, ref api.Ref, was, is *resolve.Reach) (out []*api.
 }
 
 // why says what becomes of an entry that acted before; n is nil where it is attached nowhere.
-func why(o *api.Object, n *resolve.Entry) string {
+func why(o *api.Object, n *impact.Entry) string {
 	what := "it would take no request any more"
 	if _, policy := o.Spec.(*policies.Spec); policy {
 		what = "it would have no effect any more"

@@ -1,4 +1,4 @@
-package resolve
+package impact
 
 import (
 	"slices"
@@ -10,10 +10,10 @@ import (
 
 // look finds the objects that are attached to a place, and takes down how their
 // entries fare.
-func (x *reacher) look(s *spot) {
+func (x *analyzer) look(s *placement) {
 	at := s.attached()
 	if at.Failure != nil {
-		x.q.failed = append(x.q.failed, s.Place)
+		x.q.Fail(s.Place)
 	}
 	list := at.List
 	if len(x.numbers) == 1 {
@@ -39,14 +39,14 @@ func (x *reacher) look(s *spot) {
 }
 
 // tell tells what became of every object, on the dataplanes in their order.
-func (x *reacher) tell(tell Holder) {
+func (x *analyzer) tell(tell Holder) {
 	listens := make([][]int32, len(x.out)) // planes, by object
-	for plane, key := range x.places.keys {
+	for plane, key := range x.Places.keys {
 		for _, n := range x.edges[key] {
 			listens[n] = append(listens[n], int32(plane))
 		}
 	}
-	x.here, x.facts = make([]Presence, len(x.places.planes)), make([]*index.Dataplane, len(x.places.planes))
+	x.here, x.facts = make([]Presence, len(x.Places.Dataplanes)), make([]*index.Dataplane, len(x.Places.Dataplanes))
 	for n := range x.out {
 		for _, a := range x.attached[n] {
 			for _, plane := range a.planes {
@@ -63,14 +63,14 @@ func (x *reacher) tell(tell Holder) {
 			slices.Sort(x.touched)
 		}
 		for _, plane := range x.touched {
-			tell(n, int(plane), x.places.planes[plane], x.here[plane])
+			tell(n, int(plane), x.Places.Dataplanes[plane], x.here[plane])
 			x.here[plane] = none
 		}
 		x.touched = x.touched[:0]
 	}
 }
 
-func (x *reacher) is(plane int32, p Presence) {
+func (x *analyzer) is(plane int32, p Presence) {
 	if x.here[plane] == none {
 		x.touched = append(x.touched, plane)
 	}
@@ -79,7 +79,7 @@ func (x *reacher) is(plane int32, p Presence) {
 
 // missing finds the dataplanes that call a destination and do not have what the
 // object is there.
-func (x *reacher) missing(w want) {
+func (x *analyzer) missing(w want) {
 	for _, s := range x.calling[w.to] {
 		for _, plane := range s.planes {
 			if x.here[plane] == none && (w.among == nil || x.selects(w.among, plane)) && slices.ContainsFunc(w.selectors, func(by *matcher.Selector) bool { return x.selects(by, plane) }) {
@@ -89,7 +89,7 @@ func (x *reacher) missing(w want) {
 	}
 }
 
-func (x *reacher) selects(by *matcher.Selector, plane int32) bool {
+func (x *analyzer) selects(by *matcher.Selector, plane int32) bool {
 	if x.facts[plane] == nil {
 		x.facts[plane] = index.Need(x.mesh.Dataplanes, x.mesh.At, x.keys[plane])
 	}

@@ -1,4 +1,4 @@
-package resolve
+package impact
 
 import (
 	"iter"
@@ -7,15 +7,16 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
+	"github.com/weftmesh/weft/resolve/dataplanes"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/resolve/reachability"
 	"github.com/weftmesh/weft/resolve/services"
 )
 
-type reacher struct {
-	q       *Reader
-	mesh    mesh
+type analyzer struct {
+	q       Question
+	mesh    dataplanes.Mesh
 	numbers map[api.Ref]int
 	out     []*Reach
 	// wants are what each object may be missing at; about are the destinations of all of
@@ -30,7 +31,7 @@ type reacher struct {
 	// everybody says that all dataplanes are looked at, and firsts that of those with equal
 	// places the first is enough, for nobody asks who they are.
 	everybody, firsts bool
-	*places
+	*Places
 	attached [][]attachedSpot   // of every object
 	facts    []*index.Dataplane // of the dataplanes
 	here     []Presence         // of every dataplane, for one object
@@ -39,7 +40,7 @@ type reacher struct {
 
 // attachedSpot is a place that an object is attached to.
 type attachedSpot struct {
-	*spot
+	*placement
 	how Presence
 }
 
@@ -59,8 +60,8 @@ type destined struct {
 	among *matcher.Selector // nil for all
 }
 
-func newReacher(q *Reader, m mesh, refs []api.Ref) *reacher {
-	x := &reacher{q: q, mesh: m, numbers: make(map[api.Ref]int, len(refs)), out: make([]*Reach, len(refs)), wants: make([][]want, len(refs)), about: map[*effective.Destination]bool{}, among: map[string]bool{}, edges: map[string][]int{}, routes: map[*index.Route][]destined{}, attached: make([][]attachedSpot, len(refs))}
+func newAnalyzer(q Question, m dataplanes.Mesh, refs []api.Ref) *analyzer {
+	x := &analyzer{q: q, mesh: m, numbers: make(map[api.Ref]int, len(refs)), out: make([]*Reach, len(refs)), wants: make([][]want, len(refs)), about: map[*effective.Destination]bool{}, among: map[string]bool{}, edges: map[string][]int{}, routes: map[*index.Route][]destined{}, attached: make([][]attachedSpot, len(refs))}
 	all := make([]Reach, len(refs)) // one allocation for many objects
 	for i, ref := range refs {
 		x.numbers[ref], x.out[i] = i, &all[i]
@@ -71,7 +72,7 @@ func newReacher(q *Reader, m mesh, refs []api.Ref) *reacher {
 
 // find finds the places of the dataplanes of the mesh of that name that may have to do
 // with the objects.
-func (x *reacher) find(name string, refs []api.Ref) {
+func (x *analyzer) find(refs []api.Ref) {
 	m, served := x.mesh, map[string]bool{}
 	for n, ref := range refs {
 		if r := m.Route(ref); r != nil {
@@ -88,7 +89,7 @@ func (x *reacher) find(name string, refs []api.Ref) {
 			continue
 		}
 		if m.AuthorizesRoutes(p) {
-			for at := range m.placesJudged(p) {
+			for at := range m.PlacementsOf(p) {
 				x.among[at.Plane] = true
 			}
 			continue
@@ -104,18 +105,18 @@ func (x *reacher) find(name string, refs []api.Ref) {
 		}
 	}
 	if x.all || x.everybody {
-		x.places = x.q.allPlaces(m, name)
+		x.Places = x.q.All()
 		return
 	}
-	x.places = placesOf(x.candidates(), func(d *effective.Destination) bool { return x.about[d] })
+	x.Places = PlacesOf(x.candidates(), func(d *effective.Destination) bool { return x.about[d] })
 }
 
 // candidates yields the dataplanes that may have to do with the objects, in the order
 // of their keys.
-func (x *reacher) candidates() iter.Seq2[string, *effective.Resolved] {
+func (x *analyzer) candidates() iter.Seq2[string, *effective.Resolved] {
 	return func(yield func(string, *effective.Resolved) bool) {
 		for _, key := range slices.Sorted(maps.Keys(x.among)) {
-			if r, _ := x.mesh.Resolved.Get(x.mesh.At, key); r != nil && (!x.q.visit() || !yield(key, r)) {
+			if r, _ := x.mesh.Resolved.Get(x.mesh.At, key); r != nil && (!x.q.Visit() || !yield(key, r)) {
 				return
 			}
 		}
@@ -125,11 +126,11 @@ func (x *reacher) candidates() iter.Seq2[string, *effective.Resolved] {
 // looksAtAll reports whether all dataplanes are looked at. The places of all are known where somebody
 // asked before, so that whoever wants to know of many objects what became of them, and not on which
 // dataplanes, looks at those.
-func (x *reacher) looksAtAll(mesh string, refs []api.Ref, tell Holder) bool {
+func (x *analyzer) looksAtAll(refs []api.Ref, tell Holder) bool {
 	if len(refs) < manyObjects {
 		return false
 	}
-	return tell == nil || x.q.snapshot.Count(api.KindDataplane, mesh) <= candidatesPerObject*len(refs)
+	return tell == nil || x.q.Dataplanes <= candidatesPerObject*len(refs)
 }
 
 // Of so many objects, and for so many dataplanes an object, it costs less to look at
@@ -140,7 +141,7 @@ const (
 )
 
 // item notes what an item of to is about.
-func (x *reacher) item(n int, it *index.Item) {
+func (x *analyzer) item(n int, it *index.Item) {
 	home := it.Policy.Object.Home()
 	ref := it.RouteRef()
 	if ref == nil {
@@ -165,7 +166,7 @@ func (x *reacher) item(n int, it *index.Item) {
 }
 
 // callers adds the dataplanes that call or send to a destination.
-func (x *reacher) callers(d *services.Destination) {
+func (x *analyzer) callers(d *services.Destination) {
 	if x.about[d.Destination] {
 		return
 	}
@@ -186,7 +187,7 @@ func (x *reacher) callers(d *services.Destination) {
 
 // add adds dataplanes by their keys; where their places at the destination are alike and that is
 // asked for, the first of them alone. One of which something failed stands for nobody.
-func (x *reacher) add(planes iter.Seq[string], first bool) {
+func (x *analyzer) add(planes iter.Seq[string], first bool) {
 	if first {
 		key := least(planes)
 		if r, _ := x.mesh.Resolved.Get(x.mesh.At, key); r != nil && r.Failed == "" {
@@ -201,7 +202,7 @@ func (x *reacher) add(planes iter.Seq[string], first bool) {
 
 // wanted notes the destinations of a route; with an item attached to it, those
 // that the item is about too.
-func (x *reacher) wanted(n int, r *index.Route, selectors []*matcher.Selector, it *index.Item) {
+func (x *analyzer) wanted(n int, r *index.Route, selectors []*matcher.Selector, it *index.Item) {
 	if r.Object.Shadow() {
 		return
 	}
@@ -217,7 +218,7 @@ func (x *reacher) wanted(n int, r *index.Route, selectors []*matcher.Selector, i
 
 // destinations are those at which there may be rules of r: of its own entries, and of
 // those of routes that may include it.
-func (x *reacher) destinations(r *index.Route) []destined {
+func (x *analyzer) destinations(r *index.Route) []destined {
 	if known, ok := x.routes[r]; ok {
 		return known
 	}

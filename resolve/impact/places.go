@@ -1,24 +1,25 @@
-package resolve
+package impact
 
 import (
 	"iter"
+	"slices"
 
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/effective"
 )
 
-// places are those of some dataplanes, each with the dataplanes that share it: what
+// Places are those of some dataplanes, each with the dataplanes that share it: what
 // became of an object on all of them follows from the places that it is attached to.
-type places struct {
-	planes []*effective.Resolved
-	keys   []string // of the planes, sorted
+type Places struct {
+	Dataplanes []*effective.Resolved
+	keys       []string // of the planes, sorted
 	// spots are in the order of the first dataplane that has them, and of that one.
-	spots   []*spot
-	calling map[*effective.Destination][]*spot // the outbounds to it
+	spots   []*placement
+	calling map[*effective.Destination][]*placement // the outbounds to it
 }
 
-// spot is a place and the dataplanes that share it, by number. Nobody changes one that others know.
-type spot struct {
+// placement is a place and the dataplanes that share it, by number. Nobody changes one that others know.
+type placement struct {
 	Place
 	to     *effective.Destination // of an outbound or a cluster
 	number int32                  // among the places of the first dataplane
@@ -27,13 +28,13 @@ type spot struct {
 }
 
 // attached is what became of entries there, worked out once for all who share the place.
-func (s *spot) attached() *effective.Attached {
+func (s *placement) attached() *effective.Attached {
 	return s.became.Do(func() any { return s.Place.attached() }).(*effective.Attached)
 }
 
-// placeKey names a place: those with an equal one are alike. Of outbounds these are the tables and
+// PlaceKey names a place: those with an equal one are alike. Of outbounds these are the tables and
 // the policies of the listener, of clusters it is the cluster, whoever answers behind it.
-type placeKey struct {
+type PlaceKey struct {
 	table           *effective.Table
 	tcp             *effective.TCPTable
 	ps              **policies.Effective
@@ -42,18 +43,18 @@ type placeKey struct {
 	inbound         *effective.Inbound
 }
 
-func (p Place) key() placeKey {
+func (p Place) Key() PlaceKey {
 	switch {
 	case p.Outbound != nil:
-		key := placeKey{table: p.Outbound.Table, tcp: p.Outbound.TCP}
+		key := PlaceKey{table: p.Outbound.Table, tcp: p.Outbound.TCP}
 		if len(p.Outbound.Policies) > 0 {
 			key.ps = &p.Outbound.Policies[0]
 		}
 		return key
 	case p.Cluster != nil:
-		return placeKey{cluster: p.Cluster.Cluster, connectionsOnly: p.Cluster.ConnectionsOnly}
+		return PlaceKey{cluster: p.Cluster.Cluster, connectionsOnly: p.Cluster.ConnectionsOnly}
 	}
-	return placeKey{inbound: p.Inbound}
+	return PlaceKey{inbound: p.Inbound}
 }
 
 // to is the destination of an outbound or a cluster.
@@ -95,22 +96,22 @@ func placesAt(r *effective.Resolved) iter.Seq2[int32, Place] {
 	}
 }
 
-// placesOf are the places of dataplanes, by the keys of those: all inbounds, and of the
+// PlacesOf are the places of dataplanes, by the keys of those: all inbounds, and of the
 // rest what is about a destination that is wanted.
-func placesOf(planes iter.Seq2[string, *effective.Resolved], wanted func(*effective.Destination) bool) *places {
-	x, known := &places{}, map[placeKey]*spot{}
+func PlacesOf(planes iter.Seq2[string, *effective.Resolved], wanted func(*effective.Destination) bool) *Places {
+	x, known := &Places{}, map[PlaceKey]*placement{}
 	for key, r := range planes {
-		plane := int32(len(x.planes))
-		x.planes, x.keys = append(x.planes, r), append(x.keys, key)
+		plane := int32(len(x.Dataplanes))
+		x.Dataplanes, x.keys = append(x.Dataplanes, r), append(x.keys, key)
 		for n, p := range placesAt(r) {
 			to := p.to()
 			if to != nil && !wanted(to) {
 				continue
 			}
-			key := p.key()
+			key := p.Key()
 			s := known[key]
 			if s == nil {
-				s = &spot{Place: p, to: to, number: n, became: new(effective.Memo)}
+				s = &placement{Place: p, to: to, number: n, became: new(effective.Memo)}
 				known[key], x.spots = s, append(x.spots, s)
 			}
 			s.add(plane)
@@ -121,15 +122,15 @@ func placesOf(planes iter.Seq2[string, *effective.Resolved], wanted func(*effect
 }
 
 // add adds a dataplane that comes after all others.
-func (s *spot) add(plane int32) {
+func (s *placement) add(plane int32) {
 	if n := len(s.planes); n == 0 || s.planes[n-1] != plane {
 		s.planes = append(s.planes, plane)
 	}
 }
 
 // index finds the outbounds to destinations.
-func (x *places) index() {
-	x.calling = make(map[*effective.Destination][]*spot, len(x.spots)/4)
+func (x *Places) index() {
+	x.calling = make(map[*effective.Destination][]*placement, len(x.spots)/4)
 	for _, s := range x.spots {
 		if s.Outbound != nil {
 			x.calling[s.to] = append(x.calling[s.to], s)
@@ -151,3 +152,46 @@ func (p Place) attached() *effective.Attached {
 // Failure is the bug that keeps what became of entries at the place from being
 // worked out; nil for none.
 func (p Place) Failure() any { return p.attached().Failure }
+
+// AllPlaces are those of all dataplanes, as they are kept.
+func AllPlaces(planes iter.Seq2[string, *effective.Resolved]) *Places {
+	found := PlacesOf(planes, func(*effective.Destination) bool { return true })
+	for _, s := range found.spots {
+		s.planes = slices.Clip(s.planes)
+	}
+	return found
+}
+
+// Follow is x after changes of dataplanes, by key, sorted; now is what each of them is, nil where it
+// is gone. What they do not have stays in one piece.
+func (x *Places) Follow(changed []string, now func(key string) *effective.Resolved) *Places {
+	out := &Places{Dataplanes: make([]*effective.Resolved, 0, len(x.Dataplanes)+len(changed)), keys: make([]string, 0, len(x.keys)+len(changed))}
+	m := &moved{planes: make([]int32, len(x.Dataplanes)), same: true, touched: map[PlaceKey]*arrivals{}}
+	for i := 0; i < len(x.keys) || len(changed) > 0; {
+		if len(changed) == 0 || i < len(x.keys) && x.keys[i] < changed[0] {
+			m.planes[i] = int32(len(out.keys))
+			m.same = m.same && int(m.planes[i]) == i
+			out.Dataplanes, out.keys = append(out.Dataplanes, x.Dataplanes[i]), append(out.keys, x.keys[i])
+			i++
+			continue
+		}
+		if i < len(x.keys) && x.keys[i] == changed[0] {
+			m.planes[i] = -1
+			for _, p := range placesAt(x.Dataplanes[i]) {
+				m.at(p)
+			}
+			i++
+		}
+		if r := now(changed[0]); r != nil {
+			plane := int32(len(out.keys))
+			out.Dataplanes, out.keys = append(out.Dataplanes, r), append(out.keys, changed[0])
+			for n, p := range placesAt(r) {
+				m.at(p).add(plane, n, p)
+			}
+		}
+		changed = changed[1:]
+	}
+	out.spots = m.spots(x, out)
+	out.index()
+	return out
+}

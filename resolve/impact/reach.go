@@ -1,4 +1,4 @@
-package resolve
+package impact
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve/dataplanes"
 	"github.com/weftmesh/weft/resolve/effective"
 )
 
@@ -90,27 +91,31 @@ const (
 // the dataplane, below that of those that are looked at.
 type Holder func(n, plane int, r *effective.Resolved, p Presence)
 
+// Question is what an analysis of one mesh needs of whoever asks.
+type Question struct {
+	Visit      func() bool    // counts one value that is looked at; false where nobody waits any more
+	Fail       func(Place)    // takes a place at which following objects met a bug
+	All        func() *Places // those of all dataplanes of the mesh
+	Dataplanes int            // of the mesh
+}
+
 // ReachOf follows policies and routes of one mesh to the dataplanes that they concern, and
 // tells for one object after the other about each of those once, in the order of refs. Its
 // cost follows what the objects are about: who calls their destinations, or has inbounds
 // that they select.
-func (q *Reader) ReachOf(mesh string, refs []api.Ref, tell Holder) []*Reach {
-	m, ok := q.mesh(mesh)
-	x := newReacher(q, m, refs)
-	if !ok {
-		return x.out
-	}
-	x.everybody, x.firsts = x.looksAtAll(mesh, refs, tell), tell == nil
+func ReachOf(q Question, m dataplanes.Mesh, refs []api.Ref, tell Holder) []*Reach {
+	x := newAnalyzer(q, m, refs)
+	x.everybody, x.firsts = x.looksAtAll(refs, tell), tell == nil
 	if tell == nil && x.everybody {
-		x.all, x.places = true, q.allPlaces(m, mesh)
+		x.all, x.Places = true, q.All()
 	} else {
-		x.find(mesh, refs)
+		x.find(refs)
 	}
 	for _, s := range x.spots {
 		if s.to != nil && !x.all && !x.about[s.to] {
 			continue
 		}
-		if !q.visit() {
+		if !q.Visit() {
 			break
 		}
 		x.look(s)
@@ -119,6 +124,11 @@ func (q *Reader) ReachOf(mesh string, refs []api.Ref, tell Holder) []*Reach {
 		x.tell(tell)
 	}
 	return x.out
+}
+
+// Unknown are the results of refs of a mesh that is not there.
+func Unknown(refs []api.Ref) []*Reach {
+	return newAnalyzer(Question{}, dataplanes.Mesh{}, refs).out
 }
 
 // LostParts are who stands in the place of a rule's filters, and of its backends, nil for nobody:
