@@ -46,6 +46,7 @@ var layers = []string{
 	"resolve/tables",
 	"resolve/authorization",
 	"resolve/dataplanes",
+	"resolve/impact resolve/conditions",
 	"resolve",
 	"sim",
 	"xds/bootstrap",

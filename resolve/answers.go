@@ -7,13 +7,6 @@ import (
 	"github.com/weftmesh/weft/api"
 )
 
-// answer keeps what a question found out about a whole model, for those who ask it
-// afterwards. Two who ask at once may both find it out.
-type answer[T any] struct{ at atomic.Pointer[T] }
-
-// findings are what questions found out about a whole model or mesh, by key.
-type findings struct{ sync.Map }
-
 // Known is what work finds out about the whole model of q, kept beside it under a key for all
 // who ask the same of it, for as long as it is the newest. What is kept may be read by many at
 // once and is changed by nobody.
@@ -24,18 +17,6 @@ func Known[T any](q *Reader, key any, work func() T) T {
 	found := work()
 	if !q.left { // else it is not all
 		q.known.Store(key, found)
-	}
-	return found
-}
-
-// find is what work finds out for q, unless somebody has found it out.
-func (a *answer[T]) find(q *Reader, work func() *T) *T {
-	if known := a.at.Load(); known != nil {
-		return known
-	}
-	found := work()
-	if !q.left { // else it is not all
-		a.at.Store(found)
 	}
 	return found
 }

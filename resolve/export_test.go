@@ -12,6 +12,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
+	"github.com/weftmesh/weft/resolve/conditions"
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/impact"
@@ -51,7 +52,7 @@ func (m *Model) SelectedByLooking(ref api.Ref) []api.Ref {
 			if x.JudgesDataplane(by, index.ObjectKey(p.Object.Ref)) {
 				out = append(out, p.Object.Ref)
 			}
-		} else if anySelects(x.selectorsOf(ref), p) {
+		} else if conditions.AnySelects(x.SelectorsOf(ref), p) {
 			out = append(out, p.Object.Ref)
 		}
 	}

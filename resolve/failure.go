@@ -6,11 +6,9 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve/conditions"
 	"github.com/weftmesh/weft/resolve/derive"
 )
-
-// Unresolvable is the code of what a bug in weft keeps from being resolved.
-const Unresolvable = "Unresolvable"
 
 // Failure is a bug that keeps something from being resolved.
 type Failure struct {
@@ -63,7 +61,7 @@ func (q *Reader) failureNotes(ref api.Ref) []api.Note {
 	var notes []api.Note
 	for _, f := range q.failures {
 		if slices.Contains(f.Objects, ref) {
-			notes = append(notes, api.Notef(&api.Origin{Ref: ref}, api.Error, Unresolvable, "",
+			notes = append(notes, api.Notef(&api.Origin{Ref: ref}, api.Error, conditions.Unresolvable, "",
 				"a bug in weft keeps it from taking effect: %s failed with %s; change it, and report that", f.What, f.Cause))
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/conditions"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -39,7 +40,7 @@ func TestAFailureIsNoneOfOthersBusiness(t *testing.T) {
 		if len(failures) != 1 || !strings.HasPrefix(failures[0].Cause, "planted in ") || !slices.Equal(failures[0].Objects, []api.Ref{bad.After.Ref}) {
 			t.Errorf("failures are %v", failures)
 		}
-		if notes := m.Reader(nil).NotesOn(bad.After.Ref); len(notes) != 1 || notes[0].Code != resolve.Unresolvable {
+		if notes := m.Reader(nil).NotesOn(bad.After.Ref); len(notes) != 1 || notes[0].Code != conditions.Unresolvable {
 			t.Errorf("notes on it are %v", notes)
 		}
 		if r, ok := m.Dataplane(plane.Ref); !ok || len(r.Outbounds[0].Table.Routes) != 2 || r.Failed != "" {
@@ -72,7 +73,7 @@ func TestAFailedTableIsNoneOfOthersBusiness(t *testing.T) {
 		t.Errorf("failures are %v", f)
 	}
 	for _, ref := range []api.Ref{rt.Ref, plane.Ref} {
-		if notes := m.Reader(nil).NotesOn(ref); len(notes) != 1 || notes[0].Code != resolve.Unresolvable {
+		if notes := m.Reader(nil).NotesOn(ref); len(notes) != 1 || notes[0].Code != conditions.Unresolvable {
 			t.Errorf("notes on %s are %v", ref, notes)
 		}
 	}

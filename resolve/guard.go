@@ -1,35 +1,12 @@
 package resolve
 
 import (
-	"slices"
-
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/effective"
-	"github.com/weftmesh/weft/resolve/identity"
-	"github.com/weftmesh/weft/resolve/index"
 )
 
 // The modes in which inbounds take mutual TLS.
 const ()
-
-// fallbackNotes say of a MeshIdentity that nobody has said whether plain text is cut off.
-func fallbackNotes(x mesh, o *api.Object) []api.Note {
-	g := x.Issuers()
-	if g == nil || g.Authority != nil || x.TlsKind < 0 {
-		return nil
-	}
-	for p := range x.PoliciesByKind.Values(x.At, x.Kinds[x.TlsKind].Name) {
-		if p.Object.Spec.(*policies.Spec).Top().Kind == api.KindMesh && p.Section == "" && slices.ContainsFunc(p.Inbound, func(it *index.Item) bool {
-			e := x.Folded([]*index.Item{it})
-			return e != nil && e.Conf.(identity.TLSConf).InboundMode() != ""
-		}) {
-			return nil
-		}
-	}
-	return []api.Note{api.Notef(&api.Origin{Ref: o.Ref}, api.Warning, api.CodePermissiveByDefault, "",
-		"no mtls of the Mesh and no MeshTLS for the whole mesh says in which mode inbounds take mutual TLS, so those of whom no other MeshTLS says it are Permissive and take plain text too; apply a MeshTLS of mode Permissive to say so, or of mode Strict once nobody calls in plain text")}
-}
 
 // Identity is who a dataplane is; nil for one that has no identity, and not ok where there is
 // no such dataplane. It costs nothing beside what Dataplane does.
@@ -67,27 +44,4 @@ func (q *Reader) Uncertified(mesh string) func(api.Ref) (why api.IdentityRefusal
 		}
 		return x.WithoutCertificate(ref, x.TLSOf(ref).GetIdentity())
 	}
-}
-
-// identityNotes say why a dataplane gets no certificate.
-func identityNotes(x mesh, p *index.Dataplane) []api.Note {
-	s := x.TLSOf(p.Object.Ref)
-	if notes := revokedNotes(s, p); notes != nil {
-		return notes
-	}
-	id := s.GetIdentity()
-	why, ok := x.WithoutCertificate(p.Object.Ref, id)
-	switch skew := x.InsightOf(p.Object.Ref).Skew; {
-	case !ok && id != nil && skew != 0:
-		which := "ahead of"
-		if skew < 0 {
-			which = "behind"
-		}
-		return []api.Note{api.Notef(p.Origin(), api.Warning, api.CodeClockSkew, "", "the clock of its host was %s %s that of the control plane when its sidecar started, so that certificates may not be valid there; set both by one source of time", skew.Abs(), which)}
-	case !ok:
-		return nil
-	case why.Code == api.CodeSpiffeIDInvalid:
-		return []api.Note{api.Notef(p.Origin(), api.Error, why.Code, "", "by %s it has no name, so it gets no certificate: %s", id.Origin.Ref, why.Message)}
-	}
-	return []api.Note{api.Notef(p.Origin(), api.Error, why.Code, "", "it gets no certificate: %s", why.Message)}
 }

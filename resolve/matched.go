@@ -151,9 +151,9 @@ func (m *Matched) Items() []Item {
 		return nil
 	}
 	items := make([]*index.Item, 0, len(m.list))
-	noted := m.q.noted(m.mesh, m.at.Object.Mesh)
+	noted := m.q.noted(m.mesh)
 	for _, p := range m.list {
-		nowhere := noted.on(p.Object).nowhere
+		nowhere := noted.On(p.Object).Nowhere
 		for _, it := range p.Items {
 			if !slices.Contains(nowhere, it) {
 				items = append(items, it)

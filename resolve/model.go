@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/resolve/conditions"
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/impact"
@@ -24,7 +25,7 @@ type Model struct {
 	derived  int           // how many objects of snapshot are not written so
 	cluster  *derive.Graph // of the stage
 	meshes   *iradix.Tree[meshState]
-	known    findings
+	known    effective.Findings
 	following
 }
 
@@ -37,14 +38,17 @@ type meshState struct {
 
 // asked is what questions found out about a mesh.
 type asked struct {
-	graph              *derive.Graph // the mesh
-	since, othersSince *since        // nil where nobody has asked
-	placesSince        *placesSince
-	planesSince        map[any]*planesSince // nobody changes it
-	noted, others      answer[meshNotes]
-	places             answer[impact.Places]
-	words              findings // *names, by what they are the names of
-	planes             findings // what AtDataplanes found, by key
+	notes       *conditions.Cache
+	placesSince *placesSince
+	planesSince map[any]*planesSince // nobody changes it
+	places      effective.Answer[impact.Places]
+	planes      effective.Findings // what AtDataplanes found, by key
+}
+
+// next is what is known of the revision after an update.
+func (a *asked) next(c *collections, after *derive.Graph, d *derive.Delta) *asked {
+	planes := c.all.Resolved.Changed(d)
+	return &asked{notes: a.notes.Next(c.all, after, d), placesSince: a.nextPlaces(planes), planesSince: a.nextPlanes(planes)}
 }
 
 // Affected names the dataplanes whose Resolved changed, appeared or went away.
@@ -109,7 +113,7 @@ func (m *Model) updateMesh(name string, changes []api.Change, common []derive.Ch
 	state, ok := m.meshes.Get([]byte(name))
 	before := state.Graph
 	if !ok {
-		state.asked, before, common = &asked{}, m.all.Schema.New(), m.common()
+		state.asked, before, common = &asked{notes: &conditions.Cache{}}, m.all.Schema.New(), m.common()
 	}
 	list, more := m.tell(before, changes)
 	after, delta := before.Update(slices.Concat(list, common)...)
@@ -138,9 +142,18 @@ func (m *Model) Written() *api.Snapshot { return m.stored }
 // Kinds are the kinds of policies that the model knows, in their order.
 func (m *Model) Kinds() []*policies.Kind { return m.all.Kinds }
 
+// at is a mesh as somebody reads it who asks by in.
+func (m *Model) at(s meshState, in derive.At) mesh {
+	x := mesh{Mesh: conditions.Mesh{Mesh: m.all.Stage.Mesh(in)}, asked: s.asked}
+	if s.asked != nil {
+		x.Cache = s.asked.notes
+	}
+	return x
+}
+
 func (m *Model) mesh(name string) (mesh, bool) {
 	g, ok := m.meshes.Get([]byte(name))
-	return mesh{m.all.Stage.Mesh(g.Graph), g.asked}, ok
+	return m.at(g, g.Graph), ok
 }
 
 // Dataplane is what applies to one dataplane.

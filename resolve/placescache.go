@@ -34,7 +34,7 @@ type placesSince struct {
 // nextPlaces is what is known of them after an update; nil where finding them anew costs no more.
 func (a *asked) nextPlaces(changed []string) *placesSince {
 	was := a.placesSince
-	if known := a.places.at.Load(); known != nil {
+	if known := a.places.At.Load(); known != nil {
 		was = &placesSince{known: known}
 	}
 	if was == nil || was.changed.size+len(changed) > len(was.known.Dataplanes)/2 {
@@ -47,7 +47,7 @@ func (a *asked) nextPlaces(changed []string) *placesSince {
 // about one revision: by what changed since somebody asked of an earlier one.
 func (q *Reader) allPlaces(x mesh, name string) *impact.Places {
 	a := q.asked(name)
-	return a.places.find(q, func() *impact.Places {
+	return a.places.Find(q.whole, func() *impact.Places {
 		if since := a.placesSince; since != nil {
 			return since.known.Follow(since.changed.keys(), func(key string) *effective.Resolved {
 				r, _ := x.Resolved.Get(x.At, key)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // Followed is Known for what the changes since may bring up to date: of an earlier model it is
@@ -27,7 +28,7 @@ func Followed[T any](q *Reader, key any, find func() T, follow func(was T, chang
 
 // following is what is known of a model by its changes since an earlier one was asked.
 type following struct {
-	known   findings
+	known   effective.Findings
 	earlier map[any]*earlier // by key; nobody changes it
 }
 

@@ -4,6 +4,7 @@ import (
 	"iter"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve/conditions"
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/impact"
@@ -70,7 +71,7 @@ func (q *Reader) MeshNames() iter.Seq[string] {
 // counted.
 func (q *Reader) mesh(name string) (mesh, bool) {
 	g, ok := q.meshes.Get([]byte(name))
-	return mesh{q.all.Stage.Mesh(derive.Counted(g.Graph, q.visit)), g.asked}, ok
+	return q.at(g, derive.Counted(g.Graph, q.visit)), ok
 }
 
 // Destinations yields those of a mesh in the order of their ids.
@@ -110,3 +111,15 @@ func counted[T any](q *Reader, seq iter.Seq[T]) iter.Seq[T] {
 		}
 	}
 }
+
+// asked is what questions found out about a mesh that is there.
+func (q *Reader) asked(mesh string) *asked {
+	state, _ := q.meshes.Get([]byte(mesh))
+	return state.asked
+}
+
+// noted is what there is to say on all policies and routes of a mesh.
+func (q *Reader) noted(x mesh) *conditions.Notes { return x.AllNotes(q.attachableKinds(), q.whole) }
+
+// whole reports whether the question was answered to its end so far: else what was found is not all.
+func (q *Reader) whole() bool { return !q.left }

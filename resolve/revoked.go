@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/resolve/identity"
 	"github.com/weftmesh/weft/resolve/index"
 )
 
@@ -56,13 +55,4 @@ func (m *Model) AnsweredBy(mesh string, by func(api.Ref) bool) (all, alone []str
 	slices.Sort(all)
 	slices.Sort(alone)
 	return all, alone
-}
-
-// revokedNotes say of a dataplane whose identity is taken away what that comes to.
-func revokedNotes(s *identity.DataplaneTLS, p *index.Dataplane) []api.Note {
-	if s == nil || s.Revoked == "" {
-		return nil
-	}
-	return []api.Note{api.Notef(p.Origin(), api.Error, api.CodeIdentityRevoked, "",
-		"%s is revoked by %s: its calls are refused, nobody is led to it, and it gets no certificate; give it another identity, or take the entry out of that document", s.Revoked, s.RevokedBy)}
 }

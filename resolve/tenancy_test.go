@@ -13,6 +13,7 @@ import (
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/internal/certs"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/conditions"
 	"github.com/weftmesh/weft/resolve/index"
 )
 
@@ -109,10 +110,10 @@ func TestAHostActsInItsNamespaceUnlessGranted(t *testing.T) {
 func TestWhoIsNotGrantedAHostIsTold(t *testing.T) {
 	t.Parallel()
 	_, notes := compiled(t, owned(""), tenants, proxy("a", "steal", "api.stripe.com", "evil"))
-	if i := slices.IndexFunc(notes, func(n api.Note) bool { return n.Code == resolve.CodeNotOwned }); i < 0 || notes[i].Origin.Ref.Name != "steal" || !strings.Contains(notes[i].Message, "tenancy.hosts.grants") {
+	if i := slices.IndexFunc(notes, func(n api.Note) bool { return n.Code == conditions.CodeNotOwned }); i < 0 || notes[i].Origin.Ref.Name != "steal" || !strings.Contains(notes[i].Message, "tenancy.hosts.grants") {
 		t.Errorf("nobody is told: %v", notes)
 	}
-	if _, notes := compiled(t, owned("{namespaces: [a], hosts: [api.stripe.com]}"), tenants, proxy("a", "steal", "api.stripe.com", "evil")); slices.ContainsFunc(notes, func(n api.Note) bool { return n.Code == resolve.CodeNotOwned }) {
+	if _, notes := compiled(t, owned("{namespaces: [a], hosts: [api.stripe.com]}"), tenants, proxy("a", "steal", "api.stripe.com", "evil")); slices.ContainsFunc(notes, func(n api.Note) bool { return n.Code == conditions.CodeNotOwned }) {
 		t.Errorf("a granted host is complained of: %v", notes)
 	}
 }
@@ -228,7 +229,7 @@ func TestIngressClasses(t *testing.T) {
 		return strings.Replace(text, "namespace: b", "namespace: b, annotations: {"+annotations+"}", 1)
 	}
 	for _, c := range []struct{ mesh, other, leads, code string }{
-		{`{type: Mesh, name: default}`, "", "bank.b:80", resolve.CodeAnyClass},
+		{`{type: Mesh, name: default}`, "", "bank.b:80", conditions.CodeAnyClass},
 		{`{type: Mesh, name: default, tenancy: {ingressClasses: [internal]}}`, public("HTTPProxy", "projectcontour.io/ingress.class: public"), "bank.b:80", index.CodeOtherClass},
 		{`{type: Mesh, name: default, tenancy: {ingressClasses: [internal]}}`, public("HTTPProxy", "kubernetes.io/ingress.class: public"), "bank.b:80", index.CodeOtherClass},
 		{`{type: Mesh, name: default, tenancy: {ingressClasses: [internal]}}`, public("RouteGroup", "zalando.org/routegroup.class: public"), "bank.b:80", index.CodeOtherClass},

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/matcher"
 	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/route"
 )
@@ -22,7 +21,7 @@ func (q *Reader) Selected(ref api.Ref) []api.Ref {
 			refs = append(refs, index.Need(x.Dataplanes, x.At, at.Plane).Object.Ref)
 		}
 	} else {
-		for _, s := range x.selectorsOf(ref) {
+		for _, s := range x.SelectorsOf(ref) {
 			for p := range x.Selecting(s) {
 				refs = append(refs, p.Object.Ref)
 			}
@@ -32,32 +31,6 @@ func (q *Reader) Selected(ref api.Ref) []api.Ref {
 		slices.SortFunc(refs, api.Ref.Compare)
 	}
 	return slices.Compact(refs)
-}
-
-// selectorsOf are those of a policy or route of which one must select a dataplane.
-func (m mesh) selectorsOf(ref api.Ref) []*matcher.Selector {
-	if r := m.Route(ref); r != nil {
-		return []*matcher.Selector{r.Selector}
-	}
-	if p := m.Policy(ref); p != nil {
-		return m.policySelectors(p)
-	}
-	return nil
-}
-
-func (m mesh) policySelectors(p *index.Policy) []*matcher.Selector {
-	if p.TopRoute == nil {
-		return []*matcher.Selector{p.Selector}
-	}
-	var out []*matcher.Selector
-	for r := range m.SelectedRoutes(p.TopRoute, p.Object.Home()) {
-		out = append(out, r.Selector)
-	}
-	return out
-}
-
-func anySelects(selectors []*matcher.Selector, p *index.Dataplane) bool {
-	return slices.ContainsFunc(selectors, func(s *matcher.Selector) bool { return s.Selects(&p.Facts) })
 }
 
 // SelectsAny reports whether the top-level targetRef of a policy or route selects
@@ -73,7 +46,7 @@ func (q *Reader) SelectsAny(ref api.Ref) bool {
 		}
 		return false
 	}
-	return x.Selects(x.selectorsOf(ref)...)
+	return x.Selects(x.SelectorsOf(ref)...)
 }
 
 // RoutesOf are the routes that a policy's top-level targetRef, or else its items,

@@ -19,7 +19,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/spiffe"
 	"github.com/weftmesh/weft/policies"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/conditions"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
@@ -134,7 +134,7 @@ func (b *tableBuilder) guard(filters *map[string]*anypb.Any, ps effective.Polici
 			*filters, failed = nil, true
 			for _, f := range e.Fields {
 				o := f.Winner().Origin
-				b.note(api.Note{Origin: o, Severity: api.Error, Code: resolve.Unresolvable, Field: o.Field,
+				b.note(api.Note{Origin: o, Severity: api.Error, Code: conditions.Unresolvable, Field: o.Field,
 					Message: fmt.Sprintf("a bug in weft keeps it from being carried out, so nobody gets in where it holds; report it: %v", bug)})
 			}
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/web"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/conditions"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/store/memory"
 )
@@ -175,7 +176,7 @@ func TestAnObjectThatBreaksTheResolverIsLeftOut(t *testing.T) {
 			t.Errorf("%s was taken down with it", name)
 		}
 	}
-	if notes := m.Reader(nil).NotesOn(bad.Ref); len(notes) != 1 || notes[0].Code != resolve.Unresolvable {
+	if notes := m.Reader(nil).NotesOn(bad.Ref); len(notes) != 1 || notes[0].Code != conditions.Unresolvable {
 		t.Errorf("notes on it are %v", notes)
 	}
 	revision = apply(t, s, dataplane(t, "bad", "repaired"))

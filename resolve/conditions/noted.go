@@ -1,4 +1,4 @@
-package resolve
+package conditions
 
 import (
 	"cmp"
@@ -6,7 +6,9 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve/dataplanes"
 	"github.com/weftmesh/weft/resolve/derive"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/index"
 )
 
@@ -17,13 +19,13 @@ import (
 // toldOf is what there is to say on a policy or route, nil for nothing, and by what that was
 // found out.
 type toldOf struct {
-	notes *objectNotes
+	notes *ObjectNotes
 	reads []derive.Read // sorted, each once
 }
 
 // since is what was known of an earlier revision, and what updates touched and changed since.
 type since struct {
-	known   *meshNotes
+	known   *Notes
 	touched [][]derive.Read
 	changed [][]string // keys of policies and routes
 	size    int
@@ -33,11 +35,18 @@ type since struct {
 // asks.
 const mostTouched = 100_000
 
-// next is what is known of the revision after an update.
-func (a *asked) next(c *collections, after *derive.Graph, d *derive.Delta) *asked {
-	planes := c.all.Resolved.Changed(d)
-	out := &asked{graph: after, placesSince: a.nextPlaces(planes), planesSince: a.nextPlanes(planes)}
-	noted, others := a.since.next(&a.noted), a.othersSince.next(&a.others)
+// Cache is what questions found out about the objects of a mesh at one revision.
+type Cache struct {
+	graph              *derive.Graph // the mesh
+	since, othersSince *since        // nil where nobody has asked
+	Noted, others      effective.Answer[Notes]
+	words              effective.Findings // *names, by what they are the names of
+}
+
+// Next is what is known of the revision after an update.
+func (a *Cache) Next(c dataplanes.Mesh, after *derive.Graph, d *derive.Delta) *Cache {
+	out := &Cache{graph: after}
+	noted, others := a.since.next(&a.Noted), a.othersSince.next(&a.others)
 	if noted == nil && others == nil {
 		return out
 	}
@@ -48,14 +57,14 @@ func (a *asked) next(c *collections, after *derive.Graph, d *derive.Delta) *aske
 	}) {
 		return out
 	}
-	out.since = noted.with(touched, c.all.Policies.Changed(d), c.all.Routes.Changed(d))
-	out.othersSince = others.with(touched, c.all.Dataplanes.Changed(d), c.all.Services.Changed(d), c.all.OtherObjects.Changed(d))
+	out.since = noted.with(touched, c.Policies.Changed(d), c.Routes.Changed(d))
+	out.othersSince = others.with(touched, c.Dataplanes.Changed(d), c.Services.Changed(d), c.OtherObjects.Changed(d))
 	return out
 }
 
 // next is the newest that is known, of the revision at hand or of an earlier one.
-func (s *since) next(known *answer[meshNotes]) *since {
-	if known := known.at.Load(); known != nil {
+func (s *since) next(known *effective.Answer[Notes]) *since {
+	if known := known.At.Load(); known != nil {
 		return &since{known: known}
 	}
 	return s
@@ -69,28 +78,23 @@ func (s *since) with(touched []derive.Read, changed ...[]string) *since {
 	return &since{known: s.known, touched: append(slices.Clip(s.touched), touched), changed: append(slices.Clip(s.changed), changed...), size: s.size + len(touched)}
 }
 
-// noted is what there is to say on all policies and routes of a mesh, found out
-// once for all questions about one revision.
-func (q *Reader) noted(x mesh, name string) *meshNotes {
-	a := q.asked(name)
-	return a.noted.find(q, func() *meshNotes {
+// AllNotes is what there is to say on all policies and routes of these kinds in a mesh, found out
+// once for all questions about one revision. It is kept where whole says that the question was
+// answered to its end.
+func (m Mesh) AllNotes(kinds []string, whole func() bool) *Notes {
+	a := m.Cache
+	return a.Noted.Find(whole, func() *Notes {
 		if a.since == nil {
-			return q.findNotes(x)
+			return m.findNotes(kinds)
 		}
-		return notesOf(a.since.follow(x.tell))
+		return notesOf(a.since.follow(m.tell))
 	})
 }
 
-// asked is what questions found out about a mesh that is there.
-func (q *Reader) asked(mesh string) *asked {
-	state, _ := q.meshes.Get([]byte(mesh))
-	return state.asked
-}
-
 // findNotes looks at all policies and routes.
-func (q *Reader) findNotes(x mesh) *meshNotes {
+func (x Mesh) findNotes(kinds []string) *Notes {
 	told := map[string]*toldOf{}
-	for _, kind := range q.attachableKinds() {
+	for _, kind := range kinds {
 		for key := range x.PoliciesByKind.In(x.At, kind) {
 			told[key] = x.tell(key)
 		}
@@ -146,28 +150,28 @@ func (t *touches) has(r derive.Read) bool {
 }
 
 // tell finds out what there is to say on a policy or route; nil where it is neither.
-func (m mesh) tell(key string) *toldOf {
-	return m.recording(key, func(x mesh) (n *objectNotes, ok bool) {
-		n = &objectNotes{}
-		if n.policy, _ = x.Policies.Get(x.At, key); n.policy != nil {
-			if n.notes = policyNotes(x, n.policy); len(n.notes) > 0 {
-				n.nowhere = nowhere(x, n.policy)
+func (m Mesh) tell(key string) *toldOf {
+	return m.recording(key, func(x Mesh) (n *ObjectNotes, ok bool) {
+		n = &ObjectNotes{}
+		if n.Policy, _ = x.Policies.Get(x.At, key); n.Policy != nil {
+			if n.Notes = PolicyNotes(x, n.Policy); len(n.Notes) > 0 {
+				n.Nowhere = nowhere(x, n.Policy)
 			}
-		} else if n.route, _ = x.Routes.Get(x.At, key); n.route != nil {
-			n.notes = slices.Concat(n.route.Parsed.Notes, routeNotes(x, n.route))
+		} else if n.Route, _ = x.Routes.Get(x.At, key); n.Route != nil {
+			n.Notes = slices.Concat(n.Route.Parsed.Notes, RouteNotes(x, n.Route))
 		}
-		return n, n.policy != nil || n.route != nil
+		return n, n.Policy != nil || n.Route != nil
 	})
 }
 
 // recording tells of the object of a key with all that is asked for it; nil where it is not ok.
-func (m mesh) recording(key string, tell func(mesh) (n *objectNotes, ok bool)) *toldOf {
+func (m Mesh) recording(key string, tell func(Mesh) (n *ObjectNotes, ok bool)) *toldOf {
 	out := &toldOf{}
-	n, ok := tell(mesh{m.Stage.Mesh(derive.Recorded(m.At, func(r derive.Read) { out.reads = append(out.reads, r) })), m.asked})
+	n, ok := tell(Mesh{m.Stage.Mesh(derive.Recorded(m.At, func(r derive.Read) { out.reads = append(out.reads, r) })), m.Cache})
 	if !ok {
 		return nil
 	}
-	if len(n.notes) > 0 {
+	if len(n.Notes) > 0 {
 		n.key, out.notes = key, n
 	}
 	slices.Sort(out.reads)
@@ -176,15 +180,15 @@ func (m mesh) recording(key string, tell func(mesh) (n *objectNotes, ok bool)) *
 }
 
 // notesOf puts what is told in order.
-func notesOf(told map[string]*toldOf) *meshNotes {
-	out := &meshNotes{byObject: map[*api.Object]*objectNotes{}, told: told}
+func notesOf(told map[string]*toldOf) *Notes {
+	out := &Notes{byObject: map[*api.Object]*ObjectNotes{}, told: told}
 	for _, t := range told {
 		if t.notes != nil {
-			out.list = append(out.list, t.notes)
+			out.List = append(out.List, t.notes)
 			out.byObject[t.notes.object()] = t.notes
 		}
 	}
-	slices.SortFunc(out.list, func(a, b *objectNotes) int {
+	slices.SortFunc(out.List, func(a, b *ObjectNotes) int {
 		if c := cmp.Compare(a.object().Kind, b.object().Kind); c != 0 {
 			return c
 		}
@@ -194,12 +198,12 @@ func notesOf(told map[string]*toldOf) *meshNotes {
 }
 
 // object is what the notes are on.
-func (n *objectNotes) object() *api.Object {
+func (n *ObjectNotes) object() *api.Object {
 	switch {
-	case n.policy != nil:
-		return n.policy.Object
-	case n.route != nil:
-		return n.route.Object
+	case n.Policy != nil:
+		return n.Policy.Object
+	case n.Route != nil:
+		return n.Route.Object
 	}
 	return n.other
 }

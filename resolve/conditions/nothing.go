@@ -1,4 +1,4 @@
-package resolve
+package conditions
 
 import (
 	"fmt"
@@ -18,7 +18,7 @@ const (
 // selectsNone is the note on a top-level ref that selects no dataplane: one by a
 // name leads nowhere, one by labels or tags may be early. Of refs that may select
 // everything there is nothing to say.
-func selectsNone(x mesh, top api.TargetRef, s *matcher.Selector, origin *api.Origin) (api.Note, bool) {
+func selectsNone(x Mesh, top api.TargetRef, s *matcher.Selector, origin *api.Origin) (api.Note, bool) {
 	named, labelled := top.Name != "", len(top.Labels)+len(top.Tags)+len(top.ProxyTypes) > 0
 	if top.Kind == api.KindMeshGateway || top.IsRoute() || !named && !labelled || x.Selects(s) {
 		return api.Note{}, false
@@ -34,7 +34,7 @@ func selectsNone(x mesh, top api.TargetRef, s *matcher.Selector, origin *api.Ori
 
 // lostName says that no dataplane answers to the name of a top-level ref, with
 // the nearest names; empty where one does.
-func lostName(x mesh, top api.TargetRef) string {
+func lostName(x Mesh, top api.TargetRef) string {
 	names := x.planeNames(top.Kind == api.KindDataplane)
 	if names.has[top.Name] {
 		return ""
@@ -47,7 +47,7 @@ func lostName(x mesh, top api.TargetRef) string {
 }
 
 // unselected says what of a top-level ref no dataplane satisfies.
-func unselected(x mesh, top api.TargetRef) string {
+func unselected(x Mesh, top api.TargetRef) string {
 	var labels, tags []map[string]string
 	for p := range x.Dataplanes.Values(x.At) {
 		labels = append(labels, p.Facts.Labels.All())

@@ -17,5 +17,5 @@ func (q *Reader) ReachOf(mesh string, refs []api.Ref, tell impact.Holder) []*imp
 	return impact.ReachOf(impact.Question{
 		Visit: q.visit, Fail: func(p impact.Place) { q.failed = append(q.failed, p) }, All: func() *impact.Places { return q.allPlaces(m, mesh) },
 		Dataplanes: q.snapshot.Count(api.KindDataplane, mesh),
-	}, m.Mesh, refs, tell)
+	}, m.Mesh.Mesh, refs, tell)
 }

@@ -1,4 +1,4 @@
-package resolve
+package conditions
 
 import (
 	"slices"
@@ -13,7 +13,7 @@ const mostKept = 20
 
 // keptCertificates are the notes on hosts that an edge dataplane would serve by their own
 // certificates, which are of other namespaces.
-func keptCertificates(x mesh, p *index.Dataplane) []api.Note {
+func keptCertificates(x Mesh, p *index.Dataplane) []api.Note {
 	var notes []api.Note
 	list, home, origin := x.Listening(p), p.Facts.Namespace, p.Origin()
 	for i := range list {
@@ -38,7 +38,7 @@ func keptCertificates(x mesh, p *index.Dataplane) []api.Note {
 }
 
 // listenerNotes are those on the listeners that an edge dataplane names itself.
-func listenerNotes(x mesh, p *index.Dataplane) []api.Note {
+func listenerNotes(x Mesh, p *index.Dataplane) []api.Note {
 	net := p.Spec.Networking
 	if !net.Edge() {
 		return nil

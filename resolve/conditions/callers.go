@@ -1,4 +1,4 @@
-package resolve
+package conditions
 
 import (
 	"github.com/weftmesh/weft/api"
@@ -6,7 +6,7 @@ import (
 )
 
 // callersNotes say why an item is about nobody, or about fewer than it says.
-func callersNotes(x mesh, it *index.Item) []api.Note {
+func callersNotes(x Mesh, it *index.Item) []api.Note {
 	var out []api.Note
 	add := func(at api.Path, text string) {
 		out = append(out, api.Notef(it.Origin, api.Error, "UnsupportedValue", at, "%s", text))

@@ -1,4 +1,4 @@
-package resolve
+package conditions
 
 import (
 	"github.com/weftmesh/weft/api"
@@ -7,7 +7,7 @@ import (
 )
 
 // vipNotes says which addresses in the status of a service are those of another.
-func vipNotes(x mesh, s *index.Service) []api.Note {
+func vipNotes(x Mesh, s *index.Service) []api.Note {
 	var notes []api.Note
 	origin := &api.Origin{Ref: s.Object.Ref}
 	if !s.Virtual() {

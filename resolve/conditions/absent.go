@@ -1,4 +1,4 @@
-package resolve
+package conditions
 
 import (
 	"fmt"
@@ -22,42 +22,31 @@ const (
 	NoInbound   = "NoInbound"   // or has no port that it is about
 )
 
-// WhyNot says why a policy or route that takes no part on a dataplane does not:
-// one reason, or one for each of its entries. It has no answer for objects that
-// the model keeps out, such as shadow policies.
-func (q *Reader) WhyNot(ref, dp api.Ref) []api.Note {
-	x, ok := q.mesh(ref.Mesh)
-	if !ok {
-		return nil
-	}
-	p, _ := x.Dataplanes.Get(x.At, index.ObjectKey(dp))
-	r, _ := x.Resolved.Get(x.At, index.ObjectKey(dp))
-	if p == nil || r == nil {
-		return nil
-	}
-	a := absence{mesh: x, plane: p, resolved: r, origin: &api.Origin{Ref: ref}}
-	if o := x.Policy(ref); o != nil {
-		a.ofPolicy(q.Model, o)
-	} else if o := x.Route(ref); o != nil {
-		a.ofRoute(o)
+// WhyNot says why the object of ref, a policy or route, does not apply to p.
+func (x Mesh) WhyNot(ref api.Ref, p *index.Dataplane, r *effective.Resolved) []api.Note {
+	a := reasons{mesh: x, plane: p, resolved: r, origin: &api.Origin{Ref: ref}}
+	if by := x.Policy(ref); by != nil {
+		a.ofPolicy(by)
+	} else if by := x.Route(ref); by != nil {
+		a.ofRoute(by)
 	}
 	return a.notes
 }
 
-// absence gathers why one object takes no part on one dataplane.
-type absence struct {
-	mesh     mesh
+// reasons gathers why one object takes no part on one dataplane.
+type reasons struct {
+	mesh     Mesh
 	plane    *index.Dataplane
 	resolved *effective.Resolved
 	origin   *api.Origin
 	notes    []api.Note
 }
 
-func (a *absence) because(code string, at api.Path, format string, args ...any) {
+func (a *reasons) because(code string, at api.Path, format string, args ...any) {
 	a.notes = append(a.notes, api.Notef(a.origin, api.Info, code, at, format, args...))
 }
 
-func (a *absence) ofPolicy(m *Model, p *index.Policy) {
+func (a *reasons) ofPolicy(p *index.Policy) {
 	spec := p.Object.Spec.(*policies.Spec)
 	home := p.Object.Home()
 	const top = api.Path("spec.targetRef")
@@ -74,7 +63,7 @@ func (a *absence) ofPolicy(m *Model, p *index.Policy) {
 		case !a.mesh.JudgesDataplane(p, index.ObjectKey(a.plane.Object.Ref)):
 			a.because(NotSelected, top, "none of the rules of %s that it is attached to leads to it", index.RefText(*p.TopRoute))
 		}
-		for _, n := range judgedNotes(a.mesh, p) {
+		for _, n := range RouteAuthorizationNotes(a.mesh, p) {
 			a.because(n.Code, n.Field, "%s", n.Message)
 		}
 		return
@@ -87,12 +76,12 @@ func (a *absence) ofPolicy(m *Model, p *index.Policy) {
 		a.because(n.Code, n.Field, "%s", n.Message)
 		return
 	}
-	if !anySelects(a.mesh.policySelectors(p), a.plane) {
+	if !AnySelects(a.mesh.policySelectors(p), a.plane) {
 		a.because(NotSelected, top, "%s", selectsOthers(spec.Top()))
 		return
 	}
 	for _, it := range p.Items {
-		a.ofItem(m, it, home)
+		a.ofItem(it, home)
 	}
 	switch {
 	case len(p.Inbound) == 0:
@@ -108,7 +97,7 @@ func (a *absence) ofPolicy(m *Model, p *index.Policy) {
 	}
 }
 
-func (a *absence) ofItem(m *Model, it *index.Item, home api.Home) {
+func (a *reasons) ofItem(it *index.Item, home api.Home) {
 	at := it.Field.Field("targetRef")
 	if n, bad := itemNote(a.mesh, it, home); bad {
 		a.because(n.Code, n.Field, "%s", n.Message)
@@ -126,7 +115,7 @@ func (a *absence) ofItem(m *Model, it *index.Item, home api.Home) {
 	}
 }
 
-func (a *absence) ofRoute(r *index.Route) {
+func (a *reasons) ofRoute(r *index.Route) {
 	if n, nothing := selectsNone(a.mesh, r.Parsed.Top, r.Selector, a.origin); nothing {
 		a.because(n.Code, n.Field, "%s", n.Message)
 		return
@@ -150,7 +139,7 @@ func (a *absence) ofRoute(r *index.Route) {
 	}
 }
 
-func (a *absence) ofEntry(r *index.Route, e *route.Entry, at api.Path) {
+func (a *reasons) ofEntry(r *index.Route, e *route.Entry, at api.Path) {
 	if home := a.plane.Facts.Namespace; e.To.Kind == api.KindHost && e.To.Namespace != "" && home != "" && home != e.To.Namespace {
 		a.because(CodeNotOwned, at, "%s acts on dataplanes of namespace %s alone, for no grant in tenancy.hosts of Mesh %s gives it the host elsewhere", e.To.Name, e.To.Namespace, r.Object.Mesh)
 		return
@@ -169,7 +158,7 @@ func (a *absence) ofEntry(r *index.Route, e *route.Entry, at api.Path) {
 }
 
 // givesWay says who stands in the place of an entry that could hold for d.
-func (a *absence) givesWay(r *index.Route, e *route.Entry, at api.Path, d *effective.Destination) {
+func (a *reasons) givesWay(r *index.Route, e *route.Entry, at api.Path, d *effective.Destination) {
 	all, home := a.mesh.SubjectsOf(a.mesh.DestinationFor(d, a.plane)), a.plane.Facts.Namespace
 	switch by := all.OwnerBefore(r, e); {
 	case by != nil:
@@ -186,7 +175,7 @@ func (a *absence) givesWay(r *index.Route, e *route.Entry, at api.Path, d *effec
 }
 
 // called is a destination that the ref means and the dataplane calls; nil for none.
-func (a *absence) called(ref api.TargetRef, home api.Home) *effective.Destination {
+func (a *reasons) called(ref api.TargetRef, home api.Home) *effective.Destination {
 	i := slices.IndexFunc(a.resolved.Outbounds, func(o *effective.Outbound) bool {
 		facts := services.FactsOf(o.Destination)
 		return matcher.Destination(ref, home, &facts)
@@ -197,7 +186,7 @@ func (a *absence) called(ref api.TargetRef, home api.Home) *effective.Destinatio
 	return a.resolved.Outbounds[i].Destination
 }
 
-func (a *absence) notCalled(ref api.TargetRef, home api.Home, at api.Path) {
+func (a *reasons) notCalled(ref api.TargetRef, home api.Home, at api.Path) {
 	if lost := destinationLost(a.mesh, ref, home); lost != "" {
 		a.because("TargetNotFound", at, "%s", lost)
 		return

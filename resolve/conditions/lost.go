@@ -1,4 +1,4 @@
-package resolve
+package conditions
 
 import (
 	"cmp"
@@ -14,9 +14,17 @@ import (
 	"github.com/weftmesh/weft/resolve/services"
 )
 
+// text is the reason for people, with the names that the writer may have meant.
+func lostText(l *services.LostRef, m Mesh) string {
+	if l.Absent == nil {
+		return l.Message
+	}
+	return l.Message + suggestion(m, *l.Absent)
+}
+
 // onRoute reports whether a route that the policy targets has the item's
 // destination as an outbound.
-func onRoute(x mesh, it *index.Item, home api.Home) bool {
+func onRoute(x Mesh, it *index.Item, home api.Home) bool {
 	for r := range x.SelectedRoutes(it.Policy.TopRoute, home) {
 		for _, e := range r.Parsed.Entries {
 			if e.To.Kind == it.Target.Kind && e.To.Name != "" && e.To.Name == it.Target.Name {
@@ -34,7 +42,7 @@ func onRoute(x mesh, it *index.Item, home api.Home) bool {
 
 // destinationsOf tells the writer of an item which destinations the route that
 // its policy targets has, and which of them the item may mean.
-func destinationsOf(x mesh, it *index.Item, home api.Home) string {
+func destinationsOf(x Mesh, it *index.Item, home api.Home) string {
 	var names, all []string
 	for r := range x.SelectedRoutes(it.Policy.TopRoute, home) {
 		for _, e := range r.Parsed.Entries {
@@ -56,7 +64,7 @@ func destinationsOf(x mesh, it *index.Item, home api.Home) string {
 
 // missesEveryInbound reports whether the policy selects dataplanes, and its
 // sectionName none of their inbounds.
-func missesEveryInbound(x mesh, p *index.Policy) bool {
+func missesEveryInbound(x Mesh, p *index.Policy) bool {
 	some := false
 	for y := range x.Selecting(p.Selector) {
 		some = true
@@ -70,7 +78,7 @@ func missesEveryInbound(x mesh, p *index.Policy) bool {
 // missesEveryone reports whether the policy of an item for a route selects
 // dataplanes, and the rules that the item is for are on none of them: their
 // dataplanes are others, or call none of their destinations (spec/kuma.md 4.10).
-func missesEveryone(x mesh, it *index.Item, home api.Home) bool {
+func missesEveryone(x Mesh, it *index.Item, home api.Home) bool {
 	if !x.Selects(it.Policy.Selector) {
 		return false
 	}
@@ -83,7 +91,7 @@ func missesEveryone(x mesh, it *index.Item, home api.Home) bool {
 }
 
 // routeLost says why a ref selects no rule of any route; empty if it does.
-func routeLost(x mesh, ref api.TargetRef, home api.Home) string {
+func routeLost(x Mesh, ref api.TargetRef, home api.Home) string {
 	found, known := false, map[string]bool{}
 	for r := range x.SelectedRoutes(&ref, home) {
 		found = true
@@ -115,7 +123,7 @@ func ruleNames(known map[string]bool) string {
 }
 
 // destinationLost says why a ref means no destination; empty if it does.
-func destinationLost(x mesh, ref api.TargetRef, home api.Home) string {
+func destinationLost(x Mesh, ref api.TargetRef, home api.Home) string {
 	for d := range x.DestinationsNamed(index.TargetName(ref)) {
 		if matcher.Destination(ref, home, &d.Facts) {
 			return ""
@@ -125,7 +133,7 @@ func destinationLost(x mesh, ref api.TargetRef, home api.Home) string {
 }
 
 // suggestion names destinations that the writer may have meant.
-func suggestion(x mesh, ref api.TargetRef) string {
+func suggestion(x Mesh, ref api.TargetRef) string {
 	if ref.Name == "" {
 		var have []map[string]string
 		for d := range x.DestinationsNamed(index.Any) {
@@ -141,8 +149,8 @@ func suggestion(x mesh, ref api.TargetRef) string {
 // mostNear is how many names a message has that may be meant.
 const mostNear = 3
 
-// didYouMean lists the nearest names.
-func didYouMean(name string, names []string) string {
+// DidYouMean lists the nearest names.
+func DidYouMean(name string, names []string) string {
 	return orNearest(api.Nearest(name, names, mostNear))
 }
 
@@ -151,4 +159,8 @@ func orNearest(near []string) string {
 		return "; create it, or name one that exists"
 	}
 	return "; did you mean " + strings.Join(near, ", ") + "?"
+}
+
+func AnySelects(selectors []*matcher.Selector, p *index.Dataplane) bool {
+	return slices.ContainsFunc(selectors, func(s *matcher.Selector) bool { return s.Selects(&p.Facts) })
 }

@@ -1,4 +1,4 @@
-package resolve
+package conditions
 
 import (
 	"slices"
@@ -18,7 +18,7 @@ const mostNamed = 5
 
 // enforcedNotes say of a policy that names callers which of them there are not, and where it is
 // not carried out.
-func enforcedNotes(x mesh, p *index.Policy) []api.Note {
+func enforcedNotes(x Mesh, p *index.Policy) []api.Note {
 	k := x.Kinds[p.Kind]
 	if k.Names == nil || p.Object.Shadow() {
 		return nil
@@ -49,7 +49,7 @@ const mostOpen = 1000
 
 // unproved counts the inbounds that the policy is about at which nobody proves who calls, up to
 // mostOpen. It looks at those of which some are, which as a rule are few.
-func (m mesh) unproved(p *index.Policy) (open int) {
+func (m Mesh) unproved(p *index.Policy) (open int) {
 	if m.AuthorizesRoutes(p) {
 		seen := map[authorization.Placement]bool{}
 		for at := range m.PlacementsOf(p) {
@@ -76,7 +76,7 @@ func (m mesh) unproved(p *index.Policy) (open int) {
 
 // nameNote is about one name: an exact one that nobody has, or a prefix of which an allow and a
 // deny do not read the same.
-func (m mesh) nameNote(origin *api.Origin, n policies.Named) []api.Note {
+func (m Mesh) nameNote(origin *api.Origin, n policies.Named) []api.Note {
 	if n.Prefix {
 		var differ []string
 		for s := range m.DataplaneTLS.Values(m.At) {
@@ -109,18 +109,18 @@ func (m mesh) nameNote(origin *api.Origin, n policies.Named) []api.Note {
 		return nil // of another mesh, whose workloads nobody here knows
 	}
 	slices.Sort(all)
-	return []api.Note{api.Notef(origin, api.Warning, "UnknownIdentity", n.Field, "no workload of the mesh is %s%s", n.Name, didYouMean(n.Name, all))}
+	return []api.Note{api.Notef(origin, api.Warning, "UnknownIdentity", n.Field, "no workload of the mesh is %s%s", n.Name, DidYouMean(n.Name, all))}
 }
 
 // believes reports whether somebody speaks for a trust domain.
-func (m mesh) believes(domain string) bool {
+func (m Mesh) believes(domain string) bool {
 	d, _ := m.Domains.Get(m.At, domain)
 	return d != nil
 }
 
 // sharedNotes say which items of from are about some of the workloads that have one name, and
 // not about others.
-func (m mesh) sharedNotes(p *index.Policy) []api.Note {
+func (m Mesh) sharedNotes(p *index.Policy) []api.Note {
 	var notes []api.Note
 	for _, it := range p.Inbound {
 		if !strings.HasPrefix(string(it.Field), "spec.from") {

@@ -1,4 +1,4 @@
-package resolve
+package conditions
 
 import (
 	"github.com/weftmesh/weft/api"
@@ -6,7 +6,7 @@ import (
 )
 
 // nameNotes says which names a service does not get.
-func nameNotes(x mesh, s *index.Service) []api.Note {
+func nameNotes(x Mesh, s *index.Service) []api.Note {
 	n, _ := x.Namings.Get(x.At, index.ObjectKey(s.Object.Ref))
 	if n == nil {
 		return nil

@@ -1,4 +1,4 @@
-package resolve
+package conditions
 
 import (
 	"fmt"
@@ -104,9 +104,9 @@ func otherThanPOST(cs route.Conditions) bool {
 	})
 }
 
-// voidNotes are about the entries of a policy that hold of no request: errors, where they are to keep
+// VoidNotes are about the entries of a policy that hold of no request: errors, where they are to keep
 // somebody out.
-func voidNotes(x mesh, p *index.Policy) []api.Note {
+func VoidNotes(x Mesh, p *index.Policy) []api.Note {
 	k := x.Kinds[p.Kind]
 	if k.Void == nil {
 		return nil

@@ -1,4 +1,4 @@
-package resolve
+package conditions
 
 import (
 	"maps"
@@ -20,11 +20,11 @@ func newNames(has map[string]bool) *names {
 }
 
 // destNames are those of all destinations.
-func (m mesh) destNames() *names {
+func (m Mesh) destNames() *names {
 	for range m.DestinationsNamed(index.Any) {
 		break // so that it is known what was looked at
 	}
-	return m.namesIn("destinations", func(m mesh) *names {
+	return m.namesIn("destinations", func(m Mesh) *names {
 		has := map[string]bool{}
 		for d := range m.DestinationsNamed(index.Any) {
 			if !d.Listed {
@@ -36,11 +36,11 @@ func (m mesh) destNames() *names {
 }
 
 // routeNames are the display names of all routes of a kind.
-func (m mesh) routeNames(kind string) *names {
+func (m Mesh) routeNames(kind string) *names {
 	for range m.RoutesByName.Values(m.At, index.AnyOf(kind)) {
 		break
 	}
-	return m.namesIn(kind, func(m mesh) *names {
+	return m.namesIn(kind, func(m Mesh) *names {
 		var all []string
 		for r := range m.RoutesByName.Values(m.At, index.AnyOf(kind)) {
 			all = append(all, r.Object.DisplayName())
@@ -50,7 +50,7 @@ func (m mesh) routeNames(kind string) *names {
 }
 
 // planeNames are the names of all dataplanes, or else of their services.
-func (m mesh) planeNames(own bool) *names {
+func (m Mesh) planeNames(own bool) *names {
 	for range m.Dataplanes.Values(m.At) {
 		break
 	}
@@ -58,7 +58,7 @@ func (m mesh) planeNames(own bool) *names {
 	if own {
 		of = "dataplanes"
 	}
-	return m.namesIn(of, func(m mesh) *names {
+	return m.namesIn(of, func(m Mesh) *names {
 		has := map[string]bool{}
 		for p := range m.Dataplanes.Values(m.At) {
 			if own {
@@ -76,14 +76,14 @@ func (m mesh) planeNames(own bool) *names {
 }
 
 // namesIn are the names that gather finds in all of the mesh, also where a question stops.
-func (m mesh) namesIn(what string, gather func(mesh) *names) *names {
-	if m.asked == nil {
+func (m Mesh) namesIn(what string, gather func(Mesh) *names) *names {
+	if m.Cache == nil {
 		return gather(m)
 	}
-	if known, ok := m.asked.words.Load(what); ok {
+	if known, ok := m.Cache.words.Load(what); ok {
 		return known.(*names)
 	}
-	found := gather(mesh{Mesh: m.Stage.Mesh(m.asked.graph)})
-	m.asked.words.Store(what, found)
+	found := gather(Mesh{Mesh: m.Stage.Mesh(m.Cache.graph)})
+	m.Cache.words.Store(what, found)
 	return found
 }

@@ -1,0 +1,193 @@
+package conditions
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/resolve/dataplanes"
+	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/index"
+)
+
+// mostLooked bounds at how many dataplanes a note looks.
+const mostLooked = 1000
+
+// inboundsWith yields inbounds of a bucket that a policy is about, and what holds there of its kind.
+// It looks at no more dataplanes than mostLooked.
+func (m Mesh) inboundsWith(bucket string, p *index.Policy, yield func(*effective.Inbound, *policies.Effective) bool) {
+	name := m.Kinds[p.Kind].Name
+	visit := func(key string, in *dataplanes.Inbounds) bool {
+		for _, x := range in.List {
+			if !x.Is(bucket) {
+				continue
+			}
+			all := []*policies.Effective{x.Policies.Of(name)}
+			for i := range x.Rules {
+				all = append(all, x.Rules[i].Permission)
+			}
+			for _, e := range all {
+				if e != nil && saidBy(e, p) && !yield(x.Inbound, e) {
+					return false
+				}
+			}
+		}
+		return true
+	}
+	looked := 0
+	if m.AuthorizesRoutes(p) {
+		for at := range m.PlacementsOf(p) {
+			in, _ := m.Inbounds.Get(m.At, at.Plane)
+			if looked++; looked > mostLooked || in != nil && !visit(at.Plane, in) {
+				return
+			}
+		}
+		return
+	}
+	for key, in := range m.InboundsIn.In(m.At, bucket) {
+		if looked++; looked > mostLooked || !visit(key, in) {
+			return
+		}
+	}
+}
+
+// saidBy reports whether a policy says something of what holds, be it that others stand in its
+// place.
+func saidBy(e *policies.Effective, p *index.Policy) bool {
+	for _, f := range e.Fields {
+		for _, s := range f.Said {
+			if s.Origin != nil && s.Origin.Ref == p.Object.Ref {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// askedNotes say of a policy about who may call where it is asked of fewer than it reads: of
+// connections, and of callers in plaintext (spec/identity.md 4.3, 4.6).
+func askedNotes(x Mesh, p *index.Policy) []api.Note {
+	k := x.Kinds[p.Kind]
+	if k.AtConnections == nil || p.Object.Shadow() {
+		return nil
+	}
+	var out []api.Note
+	seen := map[*policies.Effective]bool{}
+	x.inboundsWith(effective.BytesInbounds, p, func(_ *effective.Inbound, e *policies.Effective) bool {
+		if seen[e] {
+			return true
+		}
+		seen[e] = true
+		for _, n := range k.AtConnections(e) {
+			if n.Origin.Ref == p.Object.Ref && !slices.ContainsFunc(out, func(o api.Note) bool { return o.Code == n.Code && o.Field == n.Field }) {
+				out = append(out, n)
+			}
+		}
+		return true
+	})
+	x.inboundsWith(effective.PlainInbounds, p, func(in *effective.Inbound, e *policies.Effective) bool {
+		if k.AsksPlain(e) {
+			return true
+		}
+		out = append(out, api.Notef(&api.Origin{Ref: p.Object.Ref}, api.Warning, "PlaintextNotAsked", "",
+			"plaintext clients are not asked: inbounds that it is about, such as %s, take plaintext beside mutual TLS, and let it in; make them Strict, or add an entry with anonymous: true, which judges them too", in.Name))
+		return false
+	})
+	return out
+}
+
+// closedNotes say of a policy about who may call that only denies where nothing lets anybody in.
+func closedNotes(x Mesh, p *index.Policy) []api.Note {
+	k := x.Kinds[p.Kind]
+	if k.Closed == nil || p.Object.Shadow() || !k.OnlyDenies(p.Object.Spec.(*policies.Spec)) {
+		return nil
+	}
+	var notes []api.Note
+	where := map[api.Path][]string{}
+	x.inboundsAbout(p, func(in *effective.Inbound, e *policies.Effective) {
+		for _, n := range k.Closed(e) {
+			if n.Origin.Ref != p.Object.Ref {
+				continue
+			}
+			if where[n.Field] == nil {
+				notes = append(notes, n)
+			}
+			where[n.Field] = append(where[n.Field], cmp.Or(in.Tags[api.TagService], in.Name))
+		}
+	})
+	for i := range notes {
+		n := &notes[i]
+		at := where[n.Field]
+		n.Origin = &api.Origin{Ref: p.Object.Ref}
+		many := "at the inbound of " + at[0]
+		if len(at) > 1 {
+			many = fmt.Sprintf("at %d inbounds, such as that of %s,", len(at), at[0])
+		}
+		n.Message = many + " " + n.Message
+	}
+	return notes
+}
+
+// inboundsAbout visits the inbounds at which it is known who calls, or is to be by the documents, and
+// that a policy is about, and what holds there of its kind. It looks at no more dataplanes than
+// mostLooked.
+func (m Mesh) inboundsAbout(p *index.Policy, visit func(*effective.Inbound, *policies.Effective)) {
+	name := m.Kinds[p.Kind].Name
+	at := func(key string) {
+		in, _ := m.Inbounds.Get(m.At, key)
+		if in == nil {
+			return
+		}
+		for _, x := range in.List {
+			own := x.AsDocumented()
+			all := []*policies.Effective{own.Policies.Of(name)}
+			for i := range own.Rules {
+				all = append(all, own.Rules[i].Permission)
+			}
+			for _, e := range all {
+				if own.TLS != nil && e != nil && saidBy(e, p) {
+					visit(own, e)
+				}
+			}
+		}
+	}
+	seen := map[string]bool{}
+	add := func(key string) bool {
+		if !seen[key] {
+			seen[key] = true
+			at(key)
+		}
+		return len(seen) < mostLooked
+	}
+	if m.AuthorizesRoutes(p) {
+		for place := range m.PlacementsOf(p) {
+			if !add(place.Plane) {
+				return
+			}
+		}
+		return
+	}
+	for plane := range m.Selecting(p.Selector) {
+		if !add(index.ObjectKey(plane.Object.Ref)) {
+			return
+		}
+	}
+}
+
+// serverFirstNotes say of a dataplane that workloads that speak first are slow to be heard.
+func serverFirstNotes(x Mesh, p *index.Dataplane) []api.Note {
+	in, _ := x.Inbounds.Get(x.At, index.ObjectKey(p.Object.Ref))
+	if in == nil {
+		return nil
+	}
+	var out []api.Note
+	for _, i := range in.List {
+		if i.Is(effective.BytesInbounds) && i.Is(effective.PlainInbounds) {
+			out = append(out, api.Notef(p.Origin(), api.Warning, "ServerFirstDelay", "",
+				"inbound %s carries bytes and takes plaintext beside mutual TLS: who calls it in plaintext and waits for the workload to speak waits a second; make it Strict, or declare its protocol http if it is", i.Name))
+		}
+	}
+	return out
+}
