@@ -39,7 +39,7 @@ func (q *Reader) ServiceReport(ref api.Ref, connected func(api.Ref) bool) (*api.
 		}
 	}
 	if s.Virtual() {
-		for _, ip := range x.VipsOf(s) {
+		for _, ip := range x.VIPsOf(s) {
 			out.VIPs = append(out.VIPs, api.VIP{IP: ip})
 		}
 	}

@@ -76,6 +76,7 @@ type ForeignPlacement struct {
 	Plane  api.Ref
 }
 
+// Placement is one inbound of a dataplane.
 type Placement struct {
 	Plane, At string // objectKey of the dataplane, joinedAddress of the inbound
 }

@@ -1,3 +1,4 @@
+// Package authorization is what policies about who may call come to, at inbounds and at routes.
 package authorization
 
 import (
@@ -39,6 +40,7 @@ func (s *Stage) Mesh(at derive.At) Mesh {
 	return Mesh{s.below.Stage.Mesh(at), s}
 }
 
+// New adds this stage above the one that it reads.
 func New(below tables.Mesh) Mesh {
 	s := &Stage{below: below}
 	s.addCollected()

@@ -161,6 +161,7 @@ func orNearest(near []string) string {
 	return "; did you mean " + strings.Join(near, ", ") + "?"
 }
 
+// AnySelects reports whether one of the selectors selects the dataplane.
 func AnySelects(selectors []*matcher.Selector, p *index.Dataplane) bool {
 	return slices.ContainsFunc(selectors, func(s *matcher.Selector) bool { return s.Selects(&p.Facts) })
 }

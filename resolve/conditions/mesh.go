@@ -1,3 +1,4 @@
+// Package conditions is what there is to say on each object: notes, and why one does not apply.
 package conditions
 
 import (

@@ -79,6 +79,7 @@ func itemNote(x Mesh, it *index.Item, home api.Home) (api.Note, bool) {
 	return api.Notef(it.Origin, api.Warning, "TargetNotFound", at, "%s", lost), lost != ""
 }
 
+// DataplaneNotes is what there is to say on a dataplane.
 func DataplaneNotes(x Mesh, p *index.Dataplane) []api.Note {
 	var notes []api.Note
 	origin := p.Origin()

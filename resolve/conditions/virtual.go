@@ -17,13 +17,13 @@ func vipNotes(x Mesh, s *index.Service) []api.Note {
 	for a := range s.StoredVIPs() {
 		if h := x.HolderOf(a); h != s {
 			instead := ""
-			if own := x.VipsOf(s); len(own) > 0 {
+			if own := x.VIPsOf(s); len(own) > 0 {
 				instead = ", and this one is called at " + own[0] + " instead"
 			}
 			notes = append(notes, api.Notef(origin, api.Warning, hostnames.DuplicateVIP, "status.vips", "%s is the address of %s already, which is older%s", a, h.Object.Ref, instead))
 		}
 	}
-	if q, _ := x.VipRequests.Get(x.At, index.ObjectKey(s.Object.Ref)); q != nil && !given.IsValid() {
+	if q, _ := x.VIPRequests.Get(x.At, index.ObjectKey(s.Object.Ref)); q != nil && !given.IsValid() {
 		notes = append(notes, api.Notef(origin, api.Error, hostnames.NoVIP, "status.vips", "every address that it could be given is taken, so it has none; write one into its status"))
 	}
 	return notes

@@ -148,7 +148,7 @@ func (m Mesh) cluster(key string) *Cluster {
 	}
 	behind := index.Need(m.Members, m.At, id)
 	return &Cluster{variant: v.Key(), Cluster: effective.Cluster{TLS: m.ClusterTLS(d.Destination, behind.Peers), Name: v.ClusterName(d.Destination), Destination: d.Destination, Tags: v.Tags, Balance: v.Balance,
-		HTTP2: v.HTTP2 || behind.Http2 && d.Protocol.HTTPLike(), Policies: m.OnCluster(x, v)}}
+		HTTP2: v.HTTP2 || behind.HTTP2 && d.Protocol.HTTPLike(), Policies: m.OnCluster(x, v)}}
 }
 
 func (m Mesh) clustersFor(u *ClusterRefs) *clusters {
@@ -163,12 +163,14 @@ func (m Mesh) clustersFor(u *ClusterRefs) *clusters {
 	return out
 }
 
+// Cluster is a cluster of a class of dataplanes, with what is made of it.
 type Cluster struct {
 	effective.Cluster
 	variant string // as the end of a key
 	kept    effective.Memo
 }
 
+// Endpoints are those of clusters of one name, with what is made of them.
 type Endpoints struct {
 	effective.Endpoints
 	kept effective.Memo

@@ -1,3 +1,4 @@
+// Package dataplanes is all that applies to each dataplane: the last stage of a resolved mesh.
 package dataplanes
 
 import (
@@ -34,6 +35,7 @@ func (s *Stage) Mesh(at derive.At) Mesh {
 	return Mesh{s.below.Stage.Mesh(at), s}
 }
 
+// New adds this stage above the one that it reads.
 func New(below authorization.Mesh) Mesh {
 	s := &Stage{below: below}
 	s.addHoldings()

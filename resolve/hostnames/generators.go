@@ -30,6 +30,7 @@ type Generator struct {
 	zonal    bool   // it is of this zone, rather than of all
 }
 
+// NewGenerator reads a HostnameGenerator; nil where it selects nothing.
 func NewGenerator(o *api.Object, zone map[string]string) *Generator {
 	spec, ok := o.Spec.(*api.HostnameGenerator)
 	if !ok || spec.Selector == nil {

@@ -1,3 +1,4 @@
+// Package hostnames is the names that HostnameGenerators make of services, and virtual addresses.
 package hostnames
 
 import (
@@ -16,7 +17,7 @@ type Stage struct {
 	namingsByName      *derive.Index[naming]
 	NamingsByGenerator *derive.Index[naming]
 	servicesByVIP      *derive.Index[index.Service]
-	VipRequests        *derive.Collection[vips.Request]
+	VIPRequests        *derive.Collection[vips.Request]
 	vipsGiven          Rounds
 	// The same of classic services, by id.
 	classicRequests *derive.Collection[vips.Request]
@@ -34,6 +35,7 @@ func (s *Stage) Mesh(at derive.At) Mesh {
 	return Mesh{s.below.Stage.Mesh(at), s}
 }
 
+// New adds this stage above the one that it reads.
 func New(below identity.Mesh) Mesh {
 	s := &Stage{below: below}
 	s.addGenerators()

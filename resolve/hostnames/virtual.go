@@ -30,7 +30,7 @@ func (c *Stage) addVIPs() {
 			}
 		}
 	})
-	c.VipRequests = derive.Derive(c.below.Schema, "requests for virtual addresses", c.below.Services, derive.Values[vips.Request]{
+	c.VIPRequests = derive.Derive(c.below.Schema, "requests for virtual addresses", c.below.Services, derive.Values[vips.Request]{
 		Equal: func(a, b *vips.Request) bool { return *a == *b },
 	}, func(r *derive.Reader, key string) *vips.Request {
 		s := index.Need(c.below.Services, r, key)
@@ -42,9 +42,9 @@ func (c *Stage) addVIPs() {
 		if !s.Virtual() {
 			return nil
 		}
-		return &vips.Request{Key: key, Kind: s.Object.Kind, KRI: s.Kri()}
+		return &vips.Request{Key: key, Kind: s.Object.Kind, KRI: s.KRI()}
 	})
-	c.vipsGiven = c.assigning("virtual addresses given", c.VipRequests, storedIn)
+	c.vipsGiven = c.assigning("virtual addresses given", c.VIPRequests, storedIn)
 	c.classicRequests = derive.Derive(c.below.Schema, "requests for virtual addresses of classic services", c.below.DataplanesByClassic, derive.Values[vips.Request]{
 		Equal: func(a, b *vips.Request) bool { return *a == *b },
 	}, func(r *derive.Reader, id string) *vips.Request {
@@ -173,9 +173,9 @@ func Senior(a, b *api.Object) bool {
 	return cmp.Or(a.Created.Compare(b.Created), a.Ref.Compare(b.Ref)) < 0
 }
 
-// VipsOf are the virtual addresses of a service: those in its status that are its own, else
+// VIPsOf are the virtual addresses of a service: those in its status that are its own, else
 // the one that it is given, each with its twin.
-func (m Mesh) VipsOf(s *index.Service) []string {
+func (m Mesh) VIPsOf(s *index.Service) []string {
 	var own []netip.Addr
 	for a := range s.StoredVIPs() {
 		if m.HolderOf(a) == s {
@@ -197,7 +197,7 @@ func (m Mesh) VipsOf(s *index.Service) []string {
 
 // GivenTo is the address that a service without one of its own is given.
 func (m Mesh) GivenTo(s *index.Service) netip.Addr {
-	q, _ := m.VipRequests.Get(m.At, index.ObjectKey(s.Object.Ref))
+	q, _ := m.VIPRequests.Get(m.At, index.ObjectKey(s.Object.Ref))
 	if q == nil {
 		return netip.Addr{}
 	}
@@ -245,7 +245,7 @@ func NeedsVIP(o *api.Object, own func(netip.Addr) bool) bool {
 // computes.
 func VIPRequest(o *api.Object, zone map[string]string) vips.Request {
 	s := index.Service{Object: o, Labels: api.LabelsOf(o, zone)}
-	return vips.Request{Key: index.ObjectKey(o.Ref), Kind: o.Kind, KRI: s.Kri()}
+	return vips.Request{Key: index.ObjectKey(o.Ref), Kind: o.Kind, KRI: s.KRI()}
 }
 
 // WithVIP is o with one in its status, and its twin.

@@ -111,6 +111,7 @@ func (g *Issuers) Mode() string {
 	return effective.Permissive
 }
 
+// Any reports whether somebody issues identities.
 func (g *Issuers) Any() bool { return g.Authority != nil || len(g.Identities) > 0 }
 
 // Issuers is what the mesh says of identities; nil for nothing.
@@ -188,6 +189,8 @@ func (m Mesh) InsightOf(ref api.Ref) *api.DataplaneInsight {
 	return &api.DataplaneInsight{}
 }
 
+// WithoutCertificate is why a dataplane with that identity, nil for none, has no certificate; not ok
+// where nothing keeps it from one.
 func (m Mesh) WithoutCertificate(ref api.Ref, id *effective.Identity) (why api.IdentityRefusal, ok bool) {
 	switch {
 	case id == nil:

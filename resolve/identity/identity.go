@@ -1,6 +1,6 @@
-// Package identity says who a dataplane is: which MeshIdentity it has, and the names that its
-// certificate will hold (spec/identity.md 1.2, 2.5). Whether the dataplane has proved what
-// this rests on is not decided here.
+// Package identity says who a dataplane is: which MeshIdentity it has, the names that its
+// certificate will hold (spec/identity.md 1.2, 2.5), how its inbounds take mutual TLS, whom a mesh
+// trusts, and what is revoked. Whether the dataplane has proved what this rests on is not decided here.
 package identity
 
 import (

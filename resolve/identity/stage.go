@@ -95,6 +95,7 @@ type Mesh struct {
 // Mesh is one mesh at this stage, read by at.
 func (s *Stage) Mesh(at derive.At) Mesh { return Mesh{s.below.Stage.Mesh(at), s} }
 
+// New adds this stage above the one that it reads.
 func New(below index.Mesh) Mesh {
 	s := &Stage{below: below}
 	s.addBaselines()

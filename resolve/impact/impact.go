@@ -1,3 +1,5 @@
+// Package impact is where policies and routes have an effect: at which outbounds, clusters and inbounds
+// of which dataplanes, and which of their fields act there.
 package impact
 
 import (

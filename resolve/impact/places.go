@@ -43,6 +43,7 @@ type PlaceKey struct {
 	inbound         *effective.Inbound
 }
 
+// Key is the same for places that share what applies there.
 func (p Place) Key() PlaceKey {
 	switch {
 	case p.Outbound != nil:

@@ -13,6 +13,7 @@ const (
 	LabelClaim = "label"
 )
 
+// String is the claim in words: what it is, key and value.
 func (c Claim) String() string { return c.Word + " " + c.Key + ": " + c.Value }
 
 func sortedNames(all map[string]string) []string {

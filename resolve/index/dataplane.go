@@ -29,6 +29,7 @@ type Dataplane struct {
 	Facts  matcher.Dataplane
 }
 
+// NewDataplane reads a Dataplane; zone are the labels that the control plane computes.
 func NewDataplane(o *api.Object, zone map[string]string) *Dataplane {
 	spec, _ := o.Spec.(*api.Dataplane)
 	if spec == nil || spec.Networking == nil {

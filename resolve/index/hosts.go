@@ -56,6 +56,7 @@ func hostDestination(name string, port uint32) *effective.Destination {
 		Protocol: api.HTTP, Hostnames: []string{name}}
 }
 
+// HostID is the id of the destination of a host at a port.
 func HostID(name, port string) string { return hostPrefix + name + ":" + port }
 
 // hostPrefix begins the ids of hosts.

@@ -92,6 +92,7 @@ func (a *Rank) Decide(b *Rank) (int, merge.Key) {
 	return 0, merge.NotLost
 }
 
+// Compare is negative where b overrides a.
 func (a Rank) Compare(b Rank) int {
 	c, _ := a.Decide(&b)
 	return c
@@ -131,6 +132,7 @@ func (a *AttachedItem) Below(stronger merge.Place) merge.Key {
 	return key
 }
 
+// Btoi is 1 for true, which sorts after false.
 func Btoi(b bool) int {
 	if b {
 		return 1
@@ -150,6 +152,7 @@ func localOf(o *api.Object, role string) matcher.Local {
 	return l
 }
 
+// ByRank orders items, the weakest first.
 func ByRank(a, b *Item) int {
 	c, _ := a.Rank.Decide(&b.Rank)
 	return c

@@ -6,6 +6,7 @@ import (
 	"github.com/weftmesh/weft/resolve/effective"
 )
 
+// CachedSecret is a certificate of a Secret, with what is made of it.
 type CachedSecret struct {
 	effective.Secret
 	Cache effective.Memo

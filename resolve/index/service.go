@@ -76,6 +76,7 @@ func destinationOf(o *api.Object, labels api.Labels, prefix string, port uint32,
 	return d
 }
 
+// ProtocolOf is the protocol that a document names, TCP where weft knows no requests of it.
 func ProtocolOf(text string) api.Protocol {
 	if p := api.Protocol(text); p.HTTPLike() {
 		return p
@@ -132,8 +133,8 @@ func (s *Service) StoredVIPs() iter.Seq[netip.Addr] {
 	}
 }
 
-// Kri identifies the object of a service.
-func (s *Service) Kri() string {
+// KRI identifies the object of a service.
+func (s *Service) KRI() string {
 	zone, _ := s.Labels.Get(api.LabelZone)
 	return api.KRI{Short: ShortNames[s.Object.Kind], Mesh: s.Object.Mesh, Zone: zone, Namespace: s.Object.HomeNamespace(), Name: s.Object.DisplayName()}.String()
 }

@@ -1,3 +1,5 @@
+// Package index is the first stage of a resolved mesh: its documents as they are read, by which
+// names, labels and routes others refer to them, and who overrides whom.
 package index
 
 import (
@@ -122,6 +124,7 @@ func (m Mesh) Policy(ref api.Ref) *Policy {
 	return p
 }
 
+// Route is a route object as it was read; nil where there is none.
 func (m Mesh) Route(ref api.Ref) *Route {
 	r, _ := m.Routes.Get(m.At, ObjectKey(ref))
 	return r
@@ -134,10 +137,12 @@ func (m Mesh) RoutesAbout(names ...string) iter.Seq[*Route] {
 	return InAny(m.At, m.RoutesByTarget, append(names, Any)...)
 }
 
+// PoliciesAbout yields the policies that target a destination by one of the names or by labels, each once.
 func (m Mesh) PoliciesAbout(names ...string) iter.Seq[*Policy] {
 	return InAny(m.At, m.policiesByTarget, append(names, Any)...)
 }
 
+// PoliciesOn yields the policies that target one of the routes, each once.
 func (m Mesh) PoliciesOn(routes ...string) iter.Seq[*Policy] {
 	return InAny(m.At, m.policiesByRoute, routes...)
 }

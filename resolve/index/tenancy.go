@@ -35,6 +35,7 @@ func (m Mesh) Tenancy() *api.Tenancy {
 	return nil
 }
 
+// ClassOf is the ingress class of a route object; empty where its dialect has none.
 func ClassOf(d *route.Dialect, o *api.Object) string {
 	if d.Class == nil {
 		return ""

@@ -8,6 +8,7 @@ import (
 	"github.com/weftmesh/weft/api"
 )
 
+// LabelText is labels as KEY=VALUE, sorted and separated by commas.
 func LabelText(labels map[string]string) string {
 	var pairs []string
 	for _, k := range slices.Sorted(maps.Keys(labels)) {

@@ -155,6 +155,7 @@ func reachable(limit *api.ReachableBackends, home api.Home, d *services.Destinat
 	return false
 }
 
+// OutboundTarget is the ref of an outbound as a targetRef.
 func OutboundTarget(ref api.OutboundRef) api.TargetRef {
 	return api.TargetRef{Kind: ref.Kind, Name: ref.Name, Namespace: ref.Namespace, Labels: ref.Labels}
 }

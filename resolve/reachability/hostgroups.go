@@ -30,6 +30,7 @@ type HostGroupKey struct {
 	Home  api.Home               `json:",omitzero"`
 }
 
+// String is the group as the key of a collection, which GroupOf reads.
 func (k HostGroupKey) String() string {
 	text, err := json.Marshal(k)
 	if err != nil {
@@ -38,6 +39,7 @@ func (k HostGroupKey) String() string {
 	return string(text)
 }
 
+// GroupOf is the group that String wrote.
 func GroupOf(text string) (k HostGroupKey) {
 	if err := json.Unmarshal([]byte(text), &k); err != nil {
 		panic(err) // String wrote it
@@ -52,6 +54,7 @@ type HostGroups struct{ Keys []string }
 // HostGroup is the hosts that the dataplanes of a group reach.
 type HostGroup struct{ List []HostCall } // by id
 
+// HostCall is one host of a group, and the class of the dataplanes of the group there.
 type HostCall struct {
 	Dest  *services.Destination
 	Class string

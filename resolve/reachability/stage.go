@@ -1,3 +1,5 @@
+// Package reachability is what each dataplane calls, by which names, and as a part of which class
+// of dataplanes.
 package reachability
 
 import (
@@ -40,6 +42,7 @@ func (s *Stage) Mesh(at derive.At) Mesh {
 	return Mesh{s.below.Stage.Mesh(at), s}
 }
 
+// New adds this stage above the one that it reads.
 func New(below routing.Mesh) Mesh {
 	s := &Stage{below: below}
 	s.addCalls()

@@ -55,6 +55,7 @@ func SpokenFor(d *services.Destination, from []*index.Contribution) *effective.D
 	return d.Destination
 }
 
+// FrontendOf is a destination as dialects see it.
 func FrontendOf(d *effective.Destination) route.Frontend {
 	return route.Frontend{Kind: d.Kind, Name: d.Name, Namespace: d.Namespace, Port: d.Port, Protocol: d.Protocol, Secure: d.TLS != nil}
 }

@@ -16,6 +16,7 @@ func (s *Selectors) Bits(has func(*matcher.Selector) bool) string {
 	return string(out)
 }
 
+// Bit is 1 or 0 as a digit of a class.
 func Bit(yes bool) byte {
 	if yes {
 		return '1'

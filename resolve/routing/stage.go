@@ -1,3 +1,4 @@
+// Package routing is what routes and policies say about each destination.
 package routing
 
 import (
@@ -25,6 +26,7 @@ func (s *Stage) Mesh(at derive.At) Mesh {
 	return Mesh{s.below.Stage.Mesh(at), s}
 }
 
+// New adds this stage above the one that it reads.
 func New(below services.Mesh) Mesh {
 	s := &Stage{below: below}
 	s.addSubjects()

@@ -34,6 +34,7 @@ func (m Mesh) wider(d *services.Destination, exact []*index.Contribution) []*ind
 	return out
 }
 
+// SubjectsOf is what is said about a destination; nothing where finding that failed.
 func (m Mesh) SubjectsOf(d *services.Destination) *Subjects {
 	if s, _ := m.Subjects.Get(m.At, d.Key); s != nil {
 		return s
@@ -129,6 +130,7 @@ func (c *Stage) addSubjects() {
 	})
 }
 
+// Equal reports whether both tell the same classes apart.
 func (s *Selectors) Equal(o *Selectors) bool {
 	return slices.EqualFunc(s.List, o.List, func(x, y *matcher.Selector) bool { return x.Key == y.Key })
 }
@@ -265,6 +267,7 @@ func (s *Subjects) distinctSelectors() []*matcher.Selector {
 	return SortedSelectors(byKey)
 }
 
+// SortedSelectors are the selectors in the order of their keys.
 func SortedSelectors(byKey map[string]*matcher.Selector) []*matcher.Selector {
 	out := make([]*matcher.Selector, 0, len(byKey))
 	for _, x := range byKey {

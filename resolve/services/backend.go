@@ -16,10 +16,12 @@ type LostRef struct {
 	Absent        *api.TargetRef // nothing has the name: others may be near
 }
 
+// WrongProtocol is why requests cannot be sent to d.
 func WrongProtocol(d *Destination) *LostRef {
 	return Lost("UnsupportedProtocol", "%s speaks %s; requests can only be routed to http, http2 or grpc", d.ID, d.Protocol)
 }
 
+// Lost is a ref that leads nowhere, by code and message.
 func Lost(code, format string, args ...any) *LostRef {
 	return &LostRef{Code: code, Message: fmt.Sprintf(format, args...)}
 }
@@ -104,6 +106,7 @@ func older(a, b *Destination) bool {
 	return a.Object.Created.Before(b.Object.Created)
 }
 
+// PortText is a port as a ref names it: its section, else its number.
 func PortText(port uint32, section string) string {
 	if section != "" {
 		return section

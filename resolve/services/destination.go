@@ -142,6 +142,7 @@ type Member struct {
 // protocol is what the inbound says that it speaks.
 func (m Member) protocol() api.Protocol { return InboundProtocol(m.Inbound) }
 
+// InboundProtocol is what an inbound says it speaks, by field or tag.
 func InboundProtocol(in *api.Inbound) api.Protocol {
 	return index.ProtocolOf(cmp.Or(in.Protocol, in.Tags[api.TagProtocol]))
 }
@@ -168,7 +169,7 @@ func (m Member) repeats(before []Member) bool {
 // Members is who answers for a destination.
 type Members struct {
 	List  []effective.Endpoint
-	Http2 bool // all of them are inbounds of dataplanes whose proxy takes HTTP/2
+	HTTP2 bool // all of them are inbounds of dataplanes whose proxy takes HTTP/2
 	Peers *identity.Peers
 	// Waiting are those that do not answer yet, and planes those in list from its beginning on whose
 	// dataplanes were read, both until withPeers has looked at them.
@@ -181,13 +182,13 @@ type Members struct {
 
 // membersOf lists the ready ones that have an IP address, in the order of the dataplanes.
 func membersOf(list []Member) *Members {
-	m := &Members{Http2: len(list) > 0}
+	m := &Members{HTTP2: len(list) > 0}
 	for i, x := range list {
 		if x.barred {
 			m.Left = append(m.Left, x.leftOut())
 			continue
 		}
-		m.Http2 = m.Http2 && x.protocol().HTTPLike()
+		m.HTTP2 = m.HTTP2 && x.protocol().HTTPLike()
 		address := cmp.Or(x.Inbound.Address, x.Plane.Spec.Networking.Address)
 		if !x.Inbound.Ready() {
 			m.Waiting = append(m.Waiting, x)
@@ -224,6 +225,7 @@ func (d *Destination) Redirected(by api.TransparentProxying) []string {
 	return slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(d.VIPs))), func(ip string) bool { return !by.Redirects(ip) })
 }
 
+// WhyIdle says why nobody answers for the destination, and what to do about it.
 func (d *Destination) WhyIdle(m *Members) string {
 	const answer = "so that requests to it are answered with 503"
 	what := fmt.Sprintf("%s has no ready endpoint%s, %s", d.ID, LeftText(m.Left), answer)

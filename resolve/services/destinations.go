@@ -58,7 +58,7 @@ func (c *Stage) addDestinations() {
 	})
 	c.Members = derive.Derive(c.below.Schema, "members", c.Destinations, derive.Values[Members]{
 		Equal: func(a, b *Members) bool {
-			return a.Http2 == b.Http2 && derive.Same(a.List, b.List) && derive.Same(a.Peers, b.Peers) && slices.Equal(a.Left, b.Left) && a.idle.is(b.idle)
+			return a.HTTP2 == b.HTTP2 && derive.Same(a.List, b.List) && derive.Same(a.Peers, b.Peers) && slices.Equal(a.Left, b.Left) && a.idle.is(b.idle)
 		},
 	}, func(r *derive.Reader, id string) *Members {
 		d, m := index.Need(c.Destinations, r, id), c.Mesh(r)
@@ -80,7 +80,7 @@ func (m Mesh) destination(id string) *Destination {
 		there := *d
 		there.Outside = m.IsOutside(s.Object)
 		if s.Virtual() {
-			there.VIPs = m.VipsOf(s)
+			there.VIPs = m.VIPsOf(s)
 		}
 		there.Hostnames = m.WithGenerated(s, d.Hostnames)
 		d = &there

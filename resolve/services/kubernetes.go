@@ -49,7 +49,7 @@ type answers struct {
 }
 
 func (a *answers) members() *Members {
-	return &Members{List: a.list, Http2: len(a.list) > 0 && !a.plain, Waiting: a.waiting}
+	return &Members{List: a.list, HTTP2: len(a.list) > 0 && !a.plain, Waiting: a.waiting}
 }
 
 // fromSlice adds the endpoints of a slice that answer for a port.

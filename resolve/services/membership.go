@@ -83,6 +83,7 @@ func (m Member) leftOut() effective.LeftOut {
 	return effective.LeftOut{Dataplane: m.Plane.Object.Ref, Why: "whose token does not prove " + ClaimsText(m.claims)}
 }
 
+// ClaimsText is claims in words, separated by commas.
 func ClaimsText(all []index.Claim) string {
 	words := make([]string, len(all))
 	for i, c := range all {

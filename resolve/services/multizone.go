@@ -26,7 +26,7 @@ func (m Mesh) multiZoneMembers(spec *api.MeshMultiZoneService, port uint32) *Mem
 		x := m.kubernetesMembers(s.Object, s.Object.Spec.(*api.Service), port)
 		out.Waiting, out.Left = append(out.Waiting, x.Waiting...), append(out.Left, x.Left...)
 		if len(x.List) > 0 {
-			out.Http2 = x.Http2 && (out.Http2 || len(out.List) == 0)
+			out.HTTP2 = x.HTTP2 && (out.HTTP2 || len(out.List) == 0)
 		}
 		for _, e := range x.List {
 			if !slices.ContainsFunc(out.List, func(o effective.Endpoint) bool { return o.Address == e.Address && o.Port == e.Port }) {

@@ -1,3 +1,4 @@
+// Package services is what can be called, who answers for it, and where a backendRef leads.
 package services
 
 import (
@@ -31,6 +32,7 @@ func (s *Stage) Mesh(at derive.At) Mesh {
 	return Mesh{s.below.Stage.Mesh(at), s}
 }
 
+// New adds this stage above the one that it reads.
 func New(below hostnames.Mesh) Mesh {
 	s := &Stage{below: below}
 	s.addDestinations()

@@ -34,6 +34,7 @@ func (c *Stage) addClasses() {
 	})
 }
 
+// NewClass is the class of dataplanes of which bits say who selects them, among the selectors of s.
 func NewClass(d *services.Destination, s *routing.Subjects, bits string, kinds int) *Class {
 	c := &Class{dest: d, subjects: s, has: map[string]bool{"": true}}
 	for i, x := range s.Selectors {

@@ -1,3 +1,5 @@
+// Package tables is what a class of dataplanes has of a destination: the table of its routes, the
+// policies of each rule, and the clusters that those name.
 package tables
 
 import (
@@ -29,6 +31,7 @@ func (s *Stage) Mesh(at derive.At) Mesh {
 	return Mesh{s.below.Stage.Mesh(at), s}
 }
 
+// New adds this stage above the one that it reads.
 func New(below reachability.Mesh) Mesh {
 	s := &Stage{below: below}
 	s.addClasses()
