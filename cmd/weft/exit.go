@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"github.com/weftmesh/weft/cmd/internal/cli"
@@ -34,9 +32,7 @@ func invalid(err error) error { return &exitError{Status: cli.StatusInvalid, Err
 type exitError = cli.Exit
 
 // usage is a command line that cannot be meant.
-func usage(format string, args ...any) error {
-	return &exitError{Status: cli.StatusUsage, Err: fmt.Errorf(format, args...)}
-}
+func usage(format string, args ...any) error { return cli.Usage(format, args...) }
 
 // flatten takes many errors apart that came as one.
 func flatten(err error) []error { return cli.Flatten(err) }
