@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect/web/httpapi"
 )
 
 // absent are the paths of Kuma's kinds that weft has not (spec/kuma.md 5.4): its
@@ -40,7 +41,7 @@ func (s *server) isAbsent(r *http.Request) (kind string, ok bool) {
 
 // nothing is an empty list.
 func nothing(w http.ResponseWriter) error {
-	answer(w, http.StatusOK, paged[Document]{Items: []Document{}})
+	httpapi.Answer(w, http.StatusOK, httpapi.Page[Document]{Items: []Document{}})
 	return nil
 }
 
@@ -62,7 +63,7 @@ func (s *server) withoutType(r *http.Request) error {
 	case !ok:
 		return s.notFound(nil, r)
 	case r.Method == http.MethodPut:
-		return badField("type", api.AbsentMessage(kind))
+		return httpapi.BadField("type", api.AbsentMessage(kind))
 	}
-	return missing()
+	return httpapi.NotFound()
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/notes"
 	"github.com/weftmesh/weft/inspect/plan"
+	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/store"
 )
@@ -56,12 +57,12 @@ func (s *server) apply(w http.ResponseWriter, r *http.Request) error {
 		defer end()
 	}
 	stopped := func() bool { return r.Context().Err() != nil }
-	b.objects, b.refused, err = decode.Within(decode.Bounds{Mistakes: mostMistakes, Meshes: s.hasMesh(), Stopped: stopped}, s.Catalog, texts...)
+	b.objects, b.refused, err = decode.Within(decode.Bounds{Mistakes: httpapi.MostMistakes, Meshes: s.hasMesh(), Stopped: stopped}, s.Catalog, texts...)
 	if errors.Is(err, decode.ErrStopped) {
 		return r.Context().Err()
 	}
 	if errors.Is(err, decode.ErrNoDocuments) && !b.asReal {
-		return badField("", "no documents; send a stream of YAML documents or a JSON array")
+		return httpapi.BadField("", "no documents; send a stream of YAML documents or a JSON array")
 	}
 	if err := s.mayWrite(r.Context(), slices.Concat(b.objects, b.refused)); err != nil {
 		return err
@@ -104,7 +105,7 @@ func (s *server) batchOf(r *http.Request) (*batch, error) {
 		return nil, err
 	}
 	if b.asReal && !b.dry {
-		return nil, badField("shadow", "it is for a plan; give dryRun=true with it")
+		return nil, httpapi.BadField("shadow", "it is for a plan; give dryRun=true with it")
 	}
 	if b.fields, err = wantsFields(q, b.dry); err != nil {
 		return nil, err
@@ -115,9 +116,9 @@ func (s *server) batchOf(r *http.Request) (*batch, error) {
 		}
 	}
 	if b.prune != nil && mustAsk(r.Context()) {
-		return nil, badField("prune", "what it would delete may be in namespaces that you may not see; leave it out, and delete by kubectl")
+		return nil, httpapi.BadField("prune", "what it would delete may be in namespaces that you may not see; leave it out, and delete by kubectl")
 	}
-	return b, unconditional(r)
+	return b, httpapi.Unconditional(r)
 }
 
 // applied answers with what became of a batch, or would become of it.
@@ -143,7 +144,7 @@ func (s *server) applied(ctx context.Context, w http.ResponseWriter, b *batch, d
 		if everything {
 			out.Widens, out.WidensCut = s.widened(ctx, done)
 		}
-		answer(w, http.StatusOK, out)
+		httpapi.Answer(w, http.StatusOK, out)
 		return nil
 	}
 	out, err := s.plan(ctx, done)
@@ -151,7 +152,7 @@ func (s *server) applied(ctx context.Context, w http.ResponseWriter, b *batch, d
 		return err
 	}
 	out.Warnings = append(append([]inspect.Violation{}, told...), out.Warnings...)
-	answer(w, http.StatusOK, out)
+	httpapi.Answer(w, http.StatusOK, out)
 	return nil
 }
 
@@ -167,10 +168,10 @@ func wanted(ctx context.Context, ask asking) asking {
 
 // warningsTold are as many warnings as one answer has, and how many more there are.
 func warningsTold(warnings []*api.Violation) (told []inspect.Violation) {
-	for _, v := range warnings[:min(len(warnings), mostMistakes)] {
+	for _, v := range warnings[:min(len(warnings), httpapi.MostMistakes)] {
 		told = append(told, inspect.ViolationOf(v))
 	}
-	if more := len(warnings) - mostMistakes; more > 0 {
+	if more := len(warnings) - httpapi.MostMistakes; more > 0 {
 		told = append(told, inspect.ViolationOf(&api.Violation{Code: "Cut", Severity: api.Warning, Message: fmt.Sprintf("there are %d more warnings", more)}))
 	}
 	return told
@@ -232,7 +233,7 @@ func selectorOf(text string) (map[string]string, error) {
 	for part := range strings.SplitSeq(text, ",") {
 		k, v, ok := strings.Cut(part, "=")
 		if _, twice := labels[k]; !ok || twice || k == "" || strings.ContainsAny(k+v, "=!() \t") {
-			return nil, badField("prune", strconv.Quote(part)+" is not a label; write the labels of what is to go as k=v, separated by commas")
+			return nil, httpapi.BadField("prune", strconv.Quote(part)+" is not a label; write the labels of what is to go as k=v, separated by commas")
 		}
 		labels[k] = v
 	}

@@ -62,7 +62,7 @@ func (s *server) meshOf(r *http.Request) (string, error) {
 		return "", err
 	}
 	if s.Authorities == nil {
-		return "", problem{Status: http.StatusNotImplemented, Title: "Not here", Detail: "this control plane keeps no authorities"}
+		return "", httpapi.Problem{Status: http.StatusNotImplemented, Title: "Not here", Detail: "this control plane keeps no authorities"}
 	}
 	return mesh, nil
 }
@@ -78,7 +78,7 @@ func (s *server) authorities(w http.ResponseWriter, r *http.Request) error {
 	}
 	all := append([]mtls.Authority{}, s.Authorities.Authorities(mesh)...)
 	conditions.Lack(q, mesh, all)
-	answer(w, http.StatusOK, mtls.Authorities{Mesh: mesh, Items: all})
+	httpapi.Answer(w, http.StatusOK, mtls.Authorities{Mesh: mesh, Items: all})
 	return nil
 }
 
@@ -91,19 +91,19 @@ func (s *server) rotates(abort bool) handler {
 			return err
 		}
 		if string(bytes.TrimSpace(body)) == "null" {
-			return badField("", "the body is null; write {} where nothing is to be said")
+			return httpapi.BadField("", "the body is null; write {} where nothing is to be said")
 		}
-		if err := decodeBody(body, &ask); err != nil {
+		if err := httpapi.DecodeBody(body, &ask); err != nil {
 			return err
 		}
 		turn := RootTurn{Abort: abort, Force: ask.Force, Now: ask.Now, Dry: ask.DryRun}
 		if abort && (ask.Force || ask.Now || ask.Spread != "") {
-			return badField("", "to go back is never forced, and takes the way that it takes; leave force, now and spread out")
+			return httpapi.BadField("", "to go back is never forced, and takes the way that it takes; leave force, now and spread out")
 		}
 		if ask.Spread != "" {
 			d, err := time.ParseDuration(ask.Spread)
 			if err != nil || d <= 0 {
-				return badField("spread", strconv.Quote(api.Clip(ask.Spread))+" is no positive duration; write 10m")
+				return httpapi.BadField("spread", strconv.Quote(api.Clip(ask.Spread))+" is no positive duration; write 10m")
 			}
 			turn.Spread = d
 		}
@@ -121,9 +121,9 @@ func (s *server) rotates(abort bool) handler {
 		}
 		if !ask.DryRun {
 			by, client, _ := Caller(r.Context())
-			s.Log.Info("root of an authority", "of", owner.String(), "abort", abort, "force", ask.Force, "now", ask.Now, "phase", out.Authority.Phase, "by", truncate(by), "client", client)
+			s.Log.Info("root of an authority", "of", owner.String(), "abort", abort, "force", ask.Force, "now", ask.Now, "phase", out.Authority.Phase, "by", httpapi.Truncate(by), "client", client)
 		}
-		answer(w, http.StatusOK, out)
+		httpapi.Answer(w, http.StatusOK, out)
 		return nil
 	}
 }
@@ -136,11 +136,11 @@ func (s *server) identityRef(mesh, name string) api.Ref {
 
 func (s *server) revokeIdentity(w http.ResponseWriter, r *http.Request) error {
 	var ask revokeRequest
-	if err := read(w, r, &ask); err != nil {
+	if err := httpapi.Read(w, r, &ask); err != nil {
 		return err
 	}
 	if ask.SpiffeID == "" {
-		return badField("spiffeID", "the identity is missing; write spiffe://DOMAIN/PATH")
+		return httpapi.BadField("spiffeID", "the identity is missing; write spiffe://DOMAIN/PATH")
 	}
 	mesh, err := s.meshOf(r)
 	if err != nil {
@@ -152,8 +152,8 @@ func (s *server) revokeIdentity(w http.ResponseWriter, r *http.Request) error {
 	}
 	if !ask.DryRun {
 		by, client, _ := Caller(r.Context())
-		s.Log.Info("identity revoked", "mesh", mesh, "identity", truncate(ask.SpiffeID), "by", truncate(by), "client", client)
+		s.Log.Info("identity revoked", "mesh", mesh, "identity", httpapi.Truncate(ask.SpiffeID), "by", httpapi.Truncate(by), "client", client)
 	}
-	answer(w, http.StatusOK, out)
+	httpapi.Answer(w, http.StatusOK, out)
 	return nil
 }

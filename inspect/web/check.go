@@ -14,6 +14,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/hashicorp/go-multierror"
+
+	"github.com/weftmesh/weft/inspect/web/httpapi"
 )
 
 // checked is the handler of an endpoint, which is asked only with a query that the endpoint
@@ -33,7 +35,7 @@ func (e endpoint) checked(s *server) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		q, err := url.ParseQuery(r.URL.RawQuery)
 		if err != nil {
-			return badField("", "the query cannot be read: "+err.Error()+"; write each parameter as NAME=VALUE, with other characters as %XX")
+			return httpapi.BadField("", "the query cannot be read: "+err.Error()+"; write each parameter as NAME=VALUE, with other characters as %XX")
 		}
 		var wrong *multierror.Error
 		for _, name := range slices.Sorted(maps.Keys(q)) {
@@ -42,14 +44,14 @@ func (e endpoint) checked(s *server) handler {
 			case known:
 				wrong = multierror.Append(wrong, p.check(s, name, q[name], patterns)...)
 			case asks:
-				warn(w, "unknown parameter "+name+" is ignored")
+				httpapi.Warn(w, "unknown parameter "+name+" is ignored")
 			default:
-				wrong = multierror.Append(wrong, badField(name, "unknown parameter; leave it out, or use "+e.names()))
+				wrong = multierror.Append(wrong, httpapi.BadField(name, "unknown parameter; leave it out, or use "+e.names()))
 			}
 		}
 		for _, p := range e.form.query {
 			if p.required != "" && !q.Has(p.name) {
-				wrong = multierror.Append(wrong, badField(p.name, p.required))
+				wrong = multierror.Append(wrong, httpapi.BadField(p.name, p.required))
 			}
 		}
 		if err := wrong.ErrorOrNil(); err != nil {
@@ -97,18 +99,18 @@ func (p parameter) keys() schema {
 // check is what is wrong with the values of a parameter. An empty text is as none.
 func (p parameter) check(s *server, name string, values []string, patterns map[string]*regexp.Regexp) (wrong []error) {
 	if p.deep && name == p.name {
-		return []error{badField(name, "the parameter has keys; write it as "+p.name+"[KEY]=VALUE")}
+		return []error{httpapi.BadField(name, "the parameter has keys; write it as "+p.name+"[KEY]=VALUE")}
 	}
 	if key, ok := strings.CutSuffix(strings.TrimPrefix(name, p.name+"["), "]"); p.deep {
 		if pattern := patterns[fmt.Sprint(p.keys()["pattern"])]; !ok || pattern != nil && !pattern.MatchString(key) {
-			return []error{badField(name, "unknown "+p.name+"; "+p.about)}
+			return []error{httpapi.BadField(name, "unknown "+p.name+"; "+p.about)}
 		}
 	}
 	if p.schema["type"] != "array" && len(values) > 1 {
-		return []error{badField(name, "the parameter is given "+strconv.Itoa(len(values))+" times; give it once")}
+		return []error{httpapi.BadField(name, "the parameter is given "+strconv.Itoa(len(values))+" times; give it once")}
 	}
 	if len(values) > mostValues {
-		return []error{badField(name, fmt.Sprintf("the parameter is given %d times; give it %d times at most", len(values), mostValues))}
+		return []error{httpapi.BadField(name, fmt.Sprintf("the parameter is given %d times; give it %d times at most", len(values), mostValues))}
 	}
 	for _, v := range values {
 		err := checkValue(name, v, p.item(), patterns)
@@ -127,24 +129,24 @@ const mostValues = 100
 
 func checkValue(name, value string, s schema, patterns map[string]*regexp.Regexp) error {
 	pattern := patterns[fmt.Sprint(s["pattern"])]
-	quoted := strconv.Quote(truncate(value))
+	quoted := strconv.Quote(httpapi.Truncate(value))
 	words, few := s["enum"].([]string)
 	switch most, bounded := s["maxLength"].(int); {
 	case !utf8.ValidString(value) || strings.ContainsFunc(value, unicode.IsControl):
-		return badField(name, "the value is not readable; use UTF-8 without control characters")
+		return httpapi.BadField(name, "the value is not readable; use UTF-8 without control characters")
 	case s["type"] == "integer":
 		return checkNumber(name, value, s)
 	case s["type"] == "boolean":
 		_, err := flag(url.Values{name: {value}}, name)
 		return err
 	case bounded && utf8.RuneCountInString(value) > most:
-		return badField(name, fmt.Sprintf("the value is longer than %d characters; shorten it", most))
+		return httpapi.BadField(name, fmt.Sprintf("the value is longer than %d characters; shorten it", most))
 	case value == "":
 		return nil
 	case few && !slices.Contains(words, value):
-		return badField(name, quoted+" is not possible; use "+strings.Join(words, ", "))
+		return httpapi.BadField(name, quoted+" is not possible; use "+strings.Join(words, ", "))
 	case pattern != nil && !pattern.MatchString(value):
-		return badField(name, quoted+" is not of the right form; it has to match "+pattern.String())
+		return httpapi.BadField(name, quoted+" is not of the right form; it has to match "+pattern.String())
 	}
 	return nil
 }
@@ -155,11 +157,11 @@ func checkNumber(name, value string, s schema) error {
 	if err == nil && n >= least && n <= most {
 		return nil
 	}
-	text := strconv.Quote(truncate(value)) + " is not possible; write a whole number from " + strconv.FormatInt(least, 10)
+	text := strconv.Quote(httpapi.Truncate(value)) + " is not possible; write a whole number from " + strconv.FormatInt(least, 10)
 	if most < math.MaxInt64 {
 		text += " to " + strconv.FormatInt(most, 10)
 	}
-	return badField(name, text)
+	return httpapi.BadField(name, text)
 }
 
 func bound(s schema, key string, otherwise int64) int64 {

@@ -14,6 +14,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/plan"
+	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sidecar/attach"
 	"github.com/weftmesh/weft/xds"
@@ -54,7 +55,7 @@ func (s *server) dataplaneConfig(w http.ResponseWriter, r *http.Request) error {
 	}
 	wanted := r.URL.Query().Get(include.name)
 	if wanted != "" && wanted != "diff" {
-		return badField(include.name, strconv.Quote(wanted)+" cannot be included; write diff, or leave it out")
+		return httpapi.BadField(include.name, strconv.Quote(wanted)+" cannot be included; write diff, or leave it out")
 	}
 	m, ref, err := s.asked(r, api.KindDataplane)
 	if err != nil {
@@ -82,7 +83,7 @@ func (s *server) dataplaneConfig(w http.ResponseWriter, r *http.Request) error {
 	if p.err != nil {
 		return p.err
 	}
-	answer(w, http.StatusOK, out)
+	httpapi.Answer(w, http.StatusOK, out)
 	return nil
 }
 

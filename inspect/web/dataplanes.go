@@ -144,9 +144,9 @@ func (s *server) overview(w http.ResponseWriter, r *http.Request) error {
 	snapshot := s.there(r.Context(), api.KindDataplane)
 	o, ok := snapshot.Get(s.refOf(r, api.KindDataplane))
 	if !ok {
-		return missing()
+		return httpapi.NotFound()
 	}
-	answer(w, http.StatusOK, s.overviewOf(snapshot, o))
+	httpapi.Answer(w, http.StatusOK, s.overviewOf(snapshot, o))
 	return nil
 }
 
@@ -156,7 +156,7 @@ func (s *server) metas(w http.ResponseWriter, r *http.Request, m *resolve.Reader
 	if err != nil {
 		return err
 	}
-	answer(w, http.StatusOK, paged[*kuma.Meta]{Total: p.Total, Items: kuma.Metas(m, s.Catalog, p.Items), Next: p.Next})
+	httpapi.Answer(w, http.StatusOK, httpapi.Page[*kuma.Meta]{Total: p.Total, Items: kuma.Metas(m, s.Catalog, p.Items), Next: p.Next})
 	return nil
 }
 
@@ -166,7 +166,7 @@ func (s *server) serviceDataplanes(w http.ResponseWriter, r *http.Request) error
 		return err
 	}
 	if t.Name != api.KindMeshService {
-		return badField("type", t.Name+" has no dataplanes; ask about a MeshService")
+		return httpapi.BadField("type", t.Name+" has no dataplanes; ask about a MeshService")
 	}
 	m, ref, err := s.asked(r, t.Name)
 	if err != nil {
@@ -185,7 +185,7 @@ func (s *server) hostnames(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if !strings.HasPrefix(t.Name, "Mesh") || !strings.HasSuffix(t.Name, "Service") {
-		return badField("type", t.Name+" has no hostnames; ask about a service")
+		return httpapi.BadField("type", t.Name+" has no hostnames; ask about a service")
 	}
 	m, ref, err := s.asked(r, t.Name)
 	if err != nil {
@@ -214,7 +214,7 @@ func (s *server) ofPort(ask func(*http.Request, *resolve.Reader, api.Ref) (any, 
 		for _, name := range []string{"kri", "route"} {
 			if text := r.PathValue(name); text != "" {
 				if err := kuma.CheckKRI(s.Catalog, text); err != nil {
-					return nil, badField(name, err.Error())
+					return nil, httpapi.BadField(name, err.Error())
 				}
 			}
 		}
@@ -227,7 +227,7 @@ func (s *server) reply(w http.ResponseWriter, v any, err error) error {
 	if err != nil {
 		return unknown(err)
 	}
-	answer(w, http.StatusOK, v)
+	httpapi.Answer(w, http.StatusOK, v)
 	return nil
 }
 

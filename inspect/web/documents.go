@@ -63,9 +63,9 @@ func (s *server) getMesh(w http.ResponseWriter, r *http.Request) error {
 func (s *server) show(w http.ResponseWriter, r *http.Request, ref api.Ref) error {
 	o, ok := s.there(r.Context(), ref.Kind).Get(ref)
 	if !ok {
-		return missing()
+		return httpapi.NotFound()
 	}
-	w.Header().Set("ETag", etag(o))
+	w.Header().Set("ETag", httpapi.ETag(o))
 	switch format := r.URL.Query().Get("format"); format {
 	case "", "universal":
 	case "written":
@@ -73,7 +73,7 @@ func (s *server) show(w http.ResponseWriter, r *http.Request, ref api.Ref) error
 		if err != nil {
 			return err
 		}
-		write(w, http.StatusOK, "application/json", text)
+		httpapi.Write(w, http.StatusOK, "application/json", text)
 		return nil
 	case "kubernetes", "k8s":
 		o, err := s.shown(r.Context(), o)
@@ -84,10 +84,10 @@ func (s *server) show(w http.ResponseWriter, r *http.Request, ref api.Ref) error
 		if err != nil {
 			return err
 		}
-		write(w, http.StatusOK, "application/json", text)
+		httpapi.Write(w, http.StatusOK, "application/json", text)
 		return nil
 	default:
-		return badField("format", "unknown format; use universal, kubernetes or written")
+		return httpapi.BadField("format", "unknown format; use universal, kubernetes or written")
 	}
 	conditions, err := s.conditionsOf(r.Context(), o)
 	if err != nil {
@@ -97,18 +97,18 @@ func (s *server) show(w http.ResponseWriter, r *http.Request, ref api.Ref) error
 	if err != nil {
 		return err
 	}
-	write(w, http.StatusOK, "application/json", text)
+	httpapi.Write(w, http.StatusOK, "application/json", text)
 	return nil
 }
 
 func (s *server) byKRI(w http.ResponseWriter, r *http.Request) error {
 	kri, err := s.Catalog.ParseKRI(r.PathValue("kri"))
 	if err != nil {
-		return badField("kri", err.Error())
+		return httpapi.BadField("kri", err.Error())
 	}
 	o, ok := s.find(r.Context(), kri)
 	if !ok {
-		return missing()
+		return httpapi.NotFound()
 	}
 	return s.show(w, r, o.Ref)
 }
@@ -153,7 +153,7 @@ func (s *server) write(w http.ResponseWriter, r *http.Request, ref api.Ref) erro
 	}
 	o, err := decode.One(s.Catalog, "", body, ref)
 	if errors.Is(err, decode.ErrNoDocuments) {
-		return badField("", "the body is empty; send the document")
+		return httpapi.BadField("", "the body is empty; send the document")
 	}
 	b := batch{server: s, found: api.Violations(err)}
 	if o == nil {
@@ -174,9 +174,9 @@ func (s *server) write(w http.ResponseWriter, r *http.Request, ref api.Ref) erro
 	warnings = append(warnings, notes.Unreported(warnings, s.dangling(model, b.objects))...)
 	warnings = append(warnings, s.plaintextClients(model, b.objects)...)
 	if now, ok := done.snapshot.Get(ref); ok {
-		w.Header().Set("ETag", etag(now))
+		w.Header().Set("ETag", httpapi.ETag(now))
 	}
-	answer(w, status, warned(warnings))
+	httpapi.Answer(w, status, warned(warnings))
 	return nil
 }
 
@@ -202,9 +202,9 @@ func (s *server) remove(w http.ResponseWriter, r *http.Request, ref api.Ref, ask
 		return err
 	}
 	if done.results[0].Action == store.Missing {
-		return missing()
+		return httpapi.NotFound()
 	}
-	answer(w, http.StatusOK, removed{})
+	httpapi.Answer(w, http.StatusOK, removed{})
 	return nil
 }
 
@@ -212,7 +212,7 @@ func (s *server) remove(w http.ResponseWriter, r *http.Request, ref api.Ref, ask
 func (s *server) deleteMesh(w http.ResponseWriter, r *http.Request) error {
 	mesh := api.Ref{Kind: api.KindMesh, Name: r.PathValue("mesh")}
 	for o := range s.there(r.Context(), api.KindDataplane).Of(api.KindDataplane, mesh.Name) {
-		return conflict(admission.HasDataplanes(o))
+		return httpapi.Conflict(admission.HasDataplanes(o))
 	}
 	return s.remove(w, r, mesh, func(now *api.Snapshot) (admission.Asked, error) { return admission.Removal(now, mesh) })
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/sidecar/attach"
 )
 
@@ -25,7 +26,7 @@ func (s *server) envoyRoutes() []endpoint {
 }
 
 // errNoStream is the contract's answer where nobody can ask.
-var errNoStream = problem{Status: http.StatusServiceUnavailable, Title: "Cannot ask the sidecar", Detail: attach.ErrNoStream.Error()}
+var errNoStream = httpapi.Problem{Status: http.StatusServiceUnavailable, Title: "Cannot ask the sidecar", Detail: attach.ErrNoStream.Error()}
 
 // dataplaneAt is the dataplane of a path.
 func (s *server) dataplaneAt(r *http.Request) (api.Ref, error) {
@@ -40,7 +41,7 @@ func (s *server) dataplaneAt(r *http.Request) (api.Ref, error) {
 	if _, err := inspect.Dataplane(m, ref); err != nil {
 		return ref, unknown(err) // with what comes near
 	}
-	return ref, missing()
+	return ref, httpapi.NotFound()
 }
 
 // askEnvoy passes a question on, in the form that the query wants.
@@ -64,7 +65,7 @@ func (s *server) askEnvoy(text, json string) handler {
 			}
 			return s.pass(w, r, ref, text, "text/plain; charset=utf-8")
 		}
-		return badField("format", "is neither text nor json; write one of them, or leave it out")
+		return httpapi.BadField("format", "is neither text nor json; write one of them, or leave it out")
 	}
 }
 
@@ -75,7 +76,7 @@ func (s *server) configDump(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	err = s.pass(w, r, ref, attach.ConfigDump, "application/json")
-	var refused problem
+	var refused httpapi.Problem
 	if s.Envoys == nil || !errors.As(err, &refused) || refused.Detail != errNoStream.Detail {
 		return err
 	}
@@ -86,7 +87,7 @@ func (s *server) configDump(w http.ResponseWriter, r *http.Request) error {
 	case !ok:
 		return err
 	}
-	write(w, http.StatusOK, "application/json", sent)
+	httpapi.Write(w, http.StatusOK, "application/json", sent)
 	return nil
 }
 
@@ -108,9 +109,9 @@ func (s *server) pass(w http.ResponseWriter, r *http.Request, ref api.Ref, path,
 	case errors.Is(err, attach.ErrNoStream):
 		return errNoStream
 	case errors.Is(err, attach.ErrLate), errors.Is(err, context.DeadlineExceeded):
-		return problem{Status: http.StatusGatewayTimeout, Title: "Cannot ask the sidecar", Detail: err.Error()}
+		return httpapi.Problem{Status: http.StatusGatewayTimeout, Title: "Cannot ask the sidecar", Detail: err.Error()}
 	}
-	return problem{Status: http.StatusBadGateway, Title: "Cannot ask the sidecar", Detail: err.Error()}
+	return httpapi.Problem{Status: http.StatusBadGateway, Title: "Cannot ask the sidecar", Detail: err.Error()}
 }
 
 // passing begins an answer with its first byte.

@@ -9,6 +9,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/explain"
+	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/resolve"
 )
 
@@ -49,7 +50,7 @@ func (s *server) explain(w http.ResponseWriter, r *http.Request) error {
 	if !*e.Connected {
 		e.Notes = append(e.Notes, s.notKnown()...)
 	}
-	answer(w, http.StatusOK, e)
+	httpapi.Answer(w, http.StatusOK, e)
 	return nil
 }
 
@@ -77,7 +78,7 @@ func (s *server) explanation(m *resolve.Reader, ref api.Ref, q url.Values, part 
 func (s *server) attachedAs(text string) (api.Ref, error) {
 	kind, name, ok := strings.Cut(text, "/")
 	if t, known := s.Catalog.Type(kind); text != "" && (!ok || !known || !t.Policy && !t.Route) {
-		return api.Ref{}, badField("about", strconv.Quote(api.Clip(text))+" names no policy or route; write KIND/NAME")
+		return api.Ref{}, httpapi.BadField("about", strconv.Quote(api.Clip(text))+" names no policy or route; write KIND/NAME")
 	}
 	return api.Ref{Kind: kind, Name: name}, nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weftmesh/weft/api/jsonschema"
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/web/httpapi"
 )
 
 // form is what an endpoint takes and answers, as GET /_openapi.json describes it.
@@ -82,7 +83,7 @@ func removes() form {
 
 // lists is the form of a list of items.
 func lists[T any](more ...parameter) form {
-	return says[paged[T]](append([]parameter{pageSize, pageOffset, partOfName}, more...)...)
+	return says[httpapi.Page[T]](append([]parameter{pageSize, pageOffset, partOfName}, more...)...)
 }
 
 // The parameters of queries.

@@ -54,13 +54,13 @@ func Caller(ctx context.Context) (name, client string, ok bool) {
 func (s *server) authorised(next http.Handler) http.Handler {
 	admin := user{Name: admins, Groups: []string{admins, "mesh-system:authenticated"}}
 	as := func(w http.ResponseWriter, r *http.Request, u user) {
-		u.client = truncate(r.UserAgent())
+		u.client = httpapi.Truncate(r.UserAgent())
 		switch {
 		case s.Admin != "" && open[r.URL.Path]: // nobody has proven anything
 		case s.ProvenBy != nil && u.bounded():
 			if !s.ProvenBy(r.Context(), u.Name) {
 				w.Header().Set("Connection", "close")
-				fail(w, tooMany("connections"))
+				httpapi.Fail(w, tooMany("connections"))
 				return
 			}
 		case s.Proven != nil:
@@ -117,8 +117,8 @@ func (s *server) member(w http.ResponseWriter, r *http.Request, token string, as
 // deny refuses who sent a request, and logs it: address, what was asked, and
 // the user where the token names one. A query is left out, it may hold anything.
 func (s *server) deny(w http.ResponseWriter, r *http.Request, status int, user, why string) {
-	s.Log.Warn("refused a request", "address", r.RemoteAddr, "method", truncate(r.Method), "path", truncate(r.URL.Path), "user", truncate(user), "status", status, "error", truncate(why))
-	fail(w, problem{Status: status, Title: "Not allowed", Detail: why})
+	s.Log.Warn("refused a request", "address", r.RemoteAddr, "method", httpapi.Truncate(r.Method), "path", httpapi.Truncate(r.URL.Path), "user", httpapi.Truncate(user), "status", status, "error", httpapi.Truncate(why))
+	httpapi.Fail(w, httpapi.Problem{Status: status, Title: "Not allowed", Detail: why})
 }
 
 // administers reports whether a request comes from an administrator.
@@ -171,7 +171,7 @@ func under(r *http.Request, ref api.Ref, ask asking) asking {
 // let in to ask is refused here too, whatever the request says.
 func (s *server) commit(ctx context.Context, ask asking) (outcome, error) {
 	if u, _ := ctx.Value(userKey{}).(user); u.asks {
-		return outcome{}, problem{Status: http.StatusForbidden, Title: "Not allowed", Detail: mayOnlyAsk(u.Name)}
+		return outcome{}, httpapi.Problem{Status: http.StatusForbidden, Title: "Not allowed", Detail: mayOnlyAsk(u.Name)}
 	}
 	var done outcome
 	snapshot, results, err := s.Documents.Apply(ctx, s.planOf(ask, s.Admission.Admit, &done))
@@ -254,7 +254,7 @@ func (s *server) recovered(next http.Handler) http.Handler {
 				panic(p)
 			default:
 				s.Log.Error("request panicked", "method", r.Method, "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
-				fail(w, problem{Status: http.StatusInternalServerError, Title: "Internal error", Detail: "a bug in weft; the log of the control plane has the details"})
+				httpapi.Fail(w, httpapi.Problem{Status: http.StatusInternalServerError, Title: "Internal error", Detail: "a bug in weft; the log of the control plane has the details"})
 			}
 		}()
 		next.ServeHTTP(w, r)

@@ -15,6 +15,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/inspect/plan"
+	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/store"
 )
 
@@ -97,7 +98,7 @@ func (s *server) revisions(w http.ResponseWriter, r *http.Request) error {
 	if err := errors.Join(past(err), r.Context().Err()); err != nil {
 		return err
 	}
-	answer(w, http.StatusOK, out)
+	httpapi.Answer(w, http.StatusOK, out)
 	return nil
 }
 
@@ -126,7 +127,7 @@ func revisionOf(q url.Values, name string, otherwise uint64) (uint64, error) {
 	}
 	n, err := strconv.ParseUint(q.Get(name), 10, 64)
 	if err != nil {
-		return 0, badField(name, strconv.Quote(api.Clip(q.Get(name)))+" is not a revision; write a number, as GET /_history lists them")
+		return 0, httpapi.BadField(name, strconv.Quote(api.Clip(q.Get(name)))+" is not a revision; write a number, as GET /_history lists them")
 	}
 	return n, nil
 }
@@ -140,7 +141,7 @@ func (s *server) named(text string) (func(api.Ref) bool, error) {
 	word, name, ok := strings.Cut(text, "/")
 	t, known := s.Catalog.Find(word)
 	if !ok || name == "" || !known {
-		return nil, badField("object", strconv.Quote(api.Clip(text))+" is not an object; write KIND/NAME, such as MeshRetry/mr-1")
+		return nil, httpapi.BadField("object", strconv.Quote(api.Clip(text))+" is not an object; write KIND/NAME, such as MeshRetry/mr-1")
 	}
 	return func(r api.Ref) bool {
 		return r.Kind == t.Name && (name == r.Name || name == r.FullName() || t.Name+"/"+name == r.String() || name == r.Namespace+"/"+r.Name)
@@ -165,11 +166,11 @@ func past(err error) error {
 	var gone *store.GoneError
 	switch {
 	case errors.As(err, &gone):
-		return problem{Status: http.StatusGone, Title: "Not kept", Detail: err.Error()}
+		return httpapi.Problem{Status: http.StatusGone, Title: "Not kept", Detail: err.Error()}
 	case errors.Is(err, store.ErrNoHistory):
-		return problem{Status: http.StatusNotFound, Title: "No history", Detail: err.Error()}
+		return httpapi.Problem{Status: http.StatusNotFound, Title: "No history", Detail: err.Error()}
 	case errors.Is(err, store.ErrNoRevision):
-		return problem{Status: http.StatusNotFound, Title: "No such revision", Detail: err.Error()}
+		return httpapi.Problem{Status: http.StatusNotFound, Title: "No such revision", Detail: err.Error()}
 	}
 	return err
 }
@@ -211,7 +212,7 @@ func (s *server) diff(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	p.Plan.From = from
-	answer(w, http.StatusOK, compared{to, p.Plan})
+	httpapi.Answer(w, http.StatusOK, compared{to, p.Plan})
 	return nil
 }
 
@@ -257,7 +258,7 @@ func (s *server) rollback(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := unconditional(r); err != nil {
+	if err := httpapi.Unconditional(r); err != nil {
 		return err
 	}
 	if s.ReadOnly {
@@ -280,7 +281,7 @@ func (s *server) rollback(w http.ResponseWriter, r *http.Request) error {
 		done, err = s.rolledBack(r.Context(), b, do, to)
 	}
 	if errors.Is(err, errMoved) {
-		return conflict(err.Error())
+		return httpapi.Conflict(err.Error())
 	}
 	if err != nil {
 		return err

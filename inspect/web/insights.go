@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect/kuma"
+	"github.com/weftmesh/weft/inspect/web/httpapi"
 )
 
 func (s *server) insightRoutes() []endpoint {
@@ -22,14 +23,14 @@ func (s *server) insightRoutes() []endpoint {
 }
 
 // pageOf is the part of all that the query asks for, by size, offset and a part of the name.
-func pageOf[T any](r *http.Request, all []T, name func(T) string) (paged[T], error) {
+func pageOf[T any](r *http.Request, all []T, name func(T) string) (httpapi.Page[T], error) {
 	sel, err := selectionOf(r.URL.Query())
 	if err != nil {
-		return paged[T]{}, err
+		return httpapi.Page[T]{}, err
 	}
 	all = slices.DeleteFunc(all, func(x T) bool { return !strings.Contains(name(x), sel.name) })
 	rest := all[min(sel.offset, len(all)):]
-	p := paged[T]{Total: len(all), Items: rest[:min(sel.size, len(rest))]}
+	p := httpapi.Page[T]{Total: len(all), Items: rest[:min(sel.size, len(rest))]}
 	if end := sel.offset + len(p.Items); len(p.Items) > 0 && end < p.Total {
 		at := nextPage(r, end)
 		p.Next = &at
@@ -67,10 +68,10 @@ func (s *server) meshInsight(w http.ResponseWriter, r *http.Request) error {
 	snapshot := s.there(r.Context(), api.KindDataplane)
 	mesh, ok := snapshot.Get(api.Ref{Kind: api.KindMesh, Name: r.PathValue("mesh")})
 	if !ok {
-		return missing()
+		return httpapi.NotFound()
 	}
 	insight, _ := s.insightsOf(snapshot, mesh)
-	answer(w, http.StatusOK, insight)
+	httpapi.Answer(w, http.StatusOK, insight)
 	return nil
 }
 
@@ -82,7 +83,7 @@ func (s *server) services(r *http.Request) ([]kuma.ServiceInsight, error) {
 	snapshot := s.there(r.Context(), api.KindDataplane)
 	mesh, ok := snapshot.Get(api.Ref{Kind: api.KindMesh, Name: r.PathValue("mesh")})
 	if !ok {
-		return nil, missing()
+		return nil, httpapi.NotFound()
 	}
 	_, all := s.insightsOf(snapshot, mesh)
 	return all, nil
@@ -97,7 +98,7 @@ func (s *server) serviceInsights(w http.ResponseWriter, r *http.Request) error {
 	}
 	if want := r.URL.Query().Get("type"); want != "" {
 		if !slices.Contains(serviceTypes, want) {
-			return badField("type", strconv.Quote(want)+" is no type of services; use "+strings.Join(serviceTypes, ", "))
+			return httpapi.BadField("type", strconv.Quote(want)+" is no type of services; use "+strings.Join(serviceTypes, ", "))
 		}
 		all = slices.DeleteFunc(all, func(x kuma.ServiceInsight) bool { return x.ServiceType != want })
 	}
@@ -112,10 +113,10 @@ func (s *server) serviceInsight(w http.ResponseWriter, r *http.Request) error {
 	}
 	i := slices.IndexFunc(all, func(x kuma.ServiceInsight) bool { return x.Name == r.PathValue("name") })
 	if i < 0 {
-		return missing()
+		return httpapi.NotFound()
 	}
 	all[i].Type = "ServiceInsight"
-	answer(w, http.StatusOK, all[i])
+	httpapi.Answer(w, http.StatusOK, all[i])
 	return nil
 }
 
@@ -179,7 +180,7 @@ func (s *server) globalInsight(w http.ResponseWriter, r *http.Request) error {
 			services[kuma.GlobalClass(x.ServiceType)].add(kuma.Of(x.Status))
 		}
 	}
-	answer(w, http.StatusOK, globalInsight{Created: time.Now().UTC().Truncate(time.Second), Meshes: total{snapshot.CountOfKind(api.KindMesh)}, Policies: total{ofPolicies},
+	httpapi.Answer(w, http.StatusOK, globalInsight{Created: time.Now().UTC().Truncate(time.Second), Meshes: total{snapshot.CountOfKind(api.KindMesh)}, Policies: total{ofPolicies},
 		Resources: resources, Dataplanes: planes, Services: services, Zones: zoneCounts{ControlPlanes: counts{Total: 1, Online: 1}}})
 	return nil
 }

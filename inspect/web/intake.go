@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 	"time"
+
+	"github.com/weftmesh/weft/inspect/web/httpapi"
 )
 
 // How much users of a cluster, and others who may only ask, may send. What is read of a body
@@ -45,7 +47,7 @@ func (s *server) applying(ctx context.Context) (end func(), err error) {
 	case s.turn <- struct{}{}:
 		return func() { <-s.turn }, nil
 	case <-late.C:
-		return nil, errBusy
+		return nil, httpapi.ErrBusy
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}

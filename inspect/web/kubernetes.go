@@ -9,6 +9,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/control/admission"
+	"github.com/weftmesh/weft/inspect/web/httpapi"
 )
 
 // kubernetesRoutes are documents under the paths that they have in Kubernetes.
@@ -30,7 +31,7 @@ func (s *server) kubernetesRef(r *http.Request) (api.Ref, error) {
 	t, ok := s.Catalog.ByPlural(r.PathValue("plural"))
 	namespace := r.PathValue("namespace")
 	if !ok || r.PathValue("group") != cmp.Or(t.Group, "kuma.io") || !t.Reads(t.In(r.PathValue("version"))) || t.Unscoped != (namespace == "") {
-		return api.Ref{}, missing()
+		return api.Ref{}, httpapi.NotFound()
 	}
 	ref := api.Ref{Kind: t.Name, Mesh: r.URL.Query().Get("mesh"), Namespace: namespace, Name: r.PathValue("name")}
 	if t.Global || ref.Mesh != "" {
@@ -57,7 +58,7 @@ func (s *server) getKubernetes(w http.ResponseWriter, r *http.Request) error {
 	}
 	o, ok := s.Documents.Snapshot().Get(ref)
 	if !ok {
-		return missing()
+		return httpapi.NotFound()
 	}
 	status, err := s.ownStatus(r, o)
 	if err != nil {
@@ -78,8 +79,8 @@ func (s *server) getKubernetes(w http.ResponseWriter, r *http.Request) error {
 		}
 		text = slices.Concat(text[:len(text)-1], []byte(`,"status":`), list, []byte("}"))
 	}
-	w.Header().Set("ETag", etag(o))
-	write(w, http.StatusOK, "application/json", text)
+	w.Header().Set("ETag", httpapi.ETag(o))
+	httpapi.Write(w, http.StatusOK, "application/json", text)
 	return nil
 }
 

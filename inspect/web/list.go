@@ -36,7 +36,7 @@ func selectionOf(q url.Values) (selection, error) {
 		}
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 0 || key == "size" && (n < 1 || n > largestPage) {
-			return sel, badField(key, key+" "+strconv.Quote(text)+" is not possible; size is a number from 1 to 1000, offset one from 0")
+			return sel, httpapi.BadField(key, key+" "+strconv.Quote(text)+" is not possible; size is a number from 1 to 1000, offset one from 0")
 		}
 		*into = n
 	}
@@ -46,14 +46,14 @@ func selectionOf(q url.Values) (selection, error) {
 		}
 		label, ok := strings.CutPrefix(strings.TrimSuffix(key, "]"), "filter[labels.")
 		if !ok || label == "" || !strings.HasSuffix(key, "]") || len(values) != 1 {
-			return sel, badField(key, "unknown filter; use filter[labels.<key>]=<value>")
+			return sel, httpapi.BadField(key, "unknown filter; use filter[labels.<key>]=<value>")
 		}
 		sel.labels[label] = values[0]
 	}
 	for _, t := range q["tag"] {
 		key, value, ok := strings.Cut(t, ":")
 		if !ok {
-			return sel, badField("tag", strconv.Quote(t)+" is not a tag; use key:value")
+			return sel, httpapi.BadField("tag", strconv.Quote(t)+" is not a tag; use key:value")
 		}
 		sel.tags = append(sel.tags, [2]string{key, value})
 	}
@@ -61,7 +61,7 @@ func selectionOf(q url.Values) (selection, error) {
 	case "", "true", "false", "delegated", "builtin":
 		return sel, nil
 	}
-	return sel, badField("gateway", "unknown value; use true, false, delegated or builtin")
+	return sel, httpapi.BadField("gateway", "unknown value; use true, false, delegated or builtin")
 }
 
 // everything reports whether no object is left out.
@@ -158,7 +158,7 @@ func (s *server) meshKnown(mesh string) error {
 		return nil
 	}
 	if _, ok := s.Documents.Snapshot().Get(api.Ref{Kind: api.KindMesh, Name: mesh}); !ok {
-		return missing()
+		return httpapi.NotFound()
 	}
 	return nil
 }
@@ -221,7 +221,7 @@ func (s *server) page(w http.ResponseWriter, r *http.Request, kind, mesh string,
 		next := nextPage(r, end)
 		p.Next = &next
 	}
-	answer(w, http.StatusOK, p)
+	httpapi.Answer(w, http.StatusOK, p)
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/mtls"
+	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/resolve"
 )
 
@@ -43,7 +44,7 @@ func (s *server) mtls(w http.ResponseWriter, r *http.Request) error {
 		next := nextPage(r, end)
 		out.Next = &next
 	}
-	answer(w, http.StatusOK, out)
+	httpapi.Answer(w, http.StatusOK, out)
 	return nil
 }
 

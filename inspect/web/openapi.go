@@ -17,6 +17,7 @@ import (
 	"github.com/weftmesh/weft/inspect/kuma"
 	"github.com/weftmesh/weft/inspect/mtls"
 	"github.com/weftmesh/weft/inspect/plan"
+	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/sim"
@@ -41,13 +42,13 @@ func (s *server) openAPI(w http.ResponseWriter, _ *http.Request) error {
 		return err
 	}
 	said := append([]byte(`"version":`), version...)
-	write(w, http.StatusOK, ofJSON, bytes.Replace(description, []byte(`"version": "`+noVersion+`"`), said, 1))
+	httpapi.Write(w, http.StatusOK, ofJSON, bytes.Replace(description, []byte(`"version": "`+noVersion+`"`), said, 1))
 	return nil
 }
 
 // componentNames are of types that are called alike, or in Go alone as they are.
 var componentNames = map[reflect.Type]string{
-	reflect.TypeFor[problem]():             "Error",
+	reflect.TypeFor[httpapi.Problem]():     "Error",
 	reflect.TypeFor[applied]():             "Applied",
 	reflect.TypeFor[accepted]():            "Accepted",
 	reflect.TypeFor[planned]():             "Plan",
@@ -109,7 +110,7 @@ var knownTypes = map[reflect.Type]schema{
 func Describe(c *api.Catalog, kinds []*policies.Kind, about func(t reflect.Type, field string) string) ([]byte, error) {
 	s := &server{Config: Config{Catalog: c, Kinds: kinds}}
 	parts := &jsonschema.Components{Schemas: schema{}, Names: componentNames, Known: knownTypes, About: about}
-	parts.Of(reflect.TypeFor[problem]())
+	parts.Of(reflect.TypeFor[httpapi.Problem]())
 	s.documents(parts)
 	paths := schema{}
 	for _, e := range s.routes() {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect/permissions"
+	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/sidecar/attach"
 )
 
@@ -37,7 +38,7 @@ func (s *server) permissions(w http.ResponseWriter, r *http.Request) error {
 		out.Counts = permissions.CountShadows(q, mesh, to, s.statsOf(r.Context(), asked))
 		out.Counts.Left = left
 	}
-	answer(w, http.StatusOK, out)
+	httpapi.Answer(w, http.StatusOK, out)
 	return nil
 }
 

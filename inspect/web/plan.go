@@ -13,6 +13,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/plan"
+	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/sidecar/attach"
 	"github.com/weftmesh/weft/store"
 )
@@ -76,7 +77,7 @@ func (s *server) gettable(ctx context.Context, failed *error) func(*api.Object) 
 		if !asked && len(known) < mostAsked && *failed == nil {
 			var err error
 			if may, err = u.may(ctx, want); err != nil {
-				*failed = problem{Status: http.StatusServiceUnavailable, Title: "Not known", Detail: err.Error()}
+				*failed = httpapi.Problem{Status: http.StatusServiceUnavailable, Title: "Not known", Detail: err.Error()}
 			}
 			known[want] = may
 		}
@@ -121,9 +122,9 @@ func wantsFields(q url.Values, dry bool) (bool, error) {
 	wanted := q.Get(withFields.name)
 	switch {
 	case wanted != "" && wanted != "diff":
-		return false, badField(withFields.name, strconv.Quote(api.Clip(wanted))+" cannot be included; write diff, or leave it out")
+		return false, httpapi.BadField(withFields.name, strconv.Quote(api.Clip(wanted))+" cannot be included; write diff, or leave it out")
 	case wanted != "" && !dry:
-		return false, badField(withFields.name, "it is for a plan; give dryRun=true with it")
+		return false, httpapi.BadField(withFields.name, "it is for a plan; give dryRun=true with it")
 	}
 	return wanted != "", nil
 }
@@ -138,7 +139,7 @@ func (s *server) explainsAll(ctx context.Context) (bool, error) {
 	t, _ := s.Catalog.Type(api.KindDataplane)
 	may, err := u.may(ctx, Access{Verb: "get", Group: groupOf(t), Resource: t.Plural, Subresource: "explain"})
 	if err != nil {
-		return false, problem{Status: http.StatusServiceUnavailable, Title: "Not known", Detail: err.Error()}
+		return false, httpapi.Problem{Status: http.StatusServiceUnavailable, Title: "Not known", Detail: err.Error()}
 	}
 	return may, nil
 }
@@ -166,7 +167,7 @@ func (s *server) explained(ctx context.Context, failed *error, cut *bool) func(a
 		if !asked && *failed == nil {
 			var err error
 			if may, err = u.may(ctx, Access{Verb: "get", Group: groupOf(t), Resource: t.Plural, Subresource: "explain", Namespace: ref.Namespace}); err != nil {
-				*failed = problem{Status: http.StatusServiceUnavailable, Title: "Not known", Detail: err.Error()}
+				*failed = httpapi.Problem{Status: http.StatusServiceUnavailable, Title: "Not known", Detail: err.Error()}
 			}
 			known[ref.Namespace] = may
 		}
@@ -184,7 +185,7 @@ func (s *server) wouldRemove(w http.ResponseWriter, r *http.Request, ask asking,
 		return err
 	}
 	if o.results[0].Action == store.Missing {
-		return missing()
+		return httpapi.NotFound()
 	}
 	if o.fields, err = wantsFields(r.URL.Query(), true); err != nil {
 		return err
@@ -193,7 +194,7 @@ func (s *server) wouldRemove(w http.ResponseWriter, r *http.Request, ask asking,
 	if err != nil {
 		return err
 	}
-	answer(w, http.StatusOK, body)
+	httpapi.Answer(w, http.StatusOK, body)
 	return nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/weftmesh/weft/inspect/kuma"
 	"github.com/weftmesh/weft/inspect/mtls"
 	"github.com/weftmesh/weft/inspect/permissions"
+	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sim"
 )
@@ -62,7 +63,7 @@ func (s *server) readerOf(m *resolve.Model, gone func() bool) *resolve.Reader {
 // unknown makes what package inspect does not find a 404 in its words.
 func unknown(err error) error {
 	if errors.Is(err, inspect.ErrNotFound) {
-		return problem{Status: http.StatusNotFound, Title: "Could not retrieve a resource", Detail: err.Error()}
+		return httpapi.Problem{Status: http.StatusNotFound, Title: "Could not retrieve a resource", Detail: err.Error()}
 	}
 	return err
 }
@@ -75,7 +76,7 @@ func (s *server) attachable(r *http.Request) (*resolve.Reader, api.Ref, error) {
 		return nil, api.Ref{}, err
 	}
 	if !t.Policy && !t.Route {
-		return nil, api.Ref{}, problem{Status: http.StatusBadRequest, Title: "Bad request", Detail: t.Name + " is neither a policy nor a route; ask about one of those"}
+		return nil, api.Ref{}, httpapi.Problem{Status: http.StatusBadRequest, Title: "Bad request", Detail: t.Name + " is neither a policy nor a route; ask about one of those"}
 	}
 	return s.asked(r, t.Name)
 }
@@ -89,7 +90,7 @@ func (s *server) explainObject(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return unknown(err)
 	}
-	answer(w, http.StatusOK, e)
+	httpapi.Answer(w, http.StatusOK, e)
 	return nil
 }
 
@@ -125,7 +126,7 @@ func (s *server) attached(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	answer(w, http.StatusOK, paged[kuma.AttachedDataplane]{Total: p.Total, Items: kuma.AttachedDataplanes(p.Items), Next: p.Next})
+	httpapi.Answer(w, http.StatusOK, httpapi.Page[kuma.AttachedDataplane]{Total: p.Total, Items: kuma.AttachedDataplanes(p.Items), Next: p.Next})
 	return nil
 }
 
@@ -169,7 +170,7 @@ func (s *server) problems(w http.ResponseWriter, r *http.Request) error {
 		next := nextPage(r, end)
 		out.Next = &next
 	}
-	answer(w, http.StatusOK, out)
+	httpapi.Answer(w, http.StatusOK, out)
 	return nil
 }
 
@@ -220,7 +221,7 @@ func (s *server) statusOf(ctx context.Context, o *api.Object) (conditions.Status
 	}
 	status, err := conditions.StatusOf(m, o.Ref, s.Sidecars.Sidecar, s.Config.Problems()...)
 	if errors.Is(err, inspect.ErrNotFound) {
-		err = missing() // deleted a moment ago
+		err = httpapi.NotFound() // deleted a moment ago
 	}
 	return status, err
 }

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/weftmesh/weft/inspect/web/httpapi"
 )
 
 // How many events are kept for those who ask later: of what happens for each change, and of
@@ -93,12 +95,12 @@ func (s *server) eventQueryOf(r *http.Request) (eventQuery, error) {
 	q := eventQuery{recent: -1, follow: true}
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return q, badField("", "the query cannot be read: "+err.Error())
+		return q, httpapi.BadField("", "the query cannot be read: "+err.Error())
 	}
 	if values.Has("recent") {
 		n, err := strconv.Atoi(values.Get("recent"))
 		if err != nil || n < 0 || n > mostRecent {
-			return q, badField("recent", fmt.Sprintf("%q is not possible; write a number from 0 to %d", values.Get("recent"), mostRecent))
+			return q, httpapi.BadField("recent", fmt.Sprintf("%q is not possible; write a number from 0 to %d", values.Get("recent"), mostRecent))
 		}
 		q.recent = n
 	}
@@ -109,14 +111,14 @@ func (s *server) eventQueryOf(r *http.Request) (eventQuery, error) {
 	}
 	for _, t := range values["type"] {
 		if !slices.Contains(eventTypes, t) {
-			return q, badField("type", strconv.Quote(t)+" is no type of events; use "+strings.Join(eventTypes, ", "))
+			return q, httpapi.BadField("type", strconv.Quote(t)+" is no type of events; use "+strings.Join(eventTypes, ", "))
 		}
 	}
 	q.types = values["type"]
 	if id := r.Header.Get("Last-Event-ID"); id != "" {
 		process, n, ok := strings.Cut(id, "-")
 		if q.after, err = strconv.ParseUint(n, 10, 64); err != nil || !ok {
-			return q, badField("Last-Event-ID", strconv.Quote(truncate(id))+" is no id of an event here; send the last one of the stream, or leave it out")
+			return q, httpapi.BadField("Last-Event-ID", strconv.Quote(httpapi.Truncate(id))+" is no id of an event here; send the last one of the stream, or leave it out")
 		}
 		q.resume = true
 		if process != s.Events.process {
@@ -165,7 +167,7 @@ func (s *server) recent(w http.ResponseWriter, q eventQuery) error {
 	events, gone := q.begin(s.Events)
 	last := s.Events.idOf(s.Events.last)
 	s.Events.mu.Unlock()
-	answer(w, http.StatusOK, eventList{Items: append([]Event{}, events...), Last: last, Missed: gone})
+	httpapi.Answer(w, http.StatusOK, eventList{Items: append([]Event{}, events...), Last: last, Missed: gone})
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect/web/httpapi"
 )
 
 // Users says who asks and what they may, where the cluster that holds the documents decides
@@ -64,7 +65,7 @@ func (s *server) permitted(pattern string, next http.Handler) http.Handler {
 		may, err := u.may(r.Context(), want)
 		switch {
 		case err != nil:
-			return problem{Status: http.StatusServiceUnavailable, Title: "Not known", Detail: err.Error()}
+			return httpapi.Problem{Status: http.StatusServiceUnavailable, Title: "Not known", Detail: err.Error()}
 		case !may && part == (Access{}):
 			return s.lacks(u, want)
 		case !may:
@@ -77,20 +78,20 @@ func (s *server) permitted(pattern string, next http.Handler) http.Handler {
 
 // lacks is the refusal of a user who has not an access.
 func (s *server) lacks(u user, want Access) error {
-	s.Log.Warn("refused a request", "user", truncate(u.Name), "verb", want.Verb, "resource", want.Resource, "subresource", want.Subresource, "namespace", truncate(want.Namespace), "status", http.StatusForbidden)
+	s.Log.Warn("refused a request", "user", httpapi.Truncate(u.Name), "verb", want.Verb, "resource", want.Resource, "subresource", want.Subresource, "namespace", httpapi.Truncate(want.Namespace), "status", http.StatusForbidden)
 	what := want.Verb + " " + want.Resource
 	if want.Subresource != "" {
 		what += "/" + want.Subresource
 	}
 	if want.Path != "" {
-		return problem{Status: http.StatusForbidden, Title: "Not allowed", Detail: u.Name + " may not get " + want.Path + "; ask for a ClusterRole with nonResourceURLs: [" + want.Path + "]"}
+		return httpapi.Problem{Status: http.StatusForbidden, Title: "Not allowed", Detail: u.Name + " may not get " + want.Path + "; ask for a ClusterRole with nonResourceURLs: [" + want.Path + "]"}
 	}
 	what += " of " + cmp.Or(want.Group, "the core group")
 	where := "the whole cluster"
 	if want.Namespace != "" {
 		where = "namespace " + want.Namespace
 	}
-	return problem{Status: http.StatusForbidden, Title: "Not allowed", Detail: u.Name + " may not " + what + " in " + where + "; ask for a role that allows it, such as weft-view"}
+	return httpapi.Problem{Status: http.StatusForbidden, Title: "Not allowed", Detail: u.Name + " may not " + what + " in " + where + "; ask for a role that allows it, such as weft-view"}
 }
 
 // access is what a path needs. Of an answer that may be cut to namespaces it says what each of
@@ -187,11 +188,11 @@ func (s *server) mayWrite(ctx context.Context, objects []*api.Object) error {
 			continue
 		}
 		if asked[want] = true; len(asked) > mostAsked {
-			return badField("", fmt.Sprintf("the documents are of more than %d kinds and namespaces together; send those of fewer namespaces at once", mostAsked))
+			return httpapi.BadField("", fmt.Sprintf("the documents are of more than %d kinds and namespaces together; send those of fewer namespaces at once", mostAsked))
 		}
 		may, err := u.may(ctx, want)
 		if err != nil {
-			return problem{Status: http.StatusServiceUnavailable, Title: "Not known", Detail: err.Error()}
+			return httpapi.Problem{Status: http.StatusServiceUnavailable, Title: "Not known", Detail: err.Error()}
 		}
 		if !may {
 			return s.lacks(u, want)

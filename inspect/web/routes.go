@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/weftmesh/weft/inspect/web/httpapi"
 )
 
 // handler answers a request with a value for JSON, or a raw body, or an error.
@@ -23,11 +25,11 @@ type endpoint struct {
 func (s *server) serve(h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := h(w, r); err != nil {
-			p := problemOf(err)
+			p := httpapi.ProblemOf(err)
 			if p.Status == http.StatusInternalServerError {
 				s.Log.ErrorContext(r.Context(), "request failed", "method", r.Method, "path", r.URL.Path, "error", err)
 			}
-			fail(w, p)
+			httpapi.Fail(w, p)
 		}
 	})
 }
@@ -39,7 +41,7 @@ func flag(q url.Values, name string) (bool, error) {
 	}
 	v, err := strconv.ParseBool(q.Get(name))
 	if err != nil {
-		return false, badField(name, strconv.Quote(q.Get(name))+" is neither true nor false; write one of them")
+		return false, httpapi.BadField(name, strconv.Quote(q.Get(name))+" is neither true nor false; write one of them")
 	}
 	return v, nil
 }
@@ -103,10 +105,10 @@ func (s *server) notFound(_ http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	if len(allow) == 0 {
-		return missing()
+		return httpapi.NotFound()
 	}
 	list := strings.Join(allow, ", ")
-	return problem{Status: http.StatusMethodNotAllowed, Title: "Method not allowed", Detail: r.Method + " is not possible here; use " + list, Allow: list}
+	return httpapi.Problem{Status: http.StatusMethodNotAllowed, Title: "Method not allowed", Detail: r.Method + " is not possible here; use " + list, Allow: list}
 }
 
 // has reports whether there is something at the path for a method.

@@ -9,6 +9,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/jsonschema"
 	"github.com/weftmesh/weft/inspect/conditions"
+	"github.com/weftmesh/weft/inspect/web/httpapi"
 )
 
 type schema = jsonschema.Schema
@@ -17,9 +18,9 @@ func (s *server) schema(w http.ResponseWriter, r *http.Request) error {
 	name, ok := strings.CutSuffix(r.PathValue("kind"), ".json")
 	t, known := s.Catalog.Find(name)
 	if !ok || !known {
-		return missing()
+		return httpapi.NotFound()
 	}
-	answer(w, http.StatusOK, s.schemaOf(t))
+	httpapi.Answer(w, http.StatusOK, s.schemaOf(t))
 	return nil
 }
 

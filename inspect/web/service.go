@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/policies"
 )
 
@@ -20,7 +21,7 @@ func (s *server) index(w http.ResponseWriter, _ *http.Request) error {
 	if s.KumaCompat {
 		product, version = "Kuma", KumaVersion
 	}
-	answer(w, http.StatusOK, answering{Hostname: s.About.Hostname, Product: product, Tagline: product, Version: version, BasedOnKuma: KumaVersion,
+	httpapi.Answer(w, http.StatusOK, answering{Hostname: s.About.Hostname, Product: product, Tagline: product, Version: version, BasedOnKuma: KumaVersion,
 		Weft: program{s.About.Version}, Instance: s.About.InstanceID, Cluster: s.About.InstanceID, GUI: "/gui"})
 	return nil
 }
@@ -39,7 +40,7 @@ type answering struct {
 }
 
 func (s *server) healthz(w http.ResponseWriter, _ *http.Request) error {
-	write(w, http.StatusOK, "text/plain; charset=utf-8", []byte("ok\n"))
+	httpapi.Write(w, http.StatusOK, "text/plain; charset=utf-8", []byte("ok\n"))
 	return nil
 }
 
@@ -47,11 +48,11 @@ func (s *server) healthz(w http.ResponseWriter, _ *http.Request) error {
 // keep them from that, so that it is said and no more, unless who asks wants to write.
 func (s *server) readyz(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Ready(); err != nil {
-		return problem{Status: http.StatusServiceUnavailable, Title: "Not ready", Detail: err.Error()}
+		return httpapi.Problem{Status: http.StatusServiceUnavailable, Title: "Not ready", Detail: err.Error()}
 	}
 	purpose := r.URL.Query().Get(readyFor.name)
 	if purpose != "" && purpose != forWrites {
-		return badField(readyFor.name, strconv.Quote(api.Clip(purpose))+" is nothing that can be asked for; write "+forWrites+", or leave it out")
+		return httpapi.BadField(readyFor.name, strconv.Quote(api.Clip(purpose))+" is nothing that can be asked for; write "+forWrites+", or leave it out")
 	}
 	var err error
 	if s.Writes != nil {
@@ -61,9 +62,9 @@ func (s *server) readyz(w http.ResponseWriter, r *http.Request) error {
 	case err == nil:
 		return s.healthz(w, nil)
 	case purpose == forWrites:
-		return problem{Status: http.StatusServiceUnavailable, Title: "No writes", Detail: err.Error()}
+		return httpapi.Problem{Status: http.StatusServiceUnavailable, Title: "No writes", Detail: err.Error()}
 	}
-	write(w, http.StatusOK, "text/plain; charset=utf-8", []byte("degraded: "+err.Error()+"\n"))
+	httpapi.Write(w, http.StatusOK, "text/plain; charset=utf-8", []byte("degraded: "+err.Error()+"\n"))
 	return nil
 }
 
@@ -81,15 +82,15 @@ func (s *server) metrics(w http.ResponseWriter, r *http.Request) error {
 // cluster those read it whom the cluster lets get the path, which permitted has asked.
 func (s *server) config(w http.ResponseWriter, r *http.Request) error {
 	if u, _ := r.Context().Value(userKey{}).(user); u.may == nil && !administers(r) {
-		return problem{Status: http.StatusForbidden, Title: "Not allowed", Detail: u.Name + " is not in the group " + admins + ", which alone reads the configuration; use a token of an administrator"}
+		return httpapi.Problem{Status: http.StatusForbidden, Title: "Not allowed", Detail: u.Name + " is not in the group " + admins + ", which alone reads the configuration; use a token of an administrator"}
 	}
-	answer(w, http.StatusOK, s.Public)
+	httpapi.Answer(w, http.StatusOK, s.Public)
 	return nil
 }
 
 func (s *server) whoAmI(w http.ResponseWriter, r *http.Request) error {
 	u, _ := r.Context().Value(userKey{}).(user)
-	answer(w, http.StatusOK, u)
+	httpapi.Answer(w, http.StatusOK, u)
 	return nil
 }
 
@@ -184,7 +185,7 @@ func (s *server) resources(w http.ResponseWriter, _ *http.Request) error {
 		}
 		body.Resources = append(body.Resources, r)
 	}
-	answer(w, http.StatusOK, body)
+	httpapi.Answer(w, http.StatusOK, body)
 	return nil
 }
 
@@ -198,7 +199,7 @@ func (s *server) policyTypes(w http.ResponseWriter, _ *http.Request) error {
 		list = append(list, policyType{Name: t.Name, Path: t.Plural, ReadOnly: s.ReadOnly, Singular: words(t.Name), Plural: plural(words(t.Name)),
 			IsTargetRefBased: true, IsInbound: k != nil && (k.From || k.Rules), IsOutbound: true})
 	}
-	answer(w, http.StatusOK, policyTypes{list})
+	httpapi.Answer(w, http.StatusOK, policyTypes{list})
 	return nil
 }
 

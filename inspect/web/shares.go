@@ -3,6 +3,8 @@ package web
 import (
 	"net/http"
 	"sync"
+
+	"github.com/weftmesh/weft/inspect/web/httpapi"
 )
 
 // How many streams of events there may be of all users but administrators, and of one of them:
@@ -56,7 +58,7 @@ func (s *server) stream(r *http.Request) (done func(), err error) {
 }
 
 // tooMany is the answer to who has too many of what others need too.
-func tooMany(of string) problem {
-	return problem{Status: http.StatusTooManyRequests, Title: "Too much at once", Retry: "1",
+func tooMany(of string) httpapi.Problem {
+	return httpapi.Problem{Status: http.StatusTooManyRequests, Title: "Too much at once", Retry: "1",
 		Detail: "you have too many " + of + "; close some of them and try again"}
 }

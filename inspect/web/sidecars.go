@@ -16,6 +16,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/jsonschema"
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/resolve"
 )
 
@@ -81,7 +82,7 @@ func (s *server) sidecars(w http.ResponseWriter, r *http.Request) error {
 		at := nextPage(r, end)
 		p.Next = &at
 	}
-	answer(w, http.StatusOK, p)
+	httpapi.Answer(w, http.StatusOK, p)
 	return nil
 }
 
@@ -92,7 +93,7 @@ func statesOf(query url.Values) (want []inspect.State, err error) {
 			continue
 		}
 		if !slices.Contains(sidecarStates, inspect.State(text)) {
-			return nil, badField("state", strconv.Quote(text)+" is no state; use refusing, held, missing, behind or in sync")
+			return nil, httpapi.BadField("state", strconv.Quote(text)+" is no state; use refusing, held, missing, behind or in sync")
 		}
 		want = append(want, inspect.State(text))
 	}

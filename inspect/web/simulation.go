@@ -10,6 +10,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/sim"
 )
 
@@ -20,7 +21,7 @@ func (s *server) simulate(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var q sim.Request
-	if err := read(w, r, &q); err != nil {
+	if err := httpapi.Read(w, r, &q); err != nil {
 		return unreadable(err, q)
 	}
 	if _, err := inspect.Dataplane(m, ref); err != nil {
@@ -31,13 +32,13 @@ func (s *server) simulate(w http.ResponseWriter, r *http.Request) error {
 		return cannotSimulate(err)
 	}
 	verdict.Notes = append(verdict.Notes, m.Unserved(ref.Mesh, verdict.Host())...)
-	answer(w, http.StatusOK, verdict)
+	httpapi.Answer(w, http.StatusOK, verdict)
 	return nil
 }
 
 // unreadable is what cannot be read of a request, with what is wrong with the rest of it.
 func unreadable(err error, q sim.Request) error {
-	wrong := badFieldsIn(err)
+	wrong := httpapi.BadFieldsIn(err)
 	if len(wrong) == 0 {
 		return err
 	}
@@ -50,36 +51,36 @@ func unreadable(err error, q sim.Request) error {
 	}
 	rest := sim.Check(q)
 	if rest == nil {
-		return badFields(wrong)
+		return httpapi.BadFields(wrong)
 	}
 	for _, c := range cannotSimulate(rest).Causes {
 		if head, _, _ := strings.Cut(c.Field, "."); !told[head] {
-			wrong = append(wrong, badField(c.Field, c.Message))
+			wrong = append(wrong, httpapi.BadField(c.Field, c.Message))
 		}
 	}
-	return badFields(wrong)
+	return httpapi.BadFields(wrong)
 }
 
 // cannotSimulate is the answer to a request that cannot be simulated: all that is wrong with
 // its fields.
-func cannotSimulate(err error) problem {
+func cannotSimulate(err error) httpapi.Problem {
 	many, ok := errors.AsType[*multierror.Error](err)
 	if !ok {
 		return wrongField(err)
 	}
-	wrong := make([]problem, len(many.Errors))
+	wrong := make([]httpapi.Problem, len(many.Errors))
 	for i, e := range many.Errors {
 		wrong[i] = wrongField(e)
 	}
-	return badFields(wrong)
+	return httpapi.BadFields(wrong)
 }
 
 // wrongField is what is wrong with one field of a simulation. The error begins with it, or
 // else the url leads nowhere.
-func wrongField(err error) problem {
+func wrongField(err error) httpapi.Problem {
 	field, reason, ok := strings.Cut(err.Error(), ": ")
 	if ok && (slices.Contains([]string{"url", "headers", "answers", "version", "body", "draw", "authz", "sni", "as", "plaintext"}, field) || strings.HasPrefix(field, "headers.")) {
-		return badField(field, reason)
+		return httpapi.BadField(field, reason)
 	}
-	return badField("url", err.Error())
+	return httpapi.BadField("url", err.Error())
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/conditions"
+	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/resolve"
 )
 
@@ -52,7 +53,7 @@ func (s *server) status(w http.ResponseWriter, r *http.Request) error {
 		o.Next = &next
 	}
 	o.Notes = append(s.notKnown(), notes...)
-	answer(w, http.StatusOK, o)
+	httpapi.Answer(w, http.StatusOK, o)
 	return nil
 }
 
@@ -65,7 +66,7 @@ func (s *server) choose(q url.Values, part *inspect.Part) error {
 	part.Kinds = strings.Split(q.Get(byKind.name), ",")
 	for _, kind := range part.Kinds {
 		if t, ok := s.Catalog.Type(kind); !ok || !t.Policy && !t.Route {
-			return badField(byKind.name, strconv.Quote(api.Clip(kind))+" is no kind of policy or route; GET /_resources lists all kinds")
+			return httpapi.BadField(byKind.name, strconv.Quote(api.Clip(kind))+" is no kind of policy or route; GET /_resources lists all kinds")
 		}
 	}
 	return nil

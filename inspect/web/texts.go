@@ -36,7 +36,7 @@ func textsOf(w http.ResponseWriter, r *http.Request, file string) ([]decode.Text
 		return []decode.Text{{File: file, Text: text}}, err
 	}
 	if file != "" {
-		return nil, badField("file", "the fields of a form name their files themselves; leave the parameter out")
+		return nil, httpapi.BadField("file", "the fields of a form name their files themselves; leave the parameter out")
 	}
 	var texts []decode.Text
 	for form := multipart.NewReader(http.MaxBytesReader(w, r.Body, most), params["boundary"]); ; {
@@ -63,13 +63,13 @@ func badForm(err error) error {
 	if httpapi.Told(err) {
 		return err
 	}
-	return badField("", "the body is not a form with files: "+err.Error())
+	return httpapi.BadField("", "the body is not a form with files: "+err.Error())
 }
 
 // nameable refuses names of files that nobody can read.
 func nameable(field, name string) error {
 	if len(name) > maxFileName || !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) {
-		return badField(field, "the name of a file is not readable: use UTF-8 without control characters, at most "+strconv.Itoa(maxFileName)+" bytes")
+		return httpapi.BadField(field, "the name of a file is not readable: use UTF-8 without control characters, at most "+strconv.Itoa(maxFileName)+" bytes")
 	}
 	return nil
 }

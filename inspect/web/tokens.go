@@ -13,13 +13,14 @@ import (
 	"github.com/hashicorp/go-multierror"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect/web/httpapi"
 )
 
 // validity reads how long a token is to be good.
 func validity(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil || d <= 0 {
-		return 0, badField("validFor", "the validity is missing or no positive duration; write 720h")
+		return 0, httpapi.BadField("validFor", "the validity is missing or no positive duration; write 720h")
 	}
 	return d, nil
 }
@@ -65,19 +66,19 @@ func (q tokenRequest) check(whom string, more ...error) (time.Duration, error) {
 		wrong = multierror.Append(wrong, err)
 	}
 	if q.Name == "" {
-		wrong = multierror.Append(wrong, badField("name", "the name is missing; name the "+whom))
+		wrong = multierror.Append(wrong, httpapi.BadField("name", "the name is missing; name the "+whom))
 	}
 	return validFor, multierror.Append(wrong, more...).ErrorOrNil()
 }
 
 func (s *server) dataplaneToken(w http.ResponseWriter, r *http.Request) error {
 	var ask dataplaneTokenRequest
-	if err := readLeniently(w, r, &ask); err != nil {
+	if err := httpapi.ReadLeniently(w, r, &ask); err != nil {
 		return err
 	}
 	var more []error
 	if ask.Type != "" && ask.Type != "dataplane" {
-		more = append(more, badField("type", "there are tokens for dataplanes only; leave it out"))
+		more = append(more, httpapi.BadField("type", "there are tokens for dataplanes only; leave it out"))
 	}
 	validFor, err := ask.check("dataplane that the token is for: no token is for all that have a tag, so each dataplane gets its own, by\n"+ask.command(), more...)
 	if err != nil {
@@ -137,10 +138,10 @@ func written(all map[string][]string) map[string][]string {
 func (s *server) userToken(w http.ResponseWriter, r *http.Request) error {
 	var ask userTokenRequest
 	if s.Users != nil { // which would know none of them
-		return problem{Status: http.StatusConflict, Title: "Not issued here", Detail: "the cluster says who its users are: ask it for a token by `kubectl create token ACCOUNT --audience weft-api`, " +
+		return httpapi.Problem{Status: http.StatusConflict, Title: "Not issued here", Detail: "the cluster says who its users are: ask it for a token by `kubectl create token ACCOUNT --audience weft-api`, " +
 			"and give the account a role such as weft-view"}
 	}
-	if err := readLeniently(w, r, &ask); err != nil {
+	if err := httpapi.ReadLeniently(w, r, &ask); err != nil {
 		return err
 	}
 	validFor, err := ask.check("user that the token is for")
@@ -154,47 +155,47 @@ func (s *server) userToken(w http.ResponseWriter, r *http.Request) error {
 // revokeTokens makes tokens void.
 func (s *server) revokeTokens(w http.ResponseWriter, r *http.Request) error {
 	var ask tokenIDs
-	if err := read(w, r, &ask); err != nil {
+	if err := httpapi.Read(w, r, &ask); err != nil {
 		return err
 	}
 	if len(ask.IDs) == 0 {
-		return badField("ids", "no ids of tokens; give the claims jti of those to revoke")
+		return httpapi.BadField("ids", "no ids of tokens; give the claims jti of those to revoke")
 	}
-	var refusal problem
+	var refusal httpapi.Problem
 	switch err := s.Tokens.Revoke(ask.IDs); {
 	case errors.As(err, &refusal):
 		s.Log.Error("revoked tokens are not kept", "ids", ask.IDs, "error", refusal.Detail)
 		return refusal
 	case err != nil:
-		return badField("ids", err.Error())
+		return httpapi.BadField("ids", err.Error())
 	}
 	by, client, _ := Caller(r.Context())
-	s.Log.Info("tokens revoked", "ids", ask.IDs, "by", truncate(by), "client", client)
-	answer(w, http.StatusOK, revoked{len(ask.IDs)})
+	s.Log.Info("tokens revoked", "ids", ask.IDs, "by", httpapi.Truncate(by), "client", client)
+	httpapi.Answer(w, http.StatusOK, revoked{len(ask.IDs)})
 	return nil
 }
 
 func (s *server) revokedTokens(w http.ResponseWriter, _ *http.Request) error {
-	answer(w, http.StatusOK, tokenIDs{append([]string{}, s.Tokens.Revoked()...)})
+	httpapi.Answer(w, http.StatusOK, tokenIDs{append([]string{}, s.Tokens.Revoked()...)})
 	return nil
 }
 
 func (s *server) zoneToken(http.ResponseWriter, *http.Request) error {
-	return problem{Status: http.StatusNotImplemented, Title: "Not implemented", Detail: "this version has no zones that join a control plane, so there are no tokens for them"}
+	return httpapi.Problem{Status: http.StatusNotImplemented, Title: "Not implemented", Detail: "this version has no zones that join a control plane, so there are no tokens for them"}
 }
 
 // issued answers with a token, and logs all of it but its text.
 func (s *server) issued(w http.ResponseWriter, r *http.Request, token Token, err error, kind, whom string) error {
-	var refusal problem
+	var refusal httpapi.Problem
 	switch {
 	case errors.As(err, &refusal):
 		return refusal
 	case err != nil:
-		return badField("", err.Error())
+		return httpapi.BadField("", err.Error())
 	}
 	by, client, _ := Caller(r.Context())
-	s.Log.Info("token issued", "kind", kind, "for", truncate(whom), "id", token.ID, "expires", token.Expires.UTC().Format(time.RFC3339), "by", truncate(by), "client", client)
+	s.Log.Info("token issued", "kind", kind, "for", httpapi.Truncate(whom), "id", token.ID, "expires", token.Expires.UTC().Format(time.RFC3339), "by", httpapi.Truncate(by), "client", client)
 	w.Header().Set("Cache-Control", "no-store")
-	write(w, http.StatusOK, "text/plain", []byte(token.Text))
+	httpapi.Write(w, http.StatusOK, "text/plain", []byte(token.Text))
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect/web/httpapi"
 )
 
 // How many namespaces one list asks the cluster about, of which it has said nothing lately,
@@ -58,7 +59,7 @@ func (v visible) namespaces(ctx context.Context, names []string) (sees map[strin
 			want.Namespace = name
 			may, err := v.user.may(ctx, want)
 			if err != nil {
-				return problem{Status: http.StatusServiceUnavailable, Title: "Not known", Detail: err.Error()}
+				return httpapi.Problem{Status: http.StatusServiceUnavailable, Title: "Not known", Detail: err.Error()}
 			}
 			mu.Lock()
 			defer mu.Unlock()
