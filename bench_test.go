@@ -10,6 +10,7 @@ import (
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/sim"
 	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/routes"
 )
 
 // BenchmarkCompile resolves 1,000 services, 5,000 routes, 5,000 policies and
@@ -63,7 +64,7 @@ func BenchmarkRenderTable(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		t := &effective.Table{Destination: r.Outbounds[0].Table.Destination, Routes: r.Outbounds[0].Table.Routes}
-		xds.RenderTable(t, nil)
+		routes.RenderTable(t, nil)
 	}
 }
 

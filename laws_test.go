@@ -13,12 +13,14 @@ import (
 	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/resource"
+	"github.com/weftmesh/weft/xds/routes"
 )
 
 // versions is what a sidecar holds, by type and name, with the hash of its bytes.
-func versions(s *xds.State) map[string]string {
+func versions(s *resource.State) map[string]string {
 	out := map[string]string{}
-	for _, list := range [][]*xds.Resource{s.Listeners, s.Routes, s.Clusters, s.Endpoints} {
+	for _, list := range [][]*resource.Resource{s.Listeners, s.Routes, s.Clusters, s.Endpoints} {
 		for _, r := range list {
 			out[r.Type+" "+r.Name] = r.Version
 		}
@@ -85,7 +87,7 @@ func TestRouteFieldChangesRoutesOnly(t *testing.T) {
 				// What is said about a headless service holds for its pods.
 				about := o.Destination.Name == name || o.Destination.Above != nil && o.Destination.Above.Name == name
 				if about && o.Table != nil {
-					tables[xds.RenderTable(o.Table, o.Kept).Type+" "+xds.RenderTable(o.Table, o.Kept).Name] = true
+					tables[routes.RenderTable(o.Table, o.Kept).Type+" "+routes.RenderTable(o.Table, o.Kept).Name] = true
 				}
 			}
 			for key, version := range versions(renderer.Render(r)) {

@@ -15,6 +15,7 @@ import (
 	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/resource"
 )
 
 // twoTenants are namespaces a and b, with a pod behind a Service each, and a route and a
@@ -132,7 +133,7 @@ func editsOfA(t *testing.T, mesh string, kept func(given, before map[string]stri
 
 // byHost is what a sidecar is given, of hosts that share one table each by itself: the names of
 // what is in another's keeping are common to all.
-func byHost(t *testing.T, s *xds.State) map[string]string {
+func byHost(t *testing.T, s *resource.State) map[string]string {
 	out := versions(s)
 	for _, r := range s.Routes {
 		if !strings.Contains(r.Name, ":hosts:") {

@@ -27,7 +27,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/weftmesh/weft/sidecar/attach"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/resource"
 	signing "github.com/weftmesh/weft/xds/server/authority/workload"
 )
 
@@ -134,8 +134,8 @@ func (a *afloat) follow(ctx context.Context, conn *grpc.ClientConn) error {
 		return err
 	}
 	node := &corev3.Node{Id: "default." + a.Name, UserAgentName: "envoy", UserAgentVersionType: &corev3.Node_UserAgentVersion{UserAgentVersion: "test"}}
-	_ = stream.Send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: xds.ClusterType, Node: node})
-	_ = stream.Send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: xds.ListenerType})
+	_ = stream.Send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: resource.ClusterType, Node: node})
+	_ = stream.Send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: resource.ListenerType})
 	s := subscriptions{send: stream.Send, asked: map[string]bool{}, tables: map[string][]string{}}
 	for {
 		r, err := stream.Recv()
@@ -144,15 +144,15 @@ func (a *afloat) follow(ctx context.Context, conn *grpc.ClientConn) error {
 		}
 		for _, x := range r.Resources {
 			switch {
-			case r.TypeUrl == xds.ClusterType && !strings.HasPrefix(x.Name, "inbound:"):
-				s.ask(xds.EndpointType, x.Name)
+			case r.TypeUrl == resource.ClusterType && !strings.HasPrefix(x.Name, "inbound:"):
+				s.ask(resource.EndpointType, x.Name)
 				if bytes.Contains(x.Resource.GetValue(), []byte(trustOfClients)) {
-					s.ask(xds.SecretType, trustOfClients)
+					s.ask(resource.SecretType, trustOfClients)
 				}
-			case r.TypeUrl == xds.ListenerType:
+			case r.TypeUrl == resource.ListenerType:
 				s.listens(x.Name, routesOf(x.Resource.GetValue()))
 				if bytes.Contains(x.Resource.GetValue(), []byte(trustOfServers)) {
-					s.ask(xds.SecretType, trustOfServers)
+					s.ask(resource.SecretType, trustOfServers)
 				}
 			}
 		}
@@ -182,11 +182,11 @@ func (s *subscriptions) ask(kind string, names ...string) {
 // listens has a listener go by tables. As an Envoy it lets go of those that it went by before: of
 // inbounds each is named by one listener alone.
 func (s *subscriptions) listens(listener string, tables []string) {
-	s.ask(xds.RouteType, tables...)
+	s.ask(resource.RouteType, tables...)
 	for _, name := range s.tables[listener] {
 		if strings.HasPrefix(name, "inbound:") && !slices.Contains(tables, name) {
-			delete(s.asked, xds.RouteType+name)
-			_ = s.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: xds.RouteType, ResourceNamesUnsubscribe: []string{name}})
+			delete(s.asked, resource.RouteType+name)
+			_ = s.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: resource.RouteType, ResourceNamesUnsubscribe: []string{name}})
 		}
 	}
 	s.tables[listener] = tables

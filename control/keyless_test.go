@@ -14,7 +14,8 @@ import (
 
 	"github.com/weftmesh/weft/control"
 	"github.com/weftmesh/weft/internal/envoytest"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/naming"
+	"github.com/weftmesh/weft/xds/resource"
 )
 
 // kumaAgent is the version of kuma-dp as it says it of itself.
@@ -53,7 +54,7 @@ func (p *plane) secrets(name, token string, version map[string]any, enough func(
 	p.t.Helper()
 	stream, end := p.streamOf(name, token, version)
 	defer end()
-	ask := &discoveryv3.DeltaDiscoveryRequest{TypeUrl: xds.SecretType, ResourceNamesSubscribe: []string{xds.IdentitySecret("default"), "mesh_ca:secret:default"}}
+	ask := &discoveryv3.DeltaDiscoveryRequest{TypeUrl: resource.SecretType, ResourceNamesSubscribe: []string{naming.IdentitySecret("default"), "mesh_ca:secret:default"}}
 	for {
 		if err := stream.Send(ask); err != nil {
 			p.t.Fatal(err)
@@ -125,7 +126,7 @@ func (p *plane) keyStaysWith(log *journal, webToken, payToken string) {
 		"/meshes/default/_mtls", "/meshes/default/_authorities", "/meshes/default/_status", "/meshes/default/secrets", "/_problems", "/_history", "/metrics"} {
 		outputs[path] = p.want(http.StatusOK, http.MethodGet, path, "")
 	}
-	if !strings.Contains(outputs[dp+"/xds"], xds.IdentitySecret("default")) {
+	if !strings.Contains(outputs[dp+"/xds"], naming.IdentitySecret("default")) {
 		p.t.Error("xds does not name what was sent")
 	}
 	if !strings.Contains(outputs[dp+"/_overview"], `"kumaDp":{"version":"2.13.0"}`) {
@@ -155,7 +156,7 @@ func TestNoKeyIsSentInPlainText(t *testing.T) {
 	defer end()
 	eventually(t, "it is refused", func() bool { return log.has("NoProof", "web-1") })
 	all := p.secrets("web-1", "", kumaAgent, func(s *tlsv3.Secret) bool { return s.GetName() == "mesh_ca:secret:default" })
-	if strings.Contains(all, xds.IdentitySecret("default")) {
+	if strings.Contains(all, naming.IdentitySecret("default")) {
 		t.Errorf("a certificate was sent: %s", all)
 	}
 }

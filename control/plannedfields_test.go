@@ -13,7 +13,7 @@ import (
 
 	"github.com/weftmesh/weft/inspect/plan"
 	"github.com/weftmesh/weft/sidecar/attach"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/resource"
 )
 
 // cell is a value of a resource of Envoy's, of which parts may be forgotten.
@@ -172,7 +172,7 @@ func shown(t testing.TB, url, bytes string) (out any) {
 	if bytes == "" {
 		return nil
 	}
-	printed, err := attach.Print(new(xds.Resource).With(&anypb.Any{TypeUrl: url, Value: []byte(bytes)}))
+	printed, err := attach.Print(new(resource.Resource).With(&anypb.Any{TypeUrl: url, Value: []byte(bytes)}))
 	if err == nil {
 		err = json.Unmarshal(printed, &out)
 	}

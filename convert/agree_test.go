@@ -18,7 +18,7 @@ import (
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/route/skipper"
 	"github.com/weftmesh/weft/sim"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/filters"
 )
 
 type m = map[string]any
@@ -119,7 +119,7 @@ func moved(t *testing.T, docs []m, from, to, kind string, n uint64) (said string
 			rest = append(rest, o)
 		}
 	}
-	settings := world.Settings{Authorizer: &xds.Authorizer{}, BackendAddresses: anyAddress}
+	settings := world.Settings{Authorizer: &filters.Authorizer{}, BackendAddresses: anyAddress}
 	a.before, _ = settings.Compile(world.Snapshot(objects...))
 	a.after, _ = settings.Compile(world.Snapshot(slices.Concat(rest, a.result.Objects)...))
 	for i, authority := range hostsOf[from] {

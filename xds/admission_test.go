@@ -19,7 +19,9 @@ import (
 	"github.com/weftmesh/weft/policies/timeout"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/envoy"
+	"github.com/weftmesh/weft/xds/naming"
+	"github.com/weftmesh/weft/xds/routes"
 )
 
 // kept is a value that admission keeps out because of what Envoy does with it.
@@ -166,15 +168,15 @@ func (c *kept) admitted() string {
 // spoil puts the value into a route of Envoy's.
 func (c *kept) spoil(t *testing.T, r *routev3.Route) *routev3.Route {
 	t.Helper()
-	conf := map[string]xds.RouteWriter{"MeshRetry": &retry.Conf{}, "MeshTimeout": &timeout.Conf{}, "MeshRateLimit": &ratelimit.Conf{}}[c.kind]
+	conf := map[string]envoy.RouteWriter{"MeshRetry": &retry.Conf{}, "MeshTimeout": &timeout.Conf{}, "MeshRateLimit": &ratelimit.Conf{}}[c.kind]
 	if conf == nil {
 		c.rule.Backends = []effective.Backend{to("web:8080", 1)}
-		return xds.UncheckedRoute(c.rule)
+		return routes.Unchecked(c.rule)
 	}
 	if err := json.Unmarshal([]byte(c.document), conf); err != nil {
 		t.Fatalf("%s: %v", c.name, err)
 	}
-	conf.WriteRoute(r, xds.Place{Protocol: api.HTTP})
+	conf.WriteRoute(r, envoy.Place{Protocol: api.HTTP})
 	return r
 }
 
@@ -193,7 +195,7 @@ func spoiled(t *testing.T, cases []kept, app *envoytest.Backend) (*envoytest.Fil
 	}
 	state := renderer().Render(r)
 	for i, c := range cases {
-		edit(t, state, xds.TableName(caseName(i)), func(host *routev3.VirtualHost) {
+		edit(t, state, naming.Table(caseName(i)), func(host *routev3.VirtualHost) {
 			host.Routes[0] = c.spoil(t, host.Routes[0])
 		})
 		if said := c.admitted(); said == "" || !strings.Contains(said, c.says) {

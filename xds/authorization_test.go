@@ -6,11 +6,12 @@ import (
 	"testing"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/clusters"
+	"github.com/weftmesh/weft/xds/filters"
+	"github.com/weftmesh/weft/xds/routes"
 )
 
 func TestParseAuthorizer(t *testing.T) {
@@ -28,7 +29,7 @@ func TestParseAuthorizer(t *testing.T) {
 		"grpc://:9000":                "has no host",
 		"grpc://a_b!:9000":            "has no host",
 	} {
-		a, err := xds.ParseAuthorizer(text)
+		a, err := filters.ParseAuthorizer(text)
 		switch {
 		case want == "" && (err != nil || a == nil):
 			t.Errorf("%s: %v", text, err)
@@ -36,7 +37,7 @@ func TestParseAuthorizer(t *testing.T) {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
 	}
-	if a, err := xds.ParseAuthorizer(""); a != nil || err != nil {
+	if a, err := filters.ParseAuthorizer(""); a != nil || err != nil {
 		t.Errorf("nothing: %v, %v", a, err)
 	}
 }
@@ -47,7 +48,7 @@ func TestOnlyHostsAsk(t *testing.T) {
 	table := &effective.Table{Destination: &effective.Destination{Kind: "MeshService", ID: "web:80", Name: "web", Port: 80, Protocol: "http"},
 		Routes: []*effective.Route{{Key: "r", Match: route.CatchAll, Backends: []effective.Backend{{Cluster: "web:80", Weight: 1}},
 			Filters: []route.Filter{{Authorization: &route.Authorization{Name: "check"}}}}}}
-	config, clusters, notes := xds.RouteConfiguration(table)
+	config, clusters, notes := routes.Configuration(table)
 	if got := config.VirtualHosts[0].Routes[0].GetDirectResponse().GetStatus(); got != http.StatusInternalServerError || len(clusters) > 0 || len(notes) != 1 {
 		t.Errorf("status %d, clusters %v, notes %v", got, clusters, notes)
 	}
@@ -57,11 +58,14 @@ func TestOnlyHostsAsk(t *testing.T) {
 func TestAuthorizerCluster(t *testing.T) {
 	t.Parallel()
 	for host, want := range map[string]clusterv3.Cluster_DiscoveryType{"10.0.0.1": clusterv3.Cluster_STATIC, "authz.example.org": clusterv3.Cluster_STRICT_DNS} {
-		a := &xds.Authorizer{Host: host, Port: 9000}
-		if got := a.Cluster().GetType(); got != want {
+		cluster := &clusterv3.Cluster{}
+		if err := clusters.Authorization(&filters.Authorizer{Host: host, Port: 9000}).Content().UnmarshalTo(cluster); err != nil {
+			t.Fatal(err)
+		}
+		if got := cluster.GetType(); got != want {
 			t.Errorf("%s: %v, want %v", host, got, want)
 		}
-		if err := a.Cluster().ValidateAll(); err != nil || proto.Size(a.Cluster()) == 0 {
+		if err := cluster.ValidateAll(); err != nil {
 			t.Errorf("%s: %v", host, err)
 		}
 	}

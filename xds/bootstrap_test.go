@@ -7,12 +7,12 @@ import (
 	bootstrapv3 "github.com/envoyproxy/go-control-plane/envoy/config/bootstrap/v3"
 	"google.golang.org/protobuf/encoding/protojson"
 
-	"github.com/weftmesh/weft/xds"
 	"github.com/weftmesh/weft/xds/bootstrap"
+	"github.com/weftmesh/weft/xds/bootstrap/render"
 )
 
-func config() xds.BootstrapConfig {
-	return xds.BootstrapConfig{Mesh: "default", Name: "web-1", XDSHost: "127.0.0.1", XDSPort: 5678}
+func config() render.Config {
+	return render.Config{Mesh: "default", Name: "web-1", XDSHost: "127.0.0.1", XDSPort: 5678}
 }
 
 // TestBootstrapNamesTheNode holds the parts that other programs read: node id,
@@ -21,7 +21,7 @@ func TestBootstrapNamesTheNode(t *testing.T) {
 	t.Parallel()
 	c := config()
 	c.Token = "abc"
-	b, err := xds.Bootstrap(c)
+	b, err := render.Bootstrap(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func TestBootstrapNamesTheNode(t *testing.T) {
 		}
 	}
 	c.StateOfTheWorld = true
-	if b, _ = xds.Bootstrap(c); !strings.Contains(string(b), `"api_type": "GRPC"`) {
+	if b, _ = render.Bootstrap(c); !strings.Contains(string(b), `"api_type": "GRPC"`) {
 		t.Errorf("state of the world: %s", b)
 	}
 }
@@ -50,8 +50,8 @@ func TestBootstraps(t *testing.T) {
 	file.Token, file.TokenPath = "abc", "/run/token.json"
 	fallback.XDSHost, fallback.CA, fallback.XDSAddress = "control.example", "authority", "10.96.0.5"
 	renewed.XDSHost, renewed.CA, renewed.CAPath = "control.example", "authority", "/run/authorities.json"
-	for name, c := range map[string]xds.BootstrapConfig{"ca-file": renewed, "plain": plain, "named": named, "fallback": fallback, "address": address, "token-file": file} {
-		text, err := xds.Bootstrap(c)
+	for name, c := range map[string]render.Config{"ca-file": renewed, "plain": plain, "named": named, "fallback": fallback, "address": address, "token-file": file} {
+		text, err := render.Bootstrap(c)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -68,19 +68,19 @@ func TestBootstraps(t *testing.T) {
 func TestBootstrapRefuses(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		change func(*xds.BootstrapConfig)
+		change func(*render.Config)
 		want   string
 	}{
-		"no name":               {func(c *xds.BootstrapConfig) { c.Name = "" }, "mesh and name"},
-		"no port":               {func(c *xds.BootstrapConfig) { c.XDSPort = 0 }, "is not the address of a control plane"},
-		"token file over it":    {func(c *xds.BootstrapConfig) { c.TokenPath, c.XDSHost = "x", "10.0.0.1" }, "would leave this host"},
-		"no address":            {func(c *xds.BootstrapConfig) { c.CA, c.XDSAddress = "x", "control.example" }, "give an IP address"},
-		"nobody vouches":        {func(c *xds.BootstrapConfig) { c.XDSAddress = "10.0.0.1" }, "an authority by which it is known"},
-		"token over plain wire": {func(c *xds.BootstrapConfig) { c.Token, c.XDSHost = "x", "10.0.0.1" }, "would leave this host"},
+		"no name":               {func(c *render.Config) { c.Name = "" }, "mesh and name"},
+		"no port":               {func(c *render.Config) { c.XDSPort = 0 }, "is not the address of a control plane"},
+		"token file over it":    {func(c *render.Config) { c.TokenPath, c.XDSHost = "x", "10.0.0.1" }, "would leave this host"},
+		"no address":            {func(c *render.Config) { c.CA, c.XDSAddress = "x", "control.example" }, "give an IP address"},
+		"nobody vouches":        {func(c *render.Config) { c.XDSAddress = "10.0.0.1" }, "an authority by which it is known"},
+		"token over plain wire": {func(c *render.Config) { c.Token, c.XDSHost = "x", "10.0.0.1" }, "would leave this host"},
 	} {
 		c := config()
 		tc.change(&c)
-		if _, err := xds.Bootstrap(c); err == nil || !strings.Contains(err.Error(), tc.want) {
+		if _, err := render.Bootstrap(c); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: got %v, want %q", name, err, tc.want)
 		}
 	}

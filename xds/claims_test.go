@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	bootstrapv3 "github.com/envoyproxy/go-control-plane/envoy/config/bootstrap/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
@@ -18,11 +19,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 
-	bootstrapv3 "github.com/envoyproxy/go-control-plane/envoy/config/bootstrap/v3"
-
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/sim"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/envoy"
+	"github.com/weftmesh/weft/xds/filters"
+	"github.com/weftmesh/weft/xds/matchers"
 )
 
 // payloads are what tokens hold: what is a claim, what is none, and what is no JSON.
@@ -76,13 +77,13 @@ func authorizations(n int) []string {
 func TestEnvoyReadsClaimsAsTheSimulator(t *testing.T) {
 	t.Parallel()
 	filter := func(name string, m proto.Message) *hcmv3.HttpFilter {
-		return &hcmv3.HttpFilter{Name: name, ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: xds.Pack(m)}}
+		return &hcmv3.HttpFilter{Name: name, ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: envoy.Pack(m)}}
 	}
-	answer := direct(200, xds.RouteMatch(nil))
-	answer.ResponseHeadersToAdd = []*corev3.HeaderValueOption{{Header: &corev3.HeaderValue{Key: "x-claims", Value: "%DYNAMIC_METADATA(" + xds.ClaimsNamespace + ")%"}}}
+	answer := direct(200, matchers.Route(nil))
+	answer.ResponseHeadersToAdd = []*corev3.HeaderValueOption{{Header: &corev3.HeaderValue{Key: "x-claims", Value: "%DYNAMIC_METADATA(" + matchers.ClaimsNamespace + ")%"}}}
 	manager := &hcmv3.HttpConnectionManager{StatPrefix: "claims",
 		HttpFilters: []*hcmv3.HttpFilter{
-			filter("lua", &luav3.Lua{DefaultSourceCode: &corev3.DataSource{Specifier: &corev3.DataSource_InlineString{InlineString: xds.ReadClaims}}}),
+			filter("lua", &luav3.Lua{DefaultSourceCode: &corev3.DataSource{Specifier: &corev3.DataSource_InlineString{InlineString: filters.ReadClaims}}}),
 			filter("router", &routerv3.Router{}),
 		},
 		RouteSpecifier: &hcmv3.HttpConnectionManager_RouteConfig{RouteConfig: &routev3.RouteConfiguration{
@@ -93,7 +94,7 @@ func TestEnvoyReadsClaimsAsTheSimulator(t *testing.T) {
 		Address: &corev3.Address{Address: &corev3.Address_SocketAddress{SocketAddress: &corev3.SocketAddress{
 			Address: "127.0.0.1", PortSpecifier: &corev3.SocketAddress_PortValue{PortValue: port}}}},
 		FilterChains: []*listenerv3.FilterChain{{Filters: []*listenerv3.Filter{{
-			Name: "http", ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: xds.Pack(manager)}}}}},
+			Name: "http", ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: envoy.Pack(manager)}}}}},
 	}}}))).Ready()
 	found := 0
 	for _, header := range authorizations(600) {

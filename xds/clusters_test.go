@@ -15,7 +15,9 @@ import (
 	"github.com/weftmesh/weft/policies/timeout"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/check"
+	"github.com/weftmesh/weft/xds/clusters"
+	"github.com/weftmesh/weft/xds/routes"
 )
 
 // TestClustersOfATable: a table comes after the clusters that it names (spec/xds.md
@@ -43,7 +45,7 @@ func TestClustersOfATable(t *testing.T) {
 	} {
 		r := rule("r", path(route.SegmentPrefix, "/a"))
 		r.Answer, r.Backends, r.Mirrors = c.answer, c.backends, c.mirrors
-		got := xds.RenderTable(&effective.Table{Destination: web(), Routes: []*effective.Route{r}}, nil).Clusters
+		got := routes.RenderTable(&effective.Table{Destination: web(), Routes: []*effective.Route{r}}, nil).Clusters
 		if d := cmp.Diff(c.want, got); d != "" && len(c.want)+len(got) > 0 {
 			t.Errorf("%s (-want +got):\n%s", name, d)
 		}
@@ -56,7 +58,7 @@ func TestOneNoteForEachOrigin(t *testing.T) {
 	t.Parallel()
 	r := rule("r", path(route.SegmentPrefix, "/a"), route.Filter{RequestHeaders: &route.HeaderModifier{Remove: []string{"host"}}})
 	r.Origins = append(r.Origins, by("other"))
-	notes := xds.RenderTable(table(r), nil).Notes
+	notes := routes.RenderTable(table(r), nil).Notes
 	var got []string
 	for _, n := range notes {
 		got = append(got, n.Code+" "+n.Origin.Name)
@@ -89,7 +91,7 @@ func TestAnExternalServiceOfNothing(t *testing.T) {
 	t.Parallel()
 	ref := api.Ref{Kind: api.KindMeshExternalService, Mesh: "default", Name: "x"}
 	d := &effective.Destination{ID: "extsvc_x:443", Kind: api.KindMeshExternalService, Ref: ref, External: &api.MeshExternalService{}}
-	r, notes := xds.RenderCluster(&effective.Cluster{Name: d.ID, Destination: d}, nil)
+	r, notes := clusters.Render(&effective.Cluster{Name: d.ID, Destination: d}, nil)
 	if r != nil || len(notes) != 1 || notes[0].Origin.Ref != ref || !strings.Contains(notes[0].Message, "names no endpoint") {
 		t.Errorf("%v %+v", r, notes)
 	}
@@ -121,7 +123,7 @@ func TestAnExpressionMayBeSoLong(t *testing.T) {
 		r := good()
 		r.Match = onPath("/")
 		r.Match.GetSafeRegex().Regex = "/" + strings.Repeat("[aaa]", 204) + strings.Repeat("b", length-1-5*204)
-		if err := xds.CheckRoute(r); (err == nil) != fine {
+		if err := check.Route(r); (err == nil) != fine {
 			t.Errorf("%d bytes: %v", length, err)
 		}
 	}
@@ -134,7 +136,7 @@ func TestNothingIsSentUnchecked(t *testing.T) {
 	never := api.Duration(-time.Second)
 	u := use("web:8080", web())
 	u.Policies = effective.Policies{fold(t, timeout.Kind, &timeout.Conf{ConnectionTimeout: &never})}
-	cluster, notes := xds.RenderCluster(u.Cluster, nil)
+	cluster, notes := clusters.Render(u.Cluster, nil)
 	if cluster != nil || len(notes) != 1 || notes[0].Severity != api.Error || !strings.Contains(notes[0].Message, "nobody can call it") {
 		t.Errorf("cluster %v, notes %v", cluster, notes)
 	}
@@ -145,8 +147,8 @@ func TestNothingIsSentUnchecked(t *testing.T) {
 func TestAClusterIsSharedByWhoHasIt(t *testing.T) {
 	t.Parallel()
 	u, beside := use("web:8080", web()), new(effective.Memo)
-	first, _ := xds.RenderCluster(u.Cluster, beside)
-	second, _ := xds.RenderCluster(u.Cluster, beside)
+	first, _ := clusters.Render(u.Cluster, beside)
+	second, _ := clusters.Render(u.Cluster, beside)
 	if first != second {
 		t.Error("two have two renderings")
 	}
@@ -159,14 +161,14 @@ func TestAClusterIsSharedByWhoHasIt(t *testing.T) {
 	if held.Value() != nil {
 		t.Error("it is kept for nobody")
 	}
-	if again, _ := xds.RenderCluster(u.Cluster, beside); again.Version != version {
+	if again, _ := clusters.Render(u.Cluster, beside); again.Version != version {
 		t.Errorf("it is %s, and was %s", again.Version, version)
 	}
 	never := api.Duration(-time.Second)
 	u.Policies = effective.Policies{fold(t, timeout.Kind, &timeout.Conf{ConnectionTimeout: &never})}
 	beside = new(effective.Memo)
-	_, notes := xds.RenderCluster(u.Cluster, beside)
-	if r, again := xds.RenderCluster(u.Cluster, beside); r != nil || len(notes) != 1 || &notes[0] != &again[0] {
+	_, notes := clusters.Render(u.Cluster, beside)
+	if r, again := clusters.Render(u.Cluster, beside); r != nil || len(notes) != 1 || &notes[0] != &again[0] {
 		t.Errorf("%v, then %v", notes, again)
 	}
 }

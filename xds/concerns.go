@@ -5,6 +5,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/xds/naming"
 )
 
 // Concerns reports whether an object takes part in one of the resources, of any type, that have the names on the
@@ -22,7 +23,7 @@ func Concerns(r *effective.Resolved, object api.Ref, names []string) bool {
 		return found && slices.ContainsFunc(attachments, func(a effective.Attachment) bool { return a.Entry.Ref == object })
 	}
 	for _, o := range r.Outbounds {
-		if says([]string{outboundListener(o), outboundChain(o).routes}, o.Attachments()) {
+		if says([]string{naming.OutboundListener(o), naming.OutboundRoutes(o)}, o.Attachments()) {
 			return true
 		}
 	}
@@ -32,8 +33,8 @@ func Concerns(r *effective.Resolved, object api.Ref, names []string) bool {
 		}
 	}
 	for _, in := range r.Inbounds {
-		name := inboundName(in.Inbound)
-		if says([]string{name, name + guardedRoutes}, in.Attachments()) {
+		name := naming.Inbound(in.Inbound)
+		if says([]string{name, name + naming.GuardedRoutes}, in.Attachments()) {
 			return true
 		}
 	}

@@ -23,7 +23,7 @@ import (
 
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/route"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/matchers"
 )
 
 // cellRequest is one request, byte for byte, and what conditions see of it.
@@ -100,7 +100,7 @@ func TestChanceInEnvoy(t *testing.T) {
 		return route.Conditions{must(t)(route.Within(route.OnChance, "", from, until))}
 	}
 	cases := []cellCase{{conditions: within(0, 200_000)}, {conditions: within(200_000, 700_000)}}
-	routes := []*routev3.Route{direct(201, xds.RouteMatch(cases[0].conditions)), direct(202, xds.RouteMatch(cases[1].conditions)), direct(204, xds.RouteMatch(nil))}
+	routes := []*routev3.Route{direct(201, matchers.Route(cases[0].conditions)), direct(202, matchers.Route(cases[1].conditions)), direct(204, matchers.Route(nil))}
 	ask := startConditionEnvoy(t, routes)
 	const draws = 4_000
 	got := map[int]int{}
@@ -130,10 +130,10 @@ func must(t *testing.T) func(route.Condition, error) route.Condition {
 func conditionEnvoy(t *testing.T, cases []cellCase) func(i int, q cellRequest) int {
 	var routes []*routev3.Route
 	for i, c := range cases {
-		match := xds.RouteMatch(append(route.Conditions{must(t)(route.Compare(route.OnHeader, "x-case", route.Equal, 0, strconv.Itoa(i)))}, c.conditions...))
+		match := matchers.Route(append(route.Conditions{must(t)(route.Compare(route.OnHeader, "x-case", route.Equal, 0, strconv.Itoa(i)))}, c.conditions...))
 		routes = append(routes, direct(200, match))
 	}
-	ask := startConditionEnvoy(t, append(routes, direct(404, xds.RouteMatch(nil))))
+	ask := startConditionEnvoy(t, append(routes, direct(404, matchers.Route(nil))))
 	return func(i int, q cellRequest) int { return ask(strconv.Itoa(i), q) }
 }
 
@@ -144,7 +144,7 @@ func direct(status uint32, m *routev3.RouteMatch) *routev3.Route {
 // claims makes the headers x-claim-NAME claims.
 const claims = `function envoy_on_request(handle)
   for name, value in pairs(handle:headers()) do
-    if name:sub(1, 8) == "x-claim-" then handle:streamInfo():dynamicMetadata():set("` + xds.ClaimsNamespace + `", name:sub(9), value) end
+    if name:sub(1, 8) == "x-claim-" then handle:streamInfo():dynamicMetadata():set("` + matchers.ClaimsNamespace + `", name:sub(9), value) end
   end
   handle:clearRouteCache()
 end`

@@ -2,28 +2,23 @@ package xds
 
 import (
 	"slices"
-	"strconv"
-
-	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
-	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
-	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
-	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/xds/envoy"
+	"github.com/weftmesh/weft/xds/listeners"
+	"github.com/weftmesh/weft/xds/naming"
+	"github.com/weftmesh/weft/xds/resource"
+	"github.com/weftmesh/weft/xds/routes"
 )
-
-// EdgeName is the name of the route configuration of all hosts that edge dataplanes
-// serve at a port.
-func EdgeName(port uint32) string { return "edge:" + strconv.FormatUint(uint64(port), 10) }
 
 // ownEdge is everything that one port of an edge dataplane needs but for its hosts.
 type ownEdge struct {
 	ps       effective.Policies
 	chains   []*effective.Chain  // where clients speak TLS
 	to       *effective.Outbound // where whole connections go
-	listener *Resource           // nil where nobody is let in
-	nobody   *Resource           // the route configuration where there is no host
+	listener *resource.Resource  // nil where nobody is let in
+	nobody   *resource.Resource  // the route configuration where there is no host
 	notes    []api.Note
 }
 
@@ -38,7 +33,14 @@ func (x *Renderer) edge(r *effective.Resolved, e effective.EdgeUse, hosts []*eff
 	if e.Connections && len(hosts) > 0 {
 		to = hosts[0]
 	}
-	render := func() any { return x.renderEdge(r, e.Edge, ps, chains, to) }
+	render := func() any {
+		own := &ownEdge{ps: ps, chains: chains, to: to}
+		own.listener, own.notes = x.listeners.Edge(r, e.Edge, ps, chains, to)
+		if len(e.TLS) == 0 && !e.Connections {
+			own.nobody = routes.NoHosts(naming.Edge(e.Port))
+		}
+		return own
+	}
 	own := e.Kept.Do(render).(*ownEdge)
 	if !slices.Equal(own.ps, ps) || !sameChains(own.chains, chains) || own.to != to {
 		return render().(*ownEdge)
@@ -46,68 +48,45 @@ func (x *Renderer) edge(r *effective.Resolved, e effective.EdgeUse, hosts []*eff
 	return own
 }
 
-// edgeListenerName is that of the listener of an edge; EdgeName is that of the routes of its port.
-func edgeListenerName(e *effective.Edge) string { return "edge:" + joined(e.Address, e.Port) }
-
-func (x *Renderer) renderEdge(r *effective.Resolved, e *effective.Edge, ps effective.Policies, chains []*effective.Chain, to *effective.Outbound) *ownEdge {
-	switch {
-	case len(e.TLS) > 0:
-		return x.renderSecure(r, e, ps, chains)
-	case e.Connections:
-		return x.renderBytes(r, e, ps, to)
-	}
-	name := EdgeName(e.Port)
-	own := &ownEdge{ps: ps, nobody: newResource(name, routeConfiguration(name))}
-	c := chain{place: Place{Protocol: api.HTTP}, stat: name, routes: name, hosts: true, ps: ps, edge: e}
-	listener := &listenerv3.Listener{Name: edgeListenerName(e), TrafficDirection: corev3.TrafficDirection_INBOUND}
-	own.listener, own.notes = x.listener(listener, e.Address, e.Port, x.common(c), ownerOf(r), nil)
-	return own
-}
-
-// renderBytes renders where an edge dataplane sends whole connections on; without to it
-// closes them.
-func (x *Renderer) renderBytes(r *effective.Resolved, e *effective.Edge, ps effective.Policies, to *effective.Outbound) *ownEdge {
-	own := &ownEdge{ps: ps, to: to}
-	c := edgeChain(e, &effective.Chain{Connections: true, To: to}, EdgeName(e.Port))
-	listener := &listenerv3.Listener{Name: edgeListenerName(e), TrafficDirection: corev3.TrafficDirection_INBOUND}
-	own.listener, own.notes = x.listener(listener, e.Address, e.Port, x.common(c), ownerOf(r), nil)
-	if to != nil {
-		own.notes = append(own.notes, tcpNotes(to.TCP)...)
-	}
-	return own
+// sameChains reports whether listeners with the chains are one.
+func sameChains(a, b []*effective.Chain) bool {
+	return slices.EqualFunc(a, b, func(a, b *effective.Chain) bool {
+		return a.Connections == b.Connections && a.To == b.To && a.Name == b.Name && a.Minimum == b.Minimum && a.Maximum == b.Maximum && slices.Equal(a.Secrets, b.Secrets) && slices.Equal(listeners.ChainPolicies(a), listeners.ChainPolicies(b))
+	})
 }
 
 // edges adds the listeners of an edge dataplane, and the hosts behind them.
-func (s *State) edges(x *Renderer, r *effective.Resolved) {
+func (s *rendering) edges(x *Renderer, r *effective.Resolved) {
 	for _, e := range r.Edges {
 		hosts := r.Hosts(e.Edge)
 		chains := r.Chains(e.Edge)
 		own := x.edge(r, e, hosts, chains)
 		if len(e.TLS) > 0 {
-			s.secure(r, e, own, chains)
+			s.edgeTLS(r, e, own, chains)
 			continue
 		}
-		s.listen(r, own.listener, listening{e.Address, e.Port}, own.notes)
+		s.listen(r, own.listener, envoy.HostPort{Host: e.Address, Port: e.Port}, own.notes)
 		if e.Connections {
 			continue
 		}
-		routes := own.nobody
+		config := own.nobody
 		if len(hosts) > 0 {
-			routes = renderHosts(EdgeName(e.Port), hosts, beside{})
+			config = routes.RenderHosts(naming.Edge(e.Port), hosts, routes.Beside{})
 		}
-		s.add(&s.Routes, routes, nil)
+		s.Add(&s.Routes, config, nil)
 	}
 }
 
-// outside makes m one for clients that nobody knows (spec/kuma.md 1.4): who they are is
-// seen from their connection and the proxies that are trusted, none of them is internal,
-// and they cannot write one path or host in several ways. Idle connections cost something
-// here, so that Envoy's own bounds hold where nobody says more.
-func outside(m *hcmv3.HttpConnectionManager, e *effective.Edge) {
-	m.UseRemoteAddress, m.XffNumTrustedHops = wrapperspb.Bool(true), e.TrustedHops
-	m.InternalAddressConfig = &hcmv3.HttpConnectionManager_InternalAddressConfig{CidrRanges: []*corev3.CidrRange{
-		{AddressPrefix: anyIPv4, PrefixLen: wrapperspb.UInt32(32)}, // which is nobody's: without any range private ones are internal
-	}}
-	m.MergeSlashes, m.StripTrailingHostDot = true, true
-	m.StreamIdleTimeout, m.CommonHttpProtocolOptions = nil, nil
+// edgeTLS adds a listener for clients that speak TLS, and the hosts of each of its chains.
+func (s *rendering) edgeTLS(r *effective.Resolved, e effective.EdgeUse, own *ownEdge, chains []*effective.Chain) {
+	if own.listener == nil {
+		s.Notes = append(s.Notes, own.notes...)
+		return
+	}
+	s.listen(r, own.listener, envoy.HostPort{Host: e.Address, Port: e.Port}, own.notes)
+	for _, c := range chains {
+		if !c.Connections {
+			s.Add(&s.Routes, routes.RenderHosts(naming.ChainRoutes(e.Port, c.Name), c.Hosts, routes.BesideOf(c)), nil)
+		}
+	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/weftmesh/weft/policies/all"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/routes"
 )
 
 func text(s string) *string { return &s }
@@ -274,7 +274,7 @@ func TestSharesInEnvoy(t *testing.T) {
 			t.Errorf("split %d (-want +got):\n%s", i, d)
 		}
 	}
-	if n := xds.RenderTable(tables[5], nil).Notes; len(n) != 1 || n[0].Code != "WeightsScaled" {
+	if n := routes.RenderTable(tables[5], nil).Notes; len(n) != 1 || n[0].Code != "WeightsScaled" {
 		t.Errorf("weights over the limit need a note, got %v", n)
 	}
 }

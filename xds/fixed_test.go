@@ -18,7 +18,9 @@ import (
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/check"
+	"github.com/weftmesh/weft/xds/envoy"
+	"github.com/weftmesh/weft/xds/resource"
 )
 
 // fixedValues are values that the headers really have; of the others x is one.
@@ -56,7 +58,7 @@ func (c fixedCase) value() string {
 // change puts the change into r, past the checks that would keep it out. A date
 // can be set, but not taken away.
 func (c fixedCase) change(r *routev3.Route) {
-	add := []*corev3.HeaderValueOption{xds.HeaderOption(route.Header{Name: c.name, Value: c.value()}, corev3.HeaderValueOption_OVERWRITE_IF_EXISTS_OR_ADD)}
+	add := []*corev3.HeaderValueOption{envoy.HeaderOption(route.Header{Name: c.name, Value: c.value()}, corev3.HeaderValueOption_OVERWRITE_IF_EXISTS_OR_ADD)}
 	switch {
 	case c.name == "date":
 		r.ResponseHeadersToRemove = []string{c.name}
@@ -88,7 +90,7 @@ func TestFixedHeadersInEnvoy(t *testing.T) {
 	edit(t, state, "outbound:web:8080", func(host *routev3.VirtualHost) {
 		for i, c := range fixedCases() {
 			c.change(host.Routes[i])
-			if err := xds.CheckRoute(host.Routes[i]); err == nil {
+			if err := check.Route(host.Routes[i]); err == nil {
 				t.Errorf("%s: weft would send the change", c.name)
 			}
 		}
@@ -127,12 +129,12 @@ func TestFixedHeadersInEnvoy(t *testing.T) {
 }
 
 // edit changes the virtual host of a route configuration that was rendered.
-func edit(t *testing.T, s *xds.State, name string, change func(*routev3.VirtualHost)) {
+func edit(t *testing.T, s *resource.State, name string, change func(*routev3.VirtualHost)) {
 	t.Helper()
 	rendered := find(t, s.Routes, name)
 	config := envoytest.Open(t, rendered, &routev3.RouteConfiguration{})
 	change(config.VirtualHosts[0])
-	s.Routes[slices.IndexFunc(s.Routes, func(r *xds.Resource) bool { return r.Name == name })] = rendered.With(packed(t, config))
+	s.Routes[slices.IndexFunc(s.Routes, func(r *resource.Resource) bool { return r.Name == name })] = rendered.With(packed(t, config))
 }
 
 // happened reports whether the change was made, and did no harm.

@@ -12,7 +12,8 @@ import (
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/clusters"
+	"github.com/weftmesh/weft/xds/resource"
 )
 
 // TestWhatGRPCIgnoresIsSaid: each thing that a client without a sidecar does not
@@ -66,7 +67,7 @@ func TestWhatGRPCIgnoresIsSaid(t *testing.T) {
 // TestGRPCOutside: this client takes endpoints by EDS or one name, and no TLS.
 func TestGRPCOutside(t *testing.T) {
 	t.Parallel()
-	outside := func(tls bool, addresses ...string) *xds.State {
+	outside := func(tls bool, addresses ...string) *resource.State {
 		s := &api.MeshExternalService{}
 		for _, a := range addresses {
 			s.Endpoints = append(s.Endpoints, api.ExternalEndpoint{Address: a, Port: 80})
@@ -79,7 +80,7 @@ func TestGRPCOutside(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name  string
-		state *xds.State
+		state *resource.State
 		kind  clusterv3.Cluster_DiscoveryType
 		lists int
 	}{
@@ -94,7 +95,7 @@ func TestGRPCOutside(t *testing.T) {
 			t.Errorf("%s: %v, want %v", c.name, got, c.kind)
 		}
 	}
-	for name, s := range map[string]*xds.State{"two names": outside(false, "a.example", "b.example"), "TLS": outside(true, "192.0.2.1")} {
+	for name, s := range map[string]*resource.State{"two names": outside(false, "a.example", "b.example"), "TLS": outside(true, "192.0.2.1")} {
 		if len(s.Clusters) != 0 || len(s.Notes) != 1 || s.Notes[0].Origin.Name != "out" {
 			t.Errorf("%s: clusters %q, notes %v", name, names(s.Clusters), s.Notes)
 		}
@@ -152,12 +153,12 @@ func TestTheWayTrafficComes(t *testing.T) {
 func TestClientCertificates(t *testing.T) {
 	t.Parallel()
 	text := func(s string) *api.DataSource { return &api.DataSource{InlineString: s} }
-	render := func(v *api.TLSVerification) (string, *xds.Resource) {
+	render := func(v *api.TLSVerification) (string, *resource.Resource) {
 		v.Mode = "SkipAll"
 		dest := &effective.Destination{ID: "x", External: &api.MeshExternalService{
 			Endpoints: []api.ExternalEndpoint{{Address: "192.0.2.1", Port: 443}}, TLS: &api.ExternalTLS{Enabled: true, Verification: v},
 		}}
-		r, notes := xds.RenderCluster(&effective.Cluster{Name: "x", Destination: dest}, nil)
+		r, notes := clusters.Render(&effective.Cluster{Name: "x", Destination: dest}, nil)
 		if len(notes) == 0 {
 			return "", r
 		}

@@ -24,7 +24,10 @@ import (
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/identity"
 	"github.com/weftmesh/weft/route"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/clusters"
+	"github.com/weftmesh/weft/xds/endpoints"
+	"github.com/weftmesh/weft/xds/envoy"
+	"github.com/weftmesh/weft/xds/routes"
 )
 
 // golden compares m with testdata/<name>.json.
@@ -75,23 +78,23 @@ func TestGoldens(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if _, ok := conf.(xds.RouteWriter); ok || conf == nil {
+			if _, ok := conf.(envoy.RouteWriter); ok || conf == nil {
 				r := rule("r", path(route.SegmentPrefix, "/a"), prefixRewrite("/b"))
 				r.Policies = ps
-				config, _, _ := xds.RouteConfiguration(&effective.Table{Destination: web(), Routes: []*effective.Route{r}})
+				config, _, _ := routes.Configuration(&effective.Table{Destination: web(), Routes: []*effective.Route{r}})
 				golden(t, "route-"+name, config)
 			}
-			if _, ok := conf.(xds.ClusterWriter); ok || conf == nil {
+			if _, ok := conf.(envoy.ClusterWriter); ok || conf == nil {
 				u := use("web:8080", web())
 				u.Cluster.HTTP2, u.Cluster.Policies = true, ps
-				cluster, _ := xds.RenderCluster(u.Cluster, nil)
+				cluster, _ := clusters.Render(u.Cluster, nil)
 				golden(t, "cluster-"+name, cluster.Content())
 			}
-			_, manager := conf.(xds.ManagerWriter)
-			if _, ok := conf.(xds.NetworkFilterWriter); ok || manager || conf == nil {
+			_, manager := conf.(envoy.ManagerWriter)
+			if _, ok := conf.(envoy.NetworkFilterWriter); ok || manager || conf == nil {
 				golden(t, "listener-"+name, chainOf(t, table(), nil, ps))
 			}
-			if _, ok := conf.(xds.TCPWriter); ok || conf == nil {
+			if _, ok := conf.(envoy.TCPWriter); ok || conf == nil {
 				golden(t, "tcp-"+name, chainOf(t, nil, &effective.TCPTable{Destination: web(), Backends: []effective.Backend{to("web:8080", 1)}}, ps))
 			}
 		})
@@ -130,7 +133,7 @@ func TestEveryKindWritesSomething(t *testing.T) {
 	t.Parallel()
 	for _, k := range all.Kinds {
 		switch k.New().(type) {
-		case xds.RouteWriter, xds.ClusterWriter, xds.ManagerWriter, xds.TCPWriter, xds.NetworkFilterWriter, xds.HTTPFilterWriter, xds.Guard, identity.TLSConf:
+		case envoy.RouteWriter, envoy.ClusterWriter, envoy.ManagerWriter, envoy.TCPWriter, envoy.NetworkFilterWriter, envoy.HTTPFilterWriter, envoy.Guard, identity.TLSConf:
 		default:
 			t.Errorf("%s implements no writer", k.Name)
 		}
@@ -145,7 +148,7 @@ func TestGoldenInbound(t *testing.T) {
 	golden(t, "inbound-listener", s.Listeners[0].Content())
 	golden(t, "inbound-routes", s.Routes[0].Content())
 	golden(t, "inbound-cluster", s.Clusters[0].Content())
-	golden(t, "endpoints", xds.RenderEndpoints(&effective.Endpoints{Name: "web:8080", List: []effective.Endpoint{
+	golden(t, "endpoints", endpoints.Render(&effective.Endpoints{Name: "web:8080", List: []effective.Endpoint{
 		{Address: "10.0.0.1", Port: 80, Tags: map[string]string{api.TagService: "web", "version": "1"}, Zone: "a"},
 		{Address: "10.0.0.2", Port: 80, Zone: "b", Priority: 1},
 	}}, nil).Content())

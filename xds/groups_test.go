@@ -12,14 +12,15 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/resolve/effective"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/endpoints"
+	"github.com/weftmesh/weft/xds/resource"
 )
 
 // TestEndpointsByZoneAndPriority: endpoints of one zone and priority stand
 // together, in the order of the list, and no others beside them.
 func TestEndpointsByZoneAndPriority(t *testing.T) {
 	t.Parallel()
-	r := xds.RenderEndpoints(&effective.Endpoints{Name: "web:8080", List: []effective.Endpoint{
+	r := endpoints.Render(&effective.Endpoints{Name: "web:8080", List: []effective.Endpoint{
 		{Address: "127.0.0.1", Port: 1, Zone: "east"},
 		{Address: "127.0.0.2", Port: 2, Zone: "west"},
 		{Address: "127.0.0.3", Port: 3, Zone: "east"},
@@ -78,7 +79,7 @@ func TestOutboundListenersAreShared(t *testing.T) {
 	called, keptCalled, keptBytes := table(), effective.NewKept(), effective.NewKept()
 	bytes := &effective.TCPTable{Destination: web(), Backends: []effective.Backend{to("web:8080", 1)}}
 	limited := effective.Policies{confs(t)["ratelimit"]}
-	render := func(name string, change func(*effective.Resolved, *effective.Outbound)) *xds.Resource {
+	render := func(name string, change func(*effective.Resolved, *effective.Outbound)) *resource.Resource {
 		o := &effective.Outbound{Address: "127.0.0.1", Port: 10001, Destination: web(), Table: called, Kept: keptCalled}
 		r := sidecar(nil, nil)
 		r.Ref.Name = name

@@ -31,14 +31,14 @@ import (
 	"github.com/weftmesh/weft/policies/timeout"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/resource"
 )
 
 // plainADS answers every request of state-of-the-world ADS with the named
 // resources of one State: enough for a client that asks once.
 type plainADS struct {
 	discoveryv3.UnimplementedAggregatedDiscoveryServiceServer
-	state *xds.State
+	state *resource.State
 	mu    sync.Mutex
 	nacks []string
 }
@@ -61,7 +61,7 @@ func (s *plainADS) StreamAggregatedResources(stream discoveryv3.AggregatedDiscov
 			asked[q.TypeUrl] = wanted
 		}
 		a := &discoveryv3.DiscoveryResponse{VersionInfo: "1", TypeUrl: q.TypeUrl, Nonce: strconv.Itoa(n)}
-		for _, list := range [][]*xds.Resource{s.state.Listeners, s.state.Routes, s.state.Clusters, s.state.Endpoints} {
+		for _, list := range [][]*resource.Resource{s.state.Listeners, s.state.Routes, s.state.Clusters, s.state.Endpoints} {
 			for _, r := range list {
 				if r.Type == q.TypeUrl && slices.Contains(q.ResourceNames, r.Name) {
 					a.Resources = append(a.Resources, r.Content())
@@ -75,7 +75,7 @@ func (s *plainADS) StreamAggregatedResources(stream discoveryv3.AggregatedDiscov
 }
 
 // grpcClient is gRPC's own xDS client with what state gives it.
-func grpcClient(t *testing.T, state *xds.State) (resolver.Builder, *plainADS) {
+func grpcClient(t *testing.T, state *resource.State) (resolver.Builder, *plainADS) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -113,7 +113,7 @@ func fold(t *testing.T, k *policies.Kind, conf policies.Conf) *policies.Effectiv
 }
 
 // grpcState is a client of pay with a route for each thing that is to be seen.
-func grpcState(t *testing.T, v1, v2 *envoytest.Backend) *xds.State {
+func grpcState(t *testing.T, v1, v2 *envoytest.Backend) *resource.State {
 	pay := &effective.Destination{ID: "pay:9000", Kind: api.KindMeshService, Name: "pay", Port: 9000, Protocol: api.GRPC, Hostnames: []string{"pay.shop.svc.cluster.local"}}
 	second := api.Duration(100 * time.Millisecond)
 	three, conditions := uint32(3), []string{"Unavailable"}

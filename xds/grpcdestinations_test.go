@@ -18,12 +18,12 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/resolve/effective"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/resource"
 )
 
 // grpcAnswers is who answers a call of gRPC's own client at target, or with which code
 // it fails, for each of n calls.
-func grpcAnswers(t *testing.T, state *xds.State, target string, n int) map[string]int {
+func grpcAnswers(t *testing.T, state *resource.State, target string, n int) map[string]int {
 	t.Helper()
 	builder, ads := grpcClient(t, state)
 	conn, err := grpc.NewClient("xds:///"+target, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithResolvers(builder))
@@ -117,7 +117,7 @@ func TestGRPCSharesRoutes(t *testing.T) {
 		"requests":    {Kept: effective.NewKept(), Table: &effective.Table{Destination: pay, Routes: []*effective.Route{rest()}}},
 		"connections": {Kept: effective.NewKept(), TCP: &effective.TCPTable{Destination: pay, Backends: []effective.Backend{to("v1", 1)}}},
 	} {
-		routes := map[*xds.Resource]bool{}
+		routes := map[*resource.Resource]bool{}
 		for _, address := range []string{"127.0.0.1", "127.0.0.2", "127.0.0.1"} {
 			r := sidecar(nil, nil)
 			r.Outbounds = []*effective.Outbound{{Address: address, Port: 9000, Destination: pay, Table: o.Table, TCP: o.TCP, Kept: o.Kept}}

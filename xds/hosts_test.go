@@ -11,7 +11,7 @@ import (
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/policies/timeout"
 	"github.com/weftmesh/weft/resolve/effective"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/envoy"
 )
 
 // counting is a conf that counts the routes that it is written into.
@@ -20,7 +20,7 @@ type counting struct {
 	written int
 }
 
-func (c *counting) WriteRoute(*routev3.Route, xds.Place) { c.written++ }
+func (c *counting) WriteRoute(*routev3.Route, envoy.Place) { c.written++ }
 
 // TestAChangedHostCostsOneVirtualHost: of many hosts at one port those whose tables
 // stay are not rendered again when another one changes.

@@ -27,9 +27,12 @@ import (
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/endpoints"
+	"github.com/weftmesh/weft/xds/resource"
+	"github.com/weftmesh/weft/xds/routes"
 )
 
-func all4(s *xds.State) []*xds.Resource {
+func all4(s *resource.State) []*resource.Resource {
 	return slices.Concat(s.Listeners, s.Routes, s.Clusters, s.Endpoints)
 }
 
@@ -67,7 +70,7 @@ func TestSharedValuesAreRenderedOnce(t *testing.T) {
 	x := renderer()
 	kept := effective.NewKept()
 	u.ClusterKept, u.EndpointsKept = new(effective.Memo), new(effective.Memo)
-	render := func() *xds.State {
+	render := func() *resource.State {
 		r := sidecar([]*effective.Table{tab}, []effective.ClusterUse{u})
 		r.Outbounds[0].Kept = kept
 		return x.Render(r)
@@ -79,7 +82,7 @@ func TestSharedValuesAreRenderedOnce(t *testing.T) {
 	if a.Listeners[0].Version != b.Listeners[0].Version {
 		t.Error("equal listeners have different versions")
 	}
-	if d := cmp.Diff([]string{"v1", "web:8080"}, xds.RenderTable(table(rule("r", path(route.Equal, "/a"))), nil).Clusters); d != "" {
+	if d := cmp.Diff([]string{"v1", "web:8080"}, routes.RenderTable(table(rule("r", path(route.Equal, "/a"))), nil).Clusters); d != "" {
 		t.Errorf("clusters of a table (-want +got):\n%s", d)
 	}
 }
@@ -158,7 +161,7 @@ func TestLocalityAndWeightAreAlwaysSet(t *testing.T) {
 			})
 		}
 		list := &endpointv3.ClusterLoadAssignment{}
-		if err := xds.RenderEndpoints(e, nil).Content().UnmarshalTo(list); err != nil {
+		if err := endpoints.Render(e, nil).Content().UnmarshalTo(list); err != nil {
 			t.Fatal(err)
 		}
 		total, next := 0, uint32(0)

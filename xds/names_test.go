@@ -14,7 +14,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/weftmesh/weft/internal/envoytest"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/bootstrap/render"
 )
 
 // TestASilentNameserver: an Envoy that knows an external service gives up its name after a few
@@ -37,7 +37,7 @@ func TestASilentNameserver(t *testing.T) {
 
 	c := config()
 	c.AdminSocket = filepath.Join(envoytest.Dir(t), "admin")
-	text, err := xds.Bootstrap(c)
+	text, err := render.Bootstrap(c)
 	b, resolver := &bootstrapv3.Bootstrap{}, &caresv3.CaresDnsResolverConfig{}
 	if err == nil {
 		err = protojson.Unmarshal(text, b)

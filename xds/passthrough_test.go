@@ -19,7 +19,8 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/resolve/effective"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/envoy"
+	"github.com/weftmesh/weft/xds/resource"
 )
 
 // redirected is a sidecar behind redirection whose workload has own for its address, and
@@ -38,7 +39,7 @@ func redirected(own string, port, in, out, web uint32) *effective.Resolved {
 
 // believing makes the listeners where redirected traffic arrives believe a client that
 // says where it was going: so no test needs the rules of a kernel.
-func believing(t *testing.T, s *xds.State) *xds.State {
+func believing(t *testing.T, s *resource.State) *resource.State {
 	t.Helper()
 	out := *s
 	out.Listeners = slices.Clone(s.Listeners)
@@ -48,7 +49,7 @@ func believing(t *testing.T, s *xds.State) *xds.State {
 		}
 		l := envoytest.Listener(t, r)
 		l.ListenerFilters = append(l.ListenerFilters, &listenerv3.ListenerFilter{
-			Name: "envoy.filters.listener.proxy_protocol", ConfigType: &listenerv3.ListenerFilter_TypedConfig{TypedConfig: xds.Pack(&proxyprotocolv3.ProxyProtocol{})},
+			Name: "envoy.filters.listener.proxy_protocol", ConfigType: &listenerv3.ListenerFilter_TypedConfig{TypedConfig: envoy.Pack(&proxyprotocolv3.ProxyProtocol{})},
 		})
 		packed, err := anypb.New(l)
 		if err != nil {

@@ -25,8 +25,10 @@ import (
 	"github.com/weftmesh/weft/internal/matches"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
-	"github.com/weftmesh/weft/xds"
 	"github.com/weftmesh/weft/xds/bootstrap"
+	"github.com/weftmesh/weft/xds/check"
+	"github.com/weftmesh/weft/xds/matchers"
+	"github.com/weftmesh/weft/xds/routes"
 )
 
 func packed(t *testing.T, m proto.Message) *anypb.Any {
@@ -90,13 +92,13 @@ var refusals = map[string]func(*testing.T, *routev3.Route){
 		r.Match = onPath("/([")
 	},
 	"a regular expression over the budget": func(_ *testing.T, r *routev3.Route) {
-		r.Match = xds.RouteMatch(route.Conditions{{On: route.OnHeader, Op: route.FullMatch, Name: "a", Value: "(?:abcdefghij){900}"}})
+		r.Match = matchers.Route(route.Conditions{{On: route.OnHeader, Op: route.FullMatch, Name: "a", Value: "(?:abcdefghij){900}"}})
 	},
 	"a cookie's expression that is none": func(_ *testing.T, r *routev3.Route) {
-		r.Match = xds.RouteMatch(route.Conditions{{On: route.OnCookie, Op: route.FullMatch, Name: "a", Value: "(["}})
+		r.Match = matchers.Route(route.Conditions{{On: route.OnCookie, Op: route.FullMatch, Name: "a", Value: "(["}})
 	},
 	"a claim's expression that is none": func(_ *testing.T, r *routev3.Route) {
-		r.Match = xds.RouteMatch(route.Conditions{{On: route.OnClaim, Op: route.FullMatch, Name: "a", Value: "(["}})
+		r.Match = matchers.Route(route.Conditions{{On: route.OnClaim, Op: route.FullMatch, Name: "a", Value: "(["}})
 	},
 	"the host as a header to set": func(_ *testing.T, r *routev3.Route) { r.RequestHeadersToAdd = header("Host", "a") },
 	"a pseudo header to remove":   func(_ *testing.T, r *routev3.Route) { r.RequestHeadersToRemove = []string{":path"} },
@@ -141,7 +143,7 @@ func unchecked(expression string) route.Condition {
 
 // onPath matches paths by any expression.
 func onPath(expression string) *routev3.RouteMatch {
-	return xds.RouteMatch(route.Conditions{unchecked(expression)})
+	return matchers.Route(route.Conditions{unchecked(expression)})
 }
 
 func split(r *routev3.Route, weights ...uint32) {
@@ -156,7 +158,7 @@ func split(r *routev3.Route, weights ...uint32) {
 // is shown to a real Envoy, so that the table holds nothing that is not true.
 func TestEnvoyRefuses(t *testing.T) {
 	t.Parallel()
-	if err := xds.CheckRoute(good()); err != nil {
+	if err := check.Route(good()); err != nil {
 		t.Fatal(err)
 	}
 	if err := envoytest.Validate(t, withRoutes(t, good())); err != nil {
@@ -167,7 +169,7 @@ func TestEnvoyRefuses(t *testing.T) {
 			t.Parallel()
 			r := good()
 			spoil(t, r)
-			if err := xds.CheckRoute(r); err == nil {
+			if err := check.Route(r); err == nil {
 				t.Error("weft would send it")
 			}
 			if err := envoytest.Validate(t, withRoutes(t, r)); err == nil {
@@ -183,7 +185,7 @@ func TestABadRouteLosesNothingElse(t *testing.T) {
 	t.Parallel()
 	badHeader := rule("header", path(route.SegmentPrefix, "/a"), route.Filter{RequestHeaders: &route.HeaderModifier{Set: []route.Header{{Name: ":path", Value: "/"}}}})
 	badMatch := rule("match", matches.Of(unchecked("/([")))
-	r := xds.RenderTable(table(badHeader, badMatch, rule("fine", path(route.Equal, "/b"))), nil)
+	r := routes.RenderTable(table(badHeader, badMatch, rule("fine", path(route.Equal, "/b"))), nil)
 	config := envoytest.Open(t, r, &routev3.RouteConfiguration{})
 	var got []string
 	for _, e := range config.VirtualHosts[0].Routes {
@@ -266,7 +268,7 @@ func TestRegexBudget(t *testing.T) {
 	t.Parallel()
 	r := good()
 	r.Match = onPath("/(?:abcdefghij){100}/[^/]{1,63}")
-	if err := xds.CheckRoute(r); err != nil {
+	if err := check.Route(r); err != nil {
 		t.Error(err)
 	}
 	b := withRoutes(t, r)

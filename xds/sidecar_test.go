@@ -24,7 +24,9 @@ import (
 	"github.com/weftmesh/weft/policies/ratelimit"
 	"github.com/weftmesh/weft/policies/timeout"
 	"github.com/weftmesh/weft/resolve/effective"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/bootstrap/render"
+	"github.com/weftmesh/weft/xds/clusters"
+	"github.com/weftmesh/weft/xds/resource"
 )
 
 // outbound is a listener at a free port for table.
@@ -205,8 +207,8 @@ func TestBootstrapInEnvoy(t *testing.T) {
 	secure.CA, secure.Token, secure.XDSHost, secure.Metadata = ca, "t", "weft.example", map[string]any{"version": "1"}
 	socket := config()
 	socket.AdminSocket, socket.StateOfTheWorld = envoytest.Socket(t), true
-	for i, c := range []xds.BootstrapConfig{plain, secure, socket} {
-		b, err := xds.Bootstrap(c)
+	for i, c := range []render.Config{plain, secure, socket} {
+		b, err := render.Bootstrap(c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -234,7 +236,7 @@ func TestSecondListenerAtOneAddress(t *testing.T) {
 func TestNoListenerFollowsARoute(t *testing.T) {
 	t.Parallel()
 	hour, day := api.Duration(time.Hour), api.Duration(24*time.Hour)
-	render := func(d *api.Duration) *xds.State {
+	render := func(d *api.Duration) *resource.State {
 		e := fold(t, timeout.Kind, &timeout.Conf{ConnectionTimeout: d, IdleTimeout: d, HTTP: &timeout.HTTP{RequestTimeout: d, MaxStreamDuration: d}})
 		tab := table()
 		tab.Routes[0].Policies = effective.Policies{e}
@@ -260,7 +262,7 @@ func TestTLSModesInEnvoy(t *testing.T) {
 	server := httptest.NewTLSServer(nil)
 	t.Cleanup(server.Close)
 	ca := &api.DataSource{InlineString: string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))}
-	text, err := xds.Bootstrap(config())
+	text, err := render.Bootstrap(config())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,7 +280,7 @@ func TestTLSModesInEnvoy(t *testing.T) {
 					TLS:       &api.ExternalTLS{Enabled: true, Verification: v, AllowRenegotiation: true, Version: &api.TLSVersion{Min: "TLS12", Max: "TLSAuto"}},
 				}}
 				n++
-				cluster, notes := xds.RenderCluster(&effective.Cluster{Name: dest.ID, Destination: dest}, nil)
+				cluster, notes := clusters.Render(&effective.Cluster{Name: dest.ID, Destination: dest}, nil)
 				if cluster == nil {
 					t.Fatalf("%q: %v", mode, notes)
 				}

@@ -15,6 +15,7 @@ import (
 	"github.com/weftmesh/weft/internal/cases"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/resource"
 )
 
 // TestWholeSidecars compares everything that sidecars get, to the last field, with
@@ -47,17 +48,17 @@ func sidecarText(t *testing.T, docs txtar.File, question string) string {
 		t.Fatalf("no dataplane %q", name)
 	}
 	x := xds.NewRenderer(world.Kinds())
-	render := map[string]func(*effective.Resolved) *xds.State{"envoy": x.Render, "grpc": x.RenderGRPC}[client]
+	render := map[string]func(*effective.Resolved) *resource.State{"envoy": x.Render, "grpc": x.RenderGRPC}[client]
 	if render == nil {
 		t.Fatalf("%q is neither envoy nor grpc", client)
 	}
 	return stateText(t, render(r))
 }
 
-func stateText(t *testing.T, s *xds.State) string {
+func stateText(t *testing.T, s *resource.State) string {
 	t.Helper()
 	var out strings.Builder
-	for _, list := range [][]*xds.Resource{s.Listeners, s.Routes, s.Clusters, s.Endpoints} {
+	for _, list := range [][]*resource.Resource{s.Listeners, s.Routes, s.Clusters, s.Endpoints} {
 		for _, r := range list {
 			fmt.Fprintf(&out, "# %s %s", r.Type[strings.LastIndexByte(r.Type, '.')+1:], r.Name)
 			if r.EDS {
@@ -80,7 +81,7 @@ func stateText(t *testing.T, s *xds.State) string {
 }
 
 // resourceText is the resource as YAML with sorted keys.
-func resourceText(t *testing.T, r *xds.Resource) string {
+func resourceText(t *testing.T, r *resource.Resource) string {
 	t.Helper()
 	m, err := r.Content().UnmarshalNew()
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/resource"
 )
 
 // web is the destination of most tests.
@@ -77,7 +78,7 @@ func use(name string, dest *effective.Destination, list ...effective.Endpoint) e
 }
 
 // names are the names of resources, in their order.
-func names(list []*xds.Resource) []string {
+func names(list []*resource.Resource) []string {
 	out := make([]string, len(list))
 	for i, r := range list {
 		out[i] = r.Name
@@ -85,7 +86,7 @@ func names(list []*xds.Resource) []string {
 	return out
 }
 
-func find(t *testing.T, list []*xds.Resource, name string) *xds.Resource {
+func find(t *testing.T, list []*resource.Resource, name string) *resource.Resource {
 	t.Helper()
 	for _, r := range list {
 		if r.Name == name {

@@ -12,7 +12,7 @@ import (
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route/skipper"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/filters"
 )
 
 // offline is a world that consists of files.
@@ -66,7 +66,7 @@ func (a *app) assumeFlag(c *cobra.Command) {
 }
 
 func (a *app) settings() (world.Settings, error) {
-	service, err := xds.ParseAuthorizer(a.extAuthz)
+	service, err := filters.ParseAuthorizer(a.extAuthz)
 	if err != nil {
 		return world.Settings{}, usage("--ext-authz %v", err)
 	}

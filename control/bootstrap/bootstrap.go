@@ -22,7 +22,7 @@ import (
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/store"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/bootstrap/render"
 	"github.com/weftmesh/weft/xds/server"
 )
 
@@ -135,7 +135,7 @@ func (b *Handler) answer(w http.ResponseWriter, r *http.Request, ask *request) (
 	if b.Skewed != nil && !ask.Clock.IsZero() {
 		b.Skewed(dp.Ref, time.Until(ask.Clock))
 	}
-	text, err := xds.Bootstrap(config)
+	text, err := render.Bootstrap(config)
 	return dp, text, err
 }
 
@@ -237,18 +237,18 @@ func (b *Handler) decode(text string, ref api.Ref) (*api.Object, error) {
 	return o, nil
 }
 
-func (b *Handler) config(host string, ask request, token string, dp *api.Object) (xds.BootstrapConfig, error) {
+func (b *Handler) config(host string, ask request, token string, dp *api.Object) (render.Config, error) {
 	name, text, err := net.SplitHostPort(host)
 	if err != nil {
-		return xds.BootstrapConfig{}, httpapi.Refusal(http.StatusBadRequest, "the request's Host has no port; ask with the port of --xds")
+		return render.Config{}, httpapi.Refusal(http.StatusBadRequest, "the request's Host has no port; ask with the port of --xds")
 	}
 	number, err := strconv.ParseUint(text, 10, 16)
 	if err != nil {
-		return xds.BootstrapConfig{}, httpapi.Refusal(http.StatusBadRequest, "the request's Host has no port; ask with the port of --xds")
+		return render.Config{}, httpapi.Refusal(http.StatusBadRequest, "the request's Host has no port; ask with the port of --xds")
 	}
 	ca := b.CA()
 	if _, err := netip.ParseAddr(ask.XDSAddress); ask.XDSAddress != "" && (err != nil || ca == "") {
-		return xds.BootstrapConfig{}, httpapi.Refusal(http.StatusBadRequest, "xdsAddress is no IP address, or sidecars are served without TLS; leave out --xds-fallback")
+		return render.Config{}, httpapi.Refusal(http.StatusBadRequest, "xdsAddress is no IP address, or sidecars are served without TLS; leave out --xds-fallback")
 	}
 	if ca != "" && ask.CACert != "" {
 		ca = ask.CACert
@@ -256,7 +256,7 @@ func (b *Handler) config(host string, ask request, token string, dp *api.Object)
 	if ca == "" {
 		ask.CAPath = ""
 	}
-	c := xds.BootstrapConfig{Mesh: ask.Mesh, Name: ask.Name, XDSHost: name, XDSPort: uint32(number), XDSAddress: ask.XDSAddress, CA: ca, CAPath: ask.CAPath, Token: token, TokenPath: ask.TokenPath,
+	c := render.Config{Mesh: ask.Mesh, Name: ask.Name, XDSHost: name, XDSPort: uint32(number), XDSAddress: ask.XDSAddress, CA: ca, CAPath: ask.CAPath, Token: token, TokenPath: ask.TokenPath,
 		AdminPort: ask.AdminPort, AdminSocket: ask.AdminSocket, SystemCA: ask.SystemCA, AgentSocket: ask.AgentSocket, Metadata: map[string]any{"dataplane.proxyType": "dataplane"}}
 	if spec, ok := dp.Spec.(*api.Dataplane); ok && spec.Networking != nil {
 		c.Service = serviceOf(spec.Networking)
@@ -280,7 +280,7 @@ func (b *Handler) config(host string, ask request, token string, dp *api.Object)
 
 // describe adds to the node what Kuma's own tools read there, as Kuma spells it
 // (spec/kuma.md 6): ports are texts.
-func (ask *request) describe(c xds.BootstrapConfig) {
+func (ask *request) describe(c render.Config) {
 	features := make([]any, len(ask.Features)) // empty is said too: the GUI reads the list
 	for i, f := range ask.Features {
 		features[i] = f

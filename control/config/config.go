@@ -11,7 +11,7 @@ import (
 	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/route/skipper"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/filters"
 )
 
 // Config is how a control plane runs. The tags are the names of the flags of
@@ -171,7 +171,7 @@ func (c Config) checkTenancy() error {
 
 // Settings are those of which it depends what documents mean.
 func (c Config) Settings() (world.Settings, error) {
-	a, err := xds.ParseAuthorizer(c.ExtAuthz)
+	a, err := filters.ParseAuthorizer(c.ExtAuthz)
 	if err != nil {
 		return world.Settings{}, fmt.Errorf("--ext-authz %w", err)
 	}

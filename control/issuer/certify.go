@@ -17,7 +17,7 @@ import (
 	"github.com/weftmesh/weft/control/telemetry"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/resolve"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/naming"
 	"github.com/weftmesh/weft/xds/server"
 	"github.com/weftmesh/weft/xds/server/authority/rotation"
 	"github.com/weftmesh/weft/xds/server/authority/workload"
@@ -153,7 +153,7 @@ func (c *Certifier) sign(ctx context.Context, m *resolve.Model, o *api.Object, w
 	if err != nil {
 		return out, err
 	}
-	return answer{Chain: string(got.Chain.PEM()), Secret: xds.IdentitySecret(o.Mesh), Names: got.names, Root: got.Root, Expires: got.Ends, Renew: got.RenewAt}, nil
+	return answer{Chain: string(got.Chain.PEM()), Secret: naming.IdentitySecret(o.Mesh), Names: got.names, Root: got.Root, Expires: got.Ends, Renew: got.RenewAt}, nil
 }
 
 // proves is what the credential of a dataplane proves, and tells of what it does not.

@@ -10,7 +10,8 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/authorities"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/resource"
+	"github.com/weftmesh/weft/xds/secrets"
 	"github.com/weftmesh/weft/xds/server"
 	"github.com/weftmesh/weft/xds/server/authority/workload"
 )
@@ -31,7 +32,7 @@ type ControlPlaneKeys struct {
 
 // giver sends a key and its certificate on one stream; false where that is over.
 type giver interface {
-	Give(dp api.Ref, stream uint64, secret *xds.Resource) bool
+	Give(dp api.Ref, stream uint64, secret *resource.Resource) bool
 }
 
 // told hears of sidecars without keys of their own.
@@ -173,7 +174,7 @@ func (k *ControlPlaneKeys) certify(x *keyStream) (good time.Duration, err error)
 	if err != nil {
 		return 0, err
 	}
-	given := xds.RenderIdentity(dp.Mesh, got.Chain.PEM(), text)
+	given := secrets.RenderIdentity(dp.Mesh, got.Chain.PEM(), text)
 	if k.ads.Give(dp, x.peer.Stream, given) {
 		k.told.Given(dp, authorities.Held{Owner: got.owner, Root: got.Root, Names: got.names, Issued: got.At, Ends: got.Ends})
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/weftmesh/weft/control/telemetry"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/resolve"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/naming"
 	"github.com/weftmesh/weft/xds/server"
 	"github.com/weftmesh/weft/xds/server/authority/workload"
 )
@@ -82,7 +82,7 @@ func (c *Certifier) spire(m *resolve.Model, o *api.Object, who server.Identity, 
 	if len(roots) <= mostRoots {
 		to.Roots = workload.Chain(roots).DER()
 	}
-	return answer{Secret: xds.IdentitySecret(o.Mesh), Names: names, Spire: to}, nil
+	return answer{Secret: naming.IdentitySecret(o.Mesh), Names: names, Spire: to}, nil
 }
 
 // domainOf is the trust domain of a SPIFFE ID.

@@ -12,6 +12,7 @@ import (
 	"github.com/weftmesh/weft/route/kuma"
 	"github.com/weftmesh/weft/route/skipper"
 	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/filters"
 )
 
 // DefaultZone is the zone of a control plane that is told no other.
@@ -30,7 +31,7 @@ type Settings struct {
 	// SystemNamespaces are those where the mesh's operators write; nil: the usual ones.
 	SystemNamespaces []string
 	// Authorizer is the service that filters of routes may ask; nil: there is none.
-	Authorizer *xds.Authorizer
+	Authorizer *filters.Authorizer
 	// RootNamespaces are those where HTTPProxies may be roots; none is all.
 	RootNamespaces []string
 	// MeshGrants says that routes of the Gateway API may refer to other namespaces only where
@@ -56,7 +57,7 @@ func (s Settings) dialects() []route.Dialect {
 // Readable are all route languages as they are where nothing is missing that routes may
 // ask for: what they mean, whichever control plane has them.
 func Readable() []route.Dialect {
-	return Settings{Authorizer: &xds.Authorizer{}, BackendAddresses: anyAddress}.dialects()
+	return Settings{Authorizer: &filters.Authorizer{}, BackendAddresses: anyAddress}.dialects()
 }
 
 var anyAddress, _ = skipper.ParseAddresses([]string{api.AnyHost}) // which is one

@@ -13,6 +13,7 @@ import (
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/impact"
 	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/clusters"
 )
 
 // OfAttached are what there is to say about an object where it is attached: fields
@@ -55,7 +56,7 @@ func (l Look) asked(p impact.Place) []api.Note {
 		case p.Outbound != nil:
 			return slices.Concat(l.renderer.OutboundNotes(p.At, p.Outbound), ownBounds(l.Places.snapshot, p.At, p.Outbound))
 		case p.Cluster != nil:
-			return slices.Concat(xds.ClusterNotes(p.Cluster), ownBounds(l.Places.snapshot, p.At, p.At.Sending(p.Cluster.Cluster.Name)...))
+			return slices.Concat(clusters.Notes(p.Cluster), ownBounds(l.Places.snapshot, p.At, p.At.Sending(p.Cluster.Cluster.Name)...))
 		}
 		return l.renderer.InboundNotes(p.At, p.Inbound)
 	})

@@ -11,7 +11,7 @@ import (
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/plan"
 	"github.com/weftmesh/weft/store"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/resource"
 )
 
 // counted are two workloads whose sidecars answer DNS, of a service without a name.
@@ -71,7 +71,7 @@ func TestDataplanesAreCountedOnce(t *testing.T) {
 func TestFieldsThatAreNotLookedAtAreCounted(t *testing.T) {
 	t.Parallel()
 	asked := 0
-	long := func(x *xds.Resource) ([]byte, error) {
+	long := func(x *resource.Resource) ([]byte, error) {
 		if asked++; asked > 2 {
 			return json.Marshal(map[string]string{"name": x.Name})
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/sim"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/resource"
 )
 
 // union are the keys of two maps, sorted.
@@ -169,7 +169,7 @@ func (d *differ) changed(ref api.Ref, before, after *effective.Resolved) (out []
 	if after == nil {
 		return nil
 	}
-	was, is := &xds.State{}, d.renderer.Render(after)
+	was, is := &resource.State{}, d.renderer.Render(after)
 	if before != nil {
 		was = d.renderer.Render(before)
 	}
@@ -183,8 +183,8 @@ func (d *differ) changed(ref api.Ref, before, after *effective.Resolved) (out []
 }
 
 // among are the resources of one type that are others, of lists sorted by name.
-func (d *differ) among(mesh string, old, now []*xds.Resource) (out []*entry[Resource]) {
-	add := func(was, is *xds.Resource, action string) {
+func (d *differ) among(mesh string, old, now []*resource.Resource) (out []*entry[Resource]) {
+	add := func(was, is *resource.Resource, action string) {
 		r := cmp.Or(is, was)
 		out = append(out, d.resource(Resource{Mesh: mesh, Type: r.Type[strings.LastIndexByte(r.Type, '.')+1:], Name: r.Name, Action: action}, was, is))
 	}
@@ -206,6 +206,6 @@ func (d *differ) among(mesh string, old, now []*xds.Resource) (out []*entry[Reso
 	return out
 }
 
-func lists(s *xds.State) [][]*xds.Resource {
-	return [][]*xds.Resource{s.Listeners, s.Routes, s.Clusters, s.Endpoints, s.Secrets}
+func lists(s *resource.State) [][]*resource.Resource {
+	return [][]*resource.Resource{s.Listeners, s.Routes, s.Clusters, s.Endpoints, s.Secrets}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/sim"
 	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/resource"
 )
 
 // differ compares dataplanes, and keeps what it found about what they share.
@@ -65,7 +66,7 @@ func (d *differ) effect(e Effect) *entry[Effect] { return d.effects.of(string(te
 
 // resource is the entry of a resource of Envoy's, as it is met first at a dataplane that gets
 // the next number.
-func (d *differ) resource(r Resource, was, is *xds.Resource) *entry[Resource] {
+func (d *differ) resource(r Resource, was, is *resource.Resource) *entry[Resource] {
 	key := resourceKey{r.Mesh, r.Type, r.Name, r.Action}
 	if d.envoy.known[key] == nil {
 		d.pairs[key] = resourcePair{was, is, int32(len(d.refs))}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect/terminal"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/resource"
 )
 
 // Bounds of what is told of what changes in resources of Envoy, in all of them together: how
@@ -32,12 +32,12 @@ type Field struct {
 
 // resourcePair is a resource before and after, either nil where there is none, at a dataplane.
 type resourcePair struct {
-	was, is *xds.Resource
+	was, is *resource.Resource
 	at      int32 // in differ.refs
 }
 
 // fields says of resources what changes in them, as each is at the first of its dataplanes.
-func (d *differ) fields(p *Plan, printer func(*xds.Resource) ([]byte, error)) {
+func (d *differ) fields(p *Plan, printer func(*resource.Resource) ([]byte, error)) {
 	left := fieldBudget{mostFields, mostFieldBytes, mostPrinted}
 	for i := range p.Envoy {
 		r := &p.Envoy[i]
@@ -63,7 +63,7 @@ func (d *differ) fields(p *Plan, printer func(*xds.Resource) ([]byte, error)) {
 type fieldBudget struct{ fields, bytes, printing int }
 
 // printed is a resource as JSON has it, nil where there is none; false where it cannot be told.
-func (b *fieldBudget) printed(x *xds.Resource, printer func(*xds.Resource) ([]byte, error)) (out any, ok bool) {
+func (b *fieldBudget) printed(x *resource.Resource, printer func(*resource.Resource) ([]byte, error)) (out any, ok bool) {
 	if x == nil || b.printing < 1 {
 		return nil, x == nil
 	}

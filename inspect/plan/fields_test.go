@@ -12,12 +12,12 @@ import (
 	"github.com/weftmesh/weft/inspect/terminal"
 	"github.com/weftmesh/weft/sidecar/attach"
 	"github.com/weftmesh/weft/store"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/resource"
 )
 
 // fieldsOf is the plan of writes over a world of two callers of a backend, with what changes in
 // resources as printer has them.
-func fieldsOf(t *testing.T, change string, printer func(*xds.Resource) ([]byte, error)) plan.Plan {
+func fieldsOf(t *testing.T, change string, printer func(*resource.Resource) ([]byte, error)) plan.Plan {
 	t.Helper()
 	step, results := stepOf(t, fieldsBefore, change)
 	step.Print = printer
@@ -98,7 +98,7 @@ func TestFieldsOfNewResources(t *testing.T) {
 	if comes == 0 {
 		t.Error("nothing comes")
 	}
-	broken := func(*xds.Resource) ([]byte, error) { return nil, errors.New("broken") }
+	broken := func(*resource.Resource) ([]byte, error) { return nil, errors.New("broken") }
 	for _, r := range fieldsOf(t, change, broken).Envoy {
 		if len(r.Fields) > 0 || r.FieldsCut != 1 {
 			t.Errorf("%s %s cannot be printed, and is told as %+v", r.Type, r.Name, r)
@@ -109,7 +109,7 @@ func TestFieldsOfNewResources(t *testing.T) {
 // TestFieldsAreBounded: however much changes, so much is told, and the rest is counted.
 func TestFieldsAreBounded(t *testing.T) {
 	t.Parallel()
-	long := func(x *xds.Resource) ([]byte, error) {
+	long := func(x *resource.Resource) ([]byte, error) {
 		return json.Marshal(map[string]string{"name": x.Name, "long": strings.Repeat(x.Version, 1<<19/len(x.Version))})
 	}
 	p := fieldsOf(t, "{type: MeshRetry, mesh: default, name: r, spec: {to: [{targetRef: {kind: Mesh}, default: {http: {numRetries: 5}}}]}}\n---\n"+

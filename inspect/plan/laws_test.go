@@ -12,7 +12,7 @@ import (
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/plan"
 	"github.com/weftmesh/weft/internal/worlds"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/resource"
 )
 
 // drawn is a random world, and a change of it.
@@ -106,9 +106,9 @@ func rendered(s *api.Snapshot) map[api.Ref]map[string]string {
 }
 
 // versions are those of resources, by type and name.
-func versions(state *xds.State) map[string]string {
+func versions(state *resource.State) map[string]string {
 	out := map[string]string{}
-	for typ, list := range map[string][]*xds.Resource{"Listener": state.Listeners, "RouteConfiguration": state.Routes,
+	for typ, list := range map[string][]*resource.Resource{"Listener": state.Listeners, "RouteConfiguration": state.Routes,
 		"Cluster": state.Clusters, "ClusterLoadAssignment": state.Endpoints, "Secret": state.Secrets} {
 		for _, r := range list {
 			out[typ+" "+r.Name] = r.Version

@@ -7,6 +7,7 @@ import (
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/resource"
 )
 
 // Step is a change from one model to another.
@@ -21,7 +22,7 @@ type Step struct {
 	Renderer *xds.Renderer
 	// Print is a resource as JSON, without what nobody may read: then it is told what changes in
 	// resources. Nil tells which change alone.
-	Print func(*xds.Resource) ([]byte, error)
+	Print func(*resource.Resource) ([]byte, error)
 	// See reports whether a dataplane may be told of; nil tells of all. Others are not looked at.
 	See func(api.Ref) bool
 	// Wanted reports whether somebody still waits for the plan; nil: somebody does. One that

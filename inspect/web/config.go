@@ -17,7 +17,7 @@ import (
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sidecar/attach"
-	"github.com/weftmesh/weft/xds"
+	xdsresource "github.com/weftmesh/weft/xds/resource"
 )
 
 // dataplaneConfig is the configuration that a dataplane's Envoy is given, by type URL and
@@ -88,7 +88,7 @@ func (s *server) dataplaneConfig(w http.ResponseWriter, r *http.Request) error {
 }
 
 // resources are the configuration of an Envoy, by type URL and name.
-type resources map[string]map[string]*xds.Resource
+type resources map[string]map[string]*xdsresource.Resource
 
 // configOf is the configuration of a dataplane by a model.
 func (s *server) configOf(m *resolve.Reader, ref api.Ref) (resources, error) {
@@ -99,7 +99,7 @@ func (s *server) configOf(m *resolve.Reader, ref api.Ref) (resources, error) {
 	out := resources{}
 	for x := range s.Renderer.Render(r).All() {
 		if out[x.Type] == nil {
-			out[x.Type] = map[string]*xds.Resource{}
+			out[x.Type] = map[string]*xdsresource.Resource{}
 		}
 		out[x.Type][x.Name] = x
 	}
@@ -111,7 +111,7 @@ func (s *server) configOf(m *resolve.Reader, ref api.Ref) (resources, error) {
 func (c resources) beside(other resources) resources {
 	out := resources{}
 	for kind, list := range c {
-		out[kind] = map[string]*xds.Resource{}
+		out[kind] = map[string]*xdsresource.Resource{}
 		for name, x := range list {
 			if y := other[kind][name]; y == nil || x.Version != y.Version {
 				out[kind][name] = x
@@ -139,7 +139,7 @@ func (p *printer) texts(c resources) map[string]map[string]json.RawMessage {
 	return out
 }
 
-func (p *printer) text(x *xds.Resource) json.RawMessage {
+func (p *printer) text(x *xdsresource.Resource) json.RawMessage {
 	key := x.Type + " " + x.Name + " " + x.Version
 	if text, ok := p.known[key]; ok {
 		return text

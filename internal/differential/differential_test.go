@@ -11,6 +11,7 @@ import (
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/resource"
 )
 
 // number reads an environment variable that Makefile targets set.
@@ -97,7 +98,7 @@ func TestAdmittedMeansAccepted(t *testing.T) {
 	t.Parallel()
 	worlds, _ := drawPairs(t, byDocuments, 11, 0, 60)
 	renderer := xds.NewRenderer(world.Kinds())
-	var states []*xds.State
+	var states []*resource.State
 	for _, source := range worlds {
 		w, err := compile(source)
 		if err != nil {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/sim"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/resource"
 )
 
 // fleet is two Envoys that hold many worlds: the callers' sidecars, and those of
@@ -38,7 +38,7 @@ func newFleet(t testing.TB, r *room, worlds []Source) *fleet {
 	}
 	f := &fleet{room: r}
 	renderer := settings.Renderer()
-	states := map[string]map[string]*xds.State{callers: {}, called: {}}
+	states := map[string]map[string]*resource.State{callers: {}, called: {}}
 	for i, source := range worlds {
 		w, err := compile(r.place(source, i+1))
 		if err != nil {

@@ -11,7 +11,8 @@ import (
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/bootstrap/render"
+	"github.com/weftmesh/weft/xds/resource"
 	"github.com/weftmesh/weft/xds/server"
 	"github.com/weftmesh/weft/xds/server/port"
 )
@@ -26,10 +27,10 @@ type plane struct {
 }
 
 // joined renders by name.
-type joined map[string]*xds.State
+type joined map[string]*resource.State
 
-func (j joined) Render(r *effective.Resolved) *xds.State     { return j[r.Ref.Name] }
-func (j joined) RenderGRPC(r *effective.Resolved) *xds.State { return j[r.Ref.Name] }
+func (j joined) Render(r *effective.Resolved) *resource.State     { return j[r.Ref.Name] }
+func (j joined) RenderGRPC(r *effective.Resolved) *resource.State { return j[r.Ref.Name] }
 
 // newPlane serves states to the Envoys of those names until stop.
 func newPlane(t testing.TB, states joined) *plane {
@@ -73,7 +74,7 @@ func dataplane(name string) api.Ref {
 func (p *plane) envoy(name string, stateOfTheWorld bool) *envoytest.Envoy {
 	p.t.Helper()
 	admin := envoytest.Socket(p.t)
-	b, err := xds.Bootstrap(xds.BootstrapConfig{
+	b, err := render.Bootstrap(render.Config{
 		Mesh: "default", Name: name, XDSHost: "127.0.0.1", XDSPort: p.port, StateOfTheWorld: stateOfTheWorld, AdminSocket: admin,
 	})
 	if err != nil {

@@ -17,7 +17,9 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/spiffe"
 	"github.com/weftmesh/weft/resolve/effective"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/envoy"
+	"github.com/weftmesh/weft/xds/naming"
+	"github.com/weftmesh/weft/xds/resource"
 	"github.com/weftmesh/weft/xds/server/authority/workload"
 )
 
@@ -76,7 +78,7 @@ func insight(doc m) *api.Object {
 }
 
 // proving gives a dataplane that believes others the certificate with its own names.
-func proving(t testing.TB, r *effective.Resolved, s *xds.State) *xds.State {
+func proving(t testing.TB, r *effective.Resolved, s *resource.State) *resource.State {
 	t.Helper()
 	if len(r.Trust) == 0 || len(r.Identity.Names) == 0 {
 		return s
@@ -85,17 +87,17 @@ func proving(t testing.TB, r *effective.Resolved, s *xds.State) *xds.State {
 		return s // a world that was reduced may lack who signs
 	}
 	out := *s
-	out.Secrets = append([]*xds.Resource{certificate(t, r.Identity.Names)}, s.Secrets...) // by its name the first
+	out.Secrets = append([]*resource.Resource{certificate(t, r.Identity.Names)}, s.Secrets...) // by its name the first
 	return &out
 }
 
 var (
-	knownCertificates = map[string]*xds.Resource{}
+	knownCertificates = map[string]*resource.Resource{}
 	knowing           sync.Mutex
 )
 
 // certificate is one of names with its key, by the authority of the trust domain of the first.
-func certificate(t testing.TB, names []string) *xds.Resource {
+func certificate(t testing.TB, names []string) *resource.Resource {
 	t.Helper()
 	knowing.Lock()
 	defer knowing.Unlock()
@@ -113,8 +115,8 @@ func certificate(t testing.TB, names []string) *xds.Resource {
 		return &corev3.DataSource{Specifier: &corev3.DataSource_InlineBytes{InlineBytes: b}}
 	}
 	private := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: must(x509.MarshalPKCS8PrivateKey(key))})
-	secret := xds.IdentitySecret("default")
-	r := (&xds.Resource{Name: secret, Type: xds.SecretType, Version: fmt.Sprint(len(knownCertificates))}).With(xds.Pack(&tlsv3.Secret{Name: secret, Type: &tlsv3.Secret_TlsCertificate{
+	secret := naming.IdentitySecret("default")
+	r := (&resource.Resource{Name: secret, Type: resource.SecretType, Version: fmt.Sprint(len(knownCertificates))}).With(envoy.Pack(&tlsv3.Secret{Name: secret, Type: &tlsv3.Secret_TlsCertificate{
 		TlsCertificate: &tlsv3.TlsCertificate{CertificateChain: text(chain.PEM()), PrivateKey: text(private)}}}))
 	knownCertificates[name] = r
 	return r

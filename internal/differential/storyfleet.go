@@ -10,7 +10,8 @@ import (
 
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/resolve/effective"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/naming"
+	"github.com/weftmesh/weft/xds/resource"
 )
 
 // scene is the world of a story in the Envoys. In most of them no bucket runs dry, so
@@ -37,7 +38,7 @@ type storyFleet struct {
 func newStoryFleet(t testing.TB, scenes []*scene) *storyFleet {
 	t.Helper()
 	f := &storyFleet{fleet: &fleet{room: newRoom(t, workloadsOf(scenes)...)}, t: t, authorizer: envoytest.StartAuthorizer(t), places: map[string]netip.AddrPort{}}
-	states := map[string]map[string]*xds.State{callers: {}, called: {}}
+	states := map[string]map[string]*resource.State{callers: {}, called: {}}
 	for i, s := range scenes {
 		s.number, s.counted, s.inbounds = i, map[string]bool{}, map[netip.AddrPort]string{}
 		asking, renderer := s.callers(), s.Renderer()
@@ -102,7 +103,7 @@ func (f *storyFleet) listens(s *scene, caller string, at netip.AddrPort) (netip.
 const elsewhere = "elsewhere"
 
 // move puts what one of the Envoys holds for a dataplane of a scene where it can be.
-func (f *storyFleet) move(s *scene, envoy string, r *effective.Resolved, state *xds.State) *xds.State {
+func (f *storyFleet) move(s *scene, envoy string, r *effective.Resolved, state *resource.State) *resource.State {
 	if !s.limited {
 		state = envoytest.Unlimited(f.t, state)
 	}
@@ -110,7 +111,7 @@ func (f *storyFleet) move(s *scene, envoy string, r *effective.Resolved, state *
 		Listener: func(at netip.AddrPort) netip.AddrPort { return f.place(s, envoy, r.Ref.FullName(), at) },
 		Endpoint: func(cluster, host string, port uint32) netip.AddrPort {
 			switch {
-			case cluster == xds.AuthorizationCluster:
+			case cluster == naming.Authorization:
 				return onLoopback(f.authorizer.Port)
 			case host == "":
 				return onLoopback(f.room.workloads.Port(elsewhere))

@@ -16,7 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
 
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/resource"
 )
 
 // Files drives an Envoy from files instead of a control plane: what a sidecar
@@ -30,7 +30,7 @@ type Files struct {
 
 // Drive starts an Envoy with s and waits until it is live. It knows secrets as those of
 // its bootstrap.
-func Drive(t testing.TB, s *xds.State, secrets ...*tlsv3.Secret) *Files {
+func Drive(t testing.TB, s *resource.State, secrets ...*tlsv3.Secret) *Files {
 	t.Helper()
 	f := &Files{t: t, dir: Dir(t)}
 	f.Set(s)
@@ -44,15 +44,15 @@ func Drive(t testing.TB, s *xds.State, secrets ...*tlsv3.Secret) *Files {
 }
 
 // Set puts s in the place of what the Envoy has; Envoy takes it a moment later.
-func (f *Files) Set(s *xds.State) {
+func (f *Files) Set(s *resource.State) {
 	f.t.Helper()
 	f.version++
 	for _, r := range s.Endpoints {
-		f.write(file("eds", r.Name), []*xds.Resource{r})
+		f.write(file("eds", r.Name), []*resource.Resource{r})
 	}
 	f.write("cds", s.Clusters)
 	for _, r := range s.Routes {
-		f.write(file("rds", r.Name), []*xds.Resource{r})
+		f.write(file("rds", r.Name), []*resource.Resource{r})
 	}
 	f.write("lds", s.Listeners)
 }
@@ -72,7 +72,7 @@ func (f *Files) source(file string) *corev3.ConfigSource {
 }
 
 // write replaces a file at once, for Envoy watches moves.
-func (f *Files) write(file string, resources []*xds.Resource) {
+func (f *Files) write(file string, resources []*resource.Resource) {
 	f.t.Helper()
 	out := &discoveryv3.DiscoveryResponse{VersionInfo: strconv.Itoa(f.version)}
 	for _, r := range resources {

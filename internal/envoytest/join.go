@@ -17,7 +17,9 @@ import (
 	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/envoy"
+	"github.com/weftmesh/weft/xds/naming"
+	"github.com/weftmesh/weft/xds/resource"
 )
 
 // The headers by which a sidecar of Join that reveals says what it did with a request.
@@ -35,9 +37,9 @@ const (
 // own addresses, which must differ. Every name gets a prefix, for sidecars use the
 // same ones. One that reveals tells in each answer which route it took, and how many
 // attempts it made; it does so by additions to its routes that change nothing else.
-func Join(t testing.TB, states map[string]*xds.State, reveals bool) *xds.State {
+func Join(t testing.TB, states map[string]*resource.State, reveals bool) *resource.State {
 	t.Helper()
-	out := &xds.State{}
+	out := &resource.State{}
 	for prefix, s := range states {
 		for _, r := range s.Clusters {
 			c := Open(t, r, &clusterv3.Cluster{})
@@ -65,7 +67,7 @@ func Join(t testing.TB, states map[string]*xds.State, reveals bool) *xds.State {
 			l := Listener(t, r)
 			l.Name = prefix + l.Name
 			renameListener(t, prefix, l)
-			if len(s.Secrets) > 0 || slices.ContainsFunc(s.Clusters, func(r *xds.Resource) bool { return r.Name == xds.AuthorizationCluster }) {
+			if len(s.Secrets) > 0 || slices.ContainsFunc(s.Clusters, func(r *resource.Resource) bool { return r.Name == naming.Authorization }) {
 				prefixInside(t, prefix, l)
 			}
 			out.Listeners = append(out.Listeners, prefixed(t, prefix, r, l))
@@ -78,14 +80,14 @@ func Join(t testing.TB, states map[string]*xds.State, reveals bool) *xds.State {
 			out.Secrets = append(out.Secrets, prefixed(t, prefix, r, secret))
 		}
 	}
-	for _, list := range [][]*xds.Resource{out.Listeners, out.Routes, out.Clusters, out.Endpoints, out.Secrets} {
-		slices.SortFunc(list, func(a, b *xds.Resource) int { return strings.Compare(a.Name, b.Name) })
+	for _, list := range [][]*resource.Resource{out.Listeners, out.Routes, out.Clusters, out.Endpoints, out.Secrets} {
+		slices.SortFunc(list, func(a, b *resource.Resource) int { return strings.Compare(a.Name, b.Name) })
 	}
 	return out
 }
 
 // prefixed is r with the content m, which is its own with a prefix before names.
-func prefixed(t testing.TB, prefix string, r *xds.Resource, m proto.Message) *xds.Resource {
+func prefixed(t testing.TB, prefix string, r *resource.Resource, m proto.Message) *resource.Resource {
 	t.Helper()
 	before := func(names []string) []string {
 		out := make([]string, len(names))
@@ -94,9 +96,9 @@ func prefixed(t testing.TB, prefix string, r *xds.Resource, m proto.Message) *xd
 		}
 		return out
 	}
-	packed := xds.Pack(m)
+	packed := envoy.Pack(m)
 	sum := sha256.Sum256(packed.Value)
-	return (&xds.Resource{
+	return (&resource.Resource{
 		Name: prefix + r.Name, Type: r.Type, Version: hex.EncodeToString(sum[:10]),
 		Clusters: before(r.Clusters), Routes: before(r.Routes), EDS: r.EDS,
 	}).With(packed)

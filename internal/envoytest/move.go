@@ -14,7 +14,7 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/resource"
 )
 
 // Places say where on loopback is what a state has elsewhere.
@@ -28,7 +28,7 @@ type Places struct {
 // would redirect traffic to them, and what is behind a name is known without asking for
 // it. Where traffic goes on to where it was going, which nobody knows who did not redirect
 // it, it comes to the endpoint of an empty host. Nothing else is changed.
-func Move(t testing.TB, s *xds.State, to Places) *xds.State {
+func Move(t testing.TB, s *resource.State, to Places) *resource.State {
 	t.Helper()
 	out := *s
 	out.Listeners, out.Clusters, out.Endpoints = nil, nil, nil
@@ -80,7 +80,7 @@ func moveEndpoints(cluster string, list *endpointv3.ClusterLoadAssignment, to Pl
 }
 
 // Unlimited is a copy of s in which no bucket runs dry within a test.
-func Unlimited(t testing.TB, s *xds.State) *xds.State {
+func Unlimited(t testing.TB, s *resource.State) *resource.State {
 	t.Helper()
 	const plenty = 1 << 31
 	fill := func(m proto.Message) {
@@ -89,8 +89,8 @@ func Unlimited(t testing.TB, s *xds.State) *xds.State {
 		}
 	}
 	out := *s
-	for _, list := range []*[]*xds.Resource{&out.Listeners, &out.Routes} {
-		var filled []*xds.Resource
+	for _, list := range []*[]*resource.Resource{&out.Listeners, &out.Routes} {
+		var filled []*resource.Resource
 		for _, r := range *list {
 			m, err := r.Content().UnmarshalNew()
 			if err != nil {

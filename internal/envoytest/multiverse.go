@@ -14,6 +14,9 @@ import (
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/envoy"
+	"github.com/weftmesh/weft/xds/naming"
+	"github.com/weftmesh/weft/xds/routes"
 )
 
 // multiverse is a listener of a sidecar whose routes are chosen by worldHeader.
@@ -33,7 +36,7 @@ func multiverse(t testing.TB, kinds []*policies.Kind, worlds []World, path strin
 	}
 	list := &hcmv3.ScopedRouteConfigurationsList{}
 	for i, w := range worlds {
-		config, _, _ := xds.RouteConfiguration(w.Table)
+		config, _, _ := routes.Configuration(w.Table)
 		config.Name = "world " + strconv.Itoa(i)
 		reveal(config, w.Hosts)
 		list.ScopedRouteConfigurations = append(list.ScopedRouteConfigurations, &routev3.ScopedRouteConfiguration{
@@ -85,12 +88,12 @@ func reveal(config *routev3.RouteConfiguration, hosts map[string]string) {
 			for _, m := range action.GetRequestMirrorPolicies() {
 				m.Cluster = "mirror"
 			}
-			if name := action.GetCluster(); name != "" && name != xds.Unresolved {
+			if name := action.GetCluster(); name != "" && name != naming.Unresolved {
 				r.ResponseHeadersToAdd = append(r.ResponseHeadersToAdd, says(clusterHeader, name))
 				action.ClusterSpecifier = &routev3.RouteAction_Cluster{Cluster: echo(name)}
 			}
 			for _, c := range action.GetWeightedClusters().GetClusters() {
-				if c.Name != xds.Unresolved {
+				if c.Name != naming.Unresolved {
 					c.ResponseHeadersToAdd = append(c.ResponseHeadersToAdd, says(clusterHeader, c.Name))
 					c.Name = echo(c.Name)
 				}
@@ -101,7 +104,7 @@ func reveal(config *routev3.RouteConfiguration, hosts map[string]string) {
 
 func says(name, value string) *corev3.HeaderValueOption {
 	return &corev3.HeaderValueOption{
-		Header:       &corev3.HeaderValue{Key: name, Value: xds.Escape(value)},
+		Header:       &corev3.HeaderValue{Key: name, Value: envoy.Escape(value)},
 		AppendAction: corev3.HeaderValueOption_OVERWRITE_IF_EXISTS_OR_ADD,
 	}
 }

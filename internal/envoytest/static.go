@@ -15,8 +15,9 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
-	"github.com/weftmesh/weft/xds"
 	"github.com/weftmesh/weft/xds/bootstrap"
+	"github.com/weftmesh/weft/xds/bootstrap/render"
+	"github.com/weftmesh/weft/xds/resource"
 )
 
 // Bootstrap is a bootstrap without a control plane: its administration
@@ -29,7 +30,7 @@ func Bootstrap(admin string, static *bootstrapv3.Bootstrap_StaticResources) *boo
 		LayeredRuntime: &bootstrapv3.LayeredRuntime{Layers: []*bootstrapv3.RuntimeLayer{{
 			Name: "test",
 			LayerSpecifier: &bootstrapv3.RuntimeLayer_StaticLayer{StaticLayer: &structpb.Struct{Fields: map[string]*structpb.Value{
-				bootstrap.RegexBudgetKey: structpb.NewNumberValue(xds.RegexBudget),
+				bootstrap.RegexBudgetKey: structpb.NewNumberValue(render.RegexBudget),
 			}}},
 		}}},
 	}
@@ -75,7 +76,7 @@ func tcp(host string, port uint32) *corev3.Address {
 }
 
 // Open unpacks a resource into m.
-func Open[M proto.Message](t testing.TB, r *xds.Resource, m M) M {
+func Open[M proto.Message](t testing.TB, r *resource.Resource, m M) M {
 	t.Helper()
 	if err := r.Content().UnmarshalTo(m); err != nil {
 		t.Fatal(err)
@@ -84,7 +85,7 @@ func Open[M proto.Message](t testing.TB, r *xds.Resource, m M) M {
 }
 
 // Listener unpacks a listener.
-func Listener(t testing.TB, r *xds.Resource) *listenerv3.Listener {
+func Listener(t testing.TB, r *resource.Resource) *listenerv3.Listener {
 	t.Helper()
 	return Open(t, r, &listenerv3.Listener{})
 }

@@ -12,7 +12,7 @@ import (
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
 	tcpproxyv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/tcp_proxy/v3"
 
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/resource"
 )
 
 // union is all that many sidecars hold, in one static configuration: routes stand
@@ -29,7 +29,7 @@ func newUnion(t testing.TB) *union {
 	return &union{t: t, out: &bootstrapv3.Bootstrap_StaticResources{}, listens: func(*listenerv3.Listener) {}}
 }
 
-func (u *union) add(prefix string, s *xds.State) {
+func (u *union) add(prefix string, s *resource.State) {
 	u.t.Helper()
 	for _, r := range s.Clusters {
 		c := Open(u.t, r, &clusterv3.Cluster{})
@@ -50,9 +50,9 @@ func (u *union) add(prefix string, s *xds.State) {
 }
 
 // endpoints are those of a cluster.
-func (u *union) endpoints(s *xds.State, cluster string) *endpointv3.ClusterLoadAssignment {
+func (u *union) endpoints(s *resource.State, cluster string) *endpointv3.ClusterLoadAssignment {
 	u.t.Helper()
-	at := slices.IndexFunc(s.Endpoints, func(r *xds.Resource) bool { return r.Name == cluster })
+	at := slices.IndexFunc(s.Endpoints, func(r *resource.Resource) bool { return r.Name == cluster })
 	if at < 0 {
 		u.t.Fatalf("cluster %s has no endpoints", cluster)
 	}
@@ -61,7 +61,7 @@ func (u *union) endpoints(s *xds.State, cluster string) *endpointv3.ClusterLoadA
 
 // inline puts the routes of l's connection manager, if it has one, into it, and
 // prefixes the clusters that l names.
-func (u *union) inline(prefix string, l *listenerv3.Listener, s *xds.State) {
+func (u *union) inline(prefix string, l *listenerv3.Listener, s *resource.State) {
 	u.t.Helper()
 	for _, chain := range l.FilterChains {
 		last := chain.Filters[len(chain.Filters)-1]
@@ -72,7 +72,7 @@ func (u *union) inline(prefix string, l *listenerv3.Listener, s *xds.State) {
 		switch m := packed.(type) {
 		case *hcmv3.HttpConnectionManager:
 			name := m.GetRds().GetRouteConfigName()
-			at := slices.IndexFunc(s.Routes, func(r *xds.Resource) bool { return r.Name == name })
+			at := slices.IndexFunc(s.Routes, func(r *resource.Resource) bool { return r.Name == name })
 			if at < 0 {
 				u.t.Fatalf("%s names the route configuration %s, which is not there", l.Name, name)
 			}

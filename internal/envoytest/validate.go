@@ -8,13 +8,13 @@ import (
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/resource"
 )
 
 // ValidateStates asks Envoy whether it would take all that many sidecars hold:
 // nil, or its words about the first thing that it refuses. Every listener gets an
 // address of its own, for all of them go into one file.
-func ValidateStates(t testing.TB, states []*xds.State) error {
+func ValidateStates(t testing.TB, states []*resource.State) error {
 	t.Helper()
 	u, dir, n := newUnion(t), Dir(t), 0
 	u.listens = func(l *listenerv3.Listener) {

@@ -10,7 +10,7 @@ import (
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sim"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/filters"
 )
 
 // SimulatorOnly is the name of the file of a story that says which of its requests are for the
@@ -34,7 +34,7 @@ func Read(docs []File) (*World, error) {
 		case SimulatorOnly:
 			continue
 		case "ext-authz":
-			if w.Authorizer, err = xds.ParseAuthorizer(strings.TrimSpace(string(f.Text))); err != nil {
+			if w.Authorizer, err = filters.ParseAuthorizer(strings.TrimSpace(string(f.Text))); err != nil {
 				return nil, err
 			}
 			continue

@@ -23,6 +23,7 @@ import (
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/resource"
 )
 
 // everything is what a model says of every dataplane and object, and what Envoys get.
@@ -40,7 +41,7 @@ func everything(t *rapid.T, model *resolve.Model) string {
 		}
 		fmt.Fprintf(&b, "%s\n", text)
 		s := renderer.Render(r)
-		for _, list := range [][]*xds.Resource{s.Listeners, s.Routes, s.Clusters, s.Endpoints, s.Secrets} {
+		for _, list := range [][]*resource.Resource{s.Listeners, s.Routes, s.Clusters, s.Endpoints, s.Secrets} {
 			for _, x := range list {
 				fmt.Fprintf(&b, " %s %s\n", x.Name, x.Version)
 			}

@@ -18,6 +18,7 @@ import (
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/sim"
 	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/resource"
 )
 
 // dialects is the list with the one entry that makes the language known.
@@ -193,7 +194,7 @@ func TestEnvoyAgrees(t *testing.T) {
 	if len(s.Notes) > 0 {
 		t.Fatalf("notes: %v", s.Notes)
 	}
-	s.Listeners = slices.DeleteFunc(s.Listeners, func(l *xds.Resource) bool { return l.Name == "outbound:127.0.0.1:1" })
+	s.Listeners = slices.DeleteFunc(s.Listeners, func(l *resource.Resource) bool { return l.Name == "outbound:127.0.0.1:1" })
 	envoytest.Drive(t, s)
 	for i, q := range questions {
 		host, path, _ := strings.Cut(strings.TrimPrefix(q.url, "http://"), "/")

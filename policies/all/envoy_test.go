@@ -18,7 +18,7 @@ import (
 	"github.com/weftmesh/weft/policies/ratelimit"
 	"github.com/weftmesh/weft/policies/retry"
 	"github.com/weftmesh/weft/policies/timeout"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/envoy"
 )
 
 // anyMerged is what two random documents of each kind become.
@@ -60,7 +60,7 @@ func TestLongestTimes(t *testing.T) {
 	ask := func(confs ...policies.Conf) error {
 		var written []policytest.Written
 		for _, c := range confs {
-			written = append(written, policytest.Write(xds.Place{Protocol: api.HTTP}, c))
+			written = append(written, policytest.Write(envoy.Place{Protocol: api.HTTP}, c))
 		}
 		return envoytest.Validate(t, policytest.Bootstrap(t, envoytest.Socket(t), "127.0.0.1", 1, all.Kinds, written...))
 	}
@@ -92,7 +92,7 @@ func TestEnvoyTakesWhatIsMerged(t *testing.T) {
 			t.Parallel()
 			var written []policytest.Written
 			for i := range each {
-				place := xds.Place{Protocol: protocols[i%len(protocols)], Inbound: i%3 == 0}
+				place := envoy.Place{Protocol: protocols[i%len(protocols)], Inbound: i%3 == 0}
 				written = append(written, policytest.Write(place, anyMerged.Example(round*each+i)...))
 			}
 			check := func(w ...policytest.Written) error {

@@ -16,7 +16,7 @@ import (
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/policies/all"
 	"github.com/weftmesh/weft/policies/internal/policytest"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/envoy"
 )
 
 func catalog() *api.Catalog { return policytest.CatalogOf(all.Kinds...) }
@@ -87,7 +87,7 @@ func writes(t *testing.T, s *policies.Spec, p api.Protocol) {
 		t.Fatal("an accepted policy says nothing")
 	}
 	e.Notes()
-	for _, m := range policytest.Write(xds.Place{Protocol: p}, e.Conf).Messages() {
+	for _, m := range policytest.Write(envoy.Place{Protocol: p}, e.Conf).Messages() {
 		if v, ok := m.(interface{ ValidateAll() error }); ok {
 			if err := v.ValidateAll(); err != nil {
 				t.Fatal(err)

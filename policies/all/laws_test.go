@@ -15,7 +15,7 @@ import (
 	"github.com/weftmesh/weft/policies/all"
 	"github.com/weftmesh/weft/policies/internal/policytest"
 	"github.com/weftmesh/weft/resolve/identity"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/envoy"
 )
 
 var protocols = []api.Protocol{api.HTTP, api.HTTP2, api.GRPC, api.TCP}
@@ -112,7 +112,7 @@ func TestWhatDoesNotActWritesNothing(t *testing.T) {
 		p := rapid.SampledFrom(protocols).Draw(t, "protocol")
 		acting := slices.DeleteFunc(slices.Clone(e.Fields), func(f merge.Field) bool { return !e.Acts(f.Field, p) })
 		write := func(c policies.Conf) []proto.Message {
-			w := policytest.Write(xds.Place{Protocol: p}, c)
+			w := policytest.Write(envoy.Place{Protocol: p}, c)
 			if p.HTTPLike() {
 				w.TCP = nil
 			} else {
@@ -133,7 +133,7 @@ func TestKindsCommute(t *testing.T) {
 		for _, k := range all.Kinds {
 			confs = append(confs, policytest.AnyConf(t, k))
 		}
-		place := xds.Place{Protocol: rapid.SampledFrom(protocols).Draw(t, "protocol"), Inbound: rapid.Bool().Draw(t, "inbound")}
+		place := envoy.Place{Protocol: rapid.SampledFrom(protocols).Draw(t, "protocol"), Inbound: rapid.Bool().Draw(t, "inbound")}
 		one, other := policytest.Write(place, confs...).Messages(), policytest.Write(place, rapid.Permutation(confs).Draw(t, "order")...).Messages()
 		if diff := cmp.Diff(one, other, protocmp.Transform()); diff != "" {
 			t.Fatal(diff)
@@ -144,7 +144,7 @@ func TestKindsCommute(t *testing.T) {
 func TestEqualConfsWriteEqualBytes(t *testing.T) {
 	forKinds(t, func(t *rapid.T, k *policies.Kind) {
 		c := policytest.AnyConf(t, k)
-		place := xds.Place{Protocol: rapid.SampledFrom(protocols).Draw(t, "protocol")}
+		place := envoy.Place{Protocol: rapid.SampledFrom(protocols).Draw(t, "protocol")}
 		for range 3 {
 			one, other := policytest.Write(place, c).Messages(), policytest.Write(place, c).Messages()
 			for i := range one {
@@ -168,12 +168,12 @@ func TestEachKindWritesSomething(t *testing.T) {
 	t.Parallel()
 	for _, k := range all.Kinds {
 		c := k.New()
-		_, route := c.(xds.RouteWriter)
-		_, cluster := c.(xds.ClusterWriter)
-		_, manager := c.(xds.ManagerWriter)
-		_, tcp := c.(xds.TCPWriter)
-		_, network := c.(xds.NetworkFilterWriter)
-		_, guards := c.(xds.Guard)
+		_, route := c.(envoy.RouteWriter)
+		_, cluster := c.(envoy.ClusterWriter)
+		_, manager := c.(envoy.ManagerWriter)
+		_, tcp := c.(envoy.TCPWriter)
+		_, network := c.(envoy.NetworkFilterWriter)
+		_, guards := c.(envoy.Guard)
 		_, secures := c.(identity.TLSConf)
 		if !route && !cluster && !manager && !tcp && !network && !guards && !secures {
 			t.Errorf("%s writes nothing", k.Name)
@@ -187,7 +187,7 @@ func TestMergedConfsPassEnvoysOwnValidation(t *testing.T) {
 		if e == nil {
 			return
 		}
-		place := xds.Place{Protocol: rapid.SampledFrom(protocols).Draw(t, "protocol")}
+		place := envoy.Place{Protocol: rapid.SampledFrom(protocols).Draw(t, "protocol")}
 		for _, m := range policytest.Write(place, e.Conf).Messages() {
 			if v, ok := m.(interface{ ValidateAll() error }); ok {
 				if err := v.ValidateAll(); err != nil {

@@ -10,7 +10,7 @@ import (
 	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/envoy"
 )
 
 // Names by which Envoy finds the filters and their statistics.
@@ -27,7 +27,7 @@ func (c *Conf) HTTPFilters() []*hcmv3.HttpFilter {
 	return []*hcmv3.HttpFilter{{
 		Name: httpFilter,
 		ConfigType: &hcmv3.HttpFilter_TypedConfig{
-			TypedConfig: xds.Pack(&httplimitv3.LocalRateLimit{StatPrefix: httpStat}),
+			TypedConfig: envoy.Pack(&httplimitv3.LocalRateLimit{StatPrefix: httpStat}),
 		},
 	}}
 }
@@ -35,12 +35,12 @@ func (c *Conf) HTTPFilters() []*hcmv3.HttpFilter {
 // WriteRoute gives the route a bucket of its own, unless WriteHost finds others
 // to share it with. Routes that redirect or answer by themselves are limited too.
 // A bucket that stands in the route already stays.
-func (c *Conf) WriteRoute(r *routev3.Route, _ xds.Place) {
+func (c *Conf) WriteRoute(r *routev3.Route, _ envoy.Place) {
 	h := c.http()
 	if h == nil || r.TypedPerFilterConfig[httpFilter] != nil {
 		return
 	}
-	xds.Configure(&r.TypedPerFilterConfig, httpFilter, h.limit())
+	envoy.Configure(&r.TypedPerFilterConfig, httpFilter, h.limit())
 }
 
 // limit is the configuration of the filter.
@@ -57,24 +57,24 @@ func (h *HTTP) limit() *httplimitv3.LocalRateLimit {
 	set, add := h.headers()
 	for _, v := range add {
 		limit.ResponseHeadersToAdd = append(limit.ResponseHeadersToAdd,
-			xds.HeaderOption(v, corev3.HeaderValueOption_APPEND_IF_EXISTS_OR_ADD))
+			envoy.HeaderOption(v, corev3.HeaderValueOption_APPEND_IF_EXISTS_OR_ADD))
 	}
 	for _, v := range set {
 		limit.ResponseHeadersToAdd = append(limit.ResponseHeadersToAdd,
-			xds.HeaderOption(v, corev3.HeaderValueOption_OVERWRITE_IF_EXISTS_OR_ADD))
+			envoy.HeaderOption(v, corev3.HeaderValueOption_OVERWRITE_IF_EXISTS_OR_ADD))
 	}
 	return limit
 }
 
 // NetworkFilters is the bucket of new connections.
-func (c *Conf) NetworkFilters(xds.Place) []*listenerv3.Filter {
+func (c *Conf) NetworkFilters(envoy.Place) []*listenerv3.Filter {
 	if c.Local == nil || c.Local.TCP == nil || c.Local.TCP.ConnectionRate == nil || isTrue(c.Local.TCP.Disabled) {
 		return nil
 	}
 	return []*listenerv3.Filter{{
 		Name: tcpFilter,
 		ConfigType: &listenerv3.Filter_TypedConfig{
-			TypedConfig: xds.Pack(&tcplimitv3.LocalRateLimit{
+			TypedConfig: envoy.Pack(&tcplimitv3.LocalRateLimit{
 				StatPrefix:  tcpStat,
 				TokenBucket: c.Local.TCP.ConnectionRate.bucket(),
 			}),
@@ -86,7 +86,7 @@ func (r *Rate) bucket() *typev3.TokenBucket {
 	return &typev3.TokenBucket{
 		MaxTokens:     *r.Num + r.burst(),
 		TokensPerFill: wrapperspb.UInt32(*r.Num),
-		FillInterval:  xds.Duration(r.Interval),
+		FillInterval:  envoy.Duration(r.Interval),
 	}
 }
 

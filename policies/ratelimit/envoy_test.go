@@ -14,7 +14,7 @@ import (
 	"github.com/weftmesh/weft/policies/internal/policytest"
 	"github.com/weftmesh/weft/policies/ratelimit"
 	"github.com/weftmesh/weft/route"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/envoy"
 )
 
 var kinds = []*policies.Kind{ratelimit.Kind}
@@ -28,7 +28,7 @@ func rate(num uint32, interval time.Duration) *ratelimit.Rate {
 }
 
 func write(confs ...policies.Conf) policytest.Written {
-	return policytest.Write(xds.Place{Protocol: api.HTTP}, confs...)
+	return policytest.Write(envoy.Place{Protocol: api.HTTP}, confs...)
 }
 
 func TestEnvoyLimitsAsTheBucketSays(t *testing.T) {
@@ -92,7 +92,7 @@ func TestEnvoyClosesConnectionsOverTheLimit(t *testing.T) {
 	t.Parallel()
 	c := &ratelimit.Conf{Local: &ratelimit.Local{TCP: &ratelimit.TCP{ConnectionRate: rate(2, time.Hour)}}}
 	backend := envoytest.StartBackend(t, "backend")
-	proxy := policytest.StartProxy(t, backend.Port, kinds, policytest.Write(xds.Place{Protocol: api.TCP}, c))
+	proxy := policytest.StartProxy(t, backend.Port, kinds, policytest.Write(envoy.Place{Protocol: api.TCP}, c))
 	for n := range 4 {
 		conn, err := net.Dial("unix", proxy.Socket+"00")
 		if err != nil {

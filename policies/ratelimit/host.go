@@ -15,7 +15,7 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/weftmesh/weft/sim"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/envoy"
 )
 
 // The metadata of a route that names the item whose bucket it takes tokens from.
@@ -28,7 +28,7 @@ const (
 // WriteHost puts the buckets that several routes share into the virtual host, one
 // for each item, and names the item in each of those routes. A configuration in a
 // route is a bucket of that route alone.
-func (c *Conf) WriteHost(host *routev3.VirtualHost, routes []xds.HostRoute) {
+func (c *Conf) WriteHost(host *routev3.VirtualHost, routes []envoy.HostRoute) {
 	limits := make([]sim.Limited, len(routes))
 	for i, r := range routes {
 		limits[i], _ = sim.LimitedBy(r.Policy) // nothing for one without
@@ -55,7 +55,7 @@ func (c *Conf) WriteHost(host *routev3.VirtualHost, routes []xds.HostRoute) {
 	if config == nil {
 		return
 	}
-	xds.Configure(&host.TypedPerFilterConfig, httpFilter, config)
+	envoy.Configure(&host.TypedPerFilterConfig, httpFilter, config)
 }
 
 // shared is what h configures, without a bucket that ever runs dry: a request of a

@@ -8,7 +8,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/route"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/envoy"
 )
 
 // Envoy's limits.
@@ -123,7 +123,7 @@ func checkHeaders(f *policies.Findings, at api.Path, change route.HeaderChange, 
 			}
 		}
 		f.Include(route.CheckHeaderValue(at.Field("value"), h.Value))
-		if n := len(xds.Escape(h.Value)); n > maxValue && len(h.Value) <= maxValue {
+		if n := len(envoy.Escape(h.Value)); n > maxValue && len(h.Value) <= maxValue {
 			f.Breaks(at.Field("value"), "has %d bytes when its percent signs are doubled for Envoy; at most %d are possible", n, maxValue)
 		}
 	}

@@ -17,14 +17,16 @@ import (
 
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/route"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/envoy"
+	"github.com/weftmesh/weft/xds/filters"
+	"github.com/weftmesh/weft/xds/matchers"
 )
 
 // updateFrequency is that of OmitPreviousPriorities where a policy names none.
 const updateFrequency = 2
 
 // WriteRoute sets the route's retry policy; a route with no retries has none.
-func (c *Conf) WriteRoute(r *routev3.Route, p xds.Place) {
+func (c *Conf) WriteRoute(r *routev3.Route, p envoy.Place) {
 	action := r.GetRoute()
 	s, http, ok := c.block(p.Protocol)
 	if action == nil || !ok || s.count() == 0 {
@@ -36,7 +38,7 @@ func (c *Conf) WriteRoute(r *routev3.Route, p xds.Place) {
 	}
 	// Of the two connections on the way the one to the workload fails as harmlessly as the other.
 	if s.conditions.repeats("ConnectFailure") && !p.Outside {
-		xds.RepeatUnsent(policy)
+		filters.RepeatUnsent(policy)
 	}
 	if len(policy.RetriableHeaders) > 0 && !s.conditions.has("RetriableHeaders") {
 		policy.RetryOn += "," + headerWord
@@ -50,7 +52,7 @@ func (s shared) policy() *routev3.RetryPolicy {
 	p := &routev3.RetryPolicy{
 		RetryOn:              s.conditions.envoy(),
 		NumRetries:           wrapperspb.UInt32(s.count()),
-		PerTryTimeout:        xds.Duration(s.perTry),
+		PerTryTimeout:        envoy.Duration(s.perTry),
 		RetriableStatusCodes: s.conditions.statuses,
 		RetryBackOff:         &routev3.RetryPolicy_RetryBackOff{BaseInterval: durationpb.New(base)},
 	}
@@ -58,7 +60,7 @@ func (s shared) policy() *routev3.RetryPolicy {
 		p.RetryBackOff.MaxInterval = durationpb.New(longest)
 	}
 	if len(s.reset) > 0 {
-		b := &routev3.RetryPolicy_RateLimitedRetryBackOff{MaxInterval: xds.Duration(s.rateLimitedMax)}
+		b := &routev3.RetryPolicy_RateLimitedRetryBackOff{MaxInterval: envoy.Duration(s.rateLimitedMax)}
 		for _, h := range s.reset {
 			b.ResetHeaders = append(b.ResetHeaders, &routev3.RetryPolicy_ResetHeader{Name: h.Name, Format: formats[h.Format]})
 		}
@@ -88,10 +90,10 @@ func (h *HTTP) extend(p *routev3.RetryPolicy) error {
 		return err
 	}
 	for i := range answer {
-		p.RetriableHeaders = append(p.RetriableHeaders, xds.HeaderMatcher(&answer[i]))
+		p.RetriableHeaders = append(p.RetriableHeaders, matchers.Header(&answer[i]))
 	}
 	for i := range request {
-		p.RetriableRequestHeaders = append(p.RetriableRequestHeaders, xds.HeaderMatcher(&request[i]))
+		p.RetriableRequestHeaders = append(p.RetriableRequestHeaders, matchers.Header(&request[i]))
 	}
 	for _, s := range h.HostSelection {
 		s.write(p)
@@ -137,7 +139,7 @@ func (s HostSelection) write(p *routev3.RetryPolicy) {
 	switch s.Predicate {
 	case omitHosts:
 		host("previous_hosts", &routev3.RetryPolicy_RetryHostPredicate_TypedConfig{
-			TypedConfig: xds.Pack(&omithostsv3.PreviousHostsPredicate{}),
+			TypedConfig: envoy.Pack(&omithostsv3.PreviousHostsPredicate{}),
 		})
 	case omitTags:
 		tags := &structpb.Struct{Fields: map[string]*structpb.Value{}}
@@ -145,7 +147,7 @@ func (s HostSelection) write(p *routev3.RetryPolicy) {
 			tags.Fields[k] = structpb.NewStringValue(v)
 		}
 		host("omit_host_metadata", &routev3.RetryPolicy_RetryHostPredicate_TypedConfig{
-			TypedConfig: xds.Pack(&omittagsv3.OmitHostMetadataConfig{
+			TypedConfig: envoy.Pack(&omittagsv3.OmitHostMetadataConfig{
 				MetadataMatch: &corev3.Metadata{FilterMetadata: map[string]*structpb.Struct{"envoy.lb": tags}},
 			}),
 		})
@@ -157,14 +159,14 @@ func (s HostSelection) write(p *routev3.RetryPolicy) {
 		p.RetryPriority = &routev3.RetryPolicy_RetryPriority{
 			Name: "envoy.retry_priorities.previous_priorities",
 			ConfigType: &routev3.RetryPolicy_RetryPriority_TypedConfig{
-				TypedConfig: xds.Pack(&prioritiesv3.PreviousPrioritiesConfig{UpdateFrequency: frequency}),
+				TypedConfig: envoy.Pack(&prioritiesv3.PreviousPrioritiesConfig{UpdateFrequency: frequency}),
 			},
 		}
 	}
 }
 
 // WriteTCP sets how often a connection is tried.
-func (c *Conf) WriteTCP(t *tcpproxyv3.TcpProxy, _ xds.Place) {
+func (c *Conf) WriteTCP(t *tcpproxyv3.TcpProxy, _ envoy.Place) {
 	if c.TCP != nil && c.TCP.MaxConnectAttempt != nil {
 		t.MaxConnectAttempts = wrapperspb.UInt32(*c.TCP.MaxConnectAttempt)
 	}

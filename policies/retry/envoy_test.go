@@ -17,7 +17,7 @@ import (
 	"github.com/weftmesh/weft/policies/internal/policytest"
 	"github.com/weftmesh/weft/policies/retry"
 	"github.com/weftmesh/weft/sim"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/envoy"
 )
 
 // trial is one conf in a real Envoy, in a virtual host of its own.
@@ -67,7 +67,7 @@ func start(t *testing.T, list []trial, port uint32) *policytest.Proxy {
 	t.Helper()
 	var written []policytest.Written
 	for _, c := range list {
-		written = append(written, policytest.Write(xds.Place{Protocol: c.protocol}, c.conf))
+		written = append(written, policytest.Write(envoy.Place{Protocol: c.protocol}, c.conf))
 	}
 	return policytest.StartProxy(t, port, []*policies.Kind{retry.Kind}, written...)
 }
@@ -204,7 +204,7 @@ func TestEnvoyCarriesOutTheMost(t *testing.T) {
 		t.Error(err)
 	}
 	backend := envoytest.StartBackend(t, "backend")
-	proxy := policytest.StartProxy(t, backend.Port, []*policies.Kind{retry.Kind}, policytest.Write(xds.Place{Protocol: api.HTTP}, most))
+	proxy := policytest.StartProxy(t, backend.Port, []*policies.Kind{retry.Kind}, policytest.Write(envoy.Place{Protocol: api.HTTP}, most))
 	for range 2 {
 		if got := proxy.Send(t, 0, "GET", envoytest.IDHeader, "most", envoytest.ScriptHeader, "503").StatusCode; got != 503 {
 			t.Errorf("status %d", got)

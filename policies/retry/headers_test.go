@@ -8,7 +8,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/policies/retry"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/envoy"
 )
 
 // A header that nothing can be asked stops all repeating, in Envoy and in the
@@ -26,7 +26,7 @@ func TestAHeaderThatCannotBeAskedRepeatsNothing(t *testing.T) {
 	} {
 		c := &retry.Conf{HTTP: &retry.HTTP{RetryOn: []string{"5xx"}, RetriableRequestHeaders: x.request, RetriableResponseHeaders: x.answer}}
 		r := &routev3.Route{Action: &routev3.Route_Route{Route: &routev3.RouteAction{}}}
-		c.WriteRoute(r, xds.Place{Protocol: api.HTTP})
+		c.WriteRoute(r, envoy.Place{Protocol: api.HTTP})
 		if _, ok := c.RetryPlan(api.HTTP); ok != x.repeats || (r.GetRoute().RetryPolicy != nil) != x.repeats {
 			t.Errorf("%+v: the plan repeats: %v, Envoy: %v", x, ok, r.GetRoute().RetryPolicy)
 		}

@@ -8,27 +8,27 @@ import (
 	tcpproxyv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/tcp_proxy/v3"
 	upstreamhttpv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/upstreams/http/v3"
 
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/envoy"
 )
 
 // WriteRoute sets the bounds of requests.
-func (c *Conf) WriteRoute(r *routev3.Route, _ xds.Place) {
+func (c *Conf) WriteRoute(r *routev3.Route, _ envoy.Place) {
 	action := r.GetRoute()
 	if action == nil || c.HTTP == nil {
 		return
 	}
 	if d := c.HTTP.RequestTimeout; d != nil {
-		action.Timeout = xds.Duration(d)
+		action.Timeout = envoy.Duration(d)
 	}
 	if d := c.HTTP.StreamIdleTimeout; d != nil {
-		action.IdleTimeout = xds.Duration(d)
+		action.IdleTimeout = envoy.Duration(d)
 	}
 }
 
 // WriteCluster sets the bounds of connections, and of the streams on them.
-func (c *Conf) WriteCluster(cluster *clusterv3.Cluster, options *upstreamhttpv3.HttpProtocolOptions, _ xds.Place) {
+func (c *Conf) WriteCluster(cluster *clusterv3.Cluster, options *upstreamhttpv3.HttpProtocolOptions, _ envoy.Place) {
 	if c.ConnectionTimeout != nil {
-		cluster.ConnectTimeout = xds.Duration(c.ConnectionTimeout)
+		cluster.ConnectTimeout = envoy.Duration(c.ConnectionTimeout)
 	}
 	h := c.HTTP
 	if h == nil {
@@ -42,26 +42,26 @@ func (c *Conf) WriteCluster(cluster *clusterv3.Cluster, options *upstreamhttpv3.
 	}
 	common := options.CommonHttpProtocolOptions
 	if c.IdleTimeout != nil {
-		common.IdleTimeout = xds.Duration(c.IdleTimeout)
+		common.IdleTimeout = envoy.Duration(c.IdleTimeout)
 	}
 	if h.MaxStreamDuration != nil {
-		common.MaxStreamDuration = xds.Duration(h.MaxStreamDuration)
+		common.MaxStreamDuration = envoy.Duration(h.MaxStreamDuration)
 	}
 	if h.MaxConnectionDuration != nil {
-		common.MaxConnectionDuration = xds.Duration(h.MaxConnectionDuration)
+		common.MaxConnectionDuration = envoy.Duration(h.MaxConnectionDuration)
 	}
 }
 
 // WriteManager sets the bound of request headers.
-func (c *Conf) WriteManager(m *hcmv3.HttpConnectionManager, _ xds.Place) {
+func (c *Conf) WriteManager(m *hcmv3.HttpConnectionManager, _ envoy.Place) {
 	if c.HTTP != nil && c.HTTP.RequestHeadersTimeout != nil {
-		m.RequestHeadersTimeout = xds.Duration(c.HTTP.RequestHeadersTimeout)
+		m.RequestHeadersTimeout = envoy.Duration(c.HTTP.RequestHeadersTimeout)
 	}
 }
 
 // WriteTCP sets the idle timeout of connections that are not HTTP.
-func (c *Conf) WriteTCP(t *tcpproxyv3.TcpProxy, _ xds.Place) {
+func (c *Conf) WriteTCP(t *tcpproxyv3.TcpProxy, _ envoy.Place) {
 	if c.IdleTimeout != nil {
-		t.IdleTimeout = xds.Duration(c.IdleTimeout)
+		t.IdleTimeout = envoy.Duration(c.IdleTimeout)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/policies/internal/policytest"
 	"github.com/weftmesh/weft/policies/timeout"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/envoy"
 )
 
 // TestEnvoyCutsAtTheBound sends a request that takes longer than every bound
@@ -33,7 +33,7 @@ func TestEnvoyCutsAtTheBound(t *testing.T) {
 	}
 	var written []policytest.Written
 	for _, c := range trials {
-		written = append(written, policytest.Write(xds.Place{Protocol: api.HTTP}, &timeout.Conf{IdleTimeout: off, HTTP: &c.conf}))
+		written = append(written, policytest.Write(envoy.Place{Protocol: api.HTTP}, &timeout.Conf{IdleTimeout: off, HTTP: &c.conf}))
 	}
 	proxy := policytest.StartProxy(t, envoytest.StartBackend(t, "backend").Port, []*policies.Kind{timeout.Kind}, written...)
 	for i, c := range trials {

@@ -20,7 +20,7 @@ import (
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/policies/trafficpermission"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/envoy"
 )
 
 const greeting = "220 ready\r\n"
@@ -28,9 +28,9 @@ const greeting = "220 ready\r\n"
 // greeted is a listener of bytes to a workload that speaks first.
 func (a *authority) greeted(t testing.TB, port uint32, conf policies.Conf) *listenerv3.Listener {
 	t.Helper()
-	guard := trafficpermission.Kind.New().(xds.Guard)
-	filters := guard.GuardConnections(conf, xds.Place{Protocol: api.TCP, Inbound: true, Chain: xds.MTLS, Domains: []string{"default", "td"}})
-	filters = append(filters, &listenerv3.Filter{Name: "tcp", ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: xds.Pack(&tcpproxyv3.TcpProxy{
+	guard := trafficpermission.Kind.New().(envoy.Guard)
+	filters := guard.GuardConnections(conf, envoy.Place{Protocol: api.TCP, Inbound: true, Chain: envoy.MTLS, Domains: []string{"default", "td"}})
+	filters = append(filters, &listenerv3.Filter{Name: "tcp", ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: envoy.Pack(&tcpproxyv3.TcpProxy{
 		StatPrefix: "tcp", ClusterSpecifier: &tcpproxyv3.TcpProxy_Cluster{Cluster: "greeter"}})}})
 	out := listening(port, filters...)
 	socket := a.socket(t)
@@ -43,7 +43,7 @@ func (a *authority) greeted(t testing.TB, port uint32, conf policies.Conf) *list
 			v := context.CommonTlsContext.GetValidationContext()
 			v.MatchTypedSubjectAltNames = append(v.MatchTypedSubjectAltNames, &tlsv3.SubjectAltNameMatcher{SanType: tlsv3.SubjectAltNameMatcher_URI, Matcher: n})
 		}
-		socket.ConfigType = &corev3.TransportSocket_TypedConfig{TypedConfig: xds.Pack(context)}
+		socket.ConfigType = &corev3.TransportSocket_TypedConfig{TypedConfig: envoy.Pack(context)}
 	}
 	out.FilterChains[0].TransportSocket = socket
 	return out

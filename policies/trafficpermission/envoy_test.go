@@ -27,7 +27,7 @@ import (
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/policies/trafficpermission"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/envoy"
 	"github.com/weftmesh/weft/xds/server/authority/workload"
 )
 
@@ -93,12 +93,12 @@ func (a *authority) socket(t testing.TB) *corev3.TransportSocket {
 		validator.TrustDomains = append(validator.TrustDomains, &tlsv3.SPIFFECertValidatorConfig_TrustDomain{Name: domain,
 			TrustBundle: text(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: root.Certificate().Raw}))})
 	}
-	return &corev3.TransportSocket{Name: "tls", ConfigType: &corev3.TransportSocket_TypedConfig{TypedConfig: xds.Pack(&tlsv3.DownstreamTlsContext{
+	return &corev3.TransportSocket{Name: "tls", ConfigType: &corev3.TransportSocket_TypedConfig{TypedConfig: envoy.Pack(&tlsv3.DownstreamTlsContext{
 		RequireClientCertificate: wrapperspb.Bool(true),
 		CommonTlsContext: &tlsv3.CommonTlsContext{
 			TlsCertificates: []*tlsv3.TlsCertificate{{CertificateChain: text(chain), PrivateKey: text(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))}},
 			ValidationContextType: &tlsv3.CommonTlsContext_ValidationContext{ValidationContext: &tlsv3.CertificateValidationContext{
-				CustomValidatorConfig: &corev3.TypedExtensionConfig{Name: "envoy.tls.cert_validator.spiffe", TypedConfig: xds.Pack(validator)}}},
+				CustomValidatorConfig: &corev3.TypedExtensionConfig{Name: "envoy.tls.cert_validator.spiffe", TypedConfig: envoy.Pack(validator)}}},
 		}})}}
 }
 
@@ -155,8 +155,8 @@ type inbound struct {
 }
 
 // place is what an inbound in a mesh with identities stands for.
-func place(chain xds.Chain) xds.Place {
-	return xds.Place{Protocol: api.HTTP, Inbound: true, Chain: chain, Domains: []string{"default", "td"}}
+func place(chain envoy.Chain) envoy.Place {
+	return envoy.Place{Protocol: api.HTTP, Inbound: true, Chain: chain, Domains: []string{"default", "td"}}
 }
 
 func start(t testing.TB, confs ...policies.Conf) *inbound {
@@ -167,31 +167,31 @@ func start(t testing.TB, confs ...policies.Conf) *inbound {
 		host := &routev3.VirtualHost{Name: strconv.Itoa(i), Domains: []string{strconv.Itoa(i)}, Routes: []*routev3.Route{{
 			Match:  &routev3.RouteMatch{PathSpecifier: &routev3.RouteMatch_Prefix{Prefix: "/"}},
 			Action: &routev3.Route_DirectResponse{DirectResponse: &routev3.DirectResponseAction{Status: 200}}}}}
-		if w, ok := c.(xds.InboundWriter); ok {
-			w.WriteInbound(&host.TypedPerFilterConfig, place(xds.MTLS))
+		if w, ok := c.(envoy.InboundWriter); ok {
+			w.WriteInbound(&host.TypedPerFilterConfig, place(envoy.MTLS))
 		}
 		hosts = append(hosts, host)
 	}
 	admin := envoytest.Socket(t)
 	static := &bootstrapv3.Bootstrap_StaticResources{Listeners: []*listenerv3.Listener{
-		in.listener(t, xds.MTLS, in.mtls, hosts, confs), in.listener(t, xds.Plain, in.plain, hosts, confs)}}
+		in.listener(t, envoy.MTLS, in.mtls, hosts, confs), in.listener(t, envoy.Plain, in.plain, hosts, confs)}}
 	in.envoy = envoytest.Start(t, admin, envoytest.JSON(t, envoytest.Bootstrap(admin, static))).Ready()
 	return in
 }
 
-func (in *inbound) listener(t testing.TB, chain xds.Chain, port uint32, hosts []*routev3.VirtualHost, confs []policies.Conf) *listenerv3.Listener {
+func (in *inbound) listener(t testing.TB, chain envoy.Chain, port uint32, hosts []*routev3.VirtualHost, confs []policies.Conf) *listenerv3.Listener {
 	t.Helper()
 	m := &hcmv3.HttpConnectionManager{StatPrefix: string(chain), NormalizePath: wrapperspb.Bool(true),
-		HttpFilters:    trafficpermission.Kind.New().(xds.Guard).GuardRequests(place(chain)),
+		HttpFilters:    trafficpermission.Kind.New().(envoy.Guard).GuardRequests(place(chain)),
 		RouteSpecifier: &hcmv3.HttpConnectionManager_RouteConfig{RouteConfig: &routev3.RouteConfiguration{VirtualHosts: hosts}}}
-	m.HttpFilters = append(m.HttpFilters, &hcmv3.HttpFilter{Name: "envoy.filters.http.router", ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: xds.Pack(&routerv3.Router{})}})
+	m.HttpFilters = append(m.HttpFilters, &hcmv3.HttpFilter{Name: "envoy.filters.http.router", ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: envoy.Pack(&routerv3.Router{})}})
 	for _, c := range confs {
-		if w, ok := c.(xds.ManagerWriter); ok {
+		if w, ok := c.(envoy.ManagerWriter); ok {
 			w.WriteManager(m, place(chain))
 		}
 	}
-	out := listening(port, &listenerv3.Filter{Name: "hcm", ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: xds.Pack(m)}})
-	if chain == xds.MTLS {
+	out := listening(port, &listenerv3.Filter{Name: "hcm", ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: envoy.Pack(m)}})
+	if chain == envoy.MTLS {
 		out.FilterChains[0].TransportSocket = in.socket(t)
 	}
 	return out

@@ -11,7 +11,7 @@ import (
 	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
 	"google.golang.org/protobuf/types/known/anypb"
 
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/envoy"
 )
 
 // The instances of the filter, by which routes configure them (spec/identity.md 3.4). What
@@ -51,7 +51,7 @@ func open() *httprbacv3.RBAC {
 func closed() *rbacv3.RBAC { return &rbacv3.RBAC{Action: rbacv3.RBAC_ALLOW} }
 
 func instance(name string, config *httprbacv3.RBAC) *hcmv3.HttpFilter {
-	return &hcmv3.HttpFilter{Name: name, ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: xds.Pack(config)}}
+	return &hcmv3.HttpFilter{Name: name, ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: envoy.Pack(config)}}
 }
 
 // configure puts the permissions into what a host or a route says to the filters. Domains
@@ -60,7 +60,7 @@ func (p *Permissions) configure(filters *map[string]*anypb.Any, domains []string
 	of := view{proved: true, requests: true}
 	set := func(name string, config *httprbacv3.RBAC) {
 		config.TrackPerRuleStats, config.ShadowRulesStatPrefix = true, shadowPrefix
-		xds.Configure(filters, name, &httprbacv3.RBACPerRoute{Rbac: config})
+		envoy.Configure(filters, name, &httprbacv3.RBACPerRoute{Rbac: config})
 	}
 	if len(p.Each) > 0 {
 		p.configureAll(domains, set)
@@ -151,7 +151,7 @@ func (p *Permissions) connections(proved bool, domains []string) []*listenerv3.F
 }
 
 func connection(what string, rules, shadow *rbacv3.RBAC) *listenerv3.Filter {
-	return &listenerv3.Filter{Name: "weft.rbac." + what, ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: xds.Pack(&tcprbacv3.RBAC{
+	return &listenerv3.Filter{Name: "weft.rbac." + what, ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: envoy.Pack(&tcprbacv3.RBAC{
 		StatPrefix: what + ".", Rules: rules, ShadowRules: shadow, ShadowRulesStatPrefix: shadowPrefix})}}
 }
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/weftmesh/weft/api/spiffe"
 	"github.com/weftmesh/weft/route"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/matchers"
 )
 
 // view is from which side of an inbound entries are rendered: of those who have proved a
@@ -159,13 +159,13 @@ func named(m *matcherv3.StringMatcher) *rbacv3.Principal {
 // condition is one on a path, a method or a header.
 func condition(c *route.Condition) *rbacv3.Principal {
 	if c.On != route.OnPath {
-		return &rbacv3.Principal{Identifier: &rbacv3.Principal_Header{Header: xds.HeaderMatcher(c)}}
+		return &rbacv3.Principal{Identifier: &rbacv3.Principal_Header{Header: matchers.Header(c)}}
 	}
 	path := func(m *matcherv3.StringMatcher) *rbacv3.Principal {
 		return &rbacv3.Principal{Identifier: &rbacv3.Principal_UrlPath{UrlPath: &matcherv3.PathMatcher{Rule: &matcherv3.PathMatcher_Path{Path: m}}}}
 	}
 	if c.Op != route.SegmentPrefix {
-		return path(xds.TextMatcher(c))
+		return path(matchers.Text(c))
 	}
 	// A prefix of bytes would take /secretary for /secret.
 	prefix := strings.TrimSuffix(c.Value, "/")

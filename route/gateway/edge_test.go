@@ -9,7 +9,7 @@ import (
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sim"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/naming"
 )
 
 // gateway is a Gateway with three listeners at one port and one at another, the edge
@@ -112,7 +112,7 @@ func TestOnlyBoundEdgesServe(t *testing.T) {
 		r, _ := m.Dataplane(api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: name})
 		var ports []string
 		for _, e := range r.Edges {
-			ports = append(ports, xds.EdgeName(e.Port))
+			ports = append(ports, naming.Edge(e.Port))
 		}
 		if got := fmt.Sprint(ports, " ", len(r.Outbounds), " hosts"); got != want {
 			t.Errorf("%s listens at %s, want %s", name, got, want)

@@ -16,7 +16,7 @@ import (
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sim"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/filters"
 )
 
 var (
@@ -43,7 +43,7 @@ func startGuarded(t *testing.T, documents string) *guarded {
 	if err != nil {
 		t.Fatal(err)
 	}
-	settings := world.Settings{Authorizer: &xds.Authorizer{Host: "127.0.0.1", Port: g.Port}}
+	settings := world.Settings{Authorizer: &filters.Authorizer{Host: "127.0.0.1", Port: g.Port}}
 	g.model, _ = settings.Compile(world.Snapshot(objects...))
 	r, _ := g.model.Dataplane(client)
 	s := settings.Renderer().Render(r)

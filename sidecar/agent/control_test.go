@@ -20,6 +20,7 @@ import (
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/bootstrap/render"
 	"github.com/weftmesh/weft/xds/server"
 	"github.com/weftmesh/weft/xds/server/port"
 )
@@ -87,7 +88,7 @@ func (c *control) bootstrap(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	at := c.addrPort()
-	text, err := xds.Bootstrap(xds.BootstrapConfig{Mesh: "default", Name: ask.Name, TokenPath: ask.TokenPath, XDSHost: "127.0.0.1", XDSPort: at})
+	text, err := render.Bootstrap(render.Config{Mesh: "default", Name: ask.Name, TokenPath: ask.TokenPath, XDSHost: "127.0.0.1", XDSPort: at})
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return

@@ -21,7 +21,9 @@ import (
 
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/sidecar/identity"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/bootstrap/render"
+	"github.com/weftmesh/weft/xds/envoy"
+	"github.com/weftmesh/weft/xds/naming"
 	"github.com/weftmesh/weft/xds/server/authority/workload"
 )
 
@@ -43,7 +45,7 @@ func TestEnvoyIsServed(t *testing.T) {
 			return identity.Answer{}, err
 		}
 		chain, err := local.Sign([]string{name}, key, time.Hour)
-		return identity.Answer{Chain: string(chain.PEM()), Secret: xds.IdentitySecret("default"), Renew: time.Now().Add(time.Hour)}, err
+		return identity.Answer{Chain: string(chain.PEM()), Secret: naming.IdentitySecret("default"), Renew: time.Now().Add(time.Hour)}, err
 	}, "", slog.New(slog.DiscardHandler))
 	socket := filepath.Join(dir, "identity.sock")
 	l, err := identity.Listen(socket)
@@ -79,7 +81,7 @@ func TestEnvoyIsServed(t *testing.T) {
 // bootstrap is that of a listener whose certificate is the workload's.
 func bootstrap(t *testing.T, socket, admin string, port uint32) []byte {
 	t.Helper()
-	raw, err := xds.Bootstrap(xds.BootstrapConfig{Mesh: "default", Name: "web-1", XDSHost: "127.0.0.1", XDSPort: 1, AgentSocket: socket, AdminSocket: admin})
+	raw, err := render.Bootstrap(render.Config{Mesh: "default", Name: "web-1", XDSHost: "127.0.0.1", XDSPort: 1, AgentSocket: socket, AdminSocket: admin})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,16 +92,16 @@ func bootstrap(t *testing.T, socket, admin string, port uint32) []byte {
 	b.DynamicResources = nil
 	from := &corev3.ConfigSource{ResourceApiVersion: corev3.ApiVersion_V3, ConfigSourceSpecifier: &corev3.ConfigSource_ApiConfigSource{ApiConfigSource: &corev3.ApiConfigSource{
 		ApiType: corev3.ApiConfigSource_GRPC, TransportApiVersion: corev3.ApiVersion_V3, SetNodeOnFirstMessageOnly: true,
-		GrpcServices: []*corev3.GrpcService{{TargetSpecifier: &corev3.GrpcService_EnvoyGrpc_{EnvoyGrpc: &corev3.GrpcService_EnvoyGrpc{ClusterName: xds.SidecarCluster}}}},
+		GrpcServices: []*corev3.GrpcService{{TargetSpecifier: &corev3.GrpcService_EnvoyGrpc_{EnvoyGrpc: &corev3.GrpcService_EnvoyGrpc{ClusterName: naming.SidecarCluster}}}},
 	}}}
-	context := &tlsv3.DownstreamTlsContext{CommonTlsContext: &tlsv3.CommonTlsContext{TlsCertificateSdsSecretConfigs: []*tlsv3.SdsSecretConfig{{Name: xds.IdentitySecret("default"), SdsConfig: from}}}}
+	context := &tlsv3.DownstreamTlsContext{CommonTlsContext: &tlsv3.CommonTlsContext{TlsCertificateSdsSecretConfigs: []*tlsv3.SdsSecretConfig{{Name: naming.IdentitySecret("default"), SdsConfig: from}}}}
 	answer := &tcpv3.Config{Response: &corev3.DataSource{Specifier: &corev3.DataSource_InlineString{InlineString: "hello"}}}
 	b.StaticResources.Listeners = []*listenerv3.Listener{{
 		Name:    "in",
 		Address: &corev3.Address{Address: &corev3.Address_SocketAddress{SocketAddress: &corev3.SocketAddress{Address: "127.0.0.1", PortSpecifier: &corev3.SocketAddress_PortValue{PortValue: port}}}},
 		FilterChains: []*listenerv3.FilterChain{{
-			TransportSocket: &corev3.TransportSocket{Name: "envoy.transport_sockets.tls", ConfigType: &corev3.TransportSocket_TypedConfig{TypedConfig: xds.Pack(context)}},
-			Filters:         []*listenerv3.Filter{{Name: "envoy.filters.network.direct_response", ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: xds.Pack(answer)}}},
+			TransportSocket: &corev3.TransportSocket{Name: "envoy.transport_sockets.tls", ConfigType: &corev3.TransportSocket_TypedConfig{TypedConfig: envoy.Pack(context)}},
+			Filters:         []*listenerv3.Filter{{Name: "envoy.filters.network.direct_response", ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: envoy.Pack(answer)}}},
 		}},
 	}}
 	text, err := protojson.Marshal(b)

@@ -3,7 +3,7 @@ package server
 import (
 	"slices"
 
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/resource"
 )
 
 // compose makes the response that an open request of f should have now, nil if
@@ -20,7 +20,7 @@ func (st *stream) compose(f *flow) (r *response, held bool) {
 func (st *stream) composeParts(f *flow) (r *response, held bool) {
 	r = st.responds(f)
 	size, more, seen, blank := 0, false, 0, st.blank(f)
-	st.all(f.kind, func(x *xds.Resource) bool {
+	st.all(f.kind, func(x *resource.Resource) bool {
 		v := f.as(x)
 		had, again := f.told.version(x.Name)
 		if again {
@@ -105,7 +105,7 @@ func (st *stream) gone(f *flow) []string {
 func (st *stream) composeWhole(f *flow) (r *response, held bool) {
 	r = st.responds(f)
 	same := true
-	st.all(f.kind, func(x *xds.Resource) bool {
+	st.all(f.kind, func(x *resource.Resource) bool {
 		if !f.watch.wants(x.Name) {
 			return true
 		}

@@ -8,7 +8,7 @@ import (
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"github.com/envoyproxy/go-control-plane/pkg/cache/v3"
 
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/resource"
 )
 
 // kind is one of the five types of resources, in the order in which a stream is
@@ -25,7 +25,7 @@ const (
 )
 
 var (
-	urls  = [kinds]string{xds.ClusterType, xds.EndpointType, xds.SecretType, xds.ListenerType, xds.RouteType}
+	urls  = [kinds]string{resource.ClusterType, resource.EndpointType, resource.SecretType, resource.ListenerType, resource.RouteType}
 	names = [kinds]string{"cds", "eds", "sds", "lds", "rds"}
 )
 
@@ -40,7 +40,7 @@ func kindOf(url string) (kind, bool) {
 }
 
 // of is the list of one kind.
-func (k kind) of(s *xds.State) []*xds.Resource {
+func (k kind) of(s *resource.State) []*resource.Resource {
 	switch k {
 	case clusters:
 		return s.Clusters
@@ -146,13 +146,13 @@ func (w *watch) wants(name string) bool {
 
 // versioned is a resource with the version under which one stream has it.
 type versioned struct {
-	*xds.Resource
+	*resource.Resource
 	version string
 	again   bool // the client has, or had, another version of it
 }
 
 // as is r under its version on this stream: <content hash>[.<n>].
-func (f *flow) as(r *xds.Resource) versioned {
+func (f *flow) as(r *resource.Resource) versioned {
 	if x, ok := f.forced[r.Name]; ok {
 		if x.hash == r.Version {
 			return versioned{Resource: r, version: r.Version + "." + strconv.Itoa(x.n)}
@@ -175,7 +175,7 @@ func (f *flow) force(name, hash string) {
 // content, and the next suffix is greater, so nobody needs to know any more by which version it came.
 // Want is what it should have of the type. With them a stream would keep all names of a type whose
 // clusters have changed once, as all do where mutual TLS is switched on.
-func (f *flow) settle(list []versioned, want []*xds.Resource) {
+func (f *flow) settle(list []versioned, want []*resource.Resource) {
 	var settled []versioned
 	for _, v := range list {
 		if had, _ := f.told.version(v.Name); v.version == v.Version || had != v.version || f.as(v.Resource).version != v.version {
@@ -213,7 +213,7 @@ func (f *flow) floor() {
 }
 
 // forget drops what was remembered of resources that are not in list.
-func (f *flow) forget(list []*xds.Resource) {
+func (f *flow) forget(list []*resource.Resource) {
 	for name, version := range f.refused {
 		if r := find(list, name); r == nil || r.Version != version {
 			delete(f.refused, name)

@@ -17,7 +17,7 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 	"pgregory.net/rapid"
 
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/resource"
 	"github.com/weftmesh/weft/xds/server"
 )
 
@@ -233,14 +233,14 @@ func (m *model) needs(k string) map[string]bool {
 	case "eds":
 		for name, content := range m.have["cds"] {
 			var c clusterv3.Cluster
-			if open(xds.ClusterType, content, &c) && c.GetType() == clusterv3.Cluster_EDS {
+			if open(resource.ClusterType, content, &c) && c.GetType() == clusterv3.Cluster_EDS {
 				out[name] = true
 			}
 		}
 	case "rds":
 		for _, content := range m.have["lds"] {
 			var l listenerv3.Listener
-			if !open(xds.ListenerType, content, &l) {
+			if !open(resource.ListenerType, content, &l) {
 				continue
 			}
 			var h hcmv3.HttpConnectionManager

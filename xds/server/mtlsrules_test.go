@@ -21,6 +21,7 @@ import (
 	"github.com/weftmesh/weft/policies/trafficpermission"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/envoy"
 	"github.com/weftmesh/weft/xds/server"
 )
 
@@ -196,7 +197,7 @@ type failing struct {
 	rules bool
 }
 
-func (f failing) WriteInbound(filters *map[string]*anypb.Any, at xds.Place) {
+func (f failing) WriteInbound(filters *map[string]*anypb.Any, at envoy.Place) {
 	if rule := len(f.Permissions.Replaced) > 0; rule == f.rules {
 		panic("a bug")
 	}

@@ -19,6 +19,9 @@ import (
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/envoy"
+	"github.com/weftmesh/weft/xds/naming"
+	"github.com/weftmesh/weft/xds/resource"
 	"github.com/weftmesh/weft/xds/server"
 	"github.com/weftmesh/weft/xds/server/authority/workload"
 )
@@ -38,7 +41,7 @@ type proving struct {
 	of map[string]*workload.Signer
 
 	mu    sync.Mutex
-	known map[string]*xds.Resource
+	known map[string]*resource.Resource
 }
 
 func newProving(t testing.TB, kinds *xds.Renderer) *proving {
@@ -47,10 +50,10 @@ func newProving(t testing.TB, kinds *xds.Renderer) *proving {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &proving{Renderer: kinds, t: t, by: root, life: workload.LeafLife, mute: map[string]bool{}, as: map[string][]string{}, known: map[string]*xds.Resource{}}
+	return &proving{Renderer: kinds, t: t, by: root, life: workload.LeafLife, mute: map[string]bool{}, as: map[string][]string{}, known: map[string]*resource.Resource{}}
 }
 
-func (p *proving) Render(r *effective.Resolved) *xds.State {
+func (p *proving) Render(r *effective.Resolved) *resource.State {
 	s := p.Renderer.Render(r)
 	if len(r.Trust) > 0 && !p.mute[r.Ref.Name] {
 		names := r.Identity.Names
@@ -61,7 +64,7 @@ func (p *proving) Render(r *effective.Resolved) *xds.State {
 		if other := p.of[r.Ref.Name]; other != nil {
 			by = other
 		}
-		s.Secrets = append([]*xds.Resource{p.secret(by, names)}, s.Secrets...) // by its name the first
+		s.Secrets = append([]*resource.Resource{p.secret(by, names)}, s.Secrets...) // by its name the first
 	}
 	return s
 }
@@ -89,7 +92,7 @@ func (p *proving) leafOf(root *workload.Signer, names ...string) tls.Certificate
 	return out
 }
 
-func (p *proving) secret(root *workload.Signer, names []string) *xds.Resource {
+func (p *proving) secret(root *workload.Signer, names []string) *resource.Resource {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	name := workload.Fingerprint(root.Certificate()) + strings.Join(names, " ")
@@ -108,8 +111,8 @@ func (p *proving) secret(root *workload.Signer, names []string) *xds.Resource {
 	text := func(b []byte) *corev3.DataSource {
 		return &corev3.DataSource{Specifier: &corev3.DataSource_InlineBytes{InlineBytes: b}}
 	}
-	secret := xds.IdentitySecret("default")
-	r := (&xds.Resource{Name: secret, Type: xds.SecretType, Version: fmt.Sprint(len(p.known))}).With(xds.Pack(&tlsv3.Secret{Name: secret, Type: &tlsv3.Secret_TlsCertificate{
+	secret := naming.IdentitySecret("default")
+	r := (&resource.Resource{Name: secret, Type: resource.SecretType, Version: fmt.Sprint(len(p.known))}).With(envoy.Pack(&tlsv3.Secret{Name: secret, Type: &tlsv3.Secret_TlsCertificate{
 		TlsCertificate: &tlsv3.TlsCertificate{CertificateChain: text(chain), PrivateKey: text(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}))}}}))
 	p.known[name] = r
 	return r

@@ -21,6 +21,7 @@ import (
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/resource"
 	"github.com/weftmesh/weft/xds/server"
 )
 
@@ -114,10 +115,10 @@ func TestRefusedThenReconnected(t *testing.T) {
 // spoiler renders what no Envoy takes, for as long as it is told to.
 type spoiler struct {
 	*xds.Renderer
-	with atomic.Pointer[func(*xds.State)]
+	with atomic.Pointer[func(*resource.State)]
 }
 
-func (s *spoiler) Render(r *effective.Resolved) *xds.State {
+func (s *spoiler) Render(r *effective.Resolved) *resource.State {
 	out := s.Renderer.Render(r)
 	if f := s.with.Load(); f != nil {
 		(*f)(out)
@@ -125,22 +126,22 @@ func (s *spoiler) Render(r *effective.Resolved) *xds.State {
 	return out
 }
 
-func bad(t *testing.T, name, url string, m proto.Message) *xds.Resource {
+func bad(t *testing.T, name, url string, m proto.Message) *resource.Resource {
 	b, err := proto.Marshal(m)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return (&xds.Resource{Name: name, Type: url, Version: "bad"}).With(&anypb.Any{TypeUrl: url, Value: b})
+	return (&resource.Resource{Name: name, Type: url, Version: "bad"}).With(&anypb.Any{TypeUrl: url, Value: b})
 }
 
 // refusals are a cluster that Envoy cannot decode, and a listener that it cannot apply.
-func refusals(t *testing.T) (cluster, listener *xds.Resource) {
+func refusals(t *testing.T) (cluster, listener *resource.Resource) {
 	manager := bad(t, "", "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager",
 		&hcmv3.HttpConnectionManager{StatPrefix: "x"}) // without routes
 	at := &corev3.Address{Address: &corev3.Address_SocketAddress{SocketAddress: &corev3.SocketAddress{
 		Address: "127.0.0.1", PortSpecifier: &corev3.SocketAddress_PortValue{PortValue: envoytest.Port(t)}}}}
-	return bad(t, "aaa", xds.ClusterType, &clusterv3.Cluster{Name: "aaa", ConnectTimeout: durationpb.New(-time.Second)}),
-		bad(t, "aaa", xds.ListenerType, &listenerv3.Listener{Name: "aaa", Address: at,
+	return bad(t, "aaa", resource.ClusterType, &clusterv3.Cluster{Name: "aaa", ConnectTimeout: durationpb.New(-time.Second)}),
+		bad(t, "aaa", resource.ListenerType, &listenerv3.Listener{Name: "aaa", Address: at,
 			FilterChains: []*listenerv3.FilterChain{{Filters: []*listenerv3.Filter{
 				{Name: "http", ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: manager.Content()}}}}}})
 }
@@ -161,9 +162,9 @@ func TestEnvoyRefuses(t *testing.T) {
 
 		negative, noRoutes := refusals(t)
 		more := envoytest.Port(t)
-		for i, f := range []func(*xds.State){
-			func(s *xds.State) { s.Clusters = append([]*xds.Resource{negative}, s.Clusters...) },
-			func(s *xds.State) { s.Listeners = append([]*xds.Resource{noRoutes}, s.Listeners...) },
+		for i, f := range []func(*resource.State){
+			func(s *resource.State) { s.Clusters = append([]*resource.Resource{negative}, s.Clusters...) },
+			func(s *resource.State) { s.Listeners = append([]*resource.Resource{noRoutes}, s.Listeners...) },
 		} {
 			spoil.with.Store(&f)
 			good := map[uint32]string{at: "web", more + uint32(i): "a"}
@@ -200,7 +201,7 @@ func TestRenderingFails(t *testing.T) {
 	spoil := &spoiler{Renderer: xds.NewRenderer(world.Kinds())}
 	p := two(t, func(o *server.Options) { o.Renderer = spoil })
 	c := p.front()
-	f := func(*xds.State) { panic("a bug") }
+	f := func(*resource.State) { panic("a bug") }
 	spoil.with.Store(&f)
 	p.apply(retries(3))
 	p.until("front", "says so", func(s server.SyncStatus) bool { return s.Note != "" && !s.InSync && s.Connected })

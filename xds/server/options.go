@@ -7,13 +7,13 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/effective"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/resource"
 )
 
 // Renderer makes Envoy's resources; *xds.Renderer is the one.
 type Renderer interface {
-	Render(*effective.Resolved) *xds.State
-	RenderGRPC(*effective.Resolved) *xds.State
+	Render(*effective.Resolved) *resource.State
+	RenderGRPC(*effective.Resolved) *resource.State
 }
 
 // Identity is who opened a stream.

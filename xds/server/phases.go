@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/resource"
 )
 
 // A publication reaches a client in three phases, or requests are lost between
@@ -23,8 +23,8 @@ type unconfirmed struct {
 }
 
 // find looks a name up in a sorted list.
-func find(list []*xds.Resource, name string) *xds.Resource {
-	i, ok := slices.BinarySearchFunc(list, name, func(r *xds.Resource, name string) int { return cmp.Compare(r.Name, name) })
+func find(list []*resource.Resource, name string) *resource.Resource {
+	i, ok := slices.BinarySearchFunc(list, name, func(r *resource.Resource, name string) int { return cmp.Compare(r.Name, name) })
 	if !ok {
 		return nil
 	}
@@ -32,7 +32,7 @@ func find(list []*xds.Resource, name string) *xds.Resource {
 }
 
 // desired is the resource of that name that the client may have.
-func (st *stream) desired(k kind, name string) *xds.Resource {
+func (st *stream) desired(k kind, name string) *resource.Resource {
 	if st.want == nil {
 		return nil
 	}
@@ -43,7 +43,7 @@ func (st *stream) desired(k kind, name string) *xds.Resource {
 }
 
 // all yields what the client may have of one kind.
-func (st *stream) all(k kind, yield func(*xds.Resource) bool) {
+func (st *stream) all(k kind, yield func(*resource.Resource) bool) {
 	for _, r := range k.of(st.want) {
 		st.looked++
 		if !yield(r) {
@@ -59,10 +59,10 @@ func (st *stream) all(k kind, yield func(*xds.Resource) bool) {
 }
 
 // replace makes now what the client should have.
-func (st *stream) replace(now *xds.State, revision uint64) {
+func (st *stream) replace(now *resource.State, revision uint64) {
 	before := st.want
 	if before == nil {
-		before = &xds.State{}
+		before = &resource.State{}
 	}
 	was, pruned := st.turn, st.turn > 0 && len(st.retained.Clusters) == 0
 	st.turn++
@@ -97,24 +97,24 @@ func (st *stream) replace(now *xds.State, revision uint64) {
 }
 
 // lost reports whether a name of before is missing from now.
-func lost(before, now []*xds.Resource) bool {
-	return slices.ContainsFunc(before, func(r *xds.Resource) bool { return find(now, r.Name) == nil })
+func lost(before, now []*resource.Resource) bool {
+	return slices.ContainsFunc(before, func(r *resource.Resource) bool { return find(now, r.Name) == nil })
 }
 
 // leadElsewhere reports whether a listener of before went or names something else
 // now. Unlike routes, which all connections see at once, a listener lives on for
 // the connections that it has accepted.
-func leadElsewhere(before, now []*xds.Resource) bool {
-	return slices.ContainsFunc(before, func(l *xds.Resource) bool {
+func leadElsewhere(before, now []*resource.Resource) bool {
+	return slices.ContainsFunc(before, func(l *resource.Resource) bool {
 		n := find(now, l.Name)
 		return n == nil || n != l && !(slices.Equal(l.Clusters, n.Clusters) && slices.Equal(l.Routes, n.Routes))
 	})
 }
 
 // retain keeps the clusters that now lacks for as long as routes may name them.
-func (st *stream) retain(before, now *xds.State) {
-	kept := xds.State{}
-	keep := func(s *xds.State) {
+func (st *stream) retain(before, now *resource.State) {
+	kept := resource.State{}
+	keep := func(s *resource.State) {
 		for _, c := range s.Clusters {
 			if _, open := st.unconfirmed[c.Name]; open || find(now.Clusters, c.Name) != nil || find(kept.Clusters, c.Name) != nil {
 				continue
@@ -132,12 +132,12 @@ func (st *stream) retain(before, now *xds.State) {
 	st.retained = kept
 }
 
-func sortByName(list []*xds.Resource) {
-	slices.SortFunc(list, func(a, b *xds.Resource) int { return cmp.Compare(a.Name, b.Name) })
+func sortByName(list []*resource.Resource) {
+	slices.SortFunc(list, func(a, b *resource.Resource) int { return cmp.Compare(a.Name, b.Name) })
 }
 
 // trackUnconfirmed notes the clusters that the client has yet to confirm.
-func (st *stream) trackUnconfirmed(before, held, now *xds.State) {
+func (st *stream) trackUnconfirmed(before, held, now *resource.State) {
 	for name := range st.unconfirmed {
 		if find(now.Clusters, name) == nil {
 			delete(st.unconfirmed, name)
@@ -194,7 +194,7 @@ func (st *stream) confirmKnown(f *flow) {
 }
 
 // holds reports whether r has to wait for a cluster that it names.
-func (st *stream) holds(k kind, r *xds.Resource) bool {
+func (st *stream) holds(k kind, r *resource.Resource) bool {
 	if st.grpc || k < listeners || len(st.unconfirmed) == 0 {
 		return false
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/bootstrap/render"
 	"github.com/weftmesh/weft/xds/server"
 	"github.com/weftmesh/weft/xds/server/port"
 )
@@ -197,7 +198,7 @@ func (p *plane) envoy(name, form string) *envoytest.Envoy {
 func (p *plane) envoyWith(name, form, tokenPath string) *envoytest.Envoy {
 	p.t.Helper()
 	admin := envoytest.Socket(p.t)
-	b, err := xds.Bootstrap(xds.BootstrapConfig{
+	b, err := render.Bootstrap(render.Config{
 		Mesh: "default", Name: name, XDSHost: "127.0.0.1", XDSPort: uint32(p.addr.Port),
 		StateOfTheWorld: form == server.StateOfTheWorld, AdminSocket: admin, TokenPath: tokenPath,
 	})

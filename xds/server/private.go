@@ -5,12 +5,13 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/effective"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/naming"
+	"github.com/weftmesh/weft/xds/resource"
 )
 
 // Give serves a secret on one stream of a dataplane, by the number of the stream, and on no
 // other, instead of the one that it was given before; false where the stream is over.
-func (s *Server) Give(dp api.Ref, number uint64, secret *xds.Resource) bool {
+func (s *Server) Give(dp api.Ref, number uint64, secret *resource.Resource) bool {
 	s.mu.Lock()
 	var st *stream
 	if p := s.peers[dp]; p != nil {
@@ -22,7 +23,7 @@ func (s *Server) Give(dp api.Ref, number uint64, secret *xds.Resource) bool {
 	return st != nil && st.give(secret)
 }
 
-func (st *stream) give(secret *xds.Resource) bool {
+func (st *stream) give(secret *resource.Resource) bool {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if st.closed {
@@ -40,13 +41,13 @@ func (st *stream) give(secret *xds.Resource) bool {
 
 // withPrivate is a state with the secret that the stream alone has, where something in it asks
 // for one.
-func (st *stream) withPrivate(state *xds.State, r *effective.Resolved) *xds.State {
+func (st *stream) withPrivate(state *resource.State, r *effective.Resolved) *resource.State {
 	if st.private == nil || !asksForKey(r) {
 		return state
 	}
 	secret := st.private
 	out := *state
-	out.Secrets = slices.DeleteFunc(slices.Clone(state.Secrets), func(x *xds.Resource) bool { return x.Name == secret.Name })
+	out.Secrets = slices.DeleteFunc(slices.Clone(state.Secrets), func(x *resource.Resource) bool { return x.Name == secret.Name })
 	out.Secrets = append(out.Secrets, secret)
 	sortByName(out.Secrets)
 	return &out
@@ -66,5 +67,5 @@ func (st *stream) early(r *effective.Resolved) bool {
 // keeps reports whether the client goes on with a secret of an earlier stream until it is given
 // another one.
 func (st *stream) keeps(k kind, name string) bool {
-	return k == secrets && st.resolved != nil && asksForKey(st.resolved) && name == xds.IdentitySecret(st.resolved.Ref.Mesh)
+	return k == secrets && st.resolved != nil && asksForKey(st.resolved) && name == naming.IdentitySecret(st.resolved.Ref.Mesh)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/resource"
 	"github.com/weftmesh/weft/xds/server"
 )
 
@@ -112,21 +113,21 @@ func draw(t *rapid.T) []string {
 	return kept
 }
 
-func desired(p *plane) *xds.State {
+func desired(p *plane) *resource.State {
 	r, _ := p.model.Dataplane(dataplaneRef("front"))
 	return xds.NewRenderer(world.Kinds()).Render(r)
 }
 
 // refusable is what an Envoy may refuse.
-func refusable(s *xds.State) []*xds.Resource {
-	var out []*xds.Resource
-	for _, list := range [][]*xds.Resource{s.Clusters, s.Listeners, s.Routes} {
+func refusable(s *resource.State) []*resource.Resource {
+	var out []*resource.Resource
+	for _, list := range [][]*resource.Resource{s.Clusters, s.Listeners, s.Routes} {
 		out = append(out, list...)
 	}
 	return out
 }
 
-func has(m *model, r *xds.Resource) bool {
+func has(m *model, r *resource.Resource) bool {
 	return m.have[kindOf(r.Type)][r.Name] == string(r.Content().Value)
 }
 
@@ -171,9 +172,9 @@ func (m *model) calm(p *plane) bool {
 }
 
 // compare holds what the client has against what it should have.
-func (m *model) compare(want *xds.State, bad map[string]bool) {
+func (m *model) compare(want *resource.State, bad map[string]bool) {
 	refusing := false
-	lists := map[string][]*xds.Resource{"cds": want.Clusters, "eds": want.Endpoints, "lds": want.Listeners, "rds": want.Routes}
+	lists := map[string][]*resource.Resource{"cds": want.Clusters, "eds": want.Endpoints, "lds": want.Listeners, "rds": want.Routes}
 	for _, k := range kindsInOrder {
 		for _, r := range lists[k] {
 			refusing = refusing || bad[string(r.Content().Value)]

@@ -4,14 +4,14 @@ import (
 	"slices"
 	"time"
 
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/resource"
 )
 
 // prune takes away what the client should not have: routes, then the clusters that
 // they may have named, then the endpoints of those.
 func (st *stream) prune() {
 	if len(st.retained.Clusters) > 0 {
-		st.retained = xds.State{}
+		st.retained = resource.State{}
 		st.turn++
 	}
 	cds, eds, rds := &st.flows[clusters], &st.flows[endpoints], &st.flows[routes]
@@ -39,7 +39,7 @@ func (st *stream) mayRemove() bool {
 
 // drains is what a listener may still need that drains, and until when.
 type drains struct {
-	retained xds.State
+	retained resource.State
 	until    time.Time
 }
 
@@ -78,7 +78,7 @@ func (st *stream) releaseUnused() {
 	if len(st.retained.Clusters) == 0 || !cds.open {
 		return
 	}
-	unused := func(r *xds.Resource) bool { return !cds.watch.wants(r.Name) }
+	unused := func(r *resource.Resource) bool { return !cds.watch.wants(r.Name) }
 	st.turn++
 	st.retained.Clusters = slices.DeleteFunc(st.retained.Clusters, unused)
 	st.retained.Endpoints = slices.DeleteFunc(st.retained.Endpoints, unused)

@@ -12,6 +12,7 @@ import (
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/sim"
 	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/resource"
 )
 
 // secured are a Gateway with listeners for HTTPS, one of which has no certificate yet,
@@ -151,7 +152,7 @@ func TestSecretsAreForThoseWhoShowThem(t *testing.T) {
 	for _, name := range []string{"edge", "other"} {
 		r, _ := p.model.Dataplane(dataplaneRef(name))
 		s := xds.NewRenderer(world.Kinds()).Render(r)
-		for _, list := range [][]*xds.Resource{s.Listeners, s.Routes, s.Clusters, s.Endpoints} {
+		for _, list := range [][]*resource.Resource{s.Listeners, s.Routes, s.Clusters, s.Endpoints} {
 			for _, x := range list {
 				if found := certs.Canary(string(x.Content().Value), append(pair.Canaries(), string(pair.Key))); found != "" || strings.Contains(string(x.Content().Value), "PRIVATE") {
 					t.Errorf("%s of %s holds the key", x.Name, name)

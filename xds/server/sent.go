@@ -7,7 +7,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/sidecar/attach"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/resource"
 )
 
 // Sent is what the newest stream of a dataplane was sent of what it should have, in the
@@ -21,7 +21,7 @@ func (s *Server) Sent(dp api.Ref) ([]byte, bool, error) {
 	}
 	st := p.streams[len(p.streams)-1]
 	s.mu.Unlock()
-	text, err := xds.Dump(st.held())
+	text, err := resource.Dump(st.held())
 	if err != nil {
 		return nil, true, err
 	}
@@ -31,14 +31,14 @@ func (s *Server) Sent(dp api.Ref) ([]byte, bool, error) {
 }
 
 // held are the resources of each type of which anything was sent.
-func (st *stream) held() *xds.State {
+func (st *stream) held() *resource.State {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	out := &xds.State{}
+	out := &resource.State{}
 	if st.want == nil {
 		return out
 	}
-	for k, into := range [kinds]*[]*xds.Resource{clusters: &out.Clusters, endpoints: &out.Endpoints, secrets: &out.Secrets, listeners: &out.Listeners, routes: &out.Routes} {
+	for k, into := range [kinds]*[]*resource.Resource{clusters: &out.Clusters, endpoints: &out.Endpoints, secrets: &out.Secrets, listeners: &out.Listeners, routes: &out.Routes} {
 		if st.flows[k].sent {
 			*into = kind(k).of(st.want)
 		}
@@ -73,7 +73,7 @@ func (s *Server) countTables() (held, distinct int) {
 		streams = append(streams, p.streams...)
 	}
 	s.mu.Unlock()
-	seen := map[*xds.Resource]bool{}
+	seen := map[*resource.Resource]bool{}
 	for _, st := range streams {
 		st.mu.Lock()
 		want := st.want

@@ -10,6 +10,7 @@ import (
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/resource"
 	"github.com/weftmesh/weft/xds/server"
 )
 
@@ -19,7 +20,7 @@ type crowded struct {
 	now, most atomic.Int32
 }
 
-func (c *crowded) Render(r *effective.Resolved) *xds.State {
+func (c *crowded) Render(r *effective.Resolved) *resource.State {
 	n := c.now.Add(1)
 	defer c.now.Add(-1)
 	for most := c.most.Load(); n > most && !c.most.CompareAndSwap(most, n); most = c.most.Load() {

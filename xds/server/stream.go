@@ -11,7 +11,7 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/status"
 
 	"github.com/weftmesh/weft/resolve/effective"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/resource"
 )
 
 // stream is one client's stream, and the cache of the library's protocol engine
@@ -30,7 +30,7 @@ type stream struct {
 	mu         sync.Mutex
 	closed     bool
 	resolved   *effective.Resolved
-	want       *xds.State          // nil while the dataplane is unknown
+	want       *resource.State     // nil while the dataplane is unknown
 	revision   uint64              // of want
 	synced     bool                // the client has confirmed all of want
 	confirmed  *effective.Resolved // what the client has last confirmed as a whole
@@ -43,7 +43,7 @@ type stream struct {
 	rest       *effective.Resolved // what the client that refuses something has confirmed but for lacks; nil where that is not known
 	lacks      []string
 	flows      [kinds]flow
-	private    *xds.Resource            // a secret that this stream alone is served; nil for none
+	private    *resource.Resource       // a secret that this stream alone is served; nil for none
 	brings     map[kind]told            // what the client had before it opened the stream, until it asks for the type
 	deltaOut   chan cache.DeltaResponse // where answers of the delta form go
 	noted      map[string]string        // by the library, of names that a client unsubscribes from
@@ -58,7 +58,7 @@ type stream struct {
 	looked       int // resources that were looked at for responses
 	// retained are clusters, and their endpoints, that want no longer has but
 	// that the client's routes may still name.
-	retained xds.State
+	retained resource.State
 	drained  time.Time // when no connection of an earlier listener is left that could need what goes
 	removing bool      // what goes may be removed now
 	brought  bool      // the client had resources before it opened the stream
@@ -218,7 +218,7 @@ func (st *stream) refresh() {
 
 // render is nil where a bug in rendering strikes: the client keeps what it has,
 // and all others are served.
-func (st *stream) render(r *effective.Resolved) (out *xds.State) {
+func (st *stream) render(r *effective.Resolved) (out *resource.State) {
 	defer func() {
 		if p := recover(); p != nil {
 			st.failed = true

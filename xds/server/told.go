@@ -6,7 +6,7 @@ import (
 
 	"github.com/envoyproxy/go-control-plane/pkg/cache/v3"
 
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/resource"
 )
 
 // told is which version of each resource of one type a client has. As a rule it has just
@@ -15,7 +15,7 @@ import (
 type told struct {
 	// list are the resources that it has under the versions of their content, sorted by
 	// name.
-	list []*xds.Resource
+	list []*resource.Resource
 	// other are the versions of those that it has under another one, or of which nobody
 	// here has the content: by name, none of which is in list.
 	other map[string]string
@@ -52,7 +52,7 @@ func (t told) all() iter.Seq2[string, string] {
 
 // with is what the client has when it takes sent, and drops what is removed. Want is
 // what it should have of the type.
-func (t told) with(want []*xds.Resource, sent []versioned, removed []string) told {
+func (t told) with(want []*resource.Resource, sent []versioned, removed []string) told {
 	var touched map[string]bool
 	if t.len() > 0 {
 		touched = make(map[string]bool, len(sent)+len(removed))
@@ -64,7 +64,7 @@ func (t told) with(want []*xds.Resource, sent []versioned, removed []string) tol
 		}
 	}
 	out := t.without(touched)
-	list := make([]*xds.Resource, 0, len(out.list)+len(sent))
+	list := make([]*resource.Resource, 0, len(out.list)+len(sent))
 	list = append(list, out.list...)
 	for _, v := range sent {
 		if v.version == v.Version {
@@ -84,7 +84,7 @@ func (t told) with(want []*xds.Resource, sent []versioned, removed []string) tol
 }
 
 // sameContent reports whether both are one resource of one version.
-func sameContent(a, b *xds.Resource) bool {
+func sameContent(a, b *resource.Resource) bool {
 	return a == b || a.Name == b.Name && a.Version == b.Version
 }
 
@@ -103,7 +103,7 @@ func (t told) without(names map[string]bool) told {
 	if len(names) == 0 {
 		return out
 	}
-	has := func(r *xds.Resource) bool { return names[r.Name] }
+	has := func(r *resource.Resource) bool { return names[r.Name] }
 	if slices.ContainsFunc(t.list, has) {
 		out.list = slices.DeleteFunc(slices.Clone(t.list), has)
 	}

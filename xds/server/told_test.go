@@ -8,7 +8,7 @@ import (
 	library "github.com/envoyproxy/go-control-plane/pkg/server/stream/v3"
 	"pgregory.net/rapid"
 
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/resource"
 )
 
 // The tests here are quick, and run one after another: TestNothingIsLeft looks at all goroutines.
@@ -22,7 +22,7 @@ func TestToldIsWhatTheLibraryWouldKeep(t *testing.T) {
 		delta := rapid.Bool().Draw(t, "delta")
 		brought := rapid.MapOf(rapid.SampledFrom([]string{"a", "b", "e"}), rapid.SampledFrom([]string{"1", "2.1"})).Draw(t, "brought")
 		var theirs, ours library.Subscription // with all that was sent, and with what weft lets it keep
-		var want []*xds.Resource
+		var want []*resource.Resource
 		f := &flow{}
 		for i := range rapid.IntRange(1, 6).Draw(t, "requests") {
 			subscribe, unsubscribe := someNames.Draw(t, "subscribe"), someNames.Draw(t, "unsubscribe")
@@ -65,7 +65,7 @@ func TestToldIsWhatTheLibraryWouldKeep(t *testing.T) {
 			}
 			want = nil
 			for _, name := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "c", "d"}), 0, 4, rapid.ID).Draw(t, "want") {
-				want = append(want, &xds.Resource{Name: name, Version: rapid.SampledFrom([]string{"1", "2"}).Draw(t, "version")})
+				want = append(want, &resource.Resource{Name: name, Version: rapid.SampledFrom([]string{"1", "2"}).Draw(t, "version")})
 			}
 			sortByName(want)
 			var sent []versioned
@@ -101,14 +101,14 @@ func TestToldIsWhatTheLibraryWouldKeep(t *testing.T) {
 
 // TestToldCostsNothing: a client that has all that it should have costs no list of its own.
 func TestToldCostsNothing(t *testing.T) {
-	want := []*xds.Resource{{Name: "a", Version: "1"}, {Name: "b", Version: "1"}}
+	want := []*resource.Resource{{Name: "a", Version: "1"}, {Name: "b", Version: "1"}}
 	sent := []versioned{{Resource: want[0], version: "1"}, {Resource: want[1], version: "1"}}
 	x := told{}.with(want, sent[:1], nil).with(want, sent[1:], nil)
 	if &x.list[0] != &want[0] || x.other != nil {
 		t.Errorf("the client has a list of its own: %v", x)
 	}
-	again := &xds.Resource{Name: "b", Version: "1"} // rendered once more, with the same content
-	if y := x.with([]*xds.Resource{want[0], again}, []versioned{{Resource: again, version: "1"}}, nil); y.list[1] != again {
+	again := &resource.Resource{Name: "b", Version: "1"} // rendered once more, with the same content
+	if y := x.with([]*resource.Resource{want[0], again}, []versioned{{Resource: again, version: "1"}}, nil); y.list[1] != again {
 		t.Errorf("the client has a list of its own: %v", y)
 	}
 }
@@ -116,7 +116,7 @@ func TestToldCostsNothing(t *testing.T) {
 // TestConfirmedSuffixesAreLetGo: what a stream notes of a resource that went out again is gone once
 // the client has confirmed it, and the next time it has a version that the client has never seen.
 func TestConfirmedSuffixesAreLetGo(t *testing.T) {
-	want := []*xds.Resource{{Name: "a", Version: "1"}, {Name: "b", Version: "2"}}
+	want := []*resource.Resource{{Name: "a", Version: "1"}, {Name: "b", Version: "2"}}
 	f := &flow{told: told{list: want}}
 	seen := map[string]bool{}
 	for range 3 {

@@ -7,7 +7,7 @@ import (
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/resource"
 	"github.com/weftmesh/weft/xds/server"
 )
 
@@ -20,14 +20,14 @@ func TestTypesOfAStreamAreBounded(t *testing.T) {
 		n++
 		switch n {
 		case 100:
-			return &discoveryv3.DiscoveryRequest{TypeUrl: xds.ClusterType}, nil
+			return &discoveryv3.DiscoveryRequest{TypeUrl: resource.ClusterType}, nil
 		case 101:
 			return nil, io.EOF
 		}
 		return &discoveryv3.DiscoveryRequest{TypeUrl: fmt.Sprint("unknown-", n), ResourceNames: []string{"a"}}, nil
 	}
 	first := &discoveryv3.DiscoveryRequest{TypeUrl: "unknown-0"}
-	if q, err := server.Next(&first, recv); err != nil || q.TypeUrl != xds.ClusterType || n != 100 {
+	if q, err := server.Next(&first, recv); err != nil || q.TypeUrl != resource.ClusterType || n != 100 {
 		t.Errorf("request %d: %v, %v", n, q, err)
 	}
 	if _, err := server.Next(&first, recv); err != io.EOF {

@@ -19,7 +19,8 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/envoytest"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/bootstrap/render"
+	"github.com/weftmesh/weft/xds/envoy"
 	"github.com/weftmesh/weft/xds/server"
 )
 
@@ -166,7 +167,7 @@ func (n *nameserver) asking(t *testing.T, bootstrap []byte) []byte {
 		t.Fatal(err)
 	}
 	at := n.LocalAddr().(*net.UDPAddr)
-	b.TypedDnsResolverConfig.TypedConfig = xds.Pack(&caresv3.CaresDnsResolverConfig{
+	b.TypedDnsResolverConfig.TypedConfig = envoy.Pack(&caresv3.CaresDnsResolverConfig{
 		Resolvers: []*corev3.Address{{Address: &corev3.Address_SocketAddress{SocketAddress: &corev3.SocketAddress{
 			Protocol: corev3.SocketAddress_UDP, Address: at.IP.String(), PortSpecifier: &corev3.SocketAddress_PortValue{PortValue: uint32(at.Port)},
 		}}}},
@@ -184,7 +185,7 @@ func TestAnEnvoyWaitsForDNS(t *testing.T) {
 		for _, runs := range []bool{false, true} {
 			p := serve(t, func(o *server.Options) { o.Slow = 300 * time.Millisecond }, exclusive, service("web", 8080), member("web", 8080))
 			admin, dns := envoytest.Socket(t), silentNameserver(t)
-			b, err := xds.Bootstrap(xds.BootstrapConfig{Mesh: "default", Name: "front", XDSHost: "127.0.0.1", XDSPort: uint32(p.addr.Port), StateOfTheWorld: form == server.StateOfTheWorld, AdminSocket: admin})
+			b, err := render.Bootstrap(render.Config{Mesh: "default", Name: "front", XDSHost: "127.0.0.1", XDSPort: uint32(p.addr.Port), StateOfTheWorld: form == server.StateOfTheWorld, AdminSocket: admin})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -6,7 +6,7 @@ import (
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/resource"
 )
 
 // sotwRequests is a stream as the library's engine sees it: every request comes from
@@ -102,7 +102,7 @@ func (st *stream) bringing(k kind, versions map[string]string) {
 	}
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	var want []*xds.Resource
+	var want []*resource.Resource
 	if st.want != nil {
 		want = k.of(st.want)
 	}

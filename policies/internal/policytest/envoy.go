@@ -21,7 +21,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/weftmesh/weft/policies"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/envoy"
 )
 
 // Written is what confs of several kinds write, each object on its own.
@@ -36,7 +36,7 @@ type Written struct {
 
 // Write lets each conf write, in this order, into objects as package xds has
 // them before any policy.
-func Write(p xds.Place, confs ...policies.Conf) Written {
+func Write(p envoy.Place, confs ...policies.Conf) Written {
 	w := Written{
 		Route: &routev3.Route{
 			Match: &routev3.RouteMatch{PathSpecifier: &routev3.RouteMatch_Prefix{Prefix: "/"}},
@@ -54,19 +54,19 @@ func Write(p xds.Place, confs ...policies.Conf) Written {
 		w.Options = http1()
 	}
 	for _, c := range confs {
-		if c, ok := c.(xds.RouteWriter); ok {
+		if c, ok := c.(envoy.RouteWriter); ok {
 			c.WriteRoute(w.Route, p)
 		}
-		if c, ok := c.(xds.ClusterWriter); ok {
+		if c, ok := c.(envoy.ClusterWriter); ok {
 			c.WriteCluster(w.Cluster, w.Options, p)
 		}
-		if c, ok := c.(xds.ManagerWriter); ok {
+		if c, ok := c.(envoy.ManagerWriter); ok {
 			c.WriteManager(w.Manager, p)
 		}
-		if c, ok := c.(xds.TCPWriter); ok {
+		if c, ok := c.(envoy.TCPWriter); ok {
 			c.WriteTCP(w.TCP, p)
 		}
-		if c, ok := c.(xds.NetworkFilterWriter); ok {
+		if c, ok := c.(envoy.NetworkFilterWriter); ok {
 			w.Filters = append(w.Filters, c.NetworkFilters(p)...)
 		}
 	}
@@ -112,7 +112,7 @@ func Bootstrap(t testing.TB, socket, address string, port uint32, kinds []*polic
 		proto.Merge(manager, w.Manager)
 	}
 	for _, k := range kinds {
-		if c, ok := k.New().(xds.HTTPFilterWriter); ok {
+		if c, ok := k.New().(envoy.HTTPFilterWriter); ok {
 			manager.HttpFilters = append(manager.HttpFilters, c.HTTPFilters()...)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/weftmesh/weft/internal/cases"
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
-	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/envoy"
 )
 
 // Writes checks testdata/writes.txtar of the package under test: the items of
@@ -50,7 +50,7 @@ func written(t *testing.T, kind *policies.Kind, p api.Protocol, text []byte) []b
 	for _, n := range e.Notes() {
 		fmt.Fprintf(&out, "%s %s %s: %s\n", n.Severity, n.Origin.Name, n.Field, n.Message)
 	}
-	place := xds.Place{Protocol: p}
+	place := envoy.Place{Protocol: p}
 	before, after := Write(place).Messages(), Write(place, e.Conf).Messages()
 	for i, m := range after {
 		if i >= len(before) || !proto.Equal(before[i], m) {

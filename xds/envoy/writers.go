@@ -1,0 +1,142 @@
+// Package envoy is what all parts of Envoy's configuration are made of: values that routes, clusters,
+// listeners and kinds of policy write alike, and what a policy's conf may implement to write into one.
+package envoy
+
+import (
+	"slices"
+
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
+	tcpproxyv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/tcp_proxy/v3"
+	upstreamhttpv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/upstreams/http/v3"
+	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
+	"google.golang.org/protobuf/types/known/anypb"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/resolve/effective"
+)
+
+// The writers are what a policy's conf may implement to reach Envoy. Each gets
+// one object that is already complete but for policies, and sets only fields
+// that no other kind sets, so the order of kinds does not matter. A conf writes
+// only what it has a value for.
+
+// Chain is a chain of filters of an inbound in a mesh with identities, by the name that it
+// has in the listener (spec/identity.md 3.2).
+type Chain string
+
+// The chains; an inbound where nobody proves who it is has Unguarded alone.
+const (
+	Unguarded Chain = ""
+	MTLS      Chain = "mtls"  // callers have proved who they are
+	Plain     Chain = "plain" // they speak plaintext
+	Own       Chain = "own"   // they speak TLS with the workload itself
+)
+
+// Place says what an object stands for.
+type Place struct {
+	Protocol api.Protocol
+	Inbound  bool
+	// Chain is that of a filter or of a manager; of routes, which all chains of an inbound
+	// share, it is MTLS where there is such a chain.
+	Chain Chain
+	// Domains are the trust domains in which the inbound believes names, sorted.
+	Domains []string
+	// Outside says that a share of a route leads out of the mesh: nobody there may be believed
+	// what only sidecars say.
+	Outside bool
+	// Paths says that rules of routes tell the requests of the inbound apart by their paths, or
+	// who may call by one of them.
+	Paths bool
+}
+
+// InboundPlace is what the routes of an inbound stand for, which all its chains share.
+func InboundPlace(i *effective.Inbound) Place {
+	p := Place{Protocol: i.Protocol, Inbound: true, Paths: i.TellsPathsApart() || slices.ContainsFunc(i.Rules, namesPath)}
+	if i.TLS != nil {
+		p.Chain, p.Domains = MTLS, i.TLS.Domains
+	}
+	return p
+}
+
+// namesPath reports whether who may call by a rule depends on paths.
+func namesPath(r effective.InboundRule) bool {
+	if r.Permission == nil {
+		return false
+	}
+	t, ok := r.Permission.Conf.(PathTeller)
+	return ok && t.OneSpelling()
+}
+
+// Guard decides who may come in, and is in every chain but Unguarded before all other
+// filters, whether a document says something or not: it is asked of a new conf of each
+// kind. Conf is what holds there for the kind; nil where nobody says anything.
+type Guard interface {
+	GuardRequests(Place) []*hcmv3.HttpFilter
+	GuardConnections(conf policies.Conf, at Place) []*listenerv3.Filter
+	// Callers are the names of which who opens a connection needs one, so that the handshake
+	// refuses everybody else; not ok where names alone do not decide.
+	Callers(conf policies.Conf) (names []*matcherv3.StringMatcher, ok bool)
+	// Revoked are the names to which an inbound is closed for good, by revocation: with another
+	// of them the connections that are open drain (spec/identity.md 2.2).
+	Revoked(conf policies.Conf) []string
+}
+
+// InboundWriter writes what the virtual host of an inbound says to filters of all its routes,
+// or one route of its own requests.
+type InboundWriter interface {
+	WriteInbound(filters *map[string]*anypb.Any, at Place)
+}
+
+// PathTeller is a conf by which it may depend on the path who gets in at an inbound.
+type PathTeller interface {
+	OneSpelling() bool
+}
+
+// RouteWriter writes one route. Routes that redirect or answer by themselves
+// have no RouteAction; whatever belongs there does not apply to them.
+type RouteWriter interface {
+	WriteRoute(*routev3.Route, Place)
+}
+
+// HostWriter moves what several routes of one virtual host share into it. It is
+// asked of the conf of one of the routes, once all of them are written.
+type HostWriter interface {
+	WriteHost(*routev3.VirtualHost, []HostRoute)
+}
+
+// HostRoute is a route of the virtual host that a policy of the kind has written.
+type HostRoute struct {
+	Route  *routev3.Route
+	Policy *policies.Effective
+}
+
+// ClusterWriter writes one cluster. Options are nil where the cluster does not speak HTTP.
+type ClusterWriter interface {
+	WriteCluster(*clusterv3.Cluster, *upstreamhttpv3.HttpProtocolOptions, Place)
+}
+
+// ManagerWriter writes the connection manager of an HTTP listener.
+type ManagerWriter interface {
+	WriteManager(*hcmv3.HttpConnectionManager, Place)
+}
+
+// TCPWriter writes the TCP proxy of a listener.
+type TCPWriter interface {
+	WriteTCP(*tcpproxyv3.TcpProxy, Place)
+}
+
+// NetworkFilterWriter puts network filters before the last one of a listener.
+type NetworkFilterWriter interface {
+	NetworkFilters(Place) []*listenerv3.Filter
+}
+
+// HTTPFilterWriter names the HTTP filters that must be in every connection
+// manager, from the start and without configuration, so that routes can use
+// them. It is asked of a new conf of each kind.
+type HTTPFilterWriter interface {
+	HTTPFilters() []*hcmv3.HttpFilter
+}

@@ -1,0 +1,91 @@
+package listeners
+
+import (
+	"cmp"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/xds/backends"
+	"github.com/weftmesh/weft/xds/envoy"
+	"github.com/weftmesh/weft/xds/naming"
+	"github.com/weftmesh/weft/xds/resource"
+)
+
+// place is where and how an outbound listens.
+type place struct {
+	address    string
+	port       uint32
+	redirected bool // the dataplane's traffic is redirected to it
+}
+
+// ownOutbound is the listener of an outbound, and what is to say about it.
+type ownOutbound struct {
+	at       place
+	listener *resource.Resource
+	notes    []api.Note
+}
+
+// Outbound renders the listener by which the workload calls a destination, once
+// for as long as o and the way traffic comes last: most changes leave most of a
+// sidecar's listeners alone. It names no dataplane, so that all that listen for
+// the same at the same address have one (spec/xds.md 1, 12).
+func (b *Builder) Outbound(r *effective.Resolved, o *effective.Outbound) (*resource.Resource, []api.Note) {
+	at := place{o.Address, o.Port, transparent(r)}
+	own := o.Listener.Do(func() any { return b.sharedOutbound(r, o, at) }).(*ownOutbound)
+	if own.at != at || own.listener == nil { // what is said of a refusal names the dataplane
+		own = b.sharedOutbound(r, o, at)
+	}
+	return own.listener, own.notes
+}
+
+// sharedOutbound is one for all outbounds with the same configuration in one place. What is
+// refused is not shared: its note names the dataplane.
+func (b *Builder) sharedOutbound(r *effective.Resolved, o *effective.Outbound, at place) *ownOutbound {
+	kept := o.Kept.Listeners()
+	if o.Passthrough {
+		kept = o.Kept.Passing()
+	}
+	in := kept.Do(func() any { return b.common(outboundChain(o)) }).(*common)
+	var refused *ownOutbound
+	return cmp.Or(in.listeners.Get(at, func() *ownOutbound {
+		own := &ownOutbound{at: at}
+		if own.listener, own.notes = b.renderOutbound(r, o, in); own.listener == nil {
+			refused = own
+			return nil
+		}
+		return own
+	}), refused)
+}
+
+func outboundChain(o *effective.Outbound) chain {
+	c := chain{place: envoy.Place{Protocol: o.Protocol()}, routes: naming.OutboundRoutes(o), stat: o.Destination.ID, ps: o.Policies}
+	switch {
+	case o.ToHost():
+		c.stat, c.hosts, c.passes = c.routes, true, o.Passthrough
+	case o.Table == nil:
+		c.split, c.by = backends.Divide(o.TCP.Backends), o.TCP.BackendsBy
+		for _, s := range o.TCP.ServerNames {
+			c.names = append(c.names, serverName{s.Name, backends.Divide(s.Backends), s.BackendsBy})
+		}
+	}
+	return c
+}
+
+func (b *Builder) renderOutbound(r *effective.Resolved, o *effective.Outbound, in *common) (*resource.Resource, []api.Note) {
+	out := &listenerv3.Listener{
+		Name:             naming.OutboundListener(o),
+		TrafficDirection: corev3.TrafficDirection_OUTBOUND,
+	}
+	tags := map[string]string{api.TagService: o.Destination.Name}
+	if o.ToHost() {
+		tags[api.TagService] = naming.OutboundHosts(o)
+	}
+	res, notes := b.listener(out, o.Address, o.Port, in, OwnerOf(r), tags)
+	if o.TCP != nil {
+		notes = append(notes, backends.Notes(o.TCP)...)
+	}
+	return res, notes
+}

@@ -1,0 +1,158 @@
+// Package matchers is Envoy's form of the conditions of a route.
+package matchers
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"strings"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
+	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
+
+	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/xds/envoy"
+)
+
+// Route is Envoy's form of conditions that all have to hold. The first one
+// on the path becomes the path specifier, without one every path matches.
+//
+// Of a chance Envoy knows only the upper bound: a route whose range does not
+// begin at 0 has to stand behind one with the same other conditions that takes
+// everything below.
+func Route(cs route.Conditions) *routev3.RouteMatch {
+	out := &routev3.RouteMatch{}
+	for i := range cs {
+		switch c := &cs[i]; c.On {
+		case route.OnPath:
+			if out.PathSpecifier == nil {
+				specifyPath(out, c)
+			} else {
+				out.Headers = append(out.Headers, header(":path", pathAndQuery(c)))
+			}
+		case route.OnMethod, route.OnAuthority, route.OnHeader:
+			out.Headers = append(out.Headers, Header(c))
+		case route.OnQuery:
+			out.QueryParameters = append(out.QueryParameters, queryMatcher(c))
+		case route.OnCookie:
+			out.Cookies = append(out.Cookies, &routev3.CookieMatcher{Name: c.Name, StringMatch: Text(c), InvertMatch: c.Mode&route.Not != 0})
+		case route.OnClaim:
+			out.DynamicMetadata = append(out.DynamicMetadata, claimMatcher(c))
+		case route.OnChance:
+			out.RuntimeFraction = &corev3.RuntimeFractionalPercent{DefaultValue: &typev3.FractionalPercent{
+				Numerator: uint32(c.Until), Denominator: typev3.FractionalPercent_MILLION}}
+		default:
+			panic(fmt.Sprintf("no subject %d", c.On))
+		}
+	}
+	if out.PathSpecifier == nil {
+		out.PathSpecifier = &routev3.RouteMatch_Prefix{Prefix: "/"}
+	}
+	return out
+}
+
+func specifyPath(out *routev3.RouteMatch, c *route.Condition) {
+	switch c.Op {
+	case route.Equal:
+		out.PathSpecifier = &routev3.RouteMatch_Path{Path: c.Value}
+	case route.SegmentPrefix:
+		if prefix := strings.TrimSuffix(c.Value, "/"); prefix != "" {
+			out.PathSpecifier = &routev3.RouteMatch_PathSeparatedPrefix{PathSeparatedPrefix: prefix}
+			return
+		}
+		out.PathSpecifier = &routev3.RouteMatch_Prefix{Prefix: "/"}
+	case route.BytePrefix:
+		out.PathSpecifier = &routev3.RouteMatch_Prefix{Prefix: c.Value}
+	case route.FullMatch:
+		out.PathSpecifier = &routev3.RouteMatch_SafeRegex{SafeRegex: envoy.Regex(c.Value)}
+	default:
+		panic(fmt.Sprintf("no path is compared by %s", c.Op))
+	}
+}
+
+// pathAndQuery is a second condition on the path: Envoy has one path specifier,
+// and the header :path has the query too.
+func pathAndQuery(c *route.Condition) *matcherv3.StringMatcher {
+	source := regexp.QuoteMeta(c.Value)
+	switch c.Op {
+	case route.SegmentPrefix:
+		source = regexp.QuoteMeta(strings.TrimSuffix(c.Value, "/")) + "(?:/.*)?"
+	case route.BytePrefix:
+		source += ".*"
+	case route.FullMatch:
+		source = c.Value
+	}
+	return envoy.FullMatch(withQuery(source))
+}
+
+// pseudo are the headers that hold what is no header.
+var pseudo = map[route.Subject]string{route.OnMethod: ":method", route.OnAuthority: ":authority"}
+
+// Header is Envoy's form of a condition on a header, the method or the
+// authority.
+func Header(c *route.Condition) *routev3.HeaderMatcher {
+	negated := c.Mode&route.Not != 0
+	switch c.Op {
+	case route.Present:
+		return &routev3.HeaderMatcher{Name: c.Name, HeaderMatchSpecifier: &routev3.HeaderMatcher_PresentMatch{PresentMatch: !negated}}
+	case route.InRange:
+		return &routev3.HeaderMatcher{Name: c.Name, HeaderMatchSpecifier: &routev3.HeaderMatcher_RangeMatch{
+			RangeMatch: &typev3.Int64Range{Start: c.From, End: c.Until}}}
+	}
+	out := header(cmp.Or(c.Name, pseudo[c.On]), Text(c))
+	out.InvertMatch, out.TreatMissingHeaderAsEmpty = negated, c.Mode&route.MissingIsEmpty != 0
+	return out
+}
+
+func header(name string, text *matcherv3.StringMatcher) *routev3.HeaderMatcher {
+	return &routev3.HeaderMatcher{Name: name, HeaderMatchSpecifier: &routev3.HeaderMatcher_StringMatch{StringMatch: text}}
+}
+
+func queryMatcher(c *route.Condition) *routev3.QueryParameterMatcher {
+	if c.Op == route.Present {
+		return &routev3.QueryParameterMatcher{Name: c.Name, QueryParameterMatchSpecifier: &routev3.QueryParameterMatcher_PresentMatch{PresentMatch: true}}
+	}
+	return &routev3.QueryParameterMatcher{Name: c.Name, QueryParameterMatchSpecifier: &routev3.QueryParameterMatcher_StringMatch{StringMatch: Text(c)}}
+}
+
+// ClaimsNamespace is the dynamic metadata that holds the text claims of a
+// request's bearer token, on hosts of which a route asks for one.
+const ClaimsNamespace = "weft.jwt"
+
+func claimMatcher(c *route.Condition) *matcherv3.MetadataMatcher {
+	return &matcherv3.MetadataMatcher{
+		Filter: ClaimsNamespace,
+		Path:   []*matcherv3.MetadataMatcher_PathSegment{{Segment: &matcherv3.MetadataMatcher_PathSegment_Key{Key: c.Name}}},
+		Value:  &matcherv3.ValueMatcher{MatchPattern: &matcherv3.ValueMatcher_StringMatch{StringMatch: Text(c)}},
+	}
+}
+
+// Text is Envoy's form of the comparison of c with one value, whatever Not says.
+func Text(c *route.Condition) *matcherv3.StringMatcher {
+	out := &matcherv3.StringMatcher{IgnoreCase: c.Mode&route.IgnoreCase != 0}
+	switch c.Op {
+	case route.Equal:
+		out.MatchPattern = &matcherv3.StringMatcher_Exact{Exact: c.Value}
+	case route.BytePrefix:
+		out.MatchPattern = &matcherv3.StringMatcher_Prefix{Prefix: c.Value}
+	case route.Suffix:
+		out.MatchPattern = &matcherv3.StringMatcher_Suffix{Suffix: c.Value}
+	case route.Contains:
+		out.MatchPattern = &matcherv3.StringMatcher_Contains{Contains: c.Value}
+	case route.FullMatch:
+		out.MatchPattern = &matcherv3.StringMatcher_SafeRegex{SafeRegex: envoy.Regex(c.Value)}
+	case route.Present:
+		out.MatchPattern = &matcherv3.StringMatcher_SafeRegex{SafeRegex: envoy.Regex("(?s:.*)")}
+	case route.OneOf:
+		quoted := make([]string, len(c.Values))
+		for i, v := range c.Values {
+			quoted[i] = regexp.QuoteMeta(v)
+		}
+		out.MatchPattern = &matcherv3.StringMatcher_SafeRegex{SafeRegex: envoy.Regex(strings.Join(quoted, "|"))}
+	default:
+		panic(fmt.Sprintf("no text is compared by %s", c.Op))
+	}
+	return out
+}

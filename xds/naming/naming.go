@@ -1,0 +1,103 @@
+// Package naming is how resources are called (spec/xds.md 2). No name depends on content.
+package naming
+
+import (
+	"cmp"
+	"net"
+	"strconv"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/resolve/effective"
+)
+
+// Unresolved is the name of a cluster that no destination can have. Envoy draws
+// one number for a request, so a share that must fail is one of the weights.
+const Unresolved = "weft/unresolved"
+
+// Passthrough is the name of the virtual host, and of the cluster, by which requests and
+// connections that are for no host of the mesh go on to where they were going.
+const Passthrough = "outbound:passthrough"
+
+// InboundPassthrough begins the names of what lets connections to the workload pass.
+const InboundPassthrough = "inbound:passthrough:"
+
+// Authorization is the name of the cluster of the authorization service, which
+// no destination can have.
+const Authorization = "weft/authorization"
+
+// SidecarCluster is the cluster of a bootstrap that leads to the sidecar's own server of
+// secrets, from which Envoy gets the certificate of its workload (spec/identity.md 2.3).
+const SidecarCluster = "sidecar_secrets"
+
+// SystemCA is the secret of a bootstrap with the authorities that the sidecar's host trusts.
+const SystemCA = "system_ca"
+
+// IdentitySecret is the name of the certificate of a workload of a mesh.
+func IdentitySecret(mesh string) string { return "identity_cert:secret:" + mesh }
+
+// Table is the name of the route configuration of a destination.
+func Table(destination string) string { return "outbound:" + destination }
+
+// Hosts is the name of the route configuration of all hosts at a port.
+func Hosts(port uint32) string { return "outbound:hosts:" + strconv.FormatUint(uint64(port), 10) }
+
+// OutboundHosts is that of the one behind o, which leads to a host.
+func OutboundHosts(o *effective.Outbound) string {
+	if o.Passthrough {
+		return PassthroughHosts(o.Destination.Port)
+	}
+	return Hosts(o.Destination.Port)
+}
+
+// PassthroughHosts is the name of the route configuration of all hosts at a port behind
+// redirection: that of HostsName, and what becomes of the others.
+func PassthroughHosts(port uint32) string { return Hosts(port) + ":passthrough" }
+
+// OutboundRoutes is the name of the route configuration of an outbound; empty where it takes no requests.
+func OutboundRoutes(o *effective.Outbound) string {
+	switch {
+	case o.ToHost():
+		return OutboundHosts(o)
+	case o.Table != nil:
+		return Table(o.Destination.ID)
+	}
+	return ""
+}
+
+// OutboundListener is the name of the listener at an outbound.
+func OutboundListener(o *effective.Outbound) string { return "outbound:" + Address(o.Address, o.Port) }
+
+// Edge is the name of the route configuration of all hosts that edge dataplanes
+// serve at a port.
+func Edge(port uint32) string { return "edge:" + strconv.FormatUint(uint64(port), 10) }
+
+// EdgeListener is that of the listener of an edge; EdgeName is that of the routes of its port.
+func EdgeListener(e *effective.Edge) string { return "edge:" + Address(e.Address, e.Port) }
+
+// ChainRoutes is the name of the route configuration of those who ask for a name at a
+// port where clients speak TLS.
+func ChainRoutes(port uint32, name string) string {
+	return Edge(port) + ":" + cmp.Or(name, api.AnyHost)
+}
+
+// Inbound is that of an inbound's listener and cluster.
+func Inbound(i *effective.Inbound) string { return "inbound:" + Address(i.Address, i.Port) }
+
+// GuardedRoutes ends the name of the routes of an inbound that takes mutual TLS. Connections
+// outlive the listener by which they came, and follow its routes: were those of the listener
+// after it the same ones, callers in the middle of a connection would be refused as soon as
+// mutual TLS is taken back, for filters without a word of who may come in are closed.
+const GuardedRoutes = ":mtls"
+
+// InboundRoutes is the name of the route configuration of an inbound.
+func InboundRoutes(i *effective.Inbound) string {
+	if i.TLS != nil {
+		return Inbound(i) + GuardedRoutes
+	}
+	return Inbound(i)
+}
+
+// Address is an address with its port.
+func Address(address string, port uint32) string {
+	return net.JoinHostPort(address, strconv.FormatUint(uint64(port), 10))
+}

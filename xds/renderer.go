@@ -1,0 +1,121 @@
+package xds
+
+import (
+	"slices"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/xds/clusters"
+	"github.com/weftmesh/weft/xds/endpoints"
+	"github.com/weftmesh/weft/xds/envoy"
+	"github.com/weftmesh/weft/xds/filters"
+	"github.com/weftmesh/weft/xds/listeners"
+	"github.com/weftmesh/weft/xds/naming"
+	"github.com/weftmesh/weft/xds/proxyless"
+	"github.com/weftmesh/weft/xds/resource"
+	"github.com/weftmesh/weft/xds/routes"
+	"github.com/weftmesh/weft/xds/secrets"
+)
+
+// Renderer renders for one set of policy kinds. It is immutable, and any number
+// of goroutines may use it.
+type Renderer struct {
+	listeners     *listeners.Builder
+	authorization *resource.Resource // the cluster of the authorization service; nil where there is none
+}
+
+// NewRenderer renders with the HTTP filters that kinds ask for.
+func NewRenderer(kinds []*policies.Kind) *Renderer {
+	return &Renderer{listeners: listeners.NewBuilder(kinds)}
+}
+
+// Asking is x for a control plane that has an authorization service; nil: it has none.
+func (x *Renderer) Asking(a *filters.Authorizer) *Renderer {
+	out := &Renderer{listeners: x.listeners}
+	if a != nil {
+		out.authorization = clusters.Authorization(a)
+	}
+	return out
+}
+
+// Render is everything that an Envoy gets for r. It never fails: what Envoy
+// would refuse becomes an honest 500 or is left out, with a note that names
+// whose document it was.
+func (x *Renderer) Render(r *effective.Resolved) *resource.State {
+	s := newRendering(r)
+	for i := 0; i < len(r.Outbounds); i++ {
+		o := r.Outbounds[i]
+		if o.Edge {
+			continue
+		}
+		listener, notes := x.listeners.Outbound(r, o)
+		s.listen(r, listener, envoy.HostPort{Host: o.Address, Port: o.Port}, notes)
+		switch {
+		case o.ToHost():
+			hosts := routes.HostsAt(r, i)
+			s.Add(&s.Routes, routes.RenderHosts(naming.OutboundHosts(o), hosts, routes.Beside{}), nil)
+			if o.Passthrough {
+				s.Add(&s.Clusters, clusters.Passthrough, nil)
+			}
+			i += len(hosts) - 1
+		case o.Table != nil:
+			s.Add(&s.Routes, routes.RenderTable(o.Table, o.Kept), nil)
+		}
+	}
+	s.edges(x, r)
+	for _, i := range r.Inbounds {
+		own := x.inbound(r, i)
+		s.listen(r, own.listener, envoy.HostPort{Host: i.Address, Port: i.Port}, own.notes)
+		s.Add(&s.Routes, own.routes, nil)
+		s.Add(&s.Clusters, own.cluster, nil)
+	}
+	for _, c := range r.Clusters {
+		cluster, notes := clusters.RenderFor(r, c.Cluster, c.ClusterKept)
+		s.Add(&s.Clusters, cluster, notes)
+		if cluster != nil && cluster.EDS {
+			s.Add(&s.Endpoints, endpoints.Render(c.Endpoints, c.EndpointsKept), nil)
+		}
+	}
+	for _, u := range r.Trust {
+		s.Add(&s.Secrets, secrets.RenderTrust(u), nil)
+	}
+	for _, u := range r.Secrets {
+		s.Add(&s.Secrets, secrets.RenderCertificate(u), nil)
+	}
+	if x.authorization != nil && slices.ContainsFunc(s.Routes, func(r *resource.Resource) bool { return slices.Contains(r.Clusters, naming.Authorization) }) {
+		s.Add(&s.Clusters, x.authorization, nil)
+	}
+	s.passthrough(r)
+	s.Sort()
+	return s.State
+}
+
+// RenderGRPC is what gRPC's own xDS client gets for r.
+func (x *Renderer) RenderGRPC(r *effective.Resolved) *resource.State { return proxyless.Render(r) }
+
+// rendering is a state while it is made.
+type rendering struct {
+	*resource.State
+	taken map[envoy.HostPort]bool // where there is a listener
+}
+
+// newRendering has room for what most dataplanes get.
+func newRendering(r *effective.Resolved) *rendering {
+	const more = 2 // clusters or listeners of all traffic that is redirected
+	out, in, to := len(r.Outbounds), len(r.Inbounds), len(r.Clusters)
+	return &rendering{taken: make(map[envoy.HostPort]bool, out+in), State: &resource.State{
+		Listeners: make([]*resource.Resource, 0, out+in+more), Routes: make([]*resource.Resource, 0, out+in),
+		Clusters: make([]*resource.Resource, 0, to+in+more), Endpoints: make([]*resource.Resource, 0, to),
+	}}
+}
+
+// listen adds a listener, unless another one has its address: Envoy refuses the second.
+func (s *rendering) listen(r *effective.Resolved, listener *resource.Resource, at envoy.HostPort, notes []api.Note) {
+	if listener != nil && s.taken[at] {
+		s.Notes = append(s.Notes, conflict(r, listener.Name, naming.Address(at.Host, at.Port)))
+		return
+	}
+	s.taken[at] = true
+	s.Add(&s.Listeners, listener, notes)
+}
