@@ -30,7 +30,7 @@ var absent = map[string]struct {
 const globalSecrets = "global-secrets"
 
 // isAbsent reports whether a request is for a kind that Kuma has and weft has not.
-func (s *server) isAbsent(r *http.Request) (kind string, ok bool) {
+func (s *source) isAbsent(r *http.Request) (kind string, ok bool) {
 	plural := r.PathValue("plural")
 	a, ok := absent[plural]
 	if _, has := s.Catalog.ByPlural(plural); !ok || has || a.global && r.PathValue("mesh") != "" && plural != globalSecrets {
@@ -46,22 +46,22 @@ func nothing(w http.ResponseWriter) error {
 }
 
 // absentRoutes are lists that only kinds which weft has not have.
-func (s *server) absentRoutes() []endpoint {
+func (h *documentHandlers) absentRoutes() []endpoint {
 	var all []endpoint
 	for _, plural := range []string{"zones", "zoneingresses", "zoneegresses"} {
-		all = append(all, endpoint{"GET /" + plural + "/_overview", func(w http.ResponseWriter, _ *http.Request) error { return nothing(w) },
-			"Kinds that only Kuma has: none", lists[Document]()})
+		all = append(all, newEndpoint("GET /"+plural+"/_overview", func(w http.ResponseWriter, _ *http.Request) error { return nothing(w) },
+			"Kinds that only Kuma has: none", lists[Document]()))
 	}
 	return all
 }
 
 // withoutType is the answer about an object of a type that is not there: what
 // `weft apply` says where it would be written.
-func (s *server) withoutType(r *http.Request) error {
+func (s *source) withoutType(r *http.Request) error {
 	kind, ok := s.isAbsent(r)
 	switch {
 	case !ok:
-		return s.notFound(nil, r)
+		return s.NotFound(r)
 	case r.Method == http.MethodPut:
 		return httpapi.BadField("type", api.AbsentMessage(kind))
 	}

@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
@@ -21,6 +23,7 @@ import (
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/store"
+	"github.com/weftmesh/weft/xds"
 )
 
 // applied is the answer to POST /_apply.
@@ -39,9 +42,45 @@ type result struct {
 	Action store.Action `json:"action"`
 }
 
+// changeWriter writes documents, or says what writing them would change.
+type changeWriter struct {
+	*source
+	Store      changeStore
+	History    store.History // of Store; nil where it keeps none
+	Admission  *admission.Chain
+	Renderer   *xds.Renderer
+	Security   Security // nil where nobody tells
+	ReadOnly   bool     // documents come from elsewhere, so that no write succeeds
+	Log        *slog.Logger
+	authorizer authorizer
+	turn       chan struct{} // of applies of users who are not trusted
+}
+
+// newChangeWriter takes one apply at a time of those who are not trusted.
+func newChangeWriter(c changeWriter) *changeWriter {
+	c.authorizer, c.turn = authorizer{c.Catalog, c.Log}, make(chan struct{}, 1)
+	return &c
+}
+
+// changeStore takes writes.
+type changeStore interface {
+	// Apply writes, with what comes along with a write, all or none.
+	Apply(context.Context, store.Plan) (*api.Snapshot, []store.Result, error)
+}
+
+// Limits of one request. What is read of a body takes many times its length while it is judged, and
+// nobody but administrators is trusted not to send more.
+const (
+	maxDocument      = 2 << 20
+	maxApply         = 64 << 20
+	maxApplyOfMember = 1 << 20
+	// turnPatience is how long an apply of a user waits for those of others.
+	turnPatience = 10 * time.Second
+)
+
 // apply writes a stream of documents as one revision, or none of them.
-func (s *server) apply(w http.ResponseWriter, r *http.Request) error {
-	b, err := s.batchOf(r)
+func (c *changeWriter) apply(w http.ResponseWriter, r *http.Request) error {
+	b, err := c.batchOf(r)
 	if err != nil {
 		return err
 	}
@@ -49,54 +88,68 @@ func (s *server) apply(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if bounded(r.Context()) {
-		end, err := s.applying(r.Context())
+	if callerOf(r.Context()).bounded() {
+		end, err := c.applying(r.Context())
 		if err != nil {
 			return err
 		}
 		defer end()
 	}
 	stopped := func() bool { return r.Context().Err() != nil }
-	b.objects, b.refused, err = decode.Within(decode.Bounds{Mistakes: httpapi.MostMistakes, Meshes: s.hasMesh(), Stopped: stopped}, s.Catalog, texts...)
+	b.objects, b.refused, err = decode.Within(decode.Bounds{Mistakes: httpapi.MostMistakes, Meshes: c.hasMesh(), Stopped: stopped}, c.Catalog, texts...)
 	if errors.Is(err, decode.ErrStopped) {
 		return r.Context().Err()
 	}
 	if errors.Is(err, decode.ErrNoDocuments) && !b.asReal {
 		return httpapi.BadField("", "no documents; send a stream of YAML documents or a JSON array")
 	}
-	if err := s.mayWrite(r.Context(), slices.Concat(b.objects, b.refused)); err != nil {
+	if err := c.authorizer.mayWrite(r.Context(), slices.Concat(b.objects, b.refused)); err != nil {
 		return err
 	}
 	if b.found = api.Violations(err); errors.Is(err, decode.ErrNoDocuments) {
 		b.found = nil // what is stored is planned
 	}
-	do, write := s.stored, wanted(r.Context(), b.asked)
+	do, write := c.stored, wanted(r.Context(), b.asked)
 	if b.dry {
-		do = s.previewed
+		do = c.previewed
 	}
 	if b.asReal {
-		do = s.previewedAsReal
+		do = c.previewedAsReal
 	}
 	done, err := do(r.Context(), write)
 	if err != nil {
 		return err
 	}
 	done.fields = b.fields
-	return s.applied(r.Context(), w, b, done, b.dry)
+	return c.applied(r.Context(), w, b, done, b.dry)
+}
+
+// applying waits until no other apply of a user of a cluster is at work; end has to follow.
+func (c *changeWriter) applying(ctx context.Context) (end func(), err error) {
+	late := time.NewTimer(turnPatience)
+	defer late.Stop()
+	select {
+	case c.turn <- struct{}{}:
+		return func() { <-c.turn }, nil
+	case <-late.C:
+		return nil, httpapi.ErrBusy
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // hasMesh reports of a mesh whether it is stored now, or is made with the first document.
-func (s *server) hasMesh() func(name string) bool {
-	now := s.Documents.Snapshot()
+func (c *changeWriter) hasMesh() func(name string) bool {
+	now := c.Documents.Snapshot()
 	return func(name string) bool {
 		return name == api.DefaultMesh || now.Has(api.Ref{Kind: api.KindMesh, Name: name})
 	}
 }
 
 // batchOf is what a request says of what it writes, beside the documents.
-func (s *server) batchOf(r *http.Request) (*batch, error) {
+func (c *changeWriter) batchOf(r *http.Request) (*batch, error) {
 	q := r.URL.Query()
-	b := &batch{server: s, stream: true}
+	b := &batch{changeWriter: c, stream: true}
 	var err error
 	if b.dry, err = flag(q, "dryRun"); err != nil {
 		return nil, err
@@ -122,16 +175,16 @@ func (s *server) batchOf(r *http.Request) (*batch, error) {
 }
 
 // applied answers with what became of a batch, or would become of it.
-func (s *server) applied(ctx context.Context, w http.ResponseWriter, b *batch, done outcome, dry bool) error {
+func (c *changeWriter) applied(ctx context.Context, w http.ResponseWriter, b *batch, done outcome, dry bool) error {
 	warnings := done.told
-	everything, err := s.explainsAll(ctx)
+	everything, err := c.authorizer.explainsAll(ctx)
 	if err != nil {
 		return err
 	}
 	if everything { // a reference that leads nowhere tells what there is elsewhere
-		warnings = append(warnings, notes.Unreported(warnings, s.dangling(done.model, b.objects))...)
-		warnings = append(warnings, s.plaintextClients(done.model, b.objects)...)
-		warnings = append(warnings, s.refusedBySwitch(done, b.objects)...)
+		warnings = append(warnings, notes.Unreported(warnings, c.dangling(done.model, b.objects))...)
+		warnings = append(warnings, c.plaintextClients(done.model, b.objects)...)
+		warnings = append(warnings, c.refusedBySwitch(done, b.objects)...)
 	}
 	told := warningsTold(warnings)
 	if !dry {
@@ -142,12 +195,12 @@ func (s *server) applied(ctx context.Context, w http.ResponseWriter, b *batch, d
 		}
 		out := applied{Revision: done.revision, Results: resultsOf(done.results), Warnings: told}
 		if everything {
-			out.Widens, out.WidensCut = s.widened(ctx, done)
+			out.Widens, out.WidensCut = c.widened(ctx, done)
 		}
 		httpapi.Answer(w, http.StatusOK, out)
 		return nil
 	}
-	out, err := s.plan(ctx, done)
+	out, err := c.plan(ctx, done)
 	if err != nil {
 		return err
 	}
@@ -179,7 +232,7 @@ func warningsTold(warnings []*api.Violation) (told []inspect.Violation) {
 
 // batch is what one request writes.
 type batch struct {
-	*server
+	*changeWriter
 	objects, refused []*api.Object
 	dry, asReal      bool              // it is only planned; as if documents of previews took part
 	fields           bool              // of a plan: with what changes in Envoy's resources
@@ -255,13 +308,13 @@ const mostWidened = 50
 
 // widened is by which verdicts something gets in since documents were stored, of dataplanes of their
 // meshes. A bug that is met is a log: the documents are stored.
-func (s *server) widened(ctx context.Context, done outcome) (out []plan.Access, cut int) {
+func (c *changeWriter) widened(ctx context.Context, done outcome) (out []plan.Access, cut int) {
 	if done.before == nil || done.model == nil {
 		return nil, 0
 	}
 	defer func() {
 		if bug := recover(); bug != nil {
-			s.Log.Error("what widens could not be found", "panic", bug, "stack", string(debug.Stack()))
+			c.Log.Error("what widens could not be found", "panic", bug, "stack", string(debug.Stack()))
 			out, cut = nil, 0
 		}
 	}()
@@ -300,19 +353,19 @@ type outcome struct {
 }
 
 // stored does what is asked for.
-func (s *server) stored(ctx context.Context, ask asking) (outcome, error) {
-	before := s.covering(ctx)
-	done, err := s.commit(ctx, ask)
+func (c *changeWriter) stored(ctx context.Context, ask asking) (outcome, error) {
+	before := c.covering(ctx)
+	done, err := c.commit(ctx, ask)
 	if err == nil {
-		done.before, done.model = before, s.covering(ctx)
+		done.before, done.model = before, c.covering(ctx)
 	}
 	return done, err
 }
 
 // covering is the model with all that was written; nil where the client is gone
 // before it is there. The documents are stored all the same.
-func (s *server) covering(ctx context.Context) *resolve.Model {
-	model, err := s.Documents.Model(ctx)
+func (c *changeWriter) covering(ctx context.Context) *resolve.Model {
+	model, err := c.Documents.Model(ctx)
 	if err != nil {
 		return nil
 	}
@@ -323,13 +376,13 @@ func (s *server) covering(ctx context.Context) *resolve.Model {
 // nowhere, fields without effect. It looks at what they are about. The places are
 // those in the texts that were sent, also where the store keeps an older text that
 // says the same. A bug that is met is a warning: the documents are stored.
-func (s *server) dangling(model *resolve.Model, objects []*api.Object) (out []*api.Violation) {
+func (c *changeWriter) dangling(model *resolve.Model, objects []*api.Object) (out []*api.Violation) {
 	if model == nil {
 		return nil
 	}
 	defer func() {
 		if bug := recover(); bug != nil {
-			s.Log.Error("warnings could not be found", "panic", bug, "stack", string(debug.Stack()))
+			c.Log.Error("warnings could not be found", "panic", bug, "stack", string(debug.Stack()))
 			out = append(out, &api.Violation{Code: "Failed", Severity: api.Warning,
 				Message: "a bug in weft keeps its warnings from being found; report the log of the control plane"})
 		}
@@ -340,7 +393,7 @@ func (s *server) dangling(model *resolve.Model, objects []*api.Object) (out []*a
 	}
 	// Most documents have no notes, and an index of all of a large batch is half as large as they are.
 	places := sync.OnceValue(func() *notes.Places { return notes.PlacesIn(api.NewSnapshot(0, objects...)) })
-	for _, n := range notes.On(s.readerOf(model, nil), refs...) {
+	for _, n := range notes.On(c.readerOf(model, nil), refs...) {
 		if n.Severity != api.Info {
 			out = append(out, &api.Violation{Position: places().Of(n), Object: n.Origin.Ref, Field: n.Field, Code: n.Code,
 				Message: strings.TrimSpace(n.Message), Severity: api.Warning})

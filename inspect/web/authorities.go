@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"context"
+	"log/slog"
 	"net/http"
 	"strconv"
 	"time"
@@ -46,44 +47,54 @@ type revokeRequest struct {
 	DryRun   bool   `json:"dryRun,omitempty"`
 }
 
-func (s *server) authorityRoutes() []endpoint {
+// authorityHandlers answer about authorities and mutual TLS, and turn roots.
+type authorityHandlers struct {
+	*source
+	Authorities Authorities // nil where none are kept
+	Security    Security    // nil where nobody tells
+	Sidecars    Sidecars
+	Log         *slog.Logger
+}
+
+func (h *authorityHandlers) authorityRoutes() []endpoint {
 	return []endpoint{
-		{"GET /meshes/{mesh}/_authorities", s.authorities, "The authorities of workloads' certificates, and where the rotations of their roots stand", says[mtls.Authorities]()},
-		{"POST /meshes/{mesh}/_authorities/rotate", s.rotates(false), "Replace the root of an authority while sidecars call each other", reads[turnRequest](says[mtls.Turned]())},
-		{"POST /meshes/{mesh}/_authorities/abort", s.rotates(true), "Go back to the root that was to be replaced", reads[turnRequest](says[mtls.Turned]())},
-		{"POST /meshes/{mesh}/_authorities/revoke", s.revokeIdentity, "Refuse an identity everywhere, and give it no certificate", reads[revokeRequest](says[mtls.RevokedIdentity]())},
+		newEndpoint("GET /meshes/{mesh}/_authorities", h.authorities, "The authorities of workloads' certificates, and where the rotations of their roots stand", says[mtls.Authorities]()),
+		newEndpoint("POST /meshes/{mesh}/_authorities/rotate", h.rotates(false), "Replace the root of an authority while sidecars call each other", reads[turnRequest](says[mtls.Turned]())),
+		newEndpoint("POST /meshes/{mesh}/_authorities/abort", h.rotates(true), "Go back to the root that was to be replaced", reads[turnRequest](says[mtls.Turned]())),
+		newEndpoint("POST /meshes/{mesh}/_authorities/revoke", h.revokeIdentity, "Refuse an identity everywhere, and give it no certificate", reads[revokeRequest](says[mtls.RevokedIdentity]())),
+		newEndpoint("GET /meshes/{mesh}/_mtls", h.mtls, "How far a mesh is with mutual TLS: roots, certificates, modes, and who calls in plain text", says[mtls.MTLS](statusSize, pageOffset, partOfName)),
 	}
 }
 
 // meshOf is the mesh that the path names, which must be there.
-func (s *server) meshOf(r *http.Request) (string, error) {
+func (h *authorityHandlers) meshOf(r *http.Request) (string, error) {
 	mesh := r.PathValue("mesh")
-	if err := s.meshKnown(mesh); err != nil {
+	if err := h.meshKnown(mesh); err != nil {
 		return "", err
 	}
-	if s.Authorities == nil {
+	if h.Authorities == nil {
 		return "", httpapi.Problem{Status: http.StatusNotImplemented, Title: "Not here", Detail: "this control plane keeps no authorities"}
 	}
 	return mesh, nil
 }
 
-func (s *server) authorities(w http.ResponseWriter, r *http.Request) error {
-	mesh, err := s.meshOf(r)
+func (h *authorityHandlers) authorities(w http.ResponseWriter, r *http.Request) error {
+	mesh, err := h.meshOf(r)
 	if err != nil {
 		return err
 	}
-	q, err := s.reader(r.Context())
+	q, err := h.reader(r.Context())
 	if err != nil {
 		return err
 	}
-	all := append([]mtls.Authority{}, s.Authorities.Authorities(mesh)...)
+	all := append([]mtls.Authority{}, h.Authorities.Authorities(mesh)...)
 	conditions.Lack(q, mesh, all)
 	httpapi.Answer(w, http.StatusOK, mtls.Authorities{Mesh: mesh, Items: all})
 	return nil
 }
 
 // rotates answers who asks for another root, or for the former one.
-func (s *server) rotates(abort bool) handler {
+func (h *authorityHandlers) rotates(abort bool) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		var ask turnRequest
 		body, err := httpapi.Body(w, r, httpapi.MaxSmall)
@@ -107,21 +118,21 @@ func (s *server) rotates(abort bool) handler {
 			}
 			turn.Spread = d
 		}
-		mesh, err := s.meshOf(r)
+		mesh, err := h.meshOf(r)
 		if err != nil {
 			return err
 		}
 		owner := api.Ref{Kind: api.KindMesh, Name: mesh}
 		if ask.Identity != "" {
-			owner = s.identityRef(mesh, ask.Identity)
+			owner = h.identityRef(mesh, ask.Identity)
 		}
-		out, err := s.Authorities.Turn(r.Context(), owner, turn)
+		out, err := h.Authorities.Turn(r.Context(), owner, turn)
 		if err != nil {
 			return err
 		}
 		if !ask.DryRun {
 			by, client, _ := Caller(r.Context())
-			s.Log.Info("root of an authority", "of", owner.String(), "abort", abort, "force", ask.Force, "now", ask.Now, "phase", out.Authority.Phase, "by", httpapi.Truncate(by), "client", client)
+			h.Log.Info("root of an authority", "of", owner.String(), "abort", abort, "force", ask.Force, "now", ask.Now, "phase", out.Authority.Phase, "by", httpapi.Truncate(by), "client", client)
 		}
 		httpapi.Answer(w, http.StatusOK, out)
 		return nil
@@ -129,12 +140,12 @@ func (s *server) rotates(abort bool) handler {
 }
 
 // identityRef is the MeshIdentity of a name, in whatever namespace it lies.
-func (s *server) identityRef(mesh, name string) api.Ref {
+func (h *authorityHandlers) identityRef(mesh, name string) api.Ref {
 	ref := api.Ref{Kind: api.KindMeshIdentity, Mesh: mesh, Name: name}
-	return ref.Resolve(s.Documents.Snapshot().Has)
+	return ref.Resolve(h.Documents.Snapshot().Has)
 }
 
-func (s *server) revokeIdentity(w http.ResponseWriter, r *http.Request) error {
+func (h *authorityHandlers) revokeIdentity(w http.ResponseWriter, r *http.Request) error {
 	var ask revokeRequest
 	if err := httpapi.Read(w, r, &ask); err != nil {
 		return err
@@ -142,17 +153,17 @@ func (s *server) revokeIdentity(w http.ResponseWriter, r *http.Request) error {
 	if ask.SpiffeID == "" {
 		return httpapi.BadField("spiffeID", "the identity is missing; write spiffe://DOMAIN/PATH")
 	}
-	mesh, err := s.meshOf(r)
+	mesh, err := h.meshOf(r)
 	if err != nil {
 		return err
 	}
-	out, err := s.Authorities.Revoke(r.Context(), mesh, ask.SpiffeID, ask.DryRun)
+	out, err := h.Authorities.Revoke(r.Context(), mesh, ask.SpiffeID, ask.DryRun)
 	if err != nil {
 		return err
 	}
 	if !ask.DryRun {
 		by, client, _ := Caller(r.Context())
-		s.Log.Info("identity revoked", "mesh", mesh, "identity", httpapi.Truncate(ask.SpiffeID), "by", httpapi.Truncate(by), "client", client)
+		h.Log.Info("identity revoked", "mesh", mesh, "identity", httpapi.Truncate(ask.SpiffeID), "by", httpapi.Truncate(by), "client", client)
 	}
 	httpapi.Answer(w, http.StatusOK, out)
 	return nil

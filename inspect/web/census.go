@@ -24,10 +24,10 @@ type Census interface {
 
 // known tells how far the sidecars of a mesh follow. Most of them do, of which the census knows
 // without looking at each; of the others it is asked.
-func (s *server) known(m *resolve.Reader, mesh string) inspect.Known {
-	counts, others := s.Census.States(m.Snapshot(), mesh, []inspect.State{inspect.StateRefusing, inspect.StateHeld, inspect.StateMissing, inspect.StateBehind})
+func known(census Census, all Sidecars, m *resolve.Reader, mesh string) inspect.Known {
+	counts, others := census.States(m.Snapshot(), mesh, []inspect.State{inspect.StateRefusing, inspect.StateHeld, inspect.StateMissing, inspect.StateBehind})
 	if counts[inspect.StateInSync] < len(others) {
-		return s.Sidecars.Sidecar
+		return all.Sidecar
 	}
 	other := make(map[api.Ref]bool, len(others))
 	for _, ref := range others {
@@ -35,7 +35,7 @@ func (s *server) known(m *resolve.Reader, mesh string) inspect.Known {
 	}
 	return func(ref api.Ref) (inspect.Sidecar, bool) {
 		if ref.Mesh != mesh || other[ref] {
-			return s.Sidecars.Sidecar(ref)
+			return all.Sidecar(ref)
 		}
 		return inspect.Sidecar{Dataplane: ref, Connected: true, InSync: true}, true
 	}

@@ -22,7 +22,7 @@ import (
 // describes; all that is wrong with one is told at once. Of a question, parameters that it does
 // not know are ignored with a warning, as clients of other versions send them; what writes
 // refuses them: one may be a misspelled dryRun.
-func (e endpoint) checked(s *server) handler {
+func (e endpoint) checked() handler {
 	patterns := map[string]*regexp.Regexp{}
 	for _, p := range e.form.query {
 		for _, of := range []schema{p.item(), p.keys()} {
@@ -42,7 +42,7 @@ func (e endpoint) checked(s *server) handler {
 			p, known := e.parameter(name)
 			switch {
 			case known:
-				wrong = multierror.Append(wrong, p.check(s, name, q[name], patterns)...)
+				wrong = multierror.Append(wrong, p.check(name, q[name], patterns)...)
 			case asks:
 				httpapi.Warn(w, "unknown parameter "+name+" is ignored")
 			default:
@@ -97,7 +97,7 @@ func (p parameter) keys() schema {
 }
 
 // check is what is wrong with the values of a parameter. An empty text is as none.
-func (p parameter) check(s *server, name string, values []string, patterns map[string]*regexp.Regexp) (wrong []error) {
+func (p parameter) check(name string, values []string, patterns map[string]*regexp.Regexp) (wrong []error) {
 	if p.deep && name == p.name {
 		return []error{httpapi.BadField(name, "the parameter has keys; write it as "+p.name+"[KEY]=VALUE")}
 	}
@@ -115,7 +115,7 @@ func (p parameter) check(s *server, name string, values []string, patterns map[s
 	for _, v := range values {
 		err := checkValue(name, v, p.item(), patterns)
 		if err == nil && p.reads != nil {
-			err = p.reads(s, v)
+			err = p.reads(v)
 		}
 		if err != nil {
 			wrong = append(wrong, err)

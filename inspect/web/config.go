@@ -48,7 +48,7 @@ var (
 )
 
 // dataplaneConfig answers what the Envoy of a dataplane is given, computed and not fetched.
-func (s *server) dataplaneConfig(w http.ResponseWriter, r *http.Request) error {
+func (h *envoyHandlers) dataplaneConfig(w http.ResponseWriter, r *http.Request) error {
 	shadow, err := flag(r.URL.Query(), withShadow.name)
 	if err != nil {
 		return err
@@ -57,17 +57,17 @@ func (s *server) dataplaneConfig(w http.ResponseWriter, r *http.Request) error {
 	if wanted != "" && wanted != "diff" {
 		return httpapi.BadField(include.name, strconv.Quote(wanted)+" cannot be included; write diff, or leave it out")
 	}
-	m, ref, err := s.asked(r, api.KindDataplane)
+	m, ref, err := h.readerAt(r, api.KindDataplane)
 	if err != nil {
 		return err
 	}
-	now, err := s.configOf(m, ref)
+	now, err := h.configOf(m, ref)
 	if err != nil {
 		return unknown(err)
 	}
 	shown := now
 	if shadow {
-		if shown, err = s.configOf(s.readerOf(plan.WithShadow(m, ref.Mesh), func() bool { return r.Context().Err() != nil }), ref); err != nil {
+		if shown, err = h.configOf(h.readerOf(plan.WithShadow(m, ref.Mesh), func() bool { return r.Context().Err() != nil }), ref); err != nil {
 			return unknown(err)
 		}
 	}
@@ -91,13 +91,13 @@ func (s *server) dataplaneConfig(w http.ResponseWriter, r *http.Request) error {
 type resources map[string]map[string]*xdsresource.Resource
 
 // configOf is the configuration of a dataplane by a model.
-func (s *server) configOf(m *resolve.Reader, ref api.Ref) (resources, error) {
+func (h *envoyHandlers) configOf(m *resolve.Reader, ref api.Ref) (resources, error) {
 	r, err := inspect.Dataplane(m, ref)
 	if err != nil {
 		return nil, err
 	}
 	out := resources{}
-	for x := range s.Renderer.Render(r).All() {
+	for x := range h.Renderer.Render(r).All() {
 		if out[x.Type] == nil {
 			out[x.Type] = map[string]*xdsresource.Resource{}
 		}

@@ -9,21 +9,33 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect/kuma"
+	"github.com/weftmesh/weft/inspect/mtls"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/resolve"
 )
 
-func (s *server) dataplaneRoutes() []endpoint {
+// sidecarHandlers answer how far dataplanes follow, and count them.
+type sidecarHandlers struct {
+	*source
+	Sidecars Sidecars
+	Census   Census
+	// Secured is what the sidecar of a dataplane tells of its certificate; nil where nobody knows.
+	Secured func(api.Ref) (mtls.Secured, bool)
+	// Roots are those of the authorities of a mesh; nil where none are kept.
+	Roots func(mesh string) []mtls.Root
+	// InstanceID is this control plane.
+	InstanceID string
+}
+
+func (h *sidecarHandlers) dataplaneRoutes() []endpoint {
 	const dp = "/meshes/{mesh}/dataplanes"
 	return []endpoint{
-		{"GET " + dp + "/_overview", s.overviews, "All dataplanes with the state of their sidecars", lists[overview](byLabels, byTags, byGateway)},
-		{"GET /dataplanes/_overview", s.overviews, "The same in all meshes", lists[overview](byLabels, byTags, byGateway)},
-		{"GET /meshes/{mesh}/dataplanes+insights", s.overviews, "The same, in the older place", lists[overview](byLabels, byTags, byGateway)},
-		{"GET " + dp + "/{name}/_overview", s.overview, "One dataplane with the state of its sidecar", says[overview](inNamespace)},
-		{"GET /meshes/{mesh}/dataplanes+insights/{name}", s.overview, "The same, in the older place", says[overview](inNamespace)},
-		{"GET /meshes/{mesh}/_sidecars", s.sidecars, "All dataplanes of a mesh with how far each follows, in short", says[sidecarPage](pageSize, pageOffset, partOfName, byState, byLabels, byTags, byGateway)},
-		{"GET /meshes/{mesh}/{plural}/{name}/_dataplanes", s.serviceDataplanes, "The dataplanes of a service", lists[*kuma.Meta](inNamespace)},
-		{"GET /meshes/{mesh}/{plural}/{name}/_hostnames", s.hostnames, "The hostnames of a service", says[kuma.HostnameList](inNamespace)},
+		newEndpoint("GET "+dp+"/_overview", h.overviews, "All dataplanes with the state of their sidecars", lists[overview](byLabels, byTags, byGateway)),
+		newEndpoint("GET /dataplanes/_overview", h.overviews, "The same in all meshes", lists[overview](byLabels, byTags, byGateway)),
+		newEndpoint("GET /meshes/{mesh}/dataplanes+insights", h.overviews, "The same, in the older place", lists[overview](byLabels, byTags, byGateway)),
+		newEndpoint("GET "+dp+"/{name}/_overview", h.overview, "One dataplane with the state of its sidecar", says[overview](inNamespace)),
+		newEndpoint("GET /meshes/{mesh}/dataplanes+insights/{name}", h.overview, "The same, in the older place", says[overview](inNamespace)),
+		newEndpoint("GET /meshes/{mesh}/_sidecars", h.sidecars, "All dataplanes of a mesh with how far each follows, in short", says[sidecarPage](pageSize, pageOffset, partOfName, byState, byLabels, byTags, byGateway)),
 	}
 }
 
@@ -96,14 +108,14 @@ type counters struct {
 }
 
 // overviewOf is the view of one dataplane of a snapshot.
-func (s *server) overviewOf(snapshot *api.Snapshot, o *api.Object) overview {
-	l := s.Catalog.Shown(o)
-	v := overview{Type: "DataplaneOverview", Mesh: o.Mesh, Name: o.FullName(), Labels: l.Labels, Created: o.Created, Modified: o.Modified, KRI: s.Catalog.KRI(l), Plane: o.Spec}
-	st, ok := s.Sidecars.Stream(o.Ref)
+func (h *sidecarHandlers) overviewOf(snapshot *api.Snapshot, o *api.Object) overview {
+	l := h.Catalog.Shown(o)
+	v := overview{Type: "DataplaneOverview", Mesh: o.Mesh, Name: o.FullName(), Labels: l.Labels, Created: o.Created, Modified: o.Modified, KRI: h.Catalog.KRI(l), Plane: o.Spec}
+	st, ok := h.Sidecars.Stream(o.Ref)
 	if !ok {
 		return v
 	}
-	by := cmp.Or(st.ControlPlane, s.About.InstanceID)
+	by := cmp.Or(st.ControlPlane, h.InstanceID)
 	sub := subscription{ID: by + "-" + o.Name, ControlPlane: by,
 		ConnectTime: &st.Since,
 		Version:     map[string]program{"kumaDp": {cmp.Or(st.Agent, "unknown")}, st.Client: {st.Version}}}
@@ -119,9 +131,9 @@ func (s *server) overviewOf(snapshot *api.Snapshot, o *api.Object) overview {
 	}
 	sub.Status.Total = sum.text()
 	v.Insight = &insight{Subscriptions: []subscription{sub}}
-	if s.Security != nil {
-		if known, ok := s.Security.Secured(o.Ref); ok {
-			v.Insight.MTLS = s.backends(snapshot, o.Mesh).Certified(known)
+	if h.Secured != nil {
+		if known, ok := h.Secured(o.Ref); ok {
+			v.Insight.MTLS = h.backends(snapshot, o.Mesh).Certified(known)
 		}
 	}
 	return v
@@ -131,44 +143,44 @@ func (c Counters) text() counters {
 	return counters{strconv.FormatUint(c.Sent, 10), strconv.FormatUint(c.Acked, 10), strconv.FormatUint(c.Nacked, 10)}
 }
 
-func (s *server) overviews(w http.ResponseWriter, r *http.Request) error {
+func (h *sidecarHandlers) overviews(w http.ResponseWriter, r *http.Request) error {
 	mesh := r.PathValue("mesh")
-	if err := s.meshKnown(mesh); err != nil {
+	if err := h.meshKnown(mesh); err != nil {
 		return err
 	}
-	snapshot := s.there(r.Context(), api.KindDataplane)
-	return s.page(w, r, api.KindDataplane, mesh, func(p *httpapi.PrintedPage, o *api.Object) error { return p.Add(s.overviewOf(snapshot, o)) })
+	snapshot := h.there(r.Context(), api.KindDataplane)
+	return h.page(w, r, api.KindDataplane, mesh, func(p *httpapi.PrintedPage, o *api.Object) error { return p.Add(h.overviewOf(snapshot, o)) })
 }
 
-func (s *server) overview(w http.ResponseWriter, r *http.Request) error {
-	snapshot := s.there(r.Context(), api.KindDataplane)
-	o, ok := snapshot.Get(s.refOf(r, api.KindDataplane))
+func (h *sidecarHandlers) overview(w http.ResponseWriter, r *http.Request) error {
+	snapshot := h.there(r.Context(), api.KindDataplane)
+	o, ok := snapshot.Get(h.refOf(r, api.KindDataplane))
 	if !ok {
 		return httpapi.NotFound()
 	}
-	httpapi.Answer(w, http.StatusOK, s.overviewOf(snapshot, o))
+	httpapi.Answer(w, http.StatusOK, h.overviewOf(snapshot, o))
 	return nil
 }
 
 // metas answers a page of the heads of objects.
-func (s *server) metas(w http.ResponseWriter, r *http.Request, m *resolve.Reader, all []api.Ref) error {
+func (h *questionHandlers) metas(w http.ResponseWriter, r *http.Request, m *resolve.Reader, all []api.Ref) error {
 	p, err := pageOf(r, all, api.Ref.FullName)
 	if err != nil {
 		return err
 	}
-	httpapi.Answer(w, http.StatusOK, httpapi.Page[*kuma.Meta]{Total: p.Total, Items: kuma.Metas(m, s.Catalog, p.Items), Next: p.Next})
+	httpapi.Answer(w, http.StatusOK, httpapi.Page[*kuma.Meta]{Total: p.Total, Items: kuma.Metas(m, h.Catalog, p.Items), Next: p.Next})
 	return nil
 }
 
-func (s *server) serviceDataplanes(w http.ResponseWriter, r *http.Request) error {
-	t, err := s.typeAt(r)
+func (h *questionHandlers) serviceDataplanes(w http.ResponseWriter, r *http.Request) error {
+	t, err := h.typeAt(r)
 	if err != nil {
 		return err
 	}
 	if t.Name != api.KindMeshService {
 		return httpapi.BadField("type", t.Name+" has no dataplanes; ask about a MeshService")
 	}
-	m, ref, err := s.asked(r, t.Name)
+	m, ref, err := h.readerAt(r, t.Name)
 	if err != nil {
 		return err
 	}
@@ -176,44 +188,44 @@ func (s *server) serviceDataplanes(w http.ResponseWriter, r *http.Request) error
 	if err != nil {
 		return unknown(err)
 	}
-	return s.metas(w, r, m, list)
+	return h.metas(w, r, m, list)
 }
 
-func (s *server) hostnames(w http.ResponseWriter, r *http.Request) error {
-	t, err := s.typeAt(r)
+func (h *questionHandlers) hostnames(w http.ResponseWriter, r *http.Request) error {
+	t, err := h.typeAt(r)
 	if err != nil {
 		return err
 	}
 	if !strings.HasPrefix(t.Name, "Mesh") || !strings.HasSuffix(t.Name, "Service") {
 		return httpapi.BadField("type", t.Name+" has no hostnames; ask about a service")
 	}
-	m, ref, err := s.asked(r, t.Name)
+	m, ref, err := h.readerAt(r, t.Name)
 	if err != nil {
 		return err
 	}
-	list, err := kuma.Hostnames(m, ref, s.Zone.Name)
-	return s.reply(w, list, err)
+	list, err := kuma.Hostnames(m, ref, h.Zone)
+	return reply(w, list, err)
 }
 
 // ofDataplane answers a question about one dataplane.
-func (s *server) ofDataplane(ask func(*http.Request, *resolve.Reader, api.Ref) (any, error)) handler {
+func (h *questionHandlers) ofDataplane(ask func(*http.Request, *resolve.Reader, api.Ref) (any, error)) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		m, ref, err := s.asked(r, api.KindDataplane)
+		m, ref, err := h.readerAt(r, api.KindDataplane)
 		if err != nil {
 			return err
 		}
 		v, err := ask(r, m, ref)
-		return s.reply(w, v, err)
+		return reply(w, v, err)
 	}
 }
 
 // ofPort answers a question about an inbound or outbound of a dataplane, or about
 // a route of one, which the path names by their KRIs.
-func (s *server) ofPort(ask func(*http.Request, *resolve.Reader, api.Ref) (any, error)) handler {
-	return s.ofDataplane(func(r *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
+func (h *questionHandlers) ofPort(ask func(*http.Request, *resolve.Reader, api.Ref) (any, error)) handler {
+	return h.ofDataplane(func(r *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
 		for _, name := range []string{"kri", "route"} {
 			if text := r.PathValue(name); text != "" {
-				if err := kuma.CheckKRI(s.Catalog, text); err != nil {
+				if err := kuma.CheckKRI(h.Catalog, text); err != nil {
 					return nil, httpapi.BadField(name, err.Error())
 				}
 			}
@@ -223,7 +235,7 @@ func (s *server) ofPort(ask func(*http.Request, *resolve.Reader, api.Ref) (any, 
 }
 
 // reply answers what package inspect says.
-func (s *server) reply(w http.ResponseWriter, v any, err error) error {
+func reply(w http.ResponseWriter, v any, err error) error {
 	if err != nil {
 		return unknown(err)
 	}
@@ -232,37 +244,39 @@ func (s *server) reply(w http.ResponseWriter, v any, err error) error {
 }
 
 // viewRoutes are Kuma's views of what applies to a dataplane.
-func (s *server) viewRoutes() []endpoint {
+func (h *questionHandlers) viewRoutes() []endpoint {
 	const dp = "GET /meshes/{mesh}/dataplanes/{name}"
 	return []endpoint{
-		{dp + "/_rules", s.ofDataplane(func(_ *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
-			return kuma.Rules(m, s.Catalog, dp)
+		newEndpoint(dp+"/_rules", h.ofDataplane(func(_ *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
+			return kuma.Rules(m, h.Catalog, dp)
 		}),
-			"All rules of a dataplane", says[kuma.RulesView](inNamespace)},
-		{dp + "/rules", s.ofDataplane(func(_ *http.Request, m *resolve.Reader, dp api.Ref) (any, error) { return kuma.Legacy(m, dp) }),
-			"All rules of a dataplane, in the older form, with the matches of routes", says[kuma.LegacyRules](inNamespace)},
-		{dp + "/policies", s.ofDataplane(func(_ *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
-			return kuma.Matched(m, s.Catalog, dp)
-		}), "The policies and routes that take part on a dataplane, in the older form", says[kuma.InspectedDataplane](inNamespace)},
-		{dp + "/_layout", s.ofDataplane(func(_ *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
-			return kuma.LayoutOf(m, s.Catalog, dp)
+			"All rules of a dataplane", says[kuma.RulesView](inNamespace)),
+		newEndpoint(dp+"/rules", h.ofDataplane(func(_ *http.Request, m *resolve.Reader, dp api.Ref) (any, error) { return kuma.Legacy(m, dp) }),
+			"All rules of a dataplane, in the older form, with the matches of routes", says[kuma.LegacyRules](inNamespace)),
+		newEndpoint(dp+"/policies", h.ofDataplane(func(_ *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
+			return kuma.Matched(m, h.Catalog, dp)
+		}), "The policies and routes that take part on a dataplane, in the older form", says[kuma.InspectedDataplane](inNamespace)),
+		newEndpoint(dp+"/_layout", h.ofDataplane(func(_ *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
+			return kuma.LayoutOf(m, h.Catalog, dp)
 		}),
-			"The listeners of a dataplane", says[kuma.Layout](inNamespace)},
-		{dp + "/_policies", s.ofDataplane(func(_ *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
+			"The listeners of a dataplane", says[kuma.Layout](inNamespace)),
+		newEndpoint(dp+"/_policies", h.ofDataplane(func(_ *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
 			return kuma.DataplanePolicies(m, dp)
 		}),
-			"Policies of the dataplane as a whole", says[kuma.PolicyList](inNamespace)},
-		{dp + "/_inbounds/{kri}/_policies", s.ofPort(func(r *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
-			return kuma.InboundPolicies(m, s.Catalog, dp, r.PathValue("kri"))
-		}), "Policies of one inbound", says[kuma.PolicyList](inNamespace)},
-		{dp + "/_outbounds/{kri}/_policies", s.ofPort(func(r *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
-			return kuma.OutboundPolicies(m, s.Catalog, dp, r.PathValue("kri"), "")
-		}), "Policies of one outbound", says[kuma.PolicyList](inNamespace)},
-		{dp + "/_outbounds/{kri}/_routes", s.ofPort(func(r *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
-			return kuma.Routes(m, s.Catalog, dp, r.PathValue("kri"))
-		}), "Routes of one outbound", says[kuma.RouteList](inNamespace)},
-		{dp + "/_outbounds/{kri}/_routes/{route}/_policies", s.ofPort(func(r *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
-			return kuma.OutboundPolicies(m, s.Catalog, dp, r.PathValue("kri"), r.PathValue("route"))
-		}), "Policies of one route of an outbound", says[kuma.PolicyList](inNamespace)},
+			"Policies of the dataplane as a whole", says[kuma.PolicyList](inNamespace)),
+		newEndpoint(dp+"/_inbounds/{kri}/_policies", h.ofPort(func(r *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
+			return kuma.InboundPolicies(m, h.Catalog, dp, r.PathValue("kri"))
+		}), "Policies of one inbound", says[kuma.PolicyList](inNamespace)),
+		newEndpoint(dp+"/_outbounds/{kri}/_policies", h.ofPort(func(r *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
+			return kuma.OutboundPolicies(m, h.Catalog, dp, r.PathValue("kri"), "")
+		}), "Policies of one outbound", says[kuma.PolicyList](inNamespace)),
+		newEndpoint(dp+"/_outbounds/{kri}/_routes", h.ofPort(func(r *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
+			return kuma.Routes(m, h.Catalog, dp, r.PathValue("kri"))
+		}), "Routes of one outbound", says[kuma.RouteList](inNamespace)),
+		newEndpoint(dp+"/_outbounds/{kri}/_routes/{route}/_policies", h.ofPort(func(r *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
+			return kuma.OutboundPolicies(m, h.Catalog, dp, r.PathValue("kri"), r.PathValue("route"))
+		}), "Policies of one route of an outbound", says[kuma.PolicyList](inNamespace)),
+		newEndpoint("GET /meshes/{mesh}/{plural}/{name}/_dataplanes", h.serviceDataplanes, "The dataplanes of a service", lists[*kuma.Meta](inNamespace)),
+		newEndpoint("GET /meshes/{mesh}/{plural}/{name}/_hostnames", h.hostnames, "The hostnames of a service", says[kuma.HostnameList](inNamespace)),
 	}
 }

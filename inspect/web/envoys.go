@@ -11,17 +11,26 @@ import (
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/sidecar/attach"
+	"github.com/weftmesh/weft/xds"
 )
 
+// envoyHandlers ask the Envoys of sidecars, and show what they are given.
+type envoyHandlers struct {
+	*source
+	Envoys     Envoys // nil: none can be asked
+	Renderer   *xds.Renderer
+	KumaCompat bool
+}
+
 // envoyRoutes are the questions to the Envoy of a sidecar (spec/kuma.md 5, spec/contract.md 7).
-func (s *server) envoyRoutes() []endpoint {
+func (h *envoyHandlers) envoyRoutes() []endpoint {
 	const dp = "GET /meshes/{mesh}/dataplanes/{name}"
 	return []endpoint{
-		{dp + "/xds", s.configDump, "The configuration that the sidecar's Envoy holds, without secrets; of one that cannot be asked what it was sent, marked so", says[anything](inNamespace)},
-		{dp + "/_config", s.dataplaneConfig, "The configuration that the sidecar's Envoy is given, computed and not fetched; with shadow policies on demand, and what they change",
-			says[dataplaneConfig](withShadow, include, inNamespace)},
-		{dp + "/stats", s.askEnvoy(attach.Stats, attach.StatsJSON), "The statistics of the sidecar's Envoy, as text or with format=json", saysText(asText, inNamespace).orSays(ofJSON, reflect.TypeFor[anything]())},
-		{dp + "/clusters", s.askEnvoy(attach.Clusters, attach.ClustersJSON), "The clusters of the sidecar's Envoy with their endpoints, with format=json, or as text, which calls them as the statistics do: _ in place of :", saysText(asText, inNamespace).orSays(ofJSON, reflect.TypeFor[anything]())},
+		newEndpoint(dp+"/xds", h.configDump, "The configuration that the sidecar's Envoy holds, without secrets; of one that cannot be asked what it was sent, marked so", says[anything](inNamespace)),
+		newEndpoint(dp+"/_config", h.dataplaneConfig, "The configuration that the sidecar's Envoy is given, computed and not fetched; with shadow policies on demand, and what they change",
+			says[dataplaneConfig](withShadow, include, inNamespace)),
+		newEndpoint(dp+"/stats", h.askEnvoy(attach.Stats, attach.StatsJSON), "The statistics of the sidecar's Envoy, as text or with format=json", saysText(asText, inNamespace).orSays(ofJSON, reflect.TypeFor[anything]())),
+		newEndpoint(dp+"/clusters", h.askEnvoy(attach.Clusters, attach.ClustersJSON), "The clusters of the sidecar's Envoy with their endpoints, with format=json, or as text, which calls them as the statistics do: _ in place of :", saysText(asText, inNamespace).orSays(ofJSON, reflect.TypeFor[anything]())),
 	}
 }
 
@@ -29,12 +38,12 @@ func (s *server) envoyRoutes() []endpoint {
 var errNoStream = httpapi.Problem{Status: http.StatusServiceUnavailable, Title: "Cannot ask the sidecar", Detail: attach.ErrNoStream.Error()}
 
 // dataplaneAt is the dataplane of a path.
-func (s *server) dataplaneAt(r *http.Request) (api.Ref, error) {
-	ref := s.refOf(r, api.KindDataplane)
-	if _, ok := s.there(r.Context(), api.KindDataplane).Get(ref); ok {
+func (h *envoyHandlers) dataplaneAt(r *http.Request) (api.Ref, error) {
+	ref := h.refOf(r, api.KindDataplane)
+	if _, ok := h.there(r.Context(), api.KindDataplane).Get(ref); ok {
 		return ref, nil
 	}
-	m, err := s.reader(r.Context())
+	m, err := h.reader(r.Context())
 	if err != nil {
 		return ref, err
 	}
@@ -45,42 +54,42 @@ func (s *server) dataplaneAt(r *http.Request) (api.Ref, error) {
 }
 
 // askEnvoy passes a question on, in the form that the query wants.
-func (s *server) askEnvoy(text, json string) handler {
+func (h *envoyHandlers) askEnvoy(text, json string) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		ref, err := s.dataplaneAt(r)
+		ref, err := h.dataplaneAt(r)
 		if err != nil {
 			return err
 		}
 		switch r.URL.Query().Get("format") {
 		case "json":
-			return s.pass(w, r, ref, json, "application/json")
+			return h.pass(w, r, ref, json, "application/json")
 		case "", "text":
-			if s.KumaCompat && text == attach.Clusters {
+			if h.KumaCompat && text == attach.Clusters {
 				named := &statNames{ResponseWriter: w}
-				err := s.pass(named, r, ref, text, "text/plain; charset=utf-8")
+				err := h.pass(named, r, ref, text, "text/plain; charset=utf-8")
 				if err == nil {
 					named.rest()
 				}
 				return err
 			}
-			return s.pass(w, r, ref, text, "text/plain; charset=utf-8")
+			return h.pass(w, r, ref, text, "text/plain; charset=utf-8")
 		}
 		return httpapi.BadField("format", "is neither text nor json; write one of them, or leave it out")
 	}
 }
 
 // configDump is what the Envoy holds, else what it was sent.
-func (s *server) configDump(w http.ResponseWriter, r *http.Request) error {
-	ref, err := s.dataplaneAt(r)
+func (h *envoyHandlers) configDump(w http.ResponseWriter, r *http.Request) error {
+	ref, err := h.dataplaneAt(r)
 	if err != nil {
 		return err
 	}
-	err = s.pass(w, r, ref, attach.ConfigDump, "application/json")
+	err = h.pass(w, r, ref, attach.ConfigDump, "application/json")
 	var refused httpapi.Problem
-	if s.Envoys == nil || !errors.As(err, &refused) || refused.Detail != errNoStream.Detail {
+	if h.Envoys == nil || !errors.As(err, &refused) || refused.Detail != errNoStream.Detail {
 		return err
 	}
-	sent, ok, dumped := s.Envoys.Sent(r.Context(), ref)
+	sent, ok, dumped := h.Envoys.Sent(r.Context(), ref)
 	switch {
 	case dumped != nil:
 		return dumped
@@ -93,13 +102,13 @@ func (s *server) configDump(w http.ResponseWriter, r *http.Request) error {
 
 // pass writes the answer as it comes. One that breaks off after its first byte breaks
 // off here too: a client must not take it for whole.
-func (s *server) pass(w http.ResponseWriter, r *http.Request, ref api.Ref, path, contentType string) error {
-	if s.Envoys == nil {
+func (h *envoyHandlers) pass(w http.ResponseWriter, r *http.Request, ref api.Ref, path, contentType string) error {
+	if h.Envoys == nil {
 		return errNoStream
 	}
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(2 * attach.AnswerWithin)) // a server without deadlines needs none
 	out := &passing{w: w, contentType: contentType}
-	err := s.Envoys.Ask(r.Context(), ref, path, out)
+	err := h.Envoys.Ask(r.Context(), ref, path, out)
 	switch {
 	case err == nil:
 		out.begin()

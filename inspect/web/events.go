@@ -148,25 +148,41 @@ func (e *Events) count(more int) {
 	}
 }
 
+// eventHandlers stream events, and list those that are kept.
+type eventHandlers struct {
+	Events  *Events
+	streams *shares // of all but administrators
+}
+
+func newEventHandlers(e *Events) *eventHandlers {
+	return &eventHandlers{e, newShares(mostStreams, mostStreamsOfUser)}
+}
+
+func (h *eventHandlers) eventRoutes() []endpoint {
+	return []endpoint{
+		newEndpoint("GET /_events", h.events, "What happens, as server-sent events; the header Last-Event-ID goes on where a stream broke off", saysEvents()),
+	}
+}
+
 // heartbeat keeps idle streams open through whatever is in between.
 const heartbeat = 15 * time.Second
 
 // events streams what happens until the client goes.
-func (s *server) events(w http.ResponseWriter, r *http.Request) error {
-	q, err := s.eventQueryOf(r)
+func (h *eventHandlers) events(w http.ResponseWriter, r *http.Request) error {
+	q, err := h.eventQueryOf(r)
 	if err != nil {
 		return err
 	}
 	if !q.follow {
-		return s.recent(w, q)
+		return h.recent(w, q)
 	}
-	done, err := s.stream(r)
+	done, err := h.stream(r)
 	if err != nil {
 		return err
 	}
 	defer done()
 	c := http.NewResponseController(w)
-	l, begin, gone, stop := s.Events.listen(1, q)
+	l, begin, gone, stop := h.Events.listen(1, q)
 	defer stop()
 	_ = c.SetReadDeadline(time.Time{}) // the stream outlives any request's time
 	w.Header().Set("Content-Type", ofEvents)
@@ -179,7 +195,7 @@ func (s *server) events(w http.ResponseWriter, r *http.Request) error {
 	}
 	for _, v := range begin {
 		if err == nil {
-			err = s.Events.tell(w, v)
+			err = h.Events.tell(w, v)
 		}
 	}
 	beat := time.NewTicker(heartbeat)
@@ -192,19 +208,19 @@ func (s *server) events(w http.ResponseWriter, r *http.Request) error {
 		select {
 		case <-r.Context().Done():
 			return nil
-		case <-s.Events.done:
+		case <-h.Events.done:
 			return nil
 		case <-beat.C:
 			fmt.Fprint(w, ": beat\n\n")
 		case v := <-l.events:
-			err = s.follow(w, l, q, v)
+			err = h.follow(w, l, q, v)
 		}
 	}
 	return nil
 }
 
 // follow tells a listener of an event, and before it of those that were dropped.
-func (s *server) follow(w io.Writer, l *listener, q eventQuery, v Event) error {
+func (h *eventHandlers) follow(w io.Writer, l *listener, q eventQuery, v Event) error {
 	if n := l.missed.Swap(0); n > 0 {
 		if err := tellMissed(w, missed{Count: n}); err != nil {
 			return err
@@ -213,5 +229,5 @@ func (s *server) follow(w io.Writer, l *listener, q eventQuery, v Event) error {
 	if !q.wants(v) {
 		return nil
 	}
-	return s.Events.tell(w, v)
+	return h.Events.tell(w, v)
 }

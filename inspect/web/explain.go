@@ -16,9 +16,15 @@ import (
 // mostAbout is how many outbounds are told of at which one object has a say.
 const mostAbout = 100
 
+// aboutObject is the parameter that names one policy or route.
+func (h *questionHandlers) aboutObject() parameter {
+	return parameter{name: "about", about: "Only where one policy or route has a say: KIND/NAME", schema: text(1024),
+		reads: func(text string) error { _, err := h.attachedAs(text); return err }}
+}
+
 // explain answers what applies to a dataplane, or a page of it.
-func (s *server) explain(w http.ResponseWriter, r *http.Request) error {
-	m, ref, err := s.asked(r, api.KindDataplane)
+func (h *questionHandlers) explain(w http.ResponseWriter, r *http.Request) error {
+	m, ref, err := h.readerAt(r, api.KindDataplane)
 	if err != nil {
 		return err
 	}
@@ -35,7 +41,7 @@ func (s *server) explain(w http.ResponseWriter, r *http.Request) error {
 	if q.Get(explainSize.name) == "" {
 		part.Size = 0
 	}
-	e, err := s.explanation(m, ref, q, part)
+	e, err := h.explanation(m, ref, q, part)
 	if err != nil {
 		return err
 	}
@@ -44,11 +50,11 @@ func (s *server) explain(w http.ResponseWriter, r *http.Request) error {
 		e.Next = &next
 	}
 	e.Connected = new(bool)
-	if c, ok := s.Sidecars.Sidecar(ref); ok {
+	if c, ok := h.Sidecars.Sidecar(ref); ok {
 		e.Acked, *e.Connected = c.Acked, c.Connected
 	}
 	if !*e.Connected {
-		e.Notes = append(e.Notes, s.notKnown()...)
+		e.Notes = append(e.Notes, h.notKnown()...)
 	}
 	httpapi.Answer(w, http.StatusOK, e)
 	return nil
@@ -56,13 +62,13 @@ func (s *server) explain(w http.ResponseWriter, r *http.Request) error {
 
 // explanation is a part of what applies to a dataplane; of what one object has a say in where the
 // query asks for that.
-func (s *server) explanation(m *resolve.Reader, ref api.Ref, q url.Values, part inspect.Part) (explain.Explanation, error) {
+func (h *questionHandlers) explanation(m *resolve.Reader, ref api.Ref, q url.Values, part inspect.Part) (explain.Explanation, error) {
 	about := q.Get("about")
 	if about == "" {
 		e, err := explain.PartOf(m, ref, q.Get("to"), part)
 		return e, unknown(err)
 	}
-	object, err := s.attachedAs(about)
+	object, err := h.attachedAs(about)
 	if err != nil {
 		return explain.Explanation{}, err
 	}
@@ -75,9 +81,9 @@ func (s *server) explanation(m *resolve.Reader, ref api.Ref, q url.Values, part 
 }
 
 // attachedAs is the policy or route of which KIND/NAME speaks.
-func (s *server) attachedAs(text string) (api.Ref, error) {
+func (h *questionHandlers) attachedAs(text string) (api.Ref, error) {
 	kind, name, ok := strings.Cut(text, "/")
-	if t, known := s.Catalog.Type(kind); text != "" && (!ok || !known || !t.Policy && !t.Route) {
+	if t, known := h.Catalog.Type(kind); text != "" && (!ok || !known || !t.Policy && !t.Route) {
 		return api.Ref{}, httpapi.BadField("about", strconv.Quote(api.Clip(text))+" names no policy or route; write KIND/NAME")
 	}
 	return api.Ref{Kind: kind, Name: name}, nil

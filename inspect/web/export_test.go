@@ -8,7 +8,7 @@ import (
 // Patterns are all endpoints of the API, as http.ServeMux knows them.
 func Patterns() []string {
 	var out []string
-	for _, e := range new(server).routes() {
+	for _, e := range newServer(Config{}).routes() {
 		out = append(out, e.pattern)
 	}
 	return out
@@ -16,7 +16,7 @@ func Patterns() []string {
 
 // KnownBy is how far the sidecars of a mesh follow by a census.
 func KnownBy(census Census, all Sidecars, m *resolve.Reader, mesh string) inspect.Known {
-	return (&server{Config: Config{Census: census, Sidecars: all}}).known(m, mesh)
+	return known(census, all, m, mesh)
 }
 
 // Counting looks at every sidecar for every question.

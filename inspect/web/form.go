@@ -33,7 +33,7 @@ type parameter struct {
 	// required says what to do where it is not given; empty where it may be left out.
 	required string
 	// reads is why a value that fits the schema is none all the same; nil for one that always is.
-	reads func(*server, string) error
+	reads func(string) error
 }
 
 const (
@@ -115,12 +115,10 @@ var (
 	toCalled       = parameter{name: "to", about: "One service that is called, as kuma.io/service names it", schema: text(1024)}
 	withCounts     = parameter{name: "counts", about: "Whether Envoys are asked what shadows of permissions would have refused, at most 50 of them", schema: schema{"type": "boolean", "default": false}}
 	toService      = parameter{name: "to", about: "One destination: its id, its name, or name:port", schema: text(1024)}
-	aboutObject    = parameter{name: "about", about: "Only where one policy or route has a say: KIND/NAME", schema: text(1024),
-		reads: func(s *server, text string) error { _, err := s.attachedAs(text); return err }}
-	inBrief  = parameter{name: "brief", about: "Without what policies say at outbounds", schema: schema{"type": "boolean", "default": false}}
-	fromFile = parameter{name: "file", about: "The file that the body comes from, for messages", schema: text(maxFileName)}
-	prune    = parameter{name: "prune", about: "Labels K=V,K=V of what goes in the meshes of the documents unless it is among them", schema: text(4096),
-		reads: func(_ *server, text string) error { _, err := selectorOf(text); return err }}
+	inBrief        = parameter{name: "brief", about: "Without what policies say at outbounds", schema: schema{"type": "boolean", "default": false}}
+	fromFile       = parameter{name: "file", about: "The file that the body comes from, for messages", schema: text(maxFileName)}
+	prune          = parameter{name: "prune", about: "Labels K=V,K=V of what goes in the meshes of the documents unless it is among them", schema: text(4096),
+		reads: func(text string) error { _, err := selectorOf(text); return err }}
 )
 
 func text(most int) schema { return schema{"type": "string", "maxLength": most} }

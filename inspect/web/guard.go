@@ -1,8 +1,6 @@
 package web
 
 import (
-	"cmp"
-	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
@@ -14,47 +12,17 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
-	"github.com/weftmesh/weft/store"
 )
 
 // open are the paths that need no token: whether the process lives and works,
 // and who answers.
 var open = map[string]bool{"/healthz": true, "/readyz": true, "/": true}
 
-// The group that may do everything; other users may ask and not change.
-const admins = "mesh-system:admin"
-
-// user is who a request comes from.
-type user struct {
-	Name   string   `json:"name"`
-	Groups []string `json:"groups"`
-	logged string   // in place of Name where nobody had to say who it is
-	client string   // what the request says of its program
-	asks   bool     // it may change nothing
-	// may asks the cluster, and said is what it said lately; nil where it has no say.
-	may  func(context.Context, Access) (bool, error)
-	said func(Access) (may, known bool)
-}
-
-type userKey struct{}
-
-// Caller is who a request comes from, for logs: the subject of the token, or
-// anonymous where none is needed, and the program. It is false for a context of
-// something else.
-func Caller(ctx context.Context) (name, client string, ok bool) {
-	u, ok := ctx.Value(userKey{}).(user)
-	return cmp.Or(u.logged, u.Name), u.client, ok
-}
-
 // authorised lets only those in who have the admin token or a token that was
 // issued to a user, if tokens are needed at all.
 func (s *server) authorised(next http.Handler) http.Handler {
-	admin := user{Name: admins, Groups: []string{admins, "mesh-system:authenticated"}}
 	as := func(w http.ResponseWriter, r *http.Request, u user) {
-		u.client = httpapi.Truncate(r.UserAgent())
 		switch {
 		case s.Admin != "" && open[r.URL.Path]: // nobody has proven anything
 		case s.ProvenBy != nil && u.bounded():
@@ -66,20 +34,18 @@ func (s *server) authorised(next http.Handler) http.Handler {
 		case s.Proven != nil:
 			s.Proven(r.Context())
 		}
-		s.admitted(w, r.WithContext(context.WithValue(r.Context(), userKey{}, u)), u, next)
+		s.admitted(w, u.from(r), u, next)
 	}
 	want := sha256.Sum256([]byte(s.Admin)) // of equal length, so that time tells nothing
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.Admin == "" || open[r.URL.Path] {
-			anybody := admin
-			anybody.logged = "anonymous"
-			as(w, r, anybody)
+			as(w, r, anybody())
 			return
 		}
 		given := bearer(r)
 		got := sha256.Sum256([]byte(given))
 		if subtle.ConstantTimeCompare(got[:], want[:]) == 1 {
-			as(w, r, admin)
+			as(w, r, administrator())
 			return
 		}
 		if s.Users != nil {
@@ -87,15 +53,16 @@ func (s *server) authorised(next http.Handler) http.Handler {
 			return
 		}
 		name, groups, err := s.Tokens.WhoIs(given)
+		u := userOf(name, groups)
 		switch {
 		case given == "" || err != nil:
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			s.deny(w, r, http.StatusUnauthorized, "",
 				"the request carries no valid token; send the content of the file admin-token in the data directory as Authorization: Bearer")
-		case !slices.Contains(groups, admins) && !asks(r):
+		case u.onlyAsks() && !asks(r):
 			s.deny(w, r, http.StatusForbidden, name, mayOnlyAsk(name))
 		default:
-			as(w, r, user{Name: name, Groups: append(groups, "mesh-system:authenticated"), asks: !slices.Contains(groups, admins)})
+			as(w, r, u)
 		}
 	})
 }
@@ -110,7 +77,7 @@ func (s *server) member(w http.ResponseWriter, r *http.Request, token string, as
 	case err != nil:
 		s.deny(w, r, http.StatusServiceUnavailable, "", err.Error())
 	default:
-		as(w, r, user{Name: m.Name, Groups: append(slices.Clone(m.Groups), "mesh-system:authenticated"), may: m.May, said: m.Said})
+		as(w, r, m.user())
 	}
 }
 
@@ -119,17 +86,6 @@ func (s *server) member(w http.ResponseWriter, r *http.Request, token string, as
 func (s *server) deny(w http.ResponseWriter, r *http.Request, status int, user, why string) {
 	s.Log.Warn("refused a request", "address", r.RemoteAddr, "method", httpapi.Truncate(r.Method), "path", httpapi.Truncate(r.URL.Path), "user", httpapi.Truncate(user), "status", status, "error", httpapi.Truncate(why))
 	httpapi.Fail(w, httpapi.Problem{Status: status, Title: "Not allowed", Detail: why})
-}
-
-// administers reports whether a request comes from an administrator.
-func administers(r *http.Request) bool {
-	u, _ := r.Context().Value(userKey{}).(user)
-	return slices.Contains(u.Groups, admins)
-}
-
-// mayOnlyAsk is the refusal of a user who wants to change something.
-func mayOnlyAsk(name string) string {
-	return name + " is not in the group " + admins + " and may only ask; use a token of an administrator"
 }
 
 // asks reports whether a request changes nothing: it reads, simulates, or plans with
@@ -151,52 +107,6 @@ func asks(r *http.Request) bool {
 	}
 	dry, err := flag(r.URL.Query(), "dryRun")
 	return dry && err == nil
-}
-
-// asking is what a request wants to be written over what there is. It is asked as a store.Plan is.
-type asking func(now *api.Snapshot) (admission.Asked, error)
-
-// under is what is asked for under the preconditions of a request about one object.
-func under(r *http.Request, ref api.Ref, ask asking) asking {
-	holds := httpapi.Preconditions(r, ref)
-	return func(now *api.Snapshot) (admission.Asked, error) {
-		if err := holds(now); err != nil {
-			return admission.Asked{}, err
-		}
-		return ask(now)
-	}
-}
-
-// commit writes to the store what somebody who may write asks for, as far as it is admitted. Who was
-// let in to ask is refused here too, whatever the request says.
-func (s *server) commit(ctx context.Context, ask asking) (outcome, error) {
-	if u, _ := ctx.Value(userKey{}).(user); u.asks {
-		return outcome{}, httpapi.Problem{Status: http.StatusForbidden, Title: "Not allowed", Detail: mayOnlyAsk(u.Name)}
-	}
-	var done outcome
-	snapshot, results, err := s.Documents.Apply(ctx, s.planOf(ask, s.Admission.Admit, &done))
-	if err != nil {
-		return outcome{}, err
-	}
-	done.snapshot, done.revision, done.results = snapshot, snapshot.Revision(), results
-	return done, nil
-}
-
-// planOf is the plan to do what is asked for as far as it is admitted. What is to be said of the
-// documents goes into done.
-func (s *server) planOf(ask asking, admit func(admission.Writer, *api.Snapshot, admission.Asked) (admission.Admitted, error), done *outcome) store.Plan {
-	return func(now *api.Snapshot) ([]store.Write, error) {
-		asked, err := ask(now)
-		if err != nil {
-			return nil, err
-		}
-		out, err := admit(admission.People, now, asked)
-		if err != nil {
-			return nil, err
-		}
-		done.told, done.asked = out.Found, out.Asked
-		return out.Writes, nil
-	}
 }
 
 func bearer(r *http.Request) string {

@@ -19,7 +19,7 @@ import (
 	"github.com/weftmesh/weft/store"
 )
 
-func (s *server) historyRoutes() []endpoint {
+func (c *changeWriter) changeRoutes() []endpoint {
 	at := func(name, about string) parameter {
 		return parameter{name: name, about: about, schema: schema{"type": "integer", "minimum": 0}}
 	}
@@ -28,14 +28,15 @@ func (s *server) historyRoutes() []endpoint {
 		return p
 	}
 	object := parameter{name: "object", about: "One object: KIND/NAME, or as it is printed", schema: text(1024),
-		reads: func(s *server, text string) error { _, err := s.named(text); return err }}
+		reads: func(text string) error { _, err := c.named(text); return err }}
 	back := says[applied](must(at("to", "The revision to go back to"), "give the revision to go back to"), dryRun, withFields, restoreRevoked).orSays(ofJSON, reflect.TypeFor[planned]())
 	return []endpoint{
-		{"GET /_history", s.revisions, "Who changed what and when, newest first",
-			says[revisionPage](at("since", "Only revisions after this one"), at("before", "Only revisions before this one"), object, pageSize)},
-		{"GET /_diff", s.diff, "What differs between two revisions, in the shape of a plan",
-			says[compared](must(at("from", "The revision to compare with"), "give the revision to compare with"), at("to", "The revision that is compared; the latest where it is not given"))},
-		{"POST /_rollback", s.rollback, "Store what was stored at a revision as a new one", back},
+		newEndpoint("POST /_apply", c.apply, "Write many documents, all or none: a stream, an array, or a form with a field for each file", applies()),
+		newEndpoint("GET /_history", c.revisions, "Who changed what and when, newest first",
+			says[revisionPage](at("since", "Only revisions after this one"), at("before", "Only revisions before this one"), object, pageSize)),
+		newEndpoint("GET /_diff", c.diff, "What differs between two revisions, in the shape of a plan",
+			says[compared](must(at("from", "The revision to compare with"), "give the revision to compare with"), at("to", "The revision that is compared; the latest where it is not given"))),
+		newEndpoint("POST /_rollback", c.rollback, "Store what was stored at a revision as a new one", back),
 	}
 }
 
@@ -60,7 +61,7 @@ type revisionItem struct {
 }
 
 // revisions answers with what was changed, newest first.
-func (s *server) revisions(w http.ResponseWriter, r *http.Request) error {
+func (c *changeWriter) revisions(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	since, err := revisionOf(q, "since", 0)
 	if err != nil {
@@ -74,15 +75,15 @@ func (s *server) revisions(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	asked, err := s.named(q.Get("object"))
+	asked, err := c.named(q.Get("object"))
 	if err != nil {
 		return err
 	}
-	if s.History == nil {
+	if c.History == nil {
 		return past(store.ErrNoHistory)
 	}
 	out := revisionPage{Items: []revisionItem{}}
-	err = s.History.Revisions(since, before, func(rev store.Revision) bool {
+	err = c.History.Revisions(since, before, func(rev store.Revision) bool {
 		item := itemOf(rev, asked)
 		if asked != nil && len(item.Objects) == 0 && rev.Damaged == nil {
 			return r.Context().Err() == nil
@@ -134,12 +135,12 @@ func revisionOf(q url.Values, name string, otherwise uint64) (uint64, error) {
 
 // named reports of which object KIND/NAME speaks, in whichever mesh, or as an object is
 // printed: KIND/MESH/NAME or KIND/MESH/NAMESPACE/NAME; nil for any.
-func (s *server) named(text string) (func(api.Ref) bool, error) {
+func (c *changeWriter) named(text string) (func(api.Ref) bool, error) {
 	if text == "" {
 		return nil, nil
 	}
 	word, name, ok := strings.Cut(text, "/")
-	t, known := s.Catalog.Find(word)
+	t, known := c.Catalog.Find(word)
 	if !ok || name == "" || !known {
 		return nil, httpapi.BadField("object", strconv.Quote(api.Clip(text))+" is not an object; write KIND/NAME, such as MeshRetry/mr-1")
 	}
@@ -182,13 +183,13 @@ type compared struct {
 }
 
 // diff answers with what changed from one revision to another, later or earlier.
-func (s *server) diff(w http.ResponseWriter, r *http.Request) error {
+func (c *changeWriter) diff(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	from, err := revisionOf(q, "from", 0)
 	if err != nil {
 		return err
 	}
-	model, err := s.Documents.Model(r.Context())
+	model, err := c.Documents.Model(r.Context())
 	if err != nil {
 		return err
 	}
@@ -197,17 +198,17 @@ func (s *server) diff(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	was, err := s.undo(r.Context(), now, from)
+	was, err := c.undo(r.Context(), now, from)
 	if err != nil {
 		return err
 	}
-	is, err := s.undo(r.Context(), now, to)
+	is, err := c.undo(r.Context(), now, to)
 	if err != nil {
 		return err
 	}
 	before := plan.Between(model, from, was).After
 	step := plan.Between(before, to, fromTo(now, was, is))
-	p, err := s.plan(r.Context(), outcome{revision: to, results: store.Told(step.Changes), model: step.After, step: &step})
+	p, err := c.plan(r.Context(), outcome{revision: to, results: store.Told(step.Changes), model: step.After, step: &step})
 	if err != nil {
 		return err
 	}
@@ -217,11 +218,11 @@ func (s *server) diff(w http.ResponseWriter, r *http.Request) error {
 }
 
 // undo are the changes from now back to a revision.
-func (s *server) undo(ctx context.Context, now *api.Snapshot, to uint64) ([]api.Change, error) {
-	if s.History == nil {
+func (c *changeWriter) undo(ctx context.Context, now *api.Snapshot, to uint64) ([]api.Change, error) {
+	if c.History == nil {
 		return nil, past(store.ErrNoHistory)
 	}
-	changes, err := s.History.Undo(ctx, now, to)
+	changes, err := c.History.Undo(ctx, now, to)
 	return changes, past(err)
 }
 
@@ -244,7 +245,7 @@ const mostTries = 50
 
 // rollback stores again what was stored at a revision, in the way of POST /_apply: as one
 // revision, checked, or none of it.
-func (s *server) rollback(w http.ResponseWriter, r *http.Request) error {
+func (c *changeWriter) rollback(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	dry, err := flag(q, "dryRun")
 	if err != nil {
@@ -261,24 +262,24 @@ func (s *server) rollback(w http.ResponseWriter, r *http.Request) error {
 	if err := httpapi.Unconditional(r); err != nil {
 		return err
 	}
-	if s.ReadOnly {
-		return s.refusal(r.Context())
+	if c.ReadOnly {
+		return c.refusal(r.Context())
 	}
 	revoked, err := flag(q, "restoreRevoked")
 	if err != nil {
 		return err
 	}
-	b := &batch{server: s, fields: fields, restoreRevoked: revoked}
-	do := s.stored
+	b := &batch{changeWriter: c, fields: fields, restoreRevoked: revoked}
+	do := c.stored
 	if dry {
-		do = s.previewed
+		do = c.previewed
 	}
 	done, err := outcome{}, errMoved
 	for range mostTries {
 		if !errors.Is(err, errMoved) {
 			break
 		}
-		done, err = s.rolledBack(r.Context(), b, do, to)
+		done, err = c.rolledBack(r.Context(), b, do, to)
 	}
 	if errors.Is(err, errMoved) {
 		return httpapi.Conflict(err.Error())
@@ -287,17 +288,17 @@ func (s *server) rollback(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	done.fields = b.fields
-	return s.applied(r.Context(), w, b, done, dry)
+	return c.applied(r.Context(), w, b, done, dry)
 }
 
 // rolledBack does what leads back to a revision, unless somebody writes meanwhile.
-func (s *server) rolledBack(ctx context.Context, b *batch, do func(context.Context, asking) (outcome, error), to uint64) (outcome, error) {
-	model, err := s.Documents.Model(ctx)
+func (c *changeWriter) rolledBack(ctx context.Context, b *batch, do func(context.Context, asking) (outcome, error), to uint64) (outcome, error) {
+	model, err := c.Documents.Model(ctx)
 	if err != nil {
 		return outcome{}, err
 	}
 	from := model.Written()
-	changes, err := s.undo(ctx, from, to)
+	changes, err := c.undo(ctx, from, to)
 	if err != nil {
 		return outcome{}, err
 	}

@@ -12,13 +12,13 @@ import (
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 )
 
-func (s *server) insightRoutes() []endpoint {
+func (h *sidecarHandlers) insightRoutes() []endpoint {
 	return []endpoint{
-		{"GET /global-insight", s.globalInsight, "Counts of everything", says[globalInsight]()},
-		{"GET /mesh-insights", s.meshInsights, "Counts of what is in each mesh", lists[kuma.MeshInsight]()},
-		{"GET /mesh-insights/{mesh}", s.meshInsight, "Counts of what is in one mesh", says[kuma.MeshInsight]()},
-		{"GET /meshes/{mesh}/service-insights", s.serviceInsights, "The services of a mesh, with counts of their dataplanes", lists[kuma.ServiceInsight](ofType)},
-		{"GET /meshes/{mesh}/service-insights/{name}", s.serviceInsight, "One service, with counts of its dataplanes", says[kuma.ServiceInsight]()},
+		newEndpoint("GET /global-insight", h.globalInsight, "Counts of everything", says[globalInsight]()),
+		newEndpoint("GET /mesh-insights", h.meshInsights, "Counts of what is in each mesh", lists[kuma.MeshInsight]()),
+		newEndpoint("GET /mesh-insights/{mesh}", h.meshInsight, "Counts of what is in one mesh", says[kuma.MeshInsight]()),
+		newEndpoint("GET /meshes/{mesh}/service-insights", h.serviceInsights, "The services of a mesh, with counts of their dataplanes", lists[kuma.ServiceInsight](ofType)),
+		newEndpoint("GET /meshes/{mesh}/service-insights/{name}", h.serviceInsight, "One service, with counts of its dataplanes", says[kuma.ServiceInsight]()),
 	}
 }
 
@@ -39,60 +39,60 @@ func pageOf[T any](r *http.Request, all []T, name func(T) string) (httpapi.Page[
 }
 
 // insightsOf summarises a mesh and its services.
-func (s *server) insightsOf(snapshot *api.Snapshot, mesh *api.Object) (kuma.MeshInsight, []kuma.ServiceInsight) {
-	insight, services := s.Census.Insights(s.Catalog, snapshot, mesh)
-	s.backends(snapshot, mesh.Name).Name(&insight, services)
+func (h *sidecarHandlers) insightsOf(snapshot *api.Snapshot, mesh *api.Object) (kuma.MeshInsight, []kuma.ServiceInsight) {
+	insight, services := h.Census.Insights(h.Catalog, snapshot, mesh)
+	h.backends(snapshot, mesh.Name).Name(&insight, services)
 	return insight, services
 }
 
 // backends are those who sign in a mesh.
-func (s *server) backends(snapshot *api.Snapshot, mesh string) kuma.Backends {
-	if s.Authorities == nil {
+func (h *sidecarHandlers) backends(snapshot *api.Snapshot, mesh string) kuma.Backends {
+	if h.Roots == nil {
 		return kuma.Backends{}
 	}
-	return kuma.BackendsOf(s.Catalog, snapshot, s.Authorities.Roots(mesh))
+	return kuma.BackendsOf(h.Catalog, snapshot, h.Roots(mesh))
 }
 
-func (s *server) meshInsights(w http.ResponseWriter, r *http.Request) error {
-	snapshot := s.there(r.Context(), api.KindDataplane)
+func (h *sidecarHandlers) meshInsights(w http.ResponseWriter, r *http.Request) error {
+	snapshot := h.there(r.Context(), api.KindDataplane)
 	all := []kuma.MeshInsight{}
 	for mesh := range snapshot.OfKind(api.KindMesh) {
-		insight, _ := s.insightsOf(snapshot, mesh)
+		insight, _ := h.insightsOf(snapshot, mesh)
 		all = append(all, insight)
 	}
 	p, err := pageOf(r, all, func(x kuma.MeshInsight) string { return x.Name })
-	return s.reply(w, p, err)
+	return reply(w, p, err)
 }
 
-func (s *server) meshInsight(w http.ResponseWriter, r *http.Request) error {
-	snapshot := s.there(r.Context(), api.KindDataplane)
+func (h *sidecarHandlers) meshInsight(w http.ResponseWriter, r *http.Request) error {
+	snapshot := h.there(r.Context(), api.KindDataplane)
 	mesh, ok := snapshot.Get(api.Ref{Kind: api.KindMesh, Name: r.PathValue("mesh")})
 	if !ok {
 		return httpapi.NotFound()
 	}
-	insight, _ := s.insightsOf(snapshot, mesh)
+	insight, _ := h.insightsOf(snapshot, mesh)
 	httpapi.Answer(w, http.StatusOK, insight)
 	return nil
 }
 
 // services are those of the mesh of a request.
-func (s *server) services(r *http.Request) ([]kuma.ServiceInsight, error) {
-	if err := s.meshKnown(r.PathValue("mesh")); err != nil {
+func (h *sidecarHandlers) services(r *http.Request) ([]kuma.ServiceInsight, error) {
+	if err := h.meshKnown(r.PathValue("mesh")); err != nil {
 		return nil, err
 	}
-	snapshot := s.there(r.Context(), api.KindDataplane)
+	snapshot := h.there(r.Context(), api.KindDataplane)
 	mesh, ok := snapshot.Get(api.Ref{Kind: api.KindMesh, Name: r.PathValue("mesh")})
 	if !ok {
 		return nil, httpapi.NotFound()
 	}
-	_, all := s.insightsOf(snapshot, mesh)
+	_, all := h.insightsOf(snapshot, mesh)
 	return all, nil
 }
 
 var serviceTypes = []string{kuma.Internal, kuma.External, kuma.GatewayBuiltin, kuma.GatewayDelegated}
 
-func (s *server) serviceInsights(w http.ResponseWriter, r *http.Request) error {
-	all, err := s.services(r)
+func (h *sidecarHandlers) serviceInsights(w http.ResponseWriter, r *http.Request) error {
+	all, err := h.services(r)
 	if err != nil {
 		return err
 	}
@@ -103,11 +103,11 @@ func (s *server) serviceInsights(w http.ResponseWriter, r *http.Request) error {
 		all = slices.DeleteFunc(all, func(x kuma.ServiceInsight) bool { return x.ServiceType != want })
 	}
 	p, err := pageOf(r, all, func(x kuma.ServiceInsight) string { return x.Name })
-	return s.reply(w, p, err)
+	return reply(w, p, err)
 }
 
-func (s *server) serviceInsight(w http.ResponseWriter, r *http.Request) error {
-	all, err := s.services(r)
+func (h *sidecarHandlers) serviceInsight(w http.ResponseWriter, r *http.Request) error {
+	all, err := h.services(r)
 	if err != nil {
 		return err
 	}
@@ -155,10 +155,10 @@ type zoneCounts struct {
 	Egresses      counts `json:"zoneEgresses"`
 }
 
-func (s *server) globalInsight(w http.ResponseWriter, r *http.Request) error {
-	snapshot := s.there(r.Context(), api.KindDataplane)
+func (h *sidecarHandlers) globalInsight(w http.ResponseWriter, r *http.Request) error {
+	snapshot := h.there(r.Context(), api.KindDataplane)
 	resources, ofPolicies := map[string]kuma.Total{}, 0
-	for _, t := range s.Catalog.Types() {
+	for _, t := range h.Catalog.Types() {
 		n := snapshot.CountOfKind(t.Name)
 		if n > 0 {
 			resources[t.Name] = kuma.Total{Total: n}
@@ -170,7 +170,7 @@ func (s *server) globalInsight(w http.ResponseWriter, r *http.Request) error {
 	planes := map[string]*counts{"standard": {}, "gatewayDelegated": {}, "gatewayBuiltin": {}}
 	services := map[string]*counts{kuma.Internal: {}, kuma.External: {}, "gatewayDelegated": {}, "gatewayBuiltin": {}}
 	for mesh := range snapshot.OfKind(api.KindMesh) {
-		insight, all := s.Census.Insights(s.Catalog, snapshot, mesh)
+		insight, all := h.Census.Insights(h.Catalog, snapshot, mesh)
 		for class, n := range insight.ByType {
 			if planes[class] != nil {
 				planes[class].add(n)

@@ -17,24 +17,24 @@ import (
 // written is an object as its writer gave it, without what readers are told
 // beside it: an administrator who stores it again changes nothing. Others do
 // not learn its secrets.
-func (s *server) written(r *http.Request, o *api.Object) ([]byte, error) {
-	if !administers(r) {
+func (h *documentHandlers) written(r *http.Request, o *api.Object) ([]byte, error) {
+	if !callerOf(r.Context()).administers() {
 		o = o.Redacted()
 	}
 	c := *o
 	c.Created, c.Modified = time.Time{}, time.Time{}
-	return decode.PrintJSON(s.Catalog, &c)
+	return decode.PrintJSON(h.Catalog, &c)
 }
 
 // shown is an object with everything that readers see beside what was written:
 // labels, and the state and the status of a service.
-func (s *server) shown(ctx context.Context, o *api.Object) (*api.Object, error) {
-	out := s.Catalog.Shown(o.Redacted())
+func (h *documentHandlers) shown(ctx context.Context, o *api.Object) (*api.Object, error) {
+	out := h.Catalog.Shown(o.Redacted())
 	switch o.Kind {
 	case api.KindMeshTrust:
-		if of := api.MadeOf(s.Documents.Snapshot(), o); of != nil {
+		if of := api.MadeOf(h.Documents.Snapshot(), o); of != nil {
 			c := *out
-			kri := s.Catalog.KRI(of)
+			kri := h.Catalog.KRI(of)
 			c.Status = &api.TrustStatus{Origin: &api.TrustOrigin{KRI: &kri}}
 			return &c, nil
 		}
@@ -43,7 +43,7 @@ func (s *server) shown(ctx context.Context, o *api.Object) (*api.Object, error) 
 	default:
 		return out, nil
 	}
-	model, err := s.Documents.Model(ctx)
+	model, err := h.Documents.Model(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func (s *server) shown(ctx context.Context, o *api.Object) (*api.Object, error) 
 		}
 		c.Spec = &computed
 	}
-	report, ok := model.Reader(nil).ServiceReport(o.Ref, s.isConnected)
+	report, ok := model.Reader(nil).ServiceReport(o.Ref, h.isConnected)
 	if !ok { // it was stored just now, or takes no part
 		return &c, nil
 	}
@@ -68,8 +68,8 @@ func (s *server) shown(ctx context.Context, o *api.Object) (*api.Object, error) 
 		for j := range report.HostnameGenerators[i].Conditions {
 			condition := &report.HostnameGenerators[i].Conditions[j]
 			condition.LastTransitionTime = o.Modified.UTC().Format(time.RFC3339)
-			if condition.Status == "True" && s.Envoys != nil && callers > 0 { // only sidecars answer for such a name
-				condition.Message = fmt.Sprintf("%d of %d dataplanes resolve it", s.Envoys.Resolving(o.Mesh), callers)
+			if condition.Status == "True" && h.Resolving != nil && callers > 0 { // only sidecars answer for such a name
+				condition.Message = fmt.Sprintf("%d of %d dataplanes resolve it", h.Resolving(o.Mesh), callers)
 			}
 		}
 	}
@@ -78,23 +78,23 @@ func (s *server) shown(ctx context.Context, o *api.Object) (*api.Object, error) 
 }
 
 // isConnected reports whether the sidecar of a dataplane is.
-func (s *server) isConnected(ref api.Ref) bool {
-	c, ok := s.Sidecars.Sidecar(ref)
+func (h *documentHandlers) isConnected(ref api.Ref) bool {
+	c, ok := h.Sidecars.Sidecar(ref)
 	return ok && c.Connected
 }
 
 // item is an object as the API shows it, with conditions in its status. Its name
 // tells it from others of its kind and mesh, as in Kuma (spec/kuma.md 1.1).
-func (s *server) item(ctx context.Context, o *api.Object, conditions any) ([]byte, error) {
-	o, err := s.shown(ctx, o)
+func (h *documentHandlers) item(ctx context.Context, o *api.Object, conditions any) ([]byte, error) {
+	o, err := h.shown(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	named := *o
-	if t, _ := s.Catalog.Type(o.Kind); !t.Secret && !t.Cluster {
+	if t, _ := h.Catalog.Type(o.Kind); !t.Secret && !t.Cluster {
 		named.Name = o.FullName()
 	}
-	text, err := decode.PrintJSON(s.Catalog, &named)
+	text, err := decode.PrintJSON(h.Catalog, &named)
 	if err != nil || conditions == nil {
 		return text, err
 	}

@@ -13,21 +13,21 @@ import (
 )
 
 // kubernetesRoutes are documents under the paths that they have in Kubernetes.
-func (s *server) kubernetesRoutes() []endpoint {
+func (h *documentHandlers) kubernetesRoutes() []endpoint {
 	const one, unscoped = "/k8s/{group}/{version}/namespaces/{namespace}/{plural}/{name}", "/k8s/{group}/{version}/{plural}/{name}"
 	return []endpoint{
-		{"GET " + one, s.getKubernetes, "One document in the envelope of Kubernetes, with its status in the form of its language", says[KubernetesDocument](inMesh)},
-		{"PUT " + one, s.putKubernetes, "Create or replace a document", writes()},
-		{"DELETE " + one, s.deleteKubernetes, "Delete a document", removes()},
-		{"GET " + unscoped, s.getKubernetes, "One document of a type without namespaces, in the envelope of Kubernetes", says[KubernetesDocument](inMesh)},
-		{"PUT " + unscoped, s.putKubernetes, "Create or replace a document of a type without namespaces", writes()},
-		{"DELETE " + unscoped, s.deleteKubernetes, "Delete a document of a type without namespaces", removes()},
+		newEndpoint("GET "+one, h.getKubernetes, "One document in the envelope of Kubernetes, with its status in the form of its language", says[KubernetesDocument](inMesh)),
+		newEndpoint("PUT "+one, h.putKubernetes, "Create or replace a document", writes()),
+		newEndpoint("DELETE "+one, h.deleteKubernetes, "Delete a document", removes()),
+		newEndpoint("GET "+unscoped, h.getKubernetes, "One document of a type without namespaces, in the envelope of Kubernetes", says[KubernetesDocument](inMesh)),
+		newEndpoint("PUT "+unscoped, h.putKubernetes, "Create or replace a document of a type without namespaces", writes()),
+		newEndpoint("DELETE "+unscoped, h.deleteKubernetes, "Delete a document of a type without namespaces", removes()),
 	}
 }
 
 // kubernetesRef is the object that the path names. Without ?mesh= it is looked for in
 // mesh default first, then in the others.
-func (s *server) kubernetesRef(r *http.Request) (api.Ref, error) {
+func (s *source) kubernetesRef(r *http.Request) (api.Ref, error) {
 	t, ok := s.Catalog.ByPlural(r.PathValue("plural"))
 	namespace := r.PathValue("namespace")
 	if !ok || r.PathValue("group") != cmp.Or(t.Group, "kuma.io") || !t.Reads(t.In(r.PathValue("version"))) || t.Unscoped != (namespace == "") {
@@ -51,24 +51,24 @@ func (s *server) kubernetesRef(r *http.Request) (api.Ref, error) {
 	return ref, nil
 }
 
-func (s *server) getKubernetes(w http.ResponseWriter, r *http.Request) error {
-	ref, err := s.kubernetesRef(r)
+func (h *documentHandlers) getKubernetes(w http.ResponseWriter, r *http.Request) error {
+	ref, err := h.kubernetesRef(r)
 	if err != nil {
 		return err
 	}
-	o, ok := s.Documents.Snapshot().Get(ref)
+	o, ok := h.Documents.Snapshot().Get(ref)
 	if !ok {
 		return httpapi.NotFound()
 	}
-	status, err := s.ownStatus(r, o)
+	status, err := h.ownStatus(r, o)
 	if err != nil {
 		return err
 	}
-	shown, err := s.shown(r.Context(), o)
+	shown, err := h.shown(r.Context(), o)
 	if err != nil {
 		return err
 	}
-	text, err := decode.PrintKubernetes(s.Catalog, shown)
+	text, err := decode.PrintKubernetes(h.Catalog, shown)
 	if err != nil {
 		return err
 	}
@@ -86,30 +86,30 @@ func (s *server) getKubernetes(w http.ResponseWriter, r *http.Request) error {
 
 // ownStatus is how an object fares, in the form that its language has for it; nil for
 // objects that have no status. Policies and routes always have one.
-func (s *server) ownStatus(r *http.Request, o *api.Object) (any, error) {
-	t, _ := s.Catalog.Type(o.Kind)
+func (h *documentHandlers) ownStatus(r *http.Request, o *api.Object) (any, error) {
+	t, _ := h.Catalog.Type(o.Kind)
 	if !t.Policy && !t.Route && !t.Reported {
 		return nil, nil
 	}
-	status, err := s.statusOf(r.Context(), o)
+	status, err := h.statusOf(r.Context(), o)
 	if err != nil || status.Own != nil || t.Reported {
 		return status.Own, err
 	}
 	return map[string]any{"conditions": status.Conditions}, nil
 }
 
-func (s *server) putKubernetes(w http.ResponseWriter, r *http.Request) error {
-	ref, err := s.kubernetesRef(r)
+func (h *documentHandlers) putKubernetes(w http.ResponseWriter, r *http.Request) error {
+	ref, err := h.kubernetesRef(r)
 	if err != nil {
 		return err
 	}
-	return s.write(w, r, ref)
+	return h.Writes.write(w, r, ref)
 }
 
-func (s *server) deleteKubernetes(w http.ResponseWriter, r *http.Request) error {
-	ref, err := s.kubernetesRef(r)
+func (h *documentHandlers) deleteKubernetes(w http.ResponseWriter, r *http.Request) error {
+	ref, err := h.kubernetesRef(r)
 	if err != nil {
 		return err
 	}
-	return s.remove(w, r, ref, func(now *api.Snapshot) (admission.Asked, error) { return admission.Removal(now, ref) })
+	return h.Writes.remove(w, r, ref, func(now *api.Snapshot) (admission.Asked, error) { return admission.Removal(now, ref) })
 }

@@ -11,11 +11,11 @@ import (
 // keptTenancy is the document of a Mesh that somebody writes, with the tenancy that there is where
 // the writer is Kuma's client: it reads a Mesh, leaves out what it has no word for, and writes it
 // back, which would open a mesh without anybody's asking.
-func (s *server) keptTenancy(r *http.Request, ref api.Ref, body []byte) []byte {
+func (c *changeWriter) keptTenancy(r *http.Request, ref api.Ref, body []byte) []byte {
 	if !strings.HasPrefix(strings.ToLower(r.UserAgent()), "kumactl") {
 		return body
 	}
-	now, _ := s.there(r.Context(), api.KindMesh).Get(ref)
+	now, _ := c.there(r.Context(), api.KindMesh).Get(ref)
 	t := api.TenancyOf(now)
 	var fields map[string]json.RawMessage
 	if t == nil || json.Unmarshal(body, &fields) != nil || fields == nil || fields["tenancy"] != nil {

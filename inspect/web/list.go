@@ -130,30 +130,30 @@ func hasTag(n *api.Networking, key, part string) bool {
 }
 
 // list answers one page of the objects that the path names.
-func (s *server) list(w http.ResponseWriter, r *http.Request) error {
-	t, ok := s.Catalog.ByPlural(r.PathValue("plural"))
+func (h *documentHandlers) list(w http.ResponseWriter, r *http.Request) error {
+	t, ok := h.Catalog.ByPlural(r.PathValue("plural"))
 	mesh := r.PathValue("mesh")
-	_, empty := s.isAbsent(r)
+	_, empty := h.isAbsent(r)
 	if !empty && (!ok || t.Global && mesh != "") {
-		return s.notFound(nil, r)
+		return h.NotFound(r)
 	}
-	if err := s.meshKnown(mesh); err != nil {
+	if err := h.meshKnown(mesh); err != nil {
 		return err
 	}
 	if empty {
 		return nothing(w)
 	}
-	return s.listed(w, r, t, mesh)
+	return h.listed(w, r, t, mesh)
 }
 
-func (s *server) listOf(kind string) handler {
+func (h *documentHandlers) listOf(kind string) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		t, _ := s.Catalog.Type(kind)
-		return s.listed(w, r, t, "")
+		t, _ := h.Catalog.Type(kind)
+		return h.listed(w, r, t, "")
 	}
 }
 
-func (s *server) meshKnown(mesh string) error {
+func (s *source) meshKnown(mesh string) error {
 	if mesh == "" {
 		return nil
 	}
@@ -163,16 +163,16 @@ func (s *server) meshKnown(mesh string) error {
 	return nil
 }
 
-func (s *server) listed(w http.ResponseWriter, r *http.Request, t api.Type, mesh string) error {
+func (h *documentHandlers) listed(w http.ResponseWriter, r *http.Request, t api.Type, mesh string) error {
 	if r.URL.Query().Get("format") == "written" {
-		return s.page(w, r, t.Name, mesh, func(p *httpapi.PrintedPage, o *api.Object) error { return p.AddText(s.written(r, o)) })
+		return h.page(w, r, t.Name, mesh, func(p *httpapi.PrintedPage, o *api.Object) error { return p.AddText(h.written(r, o)) })
 	}
-	return s.page(w, r, t.Name, mesh, func(p *httpapi.PrintedPage, o *api.Object) error { return p.AddText(s.item(r.Context(), o, nil)) })
+	return h.page(w, r, t.Name, mesh, func(p *httpapi.PrintedPage, o *api.Object) error { return p.AddText(h.item(r.Context(), o, nil)) })
 }
 
 // page answers the part of the objects of a kind, in one mesh or in all, that the
 // query asks for, each added by add.
-func (s *server) page(w http.ResponseWriter, r *http.Request, kind, mesh string, add func(*httpapi.PrintedPage, *api.Object) error) error {
+func (s *source) page(w http.ResponseWriter, r *http.Request, kind, mesh string, add func(*httpapi.PrintedPage, *api.Object) error) error {
 	sel, err := selectionOf(r.URL.Query())
 	if err != nil {
 		return err
@@ -184,7 +184,7 @@ func (s *server) page(w http.ResponseWriter, r *http.Request, kind, mesh string,
 	}
 	p := httpapi.NewPage()
 	defer p.Done()
-	if _, isCut := r.Context().Value(visibleKey{}).(visible); isCut {
+	if _, isCut := cutTo(r.Context()); isCut {
 		var asked []*api.Object // what is not asked for says nothing of namespaces
 		for o := range objects {
 			if s.chosen(sel, o) {
@@ -226,7 +226,7 @@ func (s *server) page(w http.ResponseWriter, r *http.Request, kind, mesh string,
 }
 
 // chosen reports whether a list asks for an object.
-func (s *server) chosen(sel selection, o *api.Object) bool {
+func (s *source) chosen(sel selection, o *api.Object) bool {
 	shown := s.Catalog.Labels(o)
 	return sel.takes(o) && shown.Carry(sel.labels)
 }

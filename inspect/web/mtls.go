@@ -21,8 +21,8 @@ type Security interface {
 }
 
 // mtls answers how far a mesh is on the way to mutual TLS.
-func (s *server) mtls(w http.ResponseWriter, r *http.Request) error {
-	q, err := s.reader(r.Context())
+func (h *authorityHandlers) mtls(w http.ResponseWriter, r *http.Request) error {
+	q, err := h.reader(r.Context())
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (s *server) mtls(w http.ResponseWriter, r *http.Request) error {
 		part.Size = 0
 	}
 	mesh := r.PathValue("mesh")
-	out, err := mtls.Of(q, mesh, part, s.securedBy(mesh))
+	out, err := mtls.Of(q, mesh, part, h.securedBy(mesh))
 	if err != nil {
 		return unknown(err)
 	}
@@ -49,33 +49,33 @@ func (s *server) mtls(w http.ResponseWriter, r *http.Request) error {
 }
 
 // securedBy is what is known of a mesh at run time; nothing where nobody keeps it.
-func (s *server) securedBy(mesh string) mtls.SecuredBy {
-	by := mtls.SecuredBy{Now: time.Now(), Sidecar: s.Sidecars.Sidecar, Secured: func(api.Ref) (mtls.Secured, bool) { return mtls.Secured{}, false }}
-	if s.Security != nil {
-		by.Secured = s.Security.Secured
+func (h *authorityHandlers) securedBy(mesh string) mtls.SecuredBy {
+	by := mtls.SecuredBy{Now: time.Now(), Sidecar: h.Sidecars.Sidecar, Secured: func(api.Ref) (mtls.Secured, bool) { return mtls.Secured{}, false }}
+	if h.Security != nil {
+		by.Secured = h.Security.Secured
 	}
-	if s.Authorities != nil {
-		by.Authorities = s.Authorities.Authorities(mesh)
+	if h.Authorities != nil {
+		by.Authorities = h.Authorities.Authorities(mesh)
 	}
 	return by
 }
 
 // plaintextClients are warnings on written objects after which somebody is refused who calls in
 // plain text.
-func (s *server) plaintextClients(m *resolve.Model, objects []*api.Object) []*api.Violation {
-	if m == nil || s.Security == nil {
+func (c *changeWriter) plaintextClients(m *resolve.Model, objects []*api.Object) []*api.Violation {
+	if m == nil || c.Security == nil {
 		return nil
 	}
-	return mtls.PlaintextClients(s.readerOf(m, nil), objects, time.Now(), s.Security.Secured)
+	return mtls.PlaintextClients(c.readerOf(m, nil), objects, time.Now(), c.Security.Secured)
 }
 
 // refusedBySwitch are warnings on planned objects after which dataplanes are refused, certificates or
 // as callers.
-func (s *server) refusedBySwitch(o outcome, objects []*api.Object) []*api.Violation {
-	if o.step == nil || s.Security == nil {
+func (c *changeWriter) refusedBySwitch(o outcome, objects []*api.Object) []*api.Violation {
+	if o.step == nil || c.Security == nil {
 		return nil
 	}
-	return mtls.RefusedBySwitch(s.readerOf(o.step.Before, nil), s.readerOf(o.step.After, nil), objects, func(dp api.Ref) (api.IdentityRefusal, bool) {
-		return s.Security.Unproven(o.step.After, dp)
+	return mtls.RefusedBySwitch(c.readerOf(o.step.Before, nil), c.readerOf(o.step.After, nil), objects, func(dp api.Ref) (api.IdentityRefusal, bool) {
+		return c.Security.Unproven(o.step.After, dp)
 	})
 }

@@ -94,7 +94,7 @@ var knownTypes = map[reflect.Type]schema{
 	reflect.TypeFor[api.Severity]():      oneOf(string(api.Error), string(api.Warning), string(api.Info)),
 	reflect.TypeFor[store.Action]():      oneOf(string(store.Created), string(store.Updated), string(store.Unchanged), string(store.Deleted), string(store.Missing)),
 	reflect.TypeFor[sim.Outcome]():       oneOf(string(sim.Forward), string(sim.Redirect), string(sim.Respond), string(sim.Passthrough), string(sim.Close), string(sim.Reset)),
-	reflect.TypeFor[inspect.State]():     oneOf("refusing", "held", "missing", "behind", "in sync"),
+	reflect.TypeFor[inspect.State]():     stateSchema,
 	reflect.TypeFor[plan.AccessChange](): oneOf(string(plan.Widens), string(plan.Both), string(plan.MayWiden), string(plan.Narrows)),
 	reflect.TypeFor[mtls.PhaseName]():    oneOf("Off", "Certificates", "Switching", "Permissive", "Hardening", "Strict"),
 	reflect.TypeFor[sim.Headers]():       jsonschema.MapOf(jsonschema.Text()),
@@ -108,7 +108,7 @@ var knownTypes = map[reflect.Type]schema{
 // Describe is the OpenAPI document of the API with the types of a catalog, as it is
 // embedded; about says what types and their fields are for.
 func Describe(c *api.Catalog, kinds []*policies.Kind, about func(t reflect.Type, field string) string) ([]byte, error) {
-	s := &server{Config: Config{Catalog: c, Kinds: kinds}}
+	s := newServer(Config{Catalog: c, Kinds: kinds})
 	parts := &jsonschema.Components{Schemas: schema{}, Names: componentNames, Known: knownTypes, About: about}
 	parts.Of(reflect.TypeFor[httpapi.Problem]())
 	s.documents(parts)
@@ -218,14 +218,14 @@ func (s *server) documents(parts *jsonschema.Components) {
 		"properties": schema{"apiVersion": jsonschema.Text(), "kind": jsonschema.Text(), "metadata": schema{"type": "object", "additionalProperties": true}}}
 	parts.Schemas["Match"] = route.MatchSchema()
 	dataplane, _ := s.Catalog.Type(api.KindDataplane)
-	parts.Schemas["DataplaneSpec"] = s.specOf(dataplane)
+	parts.Schemas["DataplaneSpec"] = s.schemas.specOf(dataplane)
 	alternatives := []schema{}
 	for _, t := range s.Catalog.Types() {
 		t, ok := s.Catalog.InMesh(t)
 		if !ok {
 			continue
 		}
-		parts.Schemas[t.Name] = s.inKuma(t)
+		parts.Schemas[t.Name] = s.schemas.inKuma(t)
 		alternatives = append(alternatives, jsonschema.RefTo(t.Name))
 	}
 	slices.SortFunc(alternatives, func(a, b schema) int { return strings.Compare(a["$ref"].(string), b["$ref"].(string)) })

@@ -17,8 +17,8 @@ import (
 
 // permissions answers who may call what: of one dataplane by from, at one service by to; with what
 // shadows would have refused where counts asks for that.
-func (s *server) permissions(w http.ResponseWriter, r *http.Request) error {
-	q, err := s.reader(r.Context())
+func (h *questionHandlers) permissions(w http.ResponseWriter, r *http.Request) error {
+	q, err := h.reader(r.Context())
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func (s *server) permissions(w http.ResponseWriter, r *http.Request) error {
 	if counts {
 		asked, left := permissions.CountedIn(q, mesh, to)
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(2 * attach.AnswerWithin)) // a server without deadlines needs none
-		out.Counts = permissions.CountShadows(q, mesh, to, s.statsOf(r.Context(), asked))
+		out.Counts = permissions.CountShadows(q, mesh, to, h.statsOf(r.Context(), asked))
 		out.Counts.Left = left
 	}
 	httpapi.Answer(w, http.StatusOK, out)
@@ -49,7 +49,7 @@ const (
 )
 
 // statsOf asks Envoys for the statistics that are not 0; nil is of one that does not answer.
-func (s *server) statsOf(ctx context.Context, refs []api.Ref) map[api.Ref][]byte {
+func (h *questionHandlers) statsOf(ctx context.Context, refs []api.Ref) map[api.Ref][]byte {
 	ctx, cancel := context.WithTimeout(ctx, statsWithin)
 	defer cancel()
 	var mu sync.Mutex
@@ -59,7 +59,7 @@ func (s *server) statsOf(ctx context.Context, refs []api.Ref) map[api.Ref][]byte
 	for _, ref := range refs {
 		asking.Go(func() error {
 			var text bytes.Buffer
-			told := s.Envoys != nil && s.Envoys.Ask(ctx, ref, attach.StatsJSON, &text) == nil
+			told := h.Ask != nil && h.Ask(ctx, ref, attach.StatsJSON, &text) == nil
 			mu.Lock()
 			defer mu.Unlock()
 			if out[ref] = nil; told {

@@ -28,14 +28,14 @@ type planned struct {
 }
 
 // previewed writes nothing, and says what would become of what is asked for, and comes along with it.
-func (s *server) previewed(ctx context.Context, ask asking) (outcome, error) {
+func (c *changeWriter) previewed(ctx context.Context, ask asking) (outcome, error) {
 	var done outcome
-	return s.preview(ctx, s.planOf(ask, s.Admission.Plan, &done), &done)
+	return c.preview(ctx, c.planOf(ask, c.Admission.Plan, &done), &done)
 }
 
 // preview writes nothing, and adds to done what would become of what write says.
-func (s *server) preview(ctx context.Context, write store.Plan, done *outcome) (outcome, error) {
-	model, err := s.Documents.Model(ctx)
+func (c *changeWriter) preview(ctx context.Context, write store.Plan, done *outcome) (outcome, error) {
+	model, err := c.Documents.Model(ctx)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -50,11 +50,11 @@ func (s *server) preview(ctx context.Context, write store.Plan, done *outcome) (
 
 // previewedAsReal is previewed where what only takes part in previews takes part: what write
 // brings, and what is stored of which who asks may be told.
-func (s *server) previewedAsReal(ctx context.Context, ask asking) (outcome, error) {
+func (c *changeWriter) previewedAsReal(ctx context.Context, ask asking) (outcome, error) {
 	var failed error
 	var done outcome
-	p := &plan.Preview{Takes: s.gettable(ctx, &failed)}
-	done, err := s.preview(ctx, p.Of(s.planOf(ask, s.Admission.Plan, &done)), &done)
+	p := &plan.Preview{Takes: c.authorizer.gettable(ctx, &failed)}
+	done, err := c.preview(ctx, p.Of(c.planOf(ask, c.Admission.Plan, &done)), &done)
 	if err := cmp.Or(err, failed); err != nil {
 		return done, err
 	}
@@ -64,21 +64,18 @@ func (s *server) previewedAsReal(ctx context.Context, ask asking) (outcome, erro
 
 // gettable reports whether an object is a policy or a route that who asks may get. What keeps
 // that from being known is failed.
-func (s *server) gettable(ctx context.Context, failed *error) func(*api.Object) bool {
-	u, _ := ctx.Value(userKey{}).(user)
+func (a *authorizer) gettable(ctx context.Context, failed *error) func(*api.Object) bool {
+	u := callerOf(ctx)
 	known := map[Access]bool{}
 	return func(o *api.Object) bool {
-		t, _ := s.Catalog.Type(o.Kind)
-		if !t.Policy && !t.Route || u.may == nil {
+		t, _ := a.Catalog.Type(o.Kind)
+		if !t.Policy && !t.Route || !u.inCluster() {
 			return t.Policy || t.Route
 		}
 		want := Access{Verb: "get", Group: groupOf(t), Resource: t.Plural, Namespace: o.Namespace}
 		may, asked := known[want]
 		if !asked && len(known) < mostAsked && *failed == nil {
-			var err error
-			if may, err = u.may(ctx, want); err != nil {
-				*failed = httpapi.Problem{Status: http.StatusServiceUnavailable, Title: "Not known", Detail: err.Error()}
-			}
+			may, *failed = u.has(ctx, want)
 			known[want] = may
 		}
 		return may
@@ -87,21 +84,21 @@ func (s *server) gettable(ctx context.Context, failed *error) func(*api.Object) 
 
 // plan is what would change by what nobody did. Who may not ask about all dataplanes is told
 // of those that may be asked about, and of no other's documents.
-func (s *server) plan(ctx context.Context, o outcome) (planned, error) {
+func (c *changeWriter) plan(ctx context.Context, o outcome) (planned, error) {
 	step := *o.step
-	step.Renderer = s.Renderer
+	step.Renderer = c.Renderer
 	step.Wanted = func() bool { return ctx.Err() == nil }
 	if o.fields {
 		step.Print = attach.Print
 	}
-	everything, err := s.explainsAll(ctx)
+	everything, err := c.authorizer.explainsAll(ctx)
 	if err != nil {
 		return planned{}, err
 	}
 	var failed error
 	var cut bool
 	if !everything {
-		step.See = s.explained(ctx, &failed, &cut)
+		step.See = c.authorizer.explained(ctx, &failed, &cut)
 	}
 	out := planned{Revision: o.revision, DryRun: true, Results: resultsOf(o.results[:o.asked]), Plan: plan.Of(step, o.results)}
 	if o.preview != nil {
@@ -131,17 +128,13 @@ func wantsFields(q url.Values, dry bool) (bool, error) {
 
 // explainsAll reports whether who asks may be told what applies to every dataplane, and so what
 // there is in every namespace.
-func (s *server) explainsAll(ctx context.Context) (bool, error) {
+func (a *authorizer) explainsAll(ctx context.Context) (bool, error) {
 	if !mustAsk(ctx) {
 		return true, nil
 	}
-	u, _ := ctx.Value(userKey{}).(user)
-	t, _ := s.Catalog.Type(api.KindDataplane)
-	may, err := u.may(ctx, Access{Verb: "get", Group: groupOf(t), Resource: t.Plural, Subresource: "explain"})
-	if err != nil {
-		return false, httpapi.Problem{Status: http.StatusServiceUnavailable, Title: "Not known", Detail: err.Error()}
-	}
-	return may, nil
+	u := callerOf(ctx)
+	t, _ := a.Catalog.Type(api.KindDataplane)
+	return u.has(ctx, Access{Verb: "get", Group: groupOf(t), Resource: t.Plural, Subresource: "explain"})
 }
 
 func resultsOf(list []store.Result) []result {
@@ -154,9 +147,9 @@ func resultsOf(list []store.Result) []result {
 
 // explained reports whether a user may be told what applies to a dataplane. What keeps that
 // from being known is failed; cut are dataplanes of more namespaces than are asked about.
-func (s *server) explained(ctx context.Context, failed *error, cut *bool) func(api.Ref) bool {
-	u, _ := ctx.Value(userKey{}).(user)
-	t, _ := s.Catalog.Type(api.KindDataplane)
+func (a *authorizer) explained(ctx context.Context, failed *error, cut *bool) func(api.Ref) bool {
+	u := callerOf(ctx)
+	t, _ := a.Catalog.Type(api.KindDataplane)
 	known := map[string]bool{}
 	return func(ref api.Ref) bool {
 		may, asked := known[ref.Namespace]
@@ -165,10 +158,7 @@ func (s *server) explained(ctx context.Context, failed *error, cut *bool) func(a
 			return false
 		}
 		if !asked && *failed == nil {
-			var err error
-			if may, err = u.may(ctx, Access{Verb: "get", Group: groupOf(t), Resource: t.Plural, Subresource: "explain", Namespace: ref.Namespace}); err != nil {
-				*failed = httpapi.Problem{Status: http.StatusServiceUnavailable, Title: "Not known", Detail: err.Error()}
-			}
+			may, *failed = u.has(ctx, Access{Verb: "get", Group: groupOf(t), Resource: t.Plural, Subresource: "explain", Namespace: ref.Namespace})
 			known[ref.Namespace] = may
 		}
 		return may
@@ -176,11 +166,11 @@ func (s *server) explained(ctx context.Context, failed *error, cut *bool) func(a
 }
 
 // wouldRemove deletes nothing, and says what would change, and what would lose what it refers to.
-func (s *server) wouldRemove(w http.ResponseWriter, r *http.Request, ask asking, err error) error {
+func (c *changeWriter) wouldRemove(w http.ResponseWriter, r *http.Request, ask asking, err error) error {
 	if err != nil {
 		return err
 	}
-	o, err := s.previewed(r.Context(), ask)
+	o, err := c.previewed(r.Context(), ask)
 	if err != nil {
 		return err
 	}
@@ -190,7 +180,7 @@ func (s *server) wouldRemove(w http.ResponseWriter, r *http.Request, ask asking,
 	if o.fields, err = wantsFields(r.URL.Query(), true); err != nil {
 		return err
 	}
-	body, err := s.plan(r.Context(), o)
+	body, err := c.plan(r.Context(), o)
 	if err != nil {
 		return err
 	}
@@ -200,8 +190,8 @@ func (s *server) wouldRemove(w http.ResponseWriter, r *http.Request, ask asking,
 
 // refusal is what a store that takes no writes answers to one: where documents are written
 // instead. The write that it is asked for deletes nothing, in any store.
-func (s *server) refusal(ctx context.Context) error {
-	if _, _, err := s.Documents.Apply(ctx, store.Writes(store.Write{Delete: &api.Ref{}})); err != nil {
+func (c *changeWriter) refusal(ctx context.Context) error {
+	if _, _, err := c.Store.Apply(ctx, store.Writes(store.Write{Delete: &api.Ref{}})); err != nil {
 		return err
 	}
 	return store.ErrReadOnly

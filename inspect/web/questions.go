@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"errors"
+	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -13,36 +14,50 @@ import (
 	"github.com/weftmesh/weft/inspect/conditions"
 	"github.com/weftmesh/weft/inspect/explain"
 	"github.com/weftmesh/weft/inspect/kuma"
-	"github.com/weftmesh/weft/inspect/mtls"
 	"github.com/weftmesh/weft/inspect/permissions"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sim"
 )
 
-func (s *server) questionRoutes() []endpoint {
+// questionHandlers answer what applies to dataplanes, and how objects fare.
+type questionHandlers struct {
+	*source
+	Sidecars Sidecars
+	Census   Census
+	// Ask writes the answer of the Envoy of a dataplane; nil where none can be asked.
+	Ask func(ctx context.Context, dp api.Ref, path string, w io.Writer) error
+	// Problems are documents that are not served as they were written.
+	Problems func() []*api.Violation
+	// Unknown says what is not known now; nil where all is.
+	Unknown func() []api.Note
+	// Running is what is wrong with what runs; nil knows of nothing.
+	Running func() []api.Note
+	Zone    string
+}
+
+func (h *questionHandlers) questionRoutes() []endpoint {
 	const dp, object = "/meshes/{mesh}/dataplanes/{name}", "/meshes/{mesh}/{plural}/{name}"
 	return []endpoint{
-		{"GET " + dp + "/_explain", s.explain, "Everything that applies to a dataplane, and why", says[explain.Explanation](toService, partOfID, explainSize, pageOffset, aboutObject, inBrief, inNamespace)},
-		{"POST " + dp + "/_simulate", s.simulate, "What would happen to a request", reads[sim.Request](says[sim.Verdict](inNamespace))},
-		{"GET " + object + "/_explain", s.explainObject, "Where a policy or route takes part, and where not", says[conditions.ObjectExplanation](inNamespace)},
-		{"GET " + object + "/_resources/dataplanes", s.selected, "The dataplanes that a policy or route selects", lists[*kuma.Meta](inNamespace)},
-		{"GET " + object + "/dataplanes", s.attached, "The same, in the older form", lists[kuma.AttachedDataplane](inNamespace)},
-		{"GET /meshes/{mesh}/_status", s.status, "Conditions of policies, routes and documents about identities, and how far sidecars follow", says[conditions.Overview](statusSize, pageOffset, partOfName, byKind, byFare)},
-		{"GET /meshes/{mesh}/_permissions", s.permissions, "Who may call what, and which document says so", says[permissions.Permissions](fromCaller, toCalled, withCounts)},
-		{"GET /meshes/{mesh}/_mtls", s.mtls, "How far a mesh is with mutual TLS: roots, certificates, modes, and who calls in plain text", says[mtls.MTLS](statusSize, pageOffset, partOfName)},
-		{"GET /_problems", s.problems, "Everything that is wrong, by who has to act", says[problemList](statusSize, pageOffset, partOfName)},
+		newEndpoint("GET "+dp+"/_explain", h.explain, "Everything that applies to a dataplane, and why", says[explain.Explanation](toService, partOfID, explainSize, pageOffset, h.aboutObject(), inBrief, inNamespace)),
+		newEndpoint("POST "+dp+"/_simulate", h.simulate, "What would happen to a request", reads[sim.Request](says[sim.Verdict](inNamespace))),
+		newEndpoint("GET "+object+"/_explain", h.explainObject, "Where a policy or route takes part, and where not", says[conditions.ObjectExplanation](inNamespace)),
+		newEndpoint("GET "+object+"/_resources/dataplanes", h.selected, "The dataplanes that a policy or route selects", lists[*kuma.Meta](inNamespace)),
+		newEndpoint("GET "+object+"/dataplanes", h.attached, "The same, in the older form", lists[kuma.AttachedDataplane](inNamespace)),
+		newEndpoint("GET /meshes/{mesh}/_status", h.status, "Conditions of policies, routes and documents about identities, and how far sidecars follow", says[conditions.Overview](statusSize, pageOffset, partOfName, byKind, byFare)),
+		newEndpoint("GET /meshes/{mesh}/_permissions", h.permissions, "Who may call what, and which document says so", says[permissions.Permissions](fromCaller, toCalled, withCounts)),
+		newEndpoint("GET /_problems", h.problems, "Everything that is wrong, by who has to act", says[problemList](statusSize, pageOffset, partOfName)),
 	}
 }
 
-// asked is the object that the path names, and a reader of the model that holds.
-func (s *server) asked(r *http.Request, kind string) (*resolve.Reader, api.Ref, error) {
+// readerAt is the object that the path names, and a reader of the model that holds.
+func (s *source) readerAt(r *http.Request, kind string) (*resolve.Reader, api.Ref, error) {
 	q, err := s.reader(r.Context())
 	return q, s.refOf(r, kind), err
 }
 
 // reader reads the model that holds for as long as the client waits.
-func (s *server) reader(ctx context.Context) (*resolve.Reader, error) {
+func (s *source) reader(ctx context.Context) (*resolve.Reader, error) {
 	m, err := s.Documents.Model(ctx)
 	if err != nil {
 		return nil, err
@@ -52,7 +67,7 @@ func (s *server) reader(ctx context.Context) (*resolve.Reader, error) {
 
 // readerOf reads a model until gone says that nobody waits; nil for somebody who
 // always does.
-func (s *server) readerOf(m *resolve.Model, gone func() bool) *resolve.Reader {
+func (s *source) readerOf(m *resolve.Model, gone func() bool) *resolve.Reader {
 	q := m.Reader(gone)
 	if s.Asked != nil {
 		s.Asked(q)
@@ -70,23 +85,23 @@ func unknown(err error) error {
 
 // attachable is the object that the path names, which must be a policy or route,
 // and the model that holds.
-func (s *server) attachable(r *http.Request) (*resolve.Reader, api.Ref, error) {
-	t, err := s.typeAt(r)
+func (h *questionHandlers) attachable(r *http.Request) (*resolve.Reader, api.Ref, error) {
+	t, err := h.typeAt(r)
 	if err != nil {
 		return nil, api.Ref{}, err
 	}
 	if !t.Policy && !t.Route {
 		return nil, api.Ref{}, httpapi.Problem{Status: http.StatusBadRequest, Title: "Bad request", Detail: t.Name + " is neither a policy nor a route; ask about one of those"}
 	}
-	return s.asked(r, t.Name)
+	return h.readerAt(r, t.Name)
 }
 
-func (s *server) explainObject(w http.ResponseWriter, r *http.Request) error {
-	m, ref, err := s.attachable(r)
+func (h *questionHandlers) explainObject(w http.ResponseWriter, r *http.Request) error {
+	m, ref, err := h.attachable(r)
 	if err != nil {
 		return err
 	}
-	e, err := conditions.ExplainObject(m, ref, s.known(m, ref.Mesh), s.Config.Problems()...)
+	e, err := conditions.ExplainObject(m, ref, known(h.Census, h.Sidecars, m, ref.Mesh), h.Problems()...)
 	if err != nil {
 		return unknown(err)
 	}
@@ -96,19 +111,19 @@ func (s *server) explainObject(w http.ResponseWriter, r *http.Request) error {
 
 // selected answers a page of the dataplanes that an object selects; those of a
 // service are who answers for it.
-func (s *server) selected(w http.ResponseWriter, r *http.Request) error {
-	if t, _ := s.Catalog.ByPlural(r.PathValue("plural")); t.Name == api.KindMeshService {
-		return s.serviceDataplanes(w, r)
+func (h *questionHandlers) selected(w http.ResponseWriter, r *http.Request) error {
+	if t, _ := h.Catalog.ByPlural(r.PathValue("plural")); t.Name == api.KindMeshService {
+		return h.serviceDataplanes(w, r)
 	}
-	m, list, err := s.selection(r)
+	m, list, err := h.selection(r)
 	if err != nil {
 		return err
 	}
-	return s.metas(w, r, m, list)
+	return h.metas(w, r, m, list)
 }
 
-func (s *server) selection(r *http.Request) (*resolve.Reader, []api.Ref, error) {
-	m, ref, err := s.attachable(r)
+func (h *questionHandlers) selection(r *http.Request) (*resolve.Reader, []api.Ref, error) {
+	m, ref, err := h.attachable(r)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -117,8 +132,8 @@ func (s *server) selection(r *http.Request) (*resolve.Reader, []api.Ref, error) 
 }
 
 // attached answers the same page in the form of older clients.
-func (s *server) attached(w http.ResponseWriter, r *http.Request) error {
-	_, list, err := s.selection(r)
+func (h *questionHandlers) attached(w http.ResponseWriter, r *http.Request) error {
+	_, list, err := h.selection(r)
 	if err != nil {
 		return err
 	}
@@ -131,15 +146,15 @@ func (s *server) attached(w http.ResponseWriter, r *http.Request) error {
 }
 
 // notKnown are the notes about what is not known now.
-func (s *server) notKnown() []api.Note {
-	if s.Unknown == nil {
+func (h *questionHandlers) notKnown() []api.Note {
+	if h.Unknown == nil {
 		return nil
 	}
-	return s.Unknown()
+	return h.Unknown()
 }
 
-func (s *server) problems(w http.ResponseWriter, r *http.Request) error {
-	m, err := s.reader(r.Context())
+func (h *questionHandlers) problems(w http.ResponseWriter, r *http.Request) error {
+	m, err := h.reader(r.Context())
 	if err != nil {
 		return err
 	}
@@ -148,11 +163,11 @@ func (s *server) problems(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	running := s.notKnown()
-	if s.Running != nil {
-		running = append(running, s.Running()...)
+	running := h.notKnown()
+	if h.Running != nil {
+		running = append(running, h.Running()...)
 	}
-	owners := conditions.Problems(m, s.Census.Troubled(), s.Config.Problems(), running...)
+	owners := conditions.Problems(m, h.Census.Troubled(), h.Problems(), running...)
 	owners = slices.DeleteFunc(owners, func(o conditions.Owner) bool { return !strings.Contains(o.Owner, sel.name) })
 	owners, notes, err := seenOwners(r.Context(), owners)
 	if err != nil {
@@ -177,7 +192,7 @@ func (s *server) problems(w http.ResponseWriter, r *http.Request) error {
 // seenOwners cuts what is wrong to the namespaces of which who asks is told: what is wrong with a whole
 // mesh, with a file or with the control plane is for those who are told of everything.
 func seenOwners(ctx context.Context, owners []conditions.Owner) ([]conditions.Owner, []api.Note, error) {
-	v, isCut := ctx.Value(visibleKey{}).(visible)
+	v, isCut := cutTo(ctx)
 	if !isCut {
 		return owners, nil, nil
 	}
@@ -202,24 +217,24 @@ type problemList struct {
 
 // conditionsOf are the conditions of a policy, route or document about identities; nil for other kinds,
 // unless their text is refused.
-func (s *server) conditionsOf(ctx context.Context, o *api.Object) (any, error) {
-	if t, _ := s.Catalog.Type(o.Kind); !t.Policy && !t.Route && !conditions.TellsIdentity(o) {
-		if c, ok := conditions.RefusedOf(o.Ref, true, s.Config.Problems()); ok {
+func (h *documentHandlers) conditionsOf(ctx context.Context, o *api.Object) (any, error) {
+	if t, _ := h.Catalog.Type(o.Kind); !t.Policy && !t.Route && !conditions.TellsIdentity(o) {
+		if c, ok := conditions.RefusedOf(o.Ref, true, h.Problems()); ok {
 			return []conditions.Condition{c}, nil
 		}
 		return nil, nil
 	}
-	status, err := s.statusOf(ctx, o)
+	status, err := h.statusOf(ctx, o)
 	return status.Conditions, err
 }
 
 // statusOf is how a route or policy fares.
-func (s *server) statusOf(ctx context.Context, o *api.Object) (conditions.Status, error) {
-	m, err := s.reader(ctx)
+func (h *documentHandlers) statusOf(ctx context.Context, o *api.Object) (conditions.Status, error) {
+	m, err := h.reader(ctx)
 	if err != nil {
 		return conditions.Status{}, err
 	}
-	status, err := conditions.StatusOf(m, o.Ref, s.Sidecars.Sidecar, s.Config.Problems()...)
+	status, err := conditions.StatusOf(m, o.Ref, h.Sidecars.Sidecar, h.Problems()...)
 	if errors.Is(err, inspect.ErrNotFound) {
 		err = httpapi.NotFound() // deleted a moment ago
 	}

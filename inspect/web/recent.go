@@ -91,7 +91,7 @@ func saysEvents() form {
 }
 
 // eventQueryOf reads the query, and the header by which a client that was cut off goes on.
-func (s *server) eventQueryOf(r *http.Request) (eventQuery, error) {
+func (h *eventHandlers) eventQueryOf(r *http.Request) (eventQuery, error) {
 	q := eventQuery{recent: -1, follow: true}
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
@@ -121,7 +121,7 @@ func (s *server) eventQueryOf(r *http.Request) (eventQuery, error) {
 			return q, httpapi.BadField("Last-Event-ID", strconv.Quote(httpapi.Truncate(id))+" is no id of an event here; send the last one of the stream, or leave it out")
 		}
 		q.resume = true
-		if process != s.Events.process {
+		if process != h.Events.process {
 			q.after, q.anew = 0, true
 		}
 	}
@@ -159,14 +159,14 @@ type eventList struct {
 }
 
 // recent answers with the kept events.
-func (s *server) recent(w http.ResponseWriter, q eventQuery) error {
-	s.Events.mu.Lock()
+func (h *eventHandlers) recent(w http.ResponseWriter, q eventQuery) error {
+	h.Events.mu.Lock()
 	if q.recent < 0 && !q.resume {
 		q.recent = mostRecent
 	}
-	events, gone := q.begin(s.Events)
-	last := s.Events.idOf(s.Events.last)
-	s.Events.mu.Unlock()
+	events, gone := q.begin(h.Events)
+	last := h.Events.idOf(h.Events.last)
+	h.Events.mu.Unlock()
 	httpapi.Answer(w, http.StatusOK, eventList{Items: append([]Event{}, events...), Last: last, Missed: gone})
 	return nil
 }

@@ -56,20 +56,20 @@ func (s *server) permitted(pattern string, next http.Handler) http.Handler {
 	}
 	_, path, _ := strings.Cut(pattern, " ")
 	return s.serve(func(w http.ResponseWriter, r *http.Request) error {
-		u, _ := r.Context().Value(userKey{}).(user)
-		if u.may == nil || slices.Contains(described, path) || path == "/_apply" { // which asks by document
+		u := callerOf(r.Context())
+		if !u.inCluster() || slices.Contains(described, path) || path == "/_apply" { // which asks by document
 			next.ServeHTTP(w, r)
 			return nil
 		}
 		want, part := s.access(path, r)
-		may, err := u.may(r.Context(), want)
+		may, err := u.has(r.Context(), want)
 		switch {
 		case err != nil:
-			return httpapi.Problem{Status: http.StatusServiceUnavailable, Title: "Not known", Detail: err.Error()}
+			return err
 		case !may && part == (Access{}):
-			return s.lacks(u, want)
+			return s.authorizer.lacks(u, want)
 		case !may:
-			r = r.WithContext(context.WithValue(r.Context(), visibleKey{}, visible{u, part}))
+			r = u.cut(r, part)
 		}
 		next.ServeHTTP(w, r)
 		return nil
@@ -77,8 +77,8 @@ func (s *server) permitted(pattern string, next http.Handler) http.Handler {
 }
 
 // lacks is the refusal of a user who has not an access.
-func (s *server) lacks(u user, want Access) error {
-	s.Log.Warn("refused a request", "user", httpapi.Truncate(u.Name), "verb", want.Verb, "resource", want.Resource, "subresource", want.Subresource, "namespace", httpapi.Truncate(want.Namespace), "status", http.StatusForbidden)
+func (a *authorizer) lacks(u user, want Access) error {
+	a.Log.Warn("refused a request", "user", httpapi.Truncate(u.Name), "verb", want.Verb, "resource", want.Resource, "subresource", want.Subresource, "namespace", httpapi.Truncate(want.Namespace), "status", http.StatusForbidden)
 	what := want.Verb + " " + want.Resource
 	if want.Subresource != "" {
 		what += "/" + want.Subresource
@@ -115,7 +115,7 @@ func (s *server) accessTo(path string, r *http.Request) (want Access, cut bool) 
 		return Access{Verb: verb, Group: groupOf(t), Resource: t.Plural, Subresource: subresource, Namespace: ref.Namespace, Name: ref.Name}
 	}
 	dataplanes, _ := s.Catalog.Type(api.KindDataplane)
-	explain := func(kind string) Access { return of(dataplanes, "get", "explain", s.refOf(r, kind)).anyName() }
+	explain := func(kind string) Access { return of(dataplanes, "get", "explain", s.source.refOf(r, kind)).anyName() }
 	parts := strings.Split(strings.TrimPrefix(path, "/meshes/{mesh}/"), "/")
 	t, known := s.Catalog.ByPlural(r.PathValue("plural"))
 	switch {
@@ -132,20 +132,20 @@ func (s *server) accessTo(path string, r *http.Request) (want Access, cut bool) 
 		}
 		return of(mesh, "get", "", api.Ref{Name: r.PathValue("mesh")}), false
 	case strings.HasPrefix(path, "/k8s/") && known:
-		ref, _ := s.kubernetesRef(r)
+		ref, _ := s.source.kubernetesRef(r)
 		return of(t, "get", "", ref), false
 	case path == "/meshes/{mesh}/_sidecars", path == "/meshes/{mesh}/dataplanes/_overview", path == "/dataplanes/_overview", path == "/meshes/{mesh}/dataplanes+insights":
 		return of(dataplanes, "list", "", api.Ref{}), true
 	case path == "/meshes/{mesh}/dataplanes/{name}/_overview", path == "/meshes/{mesh}/dataplanes+insights/{name}":
-		return of(dataplanes, "get", "", s.refOf(r, api.KindDataplane)), false
+		return of(dataplanes, "get", "", s.source.refOf(r, api.KindDataplane)), false
 	case strings.HasPrefix(path, "/meshes/{mesh}/dataplanes/{name}/") && slices.Contains(envoyQuestions, parts[2]):
-		return of(dataplanes, "get", "envoy", s.refOf(r, api.KindDataplane)), false
+		return of(dataplanes, "get", "envoy", s.source.refOf(r, api.KindDataplane)), false
 	case strings.HasPrefix(path, "/meshes/{mesh}/dataplanes/{name}/"):
 		return explain(api.KindDataplane), false
 	case (path == "/meshes/{mesh}/{plural}" || path == "/{plural}") && known:
 		return of(t, "list", "", api.Ref{}), !t.Global && !t.Unscoped
 	case (path == "/meshes/{mesh}/{plural}/{name}" || path == "/{plural}/{name}") && known:
-		return of(t, "get", "", s.refOf(r, t.Name)), false
+		return of(t, "get", "", s.source.refOf(r, t.Name)), false
 	case strings.HasPrefix(path, "/meshes/{mesh}/{plural}/{name}/") && known:
 		return explain(t.Name), false
 	}
@@ -169,20 +169,19 @@ func groupOf(t api.Type) string {
 
 // mustAsk reports whether who asks is a user whose rights somebody else keeps.
 func mustAsk(ctx context.Context) bool {
-	u, _ := ctx.Value(userKey{}).(user)
-	return u.may != nil
+	return callerOf(ctx).inCluster()
 }
 
 // mayWrite refuses documents of kinds that a user may not get: what becomes of them tells what
 // there is.
-func (s *server) mayWrite(ctx context.Context, objects []*api.Object) error {
-	u, _ := ctx.Value(userKey{}).(user)
-	if u.may == nil {
+func (a *authorizer) mayWrite(ctx context.Context, objects []*api.Object) error {
+	u := callerOf(ctx)
+	if !u.inCluster() {
 		return nil
 	}
 	asked := map[Access]bool{}
 	for _, o := range objects {
-		t, ok := s.Catalog.Type(o.Kind)
+		t, ok := a.Catalog.Type(o.Kind)
 		want := Access{Verb: "get", Group: groupOf(t), Resource: t.Plural, Namespace: o.Namespace}
 		if !ok || asked[want] {
 			continue
@@ -190,12 +189,12 @@ func (s *server) mayWrite(ctx context.Context, objects []*api.Object) error {
 		if asked[want] = true; len(asked) > mostAsked {
 			return httpapi.BadField("", fmt.Sprintf("the documents are of more than %d kinds and namespaces together; send those of fewer namespaces at once", mostAsked))
 		}
-		may, err := u.may(ctx, want)
+		may, err := u.has(ctx, want)
 		if err != nil {
-			return httpapi.Problem{Status: http.StatusServiceUnavailable, Title: "Not known", Detail: err.Error()}
+			return err
 		}
 		if !may {
-			return s.lacks(u, want)
+			return a.lacks(u, want)
 		}
 	}
 	return nil

@@ -21,6 +21,11 @@ type endpoint struct {
 	form    form
 }
 
+// newEndpoint is an endpoint at a pattern of http.ServeMux, method first.
+func newEndpoint(pattern string, handle handler, about string, f form) endpoint {
+	return endpoint{pattern, handle, about, f}
+}
+
 // serve makes a handler an http.Handler: its error becomes the answer.
 func (s *server) serve(h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -46,58 +51,39 @@ func flag(q url.Values, name string) (bool, error) {
 	return v, nil
 }
 
-// routes are all paths. Where two patterns fit, the more specific one answers.
-func (s *server) routes() []endpoint {
-	var all []endpoint
-	for _, group := range [][]endpoint{s.serviceRoutes(), s.insightRoutes(), s.documentRoutes(), s.historyRoutes(), s.absentRoutes(), s.kubernetesRoutes(), s.dataplaneRoutes(), s.viewRoutes(), s.questionRoutes(), s.authorityRoutes(), s.envoyRoutes()} {
-		all = append(all, group...)
-	}
-	return all
-}
-
 func (s *server) serviceRoutes() []endpoint {
 	return []endpoint{
-		{"GET /{$}", s.index, "Who answers", says[answering]()},
-		{"GET /healthz", s.healthz, "Whether the process lives", saysText()},
-		{"GET /readyz", s.readyz, "Whether documents are read, resolved and served; degraded and why, while the store takes no writes", saysText(readyFor)},
-		{"GET /metrics", s.metrics, "Metrics in the text format of Prometheus", saysText()},
-		{"GET /config", s.config, "The configuration, without secrets: for administrators", says[anything]()},
-		{"GET /who-am-i", s.whoAmI, "Who the request comes from", says[user]()},
-		{"GET /_resources", s.resources, "All types of documents", says[resourceTypes]()},
-		{"GET /policies", s.policyTypes, "All types of policies, in the older form", says[policyTypes]()},
-		{"GET /_openapi.json", s.openAPI, "This description", says[anything]()},
-		{"GET /_schemas/{kind}", s.schema, "The JSON schema of one kind of document: its name and .json", says[anything]()},
-		{"POST /tokens/dataplane", s.dataplaneToken, "Issue a token for one dataplane", reads[dataplaneTokenRequest](saysText())},
-		{"POST /tokens/user", s.userToken, "Issue a token for a user", reads[userTokenRequest](saysText())},
-		{"POST /tokens/revoke", s.revokeTokens, "Make tokens void before their time, by their ids (jti)", reads[tokenIDs](says[revoked]())},
-		{"GET /tokens/revoked", s.revokedTokens, "The ids of all revoked tokens", says[tokenIDs]()},
-		{"POST /tokens/zone", s.zoneToken, "Refused: there are no zones", form{}},
-		{"GET /_events", s.events, "What happens, as server-sent events; the header Last-Event-ID goes on where a stream broke off", saysEvents()},
+		newEndpoint("GET /{$}", s.index, "Who answers", says[answering]()),
+		newEndpoint("GET /healthz", s.healthz, "Whether the process lives", saysText()),
+		newEndpoint("GET /readyz", s.readyz, "Whether documents are read, resolved and served; degraded and why, while the store takes no writes", saysText(readyFor)),
+		newEndpoint("GET /metrics", s.metrics, "Metrics in the text format of Prometheus", saysText()),
+		newEndpoint("GET /config", s.config, "The configuration, without secrets: for administrators", says[anything]()),
+		newEndpoint("GET /who-am-i", s.whoAmI, "Who the request comes from", says[user]()),
+		newEndpoint("GET /_openapi.json", s.openAPI, "This description", says[anything]()),
 	}
 }
 
-func (s *server) documentRoutes() []endpoint {
+func (h *documentHandlers) documentRoutes() []endpoint {
 	return []endpoint{
-		{"POST /_apply", s.apply, "Write many documents, all or none: a stream, an array, or a form with a field for each file", applies()},
-		{"GET /_kri/{kri}", s.byKRI, "One document by its KRI", shows()},
-		{"GET /meshes", s.listOf("Mesh"), "All meshes", listsDocuments()},
-		{"GET /meshes/{mesh}", s.getMesh, "One mesh", shows()},
-		{"PUT /meshes/{mesh}", s.putMesh, "Create or replace a mesh", writes()},
-		{"DELETE /meshes/{mesh}", s.deleteMesh, "Delete a mesh and what is in it", removes()},
-		{"GET /meshes/{mesh}/{plural}", s.list, "All documents of one type in a mesh", listsDocuments(byTags, byGateway)},
-		{"GET /meshes/{mesh}/{plural}/{name}", s.get, "One document", shows(inNamespace)},
-		{"PUT /meshes/{mesh}/{plural}/{name}", s.put, "Create or replace a document", writes()},
-		{"DELETE /meshes/{mesh}/{plural}/{name}", s.delete, "Delete a document", removes()},
-		{"GET /{plural}", s.list, "All documents of one type", listsDocuments(byTags, byGateway)},
-		{"GET /{plural}/{name}", s.get, "One document of a global type", shows(inNamespace)},
-		{"PUT /{plural}/{name}", s.put, "Create or replace a document of a global type", writes()},
-		{"DELETE /{plural}/{name}", s.delete, "Delete a document of a global type", removes()},
+		newEndpoint("GET /_kri/{kri}", h.byKRI, "One document by its KRI", shows()),
+		newEndpoint("GET /meshes", h.listOf("Mesh"), "All meshes", listsDocuments()),
+		newEndpoint("GET /meshes/{mesh}", h.getMesh, "One mesh", shows()),
+		newEndpoint("PUT /meshes/{mesh}", h.putMesh, "Create or replace a mesh", writes()),
+		newEndpoint("DELETE /meshes/{mesh}", h.deleteMesh, "Delete a mesh and what is in it", removes()),
+		newEndpoint("GET /meshes/{mesh}/{plural}", h.list, "All documents of one type in a mesh", listsDocuments(byTags, byGateway)),
+		newEndpoint("GET /meshes/{mesh}/{plural}/{name}", h.get, "One document", shows(inNamespace)),
+		newEndpoint("PUT /meshes/{mesh}/{plural}/{name}", h.put, "Create or replace a document", writes()),
+		newEndpoint("DELETE /meshes/{mesh}/{plural}/{name}", h.delete, "Delete a document", removes()),
+		newEndpoint("GET /{plural}", h.list, "All documents of one type", listsDocuments(byTags, byGateway)),
+		newEndpoint("GET /{plural}/{name}", h.get, "One document of a global type", shows(inNamespace)),
+		newEndpoint("PUT /{plural}/{name}", h.put, "Create or replace a document of a global type", writes()),
+		newEndpoint("DELETE /{plural}/{name}", h.delete, "Delete a document of a global type", removes()),
 	}
 }
 
 // notFound answers a request that no path is for: 405 where the path is there
 // for other methods.
-func (s *server) notFound(_ http.ResponseWriter, r *http.Request) error {
+func (s *server) notFound(r *http.Request) error {
 	var allow []string
 	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodDelete} {
 		if s.has(method, r) {

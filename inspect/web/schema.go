@@ -10,34 +10,50 @@ import (
 	"github.com/weftmesh/weft/api/jsonschema"
 	"github.com/weftmesh/weft/inspect/conditions"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
+	"github.com/weftmesh/weft/policies"
 )
 
 type schema = jsonschema.Schema
 
-func (s *server) schema(w http.ResponseWriter, r *http.Request) error {
+// schemaHandlers describe the types of documents.
+type schemaHandlers struct {
+	Catalog  *api.Catalog
+	Kinds    []*policies.Kind
+	ReadOnly bool
+}
+
+func (h *schemaHandlers) schemaRoutes() []endpoint {
+	return []endpoint{
+		newEndpoint("GET /_resources", h.resources, "All types of documents", says[resourceTypes]()),
+		newEndpoint("GET /policies", h.policyTypes, "All types of policies, in the older form", says[policyTypes]()),
+		newEndpoint("GET /_schemas/{kind}", h.schema, "The JSON schema of one kind of document: its name and .json", says[anything]()),
+	}
+}
+
+func (h *schemaHandlers) schema(w http.ResponseWriter, r *http.Request) error {
 	name, ok := strings.CutSuffix(r.PathValue("kind"), ".json")
-	t, known := s.Catalog.Find(name)
+	t, known := h.Catalog.Find(name)
 	if !ok || !known {
 		return httpapi.NotFound()
 	}
-	httpapi.Answer(w, http.StatusOK, s.schemaOf(t))
+	httpapi.Answer(w, http.StatusOK, h.schemaOf(t))
 	return nil
 }
 
 // schemaOf describes one kind of document for editors: in Kuma's envelope, and where it says an
 // apiVersion in that of Kubernetes.
-func (s *server) schemaOf(t api.Type) schema {
+func (h *schemaHandlers) schemaOf(t api.Type) schema {
 	out := schema{"$schema": jsonschema.Dialect, "title": t.Name, "type": "object"}
-	if of, ok := s.Catalog.InMesh(t); ok {
-		out["if"], out["then"], out["else"] = schema{"required": []string{"apiVersion"}}, s.inKubernetes(t), s.inKuma(of)
+	if of, ok := h.Catalog.InMesh(t); ok {
+		out["if"], out["then"], out["else"] = schema{"required": []string{"apiVersion"}}, h.inKubernetes(t), h.inKuma(of)
 		return out
 	}
-	out["allOf"] = []schema{s.inKubernetes(t)}
+	out["allOf"] = []schema{h.inKubernetes(t)}
 	return out
 }
 
 // inKuma describes a kind in Kuma's envelope (spec/kuma.md 1.1).
-func (s *server) inKuma(t api.Type) schema {
+func (h *schemaHandlers) inKuma(t api.Type) schema {
 	properties := schema{
 		"type":   schema{"type": "string", "const": t.Name},
 		"name":   jsonschema.Text(),
@@ -53,7 +69,7 @@ func (s *server) inKuma(t api.Type) schema {
 	if !t.Global {
 		properties["mesh"] = schema{"type": "string", "default": api.DefaultMesh}
 	}
-	spec := s.specOf(t)
+	spec := h.specOf(t)
 	if t.Bare {
 		maps.Copy(properties, spec["properties"].(schema))
 	} else {
@@ -65,7 +81,7 @@ func (s *server) inKuma(t api.Type) schema {
 
 // inKubernetes describes a kind in the envelope of Kubernetes. Of types that only Kubernetes
 // has, and of its metadata and status, weft reads a part.
-func (s *server) inKubernetes(t api.Type) schema {
+func (h *schemaHandlers) inKubernetes(t api.Type) schema {
 	properties := schema{
 		"apiVersion": jsonschema.Text(),
 		"kind":       schema{"type": "string", "const": t.Name},
@@ -74,7 +90,7 @@ func (s *server) inKubernetes(t api.Type) schema {
 		}},
 		"status": schema{"readOnly": true},
 	}
-	spec := s.specOf(t)
+	spec := h.specOf(t)
 	if t.Cluster {
 		spec = opened(spec)
 	}
@@ -122,9 +138,9 @@ func statusOf(t api.Type) schema {
 	return status
 }
 
-func (s *server) specOf(t api.Type) schema {
-	spec := jsonschema.OfSpec(s.Catalog, t).Plain()
-	if k := s.kindOf(t.Name); k != nil {
+func (h *schemaHandlers) specOf(t api.Type) schema {
+	spec := jsonschema.OfSpec(h.Catalog, t).Plain()
+	if k := h.kindOf(t.Name); k != nil {
 		spec["description"] = k.Title
 	}
 	return spec

@@ -81,7 +81,7 @@ func (s *server) metrics(w http.ResponseWriter, r *http.Request) error {
 // config is for administrators: it tells of addresses, files and namespaces that are nobody else's. In a
 // cluster those read it whom the cluster lets get the path, which permitted has asked.
 func (s *server) config(w http.ResponseWriter, r *http.Request) error {
-	if u, _ := r.Context().Value(userKey{}).(user); u.may == nil && !administers(r) {
+	if u := callerOf(r.Context()); !u.inCluster() && !u.administers() {
 		return httpapi.Problem{Status: http.StatusForbidden, Title: "Not allowed", Detail: u.Name + " is not in the group " + admins + ", which alone reads the configuration; use a token of an administrator"}
 	}
 	httpapi.Answer(w, http.StatusOK, s.Public)
@@ -89,7 +89,7 @@ func (s *server) config(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *server) whoAmI(w http.ResponseWriter, r *http.Request) error {
-	u, _ := r.Context().Value(userKey{}).(user)
+	u := callerOf(r.Context())
 	httpapi.Answer(w, http.StatusOK, u)
 	return nil
 }
@@ -115,8 +115,8 @@ type policyInfo struct {
 	HasRules      bool `json:"hasRulesTargetRef"`
 }
 
-func (s *server) kindOf(name string) *policies.Kind {
-	for _, k := range s.Kinds {
+func (h *schemaHandlers) kindOf(name string) *policies.Kind {
+	for _, k := range h.Kinds {
 		if k.Name == name {
 			return k
 		}
@@ -170,16 +170,16 @@ type policyTypes struct {
 	Policies []policyType `json:"policies"`
 }
 
-func (s *server) resources(w http.ResponseWriter, _ *http.Request) error {
+func (h *schemaHandlers) resources(w http.ResponseWriter, _ *http.Request) error {
 	var body resourceTypes
-	for _, t := range s.Catalog.Types() {
-		r := resource{Name: t.Name, Scope: "Mesh", ReadOnly: s.ReadOnly, Path: t.Plural, Singular: words(t.Name), Plural: plural(words(t.Name)), Short: t.Short, IncludeInFederation: true}
+	for _, t := range h.Catalog.Types() {
+		r := resource{Name: t.Name, Scope: "Mesh", ReadOnly: h.ReadOnly, Path: t.Plural, Singular: words(t.Name), Plural: plural(words(t.Name)), Short: t.Short, IncludeInFederation: true}
 		if t.Global {
 			r.Scope = "Global"
 		}
 		if t.Policy {
 			r.Policy = &policyInfo{IsTargetRef: true, HasTo: true}
-			if k := s.kindOf(t.Name); k != nil {
+			if k := h.kindOf(t.Name); k != nil {
 				r.Policy.HasFrom, r.Policy.HasRules = k.From, k.Rules
 			}
 		}
@@ -189,18 +189,16 @@ func (s *server) resources(w http.ResponseWriter, _ *http.Request) error {
 	return nil
 }
 
-func (s *server) policyTypes(w http.ResponseWriter, _ *http.Request) error {
+func (h *schemaHandlers) policyTypes(w http.ResponseWriter, _ *http.Request) error {
 	list := []policyType{}
-	for _, t := range s.Catalog.Types() {
+	for _, t := range h.Catalog.Types() {
 		if !t.Policy {
 			continue
 		}
-		k := s.kindOf(t.Name)
-		list = append(list, policyType{Name: t.Name, Path: t.Plural, ReadOnly: s.ReadOnly, Singular: words(t.Name), Plural: plural(words(t.Name)),
+		k := h.kindOf(t.Name)
+		list = append(list, policyType{Name: t.Name, Path: t.Plural, ReadOnly: h.ReadOnly, Singular: words(t.Name), Plural: plural(words(t.Name)),
 			IsTargetRefBased: true, IsInbound: k != nil && (k.From || k.Rules), IsOutbound: true})
 	}
 	httpapi.Answer(w, http.StatusOK, policyTypes{list})
 	return nil
 }
-
-// count is one figure of GET /global-insight.

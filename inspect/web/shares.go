@@ -45,12 +45,12 @@ func (s *shares) take(user string) (done func(), ok bool) {
 }
 
 // stream takes the place of one stream of events of who asks.
-func (s *server) stream(r *http.Request) (done func(), err error) {
-	u, _ := r.Context().Value(userKey{}).(user)
+func (h *eventHandlers) stream(r *http.Request) (done func(), err error) {
+	u := callerOf(r.Context())
 	if !u.bounded() {
 		return func() {}, nil
 	}
-	done, ok := s.streams.take(u.Name)
+	done, ok := h.streams.take(u.Name)
 	if !ok {
 		return nil, tooMany("streams of events")
 	}

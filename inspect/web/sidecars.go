@@ -6,7 +6,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,7 +35,10 @@ type sidecarRow struct {
 var sidecarStates = []inspect.State{inspect.StateRefusing, inspect.StateHeld, inspect.StateMissing, inspect.StateBehind, inspect.StateInSync}
 
 // byState is the parameter that cuts the list.
-var byState = parameter{name: "state", about: "How far the dataplanes follow: one of these; may be repeated", schema: jsonschema.ListOf(knownTypes[reflect.TypeFor[inspect.State]()])}
+var byState = parameter{name: "state", about: "How far the dataplanes follow: one of these; may be repeated", schema: jsonschema.ListOf(stateSchema)}
+
+// stateSchema describes a state.
+var stateSchema = oneOf("refusing", "held", "missing", "behind", "in sync")
 
 // sidecarPage is a part of the dataplanes of a mesh. States counts those that the filters
 // choose, but for that by state.
@@ -50,9 +52,9 @@ type sidecarPage struct {
 }
 
 // sidecars answers a page of rows, chosen by the filters of lists and by state.
-func (s *server) sidecars(w http.ResponseWriter, r *http.Request) error {
+func (h *sidecarHandlers) sidecars(w http.ResponseWriter, r *http.Request) error {
 	mesh := r.PathValue("mesh")
-	if err := s.meshKnown(mesh); err != nil {
+	if err := h.meshKnown(mesh); err != nil {
 		return err
 	}
 	sel, err := selectionOf(r.URL.Query())
@@ -63,16 +65,16 @@ func (s *server) sidecars(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	snapshot := s.there(r.Context(), api.KindDataplane)
+	snapshot := h.there(r.Context(), api.KindDataplane)
 	model := sync.OnceValue(func() *resolve.Reader {
-		m, _ := s.reader(r.Context()) // without one no hosts are named
+		m, _ := h.reader(r.Context()) // without one no hosts are named
 		return m
 	})
 	var p sidecarPage
-	if _, isCut := r.Context().Value(visibleKey{}).(visible); isCut || !sel.everything() {
-		p, err = s.sidecarsChosen(r.Context(), snapshot, mesh, want, sel, model)
+	if _, isCut := cutTo(r.Context()); isCut || !sel.everything() {
+		p, err = h.sidecarsChosen(r.Context(), snapshot, mesh, want, sel, model)
 	} else {
-		p = s.sidecarsOf(snapshot, mesh, want, sel, model)
+		p = h.sidecarsOf(snapshot, mesh, want, sel, model)
 	}
 	if err != nil {
 		return err
@@ -103,10 +105,10 @@ func statesOf(query url.Values) (want []inspect.State, err error) {
 
 // sidecarsChosen is a page of those that filters choose and a user sees, each of which is
 // looked at.
-func (s *server) sidecarsChosen(ctx context.Context, snapshot *api.Snapshot, mesh string, want []inspect.State, sel selection, model func() *resolve.Reader) (p sidecarPage, err error) {
+func (h *sidecarHandlers) sidecarsChosen(ctx context.Context, snapshot *api.Snapshot, mesh string, want []inspect.State, sel selection, model func() *resolve.Reader) (p sidecarPage, err error) {
 	var chosen []*api.Object
 	for o := range snapshot.Of(api.KindDataplane, mesh) {
-		if s.chosen(sel, o) {
+		if h.chosen(sel, o) {
 			chosen = append(chosen, o)
 		}
 	}
@@ -115,7 +117,7 @@ func (s *server) sidecarsChosen(ctx context.Context, snapshot *api.Snapshot, mes
 		return p, err
 	}
 	for _, o := range chosen {
-		c, _ := s.Sidecars.Sidecar(o.Ref)
+		c, _ := h.Sidecars.Sidecar(o.Ref)
 		state := c.State()
 		p.States[state]++
 		if len(want) > 0 && !slices.Contains(want, state) {
@@ -130,8 +132,8 @@ func (s *server) sidecarsChosen(ctx context.Context, snapshot *api.Snapshot, mes
 
 // sidecarsOf is a page of all, or of those in some states, of which that page is looked at, and
 // those before it where one of the states is that of which nobody keeps who is in it.
-func (s *server) sidecarsOf(snapshot *api.Snapshot, mesh string, want []inspect.State, sel selection, model func() *resolve.Reader) sidecarPage {
-	counts, in := s.Census.States(snapshot, mesh, want)
+func (h *sidecarHandlers) sidecarsOf(snapshot *api.Snapshot, mesh string, want []inspect.State, sel selection, model func() *resolve.Reader) sidecarPage {
+	counts, in := h.Census.States(snapshot, mesh, want)
 	p := sidecarPage{States: counts, Items: []sidecarRow{}}
 	for _, state := range want {
 		p.Total += counts[state]
@@ -149,7 +151,7 @@ func (s *server) sidecarsOf(snapshot *api.Snapshot, mesh string, want []inspect.
 		rest := in[min(sel.offset, len(in)):]
 		for _, ref := range rest[:min(sel.size, len(rest))] {
 			if o, ok := snapshot.Get(ref); ok {
-				c, _ := s.Sidecars.Sidecar(ref)
+				c, _ := h.Sidecars.Sidecar(ref)
 				p.Items = append(p.Items, sidecarRowOf(o, &c, model))
 			}
 		}
@@ -163,12 +165,12 @@ func (s *server) sidecarsOf(snapshot *api.Snapshot, mesh string, want []inspect.
 			left--
 			continue
 		}
-		if c, _ := s.Sidecars.Sidecar(o.Ref); len(want) == 0 || slices.Contains(want, c.State()) {
+		if c, _ := h.Sidecars.Sidecar(o.Ref); len(want) == 0 || slices.Contains(want, c.State()) {
 			add(o, &c)
 		}
 	}
-	if s.Listed != nil {
-		s.Listed(looked)
+	if h.Listed != nil {
+		h.Listed(looked)
 	}
 	return p
 }

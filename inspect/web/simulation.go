@@ -15,8 +15,8 @@ import (
 )
 
 // simulate answers what would happen to the request that is sent.
-func (s *server) simulate(w http.ResponseWriter, r *http.Request) error {
-	m, ref, err := s.asked(r, api.KindDataplane)
+func (h *questionHandlers) simulate(w http.ResponseWriter, r *http.Request) error {
+	m, ref, err := h.readerAt(r, api.KindDataplane)
 	if err != nil {
 		return err
 	}

@@ -17,9 +17,9 @@ import (
 )
 
 // status answers how the policies and routes of a mesh fare, and its sidecars.
-func (s *server) status(w http.ResponseWriter, r *http.Request) error {
+func (h *questionHandlers) status(w http.ResponseWriter, r *http.Request) error {
 	mesh := r.PathValue("mesh")
-	m, err := s.reader(r.Context())
+	m, err := h.reader(r.Context())
 	if err != nil {
 		return err
 	}
@@ -35,37 +35,37 @@ func (s *server) status(w http.ResponseWriter, r *http.Request) error {
 	if q.Get(statusSize.name) == "" {
 		part.Size = 0
 	}
-	if err := s.choose(q, &part); err != nil {
+	if err := h.choose(q, &part); err != nil {
 		return err
 	}
-	notes, err := s.seenOf(r.Context(), m, mesh, &part)
+	notes, err := h.seenOf(r.Context(), m, mesh, &part)
 	if err != nil {
 		return err
 	}
 	var o conditions.Overview
 	if part.Sees == nil {
-		o = conditions.OverviewWith(m, mesh, s.Census.Sync(m, mesh), s.Sidecars.Sidecar, part, s.Config.Problems()...)
+		o = conditions.OverviewWith(m, mesh, h.Census.Sync(m, mesh), h.Sidecars.Sidecar, part, h.Problems()...)
 	} else {
-		o = conditions.OverviewPart(m, mesh, s.Sidecars.Sidecars(), part, s.Config.Problems()...)
+		o = conditions.OverviewPart(m, mesh, h.Sidecars.Sidecars(), part, h.Problems()...)
 	}
 	if end := part.Offset + len(o.Objects); len(o.Objects) > 0 && end < o.Total {
 		next := nextPage(r, end)
 		o.Next = &next
 	}
-	o.Notes = append(s.notKnown(), notes...)
+	o.Notes = append(h.notKnown(), notes...)
 	httpapi.Answer(w, http.StatusOK, o)
 	return nil
 }
 
 // choose reads of which kinds and states the objects are that are asked for.
-func (s *server) choose(q url.Values, part *inspect.Part) error {
+func (h *questionHandlers) choose(q url.Values, part *inspect.Part) error {
 	part.Fares = inspect.Fares(q.Get(byFare.name))
 	if q.Get(byKind.name) == "" {
 		return nil
 	}
 	part.Kinds = strings.Split(q.Get(byKind.name), ",")
 	for _, kind := range part.Kinds {
-		if t, ok := s.Catalog.Type(kind); !ok || !t.Policy && !t.Route {
+		if t, ok := h.Catalog.Type(kind); !ok || !t.Policy && !t.Route {
 			return httpapi.BadField(byKind.name, strconv.Quote(api.Clip(kind))+" is no kind of policy or route; GET /_resources lists all kinds")
 		}
 	}
@@ -74,8 +74,8 @@ func (s *server) choose(q url.Values, part *inspect.Part) error {
 
 // seenOf cuts a part of the status of a mesh to the namespaces of which who asks is told. Its
 // notes say of which that is not known.
-func (s *server) seenOf(ctx context.Context, m *resolve.Reader, mesh string, part *inspect.Part) ([]api.Note, error) {
-	v, isCut := ctx.Value(visibleKey{}).(visible)
+func (h *questionHandlers) seenOf(ctx context.Context, m *resolve.Reader, mesh string, part *inspect.Part) ([]api.Note, error) {
+	v, isCut := cutTo(ctx)
 	if !isCut {
 		return nil, nil
 	}

@@ -24,7 +24,7 @@ const maxFileName = 1024
 // it is, so that all of them can be applied together.
 func textsOf(w http.ResponseWriter, r *http.Request, file string) ([]decode.Text, error) {
 	most := int64(maxApply)
-	if bounded(r.Context()) {
+	if callerOf(r.Context()).bounded() {
 		most = maxApplyOfMember
 	}
 	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))

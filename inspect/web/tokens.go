@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"errors"
+	"log/slog"
 	"maps"
 	"net/http"
 	"slices"
@@ -15,6 +16,24 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 )
+
+// tokenHandlers issue tokens and take them back.
+type tokenHandlers struct {
+	Tokens Tokens
+	// InCluster says that the cluster knows the users, so that none are issued for them.
+	InCluster bool
+	Log       *slog.Logger
+}
+
+func (h *tokenHandlers) tokenRoutes() []endpoint {
+	return []endpoint{
+		newEndpoint("POST /tokens/dataplane", h.dataplaneToken, "Issue a token for one dataplane", reads[dataplaneTokenRequest](saysText())),
+		newEndpoint("POST /tokens/user", h.userToken, "Issue a token for a user", reads[userTokenRequest](saysText())),
+		newEndpoint("POST /tokens/revoke", h.revokeTokens, "Make tokens void before their time, by their ids (jti)", reads[tokenIDs](says[revoked]())),
+		newEndpoint("GET /tokens/revoked", h.revokedTokens, "The ids of all revoked tokens", says[tokenIDs]()),
+		newEndpoint("POST /tokens/zone", h.zoneToken, "Refused: there are no zones", form{}),
+	}
+}
 
 // validity reads how long a token is to be good.
 func validity(text string) (time.Duration, error) {
@@ -71,7 +90,7 @@ func (q tokenRequest) check(whom string, more ...error) (time.Duration, error) {
 	return validFor, multierror.Append(wrong, more...).ErrorOrNil()
 }
 
-func (s *server) dataplaneToken(w http.ResponseWriter, r *http.Request) error {
+func (h *tokenHandlers) dataplaneToken(w http.ResponseWriter, r *http.Request) error {
 	var ask dataplaneTokenRequest
 	if err := httpapi.ReadLeniently(w, r, &ask); err != nil {
 		return err
@@ -87,8 +106,8 @@ func (s *server) dataplaneToken(w http.ResponseWriter, r *http.Request) error {
 	if ask.Mesh == "" {
 		ask.Mesh = api.DefaultMesh
 	}
-	token, err := s.Tokens.Dataplane(DataplaneToken{Mesh: ask.Mesh, Name: ask.Name, Proof: api.Proof{Tags: written(ask.Tags), Labels: written(ask.Labels), Workload: ask.Workload}, ValidFor: validFor})
-	return s.issued(w, r, token, err, "dataplane", ask.Mesh+"."+ask.Name)
+	token, err := h.Tokens.Dataplane(DataplaneToken{Mesh: ask.Mesh, Name: ask.Name, Proof: api.Proof{Tags: written(ask.Tags), Labels: written(ask.Labels), Workload: ask.Workload}, ValidFor: validFor})
+	return h.issued(w, r, token, err, "dataplane", ask.Mesh+"."+ask.Name)
 }
 
 // command is what issues such a token once it has a name: Kuma's clients ask for some without one.
@@ -135,9 +154,9 @@ func written(all map[string][]string) map[string][]string {
 	return out
 }
 
-func (s *server) userToken(w http.ResponseWriter, r *http.Request) error {
+func (h *tokenHandlers) userToken(w http.ResponseWriter, r *http.Request) error {
 	var ask userTokenRequest
-	if s.Users != nil { // which would know none of them
+	if h.InCluster { // which would know none of them
 		return httpapi.Problem{Status: http.StatusConflict, Title: "Not issued here", Detail: "the cluster says who its users are: ask it for a token by `kubectl create token ACCOUNT --audience weft-api`, " +
 			"and give the account a role such as weft-view"}
 	}
@@ -148,12 +167,12 @@ func (s *server) userToken(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	token, err := s.Tokens.User(ask.Name, ask.Groups, validFor)
-	return s.issued(w, r, token, err, "user", ask.Name)
+	token, err := h.Tokens.User(ask.Name, ask.Groups, validFor)
+	return h.issued(w, r, token, err, "user", ask.Name)
 }
 
 // revokeTokens makes tokens void.
-func (s *server) revokeTokens(w http.ResponseWriter, r *http.Request) error {
+func (h *tokenHandlers) revokeTokens(w http.ResponseWriter, r *http.Request) error {
 	var ask tokenIDs
 	if err := httpapi.Read(w, r, &ask); err != nil {
 		return err
@@ -162,30 +181,30 @@ func (s *server) revokeTokens(w http.ResponseWriter, r *http.Request) error {
 		return httpapi.BadField("ids", "no ids of tokens; give the claims jti of those to revoke")
 	}
 	var refusal httpapi.Problem
-	switch err := s.Tokens.Revoke(ask.IDs); {
+	switch err := h.Tokens.Revoke(ask.IDs); {
 	case errors.As(err, &refusal):
-		s.Log.Error("revoked tokens are not kept", "ids", ask.IDs, "error", refusal.Detail)
+		h.Log.Error("revoked tokens are not kept", "ids", ask.IDs, "error", refusal.Detail)
 		return refusal
 	case err != nil:
 		return httpapi.BadField("ids", err.Error())
 	}
 	by, client, _ := Caller(r.Context())
-	s.Log.Info("tokens revoked", "ids", ask.IDs, "by", httpapi.Truncate(by), "client", client)
+	h.Log.Info("tokens revoked", "ids", ask.IDs, "by", httpapi.Truncate(by), "client", client)
 	httpapi.Answer(w, http.StatusOK, revoked{len(ask.IDs)})
 	return nil
 }
 
-func (s *server) revokedTokens(w http.ResponseWriter, _ *http.Request) error {
-	httpapi.Answer(w, http.StatusOK, tokenIDs{append([]string{}, s.Tokens.Revoked()...)})
+func (h *tokenHandlers) revokedTokens(w http.ResponseWriter, _ *http.Request) error {
+	httpapi.Answer(w, http.StatusOK, tokenIDs{append([]string{}, h.Tokens.Revoked()...)})
 	return nil
 }
 
-func (s *server) zoneToken(http.ResponseWriter, *http.Request) error {
+func (h *tokenHandlers) zoneToken(http.ResponseWriter, *http.Request) error {
 	return httpapi.Problem{Status: http.StatusNotImplemented, Title: "Not implemented", Detail: "this version has no zones that join a control plane, so there are no tokens for them"}
 }
 
 // issued answers with a token, and logs all of it but its text.
-func (s *server) issued(w http.ResponseWriter, r *http.Request, token Token, err error, kind, whom string) error {
+func (h *tokenHandlers) issued(w http.ResponseWriter, r *http.Request, token Token, err error, kind, whom string) error {
 	var refusal httpapi.Problem
 	switch {
 	case errors.As(err, &refusal):
@@ -194,7 +213,7 @@ func (s *server) issued(w http.ResponseWriter, r *http.Request, token Token, err
 		return httpapi.BadField("", err.Error())
 	}
 	by, client, _ := Caller(r.Context())
-	s.Log.Info("token issued", "kind", kind, "for", httpapi.Truncate(whom), "id", token.ID, "expires", token.Expires.UTC().Format(time.RFC3339), "by", httpapi.Truncate(by), "client", client)
+	h.Log.Info("token issued", "kind", kind, "for", httpapi.Truncate(whom), "id", token.ID, "expires", token.Expires.UTC().Format(time.RFC3339), "by", httpapi.Truncate(by), "client", client)
 	w.Header().Set("Cache-Control", "no-store")
 	httpapi.Write(w, http.StatusOK, "text/plain", []byte(token.Text))
 	return nil

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"slices"
 	"sync"
@@ -10,7 +11,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/inspect/web/httpapi"
 )
 
 // How many namespaces one list asks the cluster about, of which it has said nothing lately,
@@ -20,12 +20,29 @@ const (
 	askedOnce = 8
 )
 
+// authorizer asks the cluster what a user may, where the cluster decides that.
+type authorizer struct {
+	Catalog *api.Catalog
+	Log     *slog.Logger
+}
+
 type visibleKey struct{}
 
 // visible is which namespaces a user sees in a list, who does not see all of them.
 type visible struct {
 	user user
 	want Access
+}
+
+// cutTo is what the answer to a request is cut to; false where it is not cut.
+func cutTo(ctx context.Context) (visible, bool) {
+	v, isCut := ctx.Value(visibleKey{}).(visible)
+	return v, isCut
+}
+
+// cut is a request of a user whose answer is cut to the namespaces in which the user has an access.
+func (u user) cut(r *http.Request, want Access) *http.Request {
+	return r.WithContext(context.WithValue(r.Context(), visibleKey{}, visible{u, want}))
 }
 
 // namespaces are those of names that the user sees. Where there are too many to ask about, a
@@ -57,9 +74,9 @@ func (v visible) namespaces(ctx context.Context, names []string) (sees map[strin
 		asking.Go(func() error {
 			want := v.want
 			want.Namespace = name
-			may, err := v.user.may(ctx, want)
+			may, err := v.user.has(ctx, want)
 			if err != nil {
-				return httpapi.Problem{Status: http.StatusServiceUnavailable, Title: "Not known", Detail: err.Error()}
+				return err
 			}
 			mu.Lock()
 			defer mu.Unlock()
@@ -72,7 +89,7 @@ func (v visible) namespaces(ctx context.Context, names []string) (sees map[strin
 
 // seen are the objects of a list whose namespaces the user sees; all where nothing is cut.
 func seen(ctx context.Context, list []*api.Object) ([]*api.Object, []string, error) {
-	v, isCut := ctx.Value(visibleKey{}).(visible)
+	v, isCut := cutTo(ctx)
 	if !isCut {
 		return list, nil, nil
 	}

@@ -12,6 +12,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -100,11 +101,8 @@ type About struct {
 
 // Documents is the store as the API uses it.
 type Documents interface {
-	Snapshot() *api.Snapshot
-	// Apply writes, with what comes along with a write, all or none.
-	Apply(context.Context, store.Plan) (*api.Snapshot, []store.Result, error)
-	// Model is what holds; it covers everything that Apply has acknowledged before the call.
-	Model(context.Context) (*resolve.Model, error)
+	readDocuments
+	changeStore
 }
 
 // Sidecars tells how far each dataplane follows.
@@ -152,20 +150,15 @@ type Token struct {
 	Expires time.Time
 }
 
-// Limits of one request.
-const (
-	maxDocument = 2 << 20
-	maxApply    = 64 << 20
-)
-
-// server holds what the handlers need.
+// server is the API: who may ask what, and the handlers behind it.
 type server struct {
 	Config
-	mux     *http.ServeMux
-	intake  *httpapi.Intake // of administrators
-	members *httpapi.Intake // of all others
-	turn    chan struct{}   // of their applies
-	streams *shares         // of events, of all but administrators
+	mux        *http.ServeMux
+	intake     *httpapi.Intake // of administrators
+	members    *httpapi.Intake // of all others
+	source     *source
+	authorizer authorizer
+	schemas    *schemaHandlers
 }
 
 // New is the whole API as a handler.
@@ -175,12 +168,42 @@ func New(cfg Config) http.Handler {
 		cfg.Census = counting{cfg.Sidecars}
 	}
 	cfg.Renderer = cmp.Or(cfg.Renderer, xds.NewRenderer(cfg.Kinds))
-	s := &server{Config: cfg, mux: http.NewServeMux(), intake: httpapi.NewIntake(mostHeld, mostHeld), members: httpapi.NewIntake(mostHeldOfAll, mostHeldOfMember), turn: make(chan struct{}, 1), streams: newShares(mostStreams, mostStreamsOfUser)}
+	s := newServer(cfg)
 	for _, r := range s.routes() {
-		s.mux.Handle(r.pattern, s.at(r.pattern, s.permitted(r.pattern, s.serve(r.checked(s)))))
+		s.mux.Handle(r.pattern, s.at(r.pattern, s.permitted(r.pattern, s.serve(r.checked()))))
 	}
-	s.mux.Handle("/", s.at("unknown", s.serve(s.notFound)))
+	s.mux.Handle("/", s.at("unknown", s.serve(func(_ http.ResponseWriter, r *http.Request) error { return s.notFound(r) })))
 	return s.watched(s.recovered(s.hosts(s.pages(s.authorised(s.mux)))))
+}
+
+// newServer has no paths yet.
+func newServer(cfg Config) *server {
+	s := &server{Config: cfg, mux: http.NewServeMux(), intake: httpapi.NewIntake(mostHeld, mostHeld), members: httpapi.NewIntake(mostHeldOfAll, mostHeldOfMember),
+		authorizer: authorizer{Catalog: cfg.Catalog, Log: cfg.Log}, schemas: &schemaHandlers{Catalog: cfg.Catalog, Kinds: cfg.Kinds, ReadOnly: cfg.ReadOnly}}
+	s.source = &source{Catalog: cfg.Catalog, Documents: cfg.Documents, Asked: cfg.Asked, Listed: cfg.Listed, NotFound: s.notFound}
+	return s
+}
+
+// routes are all paths. Where two patterns fit, the more specific one answers.
+func (s *server) routes() []endpoint {
+	writer := newChangeWriter(changeWriter{source: s.source, Store: s.Documents, History: s.History, Admission: s.Admission, Renderer: s.Renderer, Security: s.Security, ReadOnly: s.ReadOnly, Log: s.Log})
+	documents := &documentHandlers{source: s.source, Writes: writer, Sidecars: s.Sidecars, Problems: s.Problems}
+	sidecars := &sidecarHandlers{source: s.source, Sidecars: s.Sidecars, Census: s.Census, InstanceID: s.About.InstanceID}
+	questions := &questionHandlers{source: s.source, Sidecars: s.Sidecars, Census: s.Census, Problems: s.Problems, Unknown: s.Unknown, Running: s.Running, Zone: s.Zone.Name}
+	if s.Envoys != nil {
+		documents.Resolving, questions.Ask = s.Envoys.Resolving, s.Envoys.Ask
+	}
+	if s.Security != nil {
+		sidecars.Secured = s.Security.Secured
+	}
+	if s.Authorities != nil {
+		sidecars.Roots = s.Authorities.Roots
+	}
+	tokens := &tokenHandlers{Tokens: s.Tokens, InCluster: s.Users != nil, Log: s.Log}
+	authorities := &authorityHandlers{source: s.source, Authorities: s.Authorities, Security: s.Security, Sidecars: s.Sidecars, Log: s.Log}
+	envoys := &envoyHandlers{source: s.source, Envoys: s.Envoys, Renderer: s.Renderer, KumaCompat: s.KumaCompat}
+	return slices.Concat(s.serviceRoutes(), s.schemas.schemaRoutes(), tokens.tokenRoutes(), newEventHandlers(s.Events).eventRoutes(), sidecars.dataplaneRoutes(), sidecars.insightRoutes(),
+		documents.documentRoutes(), documents.absentRoutes(), documents.kubernetesRoutes(), writer.changeRoutes(), questions.questionRoutes(), questions.viewRoutes(), authorities.authorityRoutes(), envoys.envoyRoutes())
 }
 
 // pages are the GUI, which holds no data and needs no token, beside the rest of the API.
