@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 )
 
@@ -41,16 +42,16 @@ func (s *source) isAbsent(r *http.Request) (kind string, ok bool) {
 
 // nothing is an empty list.
 func nothing(w http.ResponseWriter) error {
-	httpapi.Answer(w, http.StatusOK, httpapi.Page[Document]{Items: []Document{}})
+	httpapi.Answer(w, http.StatusOK, httpapi.Page[endpoint.Document]{Items: []endpoint.Document{}})
 	return nil
 }
 
 // absentRoutes are lists that only kinds which weft has not have.
-func (h *documentHandlers) absentRoutes() []endpoint {
-	var all []endpoint
+func (h *documentHandlers) absentRoutes() []endpoint.Endpoint {
+	var all []endpoint.Endpoint
 	for _, plural := range []string{"zones", "zoneingresses", "zoneegresses"} {
-		all = append(all, newEndpoint("GET /"+plural+"/_overview", func(w http.ResponseWriter, _ *http.Request) error { return nothing(w) },
-			"Kinds that only Kuma has: none", lists[Document]()))
+		all = append(all, endpoint.New("GET /"+plural+"/_overview", func(w http.ResponseWriter, _ *http.Request) error { return nothing(w) },
+			"Kinds that only Kuma has: none", endpoint.Lists[endpoint.Document]()))
 	}
 	return all
 }

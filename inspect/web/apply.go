@@ -20,6 +20,7 @@ import (
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/notes"
 	"github.com/weftmesh/weft/inspect/plan"
+	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/store"
@@ -151,10 +152,10 @@ func (c *changeWriter) batchOf(r *http.Request) (*batch, error) {
 	q := r.URL.Query()
 	b := &batch{changeWriter: c, stream: true}
 	var err error
-	if b.dry, err = flag(q, "dryRun"); err != nil {
+	if b.dry, err = endpoint.Flag(q, "dryRun"); err != nil {
 		return nil, err
 	}
-	if b.asReal, err = flag(q, "shadow"); err != nil {
+	if b.asReal, err = endpoint.Flag(q, "shadow"); err != nil {
 		return nil, err
 	}
 	if b.asReal && !b.dry {

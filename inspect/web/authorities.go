@@ -11,6 +11,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect/conditions"
 	"github.com/weftmesh/weft/inspect/mtls"
+	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 )
 
@@ -56,13 +57,13 @@ type authorityHandlers struct {
 	Log         *slog.Logger
 }
 
-func (h *authorityHandlers) authorityRoutes() []endpoint {
-	return []endpoint{
-		newEndpoint("GET /meshes/{mesh}/_authorities", h.authorities, "The authorities of workloads' certificates, and where the rotations of their roots stand", says[mtls.Authorities]()),
-		newEndpoint("POST /meshes/{mesh}/_authorities/rotate", h.rotates(false), "Replace the root of an authority while sidecars call each other", reads[turnRequest](says[mtls.Turned]())),
-		newEndpoint("POST /meshes/{mesh}/_authorities/abort", h.rotates(true), "Go back to the root that was to be replaced", reads[turnRequest](says[mtls.Turned]())),
-		newEndpoint("POST /meshes/{mesh}/_authorities/revoke", h.revokeIdentity, "Refuse an identity everywhere, and give it no certificate", reads[revokeRequest](says[mtls.RevokedIdentity]())),
-		newEndpoint("GET /meshes/{mesh}/_mtls", h.mtls, "How far a mesh is with mutual TLS: roots, certificates, modes, and who calls in plain text", says[mtls.MTLS](statusSize, pageOffset, partOfName)),
+func (h *authorityHandlers) authorityRoutes() []endpoint.Endpoint {
+	return []endpoint.Endpoint{
+		endpoint.New("GET /meshes/{mesh}/_authorities", h.authorities, "The authorities of workloads' certificates, and where the rotations of their roots stand", endpoint.Says[mtls.Authorities]()),
+		endpoint.New("POST /meshes/{mesh}/_authorities/rotate", h.rotates(false), "Replace the root of an authority while sidecars call each other", endpoint.Reads[turnRequest](endpoint.Says[mtls.Turned]())),
+		endpoint.New("POST /meshes/{mesh}/_authorities/abort", h.rotates(true), "Go back to the root that was to be replaced", endpoint.Reads[turnRequest](endpoint.Says[mtls.Turned]())),
+		endpoint.New("POST /meshes/{mesh}/_authorities/revoke", h.revokeIdentity, "Refuse an identity everywhere, and give it no certificate", endpoint.Reads[revokeRequest](endpoint.Says[mtls.RevokedIdentity]())),
+		endpoint.New("GET /meshes/{mesh}/_mtls", h.mtls, "How far a mesh is with mutual TLS: roots, certificates, modes, and who calls in plain text", endpoint.Says[mtls.MTLS](endpoint.StatusSize, endpoint.PageOffset, endpoint.PartOfName)),
 	}
 }
 
@@ -94,7 +95,7 @@ func (h *authorityHandlers) authorities(w http.ResponseWriter, r *http.Request) 
 }
 
 // rotates answers who asks for another root, or for the former one.
-func (h *authorityHandlers) rotates(abort bool) handler {
+func (h *authorityHandlers) rotates(abort bool) endpoint.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		var ask turnRequest
 		body, err := httpapi.Body(w, r, httpapi.MaxSmall)

@@ -14,6 +14,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/plan"
+	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sidecar/attach"
@@ -23,7 +24,7 @@ import (
 // dataplaneConfig is the configuration that a dataplane's Envoy is given, by type URL and
 // name (spec/kuma.md 5.2).
 type dataplaneConfig struct {
-	XDS map[string]map[string]anything `json:"xds"`
+	XDS map[string]map[string]endpoint.Anything `json:"xds"`
 	// Diff makes of the configuration without shadow policies this one. Each change is a test
 	// of what was, its removal, and an addition, as far as there is any (RFC 6902).
 	Diff []patchOperation `json:"diff,omitempty"`
@@ -43,19 +44,19 @@ type dataplaneConfigText struct {
 }
 
 var (
-	withShadow = parameter{name: "shadow", about: "Let policies and routes with the label kuma.io/effect: shadow take part", schema: schema{"type": "boolean", "default": false}}
-	include    = parameter{name: "include", about: "diff: what shadow policies change, as a JSON patch", schema: oneOf("diff")}
+	withShadow = endpoint.Parameter{Name: "shadow", About: "Let policies and routes with the label kuma.io/effect: shadow take part", Schema: endpoint.Schema{"type": "boolean", "default": false}}
+	include    = endpoint.Parameter{Name: "include", About: "diff: what shadow policies change, as a JSON patch", Schema: endpoint.OneOf("diff")}
 )
 
 // dataplaneConfig answers what the Envoy of a dataplane is given, computed and not fetched.
 func (h *envoyHandlers) dataplaneConfig(w http.ResponseWriter, r *http.Request) error {
-	shadow, err := flag(r.URL.Query(), withShadow.name)
+	shadow, err := endpoint.Flag(r.URL.Query(), withShadow.Name)
 	if err != nil {
 		return err
 	}
-	wanted := r.URL.Query().Get(include.name)
+	wanted := r.URL.Query().Get(include.Name)
 	if wanted != "" && wanted != "diff" {
-		return httpapi.BadField(include.name, strconv.Quote(wanted)+" cannot be included; write diff, or leave it out")
+		return httpapi.BadField(include.Name, strconv.Quote(wanted)+" cannot be included; write diff, or leave it out")
 	}
 	m, ref, err := h.readerAt(r, api.KindDataplane)
 	if err != nil {

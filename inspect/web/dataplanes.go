@@ -10,6 +10,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect/kuma"
 	"github.com/weftmesh/weft/inspect/mtls"
+	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/resolve"
 )
@@ -27,15 +28,15 @@ type sidecarHandlers struct {
 	InstanceID string
 }
 
-func (h *sidecarHandlers) dataplaneRoutes() []endpoint {
+func (h *sidecarHandlers) dataplaneRoutes() []endpoint.Endpoint {
 	const dp = "/meshes/{mesh}/dataplanes"
-	return []endpoint{
-		newEndpoint("GET "+dp+"/_overview", h.overviews, "All dataplanes with the state of their sidecars", lists[overview](byLabels, byTags, byGateway)),
-		newEndpoint("GET /dataplanes/_overview", h.overviews, "The same in all meshes", lists[overview](byLabels, byTags, byGateway)),
-		newEndpoint("GET /meshes/{mesh}/dataplanes+insights", h.overviews, "The same, in the older place", lists[overview](byLabels, byTags, byGateway)),
-		newEndpoint("GET "+dp+"/{name}/_overview", h.overview, "One dataplane with the state of its sidecar", says[overview](inNamespace)),
-		newEndpoint("GET /meshes/{mesh}/dataplanes+insights/{name}", h.overview, "The same, in the older place", says[overview](inNamespace)),
-		newEndpoint("GET /meshes/{mesh}/_sidecars", h.sidecars, "All dataplanes of a mesh with how far each follows, in short", says[sidecarPage](pageSize, pageOffset, partOfName, byState, byLabels, byTags, byGateway)),
+	return []endpoint.Endpoint{
+		endpoint.New("GET "+dp+"/_overview", h.overviews, "All dataplanes with the state of their sidecars", endpoint.Lists[overview](endpoint.ByLabels, endpoint.ByTags, endpoint.ByGateway)),
+		endpoint.New("GET /dataplanes/_overview", h.overviews, "The same in all meshes", endpoint.Lists[overview](endpoint.ByLabels, endpoint.ByTags, endpoint.ByGateway)),
+		endpoint.New("GET /meshes/{mesh}/dataplanes+insights", h.overviews, "The same, in the older place", endpoint.Lists[overview](endpoint.ByLabels, endpoint.ByTags, endpoint.ByGateway)),
+		endpoint.New("GET "+dp+"/{name}/_overview", h.overview, "One dataplane with the state of its sidecar", endpoint.Says[overview](endpoint.InNamespace)),
+		endpoint.New("GET /meshes/{mesh}/dataplanes+insights/{name}", h.overview, "The same, in the older place", endpoint.Says[overview](endpoint.InNamespace)),
+		endpoint.New("GET /meshes/{mesh}/_sidecars", h.sidecars, "All dataplanes of a mesh with how far each follows, in short", endpoint.Says[sidecarPage](endpoint.PageSize, endpoint.PageOffset, endpoint.PartOfName, byState, endpoint.ByLabels, endpoint.ByTags, endpoint.ByGateway)),
 	}
 }
 
@@ -208,7 +209,7 @@ func (h *questionHandlers) hostnames(w http.ResponseWriter, r *http.Request) err
 }
 
 // ofDataplane answers a question about one dataplane.
-func (h *questionHandlers) ofDataplane(ask func(*http.Request, *resolve.Reader, api.Ref) (any, error)) handler {
+func (h *questionHandlers) ofDataplane(ask func(*http.Request, *resolve.Reader, api.Ref) (any, error)) endpoint.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		m, ref, err := h.readerAt(r, api.KindDataplane)
 		if err != nil {
@@ -221,7 +222,7 @@ func (h *questionHandlers) ofDataplane(ask func(*http.Request, *resolve.Reader, 
 
 // ofPort answers a question about an inbound or outbound of a dataplane, or about
 // a route of one, which the path names by their KRIs.
-func (h *questionHandlers) ofPort(ask func(*http.Request, *resolve.Reader, api.Ref) (any, error)) handler {
+func (h *questionHandlers) ofPort(ask func(*http.Request, *resolve.Reader, api.Ref) (any, error)) endpoint.Handler {
 	return h.ofDataplane(func(r *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
 		for _, name := range []string{"kri", "route"} {
 			if text := r.PathValue(name); text != "" {
@@ -244,39 +245,39 @@ func reply(w http.ResponseWriter, v any, err error) error {
 }
 
 // viewRoutes are Kuma's views of what applies to a dataplane.
-func (h *questionHandlers) viewRoutes() []endpoint {
+func (h *questionHandlers) viewRoutes() []endpoint.Endpoint {
 	const dp = "GET /meshes/{mesh}/dataplanes/{name}"
-	return []endpoint{
-		newEndpoint(dp+"/_rules", h.ofDataplane(func(_ *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
+	return []endpoint.Endpoint{
+		endpoint.New(dp+"/_rules", h.ofDataplane(func(_ *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
 			return kuma.Rules(m, h.Catalog, dp)
 		}),
-			"All rules of a dataplane", says[kuma.RulesView](inNamespace)),
-		newEndpoint(dp+"/rules", h.ofDataplane(func(_ *http.Request, m *resolve.Reader, dp api.Ref) (any, error) { return kuma.Legacy(m, dp) }),
-			"All rules of a dataplane, in the older form, with the matches of routes", says[kuma.LegacyRules](inNamespace)),
-		newEndpoint(dp+"/policies", h.ofDataplane(func(_ *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
+			"All rules of a dataplane", endpoint.Says[kuma.RulesView](endpoint.InNamespace)),
+		endpoint.New(dp+"/rules", h.ofDataplane(func(_ *http.Request, m *resolve.Reader, dp api.Ref) (any, error) { return kuma.Legacy(m, dp) }),
+			"All rules of a dataplane, in the older form, with the matches of routes", endpoint.Says[kuma.LegacyRules](endpoint.InNamespace)),
+		endpoint.New(dp+"/policies", h.ofDataplane(func(_ *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
 			return kuma.Matched(m, h.Catalog, dp)
-		}), "The policies and routes that take part on a dataplane, in the older form", says[kuma.InspectedDataplane](inNamespace)),
-		newEndpoint(dp+"/_layout", h.ofDataplane(func(_ *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
+		}), "The policies and routes that take part on a dataplane, in the older form", endpoint.Says[kuma.InspectedDataplane](endpoint.InNamespace)),
+		endpoint.New(dp+"/_layout", h.ofDataplane(func(_ *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
 			return kuma.LayoutOf(m, h.Catalog, dp)
 		}),
-			"The listeners of a dataplane", says[kuma.Layout](inNamespace)),
-		newEndpoint(dp+"/_policies", h.ofDataplane(func(_ *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
+			"The listeners of a dataplane", endpoint.Says[kuma.Layout](endpoint.InNamespace)),
+		endpoint.New(dp+"/_policies", h.ofDataplane(func(_ *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
 			return kuma.DataplanePolicies(m, dp)
 		}),
-			"Policies of the dataplane as a whole", says[kuma.PolicyList](inNamespace)),
-		newEndpoint(dp+"/_inbounds/{kri}/_policies", h.ofPort(func(r *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
+			"Policies of the dataplane as a whole", endpoint.Says[kuma.PolicyList](endpoint.InNamespace)),
+		endpoint.New(dp+"/_inbounds/{kri}/_policies", h.ofPort(func(r *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
 			return kuma.InboundPolicies(m, h.Catalog, dp, r.PathValue("kri"))
-		}), "Policies of one inbound", says[kuma.PolicyList](inNamespace)),
-		newEndpoint(dp+"/_outbounds/{kri}/_policies", h.ofPort(func(r *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
+		}), "Policies of one inbound", endpoint.Says[kuma.PolicyList](endpoint.InNamespace)),
+		endpoint.New(dp+"/_outbounds/{kri}/_policies", h.ofPort(func(r *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
 			return kuma.OutboundPolicies(m, h.Catalog, dp, r.PathValue("kri"), "")
-		}), "Policies of one outbound", says[kuma.PolicyList](inNamespace)),
-		newEndpoint(dp+"/_outbounds/{kri}/_routes", h.ofPort(func(r *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
+		}), "Policies of one outbound", endpoint.Says[kuma.PolicyList](endpoint.InNamespace)),
+		endpoint.New(dp+"/_outbounds/{kri}/_routes", h.ofPort(func(r *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
 			return kuma.Routes(m, h.Catalog, dp, r.PathValue("kri"))
-		}), "Routes of one outbound", says[kuma.RouteList](inNamespace)),
-		newEndpoint(dp+"/_outbounds/{kri}/_routes/{route}/_policies", h.ofPort(func(r *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
+		}), "Routes of one outbound", endpoint.Says[kuma.RouteList](endpoint.InNamespace)),
+		endpoint.New(dp+"/_outbounds/{kri}/_routes/{route}/_policies", h.ofPort(func(r *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
 			return kuma.OutboundPolicies(m, h.Catalog, dp, r.PathValue("kri"), r.PathValue("route"))
-		}), "Policies of one route of an outbound", says[kuma.PolicyList](inNamespace)),
-		newEndpoint("GET /meshes/{mesh}/{plural}/{name}/_dataplanes", h.serviceDataplanes, "The dataplanes of a service", lists[*kuma.Meta](inNamespace)),
-		newEndpoint("GET /meshes/{mesh}/{plural}/{name}/_hostnames", h.hostnames, "The hostnames of a service", says[kuma.HostnameList](inNamespace)),
+		}), "Policies of one route of an outbound", endpoint.Says[kuma.PolicyList](endpoint.InNamespace)),
+		endpoint.New("GET /meshes/{mesh}/{plural}/{name}/_dataplanes", h.serviceDataplanes, "The dataplanes of a service", endpoint.Lists[*kuma.Meta](endpoint.InNamespace)),
+		endpoint.New("GET /meshes/{mesh}/{plural}/{name}/_hostnames", h.hostnames, "The hostnames of a service", endpoint.Says[kuma.HostnameList](endpoint.InNamespace)),
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/sidecar/attach"
 	"github.com/weftmesh/weft/xds"
@@ -23,14 +24,14 @@ type envoyHandlers struct {
 }
 
 // envoyRoutes are the questions to the Envoy of a sidecar (spec/kuma.md 5, spec/contract.md 7).
-func (h *envoyHandlers) envoyRoutes() []endpoint {
+func (h *envoyHandlers) envoyRoutes() []endpoint.Endpoint {
 	const dp = "GET /meshes/{mesh}/dataplanes/{name}"
-	return []endpoint{
-		newEndpoint(dp+"/xds", h.configDump, "The configuration that the sidecar's Envoy holds, without secrets; of one that cannot be asked what it was sent, marked so", says[anything](inNamespace)),
-		newEndpoint(dp+"/_config", h.dataplaneConfig, "The configuration that the sidecar's Envoy is given, computed and not fetched; with shadow policies on demand, and what they change",
-			says[dataplaneConfig](withShadow, include, inNamespace)),
-		newEndpoint(dp+"/stats", h.askEnvoy(attach.Stats, attach.StatsJSON), "The statistics of the sidecar's Envoy, as text or with format=json", saysText(asText, inNamespace).orSays(ofJSON, reflect.TypeFor[anything]())),
-		newEndpoint(dp+"/clusters", h.askEnvoy(attach.Clusters, attach.ClustersJSON), "The clusters of the sidecar's Envoy with their endpoints, with format=json, or as text, which calls them as the statistics do: _ in place of :", saysText(asText, inNamespace).orSays(ofJSON, reflect.TypeFor[anything]())),
+	return []endpoint.Endpoint{
+		endpoint.New(dp+"/xds", h.configDump, "The configuration that the sidecar's Envoy holds, without secrets; of one that cannot be asked what it was sent, marked so", endpoint.Says[endpoint.Anything](endpoint.InNamespace)),
+		endpoint.New(dp+"/_config", h.dataplaneConfig, "The configuration that the sidecar's Envoy is given, computed and not fetched; with shadow policies on demand, and what they change",
+			endpoint.Says[dataplaneConfig](withShadow, include, endpoint.InNamespace)),
+		endpoint.New(dp+"/stats", h.askEnvoy(attach.Stats, attach.StatsJSON), "The statistics of the sidecar's Envoy, as text or with format=json", endpoint.SaysText(asText, endpoint.InNamespace).OrSays(endpoint.OfJSON, reflect.TypeFor[endpoint.Anything]())),
+		endpoint.New(dp+"/clusters", h.askEnvoy(attach.Clusters, attach.ClustersJSON), "The clusters of the sidecar's Envoy with their endpoints, with format=json, or as text, which calls them as the statistics do: _ in place of :", endpoint.SaysText(asText, endpoint.InNamespace).OrSays(endpoint.OfJSON, reflect.TypeFor[endpoint.Anything]())),
 	}
 }
 
@@ -54,7 +55,7 @@ func (h *envoyHandlers) dataplaneAt(r *http.Request) (api.Ref, error) {
 }
 
 // askEnvoy passes a question on, in the form that the query wants.
-func (h *envoyHandlers) askEnvoy(text, json string) handler {
+func (h *envoyHandlers) askEnvoy(text, json string) endpoint.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		ref, err := h.dataplaneAt(r)
 		if err != nil {

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/weftmesh/weft/inspect/web/endpoint"
 )
 
 // Event is one thing that happened (spec/contract.md 3): change, recompute, push, ack,
@@ -158,9 +160,9 @@ func newEventHandlers(e *Events) *eventHandlers {
 	return &eventHandlers{e, newShares(mostStreams, mostStreamsOfUser)}
 }
 
-func (h *eventHandlers) eventRoutes() []endpoint {
-	return []endpoint{
-		newEndpoint("GET /_events", h.events, "What happens, as server-sent events; the header Last-Event-ID goes on where a stream broke off", saysEvents()),
+func (h *eventHandlers) eventRoutes() []endpoint.Endpoint {
+	return []endpoint.Endpoint{
+		endpoint.New("GET /_events", h.events, "What happens, as server-sent events; the header Last-Event-ID goes on where a stream broke off", saysEvents()),
 	}
 }
 
@@ -185,7 +187,7 @@ func (h *eventHandlers) events(w http.ResponseWriter, r *http.Request) error {
 	l, begin, gone, stop := h.Events.listen(1, q)
 	defer stop()
 	_ = c.SetReadDeadline(time.Time{}) // the stream outlives any request's time
-	w.Header().Set("Content-Type", ofEvents)
+	w.Header().Set("Content-Type", endpoint.OfEvents)
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusOK)
 	fmt.Fprint(w, ": weft\n\n")

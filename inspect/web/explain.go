@@ -9,6 +9,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/explain"
+	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/resolve"
 )
@@ -17,9 +18,9 @@ import (
 const mostAbout = 100
 
 // aboutObject is the parameter that names one policy or route.
-func (h *questionHandlers) aboutObject() parameter {
-	return parameter{name: "about", about: "Only where one policy or route has a say: KIND/NAME", schema: text(1024),
-		reads: func(text string) error { _, err := h.attachedAs(text); return err }}
+func (h *questionHandlers) aboutObject() endpoint.Parameter {
+	return endpoint.Parameter{Name: "about", About: "Only where one policy or route has a say: KIND/NAME", Schema: endpoint.Text(1024),
+		Reads: func(text string) error { _, err := h.attachedAs(text); return err }}
 }
 
 // explain answers what applies to a dataplane, or a page of it.
@@ -29,7 +30,7 @@ func (h *questionHandlers) explain(w http.ResponseWriter, r *http.Request) error
 		return err
 	}
 	q := r.URL.Query()
-	brief, err := flag(q, "brief")
+	brief, err := endpoint.Flag(q, "brief")
 	if err != nil {
 		return err
 	}
@@ -38,7 +39,7 @@ func (h *questionHandlers) explain(w http.ResponseWriter, r *http.Request) error
 		return err
 	}
 	part := inspect.Part{Offset: sel.offset, Size: sel.size, Name: sel.name, Brief: brief}
-	if q.Get(explainSize.name) == "" {
+	if q.Get(explainSize.Name) == "" {
 		part.Size = 0
 	}
 	e, err := h.explanation(m, ref, q, part)

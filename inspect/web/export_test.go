@@ -9,7 +9,7 @@ import (
 func Patterns() []string {
 	var out []string
 	for _, e := range newServer(Config{}).routes() {
-		out = append(out, e.pattern)
+		out = append(out, e.Pattern)
 	}
 	return out
 }

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 )
 
@@ -105,7 +106,7 @@ func asks(r *http.Request) bool {
 	default:
 		return false
 	}
-	dry, err := flag(r.URL.Query(), "dryRun")
+	dry, err := endpoint.Flag(r.URL.Query(), "dryRun")
 	return dry && err == nil
 }
 

@@ -15,28 +15,29 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/inspect/plan"
+	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/store"
 )
 
-func (c *changeWriter) changeRoutes() []endpoint {
-	at := func(name, about string) parameter {
-		return parameter{name: name, about: about, schema: schema{"type": "integer", "minimum": 0}}
+func (c *changeWriter) changeRoutes() []endpoint.Endpoint {
+	at := func(name, about string) endpoint.Parameter {
+		return endpoint.Parameter{Name: name, About: about, Schema: endpoint.Schema{"type": "integer", "minimum": 0}}
 	}
-	must := func(p parameter, why string) parameter {
-		p.required = why + ", as GET /_history lists them"
+	must := func(p endpoint.Parameter, why string) endpoint.Parameter {
+		p.Required = why + ", as GET /_history lists them"
 		return p
 	}
-	object := parameter{name: "object", about: "One object: KIND/NAME, or as it is printed", schema: text(1024),
-		reads: func(text string) error { _, err := c.named(text); return err }}
-	back := says[applied](must(at("to", "The revision to go back to"), "give the revision to go back to"), dryRun, withFields, restoreRevoked).orSays(ofJSON, reflect.TypeFor[planned]())
-	return []endpoint{
-		newEndpoint("POST /_apply", c.apply, "Write many documents, all or none: a stream, an array, or a form with a field for each file", applies()),
-		newEndpoint("GET /_history", c.revisions, "Who changed what and when, newest first",
-			says[revisionPage](at("since", "Only revisions after this one"), at("before", "Only revisions before this one"), object, pageSize)),
-		newEndpoint("GET /_diff", c.diff, "What differs between two revisions, in the shape of a plan",
-			says[compared](must(at("from", "The revision to compare with"), "give the revision to compare with"), at("to", "The revision that is compared; the latest where it is not given"))),
-		newEndpoint("POST /_rollback", c.rollback, "Store what was stored at a revision as a new one", back),
+	object := endpoint.Parameter{Name: "object", About: "One object: KIND/NAME, or as it is printed", Schema: endpoint.Text(1024),
+		Reads: func(text string) error { _, err := c.named(text); return err }}
+	back := endpoint.Says[applied](must(at("to", "The revision to go back to"), "give the revision to go back to"), endpoint.DryRun, withFields, restoreRevoked).OrSays(endpoint.OfJSON, reflect.TypeFor[planned]())
+	return []endpoint.Endpoint{
+		endpoint.New("POST /_apply", c.apply, "Write many documents, all or none: a stream, an array, or a form with a field for each file", applies()),
+		endpoint.New("GET /_history", c.revisions, "Who changed what and when, newest first",
+			endpoint.Says[revisionPage](at("since", "Only revisions after this one"), at("before", "Only revisions before this one"), object, endpoint.PageSize)),
+		endpoint.New("GET /_diff", c.diff, "What differs between two revisions, in the shape of a plan",
+			endpoint.Says[compared](must(at("from", "The revision to compare with"), "give the revision to compare with"), at("to", "The revision that is compared; the latest where it is not given"))),
+		endpoint.New("POST /_rollback", c.rollback, "Store what was stored at a revision as a new one", back),
 	}
 }
 
@@ -247,7 +248,7 @@ const mostTries = 50
 // revision, checked, or none of it.
 func (c *changeWriter) rollback(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
-	dry, err := flag(q, "dryRun")
+	dry, err := endpoint.Flag(q, "dryRun")
 	if err != nil {
 		return err
 	}
@@ -265,7 +266,7 @@ func (c *changeWriter) rollback(w http.ResponseWriter, r *http.Request) error {
 	if c.ReadOnly {
 		return c.refusal(r.Context())
 	}
-	revoked, err := flag(q, "restoreRevoked")
+	revoked, err := endpoint.Flag(q, "restoreRevoked")
 	if err != nil {
 		return err
 	}

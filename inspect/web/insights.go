@@ -9,16 +9,17 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect/kuma"
+	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 )
 
-func (h *sidecarHandlers) insightRoutes() []endpoint {
-	return []endpoint{
-		newEndpoint("GET /global-insight", h.globalInsight, "Counts of everything", says[globalInsight]()),
-		newEndpoint("GET /mesh-insights", h.meshInsights, "Counts of what is in each mesh", lists[kuma.MeshInsight]()),
-		newEndpoint("GET /mesh-insights/{mesh}", h.meshInsight, "Counts of what is in one mesh", says[kuma.MeshInsight]()),
-		newEndpoint("GET /meshes/{mesh}/service-insights", h.serviceInsights, "The services of a mesh, with counts of their dataplanes", lists[kuma.ServiceInsight](ofType)),
-		newEndpoint("GET /meshes/{mesh}/service-insights/{name}", h.serviceInsight, "One service, with counts of its dataplanes", says[kuma.ServiceInsight]()),
+func (h *sidecarHandlers) insightRoutes() []endpoint.Endpoint {
+	return []endpoint.Endpoint{
+		endpoint.New("GET /global-insight", h.globalInsight, "Counts of everything", endpoint.Says[globalInsight]()),
+		endpoint.New("GET /mesh-insights", h.meshInsights, "Counts of what is in each mesh", endpoint.Lists[kuma.MeshInsight]()),
+		endpoint.New("GET /mesh-insights/{mesh}", h.meshInsight, "Counts of what is in one mesh", endpoint.Says[kuma.MeshInsight]()),
+		endpoint.New("GET /meshes/{mesh}/service-insights", h.serviceInsights, "The services of a mesh, with counts of their dataplanes", endpoint.Lists[kuma.ServiceInsight](ofType)),
+		endpoint.New("GET /meshes/{mesh}/service-insights/{name}", h.serviceInsight, "One service, with counts of its dataplanes", endpoint.Says[kuma.ServiceInsight]()),
 	}
 }
 

@@ -9,19 +9,20 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/control/admission"
+	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 )
 
 // kubernetesRoutes are documents under the paths that they have in Kubernetes.
-func (h *documentHandlers) kubernetesRoutes() []endpoint {
+func (h *documentHandlers) kubernetesRoutes() []endpoint.Endpoint {
 	const one, unscoped = "/k8s/{group}/{version}/namespaces/{namespace}/{plural}/{name}", "/k8s/{group}/{version}/{plural}/{name}"
-	return []endpoint{
-		newEndpoint("GET "+one, h.getKubernetes, "One document in the envelope of Kubernetes, with its status in the form of its language", says[KubernetesDocument](inMesh)),
-		newEndpoint("PUT "+one, h.putKubernetes, "Create or replace a document", writes()),
-		newEndpoint("DELETE "+one, h.deleteKubernetes, "Delete a document", removes()),
-		newEndpoint("GET "+unscoped, h.getKubernetes, "One document of a type without namespaces, in the envelope of Kubernetes", says[KubernetesDocument](inMesh)),
-		newEndpoint("PUT "+unscoped, h.putKubernetes, "Create or replace a document of a type without namespaces", writes()),
-		newEndpoint("DELETE "+unscoped, h.deleteKubernetes, "Delete a document of a type without namespaces", removes()),
+	return []endpoint.Endpoint{
+		endpoint.New("GET "+one, h.getKubernetes, "One document in the envelope of Kubernetes, with its status in the form of its language", endpoint.Says[endpoint.KubernetesDocument](endpoint.InMesh)),
+		endpoint.New("PUT "+one, h.putKubernetes, "Create or replace a document", writes()),
+		endpoint.New("DELETE "+one, h.deleteKubernetes, "Delete a document", removes()),
+		endpoint.New("GET "+unscoped, h.getKubernetes, "One document of a type without namespaces, in the envelope of Kubernetes", endpoint.Says[endpoint.KubernetesDocument](endpoint.InMesh)),
+		endpoint.New("PUT "+unscoped, h.putKubernetes, "Create or replace a document of a type without namespaces", writes()),
+		endpoint.New("DELETE "+unscoped, h.deleteKubernetes, "Delete a document of a type without namespaces", removes()),
 	}
 }
 

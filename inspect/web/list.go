@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 )
 
@@ -20,22 +21,17 @@ type selection struct {
 	gateway      string
 }
 
-const (
-	defaultPage = 100
-	largestPage = 1000
-)
-
 // selectionOf reads the query of a list; an unknown filter is refused, because
 // ignoring it would answer more than was asked for.
 func selectionOf(q url.Values) (selection, error) {
-	sel := selection{size: defaultPage, name: q.Get("name"), labels: map[string]string{}, gateway: q.Get("gateway")}
+	sel := selection{size: endpoint.DefaultPage, name: q.Get("name"), labels: map[string]string{}, gateway: q.Get("gateway")}
 	for key, into := range map[string]*int{"size": &sel.size, "offset": &sel.offset} {
 		text := q.Get(key)
 		if text == "" {
 			continue
 		}
 		n, err := strconv.Atoi(text)
-		if err != nil || n < 0 || key == "size" && (n < 1 || n > largestPage) {
+		if err != nil || n < 0 || key == "size" && (n < 1 || n > endpoint.LargestPage) {
 			return sel, httpapi.BadField(key, key+" "+strconv.Quote(text)+" is not possible; size is a number from 1 to 1000, offset one from 0")
 		}
 		*into = n
@@ -146,7 +142,7 @@ func (h *documentHandlers) list(w http.ResponseWriter, r *http.Request) error {
 	return h.listed(w, r, t, mesh)
 }
 
-func (h *documentHandlers) listOf(kind string) handler {
+func (h *documentHandlers) listOf(kind string) endpoint.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		t, _ := h.Catalog.Type(kind)
 		return h.listed(w, r, t, "")

@@ -7,6 +7,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/mtls"
+	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/resolve"
 )
@@ -32,7 +33,7 @@ func (h *authorityHandlers) mtls(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	part := inspect.Part{Offset: sel.offset, Size: sel.size, Name: sel.name}
-	if query.Get(statusSize.name) == "" {
+	if query.Get(endpoint.StatusSize.Name) == "" {
 		part.Size = 0
 	}
 	mesh := r.PathValue("mesh")

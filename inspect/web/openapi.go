@@ -17,6 +17,7 @@ import (
 	"github.com/weftmesh/weft/inspect/kuma"
 	"github.com/weftmesh/weft/inspect/mtls"
 	"github.com/weftmesh/weft/inspect/plan"
+	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/route"
@@ -42,7 +43,7 @@ func (s *server) openAPI(w http.ResponseWriter, _ *http.Request) error {
 		return err
 	}
 	said := append([]byte(`"version":`), version...)
-	httpapi.Write(w, http.StatusOK, ofJSON, bytes.Replace(description, []byte(`"version": "`+noVersion+`"`), said, 1))
+	httpapi.Write(w, http.StatusOK, endpoint.OfJSON, bytes.Replace(description, []byte(`"version": "`+noVersion+`"`), said, 1))
 	return nil
 }
 
@@ -90,16 +91,16 @@ var componentNames = map[reflect.Type]string{
 }
 
 // knownTypes are of texts of which there are few, and types that write themselves.
-var knownTypes = map[reflect.Type]schema{
-	reflect.TypeFor[api.Severity]():      oneOf(string(api.Error), string(api.Warning), string(api.Info)),
-	reflect.TypeFor[store.Action]():      oneOf(string(store.Created), string(store.Updated), string(store.Unchanged), string(store.Deleted), string(store.Missing)),
-	reflect.TypeFor[sim.Outcome]():       oneOf(string(sim.Forward), string(sim.Redirect), string(sim.Respond), string(sim.Passthrough), string(sim.Close), string(sim.Reset)),
+var knownTypes = map[reflect.Type]endpoint.Schema{
+	reflect.TypeFor[api.Severity]():      endpoint.OneOf(string(api.Error), string(api.Warning), string(api.Info)),
+	reflect.TypeFor[store.Action]():      endpoint.OneOf(string(store.Created), string(store.Updated), string(store.Unchanged), string(store.Deleted), string(store.Missing)),
+	reflect.TypeFor[sim.Outcome]():       endpoint.OneOf(string(sim.Forward), string(sim.Redirect), string(sim.Respond), string(sim.Passthrough), string(sim.Close), string(sim.Reset)),
 	reflect.TypeFor[inspect.State]():     stateSchema,
-	reflect.TypeFor[plan.AccessChange](): oneOf(string(plan.Widens), string(plan.Both), string(plan.MayWiden), string(plan.Narrows)),
-	reflect.TypeFor[mtls.PhaseName]():    oneOf("Off", "Certificates", "Switching", "Permissive", "Hardening", "Strict"),
+	reflect.TypeFor[plan.AccessChange](): endpoint.OneOf(string(plan.Widens), string(plan.Both), string(plan.MayWiden), string(plan.Narrows)),
+	reflect.TypeFor[mtls.PhaseName]():    endpoint.OneOf("Off", "Certificates", "Switching", "Permissive", "Hardening", "Strict"),
 	reflect.TypeFor[sim.Headers]():       jsonschema.MapOf(jsonschema.Text()),
-	reflect.TypeFor[Document]():          jsonschema.RefTo("Document"),
-	reflect.TypeFor[struct{}]():          jsonschema.Closed(schema{}),
+	reflect.TypeFor[endpoint.Document](): jsonschema.RefTo("Document"),
+	reflect.TypeFor[struct{}]():          jsonschema.Closed(endpoint.Schema{}),
 	reflect.TypeFor[route.Match]():       jsonschema.RefTo("Match"),
 	reflect.TypeFor[api.Spec]():          jsonschema.RefTo("DataplaneSpec"), // of overviews alone
 	reflect.TypeFor[map[string]any]():    {"type": "object", "additionalProperties": true},
@@ -109,117 +110,36 @@ var knownTypes = map[reflect.Type]schema{
 // embedded; about says what types and their fields are for.
 func Describe(c *api.Catalog, kinds []*policies.Kind, about func(t reflect.Type, field string) string) ([]byte, error) {
 	s := newServer(Config{Catalog: c, Kinds: kinds})
-	parts := &jsonschema.Components{Schemas: schema{}, Names: componentNames, Known: knownTypes, About: about}
+	parts := &jsonschema.Components{Schemas: endpoint.Schema{}, Names: componentNames, Known: knownTypes, About: about}
 	parts.Of(reflect.TypeFor[httpapi.Problem]())
 	s.documents(parts)
-	paths := schema{}
+	paths := endpoint.Schema{}
 	for _, e := range s.routes() {
-		method, path, _ := strings.Cut(e.pattern, " ")
+		method, path, _ := strings.Cut(e.Pattern, " ")
 		path = strings.ReplaceAll(path, "{$}", "")
-		item, ok := paths[path].(schema)
+		item, ok := paths[path].(endpoint.Schema)
 		if !ok {
-			item = schema{}
+			item = endpoint.Schema{}
 			paths[path] = item
 		}
-		item[strings.ToLower(method)] = e.operation(method, path, parts)
+		item[strings.ToLower(method)] = e.Operation(method, path, parts)
 	}
-	text, err := json.MarshalIndent(schema{"openapi": "3.1.0", "info": schema{"title": "weft", "version": noVersion},
-		"paths": paths, "components": schema{"schemas": parts.Schemas, "responses": schema{"Refused": refused}}}, "", "")
+	text, err := json.MarshalIndent(endpoint.Schema{"openapi": "3.1.0", "info": endpoint.Schema{"title": "weft", "version": noVersion},
+		"paths": paths, "components": endpoint.Schema{"schemas": parts.Schemas, "responses": endpoint.Schema{"Refused": refused}}}, "", "")
 	return append(text, '\n'), err
 }
 
 // refused is the answer to whatever is not answered otherwise.
-var refused = schema{"description": "Refused: what is wrong, and what to do", "content": schema{ofJSON: schema{"schema": jsonschema.RefTo("Error")}}}
-
-// operation describes one endpoint.
-func (e endpoint) operation(method, path string, parts *jsonschema.Components) schema {
-	out := schema{"summary": e.about, "operationId": operationID(method, path)}
-	all := parameters(path)
-	for _, p := range e.form.query {
-		all = append(all, p.describe())
-	}
-	if len(all) > 0 {
-		out["parameters"] = all
-	}
-	if content := contentOf(e.form.bodies, parts); len(content) > 0 {
-		out["requestBody"] = schema{"required": true, "content": content}
-	}
-	responses := schema{"default": schema{"$ref": "#/components/responses/Refused"}}
-	if content := contentOf(e.form.answers, parts); len(content) > 0 {
-		responses["200"] = schema{"description": "Done", "content": content}
-		if e.form.created {
-			responses["201"] = schema{"description": "Created", "content": content}
-		}
-	}
-	out["responses"] = responses
-	return out
-}
-
-// contentOf are bodies by their content types; of two of one type the body is one of them.
-func contentOf(bodies []media, parts *jsonschema.Components) schema {
-	of := map[string][]schema{}
-	for _, m := range bodies {
-		of[m.contentType] = append(of[m.contentType], parts.Of(m.of))
-	}
-	out := schema{}
-	for contentType, schemas := range of {
-		out[contentType] = schema{"schema": schemas[0]}
-		if len(schemas) > 1 {
-			out[contentType] = schema{"schema": schema{"anyOf": schemas}}
-		}
-	}
-	return out
-}
-
-// describe is the parameter as the document has it.
-func (p parameter) describe() schema {
-	out := schema{"name": p.name, "in": "query", "description": p.about, "schema": p.schema}
-	if p.required != "" {
-		out["required"] = true
-	}
-	if p.deep {
-		out["style"], out["explode"] = "deepObject", true
-	}
-	return out
-}
-
-// inPath says what the parameters in paths are.
-var inPath = map[string]string{
-	"mesh": "The name of a mesh", "plural": "A type of documents, as GET /_resources has its path", "name": "The name of an object, or NAME.NAMESPACE",
-	"kind": "The name of a type and .json", "kri": "A KRI, such as kri_mr_default___retry-1_", "route": "The KRI of a route",
-	"group": "A group of the Kubernetes API, or core", "version": "A version of the group", "namespace": "A namespace",
-}
-
-// parameters are those in the braces of a path.
-func parameters(path string) []schema {
-	var out []schema
-	for part := range strings.SplitSeq(path, "/") {
-		if name, ok := strings.CutPrefix(part, "{"); ok {
-			name = strings.TrimSuffix(name, "}")
-			out = append(out, schema{"name": name, "in": "path", "required": true, "description": inPath[name], "schema": jsonschema.Text()})
-		}
-	}
-	return out
-}
-
-// operationID is a name for programs that are made from the description: the method, and
-// the words of the path.
-func operationID(method, path string) string {
-	out := strings.ToLower(method)
-	for _, word := range strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune("/{}-+.", r) }) {
-		out += strings.ToUpper(word[:1]) + word[1:]
-	}
-	return out
-}
+var refused = endpoint.Schema{"description": "Refused: what is wrong, and what to do", "content": endpoint.Schema{endpoint.OfJSON: endpoint.Schema{"schema": jsonschema.RefTo("Error")}}}
 
 // documents describes all types of documents.
 func (s *server) documents(parts *jsonschema.Components) {
-	parts.Schemas["KubernetesDocument"] = schema{"description": "One document in the envelope of Kubernetes", "type": "object", "required": []string{"apiVersion", "kind", "metadata"}, "additionalProperties": true,
-		"properties": schema{"apiVersion": jsonschema.Text(), "kind": jsonschema.Text(), "metadata": schema{"type": "object", "additionalProperties": true}}}
+	parts.Schemas["KubernetesDocument"] = endpoint.Schema{"description": "One document in the envelope of Kubernetes", "type": "object", "required": []string{"apiVersion", "kind", "metadata"}, "additionalProperties": true,
+		"properties": endpoint.Schema{"apiVersion": jsonschema.Text(), "kind": jsonschema.Text(), "metadata": endpoint.Schema{"type": "object", "additionalProperties": true}}}
 	parts.Schemas["Match"] = route.MatchSchema()
 	dataplane, _ := s.Catalog.Type(api.KindDataplane)
 	parts.Schemas["DataplaneSpec"] = s.schemas.specOf(dataplane)
-	alternatives := []schema{}
+	alternatives := []endpoint.Schema{}
 	for _, t := range s.Catalog.Types() {
 		t, ok := s.Catalog.InMesh(t)
 		if !ok {
@@ -228,6 +148,6 @@ func (s *server) documents(parts *jsonschema.Components) {
 		parts.Schemas[t.Name] = s.schemas.inKuma(t)
 		alternatives = append(alternatives, jsonschema.RefTo(t.Name))
 	}
-	slices.SortFunc(alternatives, func(a, b schema) int { return strings.Compare(a["$ref"].(string), b["$ref"].(string)) })
-	parts.Schemas["Document"] = schema{"description": "One document of any type", "anyOf": append(alternatives, jsonschema.RefTo("KubernetesDocument"))}
+	slices.SortFunc(alternatives, func(a, b endpoint.Schema) int { return strings.Compare(a["$ref"].(string), b["$ref"].(string)) })
+	parts.Schemas["Document"] = endpoint.Schema{"description": "One document of any type", "anyOf": append(alternatives, jsonschema.RefTo("KubernetesDocument"))}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect/permissions"
+	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/sidecar/attach"
 )
@@ -23,7 +24,7 @@ func (h *questionHandlers) permissions(w http.ResponseWriter, r *http.Request) e
 		return err
 	}
 	query := r.URL.Query()
-	counts, err := flag(query, "counts")
+	counts, err := endpoint.Flag(query, "counts")
 	if err != nil {
 		return err
 	}

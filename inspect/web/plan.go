@@ -116,12 +116,12 @@ func (c *changeWriter) plan(ctx context.Context, o outcome) (planned, error) {
 
 // wantsFields reports whether a plan says what changes in each of Envoy's resources.
 func wantsFields(q url.Values, dry bool) (bool, error) {
-	wanted := q.Get(withFields.name)
+	wanted := q.Get(withFields.Name)
 	switch {
 	case wanted != "" && wanted != "diff":
-		return false, httpapi.BadField(withFields.name, strconv.Quote(api.Clip(wanted))+" cannot be included; write diff, or leave it out")
+		return false, httpapi.BadField(withFields.Name, strconv.Quote(api.Clip(wanted))+" cannot be included; write diff, or leave it out")
 	case wanted != "" && !dry:
-		return false, httpapi.BadField(withFields.name, "it is for a plan; give dryRun=true with it")
+		return false, httpapi.BadField(withFields.Name, "it is for a plan; give dryRun=true with it")
 	}
 	return wanted != "", nil
 }

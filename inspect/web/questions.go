@@ -15,6 +15,7 @@ import (
 	"github.com/weftmesh/weft/inspect/explain"
 	"github.com/weftmesh/weft/inspect/kuma"
 	"github.com/weftmesh/weft/inspect/permissions"
+	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sim"
@@ -36,17 +37,17 @@ type questionHandlers struct {
 	Zone    string
 }
 
-func (h *questionHandlers) questionRoutes() []endpoint {
+func (h *questionHandlers) questionRoutes() []endpoint.Endpoint {
 	const dp, object = "/meshes/{mesh}/dataplanes/{name}", "/meshes/{mesh}/{plural}/{name}"
-	return []endpoint{
-		newEndpoint("GET "+dp+"/_explain", h.explain, "Everything that applies to a dataplane, and why", says[explain.Explanation](toService, partOfID, explainSize, pageOffset, h.aboutObject(), inBrief, inNamespace)),
-		newEndpoint("POST "+dp+"/_simulate", h.simulate, "What would happen to a request", reads[sim.Request](says[sim.Verdict](inNamespace))),
-		newEndpoint("GET "+object+"/_explain", h.explainObject, "Where a policy or route takes part, and where not", says[conditions.ObjectExplanation](inNamespace)),
-		newEndpoint("GET "+object+"/_resources/dataplanes", h.selected, "The dataplanes that a policy or route selects", lists[*kuma.Meta](inNamespace)),
-		newEndpoint("GET "+object+"/dataplanes", h.attached, "The same, in the older form", lists[kuma.AttachedDataplane](inNamespace)),
-		newEndpoint("GET /meshes/{mesh}/_status", h.status, "Conditions of policies, routes and documents about identities, and how far sidecars follow", says[conditions.Overview](statusSize, pageOffset, partOfName, byKind, byFare)),
-		newEndpoint("GET /meshes/{mesh}/_permissions", h.permissions, "Who may call what, and which document says so", says[permissions.Permissions](fromCaller, toCalled, withCounts)),
-		newEndpoint("GET /_problems", h.problems, "Everything that is wrong, by who has to act", says[problemList](statusSize, pageOffset, partOfName)),
+	return []endpoint.Endpoint{
+		endpoint.New("GET "+dp+"/_explain", h.explain, "Everything that applies to a dataplane, and why", endpoint.Says[explain.Explanation](toService, partOfID, explainSize, endpoint.PageOffset, h.aboutObject(), inBrief, endpoint.InNamespace)),
+		endpoint.New("POST "+dp+"/_simulate", h.simulate, "What would happen to a request", endpoint.Reads[sim.Request](endpoint.Says[sim.Verdict](endpoint.InNamespace))),
+		endpoint.New("GET "+object+"/_explain", h.explainObject, "Where a policy or route takes part, and where not", endpoint.Says[conditions.ObjectExplanation](endpoint.InNamespace)),
+		endpoint.New("GET "+object+"/_resources/dataplanes", h.selected, "The dataplanes that a policy or route selects", endpoint.Lists[*kuma.Meta](endpoint.InNamespace)),
+		endpoint.New("GET "+object+"/dataplanes", h.attached, "The same, in the older form", endpoint.Lists[kuma.AttachedDataplane](endpoint.InNamespace)),
+		endpoint.New("GET /meshes/{mesh}/_status", h.status, "Conditions of policies, routes and documents about identities, and how far sidecars follow", endpoint.Says[conditions.Overview](endpoint.StatusSize, endpoint.PageOffset, endpoint.PartOfName, byKind, byFare)),
+		endpoint.New("GET /meshes/{mesh}/_permissions", h.permissions, "Who may call what, and which document says so", endpoint.Says[permissions.Permissions](fromCaller, toCalled, withCounts)),
+		endpoint.New("GET /_problems", h.problems, "Everything that is wrong, by who has to act", endpoint.Says[problemList](endpoint.StatusSize, endpoint.PageOffset, endpoint.PartOfName)),
 	}
 }
 
@@ -178,7 +179,7 @@ func (h *questionHandlers) problems(w http.ResponseWriter, r *http.Request) erro
 		total += len(o.Problems)
 	}
 	out := problemList{Total: total, Owners: len(owners), Notes: notes, Items: owners[min(sel.offset, len(owners)):]}
-	if q.Get(statusSize.name) != "" {
+	if q.Get(endpoint.StatusSize.Name) != "" {
 		out.Items = out.Items[:min(sel.size, len(out.Items))]
 	}
 	if end := sel.offset + len(out.Items); len(out.Items) > 0 && end < len(owners) {

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 )
 
@@ -80,14 +81,14 @@ type eventQuery struct {
 }
 
 var (
-	recentEvents = parameter{name: "recent", about: "Begin with so many of the newest events that are kept", schema: schema{"type": "integer", "minimum": 0, "maximum": mostRecent}}
-	followEvents = parameter{name: "follow", about: "false: answer with the kept events as JSON, and end", schema: schema{"type": "boolean", "default": true}}
-	ofEventTypes = parameter{name: "type", about: "Only events of these types", schema: schema{"type": "array", "items": oneOf(eventTypes...)}}
+	recentEvents = endpoint.Parameter{Name: "recent", About: "Begin with so many of the newest events that are kept", Schema: endpoint.Schema{"type": "integer", "minimum": 0, "maximum": mostRecent}}
+	followEvents = endpoint.Parameter{Name: "follow", About: "false: answer with the kept events as JSON, and end", Schema: endpoint.Schema{"type": "boolean", "default": true}}
+	ofEventTypes = endpoint.Parameter{Name: "type", About: "Only events of these types", Schema: endpoint.Schema{"type": "array", "items": endpoint.OneOf(eventTypes...)}}
 )
 
 // saysEvents is the form of the events: a stream, or a list of those that have happened.
-func saysEvents() form {
-	return says[eventList](recentEvents, followEvents, ofEventTypes).orSays(ofEvents, reflect.TypeFor[Event]())
+func saysEvents() endpoint.Form {
+	return endpoint.Says[eventList](recentEvents, followEvents, ofEventTypes).OrSays(endpoint.OfEvents, reflect.TypeFor[Event]())
 }
 
 // eventQueryOf reads the query, and the header by which a client that was cut off goes on.
@@ -105,7 +106,7 @@ func (h *eventHandlers) eventQueryOf(r *http.Request) (eventQuery, error) {
 		q.recent = n
 	}
 	if values.Has("follow") {
-		if q.follow, err = flag(values, "follow"); err != nil {
+		if q.follow, err = endpoint.Flag(values, "follow"); err != nil {
 			return q, err
 		}
 	}

@@ -2,32 +2,15 @@ package web
 
 import (
 	"net/http"
-	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 )
 
-// handler answers a request with a value for JSON, or a raw body, or an error.
-type handler func(http.ResponseWriter, *http.Request) error
-
-// endpoint is one path of the API and what GET /_openapi.json says of it.
-type endpoint struct {
-	pattern string // of http.ServeMux, method first
-	handle  handler
-	about   string
-	form    form
-}
-
-// newEndpoint is an endpoint at a pattern of http.ServeMux, method first.
-func newEndpoint(pattern string, handle handler, about string, f form) endpoint {
-	return endpoint{pattern, handle, about, f}
-}
-
 // serve makes a handler an http.Handler: its error becomes the answer.
-func (s *server) serve(h handler) http.Handler {
+func (s *server) serve(h endpoint.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := h(w, r); err != nil {
 			p := httpapi.ProblemOf(err)
@@ -39,45 +22,33 @@ func (s *server) serve(h handler) http.Handler {
 	})
 }
 
-// flag reads a parameter that is true or false, false where it is not given.
-func flag(q url.Values, name string) (bool, error) {
-	if !q.Has(name) {
-		return false, nil
-	}
-	v, err := strconv.ParseBool(q.Get(name))
-	if err != nil {
-		return false, httpapi.BadField(name, strconv.Quote(q.Get(name))+" is neither true nor false; write one of them")
-	}
-	return v, nil
-}
-
-func (s *server) serviceRoutes() []endpoint {
-	return []endpoint{
-		newEndpoint("GET /{$}", s.index, "Who answers", says[answering]()),
-		newEndpoint("GET /healthz", s.healthz, "Whether the process lives", saysText()),
-		newEndpoint("GET /readyz", s.readyz, "Whether documents are read, resolved and served; degraded and why, while the store takes no writes", saysText(readyFor)),
-		newEndpoint("GET /metrics", s.metrics, "Metrics in the text format of Prometheus", saysText()),
-		newEndpoint("GET /config", s.config, "The configuration, without secrets: for administrators", says[anything]()),
-		newEndpoint("GET /who-am-i", s.whoAmI, "Who the request comes from", says[user]()),
-		newEndpoint("GET /_openapi.json", s.openAPI, "This description", says[anything]()),
+func (s *server) serviceRoutes() []endpoint.Endpoint {
+	return []endpoint.Endpoint{
+		endpoint.New("GET /{$}", s.index, "Who answers", endpoint.Says[answering]()),
+		endpoint.New("GET /healthz", s.healthz, "Whether the process lives", endpoint.SaysText()),
+		endpoint.New("GET /readyz", s.readyz, "Whether documents are read, resolved and served; degraded and why, while the store takes no writes", endpoint.SaysText(readyFor)),
+		endpoint.New("GET /metrics", s.metrics, "Metrics in the text format of Prometheus", endpoint.SaysText()),
+		endpoint.New("GET /config", s.config, "The configuration, without secrets: for administrators", endpoint.Says[endpoint.Anything]()),
+		endpoint.New("GET /who-am-i", s.whoAmI, "Who the request comes from", endpoint.Says[user]()),
+		endpoint.New("GET /_openapi.json", s.openAPI, "This description", endpoint.Says[endpoint.Anything]()),
 	}
 }
 
-func (h *documentHandlers) documentRoutes() []endpoint {
-	return []endpoint{
-		newEndpoint("GET /_kri/{kri}", h.byKRI, "One document by its KRI", shows()),
-		newEndpoint("GET /meshes", h.listOf("Mesh"), "All meshes", listsDocuments()),
-		newEndpoint("GET /meshes/{mesh}", h.getMesh, "One mesh", shows()),
-		newEndpoint("PUT /meshes/{mesh}", h.putMesh, "Create or replace a mesh", writes()),
-		newEndpoint("DELETE /meshes/{mesh}", h.deleteMesh, "Delete a mesh and what is in it", removes()),
-		newEndpoint("GET /meshes/{mesh}/{plural}", h.list, "All documents of one type in a mesh", listsDocuments(byTags, byGateway)),
-		newEndpoint("GET /meshes/{mesh}/{plural}/{name}", h.get, "One document", shows(inNamespace)),
-		newEndpoint("PUT /meshes/{mesh}/{plural}/{name}", h.put, "Create or replace a document", writes()),
-		newEndpoint("DELETE /meshes/{mesh}/{plural}/{name}", h.delete, "Delete a document", removes()),
-		newEndpoint("GET /{plural}", h.list, "All documents of one type", listsDocuments(byTags, byGateway)),
-		newEndpoint("GET /{plural}/{name}", h.get, "One document of a global type", shows(inNamespace)),
-		newEndpoint("PUT /{plural}/{name}", h.put, "Create or replace a document of a global type", writes()),
-		newEndpoint("DELETE /{plural}/{name}", h.delete, "Delete a document of a global type", removes()),
+func (h *documentHandlers) documentRoutes() []endpoint.Endpoint {
+	return []endpoint.Endpoint{
+		endpoint.New("GET /_kri/{kri}", h.byKRI, "One document by its KRI", shows()),
+		endpoint.New("GET /meshes", h.listOf("Mesh"), "All meshes", listsDocuments()),
+		endpoint.New("GET /meshes/{mesh}", h.getMesh, "One mesh", shows()),
+		endpoint.New("PUT /meshes/{mesh}", h.putMesh, "Create or replace a mesh", writes()),
+		endpoint.New("DELETE /meshes/{mesh}", h.deleteMesh, "Delete a mesh and what is in it", removes()),
+		endpoint.New("GET /meshes/{mesh}/{plural}", h.list, "All documents of one type in a mesh", listsDocuments(endpoint.ByTags, endpoint.ByGateway)),
+		endpoint.New("GET /meshes/{mesh}/{plural}/{name}", h.get, "One document", shows(endpoint.InNamespace)),
+		endpoint.New("PUT /meshes/{mesh}/{plural}/{name}", h.put, "Create or replace a document", writes()),
+		endpoint.New("DELETE /meshes/{mesh}/{plural}/{name}", h.delete, "Delete a document", removes()),
+		endpoint.New("GET /{plural}", h.list, "All documents of one type", listsDocuments(endpoint.ByTags, endpoint.ByGateway)),
+		endpoint.New("GET /{plural}/{name}", h.get, "One document of a global type", shows(endpoint.InNamespace)),
+		endpoint.New("PUT /{plural}/{name}", h.put, "Create or replace a document of a global type", writes()),
+		endpoint.New("DELETE /{plural}/{name}", h.delete, "Delete a document of a global type", removes()),
 	}
 }
 

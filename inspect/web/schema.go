@@ -9,11 +9,10 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/jsonschema"
 	"github.com/weftmesh/weft/inspect/conditions"
+	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/policies"
 )
-
-type schema = jsonschema.Schema
 
 // schemaHandlers describe the types of documents.
 type schemaHandlers struct {
@@ -22,11 +21,11 @@ type schemaHandlers struct {
 	ReadOnly bool
 }
 
-func (h *schemaHandlers) schemaRoutes() []endpoint {
-	return []endpoint{
-		newEndpoint("GET /_resources", h.resources, "All types of documents", says[resourceTypes]()),
-		newEndpoint("GET /policies", h.policyTypes, "All types of policies, in the older form", says[policyTypes]()),
-		newEndpoint("GET /_schemas/{kind}", h.schema, "The JSON schema of one kind of document: its name and .json", says[anything]()),
+func (h *schemaHandlers) schemaRoutes() []endpoint.Endpoint {
+	return []endpoint.Endpoint{
+		endpoint.New("GET /_resources", h.resources, "All types of documents", endpoint.Says[resourceTypes]()),
+		endpoint.New("GET /policies", h.policyTypes, "All types of policies, in the older form", endpoint.Says[policyTypes]()),
+		endpoint.New("GET /_schemas/{kind}", h.schema, "The JSON schema of one kind of document: its name and .json", endpoint.Says[endpoint.Anything]()),
 	}
 }
 
@@ -42,20 +41,20 @@ func (h *schemaHandlers) schema(w http.ResponseWriter, r *http.Request) error {
 
 // schemaOf describes one kind of document for editors: in Kuma's envelope, and where it says an
 // apiVersion in that of Kubernetes.
-func (h *schemaHandlers) schemaOf(t api.Type) schema {
-	out := schema{"$schema": jsonschema.Dialect, "title": t.Name, "type": "object"}
+func (h *schemaHandlers) schemaOf(t api.Type) endpoint.Schema {
+	out := endpoint.Schema{"$schema": jsonschema.Dialect, "title": t.Name, "type": "object"}
 	if of, ok := h.Catalog.InMesh(t); ok {
-		out["if"], out["then"], out["else"] = schema{"required": []string{"apiVersion"}}, h.inKubernetes(t), h.inKuma(of)
+		out["if"], out["then"], out["else"] = endpoint.Schema{"required": []string{"apiVersion"}}, h.inKubernetes(t), h.inKuma(of)
 		return out
 	}
-	out["allOf"] = []schema{h.inKubernetes(t)}
+	out["allOf"] = []endpoint.Schema{h.inKubernetes(t)}
 	return out
 }
 
 // inKuma describes a kind in Kuma's envelope (spec/kuma.md 1.1).
-func (h *schemaHandlers) inKuma(t api.Type) schema {
-	properties := schema{
-		"type":   schema{"type": "string", "const": t.Name},
+func (h *schemaHandlers) inKuma(t api.Type) endpoint.Schema {
+	properties := endpoint.Schema{
+		"type":   endpoint.Schema{"type": "string", "const": t.Name},
 		"name":   jsonschema.Text(),
 		"labels": jsonschema.MapOf(jsonschema.Text()),
 	}
@@ -63,54 +62,54 @@ func (h *schemaHandlers) inKuma(t api.Type) schema {
 		properties["annotations"] = jsonschema.MapOf(jsonschema.Text())
 	}
 	for _, readOnly := range []string{"namespace", "creationTime", "modificationTime", "kri"} {
-		properties[readOnly] = schema{"type": "string", "readOnly": true}
+		properties[readOnly] = endpoint.Schema{"type": "string", "readOnly": true}
 	}
 	required := []string{"type", "name"}
 	if !t.Global {
-		properties["mesh"] = schema{"type": "string", "default": api.DefaultMesh}
+		properties["mesh"] = endpoint.Schema{"type": "string", "default": api.DefaultMesh}
 	}
 	spec := h.specOf(t)
 	if t.Bare {
-		maps.Copy(properties, spec["properties"].(schema))
+		maps.Copy(properties, spec["properties"].(endpoint.Schema))
 	} else {
 		properties["spec"] = spec
 	}
 	properties["status"] = statusOf(t)
-	return schema{"title": t.Name, "type": "object", "properties": properties, "required": required, "additionalProperties": false}
+	return endpoint.Schema{"title": t.Name, "type": "object", "properties": properties, "required": required, "additionalProperties": false}
 }
 
 // inKubernetes describes a kind in the envelope of Kubernetes. Of types that only Kubernetes
 // has, and of its metadata and status, weft reads a part.
-func (h *schemaHandlers) inKubernetes(t api.Type) schema {
-	properties := schema{
+func (h *schemaHandlers) inKubernetes(t api.Type) endpoint.Schema {
+	properties := endpoint.Schema{
 		"apiVersion": jsonschema.Text(),
-		"kind":       schema{"type": "string", "const": t.Name},
-		"metadata": schema{"type": "object", "required": []string{"name"}, "properties": schema{
+		"kind":       endpoint.Schema{"type": "string", "const": t.Name},
+		"metadata": endpoint.Schema{"type": "object", "required": []string{"name"}, "properties": endpoint.Schema{
 			"name": jsonschema.Text(), "namespace": jsonschema.Text(), "labels": jsonschema.MapOf(jsonschema.Text()), "annotations": jsonschema.MapOf(jsonschema.Text()),
 		}},
-		"status": schema{"readOnly": true},
+		"status": endpoint.Schema{"readOnly": true},
 	}
 	spec := h.specOf(t)
 	if t.Cluster {
 		spec = opened(spec)
 	}
 	if t.Beside {
-		maps.Copy(properties, spec["properties"].(schema))
+		maps.Copy(properties, spec["properties"].(endpoint.Schema))
 	} else {
 		properties["spec"] = spec
 	}
 	if t.Bare && !t.Beside {
 		properties["mesh"] = jsonschema.Text()
 	}
-	return schema{"title": t.Name, "type": "object", "properties": properties, "required": []string{"apiVersion", "kind", "metadata"}, "additionalProperties": t.Cluster}
+	return endpoint.Schema{"title": t.Name, "type": "object", "properties": properties, "required": []string{"apiVersion", "kind", "metadata"}, "additionalProperties": t.Cluster}
 }
 
 // opened is a schema whose objects may have other members too.
-func opened(s schema) schema {
-	out := schema{}
+func opened(s endpoint.Schema) endpoint.Schema {
+	out := endpoint.Schema{}
 	for key, v := range s {
 		switch v := v.(type) {
-		case schema:
+		case endpoint.Schema:
 			out[key] = opened(v)
 		default:
 			out[key] = v
@@ -124,21 +123,21 @@ func opened(s schema) schema {
 
 // statusOf is what readers are told of a document: what weft reports of its kind, and
 // conditions, in the form of this API or in that of Kubernetes.
-func statusOf(t api.Type) schema {
-	status := jsonschema.Closed(schema{})
+func statusOf(t api.Type) endpoint.Schema {
+	status := jsonschema.Closed(endpoint.Schema{})
 	condition := jsonschema.For[conditions.Condition]()
 	if t.Custom != nil {
 		status = jsonschema.Of(reflect.TypeOf(t.Custom.Status)).Plain()
-		if own, ok := status["properties"].(schema)["conditions"].(schema); ok {
-			condition = schema{"anyOf": []schema{condition, own["items"].(schema)}}
+		if own, ok := status["properties"].(endpoint.Schema)["conditions"].(endpoint.Schema); ok {
+			condition = endpoint.Schema{"anyOf": []endpoint.Schema{condition, own["items"].(endpoint.Schema)}}
 		}
 	}
 	status["readOnly"] = true
-	status["properties"].(schema)["conditions"] = jsonschema.ListOf(condition)
+	status["properties"].(endpoint.Schema)["conditions"] = jsonschema.ListOf(condition)
 	return status
 }
 
-func (h *schemaHandlers) specOf(t api.Type) schema {
+func (h *schemaHandlers) specOf(t api.Type) endpoint.Schema {
 	spec := jsonschema.OfSpec(h.Catalog, t).Plain()
 	if k := h.kindOf(t.Name); k != nil {
 		spec["description"] = k.Title

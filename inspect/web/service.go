@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/policies"
 )
@@ -50,9 +51,9 @@ func (s *server) readyz(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Ready(); err != nil {
 		return httpapi.Problem{Status: http.StatusServiceUnavailable, Title: "Not ready", Detail: err.Error()}
 	}
-	purpose := r.URL.Query().Get(readyFor.name)
+	purpose := r.URL.Query().Get(readyFor.Name)
 	if purpose != "" && purpose != forWrites {
-		return httpapi.BadField(readyFor.name, strconv.Quote(api.Clip(purpose))+" is nothing that can be asked for; write "+forWrites+", or leave it out")
+		return httpapi.BadField(readyFor.Name, strconv.Quote(api.Clip(purpose))+" is nothing that can be asked for; write "+forWrites+", or leave it out")
 	}
 	var err error
 	if s.Writes != nil {
@@ -71,7 +72,7 @@ func (s *server) readyz(w http.ResponseWriter, r *http.Request) error {
 // forWrites asks whether the store takes writes too.
 const forWrites = "writes"
 
-var readyFor = parameter{name: "for", about: "writes: 503 also while the store takes no writes, though all else is served", schema: oneOf(forWrites)}
+var readyFor = endpoint.Parameter{Name: "for", About: "writes: 503 also while the store takes no writes, though all else is served", Schema: endpoint.OneOf(forWrites)}
 
 func (s *server) metrics(w http.ResponseWriter, r *http.Request) error {
 	s.Metrics.ServeHTTP(w, r)

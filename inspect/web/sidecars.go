@@ -15,6 +15,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/jsonschema"
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/resolve"
 )
@@ -35,10 +36,10 @@ type sidecarRow struct {
 var sidecarStates = []inspect.State{inspect.StateRefusing, inspect.StateHeld, inspect.StateMissing, inspect.StateBehind, inspect.StateInSync}
 
 // byState is the parameter that cuts the list.
-var byState = parameter{name: "state", about: "How far the dataplanes follow: one of these; may be repeated", schema: jsonschema.ListOf(stateSchema)}
+var byState = endpoint.Parameter{Name: "state", About: "How far the dataplanes follow: one of these; may be repeated", Schema: jsonschema.ListOf(stateSchema)}
 
 // stateSchema describes a state.
-var stateSchema = oneOf("refusing", "held", "missing", "behind", "in sync")
+var stateSchema = endpoint.OneOf("refusing", "held", "missing", "behind", "in sync")
 
 // sidecarPage is a part of the dataplanes of a mesh. States counts those that the filters
 // choose, but for that by state.

@@ -12,6 +12,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/conditions"
+	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/resolve"
 )
@@ -32,7 +33,7 @@ func (h *questionHandlers) status(w http.ResponseWriter, r *http.Request) error 
 		return err
 	}
 	part := inspect.Part{Offset: sel.offset, Size: sel.size, Name: sel.name}
-	if q.Get(statusSize.name) == "" {
+	if q.Get(endpoint.StatusSize.Name) == "" {
 		part.Size = 0
 	}
 	if err := h.choose(q, &part); err != nil {
@@ -59,14 +60,14 @@ func (h *questionHandlers) status(w http.ResponseWriter, r *http.Request) error 
 
 // choose reads of which kinds and states the objects are that are asked for.
 func (h *questionHandlers) choose(q url.Values, part *inspect.Part) error {
-	part.Fares = inspect.Fares(q.Get(byFare.name))
-	if q.Get(byKind.name) == "" {
+	part.Fares = inspect.Fares(q.Get(byFare.Name))
+	if q.Get(byKind.Name) == "" {
 		return nil
 	}
-	part.Kinds = strings.Split(q.Get(byKind.name), ",")
+	part.Kinds = strings.Split(q.Get(byKind.Name), ",")
 	for _, kind := range part.Kinds {
 		if t, ok := h.Catalog.Type(kind); !ok || !t.Policy && !t.Route {
-			return httpapi.BadField(byKind.name, strconv.Quote(api.Clip(kind))+" is no kind of policy or route; GET /_resources lists all kinds")
+			return httpapi.BadField(byKind.Name, strconv.Quote(api.Clip(kind))+" is no kind of policy or route; GET /_resources lists all kinds")
 		}
 	}
 	return nil

@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/go-multierror"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 )
 
@@ -25,13 +26,13 @@ type tokenHandlers struct {
 	Log       *slog.Logger
 }
 
-func (h *tokenHandlers) tokenRoutes() []endpoint {
-	return []endpoint{
-		newEndpoint("POST /tokens/dataplane", h.dataplaneToken, "Issue a token for one dataplane", reads[dataplaneTokenRequest](saysText())),
-		newEndpoint("POST /tokens/user", h.userToken, "Issue a token for a user", reads[userTokenRequest](saysText())),
-		newEndpoint("POST /tokens/revoke", h.revokeTokens, "Make tokens void before their time, by their ids (jti)", reads[tokenIDs](says[revoked]())),
-		newEndpoint("GET /tokens/revoked", h.revokedTokens, "The ids of all revoked tokens", says[tokenIDs]()),
-		newEndpoint("POST /tokens/zone", h.zoneToken, "Refused: there are no zones", form{}),
+func (h *tokenHandlers) tokenRoutes() []endpoint.Endpoint {
+	return []endpoint.Endpoint{
+		endpoint.New("POST /tokens/dataplane", h.dataplaneToken, "Issue a token for one dataplane", endpoint.Reads[dataplaneTokenRequest](endpoint.SaysText())),
+		endpoint.New("POST /tokens/user", h.userToken, "Issue a token for a user", endpoint.Reads[userTokenRequest](endpoint.SaysText())),
+		endpoint.New("POST /tokens/revoke", h.revokeTokens, "Make tokens void before their time, by their ids (jti)", endpoint.Reads[tokenIDs](endpoint.Says[revoked]())),
+		endpoint.New("GET /tokens/revoked", h.revokedTokens, "The ids of all revoked tokens", endpoint.Says[tokenIDs]()),
+		endpoint.New("POST /tokens/zone", h.zoneToken, "Refused: there are no zones", endpoint.Form{}),
 	}
 }
 

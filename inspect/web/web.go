@@ -19,6 +19,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/inspect/web/ui"
 	"github.com/weftmesh/weft/policies"
@@ -170,7 +171,7 @@ func New(cfg Config) http.Handler {
 	cfg.Renderer = cmp.Or(cfg.Renderer, xds.NewRenderer(cfg.Kinds))
 	s := newServer(cfg)
 	for _, r := range s.routes() {
-		s.mux.Handle(r.pattern, s.at(r.pattern, s.permitted(r.pattern, s.serve(r.checked()))))
+		s.mux.Handle(r.Pattern, s.at(r.Pattern, s.permitted(r.Pattern, s.serve(r.Checked()))))
 	}
 	s.mux.Handle("/", s.at("unknown", s.serve(func(_ http.ResponseWriter, r *http.Request) error { return s.notFound(r) })))
 	return s.watched(s.recovered(s.hosts(s.pages(s.authorised(s.mux)))))
@@ -185,7 +186,7 @@ func newServer(cfg Config) *server {
 }
 
 // routes are all paths. Where two patterns fit, the more specific one answers.
-func (s *server) routes() []endpoint {
+func (s *server) routes() []endpoint.Endpoint {
 	writer := newChangeWriter(changeWriter{source: s.source, Store: s.Documents, History: s.History, Admission: s.Admission, Renderer: s.Renderer, Security: s.Security, ReadOnly: s.ReadOnly, Log: s.Log})
 	documents := &documentHandlers{source: s.source, Writes: writer, Sidecars: s.Sidecars, Problems: s.Problems}
 	sidecars := &sidecarHandlers{source: s.source, Sidecars: s.Sidecars, Census: s.Census, InstanceID: s.About.InstanceID}

@@ -9,6 +9,7 @@ import (
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/inspect/notes"
+	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/store"
 )
@@ -99,7 +100,7 @@ func (c *changeWriter) write(w http.ResponseWriter, r *http.Request, ref api.Ref
 
 // remove deletes ref, which is the first write that is asked for.
 func (c *changeWriter) remove(w http.ResponseWriter, r *http.Request, ref api.Ref, ask asking) error {
-	dry, err := flag(r.URL.Query(), "dryRun")
+	dry, err := endpoint.Flag(r.URL.Query(), "dryRun")
 	if dry || err != nil {
 		return c.wouldRemove(w, r, under(r, ref, ask), err)
 	}

@@ -1,4 +1,4 @@
-package web
+package endpoint
 
 import (
 	"fmt"
@@ -18,20 +18,20 @@ import (
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 )
 
-// checked is the handler of an endpoint, which is asked only with a query that the endpoint
+// Checked is the handler of an endpoint, which is asked only with a query that the endpoint
 // describes; all that is wrong with one is told at once. Of a question, parameters that it does
 // not know are ignored with a warning, as clients of other versions send them; what writes
 // refuses them: one may be a misspelled dryRun.
-func (e endpoint) checked() handler {
+func (e Endpoint) Checked() Handler {
 	patterns := map[string]*regexp.Regexp{}
 	for _, p := range e.form.query {
-		for _, of := range []schema{p.item(), p.keys()} {
+		for _, of := range []Schema{p.item(), p.keys()} {
 			if text, ok := of["pattern"].(string); ok {
 				patterns[text] = regexp.MustCompile(text)
 			}
 		}
 	}
-	asks := strings.HasPrefix(e.pattern, http.MethodGet) || len(e.form.query) == 0
+	asks := strings.HasPrefix(e.Pattern, http.MethodGet) || len(e.form.query) == 0
 	return func(w http.ResponseWriter, r *http.Request) error {
 		q, err := url.ParseQuery(r.URL.RawQuery)
 		if err != nil {
@@ -50,8 +50,8 @@ func (e endpoint) checked() handler {
 			}
 		}
 		for _, p := range e.form.query {
-			if p.required != "" && !q.Has(p.name) {
-				wrong = multierror.Append(wrong, httpapi.BadField(p.name, p.required))
+			if p.Required != "" && !q.Has(p.Name) {
+				wrong = multierror.Append(wrong, httpapi.BadField(p.Name, p.Required))
 			}
 		}
 		if err := wrong.ErrorOrNil(); err != nil {
@@ -62,51 +62,51 @@ func (e endpoint) checked() handler {
 }
 
 // names are those of the parameters of an endpoint, for people.
-func (e endpoint) names() string {
+func (e Endpoint) names() string {
 	var out []string
 	for _, p := range e.form.query {
-		out = append(out, p.name)
+		out = append(out, p.Name)
 	}
 	return strings.Join(out, ", or ")
 }
 
 // parameter is the one of that name; of name[key] the deep one of that name.
-func (e endpoint) parameter(name string) (parameter, bool) {
+func (e Endpoint) parameter(name string) (Parameter, bool) {
 	head, _, deep := strings.Cut(name, "[")
-	i := slices.IndexFunc(e.form.query, func(p parameter) bool { return p.name == head && (p.deep || !deep) })
+	i := slices.IndexFunc(e.form.query, func(p Parameter) bool { return p.Name == head && (p.deep || !deep) })
 	if i < 0 {
-		return parameter{}, false
+		return Parameter{}, false
 	}
 	return e.form.query[i], true
 }
 
 // item is the schema of one value.
-func (p parameter) item() schema {
+func (p Parameter) item() Schema {
 	for _, key := range []string{"items", "additionalProperties"} {
-		if s, ok := p.schema[key].(schema); ok {
+		if s, ok := p.Schema[key].(Schema); ok {
 			return s
 		}
 	}
-	return p.schema
+	return p.Schema
 }
 
 // keys is the schema of the keys of a deep one.
-func (p parameter) keys() schema {
-	s, _ := p.schema["propertyNames"].(schema)
+func (p Parameter) keys() Schema {
+	s, _ := p.Schema["propertyNames"].(Schema)
 	return s
 }
 
 // check is what is wrong with the values of a parameter. An empty text is as none.
-func (p parameter) check(name string, values []string, patterns map[string]*regexp.Regexp) (wrong []error) {
-	if p.deep && name == p.name {
-		return []error{httpapi.BadField(name, "the parameter has keys; write it as "+p.name+"[KEY]=VALUE")}
+func (p Parameter) check(name string, values []string, patterns map[string]*regexp.Regexp) (wrong []error) {
+	if p.deep && name == p.Name {
+		return []error{httpapi.BadField(name, "the parameter has keys; write it as "+p.Name+"[KEY]=VALUE")}
 	}
-	if key, ok := strings.CutSuffix(strings.TrimPrefix(name, p.name+"["), "]"); p.deep {
+	if key, ok := strings.CutSuffix(strings.TrimPrefix(name, p.Name+"["), "]"); p.deep {
 		if pattern := patterns[fmt.Sprint(p.keys()["pattern"])]; !ok || pattern != nil && !pattern.MatchString(key) {
-			return []error{httpapi.BadField(name, "unknown "+p.name+"; "+p.about)}
+			return []error{httpapi.BadField(name, "unknown "+p.Name+"; "+p.About)}
 		}
 	}
-	if p.schema["type"] != "array" && len(values) > 1 {
+	if p.Schema["type"] != "array" && len(values) > 1 {
 		return []error{httpapi.BadField(name, "the parameter is given "+strconv.Itoa(len(values))+" times; give it once")}
 	}
 	if len(values) > mostValues {
@@ -114,8 +114,8 @@ func (p parameter) check(name string, values []string, patterns map[string]*rege
 	}
 	for _, v := range values {
 		err := checkValue(name, v, p.item(), patterns)
-		if err == nil && p.reads != nil {
-			err = p.reads(v)
+		if err == nil && p.Reads != nil {
+			err = p.Reads(v)
 		}
 		if err != nil {
 			wrong = append(wrong, err)
@@ -127,7 +127,7 @@ func (p parameter) check(name string, values []string, patterns map[string]*rege
 // mostValues is how often a parameter may be given at most.
 const mostValues = 100
 
-func checkValue(name, value string, s schema, patterns map[string]*regexp.Regexp) error {
+func checkValue(name, value string, s Schema, patterns map[string]*regexp.Regexp) error {
 	pattern := patterns[fmt.Sprint(s["pattern"])]
 	quoted := strconv.Quote(httpapi.Truncate(value))
 	words, few := s["enum"].([]string)
@@ -137,7 +137,7 @@ func checkValue(name, value string, s schema, patterns map[string]*regexp.Regexp
 	case s["type"] == "integer":
 		return checkNumber(name, value, s)
 	case s["type"] == "boolean":
-		_, err := flag(url.Values{name: {value}}, name)
+		_, err := Flag(url.Values{name: {value}}, name)
 		return err
 	case bounded && utf8.RuneCountInString(value) > most:
 		return httpapi.BadField(name, fmt.Sprintf("the value is longer than %d characters; shorten it", most))
@@ -151,7 +151,7 @@ func checkValue(name, value string, s schema, patterns map[string]*regexp.Regexp
 	return nil
 }
 
-func checkNumber(name, value string, s schema) error {
+func checkNumber(name, value string, s Schema) error {
 	least, most := bound(s, "minimum", math.MinInt64), bound(s, "maximum", math.MaxInt64)
 	n, err := strconv.ParseInt(value, 10, 64)
 	if err == nil && n >= least && n <= most {
@@ -164,7 +164,7 @@ func checkNumber(name, value string, s schema) error {
 	return httpapi.BadField(name, text)
 }
 
-func bound(s schema, key string, otherwise int64) int64 {
+func bound(s Schema, key string, otherwise int64) int64 {
 	if n, ok := s[key].(int); ok {
 		return int64(n)
 	}

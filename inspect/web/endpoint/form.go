@@ -1,0 +1,96 @@
+package endpoint
+
+import (
+	"reflect"
+	"slices"
+
+	"github.com/weftmesh/weft/api/jsonschema"
+	"github.com/weftmesh/weft/inspect/web/httpapi"
+)
+
+// Schema is one of a parameter or of a body.
+type Schema = jsonschema.Schema
+
+// Form is what an endpoint takes and answers, as GET /_openapi.json describes it.
+type Form struct {
+	query   []Parameter
+	bodies  []media // of a request, one for each content type
+	answers []media
+	// Created says that a PUT answers 201 where there was nothing.
+	Created bool
+}
+
+// media is a body of one content type.
+type media struct {
+	contentType string
+	of          reflect.Type
+}
+
+// Parameter is one of the query.
+type Parameter struct {
+	Name, About string
+	Schema      Schema
+	// deep is one whose values are given as name[key]=value.
+	deep bool
+	// Required says what to do where it is not given; empty where it may be left out.
+	Required string
+	// Reads is why a value that fits the schema is none all the same; nil for one that always is.
+	Reads func(string) error
+}
+
+// Content types of bodies.
+const (
+	OfJSON   = "application/json"
+	OfYAML   = "application/yaml"
+	ofText   = "text/plain"
+	OfEvents = "text/event-stream"
+	OfForm   = "multipart/form-data"
+)
+
+// Says is a form that answers a T as JSON.
+func Says[T any](query ...Parameter) Form {
+	return Form{query: query}.OrSays(OfJSON, reflect.TypeFor[T]())
+}
+
+// SaysText is a form that answers text.
+func SaysText(query ...Parameter) Form {
+	return Form{query: query}.OrSays(ofText, reflect.TypeFor[string]())
+}
+
+// OrSays is f with an answer of another content type.
+func (f Form) OrSays(contentType string, of reflect.Type) Form {
+	f.answers = append(slices.Clone(f.answers), media{contentType, of})
+	return f
+}
+
+// Reads is f with a body, a B, as JSON.
+func Reads[B any](f Form) Form { return f.OrReads(OfJSON, reflect.TypeFor[B]()) }
+
+// OrReads is f with a body of another content type.
+func (f Form) OrReads(contentType string, of reflect.Type) Form {
+	f.bodies = append(slices.Clone(f.bodies), media{contentType, of})
+	return f
+}
+
+// Lists is the form of a list of items.
+func Lists[T any](more ...Parameter) Form {
+	return Says[httpapi.Page[T]](append([]Parameter{PageSize, PageOffset, PartOfName}, more...)...)
+}
+
+// Document is one document in JSON: of Kuma's envelope, or of that of Kubernetes.
+type Document struct{}
+
+// JSONSchema refers to what the description says of all kinds.
+func (Document) JSONSchema() Schema { return jsonschema.RefTo("Document") }
+
+// KubernetesDocument is one document in the envelope of Kubernetes.
+type KubernetesDocument struct{}
+
+// JSONSchema refers to what the description says of the envelope.
+func (KubernetesDocument) JSONSchema() Schema { return jsonschema.RefTo("KubernetesDocument") }
+
+// Anything is an object of whose members the API says nothing.
+type Anything struct{}
+
+// JSONSchema allows any members.
+func (Anything) JSONSchema() Schema { return Schema{"type": "object", "additionalProperties": true} }
