@@ -10,8 +10,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/weftmesh/weft/control/identity"
-	"github.com/weftmesh/weft/inspect/web"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
+	"github.com/weftmesh/weft/inspect/web/rights"
 	"github.com/weftmesh/weft/xds/server/limit"
 )
 
@@ -53,14 +53,14 @@ func (p *Plane) watched() (http.Handler, error) {
 type members struct{ users *identity.Users }
 
 // WhoIs asks the API server, or remembers what it said.
-func (m members) WhoIs(ctx context.Context, token string) (web.Member, error) {
+func (m members) WhoIs(ctx context.Context, token string) (rights.Member, error) {
 	who, err := m.users.WhoIs(ctx, token, false)
 	if errors.Is(err, identity.ErrNobody) {
-		err = fmt.Errorf("%w: %w", web.ErrNobody, err)
+		err = fmt.Errorf("%w: %w", rights.ErrNobody, err)
 	}
-	return web.Member{Name: who.Name, Groups: who.Groups, May: func(ctx context.Context, a web.Access) (bool, error) {
+	return rights.Member{Name: who.Name, Groups: who.Groups, May: func(ctx context.Context, a rights.Access) (bool, error) {
 		return m.users.May(ctx, who, identity.Access(a))
-	}, Said: func(a web.Access) (may, known bool) { return m.users.Said(who, identity.Access(a)) }}, err
+	}, Said: func(a rights.Access) (may, known bool) { return m.users.Said(who, identity.Access(a)) }}, err
 }
 
 // notReady is the answer to who asks whether the control plane is ready while it is not. Why

@@ -8,7 +8,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/telemetry"
-	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/inspect/web/rights"
 	"github.com/weftmesh/weft/store"
 )
 
@@ -59,7 +59,7 @@ func WithActor(ctx context.Context, who string) context.Context {
 
 // actor is who acts: a user of the API, whom as named, or the control plane itself.
 func actor(ctx context.Context) (who, client string) {
-	if name, client, ok := web.Caller(ctx); ok {
+	if name, client, ok := rights.Caller(ctx); ok {
 		return telemetry.Truncate(name), client
 	}
 	if who, ok := ctx.Value(actorKey{}).(string); ok {

@@ -22,6 +22,7 @@ import (
 	"github.com/weftmesh/weft/inspect/plan"
 	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
+	"github.com/weftmesh/weft/inspect/web/rights"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/xds"
@@ -53,13 +54,13 @@ type changeWriter struct {
 	Security   Security // nil where nobody tells
 	ReadOnly   bool     // documents come from elsewhere, so that no write succeeds
 	Log        *slog.Logger
-	authorizer authorizer
+	authorizer rights.Authorizer
 	turn       chan struct{} // of applies of users who are not trusted
 }
 
 // newChangeWriter takes one apply at a time of those who are not trusted.
 func newChangeWriter(c changeWriter) *changeWriter {
-	c.authorizer, c.turn = authorizer{c.Catalog, c.Log}, make(chan struct{}, 1)
+	c.authorizer, c.turn = rights.Authorizer{c.Catalog, c.Log}, make(chan struct{}, 1)
 	return &c
 }
 
@@ -89,7 +90,7 @@ func (c *changeWriter) apply(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if callerOf(r.Context()).bounded() {
+	if rights.CallerOf(r.Context()).Bounded() {
 		end, err := c.applying(r.Context())
 		if err != nil {
 			return err
@@ -104,7 +105,7 @@ func (c *changeWriter) apply(w http.ResponseWriter, r *http.Request) error {
 	if errors.Is(err, decode.ErrNoDocuments) && !b.asReal {
 		return httpapi.BadField("", "no documents; send a stream of YAML documents or a JSON array")
 	}
-	if err := c.authorizer.mayWrite(r.Context(), slices.Concat(b.objects, b.refused)); err != nil {
+	if err := c.authorizer.MayWrite(r.Context(), slices.Concat(b.objects, b.refused)); err != nil {
 		return err
 	}
 	if b.found = api.Violations(err); errors.Is(err, decode.ErrNoDocuments) {
@@ -169,7 +170,7 @@ func (c *changeWriter) batchOf(r *http.Request) (*batch, error) {
 			return nil, err
 		}
 	}
-	if b.prune != nil && mustAsk(r.Context()) {
+	if b.prune != nil && rights.MustAsk(r.Context()) {
 		return nil, httpapi.BadField("prune", "what it would delete may be in namespaces that you may not see; leave it out, and delete by kubectl")
 	}
 	return b, httpapi.Unconditional(r)
@@ -178,7 +179,7 @@ func (c *changeWriter) batchOf(r *http.Request) (*batch, error) {
 // applied answers with what became of a batch, or would become of it.
 func (c *changeWriter) applied(ctx context.Context, w http.ResponseWriter, b *batch, done outcome, dry bool) error {
 	warnings := done.told
-	everything, err := c.authorizer.explainsAll(ctx)
+	everything, err := c.authorizer.ExplainsAll(ctx)
 	if err != nil {
 		return err
 	}

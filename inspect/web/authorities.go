@@ -13,6 +13,7 @@ import (
 	"github.com/weftmesh/weft/inspect/mtls"
 	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
+	"github.com/weftmesh/weft/inspect/web/rights"
 )
 
 // Authorities are those that sign the certificates of workloads.
@@ -132,7 +133,7 @@ func (h *authorityHandlers) rotates(abort bool) endpoint.Handler {
 			return err
 		}
 		if !ask.DryRun {
-			by, client, _ := Caller(r.Context())
+			by, client, _ := rights.Caller(r.Context())
 			h.Log.Info("root of an authority", "of", owner.String(), "abort", abort, "force", ask.Force, "now", ask.Now, "phase", out.Authority.Phase, "by", httpapi.Truncate(by), "client", client)
 		}
 		httpapi.Answer(w, http.StatusOK, out)
@@ -163,7 +164,7 @@ func (h *authorityHandlers) revokeIdentity(w http.ResponseWriter, r *http.Reques
 		return err
 	}
 	if !ask.DryRun {
-		by, client, _ := Caller(r.Context())
+		by, client, _ := rights.Caller(r.Context())
 		h.Log.Info("identity revoked", "mesh", mesh, "identity", httpapi.Truncate(ask.SpiffeID), "by", httpapi.Truncate(by), "client", client)
 	}
 	httpapi.Answer(w, http.StatusOK, out)

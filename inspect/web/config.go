@@ -64,12 +64,12 @@ func (h *envoyHandlers) dataplaneConfig(w http.ResponseWriter, r *http.Request) 
 	}
 	now, err := h.configOf(m, ref)
 	if err != nil {
-		return unknown(err)
+		return httpapi.Unknown(err)
 	}
 	shown := now
 	if shadow {
 		if shown, err = h.configOf(h.readerOf(plan.WithShadow(m, ref.Mesh), func() bool { return r.Context().Err() != nil }), ref); err != nil {
-			return unknown(err)
+			return httpapi.Unknown(err)
 		}
 	}
 	p := printer{known: map[string]json.RawMessage{}, lines: bufio.NewReaderSize(nil, 64<<10)}

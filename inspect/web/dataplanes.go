@@ -187,7 +187,7 @@ func (h *questionHandlers) serviceDataplanes(w http.ResponseWriter, r *http.Requ
 	}
 	list, err := kuma.ServiceDataplanes(m, ref)
 	if err != nil {
-		return unknown(err)
+		return httpapi.Unknown(err)
 	}
 	return h.metas(w, r, m, list)
 }
@@ -205,7 +205,7 @@ func (h *questionHandlers) hostnames(w http.ResponseWriter, r *http.Request) err
 		return err
 	}
 	list, err := kuma.Hostnames(m, ref, h.Zone)
-	return reply(w, list, err)
+	return httpapi.Reply(w, list, err)
 }
 
 // ofDataplane answers a question about one dataplane.
@@ -216,7 +216,7 @@ func (h *questionHandlers) ofDataplane(ask func(*http.Request, *resolve.Reader, 
 			return err
 		}
 		v, err := ask(r, m, ref)
-		return reply(w, v, err)
+		return httpapi.Reply(w, v, err)
 	}
 }
 
@@ -233,15 +233,6 @@ func (h *questionHandlers) ofPort(ask func(*http.Request, *resolve.Reader, api.R
 		}
 		return ask(r, m, dp)
 	})
-}
-
-// reply answers what package inspect says.
-func reply(w http.ResponseWriter, v any, err error) error {
-	if err != nil {
-		return unknown(err)
-	}
-	httpapi.Answer(w, http.StatusOK, v)
-	return nil
 }
 
 // viewRoutes are Kuma's views of what applies to a dataplane.

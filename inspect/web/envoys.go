@@ -49,7 +49,7 @@ func (h *envoyHandlers) dataplaneAt(r *http.Request) (api.Ref, error) {
 		return ref, err
 	}
 	if _, err := inspect.Dataplane(m, ref); err != nil {
-		return ref, unknown(err) // with what comes near
+		return ref, httpapi.Unknown(err) // with what comes near
 	}
 	return ref, httpapi.NotFound()
 }

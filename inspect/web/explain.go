@@ -67,7 +67,7 @@ func (h *questionHandlers) explanation(m *resolve.Reader, ref api.Ref, q url.Val
 	about := q.Get("about")
 	if about == "" {
 		e, err := explain.PartOf(m, ref, q.Get("to"), part)
-		return e, unknown(err)
+		return e, httpapi.Unknown(err)
 	}
 	object, err := h.attachedAs(about)
 	if err != nil {
@@ -78,7 +78,7 @@ func (h *questionHandlers) explanation(m *resolve.Reader, ref api.Ref, q url.Val
 		most = mostAbout
 	}
 	e, err := explain.About(m, ref, q.Get("to"), object, part, most)
-	return e, unknown(err)
+	return e, httpapi.Unknown(err)
 }
 
 // attachedAs is the policy or route of which KIND/NAME speaks.

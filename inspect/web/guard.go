@@ -14,6 +14,7 @@ import (
 
 	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
+	"github.com/weftmesh/weft/inspect/web/rights"
 )
 
 // open are the paths that need no token: whether the process lives and works,
@@ -23,30 +24,30 @@ var open = map[string]bool{"/healthz": true, "/readyz": true, "/": true}
 // authorised lets only those in who have the admin token or a token that was
 // issued to a user, if tokens are needed at all.
 func (s *server) authorised(next http.Handler) http.Handler {
-	as := func(w http.ResponseWriter, r *http.Request, u user) {
+	as := func(w http.ResponseWriter, r *http.Request, u rights.User) {
 		switch {
 		case s.Admin != "" && open[r.URL.Path]: // nobody has proven anything
-		case s.ProvenBy != nil && u.bounded():
+		case s.ProvenBy != nil && u.Bounded():
 			if !s.ProvenBy(r.Context(), u.Name) {
 				w.Header().Set("Connection", "close")
-				httpapi.Fail(w, tooMany("connections"))
+				httpapi.Fail(w, httpapi.TooMany("connections"))
 				return
 			}
 		case s.Proven != nil:
 			s.Proven(r.Context())
 		}
-		s.admitted(w, u.from(r), u, next)
+		s.admitted(w, u.From(r), u, next)
 	}
 	want := sha256.Sum256([]byte(s.Admin)) // of equal length, so that time tells nothing
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.Admin == "" || open[r.URL.Path] {
-			as(w, r, anybody())
+			as(w, r, rights.Anybody())
 			return
 		}
 		given := bearer(r)
 		got := sha256.Sum256([]byte(given))
 		if subtle.ConstantTimeCompare(got[:], want[:]) == 1 {
-			as(w, r, administrator())
+			as(w, r, rights.Administrator())
 			return
 		}
 		if s.Users != nil {
@@ -54,14 +55,14 @@ func (s *server) authorised(next http.Handler) http.Handler {
 			return
 		}
 		name, groups, err := s.Tokens.WhoIs(given)
-		u := userOf(name, groups)
+		u := rights.UserOf(name, groups)
 		switch {
 		case given == "" || err != nil:
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			s.deny(w, r, http.StatusUnauthorized, "",
 				"the request carries no valid token; send the content of the file admin-token in the data directory as Authorization: Bearer")
-		case u.onlyAsks() && !asks(r):
-			s.deny(w, r, http.StatusForbidden, name, mayOnlyAsk(name))
+		case u.OnlyAsks() && !asks(r):
+			s.deny(w, r, http.StatusForbidden, name, rights.MayOnlyAsk(name))
 		default:
 			as(w, r, u)
 		}
@@ -69,16 +70,16 @@ func (s *server) authorised(next http.Handler) http.Handler {
 }
 
 // member lets in whom the cluster knows; what they may, permitted decides.
-func (s *server) member(w http.ResponseWriter, r *http.Request, token string, as func(http.ResponseWriter, *http.Request, user)) {
+func (s *server) member(w http.ResponseWriter, r *http.Request, token string, as func(http.ResponseWriter, *http.Request, rights.User)) {
 	m, err := s.Users.WhoIs(r.Context(), token)
 	switch {
-	case errors.Is(err, ErrNobody):
+	case errors.Is(err, rights.ErrNobody):
 		w.Header().Set("WWW-Authenticate", "Bearer")
 		s.deny(w, r, http.StatusUnauthorized, "", err.Error())
 	case err != nil:
 		s.deny(w, r, http.StatusServiceUnavailable, "", err.Error())
 	default:
-		as(w, r, m.user())
+		as(w, r, m.User())
 	}
 }
 

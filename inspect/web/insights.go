@@ -62,7 +62,7 @@ func (h *sidecarHandlers) meshInsights(w http.ResponseWriter, r *http.Request) e
 		all = append(all, insight)
 	}
 	p, err := pageOf(r, all, func(x kuma.MeshInsight) string { return x.Name })
-	return reply(w, p, err)
+	return httpapi.Reply(w, p, err)
 }
 
 func (h *sidecarHandlers) meshInsight(w http.ResponseWriter, r *http.Request) error {
@@ -104,7 +104,7 @@ func (h *sidecarHandlers) serviceInsights(w http.ResponseWriter, r *http.Request
 		all = slices.DeleteFunc(all, func(x kuma.ServiceInsight) bool { return x.ServiceType != want })
 	}
 	p, err := pageOf(r, all, func(x kuma.ServiceInsight) string { return x.Name })
-	return reply(w, p, err)
+	return httpapi.Reply(w, p, err)
 }
 
 func (h *sidecarHandlers) serviceInsight(w http.ResponseWriter, r *http.Request) error {

@@ -2,6 +2,8 @@ package web
 
 import (
 	"net/http"
+
+	"github.com/weftmesh/weft/inspect/web/rights"
 )
 
 // How much of bodies is held at once: of each user of a cluster and of others who may only ask, of all
@@ -13,8 +15,8 @@ const (
 )
 
 // admitted answers a request by next, within the bounds that hold for who sends it.
-func (s *server) admitted(w http.ResponseWriter, r *http.Request, u user, next http.Handler) {
-	if !u.bounded() {
+func (s *server) admitted(w http.ResponseWriter, r *http.Request, u rights.User, next http.Handler) {
+	if !u.Bounded() {
 		s.intake.Serve("", w, r, next)
 		return
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/inspect/web/rights"
 	"github.com/weftmesh/weft/resolve"
 )
 
@@ -18,7 +19,7 @@ import (
 // beside it: an administrator who stores it again changes nothing. Others do
 // not learn its secrets.
 func (h *documentHandlers) written(r *http.Request, o *api.Object) ([]byte, error) {
-	if !callerOf(r.Context()).administers() {
+	if !rights.CallerOf(r.Context()).Administers() {
 		o = o.Redacted()
 	}
 	c := *o

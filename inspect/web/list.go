@@ -10,6 +10,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
+	"github.com/weftmesh/weft/inspect/web/rights"
 )
 
 // selection is what a client asks of a list.
@@ -180,14 +181,14 @@ func (s *source) page(w http.ResponseWriter, r *http.Request, kind, mesh string,
 	}
 	p := httpapi.NewPage()
 	defer p.Done()
-	if _, isCut := cutTo(r.Context()); isCut {
+	if _, isCut := rights.CutTo(r.Context()); isCut {
 		var asked []*api.Object // what is not asked for says nothing of namespaces
 		for o := range objects {
 			if s.chosen(sel, o) {
 				asked = append(asked, o)
 			}
 		}
-		if asked, p.Notes, err = seen(r.Context(), asked); err != nil {
+		if asked, p.Notes, err = rights.Seen(r.Context(), asked); err != nil {
 			return err
 		}
 		objects, all = slices.Values(asked), len(asked)

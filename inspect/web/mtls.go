@@ -39,7 +39,7 @@ func (h *authorityHandlers) mtls(w http.ResponseWriter, r *http.Request) error {
 	mesh := r.PathValue("mesh")
 	out, err := mtls.Of(q, mesh, part, h.securedBy(mesh))
 	if err != nil {
-		return unknown(err)
+		return httpapi.Unknown(err)
 	}
 	if end := part.Offset + len(out.Items); len(out.Items) > 0 && end < out.Total {
 		next := nextPage(r, end)

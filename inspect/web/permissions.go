@@ -31,7 +31,7 @@ func (h *questionHandlers) permissions(w http.ResponseWriter, r *http.Request) e
 	mesh, to := r.PathValue("mesh"), query.Get("to")
 	out, err := permissions.Of(q, mesh, query.Get("from"), to)
 	if err != nil {
-		return unknown(err)
+		return httpapi.Unknown(err)
 	}
 	if counts {
 		asked, left := permissions.CountedIn(q, mesh, to)

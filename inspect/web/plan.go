@@ -14,6 +14,7 @@ import (
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/plan"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
+	"github.com/weftmesh/weft/inspect/web/rights"
 	"github.com/weftmesh/weft/sidecar/attach"
 	"github.com/weftmesh/weft/store"
 )
@@ -53,33 +54,13 @@ func (c *changeWriter) preview(ctx context.Context, write store.Plan, done *outc
 func (c *changeWriter) previewedAsReal(ctx context.Context, ask asking) (outcome, error) {
 	var failed error
 	var done outcome
-	p := &plan.Preview{Takes: c.authorizer.gettable(ctx, &failed)}
+	p := &plan.Preview{Takes: c.authorizer.Gettable(ctx, &failed)}
 	done, err := c.preview(ctx, p.Of(c.planOf(ask, c.Admission.Plan, &done)), &done)
 	if err := cmp.Or(err, failed); err != nil {
 		return done, err
 	}
 	done.results, done.preview = p.Results(done.results), p
 	return done, nil
-}
-
-// gettable reports whether an object is a policy or a route that who asks may get. What keeps
-// that from being known is failed.
-func (a *authorizer) gettable(ctx context.Context, failed *error) func(*api.Object) bool {
-	u := callerOf(ctx)
-	known := map[Access]bool{}
-	return func(o *api.Object) bool {
-		t, _ := a.Catalog.Type(o.Kind)
-		if !t.Policy && !t.Route || !u.inCluster() {
-			return t.Policy || t.Route
-		}
-		want := Access{Verb: "get", Group: groupOf(t), Resource: t.Plural, Namespace: o.Namespace}
-		may, asked := known[want]
-		if !asked && len(known) < mostAsked && *failed == nil {
-			may, *failed = u.has(ctx, want)
-			known[want] = may
-		}
-		return may
-	}
 }
 
 // plan is what would change by what nobody did. Who may not ask about all dataplanes is told
@@ -91,14 +72,14 @@ func (c *changeWriter) plan(ctx context.Context, o outcome) (planned, error) {
 	if o.fields {
 		step.Print = attach.Print
 	}
-	everything, err := c.authorizer.explainsAll(ctx)
+	everything, err := c.authorizer.ExplainsAll(ctx)
 	if err != nil {
 		return planned{}, err
 	}
 	var failed error
 	var cut bool
 	if !everything {
-		step.See = c.authorizer.explained(ctx, &failed, &cut)
+		step.See = c.authorizer.Explained(ctx, &failed, &cut)
 	}
 	out := planned{Revision: o.revision, DryRun: true, Results: resultsOf(o.results[:o.asked]), Plan: plan.Of(step, o.results)}
 	if o.preview != nil {
@@ -109,7 +90,7 @@ func (c *changeWriter) plan(ctx context.Context, o outcome) (planned, error) {
 	}
 	if cut {
 		out.Notes = append(out.Notes, api.Note{Severity: api.Info, Code: "Cut",
-			Message: fmt.Sprintf("the change may concern dataplanes of more than %d namespaces, of which the others were not looked at; ask who may see all", mostAsked)})
+			Message: fmt.Sprintf("the change may concern dataplanes of more than %d namespaces, of which the others were not looked at; ask who may see all", rights.MostAsked)})
 	}
 	return out, errors.Join(failed, ctx.Err())
 }
@@ -126,43 +107,12 @@ func wantsFields(q url.Values, dry bool) (bool, error) {
 	return wanted != "", nil
 }
 
-// explainsAll reports whether who asks may be told what applies to every dataplane, and so what
-// there is in every namespace.
-func (a *authorizer) explainsAll(ctx context.Context) (bool, error) {
-	if !mustAsk(ctx) {
-		return true, nil
-	}
-	u := callerOf(ctx)
-	t, _ := a.Catalog.Type(api.KindDataplane)
-	return u.has(ctx, Access{Verb: "get", Group: groupOf(t), Resource: t.Plural, Subresource: "explain"})
-}
-
 func resultsOf(list []store.Result) []result {
 	out := []result{}
 	for _, x := range list {
 		out = append(out, result{x.Ref.String(), x.Action})
 	}
 	return out
-}
-
-// explained reports whether a user may be told what applies to a dataplane. What keeps that
-// from being known is failed; cut are dataplanes of more namespaces than are asked about.
-func (a *authorizer) explained(ctx context.Context, failed *error, cut *bool) func(api.Ref) bool {
-	u := callerOf(ctx)
-	t, _ := a.Catalog.Type(api.KindDataplane)
-	known := map[string]bool{}
-	return func(ref api.Ref) bool {
-		may, asked := known[ref.Namespace]
-		if !asked && len(known) >= mostAsked {
-			*cut = true
-			return false
-		}
-		if !asked && *failed == nil {
-			may, *failed = u.has(ctx, Access{Verb: "get", Group: groupOf(t), Resource: t.Plural, Subresource: "explain", Namespace: ref.Namespace})
-			known[ref.Namespace] = may
-		}
-		return may
-	}
 }
 
 // wouldRemove deletes nothing, and says what would change, and what would lose what it refers to.

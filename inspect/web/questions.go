@@ -17,6 +17,7 @@ import (
 	"github.com/weftmesh/weft/inspect/permissions"
 	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
+	"github.com/weftmesh/weft/inspect/web/rights"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sim"
 )
@@ -76,14 +77,6 @@ func (s *source) readerOf(m *resolve.Model, gone func() bool) *resolve.Reader {
 	return q
 }
 
-// unknown makes what package inspect does not find a 404 in its words.
-func unknown(err error) error {
-	if errors.Is(err, inspect.ErrNotFound) {
-		return httpapi.Problem{Status: http.StatusNotFound, Title: "Could not retrieve a resource", Detail: err.Error()}
-	}
-	return err
-}
-
 // attachable is the object that the path names, which must be a policy or route,
 // and the model that holds.
 func (h *questionHandlers) attachable(r *http.Request) (*resolve.Reader, api.Ref, error) {
@@ -104,7 +97,7 @@ func (h *questionHandlers) explainObject(w http.ResponseWriter, r *http.Request)
 	}
 	e, err := conditions.ExplainObject(m, ref, known(h.Census, h.Sidecars, m, ref.Mesh), h.Problems()...)
 	if err != nil {
-		return unknown(err)
+		return httpapi.Unknown(err)
 	}
 	httpapi.Answer(w, http.StatusOK, e)
 	return nil
@@ -129,7 +122,7 @@ func (h *questionHandlers) selection(r *http.Request) (*resolve.Reader, []api.Re
 		return nil, nil, err
 	}
 	list, err := kuma.Dataplanes(m, ref)
-	return m, list, unknown(err)
+	return m, list, httpapi.Unknown(err)
 }
 
 // attached answers the same page in the form of older clients.
@@ -193,7 +186,7 @@ func (h *questionHandlers) problems(w http.ResponseWriter, r *http.Request) erro
 // seenOwners cuts what is wrong to the namespaces of which who asks is told: what is wrong with a whole
 // mesh, with a file or with the control plane is for those who are told of everything.
 func seenOwners(ctx context.Context, owners []conditions.Owner) ([]conditions.Owner, []api.Note, error) {
-	v, isCut := cutTo(ctx)
+	v, isCut := rights.CutTo(ctx)
 	if !isCut {
 		return owners, nil, nil
 	}
@@ -203,7 +196,7 @@ func seenOwners(ctx context.Context, owners []conditions.Owner) ([]conditions.Ow
 			there[o.Ref.Namespace] = true
 		}
 	}
-	sees, said, err := v.namespaces(ctx, slices.Collect(maps.Keys(there)))
+	sees, said, err := v.Namespaces(ctx, slices.Collect(maps.Keys(there)))
 	return slices.DeleteFunc(owners, func(o conditions.Owner) bool { return o.Ref == nil || !sees[o.Ref.Namespace] }), cutNotes(said), err
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
+	"github.com/weftmesh/weft/inspect/web/rights"
 )
 
 // serve makes a handler an http.Handler: its error becomes the answer.
@@ -29,7 +30,7 @@ func (s *server) serviceRoutes() []endpoint.Endpoint {
 		endpoint.New("GET /readyz", s.readyz, "Whether documents are read, resolved and served; degraded and why, while the store takes no writes", endpoint.SaysText(readyFor)),
 		endpoint.New("GET /metrics", s.metrics, "Metrics in the text format of Prometheus", endpoint.SaysText()),
 		endpoint.New("GET /config", s.config, "The configuration, without secrets: for administrators", endpoint.Says[endpoint.Anything]()),
-		endpoint.New("GET /who-am-i", s.whoAmI, "Who the request comes from", endpoint.Says[user]()),
+		endpoint.New("GET /who-am-i", s.whoAmI, "Who the request comes from", endpoint.Says[rights.User]()),
 		endpoint.New("GET /_openapi.json", s.openAPI, "This description", endpoint.Says[endpoint.Anything]()),
 	}
 }

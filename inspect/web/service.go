@@ -8,6 +8,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
+	"github.com/weftmesh/weft/inspect/web/rights"
 	"github.com/weftmesh/weft/policies"
 )
 
@@ -82,15 +83,15 @@ func (s *server) metrics(w http.ResponseWriter, r *http.Request) error {
 // config is for administrators: it tells of addresses, files and namespaces that are nobody else's. In a
 // cluster those read it whom the cluster lets get the path, which permitted has asked.
 func (s *server) config(w http.ResponseWriter, r *http.Request) error {
-	if u := callerOf(r.Context()); !u.inCluster() && !u.administers() {
-		return httpapi.Problem{Status: http.StatusForbidden, Title: "Not allowed", Detail: u.Name + " is not in the group " + admins + ", which alone reads the configuration; use a token of an administrator"}
+	if u := rights.CallerOf(r.Context()); !u.InCluster() && !u.Administers() {
+		return httpapi.Problem{Status: http.StatusForbidden, Title: "Not allowed", Detail: u.Name + " is not in the group " + rights.Admins + ", which alone reads the configuration; use a token of an administrator"}
 	}
 	httpapi.Answer(w, http.StatusOK, s.Public)
 	return nil
 }
 
 func (s *server) whoAmI(w http.ResponseWriter, r *http.Request) error {
-	u := callerOf(r.Context())
+	u := rights.CallerOf(r.Context())
 	httpapi.Answer(w, http.StatusOK, u)
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/weftmesh/weft/inspect/web/httpapi"
+	"github.com/weftmesh/weft/inspect/web/rights"
 )
 
 // How many streams of events there may be of all users but administrators, and of one of them:
@@ -46,19 +47,13 @@ func (s *shares) take(user string) (done func(), ok bool) {
 
 // stream takes the place of one stream of events of who asks.
 func (h *eventHandlers) stream(r *http.Request) (done func(), err error) {
-	u := callerOf(r.Context())
-	if !u.bounded() {
+	u := rights.CallerOf(r.Context())
+	if !u.Bounded() {
 		return func() {}, nil
 	}
 	done, ok := h.streams.take(u.Name)
 	if !ok {
-		return nil, tooMany("streams of events")
+		return nil, httpapi.TooMany("streams of events")
 	}
 	return done, nil
-}
-
-// tooMany is the answer to who has too many of what others need too.
-func tooMany(of string) httpapi.Problem {
-	return httpapi.Problem{Status: http.StatusTooManyRequests, Title: "Too much at once", Retry: "1",
-		Detail: "you have too many " + of + "; close some of them and try again"}
 }

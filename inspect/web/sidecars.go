@@ -17,6 +17,7 @@ import (
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
+	"github.com/weftmesh/weft/inspect/web/rights"
 	"github.com/weftmesh/weft/resolve"
 )
 
@@ -72,7 +73,7 @@ func (h *sidecarHandlers) sidecars(w http.ResponseWriter, r *http.Request) error
 		return m
 	})
 	var p sidecarPage
-	if _, isCut := cutTo(r.Context()); isCut || !sel.everything() {
+	if _, isCut := rights.CutTo(r.Context()); isCut || !sel.everything() {
 		p, err = h.sidecarsChosen(r.Context(), snapshot, mesh, want, sel, model)
 	} else {
 		p = h.sidecarsOf(snapshot, mesh, want, sel, model)
@@ -114,7 +115,7 @@ func (h *sidecarHandlers) sidecarsChosen(ctx context.Context, snapshot *api.Snap
 		}
 	}
 	p = sidecarPage{States: map[inspect.State]int{}, Items: []sidecarRow{}}
-	if chosen, p.Notes, err = seen(ctx, chosen); err != nil {
+	if chosen, p.Notes, err = rights.Seen(ctx, chosen); err != nil {
 		return p, err
 	}
 	for _, o := range chosen {

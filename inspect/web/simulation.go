@@ -25,7 +25,7 @@ func (h *questionHandlers) simulate(w http.ResponseWriter, r *http.Request) erro
 		return unreadable(err, q)
 	}
 	if _, err := inspect.Dataplane(m, ref); err != nil {
-		return unknown(err)
+		return httpapi.Unknown(err)
 	}
 	verdict, err := sim.Run(m, ref, q)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/weftmesh/weft/inspect/conditions"
 	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
+	"github.com/weftmesh/weft/inspect/web/rights"
 	"github.com/weftmesh/weft/resolve"
 )
 
@@ -25,7 +26,7 @@ func (h *questionHandlers) status(w http.ResponseWriter, r *http.Request) error 
 		return err
 	}
 	if err := inspect.MeshKnown(m, mesh); err != nil {
-		return unknown(err)
+		return httpapi.Unknown(err)
 	}
 	q := r.URL.Query()
 	sel, err := selectionOf(q)
@@ -76,7 +77,7 @@ func (h *questionHandlers) choose(q url.Values, part *inspect.Part) error {
 // seenOf cuts a part of the status of a mesh to the namespaces of which who asks is told. Its
 // notes say of which that is not known.
 func (h *questionHandlers) seenOf(ctx context.Context, m *resolve.Reader, mesh string, part *inspect.Part) ([]api.Note, error) {
-	v, isCut := cutTo(ctx)
+	v, isCut := rights.CutTo(ctx)
 	if !isCut {
 		return nil, nil
 	}
@@ -88,7 +89,7 @@ func (h *questionHandlers) seenOf(ctx context.Context, m *resolve.Reader, mesh s
 		there[o.Namespace] = true
 	}
 	delete(there, "")
-	sees, said, err := v.namespaces(ctx, slices.Collect(maps.Keys(there)))
+	sees, said, err := v.Namespaces(ctx, slices.Collect(maps.Keys(there)))
 	part.Sees = func(namespace string) bool { return sees[namespace] }
 	return cutNotes(said), err
 }

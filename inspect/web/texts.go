@@ -13,6 +13,7 @@ import (
 
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
+	"github.com/weftmesh/weft/inspect/web/rights"
 )
 
 // maxFileName is how long the name of a file may be, which is kept with each of
@@ -24,7 +25,7 @@ const maxFileName = 1024
 // it is, so that all of them can be applied together.
 func textsOf(w http.ResponseWriter, r *http.Request, file string) ([]decode.Text, error) {
 	most := int64(maxApply)
-	if callerOf(r.Context()).bounded() {
+	if rights.CallerOf(r.Context()).Bounded() {
 		most = maxApplyOfMember
 	}
 	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))

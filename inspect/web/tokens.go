@@ -16,6 +16,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
+	"github.com/weftmesh/weft/inspect/web/rights"
 )
 
 // tokenHandlers issue tokens and take them back.
@@ -189,7 +190,7 @@ func (h *tokenHandlers) revokeTokens(w http.ResponseWriter, r *http.Request) err
 	case err != nil:
 		return httpapi.BadField("ids", err.Error())
 	}
-	by, client, _ := Caller(r.Context())
+	by, client, _ := rights.Caller(r.Context())
 	h.Log.Info("tokens revoked", "ids", ask.IDs, "by", httpapi.Truncate(by), "client", client)
 	httpapi.Answer(w, http.StatusOK, revoked{len(ask.IDs)})
 	return nil
@@ -213,7 +214,7 @@ func (h *tokenHandlers) issued(w http.ResponseWriter, r *http.Request, token Tok
 	case err != nil:
 		return httpapi.BadField("", err.Error())
 	}
-	by, client, _ := Caller(r.Context())
+	by, client, _ := rights.Caller(r.Context())
 	h.Log.Info("token issued", "kind", kind, "for", httpapi.Truncate(whom), "id", token.ID, "expires", token.Expires.UTC().Format(time.RFC3339), "by", httpapi.Truncate(by), "client", client)
 	w.Header().Set("Cache-Control", "no-store")
 	httpapi.Write(w, http.StatusOK, "text/plain", []byte(token.Text))

@@ -21,6 +21,7 @@ import (
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
+	"github.com/weftmesh/weft/inspect/web/rights"
 	"github.com/weftmesh/weft/inspect/web/ui"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
@@ -73,7 +74,7 @@ type Config struct {
 	Admin string
 	// Users are those of the cluster that holds the documents, instead of users of Tokens; nil
 	// where there is none.
-	Users Users
+	Users rights.Users
 	// Proven is told of each request whose sender may ask; nil tells nobody.
 	Proven func(context.Context)
 	// ProvenBy is Proven for a user who is no administrator; false where that user has too many
@@ -158,7 +159,7 @@ type server struct {
 	intake     *httpapi.Intake // of administrators
 	members    *httpapi.Intake // of all others
 	source     *source
-	authorizer authorizer
+	authorizer rights.Authorizer
 	schemas    *schemaHandlers
 }
 
@@ -180,7 +181,7 @@ func New(cfg Config) http.Handler {
 // newServer has no paths yet.
 func newServer(cfg Config) *server {
 	s := &server{Config: cfg, mux: http.NewServeMux(), intake: httpapi.NewIntake(mostHeld, mostHeld), members: httpapi.NewIntake(mostHeldOfAll, mostHeldOfMember),
-		authorizer: authorizer{Catalog: cfg.Catalog, Log: cfg.Log}, schemas: &schemaHandlers{Catalog: cfg.Catalog, Kinds: cfg.Kinds, ReadOnly: cfg.ReadOnly}}
+		authorizer: rights.Authorizer{Catalog: cfg.Catalog, Log: cfg.Log}, schemas: &schemaHandlers{Catalog: cfg.Catalog, Kinds: cfg.Kinds, ReadOnly: cfg.ReadOnly}}
 	s.source = &source{Catalog: cfg.Catalog, Documents: cfg.Documents, Asked: cfg.Asked, Listed: cfg.Listed, NotFound: s.notFound}
 	return s
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/weftmesh/weft/inspect/notes"
 	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
+	"github.com/weftmesh/weft/inspect/web/rights"
 	"github.com/weftmesh/weft/store"
 )
 
@@ -31,7 +32,7 @@ func under(r *http.Request, ref api.Ref, ask asking) asking {
 // commit writes to the store what somebody who may write asks for, as far as it is admitted. Who was
 // let in to ask is refused here too, whatever the request says.
 func (c *changeWriter) commit(ctx context.Context, ask asking) (outcome, error) {
-	if err := mayChange(ctx); err != nil {
+	if err := rights.MayChange(ctx); err != nil {
 		return outcome{}, err
 	}
 	var done outcome

@@ -57,3 +57,12 @@ func Write(w http.ResponseWriter, status int, contentType string, body []byte) {
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // a client that has gone is no failure of ours
 }
+
+// Reply answers what package inspect says.
+func Reply(w http.ResponseWriter, v any, err error) error {
+	if err != nil {
+		return Unknown(err)
+	}
+	Answer(w, http.StatusOK, v)
+	return nil
+}

@@ -209,3 +209,17 @@ func Truncate(text string) string {
 	}
 	return strings.ToValidUTF8(text, "")
 }
+
+// Unknown makes what package inspect does not find a 404 in its words.
+func Unknown(err error) error {
+	if errors.Is(err, inspect.ErrNotFound) {
+		return Problem{Status: http.StatusNotFound, Title: "Could not retrieve a resource", Detail: err.Error()}
+	}
+	return err
+}
+
+// TooMany is the answer to who has too many of what others need too.
+func TooMany(of string) Problem {
+	return Problem{Status: http.StatusTooManyRequests, Title: "Too much at once", Retry: "1",
+		Detail: "you have too many " + of + "; close some of them and try again"}
+}

@@ -1,9 +1,8 @@
-package web
+package rights
 
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"slices"
 	"sync"
@@ -16,38 +15,32 @@ import (
 // How many namespaces one list asks the cluster about, of which it has said nothing lately,
 // and how many at once.
 const (
-	mostAsked = 200
+	MostAsked = 200
 	askedOnce = 8
 )
-
-// authorizer asks the cluster what a user may, where the cluster decides that.
-type authorizer struct {
-	Catalog *api.Catalog
-	Log     *slog.Logger
-}
 
 type visibleKey struct{}
 
 // visible is which namespaces a user sees in a list, who does not see all of them.
 type visible struct {
-	user user
+	user User
 	want Access
 }
 
-// cutTo is what the answer to a request is cut to; false where it is not cut.
-func cutTo(ctx context.Context) (visible, bool) {
+// CutTo is what the answer to a request is cut to; false where it is not cut.
+func CutTo(ctx context.Context) (visible, bool) {
 	v, isCut := ctx.Value(visibleKey{}).(visible)
 	return v, isCut
 }
 
-// cut is a request of a user whose answer is cut to the namespaces in which the user has an access.
-func (u user) cut(r *http.Request, want Access) *http.Request {
+// Cut is a request of a user whose answer is cut to the namespaces in which the user has an access.
+func (u User) Cut(r *http.Request, want Access) *http.Request {
 	return r.WithContext(context.WithValue(r.Context(), visibleKey{}, visible{u, want}))
 }
 
-// namespaces are those of names that the user sees. Where there are too many to ask about, a
+// Namespaces are those of names that the user sees. Where there are too many to ask about, a
 // note says how to ask for less: what was not asked is not seen.
-func (v visible) namespaces(ctx context.Context, names []string) (sees map[string]bool, notes []string, err error) {
+func (v visible) Namespaces(ctx context.Context, names []string) (sees map[string]bool, notes []string, err error) {
 	sees = map[string]bool{}
 	var unknown []string
 	for _, name := range names {
@@ -61,11 +54,11 @@ func (v visible) namespaces(ctx context.Context, names []string) (sees map[strin
 			sees[name] = true
 		}
 	}
-	if len(unknown) > mostAsked {
+	if len(unknown) > MostAsked {
 		slices.Sort(unknown)
 		notes = append(notes, fmt.Sprintf("of %d namespaces it was not asked whether you may see them, from %s on, and the list is without them; "+
-			"ask again, or for one namespace, by filter[labels.%s]=NAME", len(unknown)-mostAsked, unknown[mostAsked], api.LabelNamespace))
-		unknown = unknown[:mostAsked]
+			"ask again, or for one namespace, by filter[labels.%s]=NAME", len(unknown)-MostAsked, unknown[MostAsked], api.LabelNamespace))
+		unknown = unknown[:MostAsked]
 	}
 	var mu sync.Mutex
 	asking, ctx := errgroup.WithContext(ctx)
@@ -74,7 +67,7 @@ func (v visible) namespaces(ctx context.Context, names []string) (sees map[strin
 		asking.Go(func() error {
 			want := v.want
 			want.Namespace = name
-			may, err := v.user.has(ctx, want)
+			may, err := v.user.Has(ctx, want)
 			if err != nil {
 				return err
 			}
@@ -87,9 +80,9 @@ func (v visible) namespaces(ctx context.Context, names []string) (sees map[strin
 	return sees, notes, asking.Wait()
 }
 
-// seen are the objects of a list whose namespaces the user sees; all where nothing is cut.
-func seen(ctx context.Context, list []*api.Object) ([]*api.Object, []string, error) {
-	v, isCut := cutTo(ctx)
+// Seen are the objects of a list whose namespaces the user sees; all where nothing is cut.
+func Seen(ctx context.Context, list []*api.Object) ([]*api.Object, []string, error) {
+	v, isCut := CutTo(ctx)
 	if !isCut {
 		return list, nil, nil
 	}
@@ -101,6 +94,6 @@ func seen(ctx context.Context, list []*api.Object) ([]*api.Object, []string, err
 			names = append(names, o.Namespace)
 		}
 	}
-	sees, notes, err := v.namespaces(ctx, names)
+	sees, notes, err := v.Namespaces(ctx, names)
 	return slices.DeleteFunc(list, func(o *api.Object) bool { return !sees[o.Namespace] }), notes, err
 }
