@@ -22,6 +22,7 @@ import (
 	"github.com/weftmesh/weft/inspect/plan"
 	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
+	"github.com/weftmesh/weft/inspect/web/objects"
 	"github.com/weftmesh/weft/inspect/web/rights"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/store"
@@ -46,7 +47,7 @@ type result struct {
 
 // changeWriter writes documents, or says what writing them would change.
 type changeWriter struct {
-	*source
+	*objects.Source
 	Store      changeStore
 	History    store.History // of Store; nil where it keeps none
 	Admission  *admission.Chain
@@ -395,7 +396,7 @@ func (c *changeWriter) dangling(model *resolve.Model, objects []*api.Object) (ou
 	}
 	// Most documents have no notes, and an index of all of a large batch is half as large as they are.
 	places := sync.OnceValue(func() *notes.Places { return notes.PlacesIn(api.NewSnapshot(0, objects...)) })
-	for _, n := range notes.On(c.readerOf(model, nil), refs...) {
+	for _, n := range notes.On(c.ReaderOf(model, nil), refs...) {
 		if n.Severity != api.Info {
 			out = append(out, &api.Violation{Position: places().Of(n), Object: n.Origin.Ref, Field: n.Field, Code: n.Code,
 				Message: strings.TrimSpace(n.Message), Severity: api.Warning})

@@ -13,6 +13,7 @@ import (
 	"github.com/weftmesh/weft/inspect/mtls"
 	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
+	"github.com/weftmesh/weft/inspect/web/objects"
 	"github.com/weftmesh/weft/inspect/web/rights"
 )
 
@@ -51,7 +52,7 @@ type revokeRequest struct {
 
 // authorityHandlers answer about authorities and mutual TLS, and turn roots.
 type authorityHandlers struct {
-	*source
+	*objects.Source
 	Authorities Authorities // nil where none are kept
 	Security    Security    // nil where nobody tells
 	Sidecars    Sidecars
@@ -71,7 +72,7 @@ func (h *authorityHandlers) authorityRoutes() []endpoint.Endpoint {
 // meshOf is the mesh that the path names, which must be there.
 func (h *authorityHandlers) meshOf(r *http.Request) (string, error) {
 	mesh := r.PathValue("mesh")
-	if err := h.meshKnown(mesh); err != nil {
+	if err := h.MeshKnown(mesh); err != nil {
 		return "", err
 	}
 	if h.Authorities == nil {
@@ -85,7 +86,7 @@ func (h *authorityHandlers) authorities(w http.ResponseWriter, r *http.Request) 
 	if err != nil {
 		return err
 	}
-	q, err := h.reader(r.Context())
+	q, err := h.Reader(r.Context())
 	if err != nil {
 		return err
 	}

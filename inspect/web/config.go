@@ -58,7 +58,7 @@ func (h *envoyHandlers) dataplaneConfig(w http.ResponseWriter, r *http.Request) 
 	if wanted != "" && wanted != "diff" {
 		return httpapi.BadField(include.Name, strconv.Quote(wanted)+" cannot be included; write diff, or leave it out")
 	}
-	m, ref, err := h.readerAt(r, api.KindDataplane)
+	m, ref, err := h.ReaderAt(r, api.KindDataplane)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (h *envoyHandlers) dataplaneConfig(w http.ResponseWriter, r *http.Request) 
 	}
 	shown := now
 	if shadow {
-		if shown, err = h.configOf(h.readerOf(plan.WithShadow(m, ref.Mesh), func() bool { return r.Context().Err() != nil }), ref); err != nil {
+		if shown, err = h.configOf(h.ReaderOf(plan.WithShadow(m, ref.Mesh), func() bool { return r.Context().Err() != nil }), ref); err != nil {
 			return httpapi.Unknown(err)
 		}
 	}

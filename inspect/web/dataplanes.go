@@ -12,12 +12,13 @@ import (
 	"github.com/weftmesh/weft/inspect/mtls"
 	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
+	"github.com/weftmesh/weft/inspect/web/objects"
 	"github.com/weftmesh/weft/resolve"
 )
 
 // sidecarHandlers answer how far dataplanes follow, and count them.
 type sidecarHandlers struct {
-	*source
+	*objects.Source
 	Sidecars Sidecars
 	Census   Census
 	// Secured is what the sidecar of a dataplane tells of its certificate; nil where nobody knows.
@@ -146,16 +147,16 @@ func (c Counters) text() counters {
 
 func (h *sidecarHandlers) overviews(w http.ResponseWriter, r *http.Request) error {
 	mesh := r.PathValue("mesh")
-	if err := h.meshKnown(mesh); err != nil {
+	if err := h.MeshKnown(mesh); err != nil {
 		return err
 	}
-	snapshot := h.there(r.Context(), api.KindDataplane)
-	return h.page(w, r, api.KindDataplane, mesh, func(p *httpapi.PrintedPage, o *api.Object) error { return p.Add(h.overviewOf(snapshot, o)) })
+	snapshot := h.SnapshotOf(r.Context(), api.KindDataplane)
+	return h.Page(w, r, api.KindDataplane, mesh, func(p *httpapi.PrintedPage, o *api.Object) error { return p.Add(h.overviewOf(snapshot, o)) })
 }
 
 func (h *sidecarHandlers) overview(w http.ResponseWriter, r *http.Request) error {
-	snapshot := h.there(r.Context(), api.KindDataplane)
-	o, ok := snapshot.Get(h.refOf(r, api.KindDataplane))
+	snapshot := h.SnapshotOf(r.Context(), api.KindDataplane)
+	o, ok := snapshot.Get(h.RefOf(r, api.KindDataplane))
 	if !ok {
 		return httpapi.NotFound()
 	}
@@ -165,7 +166,7 @@ func (h *sidecarHandlers) overview(w http.ResponseWriter, r *http.Request) error
 
 // metas answers a page of the heads of objects.
 func (h *questionHandlers) metas(w http.ResponseWriter, r *http.Request, m *resolve.Reader, all []api.Ref) error {
-	p, err := pageOf(r, all, api.Ref.FullName)
+	p, err := objects.PageOf(r, all, api.Ref.FullName)
 	if err != nil {
 		return err
 	}
@@ -174,14 +175,14 @@ func (h *questionHandlers) metas(w http.ResponseWriter, r *http.Request, m *reso
 }
 
 func (h *questionHandlers) serviceDataplanes(w http.ResponseWriter, r *http.Request) error {
-	t, err := h.typeAt(r)
+	t, err := h.TypeAt(r)
 	if err != nil {
 		return err
 	}
 	if t.Name != api.KindMeshService {
 		return httpapi.BadField("type", t.Name+" has no dataplanes; ask about a MeshService")
 	}
-	m, ref, err := h.readerAt(r, t.Name)
+	m, ref, err := h.ReaderAt(r, t.Name)
 	if err != nil {
 		return err
 	}
@@ -193,14 +194,14 @@ func (h *questionHandlers) serviceDataplanes(w http.ResponseWriter, r *http.Requ
 }
 
 func (h *questionHandlers) hostnames(w http.ResponseWriter, r *http.Request) error {
-	t, err := h.typeAt(r)
+	t, err := h.TypeAt(r)
 	if err != nil {
 		return err
 	}
 	if !strings.HasPrefix(t.Name, "Mesh") || !strings.HasSuffix(t.Name, "Service") {
 		return httpapi.BadField("type", t.Name+" has no hostnames; ask about a service")
 	}
-	m, ref, err := h.readerAt(r, t.Name)
+	m, ref, err := h.ReaderAt(r, t.Name)
 	if err != nil {
 		return err
 	}
@@ -211,7 +212,7 @@ func (h *questionHandlers) hostnames(w http.ResponseWriter, r *http.Request) err
 // ofDataplane answers a question about one dataplane.
 func (h *questionHandlers) ofDataplane(ask func(*http.Request, *resolve.Reader, api.Ref) (any, error)) endpoint.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		m, ref, err := h.readerAt(r, api.KindDataplane)
+		m, ref, err := h.ReaderAt(r, api.KindDataplane)
 		if err != nil {
 			return err
 		}

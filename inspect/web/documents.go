@@ -8,11 +8,12 @@ import (
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
+	"github.com/weftmesh/weft/inspect/web/objects"
 )
 
 // documentHandlers show documents, and have them written.
 type documentHandlers struct {
-	*source
+	*objects.Source
 	Writes   *changeWriter
 	Sidecars Sidecars
 	// Problems are documents that are not served as they were written.
@@ -22,7 +23,7 @@ type documentHandlers struct {
 }
 
 func (h *documentHandlers) get(w http.ResponseWriter, r *http.Request) error {
-	ref, err := h.refAt(r)
+	ref, err := h.RefAt(r)
 	if err != nil {
 		return err
 	}
@@ -35,7 +36,7 @@ func (h *documentHandlers) getMesh(w http.ResponseWriter, r *http.Request) error
 
 // show answers with one object and its conditions.
 func (h *documentHandlers) show(w http.ResponseWriter, r *http.Request, ref api.Ref) error {
-	o, ok := h.there(r.Context(), ref.Kind).Get(ref)
+	o, ok := h.SnapshotOf(r.Context(), ref.Kind).Get(ref)
 	if !ok {
 		return httpapi.NotFound()
 	}
@@ -92,7 +93,7 @@ func (h *documentHandlers) find(ctx context.Context, kri api.KRI) (*api.Object, 
 	t, _ := h.Catalog.Find(kri.Short)
 	kri.Section = ""
 	want := kri.String()
-	snapshot := h.there(ctx, t.Name)
+	snapshot := h.SnapshotOf(ctx, t.Name)
 	if o, ok := snapshot.Get(api.Ref{Kind: t.Name, Mesh: kri.Mesh, Namespace: kri.Namespace, Name: kri.Name}); ok && h.Catalog.KRI(o) == want {
 		return o, true
 	}
@@ -105,7 +106,7 @@ func (h *documentHandlers) find(ctx context.Context, kri api.KRI) (*api.Object, 
 }
 
 func (h *documentHandlers) put(w http.ResponseWriter, r *http.Request) error {
-	ref, err := h.refAt(r)
+	ref, err := h.RefAt(r)
 	if err != nil {
 		return err
 	}
@@ -117,7 +118,7 @@ func (h *documentHandlers) putMesh(w http.ResponseWriter, r *http.Request) error
 }
 
 func (h *documentHandlers) delete(w http.ResponseWriter, r *http.Request) error {
-	ref, err := h.refAt(r)
+	ref, err := h.RefAt(r)
 	if err != nil {
 		return err
 	}
@@ -127,7 +128,7 @@ func (h *documentHandlers) delete(w http.ResponseWriter, r *http.Request) error 
 // deleteMesh deletes a mesh with its documents, but not under the feet of sidecars.
 func (h *documentHandlers) deleteMesh(w http.ResponseWriter, r *http.Request) error {
 	mesh := api.Ref{Kind: api.KindMesh, Name: r.PathValue("mesh")}
-	for o := range h.there(r.Context(), api.KindDataplane).Of(api.KindDataplane, mesh.Name) {
+	for o := range h.SnapshotOf(r.Context(), api.KindDataplane).Of(api.KindDataplane, mesh.Name) {
 		return httpapi.Conflict(admission.HasDataplanes(o))
 	}
 	return h.Writes.remove(w, r, mesh, func(now *api.Snapshot) (admission.Asked, error) { return admission.Removal(now, mesh) })

@@ -11,13 +11,14 @@ import (
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
+	"github.com/weftmesh/weft/inspect/web/objects"
 	"github.com/weftmesh/weft/sidecar/attach"
 	"github.com/weftmesh/weft/xds"
 )
 
 // envoyHandlers ask the Envoys of sidecars, and show what they are given.
 type envoyHandlers struct {
-	*source
+	*objects.Source
 	Envoys     Envoys // nil: none can be asked
 	Renderer   *xds.Renderer
 	KumaCompat bool
@@ -40,11 +41,11 @@ var errNoStream = httpapi.Problem{Status: http.StatusServiceUnavailable, Title: 
 
 // dataplaneAt is the dataplane of a path.
 func (h *envoyHandlers) dataplaneAt(r *http.Request) (api.Ref, error) {
-	ref := h.refOf(r, api.KindDataplane)
-	if _, ok := h.there(r.Context(), api.KindDataplane).Get(ref); ok {
+	ref := h.RefOf(r, api.KindDataplane)
+	if _, ok := h.SnapshotOf(r.Context(), api.KindDataplane).Get(ref); ok {
 		return ref, nil
 	}
-	m, err := h.reader(r.Context())
+	m, err := h.Reader(r.Context())
 	if err != nil {
 		return ref, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/weftmesh/weft/inspect/explain"
 	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
+	"github.com/weftmesh/weft/inspect/web/objects"
 	"github.com/weftmesh/weft/resolve"
 )
 
@@ -25,7 +26,7 @@ func (h *questionHandlers) aboutObject() endpoint.Parameter {
 
 // explain answers what applies to a dataplane, or a page of it.
 func (h *questionHandlers) explain(w http.ResponseWriter, r *http.Request) error {
-	m, ref, err := h.readerAt(r, api.KindDataplane)
+	m, ref, err := h.ReaderAt(r, api.KindDataplane)
 	if err != nil {
 		return err
 	}
@@ -34,11 +35,11 @@ func (h *questionHandlers) explain(w http.ResponseWriter, r *http.Request) error
 	if err != nil {
 		return err
 	}
-	sel, err := selectionOf(q)
+	sel, err := objects.SelectionOf(q)
 	if err != nil {
 		return err
 	}
-	part := inspect.Part{Offset: sel.offset, Size: sel.size, Name: sel.name, Brief: brief}
+	part := inspect.Part{Offset: sel.Offset, Size: sel.Size, Name: sel.Name, Brief: brief}
 	if q.Get(explainSize.Name) == "" {
 		part.Size = 0
 	}
@@ -47,7 +48,7 @@ func (h *questionHandlers) explain(w http.ResponseWriter, r *http.Request) error
 		return err
 	}
 	if end := part.Offset + len(e.Outbounds); len(e.Outbounds) > 0 && end < e.OutboundsTotal && part.Size > 0 {
-		next := nextPage(r, end)
+		next := objects.NextPage(r, end)
 		e.Next = &next
 	}
 	e.Connected = new(bool)

@@ -17,6 +17,7 @@ import (
 	"github.com/weftmesh/weft/inspect/plan"
 	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
+	"github.com/weftmesh/weft/inspect/web/objects"
 	"github.com/weftmesh/weft/store"
 )
 
@@ -72,7 +73,7 @@ func (c *changeWriter) revisions(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	sel, err := selectionOf(url.Values{"size": {q.Get("size")}})
+	sel, err := objects.SelectionOf(url.Values{"size": {q.Get("size")}})
 	if err != nil {
 		return err
 	}
@@ -89,8 +90,8 @@ func (c *changeWriter) revisions(w http.ResponseWriter, r *http.Request) error {
 		if asked != nil && len(item.Objects) == 0 && rev.Damaged == nil {
 			return r.Context().Err() == nil
 		}
-		if len(out.Items) == sel.size {
-			next := nextBefore(r, out.Items[sel.size-1].Revision)
+		if len(out.Items) == sel.Size {
+			next := nextBefore(r, out.Items[sel.Size-1].Revision)
 			out.Next = &next
 			return false
 		}

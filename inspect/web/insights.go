@@ -11,6 +11,7 @@ import (
 	"github.com/weftmesh/weft/inspect/kuma"
 	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
+	"github.com/weftmesh/weft/inspect/web/objects"
 )
 
 func (h *sidecarHandlers) insightRoutes() []endpoint.Endpoint {
@@ -21,22 +22,6 @@ func (h *sidecarHandlers) insightRoutes() []endpoint.Endpoint {
 		endpoint.New("GET /meshes/{mesh}/service-insights", h.serviceInsights, "The services of a mesh, with counts of their dataplanes", endpoint.Lists[kuma.ServiceInsight](ofType)),
 		endpoint.New("GET /meshes/{mesh}/service-insights/{name}", h.serviceInsight, "One service, with counts of its dataplanes", endpoint.Says[kuma.ServiceInsight]()),
 	}
-}
-
-// pageOf is the part of all that the query asks for, by size, offset and a part of the name.
-func pageOf[T any](r *http.Request, all []T, name func(T) string) (httpapi.Page[T], error) {
-	sel, err := selectionOf(r.URL.Query())
-	if err != nil {
-		return httpapi.Page[T]{}, err
-	}
-	all = slices.DeleteFunc(all, func(x T) bool { return !strings.Contains(name(x), sel.name) })
-	rest := all[min(sel.offset, len(all)):]
-	p := httpapi.Page[T]{Total: len(all), Items: rest[:min(sel.size, len(rest))]}
-	if end := sel.offset + len(p.Items); len(p.Items) > 0 && end < p.Total {
-		at := nextPage(r, end)
-		p.Next = &at
-	}
-	return p, nil
 }
 
 // insightsOf summarises a mesh and its services.
@@ -55,18 +40,18 @@ func (h *sidecarHandlers) backends(snapshot *api.Snapshot, mesh string) kuma.Bac
 }
 
 func (h *sidecarHandlers) meshInsights(w http.ResponseWriter, r *http.Request) error {
-	snapshot := h.there(r.Context(), api.KindDataplane)
+	snapshot := h.SnapshotOf(r.Context(), api.KindDataplane)
 	all := []kuma.MeshInsight{}
 	for mesh := range snapshot.OfKind(api.KindMesh) {
 		insight, _ := h.insightsOf(snapshot, mesh)
 		all = append(all, insight)
 	}
-	p, err := pageOf(r, all, func(x kuma.MeshInsight) string { return x.Name })
+	p, err := objects.PageOf(r, all, func(x kuma.MeshInsight) string { return x.Name })
 	return httpapi.Reply(w, p, err)
 }
 
 func (h *sidecarHandlers) meshInsight(w http.ResponseWriter, r *http.Request) error {
-	snapshot := h.there(r.Context(), api.KindDataplane)
+	snapshot := h.SnapshotOf(r.Context(), api.KindDataplane)
 	mesh, ok := snapshot.Get(api.Ref{Kind: api.KindMesh, Name: r.PathValue("mesh")})
 	if !ok {
 		return httpapi.NotFound()
@@ -78,10 +63,10 @@ func (h *sidecarHandlers) meshInsight(w http.ResponseWriter, r *http.Request) er
 
 // services are those of the mesh of a request.
 func (h *sidecarHandlers) services(r *http.Request) ([]kuma.ServiceInsight, error) {
-	if err := h.meshKnown(r.PathValue("mesh")); err != nil {
+	if err := h.MeshKnown(r.PathValue("mesh")); err != nil {
 		return nil, err
 	}
-	snapshot := h.there(r.Context(), api.KindDataplane)
+	snapshot := h.SnapshotOf(r.Context(), api.KindDataplane)
 	mesh, ok := snapshot.Get(api.Ref{Kind: api.KindMesh, Name: r.PathValue("mesh")})
 	if !ok {
 		return nil, httpapi.NotFound()
@@ -103,7 +88,7 @@ func (h *sidecarHandlers) serviceInsights(w http.ResponseWriter, r *http.Request
 		}
 		all = slices.DeleteFunc(all, func(x kuma.ServiceInsight) bool { return x.ServiceType != want })
 	}
-	p, err := pageOf(r, all, func(x kuma.ServiceInsight) string { return x.Name })
+	p, err := objects.PageOf(r, all, func(x kuma.ServiceInsight) string { return x.Name })
 	return httpapi.Reply(w, p, err)
 }
 
@@ -157,7 +142,7 @@ type zoneCounts struct {
 }
 
 func (h *sidecarHandlers) globalInsight(w http.ResponseWriter, r *http.Request) error {
-	snapshot := h.there(r.Context(), api.KindDataplane)
+	snapshot := h.SnapshotOf(r.Context(), api.KindDataplane)
 	resources, ofPolicies := map[string]kuma.Total{}, 0
 	for _, t := range h.Catalog.Types() {
 		n := snapshot.CountOfKind(t.Name)

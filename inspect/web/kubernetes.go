@@ -1,7 +1,6 @@
 package web
 
 import (
-	"cmp"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -26,34 +25,8 @@ func (h *documentHandlers) kubernetesRoutes() []endpoint.Endpoint {
 	}
 }
 
-// kubernetesRef is the object that the path names. Without ?mesh= it is looked for in
-// mesh default first, then in the others.
-func (s *source) kubernetesRef(r *http.Request) (api.Ref, error) {
-	t, ok := s.Catalog.ByPlural(r.PathValue("plural"))
-	namespace := r.PathValue("namespace")
-	if !ok || r.PathValue("group") != cmp.Or(t.Group, "kuma.io") || !t.Reads(t.In(r.PathValue("version"))) || t.Unscoped != (namespace == "") {
-		return api.Ref{}, httpapi.NotFound()
-	}
-	ref := api.Ref{Kind: t.Name, Mesh: r.URL.Query().Get("mesh"), Namespace: namespace, Name: r.PathValue("name")}
-	if t.Global || ref.Mesh != "" {
-		return ref, nil
-	}
-	ref.Mesh = api.DefaultMesh
-	snapshot := s.Documents.Snapshot()
-	if snapshot.Has(ref) {
-		return ref, nil
-	}
-	for mesh := range snapshot.OfKind(api.KindMesh) {
-		other := ref
-		if other.Mesh = mesh.Name; snapshot.Has(other) {
-			return other, nil
-		}
-	}
-	return ref, nil
-}
-
 func (h *documentHandlers) getKubernetes(w http.ResponseWriter, r *http.Request) error {
-	ref, err := h.kubernetesRef(r)
+	ref, err := h.KubernetesRef(r)
 	if err != nil {
 		return err
 	}
@@ -100,7 +73,7 @@ func (h *documentHandlers) ownStatus(r *http.Request, o *api.Object) (any, error
 }
 
 func (h *documentHandlers) putKubernetes(w http.ResponseWriter, r *http.Request) error {
-	ref, err := h.kubernetesRef(r)
+	ref, err := h.KubernetesRef(r)
 	if err != nil {
 		return err
 	}
@@ -108,7 +81,7 @@ func (h *documentHandlers) putKubernetes(w http.ResponseWriter, r *http.Request)
 }
 
 func (h *documentHandlers) deleteKubernetes(w http.ResponseWriter, r *http.Request) error {
-	ref, err := h.kubernetesRef(r)
+	ref, err := h.KubernetesRef(r)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ func (c *changeWriter) keptTenancy(r *http.Request, ref api.Ref, body []byte) []
 	if !strings.HasPrefix(strings.ToLower(r.UserAgent()), "kumactl") {
 		return body
 	}
-	now, _ := c.there(r.Context(), api.KindMesh).Get(ref)
+	now, _ := c.SnapshotOf(r.Context(), api.KindMesh).Get(ref)
 	t := api.TenancyOf(now)
 	var fields map[string]json.RawMessage
 	if t == nil || json.Unmarshal(body, &fields) != nil || fields == nil || fields["tenancy"] != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/weftmesh/weft/inspect/mtls"
 	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
+	"github.com/weftmesh/weft/inspect/web/objects"
 	"github.com/weftmesh/weft/resolve"
 )
 
@@ -23,16 +24,16 @@ type Security interface {
 
 // mtls answers how far a mesh is on the way to mutual TLS.
 func (h *authorityHandlers) mtls(w http.ResponseWriter, r *http.Request) error {
-	q, err := h.reader(r.Context())
+	q, err := h.Reader(r.Context())
 	if err != nil {
 		return err
 	}
 	query := r.URL.Query()
-	sel, err := selectionOf(query)
+	sel, err := objects.SelectionOf(query)
 	if err != nil {
 		return err
 	}
-	part := inspect.Part{Offset: sel.offset, Size: sel.size, Name: sel.name}
+	part := inspect.Part{Offset: sel.Offset, Size: sel.Size, Name: sel.Name}
 	if query.Get(endpoint.StatusSize.Name) == "" {
 		part.Size = 0
 	}
@@ -42,7 +43,7 @@ func (h *authorityHandlers) mtls(w http.ResponseWriter, r *http.Request) error {
 		return httpapi.Unknown(err)
 	}
 	if end := part.Offset + len(out.Items); len(out.Items) > 0 && end < out.Total {
-		next := nextPage(r, end)
+		next := objects.NextPage(r, end)
 		out.Next = &next
 	}
 	httpapi.Answer(w, http.StatusOK, out)
@@ -67,7 +68,7 @@ func (c *changeWriter) plaintextClients(m *resolve.Model, objects []*api.Object)
 	if m == nil || c.Security == nil {
 		return nil
 	}
-	return mtls.PlaintextClients(c.readerOf(m, nil), objects, time.Now(), c.Security.Secured)
+	return mtls.PlaintextClients(c.ReaderOf(m, nil), objects, time.Now(), c.Security.Secured)
 }
 
 // refusedBySwitch are warnings on planned objects after which dataplanes are refused, certificates or
@@ -76,7 +77,7 @@ func (c *changeWriter) refusedBySwitch(o outcome, objects []*api.Object) []*api.
 	if o.step == nil || c.Security == nil {
 		return nil
 	}
-	return mtls.RefusedBySwitch(c.readerOf(o.step.Before, nil), c.readerOf(o.step.After, nil), objects, func(dp api.Ref) (api.IdentityRefusal, bool) {
+	return mtls.RefusedBySwitch(c.ReaderOf(o.step.Before, nil), c.ReaderOf(o.step.After, nil), objects, func(dp api.Ref) (api.IdentityRefusal, bool) {
 		return c.Security.Unproven(o.step.After, dp)
 	})
 }

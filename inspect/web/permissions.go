@@ -19,7 +19,7 @@ import (
 // permissions answers who may call what: of one dataplane by from, at one service by to; with what
 // shadows would have refused where counts asks for that.
 func (h *questionHandlers) permissions(w http.ResponseWriter, r *http.Request) error {
-	q, err := h.reader(r.Context())
+	q, err := h.Reader(r.Context())
 	if err != nil {
 		return err
 	}

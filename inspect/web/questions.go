@@ -17,6 +17,7 @@ import (
 	"github.com/weftmesh/weft/inspect/permissions"
 	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
+	"github.com/weftmesh/weft/inspect/web/objects"
 	"github.com/weftmesh/weft/inspect/web/rights"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sim"
@@ -24,7 +25,7 @@ import (
 
 // questionHandlers answer what applies to dataplanes, and how objects fare.
 type questionHandlers struct {
-	*source
+	*objects.Source
 	Sidecars Sidecars
 	Census   Census
 	// Ask writes the answer of the Envoy of a dataplane; nil where none can be asked.
@@ -52,42 +53,17 @@ func (h *questionHandlers) questionRoutes() []endpoint.Endpoint {
 	}
 }
 
-// readerAt is the object that the path names, and a reader of the model that holds.
-func (s *source) readerAt(r *http.Request, kind string) (*resolve.Reader, api.Ref, error) {
-	q, err := s.reader(r.Context())
-	return q, s.refOf(r, kind), err
-}
-
-// reader reads the model that holds for as long as the client waits.
-func (s *source) reader(ctx context.Context) (*resolve.Reader, error) {
-	m, err := s.Documents.Model(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return s.readerOf(m, func() bool { return ctx.Err() != nil }), nil
-}
-
-// readerOf reads a model until gone says that nobody waits; nil for somebody who
-// always does.
-func (s *source) readerOf(m *resolve.Model, gone func() bool) *resolve.Reader {
-	q := m.Reader(gone)
-	if s.Asked != nil {
-		s.Asked(q)
-	}
-	return q
-}
-
 // attachable is the object that the path names, which must be a policy or route,
 // and the model that holds.
 func (h *questionHandlers) attachable(r *http.Request) (*resolve.Reader, api.Ref, error) {
-	t, err := h.typeAt(r)
+	t, err := h.TypeAt(r)
 	if err != nil {
 		return nil, api.Ref{}, err
 	}
 	if !t.Policy && !t.Route {
 		return nil, api.Ref{}, httpapi.Problem{Status: http.StatusBadRequest, Title: "Bad request", Detail: t.Name + " is neither a policy nor a route; ask about one of those"}
 	}
-	return h.readerAt(r, t.Name)
+	return h.ReaderAt(r, t.Name)
 }
 
 func (h *questionHandlers) explainObject(w http.ResponseWriter, r *http.Request) error {
@@ -131,7 +107,7 @@ func (h *questionHandlers) attached(w http.ResponseWriter, r *http.Request) erro
 	if err != nil {
 		return err
 	}
-	p, err := pageOf(r, list, api.Ref.FullName)
+	p, err := objects.PageOf(r, list, api.Ref.FullName)
 	if err != nil {
 		return err
 	}
@@ -148,12 +124,12 @@ func (h *questionHandlers) notKnown() []api.Note {
 }
 
 func (h *questionHandlers) problems(w http.ResponseWriter, r *http.Request) error {
-	m, err := h.reader(r.Context())
+	m, err := h.Reader(r.Context())
 	if err != nil {
 		return err
 	}
 	q := r.URL.Query()
-	sel, err := selectionOf(q)
+	sel, err := objects.SelectionOf(q)
 	if err != nil {
 		return err
 	}
@@ -162,7 +138,7 @@ func (h *questionHandlers) problems(w http.ResponseWriter, r *http.Request) erro
 		running = append(running, h.Running()...)
 	}
 	owners := conditions.Problems(m, h.Census.Troubled(), h.Problems(), running...)
-	owners = slices.DeleteFunc(owners, func(o conditions.Owner) bool { return !strings.Contains(o.Owner, sel.name) })
+	owners = slices.DeleteFunc(owners, func(o conditions.Owner) bool { return !strings.Contains(o.Owner, sel.Name) })
 	owners, notes, err := seenOwners(r.Context(), owners)
 	if err != nil {
 		return err
@@ -171,12 +147,12 @@ func (h *questionHandlers) problems(w http.ResponseWriter, r *http.Request) erro
 	for _, o := range owners {
 		total += len(o.Problems)
 	}
-	out := problemList{Total: total, Owners: len(owners), Notes: notes, Items: owners[min(sel.offset, len(owners)):]}
+	out := problemList{Total: total, Owners: len(owners), Notes: notes, Items: owners[min(sel.Offset, len(owners)):]}
 	if q.Get(endpoint.StatusSize.Name) != "" {
-		out.Items = out.Items[:min(sel.size, len(out.Items))]
+		out.Items = out.Items[:min(sel.Size, len(out.Items))]
 	}
-	if end := sel.offset + len(out.Items); len(out.Items) > 0 && end < len(owners) {
-		next := nextPage(r, end)
+	if end := sel.Offset + len(out.Items); len(out.Items) > 0 && end < len(owners) {
+		next := objects.NextPage(r, end)
 		out.Next = &next
 	}
 	httpapi.Answer(w, http.StatusOK, out)
@@ -224,7 +200,7 @@ func (h *documentHandlers) conditionsOf(ctx context.Context, o *api.Object) (any
 
 // statusOf is how a route or policy fares.
 func (h *documentHandlers) statusOf(ctx context.Context, o *api.Object) (conditions.Status, error) {
-	m, err := h.reader(ctx)
+	m, err := h.Reader(ctx)
 	if err != nil {
 		return conditions.Status{}, err
 	}

@@ -68,7 +68,7 @@ func (s *server) accessTo(path string, r *http.Request) (want rights.Access, cut
 	}
 	dataplanes, _ := s.Catalog.Type(api.KindDataplane)
 	explain := func(kind string) rights.Access {
-		return of(dataplanes, "get", "explain", s.source.refOf(r, kind)).AnyName()
+		return of(dataplanes, "get", "explain", s.source.RefOf(r, kind)).AnyName()
 	}
 	parts := strings.Split(strings.TrimPrefix(path, "/meshes/{mesh}/"), "/")
 	t, known := s.Catalog.ByPlural(r.PathValue("plural"))
@@ -86,20 +86,20 @@ func (s *server) accessTo(path string, r *http.Request) (want rights.Access, cut
 		}
 		return of(mesh, "get", "", api.Ref{Name: r.PathValue("mesh")}), false
 	case strings.HasPrefix(path, "/k8s/") && known:
-		ref, _ := s.source.kubernetesRef(r)
+		ref, _ := s.source.KubernetesRef(r)
 		return of(t, "get", "", ref), false
 	case path == "/meshes/{mesh}/_sidecars", path == "/meshes/{mesh}/dataplanes/_overview", path == "/dataplanes/_overview", path == "/meshes/{mesh}/dataplanes+insights":
 		return of(dataplanes, "list", "", api.Ref{}), true
 	case path == "/meshes/{mesh}/dataplanes/{name}/_overview", path == "/meshes/{mesh}/dataplanes+insights/{name}":
-		return of(dataplanes, "get", "", s.source.refOf(r, api.KindDataplane)), false
+		return of(dataplanes, "get", "", s.source.RefOf(r, api.KindDataplane)), false
 	case strings.HasPrefix(path, "/meshes/{mesh}/dataplanes/{name}/") && slices.Contains(envoyQuestions, parts[2]):
-		return of(dataplanes, "get", "envoy", s.source.refOf(r, api.KindDataplane)), false
+		return of(dataplanes, "get", "envoy", s.source.RefOf(r, api.KindDataplane)), false
 	case strings.HasPrefix(path, "/meshes/{mesh}/dataplanes/{name}/"):
 		return explain(api.KindDataplane), false
 	case (path == "/meshes/{mesh}/{plural}" || path == "/{plural}") && known:
 		return of(t, "list", "", api.Ref{}), !t.Global && !t.Unscoped
 	case (path == "/meshes/{mesh}/{plural}/{name}" || path == "/{plural}/{name}") && known:
-		return of(t, "get", "", s.source.refOf(r, t.Name)), false
+		return of(t, "get", "", s.source.RefOf(r, t.Name)), false
 	case strings.HasPrefix(path, "/meshes/{mesh}/{plural}/{name}/") && known:
 		return explain(t.Name), false
 	}

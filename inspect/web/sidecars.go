@@ -17,6 +17,7 @@ import (
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
+	"github.com/weftmesh/weft/inspect/web/objects"
 	"github.com/weftmesh/weft/inspect/web/rights"
 	"github.com/weftmesh/weft/resolve"
 )
@@ -56,10 +57,10 @@ type sidecarPage struct {
 // sidecars answers a page of rows, chosen by the filters of lists and by state.
 func (h *sidecarHandlers) sidecars(w http.ResponseWriter, r *http.Request) error {
 	mesh := r.PathValue("mesh")
-	if err := h.meshKnown(mesh); err != nil {
+	if err := h.MeshKnown(mesh); err != nil {
 		return err
 	}
-	sel, err := selectionOf(r.URL.Query())
+	sel, err := objects.SelectionOf(r.URL.Query())
 	if err != nil {
 		return err
 	}
@@ -67,13 +68,13 @@ func (h *sidecarHandlers) sidecars(w http.ResponseWriter, r *http.Request) error
 	if err != nil {
 		return err
 	}
-	snapshot := h.there(r.Context(), api.KindDataplane)
+	snapshot := h.SnapshotOf(r.Context(), api.KindDataplane)
 	model := sync.OnceValue(func() *resolve.Reader {
-		m, _ := h.reader(r.Context()) // without one no hosts are named
+		m, _ := h.Reader(r.Context()) // without one no hosts are named
 		return m
 	})
 	var p sidecarPage
-	if _, isCut := rights.CutTo(r.Context()); isCut || !sel.everything() {
+	if _, isCut := rights.CutTo(r.Context()); isCut || !sel.Everything() {
 		p, err = h.sidecarsChosen(r.Context(), snapshot, mesh, want, sel, model)
 	} else {
 		p = h.sidecarsOf(snapshot, mesh, want, sel, model)
@@ -82,8 +83,8 @@ func (h *sidecarHandlers) sidecars(w http.ResponseWriter, r *http.Request) error
 		return err
 	}
 	p.Revision = snapshot.Revision()
-	if end := sel.offset + len(p.Items); len(p.Items) > 0 && end < p.Total {
-		at := nextPage(r, end)
+	if end := sel.Offset + len(p.Items); len(p.Items) > 0 && end < p.Total {
+		at := objects.NextPage(r, end)
 		p.Next = &at
 	}
 	httpapi.Answer(w, http.StatusOK, p)
@@ -107,10 +108,10 @@ func statesOf(query url.Values) (want []inspect.State, err error) {
 
 // sidecarsChosen is a page of those that filters choose and a user sees, each of which is
 // looked at.
-func (h *sidecarHandlers) sidecarsChosen(ctx context.Context, snapshot *api.Snapshot, mesh string, want []inspect.State, sel selection, model func() *resolve.Reader) (p sidecarPage, err error) {
+func (h *sidecarHandlers) sidecarsChosen(ctx context.Context, snapshot *api.Snapshot, mesh string, want []inspect.State, sel objects.Selection, model func() *resolve.Reader) (p sidecarPage, err error) {
 	var chosen []*api.Object
 	for o := range snapshot.Of(api.KindDataplane, mesh) {
-		if h.chosen(sel, o) {
+		if h.Chosen(sel, o) {
 			chosen = append(chosen, o)
 		}
 	}
@@ -125,7 +126,7 @@ func (h *sidecarHandlers) sidecarsChosen(ctx context.Context, snapshot *api.Snap
 		if len(want) > 0 && !slices.Contains(want, state) {
 			continue
 		}
-		if p.Total++; p.Total > sel.offset && len(p.Items) < sel.size {
+		if p.Total++; p.Total > sel.Offset && len(p.Items) < sel.Size {
 			p.Items = append(p.Items, sidecarRowOf(o, &c, model))
 		}
 	}
@@ -134,7 +135,7 @@ func (h *sidecarHandlers) sidecarsChosen(ctx context.Context, snapshot *api.Snap
 
 // sidecarsOf is a page of all, or of those in some states, of which that page is looked at, and
 // those before it where one of the states is that of which nobody keeps who is in it.
-func (h *sidecarHandlers) sidecarsOf(snapshot *api.Snapshot, mesh string, want []inspect.State, sel selection, model func() *resolve.Reader) sidecarPage {
+func (h *sidecarHandlers) sidecarsOf(snapshot *api.Snapshot, mesh string, want []inspect.State, sel objects.Selection, model func() *resolve.Reader) sidecarPage {
 	counts, in := h.Census.States(snapshot, mesh, want)
 	p := sidecarPage{States: counts, Items: []sidecarRow{}}
 	for _, state := range want {
@@ -143,15 +144,15 @@ func (h *sidecarHandlers) sidecarsOf(snapshot *api.Snapshot, mesh string, want [
 	if len(want) == 0 {
 		p.Total = snapshot.Count(api.KindDataplane, mesh)
 	}
-	left, looked := sel.offset, 0
+	left, looked := sel.Offset, 0
 	add := func(o *api.Object, c *inspect.Sidecar) {
 		if left--; left < 0 {
 			p.Items = append(p.Items, sidecarRowOf(o, c, model))
 		}
 	}
 	if len(want) > 0 && !slices.Contains(want, inspect.StateInSync) {
-		rest := in[min(sel.offset, len(in)):]
-		for _, ref := range rest[:min(sel.size, len(rest))] {
+		rest := in[min(sel.Offset, len(in)):]
+		for _, ref := range rest[:min(sel.Size, len(rest))] {
 			if o, ok := snapshot.Get(ref); ok {
 				c, _ := h.Sidecars.Sidecar(ref)
 				p.Items = append(p.Items, sidecarRowOf(o, &c, model))
@@ -160,7 +161,7 @@ func (h *sidecarHandlers) sidecarsOf(snapshot *api.Snapshot, mesh string, want [
 		return p
 	}
 	for o := range snapshot.Of(api.KindDataplane, mesh) {
-		if len(p.Items) == sel.size {
+		if len(p.Items) == sel.Size {
 			break
 		}
 		if looked++; len(want) == 0 && left > 0 {

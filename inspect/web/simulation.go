@@ -16,7 +16,7 @@ import (
 
 // simulate answers what would happen to the request that is sent.
 func (h *questionHandlers) simulate(w http.ResponseWriter, r *http.Request) error {
-	m, ref, err := h.readerAt(r, api.KindDataplane)
+	m, ref, err := h.ReaderAt(r, api.KindDataplane)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/weftmesh/weft/inspect/conditions"
 	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
+	"github.com/weftmesh/weft/inspect/web/objects"
 	"github.com/weftmesh/weft/inspect/web/rights"
 	"github.com/weftmesh/weft/resolve"
 )
@@ -21,7 +22,7 @@ import (
 // status answers how the policies and routes of a mesh fare, and its sidecars.
 func (h *questionHandlers) status(w http.ResponseWriter, r *http.Request) error {
 	mesh := r.PathValue("mesh")
-	m, err := h.reader(r.Context())
+	m, err := h.Reader(r.Context())
 	if err != nil {
 		return err
 	}
@@ -29,11 +30,11 @@ func (h *questionHandlers) status(w http.ResponseWriter, r *http.Request) error 
 		return httpapi.Unknown(err)
 	}
 	q := r.URL.Query()
-	sel, err := selectionOf(q)
+	sel, err := objects.SelectionOf(q)
 	if err != nil {
 		return err
 	}
-	part := inspect.Part{Offset: sel.offset, Size: sel.size, Name: sel.name}
+	part := inspect.Part{Offset: sel.Offset, Size: sel.Size, Name: sel.Name}
 	if q.Get(endpoint.StatusSize.Name) == "" {
 		part.Size = 0
 	}
@@ -51,7 +52,7 @@ func (h *questionHandlers) status(w http.ResponseWriter, r *http.Request) error 
 		o = conditions.OverviewPart(m, mesh, h.Sidecars.Sidecars(), part, h.Problems()...)
 	}
 	if end := part.Offset + len(o.Objects); len(o.Objects) > 0 && end < o.Total {
-		next := nextPage(r, end)
+		next := objects.NextPage(r, end)
 		o.Next = &next
 	}
 	o.Notes = append(h.notKnown(), notes...)

@@ -21,6 +21,7 @@ import (
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
+	"github.com/weftmesh/weft/inspect/web/objects"
 	"github.com/weftmesh/weft/inspect/web/rights"
 	"github.com/weftmesh/weft/inspect/web/ui"
 	"github.com/weftmesh/weft/policies"
@@ -103,7 +104,7 @@ type About struct {
 
 // Documents is the store as the API uses it.
 type Documents interface {
-	readDocuments
+	objects.Documents
 	changeStore
 }
 
@@ -158,7 +159,7 @@ type server struct {
 	mux        *http.ServeMux
 	intake     *httpapi.Intake // of administrators
 	members    *httpapi.Intake // of all others
-	source     *source
+	source     *objects.Source
 	authorizer rights.Authorizer
 	schemas    *schemaHandlers
 }
@@ -182,16 +183,16 @@ func New(cfg Config) http.Handler {
 func newServer(cfg Config) *server {
 	s := &server{Config: cfg, mux: http.NewServeMux(), intake: httpapi.NewIntake(mostHeld, mostHeld), members: httpapi.NewIntake(mostHeldOfAll, mostHeldOfMember),
 		authorizer: rights.Authorizer{Catalog: cfg.Catalog, Log: cfg.Log}, schemas: &schemaHandlers{Catalog: cfg.Catalog, Kinds: cfg.Kinds, ReadOnly: cfg.ReadOnly}}
-	s.source = &source{Catalog: cfg.Catalog, Documents: cfg.Documents, Asked: cfg.Asked, Listed: cfg.Listed, NotFound: s.notFound}
+	s.source = &objects.Source{Catalog: cfg.Catalog, Documents: cfg.Documents, Asked: cfg.Asked, Listed: cfg.Listed, NotFound: s.notFound}
 	return s
 }
 
 // routes are all paths. Where two patterns fit, the more specific one answers.
 func (s *server) routes() []endpoint.Endpoint {
-	writer := newChangeWriter(changeWriter{source: s.source, Store: s.Documents, History: s.History, Admission: s.Admission, Renderer: s.Renderer, Security: s.Security, ReadOnly: s.ReadOnly, Log: s.Log})
-	documents := &documentHandlers{source: s.source, Writes: writer, Sidecars: s.Sidecars, Problems: s.Problems}
-	sidecars := &sidecarHandlers{source: s.source, Sidecars: s.Sidecars, Census: s.Census, InstanceID: s.About.InstanceID}
-	questions := &questionHandlers{source: s.source, Sidecars: s.Sidecars, Census: s.Census, Problems: s.Problems, Unknown: s.Unknown, Running: s.Running, Zone: s.Zone.Name}
+	writer := newChangeWriter(changeWriter{Source: s.source, Store: s.Documents, History: s.History, Admission: s.Admission, Renderer: s.Renderer, Security: s.Security, ReadOnly: s.ReadOnly, Log: s.Log})
+	documents := &documentHandlers{Source: s.source, Writes: writer, Sidecars: s.Sidecars, Problems: s.Problems}
+	sidecars := &sidecarHandlers{Source: s.source, Sidecars: s.Sidecars, Census: s.Census, InstanceID: s.About.InstanceID}
+	questions := &questionHandlers{Source: s.source, Sidecars: s.Sidecars, Census: s.Census, Problems: s.Problems, Unknown: s.Unknown, Running: s.Running, Zone: s.Zone.Name}
 	if s.Envoys != nil {
 		documents.Resolving, questions.Ask = s.Envoys.Resolving, s.Envoys.Ask
 	}
@@ -202,8 +203,8 @@ func (s *server) routes() []endpoint.Endpoint {
 		sidecars.Roots = s.Authorities.Roots
 	}
 	tokens := &tokenHandlers{Tokens: s.Tokens, InCluster: s.Users != nil, Log: s.Log}
-	authorities := &authorityHandlers{source: s.source, Authorities: s.Authorities, Security: s.Security, Sidecars: s.Sidecars, Log: s.Log}
-	envoys := &envoyHandlers{source: s.source, Envoys: s.Envoys, Renderer: s.Renderer, KumaCompat: s.KumaCompat}
+	authorities := &authorityHandlers{Source: s.source, Authorities: s.Authorities, Security: s.Security, Sidecars: s.Sidecars, Log: s.Log}
+	envoys := &envoyHandlers{Source: s.source, Envoys: s.Envoys, Renderer: s.Renderer, KumaCompat: s.KumaCompat}
 	return slices.Concat(s.serviceRoutes(), s.schemas.schemaRoutes(), tokens.tokenRoutes(), newEventHandlers(s.Events).eventRoutes(), sidecars.dataplaneRoutes(), sidecars.insightRoutes(),
 		documents.documentRoutes(), documents.absentRoutes(), documents.kubernetesRoutes(), writer.changeRoutes(), questions.questionRoutes(), questions.viewRoutes(), authorities.authorityRoutes(), envoys.envoyRoutes())
 }
