@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/inspect/web/events"
 )
 
 func TestEventsTellOfAChangeUntilItIsAcknowledged(t *testing.T) {
@@ -35,8 +35,8 @@ func TestEventsTellOfAChangeUntilItIsAcknowledged(t *testing.T) {
 		t.Errorf("seen %v", seen)
 	}
 	eventually(t, "the change and what came of it are kept, with who made it", func() bool {
-		kept := get[struct{ Items []web.Event }](p, "/_events?follow=false&type=change&type=recompute").Items
-		at := slices.IndexFunc(kept, func(e web.Event) bool { return e.Type == "change" && e.Object == "MeshRetry/default/mr-1" })
+		kept := get[struct{ Items []events.Event }](p, "/_events?follow=false&type=change&type=recompute").Items
+		at := slices.IndexFunc(kept, func(e events.Event) bool { return e.Type == "change" && e.Object == "MeshRetry/default/mr-1" })
 		if at < 0 {
 			return false
 		}
@@ -44,6 +44,6 @@ func TestEventsTellOfAChangeUntilItIsAcknowledged(t *testing.T) {
 		if change.User != "anonymous" || !strings.HasPrefix(change.Client, "Go-http-client/") || change.Time.IsZero() {
 			t.Fatalf("the change does not say who made it: %+v", change)
 		}
-		return slices.ContainsFunc(kept[at:], func(e web.Event) bool { return e.Type == "recompute" && e.Revision >= change.Revision })
+		return slices.ContainsFunc(kept[at:], func(e events.Event) bool { return e.Type == "recompute" && e.Revision >= change.Revision })
 	})
 }

@@ -35,6 +35,7 @@ import (
 	"github.com/weftmesh/weft/control/webhook"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/inspect/web/events"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/store/file"
 	"github.com/weftmesh/weft/store/kube"
@@ -155,7 +156,7 @@ func (p *Plane) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	p.tracing = tracing.Stop
-	p.observe = telemetry.NewObserver(telemetry.New(p.cfg.Version), tracing, web.NewEvents(), &p.authors)
+	p.observe = telemetry.NewObserver(telemetry.New(p.cfg.Version), tracing, events.NewBus(), &p.authors)
 	p.admission, p.writers = p.newAdmission(), leader.NewWriters(p.log)
 	p.mtls = &mtls.Parts{DataDir: p.cfg.DataDir, Cluster: p.cfg.Store == "kube", HoldPlain: p.cfg.HoldPlain, Zone: p.settings.InZone(), Now: p.cfg.Clock(), Log: p.log, Serving: p.serving.Load, NoProof: p.noProof, Certify: p.certifyNow}
 	if p.cfg.Store != "kube" { // what is read of --dir is admitted by what authorities need

@@ -11,8 +11,8 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/inspect/web"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
+	"github.com/weftmesh/weft/inspect/web/tokens"
 	"github.com/weftmesh/weft/xds/server"
 	"github.com/weftmesh/weft/xds/server/secret"
 	"github.com/weftmesh/weft/xds/server/token"
@@ -68,21 +68,21 @@ type userClaims struct {
 }
 
 // Dataplane is a token for one dataplane.
-func (t Tokens) Dataplane(q web.DataplaneToken) (web.Token, error) {
+func (t Tokens) Dataplane(q tokens.DataplaneToken) (tokens.Token, error) {
 	if dp := (api.Ref{Kind: api.KindDataplane, Mesh: q.Mesh, Name: q.Name}); t.isPod(dp) {
-		return web.Token{}, fmt.Errorf("%s is that of a pod, which shows the token of its volume weft-token and no other", dp)
+		return tokens.Token{}, fmt.Errorf("%s is that of a pod, which shows the token of its volume weft-token and no other", dp)
 	}
 	issued, err := t.dataplanes.Issue(token.Claims{Mesh: q.Mesh, Name: q.Name, Tags: q.Tags, Workload: q.Workload, Labels: q.Labels}, q.ValidFor)
-	return web.Token(issued), err
+	return tokens.Token(issued), err
 }
 
 // User is a token for one person or program.
-func (t Tokens) User(name string, groups []string, validFor time.Duration) (web.Token, error) {
+func (t Tokens) User(name string, groups []string, validFor time.Duration) (tokens.Token, error) {
 	now := time.Now()
-	out := web.Token{Expires: now.Add(validFor)}
+	out := tokens.Token{Expires: now.Add(validFor)}
 	var err error
 	if out.ID, err = token.NewID(out.Expires); err != nil {
-		return web.Token{}, err
+		return tokens.Token{}, err
 	}
 	out.Text, err = jwt.NewWithClaims(jwt.SigningMethodHS256, userClaims{Groups: groups, RegisteredClaims: jwt.RegisteredClaims{
 		Subject: name, Audience: jwt.ClaimStrings{userAudience}, ID: out.ID,

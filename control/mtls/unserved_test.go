@@ -12,7 +12,7 @@ import (
 	"github.com/weftmesh/weft/control/storage"
 	"github.com/weftmesh/weft/control/telemetry"
 	"github.com/weftmesh/weft/control/world"
-	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/inspect/web/events"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/store/memory"
 	"github.com/weftmesh/weft/xds/server"
@@ -27,7 +27,7 @@ func unservedAt(t *testing.T, dir string) *Insights {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	own := memory.New(api.NewSnapshot(0), nil, time.Now)
-	loop := reconcile.New(log, telemetry.NewObserver(telemetry.New(""), telemetry.Untraced(), web.NewEvents(), new(storage.Authors)), func(*resolve.Model, resolve.Affected) {})
+	loop := reconcile.New(log, telemetry.NewObserver(telemetry.New(""), telemetry.Untraced(), events.NewBus(), new(storage.Authors)), func(*resolve.Model, resolve.Affected) {})
 	options := server.Default()
 	options.Logger = log
 	ads := server.New(options)

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
-	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/inspect/web/events"
 	"github.com/weftmesh/weft/xds/server"
 )
 
@@ -275,7 +275,7 @@ func (r *Replica) hear(f *following, address string, t *Told) {
 		r.cfg.Events.Miss(n)
 	}
 	for _, text := range t.GetEvents() {
-		var e web.Event
+		var e events.Event
 		if json.Unmarshal(text, &e) == nil && e.Dataplane != "" {
 			e.Replica, e.Revision = f.name, 0 // which counts what that replica has seen
 			r.cfg.Events.Publish(e)

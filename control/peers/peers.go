@@ -19,7 +19,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/inspect/web/events"
 	"github.com/weftmesh/weft/store/kube"
 	"github.com/weftmesh/weft/xds/server"
 	"github.com/weftmesh/weft/xds/server/attached"
@@ -32,7 +32,7 @@ type Config struct {
 	Name   string // of this replica among its peers
 	ADS    *server.Server
 	Agents *attached.Server
-	Events *web.Events
+	Events *events.Bus
 	// Known is the name of a dataplane by the one that its sidecar has for it.
 	Known func(api.Ref) api.Ref
 	// Changed is told whenever a peer has told something of its sidecars.

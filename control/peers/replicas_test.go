@@ -17,7 +17,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/peers"
-	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/inspect/web/events"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sidecar/attach"
 	"github.com/weftmesh/weft/xds/server"
@@ -32,7 +32,7 @@ type replica struct {
 	t       *testing.T
 	port    *port.Port
 	agents  *attached.Server
-	events  *web.Events
+	events  *events.Bus
 	trusts  *tls.Config
 	address string
 	lasts   time.Duration // of the tokens of who comes; 0 for ever
@@ -55,7 +55,7 @@ func start(t *testing.T, name string, lasts time.Duration) *replica {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &replica{Replica: peers.New(), t: t, events: web.NewEvents(), lasts: lasts, trusts: peers.TLSOf("localhost", ca.PEM())}
+	r := &replica{Replica: peers.New(), t: t, events: events.NewBus(), lasts: lasts, trusts: peers.TLSOf("localhost", ca.PEM())}
 	ads, o := server.New(server.Default()), attached.Default()
 	o.Stirred = r.Stirred
 	agents := attached.New(o)
@@ -152,7 +152,7 @@ func TestAPeerThatIsTooSlowIsToldSo(t *testing.T) {
 	}
 	eventually(t, "it listens", b.events.HasListeners)
 	for range 200_000 { // more than all buffers on the way hold
-		b.events.Publish(web.Event{Type: "ack", Dataplane: "web", Message: strings.Repeat("x", 100)})
+		b.events.Publish(events.Event{Type: "ack", Dataplane: "web", Message: strings.Repeat("x", 100)})
 	}
 	for missed := uint64(0); missed == 0; {
 		told, err := g.Recv()
@@ -160,7 +160,7 @@ func TestAPeerThatIsTooSlowIsToldSo(t *testing.T) {
 			t.Fatalf("it was not told what it missed: %v", err)
 		}
 		missed = told.GetMissed()
-		b.events.Publish(web.Event{Type: "ack", Dataplane: "web"})
+		b.events.Publish(events.Event{Type: "ack", Dataplane: "web"})
 	}
 }
 

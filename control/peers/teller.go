@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/inspect/web/events"
 	"github.com/weftmesh/weft/store/kube"
 	"github.com/weftmesh/weft/xds/server"
 )
@@ -195,7 +195,7 @@ func (r *Replica) leave(f *follower) {
 func (r *Replica) tell(ctx context.Context, g Peers_FollowServer, f *follower, want *Interest, interests <-chan *Interest) error {
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
-	var events <-chan web.Event
+	var events <-chan events.Event
 	var missed func() uint64
 	deaf := func() {}
 	defer func() { deaf() }()
@@ -278,7 +278,7 @@ func (r *Replica) here(ref api.Ref) *Sidecar {
 }
 
 // eventsOf encodes an event with those that wait behind it.
-func eventsOf(e web.Event, more <-chan web.Event) (out [][]byte) {
+func eventsOf(e events.Event, more <-chan events.Event) (out [][]byte) {
 	for range atOnce {
 		if text, err := json.Marshal(e); err == nil {
 			out = append(out, text)

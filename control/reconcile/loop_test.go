@@ -13,7 +13,7 @@ import (
 	"github.com/weftmesh/weft/control/storage"
 	"github.com/weftmesh/weft/control/telemetry"
 	"github.com/weftmesh/weft/control/world"
-	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/inspect/web/events"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/conditions"
 	"github.com/weftmesh/weft/store"
@@ -58,7 +58,7 @@ func running(t *testing.T) (*memory.Store, *Loop, *publications) {
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
 	s := memory.New(api.NewSnapshot(0), nil, time.Now)
 	p := &publications{affected: map[string]int{}}
-	l := New(log, telemetry.NewObserver(telemetry.New(""), telemetry.Untraced(), web.NewEvents(), new(storage.Authors)), p.publish)
+	l := New(log, telemetry.NewObserver(telemetry.New(""), telemetry.Untraced(), events.NewBus(), new(storage.Authors)), p.publish)
 	snapshot, w := s.Watch()
 	empty, _ := world.Compile(api.NewSnapshot(0))
 	l.Begin(empty, snapshot, func() {})
@@ -204,7 +204,7 @@ func TestAModelCoversWhatCameAndWent(t *testing.T) {
 	t.Parallel()
 	s := memory.New(api.NewSnapshot(0), nil, time.Now)
 	p := &publications{affected: map[string]int{}}
-	l := New(slog.New(slog.DiscardHandler), telemetry.NewObserver(telemetry.New(""), telemetry.Untraced(), web.NewEvents(), new(storage.Authors)), p.publish)
+	l := New(slog.New(slog.DiscardHandler), telemetry.NewObserver(telemetry.New(""), telemetry.Untraced(), events.NewBus(), new(storage.Authors)), p.publish)
 	snapshot, w := s.Watch()
 	empty, _ := world.Compile(api.NewSnapshot(0))
 	l.Begin(empty, snapshot, func() {})

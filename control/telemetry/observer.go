@@ -10,7 +10,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/inspect/web/events"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/xds/server"
@@ -21,7 +21,7 @@ import (
 type Observer struct {
 	*Metrics
 	tracing Tracing
-	Events  *web.Events
+	Events  *events.Bus
 	authors authors
 	Hooks   hooks // set before the first stream
 
@@ -74,7 +74,7 @@ const (
 )
 
 // NewObserver observes by metrics, traces and events, and says who wrote what by authors.
-func NewObserver(m *Metrics, tracing Tracing, events *web.Events, by authors) *Observer {
+func NewObserver(m *Metrics, tracing Tracing, events *events.Bus, by authors) *Observer {
 	return &Observer{Metrics: m, tracing: tracing, Events: events, authors: by}
 }
 
@@ -100,7 +100,7 @@ func (o *Observer) Received(revision uint64, changes []api.Change) trace.Span {
 			m.kinds = append(m.kinds, kind)
 		}
 		by := o.authors.Of(c, revision)
-		o.Events.Publish(web.Event{Type: "change", Revision: revision, Object: c.Ref().String(), Action: what, User: by.User, Client: by.Client})
+		o.Events.Publish(events.Event{Type: "change", Revision: revision, Object: c.Ref().String(), Action: what, User: by.User, Client: by.Client})
 	}
 	slices.Sort(m.kinds)
 	span := o.change(revision, len(changes))
@@ -118,7 +118,7 @@ func (o *Observer) Resolved(span trace.Span, revision uint64, affected resolve.A
 	o.Resolving.Observe(took.Seconds())
 	o.Reach.Observe(float64(len(affected.Dataplanes)))
 	o.Revision.Set(float64(revision))
-	o.Events.Publish(web.Event{Type: "recompute", Revision: revision, Count: len(affected.Dataplanes), Took: took.Seconds()})
+	o.Events.Publish(events.Event{Type: "recompute", Revision: revision, Count: len(affected.Dataplanes), Took: took.Seconds()})
 }
 
 // Publishes is told before a revision goes to the streams. What was received since the last
@@ -172,7 +172,7 @@ func (o *Observer) Connected(p server.Peer) {
 	}
 	o.opens(p)
 	o.Streams.WithLabelValues(p.Protocol).Inc()
-	o.Events.Publish(web.Event{Type: "connect", Dataplane: p.Dataplane.String()})
+	o.Events.Publish(events.Event{Type: "connect", Dataplane: p.Dataplane.String()})
 	if o.Hooks.Joined != nil {
 		o.Hooks.Joined(p)
 	}
@@ -183,7 +183,7 @@ func (o *Observer) Disconnected(p server.Peer, err error) {
 	o.Stirred(p.Dataplane)
 	o.opened.Delete(p.Stream)
 	o.Streams.WithLabelValues(p.Protocol).Dec()
-	v := web.Event{Type: "disconnect", Dataplane: p.Dataplane.String()}
+	v := events.Event{Type: "disconnect", Dataplane: p.Dataplane.String()}
 	if err != nil {
 		v.Message = err.Error()
 	}
@@ -203,21 +203,21 @@ func (o *Observer) Rendered(p server.Peer, revision uint64, took time.Duration) 
 func (o *Observer) Pushed(p server.Peer, push server.Push) {
 	o.Pushes.WithLabelValues(push.Type).Inc()
 	o.PushBytes.WithLabelValues(push.Type).Add(float64(push.Bytes))
-	o.Events.Publish(web.Event{Type: "push", Dataplane: p.Dataplane.String(), Resources: push.Type, Count: push.Resources, Revision: push.Revision})
+	o.Events.Publish(events.Event{Type: "push", Dataplane: p.Dataplane.String(), Resources: push.Type, Count: push.Resources, Revision: push.Revision})
 }
 
 // Acked is told of a confirmation.
 func (o *Observer) Acked(p server.Peer, push server.Push, took time.Duration) {
 	o.Acks.WithLabelValues(push.Type).Observe(took.Seconds())
 	o.tell(p, push.Revision, "push", took, facts(attribute.String("weft.type", push.Type), attribute.Int("weft.resources", push.Resources), attribute.Int("weft.bytes", push.Bytes)))
-	o.Events.Publish(web.Event{Type: "ack", Dataplane: p.Dataplane.String(), Resources: push.Type, Revision: push.Revision, Took: took.Seconds()})
+	o.Events.Publish(events.Event{Type: "ack", Dataplane: p.Dataplane.String(), Resources: push.Type, Revision: push.Revision, Took: took.Seconds()})
 }
 
 // Nacked is told of a refusal.
 func (o *Observer) Nacked(p server.Peer, n server.Nack) {
 	o.Stirred(p.Dataplane)
 	o.Nacks.WithLabelValues(n.Type).Inc()
-	o.Events.Publish(web.Event{Type: "nack", Dataplane: p.Dataplane.String(), Resources: n.Type, Revision: n.Revision, Message: n.Message})
+	o.Events.Publish(events.Event{Type: "nack", Dataplane: p.Dataplane.String(), Resources: n.Type, Revision: n.Revision, Message: n.Message})
 	o.refused(p, n)
 	if o.Hooks.Nacked != nil {
 		o.Hooks.Nacked(p.Dataplane, n)
@@ -246,7 +246,7 @@ func (o *Observer) Synced(p server.Peer, revision uint64) {
 		o.Hooks.Synced(p.Dataplane)
 	}
 	now := time.Now()
-	o.Events.Publish(web.Event{Type: "synced", Dataplane: p.Dataplane.String(), Revision: revision})
+	o.Events.Publish(events.Event{Type: "synced", Dataplane: p.Dataplane.String(), Revision: revision})
 	o.mu.Lock()
 	at := &o.recent[revision%remembered]
 	m := *at

@@ -61,7 +61,7 @@ type changeWriter struct {
 
 // newChangeWriter takes one apply at a time of those who are not trusted.
 func newChangeWriter(c changeWriter) *changeWriter {
-	c.authorizer, c.turn = rights.Authorizer{c.Catalog, c.Log}, make(chan struct{}, 1)
+	c.authorizer, c.turn = rights.Authorizer{Catalog: c.Catalog, Log: c.Log}, make(chan struct{}, 1)
 	return &c
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/inspect/web/events"
 )
 
 // TestOnlyEventsLastLong: whoever does not read an answer loses it in the end,
@@ -18,7 +19,7 @@ func TestOnlyEventsLastLong(t *testing.T) {
 	if s := web.Server(nil); s.WriteTimeout <= s.ReadTimeout || s.ReadTimeout == 0 {
 		t.Errorf("an answer has %v after a request of up to %v", s.WriteTimeout, s.ReadTimeout)
 	}
-	api, events := serve(t, "", false)
+	api, bus := serve(t, "", false)
 	hasty := httptest.NewUnstartedServer(api.Config.Handler)
 	hasty.Config.WriteTimeout = 50 * time.Millisecond
 	hasty.Start()
@@ -30,7 +31,7 @@ func TestOnlyEventsLastLong(t *testing.T) {
 	defer resp.Body.Close()
 	lines := bufio.NewScanner(resp.Body)
 	for end := time.Now().Add(4 * hasty.Config.WriteTimeout); time.Now().Before(end); {
-		events.Publish(web.Event{Type: "change"})
+		bus.Publish(events.Event{Type: "change"})
 		for lines.Scan() && !strings.HasPrefix(lines.Text(), "event: ") {
 		}
 		if lines.Text() != "event: change" {

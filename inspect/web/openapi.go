@@ -61,9 +61,6 @@ var componentNames = map[reflect.Type]string{
 	reflect.TypeFor[counts]():              "GlobalCounts",
 	reflect.TypeFor[total]():               "GlobalTotal",
 	reflect.TypeFor[result]():              "Result",
-	reflect.TypeFor[resource]():            "ResourceType",
-	reflect.TypeFor[policyInfo]():          "ResourceTypePolicy",
-	reflect.TypeFor[Token]():               "Token",
 	reflect.TypeFor[sidecarPage]():         "SidecarList",
 	reflect.TypeFor[sidecarRow]():          "Sidecar",
 	reflect.TypeFor[conditions.Overview](): "MeshStatus",
@@ -138,14 +135,14 @@ func (s *server) documents(parts *jsonschema.Components) {
 		"properties": endpoint.Schema{"apiVersion": jsonschema.Text(), "kind": jsonschema.Text(), "metadata": endpoint.Schema{"type": "object", "additionalProperties": true}}}
 	parts.Schemas["Match"] = route.MatchSchema()
 	dataplane, _ := s.Catalog.Type(api.KindDataplane)
-	parts.Schemas["DataplaneSpec"] = s.schemas.specOf(dataplane)
+	parts.Schemas["DataplaneSpec"] = s.schemas.SpecOf(dataplane)
 	alternatives := []endpoint.Schema{}
 	for _, t := range s.Catalog.Types() {
 		t, ok := s.Catalog.InMesh(t)
 		if !ok {
 			continue
 		}
-		parts.Schemas[t.Name] = s.schemas.inKuma(t)
+		parts.Schemas[t.Name] = s.schemas.InKuma(t)
 		alternatives = append(alternatives, jsonschema.RefTo(t.Name))
 	}
 	slices.SortFunc(alternatives, func(a, b endpoint.Schema) int { return strings.Compare(a["$ref"].(string), b["$ref"].(string)) })

@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/inspect/web/events"
 )
 
 // told is the answer to ?follow=false.
 type told struct {
-	Items  []web.Event
+	Items  []events.Event
 	Last   string
 	Missed uint64
 }
@@ -32,10 +32,10 @@ func recent(t *testing.T, url, query, after string) told {
 // there is so much that it does not take the place of the rest.
 func TestEventsAreKept(t *testing.T) {
 	t.Parallel()
-	server, events := serve(t, "type: Mesh\nname: default\n", false)
-	events.Publish(web.Event{Type: "change", Revision: 7, Object: "MeshRetry/default/a", User: "u", Client: "c"})
+	server, bus := serve(t, "type: Mesh\nname: default\n", false)
+	bus.Publish(events.Event{Type: "change", Revision: 7, Object: "MeshRetry/default/a", User: "u", Client: "c"})
 	for i := range 6000 {
-		events.Publish(web.Event{Type: []string{"push", "ack", "synced"}[i%3], Dataplane: "d", Revision: 7})
+		bus.Publish(events.Event{Type: []string{"push", "ack", "synced"}[i%3], Dataplane: "d", Revision: 7})
 	}
 	all := recent(t, server.URL, "", "")
 	if len(all.Items) != 4097 || all.Items[0].Object != "MeshRetry/default/a" || all.Items[0].Revision != 7 || all.Items[0].User != "u" || all.Items[0].Client != "c" || all.Items[4096].ID != 6001 {
@@ -59,9 +59,9 @@ func TestEventsAreKept(t *testing.T) {
 // However often the oldest have gone, those that are kept are the newest, without a gap.
 func TestTheNewestEventsAreKept(t *testing.T) {
 	t.Parallel()
-	server, events := serve(t, "type: Mesh\nname: default\n", false)
+	server, bus := serve(t, "type: Mesh\nname: default\n", false)
 	for range 2500 {
-		events.Publish(web.Event{Type: "change"})
+		bus.Publish(events.Event{Type: "change"})
 	}
 	all := recent(t, server.URL, "", "").Items
 	if len(all) != 1024 || all[0].ID != 2500-1023 || all[1023].ID != 2500 {
@@ -85,9 +85,9 @@ func TestEventsGoOn(t *testing.T) {
 		{"?recent=1", "-2", []string{`missed {"count":2}`, "5", "6"}},
 		{"", "", []string{"6"}},
 	} {
-		server, events := serve(t, "type: Mesh\nname: default\n", false)
+		server, bus := serve(t, "type: Mesh\nname: default\n", false)
 		for i := range 5 {
-			events.Publish(web.Event{Type: "change", Revision: uint64(i + 1)})
+			bus.Publish(events.Event{Type: "change", Revision: uint64(i + 1)})
 		}
 		if strings.HasPrefix(c.after, "-") { // of this process
 			process, _, _ := strings.Cut(recent(t, server.URL, "", "").Last, "-")
@@ -106,7 +106,7 @@ func TestEventsGoOn(t *testing.T) {
 		}
 		lines := bufio.NewScanner(resp.Body)
 		lines.Scan() // the comment with which it begins: the server listens from there
-		events.Publish(web.Event{Type: "change", Revision: 6})
+		bus.Publish(events.Event{Type: "change", Revision: 6})
 		var got []string
 		kind := ""
 		for len(got) < len(c.want) && lines.Scan() {
@@ -118,7 +118,7 @@ func TestEventsGoOn(t *testing.T) {
 			case isData && kind == "missed":
 				got = append(got, "missed "+data)
 			case isData:
-				var e web.Event
+				var e events.Event
 				if err := json.Unmarshal([]byte(data), &e); err != nil {
 					t.Fatal(err)
 				}

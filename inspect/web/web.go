@@ -20,9 +20,12 @@ import (
 	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/web/endpoint"
+	"github.com/weftmesh/weft/inspect/web/events"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/inspect/web/objects"
 	"github.com/weftmesh/weft/inspect/web/rights"
+	"github.com/weftmesh/weft/inspect/web/schemas"
+	"github.com/weftmesh/weft/inspect/web/tokens"
 	"github.com/weftmesh/weft/inspect/web/ui"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
@@ -41,10 +44,10 @@ type Config struct {
 	Envoys    Envoys // nil: none can be asked
 	// Renderer is the one whose resources sidecars get; nil: one for Kinds alone.
 	Renderer *xds.Renderer
-	Tokens   Tokens
+	Tokens   tokens.Issuer
 	// Authorities are those of workloads' certificates; nil where none are kept.
 	Authorities Authorities
-	Events      *Events
+	Events      *events.Bus
 	// Problems are documents that are not served as they were written.
 	Problems func() []*api.Violation
 	// Security is what is known of certificates and of who calls in plain text; nil where
@@ -129,30 +132,6 @@ type Envoys interface {
 	Resolving(mesh string) int
 }
 
-// Tokens issues credentials, takes them back, and knows those of users again.
-type Tokens interface {
-	WhoIs(token string) (name string, groups []string, err error)
-	Dataplane(DataplaneToken) (Token, error)
-	User(name string, groups []string, validFor time.Duration) (Token, error)
-	// Revoke makes tokens void, by their ids.
-	Revoke(ids []string) error
-	Revoked() []string
-}
-
-// DataplaneToken is what a dataplane's token is to say.
-type DataplaneToken struct {
-	Mesh, Name string
-	api.Proof  // binds the Dataplane that the sidecar brings along
-	ValidFor   time.Duration
-}
-
-// Token is one that was issued. All but Text may be shown.
-type Token struct {
-	Text    string
-	ID      string
-	Expires time.Time
-}
-
 // server is the API: who may ask what, and the handlers behind it.
 type server struct {
 	Config
@@ -161,7 +140,7 @@ type server struct {
 	members    *httpapi.Intake // of all others
 	source     *objects.Source
 	authorizer rights.Authorizer
-	schemas    *schemaHandlers
+	schemas    *schemas.Handlers
 }
 
 // New is the whole API as a handler.
@@ -182,7 +161,7 @@ func New(cfg Config) http.Handler {
 // newServer has no paths yet.
 func newServer(cfg Config) *server {
 	s := &server{Config: cfg, mux: http.NewServeMux(), intake: httpapi.NewIntake(mostHeld, mostHeld), members: httpapi.NewIntake(mostHeldOfAll, mostHeldOfMember),
-		authorizer: rights.Authorizer{Catalog: cfg.Catalog, Log: cfg.Log}, schemas: &schemaHandlers{Catalog: cfg.Catalog, Kinds: cfg.Kinds, ReadOnly: cfg.ReadOnly}}
+		authorizer: rights.Authorizer{Catalog: cfg.Catalog, Log: cfg.Log}, schemas: &schemas.Handlers{Catalog: cfg.Catalog, Kinds: cfg.Kinds, ReadOnly: cfg.ReadOnly}}
 	s.source = &objects.Source{Catalog: cfg.Catalog, Documents: cfg.Documents, Asked: cfg.Asked, Listed: cfg.Listed, NotFound: s.notFound}
 	return s
 }
@@ -202,10 +181,10 @@ func (s *server) routes() []endpoint.Endpoint {
 	if s.Authorities != nil {
 		sidecars.Roots = s.Authorities.Roots
 	}
-	tokens := &tokenHandlers{Tokens: s.Tokens, InCluster: s.Users != nil, Log: s.Log}
+	tokens := &tokens.Handlers{Tokens: s.Tokens, InCluster: s.Users != nil, Log: s.Log}
 	authorities := &authorityHandlers{Source: s.source, Authorities: s.Authorities, Security: s.Security, Sidecars: s.Sidecars, Log: s.Log}
 	envoys := &envoyHandlers{Source: s.source, Envoys: s.Envoys, Renderer: s.Renderer, KumaCompat: s.KumaCompat}
-	return slices.Concat(s.serviceRoutes(), s.schemas.schemaRoutes(), tokens.tokenRoutes(), newEventHandlers(s.Events).eventRoutes(), sidecars.dataplaneRoutes(), sidecars.insightRoutes(),
+	return slices.Concat(s.serviceRoutes(), s.schemas.Endpoints(), tokens.Endpoints(), events.NewHandlers(s.Events).Endpoints(), sidecars.dataplaneRoutes(), sidecars.insightRoutes(),
 		documents.documentRoutes(), documents.absentRoutes(), documents.kubernetesRoutes(), writer.changeRoutes(), questions.questionRoutes(), questions.viewRoutes(), authorities.authorityRoutes(), envoys.envoyRoutes())
 }
 

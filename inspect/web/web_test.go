@@ -23,6 +23,8 @@ import (
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/inspect/web/events"
+	"github.com/weftmesh/weft/inspect/web/tokens"
 	"github.com/weftmesh/weft/internal/cases"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/store"
@@ -70,15 +72,15 @@ func (sidecars) Stream(dp api.Ref) (web.Stream, bool) {
 type noTokens struct{}
 
 func (noTokens) WhoIs(string) (string, []string, error) { return "", nil, errors.New("nobody") }
-func (noTokens) Dataplane(q web.DataplaneToken) (web.Token, error) {
+func (noTokens) Dataplane(q tokens.DataplaneToken) (tokens.Token, error) {
 	text := fmt.Sprint(q.Mesh, " ", q.Name, " ", q.ValidFor)
 	if len(q.Tags) > 0 || q.Workload != "" {
 		text += fmt.Sprint(" ", q.Tags, " ", q.Workload)
 	}
-	return web.Token{Text: text, ID: "1"}, nil
+	return tokens.Token{Text: text, ID: "1"}, nil
 }
-func (noTokens) User(name string, groups []string, d time.Duration) (web.Token, error) {
-	return web.Token{Text: fmt.Sprint(name, " ", groups, " ", d), ID: "2"}, nil
+func (noTokens) User(name string, groups []string, d time.Duration) (tokens.Token, error) {
+	return tokens.Token{Text: fmt.Sprint(name, " ", groups, " ", d), ID: "2"}, nil
 }
 func (noTokens) Revoke(ids []string) error {
 	if slices.Contains(ids, "bad") {
@@ -90,12 +92,12 @@ func (noTokens) Revoked() []string { return []string{"3"} }
 
 var noon = time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)
 
-func serve(t *testing.T, docs string, panics bool) (*httptest.Server, *web.Events) {
+func serve(t *testing.T, docs string, panics bool) (*httptest.Server, *events.Bus) {
 	t.Helper()
 	return serveWith(t, docs, panics, func(*web.Config) {})
 }
 
-func serveWith(t *testing.T, docs string, panics bool, adjust func(*web.Config)) (*httptest.Server, *web.Events) {
+func serveWith(t *testing.T, docs string, panics bool, adjust func(*web.Config)) (*httptest.Server, *events.Bus) {
 	t.Helper()
 	objects, found := world.Decode("world.yaml", []byte(docs))
 	for _, v := range found {
@@ -111,9 +113,9 @@ func serveWith(t *testing.T, docs string, panics bool, adjust func(*web.Config))
 	if _, _, err := s.Apply(t.Context(), store.Writes(writes...)); err != nil {
 		t.Fatal(err)
 	}
-	events := web.NewEvents()
+	bus := events.NewBus()
 	config := web.Config{
-		Catalog: world.Catalog(), Kinds: world.Kinds(), Admission: world.Settings{Zone: "east"}.Admission(admission.Options{SkipDefaults: true, Now: time.Now}), Documents: documents{s, panics}, History: s, Sidecars: sidecars{}, Tokens: noTokens{}, Events: events,
+		Catalog: world.Catalog(), Kinds: world.Kinds(), Admission: world.Settings{Zone: "east"}.Admission(admission.Options{SkipDefaults: true, Now: time.Now}), Documents: documents{s, panics}, History: s, Sidecars: sidecars{}, Tokens: noTokens{}, Events: bus,
 		Problems: func() []*api.Violation { return nil }, Ready: func() error { return errors.New("the documents are not resolved yet") },
 		Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("# none\n")) }), Zone: api.Zone{Name: "east"}, About: web.About{Hostname: "host", Version: "1.2.3", InstanceID: "id"},
 		Public: map[string]string{"store": "memory"}, Log: slog.New(slog.DiscardHandler),
@@ -125,8 +127,8 @@ func serveWith(t *testing.T, docs string, panics bool, adjust func(*web.Config))
 	}
 	server := httptest.NewServer(doc.Handler(web.New(config), func(err error) { t.Errorf("not as described: %v", err) }))
 	t.Cleanup(server.Close)
-	t.Cleanup(events.Close)
-	return server, events
+	t.Cleanup(bus.Close)
+	return server, bus
 }
 
 func call(t *testing.T, method, url, body string) (int, string) {
@@ -204,14 +206,14 @@ func TestAPanicIsAnAnswer(t *testing.T) {
 }
 
 // listen is the stream of events of a server that has taken up the listener.
-func listen(t *testing.T, server *httptest.Server, events *web.Events) io.Reader {
+func listen(t *testing.T, server *httptest.Server, bus *events.Bus) io.Reader {
 	t.Helper()
 	resp, err := http.Get(server.URL + "/_events")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = resp.Body.Close() })
-	for end := time.Now().Add(time.Minute); !events.HasListeners(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !bus.HasListeners(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("nobody listens")
 		}
@@ -222,18 +224,18 @@ func listen(t *testing.T, server *httptest.Server, events *web.Events) io.Reader
 // Each event says when it happened: when it was published, where nothing else is said.
 func TestEventsSayWhen(t *testing.T) {
 	t.Parallel()
-	server, events := serve(t, "type: Mesh\nname: default\n", false)
-	stream := listen(t, server, events)
+	server, bus := serve(t, "type: Mesh\nname: default\n", false)
+	stream := listen(t, server, bus)
 	began := time.Now()
-	events.Publish(web.Event{Type: "change", Time: noon})
-	events.Publish(web.Event{Type: "change"})
-	var got []web.Event
+	bus.Publish(events.Event{Type: "change", Time: noon})
+	bus.Publish(events.Event{Type: "change"})
+	var got []events.Event
 	for lines := bufio.NewScanner(stream); len(got) < 2 && lines.Scan(); {
 		text, ok := strings.CutPrefix(lines.Text(), "data: ")
 		if !ok {
 			continue
 		}
-		var e web.Event
+		var e events.Event
 		if err := json.Unmarshal([]byte(text), &e); err != nil {
 			t.Fatal(err)
 		}
@@ -251,14 +253,14 @@ func TestEventsSayWhen(t *testing.T) {
 // as missed, for users and not for those who relay.
 func TestWhatWasDroppedElsewhereIsToldToo(t *testing.T) {
 	t.Parallel()
-	server, events := serve(t, "type: Mesh\nname: default\n", false)
-	relayed, missed, stop := events.Relay()
+	server, bus := serve(t, "type: Mesh\nname: default\n", false)
+	relayed, missed, stop := bus.Relay()
 	defer stop()
-	stream := listen(t, server, events)
-	events.Miss(7)
-	events.Publish(web.Event{Type: "change"})
-	events.Publish(web.Event{Type: "ack", Dataplane: "web-1", Replica: "b"})
-	events.Publish(web.Event{Type: "ack", Dataplane: "web-2"})
+	stream := listen(t, server, bus)
+	bus.Miss(7)
+	bus.Publish(events.Event{Type: "change"})
+	bus.Publish(events.Event{Type: "ack", Dataplane: "web-1", Replica: "b"})
+	bus.Publish(events.Event{Type: "ack", Dataplane: "web-2"})
 	if e := <-relayed; e.Dataplane != "web-2" || missed() != 0 {
 		t.Errorf("relayed is %+v", e)
 	}
@@ -272,10 +274,10 @@ func TestWhatWasDroppedElsewhereIsToldToo(t *testing.T) {
 
 func TestAListenerWhoIsTooSlowIsToldSo(t *testing.T) {
 	t.Parallel()
-	server, events := serve(t, "type: Mesh\nname: default\n", false)
-	stream := listen(t, server, events)
+	server, bus := serve(t, "type: Mesh\nname: default\n", false)
+	stream := listen(t, server, bus)
 	for range 200_000 { // more than all buffers on the way hold
-		events.Publish(web.Event{Type: "change", Message: strings.Repeat("x", 100)})
+		bus.Publish(events.Event{Type: "change", Message: strings.Repeat("x", 100)})
 	}
 	missed := 0
 	lines := bufio.NewScanner(stream)
@@ -285,7 +287,7 @@ func TestAListenerWhoIsTooSlowIsToldSo(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		events.Publish(web.Event{Type: "change"})
+		bus.Publish(events.Event{Type: "change"})
 	}
 	if missed == 0 {
 		t.Error("it was not told what it missed")

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/inspect/conditions"
-	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/inspect/web/events"
 )
 
 // Source is a control plane that can be asked. It may be another one at each call: tokens
@@ -43,7 +43,7 @@ func Once(ctx context.Context, from Source, v *View) error {
 		return err
 	}
 	var events struct {
-		Items []web.Event `json:"items"`
+		Items []events.Event `json:"items"`
 	}
 	if err := from.Get(ctx, fmt.Sprintf("/_events?recent=%d&follow=false", begins), &events); err != nil {
 		return err
@@ -148,7 +148,7 @@ func told(kind string, data []byte) Tell {
 			v.Missed(gone.Count)
 		}
 	}
-	var e web.Event
+	var e events.Event
 	_ = json.Unmarshal(data, &e)
 	return func(v *View, _ time.Time) { v.Event(e) }
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/conditions"
-	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/inspect/web/events"
 )
 
 // How much is kept and shown.
@@ -82,7 +82,7 @@ func (v *View) Missed(n uint64) { v.missed += n }
 func (v *View) Anew() { v.revisions, v.missed, v.since = nil, 0, nil }
 
 // Event is told what happened.
-func (v *View) Event(e web.Event) {
+func (v *View) Event(e events.Event) {
 	if e.Revision == 0 {
 		return
 	}
@@ -113,7 +113,7 @@ func (v *View) Event(e web.Event) {
 }
 
 // at is the revision of an event.
-func (v *View) at(e web.Event) *revision {
+func (v *View) at(e events.Event) *revision {
 	i, ok := slices.BinarySearchFunc(v.revisions, e.Revision, func(r *revision, n uint64) int {
 		switch {
 		case r.number < n:

@@ -9,14 +9,14 @@ import (
 
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/conditions"
-	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/inspect/web/events"
 )
 
 var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 
 // happens tells a view of an event so many milliseconds after noon.
 func happens(v *View, ms int, kind string, revision uint64, dataplane string) {
-	e := web.Event{Time: noon.Add(time.Duration(ms) * time.Millisecond), Type: kind, Revision: revision, Dataplane: dataplane}
+	e := events.Event{Time: noon.Add(time.Duration(ms) * time.Millisecond), Type: kind, Revision: revision, Dataplane: dataplane}
 	switch kind {
 	case "change":
 		e.Object, e.Action, e.User = "MeshRetry/default/mr-1", "updated", "alice"

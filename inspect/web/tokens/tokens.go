@@ -1,4 +1,5 @@
-package web
+// Package tokens issues credentials of dataplanes and users, and makes them void.
+package tokens
 
 import (
 	"cmp"
@@ -19,15 +20,15 @@ import (
 	"github.com/weftmesh/weft/inspect/web/rights"
 )
 
-// tokenHandlers issue tokens and take them back.
-type tokenHandlers struct {
-	Tokens Tokens
+// Handlers issue tokens and take them back.
+type Handlers struct {
+	Tokens Issuer
 	// InCluster says that the cluster knows the users, so that none are issued for them.
 	InCluster bool
 	Log       *slog.Logger
 }
 
-func (h *tokenHandlers) tokenRoutes() []endpoint.Endpoint {
+func (h *Handlers) Endpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{
 		endpoint.New("POST /tokens/dataplane", h.dataplaneToken, "Issue a token for one dataplane", endpoint.Reads[dataplaneTokenRequest](endpoint.SaysText())),
 		endpoint.New("POST /tokens/user", h.userToken, "Issue a token for a user", endpoint.Reads[userTokenRequest](endpoint.SaysText())),
@@ -92,7 +93,7 @@ func (q tokenRequest) check(whom string, more ...error) (time.Duration, error) {
 	return validFor, multierror.Append(wrong, more...).ErrorOrNil()
 }
 
-func (h *tokenHandlers) dataplaneToken(w http.ResponseWriter, r *http.Request) error {
+func (h *Handlers) dataplaneToken(w http.ResponseWriter, r *http.Request) error {
 	var ask dataplaneTokenRequest
 	if err := httpapi.ReadLeniently(w, r, &ask); err != nil {
 		return err
@@ -156,7 +157,7 @@ func written(all map[string][]string) map[string][]string {
 	return out
 }
 
-func (h *tokenHandlers) userToken(w http.ResponseWriter, r *http.Request) error {
+func (h *Handlers) userToken(w http.ResponseWriter, r *http.Request) error {
 	var ask userTokenRequest
 	if h.InCluster { // which would know none of them
 		return httpapi.Problem{Status: http.StatusConflict, Title: "Not issued here", Detail: "the cluster says who its users are: ask it for a token by `kubectl create token ACCOUNT --audience weft-api`, " +
@@ -174,7 +175,7 @@ func (h *tokenHandlers) userToken(w http.ResponseWriter, r *http.Request) error 
 }
 
 // revokeTokens makes tokens void.
-func (h *tokenHandlers) revokeTokens(w http.ResponseWriter, r *http.Request) error {
+func (h *Handlers) revokeTokens(w http.ResponseWriter, r *http.Request) error {
 	var ask tokenIDs
 	if err := httpapi.Read(w, r, &ask); err != nil {
 		return err
@@ -196,17 +197,17 @@ func (h *tokenHandlers) revokeTokens(w http.ResponseWriter, r *http.Request) err
 	return nil
 }
 
-func (h *tokenHandlers) revokedTokens(w http.ResponseWriter, _ *http.Request) error {
+func (h *Handlers) revokedTokens(w http.ResponseWriter, _ *http.Request) error {
 	httpapi.Answer(w, http.StatusOK, tokenIDs{append([]string{}, h.Tokens.Revoked()...)})
 	return nil
 }
 
-func (h *tokenHandlers) zoneToken(http.ResponseWriter, *http.Request) error {
+func (h *Handlers) zoneToken(http.ResponseWriter, *http.Request) error {
 	return httpapi.Problem{Status: http.StatusNotImplemented, Title: "Not implemented", Detail: "this version has no zones that join a control plane, so there are no tokens for them"}
 }
 
 // issued answers with a token, and logs all of it but its text.
-func (h *tokenHandlers) issued(w http.ResponseWriter, r *http.Request, token Token, err error, kind, whom string) error {
+func (h *Handlers) issued(w http.ResponseWriter, r *http.Request, token Token, err error, kind, whom string) error {
 	var refusal httpapi.Problem
 	switch {
 	case errors.As(err, &refusal):
@@ -219,4 +220,28 @@ func (h *tokenHandlers) issued(w http.ResponseWriter, r *http.Request, token Tok
 	w.Header().Set("Cache-Control", "no-store")
 	httpapi.Write(w, http.StatusOK, "text/plain", []byte(token.Text))
 	return nil
+}
+
+// Issuer issues credentials, takes them back, and knows those of users again.
+type Issuer interface {
+	WhoIs(token string) (name string, groups []string, err error)
+	Dataplane(DataplaneToken) (Token, error)
+	User(name string, groups []string, validFor time.Duration) (Token, error)
+	// Revoke makes tokens void, by their ids.
+	Revoke(ids []string) error
+	Revoked() []string
+}
+
+// DataplaneToken is what a dataplane's token is to say.
+type DataplaneToken struct {
+	Mesh, Name string
+	api.Proof  // binds the Dataplane that the sidecar brings along
+	ValidFor   time.Duration
+}
+
+// Token is one that was issued. All but Text may be shown.
+type Token struct {
+	Text    string
+	ID      string
+	Expires time.Time
 }

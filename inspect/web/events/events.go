@@ -1,4 +1,6 @@
-package web
+// Package events tells what happens: a bus on which everybody hears it, streams of server-sent events, and
+// the newest events for those who ask later.
+package events
 
 import (
 	"fmt"
@@ -32,11 +34,11 @@ type Event struct {
 	Replica   string    `json:"replica,omitempty"` // of the control plane where it happened; empty for this one
 }
 
-// Events hands what happens to everybody who listens. Nobody is waited for: a
+// Bus hands what happens to everybody who listens. Nobody is waited for: a
 // listener who does not keep up misses events, and is told how many.
 //
 // The newest are kept, for those who ask what happened, and for those who were cut off.
-type Events struct {
+type Bus struct {
 	process   string // tells ids of this process from those of others
 	listening atomic.Int64
 
@@ -59,20 +61,20 @@ type listener struct {
 // backlog is how many events a listener may be behind.
 const backlog = 1024
 
-// NewEvents has no listeners yet.
-func NewEvents() *Events {
-	return &Events{process: strconv.FormatInt(time.Now().UnixNano(), 36), few: kept{most: keptFew}, many: kept{most: keptMany},
+// NewBus has no listeners yet.
+func NewBus() *Bus {
+	return &Bus{process: strconv.FormatInt(time.Now().UnixNano(), 36), few: kept{most: keptFew}, many: kept{most: keptMany},
 		listeners: map[*listener]bool{}, wanted: make(chan struct{}), done: make(chan struct{})}
 }
 
 // Close ends all streams of events.
-func (e *Events) Close() { e.once.Do(func() { close(e.done) }) }
+func (e *Bus) Close() { e.once.Do(func() { close(e.done) }) }
 
 // HasListeners reports whether anybody listens.
-func (e *Events) HasListeners() bool { return e.listening.Load() > 0 }
+func (e *Bus) HasListeners() bool { return e.listening.Load() > 0 }
 
 // Publish numbers an event, keeps it, and hands it on.
-func (e *Events) Publish(v Event) {
+func (e *Bus) Publish(v Event) {
 	if v.Time.IsZero() {
 		v.Time = time.Now().UTC()
 	}
@@ -98,7 +100,7 @@ func (e *Events) Publish(v Event) {
 }
 
 // Wanted reports whether users listen, and is closed when that is otherwise.
-func (e *Events) Wanted() (bool, <-chan struct{}) {
+func (e *Bus) Wanted() (bool, <-chan struct{}) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.users > 0, e.wanted
@@ -106,13 +108,13 @@ func (e *Events) Wanted() (bool, <-chan struct{}) {
 
 // Relay hands on what happens here on the streams of sidecars, until stop, to somebody who
 // wants nothing himself. Missed is how many such events were dropped since it was asked last.
-func (e *Events) Relay() (events <-chan Event, missed func() uint64, stop func()) {
+func (e *Bus) Relay() (events <-chan Event, missed func() uint64, stop func()) {
 	l, _, _, stop := e.listen(0, eventQuery{})
 	return l.events, func() uint64 { return l.missed.Swap(0) }, stop
 }
 
 // Miss says that so many events were dropped before they came here.
-func (e *Events) Miss(n uint64) {
+func (e *Bus) Miss(n uint64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for l := range e.listeners {
@@ -124,7 +126,7 @@ func (e *Events) Miss(n uint64) {
 
 // listen counts that many users, and begins with what q asks for of what has happened, of
 // which gone is not kept any more.
-func (e *Events) listen(users int, q eventQuery) (l *listener, begin []Event, gone uint64, stop func()) {
+func (e *Bus) listen(users int, q eventQuery) (l *listener, begin []Event, gone uint64, stop func()) {
 	l = &listener{user: users > 0, events: make(chan Event, backlog)}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -142,7 +144,7 @@ func (e *Events) listen(users int, q eventQuery) (l *listener, begin []Event, go
 }
 
 // count needs mu.
-func (e *Events) count(more int) {
+func (e *Bus) count(more int) {
 	before := e.users > 0
 	if e.users += more; before != (e.users > 0) {
 		close(e.wanted)
@@ -150,17 +152,17 @@ func (e *Events) count(more int) {
 	}
 }
 
-// eventHandlers stream events, and list those that are kept.
-type eventHandlers struct {
-	Events  *Events
+// Handlers stream events, and list those that are kept.
+type Handlers struct {
+	Events  *Bus
 	streams *shares // of all but administrators
 }
 
-func newEventHandlers(e *Events) *eventHandlers {
-	return &eventHandlers{e, newShares(mostStreams, mostStreamsOfUser)}
+func NewHandlers(e *Bus) *Handlers {
+	return &Handlers{e, newShares(mostStreams, mostStreamsOfUser)}
 }
 
-func (h *eventHandlers) eventRoutes() []endpoint.Endpoint {
+func (h *Handlers) Endpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{
 		endpoint.New("GET /_events", h.events, "What happens, as server-sent events; the header Last-Event-ID goes on where a stream broke off", saysEvents()),
 	}
@@ -170,7 +172,7 @@ func (h *eventHandlers) eventRoutes() []endpoint.Endpoint {
 const heartbeat = 15 * time.Second
 
 // events streams what happens until the client goes.
-func (h *eventHandlers) events(w http.ResponseWriter, r *http.Request) error {
+func (h *Handlers) events(w http.ResponseWriter, r *http.Request) error {
 	q, err := h.eventQueryOf(r)
 	if err != nil {
 		return err
@@ -222,7 +224,7 @@ func (h *eventHandlers) events(w http.ResponseWriter, r *http.Request) error {
 }
 
 // follow tells a listener of an event, and before it of those that were dropped.
-func (h *eventHandlers) follow(w io.Writer, l *listener, q eventQuery, v Event) error {
+func (h *Handlers) follow(w io.Writer, l *listener, q eventQuery, v Event) error {
 	if n := l.missed.Swap(0); n > 0 {
 		if err := tellMissed(w, missed{Count: n}); err != nil {
 			return err

@@ -1,4 +1,5 @@
-package web
+// Package schemas says which types of documents there are, and describes them as JSON schemas.
+package schemas
 
 import (
 	"maps"
@@ -14,14 +15,14 @@ import (
 	"github.com/weftmesh/weft/policies"
 )
 
-// schemaHandlers describe the types of documents.
-type schemaHandlers struct {
+// Handlers describe the types of documents.
+type Handlers struct {
 	Catalog  *api.Catalog
 	Kinds    []*policies.Kind
 	ReadOnly bool
 }
 
-func (h *schemaHandlers) schemaRoutes() []endpoint.Endpoint {
+func (h *Handlers) Endpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{
 		endpoint.New("GET /_resources", h.resources, "All types of documents", endpoint.Says[resourceTypes]()),
 		endpoint.New("GET /policies", h.policyTypes, "All types of policies, in the older form", endpoint.Says[policyTypes]()),
@@ -29,7 +30,7 @@ func (h *schemaHandlers) schemaRoutes() []endpoint.Endpoint {
 	}
 }
 
-func (h *schemaHandlers) schema(w http.ResponseWriter, r *http.Request) error {
+func (h *Handlers) schema(w http.ResponseWriter, r *http.Request) error {
 	name, ok := strings.CutSuffix(r.PathValue("kind"), ".json")
 	t, known := h.Catalog.Find(name)
 	if !ok || !known {
@@ -41,18 +42,18 @@ func (h *schemaHandlers) schema(w http.ResponseWriter, r *http.Request) error {
 
 // schemaOf describes one kind of document for editors: in Kuma's envelope, and where it says an
 // apiVersion in that of Kubernetes.
-func (h *schemaHandlers) schemaOf(t api.Type) endpoint.Schema {
+func (h *Handlers) schemaOf(t api.Type) endpoint.Schema {
 	out := endpoint.Schema{"$schema": jsonschema.Dialect, "title": t.Name, "type": "object"}
 	if of, ok := h.Catalog.InMesh(t); ok {
-		out["if"], out["then"], out["else"] = endpoint.Schema{"required": []string{"apiVersion"}}, h.inKubernetes(t), h.inKuma(of)
+		out["if"], out["then"], out["else"] = endpoint.Schema{"required": []string{"apiVersion"}}, h.inKubernetes(t), h.InKuma(of)
 		return out
 	}
 	out["allOf"] = []endpoint.Schema{h.inKubernetes(t)}
 	return out
 }
 
-// inKuma describes a kind in Kuma's envelope (spec/kuma.md 1.1).
-func (h *schemaHandlers) inKuma(t api.Type) endpoint.Schema {
+// InKuma describes a kind in Kuma's envelope (spec/kuma.md 1.1).
+func (h *Handlers) InKuma(t api.Type) endpoint.Schema {
 	properties := endpoint.Schema{
 		"type":   endpoint.Schema{"type": "string", "const": t.Name},
 		"name":   jsonschema.Text(),
@@ -68,7 +69,7 @@ func (h *schemaHandlers) inKuma(t api.Type) endpoint.Schema {
 	if !t.Global {
 		properties["mesh"] = endpoint.Schema{"type": "string", "default": api.DefaultMesh}
 	}
-	spec := h.specOf(t)
+	spec := h.SpecOf(t)
 	if t.Bare {
 		maps.Copy(properties, spec["properties"].(endpoint.Schema))
 	} else {
@@ -80,7 +81,7 @@ func (h *schemaHandlers) inKuma(t api.Type) endpoint.Schema {
 
 // inKubernetes describes a kind in the envelope of Kubernetes. Of types that only Kubernetes
 // has, and of its metadata and status, weft reads a part.
-func (h *schemaHandlers) inKubernetes(t api.Type) endpoint.Schema {
+func (h *Handlers) inKubernetes(t api.Type) endpoint.Schema {
 	properties := endpoint.Schema{
 		"apiVersion": jsonschema.Text(),
 		"kind":       endpoint.Schema{"type": "string", "const": t.Name},
@@ -89,7 +90,7 @@ func (h *schemaHandlers) inKubernetes(t api.Type) endpoint.Schema {
 		}},
 		"status": endpoint.Schema{"readOnly": true},
 	}
-	spec := h.specOf(t)
+	spec := h.SpecOf(t)
 	if t.Cluster {
 		spec = opened(spec)
 	}
@@ -137,7 +138,7 @@ func statusOf(t api.Type) endpoint.Schema {
 	return status
 }
 
-func (h *schemaHandlers) specOf(t api.Type) endpoint.Schema {
+func (h *Handlers) SpecOf(t api.Type) endpoint.Schema {
 	spec := jsonschema.OfSpec(h.Catalog, t).Plain()
 	if k := h.kindOf(t.Name); k != nil {
 		spec["description"] = k.Title

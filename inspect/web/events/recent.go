@@ -1,4 +1,4 @@
-package web
+package events
 
 import (
 	"encoding/json"
@@ -64,7 +64,7 @@ func compareIDs(a, b uint64) int {
 }
 
 // since are the kept events with higher ids, and how many others there were. It needs mu.
-func (e *Events) since(id uint64) (found []Event, gone uint64) {
+func (e *Bus) since(id uint64) (found []Event, gone uint64) {
 	found = append(e.few.after(id), e.many.after(id)...)
 	slices.SortFunc(found, func(a, b Event) int { return compareIDs(a.ID, b.ID) })
 	return found, e.last - id - uint64(len(found))
@@ -92,7 +92,7 @@ func saysEvents() endpoint.Form {
 }
 
 // eventQueryOf reads the query, and the header by which a client that was cut off goes on.
-func (h *eventHandlers) eventQueryOf(r *http.Request) (eventQuery, error) {
+func (h *Handlers) eventQueryOf(r *http.Request) (eventQuery, error) {
 	q := eventQuery{recent: -1, follow: true}
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
@@ -134,7 +134,7 @@ func (q eventQuery) wants(v Event) bool { return len(q.types) == 0 || slices.Con
 
 // begin is what a stream begins with: what the client has not seen yet, or what it asks for;
 // and how much of that is not kept any more. It needs mu.
-func (q eventQuery) begin(e *Events) (events []Event, gone uint64) {
+func (q eventQuery) begin(e *Bus) (events []Event, gone uint64) {
 	if q.resume {
 		events, gone = e.since(min(q.after, e.last))
 	} else if q.recent > 0 {
@@ -160,7 +160,7 @@ type eventList struct {
 }
 
 // recent answers with the kept events.
-func (h *eventHandlers) recent(w http.ResponseWriter, q eventQuery) error {
+func (h *Handlers) recent(w http.ResponseWriter, q eventQuery) error {
 	h.Events.mu.Lock()
 	if q.recent < 0 && !q.resume {
 		q.recent = mostRecent
@@ -173,10 +173,10 @@ func (h *eventHandlers) recent(w http.ResponseWriter, q eventQuery) error {
 }
 
 // idOf is an event's id as streams have it: it tells of which process it is.
-func (e *Events) idOf(id uint64) string { return e.process + "-" + strconv.FormatUint(id, 10) }
+func (e *Bus) idOf(id uint64) string { return e.process + "-" + strconv.FormatUint(id, 10) }
 
 // tell writes an event to a stream.
-func (e *Events) tell(w io.Writer, v Event) error {
+func (e *Bus) tell(w io.Writer, v Event) error {
 	text, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Errorf("print an event: %w", err)

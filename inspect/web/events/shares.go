@@ -1,4 +1,4 @@
-package web
+package events
 
 import (
 	"net/http"
@@ -46,7 +46,7 @@ func (s *shares) take(user string) (done func(), ok bool) {
 }
 
 // stream takes the place of one stream of events of who asks.
-func (h *eventHandlers) stream(r *http.Request) (done func(), err error) {
+func (h *Handlers) stream(r *http.Request) (done func(), err error) {
 	u := rights.CallerOf(r.Context())
 	if !u.Bounded() {
 		return func() {}, nil
