@@ -8,7 +8,7 @@ import (
 	"github.com/weftmesh/weft/control/peers"
 	"github.com/weftmesh/weft/control/reconcile"
 	"github.com/weftmesh/weft/inspect"
-	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/inspect/web/sidecars"
 	"github.com/weftmesh/weft/xds/server"
 )
 
@@ -128,17 +128,17 @@ func (s Sidecars) sidecarOf(st server.SyncStatus, waits bool) inspect.Sidecar {
 }
 
 // Stream is the state of one sidecar.
-func (s Sidecars) Stream(dp api.Ref) (web.Stream, bool) {
+func (s Sidecars) Stream(dp api.Ref) (sidecars.Stream, bool) {
 	st, ok := s.ads.Status(dp)
 	if there, elsewhere := s.there(dp); elsewhere && !isHere(st, there) {
 		return there.Stream, true
 	}
 	if !ok {
-		return web.Stream{}, false
+		return sidecars.Stream{}, false
 	}
-	out := web.Stream{Connected: st.Connected, Since: st.Since, Until: st.Until, Protocol: st.Protocol, Client: st.Client, Version: st.Version, Agent: st.Agent, Note: st.Note, Types: map[string]web.Counters{}}
+	out := sidecars.Stream{Connected: st.Connected, Since: st.Since, Until: st.Until, Protocol: st.Protocol, Client: st.Client, Version: st.Version, Agent: st.Agent, Note: st.Note, Types: map[string]sidecars.Counters{}}
 	for name, t := range st.Types {
-		out.Types[name] = web.Counters{Sent: t.Sent, Acked: t.Acked, Nacked: t.Nacked}
+		out.Types[name] = sidecars.Counters{Sent: t.Sent, Acked: t.Acked, Nacked: t.Nacked}
 	}
 	return out, true
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
-	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/inspect/web/sidecars"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/store/kube"
 )
@@ -191,7 +191,7 @@ func (l *ledger) hold(p *held, ref api.Ref, s *Sidecar) {
 }
 
 // state is what the ledger knows of a sidecar.
-func (l *ledger) state(peer string, p *held, ref api.Ref, e *entry) (inspect.Sidecar, web.Stream) {
+func (l *ledger) state(peer string, p *held, ref api.Ref, e *entry) (inspect.Sidecar, sidecars.Stream) {
 	told := e.told
 	s := inspect.Sidecar{Dataplane: ref, Connected: told.GetStream() != nil, Published: l.covers(p), Acked: e.acked, InSync: l.inSync(p, e), Note: told.GetNote()}
 	if s.InSync {

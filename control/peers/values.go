@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/inspect/web/sidecars"
 	"github.com/weftmesh/weft/xds/server"
 	"github.com/weftmesh/weft/xds/server/attached"
 )
@@ -40,12 +40,12 @@ func sidecarOf(ref api.Ref, st server.SyncStatus, agent attached.Stream, isAttac
 }
 
 // streamOf is the other way round.
-func streamOf(peer string, s *Sidecar) web.Stream {
+func streamOf(peer string, s *Sidecar) sidecars.Stream {
 	of := s.GetStream()
-	out := web.Stream{Connected: of != nil, Since: time.Unix(0, of.GetSince()), Protocol: of.GetProtocol(), Client: of.GetClient(), Version: of.GetVersion(),
-		Agent: of.GetAgent(), Note: s.GetNote(), ControlPlane: peer, Types: map[string]web.Counters{}}
+	out := sidecars.Stream{Connected: of != nil, Since: time.Unix(0, of.GetSince()), Protocol: of.GetProtocol(), Client: of.GetClient(), Version: of.GetVersion(),
+		Agent: of.GetAgent(), Note: s.GetNote(), ControlPlane: peer, Types: map[string]sidecars.Counters{}}
 	for name, t := range of.GetTypes() {
-		out.Types[name] = web.Counters{Sent: t.GetSent(), Acked: t.GetAcked(), Nacked: t.GetNacked()}
+		out.Types[name] = sidecars.Counters{Sent: t.GetSent(), Acked: t.GetAcked(), Nacked: t.GetNacked()}
 	}
 	return out
 }

@@ -14,13 +14,13 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
-	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/inspect/web/sidecars"
 )
 
 // State is a sidecar whose stream a peer has.
 type State struct {
 	Sidecar inspect.Sidecar
-	Stream  web.Stream
+	Stream  sidecars.Stream
 }
 
 // Sidecars are those whose streams peers have; of one that two have, both.

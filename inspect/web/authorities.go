@@ -15,6 +15,7 @@ import (
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/inspect/web/objects"
 	"github.com/weftmesh/weft/inspect/web/rights"
+	"github.com/weftmesh/weft/inspect/web/sidecars"
 )
 
 // Authorities are those that sign the certificates of workloads.
@@ -55,7 +56,7 @@ type authorityHandlers struct {
 	*objects.Source
 	Authorities Authorities // nil where none are kept
 	Security    Security    // nil where nobody tells
-	Sidecars    Sidecars
+	Sidecars    sidecars.Sidecars
 	Log         *slog.Logger
 }
 

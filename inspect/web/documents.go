@@ -9,13 +9,14 @@ import (
 	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/inspect/web/objects"
+	"github.com/weftmesh/weft/inspect/web/sidecars"
 )
 
 // documentHandlers show documents, and have them written.
 type documentHandlers struct {
 	*objects.Source
 	Writes   *changeWriter
-	Sidecars Sidecars
+	Sidecars sidecars.Sidecars
 	// Problems are documents that are not served as they were written.
 	Problems func() []*api.Violation
 	// Resolving is beside how many dataplanes of a mesh its names resolve; nil where nobody knows.

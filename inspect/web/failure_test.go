@@ -47,7 +47,7 @@ const unlucky = `
 // and about others as always. The next good document heals it.
 func TestABugIsANoteOnItsDataplane(t *testing.T) {
 	t.Parallel()
-	s, _ := serveWith(t, unlucky, false, func(c *web.Config) { c.Documents = buggy{c.Documents.(documents).Store} })
+	s, _ := serveWith(t, unlucky, false, func(c *web.Config) { c.Documents = buggy{c.Documents.(compiled).Store} })
 	const mesh, bug = "/meshes/default", "a bug in weft"
 	put := func(retries string) (int, string) {
 		return call(t, http.MethodPut, s.URL+mesh+"/meshretries/r", `{"type":"MeshRetry","mesh":"default","name":"r","spec":{"to":[{"targetRef":{"kind":"MeshService","name":"b"},"default":{"http":{"numRetries":`+retries+`}}}]}}`)
@@ -83,7 +83,7 @@ func TestABugIsANoteOnItsDataplane(t *testing.T) {
 func TestAPlanThatMeetsABug(t *testing.T) {
 	t.Parallel()
 	const three = "{type: MeshRetry, mesh: default, name: r, spec: {to: [{targetRef: {kind: MeshService, name: b}, default: {http: {numRetries: 3}}}]}}\n"
-	s, _ := serveWith(t, unlucky+"---\n"+three, false, func(c *web.Config) { c.Documents = buggy{c.Documents.(documents).Store} })
+	s, _ := serveWith(t, unlucky+"---\n"+three, false, func(c *web.Config) { c.Documents = buggy{c.Documents.(compiled).Store} })
 	code, text := call(t, http.MethodPost, s.URL+"/_apply?dryRun=true", strings.Replace(three, "numRetries: 3", "numRetries: 13", 1)+
 		"---\n{type: MeshTimeout, mesh: default, name: other, spec: {to: [{targetRef: {kind: MeshService, name: a}, default: {http: {requestTimeout: 4s}}}]}}\n")
 	if code != http.StatusOK || strings.Contains(text, `"after":null`) || strings.Contains(text, `"action":"delete"`) {

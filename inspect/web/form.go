@@ -34,14 +34,14 @@ var (
 	inFormat       = endpoint.Parameter{Name: "format", About: "universal: as readers see it; kubernetes: in the envelope of Kubernetes; written: as its writer gave it", Schema: endpoint.OneOf("universal", "kubernetes", "k8s", "written")}
 	itemFormat     = endpoint.Parameter{Name: "format", About: "written: as the writer of each gave it", Schema: endpoint.OneOf("universal", "written")}
 	asText         = endpoint.Parameter{Name: "format", About: "The form of the answer", Schema: endpoint.OneOf("text", "json")}
-	ofType         = endpoint.Parameter{Name: "type", About: "Services of one type", Schema: endpoint.OneOf(serviceTypes...)}
-	fromCaller     = endpoint.Parameter{Name: "from", About: "One dataplane that calls, by its name", Schema: endpoint.Text(1024)}
-	toCalled       = endpoint.Parameter{Name: "to", About: "One service that is called, as kuma.io/service names it", Schema: endpoint.Text(1024)}
-	withCounts     = endpoint.Parameter{Name: "counts", About: "Whether Envoys are asked what shadows of permissions would have refused, at most 50 of them", Schema: endpoint.Schema{"type": "boolean", "default": false}}
-	toService      = endpoint.Parameter{Name: "to", About: "One destination: its id, its name, or name:port", Schema: endpoint.Text(1024)}
-	inBrief        = endpoint.Parameter{Name: "brief", About: "Without what policies say at outbounds", Schema: endpoint.Schema{"type": "boolean", "default": false}}
-	fromFile       = endpoint.Parameter{Name: "file", About: "The file that the body comes from, for messages", Schema: endpoint.Text(maxFileName)}
-	prune          = endpoint.Parameter{Name: "prune", About: "Labels K=V,K=V of what goes in the meshes of the documents unless it is among them", Schema: endpoint.Text(4096),
+
+	fromCaller = endpoint.Parameter{Name: "from", About: "One dataplane that calls, by its name", Schema: endpoint.Text(1024)}
+	toCalled   = endpoint.Parameter{Name: "to", About: "One service that is called, as kuma.io/service names it", Schema: endpoint.Text(1024)}
+	withCounts = endpoint.Parameter{Name: "counts", About: "Whether Envoys are asked what shadows of permissions would have refused, at most 50 of them", Schema: endpoint.Schema{"type": "boolean", "default": false}}
+	toService  = endpoint.Parameter{Name: "to", About: "One destination: its id, its name, or name:port", Schema: endpoint.Text(1024)}
+	inBrief    = endpoint.Parameter{Name: "brief", About: "Without what policies say at outbounds", Schema: endpoint.Schema{"type": "boolean", "default": false}}
+	fromFile   = endpoint.Parameter{Name: "file", About: "The file that the body comes from, for messages", Schema: endpoint.Text(maxFileName)}
+	prune      = endpoint.Parameter{Name: "prune", About: "Labels K=V,K=V of what goes in the meshes of the documents unless it is among them", Schema: endpoint.Text(4096),
 		Reads: func(text string) error { _, err := selectorOf(text); return err }}
 )
 

@@ -19,6 +19,7 @@ import (
 	"github.com/weftmesh/weft/inspect/plan"
 	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
+	"github.com/weftmesh/weft/inspect/web/sidecars"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/sim"
@@ -54,15 +55,7 @@ var componentNames = map[reflect.Type]string{
 	reflect.TypeFor[accepted]():            "Accepted",
 	reflect.TypeFor[planned]():             "Plan",
 	reflect.TypeFor[answering]():           "About",
-	reflect.TypeFor[overview]():            "DataplaneOverview",
-	reflect.TypeFor[insight]():             "DataplaneInsight",
-	reflect.TypeFor[discovery]():           "DiscoveryStatus",
-	reflect.TypeFor[counters]():            "DiscoveryCounts",
-	reflect.TypeFor[counts]():              "GlobalCounts",
-	reflect.TypeFor[total]():               "GlobalTotal",
 	reflect.TypeFor[result]():              "Result",
-	reflect.TypeFor[sidecarPage]():         "SidecarList",
-	reflect.TypeFor[sidecarRow]():          "Sidecar",
 	reflect.TypeFor[conditions.Overview](): "MeshStatus",
 	reflect.TypeFor[conditions.Owner]():    "ProblemOwner",
 	reflect.TypeFor[conditions.Counts]():   "DataplaneCounts",
@@ -92,7 +85,7 @@ var knownTypes = map[reflect.Type]endpoint.Schema{
 	reflect.TypeFor[api.Severity]():      endpoint.OneOf(string(api.Error), string(api.Warning), string(api.Info)),
 	reflect.TypeFor[store.Action]():      endpoint.OneOf(string(store.Created), string(store.Updated), string(store.Unchanged), string(store.Deleted), string(store.Missing)),
 	reflect.TypeFor[sim.Outcome]():       endpoint.OneOf(string(sim.Forward), string(sim.Redirect), string(sim.Respond), string(sim.Passthrough), string(sim.Close), string(sim.Reset)),
-	reflect.TypeFor[inspect.State]():     stateSchema,
+	reflect.TypeFor[inspect.State]():     sidecars.StateSchema,
 	reflect.TypeFor[plan.AccessChange](): endpoint.OneOf(string(plan.Widens), string(plan.Both), string(plan.MayWiden), string(plan.Narrows)),
 	reflect.TypeFor[mtls.PhaseName]():    endpoint.OneOf("Off", "Certificates", "Switching", "Permissive", "Hardening", "Strict"),
 	reflect.TypeFor[sim.Headers]():       jsonschema.MapOf(jsonschema.Text()),

@@ -19,6 +19,7 @@ import (
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/inspect/web/objects"
 	"github.com/weftmesh/weft/inspect/web/rights"
+	"github.com/weftmesh/weft/inspect/web/sidecars"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sim"
 )
@@ -26,8 +27,8 @@ import (
 // questionHandlers answer what applies to dataplanes, and how objects fare.
 type questionHandlers struct {
 	*objects.Source
-	Sidecars Sidecars
-	Census   Census
+	Sidecars sidecars.Sidecars
+	Census   sidecars.Census
 	// Ask writes the answer of the Envoy of a dataplane; nil where none can be asked.
 	Ask func(ctx context.Context, dp api.Ref, path string, w io.Writer) error
 	// Problems are documents that are not served as they were written.
@@ -71,7 +72,7 @@ func (h *questionHandlers) explainObject(w http.ResponseWriter, r *http.Request)
 	if err != nil {
 		return err
 	}
-	e, err := conditions.ExplainObject(m, ref, known(h.Census, h.Sidecars, m, ref.Mesh), h.Problems()...)
+	e, err := conditions.ExplainObject(m, ref, sidecars.KnownBy(h.Census, h.Sidecars, m, ref.Mesh), h.Problems()...)
 	if err != nil {
 		return httpapi.Unknown(err)
 	}

@@ -174,7 +174,7 @@ func TestEntityTagsAreVersionsAtTheAPIServer(t *testing.T) {
 		o, _ := now.Get(ref)
 		stored := *o
 		stored.ResourceVersion = "4711"
-		c.Documents.(documents).Publish(map[api.Ref]*api.Object{ref: &stored}, nil)
+		c.Documents.(compiled).Publish(map[api.Ref]*api.Object{ref: &stored}, nil)
 	})
 	if _, tag := read(t, server.URL+"/meshes/x"); tag != `"4711"` {
 		t.Errorf("of an object of version 4711: %s", tag)

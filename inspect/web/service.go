@@ -8,6 +8,7 @@ import (
 	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/inspect/web/rights"
+	"github.com/weftmesh/weft/inspect/web/sidecars"
 )
 
 // KumaVersion is the version of Kuma whose API this is: Kuma's client of any other one, by a single
@@ -22,21 +23,21 @@ func (s *server) index(w http.ResponseWriter, _ *http.Request) error {
 		product, version = "Kuma", KumaVersion
 	}
 	httpapi.Answer(w, http.StatusOK, answering{Hostname: s.About.Hostname, Product: product, Tagline: product, Version: version, BasedOnKuma: KumaVersion,
-		Weft: program{s.About.Version}, Instance: s.About.InstanceID, Cluster: s.About.InstanceID, GUI: "/gui"})
+		Weft: sidecars.Program{Version: s.About.Version}, Instance: s.About.InstanceID, Cluster: s.About.InstanceID, GUI: "/gui"})
 	return nil
 }
 
 // answering is who answers, as GET / says it.
 type answering struct {
-	Hostname    string  `json:"hostname"`
-	Product     string  `json:"product"`
-	Tagline     string  `json:"tagline"`
-	Version     string  `json:"version"` // of Product
-	BasedOnKuma string  `json:"basedOnKuma"`
-	Weft        program `json:"weft"`
-	Instance    string  `json:"instanceId"`
-	Cluster     string  `json:"clusterId"`
-	GUI         string  `json:"gui"` // its path
+	Hostname    string           `json:"hostname"`
+	Product     string           `json:"product"`
+	Tagline     string           `json:"tagline"`
+	Version     string           `json:"version"` // of Product
+	BasedOnKuma string           `json:"basedOnKuma"`
+	Weft        sidecars.Program `json:"weft"`
+	Instance    string           `json:"instanceId"`
+	Cluster     string           `json:"clusterId"`
+	GUI         string           `json:"gui"` // its path
 }
 
 func (s *server) healthz(w http.ResponseWriter, _ *http.Request) error {

@@ -56,7 +56,7 @@ func TestSidecarsInShort(t *testing.T) {
 }
 
 // away are a sidecar that is held, and one that was connected and is not.
-type away struct{ sidecars }
+type away struct{ twoSidecars }
 
 func (away) Sidecars() []inspect.Sidecar {
 	return []inspect.Sidecar{

@@ -18,13 +18,13 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/admission"
-	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/events"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/inspect/web/objects"
 	"github.com/weftmesh/weft/inspect/web/rights"
 	"github.com/weftmesh/weft/inspect/web/schemas"
+	"github.com/weftmesh/weft/inspect/web/sidecars"
 	"github.com/weftmesh/weft/inspect/web/tokens"
 	"github.com/weftmesh/weft/inspect/web/ui"
 	"github.com/weftmesh/weft/policies"
@@ -39,9 +39,9 @@ type Config struct {
 	Kinds     []*policies.Kind
 	Documents Documents
 	History   store.History // of Documents; nil where it keeps none
-	Sidecars  Sidecars
-	Census    Census // nil: each question counts them
-	Envoys    Envoys // nil: none can be asked
+	Sidecars  sidecars.Sidecars
+	Census    sidecars.Census // nil: each question counts them
+	Envoys    Envoys          // nil: none can be asked
 	// Renderer is the one whose resources sidecars get; nil: one for Kinds alone.
 	Renderer *xds.Renderer
 	Tokens   tokens.Issuer
@@ -111,15 +111,6 @@ type Documents interface {
 	changeStore
 }
 
-// Sidecars tells how far each dataplane follows.
-type Sidecars interface {
-	Sidecars() []inspect.Sidecar
-	// Sidecar is one of them; false if it was never connected.
-	Sidecar(api.Ref) (inspect.Sidecar, bool)
-	// Stream is the state of one sidecar; false if it was never connected.
-	Stream(api.Ref) (Stream, bool)
-}
-
 // Envoys answers what only the Envoys of sidecars know.
 type Envoys interface {
 	// Ask writes the answer of the Envoy of a dataplane to one of the questions of
@@ -147,7 +138,7 @@ type server struct {
 func New(cfg Config) http.Handler {
 	cfg.Catalog = cfg.Catalog.InZone(cfg.Zone)
 	if cfg.Census == nil {
-		cfg.Census = counting{cfg.Sidecars}
+		cfg.Census = sidecars.Counting(cfg.Sidecars)
 	}
 	cfg.Renderer = cmp.Or(cfg.Renderer, xds.NewRenderer(cfg.Kinds))
 	s := newServer(cfg)
@@ -170,7 +161,7 @@ func newServer(cfg Config) *server {
 func (s *server) routes() []endpoint.Endpoint {
 	writer := newChangeWriter(changeWriter{Source: s.source, Store: s.Documents, History: s.History, Admission: s.Admission, Renderer: s.Renderer, Security: s.Security, ReadOnly: s.ReadOnly, Log: s.Log})
 	documents := &documentHandlers{Source: s.source, Writes: writer, Sidecars: s.Sidecars, Problems: s.Problems}
-	sidecars := &sidecarHandlers{Source: s.source, Sidecars: s.Sidecars, Census: s.Census, InstanceID: s.About.InstanceID}
+	sidecars := &sidecars.Handlers{Source: s.source, Sidecars: s.Sidecars, Census: s.Census, InstanceID: s.About.InstanceID}
 	questions := &questionHandlers{Source: s.source, Sidecars: s.Sidecars, Census: s.Census, Problems: s.Problems, Unknown: s.Unknown, Running: s.Running, Zone: s.Zone.Name}
 	if s.Envoys != nil {
 		documents.Resolving, questions.Ask = s.Envoys.Resolving, s.Envoys.Ask
@@ -184,7 +175,7 @@ func (s *server) routes() []endpoint.Endpoint {
 	tokens := &tokens.Handlers{Tokens: s.Tokens, InCluster: s.Users != nil, Log: s.Log}
 	authorities := &authorityHandlers{Source: s.source, Authorities: s.Authorities, Security: s.Security, Sidecars: s.Sidecars, Log: s.Log}
 	envoys := &envoyHandlers{Source: s.source, Envoys: s.Envoys, Renderer: s.Renderer, KumaCompat: s.KumaCompat}
-	return slices.Concat(s.serviceRoutes(), s.schemas.Endpoints(), tokens.Endpoints(), events.NewHandlers(s.Events).Endpoints(), sidecars.dataplaneRoutes(), sidecars.insightRoutes(),
+	return slices.Concat(s.serviceRoutes(), s.schemas.Endpoints(), tokens.Endpoints(), events.NewHandlers(s.Events).Endpoints(), sidecars.Endpoints(),
 		documents.documentRoutes(), documents.absentRoutes(), documents.kubernetesRoutes(), writer.changeRoutes(), questions.questionRoutes(), questions.viewRoutes(), authorities.authorityRoutes(), envoys.envoyRoutes())
 }
 

@@ -24,6 +24,7 @@ import (
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/web"
 	"github.com/weftmesh/weft/inspect/web/events"
+	"github.com/weftmesh/weft/inspect/web/sidecars"
 	"github.com/weftmesh/weft/inspect/web/tokens"
 	"github.com/weftmesh/weft/internal/cases"
 	"github.com/weftmesh/weft/resolve"
@@ -31,13 +32,13 @@ import (
 	"github.com/weftmesh/weft/store/memory"
 )
 
-// documents is a memory store whose model is compiled when asked for.
-type documents struct {
+// compiled is a memory store whose model is compiled when asked for.
+type compiled struct {
 	*memory.Store
 	panics bool
 }
 
-func (d documents) Model(context.Context) (*resolve.Model, error) {
+func (d compiled) Model(context.Context) (*resolve.Model, error) {
 	if d.panics {
 		panic("planted")
 	}
@@ -45,27 +46,27 @@ func (d documents) Model(context.Context) (*resolve.Model, error) {
 	return m, nil
 }
 
-// sidecars has one that follows, one that refuses, and none else.
-type sidecars struct{}
+// twoSidecars has one that follows, one that refuses, and none else.
+type twoSidecars struct{}
 
 func ref(name string) api.Ref {
 	return api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: name}
 }
 
-func (sidecars) Sidecars() []inspect.Sidecar {
+func (twoSidecars) Sidecars() []inspect.Sidecar {
 	return []inspect.Sidecar{
 		{Dataplane: ref("backend-1"), Connected: true, Published: 1, Acked: 1, Refusal: &inspect.Refusal{Type: "lds", Resources: []string{"x"}, Message: "no room"}},
 		{Dataplane: ref("frontend-1"), Connected: true, Published: 1, Acked: 1, InSync: true, Since: noon, Client: "envoy", Version: "1.40.0", Agent: "1.1.0"},
 	}
 }
 
-func (s sidecars) Sidecar(dp api.Ref) (inspect.Sidecar, bool) {
+func (s twoSidecars) Sidecar(dp api.Ref) (inspect.Sidecar, bool) {
 	return inspect.Listed(s.Sidecars())(dp)
 }
 
-func (sidecars) Stream(dp api.Ref) (web.Stream, bool) {
-	return web.Stream{Connected: true, Since: noon, Protocol: "delta", Client: "envoy", Version: "1.40.0", Agent: "1.1.0",
-		Types: map[string]web.Counters{"cds": {Sent: 2, Acked: 2}}}, dp == ref("frontend-1")
+func (twoSidecars) Stream(dp api.Ref) (sidecars.Stream, bool) {
+	return sidecars.Stream{Connected: true, Since: noon, Protocol: "delta", Client: "envoy", Version: "1.40.0", Agent: "1.1.0",
+		Types: map[string]sidecars.Counters{"cds": {Sent: 2, Acked: 2}}}, dp == ref("frontend-1")
 }
 
 // noTokens knows nobody.
@@ -115,7 +116,7 @@ func serveWith(t *testing.T, docs string, panics bool, adjust func(*web.Config))
 	}
 	bus := events.NewBus()
 	config := web.Config{
-		Catalog: world.Catalog(), Kinds: world.Kinds(), Admission: world.Settings{Zone: "east"}.Admission(admission.Options{SkipDefaults: true, Now: time.Now}), Documents: documents{s, panics}, History: s, Sidecars: sidecars{}, Tokens: noTokens{}, Events: bus,
+		Catalog: world.Catalog(), Kinds: world.Kinds(), Admission: world.Settings{Zone: "east"}.Admission(admission.Options{SkipDefaults: true, Now: time.Now}), Documents: compiled{s, panics}, History: s, Sidecars: twoSidecars{}, Tokens: noTokens{}, Events: bus,
 		Problems: func() []*api.Violation { return nil }, Ready: func() error { return errors.New("the documents are not resolved yet") },
 		Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("# none\n")) }), Zone: api.Zone{Name: "east"}, About: web.About{Hostname: "host", Version: "1.2.3", InstanceID: "id"},
 		Public: map[string]string{"store": "memory"}, Log: slog.New(slog.DiscardHandler),

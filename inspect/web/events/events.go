@@ -158,10 +158,12 @@ type Handlers struct {
 	streams *shares // of all but administrators
 }
 
+// NewHandlers bounds how many streams there are.
 func NewHandlers(e *Bus) *Handlers {
 	return &Handlers{e, newShares(mostStreams, mostStreamsOfUser)}
 }
 
+// Endpoints are the stream of events, and the list of those that are kept.
 func (h *Handlers) Endpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{
 		endpoint.New("GET /_events", h.events, "What happens, as server-sent events; the header Last-Event-ID goes on where a stream broke off", saysEvents()),

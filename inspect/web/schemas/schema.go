@@ -22,6 +22,7 @@ type Handlers struct {
 	ReadOnly bool
 }
 
+// Endpoints list types and give their schemas.
 func (h *Handlers) Endpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{
 		endpoint.New("GET /_resources", h.resources, "All types of documents", endpoint.Says[resourceTypes]()),

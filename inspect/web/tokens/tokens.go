@@ -28,6 +28,7 @@ type Handlers struct {
 	Log       *slog.Logger
 }
 
+// Endpoints issue tokens and take them back.
 func (h *Handlers) Endpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{
 		endpoint.New("POST /tokens/dataplane", h.dataplaneToken, "Issue a token for one dataplane", endpoint.Reads[dataplaneTokenRequest](endpoint.SaysText())),

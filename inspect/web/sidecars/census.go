@@ -1,4 +1,4 @@
-package web
+package sidecars
 
 import (
 	"slices"
@@ -22,9 +22,9 @@ type Census interface {
 	Insights(catalog *api.Catalog, s *api.Snapshot, mesh *api.Object) (kuma.MeshInsight, []kuma.ServiceInsight)
 }
 
-// known tells how far the sidecars of a mesh follow. Most of them do, of which the census knows
+// KnownBy tells how far the sidecars of a mesh follow. Most of them do, of which the census knows
 // without looking at each; of the others it is asked.
-func known(census Census, all Sidecars, m *resolve.Reader, mesh string) inspect.Known {
+func KnownBy(census Census, all Sidecars, m *resolve.Reader, mesh string) inspect.Known {
 	counts, others := census.States(m.Snapshot(), mesh, []inspect.State{inspect.StateRefusing, inspect.StateHeld, inspect.StateMissing, inspect.StateBehind})
 	if counts[inspect.StateInSync] < len(others) {
 		return all.Sidecar
@@ -41,7 +41,9 @@ func known(census Census, all Sidecars, m *resolve.Reader, mesh string) inspect.
 	}
 }
 
-// counting looks at every sidecar for every question.
+// Counting looks at every sidecar for every question.
+func Counting(all Sidecars) Census { return counting{all} }
+
 type counting struct{ Sidecars }
 
 // Sync asks all sidecars.

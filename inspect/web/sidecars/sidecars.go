@@ -1,4 +1,4 @@
-package web
+package sidecars
 
 import (
 	"cmp"
@@ -22,8 +22,8 @@ import (
 	"github.com/weftmesh/weft/resolve"
 )
 
-// sidecarRow is one dataplane of GET /meshes/{mesh}/_sidecars: what a list of very many shows.
-type sidecarRow struct {
+// sidecar is one dataplane of GET /meshes/{mesh}/_sidecars: what a list of very many shows.
+type sidecar struct {
 	Name string `json:"name"` // NAME, or NAME.NAMESPACE
 	// Namespace is the one that Name ends with; empty for none.
 	Namespace string        `json:"namespace,omitempty"`
@@ -38,24 +38,24 @@ type sidecarRow struct {
 var sidecarStates = []inspect.State{inspect.StateRefusing, inspect.StateHeld, inspect.StateMissing, inspect.StateBehind, inspect.StateInSync}
 
 // byState is the parameter that cuts the list.
-var byState = endpoint.Parameter{Name: "state", About: "How far the dataplanes follow: one of these; may be repeated", Schema: jsonschema.ListOf(stateSchema)}
+var byState = endpoint.Parameter{Name: "state", About: "How far the dataplanes follow: one of these; may be repeated", Schema: jsonschema.ListOf(StateSchema)}
 
-// stateSchema describes a state.
-var stateSchema = endpoint.OneOf("refusing", "held", "missing", "behind", "in sync")
+// StateSchema describes a state.
+var StateSchema = endpoint.OneOf("refusing", "held", "missing", "behind", "in sync")
 
-// sidecarPage is a part of the dataplanes of a mesh. States counts those that the filters
+// sidecarList is a part of the dataplanes of a mesh. States counts those that the filters
 // choose, but for that by state.
-type sidecarPage struct {
+type sidecarList struct {
 	Revision uint64                `json:"revision"`
 	Total    int                   `json:"total"`
 	States   map[inspect.State]int `json:"states"`
-	Items    []sidecarRow          `json:"items"`
+	Items    []sidecar             `json:"items"`
 	Next     *string               `json:"next"`
 	Notes    []string              `json:"notes,omitempty"` // of what the list is without
 }
 
 // sidecars answers a page of rows, chosen by the filters of lists and by state.
-func (h *sidecarHandlers) sidecars(w http.ResponseWriter, r *http.Request) error {
+func (h *Handlers) sidecars(w http.ResponseWriter, r *http.Request) error {
 	mesh := r.PathValue("mesh")
 	if err := h.MeshKnown(mesh); err != nil {
 		return err
@@ -73,7 +73,7 @@ func (h *sidecarHandlers) sidecars(w http.ResponseWriter, r *http.Request) error
 		m, _ := h.Reader(r.Context()) // without one no hosts are named
 		return m
 	})
-	var p sidecarPage
+	var p sidecarList
 	if _, isCut := rights.CutTo(r.Context()); isCut || !sel.Everything() {
 		p, err = h.sidecarsChosen(r.Context(), snapshot, mesh, want, sel, model)
 	} else {
@@ -108,14 +108,14 @@ func statesOf(query url.Values) (want []inspect.State, err error) {
 
 // sidecarsChosen is a page of those that filters choose and a user sees, each of which is
 // looked at.
-func (h *sidecarHandlers) sidecarsChosen(ctx context.Context, snapshot *api.Snapshot, mesh string, want []inspect.State, sel objects.Selection, model func() *resolve.Reader) (p sidecarPage, err error) {
+func (h *Handlers) sidecarsChosen(ctx context.Context, snapshot *api.Snapshot, mesh string, want []inspect.State, sel objects.Selection, model func() *resolve.Reader) (p sidecarList, err error) {
 	var chosen []*api.Object
 	for o := range snapshot.Of(api.KindDataplane, mesh) {
 		if h.Chosen(sel, o) {
 			chosen = append(chosen, o)
 		}
 	}
-	p = sidecarPage{States: map[inspect.State]int{}, Items: []sidecarRow{}}
+	p = sidecarList{States: map[inspect.State]int{}, Items: []sidecar{}}
 	if chosen, p.Notes, err = rights.Seen(ctx, chosen); err != nil {
 		return p, err
 	}
@@ -135,9 +135,9 @@ func (h *sidecarHandlers) sidecarsChosen(ctx context.Context, snapshot *api.Snap
 
 // sidecarsOf is a page of all, or of those in some states, of which that page is looked at, and
 // those before it where one of the states is that of which nobody keeps who is in it.
-func (h *sidecarHandlers) sidecarsOf(snapshot *api.Snapshot, mesh string, want []inspect.State, sel objects.Selection, model func() *resolve.Reader) sidecarPage {
+func (h *Handlers) sidecarsOf(snapshot *api.Snapshot, mesh string, want []inspect.State, sel objects.Selection, model func() *resolve.Reader) sidecarList {
 	counts, in := h.Census.States(snapshot, mesh, want)
-	p := sidecarPage{States: counts, Items: []sidecarRow{}}
+	p := sidecarList{States: counts, Items: []sidecar{}}
 	for _, state := range want {
 		p.Total += counts[state]
 	}
@@ -179,8 +179,8 @@ func (h *sidecarHandlers) sidecarsOf(snapshot *api.Snapshot, mesh string, want [
 }
 
 // sidecarRowOf asks for the model where the Envoy takes long for something.
-func sidecarRowOf(o *api.Object, c *inspect.Sidecar, model func() *resolve.Reader) sidecarRow {
-	row := sidecarRow{Name: o.FullName(), Namespace: o.Namespace, Services: []string{}, State: c.State(), Acked: c.Acked}
+func sidecarRowOf(o *api.Object, c *inspect.Sidecar, model func() *resolve.Reader) sidecar {
+	row := sidecar{Name: o.FullName(), Namespace: o.Namespace, Services: []string{}, State: c.State(), Acked: c.Acked}
 	switch row.State {
 	case inspect.StateRefusing:
 		row.Message = c.Refusal.Type + ": " + c.Refusal.Message

@@ -1,4 +1,4 @@
-package web_test
+package sidecars_test
 
 import (
 	"fmt"
@@ -7,14 +7,18 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect"
-	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/inspect/web/sidecars"
 )
 
 // fleet is sidecars of which it counts who is asked for.
 type fleet struct {
-	sidecars
+	sidecars.Sidecars
 	all   []inspect.Sidecar
 	asked *int
+}
+
+func ref(name string) api.Ref {
+	return api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: name}
 }
 
 func (f fleet) Sidecar(dp api.Ref) (inspect.Sidecar, bool) {
@@ -43,7 +47,7 @@ func TestKnownByTheCensus(t *testing.T) {
 		}
 		objects, _ := world.Decode("t.yaml", []byte(text))
 		m, _ := world.Compile(world.Snapshot(objects...))
-		known := web.KnownBy(web.Counting(f), f, m.Reader(nil), "default")
+		known := sidecars.KnownBy(sidecars.Counting(f), f, m.Reader(nil), "default")
 		asked = 0
 		states := map[api.Ref]inspect.State{}
 		for r := range m.Dataplanes("default") {

@@ -1,4 +1,4 @@
-package web
+package sidecars
 
 import (
 	"net/http"
@@ -14,32 +14,24 @@ import (
 	"github.com/weftmesh/weft/inspect/web/objects"
 )
 
-func (h *sidecarHandlers) insightRoutes() []endpoint.Endpoint {
-	return []endpoint.Endpoint{
-		endpoint.New("GET /global-insight", h.globalInsight, "Counts of everything", endpoint.Says[globalInsight]()),
-		endpoint.New("GET /mesh-insights", h.meshInsights, "Counts of what is in each mesh", endpoint.Lists[kuma.MeshInsight]()),
-		endpoint.New("GET /mesh-insights/{mesh}", h.meshInsight, "Counts of what is in one mesh", endpoint.Says[kuma.MeshInsight]()),
-		endpoint.New("GET /meshes/{mesh}/service-insights", h.serviceInsights, "The services of a mesh, with counts of their dataplanes", endpoint.Lists[kuma.ServiceInsight](ofType)),
-		endpoint.New("GET /meshes/{mesh}/service-insights/{name}", h.serviceInsight, "One service, with counts of its dataplanes", endpoint.Says[kuma.ServiceInsight]()),
-	}
-}
+var ofType = endpoint.Parameter{Name: "type", About: "Services of one type", Schema: endpoint.OneOf(serviceTypes...)}
 
 // insightsOf summarises a mesh and its services.
-func (h *sidecarHandlers) insightsOf(snapshot *api.Snapshot, mesh *api.Object) (kuma.MeshInsight, []kuma.ServiceInsight) {
+func (h *Handlers) insightsOf(snapshot *api.Snapshot, mesh *api.Object) (kuma.MeshInsight, []kuma.ServiceInsight) {
 	insight, services := h.Census.Insights(h.Catalog, snapshot, mesh)
 	h.backends(snapshot, mesh.Name).Name(&insight, services)
 	return insight, services
 }
 
 // backends are those who sign in a mesh.
-func (h *sidecarHandlers) backends(snapshot *api.Snapshot, mesh string) kuma.Backends {
+func (h *Handlers) backends(snapshot *api.Snapshot, mesh string) kuma.Backends {
 	if h.Roots == nil {
 		return kuma.Backends{}
 	}
 	return kuma.BackendsOf(h.Catalog, snapshot, h.Roots(mesh))
 }
 
-func (h *sidecarHandlers) meshInsights(w http.ResponseWriter, r *http.Request) error {
+func (h *Handlers) meshInsights(w http.ResponseWriter, r *http.Request) error {
 	snapshot := h.SnapshotOf(r.Context(), api.KindDataplane)
 	all := []kuma.MeshInsight{}
 	for mesh := range snapshot.OfKind(api.KindMesh) {
@@ -50,7 +42,7 @@ func (h *sidecarHandlers) meshInsights(w http.ResponseWriter, r *http.Request) e
 	return httpapi.Reply(w, p, err)
 }
 
-func (h *sidecarHandlers) meshInsight(w http.ResponseWriter, r *http.Request) error {
+func (h *Handlers) meshInsight(w http.ResponseWriter, r *http.Request) error {
 	snapshot := h.SnapshotOf(r.Context(), api.KindDataplane)
 	mesh, ok := snapshot.Get(api.Ref{Kind: api.KindMesh, Name: r.PathValue("mesh")})
 	if !ok {
@@ -62,7 +54,7 @@ func (h *sidecarHandlers) meshInsight(w http.ResponseWriter, r *http.Request) er
 }
 
 // services are those of the mesh of a request.
-func (h *sidecarHandlers) services(r *http.Request) ([]kuma.ServiceInsight, error) {
+func (h *Handlers) services(r *http.Request) ([]kuma.ServiceInsight, error) {
 	if err := h.MeshKnown(r.PathValue("mesh")); err != nil {
 		return nil, err
 	}
@@ -77,7 +69,7 @@ func (h *sidecarHandlers) services(r *http.Request) ([]kuma.ServiceInsight, erro
 
 var serviceTypes = []string{kuma.Internal, kuma.External, kuma.GatewayBuiltin, kuma.GatewayDelegated}
 
-func (h *sidecarHandlers) serviceInsights(w http.ResponseWriter, r *http.Request) error {
+func (h *Handlers) serviceInsights(w http.ResponseWriter, r *http.Request) error {
 	all, err := h.services(r)
 	if err != nil {
 		return err
@@ -92,7 +84,7 @@ func (h *sidecarHandlers) serviceInsights(w http.ResponseWriter, r *http.Request
 	return httpapi.Reply(w, p, err)
 }
 
-func (h *sidecarHandlers) serviceInsight(w http.ResponseWriter, r *http.Request) error {
+func (h *Handlers) serviceInsight(w http.ResponseWriter, r *http.Request) error {
 	all, err := h.services(r)
 	if err != nil {
 		return err
@@ -106,42 +98,42 @@ func (h *sidecarHandlers) serviceInsight(w http.ResponseWriter, r *http.Request)
 	return nil
 }
 
-// counts are dataplanes or services, with zeros.
-type counts struct {
+// globalCounts are dataplanes or services, with zeros.
+type globalCounts struct {
 	Total   int `json:"total"`
 	Online  int `json:"online"`
 	Offline int `json:"offline"`
 	Partial int `json:"partiallyDegraded"`
 }
 
-func (c *counts) add(n kuma.Counts) {
+func (c *globalCounts) add(n kuma.Counts) {
 	c.Total, c.Online, c.Offline, c.Partial = c.Total+n.Total, c.Online+n.Online, c.Offline+n.Offline, c.Partial+n.PartiallyDegraded
 }
 
-// total is a count, also of nothing.
-type total struct {
+// globalTotal is a count, also of nothing.
+type globalTotal struct {
 	Total int `json:"total"`
 }
 
 // globalInsight is the answer of GET /global-insight.
 type globalInsight struct {
-	Created    time.Time             `json:"createdAt"`
-	Meshes     total                 `json:"meshes"`
-	Policies   total                 `json:"policies"`
-	Resources  map[string]kuma.Total `json:"resources"`
-	Dataplanes map[string]*counts    `json:"dataplanes"` // by class: standard, gatewayDelegated, gatewayBuiltin
-	Services   map[string]*counts    `json:"services"`   // by class: internal, external, gatewayDelegated, gatewayBuiltin
-	Zones      zoneCounts            `json:"zones"`
+	Created    time.Time                `json:"createdAt"`
+	Meshes     globalTotal              `json:"meshes"`
+	Policies   globalTotal              `json:"policies"`
+	Resources  map[string]kuma.Total    `json:"resources"`
+	Dataplanes map[string]*globalCounts `json:"dataplanes"` // by class: standard, gatewayDelegated, gatewayBuiltin
+	Services   map[string]*globalCounts `json:"services"`   // by class: internal, external, gatewayDelegated, gatewayBuiltin
+	Zones      zoneCounts               `json:"zones"`
 }
 
 // zoneCounts are the parts of zones, of which this control plane is the only one.
 type zoneCounts struct {
-	ControlPlanes counts `json:"controlPlanes"`
-	Ingresses     counts `json:"zoneIngresses"`
-	Egresses      counts `json:"zoneEgresses"`
+	ControlPlanes globalCounts `json:"controlPlanes"`
+	Ingresses     globalCounts `json:"zoneIngresses"`
+	Egresses      globalCounts `json:"zoneEgresses"`
 }
 
-func (h *sidecarHandlers) globalInsight(w http.ResponseWriter, r *http.Request) error {
+func (h *Handlers) globalInsight(w http.ResponseWriter, r *http.Request) error {
 	snapshot := h.SnapshotOf(r.Context(), api.KindDataplane)
 	resources, ofPolicies := map[string]kuma.Total{}, 0
 	for _, t := range h.Catalog.Types() {
@@ -153,8 +145,8 @@ func (h *sidecarHandlers) globalInsight(w http.ResponseWriter, r *http.Request) 
 			ofPolicies += n
 		}
 	}
-	planes := map[string]*counts{"standard": {}, "gatewayDelegated": {}, "gatewayBuiltin": {}}
-	services := map[string]*counts{kuma.Internal: {}, kuma.External: {}, "gatewayDelegated": {}, "gatewayBuiltin": {}}
+	planes := map[string]*globalCounts{"standard": {}, "gatewayDelegated": {}, "gatewayBuiltin": {}}
+	services := map[string]*globalCounts{kuma.Internal: {}, kuma.External: {}, "gatewayDelegated": {}, "gatewayBuiltin": {}}
 	for mesh := range snapshot.OfKind(api.KindMesh) {
 		insight, all := h.Census.Insights(h.Catalog, snapshot, mesh)
 		for class, n := range insight.ByType {
@@ -166,7 +158,7 @@ func (h *sidecarHandlers) globalInsight(w http.ResponseWriter, r *http.Request) 
 			services[kuma.GlobalClass(x.ServiceType)].add(kuma.Of(x.Status))
 		}
 	}
-	httpapi.Answer(w, http.StatusOK, globalInsight{Created: time.Now().UTC().Truncate(time.Second), Meshes: total{snapshot.CountOfKind(api.KindMesh)}, Policies: total{ofPolicies},
-		Resources: resources, Dataplanes: planes, Services: services, Zones: zoneCounts{ControlPlanes: counts{Total: 1, Online: 1}}})
+	httpapi.Answer(w, http.StatusOK, globalInsight{Created: time.Now().UTC().Truncate(time.Second), Meshes: globalTotal{snapshot.CountOfKind(api.KindMesh)}, Policies: globalTotal{ofPolicies},
+		Resources: resources, Dataplanes: planes, Services: services, Zones: zoneCounts{ControlPlanes: globalCounts{Total: 1, Online: 1}}})
 	return nil
 }
