@@ -10,9 +10,12 @@ import (
 	"github.com/weftmesh/weft/inspect/web/sidecars"
 )
 
+// silent are sidecars that are not asked.
+type silent = sidecars.Sidecars
+
 // fleet is sidecars of which it counts who is asked for.
 type fleet struct {
-	sidecars.Sidecars
+	silent
 	all   []inspect.Sidecar
 	asked *int
 }
