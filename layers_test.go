@@ -79,7 +79,7 @@ var layers = []string{
 	"inspect/web/httpapi",
 	"inspect/web/endpoint inspect/web/rights",
 	"inspect/web/objects",
-	"inspect/web/events inspect/web/tokens inspect/web/schemas inspect/web/sidecars inspect/web/authorities",
+	"inspect/web/events inspect/web/tokens inspect/web/schemas inspect/web/sidecars inspect/web/certificates",
 	"inspect/web/changes",
 	"inspect/web/documents inspect/web/envoys inspect/web/questions",
 	"inspect/web xds/server/* xds/server sidecar/*",

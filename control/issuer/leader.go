@@ -9,19 +9,19 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/peers"
 	"github.com/weftmesh/weft/inspect/mtls"
-	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/inspect/web/certificates"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/store/kube/election"
 )
 
 // leaderRequest is a Turn as one replica passes it on to the leader.
 type leaderRequest struct {
-	Owner api.Ref      `json:"owner"`
-	Ask   web.RootTurn `json:"ask"`
+	Owner api.Ref               `json:"owner"`
+	Ask   certificates.RootTurn `json:"ask"`
 }
 
 // sendTurn has the replica that leads do it.
-func (s CAAdmin) sendTurn(ctx context.Context, owner api.Ref, ask web.RootTurn) (out mtls.Turned, err error) {
+func (s CAAdmin) sendTurn(ctx context.Context, owner api.Ref, ask certificates.RootTurn) (out mtls.Turned, err error) {
 	if s.leader == nil {
 		return out, httpapi.Refusal(http.StatusServiceUnavailable, "this replica does not lead, so it writes nothing of authorities, and it knows no other; ask the one that holds the Lease "+LeaseName)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/weftmesh/weft/control/authorities"
 	"github.com/weftmesh/weft/control/peers"
 	"github.com/weftmesh/weft/inspect/mtls"
-	"github.com/weftmesh/weft/inspect/web"
+	"github.com/weftmesh/weft/inspect/web/certificates"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/store/kube/election"
 	"github.com/weftmesh/weft/xds/server/authority/rotation"
@@ -44,7 +44,7 @@ func (s CAAdmin) Authorities(mesh string) (out []mtls.Authority) {
 func (s CAAdmin) Roots(mesh string) []mtls.Root { return s.keeper.Roots(mesh) }
 
 // Turn replaces a root, or goes back. In a cluster the leader does.
-func (s CAAdmin) Turn(ctx context.Context, owner api.Ref, ask web.RootTurn) (mtls.Turned, error) {
+func (s CAAdmin) Turn(ctx context.Context, owner api.Ref, ask certificates.RootTurn) (mtls.Turned, error) {
 	out, err := s.turn(ctx, owner, ask)
 	if errors.Is(err, election.ErrNotLeading) {
 		return s.sendTurn(ctx, owner, ask)
@@ -52,7 +52,7 @@ func (s CAAdmin) Turn(ctx context.Context, owner api.Ref, ask web.RootTurn) (mtl
 	return out, err
 }
 
-func (s CAAdmin) turn(ctx context.Context, owner api.Ref, ask web.RootTurn) (mtls.Turned, error) {
+func (s CAAdmin) turn(ctx context.Context, owner api.Ref, ask certificates.RootTurn) (mtls.Turned, error) {
 	turned, err := s.keeper.Turn(ctx, owner, authorities.Turn{Abort: ask.Abort, Force: ask.Force, Now: ask.Now, Spread: ask.Spread, Dry: ask.Dry})
 	var not authorities.ErrTurn
 	switch {

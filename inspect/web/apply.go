@@ -20,6 +20,7 @@ import (
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/notes"
 	"github.com/weftmesh/weft/inspect/plan"
+	"github.com/weftmesh/weft/inspect/web/certificates"
 	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/inspect/web/objects"
@@ -52,8 +53,8 @@ type changeWriter struct {
 	History    store.History // of Store; nil where it keeps none
 	Admission  *admission.Chain
 	Renderer   *xds.Renderer
-	Security   Security // nil where nobody tells
-	ReadOnly   bool     // documents come from elsewhere, so that no write succeeds
+	Security   certificates.Security // nil where nobody tells
+	ReadOnly   bool                  // documents come from elsewhere, so that no write succeeds
 	Log        *slog.Logger
 	authorizer rights.Authorizer
 	turn       chan struct{} // of applies of users who are not trusted

@@ -50,12 +50,11 @@ func (s *server) openAPI(w http.ResponseWriter, _ *http.Request) error {
 
 // componentNames are of types that are called alike, or in Go alone as they are.
 var componentNames = map[reflect.Type]string{
-	reflect.TypeFor[httpapi.Problem]():     "Error",
-	reflect.TypeFor[applied]():             "Applied",
-	reflect.TypeFor[accepted]():            "Accepted",
-	reflect.TypeFor[planned]():             "Plan",
-	reflect.TypeFor[answering]():           "About",
-	reflect.TypeFor[result]():              "Result",
+	reflect.TypeFor[httpapi.Problem](): "Error",
+
+	reflect.TypeFor[planned]():   "Plan",
+	reflect.TypeFor[answering](): "About",
+
 	reflect.TypeFor[conditions.Overview](): "MeshStatus",
 	reflect.TypeFor[conditions.Owner]():    "ProblemOwner",
 	reflect.TypeFor[conditions.Counts]():   "DataplaneCounts",

@@ -18,6 +18,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/admission"
+	"github.com/weftmesh/weft/inspect/web/certificates"
 	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/events"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
@@ -46,13 +47,13 @@ type Config struct {
 	Renderer *xds.Renderer
 	Tokens   tokens.Issuer
 	// Authorities are those of workloads' certificates; nil where none are kept.
-	Authorities Authorities
+	Authorities certificates.Admin
 	Events      *events.Bus
 	// Problems are documents that are not served as they were written.
 	Problems func() []*api.Violation
 	// Security is what is known of certificates and of who calls in plain text; nil where
 	// nobody tells.
-	Security Security
+	Security certificates.Security
 	// Unknown says what is not known now, such as the sidecars of a replica that is silent; nil
 	// where all is.
 	Unknown func() []api.Note
@@ -173,10 +174,10 @@ func (s *server) routes() []endpoint.Endpoint {
 		sidecars.Roots = s.Authorities.Roots
 	}
 	tokens := &tokens.Handlers{Tokens: s.Tokens, InCluster: s.Users != nil, Log: s.Log}
-	authorities := &authorityHandlers{Source: s.source, Authorities: s.Authorities, Security: s.Security, Sidecars: s.Sidecars, Log: s.Log}
+	authorities := &certificates.Handlers{Source: s.source, Authorities: s.Authorities, Security: s.Security, Sidecars: s.Sidecars, Log: s.Log}
 	envoys := &envoyHandlers{Source: s.source, Envoys: s.Envoys, Renderer: s.Renderer, KumaCompat: s.KumaCompat}
 	return slices.Concat(s.serviceRoutes(), s.schemas.Endpoints(), tokens.Endpoints(), events.NewHandlers(s.Events).Endpoints(), sidecars.Endpoints(),
-		documents.documentRoutes(), documents.absentRoutes(), documents.kubernetesRoutes(), writer.changeRoutes(), questions.questionRoutes(), questions.viewRoutes(), authorities.authorityRoutes(), envoys.envoyRoutes())
+		documents.documentRoutes(), documents.absentRoutes(), documents.kubernetesRoutes(), writer.changeRoutes(), questions.questionRoutes(), questions.viewRoutes(), authorities.Endpoints(), envoys.envoyRoutes())
 }
 
 // pages are the GUI, which holds no data and needs no token, beside the rest of the API.

@@ -1,4 +1,4 @@
-package web
+package certificates
 
 import (
 	"bytes"
@@ -18,8 +18,8 @@ import (
 	"github.com/weftmesh/weft/inspect/web/sidecars"
 )
 
-// Authorities are those that sign the certificates of workloads.
-type Authorities interface {
+// Admin are those that sign the certificates of workloads.
+type Admin interface {
 	// Authorities are those of a mesh.
 	Authorities(mesh string) []mtls.Authority
 	// Roots are theirs.
@@ -51,16 +51,16 @@ type revokeRequest struct {
 	DryRun   bool   `json:"dryRun,omitempty"`
 }
 
-// authorityHandlers answer about authorities and mutual TLS, and turn roots.
-type authorityHandlers struct {
+// Handlers answer about authorities and mutual TLS, and turn roots.
+type Handlers struct {
 	*objects.Source
-	Authorities Authorities // nil where none are kept
-	Security    Security    // nil where nobody tells
+	Authorities Admin    // nil where none are kept
+	Security    Security // nil where nobody tells
 	Sidecars    sidecars.Sidecars
 	Log         *slog.Logger
 }
 
-func (h *authorityHandlers) authorityRoutes() []endpoint.Endpoint {
+func (h *Handlers) Endpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{
 		endpoint.New("GET /meshes/{mesh}/_authorities", h.authorities, "The authorities of workloads' certificates, and where the rotations of their roots stand", endpoint.Says[mtls.Authorities]()),
 		endpoint.New("POST /meshes/{mesh}/_authorities/rotate", h.rotates(false), "Replace the root of an authority while sidecars call each other", endpoint.Reads[turnRequest](endpoint.Says[mtls.Turned]())),
@@ -71,7 +71,7 @@ func (h *authorityHandlers) authorityRoutes() []endpoint.Endpoint {
 }
 
 // meshOf is the mesh that the path names, which must be there.
-func (h *authorityHandlers) meshOf(r *http.Request) (string, error) {
+func (h *Handlers) meshOf(r *http.Request) (string, error) {
 	mesh := r.PathValue("mesh")
 	if err := h.MeshKnown(mesh); err != nil {
 		return "", err
@@ -82,7 +82,7 @@ func (h *authorityHandlers) meshOf(r *http.Request) (string, error) {
 	return mesh, nil
 }
 
-func (h *authorityHandlers) authorities(w http.ResponseWriter, r *http.Request) error {
+func (h *Handlers) authorities(w http.ResponseWriter, r *http.Request) error {
 	mesh, err := h.meshOf(r)
 	if err != nil {
 		return err
@@ -98,7 +98,7 @@ func (h *authorityHandlers) authorities(w http.ResponseWriter, r *http.Request) 
 }
 
 // rotates answers who asks for another root, or for the former one.
-func (h *authorityHandlers) rotates(abort bool) endpoint.Handler {
+func (h *Handlers) rotates(abort bool) endpoint.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		var ask turnRequest
 		body, err := httpapi.Body(w, r, httpapi.MaxSmall)
@@ -144,12 +144,12 @@ func (h *authorityHandlers) rotates(abort bool) endpoint.Handler {
 }
 
 // identityRef is the MeshIdentity of a name, in whatever namespace it lies.
-func (h *authorityHandlers) identityRef(mesh, name string) api.Ref {
+func (h *Handlers) identityRef(mesh, name string) api.Ref {
 	ref := api.Ref{Kind: api.KindMeshIdentity, Mesh: mesh, Name: name}
 	return ref.Resolve(h.Documents.Snapshot().Has)
 }
 
-func (h *authorityHandlers) revokeIdentity(w http.ResponseWriter, r *http.Request) error {
+func (h *Handlers) revokeIdentity(w http.ResponseWriter, r *http.Request) error {
 	var ask revokeRequest
 	if err := httpapi.Read(w, r, &ask); err != nil {
 		return err
