@@ -17,6 +17,7 @@ import (
 	"github.com/weftmesh/weft/inspect/kuma"
 	"github.com/weftmesh/weft/inspect/mtls"
 	"github.com/weftmesh/weft/inspect/plan"
+	"github.com/weftmesh/weft/inspect/web/changes"
 	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/inspect/web/sidecars"
@@ -52,8 +53,8 @@ func (s *server) openAPI(w http.ResponseWriter, _ *http.Request) error {
 var componentNames = map[reflect.Type]string{
 	reflect.TypeFor[httpapi.Problem](): "Error",
 
-	reflect.TypeFor[planned]():   "Plan",
-	reflect.TypeFor[answering](): "About",
+	reflect.TypeFor[changes.Planned](): "Plan",
+	reflect.TypeFor[answering]():       "About",
 
 	reflect.TypeFor[conditions.Overview](): "MeshStatus",
 	reflect.TypeFor[conditions.Owner]():    "ProblemOwner",

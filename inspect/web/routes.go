@@ -35,24 +35,6 @@ func (s *server) serviceRoutes() []endpoint.Endpoint {
 	}
 }
 
-func (h *documentHandlers) documentRoutes() []endpoint.Endpoint {
-	return []endpoint.Endpoint{
-		endpoint.New("GET /_kri/{kri}", h.byKRI, "One document by its KRI", shows()),
-		endpoint.New("GET /meshes", h.listOf("Mesh"), "All meshes", listsDocuments()),
-		endpoint.New("GET /meshes/{mesh}", h.getMesh, "One mesh", shows()),
-		endpoint.New("PUT /meshes/{mesh}", h.putMesh, "Create or replace a mesh", writes()),
-		endpoint.New("DELETE /meshes/{mesh}", h.deleteMesh, "Delete a mesh and what is in it", removes()),
-		endpoint.New("GET /meshes/{mesh}/{plural}", h.list, "All documents of one type in a mesh", listsDocuments(endpoint.ByTags, endpoint.ByGateway)),
-		endpoint.New("GET /meshes/{mesh}/{plural}/{name}", h.get, "One document", shows(endpoint.InNamespace)),
-		endpoint.New("PUT /meshes/{mesh}/{plural}/{name}", h.put, "Create or replace a document", writes()),
-		endpoint.New("DELETE /meshes/{mesh}/{plural}/{name}", h.delete, "Delete a document", removes()),
-		endpoint.New("GET /{plural}", h.list, "All documents of one type", listsDocuments(endpoint.ByTags, endpoint.ByGateway)),
-		endpoint.New("GET /{plural}/{name}", h.get, "One document of a global type", shows(endpoint.InNamespace)),
-		endpoint.New("PUT /{plural}/{name}", h.put, "Create or replace a document of a global type", writes()),
-		endpoint.New("DELETE /{plural}/{name}", h.delete, "Delete a document of a global type", removes()),
-	}
-}
-
 // notFound answers a request that no path is for: 405 where the path is there
 // for other methods.
 func (s *server) notFound(r *http.Request) error {

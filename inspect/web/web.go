@@ -12,17 +12,21 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/admission"
+	"github.com/weftmesh/weft/inspect/mtls"
 	"github.com/weftmesh/weft/inspect/web/certificates"
+	"github.com/weftmesh/weft/inspect/web/changes"
+	"github.com/weftmesh/weft/inspect/web/documents"
 	"github.com/weftmesh/weft/inspect/web/endpoint"
+	"github.com/weftmesh/weft/inspect/web/envoys"
 	"github.com/weftmesh/weft/inspect/web/events"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/inspect/web/objects"
+	"github.com/weftmesh/weft/inspect/web/questions"
 	"github.com/weftmesh/weft/inspect/web/rights"
 	"github.com/weftmesh/weft/inspect/web/schemas"
 	"github.com/weftmesh/weft/inspect/web/sidecars"
@@ -42,7 +46,7 @@ type Config struct {
 	History   store.History // of Documents; nil where it keeps none
 	Sidecars  sidecars.Sidecars
 	Census    sidecars.Census // nil: each question counts them
-	Envoys    Envoys          // nil: none can be asked
+	Envoys    envoys.Envoys   // nil: none can be asked
 	// Renderer is the one whose resources sidecars get; nil: one for Kinds alone.
 	Renderer *xds.Renderer
 	Tokens   tokens.Issuer
@@ -109,19 +113,7 @@ type About struct {
 // Documents is the store as the API uses it.
 type Documents interface {
 	objects.Documents
-	changeStore
-}
-
-// Envoys answers what only the Envoys of sidecars know.
-type Envoys interface {
-	// Ask writes the answer of the Envoy of a dataplane to one of the questions of
-	// package attach, as it comes.
-	Ask(ctx context.Context, dp api.Ref, path string, w io.Writer) error
-	// Sent is what ADS sent to it, in the form of Envoy's own answer; false where it
-	// has no stream.
-	Sent(ctx context.Context, dp api.Ref) ([]byte, bool, error)
-	// Resolving is beside how many dataplanes of a mesh its names resolve.
-	Resolving(mesh string) int
+	changes.Store
 }
 
 // server is the API: who may ask what, and the handlers behind it.
@@ -160,24 +152,33 @@ func newServer(cfg Config) *server {
 
 // routes are all paths. Where two patterns fit, the more specific one answers.
 func (s *server) routes() []endpoint.Endpoint {
-	writer := newChangeWriter(changeWriter{Source: s.source, Store: s.Documents, History: s.History, Admission: s.Admission, Renderer: s.Renderer, Security: s.Security, ReadOnly: s.ReadOnly, Log: s.Log})
-	documents := &documentHandlers{Source: s.source, Writes: writer, Sidecars: s.Sidecars, Problems: s.Problems}
-	sidecars := &sidecars.Handlers{Source: s.source, Sidecars: s.Sidecars, Census: s.Census, InstanceID: s.About.InstanceID}
-	questions := &questionHandlers{Source: s.source, Sidecars: s.Sidecars, Census: s.Census, Problems: s.Problems, Unknown: s.Unknown, Running: s.Running, Zone: s.Zone.Name}
-	if s.Envoys != nil {
-		documents.Resolving, questions.Ask = s.Envoys.Resolving, s.Envoys.Ask
+	var roots func(string) []mtls.Root
+	var secured func(api.Ref) (mtls.Secured, bool)
+	var resolving func(string) int
+	var ask func(ctx context.Context, dp api.Ref, path string, w io.Writer) error
+	if s.Authorities != nil {
+		roots = s.Authorities.Roots
 	}
 	if s.Security != nil {
-		sidecars.Secured = s.Security.Secured
+		secured = s.Security.Secured
 	}
-	if s.Authorities != nil {
-		sidecars.Roots = s.Authorities.Roots
+	if s.Envoys != nil {
+		resolving, ask = s.Envoys.Resolving, s.Envoys.Ask
 	}
-	tokens := &tokens.Handlers{Tokens: s.Tokens, InCluster: s.Users != nil, Log: s.Log}
-	authorities := &certificates.Handlers{Source: s.source, Authorities: s.Authorities, Security: s.Security, Sidecars: s.Sidecars, Log: s.Log}
-	envoys := &envoyHandlers{Source: s.source, Envoys: s.Envoys, Renderer: s.Renderer, KumaCompat: s.KumaCompat}
-	return slices.Concat(s.serviceRoutes(), s.schemas.Endpoints(), tokens.Endpoints(), events.NewHandlers(s.Events).Endpoints(), sidecars.Endpoints(),
-		documents.documentRoutes(), documents.absentRoutes(), documents.kubernetesRoutes(), writer.changeRoutes(), questions.questionRoutes(), questions.viewRoutes(), authorities.Endpoints(), envoys.envoyRoutes())
+	writer := changes.NewWriter(changes.Writer{Source: s.source, Store: s.Documents, History: s.History, Admission: s.Admission, Renderer: s.Renderer, Security: s.Security, ReadOnly: s.ReadOnly, Log: s.Log})
+	var all []endpoint.Endpoint
+	for _, h := range []interface{ Endpoints() []endpoint.Endpoint }{
+		s.schemas, writer, events.NewHandlers(s.Events),
+		&tokens.Handlers{Tokens: s.Tokens, InCluster: s.Users != nil, Log: s.Log},
+		&documents.Handlers{Source: s.source, Writes: writer, Sidecars: s.Sidecars, Problems: s.Problems, Resolving: resolving},
+		&sidecars.Handlers{Source: s.source, Sidecars: s.Sidecars, Census: s.Census, Secured: secured, Roots: roots, InstanceID: s.About.InstanceID},
+		&certificates.Handlers{Source: s.source, Authorities: s.Authorities, Security: s.Security, Sidecars: s.Sidecars, Log: s.Log},
+		&questions.Handlers{Source: s.source, Sidecars: s.Sidecars, Census: s.Census, Ask: ask, Problems: s.Problems, Unknown: s.Unknown, Running: s.Running, Zone: s.Zone.Name},
+		&envoys.Handlers{Source: s.source, Envoys: s.Envoys, Renderer: s.Renderer, KumaCompat: s.KumaCompat},
+	} {
+		all = append(all, h.Endpoints()...)
+	}
+	return append(all, s.serviceRoutes()...)
 }
 
 // pages are the GUI, which holds no data and needs no token, beside the rest of the API.

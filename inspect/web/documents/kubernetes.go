@@ -1,4 +1,4 @@
-package web
+package documents
 
 import (
 	"encoding/json"
@@ -8,24 +8,25 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/control/admission"
+	"github.com/weftmesh/weft/inspect/web/changes"
 	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 )
 
-// kubernetesRoutes are documents under the paths that they have in Kubernetes.
-func (h *documentHandlers) kubernetesRoutes() []endpoint.Endpoint {
+// kubernetesEndpoints are documents under the paths that they have in Kubernetes.
+func (h *Handlers) kubernetesEndpoints() []endpoint.Endpoint {
 	const one, unscoped = "/k8s/{group}/{version}/namespaces/{namespace}/{plural}/{name}", "/k8s/{group}/{version}/{plural}/{name}"
 	return []endpoint.Endpoint{
 		endpoint.New("GET "+one, h.getKubernetes, "One document in the envelope of Kubernetes, with its status in the form of its language", endpoint.Says[endpoint.KubernetesDocument](endpoint.InMesh)),
-		endpoint.New("PUT "+one, h.putKubernetes, "Create or replace a document", writes()),
-		endpoint.New("DELETE "+one, h.deleteKubernetes, "Delete a document", removes()),
+		endpoint.New("PUT "+one, h.putKubernetes, "Create or replace a document", changes.PutForm()),
+		endpoint.New("DELETE "+one, h.deleteKubernetes, "Delete a document", changes.DeleteForm()),
 		endpoint.New("GET "+unscoped, h.getKubernetes, "One document of a type without namespaces, in the envelope of Kubernetes", endpoint.Says[endpoint.KubernetesDocument](endpoint.InMesh)),
-		endpoint.New("PUT "+unscoped, h.putKubernetes, "Create or replace a document of a type without namespaces", writes()),
-		endpoint.New("DELETE "+unscoped, h.deleteKubernetes, "Delete a document of a type without namespaces", removes()),
+		endpoint.New("PUT "+unscoped, h.putKubernetes, "Create or replace a document of a type without namespaces", changes.PutForm()),
+		endpoint.New("DELETE "+unscoped, h.deleteKubernetes, "Delete a document of a type without namespaces", changes.DeleteForm()),
 	}
 }
 
-func (h *documentHandlers) getKubernetes(w http.ResponseWriter, r *http.Request) error {
+func (h *Handlers) getKubernetes(w http.ResponseWriter, r *http.Request) error {
 	ref, err := h.KubernetesRef(r)
 	if err != nil {
 		return err
@@ -60,7 +61,7 @@ func (h *documentHandlers) getKubernetes(w http.ResponseWriter, r *http.Request)
 
 // ownStatus is how an object fares, in the form that its language has for it; nil for
 // objects that have no status. Policies and routes always have one.
-func (h *documentHandlers) ownStatus(r *http.Request, o *api.Object) (any, error) {
+func (h *Handlers) ownStatus(r *http.Request, o *api.Object) (any, error) {
 	t, _ := h.Catalog.Type(o.Kind)
 	if !t.Policy && !t.Route && !t.Reported {
 		return nil, nil
@@ -72,18 +73,18 @@ func (h *documentHandlers) ownStatus(r *http.Request, o *api.Object) (any, error
 	return map[string]any{"conditions": status.Conditions}, nil
 }
 
-func (h *documentHandlers) putKubernetes(w http.ResponseWriter, r *http.Request) error {
+func (h *Handlers) putKubernetes(w http.ResponseWriter, r *http.Request) error {
 	ref, err := h.KubernetesRef(r)
 	if err != nil {
 		return err
 	}
-	return h.Writes.write(w, r, ref)
+	return h.Writes.Put(w, r, ref)
 }
 
-func (h *documentHandlers) deleteKubernetes(w http.ResponseWriter, r *http.Request) error {
+func (h *Handlers) deleteKubernetes(w http.ResponseWriter, r *http.Request) error {
 	ref, err := h.KubernetesRef(r)
 	if err != nil {
 		return err
 	}
-	return h.Writes.remove(w, r, ref, func(now *api.Snapshot) (admission.Asked, error) { return admission.Removal(now, ref) })
+	return h.Writes.Remove(w, r, ref, func(now *api.Snapshot) (admission.Asked, error) { return admission.Removal(now, ref) })
 }

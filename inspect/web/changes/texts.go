@@ -1,4 +1,4 @@
-package web
+package changes
 
 import (
 	"errors"
@@ -24,7 +24,7 @@ const maxFileName = 1024
 // the fields of a form, multipart/form-data, each named for the file whose text
 // it is, so that all of them can be applied together.
 func textsOf(w http.ResponseWriter, r *http.Request, file string) ([]decode.Text, error) {
-	most := int64(maxApply)
+	most := int64(MaxApply)
 	if rights.CallerOf(r.Context()).Bounded() {
 		most = maxApplyOfMember
 	}

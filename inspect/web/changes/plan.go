@@ -1,11 +1,10 @@
-package web
+package changes
 
 import (
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"strconv"
 	"time"
@@ -19,9 +18,9 @@ import (
 	"github.com/weftmesh/weft/store"
 )
 
-// planned is the answer to a write with dryRun=true: what POST /_apply says of it, and the
+// Planned is the answer to a write with dryRun=true: what POST /_apply says of it, and the
 // plan (spec/contract.md 9).
-type planned struct {
+type Planned struct {
 	Revision uint64   `json:"revision"`
 	DryRun   bool     `json:"dryRun"`
 	Results  []result `json:"results"`
@@ -29,13 +28,13 @@ type planned struct {
 }
 
 // previewed writes nothing, and says what would become of what is asked for, and comes along with it.
-func (c *changeWriter) previewed(ctx context.Context, ask asking) (outcome, error) {
+func (c *Writer) previewed(ctx context.Context, ask Asking) (outcome, error) {
 	var done outcome
 	return c.preview(ctx, c.planOf(ask, c.Admission.Plan, &done), &done)
 }
 
 // preview writes nothing, and adds to done what would become of what write says.
-func (c *changeWriter) preview(ctx context.Context, write store.Plan, done *outcome) (outcome, error) {
+func (c *Writer) preview(ctx context.Context, write store.Plan, done *outcome) (outcome, error) {
 	model, err := c.Documents.Model(ctx)
 	if err != nil {
 		return outcome{}, err
@@ -51,7 +50,7 @@ func (c *changeWriter) preview(ctx context.Context, write store.Plan, done *outc
 
 // previewedAsReal is previewed where what only takes part in previews takes part: what write
 // brings, and what is stored of which who asks may be told.
-func (c *changeWriter) previewedAsReal(ctx context.Context, ask asking) (outcome, error) {
+func (c *Writer) previewedAsReal(ctx context.Context, ask Asking) (outcome, error) {
 	var failed error
 	var done outcome
 	p := &plan.Preview{Takes: c.authorizer.Gettable(ctx, &failed)}
@@ -65,7 +64,7 @@ func (c *changeWriter) previewedAsReal(ctx context.Context, ask asking) (outcome
 
 // plan is what would change by what nobody did. Who may not ask about all dataplanes is told
 // of those that may be asked about, and of no other's documents.
-func (c *changeWriter) plan(ctx context.Context, o outcome) (planned, error) {
+func (c *Writer) plan(ctx context.Context, o outcome) (Planned, error) {
 	step := *o.step
 	step.Renderer = c.Renderer
 	step.Wanted = func() bool { return ctx.Err() == nil }
@@ -74,14 +73,14 @@ func (c *changeWriter) plan(ctx context.Context, o outcome) (planned, error) {
 	}
 	everything, err := c.authorizer.ExplainsAll(ctx)
 	if err != nil {
-		return planned{}, err
+		return Planned{}, err
 	}
 	var failed error
 	var cut bool
 	if !everything {
 		step.See = c.authorizer.Explained(ctx, &failed, &cut)
 	}
-	out := planned{Revision: o.revision, DryRun: true, Results: resultsOf(o.results[:o.asked]), Plan: plan.Of(step, o.results)}
+	out := Planned{Revision: o.revision, DryRun: true, Results: resultsOf(o.results[:o.asked]), Plan: plan.Of(step, o.results)}
 	if o.preview != nil {
 		o.preview.Tell(&out.Plan)
 	}
@@ -107,40 +106,9 @@ func wantsFields(q url.Values, dry bool) (bool, error) {
 	return wanted != "", nil
 }
 
-func resultsOf(list []store.Result) []result {
-	out := []result{}
-	for _, x := range list {
-		out = append(out, result{x.Ref.String(), x.Action})
-	}
-	return out
-}
-
-// wouldRemove deletes nothing, and says what would change, and what would lose what it refers to.
-func (c *changeWriter) wouldRemove(w http.ResponseWriter, r *http.Request, ask asking, err error) error {
-	if err != nil {
-		return err
-	}
-	o, err := c.previewed(r.Context(), ask)
-	if err != nil {
-		return err
-	}
-	if o.results[0].Action == store.Missing {
-		return httpapi.NotFound()
-	}
-	if o.fields, err = wantsFields(r.URL.Query(), true); err != nil {
-		return err
-	}
-	body, err := c.plan(r.Context(), o)
-	if err != nil {
-		return err
-	}
-	httpapi.Answer(w, http.StatusOK, body)
-	return nil
-}
-
 // refusal is what a store that takes no writes answers to one: where documents are written
 // instead. The write that it is asked for deletes nothing, in any store.
-func (c *changeWriter) refusal(ctx context.Context) error {
+func (c *Writer) refusal(ctx context.Context) error {
 	if _, _, err := c.Store.Apply(ctx, store.Writes(store.Write{Delete: &api.Ref{}})); err != nil {
 		return err
 	}

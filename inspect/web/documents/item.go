@@ -1,9 +1,10 @@
-package web
+package documents
 
 import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -11,6 +12,9 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/conditions"
+	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/inspect/web/rights"
 	"github.com/weftmesh/weft/resolve"
 )
@@ -18,7 +22,7 @@ import (
 // written is an object as its writer gave it, without what readers are told
 // beside it: an administrator who stores it again changes nothing. Others do
 // not learn its secrets.
-func (h *documentHandlers) written(r *http.Request, o *api.Object) ([]byte, error) {
+func (h *Handlers) written(r *http.Request, o *api.Object) ([]byte, error) {
 	if !rights.CallerOf(r.Context()).Administers() {
 		o = o.Redacted()
 	}
@@ -29,7 +33,7 @@ func (h *documentHandlers) written(r *http.Request, o *api.Object) ([]byte, erro
 
 // shown is an object with everything that readers see beside what was written:
 // labels, and the state and the status of a service.
-func (h *documentHandlers) shown(ctx context.Context, o *api.Object) (*api.Object, error) {
+func (h *Handlers) shown(ctx context.Context, o *api.Object) (*api.Object, error) {
 	out := h.Catalog.Shown(o.Redacted())
 	switch o.Kind {
 	case api.KindMeshTrust:
@@ -79,14 +83,14 @@ func (h *documentHandlers) shown(ctx context.Context, o *api.Object) (*api.Objec
 }
 
 // isConnected reports whether the sidecar of a dataplane is.
-func (h *documentHandlers) isConnected(ref api.Ref) bool {
+func (h *Handlers) isConnected(ref api.Ref) bool {
 	c, ok := h.Sidecars.Sidecar(ref)
 	return ok && c.Connected
 }
 
 // item is an object as the API shows it, with conditions in its status. Its name
 // tells it from others of its kind and mesh, as in Kuma (spec/kuma.md 1.1).
-func (h *documentHandlers) item(ctx context.Context, o *api.Object, conditions any) ([]byte, error) {
+func (h *Handlers) item(ctx context.Context, o *api.Object, conditions any) ([]byte, error) {
 	o, err := h.shown(ctx, o)
 	if err != nil {
 		return nil, err
@@ -140,4 +144,30 @@ func identitiesOf(q *resolve.Reader, ref api.Ref, written []api.ServiceIdentity)
 		out = append(out, api.ServiceIdentity{Type: "SpiffeID", Value: n})
 	}
 	return out
+}
+
+// conditionsOf are the conditions of a policy, route or document about identities; nil for other kinds,
+// unless their text is refused.
+func (h *Handlers) conditionsOf(ctx context.Context, o *api.Object) (any, error) {
+	if t, _ := h.Catalog.Type(o.Kind); !t.Policy && !t.Route && !conditions.TellsIdentity(o) {
+		if c, ok := conditions.RefusedOf(o.Ref, true, h.Problems()); ok {
+			return []conditions.Condition{c}, nil
+		}
+		return nil, nil
+	}
+	status, err := h.statusOf(ctx, o)
+	return status.Conditions, err
+}
+
+// statusOf is how a route or policy fares.
+func (h *Handlers) statusOf(ctx context.Context, o *api.Object) (conditions.Status, error) {
+	m, err := h.Reader(ctx)
+	if err != nil {
+		return conditions.Status{}, err
+	}
+	status, err := conditions.StatusOf(m, o.Ref, h.Sidecars.Sidecar, h.Problems()...)
+	if errors.Is(err, inspect.ErrNotFound) {
+		err = httpapi.NotFound() // deleted a moment ago
+	}
+	return status, err
 }

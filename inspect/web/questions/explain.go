@@ -1,4 +1,4 @@
-package web
+package questions
 
 import (
 	"net/http"
@@ -19,13 +19,13 @@ import (
 const mostAbout = 100
 
 // aboutObject is the parameter that names one policy or route.
-func (h *questionHandlers) aboutObject() endpoint.Parameter {
+func (h *Handlers) aboutObject() endpoint.Parameter {
 	return endpoint.Parameter{Name: "about", About: "Only where one policy or route has a say: KIND/NAME", Schema: endpoint.Text(1024),
 		Reads: func(text string) error { _, err := h.attachedAs(text); return err }}
 }
 
 // explain answers what applies to a dataplane, or a page of it.
-func (h *questionHandlers) explain(w http.ResponseWriter, r *http.Request) error {
+func (h *Handlers) explain(w http.ResponseWriter, r *http.Request) error {
 	m, ref, err := h.ReaderAt(r, api.KindDataplane)
 	if err != nil {
 		return err
@@ -64,7 +64,7 @@ func (h *questionHandlers) explain(w http.ResponseWriter, r *http.Request) error
 
 // explanation is a part of what applies to a dataplane; of what one object has a say in where the
 // query asks for that.
-func (h *questionHandlers) explanation(m *resolve.Reader, ref api.Ref, q url.Values, part inspect.Part) (explain.Explanation, error) {
+func (h *Handlers) explanation(m *resolve.Reader, ref api.Ref, q url.Values, part inspect.Part) (explain.Explanation, error) {
 	about := q.Get("about")
 	if about == "" {
 		e, err := explain.PartOf(m, ref, q.Get("to"), part)
@@ -83,10 +83,18 @@ func (h *questionHandlers) explanation(m *resolve.Reader, ref api.Ref, q url.Val
 }
 
 // attachedAs is the policy or route of which KIND/NAME speaks.
-func (h *questionHandlers) attachedAs(text string) (api.Ref, error) {
+func (h *Handlers) attachedAs(text string) (api.Ref, error) {
 	kind, name, ok := strings.Cut(text, "/")
 	if t, known := h.Catalog.Type(kind); text != "" && (!ok || !known || !t.Policy && !t.Route) {
 		return api.Ref{}, httpapi.BadField("about", strconv.Quote(api.Clip(text))+" names no policy or route; write KIND/NAME")
 	}
 	return api.Ref{Kind: kind, Name: name}, nil
 }
+
+var explainSize = endpoint.Parameter{Name: "size", About: "How many outbounds to tell of at most; all where it is not given", Schema: endpoint.Schema{"type": "integer", "minimum": 1, "maximum": endpoint.LargestPage}}
+
+var partOfID = endpoint.Parameter{Name: "name", About: "A part of the ids of the destinations of the outbounds to tell of", Schema: endpoint.Text(1024)}
+
+var toService = endpoint.Parameter{Name: "to", About: "One destination: its id, its name, or name:port", Schema: endpoint.Text(1024)}
+
+var inBrief = endpoint.Parameter{Name: "brief", About: "Without what policies say at outbounds", Schema: endpoint.Schema{"type": "boolean", "default": false}}

@@ -1,4 +1,4 @@
-package web
+package questions
 
 import (
 	"errors"
@@ -15,7 +15,7 @@ import (
 )
 
 // simulate answers what would happen to the request that is sent.
-func (h *questionHandlers) simulate(w http.ResponseWriter, r *http.Request) error {
+func (h *Handlers) simulate(w http.ResponseWriter, r *http.Request) error {
 	m, ref, err := h.ReaderAt(r, api.KindDataplane)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package web
+package questions
 
 import (
 	"bytes"
@@ -16,9 +16,15 @@ import (
 	"github.com/weftmesh/weft/sidecar/attach"
 )
 
+var fromCaller = endpoint.Parameter{Name: "from", About: "One dataplane that calls, by its name", Schema: endpoint.Text(1024)}
+
+var toCalled = endpoint.Parameter{Name: "to", About: "One service that is called, as kuma.io/service names it", Schema: endpoint.Text(1024)}
+
+var withCounts = endpoint.Parameter{Name: "counts", About: "Whether Envoys are asked what shadows of permissions would have refused, at most 50 of them", Schema: endpoint.Schema{"type": "boolean", "default": false}}
+
 // permissions answers who may call what: of one dataplane by from, at one service by to; with what
 // shadows would have refused where counts asks for that.
-func (h *questionHandlers) permissions(w http.ResponseWriter, r *http.Request) error {
+func (h *Handlers) permissions(w http.ResponseWriter, r *http.Request) error {
 	q, err := h.Reader(r.Context())
 	if err != nil {
 		return err
@@ -50,7 +56,7 @@ const (
 )
 
 // statsOf asks Envoys for the statistics that are not 0; nil is of one that does not answer.
-func (h *questionHandlers) statsOf(ctx context.Context, refs []api.Ref) map[api.Ref][]byte {
+func (h *Handlers) statsOf(ctx context.Context, refs []api.Ref) map[api.Ref][]byte {
 	ctx, cancel := context.WithTimeout(ctx, statsWithin)
 	defer cancel()
 	var mu sync.Mutex

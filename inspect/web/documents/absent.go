@@ -1,4 +1,4 @@
-package web
+package documents
 
 import (
 	"net/http"
@@ -7,8 +7,8 @@ import (
 	"github.com/weftmesh/weft/inspect/web/objects"
 )
 
-// absentRoutes are lists that only kinds which weft has not have.
-func (h *documentHandlers) absentRoutes() []endpoint.Endpoint {
+// absentEndpoints are lists that only kinds which weft has not have.
+func (h *Handlers) absentEndpoints() []endpoint.Endpoint {
 	var all []endpoint.Endpoint
 	for _, plural := range []string{"zones", "zoneingresses", "zoneegresses"} {
 		all = append(all, endpoint.New("GET /"+plural+"/_overview", func(w http.ResponseWriter, _ *http.Request) error { return objects.Nothing(w) },

@@ -1,4 +1,4 @@
-package web
+package envoys
 
 import (
 	"bufio"
@@ -49,7 +49,7 @@ var (
 )
 
 // dataplaneConfig answers what the Envoy of a dataplane is given, computed and not fetched.
-func (h *envoyHandlers) dataplaneConfig(w http.ResponseWriter, r *http.Request) error {
+func (h *Handlers) dataplaneConfig(w http.ResponseWriter, r *http.Request) error {
 	shadow, err := endpoint.Flag(r.URL.Query(), withShadow.Name)
 	if err != nil {
 		return err
@@ -92,7 +92,7 @@ func (h *envoyHandlers) dataplaneConfig(w http.ResponseWriter, r *http.Request) 
 type resources map[string]map[string]*xdsresource.Resource
 
 // configOf is the configuration of a dataplane by a model.
-func (h *envoyHandlers) configOf(m *resolve.Reader, ref api.Ref) (resources, error) {
+func (h *Handlers) configOf(m *resolve.Reader, ref api.Ref) (resources, error) {
 	r, err := inspect.Dataplane(m, ref)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package web
+package questions
 
 import (
 	"context"
@@ -19,8 +19,12 @@ import (
 	"github.com/weftmesh/weft/resolve"
 )
 
+var byKind = endpoint.Parameter{Name: "kind", About: "Only policies and routes of these kinds, separated by commas", Schema: endpoint.Text(1024)}
+
+var byFare = endpoint.Parameter{Name: "state", About: "fine: only what is as it should be; problem: only what is not", Schema: endpoint.OneOf(string(inspect.FaresWell), string(inspect.FaresBadly))}
+
 // status answers how the policies and routes of a mesh fare, and its sidecars.
-func (h *questionHandlers) status(w http.ResponseWriter, r *http.Request) error {
+func (h *Handlers) status(w http.ResponseWriter, r *http.Request) error {
 	mesh := r.PathValue("mesh")
 	m, err := h.Reader(r.Context())
 	if err != nil {
@@ -61,7 +65,7 @@ func (h *questionHandlers) status(w http.ResponseWriter, r *http.Request) error 
 }
 
 // choose reads of which kinds and states the objects are that are asked for.
-func (h *questionHandlers) choose(q url.Values, part *inspect.Part) error {
+func (h *Handlers) choose(q url.Values, part *inspect.Part) error {
 	part.Fares = inspect.Fares(q.Get(byFare.Name))
 	if q.Get(byKind.Name) == "" {
 		return nil
@@ -77,7 +81,7 @@ func (h *questionHandlers) choose(q url.Values, part *inspect.Part) error {
 
 // seenOf cuts a part of the status of a mesh to the namespaces of which who asks is told. Its
 // notes say of which that is not known.
-func (h *questionHandlers) seenOf(ctx context.Context, m *resolve.Reader, mesh string, part *inspect.Part) ([]api.Note, error) {
+func (h *Handlers) seenOf(ctx context.Context, m *resolve.Reader, mesh string, part *inspect.Part) ([]api.Note, error) {
 	v, isCut := rights.CutTo(ctx)
 	if !isCut {
 		return nil, nil

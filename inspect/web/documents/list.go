@@ -1,4 +1,4 @@
-package web
+package documents
 
 import (
 	"net/http"
@@ -10,7 +10,7 @@ import (
 )
 
 // list answers one page of the objects that the path names.
-func (h *documentHandlers) list(w http.ResponseWriter, r *http.Request) error {
+func (h *Handlers) list(w http.ResponseWriter, r *http.Request) error {
 	t, ok := h.Catalog.ByPlural(r.PathValue("plural"))
 	mesh := r.PathValue("mesh")
 	_, empty := h.IsAbsent(r)
@@ -26,14 +26,14 @@ func (h *documentHandlers) list(w http.ResponseWriter, r *http.Request) error {
 	return h.listed(w, r, t, mesh)
 }
 
-func (h *documentHandlers) listOf(kind string) endpoint.Handler {
+func (h *Handlers) listOf(kind string) endpoint.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		t, _ := h.Catalog.Type(kind)
 		return h.listed(w, r, t, "")
 	}
 }
 
-func (h *documentHandlers) listed(w http.ResponseWriter, r *http.Request, t api.Type, mesh string) error {
+func (h *Handlers) listed(w http.ResponseWriter, r *http.Request, t api.Type, mesh string) error {
 	if r.URL.Query().Get("format") == "written" {
 		return h.Page(w, r, t.Name, mesh, func(p *httpapi.PrintedPage, o *api.Object) error { return p.AddText(h.written(r, o)) })
 	}

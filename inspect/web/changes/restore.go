@@ -1,4 +1,4 @@
-package web
+package changes
 
 import (
 	"github.com/weftmesh/weft/api"

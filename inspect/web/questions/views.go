@@ -1,4 +1,4 @@
-package web
+package questions
 
 import (
 	"net/http"
@@ -13,7 +13,7 @@ import (
 )
 
 // metas answers a page of the heads of objects.
-func (h *questionHandlers) metas(w http.ResponseWriter, r *http.Request, m *resolve.Reader, all []api.Ref) error {
+func (h *Handlers) metas(w http.ResponseWriter, r *http.Request, m *resolve.Reader, all []api.Ref) error {
 	p, err := objects.PageOf(r, all, api.Ref.FullName)
 	if err != nil {
 		return err
@@ -22,7 +22,7 @@ func (h *questionHandlers) metas(w http.ResponseWriter, r *http.Request, m *reso
 	return nil
 }
 
-func (h *questionHandlers) serviceDataplanes(w http.ResponseWriter, r *http.Request) error {
+func (h *Handlers) serviceDataplanes(w http.ResponseWriter, r *http.Request) error {
 	t, err := h.TypeAt(r)
 	if err != nil {
 		return err
@@ -41,7 +41,7 @@ func (h *questionHandlers) serviceDataplanes(w http.ResponseWriter, r *http.Requ
 	return h.metas(w, r, m, list)
 }
 
-func (h *questionHandlers) hostnames(w http.ResponseWriter, r *http.Request) error {
+func (h *Handlers) hostnames(w http.ResponseWriter, r *http.Request) error {
 	t, err := h.TypeAt(r)
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func (h *questionHandlers) hostnames(w http.ResponseWriter, r *http.Request) err
 }
 
 // ofDataplane answers a question about one dataplane.
-func (h *questionHandlers) ofDataplane(ask func(*http.Request, *resolve.Reader, api.Ref) (any, error)) endpoint.Handler {
+func (h *Handlers) ofDataplane(ask func(*http.Request, *resolve.Reader, api.Ref) (any, error)) endpoint.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		m, ref, err := h.ReaderAt(r, api.KindDataplane)
 		if err != nil {
@@ -71,7 +71,7 @@ func (h *questionHandlers) ofDataplane(ask func(*http.Request, *resolve.Reader, 
 
 // ofPort answers a question about an inbound or outbound of a dataplane, or about
 // a route of one, which the path names by their KRIs.
-func (h *questionHandlers) ofPort(ask func(*http.Request, *resolve.Reader, api.Ref) (any, error)) endpoint.Handler {
+func (h *Handlers) ofPort(ask func(*http.Request, *resolve.Reader, api.Ref) (any, error)) endpoint.Handler {
 	return h.ofDataplane(func(r *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
 		for _, name := range []string{"kri", "route"} {
 			if text := r.PathValue(name); text != "" {
@@ -84,8 +84,8 @@ func (h *questionHandlers) ofPort(ask func(*http.Request, *resolve.Reader, api.R
 	})
 }
 
-// viewRoutes are Kuma's views of what applies to a dataplane.
-func (h *questionHandlers) viewRoutes() []endpoint.Endpoint {
+// viewEndpoints are Kuma's views of what applies to a dataplane.
+func (h *Handlers) viewEndpoints() []endpoint.Endpoint {
 	const dp = "GET /meshes/{mesh}/dataplanes/{name}"
 	return []endpoint.Endpoint{
 		endpoint.New(dp+"/_rules", h.ofDataplane(func(_ *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
@@ -120,4 +120,53 @@ func (h *questionHandlers) viewRoutes() []endpoint.Endpoint {
 		endpoint.New("GET /meshes/{mesh}/{plural}/{name}/_dataplanes", h.serviceDataplanes, "The dataplanes of a service", endpoint.Lists[*kuma.Meta](endpoint.InNamespace)),
 		endpoint.New("GET /meshes/{mesh}/{plural}/{name}/_hostnames", h.hostnames, "The hostnames of a service", endpoint.Says[kuma.HostnameList](endpoint.InNamespace)),
 	}
+}
+
+// attachable is the object that the path names, which must be a policy or route,
+// and the model that holds.
+func (h *Handlers) attachable(r *http.Request) (*resolve.Reader, api.Ref, error) {
+	t, err := h.TypeAt(r)
+	if err != nil {
+		return nil, api.Ref{}, err
+	}
+	if !t.Policy && !t.Route {
+		return nil, api.Ref{}, httpapi.Problem{Status: http.StatusBadRequest, Title: "Bad request", Detail: t.Name + " is neither a policy nor a route; ask about one of those"}
+	}
+	return h.ReaderAt(r, t.Name)
+}
+
+// selected answers a page of the dataplanes that an object selects; those of a
+// service are who answers for it.
+func (h *Handlers) selected(w http.ResponseWriter, r *http.Request) error {
+	if t, _ := h.Catalog.ByPlural(r.PathValue("plural")); t.Name == api.KindMeshService {
+		return h.serviceDataplanes(w, r)
+	}
+	m, list, err := h.selection(r)
+	if err != nil {
+		return err
+	}
+	return h.metas(w, r, m, list)
+}
+
+func (h *Handlers) selection(r *http.Request) (*resolve.Reader, []api.Ref, error) {
+	m, ref, err := h.attachable(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	list, err := kuma.Dataplanes(m, ref)
+	return m, list, httpapi.Unknown(err)
+}
+
+// attached answers the same page in the form of older clients.
+func (h *Handlers) attached(w http.ResponseWriter, r *http.Request) error {
+	_, list, err := h.selection(r)
+	if err != nil {
+		return err
+	}
+	p, err := objects.PageOf(r, list, api.Ref.FullName)
+	if err != nil {
+		return err
+	}
+	httpapi.Answer(w, http.StatusOK, httpapi.Page[kuma.AttachedDataplane]{Total: p.Total, Items: kuma.AttachedDataplanes(p.Items), Next: p.Next})
+	return nil
 }

@@ -1,8 +1,9 @@
-package web
+package envoys
 
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"reflect"
 	"time"
@@ -16,8 +17,8 @@ import (
 	"github.com/weftmesh/weft/xds"
 )
 
-// envoyHandlers ask the Envoys of sidecars, and show what they are given.
-type envoyHandlers struct {
+// Handlers ask the Envoys of sidecars, and show what they are given.
+type Handlers struct {
 	*objects.Source
 	Envoys     Envoys // nil: none can be asked
 	Renderer   *xds.Renderer
@@ -25,7 +26,7 @@ type envoyHandlers struct {
 }
 
 // envoyRoutes are the questions to the Envoy of a sidecar (spec/kuma.md 5, spec/contract.md 7).
-func (h *envoyHandlers) envoyRoutes() []endpoint.Endpoint {
+func (h *Handlers) Endpoints() []endpoint.Endpoint {
 	const dp = "GET /meshes/{mesh}/dataplanes/{name}"
 	return []endpoint.Endpoint{
 		endpoint.New(dp+"/xds", h.configDump, "The configuration that the sidecar's Envoy holds, without secrets; of one that cannot be asked what it was sent, marked so", endpoint.Says[endpoint.Anything](endpoint.InNamespace)),
@@ -40,7 +41,7 @@ func (h *envoyHandlers) envoyRoutes() []endpoint.Endpoint {
 var errNoStream = httpapi.Problem{Status: http.StatusServiceUnavailable, Title: "Cannot ask the sidecar", Detail: attach.ErrNoStream.Error()}
 
 // dataplaneAt is the dataplane of a path.
-func (h *envoyHandlers) dataplaneAt(r *http.Request) (api.Ref, error) {
+func (h *Handlers) dataplaneAt(r *http.Request) (api.Ref, error) {
 	ref := h.RefOf(r, api.KindDataplane)
 	if _, ok := h.SnapshotOf(r.Context(), api.KindDataplane).Get(ref); ok {
 		return ref, nil
@@ -56,7 +57,7 @@ func (h *envoyHandlers) dataplaneAt(r *http.Request) (api.Ref, error) {
 }
 
 // askEnvoy passes a question on, in the form that the query wants.
-func (h *envoyHandlers) askEnvoy(text, json string) endpoint.Handler {
+func (h *Handlers) askEnvoy(text, json string) endpoint.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		ref, err := h.dataplaneAt(r)
 		if err != nil {
@@ -81,7 +82,7 @@ func (h *envoyHandlers) askEnvoy(text, json string) endpoint.Handler {
 }
 
 // configDump is what the Envoy holds, else what it was sent.
-func (h *envoyHandlers) configDump(w http.ResponseWriter, r *http.Request) error {
+func (h *Handlers) configDump(w http.ResponseWriter, r *http.Request) error {
 	ref, err := h.dataplaneAt(r)
 	if err != nil {
 		return err
@@ -104,7 +105,7 @@ func (h *envoyHandlers) configDump(w http.ResponseWriter, r *http.Request) error
 
 // pass writes the answer as it comes. One that breaks off after its first byte breaks
 // off here too: a client must not take it for whole.
-func (h *envoyHandlers) pass(w http.ResponseWriter, r *http.Request, ref api.Ref, path, contentType string) error {
+func (h *Handlers) pass(w http.ResponseWriter, r *http.Request, ref api.Ref, path, contentType string) error {
 	if h.Envoys == nil {
 		return errNoStream
 	}
@@ -145,4 +146,18 @@ func (p *passing) begin() {
 func (p *passing) Write(part []byte) (int, error) {
 	p.begin()
 	return p.w.Write(part)
+}
+
+var asText = endpoint.Parameter{Name: "format", About: "The form of the answer", Schema: endpoint.OneOf("text", "json")}
+
+// Envoys answers what only the Envoys of sidecars know.
+type Envoys interface {
+	// Ask writes the answer of the Envoy of a dataplane to one of the questions of
+	// package attach, as it comes.
+	Ask(ctx context.Context, dp api.Ref, path string, w io.Writer) error
+	// Sent is what ADS sent to it, in the form of Envoy's own answer; false where it
+	// has no stream.
+	Sent(ctx context.Context, dp api.Ref) ([]byte, bool, error)
+	// Resolving is beside how many dataplanes of a mesh its names resolve.
+	Resolving(mesh string) int
 }

@@ -1,4 +1,4 @@
-package web
+package changes
 
 import (
 	"context"
@@ -21,7 +21,7 @@ import (
 	"github.com/weftmesh/weft/store"
 )
 
-func (c *changeWriter) changeRoutes() []endpoint.Endpoint {
+func (c *Writer) Endpoints() []endpoint.Endpoint {
 	at := func(name, about string) endpoint.Parameter {
 		return endpoint.Parameter{Name: name, About: about, Schema: endpoint.Schema{"type": "integer", "minimum": 0}}
 	}
@@ -31,7 +31,7 @@ func (c *changeWriter) changeRoutes() []endpoint.Endpoint {
 	}
 	object := endpoint.Parameter{Name: "object", About: "One object: KIND/NAME, or as it is printed", Schema: endpoint.Text(1024),
 		Reads: func(text string) error { _, err := c.named(text); return err }}
-	back := endpoint.Says[applied](must(at("to", "The revision to go back to"), "give the revision to go back to"), endpoint.DryRun, withFields, restoreRevoked).OrSays(endpoint.OfJSON, reflect.TypeFor[planned]())
+	back := endpoint.Says[applied](must(at("to", "The revision to go back to"), "give the revision to go back to"), endpoint.DryRun, withFields, restoreRevoked).OrSays(endpoint.OfJSON, reflect.TypeFor[Planned]())
 	return []endpoint.Endpoint{
 		endpoint.New("POST /_apply", c.apply, "Write many documents, all or none: a stream, an array, or a form with a field for each file", applies()),
 		endpoint.New("GET /_history", c.revisions, "Who changed what and when, newest first",
@@ -63,7 +63,7 @@ type revisionItem struct {
 }
 
 // revisions answers with what was changed, newest first.
-func (c *changeWriter) revisions(w http.ResponseWriter, r *http.Request) error {
+func (c *Writer) revisions(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	since, err := revisionOf(q, "since", 0)
 	if err != nil {
@@ -137,7 +137,7 @@ func revisionOf(q url.Values, name string, otherwise uint64) (uint64, error) {
 
 // named reports of which object KIND/NAME speaks, in whichever mesh, or as an object is
 // printed: KIND/MESH/NAME or KIND/MESH/NAMESPACE/NAME; nil for any.
-func (c *changeWriter) named(text string) (func(api.Ref) bool, error) {
+func (c *Writer) named(text string) (func(api.Ref) bool, error) {
 	if text == "" {
 		return nil, nil
 	}
@@ -185,7 +185,7 @@ type compared struct {
 }
 
 // diff answers with what changed from one revision to another, later or earlier.
-func (c *changeWriter) diff(w http.ResponseWriter, r *http.Request) error {
+func (c *Writer) diff(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	from, err := revisionOf(q, "from", 0)
 	if err != nil {
@@ -220,7 +220,7 @@ func (c *changeWriter) diff(w http.ResponseWriter, r *http.Request) error {
 }
 
 // undo are the changes from now back to a revision.
-func (c *changeWriter) undo(ctx context.Context, now *api.Snapshot, to uint64) ([]api.Change, error) {
+func (c *Writer) undo(ctx context.Context, now *api.Snapshot, to uint64) ([]api.Change, error) {
 	if c.History == nil {
 		return nil, past(store.ErrNoHistory)
 	}
@@ -247,7 +247,7 @@ const mostTries = 50
 
 // rollback stores again what was stored at a revision, in the way of POST /_apply: as one
 // revision, checked, or none of it.
-func (c *changeWriter) rollback(w http.ResponseWriter, r *http.Request) error {
+func (c *Writer) rollback(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	dry, err := endpoint.Flag(q, "dryRun")
 	if err != nil {
@@ -271,7 +271,7 @@ func (c *changeWriter) rollback(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	b := &batch{changeWriter: c, fields: fields, restoreRevoked: revoked}
+	b := &batch{Writer: c, fields: fields, restoreRevoked: revoked}
 	do := c.stored
 	if dry {
 		do = c.previewed
@@ -294,7 +294,7 @@ func (c *changeWriter) rollback(w http.ResponseWriter, r *http.Request) error {
 }
 
 // rolledBack does what leads back to a revision, unless somebody writes meanwhile.
-func (c *changeWriter) rolledBack(ctx context.Context, b *batch, do func(context.Context, asking) (outcome, error), to uint64) (outcome, error) {
+func (c *Writer) rolledBack(ctx context.Context, b *batch, do func(context.Context, Asking) (outcome, error), to uint64) (outcome, error) {
 	model, err := c.Documents.Model(ctx)
 	if err != nil {
 		return outcome{}, err
