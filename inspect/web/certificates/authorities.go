@@ -1,3 +1,5 @@
+// Package certificates answers about the authorities of workloads' certificates and how far a mesh is with
+// mutual TLS, replaces roots, and revokes identities.
 package certificates
 
 import (
@@ -60,6 +62,7 @@ type Handlers struct {
 	Log         *slog.Logger
 }
 
+// Endpoints are those of authorities and mutual TLS of a mesh.
 func (h *Handlers) Endpoints() []endpoint.Endpoint {
 	return []endpoint.Endpoint{
 		endpoint.New("GET /meshes/{mesh}/_authorities", h.authorities, "The authorities of workloads' certificates, and where the rotations of their roots stand", endpoint.Says[mtls.Authorities]()),

@@ -21,6 +21,8 @@ import (
 	"github.com/weftmesh/weft/store"
 )
 
+// Endpoints are those of batches and of the history. Writes of one document are put under its path by
+// package documents.
 func (c *Writer) Endpoints() []endpoint.Endpoint {
 	at := func(name, about string) endpoint.Parameter {
 		return endpoint.Parameter{Name: name, About: about, Schema: endpoint.Schema{"type": "integer", "minimum": 0}}

@@ -1,3 +1,5 @@
+// Package changes writes documents, or says what writing them would change: one document, a batch, or
+// what was stored at an earlier revision. All writes go through one chain of admission.
 package changes
 
 import (

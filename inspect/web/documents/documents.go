@@ -1,3 +1,4 @@
+// Package documents shows documents, one by one and in lists, in the envelopes of Kuma and of Kubernetes.
 package documents
 
 import (
@@ -153,6 +154,7 @@ func listsDocuments(more ...endpoint.Parameter) endpoint.Form {
 	return endpoint.Lists[endpoint.Document](append([]endpoint.Parameter{endpoint.ByLabels, itemFormat}, more...)...)
 }
 
+// Endpoints are the paths of documents.
 func (h *Handlers) Endpoints() []endpoint.Endpoint {
 	return slices.Concat(h.absentEndpoints(), h.kubernetesEndpoints(), []endpoint.Endpoint{
 		endpoint.New("GET /_kri/{kri}", h.byKRI, "One document by its KRI", shows()),

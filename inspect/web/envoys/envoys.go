@@ -1,3 +1,4 @@
+// Package envoys asks the Envoys of sidecars, and shows the configuration that they are given.
 package envoys
 
 import (
@@ -25,7 +26,7 @@ type Handlers struct {
 	KumaCompat bool
 }
 
-// envoyRoutes are the questions to the Envoy of a sidecar (spec/kuma.md 5, spec/contract.md 7).
+// Endpoints are the questions to the Envoy of a sidecar (spec/kuma.md 5, spec/contract.md 7).
 func (h *Handlers) Endpoints() []endpoint.Endpoint {
 	const dp = "GET /meshes/{mesh}/dataplanes/{name}"
 	return []endpoint.Endpoint{

@@ -1,3 +1,5 @@
+// Package questions answers what applies to dataplanes and why, what would happen to requests, how objects
+// fare, and what is wrong.
 package questions
 
 import (
@@ -33,6 +35,7 @@ type Handlers struct {
 	Zone    string
 }
 
+// Endpoints are the questions about dataplanes, objects and meshes.
 func (h *Handlers) Endpoints() []endpoint.Endpoint {
 	const dp, object = "/meshes/{mesh}/dataplanes/{name}", "/meshes/{mesh}/{plural}/{name}"
 	return append(h.viewEndpoints(),

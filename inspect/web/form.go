@@ -1,4 +1,0 @@
-package web
-
-// The parameters of queries.
-var ()
