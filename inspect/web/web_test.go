@@ -201,7 +201,7 @@ func TestAPanicIsAnAnswer(t *testing.T) {
 		t.Error("it is dead")
 	}
 	server.Close() // the log is complete
-	if got := log.String(); !strings.Contains(got, "planted") || !strings.Contains(got, "web.(*server).problems") {
+	if got := log.String(); !strings.Contains(got, "planted") || !strings.Contains(got, "questions.(*Handlers).problems") {
 		t.Errorf("the log does not say where it happened: %s", got)
 	}
 }

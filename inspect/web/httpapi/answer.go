@@ -46,12 +46,14 @@ func (j *jsonWriter) print(body any) error {
 	return err
 }
 
+// Write sends a text with the status of the answer.
 func (j *jsonWriter) Write(text []byte) (int, error) {
 	j.begun = true
 	Write(j.w, j.status, "application/json", text)
 	return len(text), nil
 }
 
+// Write sends a whole answer.
 func Write(w http.ResponseWriter, status int, contentType string, body []byte) {
 	w.Header().Set("Content-Type", contentType)
 	w.WriteHeader(status)

@@ -35,6 +35,7 @@ type Problem struct {
 	Retry      string              `json:"-"` // in how many seconds to try again, for a header
 }
 
+// InvalidParameter is one mistake of a request, in Kuma's form.
 type InvalidParameter struct {
 	Field  string `json:"field"`
 	Reason string `json:"reason"`
@@ -42,6 +43,7 @@ type InvalidParameter struct {
 	Object string `json:"object,omitempty"`
 }
 
+// Cause is one mistake in the form that Kuma had before.
 type Cause struct {
 	Field   string `json:"field"`
 	Message string `json:"message"`
@@ -53,6 +55,7 @@ const MostMistakes = 1000
 // Error makes a problem the failure of a handler.
 func (p Problem) Error() string { return p.Detail }
 
+// CannotProcess is the title of a problem with what a request brings.
 const CannotProcess = "Could not process a resource"
 
 // NotValid is the answer to documents that are refused. It tells of MostMistakes, and how many
@@ -98,10 +101,12 @@ func BadField(field, reason string) Problem {
 		InvalidParameters: []InvalidParameter{{Field: field, Reason: reason}}, Causes: []Cause{{field, reason}}}
 }
 
+// NotFound is the answer to a path that names nothing.
 func NotFound() Problem {
 	return Problem{Status: http.StatusNotFound, Title: "Could not retrieve a resource", Detail: "Not found"}
 }
 
+// Conflict is the answer to a change that something stands against.
 func Conflict(detail string) Problem {
 	return Problem{Status: http.StatusConflict, Title: CannotProcess, Detail: detail}
 }

@@ -38,6 +38,7 @@ func (s *Source) KubernetesRef(r *http.Request) (api.Ref, error) {
 	return ref, nil
 }
 
+// MeshKnown fails where a mesh is named that is not there.
 func (s *Source) MeshKnown(mesh string) error {
 	if mesh == "" {
 		return nil

@@ -139,6 +139,7 @@ func statusOf(t api.Type) endpoint.Schema {
 	return status
 }
 
+// SpecOf is the schema of the spec of a kind.
 func (h *Handlers) SpecOf(t api.Type) endpoint.Schema {
 	spec := jsonschema.OfSpec(h.Catalog, t).Plain()
 	if k := h.kindOf(t.Name); k != nil {
