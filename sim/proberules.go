@@ -90,10 +90,10 @@ const mostBeside = 64
 
 // probesOf are requests that a rule takes, if none before it does, for all that conditions tell
 // apart among them.
-func probesOf(match, asks, beside []route.Condition) (list []Probe, whole bool) {
+func probesOf(matched, asks, beside []route.Condition) (list []Probe, whole bool) {
 	base, own := Probe{}, values{headers: []Headers{nil}, all: Headers{}, whole: true}
-	for i := range match {
-		c := &match[i]
+	for i := range matched {
+		c := &matched[i]
 		samples := c.Samples()
 		if len(samples) == 0 {
 			return nil, false
@@ -121,15 +121,15 @@ func probesOf(match, asks, beside []route.Condition) (list []Probe, whole bool) 
 	own.headers, own.all, own.whole = v.headers, v.all, v.whole
 	own.paths = append(own.paths, Elsewhere)
 	own.methods = append(own.methods, other(own.methods))
-	own.paths = slices.DeleteFunc(own.paths, func(p string) bool { return !holdsOf(match, route.OnPath, &route.Request{Path: p}) })
-	own.methods = slices.DeleteFunc(own.methods, func(m string) bool { return !holdsOf(match, route.OnMethod, &route.Request{Method: m}) })
+	own.paths = slices.DeleteFunc(own.paths, func(p string) bool { return !holdsOf(matched, route.OnPath, &route.Request{Path: p}) })
+	own.methods = slices.DeleteFunc(own.methods, func(m string) bool { return !holdsOf(matched, route.OnMethod, &route.Request{Method: m}) })
 	return own.probes(base, own.whole)
 }
 
 // holdsOf reports whether the conditions on one part of requests hold of one.
-func holdsOf(match []route.Condition, on route.Subject, r *route.Request) bool {
-	for i := range match {
-		if match[i].On == on && !match[i].Holds(r) {
+func holdsOf(matched []route.Condition, on route.Subject, r *route.Request) bool {
+	for i := range matched {
+		if matched[i].On == on && !matched[i].Holds(r) {
 			return false
 		}
 	}

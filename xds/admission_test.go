@@ -54,8 +54,8 @@ func ofFilter(name, says, filter string, f route.Filter, want string) kept {
 }
 
 // ofMatch is a case of a match and one request that it asks for.
-func ofMatch(name, says, match string, c route.Condition, ask envoytest.Wire, want string) kept {
-	return kept{name: name, document: `{"matches":[` + match + `],"default":{}}`, says: says, rule: rule("spoiled", route.Match{Conditions: route.Conditions{c}}), ask: ask, want: want}
+func ofMatch(name, says, written string, c route.Condition, ask envoytest.Wire, want string) kept {
+	return kept{name: name, document: `{"matches":[` + written + `],"default":{}}`, says: says, rule: rule("spoiled", route.Match{Conditions: route.Conditions{c}}), ask: ask, want: want}
 }
 
 // setting is a filter of requests that sets a header.

@@ -111,7 +111,7 @@ func (x *reader) include(o *api.Object, i int, prefix string, via []*api.Origin)
 }
 
 func (x *reader) add(r route.Rule, s *said) {
-	m, err := match("", s.path)
+	m, err := matchBelow("", s.path)
 	if err != nil {
 		panic(err) // Validate has looked at all parts
 	}

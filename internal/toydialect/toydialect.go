@@ -82,7 +82,7 @@ func (r *Route) Validate(at api.Path) error {
 	var errs *multierror.Error
 	for i := range r.Rules {
 		rule, here := &r.Rules[i], at.Field("rules").Index(i)
-		if _, err := match("", rule.Path); err != nil {
+		if _, err := matchBelow("", rule.Path); err != nil {
 			errs = multierror.Append(errs, here.Field("path").Breaks("%v; write a path", err))
 		}
 		if (rule.Answer == nil) == (len(rule.To) == 0) {
@@ -93,15 +93,15 @@ func (r *Route) Validate(at api.Path) error {
 		errs = multierror.Append(errs, at.Field("limit").Breaks("it admits nothing, or in no time; write 1 or more, in 1s or more"))
 	}
 	for i := range r.Includes {
-		if _, err := match("", r.Includes[i].Prefix); err != nil {
+		if _, err := matchBelow("", r.Includes[i].Prefix); err != nil {
 			errs = multierror.Append(errs, at.Field("includes").Index(i).Field("prefix").Breaks("%v; write a path", err))
 		}
 	}
 	return errs.ErrorOrNil()
 }
 
-// match takes what is below path, which stands under a prefix.
-func match(prefix, path string) (route.Match, error) {
+// matchBelow takes what is below path, which stands under a prefix.
+func matchBelow(prefix, path string) (route.Match, error) {
 	c, err := route.Compare(route.OnPath, "", route.SegmentPrefix, 0, cmp.Or(prefix+path, "/"))
 	return route.Match{Conditions: route.Conditions{c}}, err
 }

@@ -47,9 +47,9 @@ func (n *nameTest) holds(name string) bool {
 		n.begins != "" && spiffe.Begins(name, n.begins)
 }
 
-// match is what an entry of a list asks. A prefix is read by segment where it lets in, and by
+// clauseOf is what an entry of a list asks. A prefix is read by segment where it lets in, and by
 // byte where it refuses, so that neither reading lets anybody in (spec/identity.md 1.5).
-func match(m *Match, refuses bool) clause {
+func clauseOf(m *Match, refuses bool) clause {
 	c := clause{anonymous: m.Anonymous != nil && *m.Anonymous}
 	if m.SNI != nil {
 		c.sni = m.SNI.Value

@@ -105,7 +105,7 @@ func eachMatch(s *policies.Collected, real bool, add func(*Entry)) {
 				e.Shadow = true
 			}
 			e.Tier = tierOf(s, name == deny || e.Shadow && real)
-			e.holds = match(&list[i], e.Tier.Denies())
+			e.holds = clauseOf(&list[i], e.Tier.Denies())
 			e.Name = e.name(s.KRI)
 			add(e)
 		}

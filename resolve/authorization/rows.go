@@ -100,10 +100,10 @@ func (m Mesh) rowsOf(d *services.Destination, said *routing.Subjects, all *routi
 			continue // the proxy of the client answers
 		}
 		var why string
-		if r.match.Conditions, why = row.Match.Arriving(row.Filters, backends...); why != "" {
+		if r.match.Conditions, why = route.AfterRewrite(row.Match.Conditions, row.Filters, backends...); why != "" {
 			r.Closed = fmt.Sprintf("what arrives by %s cannot be told: %s", ruleText(row.Composed), why)
 		}
-		r.changed = row.Match.Changed(row.Filters, backends...)
+		r.changed = route.ChangedBy(row.Match.Conditions, row.Filters, backends...)
 		r.plain = why == "" && slices.EqualFunc(r.match.Conditions, row.Match.Conditions, route.Condition.Equal)
 		r.attached = m.attachmentsOf(row.Composed, said, all.From)
 		if out = append(out, r); slices.ContainsFunc(row.Filters, func(f route.Filter) bool { return f.Mirror != nil }) {

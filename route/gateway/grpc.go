@@ -25,7 +25,7 @@ func grpcRules(spec *GRPCRoute) []rule {
 			out[i].backends = append(out[i].backends, gatewayv1.HTTPBackendRef{BackendRef: b.BackendRef, Filters: grpcFilters(b.Filters)})
 		}
 		if len(r.Matches) == 0 { // every call
-			out[i].matches = []match{func() (route.Conditions, error) { return grpcConditions(&gatewayv1.GRPCRouteMatch{}) }}
+			out[i].matches = []lazyMatch{func() (route.Conditions, error) { return grpcConditions(&gatewayv1.GRPCRouteMatch{}) }}
 		}
 		for j := range r.Matches {
 			out[i].matches = append(out[i].matches, func() (route.Conditions, error) { return grpcConditions(&r.Matches[j]) })

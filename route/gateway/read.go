@@ -14,7 +14,7 @@ import (
 // rule is a rule of either kind of route.
 type rule struct {
 	name     *gatewayv1.SectionName
-	matches  []match
+	matches  []lazyMatch
 	filters  []gatewayv1.HTTPRouteFilter
 	backends []gatewayv1.HTTPBackendRef
 	timeouts *gatewayv1.HTTPRouteTimeouts
@@ -22,8 +22,8 @@ type rule struct {
 	sticky   *gatewayv1.SessionPersistence
 }
 
-// match is one alternative of a rule in the route model, or what is wrong with it.
-type match func() (route.Conditions, error)
+// lazyMatch is one alternative of a rule in the route model, or what is wrong with it.
+type lazyMatch func() (route.Conditions, error)
 
 // said is what a rule means.
 type said struct {
@@ -155,7 +155,7 @@ func (x *reader) failing() string {
 
 // matches are those of a rule; bad where one of them cannot be asked, and then the
 // rule takes nothing: without that match it would not be what was written.
-func (x *reader) matches(list []match, o *api.Origin, at api.Path) (out []route.Match, bad bool) {
+func (x *reader) matches(list []lazyMatch, o *api.Origin, at api.Path) (out []route.Match, bad bool) {
 	if len(list) == 0 {
 		return []route.Match{route.CatchAll}, false
 	}

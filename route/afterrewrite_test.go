@@ -39,7 +39,7 @@ func TestArriving(t *testing.T) {
 		{route.Conditions{path(route.Equal, "/a//b")}, nil, "PathPrefix / !inbounds read the path /a//b in another spelling"},
 		{route.Conditions{path(route.Equal, "/%61")}, nil, "PathPrefix / !inbounds read the path /%61 in another spelling"},
 	} {
-		out, why := c.of.Arriving(c.filters)
+		out, why := route.AfterRewrite(c.of, c.filters)
 		got := out.Short()
 		if why != "" {
 			got += " !" + why
@@ -69,7 +69,7 @@ func TestArrivingHolds(t *testing.T) {
 		} else if op == route.BytePrefix {
 			w.Literal = rapid.Bool().Draw(t, "literal")
 		}
-		out, why := cs.Arriving([]route.Filter{{Rewrite: &route.Rewrite{Path: w}}})
+		out, why := route.AfterRewrite(cs, []route.Filter{{Rewrite: &route.Rewrite{Path: w}}})
 		if why != "" {
 			t.Fatal(why)
 		}

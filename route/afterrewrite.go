@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Arriving are conditions that hold of the requests of which cs hold, as the proxy of a backend
+// AfterRewrite are conditions that hold of the requests of which cs hold, as the proxy of a backend
 // reads them: after the filters of the rule have changed them, and those of its backends
 // (spec/identity.md 4.5). Where that cannot be said exactly, why says so, and out is wider: it
 // holds of all of them and of others.
-func (cs Conditions) Arriving(rule []Filter, backends ...[]Filter) (out Conditions, why string) {
+func AfterRewrite(cs Conditions, rule []Filter, backends ...[]Filter) (out Conditions, why string) {
 	path, rewrite := cs.Path(), LastRewrite(rule)
 	var to *PathRewrite
 	if rewrite != nil {
@@ -113,9 +113,9 @@ func changedBy(rule []Filter, backends [][]Filter) (out Changed) {
 	return out
 }
 
-// Changed is what the filters of a rule that asks for cs change of its requests, and those of its
+// ChangedBy is what the filters of a rule that asks for cs change of its requests, and those of its
 // backends; that inbounds read their path in another spelling is a change too.
-func (cs Conditions) Changed(rule []Filter, backends ...[]Filter) Changed {
+func ChangedBy(cs Conditions, rule []Filter, backends ...[]Filter) Changed {
 	out := changedBy(rule, backends)
 	for i := range cs {
 		out.path = out.path || cs[i].On == OnPath && cs[i].Op != FullMatch && !plainlySpelled(cs[i].Value)
