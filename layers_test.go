@@ -28,6 +28,7 @@ var layers = []string{
 	"api/decode api/crd",
 	"merge",
 	"matcher",
+	"route/match",
 	"route",
 	"route/skipper/eskip",
 	"route/*",
@@ -131,7 +132,7 @@ var impure = []string{"context", "log/slog", "os", "os/exec", "math/rand", "math
 // in it, or makes a constant table at its first use; reflection where documents are read, compared and described, and where a
 // change may have left a value equal.
 var exceptional = map[string][]string{
-	"sync":        {"api/decode/fields.go", "resolve/answers.go", "resolve/effective/cache.go", "route/wire.go", "xds/resource/contents.go", "xds/resource/weak.go", "xds/routes/hosts.go"},
+	"sync":        {"api/decode/fields.go", "resolve/answers.go", "resolve/effective/cache.go", "route/match/reading.go", "xds/resource/contents.go", "xds/resource/weak.go", "xds/routes/hosts.go"},
 	"sync/atomic": {"resolve/answers.go", "resolve/effective/cache.go"},
 	"reflect":     {"api/crd", "api/decode", "api/jsonschema", "policies", "resolve/derive", "resolve/pods"},
 }

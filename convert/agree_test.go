@@ -15,7 +15,7 @@ import (
 	"github.com/weftmesh/weft/internal/differential"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/route/skipper"
 	"github.com/weftmesh/weft/sim"
 	"github.com/weftmesh/weft/xds/filters"
@@ -157,12 +157,12 @@ var anyAddress, _ = skipper.ParseAddresses([]string{api.AnyHost}) // * is always
 var client = api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "client"}
 
 // matchesAt are those of the routes at an authority.
-func matchesAt(model *resolve.Model, authority string) []route.Match {
+func matchesAt(model *resolve.Model, authority string) []match.Match {
 	r, ok := model.Dataplane(client)
 	if !ok {
 		return nil
 	}
-	var out []route.Match
+	var out []match.Match
 	host, _, _ := strings.Cut(authority, ":")
 	for _, o := range r.Outbounds {
 		if o.Table == nil || o.Destination.Name != host && !api.HostCovers(o.Destination.Name, host) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // findings are what comes back otherwise than it was printed.
@@ -28,7 +29,7 @@ type findings struct {
 
 // part is an atom of a line.
 type part struct {
-	route.Atom
+	match.Atom
 	key string
 	row int // the last row that says a part of it; -1 while none does
 	// whole says that a row says all of it.
@@ -37,7 +38,7 @@ type part struct {
 
 // back is an atom of a row that came back, and the line that it is of.
 type back struct {
-	route.Atom
+	match.Atom
 	row, line int
 }
 
@@ -104,13 +105,13 @@ func written(p *route.Printed, c *route.Composed) ([]int, bool) {
 
 // place finds the lines of which an atom of row n is, or is a part of, and says what is
 // wrong with it.
-func (x *comparison) place(lines []int, a route.Atom, n int) string {
+func (x *comparison) place(lines []int, a match.Atom, n int) string {
 	key, inside, row := a.Key(), false, &x.rows[n]
 	for _, l := range lines {
 		line := &x.t.Lines[l]
 		for i := range x.parts[l] {
 			y := &x.parts[l][i]
-			if y.key != key && !y.Covers(a.Conditions) {
+			if y.key != key && !y.Implies(a.Conditions) {
 				continue
 			}
 			inside = true
@@ -158,7 +159,7 @@ func (x *comparison) order() {
 			if i >= b.line || found[pair] {
 				continue
 			}
-			late := slices.ContainsFunc(x.parts[i], func(y part) bool { return y.row > b.row && !y.Apart(b.Conditions) })
+			late := slices.ContainsFunc(x.parts[i], func(y part) bool { return y.row > b.row && !y.Disjoint(b.Conditions) })
 			if late && differ(x.t, i, b.line, x.port) {
 				found[pair] = true
 				x.before = append(x.before, pair)
@@ -185,7 +186,7 @@ func (x *comparison) strangers(rows []int) {
 		for l := range x.t.Lines {
 			line := &x.t.Lines[l]
 			same := effect(row.Composed, row.Match.Path(), line.Path(), x.port) == effect(line.Composed, line.Path(), line.Path(), x.port)
-			late := slices.ContainsFunc(x.parts[l], func(y part) bool { return y.row > n && !y.Apart(row.Match.Conditions) })
+			late := slices.ContainsFunc(x.parts[l], func(y part) bool { return y.row > n && !y.Disjoint(row.Match.Conditions) })
 			if late && !same {
 				if x.foreign = originOf(row.Composed); x.foreign == nil {
 					x.foreign = &api.Origin{}

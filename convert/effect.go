@@ -9,13 +9,14 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // effect is what a rule that asks on of the path does to requests of which of holds, in
 // one spelling: rules with one effect do the same in every language. How the endpoints of a
 // backend are chosen, and what is answered where a backend is not there, are not part of
 // it: languages differ there as a whole.
-func effect(c *route.Composed, on, of *route.Condition, port uint32) string {
+func effect(c *route.Composed, on, of *match.Condition, port uint32) string {
 	var values []any
 	for _, p := range parts(c, on, of, port) {
 		values = append(values, p.value)
@@ -33,7 +34,7 @@ type doing struct {
 //
 // A location that keeps the host has the port at which clients call, whether it is said
 // or not.
-func parts(c *route.Composed, on, of *route.Condition, port uint32) []doing {
+func parts(c *route.Composed, on, of *match.Condition, port uint32) []doing {
 	plain := route.PlainOf(c.Filters)
 	if plain.Rewrite == nil {
 		plain.Rewrite = &route.Rewrite{}

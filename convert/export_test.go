@@ -6,6 +6,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // Pair is what holds at one place before and after a translation. Bare says that none of
@@ -63,11 +64,11 @@ func (w *work) bare() bool {
 }
 
 // Does is what a rule does with a request for a path, in one text.
-func Does(c *route.Composed, on *route.Condition, path string) string {
+func Does(c *route.Composed, on *match.Condition, path string) string {
 	if c == nil {
 		return "nothing"
 	}
-	return effect(c, on, &route.Condition{On: route.OnPath, Op: route.Equal, Value: path}, 8080)
+	return effect(c, on, &match.Condition{On: match.OnPath, Op: match.Equal, Value: path}, 8080)
 }
 
 // Trace is how objects of one mesh were translated.

@@ -69,14 +69,14 @@ func (w *work) next(x *route.Line) string {
 	for _, i := range w.tried(len(w.lines)) {
 		l := &w.lines[i]
 		last := w.ended && i == len(w.lines)-1
-		if !last && !w.behind(x, l) || x.Apart(l.Conditions) {
+		if !last && !w.behind(x, l) || x.Disjoint(l.Conditions) {
 			continue
 		}
 		name := w.called(i)
 		if !slices.Contains(names, name) {
 			names = append(names, name)
 		}
-		if l.Conditions.Covers(x.Conditions) && !w.printed.Partly(i) {
+		if l.Conditions.Implies(x.Conditions) && !w.printed.Partly(i) {
 			return strings.Join(names, ", ")
 		} else if len(names) == 3 {
 			return strings.Join(append(names, "others"), ", ")

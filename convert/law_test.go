@@ -14,6 +14,7 @@ import (
 	"github.com/weftmesh/weft/convert"
 	"github.com/weftmesh/weft/internal/differential"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 var (
@@ -25,7 +26,7 @@ var (
 var kinds = map[string]string{"kuma": "MeshHTTPRoute", "gateway": "HTTPRoute", "contour": "HTTPProxy", "skipper": "RouteGroup"}
 
 // asked is a random request in the words that the documents have.
-func asked(r *rand.Rand) *route.Request {
+func asked(r *rand.Rand) *match.Request {
 	one := func(list ...string) string { return list[r.IntN(len(list))] }
 	headers := map[string][]string{}
 	for _, name := range []string{"x-a", "x-b", "cookie", "content-length"} {
@@ -36,11 +37,11 @@ func asked(r *rand.Rand) *route.Request {
 	if r.IntN(3) == 0 {
 		headers["cookie"] = []string{one("c=1", "c=A", "canary=A; c=1", "c=BAD")}
 	}
-	return &route.Request{
+	return &match.Request{
 		Method: one("GET", "GET", "POST", "PUT", "DELETE"), Authority: one("h.example", "g.example", "web:8080", "x.example:80"),
 		Path:  one("/", "/a", "/a/", "/a/b", "/ab", "/a/b/x", "/v1", "/v1/x", "/v10", "/b", "/b/c", "/A", "/a.b", "/axb", "/x/b", "/a/b/c/d", "/v1/", "/pkg.Service/Call"),
 		Query: one("", "q=1", "q=2&r=1", "r=x%20y", "q=12", "q="), Header: func(name string) []string { return headers[name] },
-		Draw:  r.Int64N(route.Chances),
+		Draw:  r.Int64N(match.Chances),
 		Claim: func(string) (string, bool) { return one("a", "b"), r.IntN(2) == 0 },
 	}
 }
@@ -167,13 +168,13 @@ func (x *translation) messages() []string {
 }
 
 // first is the rule that takes a request, and what it asks.
-func first(c route.Composition, q *route.Request) (*route.Composed, *route.Condition) {
+func first(c route.Composition, q *match.Request) (*route.Composed, *match.Condition) {
 	for i := range c.Rows {
 		if c.Rows[i].Match.Holds(q) {
 			return c.Rows[i].Composed, c.Rows[i].Match.Path()
 		}
 	}
-	return c.Unmatched, route.CatchAll.Path()
+	return c.Unmatched, match.CatchAll.Path()
 }
 
 // leftOut are the codes of what is not written of a rule.
@@ -188,7 +189,7 @@ func (x *translation) reported(c *route.Composed) bool {
 
 // excused reports whether a request matches what is left out, or nothing where what
 // matches nothing is said to be answered otherwise.
-func (x *translation) excused(p *convert.Pair, q *route.Request) bool {
+func (x *translation) excused(p *convert.Pair, q *match.Request) bool {
 	if p.Bare && slices.ContainsFunc(x.result.Notes, func(n api.Note) bool { return n.Code == route.UnsaidPlace && n.Field == "" }) {
 		return true
 	}
@@ -198,5 +199,5 @@ func (x *translation) excused(p *convert.Pair, q *route.Request) bool {
 		}
 	}
 	_, on := first(p.Before, q)
-	return on == route.CatchAll.Path() && slices.ContainsFunc(x.result.Notes, func(n api.Note) bool { return n.Code == "UnmatchedDiffers" })
+	return on == match.CatchAll.Path() && slices.ContainsFunc(x.result.Notes, func(n api.Note) bool { return n.Code == "UnmatchedDiffers" })
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // left is a line that is in no document.
@@ -50,7 +51,7 @@ func (w *work) lose(lost map[int]reason) bool {
 // that either, and both reasons hold.
 func (w *work) reopened(l route.Line, why reason) left {
 	i := slices.IndexFunc(w.closed, func(x left) bool {
-		return w.instead[x.Composed] == l.Composed && slices.EqualFunc(x.Conditions, l.Conditions, route.Condition.Equal)
+		return w.instead[x.Composed] == l.Composed && slices.EqualFunc(x.Conditions, l.Conditions, match.Condition.Equal)
 	})
 	if i < 0 {
 		return left{l, why}
@@ -86,7 +87,7 @@ func (w *work) shut() {
 			continue
 		}
 		w.lines = slices.DeleteFunc(w.lines, func(l route.Line) bool {
-			behind := w.behind(&x.Line, &l) && !l.Bare && !guards(l.Composed) && !x.Apart(l.Conditions)
+			behind := w.behind(&x.Line, &l) && !l.Bare && !guards(l.Composed) && !x.Disjoint(l.Conditions)
 			if behind {
 				w.left = append(w.left, left{l, reason{"Guarded", "without " + short(&x.Line) + ", which is left out, it would take requests that do not come to a backend now"}})
 			}
@@ -99,7 +100,7 @@ func (w *work) shut() {
 func (w *work) behind(x, l *route.Line) bool {
 	at := func(y *route.Line) int {
 		return slices.IndexFunc(w.source.all, func(z route.Line) bool {
-			return (z.Composed == y.Composed || w.instead[z.Composed] == y.Composed) && slices.EqualFunc(z.Conditions, y.Conditions, route.Condition.Equal)
+			return (z.Composed == y.Composed || w.instead[z.Composed] == y.Composed) && slices.EqualFunc(z.Conditions, y.Conditions, match.Condition.Equal)
 		})
 	}
 	return at(l) > at(x)
@@ -124,7 +125,7 @@ func (w *work) close(to api.TargetRef) bool {
 		there = named(there, to, map[*route.Composed]*route.Composed{})
 	}
 	end := w.unmatched
-	port, on := w.frontend.Port, route.CatchAll.Path()
+	port, on := w.frontend.Port, match.CatchAll.Path()
 	switch {
 	case w.fenced || w.found.beyond || there == nil:
 	case end != nil && effect(end, on, on, port) == effect(there, on, on, port):
@@ -137,7 +138,7 @@ func (w *work) close(to api.TargetRef) bool {
 	if end == nil {
 		end = &route.Composed{Bare: true}
 	}
-	w.lines = append(w.lines, route.Line{Match: route.CatchAll, Composed: end, Expression: moved})
+	w.lines = append(w.lines, route.Line{Match: match.CatchAll, Composed: end, Expression: moved})
 	if w.unmatched == nil {
 		w.refuse("")
 	}

@@ -57,7 +57,7 @@ func (w *work) settle() bool {
 	var sorted []route.Line
 	for n, i := range lines {
 		for _, j := range lines[n+1:] { // a line of which parts stand apart may not pass another
-			if j < i && !w.lines[i].Apart(w.lines[j].Conditions) && differ(&w.Table, j, i, w.frontend.Port) {
+			if j < i && !w.lines[i].Disjoint(w.lines[j].Conditions) && differ(&w.Table, j, i, w.frontend.Port) {
 				return false
 			}
 		}

@@ -203,7 +203,7 @@ func (w *work) reached() []route.Line {
 	var out []route.Line
 	for i := range w.Lines {
 		l := w.Lines[i]
-		if !slices.ContainsFunc(out, func(x route.Line) bool { return x.Covers(l.Conditions) }) {
+		if !slices.ContainsFunc(out, func(x route.Line) bool { return x.Implies(l.Conditions) }) {
 			out = append(out, l)
 		}
 	}

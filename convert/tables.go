@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // source is a table that is to be translated.
@@ -191,7 +192,7 @@ func (s *said) add(o *route.Opinion, e *route.Entry, seen view) {
 // weaker orders what is said about one place as policies are ordered: what names a port is
 // stronger, then of two names the first in the alphabet, then the later entry.
 func weaker(a, b route.Candidate) int {
-	return cmp.Or(route.FalseFirst(a.Entry.To.SectionName != "", b.Entry.To.SectionName != ""), cmp.Compare(b.Object.DisplayName(), a.Object.DisplayName()),
+	return cmp.Or(match.FalseFirst(a.Entry.To.SectionName != "", b.Entry.To.SectionName != ""), cmp.Compare(b.Object.DisplayName(), a.Object.DisplayName()),
 		b.Object.Ref.Compare(a.Object.Ref), cmp.Compare(a.Entry.Index, b.Entry.Index))
 }
 
@@ -232,7 +233,7 @@ func (c *converter) compose(d *route.Dialect, s *said, to api.TargetRef) *source
 	}
 	itself := map[*route.Composed]*route.Composed{}
 	for _, r := range made.Rows {
-		t.Lines = append(t.Lines, route.Line{Match: route.Match{Conditions: r.Match.Conditions.Simplified()}, Composed: named(r.Composed, to, itself)})
+		t.Lines = append(t.Lines, route.Line{Match: match.Match{Conditions: r.Match.Conditions.Simplified()}, Composed: named(r.Composed, to, itself)})
 	}
 	if made.Unmatched != nil {
 		t.unmatched = named(made.Unmatched, to, itself)

@@ -10,15 +10,15 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/matches"
 	"github.com/weftmesh/weft/resolve/effective"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/sim"
 )
 
-func anyMatch(t *rapid.T) route.Match {
-	var m route.Match
-	ask := func(c route.Condition) { m.Conditions = append(m.Conditions, c) }
+func anyMatch(t *rapid.T) match.Match {
+	var m match.Match
+	ask := func(c match.Condition) { m.Conditions = append(m.Conditions, c) }
 	if rapid.Bool().Draw(t, "path") {
-		ask(matches.On(route.OnPath, rapid.SampledFrom([]route.Op{route.Equal, route.SegmentPrefix, route.BytePrefix, route.FullMatch}).Draw(t, "op"), "",
+		ask(matches.On(match.OnPath, rapid.SampledFrom([]match.Op{match.Equal, match.SegmentPrefix, match.BytePrefix, match.FullMatch}).Draw(t, "op"), "",
 			rapid.SampledFrom([]string{"/", "/a", "/a/b", "/ab"}).Draw(t, "value")))
 	}
 	if method := rapid.SampledFrom([]string{"", "GET", "POST"}).Draw(t, "method"); method != "" {
@@ -27,15 +27,15 @@ func anyMatch(t *rapid.T) route.Match {
 	for _, n := range []string{"x", "y"} {
 		switch rapid.IntRange(0, 5).Draw(t, "header") {
 		case 0:
-			ask(matches.On(route.OnHeader, route.Equal, n, "1"))
+			ask(matches.On(match.OnHeader, match.Equal, n, "1"))
 		case 1:
-			ask(matches.On(route.OnHeader, route.Present, n, ""))
+			ask(matches.On(match.OnHeader, match.Present, n, ""))
 		case 2:
 			ask(matches.Absent(n))
 		}
 	}
 	if rapid.Bool().Draw(t, "query") {
-		ask(matches.On(route.OnQuery, route.Equal, "q", rapid.SampledFrom([]string{"1", "2"}).Draw(t, "q")))
+		ask(matches.On(match.OnQuery, match.Equal, "q", rapid.SampledFrom([]string{"1", "2"}).Draw(t, "q")))
 	}
 	return m
 }
@@ -51,7 +51,7 @@ func (o only) Destinations(string) iter.Seq[*effective.Destination] {
 
 func (only) NamesFor(api.Ref, *effective.Destination, string) bool { return true }
 
-func takes(t *rapid.T, m route.Match, q sim.Request) bool {
+func takes(t *rapid.T, m match.Match, q sim.Request) bool {
 	d := &effective.Destination{ID: "web:80", Kind: api.KindMeshService, Name: "web", Port: 80, Protocol: api.HTTP}
 	r := &effective.Resolved{Outbounds: []*effective.Outbound{{Destination: d, Table: &effective.Table{Destination: d, Routes: []*effective.Route{{Match: m}}}}}}
 	v, err := sim.Run(only{r}, r.Ref, q)
@@ -66,7 +66,7 @@ func TestWhatCoversTakesEverything(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := anyMatch(t), anyMatch(t)
-		if !a.Covers(b.Conditions) {
+		if !a.Implies(b.Conditions) {
 			return
 		}
 		path := rapid.SampledFrom([]string{"/", "/a", "/a/", "/a/b", "/ab", "/a/b/c"}).Draw(t, "path") + rapid.SampledFrom([]string{"", "?q=1", "?q=2"}).Draw(t, "query")

@@ -7,7 +7,7 @@ import (
 	"github.com/hashicorp/go-multierror"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // Findings are the violations of one value, in the order in which they were found.
@@ -73,7 +73,7 @@ func (f *Findings) HeaderName(at api.Path, name string) bool {
 		f.Breaks(at, "%q is a pseudo header; name an ordinary one", api.Clip(name))
 		return false
 	}
-	err := route.CheckHeaderName(at, name)
+	err := match.CheckHeaderName(at, name)
 	f.Include(err)
 	return err == nil
 }

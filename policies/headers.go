@@ -4,7 +4,7 @@ import (
 	"cmp"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // HeaderMatch compares one header, as the matches of a MeshHTTPRoute write it:
@@ -17,8 +17,8 @@ type HeaderMatch struct {
 
 // Condition is what m asks of a request or an answer. An error says why it can be
 // asked of none.
-func (m HeaderMatch) Condition() (route.Condition, error) {
-	return route.Written(route.OnHeader, cmp.Or(m.Type, "Exact"), m.Name, m.Value)
+func (m HeaderMatch) Condition() (match.Condition, error) {
+	return match.Written(match.OnHeader, cmp.Or(m.Type, "Exact"), m.Name, m.Value)
 }
 
 // Headers checks matches of headers (spec/kuma.md 2).
@@ -26,6 +26,6 @@ func (f *Findings) Headers(at api.Path, matches []HeaderMatch) {
 	for i, m := range matches {
 		at := at.Index(i)
 		f.HeaderName(at.Field("name"), m.Name)
-		f.Include(route.CheckHeaderMatch(at, cmp.Or(m.Type, "Exact"), m.Value))
+		f.Include(match.CheckHeaderMatch(at, cmp.Or(m.Type, "Exact"), m.Value))
 	}
 }

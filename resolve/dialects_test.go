@@ -10,6 +10,7 @@ import (
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // called are the routes by which a dataplane calls web, and what there is to say.
@@ -64,7 +65,7 @@ func TestTheFirstDialectOwnsADestination(t *testing.T) {
 	other := kuma
 	other.Types = []api.Type{types["MeshTCPRoute"]}
 	other.Read = func(o *api.Object, _ route.See) *route.Opinion {
-		matches := []route.Match{matches.Path(route.Equal, "/"+o.Name)}
+		matches := []match.Match{matches.Path(match.Equal, "/"+o.Name)}
 		return &route.Opinion{Object: o, Top: api.TargetRef{Kind: api.KindMesh}, Entries: []route.Entry{{
 			To:    api.TargetRef{Kind: api.KindMeshService, Name: "web"},
 			Rules: []route.Rule{{Matches: matches, Origin: &api.Origin{Ref: o.Ref}}},

@@ -10,7 +10,7 @@ import (
 	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/policies/trafficpermission"
 	"github.com/weftmesh/weft/resolve"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // shared is a mesh whose MeshIdentity names workloads by their team alone: web in two versions
@@ -57,7 +57,7 @@ func TestSharedNames(t *testing.T) {
 		p := trafficpermission.Of(r.Inbounds[0].Policies.Of(trafficpermission.Kind.Name))
 		var got []string
 		for _, who := range []string{"orders", "web", "webber"} {
-			if p.Decide(&trafficpermission.Asked{Names: []string{"spiffe://td/" + who}, Request: &route.Request{Method: "GET", Path: "/"}}).Allowed {
+			if p.Decide(&trafficpermission.Asked{Names: []string{"spiffe://td/" + who}, Request: &match.Request{Method: "GET", Path: "/"}}).Allowed {
 				got = append(got, who)
 			}
 		}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/index"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // NamedRule is a rule of a route that a policy names by its place among the others, as 2 or 0.2.
@@ -14,7 +14,7 @@ type NamedRule struct {
 	Section string
 	Route   api.Ref
 	Origin  *api.Origin
-	Matches []route.Match
+	Matches []match.Match
 }
 
 // NamedByPlace are the rules that a policy names by their places.

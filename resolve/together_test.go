@@ -14,7 +14,7 @@ import (
 	"github.com/weftmesh/weft/policies/trafficpermission"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // verdictsOf are what becomes of some requests at the inbounds of a dataplane.
@@ -23,8 +23,8 @@ func verdictsOf(r *effective.Resolved) string {
 	for _, in := range r.Inbounds {
 		p := trafficpermission.Of(in.Policies.Of(trafficpermission.Kind.Name))
 		for _, a := range []trafficpermission.Asked{
-			{Names: []string{"spiffe://default/web"}, Request: &route.Request{Method: "GET", Path: "/"}}, {Names: []string{"spiffe://default/web"}},
-			{Names: []string{"spiffe://default/orders"}, Request: &route.Request{Method: "POST", Path: "/"}}, {Names: []string{"spiffe://td/x/x"}}, {},
+			{Names: []string{"spiffe://default/web"}, Request: &match.Request{Method: "GET", Path: "/"}}, {Names: []string{"spiffe://default/web"}},
+			{Names: []string{"spiffe://default/orders"}, Request: &match.Request{Method: "POST", Path: "/"}}, {Names: []string{"spiffe://td/x/x"}}, {},
 		} {
 			v := p.Decide(&a)
 			fmt.Fprintf(&b, "%s %s %v %v %d", r.Ref.Name, in.Name, a.Names, v.Allowed, v.Tier)

@@ -4,13 +4,15 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/weftmesh/weft/route/match"
 )
 
 // AfterRewrite are conditions that hold of the requests of which cs hold, as the proxy of a backend
 // reads them: after the filters of the rule have changed them, and those of its backends
 // (spec/identity.md 4.5). Where that cannot be said exactly, why says so, and out is wider: it
 // holds of all of them and of others.
-func AfterRewrite(cs Conditions, rule []Filter, backends ...[]Filter) (out Conditions, why string) {
+func AfterRewrite(cs match.Conditions, rule []Filter, backends ...[]Filter) (out match.Conditions, why string) {
 	path, rewrite := cs.Path(), LastRewrite(rule)
 	var to *PathRewrite
 	if rewrite != nil {
@@ -31,7 +33,7 @@ func AfterRewrite(cs Conditions, rule []Filter, backends ...[]Filter) (out Condi
 		c := &cs[i]
 		switch text := changed.speaksOf(c); {
 		case c == path:
-		case c.On == OnPath && to != nil:
+		case c.On == match.OnPath && to != nil:
 			because("it compares the path more than once, and rewrites it")
 		case text != "":
 			because(text)
@@ -40,9 +42,9 @@ func AfterRewrite(cs Conditions, rule []Filter, backends ...[]Filter) (out Condi
 		}
 	}
 	for i := range out {
-		if c := &out[i]; c.On == OnPath && c.Op != FullMatch && !plainlySpelled(c.Value) {
+		if c := &out[i]; c.On == match.OnPath && c.Op != match.FullMatch && !match.PlainlySpelled(c.Value) {
 			because(fmt.Sprintf("inbounds read the path %s in another spelling", c.Value))
-			*c = anyPath
+			*c = match.AnyPath
 		}
 	}
 	return out, why
@@ -50,35 +52,35 @@ func AfterRewrite(cs Conditions, rule []Filter, backends ...[]Filter) (out Condi
 
 // arriving is what holds of the paths of which c holds after the rewrite; not exact where
 // that cannot be said.
-func (p *PathRewrite) arriving(c *Condition) (out Condition, exact bool) {
+func (p *PathRewrite) arriving(c *match.Condition) (out match.Condition, exact bool) {
 	switch {
 	case p == nil:
 		return *c, true
 	case p.Full != nil:
-		return Condition{On: OnPath, Op: Equal, Value: Absolute(*p.Full)}, true
+		return match.Condition{On: match.OnPath, Op: match.Equal, Value: Absolute(*p.Full)}, true
 	case p.Each != nil:
-		return anyPath, false
+		return match.AnyPath, false
 	}
 	prefix, ok := c.Replaces()
 	if p.Prefix == nil || !ok {
 		return *c, true
 	}
-	if c.Op == Equal {
+	if c.Op == match.Equal {
 		path, _ := p.Of(c, c.Value)
-		return Condition{On: OnPath, Op: Equal, Value: path}, true
+		return match.Condition{On: match.OnPath, Op: match.Equal, Value: path}, true
 	}
-	if p.Literal && c.Op == BytePrefix && *p.Prefix != "" {
-		return Condition{On: OnPath, Op: BytePrefix, Value: Absolute(*p.Prefix)}, true
+	if p.Literal && c.Op == match.BytePrefix && *p.Prefix != "" {
+		return match.Condition{On: match.OnPath, Op: match.BytePrefix, Value: Absolute(*p.Prefix)}, true
 	}
 	with := p.Replacement()
-	if c.Op == BytePrefix {
+	if c.Op == match.BytePrefix {
 		// What follows the prefix goes on behind what stands for it; a slash at its end stays.
 		if strings.HasSuffix(c.Value, "/") && prefix != "" || with == "" {
 			with += "/"
 		}
-		return Condition{On: OnPath, Op: BytePrefix, Value: with}, true
+		return match.Condition{On: match.OnPath, Op: match.BytePrefix, Value: with}, true
 	}
-	return Condition{On: OnPath, Op: SegmentPrefix, Value: Absolute(with)}, true
+	return match.Condition{On: match.OnPath, Op: match.SegmentPrefix, Value: Absolute(with)}, true
 }
 
 // Changed is which parts of a request are others when it arrives than when it was sent, as far as
@@ -115,10 +117,10 @@ func changedBy(rule []Filter, backends [][]Filter) (out Changed) {
 
 // ChangedBy is what the filters of a rule that asks for cs change of its requests, and those of its
 // backends; that inbounds read their path in another spelling is a change too.
-func ChangedBy(cs Conditions, rule []Filter, backends ...[]Filter) Changed {
+func ChangedBy(cs match.Conditions, rule []Filter, backends ...[]Filter) Changed {
 	out := changedBy(rule, backends)
 	for i := range cs {
-		out.path = out.path || cs[i].On == OnPath && cs[i].Op != FullMatch && !plainlySpelled(cs[i].Value)
+		out.path = out.path || cs[i].On == match.OnPath && cs[i].Op != match.FullMatch && !match.PlainlySpelled(cs[i].Value)
 	}
 	return out
 }
@@ -130,9 +132,9 @@ func (c Changed) Mirrored() Changed {
 }
 
 // Leaves reports whether cs hold of each request as it was sent of which they hold as it arrives.
-func (c *Changed) Leaves(cs Conditions) bool {
+func (c *Changed) Leaves(cs match.Conditions) bool {
 	for i := range cs {
-		if !cs[i].asksNothing() && (cs[i].On == OnPath && c.path || c.speaksOf(&cs[i]) != "") {
+		if !cs[i].Trivial() && (cs[i].On == match.OnPath && c.path || c.speaksOf(&cs[i]) != "") {
 			return false
 		}
 	}
@@ -146,19 +148,19 @@ func (c *Changed) Equal(o *Changed) bool {
 
 // speaksOf says why a condition, on another part than the path, cannot be asked of what arrives; empty
 // where it can.
-func (c *Changed) speaksOf(d *Condition) string {
+func (c *Changed) speaksOf(d *match.Condition) string {
 	switch {
-	case d.On == OnChance:
+	case d.On == match.OnChance:
 		return "it takes a share of the requests by chance"
-	case d.On == OnClaim:
+	case d.On == match.OnClaim:
 		return "it asks for a claim of a token"
-	case d.On == OnAuthority && c.host:
+	case d.On == match.OnAuthority && c.host:
 		return "it asks for the host, and rewrites it"
-	case d.On == OnHeader && slices.Contains(c.headers, strings.ToLower(d.Name)):
+	case d.On == match.OnHeader && slices.Contains(c.headers, strings.ToLower(d.Name)):
 		return "it asks for the header " + d.Name + ", and writes it"
-	case d.On == OnHeader && ofTheWay(d.Name):
+	case d.On == match.OnHeader && ofTheWay(d.Name):
 		return "it asks for the header " + d.Name + ", which proxies write"
-	case d.On == OnCookie && slices.Contains(c.headers, "cookie"):
+	case d.On == match.OnCookie && slices.Contains(c.headers, "cookie"):
 		return "it asks for a cookie, and writes cookies"
 	}
 	return ""
@@ -172,40 +174,4 @@ func ofTheWay(name string) bool {
 		return true
 	}
 	return strings.HasPrefix(name, "x-envoy-")
-}
-
-// plainlySpelled reports whether a proxy that normalizes paths, and takes several slashes for
-// one, leaves the path as it is.
-func plainlySpelled(path string) bool {
-	if strings.Contains(path, "//") || strings.Contains(path, `\`) || strings.Contains(path, "#") {
-		return false
-	}
-	for s := range strings.SplitSeq(path, "/") {
-		if s == "." || s == ".." {
-			return false
-		}
-	}
-	for i := 0; i+2 < len(path); i++ {
-		if path[i] != '%' {
-			continue
-		}
-		b := unhex(path[i+1])<<4 | unhex(path[i+2])
-		if b == '/' || b == '\\' || b == '-' || b == '.' || b == '_' || b == '~' ||
-			b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' {
-			return false
-		}
-	}
-	return true
-}
-
-func unhex(c byte) byte {
-	switch {
-	case c >= '0' && c <= '9':
-		return c - '0'
-	case c >= 'a' && c <= 'f':
-		return c - 'a' + 10
-	case c >= 'A' && c <= 'F':
-		return c - 'A' + 10
-	}
-	return 0
 }

@@ -8,36 +8,37 @@ import (
 
 	"github.com/weftmesh/weft/internal/matches"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // TestArriving: what holds of requests after a rule has rewritten them (spec/identity.md 4.5).
 func TestArriving(t *testing.T) {
 	t.Parallel()
-	path := func(op route.Op, value string) route.Condition { return matches.On(route.OnPath, op, "", value) }
+	path := func(op match.Op, value string) match.Condition { return matches.On(match.OnPath, op, "", value) }
 	prefix := func(to string) []route.Filter {
 		return []route.Filter{{Rewrite: &route.Rewrite{Path: &route.PathRewrite{Prefix: &to}}}}
 	}
 	full := "/entire"
-	header := matches.On(route.OnHeader, route.Equal, "x-team", "a")
+	header := matches.On(match.OnHeader, match.Equal, "x-team", "a")
 	sets := []route.Filter{{RequestHeaders: &route.HeaderModifier{Set: []route.Header{{Name: "X-Team", Value: "b"}}}}}
 	for _, c := range []struct {
-		of      route.Conditions
+		of      match.Conditions
 		filters []route.Filter
 		want    string
 	}{
-		{route.Conditions{path(route.SegmentPrefix, "/api")}, nil, "PathPrefix /api"},
-		{route.Conditions{path(route.SegmentPrefix, "/api")}, prefix("/"), "PathPrefix /"},
-		{route.Conditions{path(route.SegmentPrefix, "/api")}, prefix("/v2/"), "PathPrefix /v2"},
-		{route.Conditions{path(route.SegmentPrefix, "/")}, prefix("/v2"), "PathPrefix /v2"},
-		{route.Conditions{path(route.Equal, "/api")}, prefix("/v2"), "Exact /v2"},
-		{route.Conditions{path(route.BytePrefix, "/api")}, prefix("/v2"), "path begins with /v2"},
-		{route.Conditions{path(route.FullMatch, "/a.*")}, prefix("/v2"), "RegularExpression /a.*"},
-		{route.Conditions{path(route.SegmentPrefix, "/api"), header}, []route.Filter{{Rewrite: &route.Rewrite{Path: &route.PathRewrite{Full: &full}}}}, "Exact /entire x-team=a"},
-		{route.Conditions{path(route.SegmentPrefix, "/api"), header}, sets, "PathPrefix /api !it asks for the header x-team, and writes it"},
-		{route.Conditions{path(route.SegmentPrefix, "/api")}, []route.Filter{{Rewrite: &route.Rewrite{Path: &route.PathRewrite{Each: &route.Replacement{Expression: "a", With: "b"}}}}},
+		{match.Conditions{path(match.SegmentPrefix, "/api")}, nil, "PathPrefix /api"},
+		{match.Conditions{path(match.SegmentPrefix, "/api")}, prefix("/"), "PathPrefix /"},
+		{match.Conditions{path(match.SegmentPrefix, "/api")}, prefix("/v2/"), "PathPrefix /v2"},
+		{match.Conditions{path(match.SegmentPrefix, "/")}, prefix("/v2"), "PathPrefix /v2"},
+		{match.Conditions{path(match.Equal, "/api")}, prefix("/v2"), "Exact /v2"},
+		{match.Conditions{path(match.BytePrefix, "/api")}, prefix("/v2"), "path begins with /v2"},
+		{match.Conditions{path(match.FullMatch, "/a.*")}, prefix("/v2"), "RegularExpression /a.*"},
+		{match.Conditions{path(match.SegmentPrefix, "/api"), header}, []route.Filter{{Rewrite: &route.Rewrite{Path: &route.PathRewrite{Full: &full}}}}, "Exact /entire x-team=a"},
+		{match.Conditions{path(match.SegmentPrefix, "/api"), header}, sets, "PathPrefix /api !it asks for the header x-team, and writes it"},
+		{match.Conditions{path(match.SegmentPrefix, "/api")}, []route.Filter{{Rewrite: &route.Rewrite{Path: &route.PathRewrite{Each: &route.Replacement{Expression: "a", With: "b"}}}}},
 			"any path !it rewrites the path by an expression, so that nobody knows what arrives"},
-		{route.Conditions{path(route.Equal, "/a//b")}, nil, "PathPrefix / !inbounds read the path /a//b in another spelling"},
-		{route.Conditions{path(route.Equal, "/%61")}, nil, "PathPrefix / !inbounds read the path /%61 in another spelling"},
+		{match.Conditions{path(match.Equal, "/a//b")}, nil, "PathPrefix / !inbounds read the path /a//b in another spelling"},
+		{match.Conditions{path(match.Equal, "/%61")}, nil, "PathPrefix / !inbounds read the path /%61 in another spelling"},
 	} {
 		out, why := route.AfterRewrite(c.of, c.filters)
 		got := out.Short()
@@ -56,17 +57,17 @@ func TestArrivingHolds(t *testing.T) {
 	t.Parallel()
 	parts := []string{"/", "/a", "/a/", "/a/b", "/ab", "/b", "/a/b/c"}
 	rapid.Check(t, func(t *rapid.T) {
-		op := rapid.SampledFrom([]route.Op{route.Equal, route.SegmentPrefix, route.BytePrefix}).Draw(t, "op")
+		op := rapid.SampledFrom([]match.Op{match.Equal, match.SegmentPrefix, match.BytePrefix}).Draw(t, "op")
 		value := rapid.SampledFrom(parts).Draw(t, "value")
-		if op == route.SegmentPrefix && value != "/" {
+		if op == match.SegmentPrefix && value != "/" {
 			value = strings.TrimSuffix(value, "/")
 		}
-		cs := route.Conditions{matches.On(route.OnPath, op, "", value)}
+		cs := match.Conditions{matches.On(match.OnPath, op, "", value)}
 		to := rapid.SampledFrom(append([]string{""}, parts...)).Draw(t, "to")
 		w := &route.PathRewrite{Prefix: &to}
 		if rapid.Bool().Draw(t, "full") {
 			w = &route.PathRewrite{Full: &to}
-		} else if op == route.BytePrefix {
+		} else if op == match.BytePrefix {
 			w.Literal = rapid.Bool().Draw(t, "literal")
 		}
 		out, why := route.AfterRewrite(cs, []route.Filter{{Rewrite: &route.Rewrite{Path: w}}})
@@ -74,7 +75,7 @@ func TestArrivingHolds(t *testing.T) {
 			t.Fatal(why)
 		}
 		path := rapid.SampledFrom([]string{"", "/", "/x", "x", "/a", "/a/b"}).Draw(t, "rest")
-		if path = value + path; !cs.Holds(&route.Request{Path: path}) {
+		if path = value + path; !cs.Holds(&match.Request{Path: path}) {
 			return
 		}
 		after, ok := w.Of(cs.Path(), path)
@@ -84,7 +85,7 @@ func TestArrivingHolds(t *testing.T) {
 		if strings.Contains(after, "//") {
 			return // inbounds take several slashes for one
 		}
-		if !out.Holds(&route.Request{Path: after}) {
+		if !out.Holds(&match.Request{Path: after}) {
 			t.Fatalf("%s of %s becomes %s, of which %s does not hold", path, cs.Short(), after, out.Short())
 		}
 	})

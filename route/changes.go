@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // HeaderChange is what a filter or a policy does to a header.
@@ -21,15 +22,6 @@ const (
 
 // ofAnswer reports whether the header is one of an answer.
 func (c HeaderChange) ofAnswer() bool { return c >= SetInAnswer }
-
-// ControlHeaders are the request headers that Envoy takes as orders to override
-// retries and timeouts.
-var ControlHeaders = []string{
-	"x-envoy-expected-rq-timeout-ms", "x-envoy-hedge-on-per-try-timeout", "x-envoy-max-retries", "x-envoy-retriable-header-names",
-	"x-envoy-retriable-status-codes", "x-envoy-retry-grpc-on", "x-envoy-retry-on", "x-envoy-upstream-alt-stat-name",
-	"x-envoy-upstream-rq-per-try-timeout-ms", "x-envoy-upstream-rq-timeout-alt-response", "x-envoy-upstream-rq-timeout-ms",
-	"x-envoy-upstream-stream-duration-ms",
-}
 
 // UnsentHeader is a response header by which a sidecar says that it could not send the request to
 // its workload. Calling sidecars repeat such a request on connect failures, for it cannot have had
@@ -68,7 +60,7 @@ func fixedHeaders() map[string]FixedHeader {
 		"server":            {"", writes},
 		"date":              {"", writes},
 	}
-	for _, name := range ControlHeaders {
+	for _, name := range match.ControlHeaders {
 		out[name] = FixedHeader{Request: "it would override MeshRetry and MeshTimeout unseen"}
 	}
 	return out
@@ -98,7 +90,7 @@ func CheckChangedHeader(at api.Path, change HeaderChange, h Header) error {
 		}
 		return at.Breaks("host cannot be changed as a header; use urlRewrite.hostname")
 	}
-	if err := CheckHeaderName(at, h.Name); err != nil {
+	if err := match.CheckHeaderName(at, h.Name); err != nil {
 		return err
 	}
 	if why := Fixed(change, h); why != "" {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 func TestRegexBudget(t *testing.T) {
@@ -25,7 +26,7 @@ func TestRegexBudget(t *testing.T) {
 		"é": false, "[é]": false, `\Qé\E`: false, `\x{100}`: false, `[a-\x{10FFFF}]`: false, `\Qa\E\x{100}`: false, `\400`: false, `[a-\777]`: false,
 		`\p{Greek}`: false, `a(b|\p{Han}*)`: false, `[^\x00-\xff]`: false,
 	} {
-		if err := route.CheckRegex("value", source); (err == nil) != ok {
+		if err := match.CheckRegex("value", source); (err == nil) != ok {
 			t.Errorf("%.40q: %v", source, err)
 		}
 	}
@@ -37,7 +38,7 @@ func TestHeaderNames(t *testing.T) {
 		"x-a": true, "a_b": true, "x-A": false, "": false, ":path": false, "a b": false, "a\r": false, "é": false, "a:": false,
 		strings.Repeat("a", 256): true, strings.Repeat("a", 257): false,
 	} {
-		if err := route.CheckHeaderName("name", name); (err == nil) != ok {
+		if err := match.CheckHeaderName("name", name); (err == nil) != ok {
 			t.Errorf("%.40q: %v", name, err)
 		}
 	}
@@ -53,7 +54,7 @@ func TestHeaderValues(t *testing.T) {
 	for value, ok := range map[string]bool{
 		"": true, "a, b": true, "100%": true, "\t": true, "é": true, "a\nb": false, "a\r": false, "\x00": false, strings.Repeat("a", 16<<10+1): false,
 	} {
-		if err := route.CheckHeaderValue("value", value); (err == nil) != ok {
+		if err := match.CheckHeaderValue("value", value); (err == nil) != ok {
 			t.Errorf("%.40q: %v", value, err)
 		}
 	}

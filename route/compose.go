@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // Composition is what the rules for one frontend come to.
@@ -36,14 +37,14 @@ type ServerName struct {
 // Row is one match of a rule, in its place.
 type Row struct {
 	*Composed
-	Match Match
+	Match match.Match
 }
 
 // Composed is one rule of a table, final but for the attached policies.
 type Composed struct {
 	Key     string // names the rule in its table
 	Name    string // of the Envoy route
-	Matches []Match
+	Matches []match.Match
 	// Do is what happens to what one of the matches matches.
 	Do      Action
 	Filters []Filter
@@ -94,7 +95,7 @@ type Inline struct {
 // Ordered are the rows of rules: their single matches, those that compare finds
 // equal in the order of the rules. A rule without matches has none and takes
 // nothing; one for everything says so by CatchAll.
-func Ordered(rules []*Composed, compare func(a, b *Match) int) []Row {
+func Ordered(rules []*Composed, compare func(a, b *match.Match) int) []Row {
 	rows := make([]Row, 0, len(rules))
 	for _, c := range rules {
 		for i := range c.Matches {

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/weftmesh/weft/route/match"
 )
 
 // CORS lets scripts of other origins ask, as browsers understand it (fetch.spec.whatwg.org).
@@ -20,7 +22,7 @@ type CORS struct {
 // AllowedOrigin is one of the origins, or many.
 type AllowedOrigin struct {
 	Text string // as the writer gave it
-	Is   Condition
+	Is   match.Condition
 }
 
 // RequestOrigin is the header of a request that says which origin its script is of, and
@@ -51,7 +53,7 @@ var usualPorts = map[string]string{"http": "80", "https": "443"}
 // Means is one text for origins that are the same to browsers, which never send the port that is
 // usual for a scheme: whether it may be there is no difference.
 func (o *AllowedOrigin) Means() string {
-	if o.Is.Op != Equal && o.Is.Op != FullMatch || o.Is.Mode != 0 {
+	if o.Is.Op != match.Equal && o.Is.Op != match.FullMatch || o.Is.Mode != 0 {
 		return o.Is.Text()
 	}
 	scheme, _, _ := strings.Cut(o.Is.Value, "://")
@@ -59,7 +61,7 @@ func (o *AllowedOrigin) Means() string {
 	if usual == "" {
 		return o.Is.Text()
 	}
-	if o.Is.Op == FullMatch {
+	if o.Is.Op == match.FullMatch {
 		quoted := strings.TrimSuffix(plain, "(:"+usual+")?")
 		if plain = strings.ReplaceAll(quoted, `\`, ""); regexp.QuoteMeta(plain) != quoted {
 			return o.Is.Text()
@@ -80,7 +82,7 @@ func (c *CORS) Same(o *CORS) bool {
 
 // Allows reports whether scripts of an origin may ask.
 func (c *CORS) Allows(origin string) bool {
-	q := &Request{Header: func(string) []string { return []string{origin} }}
+	q := &match.Request{Header: func(string) []string { return []string{origin} }}
 	return origin != "" && slices.ContainsFunc(c.Origins, func(o AllowedOrigin) bool { return o.Is.Holds(q) })
 }
 

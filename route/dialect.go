@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // Dialect is one route language. What its objects mean stays in its own terms
@@ -153,7 +154,7 @@ type Entry struct {
 // Rule is one rule as written.
 type Rule struct {
 	Origin  *api.Origin
-	Matches []Match // one of which must hold; only Compose says what is matched in the end
+	Matches []match.Match // one of which must hold; only Compose says what is matched in the end
 	// Backends and Mirrors are the refs that it holds.
 	Backends, Mirrors []BackendRef
 	// Unserved is why every request of the rule fails, or every connection, whatever backends there

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // Printer prints a table line by line: what the printers of all languages have.
@@ -82,7 +83,7 @@ func (p *Printer) NothingFilled(noun string, plain *Plain) {
 
 // MatchesOf are the matches of lines as match makes them of conditions without a choice of
 // methods, and the lines of which all could be made.
-func MatchesOf[M any](p *Printer, lines []int, match func(Conditions) M) (out []M, printed []int) {
+func MatchesOf[M any](p *Printer, lines []int, match func(match.Conditions) M) (out []M, printed []int) {
 	for _, l := range lines {
 		p.Begin(l)
 		var matches []M

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/weftmesh/weft/route/match"
 )
 
 // Replacement puts With in the place of every match of an expression that
@@ -29,10 +31,10 @@ func (r *Replacement) Check() error {
 }
 
 func (r *Replacement) compiled() (*regexp.Regexp, error) {
-	if err := CheckRegex("", r.Expression); err != nil {
+	if err := match.CheckRegex("", r.Expression); err != nil {
 		return nil, err
 	}
-	return regexp.Compile(foldASCII(r.Expression))
+	return regexp.Compile(match.FoldASCII(r.Expression))
 }
 
 // begins reports whether the replacement changes the begin of the path alone, of paths that begin

@@ -1,10 +1,14 @@
 package route
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/weftmesh/weft/route/match"
+)
 
 // Of is path after the rewrite, where the match asks on of the path; ok is false where
 // it stays. A prefix is replaced without its last slash, and nothing becomes a slash.
-func (p *PathRewrite) Of(on *Condition, path string) (after string, ok bool) {
+func (p *PathRewrite) Of(on *match.Condition, path string) (after string, ok bool) {
 	switch {
 	case p == nil:
 		return "", false
@@ -17,7 +21,7 @@ func (p *PathRewrite) Of(on *Condition, path string) (after string, ok bool) {
 	if p.Prefix == nil || !ok {
 		return "", false
 	}
-	if p.Literal && on.Op == BytePrefix && *p.Prefix != "" {
+	if p.Literal && on.Op == match.BytePrefix && *p.Prefix != "" {
 		return *p.Prefix + strings.TrimPrefix(path, on.Value), true
 	}
 	return Absolute(p.Replacement() + strings.TrimPrefix(path, prefix)), true

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // Table is what holds where clients ask, as a language prints it: the rows of a
@@ -31,7 +32,7 @@ type Table struct {
 
 // Line is one row to print. Lines with one Composed are of one rule as it was written.
 type Line struct {
-	Match
+	match.Match
 	*Composed
 	// Expression asks for a path by an expression, which moves the line to another place
 	// in the order of the language; Rank is its place among those that are so moved: the
@@ -145,14 +146,14 @@ func (t *Table) Spelled(line int) (string, bool) {
 	if !ok || l.Rank == 0 {
 		return text, ok
 	}
-	text = unpadded(text)
+	text = match.TrimPadding(text)
 	longest := 0
 	for i := range t.Lines {
 		if other, ok := t.Lines[i].Path().Expression(); ok && t.Lines[i].Expression {
-			longest = max(longest, len(unpadded(other)))
+			longest = max(longest, len(match.TrimPadding(other)))
 		}
 	}
-	return Padded(text, longest+len(padding)*l.Rank), true
+	return match.Padded(text, longest+len(match.Padding)*l.Rank), true
 }
 
 // RuleName is the name that the writer gave the rule, where one rule is behind it.
@@ -197,15 +198,15 @@ func (t *Table) Replaced(line int, r *PathRewrite) *PathRewrite {
 	switch {
 	case r == nil || r.Full != nil:
 		return r
-	case on.Op == Equal:
+	case on.Op == match.Equal:
 		if to, ok := r.Of(on, on.Value); ok {
 			return &PathRewrite{Full: &to}
 		}
-	case on.Op == SegmentPrefix || on.Op == BytePrefix && on.Value == "/" || t.InSegments(line):
+	case on.Op == match.SegmentPrefix || on.Op == match.BytePrefix && on.Value == "/" || t.InSegments(line):
 		prefix, ok := r.Of(on, on.Value)
 		of := *on
 		if t.InSegments(line) {
-			of.Op = SegmentPrefix
+			of.Op = match.SegmentPrefix
 		}
 		for _, to := range []string{prefix, prefix + "/"} { // one that ends in a slash is written with one more
 			plain := &PathRewrite{Prefix: &to}
@@ -222,23 +223,23 @@ func (t *Table) Replaced(line int, r *PathRewrite) *PathRewrite {
 // of its paths is unsaid then.
 func (t *Table) InSegments(line int) bool {
 	on := t.Lines[line].Path()
-	return on.Op == BytePrefix && !strings.HasSuffix(on.Value, "/") && !t.Lines[line].Expression && t.Lines[line].replaces()
+	return on.Op == match.BytePrefix && !strings.HasSuffix(on.Value, "/") && !t.Lines[line].Expression && t.Lines[line].replaces()
 }
 
 // Outcome is what comes of the paths of which of holds where the match asks on: the same
 // text for rewrites that do the same to them.
-func (r *PathRewrite) Outcome(on, of *Condition) string {
+func (r *PathRewrite) Outcome(on, of *match.Condition) string {
 	if r == nil {
 		return ""
 	}
 	if r.Full != nil {
 		return Absolute(*r.Full)
 	}
-	if to, ok := r.Of(on, of.Value); ok && of.Op == Equal {
+	if to, ok := r.Of(on, of.Value); ok && of.Op == match.Equal {
 		return Absolute(to)
 	}
 	var b strings.Builder
-	if r.Each != nil && of.Op != Equal && !r.Each.begins(of.Value) { // no samples say all that it may find
+	if r.Each != nil && of.Op != match.Equal && !r.Each.begins(of.Value) { // no samples say all that it may find
 		return r.Each.Expression + " " + r.Each.With
 	}
 	for _, path := range samples(of) {
@@ -250,16 +251,16 @@ func (r *PathRewrite) Outcome(on, of *Condition) string {
 
 // samples are paths that on asks for, of every kind that a rewrite tells apart; none
 // where nobody knows.
-func samples(on *Condition) []string {
+func samples(on *match.Condition) []string {
 	v := strings.TrimSuffix(on.Value, "/")
 	switch {
-	case on.Op == Equal:
+	case on.Op == match.Equal:
 		return []string{on.Value}
-	case on.Op == SegmentPrefix && v != "":
+	case on.Op == match.SegmentPrefix && v != "":
 		return []string{v, v + "/", v + "/x", v + "/x/", v + v, v + "/x" + v, v + "//x"}
-	case on.Op == SegmentPrefix:
+	case on.Op == match.SegmentPrefix:
 		return []string{"/", "/x", "/x/", "/x/y", "//x"}
-	case on.Op == BytePrefix:
+	case on.Op == match.BytePrefix:
 		return []string{on.Value, on.Value + "x", on.Value + "/x", on.Value + "x" + on.Value, on.Value + on.Value}
 	}
 	return nil

@@ -4,7 +4,7 @@ import (
 	"net/http"
 
 	"github.com/weftmesh/weft/resolve/effective"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // Arrival is a request, or a connection, as an inbound has it, whoever sends it: the rule that takes
@@ -13,12 +13,12 @@ type Arrival struct {
 	in      *effective.Inbound // nil: nobody listens
 	rule    *effective.InboundRule
 	by      Judge
-	request *route.Request
+	request *match.Request
 	refused bool // before anybody asks who calls, for how its path is spelled
 }
 
 // arrive writes the path of r as the inbound reads it.
-func arrive(in *effective.Inbound, r *route.Request) Arrival {
+func arrive(in *effective.Inbound, r *match.Request) Arrival {
 	a := Arrival{in: in, by: JudgeOf(in), request: r}
 	if r == nil {
 		return a

@@ -10,7 +10,7 @@ import (
 	"github.com/hashicorp/go-multierror"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 var versions = []string{"", "1.0", "1.1", "2"}
@@ -32,8 +32,8 @@ func Check(q Request) error {
 	if q.Body < 0 {
 		wrong = append(wrong, fmt.Errorf("body: %d is not a valid length; write a number of bytes", q.Body))
 	}
-	if q.Draw != nil && (*q.Draw < 0 || *q.Draw >= route.Chances) {
-		wrong = append(wrong, fmt.Errorf("draw: %d is not a draw; write a number from 0 to %d", *q.Draw, route.Chances-1))
+	if q.Draw != nil && (*q.Draw < 0 || *q.Draw >= match.Chances) {
+		wrong = append(wrong, fmt.Errorf("draw: %d is not a draw; write a number from 0 to %d", *q.Draw, match.Chances-1))
 	}
 	if a.scheme != "" {
 		_, err := q.serverName(&a)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // Envoy draws one number for a request. Conditions on a chance and shares of copies
@@ -22,7 +23,7 @@ type Span struct {
 // draws are those that are possible: spans in order, apart from each other.
 type draws []Span
 
-var anyDraw = draws{{0, route.Chances}}
+var anyDraw = draws{{0, match.Chances}}
 
 // possible are the draws of a request: the one that it names, or all.
 func (q *Request) possible() draws {
@@ -66,7 +67,7 @@ func (d draws) cut(routes []*effective.Route) []Span {
 	var at []int64
 	for _, rt := range routes {
 		for i := range rt.Match.Conditions {
-			if c := &rt.Match.Conditions[i]; c.On == route.OnChance {
+			if c := &rt.Match.Conditions[i]; c.On == match.OnChance {
 				at = append(at, c.From, c.Until)
 			}
 		}
@@ -101,7 +102,7 @@ func (d draws) share(low, high, total uint64) float64 {
 	if total > math.MaxUint32 { // they are scaled down, and share no divisor to speak of
 		return float64(high-low) / float64(total)
 	}
-	m := route.GCD(route.Chances, int64(total))
+	m := route.GCD(match.Chances, int64(total))
 	from, until := int64(low), int64(high)
 	chosen := (until/m-from/m)*d.count() + d.leaving(m, until%m) - d.leaving(m, from%m)
 	return float64(chosen) / (float64(d.count()) * float64(int64(total)/m))

@@ -14,12 +14,12 @@ import (
 	"github.com/weftmesh/weft/internal/matches"
 	"github.com/weftmesh/weft/policies/all"
 	"github.com/weftmesh/weft/resolve/effective"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/sim"
 )
 
-func chance(from, until int64) route.Condition {
-	return matches.Must(route.Within(route.OnChance, "", from, until))
+func chance(from, until int64) match.Condition {
+	return matches.Must(match.Within(match.OnChance, "", from, until))
 }
 
 // TestSharesOfDraws: one number decides both, so that a draw leaves those weights
@@ -39,7 +39,7 @@ func TestSharesOfDraws(t *testing.T) {
 		chosen, all := 0, 0
 		for _, s := range spans {
 			for draw := s.From; draw < s.Until; draw++ {
-				for n := uint64(draw); n < uint64(draw)+1024*route.Chances; n += route.Chances {
+				for n := uint64(draw); n < uint64(draw)+1024*match.Chances; n += match.Chances {
 					if all++; low <= n%total && n%total < high {
 						chosen++
 					}
@@ -62,7 +62,7 @@ func chances() *effective.Resolved {
 		&effective.Route{Key: "second", Match: matches.Of(chance(250_000, 500_000)), Backends: []effective.Backend{to("v1", 3), to("v2", 1)}, Mirrors: []effective.Mirror{copied}},
 		&effective.Route{Key: "never", Match: matches.Of(chance(300_000, 400_000)), Backends: []effective.Backend{to("v1", 1)}},
 		&effective.Route{Key: "else", Match: matches.Of(matches.Method("PUT")), Backends: []effective.Backend{to("v1", 1)}},
-		&effective.Route{Key: "rest", Match: route.CatchAll, Backends: []effective.Backend{to("v1", 600_000), lost(100_000), to("v2", 300_000)}, Mirrors: []effective.Mirror{{Backend: to("v3", 1), Percent: 65}}},
+		&effective.Route{Key: "rest", Match: match.CatchAll, Backends: []effective.Backend{to("v1", 600_000), lost(100_000), to("v2", 300_000)}, Mirrors: []effective.Mirror{{Backend: to("v3", 1), Percent: 65}}},
 	)
 }
 
@@ -236,11 +236,11 @@ func TestChanceAgreesWithEnvoy(t *testing.T) {
 // it claims, the verdict says which routes depend on that.
 func TestClaims(t *testing.T) {
 	t.Parallel()
-	claim := matches.On(route.OnClaim, route.Equal, "iss", "example")
+	claim := matches.On(match.OnClaim, match.Equal, "iss", "example")
 	r := shop(
 		&effective.Route{Key: "post", Name: "post", Match: matches.Of(matches.Method("POST"), claim), Backends: []effective.Backend{to("v1", 1)}},
 		&effective.Route{Key: "claimed", Name: "claimed", Match: matches.Of(claim), Backends: []effective.Backend{to("v2", 1)}},
-		&effective.Route{Key: "rest", Name: "rest", Match: route.CatchAll, Backends: []effective.Backend{to("v3", 1)}},
+		&effective.Route{Key: "rest", Name: "rest", Match: match.CatchAll, Backends: []effective.Backend{to("v3", 1)}},
 		&effective.Route{Key: "behind", Name: "behind", Match: matches.Of(claim), Backends: []effective.Backend{to("v3", 1)}},
 	)
 	token := sim.Headers{"authorization": "Bearer x.y.z"}

@@ -10,7 +10,7 @@ import (
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/effective"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/sim"
 )
 
@@ -30,8 +30,8 @@ func policyOf(k *policies.Kind, c policies.Conf) *policies.Effective {
 
 // under is a shop whose only route has these policies.
 func under(p api.Protocol, list ...*policies.Effective) *effective.Resolved {
-	m := route.CatchAll
-	r := shop(&effective.Route{Name: "all", Key: "all", Match: m, Matches: []route.Match{m}, Backends: []effective.Backend{to("v1", 1)}, Policies: list})
+	m := match.CatchAll
+	r := shop(&effective.Route{Name: "all", Key: "all", Match: m, Matches: []match.Match{m}, Backends: []effective.Backend{to("v1", 1)}, Policies: list})
 	r.Outbounds[0].Destination.Protocol = p
 	return r
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/resolve/effective"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // found is what a request comes to: several things where chance decides.
@@ -199,13 +199,13 @@ func (f *found) first(t *effective.Table, q *Request, draw int64, missed map[*ef
 
 // whyNot is why a request does not match. Of a draw that nobody gave it is no reason
 // which one it is, but that those before take all that would fit.
-func whyNot(cs route.Conditions, asked *route.Request, q *Request) string {
+func whyNot(cs match.Conditions, asked *match.Request, q *Request) string {
 	reason := cs.WhyNot(asked)
 	if reason == "" || q.Draw != nil {
 		return reason
 	}
 	for i := range cs {
-		if cs[i].On == route.OnChance {
+		if cs[i].On == match.OnChance {
 			continue
 		}
 		if reason := cs[i].WhyNot(asked); reason != "" {
@@ -213,7 +213,7 @@ func whyNot(cs route.Conditions, asked *route.Request, q *Request) string {
 		}
 	}
 	for i := range cs {
-		if c := &cs[i]; c.On == route.OnChance && !c.Holds(asked) {
+		if c := &cs[i]; c.On == match.OnChance && !c.Holds(asked) {
 			return fmt.Sprintf("chance: routes before it take every draw from %d until %d", c.From, c.Until)
 		}
 	}
@@ -222,13 +222,13 @@ func whyNot(cs route.Conditions, asked *route.Request, q *Request) string {
 
 // askedOfToken notes that rt would take the request if its token had the claims that
 // rt asks for: nobody said what claims it has.
-func (f *found) askedOfToken(rt *effective.Route, asked *route.Request, q *Request) {
+func (f *found) askedOfToken(rt *effective.Route, asked *match.Request, q *Request) {
 	if q.Claims != nil || len(f.call.headers.Values("authorization")) == 0 {
 		return
 	}
-	var claims, others route.Conditions
+	var claims, others match.Conditions
 	for _, c := range rt.Match.Conditions {
-		if c.On == route.OnClaim {
+		if c.On == match.OnClaim {
 			claims = append(claims, c)
 		} else {
 			others = append(others, c)

@@ -3,7 +3,7 @@ package sim
 import (
 	"strings"
 
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // call is a request as Envoy has it when it looks for a route.
@@ -33,8 +33,8 @@ type call struct {
 
 // asked is what conditions may ask of the call. Each line of a repeated header
 // counts: one that fits is enough.
-func (c *call) asked() *route.Request {
-	return &route.Request{
+func (c *call) asked() *match.Request {
+	return &match.Request{
 		Method: c.method, Authority: c.authority, Path: c.path, Query: strings.TrimPrefix(c.query, "?"), Header: c.headers.Values,
 		Claim: func(name string) (string, bool) { v, ok := c.claims[name]; return v, ok },
 	}

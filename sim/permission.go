@@ -9,7 +9,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/spiffe"
 	"github.com/weftmesh/weft/resolve/effective"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // Judge is what the conf of a kind may implement that decides who may come in at an inbound
@@ -50,7 +50,7 @@ type PermissionEntry struct {
 // Visit is a request, or a connection, as it comes to an inbound in a mesh with identities.
 type Visit struct {
 	Names   []string       // that the caller has proved; none for plaintext
-	Request *route.Request // nil for a connection in which nobody reads requests
+	Request *match.Request // nil for a connection in which nobody reads requests
 }
 
 // Permission is what was decided about a caller, and why.
@@ -244,7 +244,7 @@ func (in *Inbound) keepOut(requests bool) {
 	in.ends(*in.unread)
 }
 
-func asked(f *Forwarded) *route.Request {
+func asked(f *Forwarded) *match.Request {
 	path, query, _ := strings.Cut(f.Path, "?")
-	return &route.Request{Method: f.Method, Authority: f.Authority, Path: path, Query: query, Header: f.Headers.Values}
+	return &match.Request{Method: f.Method, Authority: f.Authority, Path: path, Query: query, Header: f.Headers.Values}
 }

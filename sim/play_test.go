@@ -12,6 +12,7 @@ import (
 	"github.com/weftmesh/weft/policies/timeout"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/sim"
 )
 
@@ -129,27 +130,27 @@ func TestNothingIsAttemptedWhereNothingIsForwarded(t *testing.T) {
 func TestReasonsOfMisses(t *testing.T) {
 	t.Parallel()
 	q := sim.Request{Method: "GET", URL: "http://web:8080/v1/items?a=1", Headers: sim.Headers{"x-user": "7", "x-list": "1\n2"}}
-	header := func(op route.Op, name, value string) route.Condition {
-		return matches.On(route.OnHeader, op, name, value)
+	header := func(op match.Op, name, value string) match.Condition {
+		return matches.On(match.OnHeader, op, name, value)
 	}
-	query := func(op route.Op, name, value string) route.Condition {
-		return matches.On(route.OnQuery, op, name, value)
+	query := func(op match.Op, name, value string) match.Condition {
+		return matches.On(match.OnQuery, op, name, value)
 	}
-	for want, m := range map[string]route.Condition{
+	for want, m := range map[string]match.Condition{
 		"path /v1/items is not /v1":                                         exact("/v1"),
 		"path /v1/items is not under prefix /v2":                            prefix("/v2"),
 		"path /v1/items is not under prefix /v1/item":                       prefix("/v1/item"),
 		"path /v1/items does not match the expression /v[2-9].*":            regex("/v[2-9].*"),
 		"method GET is not POST":                                            matches.Method("POST"),
-		"header x-none is missing":                                          header(route.Equal, "x-none", "1"),
+		"header x-none is missing":                                          header(match.Equal, "x-none", "1"),
 		"header x-user is present":                                          matches.Absent("x-user"),
-		`header x-user is "7", not "8"`:                                     header(route.Equal, "x-user", "8"),
-		`header x-list is "1" and "2", not "1,2"`:                           header(route.Equal, "x-list", "1,2"),
-		`header x-user is "7", which does not begin with "8"`:               header(route.BytePrefix, "x-user", "8"),
-		`header x-user is "7", which does not match the expression [a-z]`:   header(route.FullMatch, "x-user", "[a-z]"),
-		"query parameter b is missing":                                      query(route.Equal, "b", ""),
-		`query parameter a is "1", not "2"`:                                 query(route.Equal, "a", "2"),
-		`query parameter a is "1", which does not match the expression [a]`: query(route.FullMatch, "a", "[a]"),
+		`header x-user is "7", not "8"`:                                     header(match.Equal, "x-user", "8"),
+		`header x-list is "1" and "2", not "1,2"`:                           header(match.Equal, "x-list", "1,2"),
+		`header x-user is "7", which does not begin with "8"`:               header(match.BytePrefix, "x-user", "8"),
+		`header x-user is "7", which does not match the expression [a-z]`:   header(match.FullMatch, "x-user", "[a-z]"),
+		"query parameter b is missing":                                      query(match.Equal, "b", ""),
+		`query parameter a is "1", not "2"`:                                 query(match.Equal, "a", "2"),
+		`query parameter a is "1", which does not match the expression [a]`: query(match.FullMatch, "a", "[a]"),
 	} {
 		v, err := run(shop(&effective.Route{Key: "it", Match: matches.Of(m)}, everything(to("v1", 1))), q)
 		if err != nil || len(v.Missed) != 1 || v.Missed[0].Reason != want {

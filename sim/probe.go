@@ -5,13 +5,13 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/resolve/effective"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // Asker is what a Judge may implement whose decision depends on the request.
 type Asker interface {
 	// Asks are all conditions that its entries ask of requests.
-	Asks() []route.Condition
+	Asks() []match.Condition
 }
 
 // Probe is a request that stands for all that some conditions do not tell apart.
@@ -49,7 +49,7 @@ const Elsewhere = "/-"
 // Probes are requests for all that conditions tell apart: each path, method and header that
 // they name, and one that they do not. They are whole where no condition is left of which no
 // request is known that meets it, as of a regular expression, and there are not too many.
-func Probes(conditions []route.Condition) (list []Probe, whole bool) {
+func Probes(conditions []match.Condition) (list []Probe, whole bool) {
 	whole = true
 	v := valuesOf(conditions)
 	v.paths, v.methods = append(v.paths, Elsewhere), append(v.methods, other(v.methods))
@@ -64,18 +64,18 @@ type values struct {
 	whole          bool
 }
 
-func valuesOf(conditions []route.Condition) values {
+func valuesOf(conditions []match.Condition) values {
 	v := values{headers: []Headers{nil}, all: Headers{}, whole: true}
 	for i := range conditions {
 		c := &conditions[i]
 		samples := c.Samples()
-		v.whole = v.whole && len(samples) > 0 && c.Op != route.FullMatch && c.Mode&route.Not == 0
+		v.whole = v.whole && len(samples) > 0 && c.Op != match.FullMatch && c.Mode&match.Not == 0
 		switch {
-		case c.On == route.OnPath:
+		case c.On == match.OnPath:
 			v.paths = append(v.paths, samples...)
-		case c.On == route.OnMethod:
+		case c.On == match.OnMethod:
 			v.methods = append(v.methods, samples...)
-		case c.On == route.OnHeader && len(samples) > 0:
+		case c.On == match.OnHeader && len(samples) > 0:
 			v.headers, v.all[c.Name] = append(v.headers, Headers{c.Name: samples[0]}), samples[0]
 		default:
 			v.whole = false
@@ -135,7 +135,7 @@ func LetsIn(in *effective.Inbound, names []string, p *Probe) bool {
 }
 
 // AsksOf are the conditions that decide who may send which request to an inbound.
-func AsksOf(in *effective.Inbound) []route.Condition {
+func AsksOf(in *effective.Inbound) []match.Condition {
 	if by, ok := JudgeOf(in).(Asker); ok {
 		return by.Asks()
 	}

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/resolve/effective"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // mostRuleProbes bounds how many requests stand for all that two inbounds tell apart.
@@ -16,7 +16,7 @@ const mostRuleProbes = 8192
 func ProbesBetween(before, after *effective.Inbound, all bool) (list []Probe, whole bool) {
 	here := func(in *effective.Inbound) bool { return in != nil && in.TLS != nil && in.Protocol.HTTPLike() }
 	both := []*effective.Inbound{before, after}
-	var asks []route.Condition
+	var asks []match.Condition
 	for _, in := range both {
 		if here(in) {
 			asks = append(asks, AsksOf(in)...)
@@ -42,8 +42,8 @@ func ProbesBetween(before, after *effective.Inbound, all bool) (list []Probe, wh
 // differingRule is a rule of one of two inbounds by which something may be decided otherwise.
 type differingRule struct {
 	*effective.InboundRule
-	asks   []route.Condition // of who decides about its requests
-	beside []route.Condition // of the other rules
+	asks   []match.Condition // of who decides about its requests
+	beside []match.Condition // of the other rules
 }
 
 // differing are the rules of two inbounds between those with which both begin and end.
@@ -63,7 +63,7 @@ func differing(before, after *effective.Inbound, all bool) (out []differingRule)
 			was, is = was[:len(was)-1], is[:len(is)-1]
 		}
 	}
-	var beside []route.Condition
+	var beside []match.Condition
 	for _, list := range [][]effective.InboundRule{rules(before), rules(after)} {
 		for i := range list {
 			for _, c := range list[i].Match.Conditions {
@@ -90,7 +90,7 @@ const mostBeside = 64
 
 // probesOf are requests that a rule takes, if none before it does, for all that conditions tell
 // apart among them.
-func probesOf(matched, asks, beside []route.Condition) (list []Probe, whole bool) {
+func probesOf(matched, asks, beside []match.Condition) (list []Probe, whole bool) {
 	base, own := Probe{}, values{headers: []Headers{nil}, all: Headers{}, whole: true}
 	for i := range matched {
 		c := &matched[i]
@@ -99,21 +99,21 @@ func probesOf(matched, asks, beside []route.Condition) (list []Probe, whole bool
 			return nil, false
 		}
 		switch c.On {
-		case route.OnPath:
+		case match.OnPath:
 			own.paths = append(own.paths, samples...)
-		case route.OnMethod:
+		case match.OnMethod:
 			own.methods = append(own.methods, samples...)
-		case route.OnHeader, route.OnCookie:
+		case match.OnHeader, match.OnCookie:
 			base.has(c, samples[0])
-		case route.OnQuery:
+		case match.OnQuery:
 			base.Path += map[bool]string{true: "?", false: "&"}[base.Path == ""] + c.Name + "=" + samples[0]
-		case route.OnAuthority:
+		case match.OnAuthority:
 			base.Authority = samples[0]
 		default:
 			return nil, false
 		}
 	}
-	for _, of := range [][]route.Condition{asks, beside} {
+	for _, of := range [][]match.Condition{asks, beside} {
 		v := valuesOf(of)
 		own.paths, own.methods = append(own.paths, v.paths...), append(own.methods, v.methods...)
 	}
@@ -121,13 +121,13 @@ func probesOf(matched, asks, beside []route.Condition) (list []Probe, whole bool
 	own.headers, own.all, own.whole = v.headers, v.all, v.whole
 	own.paths = append(own.paths, Elsewhere)
 	own.methods = append(own.methods, other(own.methods))
-	own.paths = slices.DeleteFunc(own.paths, func(p string) bool { return !holdsOf(matched, route.OnPath, &route.Request{Path: p}) })
-	own.methods = slices.DeleteFunc(own.methods, func(m string) bool { return !holdsOf(matched, route.OnMethod, &route.Request{Method: m}) })
+	own.paths = slices.DeleteFunc(own.paths, func(p string) bool { return !holdsOf(matched, match.OnPath, &match.Request{Path: p}) })
+	own.methods = slices.DeleteFunc(own.methods, func(m string) bool { return !holdsOf(matched, match.OnMethod, &match.Request{Method: m}) })
 	return own.probes(base, own.whole)
 }
 
 // holdsOf reports whether the conditions on one part of requests hold of one.
-func holdsOf(matched []route.Condition, on route.Subject, r *route.Request) bool {
+func holdsOf(matched []match.Condition, on match.Subject, r *match.Request) bool {
 	for i := range matched {
 		if matched[i].On == on && !matched[i].Holds(r) {
 			return false
@@ -137,11 +137,11 @@ func holdsOf(matched []route.Condition, on route.Subject, r *route.Request) bool
 }
 
 // has gives the request a header, or a cookie, by which c holds.
-func (p *Probe) has(c *route.Condition, value string) {
+func (p *Probe) has(c *match.Condition, value string) {
 	if p.Headers == nil {
 		p.Headers = Headers{}
 	}
-	if c.On == route.OnHeader {
+	if c.On == match.OnHeader {
 		p.Headers[c.Name] = value
 		return
 	}

@@ -6,12 +6,13 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // redirect builds the location as Envoy does: it keeps what the redirect does
 // not name, the query always, and the port of the Host header unless the
 // redirect names host or port, or leaves a scheme whose own port it is.
-func (c *call) redirect(d *route.Redirect, m *route.Match) Branch {
+func (c *call) redirect(d *route.Redirect, m *match.Match) Branch {
 	scheme := c.headers["x-forwarded-proto"]
 	if scheme != "http" && scheme != "https" {
 		scheme = "http"

@@ -15,7 +15,7 @@ import (
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/effective"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // Reader is what Run asks of a world; *resolve.Model is one.
@@ -78,7 +78,7 @@ func (f *found) read() bool {
 func (t trace) branch(l *lookup, q Request, script []Answer) Branch {
 	b := t.outcome(l, q)
 	if len(l.ends) > 1 {
-		b.Probability, b.Draws = float64(l.draws.count())/route.Chances, l.draws
+		b.Probability, b.Draws = float64(l.draws.count())/match.Chances, l.draws
 	}
 	if script != nil {
 		b.unknown = append(b.unknown, t.attempts(l, script, &b)...)

@@ -9,13 +9,13 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/matches"
 	"github.com/weftmesh/weft/resolve/effective"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/sim"
 )
 
 func everything(backends ...effective.Backend) *effective.Route {
-	m := route.CatchAll
-	return &effective.Route{Name: "all", Key: "all", Match: m, Matches: []route.Match{m}, Backends: backends}
+	m := match.CatchAll
+	return &effective.Route{Name: "all", Key: "all", Match: m, Matches: []match.Match{m}, Backends: backends}
 }
 
 // town is a dataplane in namespace east with several ways to name a service.
@@ -242,7 +242,7 @@ func TestHeadersInJSON(t *testing.T) {
 // TestAQuestionCompilesNothing: conditions are made when their object is read, so
 // expressions cost a question no more than prefixes do.
 func TestAQuestionCompilesNothing(t *testing.T) { // not parallel: it counts allocations
-	allocations := func(ask func(string) route.Condition) float64 {
+	allocations := func(ask func(string) match.Condition) float64 {
 		var routes []*effective.Route
 		for i := range 10 {
 			r := everything(to("v1", 1))

@@ -6,7 +6,7 @@ import (
 
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/services"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // Shares are the exact parts of the traffic that backends get. One that gets
@@ -77,7 +77,7 @@ func Mirrors(rt *effective.Route) []Mirror { return mirrors(rt, anyDraw) }
 func mirrors(rt *effective.Route, d draws) []Mirror {
 	var out []Mirror
 	for _, m := range rt.Mirrors {
-		copied := d.below(int64(math.Round(min(m.Percent, 100) / 100 * route.Chances)))
+		copied := d.below(int64(math.Round(min(m.Percent, 100) / 100 * match.Chances)))
 		if m.Cluster == "" || copied.count() == 0 {
 			continue
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // Verdict is what would happen to one request (spec/contract.md 4).
@@ -140,7 +141,7 @@ type Branch struct {
 type Route struct {
 	Key     string        `json:"key"`
 	Name    string        `json:"name"`
-	Matches []route.Match `json:"matches,omitempty"`
+	Matches []match.Match `json:"matches,omitempty"`
 	Origins []*api.Origin `json:"origins,omitempty"`
 	// ServerName is that of the chain which takes the connection, because its client asks
 	// in TLS for the name, or for one below it where it begins with *.

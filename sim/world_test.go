@@ -9,7 +9,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/matches"
 	"github.com/weftmesh/weft/resolve/effective"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/sim"
 )
 
@@ -63,11 +63,11 @@ func lost(weight uint32) effective.Backend {
 	return effective.Backend{Kind: api.KindMeshService, Name: "nosuch", Weight: weight, Broken: effective.Broken{Why: "there is no MeshService nosuch", Status: 500}}
 }
 
-func prefix(value string) route.Condition {
-	return matches.On(route.OnPath, route.SegmentPrefix, "", value)
+func prefix(value string) match.Condition {
+	return matches.On(match.OnPath, match.SegmentPrefix, "", value)
 }
-func exact(value string) route.Condition { return matches.On(route.OnPath, route.Equal, "", value) }
-func regex(value string) route.Condition { return matches.On(route.OnPath, route.FullMatch, "", value) }
+func exact(value string) match.Condition { return matches.On(match.OnPath, match.Equal, "", value) }
+func regex(value string) match.Condition { return matches.On(match.OnPath, match.FullMatch, "", value) }
 
 func ptr[T any](v T) *T { return &v }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/weftmesh/weft/policies/timeout"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/xds/envoy"
 	"github.com/weftmesh/weft/xds/naming"
 	"github.com/weftmesh/weft/xds/routes"
@@ -44,7 +45,7 @@ const isRefused = "Envoy refuses the route"
 // filtered is a rule with one filter, in JSON, and the same as a route.
 func filtered(filter string, f route.Filter) (document string, r *effective.Route) {
 	document = `{"matches":[{"path":{"type":"PathPrefix","value":"/"}}],"default":{"filters":[` + filter + `]}}`
-	return document, rule("spoiled", path(route.SegmentPrefix, "/"), f)
+	return document, rule("spoiled", path(match.SegmentPrefix, "/"), f)
 }
 
 // ofFilter is a case of one.
@@ -54,8 +55,8 @@ func ofFilter(name, says, filter string, f route.Filter, want string) kept {
 }
 
 // ofMatch is a case of a match and one request that it asks for.
-func ofMatch(name, says, written string, c route.Condition, ask envoytest.Wire, want string) kept {
-	return kept{name: name, document: `{"matches":[` + written + `],"default":{}}`, says: says, rule: rule("spoiled", route.Match{Conditions: route.Conditions{c}}), ask: ask, want: want}
+func ofMatch(name, says, written string, c match.Condition, ask envoytest.Wire, want string) kept {
+	return kept{name: name, document: `{"matches":[` + written + `],"default":{}}`, says: says, rule: rule("spoiled", match.Match{Conditions: match.Conditions{c}}), ask: ask, want: want}
 }
 
 // setting is a filter of requests that sets a header.
@@ -134,10 +135,10 @@ func admissionCases() []kept {
 		ofMatch("a match by no expression", "is missing", `{"path":{"type":"RegularExpression","value":""}}`, unchecked(""), envoytest.Wire{}, isRefused),
 		ofMatch("a match by what is no expression", "wrong", `{"path":{"type":"RegularExpression","value":"/(["}}`, unchecked("/(["), envoytest.Wire{}, isRefused),
 		ofMatch("a match by a large expression", "too large", `{"path":{"type":"RegularExpression","value":"(?:abcdefghij){900}"}}`, unchecked("(?:abcdefghij){900}"), envoytest.Wire{}, isRefused),
-		ofMatch("a path beyond ASCII to match", "no URL has", `{"path":{"type":"Exact","value":"/é"}}`, route.Condition{On: route.OnPath, Op: route.Equal, Value: "/é"}, envoytest.Wire{Target: "/é"}, "400"),
-		ofMatch("a query in a path to match", "query", `{"path":{"type":"Exact","value":"/a?b"}}`, route.Condition{On: route.OnPath, Op: route.Equal, Value: "/a?b"}, envoytest.Wire{Target: "/a?b"}, "404"),
-		ofMatch("a parameter beyond ASCII to match", "no URL has", `{"queryParams":[{"type":"Exact","name":"q","value":"é"}]}`, route.Condition{On: route.OnQuery, Op: route.Equal, Name: "q", Value: "é"}, envoytest.Wire{Target: "/?q=é"}, "400"),
-		ofMatch("a control character to match", "control character", `{"headers":[{"type":"Exact","name":"a","value":"b\u0001"}]}`, route.Condition{On: route.OnHeader, Op: route.Equal, Name: "a", Value: "b\x01"},
+		ofMatch("a path beyond ASCII to match", "no URL has", `{"path":{"type":"Exact","value":"/é"}}`, match.Condition{On: match.OnPath, Op: match.Equal, Value: "/é"}, envoytest.Wire{Target: "/é"}, "400"),
+		ofMatch("a query in a path to match", "query", `{"path":{"type":"Exact","value":"/a?b"}}`, match.Condition{On: match.OnPath, Op: match.Equal, Value: "/a?b"}, envoytest.Wire{Target: "/a?b"}, "404"),
+		ofMatch("a parameter beyond ASCII to match", "no URL has", `{"queryParams":[{"type":"Exact","name":"q","value":"é"}]}`, match.Condition{On: match.OnQuery, Op: match.Equal, Name: "q", Value: "é"}, envoytest.Wire{Target: "/?q=é"}, "400"),
+		ofMatch("a control character to match", "control character", `{"headers":[{"type":"Exact","name":"a","value":"b\u0001"}]}`, match.Condition{On: match.OnHeader, Op: match.Equal, Name: "a", Value: "b\x01"},
 			envoytest.Wire{Lines: []envoytest.Line{{Name: "a", Value: "b\x01"}}}, "400"),
 	)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/xds/clusters"
 	"github.com/weftmesh/weft/xds/filters"
 	"github.com/weftmesh/weft/xds/routes"
@@ -46,7 +47,7 @@ func TestParseAuthorizer(t *testing.T) {
 func TestOnlyHostsAsk(t *testing.T) {
 	t.Parallel()
 	table := &effective.Table{Destination: &effective.Destination{Kind: "MeshService", ID: "web:80", Name: "web", Port: 80, Protocol: "http"},
-		Routes: []*effective.Route{{Key: "r", Match: route.CatchAll, Backends: []effective.Backend{{Cluster: "web:80", Weight: 1}},
+		Routes: []*effective.Route{{Key: "r", Match: match.CatchAll, Backends: []effective.Backend{{Cluster: "web:80", Weight: 1}},
 			Filters: []route.Filter{{Authorization: &route.Authorization{Name: "check"}}}}}}
 	config, clusters, notes := routes.Configuration(table)
 	if got := config.VirtualHosts[0].Routes[0].GetDirectResponse().GetStatus(); got != http.StatusInternalServerError || len(clusters) > 0 || len(notes) != 1 {

@@ -13,6 +13,7 @@ import (
 	"github.com/weftmesh/weft/policies/ratelimit"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/sim"
 )
 
@@ -54,13 +55,13 @@ func bucketTable() *effective.Table {
 	service, other := item("service", hourly(5)), item("other", hourly(3))
 	off := true
 	forward := func(name string, ps effective.Policies) *effective.Route {
-		r := rule(name, path(route.SegmentPrefix, "/"+name))
+		r := rule(name, path(match.SegmentPrefix, "/"+name))
 		r.Policies = ps
 		return r
 	}
-	redirect := rule("redirect", path(route.SegmentPrefix, "/redirect"))
+	redirect := rule("redirect", path(match.SegmentPrefix, "/redirect"))
 	redirect.Answer = &route.Redirect{Hostname: "example.org"}
-	direct := rule("direct", path(route.Equal, "/direct"))
+	direct := rule("direct", path(match.Equal, "/direct"))
 	direct.Backends = []effective.Backend{broken(1)}
 	redirect.Policies, direct.Policies = limits(service), limits(service)
 	t := table(

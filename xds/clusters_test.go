@@ -15,6 +15,7 @@ import (
 	"github.com/weftmesh/weft/policies/timeout"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/xds/check"
 	"github.com/weftmesh/weft/xds/clusters"
 	"github.com/weftmesh/weft/xds/routes"
@@ -43,7 +44,7 @@ func TestClustersOfATable(t *testing.T) {
 		"a mirror":                 {[]effective.Backend{to("z", 1)}, []effective.Mirror{lost, copied}, nil, []string{"m", "z"}},
 		"a redirect names nothing": {[]effective.Backend{to("a", 1)}, []effective.Mirror{copied}, redirect, nil},
 	} {
-		r := rule("r", path(route.SegmentPrefix, "/a"))
+		r := rule("r", path(match.SegmentPrefix, "/a"))
 		r.Answer, r.Backends, r.Mirrors = c.answer, c.backends, c.mirrors
 		got := routes.RenderTable(&effective.Table{Destination: web(), Routes: []*effective.Route{r}}, nil).Clusters
 		if d := cmp.Diff(c.want, got); d != "" && len(c.want)+len(got) > 0 {
@@ -56,7 +57,7 @@ func TestClustersOfATable(t *testing.T) {
 // who may have written it.
 func TestOneNoteForEachOrigin(t *testing.T) {
 	t.Parallel()
-	r := rule("r", path(route.SegmentPrefix, "/a"), route.Filter{RequestHeaders: &route.HeaderModifier{Remove: []string{"host"}}})
+	r := rule("r", path(match.SegmentPrefix, "/a"), route.Filter{RequestHeaders: &route.HeaderModifier{Remove: []string{"host"}}})
 	r.Origins = append(r.Origins, by("other"))
 	notes := routes.RenderTable(table(r), nil).Notes
 	var got []string

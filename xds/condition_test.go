@@ -22,7 +22,7 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/weftmesh/weft/internal/envoytest"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/xds/matchers"
 )
 
@@ -32,7 +32,7 @@ type cellRequest struct {
 	lines              []string // of headers, "name: value"
 }
 
-func (q cellRequest) request() *route.Request {
+func (q cellRequest) request() *match.Request {
 	path, query, _ := strings.Cut(q.path, "?")
 	named := func(name string) (out []string) {
 		for _, line := range q.lines {
@@ -42,7 +42,7 @@ func (q cellRequest) request() *route.Request {
 		}
 		return out
 	}
-	return &route.Request{Method: q.method, Authority: q.host, Path: path, Query: query, Header: named,
+	return &match.Request{Method: q.method, Authority: q.host, Path: path, Query: query, Header: named,
 		Claim: func(name string) (string, bool) {
 			if v := named("x-claim-" + name); len(v) > 0 {
 				return v[0], true
@@ -54,7 +54,7 @@ func (q cellRequest) request() *route.Request {
 // cellCase is one condition of a legal cell, or several together.
 type cellCase struct {
 	cell       string
-	conditions route.Conditions
+	conditions match.Conditions
 	requests   []cellRequest
 }
 
@@ -83,8 +83,8 @@ func TestConditionsInEnvoy(t *testing.T) {
 			}
 		}
 	}
-	for cell := range route.Cells {
-		if !cells[cellName(cell)] && cell.On != route.OnChance {
+	for cell := range match.Cells {
+		if !cells[cellName(cell)] && cell.On != match.OnChance {
 			t.Errorf("no request asks about %s", cellName(cell))
 		}
 	}
@@ -96,8 +96,8 @@ func TestConditionsInEnvoy(t *testing.T) {
 // TestChanceInEnvoy: one draw decides between ranges that follow each other.
 func TestChanceInEnvoy(t *testing.T) {
 	t.Parallel()
-	within := func(from, until int64) route.Conditions {
-		return route.Conditions{must(t)(route.Within(route.OnChance, "", from, until))}
+	within := func(from, until int64) match.Conditions {
+		return match.Conditions{must(t)(match.Within(match.OnChance, "", from, until))}
 	}
 	cases := []cellCase{{conditions: within(0, 200_000)}, {conditions: within(200_000, 700_000)}}
 	routes := []*routev3.Route{direct(201, matchers.Route(cases[0].conditions)), direct(202, matchers.Route(cases[1].conditions)), direct(204, matchers.Route(nil))}
@@ -114,10 +114,10 @@ func TestChanceInEnvoy(t *testing.T) {
 	}
 }
 
-func cellName(c route.Cell) string { return fmt.Sprintf("%s %s %03b", c.On, c.Op, c.Mode) }
+func cellName(c match.Cell) string { return fmt.Sprintf("%s %s %03b", c.On, c.Op, c.Mode) }
 
-func must(t *testing.T) func(route.Condition, error) route.Condition {
-	return func(c route.Condition, err error) route.Condition {
+func must(t *testing.T) func(match.Condition, error) match.Condition {
+	return func(c match.Condition, err error) match.Condition {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
@@ -130,7 +130,7 @@ func must(t *testing.T) func(route.Condition, error) route.Condition {
 func conditionEnvoy(t *testing.T, cases []cellCase) func(i int, q cellRequest) int {
 	var routes []*routev3.Route
 	for i, c := range cases {
-		match := matchers.Route(append(route.Conditions{must(t)(route.Compare(route.OnHeader, "x-case", route.Equal, 0, strconv.Itoa(i)))}, c.conditions...))
+		match := matchers.Route(append(match.Conditions{must(t)(match.Compare(match.OnHeader, "x-case", match.Equal, 0, strconv.Itoa(i)))}, c.conditions...))
 		routes = append(routes, direct(200, match))
 	}
 	ask := startConditionEnvoy(t, append(routes, direct(404, matchers.Route(nil))))

@@ -7,18 +7,19 @@ import (
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/policies/all"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // TestPreflightsInEnvoy: a preflight takes no token and asks no backend, whoever asks;
 // scripts may read what is answered over a limit; a route that answers by itself gives none.
 func TestPreflightsInEnvoy(t *testing.T) {
 	t.Parallel()
-	origin, err := route.Compare(route.OnHeader, route.RequestOrigin, route.Equal, 0, "https://a.example")
+	origin, err := match.Compare(match.OnHeader, route.RequestOrigin, match.Equal, 0, "https://a.example")
 	if err != nil {
 		t.Fatal(err)
 	}
 	filter := route.Filter{CORS: &route.CORS{Origins: []route.AllowedOrigin{{Is: origin}}, Methods: []string{"PUT"}}}
-	limited, redirects := rule("limited", path(route.SegmentPrefix, "/limited"), filter), rule("redirects", path(route.SegmentPrefix, "/redirects"), filter)
+	limited, redirects := rule("limited", path(match.SegmentPrefix, "/limited"), filter), rule("redirects", path(match.SegmentPrefix, "/redirects"), filter)
 	limited.Policies = limits(item("limit", hourly(1)))
 	redirects.Answer = &route.Redirect{Hostname: "example.org"}
 	o := envoytest.NewOracle(t, all.Kinds, envoytest.Tables(table(limited, redirects)))

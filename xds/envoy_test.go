@@ -12,6 +12,7 @@ import (
 	"github.com/weftmesh/weft/policies/all"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/xds/routes"
 )
 
@@ -35,16 +36,16 @@ func TestPathsInEnvoy(t *testing.T) {
 		tables = append(tables, table(r))
 		cases = append(cases, struct{ path, route, becomes string }{path, want, becomes})
 	}
-	foo, root := path(route.SegmentPrefix, "/foo"), path(route.SegmentPrefix, "/")
+	foo, root := path(match.SegmentPrefix, "/foo"), path(match.SegmentPrefix, "/")
 	for _, p := range []struct{ path, route string }{
 		{"/foo", "r"}, {"/foo/", "r"}, {"/foo/bar?x=1", "r"}, {"/foobar", "rest"}, {"/fo", "rest"}, {"/foo?x=1", "r"},
 	} {
 		add(rule("r", foo), p.path, p.route, p.path)
 	}
-	add(rule("r", path(route.Equal, "/a")), "/a/", "rest", "/a/")
-	add(rule("r", path(route.Equal, "/a")), "/a?q", "r", "/a?q")
-	add(rule("r", path(route.FullMatch, "/a.")), "/ab", "r", "/ab")
-	add(rule("r", path(route.FullMatch, "/a.")), "/abc", "rest", "/abc")
+	add(rule("r", path(match.Equal, "/a")), "/a/", "rest", "/a/")
+	add(rule("r", path(match.Equal, "/a")), "/a?q", "r", "/a?q")
+	add(rule("r", path(match.FullMatch, "/a.")), "/ab", "r", "/ab")
+	add(rule("r", path(match.FullMatch, "/a.")), "/abc", "rest", "/abc")
 	for _, p := range []struct{ path, replacement, becomes string }{
 		{"/foo/bar", "/xyz", "/xyz/bar"}, {"/foo/bar", "/xyz/", "/xyz/bar"}, {"/foo", "/xyz", "/xyz"}, {"/foo/", "/xyz", "/xyz/"},
 		{"/foo/bar", "", "/bar"}, {"/foo", "", "/"}, {"/foo/", "/", "/"}, {"/foo", "/", "/"}, {"/foo/bar?q=/foo/", "/", "/bar?q=/foo/"},
@@ -53,7 +54,7 @@ func TestPathsInEnvoy(t *testing.T) {
 	} {
 		add(rule("r", foo, prefixRewrite(p.replacement)), p.path, "r", p.becomes)
 	}
-	special := path(route.SegmentPrefix, "/f.o+(a)")
+	special := path(match.SegmentPrefix, "/f.o+(a)")
 	add(rule("r", special, prefixRewrite("/")), "/f.o+(a)/b", "r", "/b")
 	add(rule("r", special, prefixRewrite("")), "/f.o+(a)", "r", "/")
 	add(rule("r", special, prefixRewrite("")), "/fxo(a)/b", "rest", "/fxo(a)/b")
@@ -66,18 +67,18 @@ func TestPathsInEnvoy(t *testing.T) {
 		{"/foo/", "/foo/type", "/bar", "/bar/type"}, {"/foo/", "/foo/type", "/", "/type"}, {"/foo/", "/foo/", "/bar/", "/bar/"}, {"/foo/", "/foo//b", "/bar", "/bar//b"},
 		{"/", "/y", "/x", "/x/y"}, {"/", "/y", "/", "/y"},
 	} {
-		add(rule("r", path(route.BytePrefix, p.prefix), prefixRewrite(p.replacement)), p.path, "r", p.becomes)
+		add(rule("r", path(match.BytePrefix, p.prefix), prefixRewrite(p.replacement)), p.path, "r", p.becomes)
 	}
 	for _, p := range []struct{ prefix, path, replacement, becomes string }{
 		{"/", "/y?q", "/x", "/xy?q"}, {"/", "/y", "/x/", "/x/y"}, {"/foo", "/foo/bar", "/x/", "/x//bar"}, {"/foo/", "/foo/bar", "/x", "/xbar"}, {"/foo", "/foobar", "", "/bar"},
 	} {
 		literal := prefixRewrite(p.replacement)
 		literal.Rewrite.Path.Literal = true
-		add(rule("r", path(route.BytePrefix, p.prefix), literal), p.path, "r", p.becomes)
+		add(rule("r", path(match.BytePrefix, p.prefix), literal), p.path, "r", p.becomes)
 	}
 	add(rule("r", foo, fullRewrite("/z")), "/foo/bar?q", "r", "/z?q")
 	add(rule("r", foo, fullRewrite("")), "/foo", "r", "/")
-	add(rule("r", path(route.FullMatch, "/f.*"), fullRewrite("/z")), "/foo", "r", "/z")
+	add(rule("r", path(match.FullMatch, "/f.*"), fullRewrite("/z")), "/foo", "r", "/z")
 	for _, e := range []struct{ expression, with, path, becomes string }{
 		{"^/api/?", "/", "/api/foo?q=/api/", "/foo?q=/api/"}, {"^/api/?", "/", "/api", "/"}, {"o", "0", "/foo/oo", "/f00/00"},
 		{"/(a+)/(b*)", `/\2/\1/\0\\`, "/aa/bb", `/bb/aa//aa/bb\`}, {"/x*", "/-", "/xa/", "/-a/-"}, {"(?i)FOO", "$1", "/foo", "/$1"},
@@ -105,15 +106,15 @@ func TestPathsInEnvoy(t *testing.T) {
 // TestMatchesInEnvoy holds the parts of a match beside the path.
 func TestMatchesInEnvoy(t *testing.T) {
 	t.Parallel()
-	header := func(op route.Op, value string) route.Match {
-		return matches.Of(matches.On(route.OnHeader, op, "x-a", value))
+	header := func(op match.Op, value string) match.Match {
+		return matches.Of(matches.On(match.OnHeader, op, "x-a", value))
 	}
-	query := func(op route.Op, value string) route.Match {
-		return matches.Of(matches.On(route.OnQuery, op, "q", value))
+	query := func(op match.Op, value string) match.Match {
+		return matches.Of(matches.On(match.OnQuery, op, "q", value))
 	}
 	a := func(v ...string) http.Header { return http.Header{"X-A": v} }
 	cases := []struct {
-		match  route.Match
+		match  match.Match
 		method string
 		path   string
 		header http.Header
@@ -121,26 +122,26 @@ func TestMatchesInEnvoy(t *testing.T) {
 	}{
 		{matches.Of(matches.Method("POST")), "POST", "/", nil, true},
 		{matches.Of(matches.Method("POST")), "GET", "/", nil, false},
-		{header(route.Equal, "1"), "GET", "/", a("1"), true},
-		{header(route.Equal, "1"), "GET", "/", a("12"), false},
-		{header(route.Equal, "1,2"), "GET", "/", a("1,2"), true},
-		{header(route.Equal, "2"), "GET", "/", a("1", "2"), true}, // lines of one name are compared one by one
-		{header(route.Equal, "1,2"), "GET", "/", a("1", "2"), false},
-		{header(route.FullMatch, "1.*"), "GET", "/", a("12"), true},
-		{header(route.FullMatch, "1.*"), "GET", "/", a("012"), false},
-		{header(route.BytePrefix, "1"), "GET", "/", a("12"), true},
-		{header(route.BytePrefix, ""), "GET", "/", a("12"), true},
-		{header(route.BytePrefix, ""), "GET", "/", nil, false},
-		{header(route.Present, ""), "GET", "/", a("x"), true},
-		{header(route.Present, ""), "GET", "/", nil, false},
+		{header(match.Equal, "1"), "GET", "/", a("1"), true},
+		{header(match.Equal, "1"), "GET", "/", a("12"), false},
+		{header(match.Equal, "1,2"), "GET", "/", a("1,2"), true},
+		{header(match.Equal, "2"), "GET", "/", a("1", "2"), true}, // lines of one name are compared one by one
+		{header(match.Equal, "1,2"), "GET", "/", a("1", "2"), false},
+		{header(match.FullMatch, "1.*"), "GET", "/", a("12"), true},
+		{header(match.FullMatch, "1.*"), "GET", "/", a("012"), false},
+		{header(match.BytePrefix, "1"), "GET", "/", a("12"), true},
+		{header(match.BytePrefix, ""), "GET", "/", a("12"), true},
+		{header(match.BytePrefix, ""), "GET", "/", nil, false},
+		{header(match.Present, ""), "GET", "/", a("x"), true},
+		{header(match.Present, ""), "GET", "/", nil, false},
 		{matches.Of(matches.Absent("x-a")), "GET", "/", nil, true},
 		{matches.Of(matches.Absent("x-a")), "GET", "/", a("x"), false},
-		{query(route.Equal, "1"), "GET", "/?q=1", nil, true},
-		{query(route.Equal, "1"), "GET", "/?q=2&q=1", nil, false},
-		{query(route.Equal, ""), "GET", "/?q", nil, true},
-		{query(route.FullMatch, "1+"), "GET", "/?q=11", nil, true},
-		{query(route.FullMatch, "1+"), "GET", "/?q=211", nil, false},
-		{query(route.FullMatch, ".*"), "GET", "/", nil, false},
+		{query(match.Equal, "1"), "GET", "/?q=1", nil, true},
+		{query(match.Equal, "1"), "GET", "/?q=2&q=1", nil, false},
+		{query(match.Equal, ""), "GET", "/?q", nil, true},
+		{query(match.FullMatch, "1+"), "GET", "/?q=11", nil, true},
+		{query(match.FullMatch, "1+"), "GET", "/?q=211", nil, false},
+		{query(match.FullMatch, ".*"), "GET", "/", nil, false},
 	}
 	var tables []*effective.Table
 	for _, c := range cases {
@@ -161,7 +162,7 @@ func TestMatchesInEnvoy(t *testing.T) {
 // TestRedirectsInEnvoy holds what a redirect keeps and what it replaces.
 func TestRedirectsInEnvoy(t *testing.T) {
 	t.Parallel()
-	foo := path(route.SegmentPrefix, "/foo")
+	foo := path(match.SegmentPrefix, "/foo")
 	cases := []struct {
 		redirect route.Redirect
 		path     string
@@ -206,7 +207,7 @@ func TestHeadersInEnvoy(t *testing.T) {
 	request := func(m route.HeaderModifier) route.Filter { return route.Filter{RequestHeaders: &m} }
 	response := func(m route.HeaderModifier) route.Filter { return route.Filter{ResponseHeaders: &m} }
 	h := func(name, value string) []route.Header { return []route.Header{{Name: name, Value: value}} }
-	r := rule("r", path(route.SegmentPrefix, "/"),
+	r := rule("r", path(match.SegmentPrefix, "/"),
 		request(route.HeaderModifier{Set: h("x-set", "100%{x}"), Add: h("x-add", "2"), Remove: []string{"x-gone"}}),
 		request(route.HeaderModifier{Set: h("x-twice", "1")}), request(route.HeaderModifier{Add: h("x-twice", "2")}),
 		request(route.HeaderModifier{Add: h("x-late", "1")}), request(route.HeaderModifier{Set: h("x-late", "2")}),
@@ -240,7 +241,7 @@ func TestHeadersInEnvoy(t *testing.T) {
 func TestSharesInEnvoy(t *testing.T) {
 	t.Parallel()
 	with := func(b ...effective.Backend) *effective.Table {
-		r := rule("r", path(route.SegmentPrefix, "/"))
+		r := rule("r", path(match.SegmentPrefix, "/"))
 		r.Backends = b
 		return table(r)
 	}

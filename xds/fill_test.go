@@ -9,6 +9,7 @@ import (
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/policies/all"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // TestFilledHeadersInEnvoy: requests are filled with the first line of what came, but for
@@ -17,7 +18,7 @@ func TestFilledHeadersInEnvoy(t *testing.T) {
 	t.Parallel()
 	fill := func(name string, parts ...route.Part) route.Filled { return route.Filled{Name: name, Parts: parts} }
 	of := func(name string) route.Part { return route.Part{Header: name} }
-	r := rule("r", path(route.SegmentPrefix, "/"),
+	r := rule("r", path(match.SegmentPrefix, "/"),
 		route.Filter{RequestHeaders: &route.HeaderModifier{
 			Set: []route.Header{{Name: "x-from", Value: "new"}},
 			Fill: []route.Filled{
@@ -57,7 +58,7 @@ func TestFactsInEnvoy(t *testing.T) {
 	for _, f := range route.Facts {
 		m.Fill = append(m.Fill, route.Filled{Name: "x-fact", Parts: []route.Part{{Text: "%"}, {Fact: f}}})
 	}
-	r := rule("r", path(route.SegmentPrefix, "/"), route.Filter{RequestHeaders: m}, route.Filter{ResponseHeaders: m})
+	r := rule("r", path(match.SegmentPrefix, "/"), route.Filter{RequestHeaders: m}, route.Filter{ResponseHeaders: m})
 	o := envoytest.NewOracle(t, all.Kinds, envoytest.Tables(table(r)))
 	got, err := o.Ask(0, envoytest.Question{Method: "GET", Host: "web", Path: "/"})
 	if err != nil || len(got.Attempts) != 1 || len(got.Attempts[0].Headers["X-Fact"]) != 1 {

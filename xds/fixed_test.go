@@ -18,6 +18,7 @@ import (
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/xds/check"
 	"github.com/weftmesh/weft/xds/envoy"
 	"github.com/weftmesh/weft/xds/resource"
@@ -79,7 +80,7 @@ func TestFixedHeadersInEnvoy(t *testing.T) {
 	hop.Cluster.HTTP2 = true
 	var routes []*effective.Route
 	for i := range fixedCases() {
-		r := rule(strconv.Itoa(i), path(route.Equal, fmt.Sprintf("/%d", i)))
+		r := rule(strconv.Itoa(i), path(match.Equal, fmt.Sprintf("/%d", i)))
 		r.Backends = []effective.Backend{to("web:8080", 1)}
 		routes = append(routes, r)
 	}

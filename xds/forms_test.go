@@ -12,6 +12,7 @@ import (
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/xds/clusters"
 	"github.com/weftmesh/weft/xds/resource"
 )
@@ -30,15 +31,15 @@ func TestWhatGRPCIgnoresIsSaid(t *testing.T) {
 		"path":            fullRewrite("/b"),
 		"host":            {Rewrite: &route.Rewrite{Hostname: "a"}},
 	}
-	routes := map[string]*effective.Route{"nothing": rule("r", path(route.SegmentPrefix, "/"))}
+	routes := map[string]*effective.Route{"nothing": rule("r", path(match.SegmentPrefix, "/"))}
 	for name, f := range filters {
-		routes[name] = rule("r", path(route.SegmentPrefix, "/"), f)
+		routes[name] = rule("r", path(match.SegmentPrefix, "/"), f)
 	}
-	routes["redirect"] = rule("r", path(route.SegmentPrefix, "/"))
+	routes["redirect"] = rule("r", path(match.SegmentPrefix, "/"))
 	routes["redirect"].Answer, routes["redirect"].ActionBy = &route.Redirect{Hostname: "a"}, by("r")
-	routes["mirror"] = rule("r", path(route.SegmentPrefix, "/"))
+	routes["mirror"] = rule("r", path(match.SegmentPrefix, "/"))
 	routes["mirror"].Mirrors = []effective.Mirror{{Backend: to("v2", 1), Percent: 100}}
-	routes["limit"] = rule("r", path(route.SegmentPrefix, "/"))
+	routes["limit"] = rule("r", path(match.SegmentPrefix, "/"))
 	routes["limit"].Policies = effective.Policies{confs(t)["ratelimit"]}
 	for name, r := range routes {
 		s := renderer().RenderGRPC(sidecar([]*effective.Table{table(r)}, nil))

@@ -23,6 +23,7 @@ import (
 	"github.com/weftmesh/weft/policies/all"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // TestMirrorsInEnvoy: a copy is sent as often as the document says, to whom it
@@ -30,7 +31,7 @@ import (
 func TestMirrorsInEnvoy(t *testing.T) {
 	t.Parallel()
 	with := func(list ...effective.Mirror) *effective.Table {
-		r := rule("r", path(route.SegmentPrefix, "/"))
+		r := rule("r", path(match.SegmentPrefix, "/"))
 		r.Mirrors = list
 		return table(r)
 	}
@@ -88,7 +89,7 @@ func TestHostsInEnvoy(t *testing.T) {
 	}
 	var worlds []envoytest.World
 	for _, c := range cases {
-		r := rule("r", path(route.SegmentPrefix, "/"))
+		r := rule("r", path(match.SegmentPrefix, "/"))
 		if c.rewrite != nil {
 			r.Filters = []route.Filter{{Rewrite: c.rewrite}}
 		}

@@ -23,7 +23,7 @@ import (
 	"github.com/weftmesh/weft/policies/timeout"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/identity"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/xds/clusters"
 	"github.com/weftmesh/weft/xds/endpoints"
 	"github.com/weftmesh/weft/xds/envoy"
@@ -79,7 +79,7 @@ func TestGoldens(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if _, ok := conf.(envoy.RouteWriter); ok || conf == nil {
-				r := rule("r", path(route.SegmentPrefix, "/a"), prefixRewrite("/b"))
+				r := rule("r", path(match.SegmentPrefix, "/a"), prefixRewrite("/b"))
 				r.Policies = ps
 				config, _, _ := routes.Configuration(&effective.Table{Destination: web(), Routes: []*effective.Route{r}})
 				golden(t, "route-"+name, config)

@@ -31,6 +31,7 @@ import (
 	"github.com/weftmesh/weft/policies/timeout"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/xds/resource"
 )
 
@@ -117,14 +118,14 @@ func grpcState(t *testing.T, v1, v2 *envoytest.Backend) *resource.State {
 	pay := &effective.Destination{ID: "pay:9000", Kind: api.KindMeshService, Name: "pay", Port: 9000, Protocol: api.GRPC, Hostnames: []string{"pay.shop.svc.cluster.local"}}
 	second := api.Duration(100 * time.Millisecond)
 	three, conditions := uint32(3), []string{"Unavailable"}
-	slow := rule("slow", path(route.Equal, "/pay.Pay/Slow"))
+	slow := rule("slow", path(match.Equal, "/pay.Pay/Slow"))
 	slow.Policies = effective.Policies{fold(t, timeout.Kind, &timeout.Conf{HTTP: &timeout.HTTP{RequestTimeout: &second}})}
-	again := rule("again", path(route.Equal, "/pay.Pay/Again"), route.Filter{RequestHeaders: &route.HeaderModifier{Set: []route.Header{{Name: "x", Value: "y"}}}})
+	again := rule("again", path(match.Equal, "/pay.Pay/Again"), route.Filter{RequestHeaders: &route.HeaderModifier{Set: []route.Header{{Name: "x", Value: "y"}}}})
 	again.Policies = effective.Policies{fold(t, retry.Kind, &retry.Conf{GRPC: &retry.GRPC{NumRetries: &three, RetryOn: conditions}})}
-	other := rule("other", matches.Of(matches.On(route.OnPath, route.SegmentPrefix, "", "/pay.Other"),
-		matches.Must(route.Among(route.OnMethod, "", "POST", "PUT"))))
+	other := rule("other", matches.Of(matches.On(match.OnPath, match.SegmentPrefix, "", "/pay.Other"),
+		matches.Must(match.Among(match.OnMethod, "", "POST", "PUT"))))
 	other.Backends = []effective.Backend{to("v2", 1)}
-	gone := rule("gone", matches.Of(matches.On(route.OnPath, route.SegmentPrefix, "", "/gone"), matches.Method("POST")))
+	gone := rule("gone", matches.Of(matches.On(match.OnPath, match.SegmentPrefix, "", "/gone"), matches.Method("POST")))
 	gone.Backends = []effective.Backend{to("v2", 1), broken(1)}
 	get := rule("get", matches.Of(matches.Method("GET")))
 	get.Backends = []effective.Backend{broken(1)}
@@ -190,16 +191,16 @@ func TestGRPCLeavesOutWhatItsClientsDoNotAsk(t *testing.T) {
 	t.Parallel()
 	x, must := matches.On, matches.Must
 	for name, c := range map[string]struct {
-		conditions []route.Condition
+		conditions []match.Condition
 		kept       bool
 	}{
-		"header":           {[]route.Condition{x(route.OnHeader, route.Suffix, "a", "b")}, true},
-		"path and chance":  {[]route.Condition{x(route.OnPath, route.Equal, "", "/a"), must(route.Within(route.OnChance, "", 0, 5))}, true},
-		"cookie":           {[]route.Condition{x(route.OnCookie, route.Equal, "a", "b")}, false},
-		"claim":            {[]route.Condition{x(route.OnClaim, route.Equal, "a", "b")}, false},
-		"authority":        {[]route.Condition{x(route.OnAuthority, route.Equal, "", "b")}, false},
-		"second path":      {[]route.Condition{x(route.OnPath, route.Equal, "", "/a"), x(route.OnPath, route.FullMatch, "", "/a")}, false},
-		"missing is empty": {[]route.Condition{must(route.Compare(route.OnHeader, "a", route.Equal, route.Not|route.MissingIsEmpty, "b"))}, false},
+		"header":           {[]match.Condition{x(match.OnHeader, match.Suffix, "a", "b")}, true},
+		"path and chance":  {[]match.Condition{x(match.OnPath, match.Equal, "", "/a"), must(match.Within(match.OnChance, "", 0, 5))}, true},
+		"cookie":           {[]match.Condition{x(match.OnCookie, match.Equal, "a", "b")}, false},
+		"claim":            {[]match.Condition{x(match.OnClaim, match.Equal, "a", "b")}, false},
+		"authority":        {[]match.Condition{x(match.OnAuthority, match.Equal, "", "b")}, false},
+		"second path":      {[]match.Condition{x(match.OnPath, match.Equal, "", "/a"), x(match.OnPath, match.FullMatch, "", "/a")}, false},
+		"missing is empty": {[]match.Condition{must(match.Compare(match.OnHeader, "a", match.Equal, match.Not|match.MissingIsEmpty, "b"))}, false},
 	} {
 		r := rule("r", matches.Of(c.conditions...))
 		state := renderer().RenderGRPC(sidecar([]*effective.Table{table(r)}, nil))

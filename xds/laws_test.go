@@ -25,7 +25,7 @@ import (
 	"github.com/weftmesh/weft/policies/timeout"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/xds"
 	"github.com/weftmesh/weft/xds/endpoints"
 	"github.com/weftmesh/weft/xds/resource"
@@ -82,7 +82,7 @@ func TestSharedValuesAreRenderedOnce(t *testing.T) {
 	if a.Listeners[0].Version != b.Listeners[0].Version {
 		t.Error("equal listeners have different versions")
 	}
-	if d := cmp.Diff([]string{"v1", "web:8080"}, routes.RenderTable(table(rule("r", path(route.Equal, "/a"))), nil).Clusters); d != "" {
+	if d := cmp.Diff([]string{"v1", "web:8080"}, routes.RenderTable(table(rule("r", path(match.Equal, "/a"))), nil).Clusters); d != "" {
 		t.Errorf("clusters of a table (-want +got):\n%s", d)
 	}
 }
@@ -119,7 +119,7 @@ func TestMetadataNamesWhatStands(t *testing.T) {
 		layer(retry.Kind, "grpc", &retry.Conf{GRPC: &retry.GRPC{NumRetries: &four}}),
 		layer(retry.Kind, "tcp", &retry.Conf{TCP: &retry.TCP{MaxConnectAttempt: &four}}),
 	})
-	r := rule("strong", path(route.SegmentPrefix, "/a"))
+	r := rule("strong", path(match.SegmentPrefix, "/a"))
 	weak, filters := by("weak"), by("filters")
 	r.Origins, r.FiltersBy, r.ActionBy = []*api.Origin{weak, filters, r.Origins[0]}, filters, nil
 	r.Policies = effective.Policies{retries, timeouts}

@@ -25,6 +25,7 @@ import (
 	"github.com/weftmesh/weft/internal/matches"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/xds/bootstrap"
 	"github.com/weftmesh/weft/xds/check"
 	"github.com/weftmesh/weft/xds/matchers"
@@ -92,13 +93,13 @@ var refusals = map[string]func(*testing.T, *routev3.Route){
 		r.Match = onPath("/([")
 	},
 	"a regular expression over the budget": func(_ *testing.T, r *routev3.Route) {
-		r.Match = matchers.Route(route.Conditions{{On: route.OnHeader, Op: route.FullMatch, Name: "a", Value: "(?:abcdefghij){900}"}})
+		r.Match = matchers.Route(match.Conditions{{On: match.OnHeader, Op: match.FullMatch, Name: "a", Value: "(?:abcdefghij){900}"}})
 	},
 	"a cookie's expression that is none": func(_ *testing.T, r *routev3.Route) {
-		r.Match = matchers.Route(route.Conditions{{On: route.OnCookie, Op: route.FullMatch, Name: "a", Value: "(["}})
+		r.Match = matchers.Route(match.Conditions{{On: match.OnCookie, Op: match.FullMatch, Name: "a", Value: "(["}})
 	},
 	"a claim's expression that is none": func(_ *testing.T, r *routev3.Route) {
-		r.Match = matchers.Route(route.Conditions{{On: route.OnClaim, Op: route.FullMatch, Name: "a", Value: "(["}})
+		r.Match = matchers.Route(match.Conditions{{On: match.OnClaim, Op: match.FullMatch, Name: "a", Value: "(["}})
 	},
 	"the host as a header to set": func(_ *testing.T, r *routev3.Route) { r.RequestHeadersToAdd = header("Host", "a") },
 	"a pseudo header to remove":   func(_ *testing.T, r *routev3.Route) { r.RequestHeadersToRemove = []string{":path"} },
@@ -137,13 +138,13 @@ var refusals = map[string]func(*testing.T, *routev3.Route){
 }
 
 // unchecked is a condition on the path that no constructor may take.
-func unchecked(expression string) route.Condition {
-	return route.Condition{On: route.OnPath, Op: route.FullMatch, Value: expression}
+func unchecked(expression string) match.Condition {
+	return match.Condition{On: match.OnPath, Op: match.FullMatch, Value: expression}
 }
 
 // onPath matches paths by any expression.
 func onPath(expression string) *routev3.RouteMatch {
-	return matchers.Route(route.Conditions{unchecked(expression)})
+	return matchers.Route(match.Conditions{unchecked(expression)})
 }
 
 func split(r *routev3.Route, weights ...uint32) {
@@ -183,9 +184,9 @@ func TestEnvoyRefuses(t *testing.T) {
 // says whose document it was; where even its match is bad it is left out.
 func TestABadRouteLosesNothingElse(t *testing.T) {
 	t.Parallel()
-	badHeader := rule("header", path(route.SegmentPrefix, "/a"), route.Filter{RequestHeaders: &route.HeaderModifier{Set: []route.Header{{Name: ":path", Value: "/"}}}})
+	badHeader := rule("header", path(match.SegmentPrefix, "/a"), route.Filter{RequestHeaders: &route.HeaderModifier{Set: []route.Header{{Name: ":path", Value: "/"}}}})
 	badMatch := rule("match", matches.Of(unchecked("/([")))
-	r := routes.RenderTable(table(badHeader, badMatch, rule("fine", path(route.Equal, "/b"))), nil)
+	r := routes.RenderTable(table(badHeader, badMatch, rule("fine", path(match.Equal, "/b"))), nil)
 	config := envoytest.Open(t, r, &routev3.RouteConfiguration{})
 	var got []string
 	for _, e := range config.VirtualHosts[0].Routes {

@@ -17,6 +17,7 @@ import (
 	"github.com/weftmesh/weft/policies/timeout"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // webSocketServer switches protocols, and says hello once after has passed.
@@ -62,7 +63,7 @@ func TestWebSocketInEnvoy(t *testing.T) {
 	tab.Routes[0].Policies = timeouts
 	for path, says := range map[string]route.Upgrade{"/on": route.UpgradeOn, "/off": route.UpgradeOff} {
 		r := *tab.Routes[0]
-		r.Name, r.Key, r.Match, r.Upgrade = path, path, matches.Path(route.SegmentPrefix, path), says
+		r.Name, r.Key, r.Match, r.Upgrade = path, path, matches.Path(match.SegmentPrefix, path), says
 		tab.Routes = slices.Insert(tab.Routes, 0, &r)
 	}
 	out := outbound(t, tab, nil)

@@ -8,6 +8,7 @@ import (
 	"github.com/weftmesh/weft/policies/all"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/xds"
 	"github.com/weftmesh/weft/xds/resource"
 )
@@ -29,20 +30,20 @@ func by(name string) *api.Origin {
 	return &api.Origin{Ref: api.Ref{Kind: "MeshHTTPRoute", Mesh: "default", Name: name}, Field: "spec.to[0].rules[0]"}
 }
 
-func path(op route.Op, value string) route.Match { return matches.Path(op, value) }
+func path(op match.Op, value string) match.Match { return matches.Path(op, value) }
 
 // rule is a route to v1 for what m matches.
-func rule(name string, m route.Match, filters ...route.Filter) *effective.Route {
+func rule(name string, m match.Match, filters ...route.Filter) *effective.Route {
 	o := by(name)
 	return &effective.Route{
-		Name: name, Match: m, Matches: []route.Match{m}, Origins: []*api.Origin{o}, FiltersBy: o,
+		Name: name, Match: m, Matches: []match.Match{m}, Origins: []*api.Origin{o}, FiltersBy: o,
 		Filters: filters, Backends: []effective.Backend{to("v1", 1)},
 	}
 }
 
 // rest matches everything.
 func rest() *effective.Route {
-	return &effective.Route{Name: "rest", Match: path(route.SegmentPrefix, "/"), Backends: []effective.Backend{to("web:8080", 1)}}
+	return &effective.Route{Name: "rest", Match: path(match.SegmentPrefix, "/"), Backends: []effective.Backend{to("web:8080", 1)}}
 }
 
 func table(routes ...*effective.Route) *effective.Table {

@@ -10,6 +10,7 @@ import (
 	"github.com/weftmesh/weft/inspect/terminal"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/sim"
 )
 
@@ -59,7 +60,7 @@ type Outbound struct {
 type Route struct {
 	Key     string        `json:"key"`
 	Name    string        `json:"name"`
-	Matches []route.Match `json:"matches"`
+	Matches []match.Match `json:"matches"`
 	// ServerName is the name in TLS for which clients ask whose connections the rule is for,
 	// or for one below it where it begins with *; empty is all.
 	ServerName string `json:"serverName,omitempty"`
@@ -246,7 +247,7 @@ func connections(r *effective.Resolved, o *effective.Outbound, brief bool) []Rou
 		if t.BackendsBy == nil {
 			return
 		}
-		x := Route{Matches: []route.Match{}, ServerName: name, Origins: t.Origins, Backends: sim.Connections(r, t), BackendsBy: t.BackendsBy,
+		x := Route{Matches: []match.Match{}, ServerName: name, Origins: t.Origins, Backends: sim.Connections(r, t), BackendsBy: t.BackendsBy,
 			Policies: map[string]sim.Policy{}}
 		if !brief {
 			x.Policies = notNil(sim.ConnectionPolicies(r, o, t.Backends))
@@ -314,7 +315,7 @@ func routeOf(r *effective.Resolved, rt *effective.Route) Route {
 }
 
 // shadow is the first earlier route that takes all that m matches.
-func shadow(earlier []*effective.Route, m *route.Match) *Shadow {
+func shadow(earlier []*effective.Route, m *match.Match) *Shadow {
 	if by := effective.ShadowOf(earlier, m); by != nil {
 		return &Shadow{Key: by.Key, Origins: by.Origins}
 	}

@@ -4,7 +4,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/effective"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/sim"
 )
 
@@ -74,5 +74,5 @@ func inboundRoutes(in *effective.Inbound) []InboundRoute {
 		}
 		out = append(out, x)
 	}
-	return append(out, InboundRoute{Match: route.CatchAll.Short(), Permissions: lists(all)})
+	return append(out, InboundRoute{Match: match.CatchAll.Short(), Permissions: lists(all)})
 }

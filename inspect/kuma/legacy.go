@@ -12,7 +12,7 @@ import (
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // LegacyRules is GET …/dataplanes/{dp}/rules, with the matches that the Kuma
@@ -32,7 +32,7 @@ type LegacyRule struct {
 	PolicyType string            `json:"policyType"`
 	Subset     map[string]string `json:"subset"` // value, or !value
 	// Matches are set where a policy is attached to the route that has them.
-	Matches []route.Match  `json:"matches,omitempty"`
+	Matches []match.Match  `json:"matches,omitempty"`
 	Conf    any            `json:"conf"`
 	Origins []LegacyOrigin `json:"origins"` // weakest first
 	order   int
@@ -84,7 +84,7 @@ func toDestination(at []*effective.Outbound) []LegacyRule {
 		base.Addresses = append(base.Addresses, fmt.Sprintf("%s:%d", x.Address, x.Port))
 	}
 	var out []LegacyRule
-	add := func(e *policies.Effective, matches []route.Match) {
+	add := func(e *policies.Effective, matches []match.Match) {
 		item := base
 		conf, origins := onlySaid(e, documents)
 		item.PolicyType, item.Matches, item.Conf, item.Origins, item.order = e.Kind.Name, matches, conf, legacyOrigins(origins), len(out)

@@ -7,8 +7,8 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
-	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/route/kuma"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // writtenRules are rules in the form of a MeshHTTPRoute document.
@@ -17,7 +17,7 @@ type writtenRules struct {
 }
 
 type writtenRule struct {
-	Matches []route.Match `json:"matches"`
+	Matches []match.Match `json:"matches"`
 	Default routeConf     `json:"default"`
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // RouteList is GET …/_outbounds/{kri}/_routes.
@@ -26,7 +26,7 @@ type KindRoutes struct {
 // RouteRule is one merged rule; one without matches is for connections.
 type RouteRule struct {
 	KRI     string        `json:"kri"` // no other rule of the outbound has it
-	Matches []route.Match `json:"matches"`
+	Matches []match.Match `json:"matches"`
 	// ServerName is the name in TLS for which clients ask whose connections the rule is for.
 	ServerName string `json:"serverName,omitempty"`
 	// Conf is what a MeshHTTPRoute, or of connections a MeshTCPRoute, would have as default, with
@@ -88,7 +88,7 @@ func (r *listedRule) shown(m *resolve.Reader) RouteRule {
 	if r.requests != nil {
 		return RouteRule{KRI: r.kri, Matches: r.requests.Matches, Conf: routeConfOf(m, r.requests)}
 	}
-	return RouteRule{KRI: r.kri, Matches: []route.Match{}, ServerName: r.serverName, Conf: connectionConfOf(m, r.connections)}
+	return RouteRule{KRI: r.kri, Matches: []match.Match{}, ServerName: r.serverName, Conf: connectionConfOf(m, r.connections)}
 }
 
 // rules are the written rules of an outbound, each by a name of its own: that of the rule of the

@@ -16,6 +16,7 @@ import (
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // asked counts what the law looked at, lest it looks at nothing: rules by kind, those of which the
@@ -176,7 +177,7 @@ type rule struct {
 // rulesIn are the rules of an outbound that somebody wrote, by what they are for, in their order.
 func rulesIn(o *effective.Outbound) map[string][]rule {
 	out := map[string][]rule{}
-	add := func(serverName string, matches []route.Match, r rule) {
+	add := func(serverName string, matches []match.Match, r rule) {
 		at := key(serverName, matches)
 		out[at] = append(out[at], r)
 	}
@@ -199,7 +200,7 @@ func rulesIn(o *effective.Outbound) map[string][]rule {
 	return out
 }
 
-func key(serverName string, matches []route.Match) string {
+func key(serverName string, matches []match.Match) string {
 	out := serverName
 	for i := range matches {
 		out += " or " + matches[i].Text()

@@ -17,8 +17,8 @@ import (
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
-	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/route/kuma"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // RulesView is GET …/dataplanes/{dp}/_rules.
@@ -31,7 +31,7 @@ type RulesView struct {
 // HTTPMatch says what a __rule-matches-hash__ stands for.
 type HTTPMatch struct {
 	Hash  string        `json:"hash"`
-	Match []route.Match `json:"match"`
+	Match []match.Match `json:"match"`
 }
 
 // KindRules is what the policies of one kind say.
@@ -99,14 +99,14 @@ type viewBuilder struct {
 	model   *resolve.Reader
 	catalog *api.Catalog
 	plane   *effective.Resolved
-	hashes  map[string][]route.Match
+	hashes  map[string][]match.Match
 	notes   []api.Note
 	named   map[*api.Origin]*Meta
 	known   *resolve.Memory[*api.Object, *Meta]
 }
 
 func newViewBuilder(m *resolve.Reader, c *api.Catalog, r *effective.Resolved) *viewBuilder {
-	return &viewBuilder{model: m, catalog: c, plane: r, hashes: map[string][]route.Match{}, named: map[*api.Origin]*Meta{}, known: metasOf(m, c)}
+	return &viewBuilder{model: m, catalog: c, plane: r, hashes: map[string][]match.Match{}, named: map[*api.Origin]*Meta{}, known: metasOf(m, c)}
 }
 
 // Rules is Kuma's view of all rules of a dataplane.

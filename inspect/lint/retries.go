@@ -5,7 +5,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/sim"
 )
 
@@ -96,11 +96,11 @@ func afterwards(p sim.RetryPlan) bool {
 }
 
 // methodsOf are the methods of rules that name one in each of their matches.
-func methodsOf(matches []route.Match) (out []string) {
+func methodsOf(matches []match.Match) (out []string) {
 	for i := range matches {
 		method := ""
 		for _, c := range matches[i].Conditions {
-			if c.On == route.OnMethod && c.Op == route.Equal {
+			if c.On == match.OnMethod && c.Op == match.Equal {
 				method = c.Value
 			}
 		}

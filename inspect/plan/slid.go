@@ -10,7 +10,7 @@ import (
 	"github.com/weftmesh/weft/inspect/terminal"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // codeSectionMoved is that of warnings about a sectionName that names another rule than before.
@@ -66,18 +66,18 @@ func slid(before, after *resolve.Model, was, is *resolve.NamedRule) bool {
 	return !sameMatches(was.Matches, is.Matches) && (hasRule(after, is.Route, was.Matches) || hasRule(before, was.Route, is.Matches))
 }
 
-func sameMatches(a, b []route.Match) bool {
-	return slices.EqualFunc(a, b, func(x, y route.Match) bool {
-		return slices.EqualFunc(x.Conditions, y.Conditions, route.Condition.Equal)
+func sameMatches(a, b []match.Match) bool {
+	return slices.EqualFunc(a, b, func(x, y match.Match) bool {
+		return slices.EqualFunc(x.Conditions, y.Conditions, match.Condition.Equal)
 	})
 }
 
-func hasRule(m *resolve.Model, ref api.Ref, matches []route.Match) bool {
+func hasRule(m *resolve.Model, ref api.Ref, matches []match.Match) bool {
 	return placeOf(m, ref, matches) != nil
 }
 
 // placeOf is where a route has a rule with those matches; nil for nowhere.
-func placeOf(m *resolve.Model, ref api.Ref, matches []route.Match) *api.Origin {
+func placeOf(m *resolve.Model, ref api.Ref, matches []match.Match) *api.Origin {
 	opinion, ok := m.Route(ref)
 	if !ok {
 		return nil

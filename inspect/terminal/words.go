@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/sim"
 )
 
@@ -52,7 +53,7 @@ func BackendsText(list []sim.Backend) string {
 }
 
 // MatchesText is what a rule is for, in words; one without matches is for connections.
-func MatchesText(list []route.Match) string {
+func MatchesText(list []match.Match) string {
 	if len(list) == 0 {
 		return "every connection"
 	}
@@ -64,7 +65,7 @@ func MatchesText(list []route.Match) string {
 }
 
 // RuleText is what a rule is for, where it may be for those who ask for a name in TLS.
-func RuleText(serverName string, list []route.Match) string {
+func RuleText(serverName string, list []match.Match) string {
 	if serverName == "" {
 		return MatchesText(list)
 	}

@@ -22,7 +22,7 @@ import (
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/inspect/web/sidecars"
 	"github.com/weftmesh/weft/policies"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/sim"
 	"github.com/weftmesh/weft/store"
 )
@@ -91,7 +91,7 @@ var knownTypes = map[reflect.Type]endpoint.Schema{
 	reflect.TypeFor[sim.Headers]():       jsonschema.MapOf(jsonschema.Text()),
 	reflect.TypeFor[endpoint.Document](): jsonschema.RefTo("Document"),
 	reflect.TypeFor[struct{}]():          jsonschema.Closed(endpoint.Schema{}),
-	reflect.TypeFor[route.Match]():       jsonschema.RefTo("Match"),
+	reflect.TypeFor[match.Match]():       jsonschema.RefTo("Match"),
 	reflect.TypeFor[api.Spec]():          jsonschema.RefTo("DataplaneSpec"), // of overviews alone
 	reflect.TypeFor[map[string]any]():    {"type": "object", "additionalProperties": true},
 }
@@ -126,7 +126,7 @@ var refused = endpoint.Schema{"description": "Refused: what is wrong, and what t
 func (s *server) documents(parts *jsonschema.Components) {
 	parts.Schemas["KubernetesDocument"] = endpoint.Schema{"description": "One document in the envelope of Kubernetes", "type": "object", "required": []string{"apiVersion", "kind", "metadata"}, "additionalProperties": true,
 		"properties": endpoint.Schema{"apiVersion": jsonschema.Text(), "kind": jsonschema.Text(), "metadata": endpoint.Schema{"type": "object", "additionalProperties": true}}}
-	parts.Schemas["Match"] = route.MatchSchema()
+	parts.Schemas["Match"] = match.Schema()
 	dataplane, _ := s.Catalog.Type(api.KindDataplane)
 	parts.Schemas["DataplaneSpec"] = s.schemas.SpecOf(dataplane)
 	alternatives := []endpoint.Schema{}

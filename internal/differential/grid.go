@@ -13,6 +13,7 @@ import (
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/sim"
 )
 
@@ -164,7 +165,7 @@ func compact(list []string) []string {
 }
 
 // prefixed is the kind of match whose prefix can be rewritten.
-var prefixed = matches.Kinds(&route.CatchAll)[0]
+var prefixed = matches.Kinds(&match.CatchAll)[0]
 
 // impossible are cells that admission refuses: there is no prefix to replace.
 func impossible(a, b string) bool {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/weftmesh/weft/internal/tables"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/sim"
 )
 
@@ -49,7 +49,7 @@ func common(r m) {
 
 // Requests are random requests to an authority: many aimed at one of the matches, some as
 // few would send them, each with what the workloads answer.
-func Requests(seed, world uint64, authority string, matches []route.Match, n int) []sim.Request {
+func Requests(seed, world uint64, authority string, matches []match.Match, n int) []sim.Request {
 	d := newDraw(seed, world)
 	var out []sim.Request
 	for range n {

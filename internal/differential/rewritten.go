@@ -8,7 +8,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/effective"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/sim"
 )
 
@@ -346,7 +346,7 @@ func (w *World) copiesExceed(b *sim.Branch, taken *effective.Route, names []stri
 			continue
 		}
 		for _, in := range r.Inbounds {
-			visit := &sim.Visit{Names: names, Request: &route.Request{Method: f.Method, Authority: f.Authority + "-shadow", Path: f.Path, Header: f.Headers.Values}}
+			visit := &sim.Visit{Names: names, Request: &match.Request{Method: f.Method, Authority: f.Authority + "-shadow", Path: f.Path, Header: f.Headers.Values}}
 			if p, _ := sim.Judged(in.Inbound, visit); p != nil && p.Decision == sim.Allow {
 				return fmt.Sprintf("the copy of a request of %s gets in at %s by the rule %s", names[0], mirror.Name, taken.Key)
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/weftmesh/weft/internal/tables"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/sim"
 )
 
@@ -31,7 +32,7 @@ func upgrading(u route.Upgrade) []*tables.Route {
 		{Name: "/own-answer", Respond: &route.Respond{Status: 418, Body: "short and stout"}},
 	}
 	for _, rt := range routes {
-		rt.Match, rt.Upgrade = matches.Path(route.SegmentPrefix, rt.Name), u
+		rt.Match, rt.Upgrade = matches.Path(match.SegmentPrefix, rt.Name), u
 	}
 	return routes
 }
@@ -86,7 +87,7 @@ func TestRefusedUpgradeTakesNoToken(t *testing.T) {
 			"requestRate": m{"num": 1, "interval": "1h"},
 		}}}}},
 	}})
-	from.Routes = written([]*tables.Route{{Name: "all", Match: route.CatchAll, Backends: []tables.Backend{{Name: "web", Weight: 1}}, Upgrade: route.UpgradeOff}})
+	from.Routes = written([]*tables.Route{{Name: "all", Match: match.CatchAll, Backends: []tables.Backend{{Name: "web", Weight: 1}}, Upgrade: route.UpgradeOff}})
 	f := newFleet(t, newRoom(t, workloadNames...), []Source{from})
 	socket := sim.Request{URL: "http://web:8080/", Method: http.MethodGet, Headers: sim.Headers{"connection": "Upgrade", "upgrade": "websocket"}}
 	plain := sim.Request{URL: "http://web:8080/", Method: http.MethodGet}

@@ -3,17 +3,17 @@ package tables
 import (
 	"slices"
 
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // cells are those that a request can be asked by itself: chance takes no part,
 // and claims take a filter that reads them.
-var cells = slices.DeleteFunc(slices.Collect(route.Cells), func(c route.Cell) bool {
-	return c.On == route.OnClaim || c.On == route.OnChance
+var cells = slices.DeleteFunc(slices.Collect(match.Cells), func(c match.Cell) bool {
+	return c.On == match.OnClaim || c.On == match.OnChance
 })
 
 // anyCell draws a condition of any cell, also of those that no language has yet.
-func (d Dice) anyCell() route.Condition {
+func (d Dice) anyCell() match.Condition {
 	for {
 		if c, err := d.cell(cells[d.IntN(len(cells))]); err == nil {
 			return c
@@ -21,28 +21,28 @@ func (d Dice) anyCell() route.Condition {
 	}
 }
 
-func (d Dice) cell(c route.Cell) (route.Condition, error) {
-	name := map[route.Subject]string{route.OnHeader: pick(d, "h1", "h2", "H1"), route.OnQuery: "q1", route.OnCookie: "a"}[c.On]
-	value := map[route.Subject]string{
-		route.OnPath: pick(d, "/", "/a", "/a/b", "/ab"), route.OnMethod: "GET", route.OnAuthority: pick(d, "web:8080", "WEB:8080", "example.org"),
+func (d Dice) cell(c match.Cell) (match.Condition, error) {
+	name := map[match.Subject]string{match.OnHeader: pick(d, "h1", "h2", "H1"), match.OnQuery: "q1", match.OnCookie: "a"}[c.On]
+	value := map[match.Subject]string{
+		match.OnPath: pick(d, "/", "/a", "/a/b", "/ab"), match.OnMethod: "GET", match.OnAuthority: pick(d, "web:8080", "WEB:8080", "example.org"),
 	}[c.On]
 	switch {
-	case c.On == route.OnQuery:
+	case c.On == match.OnQuery:
 		value = pick(d, "1", "2", "12", "X%20y", "")
 	case value == "":
 		value = pick(d, "1", "2", "12", "A b", "é", "")
 	}
 	switch c.Op {
-	case route.Present:
-		return route.Has(c.On, name, c.Mode)
-	case route.FullMatch:
-		return route.MatchAll(c.On, name, c.Mode, value+pick(d, "", ".*", "|2"))
-	case route.OneOf:
-		return route.Among(c.On, name, value, pick(d, "POST", "HEAD"))
-	case route.InRange:
-		return route.Within(c.On, name, int64(d.IntN(3)), 3)
+	case match.Present:
+		return match.Has(c.On, name, c.Mode)
+	case match.FullMatch:
+		return match.MatchAll(c.On, name, c.Mode, value+pick(d, "", ".*", "|2"))
+	case match.OneOf:
+		return match.Among(c.On, name, value, pick(d, "POST", "HEAD"))
+	case match.InRange:
+		return match.Within(c.On, name, int64(d.IntN(3)), 3)
 	}
-	return route.Compare(c.On, name, c.Op, c.Mode, value)
+	return match.Compare(c.On, name, c.Op, c.Mode, value)
 }
 
 // Rare has conditions of all cells; what a route does is the wider test's business.

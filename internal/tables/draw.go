@@ -8,6 +8,7 @@ import (
 	"github.com/weftmesh/weft/internal/matches"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // Dice draws tables and requests from small alphabets, so that most requests
@@ -25,7 +26,7 @@ func (d Dice) Table() []*Route {
 	for i := range routes {
 		routes[i] = d.route(fmt.Sprintf("route-%d", i))
 	}
-	return append(routes, &Route{Name: "rest", Match: route.CatchAll, Backends: []Backend{{Name: "web", Weight: 1}}})
+	return append(routes, &Route{Name: "rest", Match: match.CatchAll, Backends: []Backend{{Name: "web", Weight: 1}}})
 }
 
 func (d Dice) route(name string) *Route {
@@ -72,9 +73,9 @@ var (
 	values  = []string{"1", "2", "12", "1,2", "", "a b", "é"}
 )
 
-func (d Dice) match() route.Match {
-	var m route.Match
-	ask := func(c route.Condition) { m.Conditions = append(m.Conditions, c) }
+func (d Dice) match() match.Match {
+	var m match.Match
+	ask := func(c match.Condition) { m.Conditions = append(m.Conditions, c) }
 	switch d.IntN(10) {
 	case 0, 1, 2:
 		ask(exact(pick(d, paths...)))
@@ -99,17 +100,17 @@ func (d Dice) match() route.Match {
 		switch {
 		case d.chance(88):
 		case d.chance(40):
-			ask(matches.On(route.OnQuery, route.FullMatch, name, pick(d, "1|2", ".*", "[0-9]+", "x.*")))
+			ask(matches.On(match.OnQuery, match.FullMatch, name, pick(d, "1|2", ".*", "[0-9]+", "x.*")))
 		default:
-			ask(matches.On(route.OnQuery, route.Equal, name, pick(d, "1", "2", "", "x%20y", "a=b")))
+			ask(matches.On(match.OnQuery, match.Equal, name, pick(d, "1", "2", "", "x%20y", "a=b")))
 		}
 	}
 	return m
 }
 
-func (d Dice) onHeader(name string) route.Condition {
-	on := func(op route.Op, values ...string) route.Condition {
-		return matches.On(route.OnHeader, op, name, pick(d, values...))
+func (d Dice) onHeader(name string) match.Condition {
+	on := func(op match.Op, values ...string) match.Condition {
+		return matches.On(match.OnHeader, op, name, pick(d, values...))
 	}
 	n := d.IntN(6)
 	if name == "x-request-id" { // Envoy makes it up
@@ -117,15 +118,15 @@ func (d Dice) onHeader(name string) route.Condition {
 	}
 	switch n {
 	case 0:
-		return on(route.Present, "")
+		return on(match.Present, "")
 	case 1:
 		return matches.Absent(name)
 	case 2:
-		return on(route.FullMatch, "1.*", "[12]+", "1|2", ".*", "http", ".+")
+		return on(match.FullMatch, "1.*", "[12]+", "1|2", ".*", "http", ".+")
 	case 3:
-		return on(route.BytePrefix, "1", "", "2", "web")
+		return on(match.BytePrefix, "1", "", "2", "web")
 	}
-	return on(route.Equal, "1", "2", "12", "1,2", "web:8080", "http", "", "é")
+	return on(match.Equal, "1", "2", "12", "1,2", "web:8080", "http", "", "é")
 }
 
 func (d Dice) filter() route.Filter {
@@ -204,10 +205,10 @@ func (d Dice) modifier(names ...string) *route.HeaderModifier {
 	return m
 }
 
-func exact(value string) route.Condition { return matches.On(route.OnPath, route.Equal, "", value) }
-func prefix(value string) route.Condition {
-	return matches.On(route.OnPath, route.SegmentPrefix, "", value)
+func exact(value string) match.Condition { return matches.On(match.OnPath, match.Equal, "", value) }
+func prefix(value string) match.Condition {
+	return matches.On(match.OnPath, match.SegmentPrefix, "", value)
 }
-func regex(value string) route.Condition { return matches.On(route.OnPath, route.FullMatch, "", value) }
+func regex(value string) match.Condition { return matches.On(match.OnPath, match.FullMatch, "", value) }
 
 func ptr[T any](v T) *T { return &v }

@@ -7,13 +7,14 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // Route is one of a table, in the form in which a case is kept. Its backends are
 // services by name.
 type Route struct {
 	Name      string          `json:"name"`
-	Match     route.Match     `json:"match"`
+	Match     match.Match     `json:"match"`
 	Filters   []route.Filter  `json:"filters,omitempty"`
 	Redirect  *route.Redirect `json:"redirect,omitempty"`
 	Respond   *route.Respond  `json:"respond,omitempty"`
@@ -51,7 +52,7 @@ func Resolve(routes []*Route, cluster func(name string) (kind, id string)) []*ef
 	var out []*effective.Route
 	for _, r := range routes {
 		made := &effective.Route{
-			Name: r.Name, Key: r.Name, Match: r.Match, Matches: []route.Match{r.Match}, Filters: r.Filters,
+			Name: r.Name, Key: r.Name, Match: r.Match, Matches: []match.Match{r.Match}, Filters: r.Filters,
 			Origins:   []*api.Origin{{Ref: api.Ref{Kind: "MeshHTTPRoute", Name: r.Name}}},
 			NoBackend: route.Respond{Status: r.NoBackend}, Upgrade: r.Upgrade,
 		}

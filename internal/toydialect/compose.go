@@ -10,6 +10,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // said is what a rule means where it stands.
@@ -115,7 +116,7 @@ func (x *reader) add(r route.Rule, s *said) {
 	if err != nil {
 		panic(err) // Validate has looked at all parts
 	}
-	r.Matches, r.Says = []route.Match{m}, s
+	r.Matches, r.Says = []match.Match{m}, s
 	x.rules = append(x.rules, r)
 }
 
@@ -162,7 +163,7 @@ func compose(_ route.Frontend, candidates []route.Candidate) route.Composition {
 		}
 		rules = append(rules, out)
 	}
-	longest := func(a, b *route.Match) int { return cmp.Compare(len(b.Path().Value), len(a.Path().Value)) }
+	longest := func(a, b *match.Match) int { return cmp.Compare(len(b.Path().Value), len(a.Path().Value)) }
 	out := route.Composition{Rows: route.Ordered(rules, longest), Inline: whole}
 	if !slices.ContainsFunc(out.Rows, func(r route.Row) bool { return r.Match.Everything() }) {
 		out.Unmatched = notFound

@@ -15,6 +15,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // Kind is the type of the documents.
@@ -101,9 +102,9 @@ func (r *Route) Validate(at api.Path) error {
 }
 
 // matchBelow takes what is below path, which stands under a prefix.
-func matchBelow(prefix, path string) (route.Match, error) {
-	c, err := route.Compare(route.OnPath, "", route.SegmentPrefix, 0, cmp.Or(prefix+path, "/"))
-	return route.Match{Conditions: route.Conditions{c}}, err
+func matchBelow(prefix, path string) (match.Match, error) {
+	c, err := match.Compare(match.OnPath, "", match.SegmentPrefix, 0, cmp.Or(prefix+path, "/"))
+	return match.Match{Conditions: match.Conditions{c}}, err
 }
 
 // own is the status in the language's own form.

@@ -8,6 +8,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/xds/envoy"
 )
 
@@ -122,7 +123,7 @@ func checkHeaders(f *policies.Findings, at api.Path, change route.HeaderChange, 
 				seen[h.Name] = name
 			}
 		}
-		f.Include(route.CheckHeaderValue(at.Field("value"), h.Value))
+		f.Include(match.CheckHeaderValue(at.Field("value"), h.Value))
 		if n := len(envoy.Escape(h.Value)); n > maxValue && len(h.Value) <= maxValue {
 			f.Breaks(at.Field("value"), "has %d bytes when its percent signs are doubled for Envoy; at most %d are possible", n, maxValue)
 		}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/sim"
 )
 
@@ -39,11 +39,11 @@ func (c *Conf) RetryPlan(p api.Protocol) (sim.RetryPlan, bool) {
 			return sim.RetryPlan{}, false
 		}
 		if len(answer) > 0 {
-			plan.Headers = func(h sim.Headers) bool { return anyOf(answer, &route.Request{Header: h.Values}) }
+			plan.Headers = func(h sim.Headers) bool { return anyOf(answer, &match.Request{Header: h.Values}) }
 		}
 		if len(request) > 0 {
 			plan.Request = func(method string, h sim.Headers) bool {
-				return anyOf(request, &route.Request{Method: method, Header: h.Values})
+				return anyOf(request, &match.Request{Method: method, Header: h.Values})
 			}
 		}
 	}
@@ -64,7 +64,7 @@ func (c conditions) grpcStatus(status uint32) bool {
 }
 
 // anyOf reports whether one of the conditions holds; false where there are none.
-func anyOf(conditions route.Conditions, r *route.Request) bool {
+func anyOf(conditions match.Conditions, r *match.Request) bool {
 	for i := range conditions {
 		if conditions[i].Holds(r) {
 			return true

@@ -16,7 +16,7 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/weftmesh/weft/policies"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/xds/envoy"
 	"github.com/weftmesh/weft/xds/filters"
 	"github.com/weftmesh/weft/xds/matchers"
@@ -108,9 +108,9 @@ func (h *HTTP) extend(p *routev3.RetryPolicy) error {
 // first, and those of which one repeats an answer. An error is a condition that
 // nothing can be asked, which validation refuses: nothing is repeated then, for
 // without it more would be than was meant.
-func (h *HTTP) headers() (request, answer route.Conditions, err error) {
+func (h *HTTP) headers() (request, answer match.Conditions, err error) {
 	for _, m := range parse(h.RetryOn, nil).methods {
-		c, err := route.Compare(route.OnMethod, "", route.Equal, 0, m)
+		c, err := match.Compare(match.OnMethod, "", match.Equal, 0, m)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -118,7 +118,7 @@ func (h *HTTP) headers() (request, answer route.Conditions, err error) {
 	}
 	for _, list := range []struct {
 		from []policies.HeaderMatch
-		to   *route.Conditions
+		to   *match.Conditions
 	}{{h.RetriableRequestHeaders, &request}, {h.RetriableResponseHeaders, &answer}} {
 		for _, m := range list.from {
 			c, err := m.Condition()

@@ -3,11 +3,11 @@ package trafficpermission
 import (
 	"slices"
 
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // Asks are all conditions that the entries ask of requests.
-func (e *Effective) Asks() (out []route.Condition) {
+func (e *Effective) Asks() (out []match.Condition) {
 	for _, list := range [][]*Entry{e.Permissions.Deny, e.Permissions.Allow} {
 		for _, x := range list {
 			for _, group := range x.holds.http {

@@ -9,7 +9,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/spiffe"
 	"github.com/weftmesh/weft/policies"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // Asked is a request, or a bare connection, as the inbound's proxy has it.
@@ -19,7 +19,7 @@ type Asked struct {
 	Names []string
 	SNI   string
 	// Request is nil where nobody reads requests.
-	Request *route.Request
+	Request *match.Request
 }
 
 // clause holds of a request of which all its parts hold.
@@ -27,7 +27,7 @@ type clause struct {
 	names     []nameTest // each has to hold of one of the caller's names
 	anonymous bool
 	sni       string
-	http      [][]route.Condition // of each group one has to hold
+	http      [][]match.Condition // of each group one has to hold
 	// unless are clauses of stronger items of from, none of which may hold.
 	unless []*clause
 	never  bool // it holds of nothing: what it asks can be asked of none
@@ -76,18 +76,18 @@ func clauseOf(m *Match, refuses bool) clause {
 }
 
 // conditions are what m asks of requests; of each group one has to hold.
-func (m *HTTPMatch) conditions() (out [][]route.Condition, err error) {
+func (m *HTTPMatch) conditions() (out [][]match.Condition, err error) {
 	if m.Path != nil {
-		c, err := route.Written(route.OnPath, string(m.Path.Type), "", m.Path.Value)
+		c, err := match.Written(match.OnPath, string(m.Path.Type), "", m.Path.Value)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, []route.Condition{c})
+		out = append(out, []match.Condition{c})
 	}
 	if len(m.Methods) > 0 {
-		var any []route.Condition
+		var any []match.Condition
 		for _, method := range m.Methods {
-			c, err := route.Compare(route.OnMethod, "", route.Equal, 0, method)
+			c, err := match.Compare(match.OnMethod, "", match.Equal, 0, method)
 			if err != nil {
 				return nil, err
 			}
@@ -100,7 +100,7 @@ func (m *HTTPMatch) conditions() (out [][]route.Condition, err error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, []route.Condition{c})
+		out = append(out, []match.Condition{c})
 	}
 	return out, nil
 }
@@ -158,7 +158,7 @@ func (c *clause) lacks(a *Asked) string {
 		return "nobody reads requests there"
 	}
 	for _, group := range c.http {
-		if !slices.ContainsFunc(group, func(x route.Condition) bool { return x.Holds(a.Request) }) {
+		if !slices.ContainsFunc(group, func(x match.Condition) bool { return x.Holds(a.Request) }) {
 			return unlike(&group[0], a.Request)
 		}
 	}
@@ -179,11 +179,11 @@ func firstSPIFFE(names []string) string {
 	return ""
 }
 
-func unlike(c *route.Condition, r *route.Request) string {
+func unlike(c *match.Condition, r *match.Request) string {
 	switch c.On {
-	case route.OnPath:
+	case match.OnPath:
 		return "the path is " + api.Clip(r.Path)
-	case route.OnMethod:
+	case match.OnMethod:
 		return "the method is " + r.Method
 	}
 	return "the header " + c.Name + " is another"

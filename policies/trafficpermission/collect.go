@@ -9,7 +9,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // exact is a match of a whole name.
@@ -86,7 +86,7 @@ func permissions(of policies.Callers, said []policies.Collected, real bool) *Per
 func (p *Permissions) note(e *Entry) {
 	p.Anonymous = p.Anonymous || e.holds.anonymous
 	for _, group := range e.holds.http {
-		p.Paths = p.Paths || group[0].On == route.OnPath
+		p.Paths = p.Paths || group[0].On == match.OnPath
 	}
 }
 

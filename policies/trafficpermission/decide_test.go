@@ -14,7 +14,7 @@ import (
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/policies/internal/policytest"
 	"github.com/weftmesh/weft/policies/trafficpermission"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // callers are those of a mesh whose workloads have Kuma's older names.
@@ -87,7 +87,7 @@ func asked(text string) *trafficpermission.Asked {
 		}
 	}
 	if len(f) > 1 {
-		a.Request = &route.Request{Method: f[1], Path: f[2]}
+		a.Request = &match.Request{Method: f[1], Path: f[2]}
 	}
 	return a
 }

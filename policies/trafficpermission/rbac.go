@@ -9,7 +9,7 @@ import (
 	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
 
 	"github.com/weftmesh/weft/api/spiffe"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/xds/matchers"
 )
 
@@ -157,14 +157,14 @@ func named(m *matcherv3.StringMatcher) *rbacv3.Principal {
 }
 
 // condition is one on a path, a method or a header.
-func condition(c *route.Condition) *rbacv3.Principal {
-	if c.On != route.OnPath {
+func condition(c *match.Condition) *rbacv3.Principal {
+	if c.On != match.OnPath {
 		return &rbacv3.Principal{Identifier: &rbacv3.Principal_Header{Header: matchers.Header(c)}}
 	}
 	path := func(m *matcherv3.StringMatcher) *rbacv3.Principal {
 		return &rbacv3.Principal{Identifier: &rbacv3.Principal_UrlPath{UrlPath: &matcherv3.PathMatcher{Rule: &matcherv3.PathMatcher_Path{Path: m}}}}
 	}
-	if c.Op != route.SegmentPrefix {
+	if c.Op != match.SegmentPrefix {
 		return path(matchers.Text(c))
 	}
 	// A prefix of bytes would take /secretary for /secret.

@@ -3,7 +3,7 @@ package trafficpermission
 import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // void are the entries of a document that hold of no request, as inbounds read them: nobody is let in,
@@ -55,11 +55,11 @@ func (m *HTTPMatch) unmet() string {
 	if err != nil {
 		return ""
 	}
-	var all route.Conditions // those that have no alternative
+	var all match.Conditions // those that have no alternative
 	for _, group := range groups {
 		if len(group) == 1 {
 			all = append(all, group[0])
 		}
 	}
-	return all.Unmet(route.Judged)
+	return all.Unmet(match.Judged)
 }

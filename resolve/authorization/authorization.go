@@ -11,6 +11,7 @@ import (
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // Policies about who may call that are attached to routes are carried out where requests
@@ -33,7 +34,7 @@ type Frontend struct{ Rows []*Row }
 
 // Row is one row of them.
 type Row struct {
-	match    route.Match // of what arrives
+	match    match.Match // of what arrives
 	rules    []*api.Origin
 	attached []attachment // by layer and policy
 	// Closed says why nobody gets in by it; empty where the policies say who does. Where nothing
@@ -274,7 +275,7 @@ func (f *Frontend) equal(o *Frontend) bool {
 
 func (r *Row) equal(o *Row) bool {
 	return r == o || r.Closed == o.Closed && r.plain == o.plain && r.apart == o.apart && slices.Equal(r.attached, o.attached) && r.changed.Equal(&o.changed) &&
-		slices.EqualFunc(r.match.Conditions, o.match.Conditions, route.Condition.Equal) && derive.Same(r.rules, o.rules) && derive.Same(r.to, o.to)
+		slices.EqualFunc(r.match.Conditions, o.match.Conditions, match.Condition.Equal) && derive.Same(r.rules, o.rules) && derive.Same(r.to, o.to)
 }
 
 // By reports whether a policy is attached to the row.

@@ -55,7 +55,7 @@ func (p *Placements) Overlaps(of *index.Policy) (out []string) {
 // left out: nobody thinks of a part of it that it is open.
 func (w *Path) overlap(i, k int) bool {
 	r, s := w.Rows[i], w.Rows[k]
-	if len(s.rules) == 0 || derive.Same(r.rules, s.rules) || slices.Equal(r.attached, s.attached) || r.match.Apart(s.match.Conditions) {
+	if len(s.rules) == 0 || derive.Same(r.rules, s.rules) || slices.Equal(r.attached, s.attached) || r.match.Disjoint(s.match.Conditions) {
 		return false
 	}
 	switch {

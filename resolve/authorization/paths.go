@@ -7,7 +7,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/index"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // What the table of a sender gives to a rule with policies never gets more than they say, whatever
@@ -26,7 +26,7 @@ type Path struct {
 
 // combination is what is asked of requests that arrive so, and that none before it takes.
 type combination struct {
-	match  route.Match
+	match  match.Match
 	rules  []*api.Origin // by which they may have come
 	of     []*Row        // those with policies, all of which are asked; none: what holds of all requests
 	closed string        // why nobody gets in
@@ -39,7 +39,7 @@ func (w *Path) equal(o *Path) bool {
 // Alike reports whether both treat requests alike.
 func (w *Path) Alike(o *Path) bool {
 	return slices.EqualFunc(w.asked, o.asked, func(a, b *combination) bool {
-		return a.closed == b.closed && slices.EqualFunc(a.match.Conditions, b.match.Conditions, route.Condition.Equal) &&
+		return a.closed == b.closed && slices.EqualFunc(a.match.Conditions, b.match.Conditions, match.Condition.Equal) &&
 			slices.EqualFunc(a.of, b.of, func(r, s *Row) bool { return slices.Equal(r.attached, s.attached) })
 	})
 }
@@ -139,13 +139,13 @@ func askedBy(rows []*Row) []*combination {
 		}
 		var with []int
 		for _, k := range anywhere {
-			if !keptFrom(rows, k, i) && !rows[k].match.Apart(r.match.Conditions) {
+			if !keptFrom(rows, k, i) && !rows[k].match.Disjoint(r.match.Conditions) {
 				with = append(with, k)
 			}
 		}
 		a.each(&combination{match: r.match}, r, with)
 	}
-	a.each(&combination{match: route.CatchAll}, nil, anywhere)
+	a.each(&combination{match: match.CatchAll}, nil, anywhere)
 	return a.out
 }
 
@@ -157,7 +157,7 @@ func floats(rows []*Row, i int) bool {
 		return true
 	}
 	for k, e := range rows[:i] {
-		if e.plain && !keptFrom(rows, i, k) && !e.match.Apart(r.match.Conditions) {
+		if e.plain && !keptFrom(rows, i, k) && !e.match.Disjoint(r.match.Conditions) {
 			return true
 		}
 	}
@@ -193,7 +193,7 @@ func (a *asking) each(at *combination, row *Row, with []int) {
 	}
 	a.out = a.out[:before]
 	for _, k := range with {
-		a.out = append(a.out, &combination{match: route.Match{Conditions: at.match.And(a.rows[k].match.Conditions)}, rules: a.rows[k].rules,
+		a.out = append(a.out, &combination{match: match.Match{Conditions: at.match.And(a.rows[k].match.Conditions)}, rules: a.rows[k].rules,
 			closed: fmt.Sprintf("more than %d choices of rules with permissions arrive alike, such as %s; let them arrive by different paths", mostAsked, rulesText(a.rows[k].rules))})
 	}
 	if row != nil {
@@ -206,14 +206,14 @@ func (a *asking) choose(at *combination, with []int) bool {
 	for len(with) > 0 {
 		k := a.rows[with[0]]
 		with = with[1:]
-		if at.asks(k) || at.match.Apart(k.match.Conditions) {
+		if at.asks(k) || at.match.Disjoint(k.match.Conditions) {
 			continue
 		}
-		both := &combination{match: route.Match{Conditions: at.match.And(k.match.Conditions)}, rules: at.rules, of: slices.Clone(at.of), closed: at.closed}
+		both := &combination{match: match.Match{Conditions: at.match.And(k.match.Conditions)}, rules: at.rules, of: slices.Clone(at.of), closed: at.closed}
 		if both.add(k); !a.choose(both, with) {
 			return false
 		}
-		if k.match.Covers(at.match.Conditions) {
+		if k.match.Implies(at.match.Conditions) {
 			return true // all that arrives so
 		}
 	}

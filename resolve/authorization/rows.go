@@ -13,6 +13,7 @@ import (
 	"github.com/weftmesh/weft/resolve/routing"
 	"github.com/weftmesh/weft/resolve/services"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // frontendOf is nil for what nobody may be told apart at.
@@ -59,7 +60,7 @@ func (m Mesh) rowsAlone(d *services.Destination, said *routing.Subjects, everybo
 		if !slices.ContainsFunc(all, func(o *Row) bool { return r.equal(o) }) {
 			other := *r
 			other.apart = true
-			if !slices.ContainsFunc(out, func(o *Row) bool { return o.match.Covers(r.match.Conditions) && derive.Same(o.to, r.to) }) {
+			if !slices.ContainsFunc(out, func(o *Row) bool { return o.match.Implies(r.match.Conditions) && derive.Same(o.to, r.to) }) {
 				out = append(out, &other)
 			}
 		}
@@ -104,7 +105,7 @@ func (m Mesh) rowsOf(d *services.Destination, said *routing.Subjects, all *routi
 			r.Closed = fmt.Sprintf("what arrives by %s cannot be told: %s", ruleText(row.Composed), why)
 		}
 		r.changed = route.ChangedBy(row.Match.Conditions, row.Filters, backends...)
-		r.plain = why == "" && slices.EqualFunc(r.match.Conditions, row.Match.Conditions, route.Condition.Equal)
+		r.plain = why == "" && slices.EqualFunc(r.match.Conditions, row.Match.Conditions, match.Condition.Equal)
 		r.attached = m.attachmentsOf(row.Composed, said, all.From)
 		if out = append(out, r); slices.ContainsFunc(row.Filters, func(f route.Filter) bool { return f.Mirror != nil }) {
 			out = m.copiesOf(out, row.Filters)
@@ -119,7 +120,7 @@ func (m Mesh) copiesOf(rows []*Row, filters []route.Filter) []*Row {
 	of := rows[len(rows)-1]
 	copies := *of
 	copies.changed = of.changed.Mirrored()
-	copies.match.Conditions = slices.DeleteFunc(slices.Clone(of.match.Conditions), func(c route.Condition) bool { return c.On == route.OnAuthority })
+	copies.match.Conditions = slices.DeleteFunc(slices.Clone(of.match.Conditions), func(c match.Condition) bool { return c.On == match.OnAuthority })
 	own := len(copies.match.Conditions) < len(of.match.Conditions)
 	if own {
 		copies.to, copies.plain = nil, false

@@ -9,6 +9,7 @@ import (
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // codeUnmet is that of a rule, or of one of its matches, which no request meets.
@@ -34,7 +35,7 @@ func unmetNotes(e *route.Entry, rule *route.Rule, calls bool) []api.Note {
 }
 
 // unmetNote is about one match of a rule.
-func unmetNote(rule *route.Rule, m *route.Match, why string) api.Note {
+func unmetNote(rule *route.Rule, m *match.Match, why string) api.Note {
 	what := "it takes no request"
 	if len(rule.Matches) > 1 {
 		what = fmt.Sprintf("its match %s takes no request", api.Clip(m.Short()))
@@ -43,11 +44,11 @@ func unmetNote(rule *route.Rule, m *route.Match, why string) api.Note {
 }
 
 // readingOf is how paths are read where an entry is about requests.
-func readingOf(e *route.Entry) route.Reading {
+func readingOf(e *route.Entry) match.Reading {
 	if e.To.Kind == api.KindHost {
-		return route.Merged
+		return match.Merged
 	}
-	return route.Read
+	return match.Read
 }
 
 // otherHostNotes are about the matches of a route that ask for a host, and for none of those that
@@ -89,7 +90,7 @@ func eachAskingHost(r *index.Route, f func(e *route.Entry, rule *route.Rule, mat
 		for j := range e.Rules {
 			rule := &e.Rules[j]
 			for k := range rule.Matches {
-				if rule.Origin != nil && rule.Matches[k].Count(route.OnAuthority) > 0 {
+				if rule.Origin != nil && rule.Matches[k].Count(match.OnAuthority) > 0 {
 					f(e, rule, k)
 				}
 			}
@@ -98,9 +99,9 @@ func eachAskingHost(r *index.Route, f func(e *route.Entry, rule *route.Rule, mat
 }
 
 // otherThanPOST reports whether conditions ask for another method.
-func otherThanPOST(cs route.Conditions) bool {
-	return slices.ContainsFunc(cs, func(c route.Condition) bool {
-		return c.On == route.OnMethod && !c.Holds(&route.Request{Method: "POST"})
+func otherThanPOST(cs match.Conditions) bool {
+	return slices.ContainsFunc(cs, func(c match.Condition) bool {
+		return c.On == match.OnMethod && !c.Holds(&match.Request{Method: "POST"})
 	})
 }
 

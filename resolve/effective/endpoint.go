@@ -6,6 +6,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // Mirror is a copy of a share of the requests.
@@ -129,7 +130,7 @@ func (in *Inbound) Equal(o *Inbound) bool {
 
 // RuleOf is what holds of a request as it arrives; nil where nothing does but what holds of
 // all.
-func (in *Inbound) RuleOf(r *route.Request) *InboundRule {
+func (in *Inbound) RuleOf(r *match.Request) *InboundRule {
 	for i := range in.Rules {
 		if in.Rules[i].Match.Holds(r) {
 			return &in.Rules[i]
@@ -141,6 +142,6 @@ func (in *Inbound) RuleOf(r *route.Request) *InboundRule {
 // TellsPathsApart reports whether paths decide which rule holds.
 func (in *Inbound) TellsPathsApart() bool {
 	return slices.ContainsFunc(in.Rules, func(r InboundRule) bool {
-		return slices.ContainsFunc(r.Match.Conditions, func(c route.Condition) bool { return c.On == route.OnPath && !route.Conditions{c}.Everything() })
+		return slices.ContainsFunc(r.Match.Conditions, func(c match.Condition) bool { return c.On == match.OnPath && !match.Conditions{c}.Everything() })
 	})
 }

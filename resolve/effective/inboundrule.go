@@ -5,13 +5,13 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // InboundRule is what holds of the requests that a rule of a route sends to the workload, as
 // they arrive, be it by another way. The first of an inbound that a request matches holds.
 type InboundRule struct {
-	Match route.Match
+	Match match.Match
 	Rules []*api.Origin // of routes, weakest first
 	// Permission stands in the place of what is said of all requests; nil where it holds for
 	// these too. Where the requests of several rules with permissions arrive alike, it lets in whom
@@ -33,5 +33,5 @@ func (r *InboundRule) Over(p Policies) Policies {
 // Alike reports whether both rules hold of the same requests, and the same is decided of their
 // callers.
 func (r *InboundRule) Alike(o *InboundRule) bool {
-	return r.Closed == o.Closed && (r.Closed != "" || r.Permission == o.Permission) && slices.EqualFunc(r.Match.Conditions, o.Match.Conditions, route.Condition.Equal)
+	return r.Closed == o.Closed && (r.Closed != "" || r.Permission == o.Permission) && slices.EqualFunc(r.Match.Conditions, o.Match.Conditions, match.Condition.Equal)
 }

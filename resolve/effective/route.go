@@ -8,6 +8,7 @@ import (
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // Table is the ordered routes to one destination: an Envoy route configuration.
@@ -21,8 +22,8 @@ type Table struct {
 type Route struct {
 	Key     string // match key of the rule
 	Name    string // Envoy route name
-	Match   route.Match
-	Matches []route.Match // the whole rule, of which Match is one alternative
+	Match   match.Match
+	Matches []match.Match // the whole rule, of which Match is one alternative
 	// Origins are the rules that contributed, weakest first; empty for the
 	// implicit catch-all.
 	Origins []*api.Origin
@@ -174,9 +175,9 @@ func (t *Table) Is(o *Table) bool {
 
 // ShadowOf is the first of the earlier routes of a table that takes every request
 // that m matches; nil for none.
-func ShadowOf(earlier []*Route, m *route.Match) *Route {
+func ShadowOf(earlier []*Route, m *match.Match) *Route {
 	for _, r := range earlier {
-		if r.Match.Covers(m.Conditions) {
+		if r.Match.Implies(m.Conditions) {
 			return r
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/resolve/routing"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // tableBuilder makes one table.
@@ -40,7 +41,7 @@ func (b *tableBuilder) build(all *routing.Composition) *effective.Table {
 	}
 	if all.Unmatched != nil {
 		r := b.route(all.Unmatched, nil)
-		r.Match, r.Matches = route.CatchAll, []route.Match{route.CatchAll}
+		r.Match, r.Matches = match.CatchAll, []match.Match{match.CatchAll}
 		t.Routes = append(t.Routes, &r)
 	}
 	return t

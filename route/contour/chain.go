@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // chain is how a request comes to an object: the conditions of the includes on the way
@@ -90,26 +90,26 @@ func (c *chain) with(own *ownPath) path {
 func (p *path) wild() bool { return p.kind == byPrefix && strings.Contains(p.value, "*") }
 
 // conditions are what it asks. A wildcard is one or more characters, slashes included.
-func (p *path) conditions() (route.Conditions, error) {
-	var c route.Condition
+func (p *path) conditions() (match.Conditions, error) {
+	var c match.Condition
 	var err error
 	switch {
 	case p.kind == byExact:
-		c, err = route.Compare(route.OnPath, "", route.Equal, 0, p.value)
+		c, err = match.Compare(match.OnPath, "", match.Equal, 0, p.value)
 	case p.kind == byRegex:
-		c, err = route.MatchAll(route.OnPath, "", 0, p.value)
+		c, err = match.MatchAll(match.OnPath, "", 0, p.value)
 	case p.wild():
 		pieces := strings.Split(p.value, "*")
 		for i := range pieces {
 			pieces[i] = regexp.QuoteMeta(pieces[i])
 		}
-		c, err = route.MatchAll(route.OnPath, "", 0, strings.Join(pieces, ".+")+".*")
+		c, err = match.MatchAll(match.OnPath, "", 0, strings.Join(pieces, ".+")+".*")
 	default:
-		c, err = route.Compare(route.OnPath, "", route.BytePrefix, 0, p.value)
+		c, err = match.Compare(match.OnPath, "", match.BytePrefix, 0, p.value)
 	}
-	out := route.Conditions{c}
+	out := match.Conditions{c}
 	if err == nil && p.under != "" {
-		c, err = route.Compare(route.OnPath, "", route.BytePrefix, 0, p.under)
+		c, err = match.Compare(match.OnPath, "", match.BytePrefix, 0, p.under)
 		out = append(out, c)
 	}
 	return out, err

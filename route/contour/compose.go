@@ -8,6 +8,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // notFound is the answer to what nothing matches.
@@ -88,8 +89,8 @@ func onlyBelow(rules []route.Rule, fqdn string) {
 }
 
 // oneLabel asks for a name with one label in front of the parent of a wildcard host.
-func oneLabel(parent string) route.Condition {
-	c, err := route.MatchAll(route.OnAuthority, "", 0, `(?i:`+label+regexp.QuoteMeta(parent)+`)(:[0-9]+)?`)
+func oneLabel(parent string) match.Condition {
+	c, err := match.MatchAll(match.OnAuthority, "", 0, `(?i:`+label+regexp.QuoteMeta(parent)+`)(:[0-9]+)?`)
 	if err != nil {
 		panic(err) // Validate has looked at the name
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // CORSPolicy says which scripts of other origins may ask the host, and what they may.
@@ -89,14 +90,14 @@ func maxAge(r *report, p *CORSPolicy, at api.Path) *uint32 {
 func originOf(text string) (out route.AllowedOrigin, err error) {
 	out.Text = text
 	if text == "*" {
-		out.Is, err = route.Has(route.OnHeader, route.RequestOrigin, 0)
+		out.Is, err = match.Has(match.OnHeader, route.RequestOrigin, 0)
 		return out, err
 	}
 	if u, parsed := url.Parse(text); parsed == nil && u.Host != "" && *u == (url.URL{Scheme: u.Scheme, Host: u.Host}) {
-		out.Is, err = route.Compare(route.OnHeader, route.RequestOrigin, route.Equal, 0, text)
+		out.Is, err = match.Compare(match.OnHeader, route.RequestOrigin, match.Equal, 0, text)
 		return out, err
 	}
-	out.Is, err = route.MatchAll(route.OnHeader, route.RequestOrigin, 0, text)
+	out.Is, err = match.MatchAll(match.OnHeader, route.RequestOrigin, 0, text)
 	return out, err
 }
 
@@ -127,10 +128,10 @@ func corsPolicy(c *route.CORS) *CORSPolicy {
 }
 
 func originText(o *route.AllowedOrigin) string {
-	if o.Is.Op == route.Present {
+	if o.Is.Op == match.Present {
 		return "*"
 	}
-	if text := o.Means(); o.Is.Op == route.FullMatch && text != o.Is.Text() { // a plain origin
+	if text := o.Means(); o.Is.Op == match.FullMatch && text != o.Is.Text() { // a plain origin
 		return text
 	}
 	return o.Is.Value

@@ -10,8 +10,8 @@ import (
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/resolve"
-	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/route/contour"
+	"github.com/weftmesh/weft/route/match"
 )
 
 type m = map[string]any
@@ -97,8 +97,8 @@ var client = api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "client"}
 // q are looked at; empty ones are not there.
 type asking struct{ path, x, q string }
 
-func (a asking) request(host string) *route.Request {
-	q := &route.Request{Method: "GET", Path: a.path, Authority: host, Header: func(string) []string {
+func (a asking) request(host string) *match.Request {
+	q := &match.Request{Method: "GET", Path: a.path, Authority: host, Header: func(string) []string {
 		if a.x == "" {
 			return nil
 		}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // comparison is what a condition on a header or query parameter does, in the order in
@@ -33,7 +33,7 @@ type parameter struct {
 	value      string
 	ignoreCase bool
 	at         api.Path
-	condition  *route.Condition // nil where it holds of every request
+	condition  *match.Condition // nil where it holds of every request
 }
 
 // header is a condition on a header; the name is in lower case.
@@ -80,56 +80,56 @@ func (h *HeaderMatch) read(at api.Path) ([]header, *api.Violation) {
 }
 
 // ask is the condition in the words of the model; nil where it always holds.
-func (h *header) ask() (*route.Condition, error) {
+func (h *header) ask() (*match.Condition, error) {
 	switch h.name {
 	case method:
 		return h.askMethod()
 	case ":authority", "host":
 		return h.askHost()
 	}
-	if err := route.CheckHeaderName("", h.name); err != nil {
+	if err := match.CheckHeaderName("", h.name); err != nil {
 		return nil, fmt.Errorf("the name %s", err)
 	}
-	var mode route.Modifier
+	var mode match.Modifier
 	if h.not {
-		mode |= route.Not
+		mode |= match.Not
 	}
 	if h.missingIsEmpty {
-		mode |= route.MissingIsEmpty
+		mode |= match.MissingIsEmpty
 	}
-	return h.compare(route.OnHeader, mode)
+	return h.compare(match.OnHeader, mode)
 }
 
 // compare is the condition on a subject.
-func (p *parameter) compare(on route.Subject, mode route.Modifier) (*route.Condition, error) {
+func (p *parameter) compare(on match.Subject, mode match.Modifier) (*match.Condition, error) {
 	if p.ignoreCase {
-		mode |= route.IgnoreCase
+		mode |= match.IgnoreCase
 	}
-	var c route.Condition
+	var c match.Condition
 	var err error
 	switch p.does {
 	case isPresent:
-		c, err = route.Has(on, p.name, mode)
+		c, err = match.Has(on, p.name, mode)
 	case isRegex:
-		c, err = route.MatchAll(on, p.name, mode, p.value)
+		c, err = match.MatchAll(on, p.name, mode, p.value)
 	default:
-		op := map[comparison]route.Op{isExact: route.Equal, isPrefix: route.BytePrefix, isSuffix: route.Suffix, isContained: route.Contains}[p.does]
-		c, err = route.Compare(on, p.name, op, mode, p.value)
+		op := map[comparison]match.Op{isExact: match.Equal, isPrefix: match.BytePrefix, isSuffix: match.Suffix, isContained: match.Contains}[p.does]
+		c, err = match.Compare(on, p.name, op, mode, p.value)
 	}
 	return &c, err
 }
 
 // askMethod takes one method, or a regular expression that is a choice of some.
-func (h *header) askMethod() (*route.Condition, error) {
+func (h *header) askMethod() (*match.Condition, error) {
 	switch {
 	case h.does == isPresent && !h.not:
 		return nil, nil
 	case h.does == isExact && !h.not && !h.ignoreCase:
-		c, err := route.Compare(route.OnMethod, "", route.Equal, 0, h.value)
+		c, err := match.Compare(match.OnMethod, "", match.Equal, 0, h.value)
 		return &c, err
 	case h.does == isRegex:
-		if list := choice(h.value); list != nil && route.CheckRegex("", h.value) == nil {
-			c, err := route.Among(route.OnMethod, "", list...)
+		if list := choice(h.value); list != nil && match.CheckRegex("", h.value) == nil {
+			c, err := match.Among(match.OnMethod, "", list...)
 			return &c, err
 		}
 	}
@@ -137,7 +137,7 @@ func (h *header) askMethod() (*route.Condition, error) {
 }
 
 // askHost takes a host by exact or regex.
-func (h *header) askHost() (*route.Condition, error) {
+func (h *header) askHost() (*match.Condition, error) {
 	switch {
 	case h.does == isPresent && !h.not:
 		return nil, nil
@@ -146,7 +146,7 @@ func (h *header) askHost() (*route.Condition, error) {
 	}
 	p := h.parameter
 	p.name = ""
-	return p.compare(route.OnAuthority, 0)
+	return p.compare(match.OnAuthority, 0)
 }
 
 // choice are the words of an expression such as GET|HEAD; nil where it is none.
@@ -181,7 +181,7 @@ func (q *ParameterMatch) read(at api.Path) (parameter, *api.Violation) {
 		return out, at.Breaks("it has %d operators; write one of exact, prefix, suffix, regex, contains, present", n)
 	}
 	out.ignoreCase = q.IgnoreCase && out.does != isRegex && out.does != isPresent
-	c, err := out.compare(route.OnQuery, 0)
+	c, err := out.compare(match.OnQuery, 0)
 	if err != nil {
 		return out, at.Breaks("%s; correct it", err)
 	}

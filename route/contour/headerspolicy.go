@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // headersPlace is where a policy for headers stands.
@@ -48,7 +49,7 @@ func (m *routeMaker) headers(p *HeadersPolicy, at api.Path, place headersPlace) 
 		_, twice := set[name]
 		err := route.CheckChangedHeader("", change, route.Header{Name: name, Value: h.Value})
 		if err == nil {
-			err = route.CheckHeaderValue("", h.Value)
+			err = match.CheckHeaderValue("", h.Value)
 		}
 		switch {
 		case twice:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // The kinds of policies in whose terms a route speaks.
@@ -211,7 +212,7 @@ func answerHeaders(l *LocalRateLimit, wrong func(field, format string, args ...a
 		x := route.Header{Name: strings.ToLower(h.Name), Value: h.Value}
 		err := route.CheckChangedHeader("", route.SetInAnswer, x)
 		if err == nil {
-			err = route.CheckHeaderValue("", x.Value)
+			err = match.CheckHeaderValue("", x.Value)
 		}
 		switch {
 		case err != nil:

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // asked is what a rule asks of a request: what it is known by, and ordered by.
@@ -79,7 +79,7 @@ func (a *asked) compare(b *asked) int {
 			return c
 		}
 	case byPrefix:
-		if c := cmp.Or(cmp.Compare(b.fixed(), a.fixed()), route.FalseFirst(b.wild(), a.wild()), cmp.Compare(b.literal(), a.literal())); c != 0 {
+		if c := cmp.Or(cmp.Compare(b.fixed(), a.fixed()), match.FalseFirst(b.wild(), a.wild()), cmp.Compare(b.literal(), a.literal())); c != 0 {
 			return c
 		}
 	}
@@ -110,11 +110,11 @@ func (a *asked) counts() (methods, others int) {
 
 func compareHeaders(a, b *header) int {
 	return cmp.Or(
-		cmp.Compare(a.name, b.name), cmp.Compare(a.does, b.does), cmp.Compare(a.value, b.value), route.FalseFirst(a.not, b.not),
-		route.FalseFirst(a.ignoreCase, b.ignoreCase), route.FalseFirst(a.missingIsEmpty, b.missingIsEmpty),
+		cmp.Compare(a.name, b.name), cmp.Compare(a.does, b.does), cmp.Compare(a.value, b.value), match.FalseFirst(a.not, b.not),
+		match.FalseFirst(a.ignoreCase, b.ignoreCase), match.FalseFirst(a.missingIsEmpty, b.missingIsEmpty),
 	)
 }
 
 func compareParameters(a, b *parameter) int {
-	return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.does, b.does), cmp.Compare(a.value, b.value), route.FalseFirst(a.ignoreCase, b.ignoreCase))
+	return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.does, b.does), cmp.Compare(a.value, b.value), match.FalseFirst(a.ignoreCase, b.ignoreCase))
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // printer writes one table.
@@ -70,12 +71,12 @@ func (p *printer) wildcard(to api.TargetRef) {
 // have a bucket each.
 func (p *printer) routes() []Route {
 	l := &p.Lines[p.Line]
-	paths := []route.Condition{*l.Path()}
+	paths := []match.Condition{*l.Path()}
 	_, forwards := l.Do.(*route.Forward)
 	limited := forwards && limitOf(route.FieldsOf(l.Inline)[rateLimitKind]) != nil
-	if at := l.Path(); at.Op == route.SegmentPrefix && at.Value != "/" && !l.Expression && !limited {
+	if at := l.Path(); at.Op == match.SegmentPrefix && at.Value != "/" && !l.Expression && !limited {
 		base := strings.TrimSuffix(at.Value, "/")
-		paths = []route.Condition{{On: route.OnPath, Op: route.Equal, Value: base}, {On: route.OnPath, Op: route.BytePrefix, Value: base + "/"}}
+		paths = []match.Condition{{On: match.OnPath, Op: match.Equal, Value: base}, {On: match.OnPath, Op: match.BytePrefix, Value: base + "/"}}
 	}
 	var out []Route
 	for i := range paths {
@@ -92,7 +93,7 @@ func (p *printer) routes() []Route {
 
 // route is the line where the path is as on wants it; not ok where that part of it is
 // left out.
-func (p *printer) route(l *route.Line, on *route.Condition) (Route, bool) {
+func (p *printer) route(l *route.Line, on *match.Condition) (Route, bool) {
 	out := Route{Conditions: p.conditions(l, on)}
 	plain := route.PlainOf(l.Filters)
 	p.NoChecks("an "+KindHTTPProxy, &plain)
@@ -138,7 +139,7 @@ func (p *printer) answer(do *route.Respond) *DirectResponsePolicy {
 }
 
 // redirectOf is the location for the part of the line's path that on is.
-func (p *printer) redirectOf(d *route.Redirect, path, on *route.Condition) *RequestRedirect {
+func (p *printer) redirectOf(d *route.Redirect, path, on *match.Condition) *RequestRedirect {
 	out := &RequestRedirect{Scheme: d.Scheme, Hostname: d.Hostname, StatusCode: &d.Status}
 	if d.Port != 0 {
 		out.Port = new(int64(d.Port))
@@ -150,9 +151,9 @@ func (p *printer) redirectOf(d *route.Redirect, path, on *route.Condition) *Requ
 	switch {
 	case d.Path.Full != nil:
 		out.Path = route.Absolute(*d.Path.Full)
-	case on.Op == route.Equal && ok:
+	case on.Op == match.Equal && ok:
 		out.Path = to
-	case on.Op == route.FullMatch || p.Lines[p.Line].Expression || !ok ||
+	case on.Op == match.FullMatch || p.Lines[p.Line].Expression || !ok ||
 		d.Path.Outcome(path, on) != (&route.PathRewrite{Prefix: &to, Literal: true}).Outcome(asPrefix(on), on):
 		p.Fail(route.UnsaidAction, "an %s redirects to a whole path, or replaces the prefix that it asks for", KindHTTPProxy)
 	default:
@@ -162,15 +163,15 @@ func (p *printer) redirectOf(d *route.Redirect, path, on *route.Condition) *Requ
 }
 
 // asPrefix is on as a prefix of bytes, which / is as well.
-func asPrefix(on *route.Condition) *route.Condition {
+func asPrefix(on *match.Condition) *match.Condition {
 	out := *on
-	out.Op = route.BytePrefix
+	out.Op = match.BytePrefix
 	return &out
 }
 
 // rewriteOf says what services see of host and path; false where the part of the line's
 // path is left out, for only prefixes are replaced.
-func (p *printer) rewriteOf(out *Route, plain *route.Plain, path, on *route.Condition) bool {
+func (p *printer) rewriteOf(out *Route, plain *route.Plain, path, on *match.Condition) bool {
 	w := plain.Rewrite
 	if w == nil || w.Path == nil {
 		return true
@@ -181,11 +182,11 @@ func (p *printer) rewriteOf(out *Route, plain *route.Plain, path, on *route.Cond
 		to = strings.TrimSuffix(to, "/")
 	}
 	switch {
-	case on.Op == route.Equal && path.Op == route.SegmentPrefix && ok:
+	case on.Op == match.Equal && path.Op == match.SegmentPrefix && ok:
 		p.Out.Unsaid = append(p.Out.Unsaid, route.Unsaid{Line: p.Line, Severity: api.Warning, Code: route.UnsaidPart,
 			Message: fmt.Sprintf("an %s rewrites what is below a prefix, and not the path %s itself: requests for it do not come to the rule", KindHTTPProxy, on.Value)})
 		return false
-	case on.Op == route.Equal || on.Op == route.FullMatch || p.Lines[p.Line].Expression || !ok ||
+	case on.Op == match.Equal || on.Op == match.FullMatch || p.Lines[p.Line].Expression || !ok ||
 		w.Path.Outcome(path, on) != (&route.PathRewrite{Prefix: &to, Literal: literal && to != ""}).Outcome(asPrefix(on), on):
 		p.Fail(route.UnsaidFilter, "an %s replaces the prefix that it asks for, and nothing else of the path", KindHTTPProxy)
 	}

@@ -6,10 +6,11 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // conditions are those of a line where the path is as on wants it.
-func (p *printer) conditions(l *route.Line, on *route.Condition) []Condition {
+func (p *printer) conditions(l *route.Line, on *match.Condition) []Condition {
 	var out []Condition
 	if c, asked := p.path(on); asked {
 		out = append(out, c)
@@ -17,25 +18,25 @@ func (p *printer) conditions(l *route.Line, on *route.Condition) []Condition {
 	seen := false
 	for i := range l.Conditions {
 		switch c := &l.Conditions[i]; c.On {
-		case route.OnPath:
+		case match.OnPath:
 			if seen {
 				p.Fail(route.UnsaidMatch, "an %s asks once for the path, and not also that %s", KindHTTPProxy, c.Text())
 			}
 			seen = true
-		case route.OnMethod:
+		case match.OnMethod:
 			h := &HeaderMatch{Name: method, Exact: c.Value}
-			if c.Op == route.OneOf {
+			if c.Op == match.OneOf {
 				h = &HeaderMatch{Name: method, Regex: strings.Join(c.Values, "|")}
 			}
 			out = append(out, Condition{Header: h})
-		case route.OnAuthority:
+		case match.OnAuthority:
 			if p.implied(c) {
 				continue
 			}
 			out = append(out, Condition{Header: p.header(c, ":authority")})
-		case route.OnHeader:
+		case match.OnHeader:
 			out = append(out, Condition{Header: p.header(c, c.Name)})
-		case route.OnQuery:
+		case match.OnQuery:
 			out = append(out, Condition{QueryParameter: p.parameter(c)})
 		default:
 			p.Fail(route.UnsaidMatch, "an %s cannot ask that %s", KindHTTPProxy, c.Text())
@@ -45,7 +46,7 @@ func (p *printer) conditions(l *route.Line, on *route.Condition) []Condition {
 }
 
 // implied reports whether the hosts of the table ask for the authority already.
-func (p *printer) implied(c *route.Condition) bool {
+func (p *printer) implied(c *match.Condition) bool {
 	return !slices.ContainsFunc(p.To, func(to api.TargetRef) bool {
 		parent, wild := strings.CutPrefix(to.Name, "*")
 		return !wild || !c.Equal(oneLabel(parent))
@@ -54,14 +55,14 @@ func (p *printer) implied(c *route.Condition) bool {
 
 // path is what is asked of the path, moved where the order wants it; not asked where it
 // may be any.
-func (p *printer) path(on *route.Condition) (c Condition, asked bool) {
+func (p *printer) path(on *match.Condition) (c Condition, asked bool) {
 	text, _ := on.Expression()
 	switch {
 	case p.Lines[p.Line].Expression:
 		text, _ = p.Spelled(p.Line)
-	case on.Op == route.Equal:
+	case on.Op == match.Equal:
 		return Condition{Exact: on.Value}, true
-	case (on.Op == route.BytePrefix || on.Value == "/") && on.Op != route.FullMatch && !strings.Contains(on.Value, "*") && !strings.Contains(on.Value, "//"):
+	case (on.Op == match.BytePrefix || on.Value == "/") && on.Op != match.FullMatch && !strings.Contains(on.Value, "*") && !strings.Contains(on.Value, "//"):
 		return Condition{Prefix: on.Value}, on.Value != "/"
 	}
 	if !strings.HasPrefix(text, "/") {
@@ -70,21 +71,21 @@ func (p *printer) path(on *route.Condition) (c Condition, asked bool) {
 	return Condition{Regex: text}, true
 }
 
-func (p *printer) header(c *route.Condition, name string) *HeaderMatch {
-	out := &HeaderMatch{Name: name, IgnoreCase: c.Mode&route.IgnoreCase != 0, TreatMissingAsEmpty: c.Mode&route.MissingIsEmpty != 0}
-	not := c.Mode&route.Not != 0
+func (p *printer) header(c *match.Condition, name string) *HeaderMatch {
+	out := &HeaderMatch{Name: name, IgnoreCase: c.Mode&match.IgnoreCase != 0, TreatMissingAsEmpty: c.Mode&match.MissingIsEmpty != 0}
+	not := c.Mode&match.Not != 0
 	switch {
-	case c.Op == route.Present && not:
+	case c.Op == match.Present && not:
 		out.NotPresent = true
-	case c.Op == route.Present:
+	case c.Op == match.Present:
 		out.Present = true
-	case c.Op == route.Equal && c.Value != "" && not:
+	case c.Op == match.Equal && c.Value != "" && not:
 		out.NotExact = c.Value
-	case c.Op == route.Equal && c.Value != "":
+	case c.Op == match.Equal && c.Value != "":
 		out.Exact = c.Value
-	case c.Op == route.Contains && not:
+	case c.Op == match.Contains && not:
 		out.NotContains = c.Value
-	case c.Op == route.Contains:
+	case c.Op == match.Contains:
 		out.Contains = c.Value
 	default:
 		text, ok := c.Expression()
@@ -96,18 +97,18 @@ func (p *printer) header(c *route.Condition, name string) *HeaderMatch {
 	return out
 }
 
-func (p *printer) parameter(c *route.Condition) *ParameterMatch {
-	out := &ParameterMatch{Name: c.Name, IgnoreCase: c.Mode&route.IgnoreCase != 0}
+func (p *printer) parameter(c *match.Condition) *ParameterMatch {
+	out := &ParameterMatch{Name: c.Name, IgnoreCase: c.Mode&match.IgnoreCase != 0}
 	switch {
-	case c.Op == route.Present:
+	case c.Op == match.Present:
 		out.Present = true
-	case c.Op == route.Equal && c.Value != "":
+	case c.Op == match.Equal && c.Value != "":
 		out.Exact = c.Value
-	case c.Op == route.BytePrefix:
+	case c.Op == match.BytePrefix:
 		out.Prefix = c.Value
-	case c.Op == route.Suffix:
+	case c.Op == match.Suffix:
 		out.Suffix = c.Value
-	case c.Op == route.Contains:
+	case c.Op == match.Contains:
 		out.Contains = c.Value
 	default:
 		text, _ := c.Expression()

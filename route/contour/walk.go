@@ -6,6 +6,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // The bounds of one host: includes may multiply, for an object may be included often.
@@ -206,7 +207,7 @@ func (s *said) rule(origin *api.Origin) (route.Rule, error) {
 		conditions = append(conditions, *s.queries[i].condition)
 	}
 	s.key = s.asked.key()
-	return route.Rule{Origin: origin, Matches: []route.Match{{Conditions: conditions}}, Says: s}, nil
+	return route.Rule{Origin: origin, Matches: []match.Match{{Conditions: conditions}}, Says: s}, nil
 }
 
 // shadowed warns of routes of the object that nothing comes to: a later one has the

@@ -13,6 +13,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // unmatched is the answer to what no rule matches: a frontend with routes is no longer
@@ -126,25 +127,25 @@ func redirect(f route.Frontend, r *gatewayv1.HTTPRequestRedirectFilter) *route.R
 
 // compareHTTP orders single matches, most specific first. It is a strict weak order:
 // zero leaves the decision to the order of the rules.
-func compareHTTP(a, b *route.Match) int {
-	return route.MoreSpecific(a, b, route.Equal, route.SegmentPrefix, route.BytePrefix, route.FullMatch)
+func compareHTTP(a, b *match.Match) int {
+	return match.MoreSpecific(a, b, match.Equal, match.SegmentPrefix, match.BytePrefix, match.FullMatch)
 }
 
 // compareGRPC is compareHTTP for calls: the longer name of a service comes first, then
 // the longer name of a method, and expressions after names.
-func compareGRPC(a, b *route.Match) int {
+func compareGRPC(a, b *match.Match) int {
 	p, q := a.Path(), b.Path()
 	s, m := callOf(p)
 	t, n := callOf(q)
 	return cmp.Or(
-		route.FalseFirst(p.Op == route.FullMatch, q.Op == route.FullMatch),
+		match.FalseFirst(p.Op == match.FullMatch, q.Op == match.FullMatch),
 		cmp.Compare(t, s), cmp.Compare(n, m),
-		cmp.Compare(b.Count(route.OnHeader), a.Count(route.OnHeader)),
+		cmp.Compare(b.Count(match.OnHeader), a.Count(match.OnHeader)),
 	)
 }
 
 // callOf is how long the names are that a path asks for.
-func callOf(path *route.Condition) (service, method int) {
+func callOf(path *match.Condition) (service, method int) {
 	name, rest, _ := strings.Cut(strings.TrimPrefix(path.Value, "/"), "/")
 	return len(name), len(rest)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // TCPRoute is the spec of a TCPRoute.
@@ -102,7 +103,7 @@ func composeConnections(f route.Frontend, candidates []route.Candidate) route.Co
 // nearestFirst orders names as clients that ask for one come to them: exact ones, then the
 // longer of those that stand for all names below one.
 func nearestFirst(a, b string) int {
-	return cmp.Or(route.FalseFirst(strings.HasPrefix(a, "*"), strings.HasPrefix(b, "*")), cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
+	return cmp.Or(match.FalseFirst(strings.HasPrefix(a, "*"), strings.HasPrefix(b, "*")), cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
 }
 
 // oldest is the rule of the first of candidates, to which the others give way.

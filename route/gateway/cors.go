@@ -10,6 +10,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // originSyntax is an origin: a scheme, a host, which may begin with *. or be one *, and
@@ -30,7 +31,7 @@ const (
 func originOf(text string) (out route.AllowedOrigin, ok bool) {
 	out.Text = text
 	if text == "*" {
-		is, err := route.Has(route.OnHeader, route.RequestOrigin, 0)
+		is, err := match.Has(match.OnHeader, route.RequestOrigin, 0)
 		out.Is = is
 		return out, err == nil
 	}
@@ -56,7 +57,7 @@ func originOf(text string) (out route.AllowedOrigin, ok bool) {
 	} else {
 		expression += ":" + port
 	}
-	is, err := route.MatchAll(route.OnHeader, route.RequestOrigin, 0, expression)
+	is, err := match.MatchAll(match.OnHeader, route.RequestOrigin, 0, expression)
 	out.Is = is
 	return out, err == nil
 }
@@ -104,9 +105,9 @@ func (x *reader) unasked(s *said, r *route.Rule, filters []gatewayv1.HTTPRouteFi
 		x.note(r.Origin, api.Warning, api.CodeUnsupported, at, "Envoy redirects without CORS, so the filter has no effect; remove it, or forward")
 		return
 	}
-	reached := slices.ContainsFunc(r.Matches, func(m route.Match) bool {
-		return !slices.ContainsFunc(m.Conditions, func(c route.Condition) bool {
-			return c.On == route.OnMethod && !c.Holds(&route.Request{Method: "OPTIONS"})
+	reached := slices.ContainsFunc(r.Matches, func(m match.Match) bool {
+		return !slices.ContainsFunc(m.Conditions, func(c match.Condition) bool {
+			return c.On == match.OnMethod && !c.Holds(&match.Request{Method: "OPTIONS"})
 		})
 	})
 	if !reached {
@@ -146,7 +147,7 @@ func (c *checker) cors(at api.Path, f *gatewayv1.HTTPCORSFilter) {
 		c.long(list.at, len(list.names), maxCORSNames)
 		for i, n := range list.names {
 			if n != "*" {
-				c.add(route.CheckHeaderName(list.at.Index(i), strings.ToLower(string(n))))
+				c.add(match.CheckHeaderName(list.at.Index(i), strings.ToLower(string(n))))
 			}
 		}
 	}

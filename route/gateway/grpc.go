@@ -7,7 +7,7 @@ import (
 
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // grpcRules are the rules of a GRPCRoute.
@@ -25,10 +25,10 @@ func grpcRules(spec *GRPCRoute) []rule {
 			out[i].backends = append(out[i].backends, gatewayv1.HTTPBackendRef{BackendRef: b.BackendRef, Filters: grpcFilters(b.Filters)})
 		}
 		if len(r.Matches) == 0 { // every call
-			out[i].matches = []lazyMatch{func() (route.Conditions, error) { return grpcConditions(&gatewayv1.GRPCRouteMatch{}) }}
+			out[i].matches = []lazyMatch{func() (match.Conditions, error) { return grpcConditions(&gatewayv1.GRPCRouteMatch{}) }}
 		}
 		for j := range r.Matches {
-			out[i].matches = append(out[i].matches, func() (route.Conditions, error) { return grpcConditions(&r.Matches[j]) })
+			out[i].matches = append(out[i].matches, func() (match.Conditions, error) { return grpcConditions(&r.Matches[j]) })
 		}
 	}
 	return out
@@ -49,7 +49,7 @@ const anyName = "[^/]+"
 
 // grpcConditions are what a match of a GRPCRoute asks: of a call whose path is
 // /service/method.
-func grpcConditions(m *gatewayv1.GRPCRouteMatch) (route.Conditions, error) {
+func grpcConditions(m *gatewayv1.GRPCRouteMatch) (match.Conditions, error) {
 	var c conditions
 	if m.Method != nil {
 		c.call(m.Method)
@@ -59,7 +59,7 @@ func grpcConditions(m *gatewayv1.GRPCRouteMatch) (route.Conditions, error) {
 	for _, h := range m.Headers {
 		if name := strings.ToLower(string(h.Name)); !seen[name] {
 			seen[name] = true
-			c.value(route.OnHeader, name, string(or(h.Type, gatewayv1.GRPCHeaderMatchExact)), h.Value)
+			c.value(match.OnHeader, name, string(or(h.Type, gatewayv1.GRPCHeaderMatchExact)), h.Value)
 		}
 	}
 	return c.list, c.err
@@ -67,27 +67,27 @@ func grpcConditions(m *gatewayv1.GRPCRouteMatch) (route.Conditions, error) {
 
 // post is what every call is by HTTP.
 func (c *conditions) post() {
-	made, err := route.Compare(route.OnMethod, "", route.Equal, 0, "POST")
+	made, err := match.Compare(match.OnMethod, "", match.Equal, 0, "POST")
 	c.add("method", made, err)
 }
 
 func (c *conditions) call(m *gatewayv1.GRPCMethodMatch) {
 	service, method := or(m.Service, ""), or(m.Method, "")
-	var made route.Condition
+	var made match.Condition
 	var err error
 	switch kind := or(m.Type, gatewayv1.GRPCMethodMatchExact); {
 	case service == "" && method == "":
 		err = fmt.Errorf("neither service nor method is given")
 	case kind == gatewayv1.GRPCMethodMatchRegularExpression:
-		made, err = route.MatchAll(route.OnPath, "", 0, "/"+part(service)+"/"+part(method))
+		made, err = match.MatchAll(match.OnPath, "", 0, "/"+part(service)+"/"+part(method))
 	case kind != gatewayv1.GRPCMethodMatchExact:
 		err = fmt.Errorf("weft does not know the type %q", string(kind))
 	case method == "":
-		made, err = route.Compare(route.OnPath, "", route.BytePrefix, 0, "/"+service+"/")
+		made, err = match.Compare(match.OnPath, "", match.BytePrefix, 0, "/"+service+"/")
 	case service == "":
-		made, err = route.MatchAll(route.OnPath, "", 0, "/"+anyName+"/"+regexp.QuoteMeta(method))
+		made, err = match.MatchAll(match.OnPath, "", 0, "/"+anyName+"/"+regexp.QuoteMeta(method))
 	default:
-		made, err = route.Compare(route.OnPath, "", route.Equal, 0, "/"+service+"/"+method)
+		made, err = match.Compare(match.OnPath, "", match.Equal, 0, "/"+service+"/"+method)
 	}
 	c.add("method", made, err)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // stand is where an entry for a host stands.
@@ -77,11 +78,11 @@ func elsewhere(host string, candidates []route.Candidate) []route.Row {
 		if below, wild := strings.CutPrefix(name, "*"); wild {
 			expression = ".+" + regexp.QuoteMeta(below)
 		}
-		asked, err := route.MatchAll(route.OnAuthority, "", 0, "(?i:"+expression+")(:[0-9]+)?")
+		asked, err := match.MatchAll(match.OnAuthority, "", 0, "(?i:"+expression+")(:[0-9]+)?")
 		if err != nil {
 			panic(err) // Validate has looked at the name
 		}
-		nothing.Matches = append(nothing.Matches, route.Match{Conditions: route.Conditions{asked}})
+		nothing.Matches = append(nothing.Matches, match.Match{Conditions: match.Conditions{asked}})
 	}
 	for i := range nothing.Matches {
 		rows = append(rows, route.Row{Composed: nothing, Match: nothing.Matches[i]})

@@ -7,23 +7,23 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/weftmesh/weft/internal/matches"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // anyMatch draws one that either kind of route may have.
-func anyMatch(t *rapid.T) route.Match {
-	op := rapid.SampledFrom([]route.Op{route.Equal, route.SegmentPrefix, route.BytePrefix, route.FullMatch}).Draw(t, "op")
-	list := []route.Condition{matches.On(route.OnPath, op, "", rapid.SampledFrom([]string{"/", "/a", "/a/", "/a/b", "/aa/b"}).Draw(t, "path"))}
+func anyMatch(t *rapid.T) match.Match {
+	op := rapid.SampledFrom([]match.Op{match.Equal, match.SegmentPrefix, match.BytePrefix, match.FullMatch}).Draw(t, "op")
+	list := []match.Condition{matches.On(match.OnPath, op, "", rapid.SampledFrom([]string{"/", "/a", "/a/", "/a/b", "/aa/b"}).Draw(t, "path"))}
 	if rapid.Bool().Draw(t, "no path") {
 		list = nil
 	}
 	if rapid.Bool().Draw(t, "method") {
 		list = append(list, matches.Method("GET"))
 	}
-	for _, on := range []route.Subject{route.OnHeader, route.OnQuery} {
+	for _, on := range []match.Subject{match.OnHeader, match.OnQuery} {
 		for _, name := range []string{"x", "y"} {
 			if rapid.Bool().Draw(t, "value") {
-				list = append(list, matches.On(on, route.Equal, name, "1"))
+				list = append(list, matches.On(on, match.Equal, name, "1"))
 			}
 		}
 	}
@@ -33,7 +33,7 @@ func anyMatch(t *rapid.T) route.Match {
 // TestBothOrdersAreOrders: strict and weak.
 func TestBothOrdersAreOrders(t *testing.T) {
 	t.Parallel()
-	for name, compare := range map[string]func(a, b *route.Match) int{"HTTP": compareHTTP, "gRPC": compareGRPC} {
+	for name, compare := range map[string]func(a, b *match.Match) int{"HTTP": compareHTTP, "gRPC": compareGRPC} {
 		rapid.Check(t, func(t *rapid.T) {
 			a, b, c := anyMatch(t), anyMatch(t), anyMatch(t)
 			sign := func(n int) int { return cmp.Compare(n, 0) }

@@ -6,25 +6,26 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // match is conditions without a choice of methods as one match.
-func (p *printer) match(cs route.Conditions) gatewayv1.HTTPRouteMatch {
+func (p *printer) match(cs match.Conditions) gatewayv1.HTTPRouteMatch {
 	var out gatewayv1.HTTPRouteMatch
 	for i := range cs {
 		c := &cs[i]
 		switch c.On {
-		case route.OnPath:
+		case match.OnPath:
 			if out.Path != nil {
 				p.Fail(route.UnsaidMatch, "a match of an HTTPRoute asks once for the path, and not also that %s", c.Text())
 			}
 			out.Path = p.path(c)
-		case route.OnMethod:
+		case match.OnMethod:
 			if !slices.Contains(methods, gatewayv1.HTTPMethod(c.Value)) {
 				p.Fail(route.UnsaidMatch, "an HTTPRoute does not know the method %s", c.Value)
 			}
 			out.Method = new(gatewayv1.HTTPMethod(c.Value))
-		case route.OnHeader:
+		case match.OnHeader:
 			kind, value := p.compared(c)
 			if slices.ContainsFunc(out.Headers, func(h gatewayv1.HTTPHeaderMatch) bool { return string(h.Name) == c.Name }) {
 				p.Fail(route.UnsaidMatch, "a match of an HTTPRoute asks once for a header, and not also that %s", c.Text())
@@ -34,7 +35,7 @@ func (p *printer) match(cs route.Conditions) gatewayv1.HTTPRouteMatch {
 				h.Type = &kind
 			}
 			out.Headers = append(out.Headers, h)
-		case route.OnQuery:
+		case match.OnQuery:
 			kind, value := p.compared(c)
 			if slices.ContainsFunc(out.QueryParams, func(q gatewayv1.HTTPQueryParamMatch) bool { return string(q.Name) == c.Name }) {
 				p.Fail(route.UnsaidMatch, "a match of an HTTPRoute asks once for a query parameter, and not also that %s", c.Text())
@@ -55,16 +56,16 @@ func (p *printer) match(cs route.Conditions) gatewayv1.HTTPRouteMatch {
 }
 
 // path is what the line asks of the path, moved where the order wants it.
-func (p *printer) path(c *route.Condition) *gatewayv1.HTTPPathMatch {
+func (p *printer) path(c *match.Condition) *gatewayv1.HTTPPathMatch {
 	kind, value := gatewayv1.PathMatchRegularExpression, c.Value
 	switch {
 	case p.Lines[p.Line].Expression:
 		value, _ = p.Spelled(p.Line)
-	case c.Op == route.Equal:
+	case c.Op == match.Equal:
 		kind = gatewayv1.PathMatchExact
-	case c.Op == route.SegmentPrefix, c.Op == route.BytePrefix && c.Value == "/":
+	case c.Op == match.SegmentPrefix, c.Op == match.BytePrefix && c.Value == "/":
 		kind = gatewayv1.PathMatchPathPrefix
-	case c.Op == route.BytePrefix && p.InSegments(p.Line):
+	case c.Op == match.BytePrefix && p.InSegments(p.Line):
 		kind = gatewayv1.PathMatchPathPrefix
 		p.Segments("an HTTPRoute")
 	default:
@@ -74,12 +75,12 @@ func (p *printer) path(c *route.Condition) *gatewayv1.HTTPPathMatch {
 }
 
 // compared is how a header or a query parameter is compared.
-func (p *printer) compared(c *route.Condition) (kind gatewayv1.HeaderMatchType, value string) {
-	if c.Op == route.Equal && c.Mode == 0 && c.Value != "" {
+func (p *printer) compared(c *match.Condition) (kind gatewayv1.HeaderMatchType, value string) {
+	if c.Op == match.Equal && c.Mode == 0 && c.Value != "" {
 		return gatewayv1.HeaderMatchExact, c.Value
 	}
 	text, ok := c.Expression()
-	if !ok || c.Mode&^route.IgnoreCase != 0 {
+	if !ok || c.Mode&^match.IgnoreCase != 0 {
 		p.Fail(route.UnsaidMatch, "an HTTPRoute cannot ask that %s", c.Text())
 	}
 	return gatewayv1.HeaderMatchRegularExpression, text

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // rule is a rule of either kind of route.
@@ -23,7 +24,7 @@ type rule struct {
 }
 
 // lazyMatch is one alternative of a rule in the route model, or what is wrong with it.
-type lazyMatch func() (route.Conditions, error)
+type lazyMatch func() (match.Conditions, error)
 
 // said is what a rule means.
 type said struct {
@@ -155,9 +156,9 @@ func (x *reader) failing() string {
 
 // matches are those of a rule; bad where one of them cannot be asked, and then the
 // rule takes nothing: without that match it would not be what was written.
-func (x *reader) matches(list []lazyMatch, o *api.Origin, at api.Path) (out []route.Match, bad bool) {
+func (x *reader) matches(list []lazyMatch, o *api.Origin, at api.Path) (out []match.Match, bad bool) {
 	if len(list) == 0 {
-		return []route.Match{route.CatchAll}, false
+		return []match.Match{match.CatchAll}, false
 	}
 	for i, m := range list {
 		c, err := m()
@@ -165,13 +166,13 @@ func (x *reader) matches(list []lazyMatch, o *api.Origin, at api.Path) (out []ro
 			x.drop(o, api.CodeUnsupported, at.Index(i), "%v, so the rule takes no requests; write a match that weft knows", err)
 			return nil, true
 		}
-		out = append(out, route.Match{Conditions: c})
+		out = append(out, match.Match{Conditions: c})
 	}
 	return out, false
 }
 
 // keyOf is one text for rules that match the same, in whatever order they say it.
-func keyOf(matches []route.Match) string {
+func keyOf(matches []match.Match) string {
 	var texts []string
 	for i := range matches {
 		var asked []string

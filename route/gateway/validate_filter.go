@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // once are the filters of which a list has one at most.
@@ -90,7 +91,7 @@ func (c *checker) modifier(at api.Path, m *gatewayv1.HTTPHeaderFilter, set, add,
 		for i, h := range list.headers {
 			here := at.Field(list.name).Index(i)
 			check(here.Field("name"), list.change, string(h.Name), h.Value)
-			c.add(route.CheckHeaderValue(here.Field("value"), h.Value))
+			c.add(match.CheckHeaderValue(here.Field("value"), h.Value))
 		}
 	}
 	c.long(at.Field("remove"), len(m.Remove), maxHeaders)

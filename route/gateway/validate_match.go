@@ -6,7 +6,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // The longest texts of a match.
@@ -43,7 +43,7 @@ func (c *checker) path(at api.Path, kind gatewayv1.PathMatchType, value string) 
 		return
 	}
 	if kind == gatewayv1.PathMatchRegularExpression {
-		c.add(route.CheckRegex(at, value))
+		c.add(match.CheckRegex(at, value))
 		return
 	}
 	if kind != gatewayv1.PathMatchExact && kind != gatewayv1.PathMatchPathPrefix {
@@ -68,14 +68,14 @@ func (c *checker) path(at api.Path, kind gatewayv1.PathMatchType, value string) 
 
 // wire wants what a URL may hold: no request has anything else.
 func (c *checker) wire(at api.Path, text string) {
-	if !route.IsASCII(text) {
-		c.add(at.Breaks("%q has characters that no URL has; write it as requests do: %s", api.Clip(text), api.Clip(route.PercentEncoded(text))))
+	if !match.IsASCII(text) {
+		c.add(at.Breaks("%q has characters that no URL has; write it as requests do: %s", api.Clip(text), api.Clip(match.PercentEncoded(text))))
 	}
 }
 
 // header checks a comparison of a header.
 func (c *checker) header(at api.Path, name, kind, value string) {
-	c.add(route.CheckHeaderName(at.Field("name"), strings.ToLower(name)))
+	c.add(match.CheckHeaderName(at.Field("name"), strings.ToLower(name)))
 	c.value(at.Field("value"), kind, value, maxValue)
 }
 
@@ -87,9 +87,9 @@ func (c *checker) value(at api.Path, kind, value string, most int) {
 	case len(value) > most:
 		c.add(at.Breaks("the value has %d characters; at most %d are allowed", len(value), most))
 	case kind == "RegularExpression":
-		c.add(route.CheckRegex(at, value))
+		c.add(match.CheckRegex(at, value))
 	case kind == "Exact":
-		c.add(route.CheckHeaderValue(at, value))
+		c.add(match.CheckHeaderValue(at, value))
 	}
 }
 
@@ -105,7 +105,7 @@ func (c *checker) grpcMatch(at api.Path, m *gatewayv1.GRPCRouteMatch) {
 			c.callName(here.Field("service"), service)
 			c.callName(here.Field("method"), method)
 		case gatewayv1.GRPCMethodMatchRegularExpression:
-			if _, err := route.MatchAll(route.OnPath, "", 0, "/"+part(service)+"/"+part(method)); err != nil {
+			if _, err := match.MatchAll(match.OnPath, "", 0, "/"+part(service)+"/"+part(method)); err != nil {
 				c.add(here.Breaks("%v; correct it", err))
 			}
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/weftmesh/weft/internal/matches"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/route/kuma"
+	"github.com/weftmesh/weft/route/match"
 )
 
 var catalog = api.NewCatalog(kuma.Dialect.Types...)
@@ -115,11 +116,11 @@ func TestEveryFieldIsCarried(t *testing.T) {
 	origin := func(to, rule *int, name, field string) *api.Origin {
 		return &api.Origin{Ref: api.Ref{Kind: "MeshHTTPRoute", Mesh: "m", Name: "r"}, To: to, Rule: rule, RuleName: name, Field: api.Path(field)}
 	}
-	matches := [][]route.Match{
-		{matches.Of(matches.On(route.OnPath, route.SegmentPrefix, "", "/v1"), matches.Method("GET"),
-			matches.On(route.OnHeader, route.Equal, "a", "b"), matches.Absent("c"), matches.On(route.OnQuery, route.Equal, "q", ""))},
-		{{Conditions: route.Conditions{}}},
-		{matches.Path(route.Equal, "/")},
+	matches := [][]match.Match{
+		{matches.Of(matches.On(match.OnPath, match.SegmentPrefix, "", "/v1"), matches.Method("GET"),
+			matches.On(match.OnHeader, match.Equal, "a", "b"), matches.Absent("c"), matches.On(match.OnQuery, match.Equal, "q", ""))},
+		{{Conditions: match.Conditions{}}},
+		{matches.Path(match.Equal, "/")},
 	}
 	empty, full := "", "/x"
 	home := api.Home{System: true}
@@ -220,7 +221,7 @@ func TestTheStrongestListHolds(t *testing.T) {
 // decoded, so a new field of it is legal nowhere.
 func TestNothingOfTheModelIsDecoded(t *testing.T) {
 	t.Parallel()
-	model, seen := reflect.TypeFor[route.Match]().PkgPath(), map[reflect.Type]bool{}
+	model, seen := reflect.TypeFor[match.Match]().PkgPath(), map[reflect.Type]bool{}
 	var walk func(at string, x reflect.Type)
 	walk = func(at string, x reflect.Type) {
 		for x.Kind() == reflect.Pointer || x.Kind() == reflect.Slice || x.Kind() == reflect.Map {

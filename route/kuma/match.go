@@ -6,6 +6,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // PathType is how a path is compared, as documents write it.
@@ -58,8 +59,8 @@ type Header struct {
 // matches are those of a rule in the route model; at is where they stand. One
 // that asks what no request can be asked is left out, and a note says so: it
 // takes nothing, where without that condition it would take more than was meant.
-func matches(list []Match, at api.Path, origin *api.Origin) (out []route.Match, notes []api.Note) {
-	out = make([]route.Match, 0, len(list))
+func matches(list []Match, at api.Path, origin *api.Origin) (out []match.Match, notes []api.Note) {
+	out = make([]match.Match, 0, len(list))
 	for i := range list {
 		conditions, err := list[i].conditions()
 		if err != nil {
@@ -67,36 +68,36 @@ func matches(list []Match, at api.Path, origin *api.Origin) (out []route.Match, 
 				Message: fmt.Sprintf("the match takes no request: %v; correct it", err)})
 			continue
 		}
-		out = append(out, route.Match{Conditions: conditions})
+		out = append(out, match.Match{Conditions: conditions})
 	}
 	return out, notes
 }
 
 // conditions are what m asks, in the order of its fields, up to the first that
 // nothing can be asked.
-func (m *Match) conditions() (route.Conditions, error) {
-	out := make(route.Conditions, 0, 2+len(m.Headers)+len(m.Query))
-	add := func(c route.Condition, err error) error {
+func (m *Match) conditions() (match.Conditions, error) {
+	out := make(match.Conditions, 0, 2+len(m.Headers)+len(m.Query))
+	add := func(c match.Condition, err error) error {
 		out = append(out, c)
 		return err
 	}
 	if m.Path != nil {
-		if err := add(route.Written(route.OnPath, string(m.Path.Type), "", m.Path.Value)); err != nil {
+		if err := add(match.Written(match.OnPath, string(m.Path.Type), "", m.Path.Value)); err != nil {
 			return nil, fmt.Errorf("path: %w", err)
 		}
 	}
 	if m.Method != "" {
-		if err := add(route.Compare(route.OnMethod, "", route.Equal, 0, m.Method)); err != nil {
+		if err := add(match.Compare(match.OnMethod, "", match.Equal, 0, m.Method)); err != nil {
 			return nil, fmt.Errorf("method: %w", err)
 		}
 	}
 	for _, h := range m.Headers {
-		if err := add(route.Written(route.OnHeader, cmp.Or(h.Type, string(Exact)), h.Name, h.Value)); err != nil {
+		if err := add(match.Written(match.OnHeader, cmp.Or(h.Type, string(Exact)), h.Name, h.Value)); err != nil {
 			return nil, fmt.Errorf("header %s: %w", h.Name, err)
 		}
 	}
 	for _, q := range m.Query {
-		if err := add(route.Written(route.OnQuery, q.Type, q.Name, q.Value)); err != nil {
+		if err := add(match.Written(match.OnQuery, q.Type, q.Name, q.Value)); err != nil {
 			return nil, fmt.Errorf("query parameter %s: %w", q.Name, err)
 		}
 	}

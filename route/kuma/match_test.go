@@ -11,6 +11,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/route/kuma"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // read is what the dialect makes of the matches of one rule.
@@ -21,7 +22,7 @@ func read(list ...kuma.Match) (route.Rule, []api.Note) {
 }
 
 // model is one match, of which the dialect has nothing to say.
-func model(t interface{ Fatalf(string, ...any) }, m kuma.Match) *route.Match {
+func model(t interface{ Fatalf(string, ...any) }, m kuma.Match) *match.Match {
 	r, notes := read(m)
 	if len(r.Matches) != 1 || len(notes) > 0 {
 		t.Fatalf("%+v: %v", m, notes)
@@ -211,7 +212,7 @@ func TestConditionsCoverWhatWordsCover(t *testing.T) {
 			return
 		}
 		covered++
-		if x, y := model(t, a), model(t, b); !x.Covers(y.Conditions) {
+		if x, y := model(t, a), model(t, b); !x.Implies(y.Conditions) {
 			t.Fatalf("%s does not cover %s", x.Short(), y.Short())
 		}
 	})

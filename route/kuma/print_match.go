@@ -5,35 +5,36 @@ import (
 	"strconv"
 
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // match is conditions without a choice of methods as one match.
-func (p *printer) match(cs route.Conditions) Match {
+func (p *printer) match(cs match.Conditions) Match {
 	var out Match
 	for i := range cs {
 		c := &cs[i]
 		switch c.On {
-		case route.OnPath:
+		case match.OnPath:
 			if out.Path != nil {
 				p.Fail(route.UnsaidMatch, "a match of %s asks once for the path, and not also that %s", KindHTTPRoute, c.Text())
 			}
 			out.Path = p.path(c)
-		case route.OnMethod:
+		case match.OnMethod:
 			if !slices.Contains(methods, c.Value) {
 				p.Fail(route.UnsaidMatch, "%s does not know the method %s", KindHTTPRoute, c.Value)
 			}
 			out.Method = c.Value
-		case route.OnHeader:
+		case match.OnHeader:
 			if slices.ContainsFunc(out.Headers, func(h HeaderMatch) bool { return h.Name == c.Name }) {
 				p.Fail(route.UnsaidMatch, "a match of %s asks once for a header, and not also that %s", KindHTTPRoute, c.Text())
 			}
 			out.Headers = append(out.Headers, p.header(c))
-		case route.OnQuery:
+		case match.OnQuery:
 			if slices.ContainsFunc(out.Query, func(q QueryMatch) bool { return q.Name == c.Name }) {
 				p.Fail(route.UnsaidMatch, "a match of %s asks once for a query parameter, and not also that %s", KindHTTPRoute, c.Text())
 			}
 			q := QueryMatch{Type: string(Exact), Name: c.Name, Value: c.Value}
-			if c.Op != route.Equal || c.Mode != 0 {
+			if c.Op != match.Equal || c.Mode != 0 {
 				q.Type, q.Value = string(Regex), p.expression(c)
 			}
 			out.Query = append(out.Query, q)
@@ -48,32 +49,32 @@ func (p *printer) match(cs route.Conditions) Match {
 }
 
 // path is what the line asks of the path, moved where the order wants it.
-func (p *printer) path(c *route.Condition) *PathMatch {
+func (p *printer) path(c *match.Condition) *PathMatch {
 	switch {
 	case p.Lines[p.Line].Expression:
 		text, _ := p.Spelled(p.Line)
 		return &PathMatch{Type: Regex, Value: text}
-	case c.Op == route.Equal:
+	case c.Op == match.Equal:
 		return &PathMatch{Type: Exact, Value: c.Value}
-	case c.Op == route.SegmentPrefix, c.Op == route.BytePrefix && c.Value == "/":
+	case c.Op == match.SegmentPrefix, c.Op == match.BytePrefix && c.Value == "/":
 		return &PathMatch{Type: Prefix, Value: c.Value}
-	case c.Op == route.BytePrefix && p.InSegments(p.Line):
+	case c.Op == match.BytePrefix && p.InSegments(p.Line):
 		p.Segments("a MeshHTTPRoute")
 		return &PathMatch{Type: Prefix, Value: c.Value}
 	}
 	return &PathMatch{Type: Regex, Value: p.expression(c)}
 }
 
-func (p *printer) header(c *route.Condition) HeaderMatch {
+func (p *printer) header(c *match.Condition) HeaderMatch {
 	h := HeaderMatch{Type: string(Regex), Name: c.Name}
 	switch {
-	case c.Op == route.Present && c.Mode == route.Not:
+	case c.Op == match.Present && c.Mode == match.Not:
 		h.Type = "Absent"
-	case c.Op == route.Present && c.Mode == 0:
+	case c.Op == match.Present && c.Mode == 0:
 		h.Type = "Present"
-	case c.Op == route.Equal && c.Mode == 0:
+	case c.Op == match.Equal && c.Mode == 0:
 		h.Type, h.Value = string(Exact), c.Value
-	case c.Op == route.BytePrefix && c.Mode == 0:
+	case c.Op == match.BytePrefix && c.Mode == 0:
 		h.Type, h.Value = "Prefix", c.Value
 	default:
 		h.Value = p.expression(c)
@@ -82,9 +83,9 @@ func (p *printer) header(c *route.Condition) HeaderMatch {
 }
 
 // expression is c as an expression; of what is negated there is none.
-func (p *printer) expression(c *route.Condition) string {
+func (p *printer) expression(c *match.Condition) string {
 	text, ok := c.Expression()
-	if !ok || c.Mode&^route.IgnoreCase != 0 {
+	if !ok || c.Mode&^match.IgnoreCase != 0 {
 		p.Fail(route.UnsaidMatch, "%s cannot ask that %s", KindHTTPRoute, c.Text())
 	}
 	return text

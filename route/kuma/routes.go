@@ -6,6 +6,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // read says what one object means.
@@ -148,6 +149,6 @@ func (p *PathRewrite) rewrite() *route.PathRewrite {
 
 // Compare orders single matches, most specific first (spec/kuma.md 2.1). It is a
 // strict weak order: zero leaves the decision to the order of the rules.
-func Compare(a, b *route.Match) int {
-	return route.MoreSpecific(a, b, route.Equal, route.SegmentPrefix, route.FullMatch)
+func Compare(a, b *match.Match) int {
+	return match.MoreSpecific(a, b, match.Equal, match.SegmentPrefix, match.FullMatch)
 }

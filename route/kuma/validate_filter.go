@@ -5,6 +5,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // The types of filters.
@@ -87,7 +88,7 @@ func (m *HeaderModifier) validate(at api.Path, set, add, remove route.HeaderChan
 		for i, h := range list.headers {
 			here := at.Field(list.name).Index(i)
 			check(here.Field("name"), list.change, h)
-			errs = multierror.Append(errs, route.CheckHeaderValue(here.Field("value"), h.Value))
+			errs = multierror.Append(errs, match.CheckHeaderValue(here.Field("value"), h.Value))
 		}
 	}
 	long(at.Field("remove"), len(m.Remove))

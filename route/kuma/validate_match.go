@@ -7,7 +7,7 @@ import (
 	"github.com/hashicorp/go-multierror"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // Methods are those that a match may name.
@@ -67,7 +67,7 @@ func validatePath(at api.Path, p *PathMatch) error {
 	case p.Value == "":
 		return multierror.Append(errs, value.Breaks("is missing; write the path, such as /"))
 	case p.Type == Regex:
-		return multierror.Append(errs, route.CheckRegex(value, p.Value)).ErrorOrNil()
+		return multierror.Append(errs, match.CheckRegex(value, p.Value)).ErrorOrNil()
 	}
 	if p.Value[0] != '/' {
 		errs = multierror.Append(errs, value.Breaks("%q is not absolute; begin it with /", api.Clip(p.Value)))
@@ -91,10 +91,10 @@ func plainPath(at api.Path, path string) error {
 
 // onTheWire wants what a URL may hold: Envoy answers 400 to any other request.
 func onTheWire(at api.Path, text string) error {
-	if route.IsASCII(text) {
+	if match.IsASCII(text) {
 		return nil
 	}
-	return at.Breaks("%q has characters that no URL has; write it as requests do: %s", api.Clip(text), api.Clip(route.PercentEncoded(text)))
+	return at.Breaks("%q has characters that no URL has; write it as requests do: %s", api.Clip(text), api.Clip(match.PercentEncoded(text)))
 }
 
 func validateQuery(at api.Path, q QueryMatch) error {
@@ -104,23 +104,23 @@ func validateQuery(at api.Path, q QueryMatch) error {
 	}
 	switch q.Type {
 	case string(Exact):
-		errs = multierror.Append(errs, route.CheckHeaderValue(at.Field("value"), q.Value), onTheWire(at.Field("value"), q.Value))
+		errs = multierror.Append(errs, match.CheckHeaderValue(at.Field("value"), q.Value), onTheWire(at.Field("value"), q.Value))
 	case string(Regex):
-		errs = multierror.Append(errs, route.CheckRegex(at.Field("value"), q.Value))
+		errs = multierror.Append(errs, match.CheckRegex(at.Field("value"), q.Value))
 	default:
 		errs = multierror.Append(errs, at.Field("type").OneOf(q.Type, string(Exact), string(Regex)))
 	}
-	return multierror.Append(errs, route.CheckHeaderValue(at.Field("name"), q.Name), onTheWire(at.Field("name"), q.Name)).ErrorOrNil()
+	return multierror.Append(errs, match.CheckHeaderValue(at.Field("name"), q.Name), onTheWire(at.Field("name"), q.Name)).ErrorOrNil()
 }
 
 func validateHeader(at api.Path, h HeaderMatch) error {
 	var errs *multierror.Error
-	errs = multierror.Append(errs, route.CheckHeaderName(at.Field("name"), h.Name))
+	errs = multierror.Append(errs, match.CheckHeaderName(at.Field("name"), h.Name))
 	switch {
 	case h.Name == "x-request-id" && h.Type != "Present" && h.Type != "Absent":
 		errs = multierror.Append(errs, at.Field("name").Warns("Chance", "the sidecar gives requests without x-request-id a random one before it matches, so this holds by chance; match a header that only callers write"))
-	case slices.Contains(route.ControlHeaders, h.Name):
+	case slices.Contains(match.ControlHeaders, h.Name):
 		errs = multierror.Append(errs, at.Field("name").Warns("NotApplied", "sidecars remove %s before they match, so it is never there; match another header", h.Name))
 	}
-	return multierror.Append(errs, route.CheckHeaderMatch(at, h.Type, h.Value)).ErrorOrNil()
+	return multierror.Append(errs, match.CheckHeaderMatch(at, h.Type, h.Value)).ErrorOrNil()
 }

@@ -6,11 +6,12 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // drawn is a row that a part of the draws takes.
 type drawn struct {
-	conditions route.Conditions
+	conditions match.Conditions
 	until      float64
 	ends       float64 // how far the segments of one draw are taken
 	draw       draw
@@ -29,8 +30,8 @@ type draw struct {
 // those that satisfy both. It is rough where there are too many of those, see maxDrawn.
 func finished(rows []row) (out []route.Row, rough bool) {
 	var before []drawn
-	add := func(r *row, conditions route.Conditions) {
-		m := route.Match{Conditions: conditions}
+	add := func(r *row, conditions match.Conditions) {
+		m := match.Match{Conditions: conditions}
 		r.Matches = append(r.Matches, m)
 		out = append(out, route.Row{Composed: r.Composed, Match: m})
 	}
@@ -54,11 +55,11 @@ func finished(rows []row) (out []route.Row, rough bool) {
 }
 
 // all are the conditions of the row, that on its path first.
-func (r *row) all() route.Conditions {
+func (r *row) all() match.Conditions {
 	if r.at == nil {
 		return r.conditions
 	}
-	return slices.Concat(route.Conditions{r.at.condition()}, r.conditions)
+	return slices.Concat(match.Conditions{r.at.condition()}, r.conditions)
 }
 
 // maxDrawn bounds the rows by chance of a host. A row comes behind each combination of what
@@ -69,9 +70,9 @@ const maxDrawn = 1000
 
 // ranges are those of a row by chance behind others; rough where some of those are left
 // out of account.
-func (r *row) ranges(all route.Conditions, before []drawn) (out []drawn, rough bool) {
+func (r *row) ranges(all match.Conditions, before []drawn) (out []drawn, rough bool) {
 	behind := slices.DeleteFunc(slices.Clone(before), func(d drawn) bool {
-		if d.draw == r.draw || d.conditions.Apart(all) {
+		if d.draw == r.draw || d.conditions.Disjoint(all) {
 			return true
 		}
 		leave := len(before) > maxDrawn && !implied(d.conditions, all)
@@ -105,12 +106,12 @@ func (r *row) after(until, ends float64) (float64, float64) {
 }
 
 // within are the conditions for the draws below until.
-func within(all route.Conditions, until float64) route.Conditions {
-	n := int64(math.Round(until * route.Chances))
-	if n >= route.Chances {
+func within(all match.Conditions, until float64) match.Conditions {
+	n := int64(math.Round(until * match.Chances))
+	if n >= match.Chances {
 		return all
 	}
-	c, err := route.Within(route.OnChance, "", 0, max(n, 1))
+	c, err := match.Within(match.OnChance, "", 0, max(n, 1))
 	if err != nil {
 		panic(err) // the range is one of draws
 	}
@@ -118,9 +119,9 @@ func within(all route.Conditions, until float64) route.Conditions {
 }
 
 // implied reports whether of whatever all hold, cs hold too. It is sound, not complete.
-func implied(cs, all route.Conditions) bool {
+func implied(cs, all match.Conditions) bool {
 	for i := range cs {
-		if !slices.ContainsFunc(all, func(c route.Condition) bool { return cs[i].Covers(&c) }) {
+		if !slices.ContainsFunc(all, func(c match.Condition) bool { return cs[i].Implies(&c) }) {
 			return false
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // lucky draws a group of routes that are taken by chance.
@@ -61,7 +62,7 @@ func inSegments(t *rapid.T, r Route) []Route {
 // chances are how often each route, and each of its parts, should take a request,
 // where each Traffic draws for itself, and all segments
 // once.
-func chances(all []*planned, q *route.Request) map[string]float64 {
+func chances(all []*planned, q *match.Request) map[string]float64 {
 	cuts := []float64{0, 1}
 	for _, p := range all {
 		if s := p.asks.segment; s != nil {
@@ -97,11 +98,11 @@ func chances(all []*planned, q *route.Request) map[string]float64 {
 }
 
 // drawnBy is the same, as the table divides the one draw that Envoy makes.
-func drawnBy(table route.Composition, all []*planned, q *route.Request) map[string]float64 {
-	cuts := []int64{0, route.Chances}
+func drawnBy(table route.Composition, all []*planned, q *match.Request) map[string]float64 {
+	cuts := []int64{0, match.Chances}
 	for _, r := range table.Rows {
 		for _, c := range r.Match.Conditions {
-			if c.On == route.OnChance {
+			if c.On == match.OnChance {
 				cuts = append(cuts, c.Until)
 			}
 		}
@@ -129,7 +130,7 @@ func drawnBy(table route.Composition, all []*planned, q *route.Request) map[stri
 				break
 			}
 		}
-		out[key] += float64(cuts[i+1]-from) / route.Chances
+		out[key] += float64(cuts[i+1]-from) / match.Chances
 	}
 	return out
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // change is a filter of the model. One with a choice acts where that holds.
@@ -19,7 +20,7 @@ type change struct {
 // where it does not, and the rows of the route are divided by it.
 type choice struct {
 	name string // for the names of rules
-	is   route.Conditions
+	is   match.Conditions
 }
 
 // maxChoices bounds how often the rows of one route are divided.
@@ -30,7 +31,7 @@ func (e *effect) add(c *call, f route.Filter) {
 }
 
 // addWhere adds a change that acts where all of is holds.
-func (e *effect) addWhere(c *call, is route.Conditions, f route.Filter) error {
+func (e *effect) addWhere(c *call, is match.Conditions, f route.Filter) error {
 	var names []string
 	for i := range is {
 		names = append(names, is[i].Name)
@@ -47,7 +48,7 @@ func (e *effect) addWhere(c *call, is route.Conditions, f route.Filter) error {
 }
 
 // choose is 1 more than the place of a choice, which the route may have already.
-func (e *effect) choose(c *call, name string, is route.Conditions) (int, error) {
+func (e *effect) choose(c *call, name string, is match.Conditions) (int, error) {
 	for i := range e.choices {
 		if sameConditions(e.choices[i].is, is) {
 			return i + 1, nil

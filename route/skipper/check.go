@@ -8,7 +8,7 @@ import (
 	"github.com/hashicorp/go-multierror"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // Validate checks a RouteGroup as a whole: what weft cannot carry refuses it.
@@ -25,7 +25,7 @@ func (p *planned) alike(q *planned) bool {
 	})
 }
 
-func sameConditions(a, b route.Conditions) bool { return slices.EqualFunc(a, b, route.Condition.Equal) }
+func sameConditions(a, b match.Conditions) bool { return slices.EqualFunc(a, b, match.Condition.Equal) }
 
 // checkSegments wants the parts of one draw to follow each other from 0.
 func checkSegments(routes []*planned) error {
@@ -83,7 +83,7 @@ func checkLoopbacks(routes []*planned) error {
 				refuse("the loopback may lead to spec.routes[%d], which changes the path once more by an expression; write setPath there, or no loopback", i)
 			case q.fillsPath():
 				refuse("the loopback may lead to spec.routes[%d], which fills in the path, and Envoy has the one that came; write plain text there, or no loopback", i)
-			case q.asks.all.Count(route.OnPath) > 0:
+			case q.asks.all.Count(match.OnPath) > 0:
 				refuse("the loopback may lead to spec.routes[%d], which asks for the path by an expression; write path or pathSubtree there, or no loopback", i)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // notFound is the answer to what no route takes.
@@ -16,7 +17,7 @@ var notFound = &route.Composed{Key: "none", Name: "none", Do: &route.Respond{Sta
 type row struct {
 	*route.Composed
 	at         *leaf // nil: any path
-	conditions route.Conditions
+	conditions match.Conditions
 	chance     float64 // in which it is taken, of those that come to it; 1 is always
 	ends       float64 // of a segment of one draw: where it ends; 0 is none
 	draw       draw

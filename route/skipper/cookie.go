@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // cookie is one that answers set. Its domain is that of the host, which only
@@ -38,11 +39,11 @@ func (e *effect) setCookie(c *call, httpOnly bool) error {
 		if c.text(3) != "change-only" {
 			return c.wrong("%q is no word that it knows; write change-only, or leave it out", c.text(3))
 		}
-		is, err := route.Compare(route.OnCookie, k.name, route.Equal, 0, k.value)
+		is, err := match.Compare(match.OnCookie, k.name, match.Equal, 0, k.value)
 		if err != nil {
 			return c.wrong("%v; write another cookie", err)
 		}
-		if k.in, err = e.choose(c, "cookie "+k.name, route.Conditions{is}); err != nil {
+		if k.in, err = e.choose(c, "cookie "+k.name, match.Conditions{is}); err != nil {
 			return err
 		}
 	}

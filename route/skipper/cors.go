@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // corsOrigin lets scripts of origins read answers. It answers no preflights: those are the
@@ -23,16 +24,16 @@ func corsOrigin(c *call, e *effect) error {
 		}
 		expressions[i] = regexp.QuoteMeta(o)
 	}
-	is, err := route.MatchAll(route.OnHeader, route.RequestOrigin, 0, strings.Join(expressions, "|"))
+	is, err := match.MatchAll(match.OnHeader, route.RequestOrigin, 0, strings.Join(expressions, "|"))
 	made := route.Filter{ResponseHeaders: &route.HeaderModifier{Fill: []route.Filled{{Name: allow.Name, Parts: []route.Part{{Header: route.RequestOrigin}}}}}}
 	if len(origins) == 1 {
 		allow.Value = origins[0]
-		is, err = route.Compare(route.OnHeader, route.RequestOrigin, route.Equal, 0, origins[0])
+		is, err = match.Compare(match.OnHeader, route.RequestOrigin, match.Equal, 0, origins[0])
 		made = headerFilter(route.SetInAnswer, allow)
 	}
 	if err != nil {
 		return c.wrong("%v; write fewer origins", err)
 	}
 	e.reads = append(e.reads, reading{Part: route.Part{Header: route.RequestOrigin}, at: c.at, answer: true})
-	return e.addWhere(c, route.Conditions{is}, made)
+	return e.addWhere(c, match.Conditions{is}, made)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/route/skipper/eskip"
 )
 
@@ -135,7 +136,7 @@ func clientRatelimit(c *call, e *effect) error {
 		l.Headers = nil
 		for _, name := range strings.Split(strings.ToLower(c.text(2)), ",") {
 			name = strings.TrimSpace(name)
-			if err := route.CheckHeaderName(c.at, name); err != nil {
+			if err := match.CheckHeaderName(c.at, name); err != nil {
 				return err
 			}
 			l.Headers = append(l.Headers, name)
@@ -175,7 +176,7 @@ func modPath(c *call, e *effect) error {
 	if err != nil {
 		return c.wrong("%v; write the expression in RE2 syntax", err)
 	}
-	if err := route.CheckRegex(c.at, c.text(0)); err != nil {
+	if err := match.CheckRegex(c.at, c.text(0)); err != nil {
 		return err
 	}
 	with, err := substitution(c, c.text(1), re.MaxCap())
@@ -215,7 +216,7 @@ func substitution(c *call, text string, groups int) (string, error) {
 
 func setPath(c *call, e *effect) error {
 	path := c.text(0)
-	if !strings.HasPrefix(path, "/") || !route.IsASCII(path) || strings.ContainsAny(path, "?# ") {
+	if !strings.HasPrefix(path, "/") || !match.IsASCII(path) || strings.ContainsAny(path, "?# ") {
 		return c.wrong("%q is no path; begin it with a slash and leave query and fragment out", path)
 	}
 	if template.MatchString(path) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // header changes one header, in one line of its own.
@@ -40,7 +41,7 @@ func (e *effect) write(c *call, how route.HeaderChange, h route.Header, parts []
 	if err := route.CheckChangedHeader(c.at, how, h); err != nil {
 		return err
 	}
-	if err := route.CheckHeaderValue(c.at, h.Value); err != nil {
+	if err := match.CheckHeaderValue(c.at, h.Value); err != nil {
 		return err
 	}
 	text := ""
@@ -83,7 +84,7 @@ func (e *effect) fill(c *call, how route.HeaderChange, name string, parts []rout
 		made = route.Filter{ResponseHeaders: made.RequestHeaders}
 	}
 	if len(parts) > 1 {
-		var is route.Conditions
+		var is match.Conditions
 		for _, p := range parts {
 			switch {
 			case p.Answer != "":
@@ -101,8 +102,8 @@ func (e *effect) fill(c *call, how route.HeaderChange, name string, parts []rout
 }
 
 // something is the condition that a header has a value.
-func something(header string) route.Condition {
-	return must(route.MatchAll(route.OnHeader, header, 0, ".+"))
+func something(header string) match.Condition {
+	return must(match.MatchAll(match.OnHeader, header, 0, ".+"))
 }
 
 func headerFilter(change route.HeaderChange, h route.Header) route.Filter {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // rewrite is what becomes of the path of p, nil where nothing does. A modPath of text
@@ -92,7 +93,7 @@ func (l *entry) backwards(there *leaf) []*leaf {
 
 // ifHolds is l where the path is at there.
 func (l *leaf) ifHolds(there *leaf, path string) []*leaf {
-	if c := there.condition(); c.Holds(&route.Request{Path: path}) {
+	if c := there.condition(); c.Holds(&match.Request{Path: path}) {
 		return []*leaf{l}
 	}
 	return nil

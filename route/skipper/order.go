@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // entry is one option of a route at one leaf of the tree of paths.
@@ -38,7 +38,7 @@ const (
 // order: options of one route are equal, and keep their order.
 func compareEntries(a, b *entry) int {
 	return cmp.Or(
-		route.FalseFirst(!a.hasPath, !b.hasPath),
+		match.FalseFirst(!a.hasPath, !b.hasPath),
 		a.leafPath().compare(b.leafPath()),
 		cmp.Compare(b.weight, a.weight),
 		compareTied(a.planned, b.planned),
@@ -48,9 +48,9 @@ func compareEntries(a, b *entry) int {
 // compareTied is the rule for routes of one weight at one leaf.
 func compareTied(a, b *planned) int {
 	return cmp.Or(
-		route.FalseFirst(a.byChance(), b.byChance()),
+		match.FalseFirst(a.byChance(), b.byChance()),
 		cmp.Compare(a.segmentFrom(), b.segmentFrom()),
-		route.FalseFirst(a.subtree, b.subtree),
+		match.FalseFirst(a.subtree, b.subtree),
 		cmp.Compare(b.asks.constraints, a.asks.constraints),
 		cmp.Compare(a.origin.Namespace, b.origin.Namespace),
 		cmp.Compare(a.origin.Name, b.origin.Name),
@@ -119,7 +119,7 @@ func (e *entry) leafPath() pattern {
 }
 
 // condition is what the leaf asks of the path.
-func (l *leaf) condition() route.Condition {
+func (l *leaf) condition() match.Condition {
 	switch base := l.path[:max(0, len(l.path)-1)]; l.shape {
 	case below:
 		return must(base.belowCondition())

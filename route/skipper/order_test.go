@@ -12,6 +12,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // anyGroup draws a group whose routes meet each other often.
@@ -64,7 +65,7 @@ func candidatesOf(t interface{ Fatal(...any) }, groups ...*RouteGroup) (out []ro
 	return out, all
 }
 
-func anyRequest(t *rapid.T) *route.Request {
+func anyRequest(t *rapid.T) *match.Request {
 	words := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c"}), 0, 4).Draw(t, "segments")
 	path := "/" + strings.Join(words, "/")
 	if len(words) > 0 && rapid.Bool().Draw(t, "slash") {
@@ -76,13 +77,13 @@ func anyRequest(t *rapid.T) *route.Request {
 			headers.Set(name, "1")
 		}
 	}
-	return &route.Request{Method: rapid.SampledFrom([]string{"GET", "PUT"}).Draw(t, "method"), Authority: "a.example", Path: path,
+	return &match.Request{Method: rapid.SampledFrom([]string{"GET", "PUT"}).Draw(t, "method"), Authority: "a.example", Path: path,
 		Header: func(name string) []string { return headers.Values(name) }}
 }
 
 // walk is Skipper's way to a route, written down as it goes: all places of the tree
 // at which the path is, the more literal ones first, and there by weight.
-func walk(all []*planned, q *route.Request, not []*planned) *planned {
+func walk(all []*planned, q *match.Request, not []*planned) *planned {
 	type found struct {
 		at pattern
 		p  *planned
@@ -97,14 +98,14 @@ func walk(all []*planned, q *route.Request, not []*planned) *planned {
 	}
 	slices.SortStableFunc(reached, func(a, b found) int {
 		if a.p.hasPath != b.p.hasPath {
-			return route.FalseFirst(!a.p.hasPath, !b.p.hasPath)
+			return match.FalseFirst(!a.p.hasPath, !b.p.hasPath)
 		}
 		for i := range min(len(a.at), len(b.at)) {
 			if c := cmp.Compare(a.at[i].kind, b.at[i].kind); c != 0 {
 				return c
 			}
 		}
-		return cmp.Or(cmp.Compare(b.p.weight, a.p.weight), route.FalseFirst(a.p.byChance(), b.p.byChance()), cmp.Compare(a.p.segmentFrom(), b.p.segmentFrom()), route.FalseFirst(a.p.subtree, b.p.subtree), cmp.Compare(b.p.asks.constraints, a.p.asks.constraints),
+		return cmp.Or(cmp.Compare(b.p.weight, a.p.weight), match.FalseFirst(a.p.byChance(), b.p.byChance()), cmp.Compare(a.p.segmentFrom(), b.p.segmentFrom()), match.FalseFirst(a.p.subtree, b.p.subtree), cmp.Compare(b.p.asks.constraints, a.p.asks.constraints),
 			cmp.Compare(a.p.origin.Name, b.p.origin.Name), cmp.Compare(*a.p.origin.Rule, *b.p.origin.Rule))
 	})
 	for _, f := range reached {

@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // pattern is a path as Skipper's tree has it: segments that are literal, :name for
@@ -109,26 +109,26 @@ func (p pattern) expression() string {
 }
 
 // condition is what p asks of the path.
-func (p pattern) condition() (route.Condition, error) {
+func (p pattern) condition() (match.Condition, error) {
 	if text, ok := p.text(); ok {
-		return route.Compare(route.OnPath, "", route.Equal, 0, text)
+		return match.Compare(match.OnPath, "", match.Equal, 0, text)
 	}
-	return route.MatchAll(route.OnPath, "", 0, p.expression())
+	return match.MatchAll(match.OnPath, "", 0, p.expression())
 }
 
 // subtreeCondition is what the subtree of p asks of the path, as a whole.
-func (p pattern) subtreeCondition() (route.Condition, error) {
+func (p pattern) subtreeCondition() (match.Condition, error) {
 	if text, ok := p.text(); ok {
-		return route.Compare(route.OnPath, "", route.SegmentPrefix, 0, cmp.Or(text, "/"))
+		return match.Compare(match.OnPath, "", match.SegmentPrefix, 0, cmp.Or(text, "/"))
 	}
-	return route.MatchAll(route.OnPath, "", 0, p.expression()+"(/.*)?")
+	return match.MatchAll(match.OnPath, "", 0, p.expression()+"(/.*)?")
 }
 
 // belowCondition is what lies below the slash at the end of p. It takes p with that
 // slash too, which is another leaf of the subtree and stands before this one.
-func (p pattern) belowCondition() (route.Condition, error) {
+func (p pattern) belowCondition() (match.Condition, error) {
 	if text, ok := p.text(); ok {
-		return route.Compare(route.OnPath, "", route.BytePrefix, 0, text+"/")
+		return match.Compare(match.OnPath, "", match.BytePrefix, 0, text+"/")
 	}
-	return route.MatchAll(route.OnPath, "", 0, p.expression()+"/.*")
+	return match.MatchAll(match.OnPath, "", 0, p.expression()+"/.*")
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/hashicorp/go-multierror"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/route/skipper/eskip"
 )
 
@@ -186,8 +186,8 @@ func (p *planned) readPath(r *routeAt) (errs []error) {
 		return nil
 	}
 	path, err := parsePattern(text, p.subtree)
-	if err == nil && !route.IsASCII(text) {
-		return []error{refused(at, invalidSpec, "the path %q has characters that no URL has; write it as requests do: %s", api.Clip(text), api.Clip(route.PercentEncoded(text)))}
+	if err == nil && !match.IsASCII(text) {
+		return []error{refused(at, invalidSpec, "the path %q has characters that no URL has; write it as requests do: %s", api.Clip(text), api.Clip(match.PercentEncoded(text)))}
 	}
 	if err != nil {
 		return []error{refused(at, invalidSpec, "%s: %v", api.Clip(text), err)}
@@ -203,7 +203,7 @@ func (p *planned) readPath(r *routeAt) (errs []error) {
 func (p *planned) readRest(r *routeAt) (errs []error) {
 	if r.PathRegexp != "" {
 		c := &call{Call: eskip.Call{Name: "pathRegexp"}, at: r.at.Field("pathRegexp")}
-		if err := p.asks.matches(c, route.OnPath, "", r.PathRegexp); err != nil {
+		if err := p.asks.matches(c, match.OnPath, "", r.PathRegexp); err != nil {
 			errs = append(errs, err)
 		}
 	}
@@ -221,7 +221,7 @@ func (p *planned) readRest(r *routeAt) (errs []error) {
 		}
 		names = append(names, m)
 	}
-	if is, err := route.Among(route.OnMethod, "", names...); err == nil {
+	if is, err := match.Among(match.OnMethod, "", names...); err == nil {
 		p.asks.all = append(p.asks.all, is)
 	}
 	return errs

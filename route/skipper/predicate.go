@@ -1,7 +1,7 @@
 package skipper
 
 import (
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // predicate is one line of the table of predicates: the page for users, and what
@@ -15,7 +15,7 @@ type predicate struct {
 
 // asks is what the predicates of one route ask together.
 type asks struct {
-	all     route.Conditions // that have to hold
+	all     match.Conditions // that have to hold
 	options []option         // one of which has to hold
 	weight  int              // by which routes of one leaf are tried
 	never   bool
@@ -27,12 +27,12 @@ type asks struct {
 
 // option is one way in which the predicates hold.
 type option struct {
-	conditions route.Conditions
+	conditions match.Conditions
 	chance     float64 // in which it holds even so; 1 is always
 }
 
 // add wants c, which the constructors may have refused.
-func (o *asks) add(x *call, c route.Condition, err error) error {
+func (o *asks) add(x *call, c match.Condition, err error) error {
 	if err != nil {
 		return x.wrong("%v; write it otherwise", err)
 	}

@@ -4,13 +4,13 @@ import (
 	"math"
 	"strings"
 
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // predicates are all that Skipper has (spec/routegroup.md 5).
 var predicates = []predicate{
 	{"PathRegexp", "regexp", "the expression matches somewhere in the path; several have to match all", func(c *call, o *asks) error {
-		return o.matches(c, route.OnPath, "", c.text(0))
+		return o.matches(c, match.OnPath, "", c.text(0))
 	}},
 	{"Method", "string", "the method, as written", func(c *call, o *asks) error {
 		return o.methods(c, c.text(0))
@@ -19,51 +19,51 @@ var predicates = []predicate{
 		return o.methods(c, strings.Fields(strings.ToUpper(strings.Join(c.texts(0), " ")))...)
 	}},
 	{"Host", "regexp", "the expression matches somewhere in the host that the client asks for, with its port", func(c *call, o *asks) error {
-		return o.matches(c, route.OnAuthority, "", c.text(0))
+		return o.matches(c, match.OnAuthority, "", c.text(0))
 	}},
 	{"HostAny", "string string...", "one of the hosts, with the port where the client names it", func(c *call, o *asks) error {
 		var any []option
 		for _, host := range c.texts(0) {
-			is, err := route.Compare(route.OnAuthority, "", route.Equal, 0, host)
+			is, err := match.Compare(match.OnAuthority, "", match.Equal, 0, host)
 			if err != nil {
 				return c.wrong("%v; write a host", err)
 			}
-			any = append(any, option{route.Conditions{is}, 1})
+			any = append(any, option{match.Conditions{is}, 1})
 		}
 		o.either(any...)
 		return nil
 	}},
 	{"Header", "string string", "the header has the value, in one of its lines; several on one name have all to hold, where Skipper keeps the last", func(c *call, o *asks) error {
 		o.constraints++
-		if err := c.names(route.CheckHeaderName, strings.ToLower(c.text(0))); err != nil {
+		if err := c.names(match.CheckHeaderName, strings.ToLower(c.text(0))); err != nil {
 			return err
 		}
-		is, err := route.Compare(route.OnHeader, c.text(0), route.Equal, 0, c.text(1))
+		is, err := match.Compare(match.OnHeader, c.text(0), match.Equal, 0, c.text(1))
 		return o.add(c, is, err)
 	}},
 	{"HeaderRegexp", "string regexp", "the expression matches somewhere in a line of the header", func(c *call, o *asks) error {
 		o.constraints++
-		if err := c.names(route.CheckHeaderName, strings.ToLower(c.text(0))); err != nil {
+		if err := c.names(match.CheckHeaderName, strings.ToLower(c.text(0))); err != nil {
 			return err
 		}
-		return o.matches(c, route.OnHeader, c.text(0), c.text(1))
+		return o.matches(c, match.OnHeader, c.text(0), c.text(1))
 	}},
 	{"Cookie", "string regexp", "the expression matches somewhere in the first cookie of that name: A matches BAD too, ^A$ does not", func(c *call, o *asks) error {
 		o.constraints++
-		if err := c.names(route.CheckCookieName, c.text(0)); err != nil {
+		if err := c.names(match.CheckCookieName, c.text(0)); err != nil {
 			return err
 		}
-		return o.matches(c, route.OnCookie, c.text(0), c.text(1))
+		return o.matches(c, match.OnCookie, c.text(0), c.text(1))
 	}},
 	{"QueryParam", "string regexp?", "the parameter is there, and the expression matches somewhere in its first value", func(c *call, o *asks) error {
 		if c.text(0) == "" {
 			return c.wrong("the name is missing; write that of the parameter")
 		}
 		if len(c.Args) == 1 {
-			is, err := route.Has(route.OnQuery, c.text(0), 0)
+			is, err := match.Has(match.OnQuery, c.text(0), 0)
 			return o.add(c, is, err)
 		}
-		return o.matches(c, route.OnQuery, c.text(0), c.text(1))
+		return o.matches(c, match.OnQuery, c.text(0), c.text(1))
 	}},
 	{"Traffic", "number string? string?", "the chance from 0 to 1; with a cookie and a group, clients that have the cookie keep to their group", traffic},
 	{"TrafficSegment", "number number", "the part of one draw for each request; the segments of routes that are otherwise alike follow each other from 0", trafficSegment},
@@ -78,7 +78,7 @@ var predicates = []predicate{
 	{"True", "", "always; counts for the order", func(*call, *asks) error { return nil }},
 	{"False", "", "never", func(_ *call, o *asks) error { o.never = true; return nil }},
 	{"ContentLengthBetween", "number number", "the length that the request says, from the first number to below the second", func(c *call, o *asks) error {
-		is, err := route.Within(route.OnHeader, "content-length", int64(c.Args[0].Number), int64(c.Args[1].Number))
+		is, err := match.Within(match.OnHeader, "content-length", int64(c.Args[0].Number), int64(c.Args[1].Number))
 		return o.add(c, is, err)
 	}},
 	{"JWTPayloadAllKV", "string string string...", "the token, which nobody verifies, has all these text claims; of one name all values", func(c *call, o *asks) error {
@@ -111,12 +111,12 @@ var predicates = []predicate{
 }
 
 // matches wants an expression to match somewhere in a subject.
-func (o *asks) matches(c *call, on route.Subject, name, expression string) error {
+func (o *asks) matches(c *call, on match.Subject, name, expression string) error {
 	whole, err := anywhere(expression)
 	if err != nil {
 		return c.wrong("%v; write the expression in RE2 syntax", err)
 	}
-	is, err := route.MatchAll(on, name, 0, whole)
+	is, err := match.MatchAll(on, name, 0, whole)
 	return o.add(c, is, err)
 }
 
@@ -126,7 +126,7 @@ func (o *asks) methods(c *call, names ...string) error {
 			return c.wrong("%q is no method; write one such as GET", name)
 		}
 	}
-	is, err := route.Among(route.OnMethod, "", names...)
+	is, err := match.Among(match.OnMethod, "", names...)
 	return o.add(c, is, err)
 }
 
@@ -142,18 +142,18 @@ func traffic(c *call, o *asks) error {
 		return nil
 	}
 	o.constraints++
-	if err := c.names(route.CheckCookieName, c.text(1)); err != nil {
+	if err := c.names(match.CheckCookieName, c.text(1)); err != nil {
 		return err
 	}
-	is, err := route.Compare(route.OnCookie, c.text(1), route.Equal, 0, c.text(2))
+	is, err := match.Compare(match.OnCookie, c.text(1), match.Equal, 0, c.text(2))
 	if err != nil {
 		return c.wrong("%v; write a cookie and its value", err)
 	}
-	absent, err := route.Has(route.OnCookie, c.text(1), route.Not)
+	absent, err := match.Has(match.OnCookie, c.text(1), match.Not)
 	if err != nil {
 		return c.wrong("%v; write a cookie and its value", err)
 	}
-	o.either(option{route.Conditions{is}, 1}, option{route.Conditions{absent}, p})
+	o.either(option{match.Conditions{is}, 1}, option{match.Conditions{absent}, p})
 	return nil
 }
 
@@ -169,10 +169,10 @@ func (o *asks) claims(c *call, expressions, all bool) error {
 		if pairs[i] == "" {
 			return c.wrong("the name of a claim is missing; write it before its value")
 		}
-		is, err := route.Compare(route.OnClaim, pairs[i], route.Equal, 0, pairs[i+1])
+		is, err := match.Compare(match.OnClaim, pairs[i], match.Equal, 0, pairs[i+1])
 		if expressions {
 			whole, bad := anywhere(pairs[i+1])
-			if is, err = route.MatchAll(route.OnClaim, pairs[i], 0, whole); bad != nil {
+			if is, err = match.MatchAll(match.OnClaim, pairs[i], 0, whole); bad != nil {
 				err = bad
 			}
 		}
@@ -182,7 +182,7 @@ func (o *asks) claims(c *call, expressions, all bool) error {
 		if all {
 			o.all = append(o.all, is)
 		}
-		any = append(any, option{route.Conditions{is}, 1})
+		any = append(any, option{match.Conditions{is}, 1})
 	}
 	if !all {
 		o.either(any...)

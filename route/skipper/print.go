@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/route/skipper/eskip"
 )
 
@@ -175,7 +176,7 @@ func (p *printer) rewrite(w *route.Rewrite) []string {
 	default:
 		from := strings.TrimSuffix(on.Value, "/")
 		to, ok := w.Path.Of(on, on.Value)
-		if !ok || on.Op == route.FullMatch {
+		if !ok || on.Op == match.FullMatch {
 			p.Fail(route.UnsaidFilter, "a %s replaces the path, or a prefix that it asks for", Kind)
 		}
 		if from == "" {
@@ -188,7 +189,7 @@ func (p *printer) rewrite(w *route.Rewrite) []string {
 			to += "/"
 		}
 		expression := "^" + regexp.QuoteMeta(from)
-		if to == "/" && from != "/" && on.Op == route.BytePrefix { // else the slash behind the prefix would stand beside it
+		if to == "/" && from != "/" && on.Op == match.BytePrefix { // else the slash behind the prefix would stand beside it
 			expression += "/?"
 		}
 		out = append(out, say("modPath", expression, strings.ReplaceAll(to, "$", "$$")))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // match is what a line asks.
@@ -13,41 +14,41 @@ func (p *printer) match(out *Route, l *route.Line) {
 	seen := false
 	for i := range l.Conditions {
 		switch c := &l.Conditions[i]; c.On {
-		case route.OnPath:
+		case match.OnPath:
 			if seen {
 				p.expression(out, "PathRegexp", c)
 			}
 			seen = true
-		case route.OnMethod:
+		case match.OnMethod:
 			out.Methods = c.Values
-			if c.Op == route.Equal {
+			if c.Op == match.Equal {
 				out.Methods = []string{c.Value}
 			}
-		case route.OnAuthority:
+		case match.OnAuthority:
 			p.expression(out, "Host", c)
-		case route.OnHeader:
+		case match.OnHeader:
 			switch {
-			case c.Op == route.Equal && c.Mode == 0:
+			case c.Op == match.Equal && c.Mode == 0:
 				out.Predicates = append(out.Predicates, say("Header", c.Name, c.Value))
-			case c.Op == route.InRange && c.Name == "content-length":
+			case c.Op == match.InRange && c.Name == "content-length":
 				out.Predicates = append(out.Predicates, say("ContentLengthBetween", float64(c.From), float64(c.Until)))
 			default:
 				p.expression(out, "HeaderRegexp", c)
 			}
-		case route.OnQuery:
-			if c.Op == route.Present {
+		case match.OnQuery:
+			if c.Op == match.Present {
 				out.Predicates = append(out.Predicates, say("QueryParam", c.Name))
 			} else {
 				p.expression(out, "QueryParam", c)
 			}
-		case route.OnCookie:
+		case match.OnCookie:
 			p.expression(out, "Cookie", c)
 		default:
 			p.Fail(route.UnsaidMatch, "that %s is not translated into a %s", c.Text(), Kind)
 		}
 	}
 	p.path(out, l)
-	if out.PathRegexp != "" && l.Count(route.OnPath) > 1 { // several stand in the order in which they are read
+	if out.PathRegexp != "" && l.Count(match.OnPath) > 1 { // several stand in the order in which they are read
 		out.Predicates = append([]string{say("PathRegexp", out.PathRegexp)}, out.Predicates...)
 		out.PathRegexp = ""
 	}
@@ -58,9 +59,9 @@ func (p *printer) match(out *Route, l *route.Line) {
 }
 
 // expression asks for a whole value by a predicate that searches.
-func (p *printer) expression(out *Route, name string, c *route.Condition) {
+func (p *printer) expression(out *Route, name string, c *match.Condition) {
 	text, ok := c.Expression()
-	if !ok || c.Mode&^route.IgnoreCase != 0 {
+	if !ok || c.Mode&^match.IgnoreCase != 0 {
 		p.Fail(route.UnsaidMatch, "a %s cannot ask that %s", Kind, c.Text())
 	}
 	if text = wholly(text); c.Name == "" {
@@ -73,17 +74,17 @@ func (p *printer) expression(out *Route, name string, c *route.Condition) {
 // path is what the line asks of the path: a place in the tree, or an expression beside it.
 func (p *printer) path(out *Route, l *route.Line) {
 	c := l.Path()
-	pattern, err := parsePattern(c.Value, c.Op != route.Equal)
+	pattern, err := parsePattern(c.Value, c.Op != match.Equal)
 	literally, plain := pattern.text()
-	plain = err == nil && plain && (literally == c.Value || c.Op == route.SegmentPrefix && literally == strings.TrimSuffix(c.Value, "/"))
+	plain = err == nil && plain && (literally == c.Value || c.Op == match.SegmentPrefix && literally == strings.TrimSuffix(c.Value, "/"))
 	text, _ := c.Expression()
 	switch {
 	case l.Expression && text == "/.*":
 	case l.Expression:
 		out.PathRegexp = wholly(text)
-	case c.Op == route.Equal && plain:
+	case c.Op == match.Equal && plain:
 		out.Path = c.Value
-	case c.Op == route.SegmentPrefix && plain, c.Op == route.BytePrefix && c.Value == "/":
+	case c.Op == match.SegmentPrefix && plain, c.Op == match.BytePrefix && c.Value == "/":
 		out.PathSubtree = c.Value
 	default:
 		out.PathRegexp = wholly(text)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // port is where hosts of RouteGroups are asked for.
@@ -75,17 +76,17 @@ func (p *planned) rule() route.Rule {
 	for _, o := range p.asks.options {
 		m := slices.Concat(p.asks.all, o.conditions)
 		if path, ok := p.whole(); ok {
-			m = slices.Concat(route.Conditions{path}, m)
+			m = slices.Concat(match.Conditions{path}, m)
 		}
-		out.Matches = append(out.Matches, route.Match{Conditions: m})
+		out.Matches = append(out.Matches, match.Match{Conditions: m})
 	}
 	return out
 }
 
 // whole is what the path of the route asks, undivided.
-func (p *planned) whole() (route.Condition, bool) {
+func (p *planned) whole() (match.Condition, bool) {
 	if !p.hasPath {
-		return route.Condition{}, false
+		return match.Condition{}, false
 	}
 	if p.subtree {
 		return must(p.path.subtreeCondition()), true
@@ -94,7 +95,7 @@ func (p *planned) whole() (route.Condition, bool) {
 }
 
 // must is c, which readPath has tried with a longer path.
-func must(c route.Condition, err error) route.Condition {
+func must(c match.Condition, err error) match.Condition {
 	if err != nil {
 		panic(err)
 	}

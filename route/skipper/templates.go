@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // template is a placeholder of a text, which is made of values of a request or an answer.
@@ -64,7 +65,7 @@ func (e *effect) filled(c *call, placeholder string, answer bool) (route.Part, e
 	case placeholder == "request.path":
 		return e.filledPath(c, answer)
 	case header != "" && (of == "request" || of == "response" && answer):
-		if err := route.CheckHeaderName("", header); err != nil || header == "host" {
+		if err := match.CheckHeaderName("", header); err != nil || header == "host" {
 			return route.Part{}, refused(c.at, unsupportedFilter, "there is no header %q to fill in; the RouteGroup is not applied, so write the name of another one, or ${request.host}", header)
 		}
 		p := route.Part{Header: header}
@@ -155,7 +156,7 @@ func (e *effect) setTemplate(c *call, text string) error {
 	if len(groups) > 9 {
 		return refused(c.at, unsupportedFilter, "the path is made of %d parameters, and Envoy knows 9; the RouteGroup is not applied, so use fewer", len(groups))
 	}
-	if err := route.CheckRegex(c.at, expression); err != nil {
+	if err := match.CheckRegex(c.at, expression); err != nil {
 		return err
 	}
 	var with strings.Builder

@@ -90,7 +90,7 @@ func (p *contender) ties(q *contender) bool {
 	}
 	for _, a := range p.asks.options {
 		for _, b := range q.asks.options {
-			if a.chance*b.chance > 0 && !slices.Concat(p.asks.all, a.conditions).Apart(slices.Concat(q.asks.all, b.conditions)) {
+			if a.chance*b.chance > 0 && !slices.Concat(p.asks.all, a.conditions).Disjoint(slices.Concat(q.asks.all, b.conditions)) {
 				return true
 			}
 		}

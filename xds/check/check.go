@@ -22,6 +22,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/xds/envoy"
 )
 
@@ -39,7 +40,7 @@ func Route(r *routev3.Route) error {
 	}
 	var errs *multierror.Error
 	for _, source := range regexesOf(r) {
-		if err := route.CheckRegex("", source); err != nil {
+		if err := match.CheckRegex("", source); err != nil {
 			errs = multierror.Append(errs, fmt.Errorf("%.40q: %w", source, err))
 		}
 	}
@@ -138,7 +139,7 @@ func checkMessage(m proto.Message) error {
 	case *corsv3.CorsPolicy:
 		for _, o := range m.GetAllowOriginStringMatch() {
 			if x := o.GetSafeRegex(); x != nil {
-				if err := route.CheckRegex("", x.GetRegex()); err != nil {
+				if err := match.CheckRegex("", x.GetRegex()); err != nil {
 					return fmt.Errorf("%.40q: %w", x.GetRegex(), err)
 				}
 			}

@@ -9,7 +9,7 @@ import (
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
 
 	"github.com/weftmesh/weft/resolve/effective"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/xds/envoy"
 )
 
@@ -33,7 +33,7 @@ func ClaimsReader() *hcmv3.HttpFilter {
 // known; a host always has one, for what nothing matches has an answer too.
 func WithClaims(host *routev3.VirtualHost, t *effective.Table) {
 	for _, r := range t.Routes {
-		if r.Match.Count(route.OnClaim) > 0 {
+		if r.Match.Count(match.OnClaim) > 0 {
 			envoy.Configure(&host.TypedPerFilterConfig, claimsFilter, &luav3.LuaPerRoute{Override: &luav3.LuaPerRoute_SourceCode{
 				SourceCode: &corev3.DataSource{Specifier: &corev3.DataSource_InlineString{InlineString: ReadClaims}}}})
 			return

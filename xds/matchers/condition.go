@@ -12,7 +12,7 @@ import (
 	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
 	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
 
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/xds/envoy"
 )
 
@@ -22,25 +22,25 @@ import (
 // Of a chance Envoy knows only the upper bound: a route whose range does not
 // begin at 0 has to stand behind one with the same other conditions that takes
 // everything below.
-func Route(cs route.Conditions) *routev3.RouteMatch {
+func Route(cs match.Conditions) *routev3.RouteMatch {
 	out := &routev3.RouteMatch{}
 	for i := range cs {
 		switch c := &cs[i]; c.On {
-		case route.OnPath:
+		case match.OnPath:
 			if out.PathSpecifier == nil {
 				specifyPath(out, c)
 			} else {
 				out.Headers = append(out.Headers, header(":path", pathAndQuery(c)))
 			}
-		case route.OnMethod, route.OnAuthority, route.OnHeader:
+		case match.OnMethod, match.OnAuthority, match.OnHeader:
 			out.Headers = append(out.Headers, Header(c))
-		case route.OnQuery:
+		case match.OnQuery:
 			out.QueryParameters = append(out.QueryParameters, queryMatcher(c))
-		case route.OnCookie:
-			out.Cookies = append(out.Cookies, &routev3.CookieMatcher{Name: c.Name, StringMatch: Text(c), InvertMatch: c.Mode&route.Not != 0})
-		case route.OnClaim:
+		case match.OnCookie:
+			out.Cookies = append(out.Cookies, &routev3.CookieMatcher{Name: c.Name, StringMatch: Text(c), InvertMatch: c.Mode&match.Not != 0})
+		case match.OnClaim:
 			out.DynamicMetadata = append(out.DynamicMetadata, claimMatcher(c))
-		case route.OnChance:
+		case match.OnChance:
 			out.RuntimeFraction = &corev3.RuntimeFractionalPercent{DefaultValue: &typev3.FractionalPercent{
 				Numerator: uint32(c.Until), Denominator: typev3.FractionalPercent_MILLION}}
 		default:
@@ -53,19 +53,19 @@ func Route(cs route.Conditions) *routev3.RouteMatch {
 	return out
 }
 
-func specifyPath(out *routev3.RouteMatch, c *route.Condition) {
+func specifyPath(out *routev3.RouteMatch, c *match.Condition) {
 	switch c.Op {
-	case route.Equal:
+	case match.Equal:
 		out.PathSpecifier = &routev3.RouteMatch_Path{Path: c.Value}
-	case route.SegmentPrefix:
+	case match.SegmentPrefix:
 		if prefix := strings.TrimSuffix(c.Value, "/"); prefix != "" {
 			out.PathSpecifier = &routev3.RouteMatch_PathSeparatedPrefix{PathSeparatedPrefix: prefix}
 			return
 		}
 		out.PathSpecifier = &routev3.RouteMatch_Prefix{Prefix: "/"}
-	case route.BytePrefix:
+	case match.BytePrefix:
 		out.PathSpecifier = &routev3.RouteMatch_Prefix{Prefix: c.Value}
-	case route.FullMatch:
+	case match.FullMatch:
 		out.PathSpecifier = &routev3.RouteMatch_SafeRegex{SafeRegex: envoy.Regex(c.Value)}
 	default:
 		panic(fmt.Sprintf("no path is compared by %s", c.Op))
@@ -74,35 +74,35 @@ func specifyPath(out *routev3.RouteMatch, c *route.Condition) {
 
 // pathAndQuery is a second condition on the path: Envoy has one path specifier,
 // and the header :path has the query too.
-func pathAndQuery(c *route.Condition) *matcherv3.StringMatcher {
+func pathAndQuery(c *match.Condition) *matcherv3.StringMatcher {
 	source := regexp.QuoteMeta(c.Value)
 	switch c.Op {
-	case route.SegmentPrefix:
+	case match.SegmentPrefix:
 		source = regexp.QuoteMeta(strings.TrimSuffix(c.Value, "/")) + "(?:/.*)?"
-	case route.BytePrefix:
+	case match.BytePrefix:
 		source += ".*"
-	case route.FullMatch:
+	case match.FullMatch:
 		source = c.Value
 	}
 	return envoy.FullMatch(withQuery(source))
 }
 
 // pseudo are the headers that hold what is no header.
-var pseudo = map[route.Subject]string{route.OnMethod: ":method", route.OnAuthority: ":authority"}
+var pseudo = map[match.Subject]string{match.OnMethod: ":method", match.OnAuthority: ":authority"}
 
 // Header is Envoy's form of a condition on a header, the method or the
 // authority.
-func Header(c *route.Condition) *routev3.HeaderMatcher {
-	negated := c.Mode&route.Not != 0
+func Header(c *match.Condition) *routev3.HeaderMatcher {
+	negated := c.Mode&match.Not != 0
 	switch c.Op {
-	case route.Present:
+	case match.Present:
 		return &routev3.HeaderMatcher{Name: c.Name, HeaderMatchSpecifier: &routev3.HeaderMatcher_PresentMatch{PresentMatch: !negated}}
-	case route.InRange:
+	case match.InRange:
 		return &routev3.HeaderMatcher{Name: c.Name, HeaderMatchSpecifier: &routev3.HeaderMatcher_RangeMatch{
 			RangeMatch: &typev3.Int64Range{Start: c.From, End: c.Until}}}
 	}
 	out := header(cmp.Or(c.Name, pseudo[c.On]), Text(c))
-	out.InvertMatch, out.TreatMissingHeaderAsEmpty = negated, c.Mode&route.MissingIsEmpty != 0
+	out.InvertMatch, out.TreatMissingHeaderAsEmpty = negated, c.Mode&match.MissingIsEmpty != 0
 	return out
 }
 
@@ -110,8 +110,8 @@ func header(name string, text *matcherv3.StringMatcher) *routev3.HeaderMatcher {
 	return &routev3.HeaderMatcher{Name: name, HeaderMatchSpecifier: &routev3.HeaderMatcher_StringMatch{StringMatch: text}}
 }
 
-func queryMatcher(c *route.Condition) *routev3.QueryParameterMatcher {
-	if c.Op == route.Present {
+func queryMatcher(c *match.Condition) *routev3.QueryParameterMatcher {
+	if c.Op == match.Present {
 		return &routev3.QueryParameterMatcher{Name: c.Name, QueryParameterMatchSpecifier: &routev3.QueryParameterMatcher_PresentMatch{PresentMatch: true}}
 	}
 	return &routev3.QueryParameterMatcher{Name: c.Name, QueryParameterMatchSpecifier: &routev3.QueryParameterMatcher_StringMatch{StringMatch: Text(c)}}
@@ -121,7 +121,7 @@ func queryMatcher(c *route.Condition) *routev3.QueryParameterMatcher {
 // request's bearer token, on hosts of which a route asks for one.
 const ClaimsNamespace = "weft.jwt"
 
-func claimMatcher(c *route.Condition) *matcherv3.MetadataMatcher {
+func claimMatcher(c *match.Condition) *matcherv3.MetadataMatcher {
 	return &matcherv3.MetadataMatcher{
 		Filter: ClaimsNamespace,
 		Path:   []*matcherv3.MetadataMatcher_PathSegment{{Segment: &matcherv3.MetadataMatcher_PathSegment_Key{Key: c.Name}}},
@@ -130,22 +130,22 @@ func claimMatcher(c *route.Condition) *matcherv3.MetadataMatcher {
 }
 
 // Text is Envoy's form of the comparison of c with one value, whatever Not says.
-func Text(c *route.Condition) *matcherv3.StringMatcher {
-	out := &matcherv3.StringMatcher{IgnoreCase: c.Mode&route.IgnoreCase != 0}
+func Text(c *match.Condition) *matcherv3.StringMatcher {
+	out := &matcherv3.StringMatcher{IgnoreCase: c.Mode&match.IgnoreCase != 0}
 	switch c.Op {
-	case route.Equal:
+	case match.Equal:
 		out.MatchPattern = &matcherv3.StringMatcher_Exact{Exact: c.Value}
-	case route.BytePrefix:
+	case match.BytePrefix:
 		out.MatchPattern = &matcherv3.StringMatcher_Prefix{Prefix: c.Value}
-	case route.Suffix:
+	case match.Suffix:
 		out.MatchPattern = &matcherv3.StringMatcher_Suffix{Suffix: c.Value}
-	case route.Contains:
+	case match.Contains:
 		out.MatchPattern = &matcherv3.StringMatcher_Contains{Contains: c.Value}
-	case route.FullMatch:
+	case match.FullMatch:
 		out.MatchPattern = &matcherv3.StringMatcher_SafeRegex{SafeRegex: envoy.Regex(c.Value)}
-	case route.Present:
+	case match.Present:
 		out.MatchPattern = &matcherv3.StringMatcher_SafeRegex{SafeRegex: envoy.Regex("(?s:.*)")}
-	case route.OneOf:
+	case match.OneOf:
 		quoted := make([]string, len(c.Values))
 		for i, v := range c.Values {
 			quoted[i] = regexp.QuoteMeta(v)

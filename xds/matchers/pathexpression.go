@@ -5,7 +5,7 @@ import (
 	"slices"
 	"unicode"
 
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // withQuery is an expression for the header :path, which has the query too, that
@@ -13,7 +13,7 @@ import (
 // anywhere but at its end is taken as never reached.
 func withQuery(source string) string {
 	const query = `(?s:\?.*)?`
-	re, err := syntax.Parse(route.Bytewise(source), syntax.Perl)
+	re, err := syntax.Parse(match.Bytewise(source), syntax.Perl)
 	if err != nil { // conditions are made of expressions that compile
 		panic(err)
 	}

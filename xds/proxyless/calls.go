@@ -8,7 +8,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/effective"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/xds/origin"
 )
 
@@ -16,12 +16,12 @@ import (
 
 // ofCalls takes the method out of conditions, for every call is a POST; false
 // where no call can match.
-func ofCalls(conditions route.Conditions) (route.Conditions, bool) {
-	call := &route.Request{Method: "POST"}
-	var out route.Conditions
+func ofCalls(conditions match.Conditions) (match.Conditions, bool) {
+	call := &match.Request{Method: "POST"}
+	var out match.Conditions
 	for i := range conditions {
 		switch c := &conditions[i]; {
-		case c.On != route.OnMethod:
+		case c.On != match.OnMethod:
 			out = append(out, *c)
 		case !c.Holds(call):
 			return nil, false
@@ -32,19 +32,19 @@ func ofCalls(conditions route.Conditions) (route.Conditions, bool) {
 
 // beyondCalls is the first condition that such a client does not ask: it would take
 // more or fewer calls than a sidecar. Nil where there is none.
-func beyondCalls(conditions route.Conditions) *route.Condition {
+func beyondCalls(conditions match.Conditions) *match.Condition {
 	path := conditions.Path()
 	for i := range conditions {
 		c := &conditions[i]
 		switch {
-		case c.On == route.OnCookie, c.On == route.OnClaim, c.On == route.OnAuthority, c.On == route.OnPath && c != path, c.Mode&route.MissingIsEmpty != 0:
+		case c.On == match.OnCookie, c.On == match.OnClaim, c.On == match.OnAuthority, c.On == match.OnPath && c != path, c.Mode&match.MissingIsEmpty != 0:
 			return c
 		}
 	}
 	return nil
 }
 
-func neverTaken(r *effective.Route, c *route.Condition) []api.Note {
+func neverTaken(r *effective.Route, c *match.Condition) []api.Note {
 	var notes []api.Note
 	for _, o := range origin.OfRoute(r) {
 		notes = append(notes, api.Note{

@@ -15,7 +15,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/effective"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/xds/clusters"
 	"github.com/weftmesh/weft/xds/endpoints"
 	"github.com/weftmesh/weft/xds/envoy"
@@ -72,7 +72,7 @@ func grpcRoutes(o *effective.Outbound) *resource.Resource {
 // requests acts on them as little.
 func grpcTable(t *effective.TCPTable) *effective.Table {
 	return &effective.Table{Destination: t.Destination, Routes: []*effective.Route{{
-		Name: "connections", Match: route.CatchAll, Matches: []route.Match{route.CatchAll},
+		Name: "connections", Match: match.CatchAll, Matches: []match.Match{match.CatchAll},
 		Origins: t.Origins, ActionBy: t.BackendsBy, Backends: t.Backends,
 	}}}
 }

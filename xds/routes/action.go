@@ -13,6 +13,7 @@ import (
 
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/xds/backends"
 	"github.com/weftmesh/weft/xds/envoy"
 )
@@ -76,7 +77,7 @@ func forward(s backends.Split) *routev3.RouteAction {
 	return action
 }
 
-func applyRewrite(action *routev3.RouteAction, w *route.Rewrite, path *route.Condition) {
+func applyRewrite(action *routev3.RouteAction, w *route.Rewrite, path *match.Condition) {
 	switch {
 	case w.HostHeader != "":
 		action.HostRewriteSpecifier = &routev3.RouteAction_HostRewriteHeader{HostRewriteHeader: w.HostHeader}
@@ -89,7 +90,7 @@ func applyRewrite(action *routev3.RouteAction, w *route.Rewrite, path *route.Con
 	action.PrefixRewrite, action.RegexRewrite = change.prefix, change.regex
 }
 
-func redirection(d *route.Redirect, path *route.Condition) *routev3.RedirectAction {
+func redirection(d *route.Redirect, path *match.Condition) *routev3.RedirectAction {
 	status := d.Status
 	if status == 0 {
 		status = 302

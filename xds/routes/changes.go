@@ -8,6 +8,7 @@ import (
 	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
 
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/xds/envoy"
 )
 
@@ -20,7 +21,7 @@ type pathChange struct {
 // rewritten is p for paths of which on holds. A prefix is replaced without its last slash,
 // the remainder of the path keeps its own, and nothing becomes a slash:
 // spec/gateway-api.md 2.4 has the table.
-func rewritten(p *route.PathRewrite, on *route.Condition) pathChange {
+func rewritten(p *route.PathRewrite, on *match.Condition) pathChange {
 	if p == nil {
 		return pathChange{}
 	}
@@ -36,9 +37,9 @@ func rewritten(p *route.PathRewrite, on *route.Condition) pathChange {
 	}
 	replacement := p.Replacement()
 	switch {
-	case p.Literal && on.Op == route.BytePrefix && *p.Prefix != "":
+	case p.Literal && on.Op == match.BytePrefix && *p.Prefix != "":
 		return pathChange{prefix: *p.Prefix}
-	case on.Op == route.Equal:
+	case on.Op == match.Equal:
 		return entire(replacement)
 	case value == "": // Envoy replaces the slash that every path has
 		return pathChange{prefix: replacement + "/"}
@@ -48,7 +49,7 @@ func rewritten(p *route.PathRewrite, on *route.Condition) pathChange {
 		}}
 	}
 	change := pathChange{prefix: replacement}
-	if on.Op == route.BytePrefix && strings.HasSuffix(on.Value, "/") { // Envoy takes that slash away too
+	if on.Op == match.BytePrefix && strings.HasSuffix(on.Value, "/") { // Envoy takes that slash away too
 		change.prefix += "/"
 	}
 	return change

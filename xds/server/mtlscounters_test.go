@@ -8,7 +8,7 @@ import (
 
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/resolve/effective"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/sim"
 )
 
@@ -16,7 +16,7 @@ import (
 func (r *ruled) verdict(text string) *sim.Permission {
 	r.t.Helper()
 	f := strings.Fields(text)
-	v := &sim.Visit{Request: &route.Request{Method: f[1], Path: f[2]}}
+	v := &sim.Visit{Request: &match.Request{Method: f[1], Path: f[2]}}
 	if f[0] != "-" {
 		v.Names = []string{"spiffe://default/" + f[0]}
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/resolve/effective"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/sim"
 )
 
@@ -157,7 +157,7 @@ func TestPermissionsAreEnvoys(t *testing.T) {
 	for range pairs {
 		name := fmt.Sprintf("s%d", random.IntN(servicesAsked))
 		who, method, path := askers[random.IntN(len(askers))], []string{"GET", "POST"}[random.IntN(2)], askedPaths[random.IntN(len(askedPaths))]
-		v := &sim.Visit{Request: &route.Request{Method: method, Path: path}}
+		v := &sim.Visit{Request: &match.Request{Method: method, Path: path}}
 		if who != "-" {
 			v.Names = []string{"spiffe://default/" + who}
 		} else if at[name].TLS.Mode != effective.Permissive {

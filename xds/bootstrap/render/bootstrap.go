@@ -23,7 +23,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/xds/bootstrap"
 	"github.com/weftmesh/weft/xds/envoy"
 	"github.com/weftmesh/weft/xds/naming"
@@ -32,7 +32,7 @@ import (
 
 const (
 	// RegexBudget is the size of an RE2 program that a sidecar of weft accepts.
-	RegexBudget = route.RegexBudget
+	RegexBudget = match.RegexBudget
 
 	adsCluster = "ads_cluster"
 )

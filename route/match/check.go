@@ -1,4 +1,4 @@
-package route
+package match
 
 import (
 	"regexp/syntax"
@@ -6,6 +6,15 @@ import (
 
 	"github.com/weftmesh/weft/api"
 )
+
+// ControlHeaders are the request headers that Envoy takes as orders to override
+// retries and timeouts.
+var ControlHeaders = []string{
+	"x-envoy-expected-rq-timeout-ms", "x-envoy-hedge-on-per-try-timeout", "x-envoy-max-retries", "x-envoy-retriable-header-names",
+	"x-envoy-retriable-status-codes", "x-envoy-retry-grpc-on", "x-envoy-retry-on", "x-envoy-upstream-alt-stat-name",
+	"x-envoy-upstream-rq-per-try-timeout-ms", "x-envoy-upstream-rq-timeout-alt-response", "x-envoy-upstream-rq-timeout-ms",
+	"x-envoy-upstream-stream-duration-ms",
+}
 
 // RegexBudget is the size of an RE2 program that Envoy accepts (spec/xds.md 7).
 const RegexBudget = 5000

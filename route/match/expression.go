@@ -1,4 +1,4 @@
-package route
+package match
 
 import (
 	"fmt"
@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// padding matches nothing: it makes an expression longer and changes nothing else.
-const padding = "(?:)"
+// Padding matches nothing: it makes an expression longer and changes nothing else.
+const Padding = "(?:)"
 
 // underSubtree is what Expression puts behind the path of a segment prefix.
 const underSubtree = "(?:/.*)?"
@@ -52,7 +52,7 @@ func (c *Condition) Expression() (string, bool) {
 // literal is an expression that matches text alone, byte by byte.
 func literal(text string) string {
 	if text == "" {
-		return padding
+		return Padding
 	}
 	return hexEscaped(regexp.QuoteMeta(text))
 }
@@ -60,14 +60,14 @@ func literal(text string) string {
 // Padded is an expression with the same meaning that has at least length bytes.
 func Padded(expression string, length int) string {
 	if n := length - len(expression); n > 0 {
-		return expression + strings.Repeat(padding, (n+len(padding)-1)/len(padding))
+		return expression + strings.Repeat(Padding, (n+len(Padding)-1)/len(Padding))
 	}
 	return expression
 }
 
-// unpadded is an expression without what Padded put behind it.
-func unpadded(expression string) string {
-	for short, ok := strings.CutSuffix(expression, padding); ok && short != ""; short, ok = strings.CutSuffix(short, padding) {
+// TrimPadding is an expression without what Padded put behind it.
+func TrimPadding(expression string) string {
+	for short, ok := strings.CutSuffix(expression, Padding); ok && short != ""; short, ok = strings.CutSuffix(short, Padding) {
 		expression = short
 	}
 	return expression
@@ -99,7 +99,7 @@ func (cs Conditions) Atoms() []Atom {
 	for i := range cs {
 		var next []Atom
 		for _, part := range cs[i].parts() {
-			if part.asksNothing() {
+			if part.Trivial() {
 				part.Op = 0
 			}
 			for _, a := range out {
@@ -138,7 +138,7 @@ func (c *Condition) parts() []Condition {
 	case c.On == OnPath && c.Op == FullMatch:
 		re := canonical(c.Value)
 		if re.String() == canonical("/.*").String() {
-			return []Condition{anyPath}
+			return []Condition{AnyPath}
 		}
 		if path, ok := subtree(re); ok {
 			at, err := MatchAll(OnPath, "", 0, path)

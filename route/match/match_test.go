@@ -1,4 +1,4 @@
-package route_test
+package match_test
 
 import (
 	"encoding/json"
@@ -9,28 +9,28 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/weftmesh/weft/internal/matches"
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // anyConditions draws a few of any legal cells.
-func anyConditions(t *rapid.T) route.Conditions {
-	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) route.Condition { return anyCell(t, 0) }), 0, 4).Draw(t, "conditions")
+func anyConditions(t *rapid.T) match.Conditions {
+	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) match.Condition { return anyCell(t, 0) }), 0, 4).Draw(t, "conditions")
 }
 
 // A match and what its view says are one, whatever cells it has.
 func TestAMatchSurvivesItsView(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		m := route.Match{Conditions: anyConditions(t)}
+		m := match.Match{Conditions: anyConditions(t)}
 		text, err := json.Marshal(m)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var again route.Match
+		var again match.Match
 		if err := json.Unmarshal(text, &again); err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
-		for _, one := range [][2]route.Conditions{{m.Conditions, again.Conditions}, {again.Conditions, m.Conditions}} {
+		for _, one := range [][2]match.Conditions{{m.Conditions, again.Conditions}, {again.Conditions, m.Conditions}} {
 			for _, c := range one[0] {
 				if !slices.ContainsFunc(one[1], c.Equal) {
 					t.Fatalf("%s: %s became %s", text, m.Text(), again.Text())
@@ -48,27 +48,27 @@ func TestViewsOfMatches(t *testing.T) {
 	t.Parallel()
 	on, must := matches.On, matches.Must
 	for _, x := range []struct {
-		match      route.Match
+		match      match.Match
 		view, text string
 	}{
-		{route.Match{}, `{}`, "any path"},
-		{route.CatchAll, `{"path":{"value":"/","type":"PathPrefix"}}`, "PathPrefix /"},
-		{matches.Of(on(route.OnPath, route.Equal, "", "/a"), matches.Method("GET")), `{"path":{"value":"/a","type":"Exact"},"method":"GET"}`, "GET Exact /a"},
-		{matches.Path(route.FullMatch, "/<.*>"), `{"path":{"value":"/<.*>","type":"RegularExpression"}}`, "RegularExpression /<.*>"},
-		{matches.Of(on(route.OnHeader, route.Equal, "x-a", ""), on(route.OnHeader, route.FullMatch, "x-b", "1+"), on(route.OnHeader, route.BytePrefix, "x-c", "a")),
+		{match.Match{}, `{}`, "any path"},
+		{match.CatchAll, `{"path":{"value":"/","type":"PathPrefix"}}`, "PathPrefix /"},
+		{matches.Of(on(match.OnPath, match.Equal, "", "/a"), matches.Method("GET")), `{"path":{"value":"/a","type":"Exact"},"method":"GET"}`, "GET Exact /a"},
+		{matches.Path(match.FullMatch, "/<.*>"), `{"path":{"value":"/<.*>","type":"RegularExpression"}}`, "RegularExpression /<.*>"},
+		{matches.Of(on(match.OnHeader, match.Equal, "x-a", ""), on(match.OnHeader, match.FullMatch, "x-b", "1+"), on(match.OnHeader, match.BytePrefix, "x-c", "a")),
 			`{"headers":[{"type":"Exact","name":"x-a"},{"type":"RegularExpression","name":"x-b","value":"1+"},{"type":"Prefix","name":"x-c","value":"a"}]}`,
 			"x-a= x-b~1+ x-c^=a"},
-		{matches.Of(on(route.OnHeader, route.Present, "x-a", ""), matches.Absent("x-b")),
+		{matches.Of(on(match.OnHeader, match.Present, "x-a", ""), matches.Absent("x-b")),
 			`{"headers":[{"type":"Present","name":"x-a"},{"type":"Absent","name":"x-b"}]}`, "has x-a no x-b"},
-		{matches.Of(on(route.OnQuery, route.Equal, "q", ""), on(route.OnQuery, route.FullMatch, "r", "1+")),
+		{matches.Of(on(match.OnQuery, match.Equal, "q", ""), on(match.OnQuery, match.FullMatch, "r", "1+")),
 			`{"queryParams":[{"type":"Exact","name":"q","value":""},{"type":"RegularExpression","name":"r","value":"1+"}]}`, "?q= ?r~1+"},
-		{matches.Of(on(route.OnCookie, route.Equal, "c", "1"), must(route.Compare(route.OnHeader, "x-a", route.Equal, route.Not|route.MissingIsEmpty, "1"))),
+		{matches.Of(on(match.OnCookie, match.Equal, "c", "1"), must(match.Compare(match.OnHeader, "x-a", match.Equal, match.Not|match.MissingIsEmpty, "1"))),
 			`{"conditions":[{"on":"cookie","type":"Exact","name":"c","value":"1"},{"on":"header","type":"Exact","name":"x-a","value":"1","not":true,"missingIsEmpty":true}]}`,
 			`cookie c is "1" header x-a is not "1", a missing one being empty`},
-		{matches.Of(must(route.Among(route.OnMethod, "", "GET", "PUT")), must(route.Within(route.OnChance, "", 0, 5))),
+		{matches.Of(must(match.Among(match.OnMethod, "", "GET", "PUT")), must(match.Within(match.OnChance, "", 0, 5))),
 			`{"conditions":[{"on":"method","type":"OneOf","values":["GET","PUT"]},{"on":"chance","type":"Range","until":5}]}`,
 			"method is one of GET, PUT chance is in the range from 0 until 5"},
-		{matches.Of(on(route.OnPath, route.Equal, "", "/a"), on(route.OnPath, route.Equal, "", "/b"), on(route.OnHeader, route.Suffix, "x", "1")),
+		{matches.Of(on(match.OnPath, match.Equal, "", "/a"), on(match.OnPath, match.Equal, "", "/b"), on(match.OnHeader, match.Suffix, "x", "1")),
 			`{"path":{"value":"/a","type":"Exact"},"conditions":[{"on":"path","type":"Exact","value":"/b"},{"on":"header","type":"Suffix","name":"x","value":"1"}]}`,
 			"Exact /a Exact /b x$=1"},
 	} {
@@ -101,7 +101,7 @@ func TestViewsThatAreWrong(t *testing.T) {
 		`{"conditions":[{"on":"moon","type":"Exact","value":"full"}]}`:                      "moon",
 		`{"conditions":[{"on":"method","type":"OneOf","values":["GET","PUT"],"not":true}]}`: "method",
 	} {
-		var m route.Match
+		var m match.Match
 		if err := json.Unmarshal([]byte(view), &m); err == nil || !strings.Contains(err.Error(), about) {
 			t.Errorf("%s: got %v, want an error about %s", view, err, about)
 		}
@@ -113,7 +113,7 @@ func FuzzMatchView(f *testing.F) {
 	f.Add(`{"path":{"value":"/v1","type":"PathPrefix"},"method":"GET","headers":[{"type":"Prefix","name":"X-A","value":""}],"queryParams":[{"type":"Exact","name":"q","value":"1"}]}`)
 	f.Add(`{"conditions":[{"on":"method","type":"OneOf","values":["b","a","b"]},{"on":"header","type":"Absent","name":"x"},{"on":"path","type":"Prefix","value":"/"}]}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		var m, again route.Match
+		var m, again match.Match
 		if json.Unmarshal([]byte(text), &m) != nil {
 			return
 		}
@@ -137,7 +137,7 @@ func TestConditionsCoverSoundly(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cs, r := anyConditions(t), anyRequest(t)
 		ds := append(anyConditions(t), cs[:rapid.IntRange(0, len(cs)).Draw(t, "taken over")]...)
-		if r.Path == "*" || !cs.Covers(ds) {
+		if r.Path == "*" || !cs.Implies(ds) {
 			return
 		}
 		covered++
@@ -153,22 +153,22 @@ func TestConditionsCoverSoundly(t *testing.T) {
 // No path and the prefix / are one.
 func TestNoPathIsThePrefixOfAll(t *testing.T) {
 	t.Parallel()
-	root, none := route.CatchAll, route.Match{}
-	both := func(c ...route.Condition) [2]route.Match {
-		return [2]route.Match{matches.Of(c...), matches.Of(append(c, root.Conditions...)...)}
+	root, none := match.CatchAll, match.Match{}
+	both := func(c ...match.Condition) [2]match.Match {
+		return [2]match.Match{matches.Of(c...), matches.Of(append(c, root.Conditions...)...)}
 	}
-	for _, pair := range [][2]route.Match{{root, none}, both(matches.Method("GET")), both(matches.Absent("x"), matches.Method("GET")),
-		{matches.Path(route.BytePrefix, "/"), none}} {
+	for _, pair := range [][2]match.Match{{root, none}, both(matches.Method("GET")), both(matches.Absent("x"), matches.Method("GET")),
+		{matches.Path(match.BytePrefix, "/"), none}} {
 		a, b := pair[0], pair[1]
-		if !a.Covers(b.Conditions) || !b.Covers(a.Conditions) || a.Everything() != b.Everything() {
+		if !a.Implies(b.Conditions) || !b.Implies(a.Conditions) || a.Everything() != b.Everything() {
 			t.Errorf("%s and %s are told apart", a.Text(), b.Text())
 		}
 		if p, q := a.Path(), b.Path(); p.Value != "/" || q.Value != "/" {
 			t.Errorf("the paths are %s and %s", p.Text(), q.Text())
 		}
 	}
-	regex := matches.Path(route.FullMatch, "/x.*")
-	if !none.Covers(regex.Conditions) || !root.Covers(regex.Conditions) || regex.Covers(none.Conditions) {
+	regex := matches.Path(match.FullMatch, "/x.*")
+	if !none.Implies(regex.Conditions) || !root.Implies(regex.Conditions) || regex.Implies(none.Conditions) {
 		t.Error("every path is under /, and not every one is another")
 	}
 	if !root.Everything() || regex.Everything() || matches.Of(matches.Method("GET")).Everything() {
@@ -180,17 +180,17 @@ func TestNoPathIsThePrefixOfAll(t *testing.T) {
 func TestReplacedSegments(t *testing.T) {
 	t.Parallel()
 	for _, x := range []struct {
-		condition route.Condition
+		condition match.Condition
 		segments  string
 		ok        bool
 	}{
-		{matches.On(route.OnPath, route.SegmentPrefix, "", "/a"), "/a", true},
-		{matches.On(route.OnPath, route.SegmentPrefix, "", "/a/"), "/a", true},
-		{*route.CatchAll.Path(), "", true},
-		{matches.On(route.OnPath, route.Equal, "", "/a/"), "/a/", true},
-		{matches.On(route.OnPath, route.FullMatch, "", "/a"), "/a", false},
-		{matches.On(route.OnPath, route.BytePrefix, "", "/a"), "/a", true},
-		{matches.On(route.OnPath, route.BytePrefix, "", "/a/"), "/a", true},
+		{matches.On(match.OnPath, match.SegmentPrefix, "", "/a"), "/a", true},
+		{matches.On(match.OnPath, match.SegmentPrefix, "", "/a/"), "/a", true},
+		{*match.CatchAll.Path(), "", true},
+		{matches.On(match.OnPath, match.Equal, "", "/a/"), "/a/", true},
+		{matches.On(match.OnPath, match.FullMatch, "", "/a"), "/a", false},
+		{matches.On(match.OnPath, match.BytePrefix, "", "/a"), "/a", true},
+		{matches.On(match.OnPath, match.BytePrefix, "", "/a/"), "/a", true},
 		{matches.Method("GET"), "", false},
 	} {
 		if segments, ok := x.condition.Replaces(); ok != x.ok || ok && segments != x.segments {

@@ -1,4 +1,4 @@
-package route
+package match
 
 import (
 	"fmt"
@@ -10,10 +10,10 @@ import (
 // Envoy's RE2 takes (?i) for the letters of ASCII alone, where Go's packages take
 // it for all of Latin-1: (?i)\xC9 does not match \xE9 (measured on 1.40).
 
-// foldASCII is an expression that compiles, written so that Go takes (?i) as Envoy
+// FoldASCII is an expression that compiles, written so that Go takes (?i) as Envoy
 // does: what reaches beyond ASCII where case is ignored becomes a class of its own.
 // It ends what it quotes.
-func foldASCII(source string) string {
+func FoldASCII(source string) string {
 	var out strings.Builder
 	ignores := []bool{false} // case, in each open group
 	for source != "" {

@@ -1,4 +1,4 @@
-package route_test
+package match_test
 
 import (
 	"regexp"
@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // TestExpressionsOfASCII: what (?i) does beyond ASCII leaves an expression what it is
@@ -19,17 +19,17 @@ func TestExpressionsOfASCII(t *testing.T) {
 		"[Ka]", "[]a]", "[^]a]", `[\]a]`, "[[:^alpha:][]", `[\pL\xE9]`, `[^\PL]`, `[^a\x{c9}]`, `\W`, `\pL`, `\p{Lu}`, `\P{Lu}`, `\d`,
 	})
 	legal := rapid.Map(rapid.SliceOfN(part, 1, 8), func(parts []string) string { return strings.Join(parts, "") }).
-		Filter(func(source string) bool { return route.CheckRegex("", source) == nil })
+		Filter(func(source string) bool { return match.CheckRegex("", source) == nil })
 	rapid.Check(t, func(t *rapid.T) {
 		source := legal.Draw(t, "source")
-		c, err := route.MatchAll(route.OnHeader, "x", 0, source)
+		c, err := match.MatchAll(match.OnHeader, "x", 0, source)
 		if err != nil {
 			t.Fatalf("%q: %v", source, err)
 		}
 		re := regexp.MustCompile("(?s)" + source)
 		re.Longest()
 		value := rapid.StringOfN(rapid.SampledFrom([]rune("aAkK.1([]?i)")), 0, 4, -1).Draw(t, "value")
-		got := c.Holds(&route.Request{Header: func(string) []string { return []string{value} }})
+		got := c.Holds(&match.Request{Header: func(string) []string { return []string{value} }})
 		found := re.FindStringIndex(value)
 		if want := found != nil && found[1]-found[0] == len(value); got != want {
 			t.Errorf("%q on %q: %v", source, value, got)
@@ -58,13 +58,13 @@ func TestCaseBeyondASCII(t *testing.T) {
 		{`(?i)\d\pL\W\xC9`, "1k.\xC9", "1k.\xE9"},
 		{`((?i)k)k\xC9`, "Kk\xC9", "KK\xC9"},
 	} {
-		m, err := route.MatchAll(route.OnHeader, "x", 0, c.source)
+		m, err := match.MatchAll(match.OnHeader, "x", 0, c.source)
 		if err != nil {
 			t.Errorf("%s: %v", c.source, err)
 			continue
 		}
 		for value, want := range map[string]bool{c.holds: true, c.fails: false} {
-			if got := m.Holds(&route.Request{Header: func(string) []string { return []string{value} }}); got != want {
+			if got := m.Holds(&match.Request{Header: func(string) []string { return []string{value} }}); got != want {
 				t.Errorf("%s on %q: %v", c.source, value, got)
 			}
 		}

@@ -1,4 +1,4 @@
-package route
+package match
 
 import (
 	"cmp"
@@ -10,18 +10,19 @@ import (
 // conditions hold. The dialect makes it once, when it reads the object.
 //
 // A path prefix of / asks nothing, for every path has it: a match that says it
-// and one without a path are one to Covers, Everything and Path, and so to every
+// and one without a path are one to Implies, Everything and Path, and so to every
 // order, renderer and rewrite. Views alone tell them apart; they show what was written.
 type Match struct{ Conditions }
 
 // CatchAll takes every request.
-var CatchAll = Match{Conditions{anyPath}}
+var CatchAll = Match{Conditions{AnyPath}}
 
-var anyPath = Condition{On: OnPath, Op: SegmentPrefix, Value: "/"}
+// AnyPath is the condition that every path meets.
+var AnyPath = Condition{On: OnPath, Op: SegmentPrefix, Value: "/"}
 
-// asksNothing reports whether c holds of every path that begins with a slash, as
+// Trivial reports whether c holds of every path that begins with a slash, as
 // all do that a proxy routes.
-func (c *Condition) asksNothing() bool {
+func (c *Condition) Trivial() bool {
 	return c.On == OnPath && c.Value == "/" && (c.Op == SegmentPrefix || c.Op == BytePrefix)
 }
 
@@ -33,13 +34,13 @@ func (cs Conditions) Path() *Condition {
 			return &cs[i]
 		}
 	}
-	return &anyPath
+	return &AnyPath
 }
 
 // Everything reports whether cs hold of every request.
 func (cs Conditions) Everything() bool {
 	for i := range cs {
-		if !cs[i].asksNothing() {
+		if !cs[i].Trivial() {
 			return false
 		}
 	}

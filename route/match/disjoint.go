@@ -1,13 +1,13 @@
-package route
+package match
 
 import (
 	"slices"
 	"strings"
 )
 
-// Apart reports whether no request satisfies both. It is sound, not complete: true is
+// Disjoint reports whether no request satisfies both. It is sound, not complete: true is
 // certain, false says nothing.
-func (cs Conditions) Apart(ds Conditions) bool {
+func (cs Conditions) Disjoint(ds Conditions) bool {
 	for i := range cs {
 		for j := range ds {
 			if cs[i].contradicts(&ds[j]) || ds[j].contradicts(&cs[i]) {
@@ -32,7 +32,7 @@ func (c *Condition) contradicts(d *Condition) bool {
 	var q func(value string) *Request
 	switch c.On {
 	case OnPath:
-		if c.prefixesApart(d) {
+		if c.disjointPrefixes(d) {
 			return true
 		}
 		q = func(v string) *Request { return &Request{Path: v} }
@@ -54,8 +54,8 @@ func (c *Condition) contradicts(d *Condition) bool {
 	return false
 }
 
-// prefixesApart reports whether no path begins as both want it to.
-func (c *Condition) prefixesApart(d *Condition) bool {
+// disjointPrefixes reports whether no path begins as both want it to.
+func (c *Condition) disjointPrefixes(d *Condition) bool {
 	p, q := c.begin(), d.begin()
 	if strings.HasPrefix(p, q) || strings.HasPrefix(q, p) {
 		return c.Op == SegmentPrefix && len(q) > len(p) && q[len(p)] != '/' ||

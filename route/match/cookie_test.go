@@ -1,9 +1,9 @@
-package route_test
+package match_test
 
 import (
 	"testing"
 
-	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // Cookies are read as Envoy reads them: the first of a name counts, and a value
@@ -31,13 +31,13 @@ func TestCookies(t *testing.T) {
 		{[]string{`C=1`}, missing},
 		{nil, missing},
 	} {
-		r := &route.Request{Header: func(name string) []string {
+		r := &match.Request{Header: func(name string) []string {
 			if name != "cookie" {
 				return nil
 			}
 			return c.lines
 		}}
-		present, err := route.Has(route.OnCookie, "c", 0)
+		present, err := match.Has(match.OnCookie, "c", 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +45,7 @@ func TestCookies(t *testing.T) {
 			t.Errorf("%q: present %v", c.lines, got)
 		}
 		for _, value := range []string{"", "1", `"`, `"1`, `1"`, `""`, `"1"`, "a=b"} {
-			equal, err := route.Compare(route.OnCookie, "c", route.Equal, 0, value)
+			equal, err := match.Compare(match.OnCookie, "c", match.Equal, 0, value)
 			if err != nil {
 				t.Fatal(err)
 			}

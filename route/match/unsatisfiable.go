@@ -1,4 +1,4 @@
-package route
+package match
 
 import (
 	"fmt"
@@ -17,7 +17,7 @@ func (cs Conditions) Unmet(how Reading) string {
 			return why
 		}
 	}
-	if cs.Apart(cs) {
+	if cs.Disjoint(cs) {
 		return "its conditions contradict each other; write each as a rule of its own"
 	}
 	for i := range cs {
@@ -48,7 +48,7 @@ func (c *Condition) unmet(how Reading) string {
 		return why
 	}
 	if c.Mode&Not != 0 {
-		if c.On == OnPath && (&Condition{On: c.On, Op: c.Op, Value: c.Value}).asksNothing() {
+		if c.On == OnPath && (&Condition{On: c.On, Op: c.Op, Value: c.Value}).Trivial() {
 			return "every path begins with /; leave it out"
 		}
 		return ""
@@ -104,16 +104,16 @@ func (c *Condition) possible(how Reading) bool {
 		return true
 	}
 	l := c.language()
-	return l == nil || !apartFrom(c.On, how, l)
+	return l == nil || !disjointOnWire(c.On, how, l)
 }
 
-// apartFrom reports whether no request has a text that is in all languages.
-func apartFrom(on Subject, how Reading, all ...*language) bool {
-	if apart(all...) {
+// disjointOnWire reports whether no request has a text that is in all languages.
+func disjointOnWire(on Subject, how Reading, all ...*language) bool {
+	if disjoint(all...) {
 		return true
 	}
 	for _, w := range wires()[wireKey{on, how}] { // one after the other costs less than all at once
-		if apart(append(slices.Clip(all), w.language)...) {
+		if disjoint(append(slices.Clip(all), w.language)...) {
 			return true
 		}
 	}
@@ -213,7 +213,7 @@ func (cs Conditions) meet(how Reading) bool {
 			positive := *c
 			positive.Mode &^= Not | MissingIsEmpty
 			for k := range cs {
-				if cs[k].Mode&Not == 0 && positive.Covers(&cs[k]) {
+				if cs[k].Mode&Not == 0 && positive.Implies(&cs[k]) {
 					return false
 				}
 			}
@@ -227,5 +227,5 @@ func (cs Conditions) meet(how Reading) bool {
 			}
 		}
 	}
-	return len(all) < 2 || !apartFrom(cs[0].On, how, all...)
+	return len(all) < 2 || !disjointOnWire(cs[0].On, how, all...)
 }

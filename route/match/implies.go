@@ -1,13 +1,13 @@
-package route
+package match
 
 import (
 	"slices"
 	"strings"
 )
 
-// Covers reports whether c holds of every request of which d holds. It is sound
+// Implies reports whether c holds of every request of which d holds. It is sound
 // and not complete: true is certain, false says nothing.
-func (c *Condition) Covers(d *Condition) bool {
+func (c *Condition) Implies(d *Condition) bool {
 	if c.same(d) {
 		return true
 	}
@@ -23,11 +23,11 @@ func (c *Condition) Covers(d *Condition) bool {
 	if d.Mode == IgnoreCase && c.Mode == 0 {
 		return false
 	}
-	return c.coversValues(d)
+	return c.impliesValue(d)
 }
 
-// coversValues is Covers where both speak of one value, c perhaps ignoring case.
-func (c *Condition) coversValues(d *Condition) bool {
+// impliesValue is Implies where both speak of one value, c perhaps ignoring case.
+func (c *Condition) impliesValue(d *Condition) bool {
 	want, have := c.Value, d.Value
 	if c.Mode == IgnoreCase {
 		want, have = lowerASCII(want), lowerASCII(have)
@@ -95,11 +95,11 @@ func (cs Conditions) WhyNot(r *Request) string {
 	return ""
 }
 
-// Covers reports whether cs hold of every request of which ds hold: sound and
+// Implies reports whether cs hold of every request of which ds hold: sound and
 // not complete, as for one condition.
-func (cs Conditions) Covers(ds Conditions) bool {
+func (cs Conditions) Implies(ds Conditions) bool {
 	for i := range cs {
-		if !cs[i].asksNothing() && !cs[i].coversOneOf(ds) {
+		if !cs[i].Trivial() && !cs[i].coversOneOf(ds) {
 			return false
 		}
 	}
@@ -108,7 +108,7 @@ func (cs Conditions) Covers(ds Conditions) bool {
 
 func (c *Condition) coversOneOf(ds Conditions) bool {
 	for i := range ds {
-		if c.Covers(&ds[i]) {
+		if c.Implies(&ds[i]) {
 			return true
 		}
 	}
@@ -120,11 +120,11 @@ func (cs Conditions) And(ds Conditions) Conditions {
 	var out Conditions
 	add := func(c *Condition, others Conditions, last bool) {
 		for i := range others {
-			if c.Covers(&others[i]) && (last || !others[i].Covers(c)) {
+			if c.Implies(&others[i]) && (last || !others[i].Implies(c)) {
 				return
 			}
 		}
-		if !c.asksNothing() {
+		if !c.Trivial() {
 			out = append(out, *c)
 		}
 	}

@@ -1,4 +1,4 @@
-package route
+package match
 
 import (
 	"slices"
@@ -11,7 +11,9 @@ import (
 // has for it, and what asks something else has others.
 func TestAtomsAreTheSameInOtherWords(t *testing.T) {
 	t.Parallel()
-	compare := func(op Op, value string) Condition { return must(Compare(OnPath, "", op, 0, value)) }
+	compare := func(op Op, value string) Condition {
+		return must(Compare(OnPath, "", op, 0, value))
+	}
 	expression := func(text string) Condition { return must(MatchAll(OnPath, "", 0, text)) }
 	for name, c := range map[string]struct {
 		a    []Condition

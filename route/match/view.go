@@ -1,4 +1,4 @@
-package route
+package match
 
 import (
 	"bytes"
@@ -183,5 +183,5 @@ func (c conditionView) mode() Modifier {
 	return m
 }
 
-// MatchSchema describes what MarshalJSON writes.
-func MatchSchema() jsonschema.Schema { return jsonschema.For[matchView]() }
+// Schema describes what MarshalJSON writes.
+func Schema() jsonschema.Schema { return jsonschema.For[matchView]() }

@@ -1,4 +1,4 @@
-package route
+package match
 
 import (
 	"errors"
@@ -164,7 +164,7 @@ func MatchAll(on Subject, name string, mode Modifier, expression string) (Condit
 	if err := CheckRegex("", expression); err != nil {
 		return Condition{}, errors.New(err.Error()) // no violation: it has no place in a document
 	}
-	re, err := regexp.Compile(`\A(?s:` + foldASCII(expression) + `)\z`)
+	re, err := regexp.Compile(`\A(?s:` + FoldASCII(expression) + `)\z`)
 	if err != nil {
 		return Condition{}, fmt.Errorf("%w", err)
 	}

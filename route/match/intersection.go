@@ -1,4 +1,4 @@
-package route
+package match
 
 import (
 	"regexp/syntax"
@@ -14,7 +14,7 @@ type language struct {
 
 // languageOf is that of an expression in RE2 syntax; nil for one that does not parse.
 func languageOf(expression string) *language {
-	re, err := syntax.Parse("(?s:"+foldASCII(expression)+")", syntax.Perl)
+	re, err := syntax.Parse("(?s:"+FoldASCII(expression)+")", syntax.Perl)
 	if err != nil {
 		return nil
 	}
@@ -56,9 +56,9 @@ func foldOf(r rune) rune {
 // mostMet bounds how many steps are looked at to find a text that is in several languages.
 const mostMet = 20_000
 
-// apart reports whether no text is in all the languages. It is sound, and complete for those that
+// disjoint reports whether no text is in all the languages. It is sound, and complete for those that
 // do not need more than mostMet steps.
-func apart(all ...*language) bool {
+func disjoint(all ...*language) bool {
 	w := &walk{all: all, seen: map[string]bool{}}
 	start := make([]uint32, len(all))
 	for i, l := range all {
