@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/resolve"
@@ -36,7 +37,7 @@ func BenchmarkUpdate(b *testing.B) {
 	b.ResetTimer()
 	for i := 0; b.Loop(); i++ {
 		before, _ := model.Snapshot().Get(versions[0].Ref)
-		change := []api.Change{{Before: before, After: versions[i%2]}}
+		change := []snapshot.Change{{Before: before, After: versions[i%2]}}
 		next, a := model.Update(model.Snapshot().With(uint64(i), change), change)
 		model, affected = next, len(a.Dataplanes)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
 )
 
@@ -69,7 +70,7 @@ func read(b *testing.B, text string) []*api.Object {
 }
 
 // manyOf is a mesh with many routes of one language.
-func manyOf(b *testing.B, outbound func(int) string, object routed) *api.Snapshot {
+func manyOf(b *testing.B, outbound func(int) string, object routed) *snapshot.Snapshot {
 	b.Helper()
 	var text, calls strings.Builder
 	text.WriteString("{apiVersion: v1, kind: Service, metadata: {name: s, namespace: n}, spec: {ports: [{port: 80, appProtocol: http}]}}\n")
@@ -111,11 +112,11 @@ func BenchmarkIncludeTree(b *testing.B) {
 	}
 	s := manyOf(b, nil, leaf)
 	after := read(b, root)
-	change(b, s.With(2, []api.Change{{After: after[0]}}), leaf)
+	change(b, s.With(2, []snapshot.Change{{After: after[0]}}), leaf)
 }
 
 // change reads and resolves an object whose value goes to and fro.
-func change(b *testing.B, s *api.Snapshot, object routed) {
+func change(b *testing.B, s *snapshot.Snapshot, object routed) {
 	b.Helper()
 	m, _ := world.Compile(s)
 	affected := 0
@@ -123,7 +124,7 @@ func change(b *testing.B, s *api.Snapshot, object routed) {
 	for n := 0; b.Loop(); n++ {
 		o := read(b, object(7, fmt.Sprintf("v%d", n%2)))[0]
 		before, _ := m.Snapshot().Get(o.Ref)
-		list := []api.Change{{Before: before, After: o}}
+		list := []snapshot.Change{{Before: before, After: o}}
 		next, a := m.Update(m.Snapshot().With(uint64(n+3), list), list)
 		m, affected = next, len(a.Dataplanes)
 	}

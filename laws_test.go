@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/resolve"
@@ -28,7 +29,7 @@ func versions(s *resource.State) map[string]string {
 	return out
 }
 
-func anySnapshot(t *rapid.T, catalog *api.Catalog) *api.Snapshot {
+func anySnapshot(t *rapid.T, catalog *api.Catalog) *snapshot.Snapshot {
 	s := worlds.Snapshot(t, catalog, rapid.IntRange(2, 6).Draw(t, "steps"))
 	return s
 }
@@ -76,8 +77,8 @@ func TestRouteFieldChangesRoutesOnly(t *testing.T) {
 			return worlds.Decode(t, catalog, fmt.Sprintf(`{"type":"MeshTimeout","mesh":"default","name":"extra","spec":{"to":[{"targetRef":{"kind":"MeshService","name":%q},"default":{"http":{"requestTimeout":"%ds"}}}]}}`, name, seconds))
 		}
 		first, second := policy(1), policy(2)
-		before, _ := resolve.Compile(s.With(98, []api.Change{{After: first}}), world.Dialects(), world.Kinds())
-		change := []api.Change{{Before: first, After: second}}
+		before, _ := resolve.Compile(s.With(98, []snapshot.Change{{After: first}}), world.Dialects(), world.Kinds())
+		change := []snapshot.Change{{Before: first, After: second}}
 		after, _ := before.Update(before.Snapshot().With(99, change), change)
 		for r := range after.Dataplanes("") {
 			old, _ := before.Dataplane(r.Ref)
@@ -110,7 +111,7 @@ func TestLosersChangeNoByte(t *testing.T) {
 			return worlds.Decode(t, catalog, fmt.Sprintf(`{"type":"MeshRetry","mesh":"default","name":%q,"spec":{"targetRef":%s,"to":[{"targetRef":{"kind":"Mesh"},"default":{"http":{"numRetries":%d}}}]}}`, name, top, n))
 		}
 		strong := retry("strong", `{"kind":"Dataplane"}`, 7)
-		with := []api.Change{{After: strong}, {After: retry("weak", `{"kind":"Mesh"}`, rapid.IntRange(1, 9).Draw(t, "retries"))}}
+		with := []snapshot.Change{{After: strong}, {After: retry("weak", `{"kind":"Mesh"}`, rapid.IntRange(1, 9).Draw(t, "retries"))}}
 		alone, _ := resolve.Compile(s.With(98, with[:1]), world.Dialects(), world.Kinds())
 		both, _ := resolve.Compile(s.With(98, with), world.Dialects(), world.Kinds())
 		for r := range both.Dataplanes("") {

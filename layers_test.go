@@ -21,10 +21,10 @@ const module = "github.com/weftmesh/weft/"
 // packages of lines above its own, and where a line says so packages of its own
 // line. A name with a slash-star stands for every package below it.
 var layers = []string{
-	"deploy api/template",
+	"deploy api/template api/redact api/nearest",
 	"api/hostname api/spiffe",
 	"api",
-	"api/jsonschema",
+	"api/jsonschema api/snapshot",
 	"api/decode api/crd",
 	"merge",
 	"matcher",

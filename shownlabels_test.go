@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/resolve"
@@ -39,7 +40,7 @@ func TestSelectorsSeeWhatReadersSee(t *testing.T) {
 				spec = `{"targetRef":{"kind":"` + o.Kind + `","labels":%s},"to":[{"targetRef":{"kind":"Mesh"},"default":{"http":{"requestTimeout":"9s"}}}]}`
 			}
 			p := worlds.Decode(t, catalog, fmt.Sprintf(`{"type":"MeshTimeout","mesh":%q,"name":"asks","spec":`+spec+`}`, o.Mesh, labels))
-			_, notes := resolve.CompileIn(api.Zone{Name: "east"}, s.With(99, []api.Change{{After: p}}), world.Dialects(), world.Kinds())
+			_, notes := resolve.CompileIn(api.Zone{Name: "east"}, s.With(99, []snapshot.Change{{After: p}}), world.Dialects(), world.Kinds())
 			for _, n := range notes {
 				if n.Origin.Ref == p.Ref && (n.Code == "TargetNotFound" || n.Code == "SelectsNothing") {
 					t.Fatalf("%s shows %s, by which it is not found: %s %s", o.Ref, labels, n.Code, n.Message)

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/weftmesh/weft/api/nearest"
 )
 
 // Catalog is the set of types that a program knows: the base types of Types,
@@ -81,7 +83,7 @@ func (c *Catalog) ByPlural(plural string) (Type, bool) {
 
 // Nearest are the names of the types that word may have meant, nearest first.
 func (c *Catalog) Nearest(word string) []string {
-	return Nearest(word, c.Names(), 3)
+	return nearest.To(word, c.Names(), 3)
 }
 
 // Validated is c for documents that come from an API server, which has validated them by

@@ -8,6 +8,8 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+
+	"github.com/weftmesh/weft/api/redact"
 )
 
 // SecretFault is what is wrong with one value of a Secret; Message quotes nothing of it.
@@ -56,9 +58,9 @@ func (s *Secret) Certificate() (*Certificate, *SecretFault) {
 // the ref, and what to do; empty where one can. There is no Secret where o is nil, as far as is
 // known in the zone.
 func CertificateProblem(ref Ref, o *Object, in Zone) string {
-	name := Clip(ref.Namespace + "/" + ref.Name)
+	name := redact.Clip(ref.Namespace + "/" + ref.Name)
 	if o == nil && !in.ReadsSecrets(ref.Namespace) {
-		return "the control plane may not read Secret " + name + "; add namespace " + Clip(ref.Namespace) + " to the value secrets.namespaces of its installation"
+		return "the control plane may not read Secret " + name + "; add namespace " + redact.Clip(ref.Namespace) + " to the value secrets.namespaces of its installation"
 	}
 	if o == nil {
 		return "there is no Secret " + name + "; create it, with type " + SecretTLS
@@ -105,7 +107,7 @@ func (s *Secret) needed(key string) ([]byte, *SecretFault) {
 // of what stands for material elsewhere whoever has it finds out.
 func (s *Secret) wrongPair() *SecretFault {
 	for _, k := range []string{SecretTLSCert, SecretTLSKey} {
-		if m, ok := s.Data[k]; ok && m.known != "" {
+		if m, ok := s.Data[k]; ok && m.Name() != "" {
 			return nil
 		}
 	}

@@ -3,6 +3,8 @@ package api
 import (
 	"fmt"
 	"time"
+
+	"github.com/weftmesh/weft/api/redact"
 )
 
 // Duration is a length of time written as Go writes it: 1m30s. It reads every
@@ -19,7 +21,7 @@ func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil
 func (d *Duration) UnmarshalText(text []byte) error {
 	v, err := time.ParseDuration(string(text))
 	if err != nil {
-		return fmt.Errorf("%q is not a valid duration; write a number with a unit, such as 10s or 1m30s", Clip(string(text)))
+		return fmt.Errorf("%q is not a valid duration; write a number with a unit, such as 10s or 1m30s", redact.Clip(string(text)))
 	}
 	*d = Duration(v)
 	return nil

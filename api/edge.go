@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/hashicorp/go-multierror"
+
+	"github.com/weftmesh/weft/api/redact"
 )
 
 // ParseEdgeListeners reads the annotation weft.io/edge-listeners, PORT/PROTOCOL with commas
@@ -27,12 +29,12 @@ func ParseEdgeListeners(text string) ([]EdgeListener, error) {
 		case "https", "tls":
 			l.Protocol = "https"
 		default:
-			errs = multierror.Append(errs, fmt.Errorf("%q says no protocol that an edge speaks; write PORT/http, or PORT/tls", Clip(w)))
+			errs = multierror.Append(errs, fmt.Errorf("%q says no protocol that an edge speaks; write PORT/http, or PORT/tls", redact.Clip(w)))
 			continue
 		}
 		switch {
 		case err != nil || n == 0:
-			errs = multierror.Append(errs, fmt.Errorf("%q has no port; write PORT/PROTOCOL with commas in between, such as 80/http,8443/tls", Clip(w)))
+			errs = multierror.Append(errs, fmt.Errorf("%q has no port; write PORT/PROTOCOL with commas in between, such as 80/http,8443/tls", redact.Clip(w)))
 		case seen[l.Port]:
 			errs = multierror.Append(errs, fmt.Errorf("port %d is there twice; write it once", n))
 		default:

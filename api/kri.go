@@ -3,6 +3,8 @@ package api
 import (
 	"fmt"
 	"strings"
+
+	"github.com/weftmesh/weft/api/redact"
 )
 
 // KRI identifies an object, or a section of it, across zones (spec/kuma.md 1.1).
@@ -20,10 +22,10 @@ func (k KRI) String() string {
 func (c *Catalog) ParseKRI(text string) (KRI, error) {
 	p := strings.Split(text, "_")
 	if len(p) < 7 || p[0] != "kri" {
-		return KRI{}, fmt.Errorf("%q is not a KRI; write kri_<type>_<mesh>_<zone>_<namespace>_<name>_<section>", Clip(text))
+		return KRI{}, fmt.Errorf("%q is not a KRI; write kri_<type>_<mesh>_<zone>_<namespace>_<name>_<section>", redact.Clip(text))
 	}
 	if t, ok := c.Find(p[1]); !ok || t.Short != p[1] {
-		return KRI{}, fmt.Errorf("%q is not the short name of a type in the KRI %q; mr is one", Clip(p[1]), Clip(text))
+		return KRI{}, fmt.Errorf("%q is not the short name of a type in the KRI %q; mr is one", redact.Clip(p[1]), redact.Clip(text))
 	}
 	return KRI{p[1], p[2], p[3], p[4], p[5], strings.Join(p[6:], "")}, nil
 }

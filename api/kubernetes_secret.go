@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/hashicorp/go-multierror"
+
+	"github.com/weftmesh/weft/api/redact"
 )
 
 // Secret is what a Secret of Kubernetes holds (spec/contract.md 3). Kuma's document of that
@@ -13,7 +15,7 @@ import (
 type Secret struct {
 	Type string `json:"type,omitempty"` // Opaque (default), kubernetes.io/tls
 	// Data are the values by their names.
-	Data map[string]Material `json:"data,omitempty"`
+	Data map[string]redact.Material `json:"data,omitempty"`
 	// StringData are values in plain text, which become part of Data.
 	StringData map[string]string `json:"stringData,omitempty"`
 	Immutable  *bool             `json:"immutable,omitempty"`
@@ -48,10 +50,10 @@ func (s *Secret) Default() {
 	}
 	all := maps.Clone(s.Data)
 	if all == nil {
-		all = map[string]Material{}
+		all = map[string]redact.Material{}
 	}
 	for k, v := range s.StringData {
-		all[k] = NewMaterial([]byte(v))
+		all[k] = redact.NewMaterial([]byte(v))
 	}
 	s.Data, s.StringData = all, nil
 }
@@ -65,7 +67,7 @@ func (s *Secret) Validate(at Path) error {
 	size := 0
 	for _, k := range slices.Sorted(maps.Keys(s.Data)) {
 		if !secretKey.MatchString(k) {
-			errs = multierror.Append(errs, at.Field("data").Key(Clip(k)).Breaks("is no name of a value; use letters, digits and - _ ., at most 253"))
+			errs = multierror.Append(errs, at.Field("data").Key(redact.Clip(k)).Breaks("is no name of a value; use letters, digits and - _ ., at most 253"))
 		}
 		plain, _ := s.Data[k].Bytes()
 		size += len(plain)
@@ -84,7 +86,7 @@ func (s *Secret) Validate(at Path) error {
 // Resolved reports whether the Secret holds all of its material itself.
 func (s *Secret) Resolved() bool {
 	for _, m := range s.Data {
-		if m.known != "" {
+		if m.Name() != "" {
 			return false
 		}
 	}
@@ -100,14 +102,14 @@ func (s *Secret) Keep(before *Secret) (kept *Secret, unknown []string) {
 	out := *s
 	out.Data = maps.Clone(s.Data)
 	for _, k := range slices.Sorted(maps.Keys(s.Data)) {
-		if s.Data[k].known == "" {
+		if s.Data[k].Name() == "" {
 			continue
 		}
-		had, ok := Material{}, false
+		had, ok := redact.Material{}, false
 		if before != nil {
 			had, ok = before.Data[k]
 		}
-		if !ok || had.known != "" || had.Shown() != s.Data[k].known {
+		if !ok || had.Name() != "" || had.Shown() != s.Data[k].Name() {
 			unknown = append(unknown, k)
 			continue
 		}

@@ -11,6 +11,9 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-multierror"
+
+	"github.com/weftmesh/weft/api/nearest"
+	"github.com/weftmesh/weft/api/redact"
 )
 
 // Authority is one backend of Mesh.mtls as it is understood (spec/identity.md 1.1).
@@ -66,7 +69,7 @@ func (t *MeshTLS) Authorities(at Path) ([]Authority, error) {
 		case b.Name == "":
 			errs = multierror.Append(errs, here.Field("name").Breaks("is missing; give the backend one"))
 		case !dnsLabel.MatchString(b.Name) || len(b.Name) > 63:
-			errs = multierror.Append(errs, here.Field("name").Breaks("%q is no label of RFC 1035; use lower-case letters, digits and -, beginning with a letter, at most 63", Clip(b.Name)))
+			errs = multierror.Append(errs, here.Field("name").Breaks("%q is no label of RFC 1035; use lower-case letters, digits and -, beginning with a letter, at most 63", redact.Clip(b.Name)))
 		case seen[b.Name]:
 			errs = multierror.Append(errs, here.Field("name").Breaks("%q is the name of another backend; give each its own", b.Name))
 		}
@@ -78,7 +81,7 @@ func (t *MeshTLS) Authorities(at Path) ([]Authority, error) {
 	}
 	if e := t.EnabledBackend; e != "" && !seen[e] {
 		if len(names) == 0 {
-			errs = multierror.Append(errs, at.Field("enabledBackend").Breaks("there is no backend %q; add it to backends", Clip(e)))
+			errs = multierror.Append(errs, at.Field("enabledBackend").Breaks("there is no backend %q; add it to backends", redact.Clip(e)))
 		} else {
 			errs = multierror.Append(errs, at.Field("enabledBackend").OneOf(e, names...))
 		}
@@ -136,7 +139,7 @@ func newPart(at Path, fields map[string]any, errs **multierror.Error, known ...s
 	p := part{at, fields, errs}
 	for _, k := range slices.Sorted(maps.Keys(fields)) {
 		if !slices.Contains(known, k) {
-			v := at.Field(k).Breaks("unknown field; %s", DidYouMean(k, known, "write one of"))
+			v := at.Field(k).Breaks("unknown field; %s", nearest.DidYouMean(k, known, "write one of"))
 			v.Code = "UnknownField"
 			p.report(v)
 		}
@@ -180,7 +183,7 @@ func (p part) life(key string, otherwise time.Duration) time.Duration {
 	}
 	m := lifeText.FindStringSubmatch(text)
 	if m == nil {
-		p.report(p.at.Field(key).Breaks("%q is no length of time; write one number with one of the units ms, s, m, h, d, w, y, such as 1d", Clip(text)))
+		p.report(p.at.Field(key).Breaks("%q is no length of time; write one number with one of the units ms, s, m, h, d, w, y, such as 1d", redact.Clip(text)))
 		return otherwise
 	}
 	n, _ := strconv.Atoi(m[1]) // nine digits
@@ -198,7 +201,7 @@ func (p part) wait(key string) {
 		return
 	}
 	if d, err := time.ParseDuration(text); err != nil || d <= 0 {
-		p.report(p.at.Field(key).Breaks("%q is no time to wait; write a number with a unit, such as 10s", Clip(text)))
+		p.report(p.at.Field(key).Breaks("%q is no time to wait; write a number with a unit, such as 10s", redact.Clip(text)))
 	}
 }
 
@@ -232,7 +235,7 @@ func (p part) source(key string) *MaterialSource {
 	case n3:
 		raw, err := base64.StdEncoding.DecodeString(inline)
 		if err != nil && inline != Hidden { // which is refused elsewhere
-			s.report(s.at.Field("inline").Breaks("%s", errMaterial))
+			s.report(s.at.Field("inline").Breaks("%s", redact.ErrEncoding))
 		}
 		out.Inline = raw
 	case n4:

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/go-multierror"
 
+	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/api/spiffe"
 )
 
@@ -218,7 +219,7 @@ func (p *IdentityProvider) validate(at Path) error {
 		errs = multierror.Append(errs, at.Field("spire").Field("agent").Field("timeout").Breaks("%s is no time to wait; write one such as 1s", s.Agent.Timeout))
 	}
 	if p.Extension != nil {
-		errs = multierror.Append(errs, at.Field("extension").Field("name").Breaks("weft has no extension %q; use a provider of type Bundled", Clip(p.Extension.Name)))
+		errs = multierror.Append(errs, at.Field("extension").Field("name").Breaks("weft has no extension %q; use a provider of type Bundled", redact.Clip(p.Extension.Name)))
 	}
 	return errs.ErrorOrNil()
 }

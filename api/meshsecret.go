@@ -1,12 +1,14 @@
 package api
 
-import "slices"
+import (
+	"github.com/weftmesh/weft/api/redact"
+)
 
 // MeshSecret is Kuma's document of type Secret: one value of a mesh (spec/identity.md 2.1). It
 // is the form of a Secret of type SecretMesh without a namespace, which is what is stored.
 type MeshSecret struct {
 	// Data is the value, in base64.
-	Data *Material `json:"data,omitempty" schema:"required"`
+	Data *redact.Material `json:"data,omitempty" schema:"required"`
 }
 
 // InMesh is the type of Secrets of meshes: that of Kubernetes' Secrets in the form of Kuma. Not
@@ -45,7 +47,7 @@ func (m *MeshSecret) ValidateObject(o *Object, _ *Catalog, _ Path) error {
 func (m *MeshSecret) Secret() *Secret {
 	s := &Secret{Type: SecretMesh}
 	if m.Data != nil {
-		s.Data = map[string]Material{MeshSecretValue: *m.Data}
+		s.Data = map[string]redact.Material{MeshSecretValue: *m.Data}
 	}
 	return s
 }
@@ -62,33 +64,8 @@ func (s *Secret) OfMesh() *MeshSecret {
 // NewMeshSecret is a Secret of a mesh that holds a value. Namespace is that of the control plane
 // in a cluster, and empty elsewhere.
 func NewMeshSecret(mesh, namespace, name string, value []byte) *Object {
-	m := NewMaterial(value)
+	m := redact.NewMaterial(value)
 	return &Object{Ref: Ref{Kind: KindSecret, Mesh: mesh, Namespace: namespace, Name: name}, Spec: (&MeshSecret{Data: &m}).Secret()}
-}
-
-// MeshSecretIn is the value of a Secret of a mesh, which in a cluster lies in one of the system
-// namespaces; not ok where there is none, or another hides its material.
-func MeshSecretIn(s *Snapshot, mesh, name string, namespaces []string) (value []byte, ok bool) {
-	ref, ok := MeshSecretRef(s, mesh, name, namespaces)
-	if !ok {
-		return nil, false
-	}
-	o, _ := s.Get(ref)
-	return o.Spec.(*Secret).Data[MeshSecretValue].Bytes()
-}
-
-// MeshSecretRef is where the Secret lies that MeshSecretIn reads; not ok where there is none.
-func MeshSecretRef(s *Snapshot, mesh, name string, namespaces []string) (Ref, bool) {
-	for _, namespace := range slices.Concat([]string{""}, namespaces) {
-		o, found := s.Get(Ref{Kind: KindSecret, Mesh: mesh, Namespace: namespace, Name: name})
-		if !found {
-			continue
-		}
-		if spec, _ := o.Spec.(*Secret); spec != nil && spec.OfMesh() != nil {
-			return o.Ref, true
-		}
-	}
-	return Ref{}, false
 }
 
 // ValidateObject refuses a Secret of a mesh where it has no effect.

@@ -132,37 +132,6 @@ func TrustName(owner Ref) string {
 	return owner.Name
 }
 
-// TrustOf is the MeshTrust that has the name of the one which is made of the authority of a Mesh or
-// of a MeshIdentity; nil for none.
-func TrustOf(s *Snapshot, owner *Object) *Object {
-	mesh := owner.Mesh
-	if owner.Kind == KindMesh {
-		mesh = owner.Name
-	}
-	for o := range s.Of(KindMeshTrust, mesh) {
-		if o.Name == TrustName(owner.Ref) {
-			return o
-		}
-	}
-	return nil
-}
-
-// MadeOf is the object of whose authority weft has made a MeshTrust; nil where somebody wrote it.
-func MadeOf(s *Snapshot, trust *Object) *Object {
-	if trust.Kind != KindMeshTrust || !MadeByWeft(trust) {
-		return nil
-	}
-	if o, ok := s.Get(Ref{Kind: KindMesh, Name: trust.Mesh}); ok && trust.Name == TrustName(o.Ref) {
-		return o
-	}
-	for o := range s.Of(KindMeshIdentity, trust.Mesh) {
-		if o.Name == trust.Name {
-			return o
-		}
-	}
-	return nil
-}
-
 // validate checks every certificate of a bundle. No message quotes what is there: it may be
 // a key.
 func (b CABundle) validate(at Path) error {

@@ -5,6 +5,9 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/weftmesh/weft/api/nearest"
+	"github.com/weftmesh/weft/api/redact"
 )
 
 // Path names a field inside a document as its writer would: spec.to[0].default.http.
@@ -36,12 +39,12 @@ func (p Path) Within(q Path) bool {
 // Breaks is a violation at p that refuses the document. The message says what
 // is wrong and, after a semicolon, what to do.
 func (p Path) Breaks(format string, args ...any) *Violation {
-	return &Violation{Field: p, Code: "Invalid", Severity: Error, Message: printable(fmt.Sprintf(format, quotable(args)...))}
+	return &Violation{Field: p, Code: "Invalid", Severity: Error, Message: printable(fmt.Sprintf(format, redact.Arguments(args)...))}
 }
 
 // Warns is a violation at p that does not refuse the document.
 func (p Path) Warns(code, format string, args ...any) *Violation {
-	return &Violation{Field: p, Code: code, Severity: Warning, Message: printable(fmt.Sprintf(format, quotable(args)...))}
+	return &Violation{Field: p, Code: code, Severity: Warning, Message: printable(fmt.Sprintf(format, redact.Arguments(args)...))}
 }
 
 // printable is a message with control characters escaped: it may quote a document, and
@@ -59,4 +62,12 @@ func printable(message string) string {
 		}
 	}
 	return out.String()
+}
+
+// OneOf is the violation of a word that is none of words.
+func (p Path) OneOf(word string, words ...string) *Violation {
+	if word == "" {
+		return p.Breaks("is missing; write one of %s", strings.Join(words, ", "))
+	}
+	return p.Breaks("unknown value %q; %s", redact.Clip(word), nearest.DidYouMean(word, words, "write one of"))
 }

@@ -4,6 +4,8 @@ import (
 	"net/netip"
 
 	"github.com/hashicorp/go-multierror"
+
+	"github.com/weftmesh/weft/api/redact"
 )
 
 // Pod is what weft reads of a Pod of Kubernetes: what its Dataplane follows from, and
@@ -174,7 +176,7 @@ func (p *Pod) Validate(at Path) error {
 	}
 	if ip := p.Status.PodIP; ip != "" {
 		if _, err := netip.ParseAddr(ip); err != nil {
-			errs = multierror.Append(errs, at.Field("status").Field("podIP").Warns(CodeUnsupported, "%q is not an IP address, so nobody calls the Pod; write one, or leave it out", Clip(ip)))
+			errs = multierror.Append(errs, at.Field("status").Field("podIP").Warns(CodeUnsupported, "%q is not an IP address, so nobody calls the Pod; write one, or leave it out", redact.Clip(ip)))
 		}
 	}
 	return errs.ErrorOrNil()

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 )
 
 // TestNamesWithANamespace: <name>.<namespace> stands for the object of that
@@ -13,7 +14,7 @@ func TestNamesWithANamespace(t *testing.T) {
 	dp := func(namespace, name string) api.Ref {
 		return api.Ref{Kind: api.KindDataplane, Mesh: "default", Namespace: namespace, Name: name}
 	}
-	there := api.NewSnapshot(1, &api.Object{Ref: dp("shop", "web-1")}, &api.Object{Ref: dp("", "a.b")}, &api.Object{Ref: dp("b", "a")}, &api.Object{Ref: dp("c", "a.b")})
+	there := snapshot.New(1, &api.Object{Ref: dp("shop", "web-1")}, &api.Object{Ref: dp("", "a.b")}, &api.Object{Ref: dp("b", "a")}, &api.Object{Ref: dp("c", "a.b")})
 	for asked, want := range map[api.Ref]api.Ref{
 		dp("", "web-1.shop"):     dp("shop", "web-1"),
 		dp("shop", "web-1"):      dp("shop", "web-1"),

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/hashicorp/go-multierror"
+
+	"github.com/weftmesh/weft/api/redact"
 )
 
 // RefRules say what a targetRef may be where it stands.
@@ -160,10 +162,10 @@ func selectors(at Path, ref TargetRef, may refFields) error {
 		errs = multierror.Append(errs, at.Field("namespace").Breaks("a namespace needs a name beside it; write the name or remove the namespace"))
 	}
 	if ref.Name != "" && may.name && (len(ref.Name) > 253 || !tagValue.MatchString(ref.Name)) {
-		errs = multierror.Append(errs, at.Field("name").Breaks("%q is not a valid name; use letters, digits and . - _ :", Clip(ref.Name)))
+		errs = multierror.Append(errs, at.Field("name").Breaks("%q is not a valid name; use letters, digits and . - _ :", redact.Clip(ref.Name)))
 	}
 	if ref.Namespace != "" && !dnsSubdomain.MatchString(ref.Namespace) {
-		errs = multierror.Append(errs, at.Field("namespace").Breaks("%q is not a valid namespace; use lower-case letters, digits and -", Clip(ref.Namespace)))
+		errs = multierror.Append(errs, at.Field("namespace").Breaks("%q is not a valid namespace; use lower-case letters, digits and -", redact.Clip(ref.Namespace)))
 	}
 	for i, p := range ref.ProxyTypes {
 		if p != "Sidecar" && p != "Gateway" {

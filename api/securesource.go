@@ -3,9 +3,12 @@ package api
 import (
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/go-multierror"
+
+	"github.com/weftmesh/weft/api/redact"
 )
 
 // SecureDataSource is where a value is that should not stand in a document: the block that
@@ -87,7 +90,7 @@ func (s *SecureDataSource) blocks(at Path, secret bool) error {
 		}
 	}
 	if e := s.EnvVar; e != nil && !envName.MatchString(e.Name) {
-		errs = multierror.Append(errs, at.Field("envVar").Field("name").Breaks("%q is no name of a variable; use letters, digits and _", Clip(e.Name)))
+		errs = multierror.Append(errs, at.Field("envVar").Field("name").Breaks("%q is no name of a variable; use letters, digits and _", redact.Clip(e.Name)))
 	}
 	if i := s.InsecureInline; i != nil {
 		here := at.Field("insecureInline").Field("value")
@@ -108,7 +111,7 @@ var secretName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-
 // validateSecretName wants a name, and quotes nothing: who takes the field for the value writes the
 // key itself.
 func validateSecretName(at Path, name string) error {
-	if secretName.MatchString(name) && !LooksSecret(name) {
+	if secretName.MatchString(name) && !redact.LooksSecret(name) {
 		return nil
 	}
 	return at.Breaks("is no name of a Secret; put the value into a Secret of the mesh, and write the name of that")
@@ -121,7 +124,7 @@ func validateFile(at Path, file string) error {
 		return at.Breaks("is missing; write the path of a file")
 	}
 	if !strings.HasPrefix(file, "/") || path.Clean(file) != file {
-		return at.Breaks("%q is not an absolute path without . and ..; write one such as /etc/weft/ca.pem", Clip(file))
+		return at.Breaks("%q is not an absolute path without . and ..; write one such as /etc/weft/ca.pem", redact.Clip(file))
 	}
 	return nil
 }
@@ -144,4 +147,20 @@ func (s *SecureDataSource) redacted() *SecureDataSource {
 	out := *s
 	out.InsecureInline = &InlineSource{Value: Hidden}
 	return &out
+}
+
+// MayHoldKeys reports whether what stands at a path of a document of a kind is material, which is
+// hidden from readers (Redacted) where it is secret.
+func MayHoldKeys(kind string, at Path) bool {
+	path := string(at)
+	switch kind {
+	case KindMesh, KindMeshGateway:
+		return strings.HasSuffix(path, ".inline") || strings.HasSuffix(path, ".inlineString")
+	case KindMeshExternalService:
+		_, field, _ := strings.Cut(path, ".clientKey.")
+		return slices.Contains([]string{"inline", "inlineString", "insecureInline.value"}, field)
+	case KindMeshIdentity:
+		return strings.HasSuffix(path, ".privateKey.insecureInline.value")
+	}
+	return false
 }

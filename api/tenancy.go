@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/hashicorp/go-multierror"
+
+	"github.com/weftmesh/weft/api/redact"
 )
 
 // Tenancy says which namespaces share a mesh, and what each of them has of it. What a nil one
@@ -147,7 +149,7 @@ func (t *Tenancy) Validate(at Path) error {
 		errs = multierror.Append(errs, tooMany(at.Field("ingressClasses"), len(*t.IngressClasses)))
 		for i, class := range *t.IngressClasses {
 			if !className.MatchString(class) || len(class) > 253 {
-				errs = multierror.Append(errs, at.Field("ingressClasses").Index(i).Breaks("%q is no name of an ingress class; write it as routes do in ingressClassName, such as weft", Clip(class)))
+				errs = multierror.Append(errs, at.Field("ingressClasses").Index(i).Breaks("%q is no name of an ingress class; write it as routes do in ingressClassName, such as weft", redact.Clip(class)))
 			}
 		}
 	}
@@ -188,14 +190,14 @@ func validateGrantedHost(at Path, host string) error {
 	if host == AnyHost || ValidateHostname(at, name) == nil && (below || !strings.Contains(name, "*")) {
 		return nil
 	}
-	return at.Breaks("%q is no host; write a name in lower case such as shop.example.com, *.example.com for all below one, or * for all", Clip(host))
+	return at.Breaks("%q is no host; write a name in lower case such as shop.example.com, *.example.com for all below one, or * for all", redact.Clip(host))
 }
 
 func validateGlobs(at Path, globs []string) error {
 	errs := multierror.Append(nil, tooMany(at, len(globs)))
 	for i, glob := range globs {
 		if !namespaceGlob.MatchString(glob) {
-			errs = multierror.Append(errs, at.Index(i).Breaks("%q is no namespace; write its name, or one with * for any characters, such as team-*", Clip(glob)))
+			errs = multierror.Append(errs, at.Index(i).Breaks("%q is no namespace; write its name, or one with * for any characters, such as team-*", redact.Clip(glob)))
 		}
 	}
 	return errs.ErrorOrNil()

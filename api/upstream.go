@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/weftmesh/weft/api/redact"
 )
 
 // contourAnnotation begins the annotations of Contour, in which ports stand with commas, by
@@ -81,13 +83,13 @@ func UpstreamNotes(service *Object) []Note {
 			out = append(out, Note{Origin: &Origin{Ref: service.Ref, Field: at}, Severity: Warning, Code: CodeUnsupported, Field: at, Message: text})
 		}
 		if !slices.Contains(upstreamProtocols, protocol) {
-			say("there is no protocol " + Clip(protocol) + ", so it has no effect; write one of h2c, tls and h2")
+			say("there is no protocol " + redact.Clip(protocol) + ", so it has no effect; write one of h2c, tls and h2")
 			continue
 		}
 		for _, port := range upstreamPorts(service, protocol) {
 			there := slices.ContainsFunc(spec.Ports, func(p KubernetesPort) bool { return p.Name == port || strconv.FormatUint(uint64(p.Port), 10) == port })
 			if port != "" && !there {
-				say("the service has no port " + Clip(port) + "; name one that it has, by number or name")
+				say("the service has no port " + redact.Clip(port) + "; name one that it has, by number or name")
 			}
 		}
 		if protocol != "h2c" {

@@ -6,6 +6,7 @@ import (
 	"github.com/hashicorp/go-multierror"
 
 	"github.com/weftmesh/weft/api/hostname"
+	"github.com/weftmesh/weft/api/redact"
 )
 
 // ValidatePort wants 1..65535.
@@ -19,7 +20,7 @@ func ValidatePort(at Path, port uint32) error {
 // validateIP wants an address.
 func validateIP(at Path, ip string) error {
 	if _, err := netip.ParseAddr(ip); err != nil {
-		return at.Breaks("%q is not an IP address; write one such as 10.0.0.1", Clip(ip))
+		return at.Breaks("%q is not an IP address; write one such as 10.0.0.1", redact.Clip(ip))
 	}
 	return nil
 }
@@ -30,7 +31,7 @@ func validateHost(at Path, host string) error {
 		return nil
 	}
 	if ValidateHostname(at, host) != nil {
-		return at.Breaks("%q is neither an IP address nor a host name; write one of them", Clip(host))
+		return at.Breaks("%q is neither an IP address nor a host name; write one of them", redact.Clip(host))
 	}
 	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"strconv"
 
 	"github.com/hashicorp/go-multierror"
+
+	"github.com/weftmesh/weft/api/redact"
 )
 
 // Validate checks a dataplane (spec/kuma.md 1.4).
@@ -95,7 +97,7 @@ func (n *Networking) inbounds(at Path) error {
 			name = strconv.Itoa(int(in.Port))
 		}
 		if names[name] && in.Name != "" {
-			errs = multierror.Append(errs, here.Field("name").Breaks("%q is the name of another inbound; give each its own", Clip(name)))
+			errs = multierror.Append(errs, here.Field("name").Breaks("%q is the name of another inbound; give each its own", redact.Clip(name)))
 		}
 		names[name] = true
 		address, service := or(in.Address, n.Address), or(in.ServiceAddress, in.Address, n.Address)
@@ -133,7 +135,7 @@ func (in *Inbound) validate(at Path) error {
 		errs = multierror.Append(errs, at.Field("tags").Breaks("the tag %s is missing; write it or remove the tags", TagService))
 	}
 	if in.Name != "" && !portName.MatchString(in.Name) {
-		errs = multierror.Append(errs, at.Field("name").Breaks("%q is not a valid port name; use lower-case letters, digits and -, at most 63", Clip(in.Name)))
+		errs = multierror.Append(errs, at.Field("name").Breaks("%q is not a valid port name; use lower-case letters, digits and -, at most 63", redact.Clip(in.Name)))
 	}
 	if in.ServiceProbe != nil {
 		errs = multierror.Append(errs, unsupported(Warning, at.Field("serviceProbe"), "weft does not probe workloads yet; write state or health.ready"))

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/hashicorp/go-multierror"
+
+	"github.com/weftmesh/weft/api/redact"
 )
 
 // Validate checks a Service of Kubernetes.
@@ -24,7 +26,7 @@ func (s *Service) Validate(at Path) error {
 			errs = multierror.Append(errs, here.Field("port").Breaks("port %d is there already; give each port its own number", p.Port))
 		}
 		if names[p.Name] {
-			errs = multierror.Append(errs, here.Field("name").Breaks("%q is the name of another port; give each port its own", Clip(p.Name)))
+			errs = multierror.Append(errs, here.Field("name").Breaks("%q is the name of another port; give each port its own", redact.Clip(p.Name)))
 		}
 		numbers[number], names[p.Name] = true, true
 	}
@@ -47,7 +49,7 @@ func (p *KubernetesPort) validate(at Path) error {
 
 func clusterAddress(at Path, text string) error {
 	if _, err := netip.ParseAddr(text); text != "" && err != nil {
-		return at.Breaks("%q is not an IP address; write one, such as 10.96.0.10", Clip(text))
+		return at.Breaks("%q is not an IP address; write one, such as 10.96.0.10", redact.Clip(text))
 	}
 	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"strconv"
 
 	"github.com/hashicorp/go-multierror"
+
+	"github.com/weftmesh/weft/api/redact"
 )
 
 // protocols are those that a port may name.
@@ -68,7 +70,7 @@ func validatePorts(at Path, ports []ServicePort) error {
 		numbers[p.Port] = true
 		name := or(p.Name, strconv.Itoa(int(p.Port)))
 		if !portName.MatchString(name) {
-			errs = multierror.Append(errs, here.Field("name").Breaks("%q is not a valid port name; use lower-case letters, digits and -, at most 63", Clip(name)))
+			errs = multierror.Append(errs, here.Field("name").Breaks("%q is not a valid port name; use lower-case letters, digits and -, at most 63", redact.Clip(name)))
 		} else if names[name] && p.Name != "" {
 			errs = multierror.Append(errs, here.Field("name").Breaks("%q is the name of another port; give each its own", name))
 		}
@@ -109,7 +111,7 @@ func (t *ExternalTLS) validate(at Path) error {
 		versions := []string{"TLSAuto", "TLS10", "TLS11", "TLS12", "TLS13"}
 		errs = multierror.Append(errs, validateWord(at.Field("version").Field("min"), t.Version.Min, versions...), validateWord(at.Field("version").Field("max"), t.Version.Max, versions...))
 		if t.Version.Min > t.Version.Max && t.Version.Max != "" && t.Version.Max != "TLSAuto" && t.Version.Min != "TLSAuto" {
-			errs = multierror.Append(errs, at.Field("version").Field("min").Breaks("%s is above max %s; swap them", Clip(t.Version.Min), Clip(t.Version.Max)))
+			errs = multierror.Append(errs, at.Field("version").Field("min").Breaks("%s is above max %s; swap them", redact.Clip(t.Version.Min), redact.Clip(t.Version.Max)))
 		}
 	}
 	v := t.Verification

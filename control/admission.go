@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/webhook"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/resolve"
@@ -91,7 +92,7 @@ func (a admitting) Injection() inject.Config {
 }
 
 // Written is all that was read.
-func (a admitting) Written() *api.Snapshot { return a.store.Snapshot() }
+func (a admitting) Written() *snapshot.Snapshot { return a.store.Snapshot() }
 
 // Model is the newest one.
 func (a admitting) Model() *resolve.Model { return a.loop.Current() }

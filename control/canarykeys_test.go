@@ -14,7 +14,7 @@ import (
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/internal/certs"
 )
 
@@ -76,7 +76,7 @@ func TestNoOutputHoldsAKey(t *testing.T) {
 	p.know(map[string]member{"web": web, "payments": pay})
 	own := p.signs(p.dataplaneToken("ear-1", ""), "ear-1")
 	p.want(http.StatusOK, http.MethodPost, "/_apply", fmt.Sprintf(mutual, "p", backends)) // the other signs
-	made, ok := api.MeshSecretIn(p.Snapshot(), "default", "default.ca-builtin-key-ca-1", nil)
+	made, ok := snapshot.MeshSecretIn(p.Snapshot(), "default", "default.ca-builtin-key-ca-1", nil)
 	if !ok {
 		t.Fatal("there is no key to look for")
 	}

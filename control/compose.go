@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/control/auth"
 	"github.com/weftmesh/weft/control/config"
@@ -48,7 +49,7 @@ func (p *Plane) open(ctx context.Context) error {
 		}
 		inner, p.history = s, s
 	case "memory":
-		s := memory.New(api.NewSnapshot(0), nil, time.Now).Remember(min(p.cfg.History, storage.MemoryHistory))
+		s := memory.New(snapshot.New(0), nil, time.Now).Remember(min(p.cfg.History, storage.MemoryHistory))
 		inner, p.history = s, s
 	case "file":
 		return p.openDirectory(ctx)
@@ -87,7 +88,7 @@ func (p *Plane) audited(inner store.Store) store.Store {
 
 // openDirectory is --store file: the directory is all that users have.
 func (p *Plane) openDirectory(ctx context.Context) error {
-	p.own = p.admission.Over(p.audited(memory.New(api.NewSnapshot(0), nil, time.Now)))
+	p.own = p.admission.Over(p.audited(memory.New(snapshot.New(0), nil, time.Now)))
 	s, err := file.Open(storage.WithActor(ctx, storage.DirectoryActor), p.directory(), p.own)
 	if err != nil {
 		return fmt.Errorf("--dir: %w", errors.Join(err, p.own.Close()))
@@ -99,7 +100,7 @@ func (p *Plane) openDirectory(ctx context.Context) error {
 // directory is how --dir is read.
 func (p *Plane) directory() file.Config {
 	return file.Config{Dir: p.cfg.Dir, Decode: p.settings.DecodeDir, Log: p.log,
-		Admit: func(now *api.Snapshot, writes []store.Write) ([]store.Write, []*api.Violation) {
+		Admit: func(now *snapshot.Snapshot, writes []store.Write) ([]store.Write, []*api.Violation) {
 			return p.admission.Each(admission.Directory, now, writes)
 		}}
 }
@@ -108,7 +109,7 @@ func (p *Plane) directory() file.Config {
 func (p *Plane) newAdmission() *admission.Chain {
 	return p.settings.Admission(admission.Options{SkipDefaults: p.cfg.SkipDefaultPolicies, FirstMesh: p.cfg.FirstMesh(), Log: p.log, Cluster: p.cfg.Store == "kube", Now: p.cfg.Clock(),
 		File: func(path string) ([]byte, error) { return p.keeper.File(path) },
-		Uses: func(now *api.Snapshot, secret api.Ref) (api.Ref, bool) { return p.keeper.Uses(now, secret) },
+		Uses: func(now *snapshot.Snapshot, secret api.Ref) (api.Ref, bool) { return p.keeper.Uses(now, secret) },
 		Model: func() *resolve.Model {
 			if p.loop == nil { // the directory is read before anything is resolved
 				return nil

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/telemetry"
 	"github.com/weftmesh/weft/xds/server"
 )
@@ -48,7 +49,7 @@ func countSidecars(ads *server.Server) map[string]int {
 	return out
 }
 
-func countObjects(catalog *api.Catalog, s *api.Snapshot) map[string]int {
+func countObjects(catalog *api.Catalog, s *snapshot.Snapshot) map[string]int {
 	out := map[string]int{}
 	for _, t := range catalog.Types() {
 		out[t.Name] = s.CountOfKind(t.Name)

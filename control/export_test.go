@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/leader"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/conditions"
@@ -35,7 +36,7 @@ func Write(ctx context.Context, log *slog.Logger, writers map[string]func(contex
 func (p *Plane) TellAuthorities(pem []byte) { p.agents.Authorities(pem) }
 
 // Snapshot is what the store holds.
-func (p *Plane) Snapshot() *api.Snapshot { return p.store.Snapshot() }
+func (p *Plane) Snapshot() *snapshot.Snapshot { return p.store.Snapshot() }
 
 // Published is the newest revision that went to the streams; false before the first one.
 func (p *Plane) Published() (uint64, bool) { return p.ads.Revision() }

@@ -12,20 +12,20 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/plan"
 	"github.com/weftmesh/weft/internal/worlds"
 )
 
 // histories are random worlds: what is written one after the other, of kinds that take says.
-func histories(take func(kind string) bool) *rapid.Generator[[][]api.Change] {
-	return rapid.Custom(func(t *rapid.T) [][]api.Change {
-		catalog, s := world.Catalog(), api.NewSnapshot(0)
-		var out [][]api.Change
+func histories(take func(kind string) bool) *rapid.Generator[[][]snapshot.Change] {
+	return rapid.Custom(func(t *rapid.T) [][]snapshot.Change {
+		catalog, s := world.Catalog(), snapshot.New(0)
+		var out [][]snapshot.Change
 		for i := range 12 {
-			changes := slices.DeleteFunc(worlds.Changes(t, catalog, s), func(c api.Change) bool { return !take(c.Ref().Kind) })
+			changes := slices.DeleteFunc(worlds.Changes(t, catalog, s), func(c snapshot.Change) bool { return !take(c.Ref().Kind) })
 			s = s.With(uint64(i+1), changes)
 			out = append(out, changes)
 		}
@@ -60,7 +60,7 @@ func TestPlansOfIdentitiesAreWhatStreamsReceive(t *testing.T) {
 }
 
 // plansAreReceived writes histories, and compares each plan with what comes of it.
-func plansAreReceived(t *testing.T, from *rapid.Generator[[][]api.Change]) {
+func plansAreReceived(t *testing.T, from *rapid.Generator[[][]snapshot.Change]) {
 	t.Helper()
 	var all counts
 	for seed := range 8 {
@@ -74,7 +74,7 @@ func plansAreReceived(t *testing.T, from *rapid.Generator[[][]api.Change]) {
 	}
 }
 
-func planIsReceived(t *testing.T, history [][]api.Change) counts {
+func planIsReceived(t *testing.T, history [][]snapshot.Change) counts {
 	t.Helper()
 	c := config(t)
 	c.ListenerDrain = time.Millisecond // what nobody names goes at once

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/control/storage"
 	"github.com/weftmesh/weft/control/world"
@@ -33,7 +34,7 @@ func TestVIPsAreKept(t *testing.T) {
 		}
 		return v
 	}
-	put := func(v *admission.Store, names ...string) *api.Snapshot {
+	put := func(v *admission.Store, names ...string) *snapshot.Snapshot {
 		var writes []store.Write
 		for _, n := range names {
 			writes = append(writes, store.Write{Put: worlds.External(t, n)})

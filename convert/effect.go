@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/route/match"
 )
@@ -84,7 +84,7 @@ func otherwise(was, is []doing) string {
 
 // shown is a value in JSON as messages show it.
 func shown(value string) string {
-	return api.Clip(strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(value))
+	return redact.Clip(strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(value))
 }
 
 // leadsNowhere is why a backend of a rule that came back cannot be used, though it could before;

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/explain"
@@ -88,7 +89,7 @@ func TestAboutAPolicyForSomeCallers(t *testing.T) {
 		t.Fatal(violations[0])
 	}
 	m := secureModel(t, strict, true)
-	changes := []api.Change{{After: text[0]}}
+	changes := []snapshot.Change{{After: text[0]}}
 	m, _ = m.Update(m.Written().With(2, changes), changes)
 	e, err := explain.About(m.Reader(nil), plane("a"), "", text[0].Ref, inspect.Part{}, -1)
 	if err != nil || len(e.Inbounds) != 1 || len(e.Inbounds[0].Callers) != 1 {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/conditions"
@@ -123,7 +124,7 @@ func TestPendingIsWhatTheChangeTouched(t *testing.T) {
 	objects, _ := world.Decode("t.yaml", []byte(`{type: MeshTimeout, mesh: default, name: t-5, spec: {targetRef: {kind: Mesh}, to: [{targetRef: {kind: MeshService, name: s-5}, default: {http: {requestTimeout: 9s}}}]}}`))
 	o := objects[0]
 	old, _ := before.Snapshot().Get(o.Ref)
-	changes := []api.Change{{Before: old, After: o}}
+	changes := []snapshot.Change{{Before: old, After: o}}
 	after, _ := before.Update(before.Snapshot().With(2, changes), changes)
 	var sidecars []inspect.Sidecar
 	for r := range before.Dataplanes("") {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/conditions"
@@ -105,7 +106,7 @@ func TestProblemsFollowTheirDocuments(t *testing.T) {
 	if got := lineOf(); got != "TargetNotFound:4" {
 		t.Fatalf("at first: %s", got)
 	}
-	changes := []api.Change{{Before: was, After: is}}
+	changes := []snapshot.Change{{Before: was, After: is}}
 	m, _ = m.Update(s.With(s.Revision()+1, changes), changes)
 	if got := lineOf(); got != "TargetNotFound:5" {
 		t.Errorf("afterwards: %s", got)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/explain"
 	"github.com/weftmesh/weft/inspect/terminal"
@@ -27,7 +28,7 @@ func TestIdentityIsExplained(t *testing.T) {
 		t.Fatal(err)
 	}
 	heard := &api.Object{Ref: api.InsightRef(api.Ref{Mesh: "default", Name: "web"}), Spec: &api.DataplaneInsight{Identity: true}}
-	model, _ := world.Compile(api.NewSnapshot(1, append(objects, heard)...))
+	model, _ := world.Compile(snapshot.New(1, append(objects, heard)...))
 	for name, want := range map[string][]string{
 		"web": {"spiffe://default/web, kuma://kuma.io/service/web  by Mesh/default mtls.backends[0]\n",
 			"inbound main  at 127.0.0.1:80, tcp\n  mutual TLS or plain text, Permissive  by Mesh/default mtls.backends[0]\n",

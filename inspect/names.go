@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/nearest"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
 )
@@ -22,7 +23,7 @@ func NotFound(what, name string, have []string) error {
 	advice := ""
 	near := slices.DeleteFunc(slices.Clone(have), func(h string) bool { return !strings.HasSuffix(h, "/"+name) && !strings.HasPrefix(h, name+".") })
 	if near = near[:min(len(near), 3)]; len(near) == 0 {
-		near = api.Nearest(name, have, 3)
+		near = nearest.To(name, have, 3)
 	}
 	if len(near) > 0 {
 		advice = "; did you mean " + strings.Join(near, ", ") + "?"

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/permissions"
@@ -33,7 +34,7 @@ func TestPermissions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, _ := world.Compile(api.NewSnapshot(1, append(objects, decoded...)...))
+	m, _ := world.Compile(snapshot.New(1, append(objects, decoded...)...))
 	var out bytes.Buffer
 	x, err := permissions.Of(m.Reader(nil), "default", "", "backend")
 	if err == nil {

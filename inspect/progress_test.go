@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/mtls"
@@ -32,7 +33,7 @@ func secureModel(t *testing.T, mtls string, proved bool) *resolve.Model {
 	for _, name := range []string{"a", "b"} {
 		objects = append(objects, &api.Object{Ref: api.InsightRef(api.Ref{Mesh: "default", Name: name}), Spec: &api.DataplaneInsight{Identity: proved}})
 	}
-	m, _ := resolve.Compile(api.NewSnapshot(1, objects...), world.Dialects(), world.Kinds())
+	m, _ := resolve.Compile(snapshot.New(1, objects...), world.Dialects(), world.Kinds())
 	return m
 }
 

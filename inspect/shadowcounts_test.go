@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/permissions"
 	"github.com/weftmesh/weft/inspect/terminal"
@@ -25,7 +26,7 @@ func TestShadowsAreCounted(t *testing.T) {
 		objects = append(objects, &api.Object{Ref: api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: name}, Spec: &api.Dataplane{Networking: &api.Networking{Address: fmt.Sprintf("10.0.0.%d", i),
 			Inbound: []api.Inbound{{Port: 80, Tags: map[string]string{api.TagService: service, "kuma.io/protocol": "http"}}}}}})
 	}
-	m, _ := resolve.Compile(api.NewSnapshot(1, objects...), world.Dialects(), world.Kinds())
+	m, _ := resolve.Compile(snapshot.New(1, objects...), world.Dialects(), world.Kinds())
 	q := m.Reader(nil)
 	asked, left := permissions.CountedIn(q, "default", "pay")
 	if len(asked) != 3 || left != 0 {

@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/go-multierror"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/route/match"
 )
 
@@ -70,7 +71,7 @@ func (f *Findings) Positive(at api.Path, d *api.Duration) {
 // reports whether it is sound.
 func (f *Findings) HeaderName(at api.Path, name string) bool {
 	if strings.HasPrefix(name, ":") {
-		f.Breaks(at, "%q is a pseudo header; name an ordinary one", api.Clip(name))
+		f.Breaks(at, "%q is a pseudo header; name an ordinary one", redact.Clip(name))
 		return false
 	}
 	err := match.CheckHeaderName(at, name)

@@ -4,7 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 )
 
 // Known is what work finds out about the whole model of q, kept beside it under a key for all
@@ -34,7 +34,7 @@ type Memory[K comparable, V any] struct {
 // for things that are no more are among what it keeps.
 func Remembered[K comparable, V any](q *Reader, key any, most func() int) *Memory[K, V] {
 	begin := func() *Memory[K, V] { return &Memory[K, V]{most: int64(most())} }
-	return Followed(q, key, begin, func(was *Memory[K, V], _ []api.Change) *Memory[K, V] {
+	return Followed(q, key, begin, func(was *Memory[K, V], _ []snapshot.Change) *Memory[K, V] {
 		if was.size.Load() >= was.most {
 			return begin()
 		}

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
@@ -39,26 +40,26 @@ func TestRoutesOfNamespacesStayApart(t *testing.T) {
 	c := newComposition(t)
 	asked := 0
 	rapid.Check(t, func(t *rapid.T) {
-		changes := []api.Change{{After: worlds.Decode(t, c.catalog, `{"type":"Mesh","name":"default","meshServices":{"mode":"Exclusive"},"mtls":`+strictMTLS+`}`)}}
+		changes := []snapshot.Change{{After: worlds.Decode(t, c.catalog, `{"type":"Mesh","name":"default","meshServices":{"mode":"Exclusive"},"mtls":`+strictMTLS+`}`)}}
 		for i, ns := range []string{"a", "b"} {
 			changes = append(changes,
-				api.Change{After: worlds.Decode(t, c.catalog, fmt.Sprintf(`{"type":"Dataplane","mesh":"default","name":"d.%s","labels":{"k8s.kuma.io/namespace":%q,"in":%q},
+				snapshot.Change{After: worlds.Decode(t, c.catalog, fmt.Sprintf(`{"type":"Dataplane","mesh":"default","name":"d.%s","labels":{"k8s.kuma.io/namespace":%q,"in":%q},
 					"networking":{"address":"10.0.0.%d","inbound":[{"port":80,"name":"main","tags":{"kuma.io/service":"web_%s","kuma.io/protocol":"http"}}]}}`, ns, ns, ns, i+1, ns))},
-				api.Change{After: worlds.Decode(t, c.catalog, fmt.Sprintf(`{"apiVersion":"kuma.io/v1alpha1","kind":"MeshService","metadata":{"name":"web","namespace":%q},
+				snapshot.Change{After: worlds.Decode(t, c.catalog, fmt.Sprintf(`{"apiVersion":"kuma.io/v1alpha1","kind":"MeshService","metadata":{"name":"web","namespace":%q},
 					"spec":{"selector":{"dataplaneLabels":{"matchLabels":{"in":%q}}},"ports":[{"port":80,"targetPort":80,"appProtocol":"http"}]}}`, ns, ns))})
 		}
-		drawn := func(namespace string) api.Change {
+		drawn := func(namespace string) snapshot.Change {
 			if rapid.Bool().Draw(t, "a route") {
-				return api.Change{After: routeOf(t, c, namespace)}
+				return snapshot.Change{After: routeOf(t, c, namespace)}
 			}
-			return api.Change{After: permissionOnRoute(t, c, namespace)}
+			return snapshot.Change{After: permissionOnRoute(t, c, namespace)}
 		}
 		for range rapid.IntRange(0, 8).Draw(t, "documents") {
 			changes = append(changes, drawn(rapid.SampledFrom([]string{"a", "b"}).Draw(t, "namespace")))
 		}
-		s := api.NewSnapshot(0).With(1, changes)
+		s := snapshot.New(0).With(1, changes)
 		model, _ := resolve.Compile(s, c.dialects, c.kinds)
-		edit := []api.Change{drawn("a")}
+		edit := []snapshot.Change{drawn("a")}
 		next, _ := model.Update(s.With(2, edit), edit)
 		for r := range next.Dataplanes("") {
 			was, _ := model.Dataplane(r.Ref)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/internal/cases"
 	"github.com/weftmesh/weft/resolve"
 )
@@ -45,6 +46,6 @@ func (c *composition) compile(t *testing.T, file string, docs []byte) *resolve.M
 			t.Fatal(v)
 		}
 	}
-	model, _ := resolve.Compile(api.NewSnapshot(1, objects...), c.dialects, c.kinds)
+	model, _ := resolve.Compile(snapshot.New(1, objects...), c.dialects, c.kinds)
 	return model
 }

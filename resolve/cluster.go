@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/resolve/pods"
@@ -11,18 +12,18 @@ import (
 
 // told is what the meshes are to learn of a set of changes.
 type told struct {
-	byMesh map[string][]api.Change
+	byMesh map[string][]snapshot.Change
 	common []derive.Change // of namespaces and generators of hostnames, which every mesh knows
 }
 
 // bring makes the stage and the snapshot of next, which m becomes by changes of what is
 // written.
-func (next *Model) bring(m *Model, changes []api.Change) told {
-	var made, placed []api.Change
+func (next *Model) bring(m *Model, changes []snapshot.Change) told {
+	var made, placed []snapshot.Change
 	next.cluster, made, placed = m.stage.Update(m.cluster, changes)
 	next.derived = m.derived + surplus(made) + surplus(placed)
 	there := placed
-	out := told{byMesh: map[string][]api.Change{}}
+	out := told{byMesh: map[string][]snapshot.Change{}}
 	for _, ch := range changes {
 		switch ref := ch.Ref(); {
 		case ref.Kind == api.KindService || ref.Kind == api.KindEndpointSlice: // as they are placed
@@ -57,7 +58,7 @@ func (next *Model) bring(m *Model, changes []api.Change) told {
 }
 
 // surplus is how many more objects of changes are not as somebody wrote them.
-func surplus(changes []api.Change) (n int) {
+func surplus(changes []snapshot.Change) (n int) {
 	for _, ch := range changes {
 		if ch.Before != nil && ch.Before.From != nil {
 			n--
@@ -88,7 +89,7 @@ func (m *Model) common() []derive.Change {
 
 // tell is what the documents of a mesh become for it, and by how many of its own it has
 // more then.
-func (m *Model) tell(before *derive.Graph, changes []api.Change) (list []derive.Change, more int) {
+func (m *Model) tell(before *derive.Graph, changes []snapshot.Change) (list []derive.Change, more int) {
 	has := map[api.Ref]bool{}
 	for _, ch := range changes {
 		ref := ch.Ref()

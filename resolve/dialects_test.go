@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/internal/matches"
 	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/resolve"
@@ -20,7 +21,7 @@ func called(t *testing.T, c *composition, dialects []route.Dialect, objects []*a
 		"inbound":[{"port":80,"tags":{"kuma.io/service":"web","kuma.io/protocol":"http"}}],"outbound":[{"port":10001,"tags":{"kuma.io/service":"web"}}]}}`) {
 		objects = append(objects, worlds.Decode(t, c.catalog, d))
 	}
-	model, notes := resolve.Compile(api.NewSnapshot(1, objects...), dialects, c.kinds)
+	model, notes := resolve.Compile(snapshot.New(1, objects...), dialects, c.kinds)
 	r, _ := model.Dataplane(api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "a"})
 	return r.Outbounds[0].Table, notes
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
@@ -161,7 +162,7 @@ func policiesText(p effective.Policies) string {
 	return strings.Join(out, "; ")
 }
 
-func describe(changes []api.Change) string {
+func describe(changes []snapshot.Change) string {
 	var out []string
 	for _, c := range changes {
 		verb := "put "

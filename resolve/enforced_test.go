@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/policies/trafficpermission"
 	"github.com/weftmesh/weft/resolve"
@@ -30,7 +31,7 @@ func shared(t *testing.T, c *composition, policies ...string) *resolve.Model {
 	for i, spec := range policies {
 		objects = append(objects, worlds.Decode(t, c.catalog, fmt.Sprintf(`{"type":"MeshTrafficPermission","mesh":"default","name":"p%d","spec":%s}`, i, spec)))
 	}
-	m, _ := resolve.Compile(api.NewSnapshot(1, objects...), c.dialects, c.kinds)
+	m, _ := resolve.Compile(snapshot.New(1, objects...), c.dialects, c.kinds)
 	return m
 }
 
@@ -109,7 +110,7 @@ func TestWherePermissionsAreNotAsked(t *testing.T) {
 		tls := worlds.Decode(t, c.catalog, fmt.Sprintf(`{"type":"MeshTLS","mesh":"default","name":"mode","spec":{"rules":[{"default":{"mode":%q}}]}}`, x.mode))
 		heard := insightOn("b", api.DataplaneInsight{Identity: true, TLS: true})
 		was, _ := m.Snapshot().Get(tls.Ref)
-		changes := []api.Change{{Before: was, After: tls}, {After: heard}}
+		changes := []snapshot.Change{{Before: was, After: tls}, {After: heard}}
 		m, _ = m.Update(m.Written().With(2, changes), changes)
 		var got []string
 		for n := range m.Notes() {

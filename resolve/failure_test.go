@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/conditions"
@@ -24,13 +25,13 @@ func TestAFailureIsNoneOfOthersBusiness(t *testing.T) {
 	}
 	plane := worlds.Decode(t, c.catalog, `{"type":"Dataplane","mesh":"default","name":"a","networking":{"address":"127.0.0.2",
 		"inbound":[{"port":80,"tags":{"kuma.io/service":"web","kuma.io/protocol":"http"}}],"outbound":[{"port":10001,"tags":{"kuma.io/service":"web"}}]}}`)
-	empty, _ := resolve.Compile(api.NewSnapshot(0), dialects, c.kinds)
-	bad, good := api.Change{After: routeTo("bad", "/bad")}, api.Change{After: routeTo("good", "/good")}
-	update := func(m *resolve.Model, changes ...api.Change) (*resolve.Model, resolve.Affected) {
+	empty, _ := resolve.Compile(snapshot.New(0), dialects, c.kinds)
+	bad, good := snapshot.Change{After: routeTo("bad", "/bad")}, snapshot.Change{After: routeTo("good", "/good")}
+	update := func(m *resolve.Model, changes ...snapshot.Change) (*resolve.Model, resolve.Affected) {
 		return m.Update(m.Snapshot().With(m.Snapshot().Revision()+1, changes), changes)
 	}
-	atOnce, _ := update(empty, bad, good, api.Change{After: plane})
-	before, _ := update(empty, good, api.Change{After: plane})
+	atOnce, _ := update(empty, bad, good, snapshot.Change{After: plane})
+	before, _ := update(empty, good, snapshot.Change{After: plane})
 	later, affected := update(before, bad)
 	if len(affected.Dataplanes) > 0 {
 		t.Errorf("what was not derived affects %v", affected.Dataplanes)
@@ -47,7 +48,7 @@ func TestAFailureIsNoneOfOthersBusiness(t *testing.T) {
 			t.Errorf("the good route and the implicit one are missing: %s", dump(m))
 		}
 	}
-	healed, affected := update(later, api.Change{Before: bad.After})
+	healed, affected := update(later, snapshot.Change{Before: bad.After})
 	if len(healed.Failures()) > 0 || len(affected.Dataplanes) > 0 {
 		t.Errorf("still failing: %v, affected %v", healed.Failures(), affected.Dataplanes)
 	}
@@ -64,7 +65,7 @@ func TestAFailedTableIsNoneOfOthersBusiness(t *testing.T) {
 		"outbound":[{"port":10001,"tags":{"kuma.io/service":"good"}},{"port":10002,"tags":{"kuma.io/service":"bad"}}]}}`)
 	rt := worlds.Decode(t, c.catalog, `{"type":"MeshHTTPRoute","mesh":"default","name":"r","spec":{"to":[{"targetRef":{"kind":"MeshService","name":"bad"},
 		"rules":[{"matches":[{"path":{"type":"Exact","value":"/"}}],"default":{}}]}]}}`)
-	m, _ := resolve.Compile(api.NewSnapshot(1, plane, rt), dialects, c.kinds)
+	m, _ := resolve.Compile(snapshot.New(1, plane, rt), dialects, c.kinds)
 	r, ok := m.Dataplane(plane.Ref)
 	if !ok || len(r.Outbounds) != 1 || r.Outbounds[0].Destination.Name != "good" || len(r.Clusters) != 1 || !strings.HasPrefix(r.Failed, "planted in ") {
 		t.Errorf("what holds is %s, failed %q", dump(m), r.Failed)
@@ -97,7 +98,7 @@ func TestAFailedTableOpensNoInbound(t *testing.T) {
 		name     string
 		fails    bool
 	}{{sound, "bad", false}, {buggy, "good", false}, {buggy, "bad", true}} {
-		m, _ := resolve.Compile(api.NewSnapshot(1, objects...), x.dialects, c.kinds)
+		m, _ := resolve.Compile(snapshot.New(1, objects...), x.dialects, c.kinds)
 		r, ok := m.Dataplane(api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: x.name})
 		switch {
 		case !ok || strings.HasPrefix(r.Failed, "planted in ") != x.fails:
@@ -118,17 +119,17 @@ func TestAMeshWhoseIdentitiesFailOpensNothing(t *testing.T) {
 	strict := worlds.Decode(t, c.catalog, `{"type":"Mesh","name":"default","mtls":`+strictMTLS+`}`)
 	plane := worlds.Decode(t, c.catalog, `{"type":"Dataplane","mesh":"default","name":"a","networking":{"address":"127.0.0.2","inbound":[{"port":80,"tags":{"kuma.io/service":"web","kuma.io/protocol":"http"}}]}}`)
 	broken := &api.Object{Ref: api.MeshInsightRef("default"), Spec: (*api.MeshInsight)(nil)}
-	before, _ := resolve.Compile(api.NewSnapshot(1, strict, plane), c.dialects, c.kinds)
-	change := []api.Change{{After: broken}}
+	before, _ := resolve.Compile(snapshot.New(1, strict, plane), c.dialects, c.kinds)
+	change := []snapshot.Change{{After: broken}}
 	later, _ := before.Update(before.Snapshot().With(2, change), change)
-	atOnce, _ := resolve.Compile(api.NewSnapshot(1, strict, plane, broken), c.dialects, c.kinds)
+	atOnce, _ := resolve.Compile(snapshot.New(1, strict, plane, broken), c.dialects, c.kinds)
 	for _, m := range []*resolve.Model{atOnce, later} {
 		r, ok := m.Dataplane(plane.Ref)
 		if !ok || r.Failed == "" || len(r.Inbounds) > 0 || !m.Reader(nil).Identities("default") {
 			t.Errorf("failed %q, identities %v: %s", r.Failed, m.Reader(nil).Identities("default"), dump(m))
 		}
 	}
-	change = []api.Change{{Before: broken}}
+	change = []snapshot.Change{{Before: broken}}
 	healed, _ := later.Update(later.Snapshot().With(3, change), change)
 	if r, _ := healed.Dataplane(plane.Ref); r.Failed != "" || len(r.Inbounds) != 1 || r.Inbounds[0].TLS == nil {
 		t.Errorf("healed it failed %q: %s", r.Failed, dump(healed))

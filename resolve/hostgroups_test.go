@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/index"
@@ -40,7 +41,7 @@ func TestAnotherHostIsLookedAtOnce(t *testing.T) {
 		objects = append(objects, &api.Object{Ref: api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: fmt.Sprint("p", i)}, Spec: &api.Dataplane{
 			Networking: &api.Networking{Address: fmt.Sprint("127.0.0.", i+1), TransparentProxying: &api.TransparentProxying{}}}})
 	}
-	m, _ := Compile(api.NewSnapshot(1, objects...), []route.Dialect{hostDialect()}, nil)
+	m, _ := Compile(snapshot.New(1, objects...), []route.Dialect{hostDialect()}, nil)
 	x, _ := m.mesh("default")
 	added := host("b.example")
 	after, delta := x.At.(*derive.Graph).Update(m.all.RouteObjects.Put(index.ObjectKey(added.Ref), added))

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/reachability"
@@ -31,22 +32,22 @@ func TestNamesAreMadeAnewWhereSomethingChanged(t *testing.T) {
 	host := object(`{"apiVersion":"zalando.org/v1","kind":"RouteGroup","metadata":{"name":"shop"},"spec":{"hosts":["shop.example.org"],
 		"backends":[{"name":"s","type":"shunt"}],"routes":[{"pathSubtree":"/","backends":[{"backendName":"s"}]}]}}`)
 	server := object(`{"type":"Dataplane","mesh":"default","name":"b","networking":{"address":"127.0.0.3","inbound":[{"port":80,"tags":{"kuma.io/service":"a"}}]}}`)
-	m, _ := resolve.Compile(api.NewSnapshot(1, service("web", "web.internal", "241.0.0.1"), client, server, retry("1")), c.dialects, c.kinds)
+	m, _ := resolve.Compile(snapshot.New(1, service("web", "web.internal", "241.0.0.1"), client, server, retry("1")), c.dialects, c.kinds)
 	names := m.Hostnames("default", m.CallsAs(client.Ref), nil)
 	for i, step := range []struct {
-		change api.Change
+		change snapshot.Change
 		kept   bool
 		has    string
 	}{
-		{api.Change{Before: retry("1"), After: retry("2")}, true, "web.internal"},
-		{api.Change{After: object(`{"type":"Dataplane","mesh":"default","name":"a","networking":{"address":"127.0.0.2","inbound":[{"port":80,"tags":{"kuma.io/service":"a","app":"a"}}]}}`)}, true, "web.internal"},
-		{api.Change{Before: service("web", "web.internal", "241.0.0.1"), After: service("web", "web.example", "241.0.0.1")}, false, "web.example"},
-		{api.Change{Before: service("web", "web.example", "241.0.0.1"), After: service("web", "web.example", "241.0.0.2")}, false, "web.example"},
-		{api.Change{After: host}, false, "shop.example.org"},
-		{api.Change{Before: retry("2")}, true, "shop.example.org"},
-		{api.Change{Before: host}, false, "web.example"},
+		{snapshot.Change{Before: retry("1"), After: retry("2")}, true, "web.internal"},
+		{snapshot.Change{After: object(`{"type":"Dataplane","mesh":"default","name":"a","networking":{"address":"127.0.0.2","inbound":[{"port":80,"tags":{"kuma.io/service":"a","app":"a"}}]}}`)}, true, "web.internal"},
+		{snapshot.Change{Before: service("web", "web.internal", "241.0.0.1"), After: service("web", "web.example", "241.0.0.1")}, false, "web.example"},
+		{snapshot.Change{Before: service("web", "web.example", "241.0.0.1"), After: service("web", "web.example", "241.0.0.2")}, false, "web.example"},
+		{snapshot.Change{After: host}, false, "shop.example.org"},
+		{snapshot.Change{Before: retry("2")}, true, "shop.example.org"},
+		{snapshot.Change{Before: host}, false, "web.example"},
 	} {
-		changes := []api.Change{step.change}
+		changes := []snapshot.Change{step.change}
 		m, _ = m.Update(m.Snapshot().With(uint64(i+2), changes), changes)
 		as := m.CallsAs(client.Ref)
 		now, clean := m.Hostnames("default", as, names), m.Hostnames("default", as, nil)
@@ -76,8 +77,8 @@ func TestWhoCannotCallAServiceIsToldThatItsNameIsAHost(t *testing.T) {
 	client := worlds.Decode(t, c.catalog, `{"type":"Dataplane","mesh":"default","name":"client","networking":{"address":"127.0.0.1","transparentProxying":{"redirectPortOutbound":15001,
 		"reachableBackends":{"refs":[{"kind":"MeshService","name":"other"}]}}}}`)
 	anybody := worlds.Decode(t, c.catalog, `{"type":"Dataplane","mesh":"default","name":"anybody","networking":{"address":"127.0.0.1","transparentProxying":{"redirectPortOutbound":15001}}}`)
-	before, _ := resolve.Compile(api.NewSnapshot(1, service, host, other, client, anybody), c.dialects, c.kinds)
-	changes := []api.Change{{Before: service}}
+	before, _ := resolve.Compile(snapshot.New(1, service, host, other, client, anybody), c.dialects, c.kinds)
+	changes := []snapshot.Change{{Before: service}}
 	after, affected := before.Update(before.Snapshot().With(2, changes), changes)
 	for _, dp := range []*api.Object{client, anybody} {
 		was, is := before.Hostnames("default", before.CallsAs(dp.Ref), nil), after.Hostnames("default", after.CallsAs(dp.Ref), nil)
@@ -108,7 +109,7 @@ func TestAServiceWithoutAnAddressKeepsItsName(t *testing.T) {
 		"spec":{"virtualhost":{"fqdn":"one.example"},"routes":[{"services":[{"name":"other","port":80}]}]}}`)
 	client := objects[3].Ref
 	for without, told := range []int{0, 1} { // first with the Service, then without
-		m, _ := resolve.Compile(api.NewSnapshot(1, append(objects[without:], host)...), c.dialects, c.kinds)
+		m, _ := resolve.Compile(snapshot.New(1, append(objects[without:], host)...), c.dialects, c.kinds)
 		if list := m.Hostnames("default", m.CallsAs(client), nil).List; len(list) != told {
 			t.Errorf("%d names are told, not %d: %v", len(list), told, list)
 		}

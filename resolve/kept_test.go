@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
 )
@@ -60,7 +60,7 @@ func TestKept(t *testing.T) {
 // What is found out about a model is found out once, and not kept of one who left.
 func TestKnownOnce(t *testing.T) {
 	t.Parallel()
-	m, _ := resolve.Compile(api.NewSnapshot(0), nil, nil)
+	m, _ := resolve.Compile(snapshot.New(0), nil, nil)
 	asked := 0
 	ask := func(gone func() bool) int {
 		q := m.Reader(gone)

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/policies/trafficpermission"
@@ -26,7 +27,7 @@ func TestUpdateEqualsCompile(t *testing.T) {
 	t.Parallel()
 	c := newComposition(t)
 	rapid.Check(t, func(t *rapid.T) {
-		snapshot := api.NewSnapshot(0)
+		snapshot := snapshot.New(0)
 		model, _ := resolve.Compile(snapshot, c.dialects, c.kinds)
 		for step := range rapid.IntRange(1, 12).Draw(t, "steps") {
 			changes := worlds.Changes(t, c.catalog, snapshot)
@@ -54,7 +55,7 @@ func TestUpdateEqualsCompile(t *testing.T) {
 
 // checkAffected holds that affected are the dataplanes with a new value, and that
 // a new value says something new.
-func checkAffected(t worlds.Fataler, before, after *resolve.Model, affected resolve.Affected, changes []api.Change) {
+func checkAffected(t worlds.Fataler, before, after *resolve.Model, affected resolve.Affected, changes []snapshot.Change) {
 	t.Helper()
 	pointers := map[api.Ref]*effective.Resolved{}
 	for r := range before.Dataplanes("") {
@@ -223,7 +224,7 @@ func TestUnrelatedPolicyTouchesNothing(t *testing.T) {
 		model, _ := resolve.Compile(s, c.dialects, c.kinds)
 		name := rapid.SampledFrom(worlds.ServiceNames).Draw(t, "service")
 		o := worlds.Decode(t, c.catalog, fmt.Sprintf(`{"type":"MeshTimeout","mesh":"default","name":"extra","spec":{"to":[{"targetRef":{"kind":"MeshService","name":%q},"default":{"http":{"requestTimeout":"77s"}}}]}}`, name))
-		next, _ := model.Update(s.With(9, []api.Change{{After: o}}), []api.Change{{After: o}})
+		next, _ := model.Update(s.With(9, []snapshot.Change{{After: o}}), []snapshot.Change{{After: o}})
 		for r := range next.Dataplanes("") {
 			old, _ := model.Dataplane(r.Ref)
 			for i, out := range r.Outbounds {
@@ -249,7 +250,7 @@ func TestUnrelatedPodTouchesNothing(t *testing.T) {
 		}
 		var before *api.Object
 		for _, after := range []*api.Object{doc("false"), doc("true"), nil} {
-			changes := []api.Change{{Before: before, After: after}}
+			changes := []snapshot.Change{{Before: before, After: after}}
 			s = s.With(s.Revision()+1, changes)
 			next, affected := model.Update(s, changes)
 			if len(affected.Dataplanes) != 1 || affected.Dataplanes[0].Name != "extra" {

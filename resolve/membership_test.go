@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
@@ -130,7 +131,7 @@ func TestMembershipIsProven(t *testing.T) {
 					guest := *documents(t, guestDoc)[0]
 					guest.Owner, guest.Proof = api.Ephemeral, proof
 					objects := append(documents(t, memberDocs+more), secureMesh(t, mtls), &guest)
-					m, _ := resolve.Compile(api.NewSnapshot(1, objects...), world.Dialects(), world.Kinds())
+					m, _ := resolve.Compile(snapshot.New(1, objects...), world.Dialects(), world.Kinds())
 					if got := led(m, "10.0.0.1"); len(got) != 7 {
 						t.Errorf("the caller is led to who is applied by %v", got)
 					}
@@ -169,7 +170,7 @@ func TestUnprovenNamesAreNotExpected(t *testing.T) {
 	for _, ready := range []string{"true", "false"} {
 		guest := *documents(t, strings.Replace(strings.Replace(guestDoc, "kuma.io/service: pay", "kuma.io/service: evil", 1), "[{name: main,", "[{health: {ready: "+ready+"}, name: main,", 1))[0]
 		guest.Owner, guest.Proof = api.Ephemeral, &api.Proof{Tags: map[string][]string{"kuma.io/service": {"evil"}}}
-		m, _ := resolve.Compile(api.NewSnapshot(1, append(documents(t, memberDocs), secureMesh(t, strictMTLS), &guest)...), world.Dialects(), world.Kinds())
+		m, _ := resolve.Compile(snapshot.New(1, append(documents(t, memberDocs), secureMesh(t, strictMTLS), &guest)...), world.Dialects(), world.Kinds())
 		r, _ := m.Dataplane(api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "caller"})
 		for _, c := range r.Clusters {
 			if c.TLS != nil && slices.Contains(c.TLS.Names, "spiffe://default/evil") {

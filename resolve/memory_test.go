@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/resolve"
 )
@@ -26,9 +27,9 @@ func TestTheOlderOneMayBecomeTheYounger(t *testing.T) {
 	first, second := service("first", 1), service("second", 2)
 	caller := worlds.Decode(t, c.catalog, `{"type":"Dataplane","mesh":"default","name":"a","networking":{"address":"127.0.0.2",
 		"outbound":[{"port":10001,"backendRef":{"kind":"MeshService","labels":{"app":"x"},"port":80}}]}}`)
-	s := api.NewSnapshot(1, first, second, caller)
+	s := snapshot.New(1, first, second, caller)
 	model, _ := resolve.Compile(s, c.dialects, c.kinds)
-	changes := []api.Change{{Before: first, After: service("first", 3)}}
+	changes := []snapshot.Change{{Before: first, After: service("first", 3)}}
 	s = s.With(2, changes)
 	next, _ := model.Update(s, changes)
 	clean, _ := resolve.Compile(s, c.dialects, c.kinds)
@@ -50,14 +51,14 @@ func TestSubsetsOfThePastAreForgotten(t *testing.T) {
 			"rules":[{"matches":[{"path":{"type":"PathPrefix","value":"/"}}],"default":{"backendRefs":[{"kind":"MeshServiceSubset","name":"orders","tags":{"version":"v%d"}}]}}]}]}}`, version))
 	}
 	last := route(0)
-	s := api.NewSnapshot(1, last, worlds.Decode(t, c.catalog, `{"type":"Dataplane","mesh":"default","name":"a","networking":{"address":"127.0.0.2",
+	s := snapshot.New(1, last, worlds.Decode(t, c.catalog, `{"type":"Dataplane","mesh":"default","name":"a","networking":{"address":"127.0.0.2",
 		"inbound":[{"port":80,"tags":{"kuma.io/service":"web","kuma.io/protocol":"http"}},{"port":81,"tags":{"kuma.io/service":"orders","kuma.io/protocol":"http"}}],
 		"outbound":[{"port":10001,"tags":{"kuma.io/service":"web"}}]}}`))
 	model, _ := resolve.Compile(s, c.dialects, c.kinds)
 	const edits = 1000
 	for i := range edits {
 		now := route(i + 1)
-		changes := []api.Change{{Before: last, After: now}}
+		changes := []snapshot.Change{{Before: last, After: now}}
 		s, last = s.With(uint64(i+2), changes), now
 		model, _ = model.Update(s, changes)
 	}
@@ -72,9 +73,9 @@ func TestAnEmptyMeshIsForgotten(t *testing.T) {
 	t.Parallel()
 	c := newComposition(t)
 	dp := worlds.Decode(t, c.catalog, `{"type":"Dataplane","mesh":"short","name":"a","networking":{"address":"127.0.0.2","inbound":[{"port":80,"tags":{"kuma.io/service":"web"}}]}}`)
-	model, _ := resolve.Compile(api.NewSnapshot(1, dp), c.dialects, c.kinds)
-	gone := []api.Change{{Before: dp}}
-	next, affected := model.Update(api.NewSnapshot(2), gone)
+	model, _ := resolve.Compile(snapshot.New(1, dp), c.dialects, c.kinds)
+	gone := []snapshot.Change{{Before: dp}}
+	next, affected := model.Update(snapshot.New(2), gone)
 	if len(next.Kept()) != 0 || next.Meshes() != 0 || len(affected.Dataplanes) != 1 {
 		t.Errorf("%d meshes, %q kept, affected %v", next.Meshes(), next.Kept(), affected)
 	}

@@ -8,6 +8,7 @@ import (
 	iradix "github.com/hashicorp/go-immutable-radix/v2"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/conditions"
 	"github.com/weftmesh/weft/resolve/derive"
@@ -20,10 +21,10 @@ import (
 // Model is what applies everywhere at one revision. It is immutable.
 type Model struct {
 	*collections
-	stored   *api.Snapshot // what is written
-	snapshot *api.Snapshot // with what follows from it: the Dataplanes of pods
-	derived  int           // how many objects of snapshot are not written so
-	cluster  *derive.Graph // of the stage
+	stored   *snapshot.Snapshot // what is written
+	snapshot *snapshot.Snapshot // with what follows from it: the Dataplanes of pods
+	derived  int                // how many objects of snapshot are not written so
+	cluster  *derive.Graph      // of the stage
 	meshes   *iradix.Tree[meshState]
 	known    effective.Findings
 	following
@@ -59,19 +60,19 @@ type Affected struct {
 // Compile resolves a whole snapshot. The notes are those on all objects. Of two
 // kinds of routes for one destination the one that the list of dialects has
 // earlier owns it, those for connections after all others.
-func Compile(s *api.Snapshot, dialects []route.Dialect, kinds []*policies.Kind) (*Model, []api.Note) {
+func Compile(s *snapshot.Snapshot, dialects []route.Dialect, kinds []*policies.Kind) (*Model, []api.Note) {
 	return CompileIn(api.Zone{}, s, dialects, kinds)
 }
 
 // CompileIn is Compile for a control plane of that zone: selectors see the labels
 // that it computes for objects of its own, as readers do (spec/kuma.md 1.2).
-func CompileIn(zone api.Zone, s *api.Snapshot, dialects []route.Dialect, kinds []*policies.Kind) (*Model, []api.Note) {
+func CompileIn(zone api.Zone, s *snapshot.Snapshot, dialects []route.Dialect, kinds []*policies.Kind) (*Model, []api.Note) {
 	c := newCollections(dialects, kinds, zone)
-	nothing := api.NewSnapshot(0)
+	nothing := snapshot.New(0)
 	empty := &Model{collections: c, stored: nothing, snapshot: nothing, cluster: c.stage.New(), meshes: iradix.New[meshState]()}
-	changes := make([]api.Change, 0, s.Len())
+	changes := make([]snapshot.Change, 0, s.Len())
 	for o := range s.All() {
-		changes = append(changes, api.Change{After: o})
+		changes = append(changes, snapshot.Change{After: o})
 	}
 	m, _ := empty.Update(s, changes)
 	return m, slices.Collect(m.Notes())
@@ -80,7 +81,7 @@ func CompileIn(zone api.Zone, s *api.Snapshot, dialects []route.Dialect, kinds [
 // Update resolves s, which differs from what the model was compiled from by changes, at
 // a cost that follows the changes. The result equals Compile(s). Several models may be
 // derived from one, so a preview costs no more than the change it shows.
-func (m *Model) Update(s *api.Snapshot, changes []api.Change) (*Model, Affected) {
+func (m *Model) Update(s *snapshot.Snapshot, changes []snapshot.Change) (*Model, Affected) {
 	next := &Model{collections: m.collections, stored: s, meshes: m.meshes, following: following{earlier: m.following.next(changes)}}
 	told := next.bring(m, changes)
 	var affected Affected
@@ -109,7 +110,7 @@ func meshOf(r api.Ref) string {
 
 // updateMesh replaces one mesh of m, which is not yet shared, or forgets one of
 // which nothing is left.
-func (m *Model) updateMesh(name string, changes []api.Change, common []derive.Change) (affected []api.Ref) {
+func (m *Model) updateMesh(name string, changes []snapshot.Change, common []derive.Change) (affected []api.Ref) {
 	state, ok := m.meshes.Get([]byte(name))
 	before := state.Graph
 	if !ok {
@@ -134,10 +135,10 @@ func (m *Model) updateMesh(name string, changes []api.Change, common []derive.Ch
 
 // Snapshot is what there is: what was written, and the Dataplanes of pods. A Service is
 // in it where it is placed (spec/kubernetes.md 3.1).
-func (m *Model) Snapshot() *api.Snapshot { return m.snapshot }
+func (m *Model) Snapshot() *snapshot.Snapshot { return m.snapshot }
 
 // Written is what the model was compiled from, from which the next snapshot is made.
-func (m *Model) Written() *api.Snapshot { return m.stored }
+func (m *Model) Written() *snapshot.Snapshot { return m.stored }
 
 // Kinds are the kinds of policies that the model knows, in their order.
 func (m *Model) Kinds() []*policies.Kind { return m.all.Kinds }

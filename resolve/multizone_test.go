@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/index"
 )
@@ -20,7 +21,7 @@ func TestAServiceConcernsThoseAcrossZonesThatGatherIt(t *testing.T) {
 		return &api.Object{Ref: api.Ref{Kind: api.KindMeshService, Mesh: "default", Name: "s"}, Labels: map[string]string{"app": app}, Spec: &api.MeshService{}}
 	}
 	was, is := service("a"), service("b")
-	s := api.NewSnapshot(1, across("of-a", "a"), across("of-b", "b"), across("of-c", "c"), was)
+	s := snapshot.New(1, across("of-a", "a"), across("of-b", "b"), across("of-c", "c"), was)
 	m, _ := Compile(s, nil, nil)
 	x, _ := m.mesh("default")
 	_, delta := x.At.(*derive.Graph).Update(m.all.ServiceObjects.Put(index.ObjectKey(is.Ref), is))

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/hostnames"
@@ -25,7 +26,7 @@ func TestNamesUpdateEqualsCompile(t *testing.T) {
 	t.Parallel()
 	c := newComposition(t)
 	rapid.Check(t, func(t *rapid.T) {
-		snapshot := api.NewSnapshot(0)
+		snapshot := snapshot.New(0)
 		model, _ := resolve.CompileIn(api.Zone{Name: "one"}, snapshot, c.dialects, c.kinds)
 		for step := range rapid.IntRange(1, 12).Draw(t, "steps") {
 			changes := worlds.ChangesOf(t, snapshot, c.namedDocument)

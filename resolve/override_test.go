@@ -5,7 +5,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
@@ -21,7 +21,7 @@ func TestOverridesHold(t *testing.T) {
 	c := newComposition(t)
 	overridden := 0
 	rapid.Check(t, func(t *rapid.T) {
-		snapshot := api.NewSnapshot(0)
+		snapshot := snapshot.New(0)
 		for step := range rapid.IntRange(4, 14).Draw(t, "steps") {
 			snapshot = snapshot.With(uint64(step+1), worlds.Changes(t, c.catalog, snapshot))
 		}

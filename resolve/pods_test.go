@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/resolve"
 )
 
@@ -47,10 +48,10 @@ func (c *composition) changed(t *testing.T, m *resolve.Model, docs string) (*res
 	if api.Refuses(err) {
 		t.Fatal(err)
 	}
-	var changes []api.Change
+	var changes []snapshot.Change
 	for _, o := range objects {
 		before, _ := m.Written().Get(o.Ref)
-		changes = append(changes, api.Change{Before: before, After: o})
+		changes = append(changes, snapshot.Change{Before: before, After: o})
 	}
 	next, affected := m.Update(m.Written().With(m.Written().Revision()+1, changes), changes)
 	var names []string
@@ -129,7 +130,7 @@ func TestWrittenDataplaneOfAPodsName(t *testing.T) {
 		t.Errorf("notes: %+v", notes)
 	}
 	pod, _ := m.Written().Get(api.Ref{Kind: api.KindPod, Mesh: "default", Namespace: "on", Name: "s0-0"})
-	gone := []api.Change{{Before: pod}}
+	gone := []snapshot.Change{{Before: pod}}
 	m, affected := m.Update(m.Written().With(9, gone), gone)
 	if address(m) != "192.0.2.7" || len(affected.Dataplanes) != 1 {
 		t.Errorf("%s holds once the pod is gone; affected %v", address(m), affected.Dataplanes)

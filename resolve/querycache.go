@@ -3,14 +3,14 @@ package resolve
 import (
 	"slices"
 
-	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // Followed is Known for what the changes since may bring up to date: of an earlier model it is
 // followed, and found out anew only where nobody asked for long. follow is told what it was, and
 // all changes of documents since, in their order.
-func Followed[T any](q *Reader, key any, find func() T, follow func(was T, changes []api.Change) T) T {
+func Followed[T any](q *Reader, key any, find func() T, follow func(was T, changes []snapshot.Change) T) T {
 	if known, ok := q.following.known.Load(key); ok {
 		return known.(T)
 	}
@@ -35,7 +35,7 @@ type following struct {
 // earlier is what was known of an earlier model, and the changes since.
 type earlier struct {
 	known   any
-	changes [][]api.Change
+	changes [][]snapshot.Change
 	size    int
 }
 
@@ -44,7 +44,7 @@ type earlier struct {
 const mostFollowed = 1000
 
 // next is what is known of the model after changes.
-func (f *following) next(changes []api.Change) map[any]*earlier {
+func (f *following) next(changes []snapshot.Change) map[any]*earlier {
 	out := map[any]*earlier{}
 	for key, e := range f.earlier {
 		if size := e.size + len(changes); size <= mostFollowed {
@@ -54,7 +54,7 @@ func (f *following) next(changes []api.Change) map[any]*earlier {
 	f.known.Range(func(key, known any) bool {
 		delete(out, key)
 		if len(changes) <= mostFollowed {
-			out[key] = &earlier{known, [][]api.Change{changes}, len(changes)}
+			out[key] = &earlier{known, [][]snapshot.Change{changes}, len(changes)}
 		}
 		return true
 	})

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/resolve"
 )
 
@@ -12,12 +13,12 @@ import (
 // many changes, and is not kept of one who left.
 func TestFollowed(t *testing.T) {
 	t.Parallel()
-	s := api.NewSnapshot(0)
+	s := snapshot.New(0)
 	m, _ := resolve.Compile(s, nil, nil)
 	change := func(n int) {
-		var changes []api.Change
+		var changes []snapshot.Change
 		for i := range n {
-			changes = append(changes, api.Change{After: &api.Object{Ref: api.Ref{Kind: api.KindMesh, Name: fmt.Sprint(s.Revision(), i)}, Spec: &api.Mesh{}}})
+			changes = append(changes, snapshot.Change{After: &api.Object{Ref: api.Ref{Kind: api.KindMesh, Name: fmt.Sprint(s.Revision(), i)}, Spec: &api.Mesh{}}})
 		}
 		s = s.With(s.Revision()+1, changes)
 		m, _ = m.Update(s, changes)
@@ -32,7 +33,7 @@ func TestFollowed(t *testing.T) {
 		return resolve.Followed(q, "key", func() string {
 			look()
 			return "found"
-		}, func(was string, changes []api.Change) string {
+		}, func(was string, changes []snapshot.Change) string {
 			look()
 			return fmt.Sprint(was, "+", len(changes))
 		})

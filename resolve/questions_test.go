@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/impact"
@@ -99,7 +100,7 @@ func TestAskingForWhatIsNotThere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	model, _ := resolve.Compile(api.NewSnapshot(1, objects...), c.dialects, c.kinds)
+	model, _ := resolve.Compile(snapshot.New(1, objects...), c.dialects, c.kinds)
 	for _, ref := range []api.Ref{{Kind: api.KindDataplane, Mesh: "none", Name: "a"}, {Kind: api.KindDataplane, Mesh: "default", Name: "none"}} {
 		_, planed := model.Dataplane(ref)
 		use := model.Reader(nil).ReachOf(ref.Mesh, []api.Ref{ref}, nil)[0]
@@ -145,7 +146,7 @@ func TestWhoStopsListeningIsNotToldMore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	model, _ := resolve.Compile(api.NewSnapshot(1, objects...), c.dialects, c.kinds)
+	model, _ := resolve.Compile(snapshot.New(1, objects...), c.dialects, c.kinds)
 	for r := range model.Dataplanes("") {
 		if r.Ref.Name != "a" {
 			t.Errorf("%s comes first", r.Ref)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
@@ -52,7 +53,7 @@ func TestNobodyIsLedToARevokedIdentity(t *testing.T) {
 			"in a namespace of users": {revocation("labels: {k8s.kuma.io/namespace: shop}", exact), false},
 			"by another document":     {strings.Replace(revocation("", exact), "revoked-identities-default", "mine", 1), false},
 		} {
-			m, _ := resolve.Compile(api.NewSnapshot(1, append(documents(t, memberDocs+secondServer+c.text), secureMesh(t, mtls))...), world.Dialects(), world.Kinds())
+			m, _ := resolve.Compile(snapshot.New(1, append(documents(t, memberDocs+secondServer+c.text), secureMesh(t, mtls))...), world.Dialects(), world.Kinds())
 			if got := led(m, "10.0.0.1"); c.revoked != (len(got) == 0) {
 				t.Errorf("%s %s: %v lead to it", mode, what, got)
 			}
@@ -101,7 +102,7 @@ spec: {selector: {}, spiffeID: {trustDomain: td, path: '/{{ label "team" }}'}, p
 		"with a MeshTLS":         {"null", own + tls("{kind: Mesh}", "Strict"), effective.Strict, false},
 		"with a narrow MeshTLS":  {"null", own + tls("{kind: Dataplane, labels: {team: pay}}", "Strict"), effective.Strict, true},
 	} {
-		m, _ := resolve.Compile(api.NewSnapshot(1, append(documents(t, memberDocs+c.text), secureMesh(t, c.mtls), insightOn("pay-1", api.DataplaneInsight{Identity: true}))...), world.Dialects(), world.Kinds())
+		m, _ := resolve.Compile(snapshot.New(1, append(documents(t, memberDocs+c.text), secureMesh(t, c.mtls), insightOn("pay-1", api.DataplaneInsight{Identity: true}))...), world.Dialects(), world.Kinds())
 		r, _ := m.Dataplane(api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "pay-1"})
 		if got := r.Inbounds[0].TLS; got == nil || got.Mode != c.mode {
 			t.Errorf("%s: %+v, want %s", what, got, c.mode)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/internal/cases"
 	"github.com/weftmesh/weft/internal/worlds"
@@ -109,7 +110,7 @@ func TestIdentityCases(t *testing.T) {
 			f := strings.Fields(line)
 			objects = append(objects, insightOn(f[0], api.DataplaneInsight{Identity: slices.Contains(f, "identity"), TLS: slices.Contains(f, "tls"), Plain: slices.Contains(f, "plain")}))
 		}
-		model, notes := resolve.Compile(api.NewSnapshot(1, objects...), c.dialects, c.kinds)
+		model, notes := resolve.Compile(snapshot.New(1, objects...), c.dialects, c.kinds)
 		var b strings.Builder
 		for r := range model.Dataplanes("") {
 			b.WriteString(secureText(r))
@@ -129,18 +130,18 @@ func TestUpdateEqualsCompileWithIdentities(t *testing.T) {
 	t.Parallel()
 	c := newComposition(t)
 	rapid.Check(t, func(t *rapid.T) {
-		snapshot := api.NewSnapshot(0)
-		model, _ := resolve.Compile(snapshot, c.dialects, c.kinds)
+		state := snapshot.New(0)
+		model, _ := resolve.Compile(state, c.dialects, c.kinds)
 		for step := range rapid.IntRange(1, 12).Draw(t, "steps") {
-			var changes []api.Change
+			var changes []snapshot.Change
 			if rapid.Bool().Draw(t, "about identities") {
-				changes = worlds.ChangesOf(t, snapshot, func(t *rapid.T) *api.Object { return identityDocument(t, c) })
+				changes = worlds.ChangesOf(t, state, func(t *rapid.T) *api.Object { return identityDocument(t, c) })
 			} else {
-				changes = worlds.Changes(t, c.catalog, snapshot)
+				changes = worlds.Changes(t, c.catalog, state)
 			}
-			snapshot = snapshot.With(uint64(step+1), changes)
-			next, affected := model.Update(snapshot, changes)
-			clean, _ := resolve.Compile(snapshot, c.dialects, c.kinds)
+			state = state.With(uint64(step+1), changes)
+			next, affected := model.Update(state, changes)
+			clean, _ := resolve.Compile(state, c.dialects, c.kinds)
 			if diff := cmp.Diff(secureDump(clean), secureDump(next)); diff != "" {
 				t.Fatalf("step %d: compiled (-) and updated (+) differ:\n%s\nchanges: %s", step, diff, describe(changes))
 			}
@@ -160,9 +161,9 @@ func TestInsightOfOneDataplane(t *testing.T) {
 	c := newComposition(t)
 	rapid.Check(t, func(t *rapid.T) {
 		s := worlds.Snapshot(t, c.catalog, 6)
-		s = s.With(8, []api.Change{{After: secureMesh(t, permissiveMTLS)}, {After: insightOn("a", api.DataplaneInsight{Identity: true})}})
+		s = s.With(8, []snapshot.Change{{After: secureMesh(t, permissiveMTLS)}, {After: insightOn("a", api.DataplaneInsight{Identity: true})}})
 		model, _ := resolve.Compile(s, c.dialects, c.kinds)
-		changes := []api.Change{{After: insightOn("a", api.DataplaneInsight{Identity: true, TLS: true})}}
+		changes := []snapshot.Change{{After: insightOn("a", api.DataplaneInsight{Identity: true, TLS: true})}}
 		next, affected := model.Update(s.With(9, changes), changes)
 		for r := range next.Dataplanes("") {
 			old, _ := model.Dataplane(r.Ref)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/impact"
@@ -37,7 +38,7 @@ func TestAClusterForConnectionsAndForRequests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	model, _ := resolve.Compile(api.NewSnapshot(1, objects...), c.dialects, c.kinds)
+	model, _ := resolve.Compile(snapshot.New(1, objects...), c.dialects, c.kinds)
 	q, policy := model.Reader(nil), api.Ref{Kind: "MeshTimeout", Mesh: "default", Name: "idle"}
 	var on []string
 	told := q.ReachOf("default", []api.Ref{policy}, func(_, _ int, r *effective.Resolved, _ impact.Presence) { on = append(on, r.Ref.Name) })[0]

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
@@ -24,7 +25,7 @@ func TestWhatAppliesAlikeIsShared(t *testing.T) {
 	}
 	timeout := worlds.Decode(t, c.catalog, `{"type":"MeshTimeout","mesh":"default","name":"x","spec":{"targetRef":{"kind":"Dataplane","labels":{"team":"x"}},
 		"to":[{"targetRef":{"kind":"Mesh"},"default":{"connectionTimeout":"1s"}}]}}`)
-	s := api.NewSnapshot(1, plane("a", "x"), plane("b", "x"), plane("c", "y"), timeout)
+	s := snapshot.New(1, plane("a", "x"), plane("b", "x"), plane("c", "y"), timeout)
 	model, _ := resolve.Compile(s, c.dialects, c.kinds)
 	at := func(name string) *effective.Resolved {
 		r, ok := model.Dataplane(api.Ref{Kind: "Dataplane", Mesh: "default", Name: name})
@@ -64,8 +65,8 @@ func TestOthersPoliciesKeepTheTable(t *testing.T) {
 			"inbound":[{"port":8080,"tags":{"kuma.io/service":"db","kuma.io/protocol":"tcp"}}],"outbound":[{"port":10001,"tags":{"kuma.io/service":"db"}}]}}`))
 	}
 	old := said("1m")
-	before, _ := resolve.Compile(api.NewSnapshot(1, append(objects, old)...), c.dialects, c.kinds)
-	change := []api.Change{{Before: old, After: said("2m")}}
+	before, _ := resolve.Compile(snapshot.New(1, append(objects, old)...), c.dialects, c.kinds)
+	change := []snapshot.Change{{Before: old, After: said("2m")}}
 	after, _ := before.Update(before.Snapshot().With(2, change), change)
 	called := func(m *resolve.Model, n int) *effective.Outbound {
 		r, _ := m.Dataplane(objects[n].Ref)
@@ -96,7 +97,7 @@ func TestWhoCallsTheSameHasOneListOfIt(t *testing.T) {
 	redirected := dataplane("c", "127.0.0.3", `"transparentProxying":{"redirectPortOutbound":15001},`)
 	said := worlds.Decode(t, c.catalog, `{"type":"MeshTimeout","mesh":"default","name":"x","spec":{"targetRef":{"kind":"Dataplane","labels":{"team":"b"}},
 		"to":[{"targetRef":{"kind":"Mesh"},"default":{"connectionTimeout":"7s","idleTimeout":"7s"}}]}}`)
-	m, _ := resolve.Compile(api.NewSnapshot(1, a, b, redirected), c.dialects, c.kinds)
+	m, _ := resolve.Compile(snapshot.New(1, a, b, redirected), c.dialects, c.kinds)
 	get := func(o *api.Object) *effective.Resolved {
 		r, _ := m.Dataplane(o.Ref)
 		return r
@@ -110,12 +111,12 @@ func TestWhoCallsTheSameHasOneListOfIt(t *testing.T) {
 	if got := one(get(a), get(redirected)); got != [2]bool{false, true} {
 		t.Errorf("with one whose traffic is redirected: %v", got)
 	}
-	changes := []api.Change{{After: said}}
+	changes := []snapshot.Change{{After: said}}
 	m, _ = m.Update(m.Snapshot().With(2, changes), changes)
 	if got := one(get(a), get(b)); got != [2]bool{false, false} {
 		t.Errorf("when something else is said to one: %v", got)
 	}
-	changes = []api.Change{{Before: said}}
+	changes = []snapshot.Change{{Before: said}}
 	m, _ = m.Update(m.Snapshot().With(3, changes), changes)
 	if got := one(get(a), get(b)); got != [2]bool{true, true} {
 		t.Errorf("when it is said no longer: %v", got)
@@ -145,7 +146,7 @@ func TestRulesAreComposedOnceForAllWhoHaveThem(t *testing.T) {
 		}
 		objects = append(objects, worlds.Decode(t, c.catalog, `{"type":"`+kind+`","mesh":"default","name":"own","spec":{"targetRef":{"kind":"Dataplane","labels":{"team":"`+top+`"}},"to":[`+to+`]}}`))
 	}
-	resolve.Compile(api.NewSnapshot(1, objects...), dialects, c.kinds)
+	resolve.Compile(snapshot.New(1, objects...), dialects, c.kinds)
 	if composed[1] != 1 || composed[2] != 1 {
 		t.Errorf("composed %v times by number of candidates, want once each", composed)
 	}
@@ -166,7 +167,7 @@ func TestMatchesOfOneRuleShareWhatHoldsForIt(t *testing.T) {
 	} {
 		objects = append(objects, worlds.Decode(t, c.catalog, text))
 	}
-	model, _ := resolve.Compile(api.NewSnapshot(1, objects...), c.dialects, c.kinds)
+	model, _ := resolve.Compile(snapshot.New(1, objects...), c.dialects, c.kinds)
 	r, ok := model.Dataplane(api.Ref{Kind: "Dataplane", Mesh: "default", Name: "a"})
 	if !ok {
 		t.Fatal("no dataplane")
@@ -196,8 +197,8 @@ func TestOneRuleLeavesTheOtherRoutes(t *testing.T) {
 	plane := decode(`{"type":"Dataplane","mesh":"default","name":"a","networking":{"address":"127.0.0.1",
 		"inbound":[{"port":8080,"tags":{"kuma.io/service":"web","kuma.io/protocol":"http"}}],"outbound":[{"port":10001,"tags":{"kuma.io/service":"web"}}]}}`)
 	old := said("one")
-	before, _ := resolve.Compile(api.NewSnapshot(1, plane, old), c.dialects, c.kinds)
-	change := []api.Change{{Before: old, After: said("two")}}
+	before, _ := resolve.Compile(snapshot.New(1, plane, old), c.dialects, c.kinds)
+	change := []snapshot.Change{{Before: old, After: said("two")}}
 	after, _ := before.Update(before.Snapshot().With(2, change), change)
 	routes := func(m *resolve.Model) []*effective.Route {
 		r, _ := m.Dataplane(plane.Ref)

@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
-	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/internal/cases"
 	"github.com/weftmesh/weft/resolve"
 )
@@ -24,18 +24,18 @@ func TestSteps(t *testing.T) {
 }
 
 func (c *composition) steps(t *testing.T, _ string, archive *txtar.Archive) *txtar.Archive {
-	snapshot := api.NewSnapshot(0)
-	model, _ := resolve.Compile(snapshot, c.dialects, c.kinds)
-	var changes []api.Change
+	state := snapshot.New(0)
+	model, _ := resolve.Compile(state, c.dialects, c.kinds)
+	var changes []snapshot.Change
 	for i := range archive.Files {
 		f := &archive.Files[i]
 		if f.Name != "affected" {
-			changes = append(changes, c.changes(t, snapshot, f)...)
+			changes = append(changes, c.changes(t, state, f)...)
 			continue
 		}
-		snapshot = snapshot.With(uint64(i), changes)
-		next, affected := model.Update(snapshot, changes)
-		clean, _ := resolve.Compile(snapshot, c.dialects, c.kinds)
+		state = state.With(uint64(i), changes)
+		next, affected := model.Update(state, changes)
+		clean, _ := resolve.Compile(state, c.dialects, c.kinds)
 		if diff := cmp.Diff(dump(clean)+answers(clean), dump(next)+answers(next)); diff != "" {
 			t.Fatalf("file %d: compiled (-) and updated (+) differ:\n%s\nchanges: %s", i, diff, describe(changes))
 		}
@@ -54,8 +54,8 @@ func (c *composition) steps(t *testing.T, _ string, archive *txtar.Archive) *txt
 }
 
 // changes reads one file of a step: documents, or the refs of those that go.
-func (c *composition) changes(t *testing.T, s *api.Snapshot, f *txtar.File) []api.Change {
-	var out []api.Change
+func (c *composition) changes(t *testing.T, s *snapshot.Snapshot, f *txtar.File) []snapshot.Change {
+	var out []snapshot.Change
 	if f.Name == "put" {
 		objects, err := decode.Objects(c.catalog, f.Name, f.Data)
 		if err != nil {
@@ -63,7 +63,7 @@ func (c *composition) changes(t *testing.T, s *api.Snapshot, f *txtar.File) []ap
 		}
 		for _, o := range objects {
 			before, _ := s.Get(o.Ref)
-			out = append(out, api.Change{Before: before, After: o})
+			out = append(out, snapshot.Change{Before: before, After: o})
 		}
 		return out
 	}
@@ -73,7 +73,7 @@ func (c *composition) changes(t *testing.T, s *api.Snapshot, f *txtar.File) []ap
 	}
 	for o := range s.All() {
 		if gone[o.Ref.String()] {
-			out = append(out, api.Change{Before: o})
+			out = append(out, snapshot.Change{Before: o})
 			delete(gone, o.Ref.String())
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/internal/certs"
 	"github.com/weftmesh/weft/resolve"
@@ -37,7 +38,7 @@ func compiled(t *testing.T, texts ...string) (*resolve.Model, []api.Note) {
 	if api.Refuses(err) {
 		t.Fatal(err)
 	}
-	return world.Compile(api.NewSnapshot(1, objects...))
+	return world.Compile(snapshot.New(1, objects...))
 }
 
 // leads is where a dataplane's calls to a host go; "passes" where nobody takes them.
@@ -174,7 +175,7 @@ func TestTenancyIsFollowed(t *testing.T) {
 			ref := api.Ref{Kind: api.KindMesh, Name: "default"}
 			before, _ := was.Written().Get(ref)
 			after, _ := want.Written().Get(ref)
-			changes := []api.Change{{Before: before, After: after}}
+			changes := []snapshot.Change{{Before: before, After: after}}
 			got, _ := was.Update(was.Written().With(2, changes), changes)
 			if diff := cmp.Diff(told(want), told(got)); diff != "" {
 				t.Errorf("from %s to %s (-fresh +followed):\n%s", from, to, diff)

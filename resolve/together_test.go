@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/policies/trafficpermission"
 	"github.com/weftmesh/weft/resolve"
@@ -44,21 +45,21 @@ func TestUpdateEqualsCompileWithPermissions(t *testing.T) {
 	t.Parallel()
 	c := newComposition(t)
 	rapid.Check(t, func(t *rapid.T) {
-		snapshot := api.NewSnapshot(0)
-		model, _ := resolve.Compile(snapshot, c.dialects, c.kinds)
+		state := snapshot.New(0)
+		model, _ := resolve.Compile(state, c.dialects, c.kinds)
 		for step := range rapid.IntRange(1, 12).Draw(t, "steps") {
-			var changes []api.Change
+			var changes []snapshot.Change
 			switch rapid.IntRange(0, 4).Draw(t, "about") {
 			case 0, 1:
-				changes = worlds.ChangesOf(t, snapshot, func(t *rapid.T) *api.Object { return worlds.Permission(t, c.catalog, "") })
+				changes = worlds.ChangesOf(t, state, func(t *rapid.T) *api.Object { return worlds.Permission(t, c.catalog, "") })
 			case 2:
-				changes = worlds.ChangesOf(t, snapshot, func(t *rapid.T) *api.Object { return identityDocument(t, c) })
+				changes = worlds.ChangesOf(t, state, func(t *rapid.T) *api.Object { return identityDocument(t, c) })
 			default:
-				changes = worlds.Changes(t, c.catalog, snapshot)
+				changes = worlds.Changes(t, c.catalog, state)
 			}
-			snapshot = snapshot.With(uint64(step+1), changes)
-			next, affected := model.Update(snapshot, changes)
-			clean, _ := resolve.Compile(snapshot, c.dialects, c.kinds)
+			state = state.With(uint64(step+1), changes)
+			next, affected := model.Update(state, changes)
+			clean, _ := resolve.Compile(state, c.dialects, c.kinds)
 			if diff := cmp.Diff(judged(clean)+dump(clean), judged(next)+dump(next)); diff != "" {
 				t.Fatalf("step %d: compiled (-) and updated (+) differ:\n%s\nchanges: %s", step, diff, describe(changes))
 			}
@@ -88,19 +89,19 @@ func TestNamespacesStayApart(t *testing.T) {
 	t.Parallel()
 	c := newComposition(t)
 	rapid.Check(t, func(t *rapid.T) {
-		s := api.NewSnapshot(0)
-		var changes []api.Change
+		s := snapshot.New(0)
+		var changes []snapshot.Change
 		for i, ns := range []string{"a", "a", "b", "b"} {
-			changes = append(changes, api.Change{After: worlds.Decode(t, c.catalog, fmt.Sprintf(`{"type":"Dataplane","mesh":"default","name":"d%d.%s","labels":{"k8s.kuma.io/namespace":%q,"team":%q},
+			changes = append(changes, snapshot.Change{After: worlds.Decode(t, c.catalog, fmt.Sprintf(`{"type":"Dataplane","mesh":"default","name":"d%d.%s","labels":{"k8s.kuma.io/namespace":%q,"team":%q},
 				"networking":{"address":"10.0.0.%d","inbound":[{"port":80,"name":"main","tags":{"kuma.io/service":"web","kuma.io/protocol":"http"}}]}}`, i, ns, ns, []string{"x", "y"}[i%2], i+1))})
 		}
-		changes = append(changes, api.Change{After: secureMesh(t, strictMTLS)})
+		changes = append(changes, snapshot.Change{After: secureMesh(t, strictMTLS)})
 		for range rapid.IntRange(0, 4).Draw(t, "policies") {
-			changes = append(changes, api.Change{After: worlds.Permission(t, c.catalog, rapid.SampledFrom([]string{"a", "b"}).Draw(t, "namespace"))})
+			changes = append(changes, snapshot.Change{After: worlds.Permission(t, c.catalog, rapid.SampledFrom([]string{"a", "b"}).Draw(t, "namespace"))})
 		}
 		s = s.With(1, changes)
 		model, _ := resolve.Compile(s, c.dialects, c.kinds)
-		edit := []api.Change{{After: worlds.Permission(t, c.catalog, "a")}}
+		edit := []snapshot.Change{{After: worlds.Permission(t, c.catalog, "a")}}
 		next, affected := model.Update(s.With(2, edit), edit)
 		for r := range next.Dataplanes("") {
 			if was, _ := model.Dataplane(r.Ref); strings.HasSuffix(r.Ref.Name, ".b") && (was != r || slices.Contains(affected.Dataplanes, r.Ref)) {
@@ -120,7 +121,7 @@ func TestPermissionsAreShared(t *testing.T) {
 	for i := range 3 {
 		objects = append(objects, worlds.Decode(t, c.catalog, fmt.Sprintf(`{"type":"Dataplane","mesh":"default","name":"d%d","networking":{"address":"10.0.0.%d","inbound":[{"port":80,"tags":{"kuma.io/service":"web"}}]}}`, i, i+1)))
 	}
-	m, _ := resolve.Compile(api.NewSnapshot(1, objects...), c.dialects, c.kinds)
+	m, _ := resolve.Compile(snapshot.New(1, objects...), c.dialects, c.kinds)
 	seen := map[*trafficpermission.Permissions]bool{}
 	for r := range m.Dataplanes("") {
 		seen[trafficpermission.Of(r.Inbounds[0].Policies.Of(trafficpermission.Kind.Name))] = true

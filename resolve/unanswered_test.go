@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/resolve"
 )
@@ -50,12 +51,12 @@ spec: {selector: {meshService: {matchLabels: {in: none}}}, ports: [{port: 80}]}
 // what changes is told by the next model, as by one that is made anew.
 func TestServicesForWhichNobodyAnswersAreTold(t *testing.T) {
 	t.Parallel()
-	read := func(text string) *api.Snapshot {
+	read := func(text string) *snapshot.Snapshot {
 		objects, err := decode.Objects(world.Catalog(), "docs", []byte(text))
 		if api.Refuses(err) {
 			t.Fatal(err)
 		}
-		return api.NewSnapshot(1, objects...)
+		return snapshot.New(1, objects...)
 	}
 	told := func(m *resolve.Model) (ids []string, text string) {
 		for _, u := range m.Reader(nil).Unanswered("default") {
@@ -79,10 +80,10 @@ func TestServicesForWhichNobodyAnswersAreTold(t *testing.T) {
 		t.Errorf("others are told too:\n%s", text)
 	}
 	after := read(strings.ReplaceAll(unansweredDocs, "state: NotReady, tags: {kuma.io/service: waits,", "tags: {kuma.io/service: waits,"))
-	var changes []api.Change
+	var changes []snapshot.Change
 	for o := range after.OfKind(api.KindDataplane) {
 		was, _ := before.Get(o.Ref)
-		changes = append(changes, api.Change{Before: was, After: o})
+		changes = append(changes, snapshot.Change{Before: was, After: o})
 	}
 	next, _ := m.Update(after, changes)
 	if ids, text := told(next); len(ids) != 1 || !strings.Contains(ids[0], "lost") {

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/internal/cases"
 	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/resolve"
@@ -38,7 +39,7 @@ func TestGeneratorsOfTheZoneComeFirst(t *testing.T) {
 	service := func(name string) *api.Object {
 		return worlds.Decode(t, c.catalog, fmt.Sprintf(`{"type": "MeshService", "mesh": "default", "name": %q, "labels": {"of": %q}, "spec": {"selector": {"dataplaneTags": {"app": "a"}}, "ports": [{"port": 80}]}}`, name, name))
 	}
-	m, _ := resolve.CompileIn(api.Zone{Name: "one"}, api.NewSnapshot(1, service("old"), service("young"), generator("old", `"kuma.io/origin": "global"`, 1), generator("young", "", 2)), c.dialects, c.kinds)
+	m, _ := resolve.CompileIn(api.Zone{Name: "one"}, snapshot.New(1, service("old"), service("young"), generator("old", `"kuma.io/origin": "global"`, 1), generator("young", "", 2)), c.dialects, c.kinds)
 	d, _ := m.Destination("default", "young:80")
 	if !slices.Contains(d.Hostnames, "one.example") {
 		t.Errorf("young is called %v", d.Hostnames)
@@ -94,9 +95,9 @@ func TestVIPsStay(t *testing.T) {
 	for i := range 300 {
 		objects = append(objects, worlds.Decode(t, c.catalog, fmt.Sprintf(`{"type": "MeshService", "mesh": "default", "name": "s%d", "spec": {"selector": {"dataplaneTags": {"app": "a"}}, "ports": [{"port": 80}]}}`, i)))
 	}
-	before := api.NewSnapshot(1, objects[:299]...)
+	before := snapshot.New(1, objects[:299]...)
 	model, _ := resolve.Compile(before, c.dialects, c.kinds)
-	changes := []api.Change{{After: objects[299]}}
+	changes := []snapshot.Change{{After: objects[299]}}
 	next, _ := model.Update(before.With(2, changes), changes)
 	for d := range model.Destinations("default") {
 		if now, _ := next.Destination("default", d.ID); now != d {

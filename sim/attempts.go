@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 )
 
 // ParseAnswers reads what workloads do at each attempt, by comma; the last one
@@ -37,7 +38,7 @@ func readAnswers(text string) (list []Answer, wrong []error) {
 		}
 		a, err := parseAnswer(strings.TrimSpace(one))
 		if err != nil {
-			wrong = append(wrong, fmt.Errorf("answers: %q %w", api.Clip(one), err))
+			wrong = append(wrong, fmt.Errorf("answers: %q %w", redact.Clip(one), err))
 		}
 		list = append(list, a)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
@@ -23,7 +24,7 @@ func checkAuthz(text string) error {
 		return nil
 	}
 	if n, err := strconv.ParseUint(text, 10, 32); err != nil || n < 200 || n > 599 {
-		return fmt.Errorf("authz: %q is no answer of the authorization service; write allow, down, or the status with which it refuses, as 403", api.Clip(text))
+		return fmt.Errorf("authz: %q is no answer of the authorization service; write allow, down, or the status with which it refuses, as 403", redact.Clip(text))
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/hashicorp/go-multierror"
 
-	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/route/match"
 )
 
@@ -27,7 +27,7 @@ func Check(q Request) error {
 	wrong = append(wrong, q.bareMistakes()...)
 	wrong = append(wrong, q.headerMistakes()...)
 	if !slices.Contains(versions, q.Version) {
-		wrong = append(wrong, fmt.Errorf("version: there is no HTTP/%s; write 1.0, 1.1 or 2", api.Clip(q.Version)))
+		wrong = append(wrong, fmt.Errorf("version: there is no HTTP/%s; write 1.0, 1.1 or 2", redact.Clip(q.Version)))
 	}
 	if q.Body < 0 {
 		wrong = append(wrong, fmt.Errorf("body: %d is not a valid length; write a number of bytes", q.Body))

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/resolve/effective"
 )
 
@@ -31,7 +32,7 @@ func (q *Request) serverName(a *address) (string, error) {
 	}
 	name := strings.ToLower(q.SNI)
 	if api.ValidateHostname("sni", name) != nil {
-		return "", fmt.Errorf("sni: %s is no name that a client asks for in TLS; write that of a host, as db.example.com", api.Clip(q.SNI))
+		return "", fmt.Errorf("sni: %s is no name that a client asks for in TLS; write that of a host, as db.example.com", redact.Clip(q.SNI))
 	}
 	return name, nil
 }

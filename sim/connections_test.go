@@ -15,6 +15,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/resolve"
@@ -105,7 +106,7 @@ func connectionWorld(t *testing.T, r *rand.Rand, ports []uint32) *resolve.Model 
 	if api.Refuses(err) {
 		t.Fatal(err)
 	}
-	model, _ := resolve.Compile(api.NewSnapshot(1, objects...), world.Dialects(), world.Kinds())
+	model, _ := resolve.Compile(snapshot.New(1, objects...), world.Dialects(), world.Kinds())
 	return model
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/resolve/reachability"
 	"github.com/weftmesh/weft/sim"
@@ -35,7 +36,7 @@ func TestNamesThatAreNotTold(t *testing.T) {
 		if api.Refuses(err) {
 			t.Fatal(err)
 		}
-		m, _ := world.Compile(api.NewSnapshot(1, objects...))
+		m, _ := world.Compile(snapshot.New(1, objects...))
 		from := api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "caller"}
 		for _, host := range []string{"bank.shop", "bank.mesh", "evil.shop", "evil.mesh", "evil.a"} {
 			_, err := sim.Run(m, from, sim.Request{URL: "http://" + host + "/"})

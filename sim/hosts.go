@@ -18,7 +18,7 @@ func askedHost(r *effective.Resolved, o *effective.Outbound, authority string) *
 			there = append(there, x)
 		}
 	}
-	return nearest(there, hostOf(authority))
+	return closest(there, hostOf(authority))
 }
 
 // caught is an outbound at the address where calls to hosts are looked at before they go

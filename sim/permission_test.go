@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sim"
@@ -38,7 +39,7 @@ func guardedWorld(t *testing.T, mode string, documents ...string) *resolve.Model
 		}
 		objects = append(objects, o...)
 	}
-	m, _ := world.Compile(api.NewSnapshot(1, objects...))
+	m, _ := world.Compile(snapshot.New(1, objects...))
 	return m
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/nearest"
 	"github.com/weftmesh/weft/resolve/effective"
 )
 
@@ -57,7 +58,7 @@ func notReached(w Reader, r *effective.Resolved, a *address) error {
 		return e
 	}
 	e.Advice = fmt.Sprintf("the mesh has no service of that name; create it and add it to networking.outbound of Dataplane %s", r.Ref.FullName())
-	if near := api.Nearest(a.host, m.names(r), 3); len(near) > 0 {
+	if near := nearest.To(a.host, m.names(r), 3); len(near) > 0 {
 		e.Advice += "; or did you mean " + strings.Join(near, " or ") + "?"
 	}
 	return e

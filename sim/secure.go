@@ -32,7 +32,7 @@ func (f *found) atTLS(r *effective.Resolved, e *effective.Edge, q *Request) erro
 		return fmt.Errorf("url: the listener for %s looks for requests, which decide where they go; ask for one, as https://%s", cmp.Or(c.Name, api.AnyHost), f.address.authority)
 	}
 	host := hostOf(f.call.authority)
-	o := nearest(c.Hosts, host)
+	o := closest(c.Hosts, host)
 	if misdirected(c, host, o) {
 		f.end(nil, http.StatusMisdirectedRequest, anyDraw[0])
 		return nil
@@ -82,9 +82,9 @@ func hostOf(authority string) string {
 	return strings.ToLower(host)
 }
 
-// nearest is the outbound to a host; nil where none fits. A name goes before what stands
+// closest is the outbound to a host; nil where none fits. A name goes before what stands
 // for all names below another one, and the longer of those first.
-func nearest(list []*effective.Outbound, host string) *effective.Outbound {
+func closest(list []*effective.Outbound, host string) *effective.Outbound {
 	var found *effective.Outbound
 	for _, x := range list {
 		switch {

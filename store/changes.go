@@ -7,14 +7,15 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 )
 
 // Changes are what writes would change in s, with now as the time of the change.
 // Of two writes to one object the later stands, and its writer is the owner.
-func Changes(s *api.Snapshot, writes []Write, now time.Time) ([]api.Change, []Result) {
+func Changes(s *snapshot.Snapshot, writes []Write, now time.Time) ([]snapshot.Change, []Result) {
 	results := make([]Result, len(writes))
 	pending := make(map[api.Ref]int, len(writes)) // index in changes
-	changes := make([]api.Change, 0, len(writes))
+	changes := make([]snapshot.Change, 0, len(writes))
 	for i, w := range writes {
 		ref := w.Ref()
 		at, again := pending[ref]
@@ -31,14 +32,14 @@ func Changes(s *api.Snapshot, writes []Write, now time.Time) ([]api.Change, []Re
 			changes[at].After = after
 		default:
 			pending[ref] = len(changes)
-			changes = append(changes, api.Change{Before: before, After: after})
+			changes = append(changes, snapshot.Change{Before: before, After: after})
 		}
 	}
 	return settle(changes), results
 }
 
 // settle leaves out what was created and deleted again.
-func settle(changes []api.Change) []api.Change {
+func settle(changes []snapshot.Change) []snapshot.Change {
 	kept := changes[:0]
 	for _, c := range changes {
 		if c.Before != nil || c.After != nil {
@@ -76,7 +77,7 @@ func stamped(o *api.Object, created, modified time.Time, revision uint64) *api.O
 
 // SaysNothingNew reports whether a change is one of the owner, or of the version at an API
 // server, alone: the object says what it said, and so much of it is proved as was.
-func SaysNothingNew(c api.Change) bool {
+func SaysNothingNew(c snapshot.Change) bool {
 	return c.Before != nil && c.After != nil && Same(c.Before, c.After) && reflect.DeepEqual(c.Before.Bound(), c.After.Bound()) &&
 		(c.Before.Owner != c.After.Owner || c.Before.ResourceVersion != c.After.ResourceVersion)
 }

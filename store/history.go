@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 )
 
 // History is what a store keeps of its revisions, for as long as it keeps it. Dataplanes that
@@ -20,7 +21,7 @@ type History interface {
 	// Undo are the changes that lead from now, a snapshot of this store, back to what was stored
 	// at an earlier revision, by ref. The error is a *GoneError where that cannot be told any
 	// more, and ErrNoRevision where there was none yet.
-	Undo(ctx context.Context, now *api.Snapshot, to uint64) ([]api.Change, error)
+	Undo(ctx context.Context, now *snapshot.Snapshot, to uint64) ([]snapshot.Change, error)
 }
 
 // Revision is one step of a store: who changed what, and when.
@@ -93,8 +94,8 @@ func Reachable(to, oldest, latest uint64) error {
 
 // Lasting are the changes of which a history tells: of what people write, and that say
 // something new.
-func Lasting(changes []api.Change) []api.Change {
-	var out []api.Change
+func Lasting(changes []snapshot.Change) []snapshot.Change {
+	var out []snapshot.Change
 	for _, c := range changes {
 		if !SaysNothingNew(c) && (lasts(c.Before) || lasts(c.After)) {
 			out = append(out, c)
@@ -106,7 +107,7 @@ func Lasting(changes []api.Change) []api.Change {
 func lasts(o *api.Object) bool { return o != nil && o.Owner != api.Ephemeral }
 
 // Told is what changes did to each object.
-func Told(changes []api.Change) []Result {
+func Told(changes []snapshot.Change) []Result {
 	out := make([]Result, len(changes))
 	for i, c := range changes {
 		out[i] = Result{c.Ref(), Updated}
@@ -121,14 +122,14 @@ func Told(changes []api.Change) []Result {
 }
 
 // Undoing are the changes from now to what was, by ref, where that is not the same already.
-func Undoing(now *api.Snapshot, was map[api.Ref]*api.Object) []api.Change {
-	var out []api.Change
+func Undoing(now *snapshot.Snapshot, was map[api.Ref]*api.Object) []snapshot.Change {
+	var out []snapshot.Change
 	for _, ref := range slices.SortedFunc(maps.Keys(was), api.Ref.Compare) {
 		before, _ := now.Get(ref)
 		after := was[ref]
 		same := before == after || before != nil && after != nil && Same(before, after)
 		if !same && (lasts(before) || lasts(after)) {
-			out = append(out, api.Change{Before: before, After: after})
+			out = append(out, snapshot.Change{Before: before, After: after})
 		}
 	}
 	return out

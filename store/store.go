@@ -14,20 +14,21 @@ import (
 	"errors"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 )
 
 // Store keeps documents. All methods may be called concurrently.
 type Store interface {
 	// Snapshot is everything, as of the last publication.
-	Snapshot() *api.Snapshot
+	Snapshot() *snapshot.Snapshot
 	// Apply does the writes of plan as one revision, or none of them. What plan
 	// decides holds when the writes are done: nobody writes in between. An error
 	// of plan refuses all of them and is returned as it is. The snapshot is the
 	// one that holds the writes; where nothing changes no revision is made.
 	// Results are in the order of the writes.
-	Apply(ctx context.Context, plan Plan) (*api.Snapshot, []Result, error)
+	Apply(ctx context.Context, plan Plan) (*snapshot.Snapshot, []Result, error)
 	// Watch begins with everything; the watch has what happens afterwards.
-	Watch() (*api.Snapshot, Watch)
+	Watch() (*snapshot.Snapshot, Watch)
 	// Problems are documents that the store holds or sees and cannot serve.
 	Problems() []*api.Violation
 	// Health is why the store takes no more writes for as long as it is open; nil
@@ -42,7 +43,7 @@ type Watch interface {
 	// Next waits until the store is past what this watch has seen. Changes to
 	// one object since then are one change, and the last state wins; where they
 	// took each other back there is none, but the revision is told all the same.
-	Next(ctx context.Context) (*api.Snapshot, []api.Change, error)
+	Next(ctx context.Context) (*snapshot.Snapshot, []snapshot.Change, error)
 	// Stop ends the watch; Next returns ErrClosed.
 	Stop()
 }
@@ -50,11 +51,11 @@ type Watch interface {
 // Plan decides what to write, by the snapshot that the writes are done to. It
 // may be asked several times, so it changes nothing but what its last answer
 // decides; it does not wait, and it asks nothing of the store.
-type Plan func(now *api.Snapshot) ([]Write, error)
+type Plan func(now *snapshot.Snapshot) ([]Write, error)
 
 // Writes is the plan to do writes whatever there is.
 func Writes(writes ...Write) Plan {
-	return func(*api.Snapshot) ([]Write, error) { return writes, nil }
+	return func(*snapshot.Snapshot) ([]Write, error) { return writes, nil }
 }
 
 // Write is one thing to do: Put creates or replaces, Delete removes.

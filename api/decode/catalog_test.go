@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/nearest"
 )
 
 // People may call a type by any of its names in any case; documents may not.
@@ -40,7 +41,7 @@ func TestNearest(t *testing.T) {
 			t.Errorf("%q: %s", word, diff)
 		}
 	}
-	if got := api.Nearest("route-l", []string{"route-2", "route-1", "router", "web"}, 2); !cmp.Equal(got, []string{"route-1", "route-2"}) {
+	if got := nearest.To("route-l", []string{"route-2", "route-1", "router", "web"}, 2); !cmp.Equal(got, []string{"route-1", "route-2"}) {
 		t.Errorf("got %v", got)
 	}
 }

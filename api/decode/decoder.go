@@ -10,6 +10,8 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/nearest"
+	"github.com/weftmesh/weft/api/redact"
 )
 
 // The bounds of one document beside its size.
@@ -161,7 +163,7 @@ func (d *decoder) unknown(key *yaml.Node, at api.Path, fields []field) {
 	for i, f := range fields {
 		names[i] = f.name
 	}
-	v := at.Field(api.Clip(key.Value)).Breaks("unknown field; %s", api.DidYouMean(key.Value, names, "the fields here are"))
+	v := at.Field(redact.Clip(key.Value)).Breaks("unknown field; %s", nearest.DidYouMean(key.Value, names, "the fields here are"))
 	if at == "" && d.belongsBelow(key.Value) {
 		v.Message = "unknown field; it belongs below spec, so indent it"
 	}
@@ -171,7 +173,7 @@ func (d *decoder) unknown(key *yaml.Node, at api.Path, fields []field) {
 		d.lack(key, v)
 		return
 	case d.warns && !d.valid:
-		v.Severity, v.Message = api.Warning, "unknown field, without effect; "+api.DidYouMean(key.Value, names, "the fields here are")
+		v.Severity, v.Message = api.Warning, "unknown field, without effect; "+nearest.DidYouMean(key.Value, names, "the fields here are")
 	}
 	d.report(key, v)
 }
@@ -218,7 +220,7 @@ func (d *decoder) members(n *yaml.Node, at api.Path) []entry {
 		}
 		k = target(k)
 		if first := seen.find(out, k); first != nil {
-			v := at.Field(api.Clip(k.Value)).Breaks("given twice, first on line %d; remove one of them", d.place(first).Line)
+			v := at.Field(redact.Clip(k.Value)).Breaks("given twice, first on line %d; remove one of them", d.place(first).Line)
 			v.Code = "DuplicateField"
 			d.report(k, v)
 			continue

@@ -10,6 +10,8 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/nearest"
+	"github.com/weftmesh/weft/api/redact"
 )
 
 // universal is Kuma's own envelope (spec/kuma.md 1.1). Namespace is weft's
@@ -84,14 +86,14 @@ func (d *decoder) envelope(c *api.Catalog) (head, bool) {
 		key = "kind"
 	}
 	kind := scalarOf(member(d.root, key))
-	d.ref = api.Ref{Kind: api.Clip(kind), Mesh: api.Clip(scalarOf(member(d.root, "mesh"))), Name: api.Clip(scalarOf(member(d.root, "name")))}
+	d.ref = api.Ref{Kind: redact.Clip(kind), Mesh: redact.Clip(scalarOf(member(d.root, "mesh"))), Name: redact.Clip(scalarOf(member(d.root, "name")))}
 	typ, ok := c.Type(kind)
 	if !ok {
 		v := unsupported(c, api.Path(key), kind)
 		if version := scalarOf(member(d.root, "apiVersion")); kube && foreign(c, version, kind) {
-			v = api.Path(key).Breaks("weft reads no %s of %s; leave it out, or apply it to the cluster", api.Clip(kind), api.Clip(version))
+			v = api.Path(key).Breaks("weft reads no %s of %s; leave it out, or apply it to the cluster", redact.Clip(kind), redact.Clip(version))
 			v.Code = api.CodeForeignKind
-			d.ref.Name = api.Clip(scalarOf(member(member(d.root, "metadata"), "name")))
+			d.ref.Name = redact.Clip(scalarOf(member(member(d.root, "metadata"), "name")))
 		}
 		d.report(d.locateNode(api.Path(key)), v)
 		return head{}, false
@@ -129,9 +131,9 @@ func inKubernetes(root *yaml.Node) bool {
 // unsupported is the violation of a kind that is not in the catalogue.
 func unsupported(c *api.Catalog, at api.Path, kind string) *api.Violation {
 	names := c.Names()
-	v := at.Breaks("unknown kind %q; `weft get --help` lists the kinds", api.Clip(kind))
-	if near := api.Nearest(kind, names, 3); len(near) > 0 {
-		v = at.Breaks("unknown kind %q; did you mean %s?", api.Clip(kind), strings.Join(near, " or "))
+	v := at.Breaks("unknown kind %q; `weft get --help` lists the kinds", redact.Clip(kind))
+	if near := nearest.To(kind, names, 3); len(near) > 0 {
+		v = at.Breaks("unknown kind %q; did you mean %s?", redact.Clip(kind), strings.Join(near, " or "))
 	}
 	switch {
 	case kind == "":
@@ -158,7 +160,7 @@ func foreign(c *api.Catalog, apiVersion, kind string) bool {
 			near = append(near, t.Name)
 		}
 	}
-	return len(api.Nearest(kind, near, 1)) == 0
+	return len(nearest.To(kind, near, 1)) == 0
 }
 
 // absent is v as what is said of a kind that weft does not have.
@@ -237,7 +239,7 @@ func (d *decoder) kubernetes(typ api.Type) head {
 		d.report(d.locateNode("apiVersion"), api.Path("apiVersion").Breaks("%s is an older form of %s; write %s, with its fields: `weft convert -f FILE --to %s` writes it so%s",
 			k.APIVersion, typ.Name, want, strings.ToLower(typ.Name), d.today(&typ)))
 	default:
-		d.report(d.locateNode("apiVersion"), api.Path("apiVersion").Breaks("%q is not the version of %s; write %s", api.Clip(k.APIVersion), typ.Name, want))
+		d.report(d.locateNode("apiVersion"), api.Path("apiVersion").Breaks("%q is not the version of %s; write %s", redact.Clip(k.APIVersion), typ.Name, want))
 	}
 	if _, old := k.Metadata.Annotations[api.LabelMesh]; old && k.Metadata.Labels[api.LabelMesh] == "" {
 		at := api.Path("metadata.annotations").Key(api.LabelMesh)
@@ -275,7 +277,7 @@ func (d *decoder) meshBeside(typ api.Type, k *kubernetes) {
 		v.Code = "UnknownField"
 		d.report(key, v)
 	case label != "" && label != k.Mesh:
-		d.report(key, api.Path("mesh").Breaks("%q contradicts the label %s, which is %q; make them equal, or remove one", api.Clip(k.Mesh), api.LabelMesh, api.Clip(label)))
+		d.report(key, api.Path("mesh").Breaks("%q contradicts the label %s, which is %q; make them equal, or remove one", redact.Clip(k.Mesh), api.LabelMesh, redact.Clip(label)))
 	case label == "":
 		k.Metadata.Labels = maps.Clone(labels)
 		if k.Metadata.Labels == nil {

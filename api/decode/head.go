@@ -6,6 +6,7 @@ import (
 	"github.com/hashicorp/go-multierror"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 )
 
 // reservedLabels are the labels that have a meaning, with the values that they take.
@@ -64,7 +65,7 @@ func followed(h *head) error {
 	o := &h.object
 	if said := o.Labels[api.LabelNamespace]; said != "" && o.Namespace != "" && said != o.Namespace {
 		o.Labels[api.LabelNamespace] = o.Namespace
-		errs = multierror.Append(errs, h.labels.Key(api.LabelNamespace).Warns("ReadOnly", "the namespace of the object counts, %s, and not what the label says; remove the label", api.Clip(o.Namespace)))
+		errs = multierror.Append(errs, h.labels.Key(api.LabelNamespace).Warns("ReadOnly", "the namespace of the object counts, %s, and not what the label says; remove the label", redact.Clip(o.Namespace)))
 	}
 	if said, ok := o.Labels[api.LabelPolicyRole]; ok && said != roleOf(o) {
 		errs = multierror.Append(errs, h.labels.Key(api.LabelPolicyRole).Warns("ReadOnly", "the role follows from the namespace and the targets, so the label has no effect; remove it"))

@@ -6,6 +6,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 )
 
 // keys refuses private keys below a node where everybody reads them who may read the document: a
@@ -25,7 +26,7 @@ func (d *decoder) keys(n *yaml.Node, at api.Path) {
 			d.keys(item, at.Index(i))
 		}
 	case yaml.ScalarNode:
-		if !api.IsPrivateKey(n.Value) || api.MayHoldKeys(d.ref.Kind, at) {
+		if !redact.IsPrivateKey(n.Value) || api.MayHoldKeys(d.ref.Kind, at) {
 			return
 		}
 		if !slices.ContainsFunc(d.errs, func(v *api.Violation) bool { return v.Severity == api.Error && v.Field == at }) {

@@ -7,6 +7,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 )
 
 // Raw is a part of a document that is captured undecoded, because only its
@@ -88,7 +89,7 @@ func intOrName(r Raw, v *api.IntOrName) {
 	case !ok:
 		r.Decode(&v.Int)
 	case name == "" || strings.Trim(name, "0123456789") == "":
-		r.Breaks("%q is not a valid port name; write a number without quotes, or a name with a letter", api.Clip(name))
+		r.Breaks("%q is not a valid port name; write a number without quotes, or a name with a letter", redact.Clip(name))
 	default:
 		if err := api.ValidatePortName(r.path, name); err != nil {
 			r.report(err)

@@ -14,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 )
 
 var (
@@ -30,9 +31,9 @@ func describe(n *yaml.Node) string {
 	case n.Kind != yaml.ScalarNode:
 		return form(n)
 	case isText(n):
-		return strconv.Quote(api.Clip(n.Value))
+		return strconv.Quote(redact.Clip(n.Value))
 	}
-	return api.Clip(n.Value)
+	return redact.Clip(n.Value)
 }
 
 // form says what a node is and nothing of what it holds: for what may be a
@@ -128,7 +129,7 @@ func (d *decoder) dict(n, mark *yaml.Node, at api.Path, v reflect.Value) {
 	}
 	out := reflect.MakeMap(v.Type())
 	for _, m := range d.members(n, at) {
-		here := at.Key(api.Clip(m.key.Value))
+		here := at.Key(redact.Clip(m.key.Value))
 		value := reflect.New(v.Type().Elem()).Elem()
 		switch {
 		case m.key.Kind != yaml.ScalarNode || !isText(m.key):
@@ -179,7 +180,7 @@ func (d *decoder) scalar(n, mark *yaml.Node, at api.Path, v reflect.Value) {
 	case k == reflect.String && d.secret && !isText(n):
 		d.report(mark, at.Breaks("the value is not text; put it in quotes"))
 	case k == reflect.String && (n.Tag == "!!int" || n.Tag == "!!float" || n.Tag == "!!bool"):
-		d.report(mark, at.Breaks("%s is not a text; put it in quotes: %q", describe(n), api.Clip(n.Value)))
+		d.report(mark, at.Breaks("%s is not a text; put it in quotes: %q", describe(n), redact.Clip(n.Value)))
 	case k == reflect.Bool && n.Tag == "!!bool":
 		v.SetBool(n.Value == "true" || n.Value == "True" || n.Value == "TRUE")
 	case v.CanUint() && n.Tag == "!!int" && plainInt.MatchString(n.Value):

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/nearest"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
@@ -105,7 +106,7 @@ func (w *offline) dataplane(mesh, name string) (*effective.Resolved, error) {
 	}
 	hint := "the documents hold no Dataplane of that mesh"
 	slices.Sort(short)
-	if near := api.Nearest(name, append(slices.Compact(short), names...), 3); len(near) > 0 {
+	if near := nearest.To(name, append(slices.Compact(short), names...), 3); len(near) > 0 {
 		hint = "did you mean " + strings.Join(near, " or ") + "?"
 	} else if len(names) > 0 {
 		hint = "there are " + strings.Join(names[:min(len(names), 5)], ", ")

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/cmd/internal/cli"
 	"github.com/weftmesh/weft/inspect/explain"
 	"github.com/weftmesh/weft/internal/envoytest"
@@ -121,7 +122,7 @@ func (a *asked) call(method, path, body string) string {
 }
 
 // changed is the next world, when the Envoy has confirmed it.
-func (a *asked) changed(changes []api.Change) {
+func (a *asked) changed(changes []snapshot.Change) {
 	a.t.Helper()
 	documents, gone := written(a.t, changes)
 	a.weft(a.ports.Replace(documents), "apply", "-f", "-")

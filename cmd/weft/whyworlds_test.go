@@ -13,6 +13,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/internal/worlds"
 )
@@ -21,17 +22,17 @@ type object = map[string]any
 
 // retried are random worlds, each what was changed in the one before: services, routes and
 // policies of all kinds, many of which speak of retries, and the caller web-1, which calls them.
-var retried = rapid.Custom(func(t *rapid.T) [][]api.Change {
-	catalog, s := world.Catalog(), api.NewSnapshot(0)
-	var out [][]api.Change
-	add := func(changes []api.Change) {
+var retried = rapid.Custom(func(t *rapid.T) [][]snapshot.Change {
+	catalog, s := world.Catalog(), snapshot.New(0)
+	var out [][]snapshot.Change
+	add := func(changes []snapshot.Change) {
 		s = s.With(s.Revision()+1, changes)
 		out[len(out)-1] = append(out[len(out)-1], changes...)
 	}
 	for range 10 {
 		out = append(out, nil)
 		for range 4 {
-			add(slices.DeleteFunc(worlds.Changes(t, catalog, s), func(c api.Change) bool { return c.Ref().Namespace != "" || !retriedKinds[c.Ref().Kind] }))
+			add(slices.DeleteFunc(worlds.Changes(t, catalog, s), func(c snapshot.Change) bool { return c.Ref().Namespace != "" || !retriedKinds[c.Ref().Kind] }))
 		}
 		decoded := func(draw func(*rapid.T) object) func(*rapid.T) *api.Object {
 			return func(t *rapid.T) *api.Object {
@@ -44,7 +45,7 @@ var retried = rapid.Custom(func(t *rapid.T) [][]api.Change {
 		}
 		caller := decoded(calling)(t)
 		before, _ := s.Get(caller.Ref)
-		add([]api.Change{{Before: before, After: caller}})
+		add([]snapshot.Change{{Before: before, After: caller}})
 	}
 	return out
 })
@@ -131,9 +132,9 @@ func retries(t *rapid.T) object {
 }
 
 // written are the documents of changes, and the paths of what they take away.
-func written(t *testing.T, changes []api.Change) (documents string, gone []string) {
+func written(t *testing.T, changes []snapshot.Change) (documents string, gone []string) {
 	t.Helper()
-	last, there := map[api.Ref]api.Change{}, map[api.Ref]bool{}
+	last, there := map[api.Ref]snapshot.Change{}, map[api.Ref]bool{}
 	for _, c := range changes {
 		if _, twice := last[c.Ref()]; !twice {
 			there[c.Ref()] = c.Before != nil

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/store"
 )
@@ -50,11 +51,11 @@ type Options struct {
 	// Model is the newest one; nil, or a nil one, where there is none yet.
 	Model func() *resolve.Model
 	// Compile makes one of a snapshot.
-	Compile func(*api.Snapshot) *resolve.Model
+	Compile func(*snapshot.Snapshot) *resolve.Model
 	// File reads a file of --ca-file-root; nil where only the control plane can.
 	File func(path string) ([]byte, error)
 	// Uses is the authority that needs a Secret; nil where nobody keeps authorities.
-	Uses func(now *api.Snapshot, secret api.Ref) (owner api.Ref, used bool)
+	Uses func(now *snapshot.Snapshot, secret api.Ref) (owner api.Ref, used bool)
 	Now  func() time.Time
 	Log  *slog.Logger // nil discards
 }
@@ -154,7 +155,7 @@ var steps = []step{
 // review is writes on their way through the steps.
 type review struct {
 	by       Writer
-	now      *api.Snapshot
+	now      *snapshot.Snapshot
 	writes   []store.Write
 	refused  []*api.Object
 	found    []*api.Violation
@@ -176,7 +177,7 @@ func (r *review) refuse(i int, found ...*api.Violation) {
 
 // Admit is what is to be stored of what somebody asks for, without what comes along. The error is
 // a *Refusal.
-func (c *Chain) Admit(by Writer, now *api.Snapshot, a Asked) (Admitted, error) {
+func (c *Chain) Admit(by Writer, now *snapshot.Snapshot, a Asked) (Admitted, error) {
 	r := c.review(by, now, a, steps)
 	if r.failed && a.InOrder {
 		slices.SortStableFunc(r.found, func(a, b *api.Violation) int {
@@ -191,7 +192,7 @@ func (c *Chain) Admit(by Writer, now *api.Snapshot, a Asked) (Admitted, error) {
 
 // Each is what is to be stored of writes of which one stands without the others, and what is to be
 // said of all: what depends on one that is refused is refused with it.
-func (c *Chain) Each(by Writer, now *api.Snapshot, writes []store.Write) ([]store.Write, []*api.Violation) {
+func (c *Chain) Each(by Writer, now *snapshot.Snapshot, writes []store.Write) ([]store.Write, []*api.Violation) {
 	var wrong []*api.Violation
 	for list := steps; ; list = steps[1:] { // a mesh that is refused is no reason for another one
 		r := c.review(by, now, Asked{Writes: writes}, list)
@@ -221,7 +222,7 @@ func (r *review) asked(writes []store.Write) []store.Write {
 	return writes
 }
 
-func (c *Chain) review(by Writer, now *api.Snapshot, a Asked, list []step) *review {
+func (c *Chain) review(by Writer, now *snapshot.Snapshot, a Asked, list []step) *review {
 	r := &review{by: by, now: now, writes: a.Writes, refused: a.Refused, found: slices.Clone(a.Found), brought: len(a.Found), wrong: map[int]bool{}}
 	r.failed = slices.ContainsFunc(a.Found, func(v *api.Violation) bool { return v.Severity == api.Error })
 	for _, s := range list {
@@ -233,7 +234,7 @@ func (c *Chain) review(by Writer, now *api.Snapshot, a Asked, list []step) *revi
 }
 
 // Plan is Admit with what would come along. Nothing is kept of it.
-func (c *Chain) Plan(by Writer, now *api.Snapshot, a Asked) (Admitted, error) {
+func (c *Chain) Plan(by Writer, now *snapshot.Snapshot, a Asked) (Admitted, error) {
 	out, err := c.Admit(by, now, a)
 	if err != nil {
 		return out, err
@@ -247,7 +248,7 @@ func (c *Chain) Plan(by Writer, now *api.Snapshot, a Asked) (Admitted, error) {
 
 // complete are writes, of anybody, with what comes along: the policies that a mesh begins with, and
 // virtual addresses, which nobody else is given from here on until undo.
-func (c *Chain) complete(now *api.Snapshot, writes []store.Write) (out []store.Write, undo func()) {
+func (c *Chain) complete(now *snapshot.Snapshot, writes []store.Write) (out []store.Write, undo func()) {
 	out = c.along(now, writes)
 	if c.vips == nil {
 		return out, func() {}
@@ -256,7 +257,7 @@ func (c *Chain) complete(now *api.Snapshot, writes []store.Write) (out []store.W
 }
 
 // along are writes with the policies that come along behind them.
-func (c *Chain) along(now *api.Snapshot, writes []store.Write) []store.Write {
+func (c *Chain) along(now *snapshot.Snapshot, writes []store.Write) []store.Write {
 	if c.Cluster || c.SkipDefaults {
 		return writes
 	}

@@ -7,13 +7,15 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/redact"
+	"github.com/weftmesh/weft/api/snapshot"
 )
 
 // Check is what keeps documents that are sound by themselves from being stored
 // over now: each needs a mesh that exists or comes along, and keeps the origin
 // and the zone that it has. Documents that are refused already may be among
 // them, so that all that is wrong is said at once.
-func Check(c *api.Catalog, now *api.Snapshot, objects []*api.Object) []*api.Violation {
+func Check(c *api.Catalog, now *snapshot.Snapshot, objects []*api.Object) []*api.Violation {
 	chain, r := &Chain{catalog: c}, &review{by: People, now: now, refused: objects, wrong: map[int]bool{}}
 	chain.beside(r)
 	return r.found
@@ -27,9 +29,9 @@ const mostFound = 1000
 // the order of a file, and in a dry run stores none: there it is a warning, and the document takes part when its
 // mesh comes.
 func noMesh(o *api.Object, by Writer) *api.Violation {
-	v := api.Path("mesh").Breaks("there is no mesh %s; create it first, or in the same apply", api.Clip(o.Mesh))
+	v := api.Path("mesh").Breaks("there is no mesh %s; create it first, or in the same apply", redact.Clip(o.Mesh))
 	if by == APIServer {
-		v = api.Path("mesh").Warns("MeshNotFound", "there is no mesh %s yet, so it takes part in nothing until that is created", api.Clip(o.Mesh))
+		v = api.Path("mesh").Warns("MeshNotFound", "there is no mesh %s yet, so it takes part in nothing until that is created", redact.Clip(o.Mesh))
 	}
 	v.Object, v.Position = o.Ref, decode.Locate(o.Source, "mesh")
 	return v

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/store"
 )
 
@@ -112,7 +113,7 @@ func renewed(o *api.Object) (newer *api.Object, edited bool) {
 
 // Renewals rewrite the default policies that are exactly what an earlier release wrote, and say in
 // the log which ones people have changed: those stay.
-func Renewals(now *api.Snapshot, log *slog.Logger) (writes []store.Write) {
+func Renewals(now *snapshot.Snapshot, log *slog.Logger) (writes []store.Write) {
 	for mesh := range now.OfKind(api.KindMesh) {
 		for _, p := range DefaultPolicies(mesh.Name, nil) {
 			for o := range now.Of(p.Kind, mesh.Name) {

@@ -1,6 +1,9 @@
 package admission
 
-import "github.com/weftmesh/weft/api"
+import (
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
+)
 
 // unknownMaterial is what keeps a Secret from being stored: values that stand for
 // material as it was shown, where the object before has no such material, and what is
@@ -12,7 +15,7 @@ func unknownMaterial(before, o *api.Object) []*api.Violation {
 	kept, unknown := o.Spec.(*api.Secret).Keep(secretOf(before))
 	var found []*api.Violation
 	for _, k := range unknown {
-		found = append(found, api.Path("data").Key(api.Clip(k)).Breaks("stands for a value that is not stored under this name; write the value itself, in base64"))
+		found = append(found, api.Path("data").Key(redact.Clip(k)).Breaks("stands for a value that is not stored under this name; write the value itself, in base64"))
 	}
 	if len(unknown) == 0 {
 		found = api.Violations(kept.Validate(""))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/control/world"
 )
@@ -24,7 +25,7 @@ func TestALargeBatchIsNotCopied(t *testing.T) {
 	if err != nil || len(objects) != documents {
 		t.Fatal(err, len(objects))
 	}
-	now := api.NewSnapshot(1, world.DefaultMesh())
+	now := snapshot.New(1, world.DefaultMesh())
 	m, _ := world.Compile(now)
 	chain := chainOf(m, false)
 	for what, found := range map[string][]*api.Violation{"sound": nil, "with a mistake": {api.Path("spec").Breaks("is wrong")}} {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/policies/trafficpermission"
 	"github.com/weftmesh/weft/store"
 )
@@ -29,7 +30,7 @@ func DefaultPermission(mesh string) *api.Object {
 // newPermissions are the default permissions of the meshes in which writes switch mutual TLS on, or
 // a provider of identities, and that have no permission after that (spec/identity.md 1.5). Those
 // of a mesh that proves already, which somebody has taken away, do not come again.
-func newPermissions(now *api.Snapshot, writes []store.Write) []*api.Object {
+func newPermissions(now *snapshot.Snapshot, writes []store.Write) []*api.Object {
 	var meshes []string
 	for _, w := range writes {
 		ref := w.Ref()
@@ -52,15 +53,17 @@ func newPermissions(now *api.Snapshot, writes []store.Write) []*api.Object {
 }
 
 // Proves reports whether somebody signs what workloads of a mesh are called.
-func Proves(s *api.Snapshot, mesh string) bool { return written{s, nil}.proves(mesh) }
+func Proves(s *snapshot.Snapshot, mesh string) bool { return written{s, nil}.proves(mesh) }
 
 // LacksPermission reports whether a mesh proves who calls and no document says who may, nor that it
 // wants none to come with it.
-func LacksPermission(s *api.Snapshot, mesh string) bool { return written{s, nil}.lacksPermission(mesh) }
+func LacksPermission(s *snapshot.Snapshot, mesh string) bool {
+	return written{s, nil}.lacksPermission(mesh)
+}
 
 // written is a snapshot after writes.
 type written struct {
-	*api.Snapshot
+	*snapshot.Snapshot
 	writes []store.Write
 }
 

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/store"
 )
@@ -57,7 +58,7 @@ func TestNewPermissions(t *testing.T) {
 		{"no policies wanted", []*api.Object{mesh(false)}, put(mesh(true, "*")), 0},
 		{"other policies not wanted", []*api.Object{mesh(false)}, put(mesh(true, "MeshRetry")), 1},
 	} {
-		got := newPermissions(api.NewSnapshot(1, c.now...), c.writes)
+		got := newPermissions(snapshot.New(1, c.now...), c.writes)
 		if len(got) != c.want {
 			t.Errorf("%s: %d documents, want %d", c.what, len(got), c.want)
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/sidecar/inject"
 	"github.com/weftmesh/weft/sidecar/inject/documents"
 )
@@ -14,7 +15,7 @@ var injection = inject.Default("")
 // namespaces are the Namespaces of a world, by name.
 type namespaces map[string]*api.Object
 
-func spacesOf(there *api.Snapshot) namespaces {
+func spacesOf(there *snapshot.Snapshot) namespaces {
 	spaces := namespaces{}
 	for o := range there.OfKind(api.KindNamespace) {
 		spaces[o.Name] = o
@@ -30,7 +31,7 @@ func (s namespaces) sidecar(pod *api.Object) (*api.Object, []*api.Violation) {
 
 // WithSidecars are objects in which the Pods that are to have one have a sidecar, by the
 // Namespaces among them and those that there are. What is wrong with a Pod leaves it without.
-func WithSidecars(there *api.Snapshot, objects []*api.Object) ([]*api.Object, []*api.Violation) {
+func WithSidecars(there *snapshot.Snapshot, objects []*api.Object) ([]*api.Object, []*api.Violation) {
 	if !slices.ContainsFunc(objects, func(o *api.Object) bool { return o.Kind == api.KindPod }) {
 		return objects, nil
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/policies/all"
 	"github.com/weftmesh/weft/store"
 )
@@ -70,7 +71,7 @@ func DefaultPolicies(mesh string, skip []string) []*api.Object {
 // defaults are the policies that come along with writes: those of the meshes that writes create,
 // but for those that exist or are written, and the permissions of those that start to prove who
 // calls.
-func defaults(now *api.Snapshot, writes []store.Write) []store.Write {
+func defaults(now *snapshot.Snapshot, writes []store.Write) []store.Write {
 	var extra []store.Write
 	coming := map[api.Ref]bool{}
 	for _, w := range writes {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/files"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/xds/server/authority/workload"
@@ -25,9 +26,9 @@ type Sources struct {
 // Provided is what keeps authorities that writes bring from signing (spec/identity.md 1.1): of
 // those whose certificate and key can be read here. One that a write leaves as it was is not
 // judged again: it may have grown old since. No message quotes material.
-func Provided(now *api.Snapshot, writes []store.Write, s Sources) (out []*api.Violation) {
+func Provided(now *snapshot.Snapshot, writes []store.Write, s Sources) (out []*api.Violation) {
 	// What would be stored is for authorities alone, which few writes bring: it has all documents of a batch.
-	written := sync.OnceValues(func() (after *api.Snapshot, secrets map[api.Ref]bool) {
+	written := sync.OnceValues(func() (after *snapshot.Snapshot, secrets map[api.Ref]bool) {
 		changes, _ := store.Changes(now, writes, s.Now)
 		secrets = map[api.Ref]bool{}
 		for _, c := range changes {
@@ -127,9 +128,9 @@ func (p *pair) isIn(all []pair) bool {
 }
 
 // isOf reports whether a part of the pair is in one of these Secrets.
-func (p *pair) isOf(s *api.Snapshot, secrets map[api.Ref]bool, system []string) bool {
+func (p *pair) isOf(s *snapshot.Snapshot, secrets map[api.Ref]bool, system []string) bool {
 	for _, name := range []string{p.cert.secret, p.key.secret} {
-		if ref, ok := api.MeshSecretRef(s, p.mesh, name, system); name != "" && ok && secrets[ref] {
+		if ref, ok := snapshot.MeshSecretRef(s, p.mesh, name, system); name != "" && ok && secrets[ref] {
 			return true
 		}
 	}
@@ -137,7 +138,7 @@ func (p *pair) isOf(s *api.Snapshot, secrets map[api.Ref]bool, system []string) 
 }
 
 // check is what is wrong with the pair; nil for nothing, and where not both parts can be read.
-func (p *pair) check(s *api.Snapshot, from Sources) *api.Violation {
+func (p *pair) check(s *snapshot.Snapshot, from Sources) *api.Violation {
 	for field, m := range map[string]material{"cert": p.cert, "key": p.key} {
 		var wrong *files.NotRegularError
 		if m.file == "" || from.File == nil {
@@ -162,10 +163,10 @@ func (p *pair) check(s *api.Snapshot, from Sources) *api.Violation {
 }
 
 // read is the value; not ok where it cannot be read here.
-func (m material) read(s *api.Snapshot, mesh string, from Sources) ([]byte, bool) {
+func (m material) read(s *snapshot.Snapshot, mesh string, from Sources) ([]byte, bool) {
 	switch {
 	case m.secret != "":
-		return api.MeshSecretIn(s, mesh, m.secret, from.System)
+		return snapshot.MeshSecretIn(s, mesh, m.secret, from.System)
 	case m.file != "" && from.File != nil:
 		text, err := from.File(m.file)
 		return text, err == nil

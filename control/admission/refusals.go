@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/inspect/notes"
 	"github.com/weftmesh/weft/inspect/plan"
 	"github.com/weftmesh/weft/policies"
@@ -15,7 +16,7 @@ import (
 // refusals is what keeps writes of documents, sound by themselves, from being stored over now:
 // authorities that cannot sign, and policies that nothing can carry out beside what m knows. Where m
 // is nil compile makes one of now, where one is needed.
-func refusals(now *api.Snapshot, m *resolve.Model, compile func(*api.Snapshot) *resolve.Model, writes []store.Write, from Sources) []*api.Violation {
+func refusals(now *snapshot.Snapshot, m *resolve.Model, compile func(*snapshot.Snapshot) *resolve.Model, writes []store.Write, from Sources) []*api.Violation {
 	out := Provided(now, writes, from)
 	var objects []*api.Object
 	for _, w := range writes {
@@ -42,7 +43,7 @@ func noModel() *resolve.Model { return nil }
 
 // Alone is what a control plane without other documents refuses of sound ones, over those that
 // it begins with, by the model of all of them.
-func Alone(begins *api.Snapshot, objects []*api.Object, model *resolve.Model, from Sources) []*api.Violation {
+func Alone(begins *snapshot.Snapshot, objects []*api.Object, model *resolve.Model, from Sources) []*api.Violation {
 	out := Provided(begins, Puts(objects), from)
 	return append(out, notes.Uncarried(nil, model.Reader(nil), slices.DeleteFunc(slices.Clone(objects), func(o *api.Object) bool { return !mayBeUncarried(o) }))...)
 }

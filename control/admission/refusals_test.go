@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/internal/worlds"
@@ -21,7 +22,7 @@ func TestRefusalsGoByWhatIsStored(t *testing.T) {
 		return decode(`{"type":"MeshHTTPRoute","mesh":"default","name":"r","spec":{"targetRef":` + top + `,"to":[{"targetRef":{"kind":"MeshService","name":"web"},"rules":[{"matches":[{"path":{"type":"PathPrefix","value":"/"}}],"default":{}}]}]}}`)
 	}
 	some, all := route(`{"kind":"Dataplane","labels":{"a":"b"}}`), route(`{"kind":"Mesh"}`)
-	base := api.NewSnapshot(1, decode(`{"type":"Mesh","name":"default","mtls":{"enabledBackend":"ca","backends":[{"name":"ca","type":"builtin"}]}}`),
+	base := snapshot.New(1, decode(`{"type":"Mesh","name":"default","mtls":{"enabledBackend":"ca","backends":[{"name":"ca","type":"builtin"}]}}`),
 		decode(`{"type":"Dataplane","mesh":"default","name":"web-1","networking":{"address":"10.0.0.1","inbound":[{"port":80,"tags":{"kuma.io/service":"web","kuma.io/protocol":"http"}}]}}`))
 	permission := []store.Write{{Put: decode(`{"type":"MeshTrafficPermission","mesh":"default","name":"p","spec":{"targetRef":{"kind":"MeshHTTPRoute","name":"r"},"rules":[{"default":{"allow":[{"spiffeID":{"type":"Exact","value":"spiffe://default/ops"}}]}}]}}`)}}
 	for _, s := range []struct {
@@ -37,10 +38,10 @@ func TestRefusalsGoByWhatIsStored(t *testing.T) {
 	} {
 		behind, now := base, base
 		if s.stale != nil {
-			behind = base.With(2, []api.Change{{After: s.stale}})
+			behind = base.With(2, []snapshot.Change{{After: s.stale}})
 		}
 		if s.stored != nil {
-			now = base.With(3, []api.Change{{After: s.stored}})
+			now = base.With(3, []snapshot.Change{{After: s.stored}})
 		}
 		m, _ := resolve.Compile(behind, world.Dialects(), world.Kinds())
 		if _, found := chain(m).Admit(admission.People, now, admission.Asked{Writes: permission}); (found != nil) != s.refused {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/store"
 )
 
@@ -92,10 +93,10 @@ func TestAdmitKeepsDocumentsAndMeshTogether(t *testing.T) {
 	t.Parallel()
 	mesh := &api.Object{Ref: api.Ref{Kind: api.KindMesh, Name: "default"}, Spec: new(api.Mesh)}
 	o := service(t, "", "")
-	full, bare := api.NewSnapshot(1, mesh, o), api.NewSnapshot(1, mesh)
+	full, bare := snapshot.New(1, mesh, o), snapshot.New(1, mesh)
 	put, drop, end := store.Write{Put: o}, store.Write{Delete: &o.Ref}, store.Write{Delete: &mesh.Ref}
 	for name, c := range map[string]struct {
-		now      *api.Snapshot
+		now      *snapshot.Snapshot
 		writes   []store.Write
 		admitted int
 	}{
@@ -103,8 +104,8 @@ func TestAdmitKeepsDocumentsAndMeshTogether(t *testing.T) {
 		"with all that is in it":       {full, []store.Write{end, drop}, 2},
 		"an empty mesh":                {bare, []store.Write{end}, 1},
 		"while a document comes":       {bare, []store.Write{end, put}, 1},
-		"a document of no mesh":        {api.NewSnapshot(0), []store.Write{put}, 0},
-		"a document with its new mesh": {api.NewSnapshot(0), []store.Write{put, {Put: mesh}}, 2},
+		"a document of no mesh":        {snapshot.New(0), []store.Write{put}, 0},
+		"a document with its new mesh": {snapshot.New(0), []store.Write{put, {Put: mesh}}, 2},
 	} {
 		chain := New(Options{Catalog: types, Now: time.Now})
 		admitted, wrong := chain.Each(Sidecar, c.now, c.writes)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/store"
 )
 
@@ -205,7 +206,7 @@ func (c *Chain) reserved(r *review) {
 }
 
 // stands says why what is there does not give way to a write; empty where it does.
-func (c *Chain) stands(now *api.Snapshot, before *api.Object, w store.Write, going map[api.Ref]bool) string {
+func (c *Chain) stands(now *snapshot.Snapshot, before *api.Object, w store.Write, going map[api.Ref]bool) string {
 	switch {
 	case before.Kind == api.KindMeshTrust && api.MadeByWeft(before) && (w.Put == nil || !store.Same(before, w.Put)):
 		return "is made by weft of an authority of its mesh; add a MeshTrust of your own beside it"
@@ -219,7 +220,7 @@ func (c *Chain) stands(now *api.Snapshot, before *api.Object, w store.Write, goi
 
 // Removal is the end of an object as a whole: of a mesh with all that is in it, unless it still has
 // dataplanes. The error is a *Refusal.
-func Removal(now *api.Snapshot, ref api.Ref) (Asked, error) {
+func Removal(now *snapshot.Snapshot, ref api.Ref) (Asked, error) {
 	asked := Asked{Writes: []store.Write{{Delete: &ref}}}
 	if ref.Kind != api.KindMesh {
 		return asked, nil

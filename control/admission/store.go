@@ -6,6 +6,7 @@ import (
 	"log/slog"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/resolve/hostnames"
 	"github.com/weftmesh/weft/store"
 )
@@ -58,9 +59,9 @@ func (c *Chain) Open(ctx context.Context, s store.Store) (*Store, error) {
 }
 
 // Apply does what plan says, and writes what comes along. The results are of what plan said.
-func (s *Store) Apply(ctx context.Context, plan store.Plan) (*api.Snapshot, []store.Result, error) {
+func (s *Store) Apply(ctx context.Context, plan store.Plan) (*snapshot.Snapshot, []store.Result, error) {
 	asked, undo := 0, func() {} // what the last answer of plan took down
-	now, results, err := s.Store.Apply(ctx, func(now *api.Snapshot) ([]store.Write, error) {
+	now, results, err := s.Store.Apply(ctx, func(now *snapshot.Snapshot) ([]store.Write, error) {
 		undo()
 		undo = func() {}
 		writes, err := plan(now)
@@ -82,7 +83,7 @@ func (s *Store) Apply(ctx context.Context, plan store.Plan) (*api.Snapshot, []st
 // weft without the label has made: those that came with their mesh, at the same
 // moment, and say what they said then. What people wrote or changed is theirs.
 func (s *Store) mark(ctx context.Context) error {
-	_, _, err := s.Apply(ctx, func(now *api.Snapshot) ([]store.Write, error) {
+	_, _, err := s.Apply(ctx, func(now *snapshot.Snapshot) ([]store.Write, error) {
 		var writes []store.Write
 		for mesh := range now.OfKind(api.KindMesh) {
 			for _, p := range DefaultPolicies(mesh.Name, nil) {
@@ -103,7 +104,7 @@ func (s *Store) renew(ctx context.Context, log *slog.Logger) error {
 	if writes := Renewals(s.Snapshot(), log); len(writes) == 0 {
 		return nil
 	}
-	_, _, err := s.Apply(ctx, func(now *api.Snapshot) ([]store.Write, error) {
+	_, _, err := s.Apply(ctx, func(now *snapshot.Snapshot) ([]store.Write, error) {
 		return Renewals(now, slog.New(slog.DiscardHandler)), nil
 	})
 	return err

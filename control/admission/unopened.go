@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/inspect/notes"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/policies/trafficpermission"
@@ -14,7 +15,7 @@ import (
 // Unopened warns of meshes in which writes switch mutual TLS on, and that get no default permission
 // because they bring one, or have one, that is not about the whole mesh: what no permission is about
 // lets nobody in there. Had the mesh been written before the permission, it would.
-func Unopened(now *api.Snapshot, writes []store.Write) (out []*api.Violation) {
+func Unopened(now *snapshot.Snapshot, writes []store.Write) (out []*api.Violation) {
 	before, after := written{now, nil}, written{now, writes}
 	seen := map[string]bool{}
 	for _, w := range writes {
@@ -30,7 +31,7 @@ func Unopened(now *api.Snapshot, writes []store.Write) (out []*api.Violation) {
 		}
 		seen[mesh] = true
 		if first := after.partly(mesh); first != nil {
-			out = append(out, &api.Violation{Position: notes.PlacesIn(api.NewSnapshot(0, w.Put)).Of(api.Note{Origin: &api.Origin{Ref: ref}}), Object: ref, Code: trafficpermission.CodeNobodyAllowed, Severity: api.Warning,
+			out = append(out, &api.Violation{Position: notes.PlacesIn(snapshot.New(0, w.Put)).Of(api.Note{Origin: &api.Origin{Ref: ref}}), Object: ref, Code: trafficpermission.CodeNobodyAllowed, Severity: api.Warning,
 				Message: fmt.Sprintf("inbounds that no permission is about let nobody in: the mesh gets no permission that lets all in, because it has permissions of its own from the start, such as %s; add one with targetRef {kind: Mesh} that allows whom it should, or apply the mesh first to have the one that lets all in", first.Ref)})
 		}
 	}

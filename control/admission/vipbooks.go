@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/resolve/hostnames"
 )
 
@@ -127,7 +128,7 @@ func (b *vipBooks) prune() {
 
 // own reports which addresses in the status of an object, as it is to be, are its own: those
 // that no older one has.
-func (b *vipBooks) own(now *api.Snapshot, o *api.Object) func(netip.Addr) bool {
+func (b *vipBooks) own(now *snapshot.Snapshot, o *api.Object) func(netip.Addr) bool {
 	was, there := now.Get(o.Ref)
 	return func(a netip.Addr) bool {
 		return !slices.ContainsFunc(b.by[heldVIP{o.Mesh, a}], func(r api.Ref) bool {

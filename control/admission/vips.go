@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/resolve/hostnames"
 	"github.com/weftmesh/weft/resolve/vips"
 	"github.com/weftmesh/weft/store"
@@ -26,7 +27,7 @@ func newVIPs(zone api.Zone, now func() time.Time) *allocator {
 
 // given are the writes with the addresses that they need, which nobody else is given from
 // here on.
-func (v *allocator) given(now *api.Snapshot, asked []store.Write) (out []store.Write, undo func()) {
+func (v *allocator) given(now *snapshot.Snapshot, asked []store.Write) (out []store.Write, undo func()) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	out, moved := v.give(now, asked)
@@ -40,7 +41,7 @@ func (v *allocator) given(now *api.Snapshot, asked []store.Write) (out []store.W
 }
 
 // planned are the writes with the addresses that they would be given now.
-func (v *allocator) planned(now *api.Snapshot, asked []store.Write) []store.Write {
+func (v *allocator) planned(now *snapshot.Snapshot, asked []store.Write) []store.Write {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.books.keep()
@@ -49,7 +50,7 @@ func (v *allocator) planned(now *api.Snapshot, asked []store.Write) []store.Writ
 	return out
 }
 
-func (v *allocator) give(now *api.Snapshot, asked []store.Write) (out []store.Write, moved []api.Change) {
+func (v *allocator) give(now *snapshot.Snapshot, asked []store.Write) (out []store.Write, moved []snapshot.Change) {
 	out = asked
 	for i, w := range asked {
 		before, _ := now.Get(w.Ref())
@@ -62,7 +63,7 @@ func (v *allocator) give(now *api.Snapshot, asked []store.Write) (out []store.Wr
 			out[i].Put = o
 		}
 		v.books.move(before, o)
-		moved = append(moved, api.Change{Before: before, After: o})
+		moved = append(moved, snapshot.Change{Before: before, After: o})
 	}
 	return out, moved
 }

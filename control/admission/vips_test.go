@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/policies/all"
 	"github.com/weftmesh/weft/resolve"
@@ -30,11 +31,11 @@ func opened(ctx context.Context, s store.Store, zone api.Zone, now func() time.T
 func TestVIPsOfStoresBefore(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	v, err := opened(ctx, memory.New(api.NewSnapshot(7, worlds.External(t, "old")), nil, time.Now), inDefault, time.Now)
+	v, err := opened(ctx, memory.New(snapshot.New(7, worlds.External(t, "old")), nil, time.Now), inDefault, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, _ := resolve.CompileIn(inDefault, api.NewSnapshot(1, worlds.External(t, "old")), nil, all.Kinds)
+	m, _ := resolve.CompileIn(inDefault, snapshot.New(1, worlds.External(t, "old")), nil, all.Kinds)
 	d, ok := m.Destination("default", "extsvc_old:80")
 	if got := worlds.VIPOf(t, v.Snapshot(), "old"); !ok || got != d.VIPs[0] {
 		t.Errorf("stored is %s, by the hash it is %v", got, d.VIPs)
@@ -46,11 +47,11 @@ func TestVIPsOfStoresBefore(t *testing.T) {
 func TestVIPsRest(t *testing.T) {
 	t.Parallel()
 	ctx, now := context.Background(), time.Unix(0, 0)
-	v, err := opened(ctx, memory.New(api.NewSnapshot(0), nil, time.Now), api.Zone{}, func() time.Time { return now })
+	v, err := opened(ctx, memory.New(snapshot.New(0), nil, time.Now), api.Zone{}, func() time.Time { return now })
 	if err != nil {
 		t.Fatal(err)
 	}
-	apply := func(w store.Write) *api.Snapshot {
+	apply := func(w store.Write) *snapshot.Snapshot {
 		s, _, err := v.Apply(ctx, store.Writes(w))
 		if err != nil {
 			t.Fatal(err)
@@ -93,7 +94,7 @@ func TestADuplicateStaysWhereItIs(t *testing.T) {
 		o.Status = &api.ServiceStatus{VIPs: []api.VIP{{IP: "242.0.0.1"}}}
 		return &o
 	}
-	v, err := opened(ctx, memory.New(api.NewSnapshot(0), nil, clock), inDefault, clock)
+	v, err := opened(ctx, memory.New(snapshot.New(0), nil, clock), inDefault, clock)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +149,7 @@ func TestADuplicateStaysWhereItIs(t *testing.T) {
 	// What a store had before has the same.
 	first, second := *at("x"), *at("y")
 	first.Created, second.Created = time.Unix(2, 0), time.Unix(1, 0)
-	v, err = opened(ctx, memory.New(api.NewSnapshot(7, &first, &second), nil, clock), inDefault, clock)
+	v, err = opened(ctx, memory.New(snapshot.New(7, &first, &second), nil, clock), inDefault, clock)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +166,7 @@ type failing struct{ store.Store }
 
 var errFull = errors.New("the disk is full")
 
-func (f failing) Apply(_ context.Context, plan store.Plan) (*api.Snapshot, []store.Result, error) {
+func (f failing) Apply(_ context.Context, plan store.Plan) (*snapshot.Snapshot, []store.Result, error) {
 	for range 2 {
 		if _, err := plan(f.Snapshot()); err != nil {
 			return nil, nil, err

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/internal/worlds"
@@ -64,7 +65,7 @@ func TestWritersAgree(t *testing.T) {
 		for _, text := range b.there {
 			there = append(there, worlds.Decode(t, world.Catalog(), text))
 		}
-		now := api.NewSnapshot(1, append(there, made)...)
+		now := snapshot.New(1, append(there, made)...)
 		w := store.Write{}
 		if b.write != "" {
 			w.Put = worlds.Decode(t, world.Catalog(), b.write)
@@ -116,7 +117,7 @@ func TestADirectoryAtTheStart(t *testing.T) {
 				writes = append(writes, store.Write{Put: before})
 			}
 		}
-		admitted, found := chainOf(nil, false).Each(admission.Directory, api.NewSnapshot(0), append(writes, store.Write{Put: o}))
+		admitted, found := chainOf(nil, false).Each(admission.Directory, snapshot.New(0), append(writes, store.Write{Put: o}))
 		if len(found) != 1 || found[0].Severity != api.Warning || !slices.ContainsFunc(admitted, func(w store.Write) bool { return w.Ref() == o.Ref }) {
 			t.Errorf("%s: %v, %v", b.name, found, admitted)
 		}
@@ -138,7 +139,7 @@ func messages(r *admission.Refusal) (out []string) {
 // chainOf is that of a control plane whose authorities need the Secret used.
 func chainOf(m *resolve.Model, cluster bool) *admission.Chain {
 	return world.Settings{}.Admission(admission.Options{Cluster: cluster, SkipDefaults: true, Model: func() *resolve.Model { return m }, Now: time.Now,
-		Uses: func(_ *api.Snapshot, secret api.Ref) (api.Ref, bool) {
+		Uses: func(_ *snapshot.Snapshot, secret api.Ref) (api.Ref, bool) {
 			return api.Ref{Kind: api.KindMesh, Name: "default"}, secret.Name == "used"
 		}})
 }
@@ -149,7 +150,7 @@ func TestWritersStoreTheSame(t *testing.T) {
 	t.Parallel()
 	const shown = `{"type":"Dataplane","mesh":"default","name":"web-1","labels":{"kuma.io/origin":"zone","kuma.io/zone":"default","kuma.io/env":"universal","kuma.io/display-name":"web-1","team":"x"},` +
 		`"networking":{"address":"10.0.0.1","inbound":[{"port":80,"tags":{"kuma.io/service":"web"}}]}}`
-	now := api.NewSnapshot(1, worlds.Decode(t, world.Catalog(), testMesh))
+	now := snapshot.New(1, worlds.Decode(t, world.Catalog(), testMesh))
 	o := worlds.Decode(t, world.Catalog(), shown)
 	c := chainOf(nil, false)
 	for name, by := range map[string]admission.Writer{"people": admission.People, "a sidecar": admission.Sidecar, "a directory": admission.Directory} {
@@ -164,7 +165,7 @@ func TestWritersStoreTheSame(t *testing.T) {
 func TestAPlanTakesNothing(t *testing.T) {
 	t.Parallel()
 	c := world.Settings{}.Admission(admission.Options{SkipDefaults: true, Now: time.Now})
-	s, err := c.Open(t.Context(), memory.New(api.NewSnapshot(1, admission.DefaultMesh()), nil, time.Now))
+	s, err := c.Open(t.Context(), memory.New(snapshot.New(1, admission.DefaultMesh()), nil, time.Now))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +198,7 @@ func TestAPlanTakesNothing(t *testing.T) {
 // TestWhatWeftMakesIsNotTakenOver: a document in the place of what weft has made of an authority.
 func TestWhatWeftMakesIsNotTakenOver(t *testing.T) {
 	t.Parallel()
-	now := api.NewSnapshot(1, worlds.Decode(t, world.Catalog(), testMesh), made)
+	now := snapshot.New(1, worlds.Decode(t, world.Catalog(), testMesh), made)
 	other := *made
 	other.Spec = &api.MeshTrust{TrustDomain: "b"}
 	c := chainOf(nil, false)

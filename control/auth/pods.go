@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/identity"
 	"github.com/weftmesh/weft/resolve/pods"
 	"github.com/weftmesh/weft/store"
@@ -89,9 +90,9 @@ func known(o *api.Object) identity.Pod {
 func (k *Pods) Follow(ctx context.Context, s store.Store) {
 	now, watch := s.Watch()
 	defer watch.Stop()
-	var first []api.Change
+	var first []snapshot.Change
 	for o := range now.OfKind(api.KindPod) {
-		first = append(first, api.Change{After: o})
+		first = append(first, snapshot.Change{After: o})
 	}
 	k.take(first)
 	for {
@@ -105,7 +106,7 @@ func (k *Pods) Follow(ctx context.Context, s store.Store) {
 
 // take takes changes, those that remove first: one that changes its label kuma.io/mesh goes in
 // one mesh and comes in another.
-func (k *Pods) take(changes []api.Change) {
+func (k *Pods) take(changes []snapshot.Change) {
 	before := map[podName]*api.Object{}
 	k.mu.Lock()
 	for _, removes := range []bool{true, false} {

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/xds/server/authority/rotation"
 	"github.com/weftmesh/weft/xds/server/authority/workload"
@@ -96,7 +97,7 @@ const (
 )
 
 // concerns reports whether an authority may depend on a change.
-func (k *Keeper) concerns(c api.Change) bool {
+func (k *Keeper) concerns(c snapshot.Change) bool {
 	switch c.Ref().Kind {
 	case api.KindMesh, api.KindMeshIdentity, api.KindMeshTrust, api.KindSecret:
 		return true
@@ -158,7 +159,7 @@ func (k *Keeper) step(ctx context.Context, s store.Store) time.Duration {
 	if len(writes) == 0 {
 		return k.pause()
 	}
-	err := k.cfg.Keep(ctx, func(now *api.Snapshot) ([]store.Write, error) { return k.plan(now, made), nil })
+	err := k.cfg.Keep(ctx, func(now *snapshot.Snapshot) ([]store.Write, error) { return k.plan(now, made), nil })
 	k.note(err)
 	if err != nil {
 		return afterFail
@@ -234,7 +235,7 @@ func (k *Keeper) note(err error) {
 }
 
 // Take has the keeper sign by what a snapshot says.
-func (k *Keeper) Take(s *api.Snapshot) {
+func (k *Keeper) Take(s *snapshot.Snapshot) {
 	all := k.read(s)
 	known, others := k.knownRoots(s, all), k.standOutside(s)
 	k.mu.Lock()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/store/memory"
 	"github.com/weftmesh/weft/xds/server/authority/rotation"
@@ -37,7 +38,7 @@ func newWorld(t *testing.T) *world {
 // newEmptyWorld is one whose mesh nobody has joined by the documents.
 func newEmptyWorld(t *testing.T) *world {
 	w := &world{t: t, now: time.Now(), cars: map[string]*rotation.Sidecar{}, trust: map[string][]string{}}
-	w.store = memory.New(api.NewSnapshot(0), nil, func() time.Time { return w.now })
+	w.store = memory.New(snapshot.New(0), nil, func() time.Time { return w.now })
 	t.Cleanup(func() { _ = w.store.Close() })
 	for i := range 5 {
 		name := fmt.Sprint("s", i)

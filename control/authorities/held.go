@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/api/spiffe"
 	"github.com/weftmesh/weft/xds/server/authority/workload"
 )
@@ -76,7 +77,7 @@ type known struct {
 
 // knownRoots are all roots of the authorities of each mesh: those of their documents, and those
 // that are only trusted any more.
-func (k *Keeper) knownRoots(s *api.Snapshot, all map[api.Ref]*authority) map[string][]known {
+func (k *Keeper) knownRoots(s *snapshot.Snapshot, all map[api.Ref]*authority) map[string][]known {
 	out := map[string][]known{}
 	for _, a := range sorted(all) {
 		add := func(c *x509.Certificate) { out[a.mesh] = append(out[a.mesh], known{a.owner, c, ""}) }

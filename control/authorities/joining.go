@@ -2,6 +2,7 @@ package authorities
 
 import (
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/resolve/pods"
 )
 
@@ -21,7 +22,7 @@ func meshJoined(o *api.Object) string {
 }
 
 // joined reports whether there may be dataplanes in a mesh.
-func joined(now *api.Snapshot, mesh string) bool {
+func joined(now *snapshot.Snapshot, mesh string) bool {
 	if now.Count(api.KindDataplane, mesh) > 0 {
 		return true
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/xds/server/authority/rotation"
 	"github.com/weftmesh/weft/xds/server/authority/workload"
@@ -16,7 +17,7 @@ type making map[string]*workload.Signer
 // plan are the writes that are missing: first roots, their keys before them, so that a
 // certificate says that both are there; then where a rotation stands; then what all are to
 // trust.
-func (k *Keeper) plan(now *api.Snapshot, made making) []store.Write {
+func (k *Keeper) plan(now *snapshot.Snapshot, made making) []store.Write {
 	var out []store.Write
 	owners := k.read(now)
 	for _, a := range sorted(owners) {
@@ -83,7 +84,7 @@ func (k *Keeper) secret(a *authority, name string, value []byte) store.Write {
 }
 
 // advance is the next state of an authority, nil where it stays.
-func (k *Keeper) advance(now *api.Snapshot, a *authority) *store.Write {
+func (k *Keeper) advance(now *snapshot.Snapshot, a *authority) *store.Write {
 	at := k.cfg.Now()
 	before, next := a.state, a.state
 	was := k.published(now, a)
@@ -124,7 +125,7 @@ func (k *Keeper) advance(now *api.Snapshot, a *authority) *store.Write {
 
 // trust is the MeshTrust of an authority where that is to be another one: every root of its
 // document, and those that a rotation still trusts.
-func (k *Keeper) trust(now *api.Snapshot, a *authority) *store.Write {
+func (k *Keeper) trust(now *snapshot.Snapshot, a *authority) *store.Write {
 	if a.trust == "" || a.domain == "" || !a.stated {
 		return nil
 	}
@@ -174,7 +175,7 @@ func (a *authority) trusted(there *api.Object) []string {
 }
 
 // Uses is the document whose authority needs a Secret.
-func (k *Keeper) Uses(now *api.Snapshot, secret api.Ref) (owner api.Ref, used bool) {
+func (k *Keeper) Uses(now *snapshot.Snapshot, secret api.Ref) (owner api.Ref, used bool) {
 	for _, a := range sorted(k.read(now)) {
 		if a.mesh == secret.Mesh && slices.Contains(a.needs(), secret.Name) {
 			return a.owner, true

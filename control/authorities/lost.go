@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/xds/server/authority/rotation"
 	"github.com/weftmesh/weft/xds/server/authority/workload"
 )
@@ -15,7 +16,7 @@ type published struct {
 	roots      []string // fingerprints
 }
 
-func (k *Keeper) published(now *api.Snapshot, a *authority) (out published) {
+func (k *Keeper) published(now *snapshot.Snapshot, a *authority) (out published) {
 	o, trust := k.made(now, a)
 	if o == nil {
 		return out
@@ -28,7 +29,7 @@ func (k *Keeper) published(now *api.Snapshot, a *authority) (out published) {
 }
 
 // made is the MeshTrust that weft made of an authority; nil where there is none.
-func (k *Keeper) made(now *api.Snapshot, a *authority) (*api.Object, *api.MeshTrust) {
+func (k *Keeper) made(now *snapshot.Snapshot, a *authority) (*api.Object, *api.MeshTrust) {
 	o, ok := now.Get(api.Ref{Kind: api.KindMeshTrust, Mesh: a.mesh, Namespace: k.cfg.Namespace, Name: a.trust})
 	if !ok || !api.MadeByWeft(o) {
 		return nil, nil

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/xds/server/authority/workload"
 )
@@ -23,7 +24,7 @@ type outside struct {
 }
 
 // outsiders are the authorities outside of all MeshIdentities, in order.
-func (k *Keeper) outsiders(s *api.Snapshot) (out []outside) {
+func (k *Keeper) outsiders(s *snapshot.Snapshot) (out []outside) {
 	k.mu.Lock()
 	bundles := k.bundles
 	k.mu.Unlock()
@@ -59,7 +60,7 @@ func (k *Keeper) Bundles(of map[string][]*x509.Certificate, why error) {
 
 // trustOutside is the MeshTrust of an authority outside where that is to be another one. What was
 // published stays while nothing newer is known.
-func (k *Keeper) trustOutside(now *api.Snapshot, x outside) *store.Write {
+func (k *Keeper) trustOutside(now *snapshot.Snapshot, x outside) *store.Write {
 	ref := x.published(k.cfg.Namespace)
 	there, exists := now.Get(ref)
 	if exists && !api.MadeByWeft(there) || len(x.roots) == 0 {
@@ -93,7 +94,7 @@ func (x outside) published(namespace string) api.Ref {
 
 // believed are the roots that documents say for the domain of an authority outside. They speak
 // for that domain and no other (F1).
-func (x outside) believed(s *api.Snapshot) (out []known) {
+func (x outside) believed(s *snapshot.Snapshot) (out []known) {
 	for _, c := range Believed(s, x.owner.Mesh, x.domain) {
 		out = append(out, known{x.owner, c, x.domain})
 	}
@@ -101,7 +102,7 @@ func (x outside) believed(s *api.Snapshot) (out []known) {
 }
 
 // Believed are the roots that the MeshTrusts of a mesh have for a trust domain.
-func Believed(s *api.Snapshot, mesh, domain string) (out []*x509.Certificate) {
+func Believed(s *snapshot.Snapshot, mesh, domain string) (out []*x509.Certificate) {
 	for _, t := range trustsOf(s, mesh, domain) {
 		out = append(out, t.Roots()...)
 	}
@@ -109,7 +110,7 @@ func Believed(s *api.Snapshot, mesh, domain string) (out []*x509.Certificate) {
 }
 
 // trustsOf are the MeshTrusts of a mesh for a trust domain.
-func trustsOf(s *api.Snapshot, mesh, domain string) iter.Seq2[*api.Object, *api.MeshTrust] {
+func trustsOf(s *snapshot.Snapshot, mesh, domain string) iter.Seq2[*api.Object, *api.MeshTrust] {
 	return func(yield func(*api.Object, *api.MeshTrust) bool) {
 		for o := range s.Of(api.KindMeshTrust, mesh) {
 			if t, ok := o.Spec.(*api.MeshTrust); ok && t.TrustDomain == domain && !yield(o, t) {

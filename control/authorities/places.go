@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/xds/server/authority/rotation"
 	"github.com/weftmesh/weft/xds/server/authority/workload"
@@ -38,11 +38,11 @@ func (r reader) places(mesh string, first root) (out []root) {
 
 // load reads a root that weft has made, or a Kuma before it (case 6); false where there is none.
 func (r reader) load(mesh string, into *root) bool {
-	cert, certified := api.MeshSecretIn(r.Snapshot, mesh, into.cert, r.cfg.System)
+	cert, certified := snapshot.MeshSecretIn(r.Snapshot, mesh, into.cert, r.cfg.System)
 	if !certified { // the certificate is stored last
 		return false
 	}
-	key, keyed := api.MeshSecretIn(r.Snapshot, mesh, into.key, r.cfg.System)
+	key, keyed := snapshot.MeshSecretIn(r.Snapshot, mesh, into.key, r.cfg.System)
 	if !keyed {
 		into.text = cert
 		into.fault = fmt.Sprintf("the Secret %s with its key is gone; restore it, or delete the Secret %s too to have another root made, which nobody trusts yet", into.key, into.cert)
@@ -131,7 +131,7 @@ func (a *authority) shared(r *root) bool {
 }
 
 // replaced deletes the root that another one has taken the place of.
-func (k *Keeper) replaced(a *authority, now *api.Snapshot) (out []store.Write) {
+func (k *Keeper) replaced(a *authority, now *snapshot.Snapshot) (out []store.Write) {
 	if !a.stated || a.state.Phase != rotation.Steady {
 		return nil
 	}
@@ -144,7 +144,7 @@ func (k *Keeper) replaced(a *authority, now *api.Snapshot) (out []store.Write) {
 			continue
 		}
 		for _, name := range []string{r.cert, r.key} {
-			if ref, ok := api.MeshSecretRef(now, a.mesh, name, k.cfg.System); ok {
+			if ref, ok := snapshot.MeshSecretRef(now, a.mesh, name, k.cfg.System); ok {
 				out = append(out, store.Write{Delete: &ref, Own: true})
 			}
 		}

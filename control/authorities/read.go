@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/api/spiffe"
 	"github.com/weftmesh/weft/api/template"
 	"github.com/weftmesh/weft/files"
@@ -53,11 +54,11 @@ func (r *root) fingerprint() string { return workload.Fingerprint(r.signer.Certi
 
 // reader reads what a snapshot says of authorities.
 type reader struct {
-	*api.Snapshot
+	*snapshot.Snapshot
 	cfg *Config
 }
 
-func (k *Keeper) read(s *api.Snapshot) map[api.Ref]*authority {
+func (k *Keeper) read(s *snapshot.Snapshot) map[api.Ref]*authority {
 	r := reader{s, &k.cfg}
 	out := map[api.Ref]*authority{}
 	for o := range s.OfKind(api.KindMesh) {
@@ -225,7 +226,7 @@ func (r reader) source(mesh string, s *api.SecureDataSource) ([]byte, error) {
 }
 
 func (r reader) secret(mesh, name string) ([]byte, error) {
-	if value, ok := api.MeshSecretIn(r.Snapshot, mesh, name, r.cfg.System); ok {
+	if value, ok := snapshot.MeshSecretIn(r.Snapshot, mesh, name, r.cfg.System); ok {
 		return value, nil
 	}
 	if r.cfg.Namespace != "" {
@@ -264,7 +265,7 @@ var caFiles = files.Timed{Limit: time.Second}
 
 // judge reads the state of an authority, and says what keeps it from signing.
 func (r reader) judge(a *authority) {
-	if text, ok := api.MeshSecretIn(r.Snapshot, a.mesh, a.secrets, r.cfg.System); ok {
+	if text, ok := snapshot.MeshSecretIn(r.Snapshot, a.mesh, a.secrets, r.cfg.System); ok {
 		s, err := parseKept(text)
 		if err != nil {
 			a.fault = fmt.Sprintf("the Secret %s cannot be read: %v; restore it", a.secrets, err)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/xds/server/authority/workload"
 )
 
@@ -14,7 +15,7 @@ const byWorkloadAPI = "the Workload API of the control plane"
 
 // standOutside are the authorities outside as a snapshot has them: each root with the documents by
 // which it is believed.
-func (k *Keeper) standOutside(s *api.Snapshot) (out []Standing) {
+func (k *Keeper) standOutside(s *snapshot.Snapshot) (out []Standing) {
 	for _, x := range k.outsiders(s) {
 		st := Standing{Owner: x.owner, Domain: x.domain, Outside: true, Fault: x.fault}
 		for o, t := range trustsOf(s, x.owner.Mesh, x.domain) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/inspect/mtls"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/xds/server/authority/rotation"
@@ -51,7 +52,7 @@ var errDry = errors.New("nothing was to be changed")
 // that of the store.
 func (k *Keeper) Turn(ctx context.Context, owner api.Ref, ask Turn) (out Turned, err error) {
 	made := making{}
-	err = k.cfg.Keep(ctx, func(now *api.Snapshot) ([]store.Write, error) {
+	err = k.cfg.Keep(ctx, func(now *snapshot.Snapshot) ([]store.Write, error) {
 		a := k.read(now)[owner]
 		if a == nil {
 			return nil, ErrNoAuthority

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/sidecar/inject"
 	"github.com/weftmesh/weft/store"
 )
@@ -42,7 +43,7 @@ type Finder struct {
 	stir   chan struct{} // has a token when there may be something to tell
 
 	mu     sync.Mutex
-	latest *api.Snapshot
+	latest *snapshot.Snapshot
 	spaces map[string]*space
 	count  int
 	hooks  hooks
@@ -88,10 +89,10 @@ func (f *Finder) Hooks(made time.Time) {
 func (f *Finder) Follow(ctx context.Context, s store.Store) {
 	now, watch := s.Watch()
 	defer watch.Stop()
-	var first []api.Change
+	var first []snapshot.Change
 	for _, kind := range []string{api.KindNamespace, api.KindPod} {
 		for o := range now.OfKind(kind) {
-			first = append(first, api.Change{After: o})
+			first = append(first, snapshot.Change{After: o})
 		}
 	}
 	f.take(now, first)
@@ -113,7 +114,7 @@ func (f *Finder) Count() int {
 
 // take takes changes, those that remove first: a pod whose label kuma.io/mesh changes goes in
 // one mesh and comes in another.
-func (f *Finder) take(now *api.Snapshot, changes []api.Change) {
+func (f *Finder) take(now *snapshot.Snapshot, changes []snapshot.Change) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.latest = now

@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/bare"
 	"github.com/weftmesh/weft/sidecar/inject"
 	"github.com/weftmesh/weft/store"
@@ -111,7 +112,7 @@ func TestWhatIsBare(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				s := memory.New(api.NewSnapshot(0), nil, time.Now)
+				s := memory.New(snapshot.New(0), nil, time.Now)
 				put(t, s, append(c.objects, enabled("on"))...)
 				f := following(t, s)
 				f.Hooks(time.Now().Add(c.hooks))
@@ -132,7 +133,7 @@ func TestWhatIsBare(t *testing.T) {
 func TestWithoutHooks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := memory.New(api.NewSnapshot(0), nil, time.Now)
+		s := memory.New(snapshot.New(0), nil, time.Now)
 		put(t, s, enabled("on"), pod("p", nil))
 		f := following(t, s)
 		synctest.Wait()
@@ -155,7 +156,7 @@ func TestWithoutHooks(t *testing.T) {
 func TestOneEventAnHour(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := memory.New(api.NewSnapshot(0), nil, time.Now)
+		s := memory.New(snapshot.New(0), nil, time.Now)
 		put(t, s, enabled("on"), pod("db-0", owned("StatefulSet", "apps/v1", "db")))
 		f := following(t, s)
 		f.Hooks(time.Now().Add(24 * time.Hour))
@@ -214,7 +215,7 @@ func TestOneEventAnHour(t *testing.T) {
 func TestFollowingIsFinding(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
-		s := memory.New(api.NewSnapshot(0), nil, time.Now)
+		s := memory.New(snapshot.New(0), nil, time.Now)
 		follow := func() (*bare.Finder, func()) {
 			f := bare.New(inject.Default("dev"), func() time.Time { return made })
 			f.Hooks(made)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/sidecar/inject"
 )
 
@@ -77,7 +78,7 @@ func (f *Finder) label(name string, o *api.Object) []Found {
 	}
 	return []Found{{Owner: Owner{APIVersion: "v1", Kind: api.KindNamespace, Name: name, UID: o.UID()}, Code: InvalidNamespaceLabel,
 		Field:   "metadata.labels[" + inject.LabelInjection + "]",
-		Message: fmt.Sprintf("%q is no answer, so pods of the namespace get no sidecar; write enabled or disabled", api.Clip(o.Labels[inject.LabelInjection]))}}
+		Message: fmt.Sprintf("%q is no answer, so pods of the namespace get no sidecar; write enabled or disabled", redact.Clip(o.Labels[inject.LabelInjection]))}}
 }
 
 // owner is what a pod belongs to: the Deployment above its ReplicaSet, the CronJob above its

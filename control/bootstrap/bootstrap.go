@@ -15,6 +15,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/control/auth"
 	"github.com/weftmesh/weft/control/storage"
@@ -107,13 +108,13 @@ func (b *Handler) answer(w http.ResponseWriter, r *http.Request, ask *request) (
 	if err != nil {
 		return nil, nil, err
 	}
-	snapshot := model.Snapshot() // with the Dataplanes of pods
-	ref := api.Ref{Kind: api.KindDataplane, Mesh: ask.Mesh, Name: ask.Name}.Resolve(snapshot.Has)
+	objects := model.Snapshot() // with the Dataplanes of pods
+	ref := api.Ref{Kind: api.KindDataplane, Mesh: ask.Mesh, Name: ask.Name}.Resolve(objects.Has)
 	token := ask.DataplaneToken
 	if given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok && token == "" {
 		token = given
 	}
-	who, err := auth.AuthenticateAs(r.Context(), b.Authenticator, token, ref, snapshot)
+	who, err := auth.AuthenticateAs(r.Context(), b.Authenticator, token, ref, objects)
 	if err != nil {
 		if b.Refused != nil {
 			b.Refused(ref.AsNode(), err)
@@ -124,7 +125,7 @@ func (b *Handler) answer(w http.ResponseWriter, r *http.Request, ask *request) (
 	if ask.ProxyType != "" && ask.ProxyType != "dataplane" {
 		return nil, nil, httpapi.Refusal(http.StatusBadRequest, fmt.Sprintf("proxyType %q is unknown; use dataplane", ask.ProxyType))
 	}
-	dp, err := b.dataplane(r.Context(), who, ref, ask.DataplaneResource, snapshot)
+	dp, err := b.dataplane(r.Context(), who, ref, ask.DataplaneResource, objects)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -141,16 +142,16 @@ func (b *Handler) answer(w http.ResponseWriter, r *http.Request, ask *request) (
 
 // dataplane is the object of the sidecar: the one that it brought along, now
 // stored, or the one that is there.
-func (b *Handler) dataplane(ctx context.Context, who server.Identity, ref api.Ref, brought string, snapshot *api.Snapshot) (*api.Object, error) {
-	if !snapshot.Has(api.Ref{Kind: api.KindMesh, Name: ref.Mesh}) {
+func (b *Handler) dataplane(ctx context.Context, who server.Identity, ref api.Ref, brought string, objects *snapshot.Snapshot) (*api.Object, error) {
+	if !objects.Has(api.Ref{Kind: api.KindMesh, Name: ref.Mesh}) {
 		return nil, noMesh(ref.Mesh)
 	}
-	there, exists := snapshot.Get(ref)
+	there, exists := objects.Get(ref)
 	switch {
 	case brought == "" && !exists:
 		return nil, httpapi.Refusal(http.StatusNotFound, fmt.Sprintf("there is no %s; apply it, or start the sidecar with --dataplane-file", ref))
 	case brought == "":
-		if err := admittedTo(snapshot, there); err != nil {
+		if err := admittedTo(objects, there); err != nil {
 			return nil, err
 		}
 		return there, nil
@@ -167,7 +168,7 @@ func (b *Handler) dataplane(ctx context.Context, who server.Identity, ref api.Re
 	if who.Dataplane.Name != "" { // else nobody is asked for a proof
 		c.Proof = &who.Proof
 	}
-	after, _, err := b.Into.Apply(storage.WithActor(ctx, "sidecar "+ref.FullName()), func(now *api.Snapshot) ([]store.Write, error) {
+	after, _, err := b.Into.Apply(storage.WithActor(ctx, "sidecar "+ref.FullName()), func(now *snapshot.Snapshot) ([]store.Write, error) {
 		mesh, ok := now.Get(api.Ref{Kind: api.KindMesh, Name: c.Mesh})
 		if !ok {
 			return nil, noMesh(c.Mesh)
@@ -196,7 +197,7 @@ func (b *Handler) dataplane(ctx context.Context, who server.Identity, ref api.Re
 }
 
 // admittedTo refuses a sidecar of a namespace that takes no part in its mesh.
-func admittedTo(s *api.Snapshot, dp *api.Object) error {
+func admittedTo(s *snapshot.Snapshot, dp *api.Object) error {
 	mesh, _ := s.Get(api.Ref{Kind: api.KindMesh, Name: dp.Mesh})
 	if home := dp.Home(); !api.TenancyOf(mesh).Admits(home) {
 		return httpapi.Refusal(http.StatusForbidden, fmt.Sprintf("namespace %s takes no part in mesh %s; add it to tenancy.namespaces of Mesh %s, or start the sidecar with another --mesh", home.Namespace, dp.Mesh, dp.Mesh))

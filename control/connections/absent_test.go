@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/store/memory"
 	"github.com/weftmesh/weft/store/storetest"
@@ -35,7 +36,7 @@ func TestWhoIsAwayIsRememberedWithinBounds(t *testing.T) {
 
 func TestAnEphemeralDataplaneGoesAndComesThoughTheStoreRefusesAtFirst(t *testing.T) {
 	t.Parallel()
-	s := &storetest.Refusing{Store: memory.New(api.NewSnapshot(0), nil, time.Now)}
+	s := &storetest.Refusing{Store: memory.New(snapshot.New(0), nil, time.Now)}
 	o := api.Object{Ref: api.Ref{Kind: api.KindDataplane, Mesh: api.DefaultMesh, Name: "guest"}, Spec: &api.Dataplane{}}
 	o.Owner = api.Ephemeral
 	mesh := &api.Object{Ref: api.Ref{Kind: api.KindMesh, Name: "default"}, Spec: &api.Mesh{}}

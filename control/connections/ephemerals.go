@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/store"
 )
 
@@ -170,7 +171,7 @@ func (g *Ephemerals) decide() []move {
 }
 
 func (g *Ephemerals) do(moves []move) {
-	_, results, err := g.into.Apply(context.Background(), func(now *api.Snapshot) ([]store.Write, error) { return writesOf(now, moves), nil })
+	_, results, err := g.into.Apply(context.Background(), func(now *snapshot.Snapshot) ([]store.Write, error) { return writesOf(now, moves), nil })
 	if err != nil {
 		g.log.Error("dataplanes of sidecars that left or came back were not changed, trying again", "dataplanes", len(moves), "error", err)
 		for _, m := range moves {
@@ -199,7 +200,7 @@ func (g *Ephemerals) do(moves []move) {
 }
 
 // writesOf are the moves that nobody has forestalled, as writes.
-func writesOf(now *api.Snapshot, moves []move) []store.Write {
+func writesOf(now *snapshot.Snapshot, moves []move) []store.Write {
 	var writes []store.Write
 	for _, m := range moves {
 		there, _ := now.Get(m.object.Ref)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/reconcile"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/kuma"
@@ -204,13 +205,13 @@ func (c *FleetCounts) Sync(m *resolve.Reader, mesh string) (s inspect.Sync) {
 
 // States are how many dataplanes of a mesh are in each state, and those in one of some states
 // but for StateInSync.
-func (c *FleetCounts) States(_ *api.Snapshot, mesh string, of []inspect.State) (counts map[inspect.State]int, in []api.Ref) {
+func (c *FleetCounts) States(_ *snapshot.Snapshot, mesh string, of []inspect.State) (counts map[inspect.State]int, in []api.Ref) {
 	c.in(mesh, func(t *tallies) { counts, in = t.states.Counts(), t.states.In(of...) })
 	return counts, in
 }
 
 // Insights summarise a mesh.
-func (c *FleetCounts) Insights(catalog *api.Catalog, s *api.Snapshot, mesh *api.Object) (insight kuma.MeshInsight, services []kuma.ServiceInsight) {
+func (c *FleetCounts) Insights(catalog *api.Catalog, s *snapshot.Snapshot, mesh *api.Object) (insight kuma.MeshInsight, services []kuma.ServiceInsight) {
 	c.in(mesh.Name, func(t *tallies) { insight, services = t.insights.Insights(catalog, s, mesh) })
 	return insight, services
 }

@@ -7,6 +7,7 @@ import (
 	"weak"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/resolve"
@@ -23,30 +24,30 @@ func TestListsOfNamesAreShared(t *testing.T) {
 			"networking":{"address":"127.0.0.1","transparentProxying":{"redirectPortOutbound":15001}}}`, namespace, namespace))
 	}
 	a, b := client("a"), client("b")
-	m, _ := resolve.CompileIn(api.Zone{Name: "default"}, api.NewSnapshot(1, worlds.External(t, "old"), a, b), world.Dialects(), world.Kinds())
+	m, _ := resolve.CompileIn(api.Zone{Name: "default"}, snapshot.New(1, worlds.External(t, "old"), a, b), world.Dialects(), world.Kinds())
 	var l Lists
 	names := l.Of(m, a.Ref)
 	if len(names.Names) == 0 || l.Of(m, b.Ref) != names || l.Of(m, a.Ref) != names {
 		t.Errorf("a and b are told different lists, or nothing: %v", names)
 	}
-	step := func(changes ...api.Change) {
+	step := func(changes ...snapshot.Change) {
 		m, _ = m.Update(m.Snapshot().With(m.Snapshot().Revision()+1, changes), changes)
 	}
-	step(api.Change{After: client("d")})
+	step(snapshot.Change{After: client("d")})
 	if l.Of(m, a.Ref) != names {
 		t.Error("another dataplane makes the list another")
 	}
-	step(api.Change{After: worlds.External(t, "new")})
+	step(snapshot.Change{After: worlds.External(t, "new")})
 	if now := l.Of(m, a.Ref); now == names || len(now.Names) <= len(names.Names) || l.Of(m, b.Ref) != now {
 		t.Errorf("with one service more they are told %v", now)
 	}
 	for n := range 500 {
 		x := client(fmt.Sprint("n", n))
-		step(api.Change{After: x})
+		step(snapshot.Change{After: x})
 		if l.Of(m, x.Ref) != l.Of(m, a.Ref) {
 			t.Fatal("they are told different lists")
 		}
-		step(api.Change{Before: x})
+		step(snapshot.Change{Before: x})
 	}
 	if len(l.known) > 200 || len(l.lists) > 200 {
 		t.Errorf("%d lists are kept for callers, and %d in all", len(l.known), len(l.lists))
@@ -60,7 +61,7 @@ func TestListsOfNamesHoldNoModel(t *testing.T) {
 	a := worlds.Decode(t, world.Catalog(), `{"type":"Dataplane","mesh":"default","name":"a","networking":{"address":"127.0.0.1","transparentProxying":{"redirectPortOutbound":15001}}}`)
 	var l Lists
 	old := func() weak.Pointer[resolve.Model] {
-		m, _ := resolve.CompileIn(api.Zone{Name: "default"}, api.NewSnapshot(1, worlds.External(t, "old"), a), world.Dialects(), world.Kinds())
+		m, _ := resolve.CompileIn(api.Zone{Name: "default"}, snapshot.New(1, worlds.External(t, "old"), a), world.Dialects(), world.Kinds())
 		if len(l.Of(m, a.Ref).Names) == 0 {
 			t.Error("there are no names")
 		}

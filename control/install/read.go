@@ -16,6 +16,8 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/nearest"
+	"github.com/weftmesh/weft/api/redact"
 )
 
 // File is a file of values.
@@ -65,7 +67,7 @@ func Read(files []File, sets ...Set) (Given, error) {
 			parse = strvals.ParseIntoString
 		}
 		if err := parse(s.Words, all); err != nil {
-			errs = multierror.Append(errs, fmt.Errorf("--set %q is not understood: %w; write such as ha=true,sidecar.drainTime=60s", api.Clip(s.Words), err))
+			errs = multierror.Append(errs, fmt.Errorf("--set %q is not understood: %w; write such as ha=true,sidecar.drainTime=60s", redact.Clip(s.Words), err))
 		}
 	}
 	if errs.ErrorOrNil() != nil {
@@ -138,13 +140,13 @@ func (v Values) Validate() error {
 		refuse("replicas", "%d control planes do not fit; write a number from 1 to 99, or autoscaled: true", v.Replicas)
 	}
 	if v.Image != "" && !image.MatchString(v.Image) {
-		refuse("image", "%q is no name of an image; write such as registry.example/weft:1.2.3", api.Clip(v.Image))
+		refuse("image", "%q is no name of an image; write such as registry.example/weft:1.2.3", redact.Clip(v.Image))
 	}
 	if v.Traces != "" && !collector.MatchString(v.Traces) {
-		refuse("traces", "%q is no address of a collector; write such as http://collector.observability:4317, or https:// where it has TLS", api.Clip(v.Traces))
+		refuse("traces", "%q is no address of a collector; write such as http://collector.observability:4317, or https:// where it has TLS", redact.Clip(v.Traces))
 	}
 	if levels := []string{"debug", "info", "warn", "error"}; !slices.Contains(levels, v.LogLevel) {
-		refuse("logLevel", "%q is unknown; %s", api.Clip(v.LogLevel), api.DidYouMean(v.LogLevel, levels, "write one of"))
+		refuse("logLevel", "%q is unknown; %s", redact.Clip(v.LogLevel), nearest.DidYouMean(v.LogLevel, levels, "write one of"))
 	}
 	if err := v.Resources.Validate(); err != nil {
 		refuse("resources", "%s", err.Error())
@@ -165,12 +167,12 @@ func (v Values) Validate() error {
 	for i, label := range v.IgnoredLabels {
 		at := api.Path("ignoredServiceSelectorLabels").Index(i)
 		if err := api.ValidateLabels(at, map[string]string{label: ""}); err != nil {
-			refuse(at, "%q is no name of a label; write such as rollouts-pod-template-hash or example.org/color", api.Clip(label))
+			refuse(at, "%q is no name of a label; write such as rollouts-pod-template-hash or example.org/color", redact.Clip(label))
 		}
 	}
 	for i, from := range v.Webhooks.From {
 		if _, err := netip.ParsePrefix(from); err != nil {
-			refuse(api.Path("webhooks.from").Index(i), "%q is no prefix; write such as 10.0.0.0/24, or 10.0.0.7/32 for one address", api.Clip(from))
+			refuse(api.Path("webhooks.from").Index(i), "%q is no prefix; write such as 10.0.0.0/24, or 10.0.0.7/32 for one address", redact.Clip(from))
 		}
 	}
 	if len(v.Webhooks.From) > 0 && !v.NetworkPolicy {
@@ -197,29 +199,29 @@ var ownLabels = []string{"app.kubernetes.io/name", "app.kubernetes.io/component"
 func (v Values) ofPods(refuse func(api.Path, string, ...any)) {
 	for i, arg := range v.ExtraArgs {
 		if !strings.HasPrefix(arg, "--") {
-			refuse(api.Path("extraArgs").Index(i), "%q is no flag of weft serve; write such as --skip-default-policies, and values after =", api.Clip(arg))
+			refuse(api.Path("extraArgs").Index(i), "%q is no flag of weft serve; write such as --skip-default-policies, and values after =", redact.Clip(arg))
 		}
 	}
 	for i, s := range v.PullSecrets {
 		if len(validation.IsDNS1123Subdomain(s.Name)) > 0 {
-			refuse(api.Path("imagePullSecrets").Index(i).Field("name"), "%q is no name of a Secret; write that of one of type kubernetes.io/dockerconfigjson in the control plane's namespace", api.Clip(s.Name))
+			refuse(api.Path("imagePullSecrets").Index(i).Field("name"), "%q is no name of a Secret; write that of one of type kubernetes.io/dockerconfigjson in the control plane's namespace", redact.Clip(s.Name))
 		}
 	}
 	if policies := []string{"Always", "IfNotPresent", "Never"}; !slices.Contains(policies, v.PullPolicy) {
-		refuse("imagePullPolicy", "%q is unknown; %s", api.Clip(v.PullPolicy), api.DidYouMean(v.PullPolicy, policies, "write one of"))
+		refuse("imagePullPolicy", "%q is unknown; %s", redact.Clip(v.PullPolicy), nearest.DidYouMean(v.PullPolicy, policies, "write one of"))
 	}
 	for _, name := range slices.Sorted(maps.Keys(v.PodLabels)) {
 		if slices.Contains(ownLabels, name) {
 			refuse(api.Path("podLabels").Field(name), "the chart sets it itself; remove it")
 		} else if err := api.ValidateLabels("podLabels", map[string]string{name: v.PodLabels[name]}); err != nil {
-			refuse(api.Path("podLabels").Field(name), "%q is no label; write such as team: mesh", api.Clip(name+": "+v.PodLabels[name]))
+			refuse(api.Path("podLabels").Field(name), "%q is no label; write such as team: mesh", redact.Clip(name+": "+v.PodLabels[name]))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(v.PodAnnotations)) {
 		if name == "weft.io/injection" {
 			refuse(api.Path("podAnnotations").Field(name), "the chart sets it itself; remove it")
 		} else if len(validation.IsQualifiedName(strings.ToLower(name))) > 0 {
-			refuse(api.Path("podAnnotations").Field(name), "%q is no name of an annotation; write such as example.org/owner", api.Clip(name))
+			refuse(api.Path("podAnnotations").Field(name), "%q is no name of an annotation; write such as example.org/owner", redact.Clip(name))
 		}
 	}
 }
@@ -227,7 +229,7 @@ func (v Values) ofPods(refuse func(api.Path, string, ...any)) {
 // CheckNamespace wants the name of a namespace.
 func CheckNamespace(name string) error {
 	if len(validation.IsDNS1123Label(name)) > 0 {
-		return fmt.Errorf("%q is no name of a namespace; use small letters, digits and -", api.Clip(name))
+		return fmt.Errorf("%q is no name of a namespace; use small letters, digits and -", redact.Clip(name))
 	}
 	return nil
 }

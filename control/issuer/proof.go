@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/api/spiffe"
 	"github.com/weftmesh/weft/control/auth"
 	"github.com/weftmesh/weft/matcher"
@@ -48,7 +49,7 @@ func SpiffeIDs(names []string) []string {
 
 // named are the names that a dataplane outside Kubernetes would have as o says it is; none where
 // it has no identity. Why says what it lacks.
-func named(s *api.Snapshot, zone api.Zone, o *api.Object) (names []string, owner api.Ref, why error) {
+func named(s *snapshot.Snapshot, zone api.Zone, o *api.Object) (names []string, owner api.Ref, why error) {
 	facts := matcher.DataplaneOf(o, zone.Labels())
 	f := identity.Facts{Dataplane: &facts, Mesh: o.Mesh, Zone: zone}
 	if by := identity.Select(slices.Collect(s.Of(api.KindMeshIdentity, o.Mesh)), &facts.Labels); by != nil {

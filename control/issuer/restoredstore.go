@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/authorities"
 	"github.com/weftmesh/weft/control/roots"
 	"github.com/weftmesh/weft/files"
@@ -74,9 +75,9 @@ type RestoredConfig struct {
 	Shared   *roots.Roots // what has it in a cluster; nil where there is none
 	Keeper   *authorities.Keeper
 	Own      store.Store
-	Document func(s *api.Snapshot, mesh string) (*api.Object, api.Ref) // of the revocations of a mesh
-	Synced   func(context.Context) error                               // waits until the documents of a cluster are read
-	Leads    func() bool                                               // of a cluster, this replica does
+	Document func(s *snapshot.Snapshot, mesh string) (*api.Object, api.Ref) // of the revocations of a mesh
+	Synced   func(context.Context) error                                    // waits until the documents of a cluster are read
+	Leads    func() bool                                                    // of a cluster, this replica does
 	Log      *slog.Logger
 }
 
@@ -173,7 +174,7 @@ func (r *RestoredStore) record(ctx context.Context) {
 }
 
 // revoked are the identities that a snapshot takes away, in order.
-func (r *RestoredStore) revoked(s *api.Snapshot) (out []keptRevoked) {
+func (r *RestoredStore) revoked(s *snapshot.Snapshot) (out []keptRevoked) {
 	for o := range s.OfKind(permissionKind) {
 		spec, ok := o.Spec.(*policies.Spec)
 		if _, ref := r.Document(s, o.Mesh); !ok || o.Ref != ref {

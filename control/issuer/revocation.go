@@ -13,6 +13,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/api/spiffe"
 	"github.com/weftmesh/weft/control/reconcile"
 	"github.com/weftmesh/weft/inspect/mtls"
@@ -47,7 +48,7 @@ type RevocationConfig struct {
 func NewRevocations(by RevocationConfig) *Revocations { return &Revocations{by} }
 
 // Document is where the revocations of a mesh stand.
-func (x *Revocations) Document(s *api.Snapshot, mesh string) (*api.Object, api.Ref) {
+func (x *Revocations) Document(s *snapshot.Snapshot, mesh string) (*api.Object, api.Ref) {
 	ref := api.Ref{Kind: permissionKind, Mesh: mesh, Name: api.RevocationsName(mesh)}
 	if x.Cluster {
 		ref.Namespace = x.Namespace
@@ -129,7 +130,7 @@ func (x *Revocations) Revoke(ctx context.Context, mesh, text string, dry bool) (
 	if out.Already || dry {
 		return out, nil
 	}
-	_, _, err = x.Own.Apply(ctx, func(now *api.Snapshot) ([]store.Write, error) {
+	_, _, err = x.Own.Apply(ctx, func(now *snapshot.Snapshot) ([]store.Write, error) {
 		o, err := x.with(now, mesh, text)
 		if err != nil {
 			return nil, err
@@ -150,7 +151,7 @@ func (x *Revocations) Revoke(ctx context.Context, mesh, text string, dry bool) (
 }
 
 // with is the document of revocations with one more.
-func (x *Revocations) with(now *api.Snapshot, mesh, id string) (*api.Object, error) {
+func (x *Revocations) with(now *snapshot.Snapshot, mesh, id string) (*api.Object, error) {
 	o, ref := x.Document(now, mesh)
 	doc := map[string]any{"type": ref.Kind, "mesh": mesh, "name": ref.Name, "spec": map[string]any{"targetRef": map[string]any{"kind": "Mesh"}, "rules": []any{}}}
 	if o != nil {

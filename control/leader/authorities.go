@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/store/kube"
 	"github.com/weftmesh/weft/store/kube/election"
@@ -135,7 +136,7 @@ type stored struct {
 }
 
 // write does writes, one after the other, and waits until those that it has done are seen.
-func (k *AuthorityWriter) write(ctx context.Context, now *api.Snapshot, writes []store.Write) error {
+func (k *AuthorityWriter) write(ctx context.Context, now *snapshot.Snapshot, writes []store.Write) error {
 	var done []stored
 	var failed error
 	for _, w := range writes {

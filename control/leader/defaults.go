@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/store/kube/election"
@@ -62,7 +63,7 @@ func (f Defaults) Run(ctx context.Context) error {
 }
 
 // wait waits until a mesh changes, or, to try it again, for a while.
-func (f Defaults) wait(ctx context.Context, watch store.Watch, again bool) (*api.Snapshot, error) {
+func (f Defaults) wait(ctx context.Context, watch store.Watch, again bool) (*snapshot.Snapshot, error) {
 	waiting, stop := ctx, context.CancelFunc(func() {})
 	if again {
 		waiting, stop = context.WithTimeout(ctx, uninstalled)
@@ -73,14 +74,16 @@ func (f Defaults) wait(ctx context.Context, watch store.Watch, again bool) (*api
 		if err != nil && again && waiting.Err() != nil && ctx.Err() == nil {
 			return f.Store.Snapshot(), nil
 		}
-		if err != nil || slices.ContainsFunc(changes, func(c api.Change) bool { return c.Ref().Kind == api.KindMesh || c.Ref().Kind == api.KindMeshIdentity }) {
+		if err != nil || slices.ContainsFunc(changes, func(c snapshot.Change) bool {
+			return c.Ref().Kind == api.KindMesh || c.Ref().Kind == api.KindMeshIdentity
+		}) {
 			return now, err
 		}
 	}
 }
 
 // create creates what is missing beside the meshes that there are now.
-func (f Defaults) create(ctx context.Context, now *api.Snapshot) error {
+func (f Defaults) create(ctx context.Context, now *snapshot.Snapshot) error {
 	var meshes []*api.Object
 	for o := range now.OfKind(api.KindMesh) {
 		if o.ResourceVersion != "" { // of the cluster, not provided by the store
@@ -126,7 +129,7 @@ func (f Defaults) mesh(ctx context.Context, some bool) error {
 
 // policies creates the default policies of a mesh, unless that was done before. Those that
 // somebody has put into some namespace already stay alone.
-func (f Defaults) policies(ctx context.Context, now *api.Snapshot, mesh *api.Object) error {
+func (f Defaults) policies(ctx context.Context, now *snapshot.Snapshot, mesh *api.Object) error {
 	memo, err := f.Lease.Memo(ctx, memoPolicies)
 	if err != nil {
 		return err
@@ -154,7 +157,7 @@ func (f Defaults) policies(ctx context.Context, now *api.Snapshot, mesh *api.Obj
 
 // renew rewrites the default policies of the control plane's own namespace that are exactly what an
 // earlier release wrote.
-func (f Defaults) renew(ctx context.Context, now *api.Snapshot) error {
+func (f Defaults) renew(ctx context.Context, now *snapshot.Snapshot) error {
 	for _, w := range admission.Renewals(now, slog.New(slog.DiscardHandler)) {
 		if w.Put.Namespace != f.Namespace {
 			continue // somebody has copied it there
@@ -172,7 +175,7 @@ func (f Defaults) renew(ctx context.Context, now *api.Snapshot) error {
 
 // permission creates the permission for all of a mesh that has begun to prove who calls, and
 // says of nobody that he may (spec/identity.md 1.5).
-func (f Defaults) permission(ctx context.Context, now *api.Snapshot, mesh string) error {
+func (f Defaults) permission(ctx context.Context, now *snapshot.Snapshot, mesh string) error {
 	memo, err := f.Lease.Memo(ctx, memoPermissions)
 	if err != nil {
 		return err
@@ -197,7 +200,7 @@ func (f Defaults) permission(ctx context.Context, now *api.Snapshot, mesh string
 }
 
 // stands reports whether some namespace has an object of that kind, mesh and name.
-func stands(now *api.Snapshot, ref api.Ref) bool {
+func stands(now *snapshot.Snapshot, ref api.Ref) bool {
 	for o := range now.Of(ref.Kind, ref.Mesh) {
 		if o.Name == ref.Name {
 			return true

@@ -11,6 +11,7 @@ import (
 	"maps"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/owned"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/resolve"
@@ -51,8 +52,8 @@ func (m *Maker) See() owned.View {
 // view is the cluster at one moment.
 type view struct {
 	catalog  *api.Catalog
-	now      *api.Snapshot
-	resolved *api.Snapshot // nil while nothing was
+	now      *snapshot.Snapshot
+	resolved *snapshot.Snapshot // nil while nothing was
 }
 
 // Names implements [owned.View].

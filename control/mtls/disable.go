@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/files"
 	"github.com/weftmesh/weft/resolve"
 )
@@ -44,7 +45,7 @@ type reliance struct {
 }
 
 // saidOf is what documents say of identities in a mesh, without what is secret; nil for nothing.
-func saidOf(s *api.Snapshot, mesh string) *api.MeshInsight {
+func saidOf(s *snapshot.Snapshot, mesh string) *api.MeshInsight {
 	out := &api.MeshInsight{}
 	if o, ok := s.Get(api.Ref{Kind: api.KindMesh, Name: mesh}); ok {
 		if m, ok := o.Spec.(*api.Mesh); ok && m.MTLS != nil {
@@ -67,7 +68,7 @@ func saidOf(s *api.Snapshot, mesh string) *api.MeshInsight {
 }
 
 // beginDisable has dataplanes that lose their identity go on with it for a while longer, as the law above says.
-func (x *Insights) beginDisable(before, next *resolve.Model, changes []api.Change, affected []api.Ref) (out []api.Change) {
+func (x *Insights) beginDisable(before, next *resolve.Model, changes []snapshot.Change, affected []api.Ref) (out []snapshot.Change) {
 	stale := false
 	if x.relied.said == nil {
 		return nil // it is just beginning: see rest
@@ -93,7 +94,7 @@ func (x *Insights) beginDisable(before, next *resolve.Model, changes []api.Chang
 }
 
 // meshesThatSay are those in which documents about identities have changed.
-func meshesThatSay(changes []api.Change) map[string]bool {
+func meshesThatSay(changes []snapshot.Change) map[string]bool {
 	out := map[string]bool{}
 	for _, c := range changes {
 		switch ref := c.Ref(); ref.Kind {
@@ -129,8 +130,8 @@ func (x *Insights) Told(ref api.Ref) api.DataplaneInsight {
 }
 
 // goesOn is the change by which a mesh goes on with what it said.
-func (x *Insights) goesOn(mesh string, was *api.MeshInsight) api.Change {
-	c := api.Change{After: &api.Object{Ref: api.MeshInsightRef(mesh), Spec: was}}
+func (x *Insights) goesOn(mesh string, was *api.MeshInsight) snapshot.Change {
+	c := snapshot.Change{After: &api.Object{Ref: api.MeshInsightRef(mesh), Spec: was}}
 	if old, ok := x.relied.left[mesh]; ok {
 		c.Before = &api.Object{Ref: api.MeshInsightRef(mesh), Spec: old.MeshInsight}
 	}
@@ -140,7 +141,7 @@ func (x *Insights) goesOn(mesh string, was *api.MeshInsight) api.Change {
 
 // endDisable are the changes by which meshes go on no more with what they said: nobody calls their
 // dataplanes by TLS, and all who are connected know that. That does not take for ever.
-func (x *Insights) endDisable(m *resolve.Model, followed func(mesh string) bool) (out []api.Change) {
+func (x *Insights) endDisable(m *resolve.Model, followed func(mesh string) bool) (out []snapshot.Change) {
 	for mesh, l := range x.relied.left {
 		switch wait := x.HoldPlain; {
 		case l.agreed.lasts(!x.isCalled(m, mesh) && followed(mesh)):
@@ -150,7 +151,7 @@ func (x *Insights) endDisable(m *resolve.Model, followed func(mesh string) bool)
 			continue
 		}
 		delete(x.relied.left, mesh)
-		out = append(out, api.Change{Before: &api.Object{Ref: api.MeshInsightRef(mesh), Spec: l.MeshInsight}})
+		out = append(out, snapshot.Change{Before: &api.Object{Ref: api.MeshInsightRef(mesh), Spec: l.MeshInsight}})
 	}
 	if len(out) > 0 {
 		x.keepRelied()
@@ -222,7 +223,7 @@ func (x *Insights) keepRelied() {
 
 // rest has meshes go on with what they said when the control plane before this one was stopped,
 // where their documents say something else now.
-func (x *Insights) rest(m *resolve.Model) (out []api.Change) {
+func (x *Insights) rest(m *resolve.Model) (out []snapshot.Change) {
 	kept := map[string]keptRelied{}
 	err := files.ReadState(filepath.Join(x.DataDir, reliedFile), &kept)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

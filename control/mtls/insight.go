@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/issuer"
 	"github.com/weftmesh/weft/control/reconcile"
 	"github.com/weftmesh/weft/resolve"
@@ -109,7 +110,7 @@ func (x *Insights) sighted(m *resolve.Model, ref api.Ref, followed func(mesh str
 }
 
 // one is the change of the insight of one dataplane; not ok where there is none.
-func (x *Insights) one(m *resolve.Model, name api.Ref, now time.Time, followed func(mesh string) bool) (c api.Change, ok bool) {
+func (x *Insights) one(m *resolve.Model, name api.Ref, now time.Time, followed func(mesh string) bool) (c snapshot.Change, ok bool) {
 	ref := name.Resolve(reconcile.Serves(m))
 	id, there := m.Identity(ref)
 	var s sight
@@ -229,7 +230,7 @@ func (x *Insights) ask() {
 }
 
 // changeOf makes want what is told of a dataplane, which is called by a name.
-func changeOf(name api.Ref, i *insight, ref api.Ref, want api.DataplaneInsight) (c api.Change, ok bool) {
+func changeOf(name api.Ref, i *insight, ref api.Ref, want api.DataplaneInsight) (c snapshot.Change, ok bool) {
 	told := i.told
 	same := sameInsight(told, &want)
 	if same && (i.at == placeOf(ref) || i.at == nowhere) {

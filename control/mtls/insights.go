@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/authorities"
 	"github.com/weftmesh/weft/control/connections"
 	"github.com/weftmesh/weft/control/peers"
@@ -154,7 +155,7 @@ func (x *Insights) look(ctx context.Context) {
 	x.mu.Unlock()
 	x.recall(stale)
 	x.prove(stale)
-	x.Loop.Update(func(m *resolve.Model) []api.Change { return x.changes(m, stale) })
+	x.Loop.Update(func(m *resolve.Model) []snapshot.Change { return x.changes(m, stale) })
 	x.ask()
 	if len(x.waiting) > 0 { // nothing may happen any more that tells of it
 		waiting := x.waiting
@@ -190,7 +191,7 @@ func withIdentities(m *resolve.Model) func(mesh string) bool {
 }
 
 // changes are those of the insights of some dataplanes.
-func (x *Insights) changes(m *resolve.Model, of map[api.Ref]bool) (changes []api.Change) {
+func (x *Insights) changes(m *resolve.Model, of map[api.Ref]bool) (changes []snapshot.Change) {
 	now := x.Now()
 	followed := x.followed(m)
 	leaves := x.endDisable(m, followed)
@@ -204,7 +205,7 @@ func (x *Insights) changes(m *resolve.Model, of map[api.Ref]bool) (changes []api
 		}
 	}
 	if len(changes) > 0 {
-		slices.SortFunc(changes, func(a, b api.Change) int { return a.Ref().Compare(b.Ref()) })
+		slices.SortFunc(changes, func(a, b snapshot.Change) int { return a.Ref().Compare(b.Ref()) })
 		x.unsaved = true
 		for _, c := range changes { // acknowledged already where nothing of it concerns its Envoy
 			dp := c.Ref()

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/internal/worlds"
 )
@@ -16,7 +17,7 @@ func TestAStreamTellsOfItselfMeanwhile(t *testing.T) {
 	p := unserved(t)
 	told := api.DataplaneInsight{Identity: true, TLS: true, Plain: true}
 	web := worlds.Decode(t, world.Catalog(), `{"type":"Dataplane","mesh":"default","name":"web-1","networking":{"address":"127.0.0.1","inbound":[{"port":80,"tags":{"kuma.io/service":"web"}}]}}`)
-	m, _ := world.Compile(api.NewSnapshot(1, web, &api.Object{Ref: api.InsightRef(web.Ref), Spec: &told},
+	m, _ := world.Compile(snapshot.New(1, web, &api.Object{Ref: api.InsightRef(web.Ref), Spec: &told},
 		worlds.Decode(t, world.Catalog(), `{"type":"Mesh","name":"default","mtls":{"enabledBackend":"ca","backends":[{"name":"ca","type":"builtin"}]}}`)))
 	p.mu.Lock()
 	*p.entry(web.Ref.AsNode()) = insight{at: placeOf(web.Ref), told: &told, passing: &passing{plainSince: time.Now()}}

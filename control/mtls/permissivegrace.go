@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/reconcile"
 	"github.com/weftmesh/weft/policies/tls"
 	"github.com/weftmesh/weft/resolve"
@@ -17,8 +18,8 @@ var securing = []string{api.KindMesh, api.KindMeshIdentity, tls.Kind.Name, api.K
 // GracePermissive has the inbounds of sidecars that are connected, or are waited for after a restart, which
 // take plain text and are to take none, take it for a while longer: until those who call them have learnt that they take TLS
 // (spec/identity.md 0, F6; 5, phase 4). An inbound that is new takes none from its beginning.
-func (x *Insights) GracePermissive(before, next *resolve.Model, changes []api.Change, affected resolve.Affected) (holds []api.Change) {
-	if before == nil || !slices.ContainsFunc(changes, func(c api.Change) bool { return slices.Contains(securing, c.Ref().Kind) }) {
+func (x *Insights) GracePermissive(before, next *resolve.Model, changes []snapshot.Change, affected resolve.Affected) (holds []snapshot.Change) {
+	if before == nil || !slices.ContainsFunc(changes, func(c snapshot.Change) bool { return slices.Contains(securing, c.Ref().Kind) }) {
 		return nil
 	}
 	holds = x.beginDisable(before, next, changes, affected.Dataplanes)
@@ -62,7 +63,7 @@ func hardens(was, is *effective.Resolved) bool {
 	})
 }
 
-func (x *Insights) holdOne(ref api.Ref) (api.Change, bool) {
+func (x *Insights) holdOne(ref api.Ref) (snapshot.Change, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	i := x.entry(ref.AsNode())

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/internal/worlds"
 )
@@ -30,8 +31,8 @@ func TestWhoHasJoinedIsKnownWhereAMeshBegins(t *testing.T) {
 	mesh := func(text string) *api.Object { return worlds.Decode(t, world.Catalog(), text) }
 	plain := mesh(`{"type":"Mesh","name":"default"}`)
 	secured := mesh(`{"type":"Mesh","name":"default","mtls":{"enabledBackend":"ca","backends":[{"name":"ca","type":"builtin","mode":"PERMISSIVE"}]}}`)
-	before, _ := world.Compile(api.NewSnapshot(1, plain))
-	changes := []api.Change{{Before: plain, After: secured}}
+	before, _ := world.Compile(snapshot.New(1, plain))
+	changes := []snapshot.Change{{Before: plain, After: secured}}
 	next, affected := before.Update(before.Written().With(2, changes), changes)
 	p.GracePermissive(before, next, changes, affected)
 	if !written("pay-1") {

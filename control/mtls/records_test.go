@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/authorities"
 	"github.com/weftmesh/weft/control/world"
 )
@@ -104,7 +105,7 @@ func TestALeafAloneIsNoInsight(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_700_000_000, 0)
 	p, owner, dp := givenForAnHour(t, &now)
-	m, _ := world.Compile(api.NewSnapshot(1))
+	m, _ := world.Compile(snapshot.New(1))
 	unknown := func(when string) {
 		t.Helper()
 		x := p
@@ -146,7 +147,7 @@ func TestALeafThatHasEnded(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_700_000_000, 0)
 	p, _, dp := givenForAnHour(t, &now)
-	m, _ := world.Compile(api.NewSnapshot(1))
+	m, _ := world.Compile(snapshot.New(1))
 	p.OverADS(dp, true)
 	now = now.Add(time.Hour)
 	p.Sweep()

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/authorities"
 	"github.com/weftmesh/weft/control/peers"
 	"github.com/weftmesh/weft/control/reconcile"
@@ -27,8 +28,8 @@ func (x *Insights) tellPeers(dp api.Ref) {
 }
 
 // learnt says that peers have to hear of changes of sidecars whose streams are here.
-func (x *Insights) learnt(changes []api.Change) {
-	if x.Peers != nil && slices.ContainsFunc(changes, func(c api.Change) bool {
+func (x *Insights) learnt(changes []snapshot.Change) {
+	if x.Peers != nil && slices.ContainsFunc(changes, func(c snapshot.Change) bool {
 		dp := c.Ref()
 		dp.Kind = api.KindDataplane
 		return x.Sidecars.Here(dp)

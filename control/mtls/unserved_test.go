@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/authorities"
 	"github.com/weftmesh/weft/control/connections"
 	"github.com/weftmesh/weft/control/reconcile"
@@ -26,7 +27,7 @@ func unserved(t *testing.T) *Insights { return unservedAt(t, t.TempDir()) }
 func unservedAt(t *testing.T, dir string) *Insights {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	own := memory.New(api.NewSnapshot(0), nil, time.Now)
+	own := memory.New(snapshot.New(0), nil, time.Now)
 	loop := reconcile.New(log, telemetry.NewObserver(telemetry.New(""), telemetry.Untraced(), events.NewBus(), new(storage.Authors)), func(*resolve.Model, resolve.Affected) {})
 	options := server.Default()
 	options.Logger = log

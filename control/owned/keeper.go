@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/status"
 	"github.com/weftmesh/weft/store/kube/writing"
 )
@@ -48,7 +49,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 }
 
 // note notes by which names another object may be wanted.
-func (k *Keeper) note(changes []api.Change) {
+func (k *Keeper) note(changes []snapshot.Change) {
 	revision := k.Store.Snapshot().Revision()
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/credentials"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/peers"
 	"github.com/weftmesh/weft/inspect/web/events"
 	"github.com/weftmesh/weft/resolve"
@@ -60,7 +61,7 @@ func start(t *testing.T, name string, lasts time.Duration) *replica {
 	o.Stirred = r.Stirred
 	agents := attached.New(o)
 	r.agents = agents
-	model, _ := resolve.Compile(api.NewSnapshot(1), nil, nil)
+	model, _ := resolve.Compile(snapshot.New(1), nil, nil)
 	r.Begin(peers.Config{Name: name, ADS: ads, Agents: agents, Events: r.events, Authenticator: r, Log: slog.New(slog.DiscardHandler), Changed: func() {},
 		Known: func(ref api.Ref) api.Ref { return ref }, TLS: func() *tls.Config { return r.trusts }, Token: func() (string, error) { return "t", nil }})
 	ads.Publish(model, resolve.Affected{})

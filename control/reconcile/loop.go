@@ -10,10 +10,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/store"
-	"go.opentelemetry.io/otel/trace"
 )
 
 // The rhythm of publications: the first change goes out at once; while changes
@@ -26,7 +28,7 @@ const (
 
 // observing is told of the moments of a change.
 type observing interface {
-	Received(revision uint64, changes []api.Change) trace.Span
+	Received(revision uint64, changes []snapshot.Change) trace.Span
 	Resolved(span trace.Span, revision uint64, affected resolve.Affected, took time.Duration)
 	Publishes(revision uint64)
 	Published(revision uint64, dataplanes int, took time.Duration)
@@ -47,7 +49,7 @@ type Loop struct {
 	publish func(*resolve.Model, resolve.Affected)
 	// Grace says what is to be known before a step is published, so that nobody is cut off by
 	// it; nil for nothing.
-	Grace func(before, next *resolve.Model, changes []api.Change, affected resolve.Affected) []api.Change
+	Grace func(before, next *resolve.Model, changes []snapshot.Change, affected resolve.Affected) []snapshot.Change
 
 	current atomic.Pointer[resolve.Model]
 	Marks   marks // nil: nothing is kept
@@ -76,10 +78,10 @@ func New(log *slog.Logger, observe observing, publish func(*resolve.Model, resol
 
 // Begin resolves and publishes everything that there is, with what is known beside it, of which
 // tell is told in between.
-func (l *Loop) Begin(first *resolve.Model, s *api.Snapshot, know func()) {
-	changes := make([]api.Change, 0, s.Len())
+func (l *Loop) Begin(first *resolve.Model, s *snapshot.Snapshot, know func()) {
+	changes := make([]snapshot.Change, 0, s.Len())
 	for o := range s.All() {
-		changes = append(changes, api.Change{After: o})
+		changes = append(changes, snapshot.Change{After: o})
 	}
 	started := time.Now()
 	l.step(first, s, changes)
@@ -110,7 +112,7 @@ func (l *Loop) Run(ctx context.Context, w store.Watch) error {
 }
 
 // news are the changes of what objects say. The watch's list is shared.
-func news(changes []api.Change) []api.Change {
+func news(changes []snapshot.Change) []snapshot.Change {
 	if !slices.ContainsFunc(changes, store.SaysNothingNew) {
 		return changes
 	}
@@ -124,7 +126,7 @@ func (l *Loop) Pause() (goOn func()) {
 }
 
 // step resolves one set of changes and makes the result current.
-func (l *Loop) step(m *resolve.Model, s *api.Snapshot, changes []api.Change) {
+func (l *Loop) step(m *resolve.Model, s *snapshot.Snapshot, changes []snapshot.Change) {
 	span := l.observe.Received(s.Revision(), changes)
 	started := time.Now()
 	next, affected := m.Update(s, changes)
@@ -143,7 +145,7 @@ func (l *Loop) step(m *resolve.Model, s *api.Snapshot, changes []api.Change) {
 
 // Update resolves what is known at run time, of which no store has anything: what look finds out
 // beside the model that holds, while no other takes its place.
-func (l *Loop) Update(look func(*resolve.Model) []api.Change) {
+func (l *Loop) Update(look func(*resolve.Model) []snapshot.Change) {
 	l.stepping.Lock()
 	defer l.stepping.Unlock()
 	m := l.current.Load()
@@ -172,7 +174,7 @@ func (l *Loop) mark(do func(), refs ...api.Ref) {
 func (l *Loop) Current() *resolve.Model { return l.current.Load() }
 
 // take makes a model current.
-func (l *Loop) take(next *resolve.Model, affected resolve.Affected, changes []api.Change) {
+func (l *Loop) take(next *resolve.Model, affected resolve.Affected, changes []snapshot.Change) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	stirred := affected.Dataplanes
@@ -197,7 +199,7 @@ func (l *Loop) take(next *resolve.Model, affected resolve.Affected, changes []ap
 }
 
 // dataplanes are those among the objects of changes.
-func dataplanes(changes []api.Change) (out []api.Ref) {
+func dataplanes(changes []snapshot.Change) (out []api.Ref) {
 	for _, c := range changes {
 		if ref := c.Ref(); ref.Kind == api.KindDataplane {
 			out = append(out, ref)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/storage"
 	"github.com/weftmesh/weft/control/telemetry"
 	"github.com/weftmesh/weft/control/world"
@@ -56,12 +57,12 @@ func (p *publications) newest() uint64 {
 func running(t *testing.T) (*memory.Store, *Loop, *publications) {
 	t.Helper()
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
-	s := memory.New(api.NewSnapshot(0), nil, time.Now)
+	s := memory.New(snapshot.New(0), nil, time.Now)
 	p := &publications{affected: map[string]int{}}
 	l := New(log, telemetry.NewObserver(telemetry.New(""), telemetry.Untraced(), events.NewBus(), new(storage.Authors)), p.publish)
-	snapshot, w := s.Watch()
-	empty, _ := world.Compile(api.NewSnapshot(0))
-	l.Begin(empty, snapshot, func() {})
+	state, w := s.Watch()
+	empty, _ := world.Compile(snapshot.New(0))
+	l.Begin(empty, state, func() {})
 	follow(t, l, w)
 	return s, l, p
 }
@@ -96,11 +97,11 @@ func apply(t *testing.T, s *memory.Store, objects ...*api.Object) uint64 {
 	for i, o := range objects {
 		writes[i] = store.Write{Put: o}
 	}
-	snapshot, _, err := s.Apply(t.Context(), store.Writes(writes...))
+	state, _, err := s.Apply(t.Context(), store.Writes(writes...))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return snapshot.Revision()
+	return state.Revision()
 }
 
 func TestAModelCoversWhatWasAcknowledged(t *testing.T) {
@@ -189,11 +190,11 @@ func TestAnObjectThatBreaksTheResolverIsLeftOut(t *testing.T) {
 	if m, err = l.Model(ctx, apply(t, s, &bad)); err != nil || len(m.Reader(nil).NotesOn(bad.Ref)) != 1 {
 		t.Fatalf("it breaks again, and nothing says so, %v", err)
 	}
-	snapshot, _, err := s.Apply(t.Context(), store.Writes(store.Write{Delete: &bad.Ref}))
+	state, _, err := s.Apply(t.Context(), store.Writes(store.Write{Delete: &bad.Ref}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m, err = l.Model(ctx, snapshot.Revision()); err != nil || len(m.Failures())+len(m.Reader(nil).NotesOn(bad.Ref)) != 0 {
+	if m, err = l.Model(ctx, state.Revision()); err != nil || len(m.Failures())+len(m.Reader(nil).NotesOn(bad.Ref)) != 0 {
 		t.Errorf("it is gone, and reported is %v, %v", m.Failures(), err)
 	}
 }
@@ -202,12 +203,12 @@ func TestAnObjectThatBreaksTheResolverIsLeftOut(t *testing.T) {
 // asks for the model afterwards must not wait for a change that never comes.
 func TestAModelCoversWhatCameAndWent(t *testing.T) {
 	t.Parallel()
-	s := memory.New(api.NewSnapshot(0), nil, time.Now)
+	s := memory.New(snapshot.New(0), nil, time.Now)
 	p := &publications{affected: map[string]int{}}
 	l := New(slog.New(slog.DiscardHandler), telemetry.NewObserver(telemetry.New(""), telemetry.Untraced(), events.NewBus(), new(storage.Authors)), p.publish)
-	snapshot, w := s.Watch()
-	empty, _ := world.Compile(api.NewSnapshot(0))
-	l.Begin(empty, snapshot, func() {})
+	state, w := s.Watch()
+	empty, _ := world.Compile(snapshot.New(0))
+	l.Begin(empty, state, func() {})
 	o := dataplane(t, "brief", "web")
 	apply(t, s, o)
 	last, _, err := s.Apply(t.Context(), store.Writes(store.Write{Delete: &o.Ref}))

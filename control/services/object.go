@@ -5,6 +5,7 @@ import (
 	"maps"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/owned"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/resolve/pods"
@@ -13,8 +14,8 @@ import (
 // seen is the cluster at one moment.
 type seen struct {
 	catalog  *api.Catalog
-	now      *api.Snapshot
-	resolved *api.Snapshot // nil while nothing was
+	now      *snapshot.Snapshot
+	resolved *snapshot.Snapshot // nil while nothing was
 }
 
 // service is a Service in the mesh, or a pod of a headless one.

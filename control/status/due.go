@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/store/kube"
@@ -20,7 +21,7 @@ func (r *Reporter) current(m *resolve.Model, ref api.Ref) bool {
 	if !ok || !there || now.ResourceVersion != had.Version {
 		return false
 	}
-	return o.Generation == now.Generation && maps.Equal(o.Labels, now.Labels) || store.SaysNothingNew(api.Change{Before: o, After: now})
+	return o.Generation == now.Generation && maps.Equal(o.Labels, now.Labels) || store.SaysNothingNew(snapshot.Change{Before: o, After: now})
 }
 
 // due is the write of one object, none where nothing is to be written now.

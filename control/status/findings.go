@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/conditions"
 	"github.com/weftmesh/weft/resolve"
@@ -79,7 +80,7 @@ func (r *Reporter) found(q *resolve.Reader, s *conditions.Status, t api.Type) (f
 	}
 	want, err := body(s, t)
 	if ok && err == nil {
-		if of := api.MadeOf(q.Snapshot(), o); of != nil {
+		if of := snapshot.MadeOf(q.Snapshot(), o); of != nil {
 			want["origin"] = map[string]any{"kri": r.Catalog.KRI(of)}
 		}
 	}

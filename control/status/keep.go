@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/store"
 )
 
@@ -26,7 +26,7 @@ func Guard(do func() error) (err error) {
 // Keep is the life of a writer of the leader: note is told what changes in a store, from one
 // goroutine, and step does what is due, every so often, from another; until ctx or the store
 // ends, or either panics.
-func Keep(ctx context.Context, s store.Store, every time.Duration, note func([]api.Change), step func(context.Context, time.Time)) error {
+func Keep(ctx context.Context, s store.Store, every time.Duration, note func([]snapshot.Change), step func(context.Context, time.Time)) error {
 	_, watch := s.Watch() // before the first step, which sees what is not told
 	defer watch.Stop()
 	both, ctx := errgroup.WithContext(ctx)

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/status"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/store/memory"
@@ -29,12 +29,12 @@ func TestGuard(t *testing.T) {
 // the end of both.
 func TestKeep(t *testing.T) {
 	t.Parallel()
-	s := memory.New(api.NewSnapshot(0), nil, time.Now)
-	noted, stepped := make(chan []api.Change, 1), make(chan bool, 1)
+	s := memory.New(snapshot.New(0), nil, time.Now)
+	noted, stepped := make(chan []snapshot.Change, 1), make(chan bool, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- status.Keep(ctx, s, time.Millisecond, func(c []api.Change) { noted <- c }, func(context.Context, time.Time) {
+		ended <- status.Keep(ctx, s, time.Millisecond, func(c []snapshot.Change) { noted <- c }, func(context.Context, time.Time) {
 			select {
 			case stepped <- true:
 			default:
@@ -52,7 +52,7 @@ func TestKeep(t *testing.T) {
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Errorf("it ends with %v", err)
 	}
-	err := status.Keep(t.Context(), s, time.Millisecond, func([]api.Change) {}, func(context.Context, time.Time) { panic("a slip") })
+	err := status.Keep(t.Context(), s, time.Millisecond, func([]snapshot.Change) {}, func(context.Context, time.Time) { panic("a slip") })
 	if err == nil || !strings.Contains(err.Error(), "a slip") {
 		t.Errorf("a bug ends it with %v", err)
 	}

@@ -21,6 +21,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/store"
@@ -97,7 +98,7 @@ func (r *Reporter) Run(ctx context.Context) error {
 }
 
 // note notes what users edit.
-func (r *Reporter) note(changes []api.Change) {
+func (r *Reporter) note(changes []snapshot.Change) {
 	now := time.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()

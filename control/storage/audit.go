@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/telemetry"
 	"github.com/weftmesh/weft/inspect/web/rights"
 	"github.com/weftmesh/weft/store"
@@ -22,7 +22,7 @@ type audit struct {
 }
 
 // Apply writes and logs what it did.
-func (a audit) Apply(ctx context.Context, plan store.Plan) (*api.Snapshot, []store.Result, error) {
+func (a audit) Apply(ctx context.Context, plan store.Plan) (*snapshot.Snapshot, []store.Result, error) {
 	by, client := actor(ctx)
 	author := store.Author{User: clean(by), Client: clean(client)}
 	s, results, err := a.Store.Apply(store.By(ctx, author), a.authors.noting(author, plan))

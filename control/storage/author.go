@@ -3,7 +3,7 @@ package storage
 import (
 	"sync"
 
-	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/store"
 )
 
@@ -22,7 +22,7 @@ type Authors struct {
 // noting is plan, of which it is remembered that an author writes what it says: before
 // anybody is told of the revision.
 func (a *Authors) noting(by store.Author, plan store.Plan) store.Plan {
-	return func(now *api.Snapshot) ([]store.Write, error) {
+	return func(now *snapshot.Snapshot) ([]store.Write, error) {
 		a.mu.Lock()
 		next := now.Revision() + 1
 		at := &a.last[next%rememberedAuthors]
@@ -33,7 +33,7 @@ func (a *Authors) noting(by store.Author, plan store.Plan) store.Plan {
 }
 
 // Of is who wrote what changed at a revision; nobody where that is not known.
-func (a *Authors) Of(c api.Change, revision uint64) store.Author {
+func (a *Authors) Of(c snapshot.Change, revision uint64) store.Author {
 	if c.After != nil {
 		revision = c.After.Revision // several revisions may come as one
 	}

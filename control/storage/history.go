@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/store"
 )
 
@@ -30,7 +30,7 @@ func (r revisions) Revisions(after, before uint64, each func(store.Revision) boo
 }
 
 // Undo are the changes back to a revision.
-func (r revisions) Undo(ctx context.Context, now *api.Snapshot, to uint64) ([]api.Change, error) {
+func (r revisions) Undo(ctx context.Context, now *snapshot.Snapshot, to uint64) ([]snapshot.Change, error) {
 	if r.History == nil {
 		return nil, r.none()
 	}

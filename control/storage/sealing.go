@@ -14,6 +14,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/xds/server/secret"
 )
 
@@ -70,7 +71,7 @@ func (v *Sealer) Encode(o *api.Object) ([]byte, error) {
 		if _, err := rand.Read(nonce); err != nil {
 			return nil, err
 		}
-		spec.Data[name] = api.Sealed(aead.Seal(nonce, nonce, plain, place(o, name)))
+		spec.Data[name] = redact.Sealed(aead.Seal(nonce, nonce, plain, place(o, name)))
 	}
 	sealed.Spec = &spec
 	return decode.PrintJSON(v.catalog, &sealed)
@@ -100,7 +101,7 @@ func (v *Sealer) Open(o *api.Object) (*api.Object, error) {
 		if err != nil {
 			return nil, fmt.Errorf("the value %s does not open with the key in %s; restore the key that it was sealed with", name, v.path)
 		}
-		spec.Data[name] = api.NewMaterial(plain)
+		spec.Data[name] = redact.NewMaterial(plain)
 	}
 	open.Spec = &spec
 	return &open, nil

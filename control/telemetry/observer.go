@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/inspect/web/events"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/store"
@@ -38,7 +39,7 @@ type Observer struct {
 
 // authors know who wrote what changed at a revision.
 type authors interface {
-	Of(c api.Change, revision uint64) store.Author
+	Of(c snapshot.Change, revision uint64) store.Author
 }
 
 // hooks are told of streams beside what is measured of them. Each may be nil.
@@ -79,7 +80,7 @@ func NewObserver(m *Metrics, tracing Tracing, events *events.Bus, by authors) *O
 }
 
 // action is what happened to an object.
-func action(c api.Change) string {
+func action(c snapshot.Change) string {
 	switch {
 	case c.Before == nil:
 		return "created"
@@ -91,7 +92,7 @@ func action(c api.Change) string {
 
 // Received is told of a set of changes, and begins the span of what is made of it: within the
 // request that wrote the revision, where there was one.
-func (o *Observer) Received(revision uint64, changes []api.Change) trace.Span {
+func (o *Observer) Received(revision uint64, changes []snapshot.Change) trace.Span {
 	m := moment{revision: revision, at: time.Now(), streams: o.streams.Load()}
 	for _, c := range changes {
 		what := action(c)

@@ -9,7 +9,7 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/xds/server"
 )
@@ -140,11 +140,11 @@ type observed struct {
 
 // Apply writes. The span is known by the revision before anybody sees it, since the store
 // plans a step while nobody else writes.
-func (s observed) Apply(ctx context.Context, plan store.Plan) (*api.Snapshot, []store.Result, error) {
+func (s observed) Apply(ctx context.Context, plan store.Plan) (*snapshot.Snapshot, []store.Result, error) {
 	o, started, refused := s.by, time.Now(), false
 	ctx, span := o.tracing.Start(ctx, "store")
 	defer span.End()
-	now, results, err := s.Store.Apply(ctx, func(now *api.Snapshot) ([]store.Write, error) {
+	now, results, err := s.Store.Apply(ctx, func(now *snapshot.Snapshot) ([]store.Write, error) {
 		writes, err := plan(now)
 		if refused = err != nil; !refused {
 			o.writes(now.Revision()+1, span.SpanContext())

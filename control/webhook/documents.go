@@ -13,6 +13,8 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/redact"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/inspect/notes"
 	"github.com/weftmesh/weft/store"
@@ -39,7 +41,7 @@ func (s *server) document(ctx context.Context, q *admissionv1.AdmissionRequest) 
 	}
 	mesh, err := s.Cluster.HasMesh(ctx, o.Mesh)
 	if o.Mesh != "" && err != nil {
-		return s.unread(ctx, "mesh "+api.Clip(o.Mesh), err)
+		return s.unread(ctx, "mesh "+redact.Clip(o.Mesh), err)
 	}
 	if before == nil && o.Mesh != "" && !s.admits(o.Mesh, o.Namespace) {
 		found = append(found, notAdmitted(o.Namespace, o.Mesh))
@@ -93,20 +95,20 @@ func (s *server) admitted(before, o *api.Object, hasMesh bool, found []*api.Viol
 }
 
 // known is what was read, with the mesh of o where the API server has it, and before where o is.
-func known(now *api.Snapshot, before, o *api.Object, hasMesh bool) *api.Snapshot {
-	var changes []api.Change
+func known(now *snapshot.Snapshot, before, o *api.Object, hasMesh bool) *snapshot.Snapshot {
+	var changes []snapshot.Change
 	mesh := api.Ref{Kind: api.KindMesh, Name: o.Mesh}
 	if hasMesh && !now.Has(mesh) {
-		changes = append(changes, api.Change{After: &api.Object{Ref: mesh, Spec: new(api.Mesh)}})
+		changes = append(changes, snapshot.Change{After: &api.Object{Ref: mesh, Spec: new(api.Mesh)}})
 	}
 	read, _ := now.Get(o.Ref)
 	switch {
 	case before == nil && read != nil:
-		changes = append(changes, api.Change{Before: read})
+		changes = append(changes, snapshot.Change{Before: read})
 	case before != nil:
 		there := *before
 		if there.Ref = o.Ref; read == nil || !store.Same(read, &there) {
-			changes = append(changes, api.Change{Before: read, After: &there})
+			changes = append(changes, snapshot.Change{Before: read, After: &there})
 		}
 	}
 	if len(changes) == 0 {
@@ -150,7 +152,7 @@ func (s *server) forbids(before, o *api.Object, sent map[string]string) string {
 	follows := s.computed(o)
 	for _, key := range following {
 		if said, there := sent[key]; there && said != follows[key] {
-			return fmt.Sprintf("the label %s follows from what the object is and where, and nobody else sets it (%q, not %q); remove it", key, follows[key], api.Clip(said))
+			return fmt.Sprintf("the label %s follows from what the object is and where, and nobody else sets it (%q, not %q); remove it", key, follows[key], redact.Clip(said))
 		}
 	}
 	return ""
@@ -203,9 +205,9 @@ func (s *server) notes(o *api.Object) (out []*api.Violation) {
 		}
 	}()
 	now := m.Snapshot()
-	change := api.Change{After: o}
+	change := snapshot.Change{After: o}
 	change.Before, _ = now.Get(o.Ref)
-	next, _ := m.Update(now.With(now.Revision()+1, []api.Change{change}), []api.Change{change})
+	next, _ := m.Update(now.With(now.Revision()+1, []snapshot.Change{change}), []snapshot.Change{change})
 	for _, n := range notes.On(next.Reader(nil), o.Ref) {
 		if n.Severity != api.Info {
 			out = append(out, &api.Violation{Object: o.Ref, Field: n.Field, Code: n.Code, Message: strings.TrimSpace(n.Message), Severity: api.Warning})

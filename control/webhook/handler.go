@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/resolve"
@@ -34,7 +35,7 @@ type Cluster interface {
 	// Injection is the configuration of sidecars now, with authorities and meshes.
 	Injection() inject.Config
 	// Written are the documents that were read.
-	Written() *api.Snapshot
+	Written() *snapshot.Snapshot
 	// Model is the newest one; nil while there is none.
 	Model() *resolve.Model
 }

@@ -14,6 +14,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/control/webhook"
 	"github.com/weftmesh/weft/control/world"
@@ -43,8 +44,8 @@ func (s cluster) Injection() inject.Config {
 	}
 	return c
 }
-func (c cluster) Model() *resolve.Model  { return c.model }
-func (c cluster) Written() *api.Snapshot { return c.model.Written() }
+func (c cluster) Model() *resolve.Model       { return c.model }
+func (c cluster) Written() *snapshot.Snapshot { return c.model.Written() }
 
 // chain is what documents go through.
 func chain() *admission.Chain {

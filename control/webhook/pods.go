@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/sidecar/inject"
 )
@@ -24,7 +25,7 @@ func (s *server) pod(ctx context.Context, q *admissionv1.AdmissionRequest) *admi
 	}
 	ns, err := s.Cluster.Namespace(ctx, q.Namespace)
 	if err != nil {
-		return s.unread(ctx, "namespace "+api.Clip(q.Namespace), err)
+		return s.unread(ctx, "namespace "+redact.Clip(q.Namespace), err)
 	}
 	c := s.Cluster.Injection()
 	if c, err = s.withMesh(ctx, pod, ns, c); err != nil {
@@ -90,7 +91,7 @@ func (s *server) admits(mesh, namespace string) bool {
 }
 
 func notAdmitted(namespace, mesh string) *api.Violation {
-	v := api.Path("metadata.namespace").Breaks("namespace %s takes no part in mesh %s; add it to tenancy.namespaces of Mesh %s, or name another mesh by the label %s", namespace, api.Clip(mesh), api.Clip(mesh), api.LabelMesh)
+	v := api.Path("metadata.namespace").Breaks("namespace %s takes no part in mesh %s; add it to tenancy.namespaces of Mesh %s, or name another mesh by the label %s", namespace, redact.Clip(mesh), redact.Clip(mesh), api.LabelMesh)
 	v.Code = index.CodeNotAdmitted
 	return v
 }

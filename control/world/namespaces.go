@@ -1,15 +1,18 @@
 package world
 
-import "github.com/weftmesh/weft/api"
+import (
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
+)
 
 // NamespaceOf is the Namespace of a name, nil where there is none. Kinds of the cluster itself
 // lie in the mesh that their label names, else in mesh default: a name alone is no reference.
-func NamespaceOf(s *api.Snapshot, name string) *api.Object {
+func NamespaceOf(s *snapshot.Snapshot, name string) *api.Object {
 	return In(s, api.Ref{Kind: api.KindNamespace, Name: name})
 }
 
 // In is the object of a reference in whatever mesh; nil where there is none.
-func In(s *api.Snapshot, ref api.Ref) *api.Object {
+func In(s *snapshot.Snapshot, ref api.Ref) *api.Object {
 	ref.Mesh = api.DefaultMesh
 	if o, ok := s.Get(ref); ok {
 		return o

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/store/file"
 )
@@ -110,7 +111,7 @@ func read(stdin io.Reader, kinds map[string]decode.Rewrite, paths ...string) (Re
 	r.Documents = count(r.Objects, r.Violations)
 	if kinds == nil {
 		var found []*api.Violation
-		r.Objects, found = admission.WithSidecars(api.NewSnapshot(0), r.Objects)
+		r.Objects, found = admission.WithSidecars(snapshot.New(0), r.Objects)
 		r.Violations = append(r.Violations, found...)
 		r.refuse(found)
 	}

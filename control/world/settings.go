@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/route"
@@ -63,7 +64,7 @@ func Readable() []route.Dialect {
 var anyAddress, _ = skipper.ParseAddresses([]string{api.AnyHost}) // which is one
 
 // Compile resolves a snapshot with all dialects and kinds.
-func (s Settings) Compile(objects *api.Snapshot) (*resolve.Model, []api.Note) {
+func (s Settings) Compile(objects *snapshot.Snapshot) (*resolve.Model, []api.Note) {
 	return resolve.CompileIn(s.InZone(), objects, s.dialects(), Kinds())
 }
 
@@ -71,7 +72,7 @@ func (s Settings) Compile(objects *api.Snapshot) (*resolve.Model, []api.Note) {
 // says beside the settings.
 func (s Settings) Admission(o admission.Options) *admission.Chain {
 	o.Catalog, o.Zone, o.System = s.Catalog(), s.InZone(), s.SystemNamespaces
-	o.Compile = func(all *api.Snapshot) *resolve.Model {
+	o.Compile = func(all *snapshot.Snapshot) *resolve.Model {
 		m, _ := s.Compile(all)
 		return m
 	}
@@ -97,7 +98,7 @@ func (s Settings) Catalog() *api.Catalog {
 
 // Empty is the model of a control plane that knows no object yet.
 func (s Settings) Empty() *resolve.Model {
-	m, _ := s.Compile(api.NewSnapshot(0))
+	m, _ := s.Compile(snapshot.New(0))
 	return m
 }
 
@@ -105,4 +106,4 @@ func (s Settings) Empty() *resolve.Model {
 func (s Settings) Renderer() *xds.Renderer { return xds.NewRenderer(Kinds()).Asking(s.Authorizer) }
 
 // Compile resolves a snapshot as a control plane without settings does.
-func Compile(s *api.Snapshot) (*resolve.Model, []api.Note) { return Settings{}.Compile(s) }
+func Compile(s *snapshot.Snapshot) (*resolve.Model, []api.Note) { return Settings{}.Compile(s) }

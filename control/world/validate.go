@@ -6,6 +6,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/notes"
@@ -91,7 +92,7 @@ func (s Settings) assumed(meshes, all []*api.Object) (out []*api.Violation) {
 			continue
 		}
 		first := slices.IndexFunc(all, func(o *api.Object) bool { return o.Mesh == m.Name })
-		v := api.Path("mesh").Warns("MeshNotFound", "no document is the Mesh %s, so it is taken as one without settings; write --assume-mesh %s if it is elsewhere", api.Clip(m.Name), api.Clip(m.Name))
+		v := api.Path("mesh").Warns("MeshNotFound", "no document is the Mesh %s, so it is taken as one without settings; write --assume-mesh %s if it is elsewhere", redact.Clip(m.Name), redact.Clip(m.Name))
 		v.Object, v.Position = all[first].Ref, decode.Locate(all[first].Source, "mesh")
 		out = append(out, v)
 	}

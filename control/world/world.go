@@ -6,6 +6,7 @@ package world
 
 import (
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/policies/all"
@@ -42,15 +43,15 @@ func DefaultMesh() *api.Object { return admission.DefaultMesh() }
 
 // Snapshot is the state of a world that consists of objects alone. Mesh
 // default exists in it unless a document says otherwise.
-func Snapshot(objects ...*api.Object) *api.Snapshot {
-	return api.NewSnapshot(1, append([]*api.Object{DefaultMesh()}, objects...)...)
+func Snapshot(objects ...*api.Object) *snapshot.Snapshot {
+	return snapshot.New(1, append([]*api.Object{DefaultMesh()}, objects...)...)
 }
 
 // Complete is the state of a world that a control plane would have of objects
 // alone: beside mesh default, each mesh has its default policies, unless a
 // document stands in the place of one or the Mesh skips it, and where it proves who calls and
 // no document says who may, the permission for all. Added are those.
-func Complete(objects ...*api.Object) (s *api.Snapshot, added []*api.Object) {
+func Complete(objects ...*api.Object) (s *snapshot.Snapshot, added []*api.Object) {
 	written := map[api.Ref]bool{}
 	all := append([]*api.Object{DefaultMesh()}, objects...)
 	for _, o := range objects {
@@ -67,11 +68,11 @@ func Complete(objects ...*api.Object) (s *api.Snapshot, added []*api.Object) {
 			}
 		}
 	}
-	s = api.NewSnapshot(1, append(all, added...)...)
+	s = snapshot.New(1, append(all, added...)...)
 	for mesh := range s.OfKind(api.KindMesh) {
 		if admission.LacksPermission(s, mesh.Name) {
 			added = append(added, admission.DefaultPermission(mesh.Name))
 		}
 	}
-	return api.NewSnapshot(1, append(all, added...)...), added
+	return snapshot.New(1, append(all, added...)...), added
 }

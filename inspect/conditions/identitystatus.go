@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/terminal"
 	"github.com/weftmesh/weft/resolve"
@@ -125,7 +126,7 @@ func trustCreated(m *resolve.Reader, o *api.Object, of *certificates) Condition 
 		c.Reason, c.Message = "Disabled", "meshTrustCreation is Disabled; the certificates are believed where a MeshTrust says so"
 		return c
 	}
-	if t := api.TrustOf(m.Snapshot(), o); t != nil {
+	if t := snapshot.TrustOf(m.Snapshot(), o); t != nil {
 		c.Status, c.Reason, c.Message = "True", "Created", t.Ref.String()
 	}
 	return c
@@ -135,7 +136,7 @@ func trustCreated(m *resolve.Reader, o *api.Object, of *certificates) Condition 
 // trust domain, made by weft or by people.
 func trustOutside(m *resolve.Reader, o *api.Object, domain string) Condition {
 	for t := range m.Snapshot().Of(api.KindMeshTrust, o.Mesh) {
-		if spec, ok := t.Spec.(*api.MeshTrust); ok && (spec.TrustDomain == domain || domain == "" && t == api.TrustOf(m.Snapshot(), o)) {
+		if spec, ok := t.Spec.(*api.MeshTrust); ok && (spec.TrustDomain == domain || domain == "" && t == snapshot.TrustOf(m.Snapshot(), o)) {
 			return Condition{Type: conditionTrust, Status: "True", Reason: "Created", Message: t.Ref.String()}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/inspect/mtls"
 )
 
@@ -18,7 +19,7 @@ type Backends map[string]string
 const unknownBackend = "unknown"
 
 // BackendsOf names the roots of a mesh of s.
-func BackendsOf(c *api.Catalog, s *api.Snapshot, roots []mtls.Root) Backends {
+func BackendsOf(c *api.Catalog, s *snapshot.Snapshot, roots []mtls.Root) Backends {
 	out := Backends{}
 	for _, r := range roots {
 		name := r.Backend

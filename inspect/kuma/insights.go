@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/inspect"
 )
 
@@ -105,7 +106,7 @@ type ServiceTotals struct {
 }
 
 // InsightsOf summarises a mesh of s, and its services by name, in one look at each dataplane.
-func InsightsOf(catalog *api.Catalog, s *api.Snapshot, mesh *api.Object, known func(api.Ref) Seen) (MeshInsight, []ServiceInsight) {
+func InsightsOf(catalog *api.Catalog, s *snapshot.Snapshot, mesh *api.Object, known func(api.Ref) Seen) (MeshInsight, []ServiceInsight) {
 	t := NewTally()
 	for o := range s.Of(api.KindDataplane, mesh.Name) {
 		if dp, ok := o.Spec.(*api.Dataplane); ok && dp.Networking != nil {
@@ -116,7 +117,7 @@ func InsightsOf(catalog *api.Catalog, s *api.Snapshot, mesh *api.Object, known f
 }
 
 // Insights summarises a mesh of s whose dataplanes are counted, and its services by name.
-func (t *Tally) Insights(catalog *api.Catalog, s *api.Snapshot, mesh *api.Object) (MeshInsight, []ServiceInsight) {
+func (t *Tally) Insights(catalog *api.Catalog, s *snapshot.Snapshot, mesh *api.Object) (MeshInsight, []ServiceInsight) {
 	out := MeshInsight{Type: "MeshInsight", Name: mesh.Name, Created: mesh.Created, Modified: mesh.Modified, Dataplanes: t.planes, ByType: t.byClass(),
 		Policies: map[string]Total{}, Resources: map[string]Total{}, Versions: Versions{values(t.agents), values(t.envoys)}, MTLS: BackendCounts{Issued: values(t.roots)}}
 	for _, k := range catalog.Types() {

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/kuma"
 	"github.com/weftmesh/weft/internal/worlds"
@@ -29,7 +30,7 @@ func TestRulesComeToWhatHolds(t *testing.T) {
 	var seen seenOrders
 	for range 20 { // until chance has been everywhere
 		rapid.Check(t, func(t *rapid.T) {
-			m, _ := world.Compile(api.NewSnapshot(1, append(meeting(t), worlds.Policies(t, world.Catalog(), rapid.IntRange(2, 7).Draw(t, "policies"))...)...))
+			m, _ := world.Compile(snapshot.New(1, append(meeting(t), worlds.Policies(t, world.Catalog(), rapid.IntRange(2, 7).Draw(t, "policies"))...)...))
 			for r := range m.Dataplanes("") {
 				view, err := kuma.Rules(m.Reader(nil), world.Catalog(), r.Ref)
 				if err != nil {

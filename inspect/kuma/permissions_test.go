@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/kuma"
 	"github.com/weftmesh/weft/inspect/mtls"
@@ -117,7 +118,7 @@ func TestBackendsAreNamed(t *testing.T) {
 	catalog := world.Catalog()
 	own := api.Ref{Kind: api.KindMeshIdentity, Mesh: "default", Name: "own"}
 	mesh := &api.Object{Ref: api.Ref{Kind: api.KindMesh, Name: "default"}, Spec: &api.Mesh{}}
-	s := api.NewSnapshot(1, mesh, &api.Object{Ref: own, Spec: &api.MeshIdentity{}})
+	s := snapshot.New(1, mesh, &api.Object{Ref: own, Spec: &api.MeshIdentity{}})
 	b := kuma.BackendsOf(catalog, s, []mtls.Root{{Of: mesh.Ref, Backend: "ca-1", Fingerprint: "01"}, {Of: own, Fingerprint: "02"}, {Of: mesh.Ref, Backend: "ca-2"}})
 	tally := kuma.NewTally()
 	for i, root := range []string{"01", "01", "02", "", "gone"} {

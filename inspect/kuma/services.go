@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 )
 
 // The types of services.
@@ -48,7 +49,7 @@ type Members struct {
 
 // serviceInsights are the services of the dataplanes that are counted, and the
 // MeshExternalServices, by name.
-func (t *Tally) serviceInsights(s *api.Snapshot, mesh *api.Object) []ServiceInsight {
+func (t *Tally) serviceInsights(s *snapshot.Snapshot, mesh *api.Object) []ServiceInsight {
 	out := make([]ServiceInsight, 0, len(t.services))
 	for name, x := range t.services {
 		counts := x.counts

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/kuma"
 	"github.com/weftmesh/weft/resolve"
@@ -23,7 +24,7 @@ func TestRulesStayWhereAPolicyIsWrittenAnew(t *testing.T) {
 		t.Fatalf("the street has no %s", retry)
 	}
 	now, _ := street(t).Snapshot().Get(retry) // the same words, read anew
-	change := []api.Change{{Before: was, After: now}}
+	change := []snapshot.Change{{Before: was, After: now}}
 	after, _ := before.Update(before.Snapshot().With(before.Snapshot().Revision()+1, change), change)
 	if diff := cmp.Diff(rulesText(t, before), rulesText(t, after)); diff != "" {
 		t.Errorf("rules of a-1 (-before +after):\n%s", diff)

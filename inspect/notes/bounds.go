@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/inspect/terminal"
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
@@ -118,7 +119,7 @@ func (c *caller) overAttempts() bool {
 
 // boundNotes are what there is to say on limits that never fire. It serves one question.
 type boundNotes struct {
-	snapshot *api.Snapshot
+	snapshot *snapshot.Snapshot
 	Set
 }
 
@@ -284,7 +285,7 @@ func ClusterNamed(r *effective.Resolved, name string) *effective.ClusterUse {
 }
 
 // ownBounds are the notes on limits of r itself.
-func ownBounds(snapshot *api.Snapshot, r *effective.Resolved, outbounds ...*effective.Outbound) []api.Note {
+func ownBounds(snapshot *snapshot.Snapshot, r *effective.Resolved, outbounds ...*effective.Outbound) []api.Note {
 	n := boundNotes{snapshot: snapshot}
 	for _, o := range outbounds {
 		n.outbound(r, o)

@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/notes"
 	"github.com/weftmesh/weft/internal/worlds"
@@ -18,7 +19,7 @@ func TestNotesThatFollowChanges(t *testing.T) {
 	t.Parallel()
 	lost := 0 // notes on what is lost at dataplanes
 	rapid.Check(t, func(t *rapid.T) {
-		s := api.NewSnapshot(0)
+		s := snapshot.New(0)
 		m, _ := world.Compile(s)
 		for i := range 8 {
 			changes := worlds.Changes(t, world.Catalog(), s)

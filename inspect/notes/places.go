@@ -3,13 +3,14 @@ package notes
 import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/resolve"
 )
 
 // Places finds where the fields of notes stand in their documents. Notes on one
 // object that come one after the other cost one reading of its text.
 type Places struct {
-	snapshot *api.Snapshot
+	snapshot *snapshot.Snapshot
 	ref      api.Ref
 	locate   func(api.Path) api.Position
 	known    *resolve.Memory[field, api.Position] // nil where nothing is kept
@@ -33,7 +34,7 @@ func PlacesOf(m *resolve.Reader) *Places {
 }
 
 // PlacesIn looks in the documents of s.
-func PlacesIn(s *api.Snapshot) *Places { return &Places{snapshot: s} }
+func PlacesIn(s *snapshot.Snapshot) *Places { return &Places{snapshot: s} }
 
 // Of is the place of a note on an object; zero where its text is not known.
 func (p *Places) Of(n api.Note) api.Position {

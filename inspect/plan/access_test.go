@@ -10,6 +10,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/plan"
 	"github.com/weftmesh/weft/inspect/terminal"
@@ -49,7 +50,7 @@ func objectsOf(t *testing.T, documents ...string) (out []*api.Object) {
 // permitting is the plan of documents over a mesh of others.
 func permitting(t *testing.T, before []string, after ...string) (plan.Step, plan.Plan) {
 	t.Helper()
-	m, _ := world.Compile(api.NewSnapshot(1, guarded(t, before...)...))
+	m, _ := world.Compile(snapshot.New(1, guarded(t, before...)...))
 	var writes []store.Write
 	for _, o := range objectsOf(t, after...) {
 		writes = append(writes, store.Write{Put: o})
@@ -149,9 +150,9 @@ func TestAPlannedShadowIsToldAsOne(t *testing.T) {
 	if _, p := permitting(t, before, shadow); len(p.Permissions) > 0 {
 		t.Errorf("a shadow changes %v", p.Permissions)
 	}
-	m, _ := world.Compile(api.NewSnapshot(1, guarded(t, before...)...))
+	m, _ := world.Compile(snapshot.New(1, guarded(t, before...)...))
 	preview := plan.Preview{Takes: func(*api.Object) bool { return true }}
-	writes, err := preview.Of(func(*api.Snapshot) ([]store.Write, error) {
+	writes, err := preview.Of(func(*snapshot.Snapshot) ([]store.Write, error) {
 		return []store.Write{{Put: objectsOf(t, shadow)[0]}}, nil
 	})(m.Snapshot())
 	if err != nil {

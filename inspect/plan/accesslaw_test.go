@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/plan"
 	"github.com/weftmesh/weft/resolve/effective"
@@ -65,7 +66,7 @@ func TestPlansTellOfPairsWhoseAnswerChanges(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		before := documentsOf(r, "before")
 		after := documentsOf(r, "after")
-		m, _ := world.Compile(api.NewSnapshot(1, objectsOf(t, append(slices.Clone(planes), before...)...)...))
+		m, _ := world.Compile(snapshot.New(1, objectsOf(t, append(slices.Clone(planes), before...)...)...))
 		var writes []store.Write
 		coming := map[api.Ref]bool{}
 		for _, o := range objectsOf(t, after...) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/plan"
 	"github.com/weftmesh/weft/store"
@@ -58,7 +59,7 @@ func ruled(t *testing.T, online bool, more ...string) []*api.Object {
 // told is what a plan says of who may call, and what it warns of.
 func told(t *testing.T, before []*api.Object, gone *api.Ref, after ...string) (_ []string, codes []string) {
 	t.Helper()
-	m, _ := world.Compile(api.NewSnapshot(1, before...))
+	m, _ := world.Compile(snapshot.New(1, before...))
 	var writes []store.Write
 	for _, o := range objectsOf(t, after...) {
 		writes = append(writes, store.Write{Put: o})

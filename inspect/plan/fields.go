@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/inspect/terminal"
 	"github.com/weftmesh/weft/xds/resource"
 )
@@ -182,7 +182,7 @@ func (f *Field) text() string {
 	if path == "" {
 		path = "all of it"
 	}
-	return path + ": " + api.Clip(valueText(f.Before)) + " → " + api.Clip(valueText(f.After))
+	return path + ": " + redact.Clip(valueText(f.Before)) + " → " + redact.Clip(valueText(f.After))
 }
 
 // fieldsText writes what changes in a resource, a line each.

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/plan"
 	"github.com/weftmesh/weft/internal/worlds"
@@ -52,13 +53,13 @@ func TestPlanIsWhatSidecarsReceive(t *testing.T) {
 func TestPoliciesBreakNothing(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		catalog, s := world.Catalog(), api.NewSnapshot(0)
+		catalog, s := world.Catalog(), snapshot.New(0)
 		for i := range rapid.IntRange(1, 6).Draw(t, "steps") {
 			s = s.With(uint64(i+1), worlds.Changes(t, catalog, s))
 		}
 		before, _ := world.Compile(s)
 		touched := map[api.Ref]bool{}
-		changes := slices.DeleteFunc(worlds.Changes(t, catalog, s), func(c api.Change) bool {
+		changes := slices.DeleteFunc(worlds.Changes(t, catalog, s), func(c snapshot.Change) bool {
 			typ, _ := catalog.Type(c.Ref().Kind)
 			touched[c.Ref()] = typ.Policy && !typ.Route
 			return !touched[c.Ref()]
@@ -78,7 +79,7 @@ func TestPoliciesBreakNothing(t *testing.T) {
 }
 
 // received is what changes at the Envoys of two worlds.
-func received(before, after *api.Snapshot) map[string]bool {
+func received(before, after *snapshot.Snapshot) map[string]bool {
 	out := map[string]bool{}
 	was, is := rendered(before), rendered(after)
 	for ref, now := range is {
@@ -100,7 +101,7 @@ func received(before, after *api.Snapshot) map[string]bool {
 }
 
 // rendered are the versions of the resources of all dataplanes, by type and name.
-func rendered(s *api.Snapshot) map[api.Ref]map[string]string {
+func rendered(s *snapshot.Snapshot) map[api.Ref]map[string]string {
 	m, _ := world.Compile(s)
 	return versionsIn(m)
 }

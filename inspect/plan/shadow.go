@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/store"
 )
@@ -21,7 +22,7 @@ func WithShadow(m *resolve.Reader, mesh string) *resolve.Model {
 		}
 		after, _ := m.Update(snapshot, shadows)
 		return after
-	}, func(was *resolve.Model, changes []api.Change) *resolve.Model {
+	}, func(was *resolve.Model, changes []snapshot.Change) *resolve.Model {
 		snapshot, shadows := shadowsOf(m, mesh)
 		if len(shadows) == 0 {
 			return m.Model
@@ -33,12 +34,12 @@ func WithShadow(m *resolve.Reader, mesh string) *resolve.Model {
 
 // shadowsOf are the shadows of a mesh, as changes to what is written that let them take part, and
 // what is written then.
-func shadowsOf(m *resolve.Reader, mesh string) (*api.Snapshot, []api.Change) {
+func shadowsOf(m *resolve.Reader, mesh string) (*snapshot.Snapshot, []snapshot.Change) {
 	written := m.Written()
-	var changes []api.Change
+	var changes []snapshot.Change
 	for o := range m.Attachable(mesh) {
 		if before, ok := written.Get(o.Ref); ok && before.Shadow() {
-			changes = append(changes, api.Change{Before: before, After: unshadowed(before)})
+			changes = append(changes, snapshot.Change{Before: before, After: unshadowed(before)})
 		}
 	}
 	return written.With(written.Revision()+1, changes), changes
@@ -46,8 +47,8 @@ func shadowsOf(m *resolve.Reader, mesh string) (*api.Snapshot, []api.Change) {
 
 // unshadowedIn are changes of a model as those of one in which the shadows of a mesh take part;
 // each object changes once.
-func unshadowedIn(m *resolve.Reader, mesh string, changes []api.Change) []api.Change {
-	var out []api.Change
+func unshadowedIn(m *resolve.Reader, mesh string, changes []snapshot.Change) []snapshot.Change {
+	var out []snapshot.Change
 	at := map[api.Ref]int{}
 	for _, c := range changes {
 		if o := c.After; o != nil && o.Mesh == mesh && o.Shadow() && m.IsAttachable(o.Kind) {
@@ -60,7 +61,7 @@ func unshadowedIn(m *resolve.Reader, mesh string, changes []api.Change) []api.Ch
 		at[c.Ref()] = len(out)
 		out = append(out, c)
 	}
-	return slices.DeleteFunc(out, func(c api.Change) bool { return c.Before == nil && c.After == nil })
+	return slices.DeleteFunc(out, func(c snapshot.Change) bool { return c.Before == nil && c.After == nil })
 }
 
 // unshadowed is an object that takes part as others do.
@@ -84,7 +85,7 @@ type Preview struct {
 
 // Of is the plan of such writes.
 func (p *Preview) Of(of store.Plan) store.Plan {
-	return func(now *api.Snapshot) ([]store.Write, error) {
+	return func(now *snapshot.Snapshot) ([]store.Write, error) {
 		writes, err := of(now)
 		if err != nil {
 			return nil, err

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/plan"
 	"github.com/weftmesh/weft/internal/worlds"
@@ -20,7 +21,7 @@ func TestShadowsTakePartAsOthersDo(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		catalog := world.Catalog()
-		plain := api.NewSnapshot(0)
+		plain := snapshot.New(0)
 		for i := range rapid.IntRange(1, 6).Draw(t, "steps") {
 			plain = plain.With(uint64(i+1), worlds.Changes(t, catalog, plain))
 		}
@@ -59,7 +60,7 @@ func TestShadowsFollowChanges(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		catalog := world.Catalog()
-		s := api.NewSnapshot(0)
+		s := snapshot.New(0)
 		model, _ := world.Compile(s)
 		for i := range rapid.IntRange(2, 10).Draw(t, "steps") {
 			changes := worlds.Changes(t, catalog, s)
@@ -93,7 +94,7 @@ func versionsIn(m *resolve.Model) map[api.Ref]map[string]string {
 }
 
 // labelled is s in which o has that value of the label, none where it is empty.
-func labelled(s *api.Snapshot, o *api.Object, effect string) *api.Snapshot {
+func labelled(s *snapshot.Snapshot, o *api.Object, effect string) *snapshot.Snapshot {
 	other := *o
 	other.Labels = maps.Clone(o.Labels)
 	delete(other.Labels, api.LabelEffect)
@@ -104,5 +105,5 @@ func labelled(s *api.Snapshot, o *api.Object, effect string) *api.Snapshot {
 		other.Labels[api.LabelEffect] = effect
 	}
 	now, _ := s.Get(o.Ref)
-	return s.With(s.Revision()+1, []api.Change{{Before: now, After: &other}})
+	return s.With(s.Revision()+1, []snapshot.Change{{Before: now, After: &other}})
 }

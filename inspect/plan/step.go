@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/xds"
@@ -17,7 +18,7 @@ type Step struct {
 	Affected []api.Ref
 	// Touched are the objects that change, by Changes.
 	Touched []api.Ref
-	Changes []api.Change
+	Changes []snapshot.Change
 	// Renderer is the one whose resources sidecars get.
 	Renderer *xds.Renderer
 	// Print is a resource as JSON, without what nobody may read: then it is told what changes in
@@ -39,7 +40,7 @@ func Next(m *resolve.Model, writes []store.Write, now time.Time) (Step, []store.
 }
 
 // Between is the step from m to what holds after changes of its documents, at a revision.
-func Between(m *resolve.Model, revision uint64, changes []api.Change) Step {
+func Between(m *resolve.Model, revision uint64, changes []snapshot.Change) Step {
 	next, affected := m.Update(m.Written().With(revision, changes), changes)
 	s := Step{Before: m, After: next, Affected: affected.Dataplanes, Changes: changes}
 	for _, c := range changes {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/inspect/notes"
 	"github.com/weftmesh/weft/inspect/terminal"
 	"github.com/weftmesh/weft/policies"
@@ -66,7 +67,7 @@ func explains(broken, entry *api.Violation) bool {
 }
 
 // lost are the entries of an object that acted and would not.
-func lost(after *api.Snapshot, ref api.Ref, was, is *impact.Reach) (out []*api.Violation) {
+func lost(after *snapshot.Snapshot, ref api.Ref, was, is *impact.Reach) (out []*api.Violation) {
 	now := map[api.Path]*impact.Entry{}
 	for _, e := range is.Entries {
 		now[e.Field] = e

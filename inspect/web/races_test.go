@@ -10,6 +10,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/web"
 	"github.com/weftmesh/weft/store"
@@ -22,7 +23,7 @@ type forestalled struct {
 	first []store.Write
 }
 
-func (f *forestalled) Apply(ctx context.Context, plan store.Plan) (*api.Snapshot, []store.Result, error) {
+func (f *forestalled) Apply(ctx context.Context, plan store.Plan) (*snapshot.Snapshot, []store.Result, error) {
 	if writes := f.first; writes != nil {
 		f.first = nil
 		if _, _, err := f.Documents.Apply(ctx, store.Writes(writes...)); err != nil {

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/inspect/web/rights"
@@ -53,7 +53,7 @@ func (s *server) readyz(w http.ResponseWriter, r *http.Request) error {
 	}
 	purpose := r.URL.Query().Get(readyFor.Name)
 	if purpose != "" && purpose != forWrites {
-		return httpapi.BadField(readyFor.Name, strconv.Quote(api.Clip(purpose))+" is nothing that can be asked for; write "+forWrites+", or leave it out")
+		return httpapi.BadField(readyFor.Name, strconv.Quote(redact.Clip(purpose))+" is nothing that can be asked for; write "+forWrites+", or leave it out")
 	}
 	var err error
 	if s.Writes != nil {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/inspect/web"
 	"github.com/weftmesh/weft/store"
 )
@@ -75,7 +76,7 @@ type elsewhere struct {
 	refuses error
 }
 
-func (e elsewhere) Apply(context.Context, store.Plan) (*api.Snapshot, []store.Result, error) {
+func (e elsewhere) Apply(context.Context, store.Plan) (*snapshot.Snapshot, []store.Result, error) {
 	return nil, nil, e.refuses
 }
 

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect"
@@ -106,7 +107,7 @@ func serveWith(t *testing.T, docs string, panics bool, adjust func(*web.Config))
 			t.Fatal(v)
 		}
 	}
-	s := memory.New(api.NewSnapshot(0), nil, func() time.Time { return noon }).Remember(100)
+	s := memory.New(snapshot.New(0), nil, func() time.Time { return noon }).Remember(100)
 	writes := []store.Write{{Put: world.DefaultMesh()}}
 	for _, o := range objects {
 		writes = append(writes, store.Write{Put: o})

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/internal/envoytest"
@@ -46,7 +47,7 @@ func Read(docs []File) (*World, error) {
 		o, v := world.Decode(f.Name, f.Text)
 		objects, w.Violations = append(objects, o...), append(w.Violations, v...)
 	}
-	objects, found := admission.WithSidecars(api.NewSnapshot(0), objects)
+	objects, found := admission.WithSidecars(snapshot.New(0), objects)
 	w.Violations = append(w.Violations, found...)
 	w.Model, _ = w.Compile(world.Snapshot(objects...))
 	return w, nil

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/conditions"
 	"github.com/weftmesh/weft/inspect/explain"
@@ -63,9 +64,9 @@ func everything(t *rapid.T, model *resolve.Model) string {
 // UpdateEqualsCompile: whatever a dialect looks at, the model derived step by step is
 // the one compiled from nothing, and exactly the dataplanes that came out different
 // are affected. Changes draws some changes of a snapshot.
-func UpdateEqualsCompile(t *testing.T, dialects []route.Dialect, changes func(*rapid.T, *api.Snapshot) []api.Change) {
+func UpdateEqualsCompile(t *testing.T, dialects []route.Dialect, changes func(*rapid.T, *snapshot.Snapshot) []snapshot.Change) {
 	rapid.Check(t, func(t *rapid.T) {
-		snapshot := api.NewSnapshot(0)
+		snapshot := snapshot.New(0)
 		model, _ := resolve.Compile(snapshot, dialects, world.Kinds())
 		for step := range rapid.IntRange(1, 10).Draw(t, "steps") {
 			list := changes(t, snapshot)
@@ -82,7 +83,7 @@ func UpdateEqualsCompile(t *testing.T, dialects []route.Dialect, changes func(*r
 }
 
 // held wants those dataplanes to be affected of which something came out different.
-func held(t *rapid.T, model, next *resolve.Model, affected resolve.Affected, list []api.Change) {
+func held(t *rapid.T, model, next *resolve.Model, affected resolve.Affected, list []snapshot.Change) {
 	regrouped := slices.ContainsFunc(list, regroups) || !maps.Equal(audiences(model), audiences(next))
 	for r := range next.Dataplanes("") {
 		old, had := model.Dataplane(r.Ref)
@@ -121,7 +122,7 @@ func audiences(model *resolve.Model) map[audience]bool {
 }
 
 // regroups reports whether a change may put dataplanes together that were apart.
-func regroups(c api.Change) bool {
+func regroups(c snapshot.Change) bool {
 	return slices.ContainsFunc([]*api.Object{c.Before, c.After}, func(o *api.Object) bool {
 		if o == nil {
 			return false

@@ -10,6 +10,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/explain"
 	"github.com/weftmesh/weft/inspect/terminal"
@@ -52,7 +53,7 @@ func compileEdge(t *testing.T, ports [3]uint32, web, cart uint32) *resolve.Model
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, _ := resolve.Compile(api.NewSnapshot(1, objects...), dialects(), world.Kinds())
+	m, _ := resolve.Compile(snapshot.New(1, objects...), dialects(), world.Kinds())
 	return m
 }
 
@@ -180,19 +181,19 @@ func TestEdgeIsExplained(t *testing.T) {
 func TestAnEdgeIsNoOutbound(t *testing.T) {
 	t.Parallel()
 	const plane = "\n---\n{type: Dataplane, mesh: default, name: moves, networking: {address: 127.0.0.1, %s}}\n"
-	read := func(networking string) *api.Snapshot {
+	read := func(networking string) *snapshot.Snapshot {
 		objects, err := decode.Objects(catalog, "edge.yaml", []byte(fmt.Sprintf(documents, 10080, 1, 2)+fmt.Sprintf(plane, networking)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		return api.NewSnapshot(1, objects...)
+		return snapshot.New(1, objects...)
 	}
 	before, after := read("outbound: [{port: 80, hosts: {port: 80}}]"), read("gateway: {type: BUILTIN, listeners: [{port: 80}]}")
 	m, _ := resolve.Compile(before, dialects(), world.Kinds())
 	ref := api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "moves"}
 	old, _ := before.Get(ref)
 	moved, _ := after.Get(ref)
-	m, _ = m.Update(after, []api.Change{{Before: old, After: moved}})
+	m, _ = m.Update(after, []snapshot.Change{{Before: old, After: moved}})
 	r, _ := m.Dataplane(ref)
 	if len(r.Outbounds) == 0 || slices.ContainsFunc(r.Outbounds, func(o *effective.Outbound) bool { return !o.Edge }) {
 		t.Errorf("of its %d outbounds not all are at the edge", len(r.Outbounds))

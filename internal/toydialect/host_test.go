@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/policies"
@@ -96,7 +96,7 @@ func limited(t *testing.T, listen, web uint32, more ...string) *resolve.Model {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, _ := resolve.Compile(api.NewSnapshot(1, objects...), dialects(), world.Kinds())
+	m, _ := resolve.Compile(snapshot.New(1, objects...), dialects(), world.Kinds())
 	return m
 }
 

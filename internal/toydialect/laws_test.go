@@ -5,12 +5,12 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/internal/laws"
 	"github.com/weftmesh/weft/internal/toydialect/toyworlds"
 )
 
 func TestUpdateEqualsCompile(t *testing.T) {
 	t.Parallel()
-	laws.UpdateEqualsCompile(t, dialects(), func(t *rapid.T, s *api.Snapshot) []api.Change { return toyworlds.Changes(t, catalog, s) })
+	laws.UpdateEqualsCompile(t, dialects(), func(t *rapid.T, s *snapshot.Snapshot) []snapshot.Change { return toyworlds.Changes(t, catalog, s) })
 }

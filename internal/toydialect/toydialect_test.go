@@ -11,6 +11,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/internal/toydialect"
@@ -106,7 +107,7 @@ func compile(t *testing.T, listen, web, cart uint32) *resolve.Model {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, _ := resolve.Compile(api.NewSnapshot(1, objects...), dialects(), world.Kinds())
+	m, _ := resolve.Compile(snapshot.New(1, objects...), dialects(), world.Kinds())
 	return m
 }
 

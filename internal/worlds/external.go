@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 )
 
 // External is a MeshExternalService of mesh default.
@@ -14,7 +15,7 @@ func External(t Fataler, name string) *api.Object {
 }
 
 // VIPOf is the first virtual address of a MeshExternalService that is stored with those of both families.
-func VIPOf(t Fataler, s *api.Snapshot, name string) string {
+func VIPOf(t Fataler, s *snapshot.Snapshot, name string) string {
 	t.Helper()
 	o, ok := s.Get(api.Ref{Kind: api.KindMeshExternalService, Mesh: "default", Name: name})
 	if !ok {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/snapshot"
 )
 
 // The mesh of the benchmarks: every service has five routes of one rule and
@@ -18,9 +19,9 @@ const (
 
 // Mesh is the documents of 1,000 services, 5,000 routes, 5,000 policies and 1,000
 // sidecars with 20 outbounds each.
-func Mesh(t Fataler, catalog *api.Catalog) *api.Snapshot {
+func Mesh(t Fataler, catalog *api.Catalog) *snapshot.Snapshot {
 	t.Helper()
-	return api.NewSnapshot(1, MeshOf(t, catalog, meshPlanes)...)
+	return snapshot.New(1, MeshOf(t, catalog, meshPlanes)...)
 }
 
 // MeshOf is the documents of such a mesh with so many sidecars.

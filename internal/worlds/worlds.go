@@ -13,6 +13,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/snapshot"
 )
 
 // Fataler is what a *testing.T and a *rapid.T have in common.
@@ -43,8 +44,8 @@ var (
 )
 
 // Snapshot is what so many times Changes lead to.
-func Snapshot(t *rapid.T, catalog *api.Catalog, times int) *api.Snapshot {
-	s := api.NewSnapshot(0)
+func Snapshot(t *rapid.T, catalog *api.Catalog, times int) *snapshot.Snapshot {
+	s := snapshot.New(0)
 	for i := range times {
 		s = s.With(uint64(i+1), Changes(t, catalog, s))
 	}
@@ -52,7 +53,7 @@ func Snapshot(t *rapid.T, catalog *api.Catalog, times int) *api.Snapshot {
 }
 
 // Changes draws one to three valid changes of a snapshot.
-func Changes(t *rapid.T, catalog *api.Catalog, s *api.Snapshot) []api.Change {
+func Changes(t *rapid.T, catalog *api.Catalog, s *snapshot.Snapshot) []snapshot.Change {
 	return ChangesOf(t, s, func(t *rapid.T) *api.Object {
 		text, _ := json.Marshal(document(t))
 		return Decode(t, catalog, string(text))
@@ -60,19 +61,19 @@ func Changes(t *rapid.T, catalog *api.Catalog, s *api.Snapshot) []api.Change {
 }
 
 // ChangesOf draws one to three changes of a snapshot by drawing documents.
-func ChangesOf(t *rapid.T, s *api.Snapshot, draw func(*rapid.T) *api.Object) []api.Change {
-	byRef := map[api.Ref]api.Change{}
+func ChangesOf(t *rapid.T, s *snapshot.Snapshot, draw func(*rapid.T) *api.Object) []snapshot.Change {
+	byRef := map[api.Ref]snapshot.Change{}
 	for range rapid.IntRange(1, 3).Draw(t, "changes") {
 		o := draw(t)
 		before, _ := s.Get(o.Ref)
 		if before != nil && rapid.IntRange(0, 3).Draw(t, "delete") == 0 {
-			byRef[o.Ref] = api.Change{Before: before}
+			byRef[o.Ref] = snapshot.Change{Before: before}
 		} else {
-			byRef[o.Ref] = api.Change{Before: before, After: o}
+			byRef[o.Ref] = snapshot.Change{Before: before, After: o}
 		}
 	}
 	refs := slices.SortedFunc(maps.Keys(byRef), api.Ref.Compare)
-	var out []api.Change
+	var out []snapshot.Change
 	for _, r := range refs {
 		out = append(out, byRef[r])
 	}

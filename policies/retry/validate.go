@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/policies"
 )
 
@@ -122,7 +123,7 @@ func checkRetryOn(f *policies.Findings, at api.Path, on []string, grpc bool) {
 		switch {
 		case sound:
 		case strings.Trim(item, "0123456789") == "" && item != "" && !grpc:
-			f.Breaks(at.Index(i), "%s is not a registered HTTP status; write one such as \"503\"", api.Clip(item))
+			f.Breaks(at.Index(i), "%s is not a registered HTTP status; write one such as \"503\"", redact.Clip(item))
 		default:
 			f.OneOf(at.Index(i), item, allowed(grpc)...)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/api/spiffe"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/route/match"
@@ -182,7 +183,7 @@ func firstSPIFFE(names []string) string {
 func unlike(c *match.Condition, r *match.Request) string {
 	switch c.On {
 	case match.OnPath:
-		return "the path is " + api.Clip(r.Path)
+		return "the path is " + redact.Clip(r.Path)
 	case match.OnMethod:
 		return "the method is " + r.Method
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/nearest"
 	"github.com/weftmesh/weft/matcher"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/index"
@@ -55,7 +56,7 @@ func destinationsOf(x Mesh, it *index.Item, home api.Home) string {
 		all = append(all[:5], fmt.Sprintf("%d more", more))
 	}
 	text := "target Mesh, or what the route has: " + strings.Join(all, ", ")
-	if near := api.Nearest(it.Target.Name, names, 3); it.Target.Name != "" && len(near) > 0 {
+	if near := nearest.To(it.Target.Name, names, 3); it.Target.Name != "" && len(near) > 0 {
 		slices.Sort(near)
 		text = "did you mean " + strings.Join(slices.Compact(near), ", ") + "? " + text
 	}
@@ -151,7 +152,7 @@ const mostNear = 3
 
 // DidYouMean lists the nearest names.
 func DidYouMean(name string, names []string) string {
-	return orNearest(api.Nearest(name, names, mostNear))
+	return orNearest(nearest.To(name, names, mostNear))
 }
 
 func orNearest(near []string) string {

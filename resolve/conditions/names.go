@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/nearest"
 	"github.com/weftmesh/weft/resolve/index"
 )
 
@@ -12,11 +13,11 @@ import (
 // may have meant. Many who are lost ask for them, so they are gathered once for all.
 type names struct {
 	has map[string]bool
-	*api.Words
+	*nearest.List
 }
 
 func newNames(has map[string]bool) *names {
-	return &names{has, api.NewWords(slices.Collect(maps.Keys(has)))}
+	return &names{has, nearest.NewList(slices.Collect(maps.Keys(has)))}
 }
 
 // destNames are those of all destinations.
@@ -45,7 +46,7 @@ func (m Mesh) routeNames(kind string) *names {
 		for r := range m.RoutesByName.Values(m.At, index.AnyOf(kind)) {
 			all = append(all, r.Object.DisplayName())
 		}
-		return &names{Words: api.NewWords(all)}
+		return &names{List: nearest.NewList(all)}
 	})
 }
 

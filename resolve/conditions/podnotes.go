@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/resolve/reachability"
 )
@@ -48,11 +49,11 @@ func protocolNotes(o *api.Object, spec *api.Service) []api.Note {
 		p := &spec.Ports[i]
 		if !p.KnownProtocol() {
 			notes = append(notes, api.Notef(origin, api.Warning, api.CodeUnsupported, api.Path("spec.ports").Index(i).Field("appProtocol"),
-				"weft does not know %q and takes it for tcp; write http, http2, grpc or tcp if it is one of them", api.Clip(p.AppProtocol)))
+				"weft does not know %q and takes it for tcp; write http, http2, grpc or tcp if it is one of them", redact.Clip(p.AppProtocol)))
 		}
 		if !p.KnownAnnotation(o) {
 			notes = append(notes, api.Notef(origin, api.Warning, api.CodeUnsupported, "metadata.annotations["+api.Path(p.ProtocolAnnotation())+"]",
-				"weft does not know %q and takes it for tcp; write http, http2, grpc or tcp", api.Clip(o.Annotation(p.ProtocolAnnotation()))))
+				"weft does not know %q and takes it for tcp; write http, http2, grpc or tcp", redact.Clip(o.Annotation(p.ProtocolAnnotation()))))
 		}
 	}
 	return slices.Concat(notes, portlessNotes(o, spec), api.UpstreamNotes(o), api.AnnotationNotes(o, api.ServiceAnnotations()))
@@ -68,7 +69,7 @@ func portlessNotes(o *api.Object, spec *api.Service) []api.Note {
 		of := func(p api.KubernetesPort) bool { return p.ProtocolAnnotation() == name }
 		if port, ok := strings.CutSuffix(name, api.ProtocolSuffix); ok && !slices.ContainsFunc(spec.Ports, of) {
 			notes = append(notes, api.Notef(&api.Origin{Ref: o.Ref}, api.Warning, api.CodeUnsupported, api.Path("metadata.annotations").Key(name),
-				"the service has no port %s, so it has no effect; begin it with the number of a port that it has", api.Clip(port)))
+				"the service has no port %s, so it has no effect; begin it with the number of a port that it has", redact.Clip(port)))
 		}
 	}
 	return notes

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/resolve/index"
 )
 
@@ -20,7 +21,7 @@ func ownershipNotes(x Mesh, r *index.Route) []api.Note {
 	var notes []api.Note
 	origin := &api.Origin{Ref: r.Object.Ref}
 	if class := index.ClassOf(&x.Dialects[r.Dialect], r.Object); class != "" && (r.Tenancy == nil || r.Tenancy.IngressClasses == nil) {
-		notes = append(notes, api.Notef(origin, api.Warning, CodeAnyClass, "", "it is of ingress class %s and served all the same, for Mesh %s names no classes; if another controller serves it, name yours in tenancy.ingressClasses", api.Clip(class), r.Object.Mesh))
+		notes = append(notes, api.Notef(origin, api.Warning, CodeAnyClass, "", "it is of ingress class %s and served all the same, for Mesh %s names no classes; if another controller serves it, name yours in tenancy.ingressClasses", redact.Clip(class), r.Object.Mesh))
 	}
 	notes = append(notes, unshownNotes(x, r)...)
 	told := map[string]bool{}

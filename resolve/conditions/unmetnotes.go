@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/route"
@@ -38,7 +39,7 @@ func unmetNotes(e *route.Entry, rule *route.Rule, calls bool) []api.Note {
 func unmetNote(rule *route.Rule, m *match.Match, why string) api.Note {
 	what := "it takes no request"
 	if len(rule.Matches) > 1 {
-		what = fmt.Sprintf("its match %s takes no request", api.Clip(m.Short()))
+		what = fmt.Sprintf("its match %s takes no request", redact.Clip(m.Short()))
 	}
 	return api.Notef(rule.Origin, api.Warning, codeUnmet, rule.Origin.Field, "%s: %s", what, why)
 }
@@ -74,7 +75,7 @@ func otherHostNotes(r *index.Route) []api.Note {
 			return
 		}
 		met[at] = true
-		notes = append(notes, unmetNote(rule, m, fmt.Sprintf("its hosts are %s, and it asks for another one; leave that out, or add the host", api.Clip(strings.Join(hosts[at], ", ")))))
+		notes = append(notes, unmetNote(rule, m, fmt.Sprintf("its hosts are %s, and it asks for another one; leave that out, or add the host", redact.Clip(strings.Join(hosts[at], ", ")))))
 	})
 	return notes
 }

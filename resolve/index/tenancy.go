@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/route"
 )
@@ -60,7 +61,7 @@ func (m Mesh) KeptOut(o *api.Object) *api.Note {
 	}
 	if d, _ := KindOf(m.Dialects, o.Kind); d != nil {
 		if class := ClassOf(d, o); !t.ServesClass(class) {
-			n := api.Notef(origin, api.Info, CodeOtherClass, "", "it is of ingress class %s, which weft does not serve here; if weft should, name the class in tenancy.ingressClasses of Mesh %s, or leave it out here", api.Clip(class), o.Mesh)
+			n := api.Notef(origin, api.Info, CodeOtherClass, "", "it is of ingress class %s, which weft does not serve here; if weft should, name the class in tenancy.ingressClasses of Mesh %s, or leave it out here", redact.Clip(class), o.Mesh)
 			return &n
 		}
 	}

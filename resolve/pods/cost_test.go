@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/pods"
 )
@@ -41,10 +42,10 @@ func TestCostFollowsTheChange(t *testing.T) {
 		if api.Refuses(err) {
 			t.Fatal(err)
 		}
-		byName, changes := map[string]*api.Object{}, []api.Change{}
+		byName, changes := map[string]*api.Object{}, []snapshot.Change{}
 		for _, o := range objects {
 			byName[o.Kind+"/"+o.Name] = o
-			changes = append(changes, api.Change{After: o})
+			changes = append(changes, snapshot.Change{After: o})
 		}
 		g, _, _ := s.Update(s.New(), changes)
 		return g, byName
@@ -67,7 +68,7 @@ func TestCostFollowsTheChange(t *testing.T) {
 		{"a node", &api.Object{Ref: api.Ref{Kind: api.KindNode, Name: "n"}}, map[string]int{}},
 		{"a Service of others", &api.Object{Ref: api.Ref{Kind: api.KindService, Mesh: "default", Namespace: "on", Name: "x"}, Spec: &api.Service{Selector: map[string]string{"app": "x"}}}, map[string]int{"services": 1, "headless": 1}},
 	} {
-		got := s.Ran(g, []api.Change{{After: c.to}})
+		got := s.Ran(g, []snapshot.Change{{After: c.to}})
 		for k, n := range got {
 			if n == 0 {
 				delete(got, k)

@@ -1,12 +1,12 @@
 package pods
 
 import (
-	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/resolve/derive"
 )
 
 // Ran is how many derivations an update of the stage runs, by what it makes.
-func (s *Stage) Ran(before *derive.Graph, changes []api.Change) map[string]int {
+func (s *Stage) Ran(before *derive.Graph, changes []snapshot.Change) map[string]int {
 	var list []derive.Change
 	for _, ch := range changes {
 		list = append(list, s.source(ch.Ref().Kind).Put(ch.Ref().String(), ch.After))

@@ -5,6 +5,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/resolve/pods"
 )
 
@@ -18,9 +19,9 @@ func FuzzStage(f *testing.F) {
 	catalog := api.NewCatalog(api.Types()...)
 	f.Fuzz(func(t *testing.T, docs []byte) {
 		objects, _ := decode.Objects(catalog, "docs.yaml", docs)
-		var changes []api.Change
+		var changes []snapshot.Change
 		for _, o := range objects {
-			changes = append(changes, api.Change{After: o})
+			changes = append(changes, snapshot.Change{After: o})
 		}
 		s := pods.NewStage("z")
 		g, made, _ := s.Update(s.New(), changes)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/resolve/pods"
 )
 
@@ -28,9 +29,9 @@ func made(t *testing.T, docs string) (names []string, notes []api.Note) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var changes []api.Change
+	var changes []snapshot.Change
 	for _, o := range objects {
-		changes = append(changes, api.Change{After: o})
+		changes = append(changes, snapshot.Change{After: o})
 	}
 	s := pods.NewStage("")
 	g, all, _ := s.Update(s.New(), changes)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/resolve/pods"
 )
 
@@ -44,9 +45,9 @@ func TestIgnoredSelectorLabels(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var changes []api.Change
+			var changes []snapshot.Change
 			for _, o := range objects {
-				changes = append(changes, api.Change{After: o})
+				changes = append(changes, snapshot.Change{After: o})
 			}
 			s := pods.NewStage("z", a.Unselecting...)
 			_, all, _ := s.Update(s.New(), changes)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/resolve/derive"
 )
 
@@ -191,7 +192,7 @@ func (s *Stage) named(r *derive.Reader, key string) *api.Object {
 // Update is the stage after changes of documents, and what follows from them: changes of
 // objects that nobody wrote, Dataplanes and MeshServices of pods; and of Services and
 // EndpointSlices as they are placed.
-func (s *Stage) Update(before *derive.Graph, changes []api.Change) (after *derive.Graph, made, placed []api.Change) {
+func (s *Stage) Update(before *derive.Graph, changes []snapshot.Change) (after *derive.Graph, made, placed []snapshot.Change) {
 	var list []derive.Change
 	for _, ch := range changes {
 		if c := s.source(ch.Ref().Kind); c != nil {
@@ -207,14 +208,14 @@ func (s *Stage) Update(before *derive.Graph, changes []api.Change) (after *deriv
 
 // between are the changes of a collection, where what moves goes from one place and comes
 // to another.
-func between(c *derive.Collection[api.Object], delta *derive.Delta) []api.Change {
-	var out []api.Change
+func between(c *derive.Collection[api.Object], delta *derive.Delta) []snapshot.Change {
+	var out []snapshot.Change
 	for was, is := range c.Changes(delta) {
 		switch {
 		case was != nil && is != nil && was.Ref != is.Ref:
-			out = append(out, api.Change{Before: was}, api.Change{After: is})
+			out = append(out, snapshot.Change{Before: was}, snapshot.Change{After: is})
 		case was != nil || is != nil: // else it failed, before or now
-			out = append(out, api.Change{Before: was, After: is})
+			out = append(out, snapshot.Change{Before: was, After: is})
 		}
 	}
 	return out

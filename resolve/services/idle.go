@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/nearest"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/resolve/pods"
@@ -83,7 +84,7 @@ func Mismatch(want map[string]string, have []map[string]string) string {
 // orAll names the nearest of words, or all where they are few.
 func orAll(word string, words map[string]bool, before string) string {
 	all := slices.Sorted(maps.Keys(words))
-	near, lead, end := api.Nearest(word, all, 3), "; did you mean ", "?"
+	near, lead, end := nearest.To(word, all, 3), "; did you mean ", "?"
 	if len(near) == 0 && len(all) <= 5 {
 		near, lead, end = all, "; there is ", ""
 	}

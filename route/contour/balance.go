@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/route/match"
 )
@@ -36,7 +37,7 @@ func (m *routeMaker) balance() []route.HashKey {
 		}
 	default:
 		m.warns(specError, ignored, at.Field("strategy"), "%q is no strategy, so the services are balanced by RoundRobin; write Cookie, Random, RequestHash, RoundRobin or WeightedLeastRequest",
-			api.Clip(p.Strategy))
+			redact.Clip(p.Strategy))
 	}
 	if p.Strategy != "RequestHash" && len(p.RequestHashPolicies) > 0 {
 		m.warns(specError, ignored, at.Field("requestHashPolicies"), "has no effect without the strategy RequestHash; write it, or remove the policies")

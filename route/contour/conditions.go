@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 )
 
 // pathKind is how a path is compared.
@@ -131,7 +132,7 @@ func (b *blockReader) pathCondition(p ownPath) {
 	case b.out.path != nil:
 		b.wrong(b.kind, badPath, p.at, "is a second condition on the path, beside %s; write one", b.out.path.at)
 	case !strings.HasPrefix(p.value, "/"):
-		b.wrong(b.kind, badPath, p.at, "%q does not begin with a slash; write a path", api.Clip(p.value))
+		b.wrong(b.kind, badPath, p.at, "%q does not begin with a slash; write a path", redact.Clip(p.value))
 	case p.kind == byPrefix && strings.HasSuffix(p.value, "*"):
 		b.wrong(b.kind, badPath, p.at, "a wildcard cannot end a prefix; leave the * out, for a prefix takes what follows it anyway")
 	case p.kind == byRegex:

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/route/match"
 )
@@ -61,7 +62,7 @@ func corsOf(r *report) *route.CORS {
 	}{{"allowMethods", p.AllowMethods}, {"allowHeaders", p.AllowHeaders}, {"exposeHeaders", p.ExposeHeaders}} {
 		for i, v := range list.values {
 			if !corsValue.MatchString(v) {
-				wrong(at.Field(list.field).Index(i), "%q is no name; write one such as X-Token, or *", api.Clip(v))
+				wrong(at.Field(list.field).Index(i), "%q is no name; write one such as X-Token, or *", redact.Clip(v))
 			}
 		}
 	}
@@ -79,7 +80,7 @@ func maxAge(r *report, p *CORSPolicy, at api.Path) *uint32 {
 	d, err := time.ParseDuration(p.MaxAge)
 	seconds := d.Seconds() + 0.5
 	if err != nil || d < 0 || seconds > 1<<31 {
-		r.fails(corsError, badCORS, at, "%q is no time for a browser to keep an answer; write one such as 10m, or 0 for none", api.Clip(p.MaxAge))
+		r.fails(corsError, badCORS, at, "%q is no time for a browser to keep an answer; write one such as 10m, or 0 for none", redact.Clip(p.MaxAge))
 		return nil
 	}
 	return new(uint32(seconds))

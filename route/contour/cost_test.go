@@ -11,6 +11,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/route"
@@ -57,7 +58,7 @@ func TestAChangedLeafIsReadByItsRoots(t *testing.T) {
 		}
 		return list
 	}
-	s := api.NewSnapshot(1, objects(text.String())...)
+	s := snapshot.New(1, objects(text.String())...)
 	model, _ := resolve.Compile(s, []route.Dialect{counting}, nil)
 	for _, x := range []struct {
 		text string
@@ -69,7 +70,7 @@ func TestAChangedLeafIsReadByItsRoots(t *testing.T) {
 	} {
 		after := objects(x.text)[0]
 		before, _ := model.Snapshot().Get(after.Ref)
-		list := []api.Change{{Before: before, After: after}}
+		list := []snapshot.Change{{Before: before, After: after}}
 		read = nil
 		model, _ = model.Update(model.Snapshot().With(model.Snapshot().Revision()+1, list), list)
 		slices.Sort(read)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
@@ -210,7 +211,7 @@ func TestUpdateEqualsCompile(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		x := anyTree(t)
 		model := x.compile(t)
-		snapshot := model.Reader(nil).Snapshot()
+		state := model.Reader(nil).Snapshot()
 		for step := range rapid.IntRange(1, 4).Draw(t, "steps") {
 			name := rapid.SampledFrom(treeNames).Draw(t, "changed")
 			x[name] = anyProxy(t, name)
@@ -218,11 +219,11 @@ func TestUpdateEqualsCompile(t *testing.T) {
 			if api.Refuses(err) {
 				t.Fatal(err)
 			}
-			old, _ := snapshot.Get(objects[0].Ref)
-			list := []api.Change{{Before: old, After: objects[0]}}
-			snapshot = snapshot.With(uint64(step+2), list)
-			model, _ = model.Update(snapshot, list)
-			clean, _ := world.Compile(snapshot)
+			old, _ := state.Get(objects[0].Ref)
+			list := []snapshot.Change{{Before: old, After: objects[0]}}
+			state = state.With(uint64(step+2), list)
+			model, _ = model.Update(state, list)
+			clean, _ := world.Compile(state)
 			if diff := cmp.Diff(told(clean), told(model)); diff != "" {
 				t.Fatalf("notes, compiled (-) and updated (+):\n%s", diff)
 			}

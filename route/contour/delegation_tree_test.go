@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/route/contour"
@@ -78,7 +79,7 @@ func (x tree) compile(t *rapid.T) *resolve.Model {
 	if api.Refuses(err) {
 		t.Fatal(err)
 	}
-	model, _ := world.Compile(api.NewSnapshot(1, objects...))
+	model, _ := world.Compile(snapshot.New(1, objects...))
 	return model
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/route/match"
 )
@@ -130,7 +131,7 @@ func (m *routeMaker) host(value string, at api.Path, place headersPlace) {
 	case from != nil:
 		w.HostHeader = strings.ToLower(from[1])
 	case value == "" || !hostValue.MatchString(value):
-		m.fails(place.kind, place.reason, at.Field("value"), "%q is no host; write a name, or %%REQ(X-Name)%% for that of a header", api.Clip(value))
+		m.fails(place.kind, place.reason, at.Field("value"), "%q is no host; write a name, or %%REQ(X-Name)%% for that of a header", redact.Clip(value))
 	default:
 		w.Hostname = value
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/route/match"
 )
@@ -56,7 +57,7 @@ func duration(r *report, reason string, at api.Path, text string) *api.Duration 
 	}
 	t, err := time.ParseDuration(text)
 	if err != nil || t < 0 {
-		r.fails(routeError, reason, at, "%q is no duration; write one such as 15s, or infinity", api.Clip(text))
+		r.fails(routeError, reason, at, "%q is no duration; write one such as 15s, or infinity", redact.Clip(text))
 		return nil
 	}
 	if t == 0 {
@@ -111,7 +112,7 @@ func retries(r *report, p *RetryPolicy, at api.Path) map[string]any {
 		if word, ok := retryWords[w]; ok {
 			words = append(words, word)
 		} else {
-			r.fails(routeError, "RetryPolicyNotValid", here, "%q is no condition; write one such as 5xx, gateway-error, reset, connect-failure", api.Clip(w))
+			r.fails(routeError, "RetryPolicyNotValid", here, "%q is no condition; write one such as 5xx, gateway-error, reset, connect-failure", redact.Clip(w))
 		}
 	}
 	words = append(words, statuses(r, p, at)...)
@@ -186,7 +187,7 @@ func limit(r *report, p *RateLimitPolicy, at api.Path, kind string) map[string]a
 		wrong("requests", "it admits nothing; write 1 or more")
 	}
 	if !known {
-		wrong("unit", "%q is no unit; write second, minute or hour", api.Clip(l.Unit))
+		wrong("unit", "%q is no unit; write second, minute or hour", redact.Clip(l.Unit))
 	}
 	rate := map[string]any{"num": &l.Requests, "interval": &interval}
 	if l.Burst > 0 {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -141,7 +142,7 @@ func (m *routeMaker) redirect(d *RequestRedirect, at api.Path) route.Action {
 		m.fails(routeError, badRedirect, at.Field(field), "%s", fmt.Sprintf(format, args...))
 	}
 	if d.Scheme != "" && d.Scheme != "http" && d.Scheme != "https" {
-		wrong("scheme", "%q is no scheme to redirect to; write http or https", api.Clip(d.Scheme))
+		wrong("scheme", "%q is no scheme to redirect to; write http or https", redact.Clip(d.Scheme))
 	}
 	if d.Hostname != "" {
 		if err := api.ValidateHostname("", d.Hostname); err != nil {
@@ -170,7 +171,7 @@ func (m *routeMaker) redirect(d *RequestRedirect, at api.Path) route.Action {
 	}
 	for _, p := range []struct{ field, path string }{{"path", d.Path}, {"prefix", d.Prefix}} {
 		if p.path != "" && !plainPath.MatchString(p.path) {
-			wrong(p.field, "%q is no path; begin it with a slash, and write no ? or #", api.Clip(p.path))
+			wrong(p.field, "%q is no path; begin it with a slash, and write no ? or #", redact.Clip(p.path))
 		}
 	}
 	if m.broken {

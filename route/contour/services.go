@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -86,7 +87,7 @@ func (m *routeMaker) spoken(s *Service, at api.Path) string {
 	case "tls", "h2": // both are TLS in Contour, and differ in what is spoken inside
 		m.fails(routeError, unprotected, at.Field("protocol"), "%sweft does not encrypt connections to a service of the mesh for one route, so the route is not served; remove it, or write h2c for HTTP/2, if the service takes plaintext", by)
 	default:
-		m.fails(serviceError, "UnsupportedProtocol", at.Field("protocol"), "%q is no protocol; write h2c, or leave it out", api.Clip(protocol))
+		m.fails(serviceError, "UnsupportedProtocol", at.Field("protocol"), "%q is no protocol; write h2c, or leave it out", redact.Clip(protocol))
 	}
 	return protocol
 }
@@ -123,7 +124,7 @@ func (m *routeMaker) rewrite() {
 		}
 		first[p.Prefix] = i
 		if p.Replacement != "" && !plainPath.MatchString(p.Replacement) {
-			m.fails(prefixReplaceError, "ReplacementNotValid", at.Index(i).Field("replacement"), "%q is no path; begin it with a slash, and write no ? or #", api.Clip(p.Replacement))
+			m.fails(prefixReplaceError, "ReplacementNotValid", at.Index(i).Field("replacement"), "%q is no path; begin it with a slash, and write no ? or #", redact.Clip(p.Replacement))
 		}
 		if p.Prefix == m.path.value || p.Prefix == "" && chosen == nil {
 			chosen = p

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -68,7 +69,7 @@ func serverTLS(r *report, see route.See) *route.ServerTLS {
 // version is a version of TLS; what is none holds nothing.
 func version(r *report, at api.Path, text string) string {
 	if text != "" && text != "1.2" && text != "1.3" {
-		r.warns(specError, ignored, at, "%q is no version that weft speaks, so it has no effect; write 1.2 or 1.3", api.Clip(text))
+		r.warns(specError, ignored, at, "%q is no version that weft speaks, so it has no effect; write 1.2 or 1.3", redact.Clip(text))
 		return ""
 	}
 	return text
@@ -80,7 +81,7 @@ func certificate(r *report, see route.See, name string, at api.Path) (api.Ref, b
 	home := cmp.Or(r.of.HomeNamespace(), "default")
 	ref := secretOf(r.of, name)
 	if !delegated(see, ref, home) {
-		r.fails(tlsError, notDelegated, at, "no TLSCertificateDelegation in namespace %s lends Secret %s to namespace %s; write one there", api.Clip(ref.Namespace), api.Clip(ref.Name), home)
+		r.fails(tlsError, notDelegated, at, "no TLSCertificateDelegation in namespace %s lends Secret %s to namespace %s; write one there", redact.Clip(ref.Namespace), redact.Clip(ref.Name), home)
 		return ref, false
 	}
 	o, _ := see.Object(ref)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/route/match"
 )
@@ -21,7 +22,7 @@ func (m *routeMaker) health(p *HealthCheckPolicy, at api.Path) {
 		m.fails(routeError, "HealthCheckPolicyInvalid", at, format, args...)
 	}
 	if !strings.HasPrefix(p.Path, "/") {
-		wrong(at.Field("path"), "%q is no path; begin it with a slash", api.Clip(p.Path))
+		wrong(at.Field("path"), "%q is no path; begin it with a slash", redact.Clip(p.Path))
 	}
 	for _, n := range []struct {
 		field string
@@ -51,13 +52,13 @@ func (m *routeMaker) slowStart(p *SlowStartPolicy, at api.Path) (out route.Balan
 	}
 	d, err := time.ParseDuration(p.Window)
 	if err != nil || d < time.Millisecond {
-		wrong(at.Field("window"), "%q is no length of time; write one such as 30s", api.Clip(p.Window))
+		wrong(at.Field("window"), "%q is no length of time; write one such as 30s", redact.Clip(p.Window))
 	}
 	out = route.Balance{SlowStart: api.Duration(d), Exponent: 1, LeastWeight: leastWeight}
 	if p.Aggression != "" {
 		n, err := strconv.ParseFloat(p.Aggression, 64)
 		if err != nil || !aggression.MatchString(p.Aggression) || n < 0.001 || n > 1000 {
-			wrong(at.Field("aggression"), "%q is no number from 0.001 to 1000; write one such as 1.0", api.Clip(p.Aggression))
+			wrong(at.Field("aggression"), "%q is no number from 0.001 to 1000; write one such as 1.0", redact.Clip(p.Aggression))
 		} else {
 			out.Exponent = 1 / n
 		}
@@ -88,7 +89,7 @@ func (m *routeMaker) cookies(list []CookieRewritePolicy, at api.Path) {
 	for i, c := range list {
 		here := at.Index(i)
 		if match.CheckCookieName("", c.Name) != nil {
-			wrong(here.Field("name"), "%q is no name of a cookie; write one", api.Clip(c.Name))
+			wrong(here.Field("name"), "%q is no name of a cookie; write one", redact.Clip(c.Name))
 		} else if n, twice := first[c.Name]; twice {
 			wrong(here.Field("name"), "is for the cookie of cookieRewritePolicies[%d] again; remove one of them", n)
 		} else {
@@ -98,7 +99,7 @@ func (m *routeMaker) cookies(list []CookieRewritePolicy, at api.Path) {
 			wrong(here, "changes nothing; write pathRewrite, domainRewrite, secure or sameSite")
 		}
 		if c.SameSite != nil && !slices.Contains(sameSites, *c.SameSite) {
-			wrong(here.Field("sameSite"), "%q is none of Strict, Lax, None; write one of them", api.Clip(*c.SameSite))
+			wrong(here.Field("sameSite"), "%q is none of Strict, Lax, None; write one of them", redact.Clip(*c.SameSite))
 		}
 		for _, v := range []struct {
 			field string

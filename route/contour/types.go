@@ -3,6 +3,7 @@ package contour
 import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/redact"
 )
 
 // HTTPProxy is the spec of an HTTPProxy. Fields of type any are known and not carried
@@ -223,5 +224,5 @@ func (p *HTTPProxy) Validate(at api.Path) error {
 		return nil
 	}
 	return at.Field("virtualhost").Field("fqdn").Breaks("%q is no name of a host; use lower-case letters, digits, - and dots, with *. in front for every name below it",
-		api.Clip(p.VirtualHost.FQDN))
+		redact.Clip(p.VirtualHost.FQDN))
 }

@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/explain"
 	"github.com/weftmesh/weft/resolve"
@@ -19,7 +19,7 @@ import (
 func TestEveryWorldIsServed(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		snapshot := api.NewSnapshot(0)
+		snapshot := snapshot.New(0)
 		for step := range rapid.IntRange(3, 8).Draw(t, "steps") {
 			snapshot = snapshot.With(uint64(step+1), changes(t, snapshot))
 		}

@@ -9,6 +9,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -79,7 +80,7 @@ func (l *listener) refuses(see route.See, g, o *api.Object) *finding {
 		ok = selects(&in, see, o.Mesh, home)
 	}
 	if !ok {
-		return &finding{notAllowed, fmt.Sprintf("listener %s takes no routes from namespace %s (allowedRoutes.namespaces.from: %s); allow them there, or move the route", l.Name, home, api.Clip(string(from)))}
+		return &finding{notAllowed, fmt.Sprintf("listener %s takes no routes from namespace %s (allowedRoutes.namespaces.from: %s); allow them there, or move the route", l.Name, home, redact.Clip(string(from)))}
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -60,7 +61,7 @@ func (x *reader) backend(ref *gatewayv1.BackendObjectReference, at api.Path) rou
 	known := slices.IndexFunc(backendKinds, func(k backendKind) bool { return k.group == kind.group && k.kind == kind.kind })
 	switch {
 	case known < 0:
-		lose(invalidKind, "weft has no backends of kind %s in group %q; name a Service, or a MeshService of group kuma.io", api.Clip(kind.kind), api.Clip(kind.group))
+		lose(invalidKind, "weft has no backends of kind %s in group %q; name a Service, or a MeshService of group kuma.io", redact.Clip(kind.kind), redact.Clip(kind.group))
 	case out.Port == 0 && backendKinds[known].port:
 		lose(backendNotFound, "a backend of kind %s needs a port; write it", kind.kind)
 	case kind.kind == api.KindService:

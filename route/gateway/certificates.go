@@ -6,6 +6,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -58,7 +59,7 @@ func (x *reader) certificate(r *gatewayv1.SecretObjectReference) (api.Ref, *find
 	ref := api.Ref{Kind: api.KindSecret, Mesh: x.object.Mesh, Namespace: string(or(r.Namespace, gatewayv1.Namespace(x.object.HomeNamespace()))), Name: string(r.Name)}
 	name := ref.Namespace + "/" + ref.Name
 	if kind, of := string(or(r.Kind, api.KindSecret)), string(or(r.Group, "")); kind != api.KindSecret || of != "" {
-		return ref, &finding{invalidCertificate, fmt.Sprintf("weft takes no certificates from %s in group %q; name a Secret", api.Clip(kind), api.Clip(of))}
+		return ref, &finding{invalidCertificate, fmt.Sprintf("weft takes no certificates from %s in group %q; name a Secret", redact.Clip(kind), redact.Clip(of))}
 	}
 	if !x.permitted("", api.TargetRef{Kind: api.KindSecret, Namespace: ref.Namespace, Name: ref.Name}) {
 		return ref, &finding{refNotPermitted, fmt.Sprintf("no ReferenceGrant in namespace %s lets Gateways of namespace %s refer to Secret %s; write one there", ref.Namespace, x.object.HomeNamespace(), name)}

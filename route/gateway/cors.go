@@ -9,6 +9,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/route/match"
 )
@@ -129,14 +130,14 @@ func (c *checker) cors(at api.Path, f *gatewayv1.HTTPCORSFilter) {
 	c.long(origins, len(f.AllowOrigins), maxCORSNames)
 	for i, o := range f.AllowOrigins {
 		if _, ok := originOf(string(o)); !ok || len(o) > 253 {
-			c.add(origins.Index(i).Breaks("%q is no origin; write one such as https://example.com, https://*.example.com, http://example.com:8080, or * alone", api.Clip(string(o))))
+			c.add(origins.Index(i).Breaks("%q is no origin; write one such as https://example.com, https://*.example.com, http://example.com:8080, or * alone", redact.Clip(string(o))))
 		}
 	}
 	alone(c, origins, f.AllowOrigins)
 	c.long(allowed, len(f.AllowMethods), maxCORSMethods)
 	for i, m := range f.AllowMethods {
 		if m != "*" && !slices.Contains(methods, gatewayv1.HTTPMethod(m)) {
-			c.add(allowed.Index(i).Breaks("%q is no method; write one such as PUT, or * alone", api.Clip(string(m))))
+			c.add(allowed.Index(i).Breaks("%q is no method; write one such as PUT, or * alone", redact.Clip(string(m))))
 		}
 	}
 	alone(c, allowed, f.AllowMethods)

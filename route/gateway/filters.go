@@ -8,6 +8,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -62,7 +63,7 @@ func (x *reader) newerPath(s *said, o *api.Origin, p *gatewayv1.HTTPPathModifier
 
 func (x *reader) newer(s *said, o *api.Origin, at api.Path, value, known string) {
 	s.closed = true
-	x.drop(o, api.CodeUnsupported, at, "weft does not know %q, so the requests of the rule are answered with an error; write %s", api.Clip(value), known)
+	x.drop(o, api.CodeUnsupported, at, "weft does not know %q, so the requests of the rule are answered with an error; write %s", redact.Clip(value), known)
 }
 
 // closes says that a filter cannot be carried out. It may protect something, so that
@@ -72,9 +73,9 @@ func (x *reader) closes(s *said, o *api.Origin, f *gatewayv1.HTTPRouteFilter, at
 	switch f.Type {
 	case gatewayv1.HTTPRouteFilterExtensionRef:
 		x.note(o, api.Error, invalidKind, at.Field("extensionRef"), "weft has no filters of kind %s in group %q, so what would pass it is answered with an error; use a filter of the Gateway API, or attach a policy",
-			api.Clip(string(f.ExtensionRef.Kind)), api.Clip(string(f.ExtensionRef.Group)))
+			redact.Clip(string(f.ExtensionRef.Kind)), redact.Clip(string(f.ExtensionRef.Group)))
 	default:
-		x.drop(o, api.CodeUnsupported, at.Field("type"), "weft has no filter %s, so what would pass it is answered with an error; remove the filter", api.Clip(string(f.Type)))
+		x.drop(o, api.CodeUnsupported, at.Field("type"), "weft has no filter %s, so what would pass it is answered with an error; remove the filter", redact.Clip(string(f.Type)))
 	}
 }
 

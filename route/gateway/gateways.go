@@ -6,6 +6,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -43,7 +44,7 @@ func foreign(g *api.Object, see route.See) string {
 	case !ok && name == ownClass:
 		return ""
 	case !ok:
-		return fmt.Sprintf("is of class %s, of which there is no GatewayClass", api.Clip(name))
+		return fmt.Sprintf("is of class %s, of which there is no GatewayClass", redact.Clip(name))
 	}
 	return foreignClass(class.Spec.(*GatewayClass))
 }
@@ -52,7 +53,7 @@ func foreign(g *api.Object, see route.See) string {
 func foreignClass(c *GatewayClass) string {
 	switch {
 	case c.ControllerName != Controller:
-		return fmt.Sprintf("is of a class of controller %s, and weft is %s", api.Clip(string(c.ControllerName)), Controller)
+		return fmt.Sprintf("is of a class of controller %s, and weft is %s", redact.Clip(string(c.ControllerName)), Controller)
 	case c.ParametersRef != nil:
 		return "is of a class with parametersRef, and weft knows no parameters"
 	}

@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/internal/laws"
 	"github.com/weftmesh/weft/internal/worlds"
@@ -113,22 +113,22 @@ func (d drawn) route(kind string, match m) m {
 }
 
 // changes draws some valid changes of a snapshot.
-func changes(t *rapid.T, s *api.Snapshot) []api.Change {
-	var out []api.Change
+func changes(t *rapid.T, s *snapshot.Snapshot) []snapshot.Change {
+	var out []snapshot.Change
 	for range rapid.IntRange(1, 3).Draw(t, "changes") {
 		text, err := json.Marshal(drawn{t}.document())
 		if err != nil {
 			t.Fatal(err)
 		}
 		o := worlds.Decode(t, world.Catalog(), string(text))
-		if slices.ContainsFunc(out, func(c api.Change) bool { return c.Ref() == o.Ref }) {
+		if slices.ContainsFunc(out, func(c snapshot.Change) bool { return c.Ref() == o.Ref }) {
 			continue
 		}
 		before, _ := s.Get(o.Ref)
 		if before != nil && rapid.IntRange(0, 3).Draw(t, "delete") == 0 {
 			o = nil
 		}
-		out = append(out, api.Change{Before: before, After: o})
+		out = append(out, snapshot.Change{Before: before, After: o})
 	}
 	return out
 }

@@ -9,6 +9,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 )
 
 // The reasons of the conditions of a listener.
@@ -97,9 +98,9 @@ func (l *listener) speaks() {
 	case l.Protocol == gatewayv1.UDPProtocolType:
 		l.unaccepted = &finding{unsupportedProtocol, fmt.Sprintf("weft serves no UDP, so nobody listens at port %d; write HTTP, HTTPS, TLS or TCP", l.Port)}
 	case !known:
-		l.unaccepted = &finding{unsupportedProtocol, fmt.Sprintf("weft does not know protocol %s; write HTTP, HTTPS, TLS or TCP", api.Clip(string(l.Protocol)))}
+		l.unaccepted = &finding{unsupportedProtocol, fmt.Sprintf("weft does not know protocol %s; write HTTP, HTTPS, TLS or TCP", redact.Clip(string(l.Protocol)))}
 	case l.secure() && !l.terminates() && *l.TLS.Mode != gatewayv1.TLSModePassthrough:
-		l.unaccepted = &finding{unsupportedValue, fmt.Sprintf("weft does not know mode %s of TLS, so nobody is let in; write Terminate or Passthrough", api.Clip(string(*l.TLS.Mode)))}
+		l.unaccepted = &finding{unsupportedValue, fmt.Sprintf("weft does not know mode %s of TLS, so nobody is let in; write Terminate or Passthrough", redact.Clip(string(*l.TLS.Mode)))}
 	}
 }
 
@@ -117,7 +118,7 @@ func (l *listener) takes() {
 				l.kinds = append(l.kinds, kind)
 			}
 		case l.unresolved == nil:
-			l.unresolved = &finding{invalidRouteKinds, fmt.Sprintf("a listener for %s takes no routes of kind %s in group %q; it takes %s", l.Protocol, api.Clip(kind), api.Clip(string(or(k.Group, group))), wordList(known))}
+			l.unresolved = &finding{invalidRouteKinds, fmt.Sprintf("a listener for %s takes no routes of kind %s in group %q; it takes %s", l.Protocol, redact.Clip(kind), redact.Clip(string(or(k.Group, group))), wordList(known))}
 		}
 	}
 }

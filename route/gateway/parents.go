@@ -7,6 +7,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -72,7 +73,7 @@ func isGateway(ref *gatewayv1.ParentReference) bool {
 // cannot be one.
 func (x *reader) atService(ref *gatewayv1.ParentReference, at api.Path, o *api.Origin) (route.Entry, bool) {
 	if !isService(ref) {
-		x.note(o, api.Warning, unmanaged, at, "weft serves no parents of kind %s in group %q; name a Gateway, or a Service by group: \"\", kind: Service", api.Clip(string(or(ref.Kind, KindGateway))), api.Clip(string(or(ref.Group, group))))
+		x.note(o, api.Warning, unmanaged, at, "weft serves no parents of kind %s in group %q; name a Gateway, or a Service by group: \"\", kind: Service", redact.Clip(string(or(ref.Kind, KindGateway))), redact.Clip(string(or(ref.Group, group))))
 		return route.Entry{}, false
 	}
 	home := x.object.HomeNamespace()

@@ -10,6 +10,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -189,7 +190,7 @@ func (p *printer) reference(b *route.BackendRef) gatewayv1.BackendObjectReferenc
 	case len(ref.Labels)+len(ref.Tags) > 0 || ref.Kind == api.KindMeshServiceSubset:
 		p.Fail(route.UnsaidBackend, "an HTTPRoute names backends, and selects none by labels or tags")
 	case ref.SectionName != "" && err != nil:
-		p.Fail(route.UnsaidBackend, "an HTTPRoute names the port of a backend by its number, and not as %s", api.Clip(ref.SectionName))
+		p.Fail(route.UnsaidBackend, "an HTTPRoute names the port of a backend by its number, and not as %s", redact.Clip(ref.SectionName))
 	case port == 0 && ref.Kind == api.KindMeshService, ref.Kind != api.KindMeshService && ref.Kind != api.KindService:
 		out.Group, out.Kind = new(gatewayv1.Group("kuma.io")), new(gatewayv1.Kind(ref.Kind))
 	}

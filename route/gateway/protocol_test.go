@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
 )
 
@@ -24,8 +25,8 @@ func TestWritingDownAKnownProtocol(t *testing.T) {
 ---
 {apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: web, namespace: shop}, spec: {parentRefs: [{group: "", kind: Service, name: web}], rules: [{backendRefs: [{name: v1, port: 80}]}]}}
 `+service("v1", "http", 8080)), guessed)...))
-	for i, change := range []api.Change{{Before: guessed, After: written}, {Before: written, After: guessed}} {
-		next, affected := m.Update(m.Snapshot().With(uint64(i+2), []api.Change{change}), []api.Change{change})
+	for i, change := range []snapshot.Change{{Before: guessed, After: written}, {Before: written, After: guessed}} {
+		next, affected := m.Update(m.Snapshot().With(uint64(i+2), []snapshot.Change{change}), []snapshot.Change{change})
 		if len(affected.Dataplanes) > 0 {
 			t.Errorf("change %d affects %v", i, affected.Dataplanes)
 		}

@@ -9,6 +9,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 )
 
 // The limits of the lists of a route (spec/gateway-api.md 2.1).
@@ -160,11 +161,11 @@ func (c *checker) name(at api.Path, name *gatewayv1.SectionName, seen map[string
 	text := string(*name)
 	switch {
 	case seen[text]:
-		c.add(at.Breaks("%q is the name of another rule; give each rule its own", api.Clip(text)))
+		c.add(at.Breaks("%q is the name of another rule; give each rule its own", redact.Clip(text)))
 	case !sectionName.MatchString(text):
-		c.add(at.Breaks("%q is not a valid rule name; use lower-case letters, digits, - and dots, at most 253", api.Clip(text)))
+		c.add(at.Breaks("%q is not a valid rule name; use lower-case letters, digits, - and dots, at most 253", redact.Clip(text)))
 	case number.MatchString(text):
-		c.add(at.Breaks("%q looks like the place of a rule, by which policies may name it; write a name with a letter", api.Clip(text)))
+		c.add(at.Breaks("%q looks like the place of a rule, by which policies may name it; write a name with a letter", redact.Clip(text)))
 	}
 	seen[text] = true
 }
@@ -206,7 +207,7 @@ func (c *checker) duration(at api.Path, d *gatewayv1.Duration) (v time.Duration)
 	}
 	v, err := time.ParseDuration(string(*d))
 	if err != nil || !gepDuration.MatchString(string(*d)) {
-		c.add(at.Breaks("%q is not a valid duration; write whole numbers with units h, m, s or ms, such as 10s or 1m30s", api.Clip(string(*d))))
+		c.add(at.Breaks("%q is not a valid duration; write whole numbers with units h, m, s or ms, such as 10s or 1m30s", redact.Clip(string(*d))))
 	}
 	return v
 }

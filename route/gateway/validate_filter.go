@@ -7,6 +7,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/route/match"
 )
@@ -78,7 +79,7 @@ func (c *checker) modifier(at api.Path, m *gatewayv1.HTTPHeaderFilter, set, add,
 		name = strings.ToLower(name)
 		c.add(route.CheckChangedHeader(at, change, route.Header{Name: name, Value: value}))
 		if seen[name] {
-			c.add(at.Breaks("%q is changed already; write each header once in set, add and remove together", api.Clip(name)))
+			c.add(at.Breaks("%q is changed already; write each header once in set, add and remove together", redact.Clip(name)))
 		}
 		seen[name] = true
 	}
@@ -141,7 +142,7 @@ func (c *checker) chosen(at api.Path, value *string, otherAt api.Path, other *st
 	case len(*value) > maxPath:
 		c.add(at.Breaks("the path has %d characters; at most %d are allowed", len(*value), maxPath))
 	case strings.ContainsFunc(*value, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '?' || r == '#' }):
-		c.add(at.Breaks("%q holds a space, a control character, a query or a fragment, which is no part of a path; remove it", api.Clip(*value)))
+		c.add(at.Breaks("%q holds a space, a control character, a query or a fragment, which is no part of a path; remove it", redact.Clip(*value)))
 	default:
 		c.wire(at, *value)
 	}

@@ -7,6 +7,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 )
 
 const maxListeners = 64
@@ -26,7 +27,7 @@ func (g *Gateway) Validate(at api.Path) error {
 		l, here := &g.Listeners[i], list.Index(i)
 		switch {
 		case !sectionName.MatchString(string(l.Name)):
-			c.add(here.Field("name").Breaks("%q is not a valid name; use lower-case letters, digits, - and dots, at most 253", api.Clip(string(l.Name))))
+			c.add(here.Field("name").Breaks("%q is not a valid name; use lower-case letters, digits, - and dots, at most 253", redact.Clip(string(l.Name))))
 		case slices.Contains(names, l.Name):
 			c.add(here.Field("name").Breaks("%q is the name of another listener; give each its own", l.Name))
 		}

@@ -6,6 +6,7 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/route/match"
 )
 
@@ -50,18 +51,18 @@ func (c *checker) path(at api.Path, kind gatewayv1.PathMatchType, value string) 
 		return
 	}
 	if !strings.HasPrefix(value, "/") {
-		c.add(at.Breaks("%q is not absolute; begin it with /", api.Clip(value)))
+		c.add(at.Breaks("%q is not absolute; begin it with /", redact.Clip(value)))
 	}
 	for _, part := range []string{"//", "/./", "/../", "%2f", "%2F", "#"} {
 		if strings.Contains(value, part) {
-			c.add(at.Breaks("%q holds %s, which no path has when it is matched; remove it", api.Clip(value), part))
+			c.add(at.Breaks("%q holds %s, which no path has when it is matched; remove it", redact.Clip(value), part))
 		}
 	}
 	if strings.HasSuffix(value, "/.") || strings.HasSuffix(value, "/..") {
-		c.add(at.Breaks("%q ends in a dot segment, which no path has when it is matched; remove it", api.Clip(value)))
+		c.add(at.Breaks("%q ends in a dot segment, which no path has when it is matched; remove it", redact.Clip(value)))
 	}
 	if strings.ContainsFunc(value, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '?' }) {
-		c.add(at.Breaks("%q holds a space, a control character or a query, which is no part of a path; write it as requests do, or match queryParams", api.Clip(value)))
+		c.add(at.Breaks("%q holds a space, a control character or a query, which is no part of a path; write it as requests do, or match queryParams", redact.Clip(value)))
 	}
 	c.wire(at, value)
 }
@@ -69,7 +70,7 @@ func (c *checker) path(at api.Path, kind gatewayv1.PathMatchType, value string) 
 // wire wants what a URL may hold: no request has anything else.
 func (c *checker) wire(at api.Path, text string) {
 	if !match.IsASCII(text) {
-		c.add(at.Breaks("%q has characters that no URL has; write it as requests do: %s", api.Clip(text), api.Clip(match.PercentEncoded(text))))
+		c.add(at.Breaks("%q has characters that no URL has; write it as requests do: %s", redact.Clip(text), redact.Clip(match.PercentEncoded(text))))
 	}
 }
 
@@ -120,6 +121,6 @@ func (c *checker) grpcMatch(at api.Path, m *gatewayv1.GRPCRouteMatch) {
 func (c *checker) callName(at api.Path, name string) {
 	plain := strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.") == ""
 	if len(name) > maxPath || !plain || strings.HasPrefix(name, ".") || strings.HasSuffix(name, ".") {
-		c.add(at.Breaks("%q is not a name of gRPC; use letters, digits, _ and dots", api.Clip(name)))
+		c.add(at.Breaks("%q is not a name of gRPC; use letters, digits, _ and dots", redact.Clip(name)))
 	}
 }

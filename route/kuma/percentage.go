@@ -7,6 +7,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/api/jsonschema"
+	"github.com/weftmesh/weft/api/redact"
 )
 
 // Percentage is a whole number, or a decimal number written as text.
@@ -25,7 +26,7 @@ func (p *Percentage) DecodeRaw(r decode.Raw) {
 	if text, ok := r.Text(); ok {
 		*p = Percentage{text, true}
 	} else if text, ok := r.Number(); ok && !decimalNumber.MatchString(text) {
-		r.Breaks("%s is not a percentage; write a number from 0 to 100", api.Clip(text))
+		r.Breaks("%s is not a percentage; write a number from 0 to 100", redact.Clip(text))
 	} else if n, err := strconv.Atoi(text); ok && err == nil {
 		*p = *PercentOf(n)
 	} else if ok {

@@ -6,6 +6,7 @@ import (
 	"github.com/hashicorp/go-multierror"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 )
 
 var ruleName = regexp.MustCompile(`^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$`)
@@ -57,9 +58,9 @@ func (r *HTTPRoute) to(at api.Path, to *To, names map[string]api.Path) error {
 			continue
 		}
 		if first, twice := names[rule.Name]; twice {
-			errs = multierror.Append(errs, here.Field("name").Breaks("%q is the name of %s too; give each rule its own", api.Clip(rule.Name), first))
+			errs = multierror.Append(errs, here.Field("name").Breaks("%q is the name of %s too; give each rule its own", redact.Clip(rule.Name), first))
 		} else if !ruleName.MatchString(rule.Name) {
-			errs = multierror.Append(errs, here.Field("name").Breaks("%q is not a valid rule name; use lower-case letters, digits and -, beginning with a letter, at most 63", api.Clip(rule.Name)))
+			errs = multierror.Append(errs, here.Field("name").Breaks("%q is not a valid rule name; use lower-case letters, digits and -, beginning with a letter, at most 63", redact.Clip(rule.Name)))
 		}
 		names[rule.Name] = here
 	}

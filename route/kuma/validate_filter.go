@@ -4,6 +4,7 @@ import (
 	"github.com/hashicorp/go-multierror"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/route/match"
 )
@@ -70,7 +71,7 @@ func (m *HeaderModifier) validate(at api.Path, set, add, remove route.HeaderChan
 	check := func(at api.Path, change route.HeaderChange, h Header) {
 		errs = multierror.Append(errs, route.CheckChangedHeader(at, change, route.Header(h)))
 		if seen[h.Name] && h.Name != "" {
-			errs = multierror.Append(errs, at.Breaks("%q is changed already; write each header once in set, add and remove together", api.Clip(h.Name)))
+			errs = multierror.Append(errs, at.Breaks("%q is changed already; write each header once in set, add and remove together", redact.Clip(h.Name)))
 		}
 		seen[h.Name] = true
 	}
@@ -180,7 +181,7 @@ func chosen(at api.Path, value *string, otherAt api.Path, other *string) error {
 
 func replacement(at api.Path, path string) error {
 	if path == "" || path[0] != '/' {
-		return at.Breaks("%q is not absolute; begin it with /", api.Clip(path))
+		return at.Breaks("%q is not absolute; begin it with /", redact.Clip(path))
 	}
 	return multierror.Append(nil, plainPath(at, path), onTheWire(at, path)).ErrorOrNil()
 }
@@ -192,7 +193,7 @@ func (m *RequestMirror) validate(at api.Path) error {
 	var errs *multierror.Error
 	if m.Percentage != nil {
 		if _, ok := m.Percentage.value(); !ok {
-			errs = multierror.Append(errs, at.Field("percentage").Breaks("%q is not a percentage; write a number from 0 to 100, such as 50 or \"0.5\"", api.Clip(m.Percentage.text)))
+			errs = multierror.Append(errs, at.Field("percentage").Breaks("%q is not a percentage; write a number from 0 to 100, such as 50 or \"0.5\"", redact.Clip(m.Percentage.text)))
 		}
 	}
 	if w := m.BackendRef.Weight; w != nil && *w != 1 {

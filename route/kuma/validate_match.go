@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/go-multierror"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/route/match"
 )
 
@@ -42,7 +43,7 @@ func once(at api.Path, thing, name string, seen map[string]bool) error {
 	twice := seen[name] && name != ""
 	seen[name] = true
 	if twice {
-		return at.Breaks("%q is matched already; write each %s once", api.Clip(name), thing)
+		return at.Breaks("%q is matched already; write each %s once", redact.Clip(name), thing)
 	}
 	return nil
 }
@@ -70,10 +71,10 @@ func validatePath(at api.Path, p *PathMatch) error {
 		return multierror.Append(errs, match.CheckRegex(value, p.Value)).ErrorOrNil()
 	}
 	if p.Value[0] != '/' {
-		errs = multierror.Append(errs, value.Breaks("%q is not absolute; begin it with /", api.Clip(p.Value)))
+		errs = multierror.Append(errs, value.Breaks("%q is not absolute; begin it with /", redact.Clip(p.Value)))
 	}
 	if p.Type == Prefix && p.Value != "/" && strings.HasSuffix(p.Value, "/") {
-		errs = multierror.Append(errs, value.Breaks("%q ends in /; write it without: a prefix matches whole segments", api.Clip(p.Value)))
+		errs = multierror.Append(errs, value.Breaks("%q ends in /; write it without: a prefix matches whole segments", redact.Clip(p.Value)))
 	}
 	return multierror.Append(errs, plainPath(value, p.Value), onTheWire(value, p.Value)).ErrorOrNil()
 }
@@ -82,9 +83,9 @@ func validatePath(at api.Path, p *PathMatch) error {
 func plainPath(at api.Path, path string) error {
 	switch {
 	case strings.ContainsAny(path, "?#"):
-		return at.Breaks("%q has a query or fragment, which is not part of a path; remove it (queryParams match the query)", api.Clip(path))
+		return at.Breaks("%q has a query or fragment, which is not part of a path; remove it (queryParams match the query)", redact.Clip(path))
 	case strings.ContainsFunc(path, func(r rune) bool { return r <= ' ' || r == 0x7f }):
-		return at.Breaks("%q holds a space or a control character; write it as %%20 or remove it", api.Clip(path))
+		return at.Breaks("%q holds a space or a control character; write it as %%20 or remove it", redact.Clip(path))
 	}
 	return nil
 }
@@ -94,7 +95,7 @@ func onTheWire(at api.Path, text string) error {
 	if match.IsASCII(text) {
 		return nil
 	}
-	return at.Breaks("%q has characters that no URL has; write it as requests do: %s", api.Clip(text), api.Clip(match.PercentEncoded(text)))
+	return at.Breaks("%q has characters that no URL has; write it as requests do: %s", redact.Clip(text), redact.Clip(match.PercentEncoded(text)))
 }
 
 func validateQuery(at api.Path, q QueryMatch) error {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 )
 
 // ControlHeaders are the request headers that Envoy takes as orders to override
@@ -54,12 +55,12 @@ func CheckHeaderName(at api.Path, name string) error {
 	case name == "":
 		return at.Breaks("is missing; write the name of the header")
 	case name[0] == ':':
-		return at.Breaks("%q is not a header; use path, method or the host of the destination", api.Clip(name))
+		return at.Breaks("%q is not a header; use path, method or the host of the destination", redact.Clip(name))
 	case len(name) > 256 || strings.Trim(name, tokenChars) != "":
 		if lower := strings.ToLower(name); len(name) <= 256 && strings.Trim(lower, tokenChars) == "" {
 			return at.Breaks("%q has capitals; write %s", name, lower)
 		}
-		return at.Breaks("%q is not a valid header name; use lower-case letters, digits and -, at most 256", api.Clip(name))
+		return at.Breaks("%q is not a valid header name; use lower-case letters, digits and -, at most 256", redact.Clip(name))
 	}
 	return nil
 }
@@ -70,7 +71,7 @@ func CheckCookieName(at api.Path, name string) error {
 	case name == "":
 		return at.Breaks("is missing; write the name of the cookie")
 	case len(name) > 256 || strings.Trim(strings.ToLower(name), tokenChars) != "":
-		return at.Breaks("%q is not a valid cookie name; use letters, digits, - and _, at most 256", api.Clip(name))
+		return at.Breaks("%q is not a valid cookie name; use letters, digits, - and _, at most 256", redact.Clip(name))
 	}
 	return nil
 }
@@ -103,7 +104,7 @@ func CheckHeaderValue(at api.Path, value string) error {
 		return at.Breaks("the value has %d bytes; at most %d are allowed", len(value), most)
 	}
 	if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
-		return at.Breaks("%q holds a line break or another control character; remove it", api.Clip(value))
+		return at.Breaks("%q holds a line break or another control character; remove it", redact.Clip(value))
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 )
 
 // Unmet is why no request meets conditions, and what to write instead; empty where one may. It is
@@ -56,7 +57,7 @@ func (c *Condition) unmet(how Reading) string {
 	if c.possible(how) {
 		return ""
 	}
-	return fmt.Sprintf("no request has %s %s: %s", c.part(), api.Clip(fmt.Sprintf("%q", strings.Join(c.written(), ", "))), c.instead(how))
+	return fmt.Sprintf("no request has %s %s: %s", c.part(), redact.Clip(fmt.Sprintf("%q", strings.Join(c.written(), ", "))), c.instead(how))
 }
 
 // written are the values that c compares with.
@@ -82,9 +83,9 @@ func (c *Condition) unnamed() string {
 	case c.On == OnHeader && !absent && slices.Contains(ControlHeaders, c.Name):
 		return fmt.Sprintf("sidecars remove the header %s before they match; match another one", c.Name)
 	case c.On == OnQuery && strings.ContainsAny(c.Name, "&=#"):
-		return fmt.Sprintf("no query parameter is called %q: & and = part them, and # ends the query; write it as requests do: %s", api.Clip(c.Name), api.Clip(queryEncoded(c.Name)))
+		return fmt.Sprintf("no query parameter is called %q: & and = part them, and # ends the query; write it as requests do: %s", redact.Clip(c.Name), redact.Clip(queryEncoded(c.Name)))
 	case c.On == OnQuery && !onTheWire(OnQuery, Read, c.Name):
-		return fmt.Sprintf("no query parameter is called %q; write it as requests do: %s", api.Clip(c.Name), api.Clip(queryEncoded(c.Name)))
+		return fmt.Sprintf("no query parameter is called %q; write it as requests do: %s", redact.Clip(c.Name), redact.Clip(queryEncoded(c.Name)))
 	}
 	return ""
 }
@@ -135,16 +136,16 @@ func (c *Condition) instead(how Reading) string {
 	case c.On == OnPath && c.Op == FullMatch:
 		return c.expressionInstead(how)
 	case c.On == OnPath && strings.Contains(c.Value, "?"):
-		return fmt.Sprintf("what follows ? is no part of the path; write %s, and match the query by its parameters", api.Clip(asRead(c.Value, how)))
+		return fmt.Sprintf("what follows ? is no part of the path; write %s, and match the query by its parameters", redact.Clip(asRead(c.Value, how)))
 	case c.On == OnPath:
 		if to := asRead(c.Value, how); to != c.Value && onTheWire(OnPath, how, to) {
-			return fmt.Sprintf("paths are matched decoded, and without dot segments%s; write %s", map[Reading]string{Merged: ", with one slash for several", Judged: ", with one slash for several"}[how], api.Clip(to))
+			return fmt.Sprintf("paths are matched decoded, and without dot segments%s; write %s", map[Reading]string{Merged: ", with one slash for several", Judged: ", with one slash for several"}[how], redact.Clip(to))
 		}
 		return "requests with such a path are refused; write one as it is matched"
 	case c.On == OnHeader && c.Op != FullMatch && strings.Trim(c.Value, " \t") != c.Value:
-		return fmt.Sprintf("spaces around values are no part of them; write %s", api.Clip(fmt.Sprintf("%q", strings.Trim(c.Value, " \t"))))
+		return fmt.Sprintf("spaces around values are no part of them; write %s", redact.Clip(fmt.Sprintf("%q", strings.Trim(c.Value, " \t"))))
 	case c.On == OnQuery && c.Op != FullMatch:
-		return fmt.Sprintf("the query is compared as it is sent, encoded; write %s", api.Clip(queryEncoded(c.Value)))
+		return fmt.Sprintf("the query is compared as it is sent, encoded; write %s", redact.Clip(queryEncoded(c.Value)))
 	case c.On == OnCookie:
 		return "a semicolon ends the value of a cookie; write what stands before it"
 	case c.Op == FullMatch:
@@ -157,10 +158,10 @@ func (c *Condition) instead(how Reading) string {
 func (c *Condition) expressionInstead(how Reading) string {
 	bare := strings.TrimSuffix(strings.TrimPrefix(c.Value, "^"), "$")
 	if to, err := MatchAll(OnPath, "", 0, "/"+bare); err == nil && !strings.HasPrefix(bare, "/") && to.possible(how) {
-		return fmt.Sprintf("it has to match the whole path, which begins with /; write /%s", api.Clip(bare))
+		return fmt.Sprintf("it has to match the whole path, which begins with /; write /%s", redact.Clip(bare))
 	}
 	if before, _, asks := strings.Cut(bare, `\?`); asks {
-		return fmt.Sprintf("what follows ? is no part of the path; write %s, and match the query by its parameters", api.Clip(before))
+		return fmt.Sprintf("what follows ? is no part of the path; write %s, and match the query by its parameters", redact.Clip(before))
 	}
 	return "it has to match the whole path, decoded, without dot segments and without the query; write one that does"
 }

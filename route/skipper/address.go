@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/go-multierror"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -26,7 +27,7 @@ func readAddress(at api.Path, text string) (addressAt, error) {
 	if text == "" {
 		return addressAt{}, refused(at, invalidSpec, "address missing; write one such as https://api.example.org")
 	}
-	wrong := refused(at, invalidSpec, "%q is no address of a backend; write scheme, host and port alone, as https://api.example.org:8443", api.Clip(text))
+	wrong := refused(at, invalidSpec, "%q is no address of a backend; write scheme, host and port alone, as https://api.example.org:8443", redact.Clip(text))
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.Scheme+"://"+u.Host != text {
 		return addressAt{}, wrong
@@ -72,7 +73,7 @@ func (b *backendAt) readOutside() ([]addressAt, error) {
 			errs = multierror.Append(errs, err)
 			continue
 		case slices.ContainsFunc(out, func(x addressAt) bool { return x.Address == a.Address }):
-			errs = multierror.Append(errs, refused(at, invalidSpec, "duplicate endpoint %s; write it once", api.Clip(text)))
+			errs = multierror.Append(errs, refused(at, invalidSpec, "duplicate endpoint %s; write it once", redact.Clip(text)))
 		case len(out) > 0 && out[0].tls != a.tls:
 			errs = multierror.Append(errs, refused(at, unsupportedBackend, "weft calls the endpoints of a backend all by http or all by https; the RouteGroup is not applied: write a backend for each scheme, and give them weights"))
 		}
@@ -118,11 +119,11 @@ func ParseAddresses(list []string) (Addresses, error) {
 		case isIP == nil:
 			out.prefixes = append(out.prefixes, netip.PrefixFrom(ip.Unmap(), ip.Unmap().BitLen()))
 		case isPrefix == nil && prefix.Addr().Is4In6():
-			return out, fmt.Errorf("%q is a prefix of IPv4 written as IPv6; write it as IPv4, such as 10.0.0.0/8", api.Clip(text))
+			return out, fmt.Errorf("%q is a prefix of IPv4 written as IPv6; write it as IPv4, such as 10.0.0.0/8", redact.Clip(text))
 		case isPrefix == nil:
 			out.prefixes = append(out.prefixes, prefix)
 		default:
-			return out, fmt.Errorf("%q is no host; write a name, *. and a name, an IP address, a prefix such as 10.0.0.0/8, * or none", api.Clip(text))
+			return out, fmt.Errorf("%q is no host; write a name, *. and a name, an IP address, a prefix such as 10.0.0.0/8, * or none", redact.Clip(text))
 		}
 	}
 	return out, nil

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/go-multierror"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -81,10 +82,10 @@ func (b *backendAt) validate() error {
 	case forward:
 		return refused(b.at.Field("type"), unsupportedBackend, "a backend of type %s would open every address to those who send requests; the RouteGroup is not applied, so name the service", b.Type)
 	default:
-		return refused(b.at.Field("type"), unsupportedBackend, "unsupported backend type %s; write service, network, lb, shunt or loopback", api.Clip(b.Type))
+		return refused(b.at.Field("type"), unsupportedBackend, "unsupported backend type %s; write service, network, lb, shunt or loopback", redact.Clip(b.Type))
 	}
 	if _, known := algorithms[b.Algorithm]; !known {
-		errs = multierror.Append(errs, refused(b.at.Field("algorithm"), invalidSpec, "unsupported algorithm %s; write one of %s", api.Clip(b.Algorithm),
+		errs = multierror.Append(errs, refused(b.at.Field("algorithm"), invalidSpec, "unsupported algorithm %s; write one of %s", redact.Clip(b.Algorithm),
 			strings.Join(slices.Sorted(maps.Keys(algorithms))[1:], ", ")))
 	}
 	return errs.ErrorOrNil()
@@ -113,10 +114,10 @@ func (c *current) parts(refs []ref, home api.Home) ([]part, []error) {
 			errs = append(errs, refused(r.at, invalidSpec, "unnamed backend reference; write backendName"))
 			continue
 		case b == nil:
-			errs = append(errs, refused(r.at, invalidSpec, "invalid backend reference: %s; write the name of one of spec.backends", api.Clip(r.name)))
+			errs = append(errs, refused(r.at, invalidSpec, "invalid backend reference: %s; write the name of one of spec.backends", redact.Clip(r.name)))
 			continue
 		case seen[r.name]:
-			errs = append(errs, refused(r.at, invalidSpec, "duplicate backend reference: %s; name it once", api.Clip(r.name)))
+			errs = append(errs, refused(r.at, invalidSpec, "duplicate backend reference: %s; name it once", redact.Clip(r.name)))
 		}
 		seen[r.name] = true
 		total += uint64(weights[i])

@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/go-multierror"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 )
 
 // current is a group in the words of today, with the places at which the document
@@ -82,7 +83,7 @@ func (c *current) addBackends(g *RouteGroup, at api.Path) (sets map[string][]ref
 			errs = multierror.Append(errs, refused(here.Field("name"), invalidSpec, "unnamed backend; write a name"))
 			continue
 		case first != nil && !(first.Default && b.Default):
-			errs = multierror.Append(errs, refused(here.Field("name"), invalidSpec, "backends with duplicate name %s; give each its own", api.Clip(name)))
+			errs = multierror.Append(errs, refused(here.Field("name"), invalidSpec, "backends with duplicate name %s; give each its own", redact.Clip(name)))
 			continue
 		case first != nil:
 			for n := 2; c.backends[name] != nil; n++ {

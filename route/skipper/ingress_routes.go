@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/route/skipper/eskip"
 )
 
@@ -73,14 +74,14 @@ func (x *ingress) readRoutes(text string, at api.Path) {
 		var e extra
 		switch last := strings.TrimSpace(parts[len(parts)-1]); {
 		case len(parts) < 2:
-			x.lose(at, "the route %q has no backend behind ->; it is left out", api.Clip(strings.TrimSpace(statement)))
+			x.lose(at, "the route %q has no backend behind ->; it is left out", redact.Clip(strings.TrimSpace(statement)))
 			continue
 		case last == "<shunt>":
 			e.backend = shunt
 		case last == "<loopback>":
 			e.backend = loopback
 		default:
-			x.lose(at, "the backend %q of a route has no form in a %s; write a service, <shunt> or <loopback>, for the route is left out", api.Clip(last), Kind)
+			x.lose(at, "the backend %q of a route has no form in a %s; write a service, <shunt> or <loopback>, for the route is left out", redact.Clip(last), Kind)
 			continue
 		}
 		before := len(x.changes)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -14,7 +15,7 @@ func preserveHost(c *call, e *effect) error {
 		e.host, e.hostAt = new(c.text(0) == "true"), c.at
 		return nil
 	}
-	return c.wrong("%q is neither true nor false; write one of them", api.Clip(c.text(0)))
+	return c.wrong("%q is neither true nor false; write one of them", redact.Clip(c.text(0)))
 }
 
 func dynamicURL(c *call, e *effect) error {

@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/go-multierror"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/route/skipper/eskip"
 )
@@ -187,10 +188,10 @@ func (p *planned) readPath(r *routeAt) (errs []error) {
 	}
 	path, err := parsePattern(text, p.subtree)
 	if err == nil && !match.IsASCII(text) {
-		return []error{refused(at, invalidSpec, "the path %q has characters that no URL has; write it as requests do: %s", api.Clip(text), api.Clip(match.PercentEncoded(text)))}
+		return []error{refused(at, invalidSpec, "the path %q has characters that no URL has; write it as requests do: %s", redact.Clip(text), redact.Clip(match.PercentEncoded(text)))}
 	}
 	if err != nil {
-		return []error{refused(at, invalidSpec, "%s: %v", api.Clip(text), err)}
+		return []error{refused(at, invalidSpec, "%s: %v", redact.Clip(text), err)}
 	}
 	p.path, p.hasPath = path, true
 	if _, err := path.with(segment{kind: rest}).condition(); err != nil {
@@ -217,7 +218,7 @@ func (p *planned) readRest(r *routeAt) (errs []error) {
 	var names []string
 	for i, m := range r.methods {
 		if m = strings.ToUpper(m); !isMethod(m) {
-			errs = append(errs, refused(at.Index(i), invalidSpec, "invalid method %q; write one such as %s", api.Clip(m), http.MethodGet))
+			errs = append(errs, refused(at.Index(i), invalidSpec, "invalid method %q; write one such as %s", redact.Clip(m), http.MethodGet))
 		}
 		names = append(names, m)
 	}
@@ -237,7 +238,7 @@ func checkHosts(hosts []string, at api.Path) error {
 	for i, h := range hosts {
 		here := at.Index(i)
 		if slices.Index(hosts, h) < i {
-			errs = multierror.Append(errs, refused(here, invalidSpec, "duplicate host %s; write it once", api.Clip(h)))
+			errs = multierror.Append(errs, refused(here, invalidSpec, "duplicate host %s; write it once", redact.Clip(h)))
 		}
 		errs = multierror.Append(errs, api.ValidateHostname(here, cmp.Or(h, "?")))
 	}

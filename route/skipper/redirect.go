@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/route/match"
 )
@@ -27,7 +27,7 @@ func redirectTo(c *call, e *effect) error {
 	to, err := url.Parse(c.text(1))
 	switch {
 	case err != nil || to.Opaque != "" || to.User != nil || to.Fragment != "" || !match.IsASCII(c.text(1)):
-		return c.wrong("%q is no URL to redirect to; write one such as https://login.example.org/", api.Clip(c.text(1)))
+		return c.wrong("%q is no URL to redirect to; write one such as https://login.example.org/", redact.Clip(c.text(1)))
 	case to.RawQuery != "":
 		return refused(c.at, unsupportedFilter, "the URL has a query, and Envoy keeps that of the request; leave it out")
 	case to.Scheme != "" && to.Scheme != "http" && to.Scheme != "https":

@@ -14,8 +14,8 @@ import (
 
 	"google.golang.org/grpc"
 
-	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/resolve"
@@ -63,7 +63,7 @@ func (c *control) start(at string) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	m, _ := world.Compile(api.NewSnapshot(1, append(objects, world.DefaultMesh())...))
+	m, _ := world.Compile(snapshot.New(1, append(objects, world.DefaultMesh())...))
 	ads.Publish(m, resolve.Affected{})
 	p := port.New(port.Options{Logger: o.Logger, HTTP: http.HandlerFunc(c.bootstrap), Register: func(g grpc.ServiceRegistrar) { ads.Register(g) }})
 	served := make(chan error, 1)

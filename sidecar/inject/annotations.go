@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/nearest"
 	"github.com/weftmesh/weft/sidecar/intercept"
 )
 
@@ -229,7 +230,7 @@ func read(pod *corev1.Pod, ns Namespace, c Config) (s settings, warnings, refuse
 			var v *api.Violation
 			switch {
 			case !known:
-				v = at.Warns("UnknownAnnotation", "weft knows no such annotation; %s", api.DidYouMean(name, readable(), "it reads"))
+				v = at.Warns("UnknownAnnotation", "weft knows no such annotation; %s", nearest.DidYouMean(name, readable(), "it reads"))
 			case a.role == sets:
 				if err := a.set(&s, strings.TrimSpace(from.values[name])); err != nil {
 					v = at.Breaks("%s", err.Error())

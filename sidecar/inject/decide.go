@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 )
 
 // LabelInjection says of a pod, or of a namespace, whether there are to be sidecars.
@@ -99,7 +100,7 @@ func label(of string, labels map[string]string, name string) (value string, ther
 	if !there {
 		return "", false, of + " has no label " + name
 	}
-	return value, true, fmt.Sprintf("label %s: %q of the %s", name, api.Clip(value), strings.TrimPrefix(of, "the "))
+	return value, true, fmt.Sprintf("label %s: %q of the %s", name, redact.Clip(value), strings.TrimPrefix(of, "the "))
 }
 
 // KubernetesNamespaces are Kubernetes's own, whose pods never get a sidecar.
@@ -194,7 +195,7 @@ func invalidLabel(q question) answer {
 	if !there || value == "enabled" || value == "true" || value == "yes" {
 		return answer{found: found}
 	}
-	v := labelPath(LabelInjection).Breaks("%q is no answer; write enabled or disabled", api.Clip(value))
+	v := labelPath(LabelInjection).Breaks("%q is no answer; write enabled or disabled", redact.Clip(value))
 	v.Code = "InvalidLabel"
 	return answer{Refuse, v.Code, found, v}
 }

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/sidecar/probes"
 )
 
@@ -149,7 +150,7 @@ func originalOf(c located, p *asked, port int) (out probes.Probe, found bool, pr
 	at := func(given intstr.IntOrString) int {
 		n, ok := portOf(c.Container, given)
 		if !ok {
-			problem = "the container declares no port " + api.Clip(given.String())
+			problem = "the container declares no port " + redact.Clip(given.String())
 		}
 		return n
 	}

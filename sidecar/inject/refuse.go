@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 )
 
 // labelEnforce on a namespace is the level of Pod Security that its pods have to keep to.
@@ -34,7 +35,7 @@ func meshOf(pod *corev1.Pod, ns Namespace, c Config) (string, []*api.Violation) 
 	case len(found) > 0:
 		return mesh, []*api.Violation{named(found[0], object)}
 	case c.Meshes != nil && !slices.Contains(c.Meshes, mesh):
-		v := at.Breaks("there is no mesh %q; there are %s: name one of them, or create it", api.Clip(mesh), strings.Join(c.Meshes, ", "))
+		v := at.Breaks("there is no mesh %q; there are %s: name one of them, or create it", redact.Clip(mesh), strings.Join(c.Meshes, ", "))
 		v.Code = "MeshNotFound"
 		return mesh, []*api.Violation{named(v, object)}
 	}
@@ -50,7 +51,7 @@ func refusedOf(pod *corev1.Pod, probePort int) []*api.Violation {
 	}
 	injected := isInjected(pod)
 	if value, there := pod.Labels[labelWorkload]; there && !injected {
-		refuse(labelPath(labelWorkload).Breaks("the workload is %s by its service account, and nothing else; remove the label %q", workload(pod), api.Clip(value)), "ReservedLabel")
+		refuse(labelPath(labelWorkload).Breaks("the workload is %s by its service account, and nothing else; remove the label %q", workload(pod), redact.Clip(value)), "ReservedLabel")
 	}
 	if s := pod.Spec.SecurityContext; s != nil && s.RunAsUser != nil && *s.RunAsUser == UID {
 		refuse(api.Path("spec.securityContext.runAsUser").Breaks("%d is the user of the sidecar, whose traffic is not redirected; choose another", UID), "ReservedUser")
@@ -121,7 +122,7 @@ func decisionWarnings(pod *corev1.Pod, ns Namespace, d Decision) []*api.Violatio
 		}
 	}
 	if d.Code == "InvalidNamespaceLabel" {
-		out = append(out, named(labelPath(LabelInjection).Warns(d.Code, "%q is no answer, so the pod gets no sidecar; write enabled or disabled", api.Clip(ns.Labels[LabelInjection])), api.Ref{Kind: "Namespace", Name: ns.Name}))
+		out = append(out, named(labelPath(LabelInjection).Warns(d.Code, "%q is no answer, so the pod gets no sidecar; write enabled or disabled", redact.Clip(ns.Labels[LabelInjection])), api.Ref{Kind: "Namespace", Name: ns.Name}))
 	}
 	if value := pod.Labels[LabelInjection]; value == "yes" || value == "no" {
 		out = append(out, labelPath(LabelInjection).Warns("DeprecatedValue", "yes and no go away; write enabled or disabled"))

@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 )
 
 // Resources are those of a container as people write them: quantities by name.
@@ -49,7 +49,7 @@ func quantities(of string, given map[string]string) (corev1.ResourceList, error)
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		q, err := resource.ParseQuantity(given[name])
 		if err != nil || q.Sign() < 0 {
-			return nil, fmt.Errorf("%s.%s: %q is no quantity; write such as 100m or 64Mi", of, api.Clip(name), api.Clip(given[name]))
+			return nil, fmt.Errorf("%s.%s: %q is no quantity; write such as 100m or 64Mi", of, redact.Clip(name), redact.Clip(given[name]))
 		}
 		out[corev1.ResourceName(name)] = q
 	}

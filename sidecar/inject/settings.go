@@ -13,6 +13,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/sidecar/intercept"
 )
 
@@ -146,7 +147,7 @@ func (s *settings) setComponents(text string) error {
 	for _, w := range words(text, ",") {
 		name, level, ok := strings.Cut(w, ":")
 		if !ok || !variable.MatchString(name) {
-			return fmt.Errorf("%q is no component with its level; write such as upstream:debug", api.Clip(w))
+			return fmt.Errorf("%q is no component with its level; write such as upstream:debug", redact.Clip(w))
 		}
 		if err := oneOf(level, logLevels...); err != nil {
 			return err
@@ -188,7 +189,7 @@ func checkNames(_ *settings, text string) error {
 		if w != "*" && strings.ContainsFunc(w, func(r rune) bool {
 			return r != '-' && r != '_' && r != '.' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 		}) {
-			return fmt.Errorf("%q is no name of a service; write names with commas in between", api.Clip(w))
+			return fmt.Errorf("%q is no name of a service; write names with commas in between", redact.Clip(w))
 		}
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 )
 
 // annotationSpire asks for the socket of a SPIRE agent, as in Kuma.
@@ -73,10 +74,10 @@ func (v SpireValues) validate(check func(at api.Path, err error)) {
 	if v.Volume == SpireByHostPath {
 		check("spire.hostPath", checkDirectory(v.HostPath))
 	} else if !driverName.MatchString(v.Driver) {
-		check("spire.driver", fmt.Errorf("%q is no name of a CSI driver; write such as csi.spiffe.io", api.Clip(v.Driver)))
+		check("spire.driver", fmt.Errorf("%q is no name of a CSI driver; write such as csi.spiffe.io", redact.Clip(v.Driver)))
 	}
 	if strings.Contains(v.SocketFileName, "/") || checkDirectory("/"+v.SocketFileName) != nil {
-		check("spire.socketFileName", fmt.Errorf("%q is no name of a file; write that of the socket within spire.mountPath, such as socket", api.Clip(v.SocketFileName)))
+		check("spire.socketFileName", fmt.Errorf("%q is no name of a file; write that of the socket within spire.mountPath, such as socket", redact.Clip(v.SocketFileName)))
 	}
 	check("spire.mountPath", v.checkMountPath())
 }
@@ -101,7 +102,7 @@ func within(p, directory string) bool { return p == directory || strings.HasPref
 
 func checkDirectory(p string) error {
 	if !onePath.MatchString(p) || path.Clean(p) != p {
-		return fmt.Errorf("%q is no path of a directory; write it from the root on, of letters, digits and ._- between slashes, such as /run/spire/sockets", api.Clip(p))
+		return fmt.Errorf("%q is no path of a directory; write it from the root on, of letters, digits and ._- between slashes, such as /run/spire/sockets", redact.Clip(p))
 	}
 	return nil
 }

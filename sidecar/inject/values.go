@@ -7,7 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/nearest"
+	"github.com/weftmesh/weft/api/redact"
 )
 
 // parseBool reads the spellings of yes and no that Kuma's annotations have.
@@ -18,7 +19,7 @@ func parseBool(text string) (bool, error) {
 	case "false", "disabled", "no":
 		return false, nil
 	}
-	return false, fmt.Errorf("%q is neither yes nor no; write true or false", api.Clip(text))
+	return false, fmt.Errorf("%q is neither yes nor no; write true or false", redact.Clip(text))
 }
 
 // oneOf wants one of words.
@@ -26,14 +27,14 @@ func oneOf(text string, words ...string) error {
 	if slices.Contains(words, text) {
 		return nil
 	}
-	return fmt.Errorf("unknown value %q; %s", api.Clip(text), api.DidYouMean(text, words, "write one of"))
+	return fmt.Errorf("unknown value %q; %s", redact.Clip(text), nearest.DidYouMean(text, words, "write one of"))
 }
 
 // parseNumber reads a whole number.
 func parseNumber(text string, least, most int) (int, error) {
 	n, err := strconv.ParseUint(text, 10, 32)
 	if err != nil || int(n) < least || int(n) > most {
-		return 0, fmt.Errorf("%q does not fit; write a whole number from %d to %d", api.Clip(text), least, most)
+		return 0, fmt.Errorf("%q does not fit; write a whole number from %d to %d", redact.Clip(text), least, most)
 	}
 	return int(n), nil
 }
@@ -56,7 +57,7 @@ var ownVariables = []string{"POD_IPS", "POD_NAME", "POD_NAMESPACE", "POD_UID", "
 
 func checkVariable(name string) error {
 	if !variable.MatchString(name) {
-		return fmt.Errorf("%q is no name of a variable; use letters, digits and _", api.Clip(name))
+		return fmt.Errorf("%q is no name of a variable; use letters, digits and _", redact.Clip(name))
 	}
 	if slices.Contains(ownVariables, name) {
 		return fmt.Errorf("%s is set by weft itself; leave it out", name)
@@ -70,7 +71,7 @@ func parseVariables(text string) (map[string]string, error) {
 	for _, w := range words(text, ";") {
 		name, value, ok := strings.Cut(w, "=")
 		if !ok {
-			return nil, fmt.Errorf("%q has no =; write NAME=value with ; in between", api.Clip(w))
+			return nil, fmt.Errorf("%q has no =; write NAME=value with ; in between", redact.Clip(w))
 		}
 		if err := checkVariable(name); err != nil {
 			return nil, err

@@ -26,6 +26,7 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/files"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/store/memory"
@@ -129,7 +130,7 @@ func Open(cfg Config) (s *Store, err error) {
 		return nil, errors.Join(err, m.close())
 	}
 	s = &Store{cfg: cfg, db: db, mark: m, kept: content.history, problems: content.problems}
-	s.Store = memory.New(api.NewSnapshot(content.revision, content.objects...), s.keep, cfg.Now)
+	s.Store = memory.New(snapshot.New(content.revision, content.objects...), s.keep, cfg.Now)
 	return s, nil
 }
 
@@ -222,10 +223,10 @@ func (s *Store) Problems() []*api.Violation {
 
 // Apply does all writes of plan, or none. A document that could not be read can
 // be replaced and deleted like any other.
-func (s *Store) Apply(ctx context.Context, plan store.Plan) (*api.Snapshot, []store.Result, error) {
+func (s *Store) Apply(ctx context.Context, plan store.Plan) (*snapshot.Snapshot, []store.Result, error) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	snapshot, results, err := s.Store.Apply(ctx, func(now *api.Snapshot) ([]store.Write, error) {
+	snapshot, results, err := s.Store.Apply(ctx, func(now *snapshot.Snapshot) ([]store.Write, error) {
 		writes, err := plan(now)
 		s.orphans = s.orphaned(writes)
 		return writes, err
@@ -241,7 +242,7 @@ func (s *Store) Apply(ctx context.Context, plan store.Plan) (*api.Snapshot, []st
 }
 
 // keep makes one step durable before it is published.
-func (s *Store) keep(revision store.Revision, changes []api.Change) error {
+func (s *Store) keep(revision store.Revision, changes []snapshot.Change) error {
 	if err := s.commit(revision, changes); err != nil {
 		return err
 	}
@@ -272,7 +273,7 @@ func (s *Store) failed() error {
 }
 
 // commit writes changes and what is orphaned, unless the store has stopped.
-func (s *Store) commit(revision store.Revision, changes []api.Change) error {
+func (s *Store) commit(revision store.Revision, changes []snapshot.Change) error {
 	if err := s.failed(); err != nil {
 		return err
 	}

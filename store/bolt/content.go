@@ -13,6 +13,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/store"
 )
 
@@ -170,7 +171,7 @@ func (r record) unreadable(err error) *api.Violation {
 
 // write does changes, and deletes the orphans before, in one transaction with what the
 // history keeps of them.
-func (s *Store) write(revision store.Revision, changes []api.Change) (err error) {
+func (s *Store) write(revision store.Revision, changes []snapshot.Change) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer recoverDamage(s.db.Path(), &err)
 	var after kept
@@ -195,7 +196,7 @@ func (s *Store) write(revision store.Revision, changes []api.Change) (err error)
 		}
 		t.revision = revision.Number
 		for _, ref := range s.orphans {
-			if err := t.change(objects, api.Change{Before: &api.Object{Ref: ref}}, s.cfg.Encode); err != nil {
+			if err := t.change(objects, snapshot.Change{Before: &api.Object{Ref: ref}}, s.cfg.Encode); err != nil {
 				return err
 			}
 		}
@@ -219,7 +220,7 @@ func (s *Store) write(revision store.Revision, changes []api.Change) (err error)
 }
 
 // recorded are the objects before changes, as their records have them.
-func recorded(objects *bbolt.Bucket, changes []api.Change) []before {
+func recorded(objects *bbolt.Bucket, changes []snapshot.Change) []before {
 	out := make([]before, len(changes))
 	for i, c := range changes {
 		key := recordKey(c.Ref())
@@ -231,7 +232,7 @@ func recorded(objects *bbolt.Bucket, changes []api.Change) []before {
 	return out
 }
 
-func (t *totals) change(objects *bbolt.Bucket, c api.Change, encode func(*api.Object) ([]byte, error)) error {
+func (t *totals) change(objects *bbolt.Bucket, c snapshot.Change, encode func(*api.Object) ([]byte, error)) error {
 	key := recordKey(c.Ref())
 	if old := objects.Get(key); old != nil {
 		t.remove(old)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/store/storetest"
 )
@@ -164,7 +165,7 @@ func TestARefusedDeleteOfAnUnreadableDocumentDeletesNothing(t *testing.T) {
 	dir := t.TempDir()
 	s, o := unreadable(t, dir)
 	why := errors.New("refused")
-	_, _, err := s.Apply(t.Context(), func(*api.Snapshot) ([]store.Write, error) { return []store.Write{{Delete: &o.Ref}}, why })
+	_, _, err := s.Apply(t.Context(), func(*snapshot.Snapshot) ([]store.Write, error) { return []store.Write{{Delete: &o.Ref}}, why })
 	if !errors.Is(err, why) {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/store"
 )
 
@@ -82,7 +83,7 @@ func revisionOf(key, value []byte) store.Revision {
 }
 
 // Undo are the changes back to a revision.
-func (s *Store) Undo(ctx context.Context, now *api.Snapshot, to uint64) ([]api.Change, error) {
+func (s *Store) Undo(ctx context.Context, now *snapshot.Snapshot, to uint64) ([]snapshot.Change, error) {
 	first := map[string]json.RawMessage{} // what each object was, by key
 	err := s.view(func(b *bbolt.Bucket, oldest uint64) error {
 		if err := store.Reachable(to, oldest, now.Revision()); err != nil || b == nil {

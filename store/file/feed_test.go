@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/store/file"
 	"github.com/weftmesh/weft/store/memory"
@@ -53,7 +54,7 @@ func has(t *testing.T, s store.Store, name string) bool {
 	return s.Snapshot().Has(storetest.Service(t, name, 1).Ref)
 }
 
-func empty() *memory.Store { return memory.New(api.NewSnapshot(0), nil, time.Now) }
+func empty() *memory.Store { return memory.New(snapshot.New(0), nil, time.Now) }
 
 func TestADirectoryTakesAwayOnlyWhatIsItsOwn(t *testing.T) {
 	t.Parallel()
@@ -135,8 +136,8 @@ type counting struct {
 	writes []string
 }
 
-func (s *counting) Apply(ctx context.Context, plan store.Plan) (*api.Snapshot, []store.Result, error) {
-	return s.Store.Apply(ctx, func(now *api.Snapshot) ([]store.Write, error) {
+func (s *counting) Apply(ctx context.Context, plan store.Plan) (*snapshot.Snapshot, []store.Result, error) {
+	return s.Store.Apply(ctx, func(now *snapshot.Snapshot) ([]store.Write, error) {
 		writes, err := plan(now)
 		for _, w := range writes {
 			s.writes = append(s.writes, w.Ref().Name)
@@ -197,7 +198,7 @@ func TestADocumentThatIsNotAdmittedWaits(t *testing.T) {
 	dir := t.TempDir()
 	into := empty()
 	cfg := config(dir)
-	cfg.Admit = func(now *api.Snapshot, writes []store.Write) (admitted []store.Write, wrong []*api.Violation) {
+	cfg.Admit = func(now *snapshot.Snapshot, writes []store.Write) (admitted []store.Write, wrong []*api.Violation) {
 		for _, w := range writes {
 			if w.Put != nil && storetest.Port(w.Put) > 1 && !now.Has(storetest.Service(t, "wanted", 1).Ref) {
 				wrong = append(wrong, api.Path("mesh").Breaks("there is no mesh"))

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/store"
 )
 
@@ -18,7 +19,7 @@ type Config struct {
 	// Admit, where it is set, judges writes by what else there is: it answers those
 	// to do now, to which it may add its own, and what is wrong with the others,
 	// which are offered again. As a part of a store.Plan it may be asked several times.
-	Admit func(now *api.Snapshot, writes []store.Write) (admitted []store.Write, wrong []*api.Violation)
+	Admit func(now *snapshot.Snapshot, writes []store.Write) (admitted []store.Write, wrong []*api.Violation)
 	Log   *slog.Logger
 }
 
@@ -92,10 +93,10 @@ func (f *Feed) Problems() []*api.Violation {
 
 func (f *Feed) apply(ctx context.Context) error {
 	objects, problems := f.dir.Content()
-	var now *api.Snapshot
+	var now *snapshot.Snapshot
 	var wrong []*api.Violation
 	var left map[api.Ref]bool
-	_, results, err := f.into.Apply(ctx, func(s *api.Snapshot) ([]store.Write, error) {
+	_, results, err := f.into.Apply(ctx, func(s *snapshot.Snapshot) ([]store.Write, error) {
 		writes := f.writes(s, objects)
 		admitted := writes
 		if f.cfg.Admit != nil {
@@ -129,7 +130,7 @@ func (f *Feed) apply(ctx context.Context) error {
 
 // writes is what makes the store say what the directory says. What the directory
 // has said before is not taken back from somebody who has taken it over as it is.
-func (f *Feed) writes(now *api.Snapshot, objects []*api.Object) []store.Write {
+func (f *Feed) writes(now *snapshot.Snapshot, objects []*api.Object) []store.Write {
 	var writes []store.Write
 	says := make(map[api.Ref]bool, len(objects))
 	for _, o := range objects {
@@ -155,7 +156,7 @@ func (f *Feed) writes(now *api.Snapshot, objects []*api.Object) []store.Write {
 
 // stands reports whether the store says already what is to be written for a document of the
 // directory: as the directory's, or because somebody has taken it over as it is.
-func (f *Feed) stands(now *api.Snapshot, o, document *api.Object) bool {
+func (f *Feed) stands(now *snapshot.Snapshot, o, document *api.Object) bool {
 	there, ok := now.Get(o.Ref)
 	before := f.said[o.Ref]
 	return ok && store.Same(there, o.MarkDefault(there.IsDefault())) && (owned(there) || before != nil && store.Same(before, document))
@@ -175,7 +176,7 @@ func leftOut(writes, admitted []store.Write) map[api.Ref]bool {
 
 // remember keeps what the directory may take away: what it says, and in place of
 // what was left out what stands there of it.
-func (f *Feed) remember(now *api.Snapshot, objects []*api.Object, left map[api.Ref]bool) {
+func (f *Feed) remember(now *snapshot.Snapshot, objects []*api.Object, left map[api.Ref]bool) {
 	said := make(map[api.Ref]*api.Object, len(objects))
 	for _, o := range objects {
 		if !left[o.Ref] {
@@ -237,10 +238,10 @@ func Open(ctx context.Context, cfg Config, inner store.Store) (*Store, error) {
 }
 
 // Snapshot is what the directory says, as far as it is sound.
-func (s *Store) Snapshot() *api.Snapshot { return s.inner.Snapshot() }
+func (s *Store) Snapshot() *snapshot.Snapshot { return s.inner.Snapshot() }
 
 // Watch follows the directory.
-func (s *Store) Watch() (*api.Snapshot, store.Watch) { return s.inner.Watch() }
+func (s *Store) Watch() (*snapshot.Snapshot, store.Watch) { return s.inner.Watch() }
 
 // Problems is what is wrong with the files as they are.
 func (s *Store) Problems() []*api.Violation { return s.feed.Problems() }
@@ -249,7 +250,7 @@ func (s *Store) Problems() []*api.Violation { return s.feed.Problems() }
 func (s *Store) Health() error { return s.inner.Health() }
 
 // Apply refuses: the directory is the only source.
-func (s *Store) Apply(context.Context, store.Plan) (*api.Snapshot, []store.Result, error) {
+func (s *Store) Apply(context.Context, store.Plan) (*snapshot.Snapshot, []store.Result, error) {
 	return nil, nil, store.ErrDirectory
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/store/file"
 	"github.com/weftmesh/weft/store/memory"
@@ -141,7 +142,7 @@ func TestStoreFollowsItsDirectory(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	put(t, dir, "a.yaml", service("a", 1))
-	beside := memory.New(api.NewSnapshot(0), nil, time.Now)
+	beside := memory.New(snapshot.New(0), nil, time.Now)
 	s, err := file.Open(t.Context(), config(dir), beside)
 	if err != nil {
 		t.Fatal(err)
@@ -190,7 +191,7 @@ func TestStoreFollowsItsDirectory(t *testing.T) {
 func TestAFeedTakesBackWhatItGaveAfterARestart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	into := memory.New(api.NewSnapshot(0), nil, time.Now)
+	into := memory.New(snapshot.New(0), nil, time.Now)
 	storetest.Put(t, into, storetest.Service(t, "own", 1))
 	put(t, dir, "a.yaml", service("a", 1))
 	feed(t, dir, into)

@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/store/memory"
 )
@@ -89,7 +90,7 @@ var _ store.Store = (*Store)(nil)
 // An API server that does not answer is asked until Close.
 func Open(cfg Config) (*Store, error) {
 	cfg.Namespaces, cfg.Secrets = once(cfg.Namespaces), once(cfg.Secrets)
-	s := &Store{Store: memory.New(api.NewSnapshot(0), nil, time.Now), cfg: cfg, catalog: cfg.Catalog.Validated(), synced: make(chan struct{}),
+	s := &Store{Store: memory.New(snapshot.New(0), nil, time.Now), cfg: cfg, catalog: cfg.Catalog.Validated(), synced: make(chan struct{}),
 		wake: make(chan struct{}, 1), look: make(chan struct{}, 1), feeds: map[*feed]bool{}, serves: map[string]Served{}, reports: map[reportKey]Report{}, defined: map[string]definition{},
 		unserved: map[string]*unserved{}, changed: map[api.Ref]*api.Object{}, moved: map[*feed]bool{}, told: map[*feed]uint64{}, kinds: map[string]int{}, away: map[*connection]*absence{}}
 	var err error
@@ -132,7 +133,7 @@ func (s *Store) Synced(ctx context.Context) error {
 
 // Apply refuses to write: the API server is the only source. A plan that has nothing to
 // write holds.
-func (s *Store) Apply(ctx context.Context, plan store.Plan) (*api.Snapshot, []store.Result, error) {
+func (s *Store) Apply(ctx context.Context, plan store.Plan) (*snapshot.Snapshot, []store.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}

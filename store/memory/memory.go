@@ -13,19 +13,20 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/store"
 )
 
 // Keeper makes a step durable. It is called by one goroutine at a time, and
 // only what it returns nil for is published. The revision has no objects yet.
-type Keeper func(revision store.Revision, changes []api.Change) error
+type Keeper func(revision store.Revision, changes []snapshot.Change) error
 
 // Store is a store.Store in memory.
 type Store struct {
 	now    func() time.Time
 	keep   Keeper
 	past   past
-	latest atomic.Pointer[api.Snapshot]
+	latest atomic.Pointer[snapshot.Snapshot]
 
 	writing sync.Mutex // held while a step is planned, kept and published
 	mu      sync.Mutex // guards watches and closed
@@ -39,14 +40,14 @@ var (
 )
 
 // New begins with start; keep may be nil. It reads the time from now.
-func New(start *api.Snapshot, keep Keeper, now func() time.Time) *Store {
+func New(start *snapshot.Snapshot, keep Keeper, now func() time.Time) *Store {
 	s := &Store{now: now, keep: keep, watches: map[*watch]bool{}}
 	s.latest.Store(start)
 	return s
 }
 
 // Snapshot is everything, as of the last publication.
-func (s *Store) Snapshot() *api.Snapshot { return s.latest.Load() }
+func (s *Store) Snapshot() *snapshot.Snapshot { return s.latest.Load() }
 
 // Problems is empty: nothing gets in here undecoded.
 func (s *Store) Problems() []*api.Violation { return nil }
@@ -55,7 +56,7 @@ func (s *Store) Problems() []*api.Violation { return nil }
 func (s *Store) Health() error { return nil }
 
 // Apply does all writes of plan, or none.
-func (s *Store) Apply(ctx context.Context, plan store.Plan) (*api.Snapshot, []store.Result, error) {
+func (s *Store) Apply(ctx context.Context, plan store.Plan) (*snapshot.Snapshot, []store.Result, error) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	if err := ctx.Err(); err != nil {
@@ -90,7 +91,7 @@ func (s *Store) Apply(ctx context.Context, plan store.Plan) (*api.Snapshot, []st
 // nil where there is none any more. Their times are their own; what says the same keeps
 // its revision. Where nothing changed no revision is made. First is told the revision that
 // holds then, before anybody sees it; it may be nil.
-func (s *Store) Publish(objects map[api.Ref]*api.Object, first func(revision uint64)) *api.Snapshot {
+func (s *Store) Publish(objects map[api.Ref]*api.Object, first func(revision uint64)) *snapshot.Snapshot {
 	if first == nil {
 		first = func(uint64) {}
 	}
@@ -98,9 +99,9 @@ func (s *Store) Publish(objects map[api.Ref]*api.Object, first func(revision uin
 	defer s.writing.Unlock()
 	before := s.latest.Load()
 	revision := before.Revision() + 1
-	var changes []api.Change
+	var changes []snapshot.Change
 	for _, ref := range slices.SortedFunc(maps.Keys(objects), api.Ref.Compare) {
-		c := api.Change{After: objects[ref]}
+		c := snapshot.Change{After: objects[ref]}
 		c.Before, _ = before.Get(ref)
 		if c.Before == c.After || c.Before != nil && c.After != nil && c.Before.ResourceVersion == c.After.ResourceVersion && store.Same(c.Before, c.After) {
 			continue
@@ -131,7 +132,7 @@ func (s *Store) isClosed() bool {
 	return s.closed
 }
 
-func (s *Store) publish(after *api.Snapshot, changes []api.Change) {
+func (s *Store) publish(after *snapshot.Snapshot, changes []snapshot.Change) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.latest.Store(after)
@@ -141,7 +142,7 @@ func (s *Store) publish(after *api.Snapshot, changes []api.Change) {
 }
 
 // Watch begins with the latest snapshot.
-func (s *Store) Watch() (*api.Snapshot, store.Watch) {
+func (s *Store) Watch() (*snapshot.Snapshot, store.Watch) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w := &watch{of: s, ready: make(chan struct{}, 1), done: make(chan struct{})}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/store/memory"
 	"github.com/weftmesh/weft/store/storetest"
@@ -13,13 +14,13 @@ import (
 
 func TestStore(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(*testing.T) store.Store { return memory.New(api.NewSnapshot(0), nil, time.Now) })
+	storetest.Run(t, func(*testing.T) store.Store { return memory.New(snapshot.New(0), nil, time.Now) })
 }
 
 func TestWhatIsNotKeptIsNotPublished(t *testing.T) {
 	t.Parallel()
 	full := errors.New("disk full")
-	s := memory.New(api.NewSnapshot(0), func(store.Revision, []api.Change) error { return full }, time.Now)
+	s := memory.New(snapshot.New(0), func(store.Revision, []snapshot.Change) error { return full }, time.Now)
 	_, w := s.Watch()
 	if _, _, err := s.Apply(t.Context(), store.Writes(store.Write{Put: storetest.Service(t, "a", 1)})); !errors.Is(err, full) {
 		t.Fatalf("apply said %v", err)
@@ -34,7 +35,7 @@ func TestWhatIsNotKeptIsNotPublished(t *testing.T) {
 // reader comes.
 func TestARevisionIsToldBeforeItIsSeen(t *testing.T) {
 	t.Parallel()
-	s := memory.New(api.NewSnapshot(3), nil, time.Now)
+	s := memory.New(snapshot.New(3), nil, time.Now)
 	o := storetest.Service(t, "a", 1)
 	told := []uint64{}
 	first := func(revision uint64) {

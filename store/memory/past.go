@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/store"
 )
 
@@ -20,7 +21,7 @@ type past struct {
 
 type step struct {
 	store.Revision
-	changes []api.Change
+	changes []snapshot.Change
 }
 
 // Remember keeps the last revisions from here on, at most so many; without it, as with none,
@@ -32,7 +33,7 @@ func (s *Store) Remember(most int) *Store {
 	return s
 }
 
-func (p *past) add(r store.Revision, changes []api.Change) {
+func (p *past) add(r store.Revision, changes []snapshot.Change) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	changes = store.Lasting(changes)
@@ -69,7 +70,7 @@ func (p *past) all() ([]step, uint64, error) {
 }
 
 // Undo are the changes back to a revision.
-func (s *Store) Undo(_ context.Context, now *api.Snapshot, to uint64) ([]api.Change, error) {
+func (s *Store) Undo(_ context.Context, now *snapshot.Snapshot, to uint64) ([]snapshot.Change, error) {
 	steps, oldest, err := s.past.all()
 	if err != nil {
 		return nil, err

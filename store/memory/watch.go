@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/store"
 )
 
@@ -16,12 +17,12 @@ type watch struct {
 	done  chan struct{}
 
 	mu      sync.Mutex
-	latest  *api.Snapshot // nil while the reader has seen everything
-	pending []api.Change
+	latest  *snapshot.Snapshot // nil while the reader has seen everything
+	pending []snapshot.Change
 	index   map[api.Ref]int // of pending
 }
 
-func (w *watch) add(s *api.Snapshot, changes []api.Change) {
+func (w *watch) add(s *snapshot.Snapshot, changes []snapshot.Change) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.latest = s
@@ -38,9 +39,9 @@ func (w *watch) add(s *api.Snapshot, changes []api.Change) {
 
 // fold lays changes over those that wait; what appeared and went again is a
 // change from nothing to nothing, which Next leaves out.
-func (w *watch) fold(changes []api.Change) {
+func (w *watch) fold(changes []snapshot.Change) {
 	if w.index == nil {
-		w.pending = append([]api.Change(nil), w.pending...) // it was the publisher's
+		w.pending = append([]snapshot.Change(nil), w.pending...) // it was the publisher's
 		w.index = make(map[api.Ref]int, len(w.pending)+len(changes))
 		for i, c := range w.pending {
 			w.index[c.Ref()] = i
@@ -58,7 +59,7 @@ func (w *watch) fold(changes []api.Change) {
 }
 
 // Next waits for something new.
-func (w *watch) Next(ctx context.Context) (*api.Snapshot, []api.Change, error) {
+func (w *watch) Next(ctx context.Context) (*snapshot.Snapshot, []snapshot.Change, error) {
 	for {
 		select {
 		case <-w.done: // however much waits: what is closed says nothing more
@@ -80,7 +81,7 @@ func (w *watch) Next(ctx context.Context) (*api.Snapshot, []api.Change, error) {
 
 // take is what waits; the snapshot is nil where nothing does. Changes that took
 // each other back leave a snapshot without changes.
-func (w *watch) take() (*api.Snapshot, []api.Change) {
+func (w *watch) take() (*snapshot.Snapshot, []snapshot.Change) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s, changes := w.latest, w.pending

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/store"
 )
 
@@ -44,7 +45,7 @@ func Revisions(t *testing.T, s store.History) (all []store.Revision) {
 }
 
 // Then is what was stored at a revision, as a store tells it.
-func Then(t *testing.T, s Remembering, revision uint64) *api.Snapshot {
+func Then(t *testing.T, s Remembering, revision uint64) *snapshot.Snapshot {
 	t.Helper()
 	now := s.Snapshot()
 	changes, err := s.Undo(t.Context(), now, revision)
@@ -55,7 +56,7 @@ func Then(t *testing.T, s Remembering, revision uint64) *api.Snapshot {
 }
 
 // Equal fails a test where two snapshots do not hold the same.
-func Equal(t *testing.T, got, want *api.Snapshot) {
+func Equal(t *testing.T, got, want *snapshot.Snapshot) {
 	t.Helper()
 	for o := range want.All() {
 		if other, ok := got.Get(o.Ref); !ok || !store.Same(o, other) {
@@ -69,7 +70,7 @@ func Equal(t *testing.T, got, want *api.Snapshot) {
 
 func everyState(again func(*testing.T, Remembering) Remembering) func(*testing.T, Remembering) {
 	return func(t *testing.T, s Remembering) {
-		states := []*api.Snapshot{s.Snapshot()}
+		states := []*snapshot.Snapshot{s.Snapshot()}
 		for i := range 12 {
 			var writes []store.Write
 			for j := range 3 {
@@ -131,7 +132,7 @@ func whoAndWhat(again func(*testing.T, Remembering) Remembering) func(*testing.T
 
 func oldestGo(most int, again func(*testing.T, Remembering) Remembering) func(*testing.T, Remembering) {
 	return func(t *testing.T, s Remembering) {
-		states := map[uint64]*api.Snapshot{}
+		states := map[uint64]*snapshot.Snapshot{}
 		for i := range most + 5 {
 			after, _ := Put(t, s, Service(t, fmt.Sprint("s", i%3), i+1))
 			states[after.Revision()] = after

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"sync/atomic"
 
-	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/store"
 )
 
@@ -26,7 +26,7 @@ func (s *Refusing) Health() error {
 }
 
 // Apply refuses, or applies.
-func (s *Refusing) Apply(ctx context.Context, plan store.Plan) (*api.Snapshot, []store.Result, error) {
+func (s *Refusing) Apply(ctx context.Context, plan store.Plan) (*snapshot.Snapshot, []store.Result, error) {
 	if s.Refuses.Load() {
 		s.Attempts.Add(1)
 		return nil, nil, errors.New("no space left on device")

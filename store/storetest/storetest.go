@@ -10,6 +10,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/store"
 )
 
@@ -38,7 +39,7 @@ func Service(t *testing.T, name string, port int) *api.Object {
 func Port(o *api.Object) int { return int(o.Spec.(*api.MeshService).Ports[0].Port) }
 
 // Put writes objects and fails the test if the store refuses.
-func Put(t *testing.T, s store.Store, objects ...*api.Object) (*api.Snapshot, []store.Result) {
+func Put(t *testing.T, s store.Store, objects ...*api.Object) (*snapshot.Snapshot, []store.Result) {
 	t.Helper()
 	writes := make([]store.Write, len(objects))
 	for i, o := range objects {

@@ -8,11 +8,12 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/store"
 )
 
 // follow applies what a watch says to its first snapshot until done says so.
-func follow(t *testing.T, snapshot *api.Snapshot, w store.Watch, done func(map[api.Ref]int) bool) {
+func follow(t *testing.T, snapshot *snapshot.Snapshot, w store.Watch, done func(map[api.Ref]int) bool) {
 	t.Helper()
 	state := map[api.Ref]int{}
 	for o := range snapshot.All() {

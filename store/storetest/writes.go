@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/store"
 )
 
@@ -46,7 +47,7 @@ func lastWriterOwns(t *testing.T, s store.Store) {
 func decides(t *testing.T, s store.Store) {
 	a := Service(t, "a", 1)
 	unless := func(r api.Ref, writes ...store.Write) store.Plan {
-		return func(now *api.Snapshot) ([]store.Write, error) {
+		return func(now *snapshot.Snapshot) ([]store.Write, error) {
 			if now.Has(r) {
 				return nil, errTaken
 			}
@@ -77,12 +78,12 @@ func decidesAlone(t *testing.T, s store.Store) {
 	a, b := Service(t, "a", 1), Service(t, "b", 1)
 	var begin sync.Once
 	second := make(chan error, 1)
-	_, _, first := s.Apply(t.Context(), func(now *api.Snapshot) ([]store.Write, error) {
+	_, _, first := s.Apply(t.Context(), func(now *snapshot.Snapshot) ([]store.Write, error) {
 		begin.Do(func() {
 			started := make(chan struct{})
 			go func() {
 				close(started)
-				_, _, err := s.Apply(context.Background(), func(now *api.Snapshot) ([]store.Write, error) {
+				_, _, err := s.Apply(context.Background(), func(now *snapshot.Snapshot) ([]store.Write, error) {
 					if now.Has(a.Ref) {
 						return nil, errTaken
 					}
@@ -114,7 +115,7 @@ func countsTogether(t *testing.T, s store.Store) {
 	for range writers {
 		wait.Go(func() {
 			for range each {
-				_, _, err := s.Apply(context.Background(), func(now *api.Snapshot) ([]store.Write, error) {
+				_, _, err := s.Apply(context.Background(), func(now *snapshot.Snapshot) ([]store.Write, error) {
 					o, _ := now.Get(next[1].Ref)
 					return []store.Write{{Put: next[Port(o)+1]}}, nil
 				})

@@ -19,6 +19,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/xds/envoy"
 	"github.com/weftmesh/weft/xds/naming"
@@ -47,15 +48,15 @@ func ParseAuthorizer(text string) (*Authorizer, error) {
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "grpc" || u.Host == "" || "grpc://"+u.Host != text {
-		return nil, fmt.Errorf("%q is no address of an authorization service; write grpc://HOST:PORT", api.Clip(text))
+		return nil, fmt.Errorf("%q is no address of an authorization service; write grpc://HOST:PORT", redact.Clip(text))
 	}
 	host, port, err := net.SplitHostPort(u.Host)
 	n, bad := strconv.ParseUint(port, 10, 16)
 	switch {
 	case err != nil || bad != nil || n == 0:
-		return nil, fmt.Errorf("%q has no port; write grpc://HOST:PORT", api.Clip(text))
+		return nil, fmt.Errorf("%q has no port; write grpc://HOST:PORT", redact.Clip(text))
 	case !envoy.IsIP(host) && api.ValidateHostname("", host) != nil:
-		return nil, fmt.Errorf("%q has no host that sidecars can find; write an IP address or a name in lower case", api.Clip(text))
+		return nil, fmt.Errorf("%q has no host that sidecars can find; write an IP address or a name in lower case", redact.Clip(text))
 	}
 	return &Authorizer{host, uint32(n)}, nil
 }

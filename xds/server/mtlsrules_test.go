@@ -15,6 +15,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/policies"
@@ -55,7 +56,7 @@ func startRuledBy(t *testing.T, kinds []*policies.Kind, documents ...string) *ru
 	}
 	objects := r.objects(documents...)
 	objects = append(objects, mtlsMesh(t, "STRICT"), r.by.trust(), heard("server", true, true))
-	r.snapshot = api.NewSnapshot(1, objects...)
+	r.snapshot = snapshot.New(1, objects...)
 	r.model, _ = resolve.Compile(r.snapshot, world.Dialects(), kinds)
 	r.Publish(r.model, everybody)
 	r.server = r.envoy("server", server.Delta)

@@ -16,6 +16,7 @@ import (
 	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/xds"
@@ -128,10 +129,10 @@ func (p *proving) trust() *api.Object {
 // put publishes objects.
 func (p *plane) put(objects ...*api.Object) {
 	p.t.Helper()
-	var changes []api.Change
+	var changes []snapshot.Change
 	for _, o := range objects {
 		before, _ := p.snapshot.Get(o.Ref)
-		changes = append(changes, api.Change{Before: before, After: o})
+		changes = append(changes, snapshot.Change{Before: before, After: o})
 	}
 	affected := p.step(changes)
 	p.Publish(p.model, affected)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/resolve"
@@ -31,7 +32,7 @@ type plane struct {
 	held *os.File // the socket, which keeps the port between two servers
 	stop func()
 
-	snapshot *api.Snapshot
+	snapshot *snapshot.Snapshot
 	model    *resolve.Model
 }
 
@@ -129,15 +130,15 @@ func (p *plane) decode(documents []string) []*api.Object {
 // change updates the model without publishing it.
 func (p *plane) change(documents ...string) resolve.Affected {
 	p.t.Helper()
-	var changes []api.Change
+	var changes []snapshot.Change
 	for _, o := range p.decode(documents) {
 		before, _ := p.snapshot.Get(o.Ref)
-		changes = append(changes, api.Change{Before: before, After: o})
+		changes = append(changes, snapshot.Change{Before: before, After: o})
 	}
 	return p.step(changes)
 }
 
-func (p *plane) step(changes []api.Change) (affected resolve.Affected) {
+func (p *plane) step(changes []snapshot.Change) (affected resolve.Affected) {
 	p.snapshot = p.snapshot.With(p.snapshot.Revision()+1, changes)
 	p.model, affected = p.model.Update(p.snapshot, changes)
 	return affected
@@ -157,7 +158,7 @@ func (p *plane) remove(ref api.Ref) {
 	if !ok {
 		p.t.Fatalf("no %s", ref)
 	}
-	affected := p.step([]api.Change{{Before: before}})
+	affected := p.step([]snapshot.Change{{Before: before}})
 	p.Publish(p.model, affected)
 }
 

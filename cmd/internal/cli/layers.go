@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/nearest"
 )
 
 // Layer sets every flag that the command line leaves out from the environment,
@@ -73,7 +73,7 @@ func layerKey(flags *pflag.FlagSet, key, value *yaml.Node, given, seen map[strin
 	case f == nil || key.Value == "config" || key.Value == "help":
 		var names []string
 		flags.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		if near := api.Nearest(key.Value, names, 1); len(near) > 0 {
+		if near := nearest.To(key.Value, names, 1); len(near) > 0 {
 			return fmt.Errorf("there is no such setting; did you mean %s?", near[0])
 		}
 		return errors.New("there is no such setting; see `weft serve --help`")

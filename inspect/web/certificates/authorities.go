@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/inspect/conditions"
 	"github.com/weftmesh/weft/inspect/mtls"
 	"github.com/weftmesh/weft/inspect/web/endpoint"
@@ -121,7 +122,7 @@ func (h *Handlers) rotates(abort bool) endpoint.Handler {
 		if ask.Spread != "" {
 			d, err := time.ParseDuration(ask.Spread)
 			if err != nil || d <= 0 {
-				return httpapi.BadField("spread", strconv.Quote(api.Clip(ask.Spread))+" is no positive duration; write 10m")
+				return httpapi.BadField("spread", strconv.Quote(redact.Clip(ask.Spread))+" is no positive duration; write 10m")
 			}
 			turn.Spread = d
 		}

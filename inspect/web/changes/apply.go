@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/inspect"
@@ -173,7 +174,7 @@ func (c *Writer) applied(ctx context.Context, w http.ResponseWriter, b *batch, d
 
 // wanted is what is asked for, unless who asks has gone before it begins.
 func wanted(ctx context.Context, ask Asking) Asking {
-	return func(now *api.Snapshot) (admission.Asked, error) {
+	return func(now *snapshot.Snapshot) (admission.Asked, error) {
 		if err := ctx.Err(); err != nil {
 			return admission.Asked{}, err
 		}
@@ -182,7 +183,7 @@ func wanted(ctx context.Context, ask Asking) Asking {
 }
 
 // asked is all of it as writes over now.
-func (b *batch) asked(now *api.Snapshot) (admission.Asked, error) {
+func (b *batch) asked(now *snapshot.Snapshot) (admission.Asked, error) {
 	a := admission.Asked{Writes: make([]store.Write, 0, len(b.objects)), Refused: b.refused, Found: b.found, InOrder: b.stream}
 	for _, o := range b.objects {
 		a.Writes = append(a.Writes, store.Write{Put: o})
@@ -195,7 +196,7 @@ func (b *batch) asked(now *api.Snapshot) (admission.Asked, error) {
 
 // pruned deletes what carries the labels in the meshes of the documents and is
 // not among them. A mesh itself never goes.
-func (b *batch) pruned(now *api.Snapshot) []store.Write {
+func (b *batch) pruned(now *snapshot.Snapshot) []store.Write {
 	keep, meshes := map[api.Ref]bool{}, map[string]bool{}
 	for _, o := range b.objects {
 		keep[o.Ref], meshes[o.Mesh] = true, true

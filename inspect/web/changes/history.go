@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/inspect/plan"
 	"github.com/weftmesh/weft/inspect/web/endpoint"
@@ -132,7 +134,7 @@ func revisionOf(q url.Values, name string, otherwise uint64) (uint64, error) {
 	}
 	n, err := strconv.ParseUint(q.Get(name), 10, 64)
 	if err != nil {
-		return 0, httpapi.BadField(name, strconv.Quote(api.Clip(q.Get(name)))+" is not a revision; write a number, as GET /_history lists them")
+		return 0, httpapi.BadField(name, strconv.Quote(redact.Clip(q.Get(name)))+" is not a revision; write a number, as GET /_history lists them")
 	}
 	return n, nil
 }
@@ -146,7 +148,7 @@ func (c *Writer) named(text string) (func(api.Ref) bool, error) {
 	word, name, ok := strings.Cut(text, "/")
 	t, known := c.Catalog.Find(word)
 	if !ok || name == "" || !known {
-		return nil, httpapi.BadField("object", strconv.Quote(api.Clip(text))+" is not an object; write KIND/NAME, such as MeshRetry/mr-1")
+		return nil, httpapi.BadField("object", strconv.Quote(redact.Clip(text))+" is not an object; write KIND/NAME, such as MeshRetry/mr-1")
 	}
 	return func(r api.Ref) bool {
 		return r.Kind == t.Name && (name == r.Name || name == r.FullName() || t.Name+"/"+name == r.String() || name == r.Namespace+"/"+r.Name)
@@ -222,7 +224,7 @@ func (c *Writer) diff(w http.ResponseWriter, r *http.Request) error {
 }
 
 // undo are the changes from now back to a revision.
-func (c *Writer) undo(ctx context.Context, now *api.Snapshot, to uint64) ([]api.Change, error) {
+func (c *Writer) undo(ctx context.Context, now *snapshot.Snapshot, to uint64) ([]snapshot.Change, error) {
 	if c.History == nil {
 		return nil, past(store.ErrNoHistory)
 	}
@@ -231,7 +233,7 @@ func (c *Writer) undo(ctx context.Context, now *api.Snapshot, to uint64) ([]api.
 }
 
 // fromTo are the changes from one state to another, of which each is now after changes.
-func fromTo(now *api.Snapshot, was, is []api.Change) []api.Change {
+func fromTo(now *snapshot.Snapshot, was, is []snapshot.Change) []snapshot.Change {
 	before := now.With(now.Revision(), was)
 	after := now.With(now.Revision(), is)
 	states := map[api.Ref]*api.Object{}
@@ -306,7 +308,7 @@ func (c *Writer) rolledBack(ctx context.Context, b *batch, do func(context.Conte
 	if err != nil {
 		return outcome{}, err
 	}
-	return do(ctx, func(now *api.Snapshot) (admission.Asked, error) {
+	return do(ctx, func(now *snapshot.Snapshot) (admission.Asked, error) {
 		if now.Revision() != from.Revision() {
 			return admission.Asked{}, errMoved
 		}

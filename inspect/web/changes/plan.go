@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/plan"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
@@ -99,7 +100,7 @@ func wantsFields(q url.Values, dry bool) (bool, error) {
 	wanted := q.Get(withFields.Name)
 	switch {
 	case wanted != "" && wanted != "diff":
-		return false, httpapi.BadField(withFields.Name, strconv.Quote(api.Clip(wanted))+" cannot be included; write diff, or leave it out")
+		return false, httpapi.BadField(withFields.Name, strconv.Quote(redact.Clip(wanted))+" cannot be included; write diff, or leave it out")
 	case wanted != "" && !dry:
 		return false, httpapi.BadField(withFields.Name, "it is for a plan; give dryRun=true with it")
 	}

@@ -2,6 +2,7 @@ package changes
 
 import (
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/store"
 )
@@ -11,7 +12,7 @@ import (
 // stays, since it says what is, and so do the Dataplanes that sidecars brought along, and what
 // weft has made of authorities, and revocations, unless their mesh goes: who has a certificate goes by
 // that.
-func (b *batch) restored(now *api.Snapshot, changes []api.Change) (admission.Asked, error) {
+func (b *batch) restored(now *snapshot.Snapshot, changes []snapshot.Change) (admission.Asked, error) {
 	b.objects = nil
 	var gone []store.Write
 	going := map[string]bool{}
@@ -53,7 +54,7 @@ func (b *batch) restored(now *api.Snapshot, changes []api.Change) (admission.Ask
 // staysRevoked reports whether a change is of the revocations of a mesh, which a rollback leaves as they
 // are: who was revoked is not let in again by going back to a moment before it. Those of a mesh
 // that comes again, or goes, come and go with it.
-func (b *batch) staysRevoked(now *api.Snapshot, c api.Change, going map[string]bool) bool {
+func (b *batch) staysRevoked(now *snapshot.Snapshot, c snapshot.Change, going map[string]bool) bool {
 	ref := c.Ref()
 	return !b.restoreRevoked && ref.Name == api.RevocationsName(ref.Mesh) &&
 		!going[ref.Mesh] && (ref.Mesh == api.DefaultMesh || now.Has(api.Ref{Kind: api.KindMesh, Name: ref.Mesh}))

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/mtls"
 	"github.com/weftmesh/weft/inspect/notes"
@@ -86,7 +87,7 @@ func (c *Writer) dangling(model *resolve.Model, objects []*api.Object) (out []*a
 		refs[i] = o.Ref
 	}
 	// Most documents have no notes, and an index of all of a large batch is half as large as they are.
-	places := sync.OnceValue(func() *notes.Places { return notes.PlacesIn(api.NewSnapshot(0, objects...)) })
+	places := sync.OnceValue(func() *notes.Places { return notes.PlacesIn(snapshot.New(0, objects...)) })
 	for _, n := range notes.On(c.ReaderOf(model, nil), refs...) {
 		if n.Severity != api.Info {
 			out = append(out, &api.Violation{Position: places().Of(n), Object: n.Origin.Ref, Field: n.Field, Code: n.Code,

@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/inspect/plan"
 	"github.com/weftmesh/weft/inspect/web/certificates"
@@ -47,12 +48,12 @@ func NewWriter(c Writer) *Writer {
 // Store takes writes.
 type Store interface {
 	// Apply writes, with what comes along with a write, all or none.
-	Apply(context.Context, store.Plan) (*api.Snapshot, []store.Result, error)
+	Apply(context.Context, store.Plan) (*snapshot.Snapshot, []store.Result, error)
 }
 
 // outcome is what became, or would become, of documents that are written.
 type outcome struct {
-	snapshot *api.Snapshot // what is in the store now; nil of what was only previewed
+	snapshot *snapshot.Snapshot // what is in the store now; nil of what was only previewed
 	revision uint64        // of what is in the store now
 	asked    int           // how many of the writes were asked for
 	results  []store.Result
@@ -93,12 +94,12 @@ func resultsOf(list []store.Result) []result {
 }
 
 // Asking is what a request wants to be written over what there is. It is asked as a store.Plan is.
-type Asking func(now *api.Snapshot) (admission.Asked, error)
+type Asking func(now *snapshot.Snapshot) (admission.Asked, error)
 
 // under is what is asked for under the preconditions of a request about one object.
 func under(r *http.Request, ref api.Ref, ask Asking) Asking {
 	holds := httpapi.Preconditions(r, ref)
-	return func(now *api.Snapshot) (admission.Asked, error) {
+	return func(now *snapshot.Snapshot) (admission.Asked, error) {
 		if err := holds(now); err != nil {
 			return admission.Asked{}, err
 		}
@@ -123,8 +124,8 @@ func (c *Writer) commit(ctx context.Context, ask Asking) (outcome, error) {
 
 // planOf is the plan to do what is asked for as far as it is admitted. What is to be said of the
 // documents goes into done.
-func (c *Writer) planOf(ask Asking, admit func(admission.Writer, *api.Snapshot, admission.Asked) (admission.Admitted, error), done *outcome) store.Plan {
-	return func(now *api.Snapshot) ([]store.Write, error) {
+func (c *Writer) planOf(ask Asking, admit func(admission.Writer, *snapshot.Snapshot, admission.Asked) (admission.Admitted, error), done *outcome) store.Plan {
+	return func(now *snapshot.Snapshot) ([]store.Write, error) {
 		asked, err := ask(now)
 		if err != nil {
 			return nil, err

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/inspect/web/changes"
@@ -128,7 +129,7 @@ func (h *Handlers) delete(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return h.Writes.Remove(w, r, ref, func(now *api.Snapshot) (admission.Asked, error) { return admission.Removal(now, ref) })
+	return h.Writes.Remove(w, r, ref, func(now *snapshot.Snapshot) (admission.Asked, error) { return admission.Removal(now, ref) })
 }
 
 // deleteMesh deletes a mesh with its documents, but not under the feet of sidecars.
@@ -137,7 +138,7 @@ func (h *Handlers) deleteMesh(w http.ResponseWriter, r *http.Request) error {
 	for o := range h.SnapshotOf(r.Context(), api.KindDataplane).Of(api.KindDataplane, mesh.Name) {
 		return httpapi.Conflict(admission.HasDataplanes(o))
 	}
-	return h.Writes.Remove(w, r, mesh, func(now *api.Snapshot) (admission.Asked, error) { return admission.Removal(now, mesh) })
+	return h.Writes.Remove(w, r, mesh, func(now *snapshot.Snapshot) (admission.Asked, error) { return admission.Removal(now, mesh) })
 }
 
 var inFormat = endpoint.Parameter{Name: "format", About: "universal: as readers see it; kubernetes: in the envelope of Kubernetes; written: as its writer gave it", Schema: endpoint.OneOf("universal", "kubernetes", "k8s", "written")}

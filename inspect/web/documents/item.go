@@ -12,6 +12,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/conditions"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
@@ -37,7 +38,7 @@ func (h *Handlers) shown(ctx context.Context, o *api.Object) (*api.Object, error
 	out := h.Catalog.Shown(o.Redacted())
 	switch o.Kind {
 	case api.KindMeshTrust:
-		if of := api.MadeOf(h.Documents.Snapshot(), o); of != nil {
+		if of := snapshot.MadeOf(h.Documents.Snapshot(), o); of != nil {
 			c := *out
 			kri := h.Catalog.KRI(of)
 			c.Status = &api.TrustStatus{Origin: &api.TrustOrigin{KRI: &kri}}

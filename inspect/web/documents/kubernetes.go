@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/inspect/web/changes"
@@ -86,5 +87,5 @@ func (h *Handlers) deleteKubernetes(w http.ResponseWriter, r *http.Request) erro
 	if err != nil {
 		return err
 	}
-	return h.Writes.Remove(w, r, ref, func(now *api.Snapshot) (admission.Asked, error) { return admission.Removal(now, ref) })
+	return h.Writes.Remove(w, r, ref, func(now *snapshot.Snapshot) (admission.Asked, error) { return admission.Removal(now, ref) })
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 )
 
 // etag names what an object says: by its version at the API server that it was read from,
@@ -21,9 +22,9 @@ func ETag(o *api.Object) string {
 
 // Preconditions are those of a request (RFC 9110, 13.1), If-Match and If-None-Match, about the object
 // ref as it stands when the writes are done: the error is why they do not hold.
-func Preconditions(r *http.Request, ref api.Ref) func(now *api.Snapshot) error {
+func Preconditions(r *http.Request, ref api.Ref) func(now *snapshot.Snapshot) error {
 	match, none := header(r, "If-Match"), header(r, "If-None-Match")
-	return func(now *api.Snapshot) error {
+	return func(now *snapshot.Snapshot) error {
 		o, _ := now.Get(ref)
 		switch {
 		case match != "" && o == nil:

@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/resolve"
 )
@@ -89,14 +90,14 @@ type Source struct {
 
 // Documents is the store as it is read.
 type Documents interface {
-	Snapshot() *api.Snapshot
+	Snapshot() *snapshot.Snapshot
 	// Model is what holds; it covers everything that was acknowledged before the call.
 	Model(context.Context) (*resolve.Model, error)
 }
 
 // SnapshotOf is what there is of a kind: Dataplanes with those of pods, which follow from what
 // is written, and of all else what is written.
-func (s *Source) SnapshotOf(ctx context.Context, kind string) *api.Snapshot {
+func (s *Source) SnapshotOf(ctx context.Context, kind string) *snapshot.Snapshot {
 	if kind == api.KindDataplane {
 		if m, err := s.Documents.Model(ctx); err == nil {
 			return m.Snapshot()

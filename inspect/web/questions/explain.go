@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/explain"
 	"github.com/weftmesh/weft/inspect/web/endpoint"
@@ -86,7 +87,7 @@ func (h *Handlers) explanation(m *resolve.Reader, ref api.Ref, q url.Values, par
 func (h *Handlers) attachedAs(text string) (api.Ref, error) {
 	kind, name, ok := strings.Cut(text, "/")
 	if t, known := h.Catalog.Type(kind); text != "" && (!ok || !known || !t.Policy && !t.Route) {
-		return api.Ref{}, httpapi.BadField("about", strconv.Quote(api.Clip(text))+" names no policy or route; write KIND/NAME")
+		return api.Ref{}, httpapi.BadField("about", strconv.Quote(redact.Clip(text))+" names no policy or route; write KIND/NAME")
 	}
 	return api.Ref{Kind: kind, Name: name}, nil
 }

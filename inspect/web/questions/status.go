@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/conditions"
 	"github.com/weftmesh/weft/inspect/web/endpoint"
@@ -73,7 +74,7 @@ func (h *Handlers) choose(q url.Values, part *inspect.Part) error {
 	part.Kinds = strings.Split(q.Get(byKind.Name), ",")
 	for _, kind := range part.Kinds {
 		if t, ok := h.Catalog.Type(kind); !ok || !t.Policy && !t.Route {
-			return httpapi.BadField(byKind.Name, strconv.Quote(api.Clip(kind))+" is no kind of policy or route; GET /_resources lists all kinds")
+			return httpapi.BadField(byKind.Name, strconv.Quote(redact.Clip(kind))+" is no kind of policy or route; GET /_resources lists all kinds")
 		}
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/kuma"
 	"github.com/weftmesh/weft/resolve"
@@ -15,11 +16,11 @@ type Census interface {
 	Sync(m *resolve.Reader, mesh string) inspect.Sync
 	// States are how many dataplanes of a mesh are in each state, and those in one of some
 	// states but for inspect.StateInSync, sorted.
-	States(s *api.Snapshot, mesh string, of []inspect.State) (counts map[inspect.State]int, in []api.Ref)
+	States(s *snapshot.Snapshot, mesh string, of []inspect.State) (counts map[inspect.State]int, in []api.Ref)
 	// Troubled are at least the sidecars with which something is wrong.
 	Troubled() []inspect.Sidecar
 	// Insights summarise a mesh, and its services by name.
-	Insights(catalog *api.Catalog, s *api.Snapshot, mesh *api.Object) (kuma.MeshInsight, []kuma.ServiceInsight)
+	Insights(catalog *api.Catalog, s *snapshot.Snapshot, mesh *api.Object) (kuma.MeshInsight, []kuma.ServiceInsight)
 }
 
 // KnownBy tells how far the sidecars of a mesh follow. Most of them do, of which the census knows
@@ -52,7 +53,7 @@ func (c counting) Sync(m *resolve.Reader, mesh string) inspect.Sync {
 }
 
 // States asks the sidecar of every dataplane of s.
-func (c counting) States(s *api.Snapshot, mesh string, of []inspect.State) (counts map[inspect.State]int, in []api.Ref) {
+func (c counting) States(s *snapshot.Snapshot, mesh string, of []inspect.State) (counts map[inspect.State]int, in []api.Ref) {
 	counts = map[inspect.State]int{}
 	for o := range s.Of(api.KindDataplane, mesh) {
 		x, _ := c.Sidecar(o.Ref)
@@ -68,7 +69,7 @@ func (c counting) States(s *api.Snapshot, mesh string, of []inspect.State) (coun
 func (c counting) Troubled() []inspect.Sidecar { return c.Sidecars.Sidecars() }
 
 // Insights asks the sidecar of every dataplane of s.
-func (c counting) Insights(catalog *api.Catalog, s *api.Snapshot, mesh *api.Object) (kuma.MeshInsight, []kuma.ServiceInsight) {
+func (c counting) Insights(catalog *api.Catalog, s *snapshot.Snapshot, mesh *api.Object) (kuma.MeshInsight, []kuma.ServiceInsight) {
 	return kuma.InsightsOf(catalog, s, mesh, func(ref api.Ref) kuma.Seen {
 		x, _ := c.Sidecar(ref)
 		return kuma.SeenOf(&x)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/inspect/kuma"
 	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
@@ -17,14 +18,14 @@ import (
 var ofType = endpoint.Parameter{Name: "type", About: "Services of one type", Schema: endpoint.OneOf(serviceTypes...)}
 
 // insightsOf summarises a mesh and its services.
-func (h *Handlers) insightsOf(snapshot *api.Snapshot, mesh *api.Object) (kuma.MeshInsight, []kuma.ServiceInsight) {
+func (h *Handlers) insightsOf(snapshot *snapshot.Snapshot, mesh *api.Object) (kuma.MeshInsight, []kuma.ServiceInsight) {
 	insight, services := h.Census.Insights(h.Catalog, snapshot, mesh)
 	h.backends(snapshot, mesh.Name).Name(&insight, services)
 	return insight, services
 }
 
 // backends are those who sign in a mesh.
-func (h *Handlers) backends(snapshot *api.Snapshot, mesh string) kuma.Backends {
+func (h *Handlers) backends(snapshot *snapshot.Snapshot, mesh string) kuma.Backends {
 	if h.Roots == nil {
 		return kuma.Backends{}
 	}

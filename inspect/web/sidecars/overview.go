@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/inspect/kuma"
 	"github.com/weftmesh/weft/inspect/mtls"
 	"github.com/weftmesh/weft/inspect/web/endpoint"
@@ -98,7 +99,7 @@ type discoveryCounts struct {
 }
 
 // overviewOf is the view of one dataplane of a snapshot.
-func (h *Handlers) overviewOf(snapshot *api.Snapshot, o *api.Object) dataplaneOverview {
+func (h *Handlers) overviewOf(snapshot *snapshot.Snapshot, o *api.Object) dataplaneOverview {
 	l := h.Catalog.Shown(o)
 	v := dataplaneOverview{Type: "DataplaneOverview", Mesh: o.Mesh, Name: o.FullName(), Labels: l.Labels, Created: o.Created, Modified: o.Modified, KRI: h.Catalog.KRI(l), Plane: o.Spec}
 	st, ok := h.Sidecars.Stream(o.Ref)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/jsonschema"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
@@ -108,7 +109,7 @@ func statesOf(query url.Values) (want []inspect.State, err error) {
 
 // sidecarsChosen is a page of those that filters choose and a user sees, each of which is
 // looked at.
-func (h *Handlers) sidecarsChosen(ctx context.Context, snapshot *api.Snapshot, mesh string, want []inspect.State, sel objects.Selection, model func() *resolve.Reader) (p sidecarList, err error) {
+func (h *Handlers) sidecarsChosen(ctx context.Context, snapshot *snapshot.Snapshot, mesh string, want []inspect.State, sel objects.Selection, model func() *resolve.Reader) (p sidecarList, err error) {
 	var chosen []*api.Object
 	for o := range snapshot.Of(api.KindDataplane, mesh) {
 		if h.Chosen(sel, o) {
@@ -135,7 +136,7 @@ func (h *Handlers) sidecarsChosen(ctx context.Context, snapshot *api.Snapshot, m
 
 // sidecarsOf is a page of all, or of those in some states, of which that page is looked at, and
 // those before it where one of the states is that of which nobody keeps who is in it.
-func (h *Handlers) sidecarsOf(snapshot *api.Snapshot, mesh string, want []inspect.State, sel objects.Selection, model func() *resolve.Reader) sidecarList {
+func (h *Handlers) sidecarsOf(snapshot *snapshot.Snapshot, mesh string, want []inspect.State, sel objects.Selection, model func() *resolve.Reader) sidecarList {
 	counts, in := h.Census.States(snapshot, mesh, want)
 	p := sidecarList{States: counts, Items: []sidecar{}}
 	for _, state := range want {

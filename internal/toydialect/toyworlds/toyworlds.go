@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/internal/toydialect"
 	"github.com/weftmesh/weft/internal/worlds"
 )
@@ -98,25 +99,25 @@ func redirected(t *rapid.T) m {
 
 // Changes draws some valid changes of a snapshot, of documents of the language and
 // of the mesh around them. The catalog knows the language.
-func Changes(t *rapid.T, catalog *api.Catalog, s *api.Snapshot) []api.Change {
+func Changes(t *rapid.T, catalog *api.Catalog, s *snapshot.Snapshot) []snapshot.Change {
 	if rapid.IntRange(0, 2).Draw(t, "whose") == 0 {
 		return worlds.Changes(t, catalog, s)
 	}
-	var out []api.Change
+	var out []snapshot.Change
 	for range rapid.IntRange(1, 3).Draw(t, "changes") {
 		text, err := json.Marshal(document(t))
 		if err != nil {
 			t.Fatal(err)
 		}
 		o := worlds.Decode(t, catalog, string(text))
-		if slices.ContainsFunc(out, func(c api.Change) bool { return c.Ref() == o.Ref }) {
+		if slices.ContainsFunc(out, func(c snapshot.Change) bool { return c.Ref() == o.Ref }) {
 			continue
 		}
 		before, _ := s.Get(o.Ref)
 		if before != nil && rapid.IntRange(0, 3).Draw(t, "delete") == 0 {
 			o = nil
 		}
-		out = append(out, api.Change{Before: before, After: o})
+		out = append(out, snapshot.Change{Before: before, After: o})
 	}
 	return out
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/sidecar/inject"
 )
 
@@ -100,7 +101,7 @@ func (o *object) otherVersion() []*api.Violation {
 	for _, k := range kinds {
 		group, _, _ := strings.Cut(o.APIVersion, "/")
 		if k.name == o.Kind && (strings.HasPrefix(k.version, group+"/") || group == "extensions" || o.APIVersion == "") {
-			v := api.Path("apiVersion").Warns("UnknownVersion", "%q of %s is not understood, so its pods get no sidecar here; write %s", api.Clip(o.APIVersion), k.name, k.version)
+			v := api.Path("apiVersion").Warns("UnknownVersion", "%q of %s is not understood, so its pods get no sidecar here; write %s", redact.Clip(o.APIVersion), k.name, k.version)
 			v.Position, v.Object = decode.Locate(o.source, v.Field), o.ref()
 			return []*api.Violation{v}
 		}

@@ -1,4 +1,4 @@
-package api
+package redact
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 // what it is, so that nothing which prints an object can tell it.
 type Material struct {
 	plain []byte
-	known string // how a document names material that it does not hold: shown or sealed; empty where plain is it
+	known  string // how a document names material that it does not hold: shown or sealed; empty where plain is it
 }
 
 // The words by which a document names material that it does not hold.
@@ -33,6 +33,9 @@ func Sealed(sealed []byte) Material {
 // Bytes is the material itself; false where the document only names it. The bytes are
 // not to be changed.
 func (m Material) Bytes() ([]byte, bool) { return m.plain, m.known == "" }
+
+// Name is how a document names material that it does not hold; empty where it holds it.
+func (m Material) Name() string { return m.known }
 
 // Sealed is what a store sealed; false for all else.
 func (m Material) Sealed() ([]byte, bool) {
@@ -56,8 +59,8 @@ func (m Material) Shown() string {
 // MarshalText prints what readers see.
 func (m Material) MarshalText() ([]byte, error) { return []byte(m.Shown()), nil }
 
-// errMaterial quotes nothing: what is there may be the secret.
-var errMaterial = errors.New("is not base64; encode the value, or write it under stringData")
+// ErrEncoding quotes nothing: what is there may be the secret.
+var ErrEncoding = errors.New("is not base64; encode the value, or write it under stringData")
 
 // UnmarshalText reads base64, or what stands for material that is elsewhere.
 func (m *Material) UnmarshalText(text []byte) error {
@@ -74,7 +77,7 @@ func (m *Material) UnmarshalText(text []byte) error {
 	plain := make([]byte, base64.StdEncoding.DecodedLen(len(text)))
 	n, err := base64.StdEncoding.Decode(plain, text)
 	if err != nil {
-		return errMaterial
+		return ErrEncoding
 	}
 	*m = Material{plain: plain[:n:n]}
 	return nil

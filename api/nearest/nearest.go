@@ -1,4 +1,4 @@
-package api
+package nearest
 
 import (
 	"cmp"
@@ -15,10 +15,10 @@ type nearWord struct {
 	far  int
 }
 
-// Nearest are the words, at most limit of them, that word may be a misspelling
+// To are the words, at most limit of them, that word may be a misspelling
 // of, nearest first; none where nothing is near. Whoever asks it of the same many words again and
 // again asks Words.
-func Nearest(word string, words []string, limit int) []string {
+func To(word string, words []string, limit int) []string {
 	if len(word) > longestWord {
 		return nil
 	}
@@ -29,7 +29,7 @@ func Nearest(word string, words []string, limit int) []string {
 			found = addNear(found, word, other, distance(w, strings.ToLower(other)))
 		}
 	}
-	return nearest(found, limit)
+	return closest(found, limit)
 }
 
 // farthest is how far two words may be from each other.
@@ -49,8 +49,8 @@ func addNear(found []nearWord, word, other string, far int) []nearWord {
 	return found
 }
 
-// nearest are the nearest of those that are near, which it sorts.
-func nearest(found []nearWord, limit int) []string {
+// closest are the nearest of those that are near, which it sorts.
+func closest(found []nearWord, limit int) []string {
 	slices.SortFunc(found, func(a, b nearWord) int {
 		return cmp.Or(cmp.Compare(a.far, b.far), cmp.Compare(a.word, b.word))
 	})
@@ -102,31 +102,11 @@ func distances(out, shorter, shortest []int, at, to string) {
 // DidYouMean ends a message about a wrong word: the nearest of words, or else
 // all of them, introduced by otherwise.
 func DidYouMean(word string, words []string, otherwise string) string {
-	if near := Nearest(word, words, 3); len(near) > 0 {
+	if near := To(word, words, 3); len(near) > 0 {
 		return "did you mean " + strings.Join(near, " or ") + "?"
 	}
 	if len(words) == 0 {
 		return "leave it out"
 	}
 	return otherwise + " " + strings.Join(words, ", ")
-}
-
-// OneOf is the violation of a word that is none of words.
-func (p Path) OneOf(word string, words ...string) *Violation {
-	if word == "" {
-		return p.Breaks("is missing; write one of %s", strings.Join(words, ", "))
-	}
-	return p.Breaks("unknown value %q; %s", Clip(word), DidYouMean(word, words, "write one of"))
-}
-
-// Clip shortens the text of others for a message, which quotes nothing that looks like a key.
-func Clip(s string) string {
-	const most = 80
-	if LooksSecret(s) {
-		return unquoted
-	}
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
 }

@@ -1,16 +1,15 @@
-package api
+package redact
 
 import (
 	"bytes"
 	"crypto/x509"
 	"encoding/base64"
-	"slices"
 	"strings"
 	"unicode"
 )
 
-// unquoted stands in a message for a text of a document that nobody may read in a log.
-const unquoted = "(a text that looks like a key)"
+// Unquoted stands in a message for a text of a document that nobody may read in a log.
+const Unquoted = "(a text that looks like a key)"
 
 const (
 	// longestName is how long a run of letters and digits may be that is a name to people.
@@ -100,8 +99,8 @@ func random(run string) bool {
 	return digits > 0 && upper > 0 && lower > 0 || beyond == 0 && digits > 0 && upper+lower > 0
 }
 
-// quotable are arguments of a message without those that may be key material.
-func quotable(args []any) []any {
+// Arguments are arguments of a message without those that may be key material.
+func Arguments(args []any) []any {
 	for i, a := range args {
 		var text string
 		switch a := a.(type) {
@@ -118,11 +117,11 @@ func quotable(args []any) []any {
 			switch a := out[j].(type) {
 			case string:
 				if LooksSecret(a) {
-					out[j] = unquoted
+					out[j] = Unquoted
 				}
 			case error:
 				if LooksSecret(a.Error()) {
-					out[j] = unquoted
+					out[j] = Unquoted
 				}
 			}
 		}
@@ -155,20 +154,4 @@ func IsPrivateKey(text string) bool {
 	}
 	_, err = x509.ParseECPrivateKey(raw)
 	return err == nil
-}
-
-// MayHoldKeys reports whether what stands at a path of a document of a kind is material, which is
-// hidden from readers (Redacted) where it is secret.
-func MayHoldKeys(kind string, at Path) bool {
-	path := string(at)
-	switch kind {
-	case KindMesh, KindMeshGateway:
-		return strings.HasSuffix(path, ".inline") || strings.HasSuffix(path, ".inlineString")
-	case KindMeshExternalService:
-		_, field, _ := strings.Cut(path, ".clientKey.")
-		return slices.Contains([]string{"inline", "inlineString", "insecureInline.value"}, field)
-	case KindMeshIdentity:
-		return strings.HasSuffix(path, ".privateKey.insecureInline.value")
-	}
-	return false
 }

@@ -1,4 +1,4 @@
-package api_test
+package nearest_test
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/nearest"
 )
 
 // Words find what Nearest finds by comparing with each word, be they long, alike, of other letters
@@ -17,10 +17,10 @@ func TestWordsFindTheNearest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		word := rapid.OneOf(rapid.StringMatching(`[ab-]{0,6}`), rapid.StringMatching(`(svc|SVC|web)-[0-9]{1,3}(_default)?`), rapid.StringMatching(`[abİé]{0,5}`), rapid.StringMatching(`[ab]{58,70}`))
 		words := rapid.SliceOfN(word, 0, 40).Draw(t, "words")
-		x := api.NewWords(slices.Clone(words))
+		x := nearest.NewList(slices.Clone(words))
 		for range 5 {
 			ask, limit := word.Draw(t, "word"), rapid.IntRange(0, 50).Draw(t, "limit")
-			if want, got := api.Nearest(ask, words, limit), x.Nearest(ask, limit); !slices.Equal(want, got) {
+			if want, got := nearest.To(ask, words, limit), x.Nearest(ask, limit); !slices.Equal(want, got) {
 				t.Fatalf("near %q: %q by comparing with each, %q as words", ask, want, got)
 			}
 		}
@@ -33,11 +33,11 @@ func BenchmarkNearest(b *testing.B) {
 	for i := range 10_000 {
 		names = append(names, fmt.Sprintf("service-%d", i))
 	}
-	words := api.NewWords(names)
+	words := nearest.NewList(names)
 	for _, name := range []string{"nobody-17", "servcie-17"} {
 		b.Run(name+" of a list", func(b *testing.B) {
 			for b.Loop() {
-				api.Nearest(name, names, 3)
+				nearest.To(name, names, 3)
 			}
 		})
 		b.Run(name+" of words", func(b *testing.B) {

@@ -1,4 +1,4 @@
-package api
+package nearest
 
 import (
 	"cmp"
@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// Words are words among which those near to others are looked for again and again.
-type Words struct{ list []lowered }
+// List are words among which those near to others are looked for again and again.
+type List struct{ list []lowered }
 
 type lowered struct{ lower, word string }
 
-// NewWords are words, of which one may come twice.
-func NewWords(words []string) *Words {
-	w := &Words{make([]lowered, len(words))}
+// NewList are words, of which one may come twice.
+func NewList(words []string) *List {
+	w := &List{make([]lowered, len(words))}
 	for i, word := range words {
 		w.list[i] = lowered{strings.ToLower(word), word}
 	}
@@ -23,7 +23,7 @@ func NewWords(words []string) *Words {
 
 // Nearest is what Nearest finds among the words. It goes through them as through a tree, and leaves
 // out all that begin as no word that is near does.
-func (w *Words) Nearest(word string, limit int) []string {
+func (w *List) Nearest(word string, limit int) []string {
 	if len(word) > longestWord || limit == 0 {
 		return nil
 	}
@@ -42,12 +42,12 @@ func (w *Words) Nearest(word string, limit int) []string {
 			continue
 		}
 		if found = addNear(found, word, at.word, rows[depth][len(to)]); len(found) >= limit {
-			nearest(found, limit)
+			closest(found, limit)
 			found, most = found[:limit], found[limit-1].far
 		}
 		rest = rest[1:]
 	}
-	return nearest(found, limit)
+	return closest(found, limit)
 }
 
 // nextRow adds how far at is from the beginnings of to; rows has that of all that at begins with,

@@ -1,7 +1,10 @@
-package api
+// Package snapshot has every object of a store at one revision, and finds objects in it.
+package snapshot
 
 import (
 	"iter"
+
+	"github.com/weftmesh/weft/api"
 
 	iradix "github.com/hashicorp/go-immutable-radix/v2"
 )
@@ -10,31 +13,31 @@ import (
 // derive from another: two neighbours share all that did not change.
 type Snapshot struct {
 	revision uint64
-	tree     *iradix.Tree[*Object]
+	tree     *iradix.Tree[*api.Object]
 	counts   *iradix.Tree[int] // objects by kind, and by kind/mesh; none is left out
 }
 
 // Change is one step between two snapshots: created (no Before), updated, or
 // deleted (no After).
 type Change struct {
-	Before, After *Object
+	Before, After *api.Object
 }
 
 // Ref names the object that changed.
-func (c Change) Ref() Ref {
+func (c Change) Ref() api.Ref {
 	if c.After != nil {
 		return c.After.Ref
 	}
 	return c.Before.Ref
 }
 
-// NewSnapshot holds objects as of revision; of two with one Ref the later stays.
-func NewSnapshot(revision uint64, objects ...*Object) *Snapshot {
+// New holds objects as of revision; of two with one api.Ref the later stays.
+func New(revision uint64, objects ...*api.Object) *Snapshot {
 	changes := make([]Change, len(objects))
 	for i, o := range objects {
 		changes[i].After = o
 	}
-	return (&Snapshot{tree: iradix.New[*Object](), counts: iradix.New[int]()}).With(revision, changes)
+	return (&Snapshot{tree: iradix.New[*api.Object](), counts: iradix.New[int]()}).With(revision, changes)
 }
 
 // With is s after changes, at revision.
@@ -70,7 +73,7 @@ func (s *Snapshot) Since(before *Snapshot) []Change {
 }
 
 // count adds n objects of the kind and mesh of r.
-func count(counts *iradix.Txn[int], r Ref, n int) {
+func count(counts *iradix.Txn[int], r api.Ref, n int) {
 	for _, of := range []string{r.Kind, r.Kind + "/" + r.Mesh} {
 		had, _ := counts.Get([]byte(of))
 		if had+n == 0 {
@@ -88,24 +91,24 @@ func (s *Snapshot) Revision() uint64 { return s.revision }
 func (s *Snapshot) Len() int { return s.tree.Len() }
 
 // Get finds one object.
-func (s *Snapshot) Get(r Ref) (*Object, bool) { return s.tree.Get(key(r)) }
+func (s *Snapshot) Get(r api.Ref) (*api.Object, bool) { return s.tree.Get(key(r)) }
 
 // Has reports whether there is such an object.
-func (s *Snapshot) Has(r Ref) bool {
+func (s *Snapshot) Has(r api.Ref) bool {
 	_, ok := s.Get(r)
 	return ok
 }
 
 // All yields every object in the order of their refs.
-func (s *Snapshot) All() iter.Seq[*Object] { return s.below(nil) }
+func (s *Snapshot) All() iter.Seq[*api.Object] { return s.below(nil) }
 
 // Of yields the objects of one kind in one mesh (empty: those without a mesh).
-func (s *Snapshot) Of(kind, mesh string) iter.Seq[*Object] {
+func (s *Snapshot) Of(kind, mesh string) iter.Seq[*api.Object] {
 	return s.below([]byte(kind + "/" + mesh + "/"))
 }
 
 // OfKind yields the objects of one kind in all meshes.
-func (s *Snapshot) OfKind(kind string) iter.Seq[*Object] { return s.below([]byte(kind + "/")) }
+func (s *Snapshot) OfKind(kind string) iter.Seq[*api.Object] { return s.below([]byte(kind + "/")) }
 
 // Count is how many objects Of yields, without looking at them.
 func (s *Snapshot) Count(kind, mesh string) int {
@@ -119,8 +122,8 @@ func (s *Snapshot) CountOfKind(kind string) int {
 	return n
 }
 
-func (s *Snapshot) below(prefix []byte) iter.Seq[*Object] {
-	return func(yield func(*Object) bool) {
+func (s *Snapshot) below(prefix []byte) iter.Seq[*api.Object] {
+	return func(yield func(*api.Object) bool) {
 		it := s.tree.Root().Iterator()
 		if len(prefix) > 0 {
 			it.SeekPrefix(prefix)
@@ -133,7 +136,7 @@ func (s *Snapshot) below(prefix []byte) iter.Seq[*Object] {
 	}
 }
 
-// key orders like Ref.Compare: no part may hold a slash.
-func key(r Ref) []byte {
+// key orders like api.Ref.Compare: no part may hold a slash.
+func key(r api.Ref) []byte {
 	return []byte(r.Kind + "/" + r.Mesh + "/" + r.Namespace + "/" + r.Name)
 }

@@ -1,4 +1,4 @@
-package api_test
+package snapshot_test
 
 import (
 	"testing"
@@ -6,6 +6,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 )
 
 // TestCountsAreOfWhatIsThere: after any changes, also of objects that were there
@@ -13,14 +14,14 @@ import (
 func TestCountsAreOfWhatIsThere(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		s := api.NewSnapshot(1, objectsOf(t)...)
+		s := snapshot.New(1, objectsOf(t)...)
 		for step := range rapid.IntRange(0, 5).Draw(t, "steps") {
-			var changes []api.Change
+			var changes []snapshot.Change
 			for _, o := range objectsOf(t) {
 				if rapid.Bool().Draw(t, "delete") {
-					changes = append(changes, api.Change{Before: o})
+					changes = append(changes, snapshot.Change{Before: o})
 				} else {
-					changes = append(changes, api.Change{After: o})
+					changes = append(changes, snapshot.Change{After: o})
 				}
 			}
 			s = s.With(uint64(step+2), changes)

@@ -1,4 +1,4 @@
-package api_test
+package redact_test
 
 import (
 	"crypto/ecdsa"
@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 )
 
 // keys are private keys as people paste them, by how they are written.
@@ -61,10 +62,10 @@ func TestNoMessageQuotesAKey(t *testing.T) {
 	texts["a token"] = "eyJhbGciOiJSUzI1NiIsImtpZCI6IjEiLCJ0eXAiOiJKV1QifQ.eyJNZXNoIjoiZGVmYXVsdCIsIk5hbWUiOiJhIn0.c2lnbmF0dXJlIG9mIHRoaXMgdG9rZW4x"
 	texts["hexadecimal digits"] = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 	for name, text := range texts {
-		if !api.LooksSecret(text) {
+		if !redact.LooksSecret(text) {
 			t.Errorf("%s does not look like a key", name)
 		}
-		for _, message := range []string{api.Clip(text), api.Path("a").Breaks("%q is no name", text).Message, api.Path("a").Warns("X", "%v", errors.New(text)).Message,
+		for _, message := range []string{redact.Clip(text), api.Path("a").Breaks("%q is no name", text).Message, api.Path("a").Warns("X", "%v", errors.New(text)).Message,
 			api.Path("a").OneOf(text, "b").Message} {
 			for line := range strings.Lines(text) {
 				if part := strings.TrimSpace(line); len(part) >= 16 && strings.Contains(message, part[:16]) {
@@ -76,7 +77,7 @@ func TestNoMessageQuotesAKey(t *testing.T) {
 	for _, text := range []string{"", "backend_shop_svc_8080", "mesh-traffic-permission-all-default", "spiffe://default.zone-1.mesh.local/ns/shop/sa/frontend-2024",
 		"MeshTrafficPermission/default/mesh-traffic-permission-all-default-2.kuma-system", "/api/v1/Accounts/{id}/transactions/2024/settlements", "frontend.shop.svc.cluster.local",
 		"^/v[0-9]+/(orders|Customers)/[A-Za-z0-9]+$", "kri_mtp_default_zone-1_kuma-system_allow-frontend-to-backend-of-2024_"} {
-		if api.LooksSecret(text) {
+		if redact.LooksSecret(text) {
 			t.Errorf("%q is not quoted", text)
 		}
 	}
@@ -87,13 +88,13 @@ func TestPrivateKeysAreKnown(t *testing.T) {
 	t.Parallel()
 	for name, text := range privateKeys(t) {
 		for _, as := range []string{text, "\n" + text + "\n"} {
-			if !api.IsPrivateKey(as) {
+			if !redact.IsPrivateKey(as) {
 				t.Errorf("%s is not known", name)
 			}
 		}
 	}
 	for _, text := range []string{"", "M", "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----", "MeshTrafficPermissionForAllThatStandsInThisMesh", base64.StdEncoding.EncodeToString([]byte(strings.Repeat("0", 100)))} {
-		if api.IsPrivateKey(text) {
+		if redact.IsPrivateKey(text) {
 			t.Errorf("%q is none", text)
 		}
 	}
@@ -113,7 +114,7 @@ func TestKeysWithSlashesLookLikeKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, text := range []string{base64.StdEncoding.EncodeToString(der), base64.URLEncoding.EncodeToString(der), base64.StdEncoding.EncodeToString(sum[:]), base64.URLEncoding.EncodeToString(sum[:])} {
-			if !api.LooksSecret(text) {
+			if !redact.LooksSecret(text) {
 				missed = append(missed, text)
 			}
 		}
