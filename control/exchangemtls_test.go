@@ -11,6 +11,7 @@ import (
 
 	"github.com/weftmesh/weft/inspect/explain"
 	"github.com/weftmesh/weft/inspect/kuma"
+	"github.com/weftmesh/weft/inspect/kuma/insights"
 	"github.com/weftmesh/weft/inspect/mtls"
 )
 
@@ -42,20 +43,20 @@ func TestKumasViewsOfMutualTLS(t *testing.T) {
 	for _, path := range []string{"/meshes/default/dataplanes/web-1/_overview", "/meshes/default/dataplanes+insights/web-1"} {
 		got := get[struct {
 			Insight struct {
-				MTLS kuma.Certified `json:"mTLS"`
+				MTLS insights.Certified `json:"mTLS"`
 			} `json:"dataplaneInsight"`
 		}](p, path).Insight.MTLS
-		want := kuma.Certified{Expires: known.Expires, Last: known.Issued, Count: 1, Issued: "ca-1", Supported: []string{"ca-1"}}
+		want := insights.Certified{Expires: known.Expires, Last: known.Issued, Count: 1, Issued: "ca-1", Supported: []string{"ca-1"}}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", path, diff)
 		}
 	}
-	counted := kuma.Counts{Total: 1, Online: 1}
-	insight := get[kuma.MeshInsight](p, "/mesh-insights/default")
-	if diff := cmp.Diff(kuma.BackendCounts{Issued: map[string]kuma.Counts{"ca-1": counted}, Supported: map[string]kuma.Counts{"ca-1": counted}}, insight.MTLS); diff != "" {
+	counted := insights.Counts{Total: 1, Online: 1}
+	insight := get[insights.MeshInsight](p, "/mesh-insights/default")
+	if diff := cmp.Diff(insights.BackendCounts{Issued: map[string]insights.Counts{"ca-1": counted}, Supported: map[string]insights.Counts{"ca-1": counted}}, insight.MTLS); diff != "" {
 		t.Errorf("mesh (-want +got):\n%s", diff)
 	}
-	if got := get[kuma.ServiceInsight](p, "/meshes/default/service-insights/web").Issued; got["ca-1"] != 1 || len(got) != 1 {
+	if got := get[insights.ServiceInsight](p, "/meshes/default/service-insights/web").Issued; got["ca-1"] != 1 || len(got) != 1 {
 		t.Errorf("service: %v", got)
 	}
 	explained := get[explain.Explanation](p, "/meshes/default/dataplanes/web-1/_explain")

@@ -13,7 +13,7 @@ import (
 	"github.com/weftmesh/weft/control/leader"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/conditions"
-	"github.com/weftmesh/weft/inspect/kuma"
+	"github.com/weftmesh/weft/inspect/kuma/insights"
 	"github.com/weftmesh/weft/store"
 )
 
@@ -85,9 +85,9 @@ func (p *Plane) CensusDiffers(mesh string) string {
 	q, catalog := p.loop.Current().Reader(nil), p.settings.Catalog()
 	s, all := q.Snapshot(), p.sidecars().Sidecars()
 	of, _ := s.Get(api.Ref{Kind: api.KindMesh, Name: mesh})
-	insight, services := kuma.InsightsOf(catalog, s, of, func(ref api.Ref) kuma.Seen {
+	insight, services := insights.InsightsOf(catalog, s, of, func(ref api.Ref) insights.Seen {
 		x, _ := p.sidecars().Sidecar(ref)
-		seen := kuma.SeenOf(&x)
+		seen := insights.SeenOf(&x)
 		seen.Root = p.insights.Root(ref)
 		return seen
 	})

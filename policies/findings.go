@@ -8,7 +8,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/redact"
-	"github.com/weftmesh/weft/route/match"
+	"github.com/weftmesh/weft/route"
 )
 
 // Findings are the violations of one value, in the order in which they were found.
@@ -74,7 +74,7 @@ func (f *Findings) HeaderName(at api.Path, name string) bool {
 		f.Breaks(at, "%q is a pseudo header; name an ordinary one", redact.Clip(name))
 		return false
 	}
-	err := match.CheckHeaderName(at, name)
+	err := route.CheckHeaderName(at, name)
 	f.Include(err)
 	return err == nil
 }

@@ -90,7 +90,7 @@ func CheckChangedHeader(at api.Path, change HeaderChange, h Header) error {
 		}
 		return at.Breaks("host cannot be changed as a header; use urlRewrite.hostname")
 	}
-	if err := match.CheckHeaderName(at, h.Name); err != nil {
+	if err := CheckHeaderName(at, h.Name); err != nil {
 		return err
 	}
 	if why := Fixed(change, h); why != "" {

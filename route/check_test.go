@@ -38,7 +38,7 @@ func TestHeaderNames(t *testing.T) {
 		"x-a": true, "a_b": true, "x-A": false, "": false, ":path": false, "a b": false, "a\r": false, "é": false, "a:": false,
 		strings.Repeat("a", 256): true, strings.Repeat("a", 257): false,
 	} {
-		if err := match.CheckHeaderName("name", name); (err == nil) != ok {
+		if err := route.CheckHeaderName("name", name); (err == nil) != ok {
 			t.Errorf("%.40q: %v", name, err)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/syntax"
 )
 
 // Bounds are how far texts are read.
@@ -30,7 +31,7 @@ func Within(b Bounds, c *api.Catalog, texts ...Text) (objects, refused []*api.Ob
 	r := reading{bounds: b, catalog: c, first: map[api.Ref]api.Position{}}
 	empty := true
 	for i, t := range texts {
-		for doc, broken := range split(t.File, t.Text) {
+		for doc, broken := range syntax.Documents(t.File, t.Text) {
 			empty = false
 			if b.Stopped != nil && b.Stopped() {
 				return nil, nil, ErrStopped
@@ -47,7 +48,7 @@ func Within(b Bounds, c *api.Catalog, texts ...Text) (objects, refused []*api.Ob
 		}
 	}
 	if empty {
-		return nil, nil, ErrNoDocuments
+		return nil, nil, syntax.ErrNoDocuments
 	}
 	r.count()
 	return r.objects, r.refused, asError(r.errs)
@@ -67,7 +68,7 @@ type reading struct {
 }
 
 // read reads one document.
-func (r *reading) read(doc *document) {
+func (r *reading) read(doc *syntax.Document) {
 	o, wrong := object(r.catalog, doc, api.Ref{Mesh: api.DefaultMesh})
 	r.add(wrong...)
 	if o == nil {
@@ -80,10 +81,10 @@ func (r *reading) read(doc *document) {
 		r.refused = append(r.refused, o)
 	case twice:
 		v := api.Path("name").Breaks("%s is written twice, first at %s; remove one of them", o.Ref, at)
-		v.Code, v.Object, v.Position = "Duplicate", o.Ref, doc.place(doc.root)
+		v.Code, v.Object, v.Position = "Duplicate", o.Ref, doc.Place(doc.Root)
 		r.add(v)
 	default:
-		r.first[o.Ref] = doc.place(doc.root)
+		r.first[o.Ref] = doc.Place(doc.Root)
 		r.objects = append(r.objects, o)
 	}
 }
@@ -104,14 +105,14 @@ func (r *reading) add(found ...*api.Violation) {
 }
 
 // leave says that nothing is read from a document on, which is nil where it cannot be parsed.
-func (r *reading) leave(doc *document, texts []Text) {
-	v := wrongText(texts[0].File, 1, "")
+func (r *reading) leave(doc *syntax.Document, texts []Text) {
+	v := syntax.Invalid(texts[0].File, 1, "")
 	if doc != nil {
-		v.Position = doc.place(doc.root)
+		v.Position = doc.Place(doc.Root)
 	}
 	left := 0
 	for i, t := range texts {
-		for chunk := range chunks(t.File, t.Text) {
+		for chunk := range syntax.Chunks(t.File, t.Text) {
 			if i > 0 || chunk.Line >= v.Line {
 				left++
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/go-multierror"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/syntax"
 )
 
 // Text is the text of one file, which may have no name.
@@ -47,18 +48,18 @@ func AtMost(most int, c *api.Catalog, texts ...Text) (objects, refused []*api.Ob
 // One reads a text that must hold the one object want: what a client
 // puts at want's address. A type, mesh or name that differs is a violation.
 func One(c *api.Catalog, file string, text []byte, want api.Ref) (*api.Object, error) {
-	var d *document
-	for doc, broken := range split(file, text) {
+	var d *syntax.Document
+	for doc, broken := range syntax.Documents(file, text) {
 		switch {
 		case broken != nil:
 			return nil, asError([]*api.Violation{broken})
 		case d != nil:
-			return nil, asError([]*api.Violation{wrongText(file, doc.place(doc.root).Line, "there is more than one document; send them one by one")})
+			return nil, asError([]*api.Violation{syntax.Invalid(file, doc.Place(doc.Root).Line, "there is more than one document; send them one by one")})
 		}
 		d = doc
 	}
 	if d == nil {
-		return nil, ErrNoDocuments
+		return nil, syntax.ErrNoDocuments
 	}
 	o, errs := object(c, d, want)
 	if o == nil {
@@ -67,7 +68,7 @@ func One(c *api.Catalog, file string, text []byte, want api.Ref) (*api.Object, e
 	differs := func(at api.Path, what, got, asked string) {
 		if got != asked {
 			v := at.Breaks("the %s is %q but the address says %q; make them equal", what, got, asked)
-			v.Object, v.Position = want, d.locate(at)
+			v.Object, v.Position = want, d.Locate(at)
 			errs = append(errs, v)
 		}
 	}
@@ -88,8 +89,8 @@ func One(c *api.Catalog, file string, text []byte, want api.Ref) (*api.Object, e
 
 // object decodes and validates one document; nil where its kind is unknown. A
 // document that leaves them out gets the mesh, and the name, of like.
-func object(c *api.Catalog, doc *document, like api.Ref) (*api.Object, []*api.Violation) {
-	d := &decoder{document: doc}
+func object(c *api.Catalog, doc *syntax.Document, like api.Ref) (*api.Object, []*api.Violation) {
+	d := &decoder{Document: doc}
 	h, ok := d.envelope(c)
 	if !ok {
 		return nil, d.errs

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/syntax"
 	"github.com/weftmesh/weft/internal/corpus"
 )
 
@@ -24,7 +25,7 @@ func TestNothingToRead(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "\n\n", "---\n", "# only\n---\n# comments\n...\n", "\ufeff", "%YAML 1.2\n---\n", "[]", "null"} {
 		objects, err := decode.Objects(catalog, "f", []byte(text))
-		if !errors.Is(err, decode.ErrNoDocuments) || objects != nil {
+		if !errors.Is(err, syntax.ErrNoDocuments) || objects != nil {
 			t.Errorf("%q: got %v, %v", text, objects, err)
 		}
 	}
@@ -107,7 +108,7 @@ func TestLocate(t *testing.T) {
 		if api.Refuses(err) {
 			t.Fatal(err)
 		}
-		if got := decode.Locate(objects[c.object].Source, api.Path(c.path)).String(); got != c.want {
+		if got := syntax.Locate(objects[c.object].Source, api.Path(c.path)).String(); got != c.want {
 			t.Errorf("%s of %q: got %s, want %s", c.path, c.text, got, c.want)
 		}
 	}

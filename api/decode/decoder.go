@@ -12,18 +12,19 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/nearest"
 	"github.com/weftmesh/weft/api/redact"
+	"github.com/weftmesh/weft/api/syntax"
 )
 
 // The bounds of one document beside its size.
 const (
-	maxMistakes = 100     // reported in one document
-	maxAliased  = 100_000 // values that stand behind aliases
+	maxMistakes = 100 // reported in one document
+
 )
 
 // decoder reads the nodes of one document into typed values, strictly. It is
 // the only place that uses reflection on documents.
 type decoder struct {
-	*document
+	*syntax.Document
 	ref     api.Ref
 	errs    []*api.Violation
 	lenient bool // status: others wrote it, so what is unknown is left out
@@ -52,7 +53,7 @@ func (d *decoder) report(node *yaml.Node, v *api.Violation) {
 	if len(d.errs) > maxMistakes {
 		return
 	}
-	v.Position, v.Object = d.place(node), d.ref
+	v.Position, v.Object = d.Place(node), d.ref
 	d.errs = append(d.errs, v)
 }
 
@@ -66,7 +67,7 @@ func (d *decoder) value(n, mark *yaml.Node, at api.Path, v reflect.Value) {
 	if d.inAlias > 0 {
 		d.aliased++
 	}
-	if d.depth > maxDepth || d.aliased > maxAliased {
+	if d.depth > syntax.MaxDepth || d.aliased > syntax.MaxAliased {
 		d.report(mark, at.Breaks("nested too deep or too many aliases; write it out, or split the document"))
 		return
 	}
@@ -138,8 +139,8 @@ func (d *decoder) object(n, mark *yaml.Node, at api.Path, v reflect.Value) {
 			continue
 		}
 		f := v.FieldByIndex(fields[i].index)
-		d.bounds(m.value, beside(m.key, m.value), at.Field(fields[i].name), fields[i].most)
-		d.value(m.value, beside(m.key, m.value), at.Field(fields[i].name), f)
+		d.bounds(m.value, syntax.Beside(m.key, m.value), at.Field(fields[i].name), fields[i].most)
+		d.value(m.value, syntax.Beside(m.key, m.value), at.Field(fields[i].name), f)
 		if k := f.Kind(); (k == reflect.Slice || k == reflect.Map) && f.Len() == 0 && !fields[i].keepEmpty {
 			f.SetZero()
 		}
@@ -218,9 +219,9 @@ func (d *decoder) members(n *yaml.Node, at api.Path) []entry {
 			merged = append(merged, d.merge(k, v, at)...)
 			continue
 		}
-		k = target(k)
+		k = syntax.Target(k)
 		if first := seen.find(out, k); first != nil {
-			v := at.Field(redact.Clip(k.Value)).Breaks("given twice, first on line %d; remove one of them", d.place(first).Line)
+			v := at.Field(redact.Clip(k.Value)).Breaks("given twice, first on line %d; remove one of them", d.Place(first).Line)
 			v.Code = "DuplicateField"
 			d.report(k, v)
 			continue
@@ -239,12 +240,12 @@ func (d *decoder) members(n *yaml.Node, at api.Path) []entry {
 func (d *decoder) merge(key, v *yaml.Node, at api.Path) []entry {
 	var out []entry
 	maps := []*yaml.Node{v}
-	if t := target(v); t.Kind == yaml.SequenceNode {
+	if t := syntax.Target(v); t.Kind == yaml.SequenceNode {
 		maps = t.Content
 	}
 	for _, m := range maps {
-		m = target(m)
-		if d.aliased += 1 + len(m.Content)/2; m.Kind != yaml.MappingNode || d.aliased > maxAliased || d.depth > maxDepth {
+		m = syntax.Target(m)
+		if d.aliased += 1 + len(m.Content)/2; m.Kind != yaml.MappingNode || d.aliased > syntax.MaxAliased || d.depth > syntax.MaxDepth {
 			d.report(key, at.Breaks("<< takes maps, and not too many of them; write the fields out"))
 			return out
 		}

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/syntax"
 )
 
 // What a change does not concern stays as it is written.
@@ -40,7 +41,7 @@ func TestEdit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := Edit(api.Source{Text: []byte(c.text), Line: 1}, []byte(c.before), []byte(c.after))
+			got, err := syntax.Edit(api.Source{Text: []byte(c.text), Line: 1}, []byte(c.before), []byte(c.after))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -74,7 +75,7 @@ func TestEditArrives(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := Edit(api.Source{Text: text, Line: 1}, b, a)
+		got, err := syntax.Edit(api.Source{Text: text, Line: 1}, b, a)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,7 +98,7 @@ func TestEditOfManyAliases(t *testing.T) {
 		n, m := string(rune('0'+i+1)), string(rune('0'+i))
 		text.WriteString("a" + n + ": &a" + n + " [" + strings.Repeat("*a"+m+", ", 10) + "]\n")
 	}
-	if _, err := Edit(api.Source{Text: []byte(text.String()), Line: 1}, []byte(`{}`), []byte(`{"b":1}`)); err == nil || !strings.Contains(err.Error(), "too many aliases") {
+	if _, err := syntax.Edit(api.Source{Text: []byte(text.String()), Line: 1}, []byte(`{}`), []byte(`{"b":1}`)); err == nil || !strings.Contains(err.Error(), "too many aliases") {
 		t.Errorf("%v", err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/nearest"
 	"github.com/weftmesh/weft/api/redact"
+	"github.com/weftmesh/weft/api/syntax"
 )
 
 // universal is Kuma's own envelope (spec/kuma.md 1.1). Namespace is weft's
@@ -76,24 +77,24 @@ type head struct {
 
 // envelope reads what stands around the spec; false where the kind is unknown.
 func (d *decoder) envelope(c *api.Catalog) (head, bool) {
-	if d.root.Kind != yaml.MappingNode {
-		d.report(d.root, api.Path("").Breaks("the document is %s; write a map that begins with type: or apiVersion:", form(d.root)))
+	if d.Root.Kind != yaml.MappingNode {
+		d.report(d.Root, api.Path("").Breaks("the document is %s; write a map that begins with type: or apiVersion:", form(d.Root)))
 		return head{}, false
 	}
-	kube := inKubernetes(d.root)
+	kube := syntax.InKubernetes(d.Root)
 	key := "type"
 	if kube {
 		key = "kind"
 	}
-	kind := scalarOf(member(d.root, key))
-	d.ref = api.Ref{Kind: redact.Clip(kind), Mesh: redact.Clip(scalarOf(member(d.root, "mesh"))), Name: redact.Clip(scalarOf(member(d.root, "name")))}
+	kind := syntax.ScalarOf(syntax.Member(d.Root, key))
+	d.ref = api.Ref{Kind: redact.Clip(kind), Mesh: redact.Clip(syntax.ScalarOf(syntax.Member(d.Root, "mesh"))), Name: redact.Clip(syntax.ScalarOf(syntax.Member(d.Root, "name")))}
 	typ, ok := c.Type(kind)
 	if !ok {
 		v := unsupported(c, api.Path(key), kind)
-		if version := scalarOf(member(d.root, "apiVersion")); kube && foreign(c, version, kind) {
+		if version := syntax.ScalarOf(syntax.Member(d.Root, "apiVersion")); kube && foreign(c, version, kind) {
 			v = api.Path(key).Breaks("weft reads no %s of %s; leave it out, or apply it to the cluster", redact.Clip(kind), redact.Clip(version))
 			v.Code = api.CodeForeignKind
-			d.ref.Name = redact.Clip(scalarOf(member(member(d.root, "metadata"), "name")))
+			d.ref.Name = redact.Clip(syntax.ScalarOf(syntax.Member(syntax.Member(d.Root, "metadata"), "name")))
 		}
 		d.report(d.locateNode(api.Path(key)), v)
 		return head{}, false
@@ -121,11 +122,6 @@ func (d *decoder) envelope(c *api.Catalog) (head, bool) {
 		return head{}, false
 	}
 	return d.universal(typ), true
-}
-
-// inKubernetes reports whether a document has the envelope of Kubernetes.
-func inKubernetes(root *yaml.Node) bool {
-	return member(root, "apiVersion") != nil || member(root, "kind") != nil && member(root, "type") == nil
 }
 
 // unsupported is the violation of a kind that is not in the catalogue.
@@ -172,24 +168,24 @@ func absent(v *api.Violation) *api.Violation {
 // universal reads Kuma's envelope.
 func (d *decoder) universal(typ api.Type) head {
 	var u universal
-	own, rest := d.root, d.root
+	own, rest := d.Root, d.Root
 	if typ.Bare {
 		own, rest = d.apart(envelopeKeys)
 	}
-	d.value(own, d.root, "", reflect.ValueOf(&u).Elem())
+	d.value(own, d.Root, "", reflect.ValueOf(&u).Elem())
 	h := head{typ: typ, spec: u.Spec, status: u.Status, labels: "labels", name: "name", mesh: "mesh", at: "spec", explicit: u.Mesh != ""}
 	if typ.Bare {
-		h.spec, h.at = Raw{d, rest, d.root, "", 0}, ""
+		h.spec, h.at = Raw{d, rest, d.Root, "", 0}, ""
 	}
 	h.object = api.Object{Ref: api.Ref{Kind: typ.Name, Mesh: u.Mesh, Namespace: u.Namespace, Name: u.Name}, Labels: u.Labels}
 	if u.Mesh == "" && !typ.Global {
 		h.object.Mesh = u.Labels[api.LabelMesh]
-		n := member(d.root, "mesh")
+		n := syntax.Member(d.Root, "mesh")
 		h.unnamed = n != nil && n.Tag != "!!null"
 	}
 	if typ.Meta || len(typ.Annotations) > 0 {
 		h.object.Meta = (&metadata{Annotations: u.Annotations}).kept(&typ)
-	} else if n := member(d.root, "annotations"); n != nil && !typ.Bare {
+	} else if n := syntax.Member(d.Root, "annotations"); n != nil && !typ.Bare {
 		d.unknown(d.locateNode("annotations"), "", d.fields(reflect.TypeFor[universal]()))
 	}
 	if u.Created != nil {
@@ -203,15 +199,15 @@ func (d *decoder) universal(typ api.Type) head {
 
 // apart is the document's fields of the envelope, and all others.
 func (d *decoder) apart(envelope map[string]bool) (own, rest *yaml.Node) {
-	own = &yaml.Node{Kind: yaml.MappingNode, Line: d.root.Line, Column: d.root.Column}
-	others := *d.root
+	own = &yaml.Node{Kind: yaml.MappingNode, Line: d.Root.Line, Column: d.Root.Column}
+	others := *d.Root
 	rest, others.Content = &others, nil
-	for i := 0; i+1 < len(d.root.Content); i += 2 {
+	for i := 0; i+1 < len(d.Root.Content); i += 2 {
 		into := rest
-		if envelope[d.root.Content[i].Value] {
+		if envelope[d.Root.Content[i].Value] {
 			into = own
 		}
-		into.Content = append(into.Content, d.root.Content[i:i+2]...)
+		into.Content = append(into.Content, d.Root.Content[i:i+2]...)
 	}
 	return own, rest
 }
@@ -224,11 +220,11 @@ var envelopeKeys = map[string]bool{"type": true, "mesh": true, "namespace": true
 // kubernetes reads Kubernetes's envelope.
 func (d *decoder) kubernetes(typ api.Type) head {
 	var k kubernetes
-	own, rest := d.root, d.root
+	own, rest := d.Root, d.Root
 	if typ.Beside {
 		own, rest = d.apart(kubernetesKeys)
 	}
-	d.value(own, d.root, "", reflect.ValueOf(&k).Elem())
+	d.value(own, d.Root, "", reflect.ValueOf(&k).Elem())
 	deprecated := ""
 	switch want := typ.APIVersion(); {
 	case typ.Reads(k.APIVersion):
@@ -247,7 +243,7 @@ func (d *decoder) kubernetes(typ api.Type) head {
 	}
 	h := head{typ: typ, spec: k.Spec, status: k.Status, name: "metadata.name", labels: "metadata.labels", at: "spec"}
 	if typ.Beside {
-		h.spec, h.at = Raw{d, rest, d.root, "", 0}, ""
+		h.spec, h.at = Raw{d, rest, d.Root, "", 0}, ""
 	}
 	h.mesh = h.labels.Key(api.LabelMesh)
 	d.meshBeside(typ, &k)
@@ -289,6 +285,6 @@ func (d *decoder) meshBeside(typ api.Type, k *kubernetes) {
 
 // locateNode is the node that marks the place of path.
 func (d *decoder) locateNode(path api.Path) *yaml.Node {
-	at, _ := walk(d.root, path)
+	at, _ := syntax.Walk(d.Root, path)
 	return at
 }

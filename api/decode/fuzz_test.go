@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/syntax"
 	"github.com/weftmesh/weft/internal/corpus"
 )
 
@@ -68,8 +69,8 @@ func TestBombs(t *testing.T) {
 		"long list":     "type: Dataplane\nname: a\nnetworking: {inbound: [" + strings.Repeat("{},", 200_000) + "]}\n",
 		"many mistakes": "type: Mesh\nname: a\n" + strings.Repeat("x: 1\n", 150_000),
 		"many fields":   "type: Mesh\nname: a\n" + manyKeys(90_000),
-		"large":         "type: Mesh\nname: a\n#" + strings.Repeat("x", decode.MaxDocument),
-		"large JSON":    `{"type": "Mesh", "name": "` + strings.Repeat("x", decode.MaxDocument) + `"}`,
+		"large":         "type: Mesh\nname: a\n#" + strings.Repeat("x", syntax.MaxDocument),
+		"large JSON":    `{"type": "Mesh", "name": "` + strings.Repeat("x", syntax.MaxDocument) + `"}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			var before, after runtime.MemStats

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/syntax"
 )
 
 // A document of a mesh that nobody has is sound by itself: whoever knows what is stored finds the mistake, when
@@ -51,20 +52,20 @@ func (h *homeless) add(b Bounds, o *api.Object) {
 // meshesIn adds the names of the meshes that a text has, and may add others too. Documents that are none by a look
 // at their lines are not parsed.
 func meshesIn(t Text, into map[string]bool) {
-	for chunk := range chunks(t.File, bytes.TrimPrefix(t.Text, []byte("\ufeff"))) {
+	for chunk := range syntax.Chunks(t.File, bytes.TrimPrefix(t.Text, []byte("\ufeff"))) {
 		if kind, sure := kindInLines(chunk.Text); sure && kind != api.KindMesh && kind != "List" {
 			continue
 		}
-		if looksLikeJSON(chunk.Text) && meshesInJSON(chunk.Text, into) {
+		if syntax.LooksLikeJSON(chunk.Text) && meshesInJSON(chunk.Text, into) {
 			continue
 		}
-		for doc := range split(chunk.File, chunk.Text) {
-			if doc == nil || scalarOf(member(doc.root, "type")) != api.KindMesh && scalarOf(member(doc.root, "kind")) != api.KindMesh {
+		for doc := range syntax.Documents(chunk.File, chunk.Text) {
+			if doc == nil || syntax.ScalarOf(syntax.Member(doc.Root, "type")) != api.KindMesh && syntax.ScalarOf(syntax.Member(doc.Root, "kind")) != api.KindMesh {
 				continue
 			}
-			into[scalarOf(member(doc.root, "name"))] = true
-			if meta := member(doc.root, "metadata"); meta != nil {
-				into[scalarOf(member(meta, "name"))] = true
+			into[syntax.ScalarOf(syntax.Member(doc.Root, "name"))] = true
+			if meta := syntax.Member(doc.Root, "metadata"); meta != nil {
+				into[syntax.ScalarOf(syntax.Member(meta, "name"))] = true
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"reflect"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/syntax"
 )
 
 // Into reads one text, YAML or JSON, strictly into what the pointer into points to: a
@@ -12,18 +13,18 @@ import (
 // of *Violation with places in the text. A text without a document changes nothing.
 func Into(file string, text []byte, at api.Path, into any) error {
 	var d *decoder
-	for doc, broken := range split(file, text) {
+	for doc, broken := range syntax.Documents(file, text) {
 		switch {
 		case broken != nil:
 			broken.Field = at
 			return asError([]*api.Violation{broken})
 		case d != nil:
 			v := at.Breaks("there is more than one document; write one")
-			v.Position = doc.place(doc.root)
+			v.Position = doc.Place(doc.Root)
 			return asError([]*api.Violation{v})
 		}
-		d = &decoder{document: doc}
-		d.value(doc.root, doc.root, at, reflect.ValueOf(into).Elem())
+		d = &decoder{Document: doc}
+		d.value(doc.Root, doc.Root, at, reflect.ValueOf(into).Elem())
 	}
 	if d == nil {
 		return nil

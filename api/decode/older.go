@@ -9,6 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/syntax"
 )
 
 // Rewrite makes of a document, as the values of JSON, those of today that say the same;
@@ -23,14 +24,14 @@ func Rewritten(kinds map[string]Rewrite, texts ...Text) []Text {
 	for _, t := range texts {
 		var parts []Text
 		changed := false
-		for doc, broken := range split(t.File, t.Text) {
+		for doc, broken := range syntax.Documents(t.File, t.Text) {
 			if broken != nil {
 				parts, changed = nil, false // All says so
 				break
 			}
-			today, ok := doc.rewritten(kinds)
+			today, ok := rewritten(doc, kinds)
 			changed = changed || ok
-			line := doc.place(doc.root).Line
+			line := doc.Place(doc.Root).Line
 			parts = append(parts, Text{t.File, append(bytes.Repeat([]byte("\n"), max(line-1, 0)), today...)})
 		}
 		if !changed {
@@ -48,7 +49,7 @@ const mostPrinted = 8 << 10
 // empty where that is too long for one.
 func (d *decoder) today(typ *api.Type) string {
 	var doc map[string]any
-	if typ.Rewrite == nil || len(d.Text) > mostPrinted || d.root.Decode(&doc) != nil {
+	if typ.Rewrite == nil || len(d.Text) > mostPrinted || d.Root.Decode(&doc) != nil {
 		return ""
 	}
 	var out bytes.Buffer
@@ -63,10 +64,10 @@ func (d *decoder) today(typ *api.Type) string {
 }
 
 // rewritten is the text of the documents that d is today.
-func (d *document) rewritten(kinds map[string]Rewrite) (text []byte, changed bool) {
+func rewritten(d *syntax.Document, kinds map[string]Rewrite) (text []byte, changed bool) {
 	whole := func() []byte {
 		var v any
-		if d.root.Decode(&v) != nil {
+		if d.Root.Decode(&v) != nil {
 			return d.Text
 		}
 		out, err := json.Marshal(v)
@@ -75,15 +76,15 @@ func (d *document) rewritten(kinds map[string]Rewrite) (text []byte, changed boo
 		}
 		return out
 	}
-	rewrite := kinds[scalarOf(member(d.root, "kind"))]
+	rewrite := kinds[syntax.ScalarOf(syntax.Member(d.Root, "kind"))]
 	var doc map[string]any
-	if rewrite == nil || d.root.Decode(&doc) != nil {
+	if rewrite == nil || d.Root.Decode(&doc) != nil {
 		if d.Item == "" {
 			return d.Text, false
 		}
 		return whole(), false
 	}
-	today, ok := rewrite(doc, d.locate)
+	today, ok := rewrite(doc, d.Locate)
 	if !ok && d.Item == "" {
 		return d.Text, false
 	} else if !ok {

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/syntax"
 )
 
 // Parts are the documents of a text as they are written, in order: YAML documents with
@@ -15,13 +16,13 @@ func Parts(file string, text []byte) iter.Seq2[api.Source, *api.Violation] {
 	return func(yield func(api.Source, *api.Violation) bool) {
 		text = bytes.TrimPrefix(text, []byte("\ufeff"))
 		if !utf8.Valid(text) {
-			yield(api.Source{}, wrongText(file, 1, "the text is not UTF-8; save it as UTF-8"))
+			yield(api.Source{}, syntax.Invalid(file, 1, "the text is not UTF-8; save it as UTF-8"))
 			return
 		}
-		for chunk := range chunks(file, text) {
-			docs, notJSON := splitJSON(chunk)
+		for chunk := range syntax.Chunks(file, text) {
+			docs, notJSON := syntax.SplitJSON(chunk)
 			if notJSON != nil {
-				docs = []document{{Source: chunk}}
+				docs = []syntax.Document{{Source: chunk}}
 			}
 			for _, d := range docs {
 				if !yield(d.Source, nil) {

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/syntax"
 )
 
 // PrintJSON prints o as the API shows it (spec/kuma.md 5.1): type, mesh, name,
@@ -121,7 +121,7 @@ func PrintYAML(c *api.Catalog, o *api.Object) ([]byte, error) {
 
 // ToYAML turns JSON into YAML in the same order.
 func ToYAML(text []byte) ([]byte, error) {
-	docs, wrong := splitJSON(api.Source{Text: text, Line: 1})
+	docs, wrong := syntax.SplitJSON(api.Source{Text: text, Line: 1})
 	if wrong != nil {
 		return nil, wrong
 	}
@@ -129,37 +129,12 @@ func ToYAML(text []byte) ([]byte, error) {
 	enc := yaml.NewEncoder(&out)
 	enc.SetIndent(2)
 	for _, d := range docs {
-		block(d.root)
-		if err := enc.Encode(d.root); err != nil {
+		syntax.Block(d.Root)
+		if err := enc.Encode(d.Root); err != nil {
 			return nil, fmt.Errorf("print YAML: %w", err)
 		}
 	}
 	return out.Bytes(), enc.Close()
-}
-
-// yamlWords are texts that older readers of YAML take for truth values.
-var yamlWords = map[string]bool{"y": true, "n": true, "yes": true, "no": true, "on": true, "off": true}
-
-// block takes the style of JSON off n: quotes stay where the text needs them.
-func block(n *yaml.Node) {
-	n.Style = 0
-	if n.Kind != yaml.ScalarNode && len(n.Content) == 0 {
-		n.Style = yaml.FlowStyle
-	}
-	if n.Tag == "!!str" && (yamlWords[strings.ToLower(n.Value)] || n.Value == "<<" || strings.ContainsFunc(n.Value, unprintable)) {
-		n.Style = yaml.DoubleQuotedStyle
-	}
-	if n.Kind == yaml.ScalarNode && n.Tag != "!!str" {
-		n.Tag = "" // plain: what it is can be seen
-	}
-	for _, c := range n.Content {
-		block(c)
-	}
-}
-
-// unprintable is true of what YAML can only hold escaped, or only in block scalars.
-func unprintable(r rune) bool {
-	return r < ' ' || r >= 0x7f && r <= 0xa0 || r >= 0x2028 && r <= 0x2029 || r >= 0xd800
 }
 
 // bodies are the spec and the status as JSON.

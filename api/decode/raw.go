@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/redact"
+	"github.com/weftmesh/weft/api/syntax"
 )
 
 // Raw is a part of a document that is captured undecoded, because only its
@@ -58,12 +59,12 @@ func (r Raw) DecodeStrictly(into any) bool {
 
 // Text is the part if it is text.
 func (r Raw) Text() (string, bool) {
-	return scalarOf(r.node), r.IsSet() && r.node.Kind == yaml.ScalarNode && isText(r.node)
+	return syntax.ScalarOf(r.node), r.IsSet() && r.node.Kind == yaml.ScalarNode && isText(r.node)
 }
 
 // Number is the part as it is written if it is a decimal number.
 func (r Raw) Number() (string, bool) {
-	s := scalarOf(r.node)
+	s := syntax.ScalarOf(r.node)
 	return s, r.IsSet() && (r.node.Tag == "!!int" || r.node.Tag == "!!float") && plainNumber.MatchString(s)
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/redact"
+	"github.com/weftmesh/weft/api/syntax"
 )
 
 var (
@@ -111,7 +112,7 @@ const (
 // bounds reports a list or text of a spec that is longer than most, or where that is 0
 // than those of its kind: a cluster takes no longer ones (spec/kubernetes.md 1.6).
 func (d *decoder) bounds(n, mark *yaml.Node, at api.Path, most int) {
-	n = target(n)
+	n = syntax.Target(n)
 	switch {
 	case d.items == 0:
 	case n.Kind == yaml.SequenceNode && len(n.Content) > cmp.Or(most, d.items):
@@ -139,8 +140,8 @@ func (d *decoder) dict(n, mark *yaml.Node, at api.Path, v reflect.Value) {
 			d.report(m.key, here.Breaks(`has no value; write "" for an empty one or remove the name`))
 			continue
 		}
-		d.bounds(m.value, beside(m.key, m.value), here, 0)
-		d.value(m.value, beside(m.key, m.value), here, value)
+		d.bounds(m.value, syntax.Beside(m.key, m.value), here, 0)
+		d.value(m.value, syntax.Beside(m.key, m.value), here, value)
 		out.SetMapIndex(reflect.ValueOf(m.key.Value).Convert(v.Type().Key()), value)
 	}
 	v.Set(out)

@@ -22,6 +22,7 @@ import (
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/plan"
+	"github.com/weftmesh/weft/inspect/plan/access"
 )
 
 // applyOptions are the flags of apply.
@@ -67,8 +68,8 @@ type applied struct {
 	Results  []result            `json:"results"`
 	Warnings []inspect.Violation `json:"warnings,omitempty"`
 	// Widens are verdicts about callers by which something gets in that did not.
-	Widens    []plan.Access `json:"widens,omitempty"`
-	WidensCut int           `json:"widensCut,omitempty"`
+	Widens    []access.Access `json:"widens,omitempty"`
+	WidensCut int             `json:"widensCut,omitempty"`
 }
 
 // warned says on stderr what an answer warns of, and who may call what that could not before.

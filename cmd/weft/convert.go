@@ -12,6 +12,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/syntax"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/convert"
 	"github.com/weftmesh/weft/inspect"
@@ -101,7 +102,7 @@ func (a *app) convert(x conversion) error {
 		sources[o.Ref] = o.Source
 	}
 	for _, n := range result.Notes {
-		v := &api.Violation{Position: decode.Locate(sources[n.Origin.Ref], n.Field), Object: n.Origin.Ref, Field: n.Field, Code: n.Code, Message: n.Message, Severity: n.Severity}
+		v := &api.Violation{Position: syntax.Locate(sources[n.Origin.Ref], n.Field), Object: n.Origin.Ref, Field: n.Field, Code: n.Code, Message: n.Message, Severity: n.Severity}
 		out.Violations = append(out.Violations, inspect.ViolationOf(v))
 	}
 	for _, o := range result.Objects {

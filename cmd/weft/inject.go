@@ -13,6 +13,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/syntax"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/sidecar/inject"
@@ -98,7 +99,7 @@ func (a *app) injected(x injection) (documents.Result, error) {
 	}
 	result := documents.Inject(settings, texts...)
 	if result.Documents() == 0 && len(result.Violations) == 0 {
-		return result, usage("%w; give -f something that holds some", decode.ErrNoDocuments)
+		return result, usage("%w; give -f something that holds some", syntax.ErrNoDocuments)
 	}
 	return result, nil
 }

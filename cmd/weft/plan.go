@@ -19,6 +19,7 @@ import (
 	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/plan"
+	"github.com/weftmesh/weft/inspect/plan/step"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sidecar/attach"
 	"github.com/weftmesh/weft/store"
@@ -240,7 +241,7 @@ func (a *app) planAgainst(args []string, o planOptions) (p plan.Plan, err error)
 	if o.shadow {
 		writes, _ = preview.Of(store.Writes(writes...))(base.model.Written()) // of what is given
 	}
-	step, results := plan.Next(base.model, writes, time.Now())
+	step, results := step.Next(base.model, writes, time.Now())
 	if o.remove && results[0].Action == store.Missing {
 		return p, fmt.Errorf("%s: the documents of --against hold no such object", results[0].Ref)
 	}

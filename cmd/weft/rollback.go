@@ -12,6 +12,7 @@ import (
 
 	"github.com/weftmesh/weft/cmd/weft/internal/client"
 	"github.com/weftmesh/weft/inspect/plan"
+	"github.com/weftmesh/weft/inspect/plan/step"
 )
 
 func newDiff(a *app) *cobra.Command {
@@ -92,7 +93,7 @@ func number(text string) error {
 
 // changes reports whether a document changes by a plan.
 func changes(p plan.Plan) bool {
-	return slices.ContainsFunc(p.Changes, func(c plan.Change) bool { return c.Action != "unchanged" })
+	return slices.ContainsFunc(p.Changes, func(c step.Change) bool { return c.Action != "unchanged" })
 }
 
 func newRollback(a *app) *cobra.Command {

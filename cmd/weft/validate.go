@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/syntax"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect"
 )
@@ -73,7 +73,7 @@ func (a *app) readBy(how func(io.Reader, ...string) (world.Reading, error), file
 		return world.Reading{}, usage("-f is missing; name a file, a directory, or - for standard input")
 	}
 	reading, err := how(a.in, files...)
-	if errors.Is(err, decode.ErrNoDocuments) {
+	if errors.Is(err, syntax.ErrNoDocuments) {
 		return reading, usage("%w; give -f something that holds some", err)
 	}
 	if err == nil {

@@ -130,8 +130,8 @@ func (r *Refusal) Unwrap() []error {
 	return out
 }
 
-// step is one question, or one change, on the way into the store.
-type step struct {
+// chainStep is one question, or one change, on the way into the store.
+type chainStep struct {
 	name string // for people who read the list
 	of   Writer // to whose writes it is done
 	// outside says that it is done where an API server keeps the documents, too.
@@ -142,7 +142,7 @@ type step struct {
 // steps are the chain. Preconditions come before, as they are about the request; what weft writes
 // by itself begins behind the last of them, with what comes along (Complete); values of Secrets
 // are sealed last, by the store, which alone has the key.
-var steps = []step{
+var steps = []chainStep{
 	{"a mesh where there is none", Directory, false, (*Chain).firstMesh},
 	{"meshes, labels for life, material", anybody, true, (*Chain).beside},
 	{"what is stored of a document", People | Directory | Sidecar, true, (*Chain).form},
@@ -222,7 +222,7 @@ func (r *review) asked(writes []store.Write) []store.Write {
 	return writes
 }
 
-func (c *Chain) review(by Writer, now *snapshot.Snapshot, a Asked, list []step) *review {
+func (c *Chain) review(by Writer, now *snapshot.Snapshot, a Asked, list []chainStep) *review {
 	r := &review{by: by, now: now, writes: a.Writes, refused: a.Refused, found: slices.Clone(a.Found), brought: len(a.Found), wrong: map[int]bool{}}
 	r.failed = slices.ContainsFunc(a.Found, func(v *api.Violation) bool { return v.Severity == api.Error })
 	for _, s := range list {

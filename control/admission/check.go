@@ -6,9 +6,9 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/api/snapshot"
+	"github.com/weftmesh/weft/api/syntax"
 )
 
 // Check is what keeps documents that are sound by themselves from being stored
@@ -33,7 +33,7 @@ func noMesh(o *api.Object, by Writer) *api.Violation {
 	if by == APIServer {
 		v = api.Path("mesh").Warns("MeshNotFound", "there is no mesh %s yet, so it takes part in nothing until that is created", redact.Clip(o.Mesh))
 	}
-	v.Object, v.Position = o.Ref, decode.Locate(o.Source, "mesh")
+	v.Object, v.Position = o.Ref, syntax.Locate(o.Source, "mesh")
 	return v
 }
 
@@ -57,12 +57,12 @@ func changed(c *api.Catalog, before, after *api.Object) []*api.Violation {
 // Fixed says of a label that stays for the life of an object that o has another one than it
 // was before, empty for none.
 func Fixed(o *api.Object, label, was string) *api.Violation {
-	at := decode.LabelPath(o.Source, label)
+	at := syntax.LabelPath(o.Source, label)
 	v := at.Breaks("the label is %q and cannot be changed; write that, or delete the object first", was)
 	if was == "" {
 		v = at.Breaks("the label cannot be added later; leave it out, or delete the object first")
 	}
-	v.Object, v.Position = o.Ref, decode.Locate(o.Source, at)
+	v.Object, v.Position = o.Ref, syntax.Locate(o.Source, at)
 	return v
 }
 
@@ -88,7 +88,7 @@ func stored(c *api.Catalog, before, o *api.Object) (*api.Object, []*api.Violatio
 		return &stored, nil
 	}
 	v := api.Path("status").Breaks("the status is kept by the control plane, so this one is not stored; leave it out, or delete the object first")
-	v.Severity, v.Code, v.Object, v.Position = api.Warning, "NotApplied", o.Ref, decode.Locate(o.Source, "status")
+	v.Severity, v.Code, v.Object, v.Position = api.Warning, "NotApplied", o.Ref, syntax.Locate(o.Source, "status")
 	return &stored, []*api.Violation{v}
 }
 

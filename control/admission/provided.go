@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/api/snapshot"
+	"github.com/weftmesh/weft/api/syntax"
 	"github.com/weftmesh/weft/files"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/xds/server/authority/workload"
@@ -49,7 +49,7 @@ func Provided(now *snapshot.Snapshot, writes []store.Write, s Sources) (out []*a
 				continue
 			}
 			if v := p.check(after, s); v != nil {
-				v.Object, v.Position = w.Ref(), decode.Locate(w.Put.Source, v.Field)
+				v.Object, v.Position = w.Ref(), syntax.Locate(w.Put.Source, v.Field)
 				out = append(out, v)
 			}
 		}
@@ -82,7 +82,7 @@ func pairsOf(o *api.Object) (out []pair) {
 		if spec.MTLS == nil || spec.MTLS.SkipValidation {
 			return nil
 		}
-		at := decode.SpecPath(o.Source).Field("mtls")
+		at := syntax.SpecPath(o.Source).Field("mtls")
 		all, _ := spec.MTLS.Authorities(at) // the document was validated
 		for i, a := range all {
 			if a.Type != api.AuthorityProvided || a.Cert == nil || a.Key == nil {

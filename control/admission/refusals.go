@@ -6,7 +6,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/inspect/notes"
-	"github.com/weftmesh/weft/inspect/plan"
+	"github.com/weftmesh/weft/inspect/plan/step"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/policies/trafficpermission"
 	"github.com/weftmesh/weft/resolve"
@@ -35,8 +35,8 @@ func refusals(now *snapshot.Snapshot, m *resolve.Model, compile func(*snapshot.S
 	case m.Written() != now: // who resolves is behind the store for a moment
 		m, _ = m.Update(now, now.Since(m.Written()))
 	}
-	step, _ := plan.Next(m, slices.Clone(writes), from.Now)
-	return append(out, notes.Uncarried(m.Reader(nil), step.After.Reader(nil), objects)...)
+	next, _ := step.Next(m, slices.Clone(writes), from.Now)
+	return append(out, notes.Uncarried(m.Reader(nil), next.After.Reader(nil), objects)...)
 }
 
 func noModel() *resolve.Model { return nil }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/syntax"
 )
 
 // Problems are what keeps authorities from signing, or soon will.
@@ -42,7 +42,7 @@ func ended(o *api.Object, now time.Time) (out []*api.Violation) {
 		return nil
 	}
 	say := func(at api.Path, severity api.Severity, text string) {
-		out = append(out, &api.Violation{Position: decode.Locate(o.Source, at), Object: o.Ref, Field: at, Code: api.CodeExpired, Severity: severity, Message: text})
+		out = append(out, &api.Violation{Position: syntax.Locate(o.Source, at), Object: o.Ref, Field: at, Code: api.CodeExpired, Severity: severity, Message: text})
 	}
 	severity, then := api.Warning, "; take it out, or bring its successor"
 	if !slices.ContainsFunc(spec.Roots(), func(c *x509.Certificate) bool { return now.Before(c.NotAfter) }) {

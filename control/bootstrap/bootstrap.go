@@ -16,6 +16,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/api/snapshot"
+	"github.com/weftmesh/weft/api/syntax"
 	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/control/auth"
 	"github.com/weftmesh/weft/control/storage"
@@ -228,7 +229,7 @@ func (b *Handler) decode(text string, ref api.Ref) (*api.Object, error) {
 		o, err = decode.One(b.Catalog, "", []byte(text), named)
 	}
 	switch {
-	case errors.Is(err, decode.ErrNoDocuments):
+	case errors.Is(err, syntax.ErrNoDocuments):
 		return nil, httpapi.Refusal(http.StatusBadRequest, "the dataplane document is empty")
 	case o == nil:
 		return nil, err

@@ -10,7 +10,7 @@ import (
 	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/reconcile"
 	"github.com/weftmesh/weft/inspect"
-	"github.com/weftmesh/weft/inspect/kuma"
+	"github.com/weftmesh/weft/inspect/kuma/insights"
 	"github.com/weftmesh/weft/resolve"
 )
 
@@ -38,13 +38,13 @@ type FleetCounts struct {
 type counted struct {
 	state      inspect.State   // empty of one that does not exist
 	networking *api.Networking // nil: no insight tells of it
-	seen       kuma.Seen
+	seen       insights.Seen
 }
 
 // tallies are the counts of one mesh.
 type tallies struct {
 	states   *inspect.Tally
-	insights *kuma.Tally
+	insights *insights.Tally
 }
 
 func NewFleetCounts(l *reconcile.Loop, s Sidecars, root func(api.Ref) string) *FleetCounts {
@@ -126,13 +126,13 @@ func (c *FleetCounts) one(m *resolve.Model, ref api.Ref) {
 	if o, ok := m.Snapshot().Get(ref); ok {
 		now.state = s.State()
 		if dp, ok := o.Spec.(*api.Dataplane); ok && dp.Networking != nil {
-			now.networking, now.seen = dp.Networking, kuma.SeenOf(&s)
+			now.networking, now.seen = dp.Networking, insights.SeenOf(&s)
 			now.seen.Root = c.root(ref)
 		}
 	}
 	t := c.meshes[ref.Mesh]
 	if t == nil {
-		t = &tallies{inspect.NewTally(), kuma.NewTally()}
+		t = &tallies{inspect.NewTally(), insights.NewTally()}
 		c.meshes[ref.Mesh] = t
 	}
 	if was.networking != nil {
@@ -160,7 +160,7 @@ func (c *FleetCounts) in(mesh string, ask func(*tallies)) {
 	c.look()
 	t := c.meshes[mesh]
 	if t == nil {
-		t = &tallies{inspect.NewTally(), kuma.NewTally()}
+		t = &tallies{inspect.NewTally(), insights.NewTally()}
 	}
 	ask(t)
 }
@@ -211,7 +211,7 @@ func (c *FleetCounts) States(_ *snapshot.Snapshot, mesh string, of []inspect.Sta
 }
 
 // Insights summarise a mesh.
-func (c *FleetCounts) Insights(catalog *api.Catalog, s *snapshot.Snapshot, mesh *api.Object) (insight kuma.MeshInsight, services []kuma.ServiceInsight) {
+func (c *FleetCounts) Insights(catalog *api.Catalog, s *snapshot.Snapshot, mesh *api.Object) (insight insights.MeshInsight, services []insights.ServiceInsight) {
 	c.in(mesh.Name, func(t *tallies) { insight, services = t.insights.Insights(catalog, s, mesh) })
 	return insight, services
 }

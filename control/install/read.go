@@ -18,6 +18,7 @@ import (
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/api/nearest"
 	"github.com/weftmesh/weft/api/redact"
+	"github.com/weftmesh/weft/api/syntax"
 )
 
 // File is a file of values.
@@ -94,7 +95,7 @@ func said(err error, files []File) error {
 		v.Position = api.Position{}
 		for _, f := range slices.Backward(files) {
 			source := api.Source{File: f.Name, Line: 1, Text: f.Text}
-			if p := decode.Locate(source, v.Field); p != decode.Locate(source, "") {
+			if p := syntax.Locate(source, v.Field); p != syntax.Locate(source, "") {
 				v.Position = p
 				break
 			}

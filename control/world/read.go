@@ -13,6 +13,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/api/snapshot"
+	"github.com/weftmesh/weft/api/syntax"
 	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/store/file"
 )
@@ -121,7 +122,7 @@ func read(stdin io.Reader, kinds map[string]decode.Rewrite, paths ...string) (Re
 		}
 	}
 	if r.Documents == 0 {
-		return r, fmt.Errorf("%s: %w", strings.Join(r.Empty, ", "), decode.ErrNoDocuments)
+		return r, fmt.Errorf("%s: %w", strings.Join(r.Empty, ", "), syntax.ErrNoDocuments)
 	}
 	return r, nil
 }
@@ -164,7 +165,7 @@ func Decode(name string, text []byte) ([]*api.Object, []*api.Violation) {
 
 func (s Settings) decode(name string, text []byte) ([]*api.Object, []*api.Violation) {
 	objects, err := decode.Objects(s.Catalog(), name, text)
-	if errors.Is(err, decode.ErrNoDocuments) {
+	if errors.Is(err, syntax.ErrNoDocuments) {
 		return nil, nil
 	}
 	return objects, api.Violations(err)
@@ -175,7 +176,7 @@ func (s Settings) decode(name string, text []byte) ([]*api.Object, []*api.Violat
 // for others too.
 func (s Settings) DecodeDir(name string, text []byte) ([]*api.Object, []*api.Violation) {
 	objects, _, err := decode.Within(decode.Bounds{Mistakes: mostInFile, All: true}, s.Catalog(), decode.Text{File: name, Text: text})
-	if errors.Is(err, decode.ErrNoDocuments) {
+	if errors.Is(err, syntax.ErrNoDocuments) {
 		return nil, nil
 	}
 	violations := api.Violations(err)

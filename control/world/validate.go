@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/api/redact"
+	"github.com/weftmesh/weft/api/syntax"
 	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/notes"
@@ -93,7 +93,7 @@ func (s Settings) assumed(meshes, all []*api.Object) (out []*api.Violation) {
 		}
 		first := slices.IndexFunc(all, func(o *api.Object) bool { return o.Mesh == m.Name })
 		v := api.Path("mesh").Warns("MeshNotFound", "no document is the Mesh %s, so it is taken as one without settings; write --assume-mesh %s if it is elsewhere", redact.Clip(m.Name), redact.Clip(m.Name))
-		v.Object, v.Position = all[first].Ref, decode.Locate(all[first].Source, "mesh")
+		v.Object, v.Position = all[first].Ref, syntax.Locate(all[first].Source, "mesh")
 		out = append(out, v)
 	}
 	return out

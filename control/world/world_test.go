@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/syntax"
 	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect"
@@ -92,10 +92,10 @@ func TestOneNameTwiceNamesBothPlaces(t *testing.T) {
 
 func TestNothingIsNoDocuments(t *testing.T) {
 	t.Parallel()
-	if _, err := world.Read(nil, write(t, t.TempDir(), "empty.yaml", "# nothing\n---\n")); !errors.Is(err, decode.ErrNoDocuments) {
+	if _, err := world.Read(nil, write(t, t.TempDir(), "empty.yaml", "# nothing\n---\n")); !errors.Is(err, syntax.ErrNoDocuments) {
 		t.Errorf("it said %v", err)
 	}
-	if _, err := world.Read(nil, filepath.Join(t.TempDir(), "missing")); err == nil || errors.Is(err, decode.ErrNoDocuments) {
+	if _, err := world.Read(nil, filepath.Join(t.TempDir(), "missing")); err == nil || errors.Is(err, syntax.ErrNoDocuments) {
 		t.Errorf("a missing file: %v", err)
 	}
 }

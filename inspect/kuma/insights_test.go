@@ -9,7 +9,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/world"
-	"github.com/weftmesh/weft/inspect/kuma"
+	"github.com/weftmesh/weft/inspect/kuma/insights"
 )
 
 // TestInsights: two dataplanes of web, of which one is not ready, one of api without a
@@ -32,8 +32,8 @@ func TestInsights(t *testing.T) {
 {type: MeshTimeout, mesh: default, name: t, spec: {to: [{targetRef: {kind: Mesh}, default: {idleTimeout: 1s}}]}}
 `)...)
 	mesh, _ := s.Get(api.Ref{Kind: api.KindMesh, Name: "default"})
-	got, services := kuma.InsightsOf(world.Catalog(), s, mesh, func(r api.Ref) kuma.Seen {
-		return kuma.Seen{Connected: r.Name != "api-1", Agent: "1.0", Envoy: map[bool]string{true: "1.40.0", false: ""}[r.Name == "gw"]}
+	got, services := insights.InsightsOf(world.Catalog(), s, mesh, func(r api.Ref) insights.Seen {
+		return insights.Seen{Connected: r.Name != "api-1", Agent: "1.0", Envoy: map[bool]string{true: "1.40.0", false: ""}[r.Name == "gw"]}
 	})
 	var told []string
 	for _, x := range services {

@@ -10,6 +10,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/kuma"
+	"github.com/weftmesh/weft/inspect/kuma/insights"
 )
 
 // namesakes are two policies of one name, of the mesh and of a namespace, at a dataplane of it;
@@ -116,21 +117,21 @@ func TestInsightsOfFew(t *testing.T) {
 {type: MeshExternalService, mesh: default, name: job, spec: {match: {type: HostnameGenerator, port: 443, protocol: tcp}, endpoints: [{address: 192.0.2.1, port: 443}]}}
 `)...)
 	mesh, _ := s.Get(api.Ref{Kind: api.KindMesh, Name: "default"})
-	got, services := kuma.InsightsOf(world.Catalog(), s, mesh, func(api.Ref) kuma.Seen { return kuma.Seen{Connected: true} })
-	if want := (kuma.Counts{Total: 1, Online: 1}); got.Dataplanes != want {
+	got, services := insights.InsightsOf(world.Catalog(), s, mesh, func(api.Ref) insights.Seen { return insights.Seen{Connected: true} })
+	if want := (insights.Counts{Total: 1, Online: 1}); got.Dataplanes != want {
 		t.Errorf("dataplanes are %+v, want %+v", got.Dataplanes, want)
 	}
-	if len(services) != 1 || services[0].ServiceType != kuma.Internal || services[0].Status != "online" {
+	if len(services) != 1 || services[0].ServiceType != insights.Internal || services[0].Status != "online" {
 		t.Errorf("a service of dataplanes and an external one of its name: %+v", services)
 	}
-	tally := kuma.NewTally()
+	tally := insights.NewTally()
 	at := func(name string) *api.Networking {
 		return objects(t, "{type: Dataplane, mesh: default, name: "+name+", networking: {address: 127.0.0.1, inbound: [{port: 80, tags: {kuma.io/service: web}}]}}")[0].Spec.(*api.Dataplane).Networking
 	}
 	old, both := at("a"), at("b")
-	tally.Add(old, kuma.Seen{Connected: true, Root: "old"})
-	tally.Add(both, kuma.Seen{Connected: true, Root: "new"})
-	tally.Remove(old, kuma.Seen{Connected: true, Root: "old"})
+	tally.Add(old, insights.Seen{Connected: true, Root: "old"})
+	tally.Add(both, insights.Seen{Connected: true, Root: "new"})
+	tally.Remove(old, insights.Seen{Connected: true, Root: "old"})
 	_, services = tally.Insights(world.Catalog(), world.Snapshot(), mesh)
 	if len(services) != 1 || fmt.Sprint(services[0].Issued) != "map[new:1]" || services[0].Dataplanes.Total != 1 {
 		t.Errorf("after one was taken back: %+v", services)

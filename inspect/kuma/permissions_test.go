@@ -12,6 +12,7 @@ import (
 	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/kuma"
+	"github.com/weftmesh/weft/inspect/kuma/insights"
 	"github.com/weftmesh/weft/inspect/mtls"
 	"github.com/weftmesh/weft/resolve"
 )
@@ -119,19 +120,19 @@ func TestBackendsAreNamed(t *testing.T) {
 	own := api.Ref{Kind: api.KindMeshIdentity, Mesh: "default", Name: "own"}
 	mesh := &api.Object{Ref: api.Ref{Kind: api.KindMesh, Name: "default"}, Spec: &api.Mesh{}}
 	s := snapshot.New(1, mesh, &api.Object{Ref: own, Spec: &api.MeshIdentity{}})
-	b := kuma.BackendsOf(catalog, s, []mtls.Root{{Of: mesh.Ref, Backend: "ca-1", Fingerprint: "01"}, {Of: own, Fingerprint: "02"}, {Of: mesh.Ref, Backend: "ca-2"}})
-	tally := kuma.NewTally()
+	b := insights.BackendsOf(catalog, s, []mtls.Root{{Of: mesh.Ref, Backend: "ca-1", Fingerprint: "01"}, {Of: own, Fingerprint: "02"}, {Of: mesh.Ref, Backend: "ca-2"}})
+	tally := insights.NewTally()
 	for i, root := range []string{"01", "01", "02", "", "gone"} {
 		n := &api.Networking{Inbound: []api.Inbound{{Port: 80, Tags: map[string]string{api.TagService: "web"}}}}
-		tally.Add(n, kuma.Seen{Connected: i > 0, Root: root})
+		tally.Add(n, insights.Seen{Connected: i > 0, Root: root})
 	}
 	insight, services := tally.Insights(catalog, s, mesh)
 	b.Name(&insight, services)
 	kri := "kri_mid_default___own_"
-	one := kuma.Counts{Total: 1, Online: 1}
-	all := kuma.Counts{Total: 4, Online: 3, Offline: 1}
-	if diff := cmp.Diff(kuma.BackendCounts{Issued: map[string]kuma.Counts{"ca-1": {Total: 2, Online: 1, Offline: 1}, kri: one, "unknown": one},
-		Supported: map[string]kuma.Counts{"ca-1": all, kri: all}}, insight.MTLS); diff != "" {
+	one := insights.Counts{Total: 1, Online: 1}
+	all := insights.Counts{Total: 4, Online: 3, Offline: 1}
+	if diff := cmp.Diff(insights.BackendCounts{Issued: map[string]insights.Counts{"ca-1": {Total: 2, Online: 1, Offline: 1}, kri: one, "unknown": one},
+		Supported: map[string]insights.Counts{"ca-1": all, kri: all}}, insight.MTLS); diff != "" {
 		t.Errorf("mesh (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(map[string]int{"ca-1": 2, kri: 1, "unknown": 1}, services[0].Issued); diff != "" {

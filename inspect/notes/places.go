@@ -2,8 +2,8 @@ package notes
 
 import (
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/api/snapshot"
+	"github.com/weftmesh/weft/api/syntax"
 	"github.com/weftmesh/weft/resolve"
 )
 
@@ -47,7 +47,7 @@ func (p *Places) Of(n api.Note) api.Position {
 	}
 	return p.known.Find(field{o, n.Field}, func() api.Position {
 		if p.locate == nil || p.ref != o.Ref {
-			p.ref, p.locate = o.Ref, decode.Locator(o.Source)
+			p.ref, p.locate = o.Ref, syntax.Locator(o.Source)
 		}
 		return p.locate(n.Field)
 	})

@@ -13,6 +13,8 @@ import (
 	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/plan"
+	"github.com/weftmesh/weft/inspect/plan/access"
+	"github.com/weftmesh/weft/inspect/plan/step"
 	"github.com/weftmesh/weft/inspect/terminal"
 	"github.com/weftmesh/weft/sim"
 	"github.com/weftmesh/weft/store"
@@ -48,14 +50,14 @@ func objectsOf(t *testing.T, documents ...string) (out []*api.Object) {
 }
 
 // permitting is the plan of documents over a mesh of others.
-func permitting(t *testing.T, before []string, after ...string) (plan.Step, plan.Plan) {
+func permitting(t *testing.T, before []string, after ...string) (step.Step, plan.Plan) {
 	t.Helper()
 	m, _ := world.Compile(snapshot.New(1, guarded(t, before...)...))
 	var writes []store.Write
 	for _, o := range objectsOf(t, after...) {
 		writes = append(writes, store.Write{Put: o})
 	}
-	step, results := plan.Next(m, writes, time.Unix(0, 0))
+	step, results := step.Next(m, writes, time.Unix(0, 0))
 	step.Renderer = world.Settings{}.Renderer()
 	return step, plan.Of(step, results)
 }
@@ -158,7 +160,7 @@ func TestAPlannedShadowIsToldAsOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	step, results := plan.Next(m, writes, time.Unix(0, 0))
+	step, results := step.Next(m, writes, time.Unix(0, 0))
 	step.Renderer = world.Settings{}.Renderer()
 	p := plan.Of(step, results)
 	preview.Tell(&p)
@@ -186,7 +188,7 @@ func TestPlannedVerdictsAreThoseOfTheSimulator(t *testing.T) {
 	for i, before := range rules {
 		for j, after := range rules {
 			step, p := permitting(t, []string{permission("p", atBackend, before)}, permission("p", atBackend, after))
-			told := map[string]plan.Access{}
+			told := map[string]access.Access{}
 			for _, a := range p.Permissions {
 				told[a.Caller.Identity+" "+a.Destination.Service] = a
 			}
@@ -202,8 +204,8 @@ func TestPlannedVerdictsAreThoseOfTheSimulator(t *testing.T) {
 						more, fewer = more || !x && y, fewer || x && !y
 					}
 					got, ok := told[who+" "+b.Tags[api.TagService]]
-					widens := ok && (got.Change == plan.Widens || got.Change == plan.Both)
-					narrows := ok && (got.Change == plan.Narrows || got.Change == plan.Both)
+					widens := ok && (got.Change == access.Widens || got.Change == access.Both)
+					narrows := ok && (got.Change == access.Narrows || got.Change == access.Both)
 					if a.Protocol == "http" && (widens != more || narrows != fewer) {
 						t.Errorf("%d to %d: %s at %s: planned %+v, and the simulator lets in more %v, fewer %v", i, j, who, b.Name, got, more, fewer)
 					}

@@ -12,6 +12,8 @@ import (
 	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/plan"
+	"github.com/weftmesh/weft/inspect/plan/access"
+	"github.com/weftmesh/weft/inspect/plan/step"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/sim"
 	"github.com/weftmesh/weft/store"
@@ -77,18 +79,18 @@ func TestPlansTellOfPairsWhoseAnswerChanges(t *testing.T) {
 				writes = append(writes, store.Write{Delete: &o.Ref})
 			}
 		}
-		step, results := plan.Next(m, writes, time.Unix(0, 0))
+		step, results := step.Next(m, writes, time.Unix(0, 0))
 		step.Renderer = world.Settings{}.Renderer()
 		told := map[string]string{}
 		for _, a := range plan.Of(step, results).Permissions {
 			pair := a.Caller.Identity + " " + a.Destination.Service
-			if a.Change == plan.Widens || a.Change == plan.Both {
+			if a.Change == access.Widens || a.Change == access.Both {
 				told[pair+" more"] = "told"
 			}
-			if a.Change == plan.Narrows || a.Change == plan.Both {
+			if a.Change == access.Narrows || a.Change == access.Both {
 				told[pair+" fewer"] = "told"
 			}
-			if a.Change == plan.MayWiden {
+			if a.Change == access.MayWiden {
 				r.Errorf("%s may widen, and no expression is there", pair)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/plan"
+	"github.com/weftmesh/weft/inspect/plan/step"
 	"github.com/weftmesh/weft/store"
 )
 
@@ -67,7 +68,7 @@ func told(t *testing.T, before []*api.Object, gone *api.Ref, after ...string) (_
 	if gone != nil {
 		writes = append(writes, store.Write{Delete: gone})
 	}
-	step, results := plan.Next(m, writes, time.Unix(0, 0))
+	step, results := step.Next(m, writes, time.Unix(0, 0))
 	step.Renderer = world.Settings{}.Renderer()
 	p := plan.Of(step, results)
 	var out []string

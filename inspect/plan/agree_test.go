@@ -30,7 +30,7 @@ func TestPlanAgreesWithExplain(t *testing.T) {
 		step := drawn(t)
 		told := map[string]map[fact][2]string{}
 		for _, e := range plan.Of(step, nil).Effects {
-			for _, dp := range each(e.On) {
+			for _, dp := range each(e.Listed) {
 				dp = e.Mesh + " " + dp
 				if told[dp] == nil {
 					told[dp] = map[fact][2]string{}
@@ -232,7 +232,7 @@ func TestPlanTellsWhoComesAndGoes(t *testing.T) {
 		step := drawn(t)
 		told := map[string][2]string{}
 		for _, e := range plan.Of(step, nil).Effects {
-			for _, dp := range each(e.On) {
+			for _, dp := range each(e.Listed) {
 				if e.Part == plan.PartEndpoints || e.Part == plan.PartNames {
 					told[fmt.Sprint(e.Mesh, " ", dp, " ", e.Part, " ", encoded(e.Destination))] = [2]string{encoded(e.Before), encoded(e.After)}
 				}

@@ -9,6 +9,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/plan"
+	"github.com/weftmesh/weft/inspect/plan/step"
 	"github.com/weftmesh/weft/store"
 )
 
@@ -42,7 +43,7 @@ func BenchmarkPlan(b *testing.B) {
 			write := []store.Write{{Put: add("%s", change)[0]}}
 			size, affected := 0, 0
 			for b.Loop() {
-				step, results := plan.Next(model, write, time.Unix(0, 0))
+				step, results := step.Next(model, write, time.Unix(0, 0))
 				step.Renderer = renderer
 				p := plan.Of(step, results)
 				text, err := json.Marshal(p)

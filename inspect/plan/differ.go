@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect/notes"
+	"github.com/weftmesh/weft/inspect/plan/step"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/sim"
@@ -182,28 +183,28 @@ func (d *differ) compared(ref api.Ref, before, after *effective.Resolved) []*ent
 }
 
 // told are the effects that somebody has: the first of them, and how many there are beyond.
-func (d *differ) told(b *budget) (out []Effect, cut int) {
-	return firstOf(d, d.effects.all, b, func(e *Effect, on On) { e.On = on })
+func (d *differ) told(b *step.Budget) (out []Effect, cut int) {
+	return firstOf(d, d.effects.all, b, func(e *Effect, on step.Listed) { e.Listed = on })
 }
 
 // resources are those that somebody has, by type and name, and how many there are beyond.
-func (d *differ) resources(b *budget) ([]Resource, int) {
+func (d *differ) resources(b *step.Budget) ([]Resource, int) {
 	slices.SortStableFunc(d.envoy.all, func(x, y *entry[Resource]) int {
 		return cmp.Or(cmp.Compare(x.what.Mesh, y.what.Mesh), cmp.Compare(x.what.Type, y.what.Type), cmp.Compare(x.what.Name, y.what.Name))
 	})
-	return firstOf(d, d.envoy.all, b, func(r *Resource, on On) { r.On = on })
+	return firstOf(d, d.envoy.all, b, func(r *Resource, on step.Listed) { r.Listed = on })
 }
 
 // firstOf are the first entries that somebody has, each with those who have it.
-func firstOf[T any](d *differ, all []*entry[T], b *budget, set func(*T, On)) (out []T, cut int) {
+func firstOf[T any](d *differ, all []*entry[T], b *step.Budget, set func(*T, step.Listed)) (out []T, cut int) {
 	out = []T{}
 	for _, x := range all {
 		switch {
 		case len(x.on) == 0:
-		case len(out) == Longest:
+		case len(out) == step.Longest:
 			cut++
 		default:
-			set(&x.what, b.on(len(x.on), func(i int) api.Ref { return d.refs[x.on[i]] }))
+			set(&x.what, b.Name(len(x.on), func(i int) api.Ref { return d.refs[x.on[i]] }))
 			out = append(out, x.what)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/plan"
+	"github.com/weftmesh/weft/inspect/plan/step"
 	"github.com/weftmesh/weft/inspect/terminal"
 	"github.com/weftmesh/weft/sidecar/attach"
 	"github.com/weftmesh/weft/store"
@@ -25,7 +26,7 @@ func fieldsOf(t *testing.T, change string, printer func(*resource.Resource) ([]b
 }
 
 // stepOf is what writes over a world would change.
-func stepOf(t *testing.T, before, change string) (plan.Step, []store.Result) {
+func stepOf(t *testing.T, before, change string) (step.Step, []store.Result) {
 	t.Helper()
 	was, violations := world.Decode("before.yaml", []byte(before))
 	is, wrong := world.Decode("change.yaml", []byte(change))
@@ -37,7 +38,7 @@ func stepOf(t *testing.T, before, change string) (plan.Step, []store.Result) {
 	for _, o := range is {
 		writes = append(writes, store.Write{Put: o})
 	}
-	step, results := plan.Next(model, writes, time.Unix(0, 0))
+	step, results := step.Next(model, writes, time.Unix(0, 0))
 	step.Renderer = world.Settings{}.Renderer()
 	return step, results
 }

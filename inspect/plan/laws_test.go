@@ -12,18 +12,19 @@ import (
 	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/plan"
+	"github.com/weftmesh/weft/inspect/plan/step"
 	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/xds/resource"
 )
 
 // drawn is a random world, and a change of it.
-func drawn(t *rapid.T) plan.Step {
+func drawn(t *rapid.T) step.Step {
 	catalog := world.Catalog()
 	s := worlds.Snapshot(t, catalog, rapid.IntRange(1, 6).Draw(t, "steps"))
 	before, _ := world.Compile(s)
 	changes := worlds.Changes(t, catalog, s)
 	after, affected := before.Update(s.With(s.Revision()+1, changes), changes)
-	step := plan.Step{Before: before, After: after, Affected: affected.Dataplanes, Renderer: world.Settings{}.Renderer()}
+	step := step.Step{Before: before, After: after, Affected: affected.Dataplanes, Renderer: world.Settings{}.Renderer()}
 	for _, c := range changes {
 		step.Touched = append(step.Touched, c.Ref())
 	}
@@ -38,7 +39,7 @@ func TestPlanIsWhatSidecarsReceive(t *testing.T) {
 		step := drawn(t)
 		got := map[string]bool{}
 		for _, r := range plan.Of(step, nil).Envoy {
-			for _, dp := range each(r.On) {
+			for _, dp := range each(r.Listed) {
 				got[fmt.Sprint(r.Mesh, " ", dp, " ", r.Action, " ", r.Type, " ", r.Name)] = true
 			}
 		}
@@ -118,7 +119,7 @@ func versions(state *resource.State) map[string]string {
 	return out
 }
 
-func each(on plan.On) []string {
+func each(on step.Listed) []string {
 	if on.Dataplane != "" {
 		return []string{on.Dataplane}
 	}

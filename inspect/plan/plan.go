@@ -11,23 +11,22 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/plan/access"
+	"github.com/weftmesh/weft/inspect/plan/step"
 	"github.com/weftmesh/weft/sim"
 	"github.com/weftmesh/weft/store"
 )
 
-// Longest is how many entries a list of a Plan has at most; what is beyond is counted.
-const Longest = 1000
-
 // Plan is what would change.
 type Plan struct {
 	// From is the revision of the documents that it is a change of.
-	From       uint64     `json:"from"`
-	Changes    []Change   `json:"changes"`
-	Dataplanes Dataplanes `json:"dataplanes"`
-	Effects    []Effect   `json:"effects"`
-	Envoy      []Resource `json:"envoy"`
+	From       uint64        `json:"from"`
+	Changes    []step.Change `json:"changes"`
+	Dataplanes Dataplanes    `json:"dataplanes"`
+	Effects    []Effect      `json:"effects"`
+	Envoy      []Resource    `json:"envoy"`
 	// Permissions are the verdicts about callers that change, those first that let in more.
-	Permissions []Access `json:"permissions,omitempty"`
+	Permissions []access.Access `json:"permissions,omitempty"`
 	// PermissionsCut is how many are not listed.
 	PermissionsCut int                 `json:"permissionsCut,omitempty"`
 	Warnings       []inspect.Violation `json:"warnings"`
@@ -37,41 +36,17 @@ type Plan struct {
 	Cut int `json:"cut,omitempty"`
 }
 
-// Change is what becomes of one document.
-type Change struct {
-	Object string `json:"object"`
-	Action string `json:"action"` // create, update, delete or unchanged
-	// Shadow says that it only takes part in previews, and the plan counts it as if it took part.
-	Shadow bool `json:"shadow,omitempty"`
-}
-
-// text is what becomes of it, in words.
-func (c *Change) text() string {
-	if c.Shadow {
-		return c.Action + ", planned as if it took part"
-	}
-	return c.Action
-}
-
 // Dataplanes are those at which something changes.
 type Dataplanes struct {
 	Total    int `json:"total"` // in the meshes of what changes; of who may not see all, as Affected
 	Affected int `json:"affected"`
-	On
-}
-
-// On says at which dataplanes something changes: NAME, or NAME.NAMESPACE. One is Dataplane,
-// several are Dataplanes.
-type On struct {
-	Dataplane  string   `json:"dataplane,omitempty"`
-	Dataplanes []string `json:"dataplanes,omitempty"` // sorted
-	Cut        int      `json:"cut,omitempty"`        // how many are not listed
+	step.Listed
 }
 
 // Effect is one thing that changes at dataplanes: a field of a policy, or a part of a route.
 type Effect struct {
 	Mesh string `json:"mesh"`
-	On
+	step.Listed
 	Destination *sim.Destination `json:"destination,omitempty"` // as they call it
 	Inbound     *Inbound         `json:"inbound,omitempty"`     // of theirs
 	Route       *Route           `json:"route,omitempty"`       // to the destination; nil for what holds for all of it
@@ -129,7 +104,7 @@ type Inbound struct {
 // Resource is a resource of Envoy's that changes at dataplanes.
 type Resource struct {
 	Mesh string `json:"mesh"`
-	On
+	step.Listed
 	Type   string `json:"type"` // as Listener
 	Name   string `json:"name"`
 	Action string `json:"action"` // create, update or delete
@@ -140,7 +115,7 @@ type Resource struct {
 }
 
 // Of is the plan of a step whose writes have results.
-func Of(s Step, results []store.Result) Plan {
+func Of(s step.Step, results []store.Result) Plan {
 	d := newDiffer(s.Renderer)
 	affected := map[api.Ref]bool{}
 	for _, ref := range s.Affected {
@@ -157,8 +132,8 @@ func Of(s Step, results []store.Result) Plan {
 		}
 	}
 	d.names(s, affected)
-	b := budget{mostNames}
-	p := Plan{From: s.Before.Snapshot().Revision(), Changes: ChangesOf(results), Notes: d.notes, Dataplanes: dataplanes(s, affected, &b), Warnings: []inspect.Violation{}}
+	b := step.NewBudget(step.MostNames)
+	p := Plan{From: s.Before.Snapshot().Revision(), Changes: step.ChangesOf(results), Notes: d.notes, Dataplanes: dataplanes(s, affected, &b), Warnings: []inspect.Violation{}}
 	var more int
 	p.Effects, p.Cut = d.told(&b)
 	p.Envoy, more = d.resources(&b)
@@ -166,14 +141,14 @@ func Of(s Step, results []store.Result) Plan {
 	if s.Print != nil {
 		d.fields(&p, s.Print)
 	}
-	p.Permissions, p.PermissionsCut = accessOf(s, &b)
+	p.Permissions, p.PermissionsCut = access.Between(s, &b)
 	for _, v := range slices.Concat(spelled(s), Slid(s.Before, s.After, s.Touched...), warnings(s, d)) {
 		p.Warnings = append(p.Warnings, inspect.ViolationOf(v))
 	}
 	return p
 }
 
-func dataplanes(s Step, affected map[api.Ref]bool, b *budget) Dataplanes {
+func dataplanes(s step.Step, affected map[api.Ref]bool, b *step.Budget) Dataplanes {
 	out := Dataplanes{Affected: len(affected)}
 	meshes := map[string]bool{}
 	for _, ref := range s.Touched {
@@ -191,7 +166,7 @@ func dataplanes(s Step, affected map[api.Ref]bool, b *budget) Dataplanes {
 		out.Total = len(on)
 	}
 	slices.SortFunc(on, api.Ref.Compare)
-	out.On = b.on(len(on), func(i int) api.Ref { return on[i] })
+	out.Listed = b.Name(len(on), func(i int) api.Ref { return on[i] })
 	return out
 }
 
@@ -201,28 +176,4 @@ func meshOf(ref api.Ref) string {
 		return ref.Name
 	}
 	return ref.Mesh
-}
-
-// How many names of dataplanes a plan has at most, in all its lists together, and how many each
-// list has that comes when they are spent: an answer is not effects times dataplanes long.
-const (
-	mostNames  = 50_000
-	fewestEach = 10
-)
-
-// budget is how many names may still be told.
-type budget struct{ names int }
-
-// on names n dataplanes, as many as the budget has left.
-func (b *budget) on(n int, ref func(int) api.Ref) On {
-	if n == 1 {
-		return On{Dataplane: ref(0).FullName()}
-	}
-	most := min(n, Longest, max(b.names, fewestEach))
-	b.names -= most
-	out := On{Cut: n - most}
-	for i := range most {
-		out.Dataplanes = append(out.Dataplanes, ref(i).FullName())
-	}
-	return out
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect/explain"
+	"github.com/weftmesh/weft/inspect/plan/access"
 	"github.com/weftmesh/weft/inspect/terminal"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/effective"
@@ -42,7 +43,7 @@ func (d *differ) routes(base Effect, a, b side) (out []*entry[Effect]) {
 		d.losable(was[key].Origins...)
 		if _, stays := is[key]; !stays {
 			e := on(base, was[key].Route)
-			e.Part, e.Before, e.Origin = PartRoute, was[key].at, strongest(was[key].Origins)
+			e.Part, e.Before, e.Origin = PartRoute, was[key].at, access.LastOf(was[key].Origins)
 			d.losableAt(was[key].Route)
 			out = append(out, d.effect(e))
 		}
@@ -51,7 +52,7 @@ func (d *differ) routes(base Effect, a, b side) (out []*entry[Effect]) {
 		before, there := was[key]
 		after := is[key]
 		e := on(base, after.Route)
-		e.Part, e.After, e.Origin = PartRoute, after.at, strongest(after.Origins)
+		e.Part, e.After, e.Origin = PartRoute, after.at, access.LastOf(after.Origins)
 		if there {
 			e.Before = before.at
 		}
@@ -69,14 +70,6 @@ func (d *differ) routes(base Effect, a, b side) (out []*entry[Effect]) {
 func on(base Effect, r *effective.Route) Effect {
 	base.Route = &Route{Key: r.Key, Name: r.Name, Text: terminal.MatchesText(r.Matches)}
 	return base
-}
-
-// strongest is the last of the rules that a rule was merged from, nil for none.
-func strongest(origins []*api.Origin) *api.Origin {
-	if len(origins) == 0 {
-		return nil
-	}
-	return origins[len(origins)-1]
 }
 
 // moved are the rules that stand elsewhere among those that stay: as few as possible.
@@ -134,7 +127,7 @@ func (d *differ) rule(base Effect, a side, before *effective.Route, b side, afte
 			out = append(out, d.effect(e))
 		}
 	}
-	by, byBefore := strongest(now.Origins), strongest(old.Origins)
+	by, byBefore := access.LastOf(now.Origins), access.LastOf(old.Origins)
 	if before != nil {
 		tell(PartMatches, by, byBefore, old.Matches, now.Matches)
 		tell(PartOrigins, by, byBefore, old.Origins, now.Origins)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/snapshot"
+	"github.com/weftmesh/weft/inspect/plan/step"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/store"
 )
@@ -129,6 +130,6 @@ func (p *Preview) Tell(of *Plan) {
 		of.Changes[i].Shadow = names[of.Changes[i].Object]
 	}
 	for _, ref := range slices.SortedFunc(maps.Keys(p.stored), api.Ref.Compare) {
-		of.Changes = append(of.Changes, Change{Object: ref.String(), Action: actions[store.Unchanged], Shadow: true})
+		of.Changes = append(of.Changes, step.Change{Object: ref.String(), Action: step.Actions[store.Unchanged], Shadow: true})
 	}
 }

@@ -6,13 +6,16 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect/plan/access"
+	"github.com/weftmesh/weft/inspect/plan/step"
+	"github.com/weftmesh/weft/inspect/terminal"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/sim"
 )
 
 // spelled warns where inbounds would refuse other spellings of paths than one, and did not: that is of
 // all their requests, whoever calls (spec/identity.md 4.4).
-func spelled(s Step) []*api.Violation {
+func spelled(s step.Step) []*api.Violation {
 	var places []string
 	var first api.Ref
 	for _, ref := range s.Affected {
@@ -24,10 +27,10 @@ func spelled(s Step) []*api.Violation {
 		if !had || !has {
 			continue
 		}
-		for _, x := range counterparts(before, after) {
-			if sim.OneSpelling(x.after) && x.before != nil && !sim.OneSpelling(x.before) {
+		for _, x := range access.Counterparts(before, after) {
+			if sim.OneSpelling(x.After) && x.Before != nil && !sim.OneSpelling(x.Before) {
 				first = ref
-				places = append(places, fmt.Sprintf("port %d of %s", x.after.Port, ref.FullName()))
+				places = append(places, fmt.Sprintf("port %d of %s", x.After.Port, ref.FullName()))
 			}
 		}
 	}
@@ -39,12 +42,12 @@ func spelled(s Step) []*api.Violation {
 	if more := len(places) - len(at); more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
-	return []*api.Violation{{Object: s.because(first), Code: "EscapedSlashRefused", Severity: api.Warning,
-		Message: fmt.Sprintf("requests with %%2F or %%5C in their path are refused with 400 from then on, and // becomes /, at %s, whoever calls: %s; who may call depends on paths there", counted(len(places), "inbound", "inbounds"), text)}}
+	return []*api.Violation{{Object: because(s, first), Code: "EscapedSlashRefused", Severity: api.Warning,
+		Message: fmt.Sprintf("requests with %%2F or %%5C in their path are refused with 400 from then on, and // becomes /, at %s, whoever calls: %s; who may call depends on paths there", terminal.Counted(len(places), "inbound", "inbounds"), text)}}
 }
 
 // because is the first permission that the step brings or changes, else the dataplane.
-func (s Step) because(dataplane api.Ref) api.Ref {
+func because(s step.Step, dataplane api.Ref) api.Ref {
 	i := slices.IndexFunc(s.Touched, func(ref api.Ref) bool {
 		o, ok := s.After.Snapshot().Get(ref)
 		if !ok {

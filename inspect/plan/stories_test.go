@@ -10,6 +10,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/plan"
+	"github.com/weftmesh/weft/inspect/plan/step"
 	"github.com/weftmesh/weft/inspect/terminal"
 	"github.com/weftmesh/weft/internal/cases"
 	"github.com/weftmesh/weft/store"
@@ -36,7 +37,7 @@ func TestStories(t *testing.T) {
 			}
 		}
 		model, _ := world.Compile(world.Snapshot(before...))
-		step, results := plan.Next(model, writes, time.Unix(0, 0))
+		step, results := step.Next(model, writes, time.Unix(0, 0))
 		step.Renderer = world.Settings{}.Renderer()
 		p := plan.Of(step, results)
 		for i, f := range story.Files {

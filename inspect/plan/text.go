@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/plan/access"
 	"github.com/weftmesh/weft/inspect/terminal"
 )
 
@@ -20,18 +21,18 @@ func Text(w io.Writer, p Plan, s terminal.Style) error {
 	var out strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&out, strings.TrimRight(format, " ")+"\n", args...) }
 	for _, c := range p.Changes {
-		line("%s", s.Paint(signed[c.Action], signs[c.Action]+" "+c.Object)+"  "+c.text())
+		line("%s", s.Paint(signed[c.Action], signs[c.Action]+" "+c.Object)+"  "+c.Text())
 	}
 	line("")
 	line("%s", s.Paint("1", p.summary()))
-	p.permissionsText(line, s)
+	access.Text(p.Permissions, p.PermissionsCut, line, s)
 	place := ""
 	for i := range p.Effects {
 		e := &p.Effects[i]
-		if i == 0 || !e.same(&p.Effects[i-1].On) {
+		if i == 0 || !e.Same(&p.Effects[i-1].Listed) {
 			place = "\x00"
 			line("")
-			line("%s", s.Paint("1", "at "+e.names(10)))
+			line("%s", s.Paint("1", "at "+e.Text(10)))
 		}
 		if e.place() != place {
 			if place = e.place(); place != "" {
@@ -46,7 +47,7 @@ func Text(w io.Writer, p Plan, s terminal.Style) error {
 	}
 	for i := range p.Envoy {
 		r := &p.Envoy[i]
-		line("  %s  %s", s.Paint(signed[r.Action], signs[r.Action]+" "+r.Type+" "+r.Name), s.Paint("2", "at "+r.names(3)))
+		line("  %s  %s", s.Paint(signed[r.Action], signs[r.Action]+" "+r.Type+" "+r.Name), s.Paint("2", "at "+r.Text(3)))
 		r.fieldsText(line, s)
 	}
 	if p.Cut > 0 {
@@ -77,18 +78,15 @@ func warningText(v inspect.Violation) string {
 	return strings.Join(parts, ": ")
 }
 
-// cell keeps text from ending a cell of a table, and from being markup.
-var cell = strings.NewReplacer("|", `\|`, "\n", " ", "`", "'", "<", "&lt;", "*", `\*`, "_", `\_`, "[", `\[`)
-
 // Markdown writes a plan for the description of a pull request.
 func Markdown(w io.Writer, p Plan) error {
 	var out strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&out, format+"\n", args...) }
-	line("### weft plan: %s\n", cell.Replace(p.summary()))
+	line("### weft plan: %s\n", terminal.Cell.Replace(p.summary()))
 	for _, c := range p.Changes {
-		line("- %s: %s", c.text(), cell.Replace(c.Object))
+		line("- %s: %s", c.Text(), terminal.Cell.Replace(c.Object))
 	}
-	p.permissionsMarkdown(line)
+	access.Markdown(p.Permissions, p.PermissionsCut, line)
 	if len(p.Effects) > 0 {
 		line("\n| at | where | what | before | after | by |\n|---|---|---|---|---|---|")
 	}
@@ -98,18 +96,18 @@ func Markdown(w io.Writer, p Plan) error {
 		if e.Part == PartOrigins {
 			before, after = originsText(e.Before), originsText(e.After)
 		}
-		row := []string{e.names(3), e.place(), e.what(), before, after, e.by()}
+		row := []string{e.Text(3), e.place(), e.what(), before, after, e.by()}
 		for i := range row {
-			row[i] = cell.Replace(row[i])
+			row[i] = terminal.Cell.Replace(row[i])
 		}
 		line("| %s |", strings.Join(row, " | "))
 	}
 	if len(p.Envoy) > 0 {
-		line("\n<details><summary>%s of Envoy</summary>\n", counted(len(p.Envoy), "resource", "resources"))
+		line("\n<details><summary>%s of Envoy</summary>\n", terminal.Counted(len(p.Envoy), "resource", "resources"))
 		for i := range p.Envoy {
-			line("- %s %s %s at %s", p.Envoy[i].Action, p.Envoy[i].Type, cell.Replace(p.Envoy[i].Name), cell.Replace(p.Envoy[i].names(3)))
+			line("- %s %s %s at %s", p.Envoy[i].Action, p.Envoy[i].Type, terminal.Cell.Replace(p.Envoy[i].Name), terminal.Cell.Replace(p.Envoy[i].Text(3)))
 			for _, f := range p.Envoy[i].Fields {
-				line("  - %s", cell.Replace(f.text()))
+				line("  - %s", terminal.Cell.Replace(f.text()))
 			}
 		}
 		line("\n</details>")
@@ -121,7 +119,7 @@ func Markdown(w io.Writer, p Plan) error {
 		if i == 0 {
 			line("")
 		}
-		line("- **warning** %s", cell.Replace(warningText(v)))
+		line("- **warning** %s", terminal.Cell.Replace(warningText(v)))
 	}
 	_, err := io.WriteString(w, out.String())
 	return err

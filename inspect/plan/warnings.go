@@ -8,6 +8,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/inspect/notes"
+	"github.com/weftmesh/weft/inspect/plan/step"
 	"github.com/weftmesh/weft/inspect/terminal"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/effective"
@@ -36,7 +37,7 @@ func (d *differ) losableAt(r *effective.Route) {
 
 // warnings are references that would lose what they name, and entries of objects that
 // nobody touches which would have no effect any more.
-func warnings(s Step, d *differ) []*api.Violation {
+func warnings(s step.Step, d *differ) []*api.Violation {
 	out := notes.Breaks(s.Before, s.After, s.Touched...)
 	broken := len(out)
 	byMesh := map[string][]api.Ref{}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -153,37 +152,13 @@ func plain(v any) any {
 	return out
 }
 
-// names are the dataplanes, in words: at most so many names.
-func (o *On) names(most int) string {
-	all := o.Dataplanes
-	if o.Dataplane != "" {
-		all = []string{o.Dataplane}
-	}
-	n := len(all) + o.Cut
-	if n > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(all[:most], ", "), n-most)
-	}
-	return strings.Join(all, ", ")
-}
-
-func (o *On) same(p *On) bool {
-	return o.Dataplane == p.Dataplane && o.Cut == p.Cut && slices.Equal(o.Dataplanes, p.Dataplanes)
-}
-
-func counted(n int, one, several string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, several)
-}
-
 // summary is the plan in one sentence.
 func (p *Plan) summary() string {
 	if p.Dataplanes.Affected == 0 {
 		return "no dataplane is affected"
 	}
-	text := fmt.Sprintf("%d of %s affected", p.Dataplanes.Affected, counted(p.Dataplanes.Total, "dataplane", "dataplanes"))
-	if names := p.Dataplanes.names(10); names != "" {
+	text := fmt.Sprintf("%d of %s affected", p.Dataplanes.Affected, terminal.Counted(p.Dataplanes.Total, "dataplane", "dataplanes"))
+	if names := p.Dataplanes.Text(10); names != "" {
 		text += ": " + names
 	}
 	return text

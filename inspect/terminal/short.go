@@ -49,3 +49,6 @@ func Counted(n int, one, more string) string {
 	}
 	return fmt.Sprintf("%d %s", n, more)
 }
+
+// Cell keeps text from ending a cell of a table of Markdown, and from being markup.
+var Cell = strings.NewReplacer("|", `\|`, "\n", " ", "`", "'", "<", "&lt;", "*", `\*`, "_", `\_`, "[", `\[`)

@@ -15,8 +15,10 @@ import (
 	"github.com/weftmesh/weft/inspect/conditions"
 	"github.com/weftmesh/weft/inspect/explain"
 	"github.com/weftmesh/weft/inspect/kuma"
+	"github.com/weftmesh/weft/inspect/kuma/insights"
 	"github.com/weftmesh/weft/inspect/mtls"
 	"github.com/weftmesh/weft/inspect/plan"
+	"github.com/weftmesh/weft/inspect/plan/access"
 	"github.com/weftmesh/weft/inspect/web/changes"
 	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
@@ -59,9 +61,9 @@ var componentNames = map[reflect.Type]string{
 	reflect.TypeFor[conditions.Overview](): "MeshStatus",
 	reflect.TypeFor[conditions.Owner]():    "ProblemOwner",
 	reflect.TypeFor[conditions.Counts]():   "DataplaneCounts",
-	reflect.TypeFor[kuma.Counts]():         "InsightCounts",
-	reflect.TypeFor[kuma.Total]():          "InsightTotal",
-	reflect.TypeFor[kuma.Versions]():       "InsightVersions",
+	reflect.TypeFor[insights.Counts]():     "InsightCounts",
+	reflect.TypeFor[insights.Total]():      "InsightTotal",
+	reflect.TypeFor[insights.Versions]():   "InsightVersions",
 	reflect.TypeFor[kuma.Name]():           "DataplaneName",
 	reflect.TypeFor[kuma.Zone]():           "ZoneName",
 	reflect.TypeFor[plan.Route]():          "PlanRoute",
@@ -82,18 +84,18 @@ var componentNames = map[reflect.Type]string{
 
 // knownTypes are of texts of which there are few, and types that write themselves.
 var knownTypes = map[reflect.Type]endpoint.Schema{
-	reflect.TypeFor[api.Severity]():      endpoint.OneOf(string(api.Error), string(api.Warning), string(api.Info)),
-	reflect.TypeFor[store.Action]():      endpoint.OneOf(string(store.Created), string(store.Updated), string(store.Unchanged), string(store.Deleted), string(store.Missing)),
-	reflect.TypeFor[sim.Outcome]():       endpoint.OneOf(string(sim.Forward), string(sim.Redirect), string(sim.Respond), string(sim.Passthrough), string(sim.Close), string(sim.Reset)),
-	reflect.TypeFor[inspect.State]():     sidecars.StateSchema,
-	reflect.TypeFor[plan.AccessChange](): endpoint.OneOf(string(plan.Widens), string(plan.Both), string(plan.MayWiden), string(plan.Narrows)),
-	reflect.TypeFor[mtls.PhaseName]():    endpoint.OneOf("Off", "Certificates", "Switching", "Permissive", "Hardening", "Strict"),
-	reflect.TypeFor[sim.Headers]():       jsonschema.MapOf(jsonschema.Text()),
-	reflect.TypeFor[endpoint.Document](): jsonschema.RefTo("Document"),
-	reflect.TypeFor[struct{}]():          jsonschema.Closed(endpoint.Schema{}),
-	reflect.TypeFor[match.Match]():       jsonschema.RefTo("Match"),
-	reflect.TypeFor[api.Spec]():          jsonschema.RefTo("DataplaneSpec"), // of overviews alone
-	reflect.TypeFor[map[string]any]():    {"type": "object", "additionalProperties": true},
+	reflect.TypeFor[api.Severity]():        endpoint.OneOf(string(api.Error), string(api.Warning), string(api.Info)),
+	reflect.TypeFor[store.Action]():        endpoint.OneOf(string(store.Created), string(store.Updated), string(store.Unchanged), string(store.Deleted), string(store.Missing)),
+	reflect.TypeFor[sim.Outcome]():         endpoint.OneOf(string(sim.Forward), string(sim.Redirect), string(sim.Respond), string(sim.Passthrough), string(sim.Close), string(sim.Reset)),
+	reflect.TypeFor[inspect.State]():       sidecars.StateSchema,
+	reflect.TypeFor[access.AccessChange](): endpoint.OneOf(string(access.Widens), string(access.Both), string(access.MayWiden), string(access.Narrows)),
+	reflect.TypeFor[mtls.PhaseName]():      endpoint.OneOf("Off", "Certificates", "Switching", "Permissive", "Hardening", "Strict"),
+	reflect.TypeFor[sim.Headers]():         jsonschema.MapOf(jsonschema.Text()),
+	reflect.TypeFor[endpoint.Document]():   jsonschema.RefTo("Document"),
+	reflect.TypeFor[struct{}]():            jsonschema.Closed(endpoint.Schema{}),
+	reflect.TypeFor[match.Match]():         jsonschema.RefTo("Match"),
+	reflect.TypeFor[api.Spec]():            jsonschema.RefTo("DataplaneSpec"), // of overviews alone
+	reflect.TypeFor[map[string]any]():      {"type": "object", "additionalProperties": true},
 }
 
 // Describe is the OpenAPI document of the API with the types of a catalog, as it is

@@ -7,7 +7,6 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/route"
-	"github.com/weftmesh/weft/route/match"
 )
 
 // affinityCookie is that of the strategy Cookie.
@@ -79,7 +78,7 @@ func (p *RequestHashPolicy) key() (key route.HashKey, why string) {
 	}
 	if h := p.HeaderHashOptions; h != nil {
 		key.Header = strings.ToLower(h.HeaderName)
-		if err := match.CheckHeaderName("", key.Header); err != nil {
+		if err := route.CheckHeaderName("", key.Header); err != nil {
 			why = "names no header; write headerName"
 		}
 		n++

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/route/match"
 )
 
@@ -87,7 +88,7 @@ func (h *header) ask() (*match.Condition, error) {
 	case ":authority", "host":
 		return h.askHost()
 	}
-	if err := match.CheckHeaderName("", h.name); err != nil {
+	if err := route.CheckHeaderName("", h.name); err != nil {
 		return nil, fmt.Errorf("the name %s", err)
 	}
 	var mode match.Modifier

@@ -10,7 +10,6 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/route"
-	"github.com/weftmesh/weft/route/match"
 )
 
 // health checks how the endpoints of the route would be asked.
@@ -88,7 +87,7 @@ func (m *routeMaker) cookies(list []CookieRewritePolicy, at api.Path) {
 	first := map[string]int{}
 	for i, c := range list {
 		here := at.Index(i)
-		if match.CheckCookieName("", c.Name) != nil {
+		if route.CheckCookieName("", c.Name) != nil {
 			wrong(here.Field("name"), "%q is no name of a cookie; write one", redact.Clip(c.Name))
 		} else if n, twice := first[c.Name]; twice {
 			wrong(here.Field("name"), "is for the cookie of cookieRewritePolicies[%d] again; remove one of them", n)
@@ -130,7 +129,7 @@ func (p *GlobalRateLimit) check(r *report, at api.Path, kind string) {
 			if g := e.GenericKey; g != nil && g.Value == "" {
 				wrong(here.Field("genericKey").Field("value"), "is missing; write one")
 			}
-			if h := e.RequestHeader; h != nil && (h.DescriptorKey == "" || match.CheckHeaderName("", strings.ToLower(h.HeaderName)) != nil) {
+			if h := e.RequestHeader; h != nil && (h.DescriptorKey == "" || route.CheckHeaderName("", strings.ToLower(h.HeaderName)) != nil) {
 				wrong(here.Field("requestHeader"), "must name a header and a key; write headerName and descriptorKey")
 			}
 			e.RequestHeaderValueMatch.check(wrong, here.Field("requestHeaderValueMatch"))

@@ -148,7 +148,7 @@ func (c *checker) cors(at api.Path, f *gatewayv1.HTTPCORSFilter) {
 		c.long(list.at, len(list.names), maxCORSNames)
 		for i, n := range list.names {
 			if n != "*" {
-				c.add(match.CheckHeaderName(list.at.Index(i), strings.ToLower(string(n))))
+				c.add(route.CheckHeaderName(list.at.Index(i), strings.ToLower(string(n))))
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/redact"
+	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/route/match"
 )
 
@@ -76,7 +77,7 @@ func (c *checker) wire(at api.Path, text string) {
 
 // header checks a comparison of a header.
 func (c *checker) header(at api.Path, name, kind, value string) {
-	c.add(match.CheckHeaderName(at.Field("name"), strings.ToLower(name)))
+	c.add(route.CheckHeaderName(at.Field("name"), strings.ToLower(name)))
 	c.value(at.Field("value"), kind, value, maxValue)
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/redact"
+	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/route/match"
 )
 
@@ -116,7 +117,7 @@ func validateQuery(at api.Path, q QueryMatch) error {
 
 func validateHeader(at api.Path, h HeaderMatch) error {
 	var errs *multierror.Error
-	errs = multierror.Append(errs, match.CheckHeaderName(at.Field("name"), h.Name))
+	errs = multierror.Append(errs, route.CheckHeaderName(at.Field("name"), h.Name))
 	switch {
 	case h.Name == "x-request-id" && h.Type != "Present" && h.Type != "Absent":
 		errs = multierror.Append(errs, at.Field("name").Warns("Chance", "the sidecar gives requests without x-request-id a random one before it matches, so this holds by chance; match a header that only callers write"))

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/route"
-	"github.com/weftmesh/weft/route/match"
 )
 
 // balancing are those that say how endpoints are chosen where the algorithm of the
@@ -82,7 +81,7 @@ func partOf(placeholder string) (key route.HashKey, ok bool) {
 		return key, false
 	case kind == "header":
 		name = strings.ToLower(name)
-		return route.HashKey{Header: name}, match.CheckHeaderName("", name) == nil
+		return route.HashKey{Header: name}, route.CheckHeaderName("", name) == nil
 	case kind == "cookie":
 		return route.HashKey{Cookie: name}, !strings.ContainsAny(name, " \t,;=\"")
 	case kind == "query":

@@ -136,7 +136,7 @@ func clientRatelimit(c *call, e *effect) error {
 		l.Headers = nil
 		for _, name := range strings.Split(strings.ToLower(c.text(2)), ",") {
 			name = strings.TrimSpace(name)
-			if err := match.CheckHeaderName(c.at, name); err != nil {
+			if err := route.CheckHeaderName(c.at, name); err != nil {
 				return err
 			}
 			l.Headers = append(l.Headers, name)

@@ -4,6 +4,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/route/match"
 )
 
@@ -35,7 +36,7 @@ var predicates = []predicate{
 	}},
 	{"Header", "string string", "the header has the value, in one of its lines; several on one name have all to hold, where Skipper keeps the last", func(c *call, o *asks) error {
 		o.constraints++
-		if err := c.names(match.CheckHeaderName, strings.ToLower(c.text(0))); err != nil {
+		if err := c.names(route.CheckHeaderName, strings.ToLower(c.text(0))); err != nil {
 			return err
 		}
 		is, err := match.Compare(match.OnHeader, c.text(0), match.Equal, 0, c.text(1))
@@ -43,14 +44,14 @@ var predicates = []predicate{
 	}},
 	{"HeaderRegexp", "string regexp", "the expression matches somewhere in a line of the header", func(c *call, o *asks) error {
 		o.constraints++
-		if err := c.names(match.CheckHeaderName, strings.ToLower(c.text(0))); err != nil {
+		if err := c.names(route.CheckHeaderName, strings.ToLower(c.text(0))); err != nil {
 			return err
 		}
 		return o.matches(c, match.OnHeader, c.text(0), c.text(1))
 	}},
 	{"Cookie", "string regexp", "the expression matches somewhere in the first cookie of that name: A matches BAD too, ^A$ does not", func(c *call, o *asks) error {
 		o.constraints++
-		if err := c.names(match.CheckCookieName, c.text(0)); err != nil {
+		if err := c.names(route.CheckCookieName, c.text(0)); err != nil {
 			return err
 		}
 		return o.matches(c, match.OnCookie, c.text(0), c.text(1))
@@ -142,7 +143,7 @@ func traffic(c *call, o *asks) error {
 		return nil
 	}
 	o.constraints++
-	if err := c.names(match.CheckCookieName, c.text(1)); err != nil {
+	if err := c.names(route.CheckCookieName, c.text(1)); err != nil {
 		return err
 	}
 	is, err := match.Compare(match.OnCookie, c.text(1), match.Equal, 0, c.text(2))

@@ -65,7 +65,7 @@ func (e *effect) filled(c *call, placeholder string, answer bool) (route.Part, e
 	case placeholder == "request.path":
 		return e.filledPath(c, answer)
 	case header != "" && (of == "request" || of == "response" && answer):
-		if err := match.CheckHeaderName("", header); err != nil || header == "host" {
+		if err := route.CheckHeaderName("", header); err != nil || header == "host" {
 			return route.Part{}, refused(c.at, unsupportedFilter, "there is no header %q to fill in; the RouteGroup is not applied, so write the name of another one, or ${request.host}", header)
 		}
 		p := route.Part{Header: header}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/syntax"
 	"github.com/weftmesh/weft/sidecar/intercept"
 )
 
@@ -101,7 +102,7 @@ func (c Config) Values(file string, text []byte) (Config, error) {
 		return c, err
 	}
 	err := read.Validate()
-	locate := decode.Locator(api.Source{File: file, Line: 1, Text: text})
+	locate := syntax.Locator(api.Source{File: file, Line: 1, Text: text})
 	for _, one := range api.Violations(err) {
 		one.Position = locate(one.Field)
 	}

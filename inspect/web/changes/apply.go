@@ -8,12 +8,14 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/snapshot"
+	"github.com/weftmesh/weft/api/syntax"
 	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/notes"
 	"github.com/weftmesh/weft/inspect/plan"
+	"github.com/weftmesh/weft/inspect/plan/access"
 	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/inspect/web/rights"
@@ -27,8 +29,8 @@ type applied struct {
 	Warnings []inspect.Violation `json:"warnings,omitempty"`
 	// Widens are verdicts about callers by which something gets in that did not, the first of them;
 	// WidensCut is how many there are beside them.
-	Widens    []plan.Access `json:"widens,omitempty"`
-	WidensCut int           `json:"widensCut,omitempty"`
+	Widens    []access.Access `json:"widens,omitempty"`
+	WidensCut int             `json:"widensCut,omitempty"`
 }
 
 // Limits of one request. What is read of a body takes many times its length while it is judged, and
@@ -63,13 +65,13 @@ func (c *Writer) apply(w http.ResponseWriter, r *http.Request) error {
 	if errors.Is(err, decode.ErrStopped) {
 		return r.Context().Err()
 	}
-	if errors.Is(err, decode.ErrNoDocuments) && !b.asReal {
+	if errors.Is(err, syntax.ErrNoDocuments) && !b.asReal {
 		return httpapi.BadField("", "no documents; send a stream of YAML documents or a JSON array")
 	}
 	if err := c.authorizer.MayWrite(r.Context(), slices.Concat(b.objects, b.refused)); err != nil {
 		return err
 	}
-	if b.found = api.Violations(err); errors.Is(err, decode.ErrNoDocuments) {
+	if b.found = api.Violations(err); errors.Is(err, syntax.ErrNoDocuments) {
 		b.found = nil // what is stored is planned
 	}
 	do, write := c.stored, wanted(r.Context(), b.asked)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/syntax"
 	"github.com/weftmesh/weft/inspect/notes"
 	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
@@ -45,7 +46,7 @@ func (c *Writer) Put(w http.ResponseWriter, r *http.Request, ref api.Ref) error 
 		body = c.keptTenancy(r, ref, body)
 	}
 	o, err := decode.One(c.Catalog, "", body, ref)
-	if errors.Is(err, decode.ErrNoDocuments) {
+	if errors.Is(err, syntax.ErrNoDocuments) {
 		return httpapi.BadField("", "the body is empty; send the document")
 	}
 	b := batch{Writer: c, found: api.Violations(err)}

@@ -17,6 +17,7 @@ import (
 	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/inspect/plan"
+	"github.com/weftmesh/weft/inspect/plan/step"
 	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/inspect/web/objects"
@@ -212,8 +213,8 @@ func (c *Writer) diff(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	before := plan.Between(model, from, was).After
-	step := plan.Between(before, to, fromTo(now, was, is))
+	before := step.Between(model, from, was).After
+	step := step.Between(before, to, fromTo(now, was, is))
 	p, err := c.plan(r.Context(), outcome{revision: to, results: store.Told(step.Changes), model: step.After, step: &step})
 	if err != nil {
 		return err

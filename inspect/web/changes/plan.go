@@ -13,6 +13,7 @@ import (
 	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/plan"
+	"github.com/weftmesh/weft/inspect/plan/step"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/inspect/web/rights"
 	"github.com/weftmesh/weft/sidecar/attach"
@@ -44,7 +45,7 @@ func (c *Writer) preview(ctx context.Context, write store.Plan, done *outcome) (
 	if err != nil {
 		return outcome{}, err
 	}
-	step, results := plan.Next(model, writes, time.Now())
+	step, results := step.Next(model, writes, time.Now())
 	done.revision, done.results, done.model, done.step = model.Written().Revision(), results, step.After, &step
 	return *done, nil
 }

@@ -15,7 +15,8 @@ import (
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/mtls"
 	"github.com/weftmesh/weft/inspect/notes"
-	"github.com/weftmesh/weft/inspect/plan"
+	"github.com/weftmesh/weft/inspect/plan/access"
+	"github.com/weftmesh/weft/inspect/plan/step"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/store"
@@ -37,7 +38,7 @@ const mostWidened = 50
 
 // widened is by which verdicts something gets in since documents were stored, of dataplanes of their
 // meshes. A bug that is met is a log: the documents are stored.
-func (c *Writer) widened(ctx context.Context, done outcome) (out []plan.Access, cut int) {
+func (c *Writer) widened(ctx context.Context, done outcome) (out []access.Access, cut int) {
 	if done.before == nil || done.model == nil {
 		return nil, 0
 	}
@@ -47,7 +48,7 @@ func (c *Writer) widened(ctx context.Context, done outcome) (out []plan.Access, 
 			out, cut = nil, 0
 		}
 	}()
-	step := plan.Step{Before: done.before, After: done.model, Wanted: func() bool { return ctx.Err() == nil }}
+	step := step.Step{Before: done.before, After: done.model, Wanted: func() bool { return ctx.Err() == nil }}
 	meshes := map[string]bool{}
 	for _, r := range done.results {
 		meshes[cmp.Or(r.Ref.Mesh, r.Ref.Name)] = r.Action != store.Unchanged || meshes[cmp.Or(r.Ref.Mesh, r.Ref.Name)]
@@ -64,7 +65,7 @@ func (c *Writer) widened(ctx context.Context, done outcome) (out []plan.Access, 
 		}
 	}
 	slices.SortFunc(step.Affected, api.Ref.Compare)
-	return plan.Widening(step, mostWidened)
+	return access.Widening(step, mostWidened)
 }
 
 // dangling is what the world says about written objects: references that lead

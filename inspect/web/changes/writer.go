@@ -11,6 +11,7 @@ import (
 	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/inspect/plan"
+	"github.com/weftmesh/weft/inspect/plan/step"
 	"github.com/weftmesh/weft/inspect/web/certificates"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/inspect/web/objects"
@@ -54,13 +55,13 @@ type Store interface {
 // outcome is what became, or would become, of documents that are written.
 type outcome struct {
 	snapshot *snapshot.Snapshot // what is in the store now; nil of what was only previewed
-	revision uint64        // of what is in the store now
-	asked    int           // how many of the writes were asked for
+	revision uint64             // of what is in the store now
+	asked    int                // how many of the writes were asked for
 	results  []store.Result
 	told     []*api.Violation // of the documents
 	before   *resolve.Model   // of what was stored before; nil where that is not known
 	model    *resolve.Model   // with the documents; nil where the client did not wait for it
-	step     *plan.Step       // that was only previewed
+	step     *step.Step       // that was only previewed
 	fields   bool             // what changes in Envoy's resources is told of a preview
 	preview  *plan.Preview    // with what only takes part in previews; nil without
 }

@@ -8,8 +8,8 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/inspect/web/changes"
 	"github.com/weftmesh/weft/inspect/web/endpoint"

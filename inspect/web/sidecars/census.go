@@ -6,7 +6,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/inspect"
-	"github.com/weftmesh/weft/inspect/kuma"
+	"github.com/weftmesh/weft/inspect/kuma/insights"
 	"github.com/weftmesh/weft/resolve"
 )
 
@@ -20,7 +20,7 @@ type Census interface {
 	// Troubled are at least the sidecars with which something is wrong.
 	Troubled() []inspect.Sidecar
 	// Insights summarise a mesh, and its services by name.
-	Insights(catalog *api.Catalog, s *snapshot.Snapshot, mesh *api.Object) (kuma.MeshInsight, []kuma.ServiceInsight)
+	Insights(catalog *api.Catalog, s *snapshot.Snapshot, mesh *api.Object) (insights.MeshInsight, []insights.ServiceInsight)
 }
 
 // KnownBy tells how far the sidecars of a mesh follow. Most of them do, of which the census knows
@@ -69,9 +69,9 @@ func (c counting) States(s *snapshot.Snapshot, mesh string, of []inspect.State) 
 func (c counting) Troubled() []inspect.Sidecar { return c.Sidecars.Sidecars() }
 
 // Insights asks the sidecar of every dataplane of s.
-func (c counting) Insights(catalog *api.Catalog, s *snapshot.Snapshot, mesh *api.Object) (kuma.MeshInsight, []kuma.ServiceInsight) {
-	return kuma.InsightsOf(catalog, s, mesh, func(ref api.Ref) kuma.Seen {
+func (c counting) Insights(catalog *api.Catalog, s *snapshot.Snapshot, mesh *api.Object) (insights.MeshInsight, []insights.ServiceInsight) {
+	return insights.InsightsOf(catalog, s, mesh, func(ref api.Ref) insights.Seen {
 		x, _ := c.Sidecar(ref)
-		return kuma.SeenOf(&x)
+		return insights.SeenOf(&x)
 	})
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/snapshot"
-	"github.com/weftmesh/weft/inspect/kuma"
+	"github.com/weftmesh/weft/inspect/kuma/insights"
 	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/inspect/web/objects"
@@ -18,28 +18,28 @@ import (
 var ofType = endpoint.Parameter{Name: "type", About: "Services of one type", Schema: endpoint.OneOf(serviceTypes...)}
 
 // insightsOf summarises a mesh and its services.
-func (h *Handlers) insightsOf(snapshot *snapshot.Snapshot, mesh *api.Object) (kuma.MeshInsight, []kuma.ServiceInsight) {
+func (h *Handlers) insightsOf(snapshot *snapshot.Snapshot, mesh *api.Object) (insights.MeshInsight, []insights.ServiceInsight) {
 	insight, services := h.Census.Insights(h.Catalog, snapshot, mesh)
 	h.backends(snapshot, mesh.Name).Name(&insight, services)
 	return insight, services
 }
 
 // backends are those who sign in a mesh.
-func (h *Handlers) backends(snapshot *snapshot.Snapshot, mesh string) kuma.Backends {
+func (h *Handlers) backends(snapshot *snapshot.Snapshot, mesh string) insights.Backends {
 	if h.Roots == nil {
-		return kuma.Backends{}
+		return insights.Backends{}
 	}
-	return kuma.BackendsOf(h.Catalog, snapshot, h.Roots(mesh))
+	return insights.BackendsOf(h.Catalog, snapshot, h.Roots(mesh))
 }
 
 func (h *Handlers) meshInsights(w http.ResponseWriter, r *http.Request) error {
 	snapshot := h.SnapshotOf(r.Context(), api.KindDataplane)
-	all := []kuma.MeshInsight{}
+	all := []insights.MeshInsight{}
 	for mesh := range snapshot.OfKind(api.KindMesh) {
 		insight, _ := h.insightsOf(snapshot, mesh)
 		all = append(all, insight)
 	}
-	p, err := objects.PageOf(r, all, func(x kuma.MeshInsight) string { return x.Name })
+	p, err := objects.PageOf(r, all, func(x insights.MeshInsight) string { return x.Name })
 	return httpapi.Reply(w, p, err)
 }
 
@@ -55,7 +55,7 @@ func (h *Handlers) meshInsight(w http.ResponseWriter, r *http.Request) error {
 }
 
 // services are those of the mesh of a request.
-func (h *Handlers) services(r *http.Request) ([]kuma.ServiceInsight, error) {
+func (h *Handlers) services(r *http.Request) ([]insights.ServiceInsight, error) {
 	if err := h.MeshKnown(r.PathValue("mesh")); err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (h *Handlers) services(r *http.Request) ([]kuma.ServiceInsight, error) {
 	return all, nil
 }
 
-var serviceTypes = []string{kuma.Internal, kuma.External, kuma.GatewayBuiltin, kuma.GatewayDelegated}
+var serviceTypes = []string{insights.Internal, insights.External, insights.GatewayBuiltin, insights.GatewayDelegated}
 
 func (h *Handlers) serviceInsights(w http.ResponseWriter, r *http.Request) error {
 	all, err := h.services(r)
@@ -79,9 +79,9 @@ func (h *Handlers) serviceInsights(w http.ResponseWriter, r *http.Request) error
 		if !slices.Contains(serviceTypes, want) {
 			return httpapi.BadField("type", strconv.Quote(want)+" is no type of services; use "+strings.Join(serviceTypes, ", "))
 		}
-		all = slices.DeleteFunc(all, func(x kuma.ServiceInsight) bool { return x.ServiceType != want })
+		all = slices.DeleteFunc(all, func(x insights.ServiceInsight) bool { return x.ServiceType != want })
 	}
-	p, err := objects.PageOf(r, all, func(x kuma.ServiceInsight) string { return x.Name })
+	p, err := objects.PageOf(r, all, func(x insights.ServiceInsight) string { return x.Name })
 	return httpapi.Reply(w, p, err)
 }
 
@@ -90,7 +90,7 @@ func (h *Handlers) serviceInsight(w http.ResponseWriter, r *http.Request) error 
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(all, func(x kuma.ServiceInsight) bool { return x.Name == r.PathValue("name") })
+	i := slices.IndexFunc(all, func(x insights.ServiceInsight) bool { return x.Name == r.PathValue("name") })
 	if i < 0 {
 		return httpapi.NotFound()
 	}
@@ -107,7 +107,7 @@ type globalCounts struct {
 	Partial int `json:"partiallyDegraded"`
 }
 
-func (c *globalCounts) add(n kuma.Counts) {
+func (c *globalCounts) add(n insights.Counts) {
 	c.Total, c.Online, c.Offline, c.Partial = c.Total+n.Total, c.Online+n.Online, c.Offline+n.Offline, c.Partial+n.PartiallyDegraded
 }
 
@@ -118,13 +118,13 @@ type globalTotal struct {
 
 // globalInsight is the answer of GET /global-insight.
 type globalInsight struct {
-	Created    time.Time                `json:"createdAt"`
-	Meshes     globalTotal              `json:"meshes"`
-	Policies   globalTotal              `json:"policies"`
-	Resources  map[string]kuma.Total    `json:"resources"`
-	Dataplanes map[string]*globalCounts `json:"dataplanes"` // by class: standard, gatewayDelegated, gatewayBuiltin
-	Services   map[string]*globalCounts `json:"services"`   // by class: internal, external, gatewayDelegated, gatewayBuiltin
-	Zones      zoneCounts               `json:"zones"`
+	Created    time.Time                 `json:"createdAt"`
+	Meshes     globalTotal               `json:"meshes"`
+	Policies   globalTotal               `json:"policies"`
+	Resources  map[string]insights.Total `json:"resources"`
+	Dataplanes map[string]*globalCounts  `json:"dataplanes"` // by class: standard, gatewayDelegated, gatewayBuiltin
+	Services   map[string]*globalCounts  `json:"services"`   // by class: internal, external, gatewayDelegated, gatewayBuiltin
+	Zones      zoneCounts                `json:"zones"`
 }
 
 // zoneCounts are the parts of zones, of which this control plane is the only one.
@@ -136,18 +136,18 @@ type zoneCounts struct {
 
 func (h *Handlers) globalInsight(w http.ResponseWriter, r *http.Request) error {
 	snapshot := h.SnapshotOf(r.Context(), api.KindDataplane)
-	resources, ofPolicies := map[string]kuma.Total{}, 0
+	resources, ofPolicies := map[string]insights.Total{}, 0
 	for _, t := range h.Catalog.Types() {
 		n := snapshot.CountOfKind(t.Name)
 		if n > 0 {
-			resources[t.Name] = kuma.Total{Total: n}
+			resources[t.Name] = insights.Total{Total: n}
 		}
 		if t.Policy {
 			ofPolicies += n
 		}
 	}
 	planes := map[string]*globalCounts{"standard": {}, "gatewayDelegated": {}, "gatewayBuiltin": {}}
-	services := map[string]*globalCounts{kuma.Internal: {}, kuma.External: {}, "gatewayDelegated": {}, "gatewayBuiltin": {}}
+	services := map[string]*globalCounts{insights.Internal: {}, insights.External: {}, "gatewayDelegated": {}, "gatewayBuiltin": {}}
 	for mesh := range snapshot.OfKind(api.KindMesh) {
 		insight, all := h.Census.Insights(h.Catalog, snapshot, mesh)
 		for class, n := range insight.ByType {
@@ -156,7 +156,7 @@ func (h *Handlers) globalInsight(w http.ResponseWriter, r *http.Request) error {
 			}
 		}
 		for _, x := range all {
-			services[kuma.GlobalClass(x.ServiceType)].add(kuma.Of(x.Status))
+			services[insights.GlobalClass(x.ServiceType)].add(insights.Of(x.Status))
 		}
 	}
 	httpapi.Answer(w, http.StatusOK, globalInsight{Created: time.Now().UTC().Truncate(time.Second), Meshes: globalTotal{snapshot.CountOfKind(api.KindMesh)}, Policies: globalTotal{ofPolicies},

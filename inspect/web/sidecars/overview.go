@@ -8,7 +8,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/snapshot"
-	"github.com/weftmesh/weft/inspect/kuma"
+	"github.com/weftmesh/weft/inspect/kuma/insights"
 	"github.com/weftmesh/weft/inspect/mtls"
 	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
@@ -39,10 +39,10 @@ func (h *Handlers) Endpoints() []endpoint.Endpoint {
 		endpoint.New("GET /meshes/{mesh}/dataplanes+insights/{name}", h.overview, "The same, in the older place", endpoint.Says[dataplaneOverview](endpoint.InNamespace)),
 		endpoint.New("GET /meshes/{mesh}/_sidecars", h.sidecars, "All dataplanes of a mesh with how far each follows, in short", endpoint.Says[sidecarList](endpoint.PageSize, endpoint.PageOffset, endpoint.PartOfName, byState, endpoint.ByLabels, endpoint.ByTags, endpoint.ByGateway)),
 		endpoint.New("GET /global-insight", h.globalInsight, "Counts of everything", endpoint.Says[globalInsight]()),
-		endpoint.New("GET /mesh-insights", h.meshInsights, "Counts of what is in each mesh", endpoint.Lists[kuma.MeshInsight]()),
-		endpoint.New("GET /mesh-insights/{mesh}", h.meshInsight, "Counts of what is in one mesh", endpoint.Says[kuma.MeshInsight]()),
-		endpoint.New("GET /meshes/{mesh}/service-insights", h.serviceInsights, "The services of a mesh, with counts of their dataplanes", endpoint.Lists[kuma.ServiceInsight](ofType)),
-		endpoint.New("GET /meshes/{mesh}/service-insights/{name}", h.serviceInsight, "One service, with counts of its dataplanes", endpoint.Says[kuma.ServiceInsight]()),
+		endpoint.New("GET /mesh-insights", h.meshInsights, "Counts of what is in each mesh", endpoint.Lists[insights.MeshInsight]()),
+		endpoint.New("GET /mesh-insights/{mesh}", h.meshInsight, "Counts of what is in one mesh", endpoint.Says[insights.MeshInsight]()),
+		endpoint.New("GET /meshes/{mesh}/service-insights", h.serviceInsights, "The services of a mesh, with counts of their dataplanes", endpoint.Lists[insights.ServiceInsight](ofType)),
+		endpoint.New("GET /meshes/{mesh}/service-insights/{name}", h.serviceInsight, "One service, with counts of its dataplanes", endpoint.Says[insights.ServiceInsight]()),
 	}
 }
 
@@ -60,8 +60,8 @@ type dataplaneOverview struct {
 }
 
 type dataplaneInsight struct {
-	MTLS          *kuma.Certified `json:"mTLS,omitempty"`
-	Subscriptions []subscription  `json:"subscriptions"`
+	MTLS          *insights.Certified `json:"mTLS,omitempty"`
+	Subscriptions []subscription      `json:"subscriptions"`
 }
 
 type subscription struct {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/syntax"
 	"github.com/weftmesh/weft/sidecar/inject"
 )
 
@@ -146,7 +147,7 @@ func (w surroundings) namespace(name string) inject.Namespace {
 // locate is the place of a field of a namespace; the file of o where it has no document.
 func (w surroundings) locate(name string, field api.Path, o *object) api.Position {
 	if ns, ok := w[name]; ok {
-		return decode.Locate(ns.source, field)
+		return syntax.Locate(ns.source, field)
 	}
 	return api.Position{File: o.source.File}
 }

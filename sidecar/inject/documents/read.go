@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/syntax"
 )
 
 // most is the size in bytes that one document may have: what an API server takes.
@@ -75,7 +75,7 @@ func head(source api.Source, text []byte, namespace string) (object, *api.Violat
 	o := object{source: source, json: text}
 	if err := json.Unmarshal(text, &o); err != nil {
 		v := mistyped(err)
-		v.Position = decode.Locate(source, v.Field)
+		v.Position = syntax.Locate(source, v.Field)
 		return o, v
 	}
 	if o.Metadata.Namespace == "" {

@@ -13,8 +13,8 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/api/redact"
+	"github.com/weftmesh/weft/api/syntax"
 	"github.com/weftmesh/weft/sidecar/inject"
 )
 
@@ -69,7 +69,7 @@ func (p *part) inject(s Settings, w surroundings, r *Result) []Workload {
 	if len(p.objects) == 1 && p.objects[0].source.Item == "" {
 		was, is = before[0], after[0]
 	}
-	text, err := decode.Edit(p.Source, was, is)
+	text, err := syntax.Edit(p.Source, was, is)
 	if err != nil {
 		r.Violations = append(r.Violations, &api.Violation{Position: api.Position{File: p.File, Line: p.Line, Column: 1}, Code: "Syntax", Severity: api.Error, Message: err.Error()})
 		return out
@@ -102,7 +102,7 @@ func (o *object) otherVersion() []*api.Violation {
 		group, _, _ := strings.Cut(o.APIVersion, "/")
 		if k.name == o.Kind && (strings.HasPrefix(k.version, group+"/") || group == "extensions" || o.APIVersion == "") {
 			v := api.Path("apiVersion").Warns("UnknownVersion", "%q of %s is not understood, so its pods get no sidecar here; write %s", redact.Clip(o.APIVersion), k.name, k.version)
-			v.Position, v.Object = decode.Locate(o.source, v.Field), o.ref()
+			v.Position, v.Object = syntax.Locate(o.source, v.Field), o.ref()
 			return []*api.Violation{v}
 		}
 	}
@@ -125,7 +125,7 @@ type injected struct {
 
 func (o *object) inject(k kind, s Settings, w surroundings) injected {
 	out := injected{Workload: Workload{Ref: o.ref()}}
-	locate := decode.Locator(o.source)
+	locate := syntax.Locator(o.source)
 	add := func(prefix api.Path, found ...*api.Violation) {
 		for _, v := range found {
 			if v.Object.Kind != "" { // it stands on the namespace

@@ -1,14 +1,18 @@
-package decode
+package syntax
 
 import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/weftmesh/weft/api"
 )
+
+// MaxAliased is how many values of a document may stand behind aliases.
+const MaxAliased = 100_000
 
 // Edit is the document of s, as YAML, with what differs between before and after: two
 // JSON texts, the document as a program read it and as it is to be. All else stays as it
@@ -17,8 +21,8 @@ import (
 // change nothing.
 func Edit(s api.Source, before, after []byte) ([]byte, error) {
 	d := parseAgain(s)
-	if d.root == nil {
-		return nil, fmt.Errorf("change %s: the text is no document", d.place(&yaml.Node{Line: 1, Column: 1}))
+	if d.Root == nil {
+		return nil, fmt.Errorf("change %s: the text is no document", d.Place(&yaml.Node{Line: 1, Column: 1}))
 	}
 	was, err := oneJSON(before)
 	if err != nil {
@@ -31,13 +35,13 @@ func Edit(s api.Source, before, after []byte) ([]byte, error) {
 	if same(was, is) {
 		return s.Text, nil
 	}
-	room := maxAliased
-	root, ok := writtenOut(d.root, &room)
+	room := MaxAliased
+	root, ok := writtenOut(d.Root, &room)
 	if !ok {
-		return nil, fmt.Errorf("change %s: too many aliases; write it out", d.place(d.root))
+		return nil, fmt.Errorf("change %s: too many aliases; write it out", d.Place(d.Root))
 	}
-	if looksLikeJSON(s.Text) {
-		block(root)
+	if LooksLikeJSON(s.Text) {
+		Block(root)
 	}
 	edit(root, was, is)
 	var out bytes.Buffer
@@ -50,11 +54,11 @@ func Edit(s api.Source, before, after []byte) ([]byte, error) {
 }
 
 func oneJSON(text []byte) (*yaml.Node, error) {
-	docs, wrong := splitJSON(api.Source{Text: text, Line: 1})
+	docs, wrong := SplitJSON(api.Source{Text: text, Line: 1})
 	if wrong != nil {
 		return nil, wrong
 	}
-	return docs[0].root, nil
+	return docs[0].Root, nil
 }
 
 // same reports whether two values of JSON are equal. Maps are equal in any order.
@@ -102,7 +106,7 @@ func edit(n, was, is *yaml.Node) {
 func replace(n, is *yaml.Node) {
 	head, line, foot := n.HeadComment, n.LineComment, n.FootComment
 	*n = *copied(is)
-	block(n)
+	Block(n)
 	n.HeadComment, n.LineComment, n.FootComment = head, line, foot
 }
 
@@ -119,8 +123,8 @@ func editMap(n, was, is *yaml.Node) {
 			replace(n.Content[mine+1], value)
 		default:
 			k, v := copied(key), copied(value)
-			block(k)
-			block(v)
+			Block(k)
+			Block(v)
 			n.Content = append(n.Content, k, v)
 			n.Style &^= yaml.FlowStyle
 		}
@@ -187,7 +191,7 @@ func editList(n, was, is *yaml.Node) {
 	for i, item := range is.Content {
 		at := i
 		if named(was) && named(is) {
-			at = slices.IndexFunc(was.Content, func(w *yaml.Node) bool { return scalarOf(member(w, "name")) == scalarOf(member(item, "name")) })
+			at = slices.IndexFunc(was.Content, func(w *yaml.Node) bool { return ScalarOf(Member(w, "name")) == ScalarOf(Member(item, "name")) })
 		}
 		if at >= 0 && at < len(n.Content) && at < len(was.Content) && !used[at] {
 			used[at] = true
@@ -196,7 +200,7 @@ func editList(n, was, is *yaml.Node) {
 			continue
 		}
 		item = copied(item)
-		block(item)
+		Block(item)
 		out = append(out, item)
 	}
 	n.Content = out
@@ -205,7 +209,7 @@ func editList(n, was, is *yaml.Node) {
 
 // named reports whether each item of a list is a map with a name.
 func named(list *yaml.Node) bool {
-	return !slices.ContainsFunc(list.Content, func(n *yaml.Node) bool { return scalarOf(member(n, "name")) == "" })
+	return !slices.ContainsFunc(list.Content, func(n *yaml.Node) bool { return ScalarOf(Member(n, "name")) == "" })
 }
 
 // copied is a node of its own that says the same.
@@ -216,4 +220,29 @@ func copied(n *yaml.Node) *yaml.Node {
 		out.Content[i] = copied(c)
 	}
 	return &out
+}
+
+// yamlWords are texts that older readers of YAML take for truth values.
+var yamlWords = map[string]bool{"y": true, "n": true, "yes": true, "no": true, "on": true, "off": true}
+
+// Block takes the style of JSON off n: quotes stay where the text needs them.
+func Block(n *yaml.Node) {
+	n.Style = 0
+	if n.Kind != yaml.ScalarNode && len(n.Content) == 0 {
+		n.Style = yaml.FlowStyle
+	}
+	if n.Tag == "!!str" && (yamlWords[strings.ToLower(n.Value)] || n.Value == "<<" || strings.ContainsFunc(n.Value, unprintable)) {
+		n.Style = yaml.DoubleQuotedStyle
+	}
+	if n.Kind == yaml.ScalarNode && n.Tag != "!!str" {
+		n.Tag = "" // plain: what it is can be seen
+	}
+	for _, c := range n.Content {
+		Block(c)
+	}
+}
+
+// unprintable is true of what YAML can only hold escaped, or only in block scalars.
+func unprintable(r rune) bool {
+	return r < ' ' || r >= 0x7f && r <= 0xa0 || r >= 0x2028 && r <= 0x2029 || r >= 0xd800
 }

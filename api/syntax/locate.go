@@ -1,4 +1,4 @@
-package decode
+package syntax
 
 import (
 	"strconv"
@@ -8,6 +8,11 @@ import (
 
 	"github.com/weftmesh/weft/api"
 )
+
+// InKubernetes reports whether a document has the envelope of Kubernetes.
+func InKubernetes(root *yaml.Node) bool {
+	return Member(root, "apiVersion") != nil || Member(root, "kind") != nil && Member(root, "type") == nil
+}
 
 // Locate is the place of the field at path, or of its nearest ancestor that
 // the text of s has. It parses the text again: it is for findings, not for hot paths.
@@ -19,10 +24,10 @@ func Locator(s api.Source) func(api.Path) api.Position {
 		return func(api.Path) api.Position { return api.Position{File: s.File} }
 	}
 	d := parseAgain(s)
-	if d.root == nil {
+	if d.Root == nil {
 		return func(api.Path) api.Position { return api.Position{File: s.File, Line: s.Line, Column: 1} }
 	}
-	return d.locate
+	return d.Locate
 }
 
 // SpecPath is where the fields stand that a document of a type without a spec has beside its name:
@@ -31,7 +36,7 @@ func SpecPath(s api.Source) api.Path {
 	if len(s.Text) == 0 {
 		return ""
 	}
-	if root := parseAgain(s).root; root != nil && inKubernetes(root) {
+	if root := parseAgain(s).Root; root != nil && InKubernetes(root) {
 		return "spec"
 	}
 	return ""
@@ -39,43 +44,43 @@ func SpecPath(s api.Source) api.Path {
 
 // LabelPath is where a label stands in the document's envelope.
 func LabelPath(s api.Source, key string) api.Path {
-	if root := parseAgain(s).root; root != nil && inKubernetes(root) {
+	if root := parseAgain(s).Root; root != nil && InKubernetes(root) {
 		return api.Path("metadata.labels").Key(key)
 	}
 	return api.Path("labels").Key(key)
 }
 
 // parseAgain reads the text again; it has no root where that is not possible.
-func parseAgain(s api.Source) *document {
-	d := &document{Source: s}
-	if docs, err := splitJSON(s); err == nil && len(docs) == 1 {
-		d.root = docs[0].root
+func parseAgain(s api.Source) *Document {
+	d := &Document{Source: s}
+	if docs, err := SplitJSON(s); err == nil && len(docs) == 1 {
+		d.Root = docs[0].Root
 	} else {
-		d.root, _ = parseYAML(s)
+		d.Root, _ = parseYAML(s)
 	}
-	if d.root != nil {
-		_, d.root = walk(d.root, s.Item)
+	if d.Root != nil {
+		_, d.Root = Walk(d.Root, s.Item)
 	}
 	return d
 }
 
-// locate is the place of the field at path: of its value, or of its key where
+// Locate is the place of the field at path: of its value, or of its key where
 // the value begins on a later line.
-func (d *document) locate(path api.Path) api.Position {
-	at, _ := walk(d.root, path)
-	return d.place(at)
+func (d *Document) Locate(path api.Path) api.Position {
+	at, _ := Walk(d.Root, path)
+	return d.Place(at)
 }
 
-// walk follows path down from n as far as it leads: the node that marks the
+// Walk follows path down from n as far as it leads: the node that marks the
 // place, and the value there.
-func walk(n *yaml.Node, path api.Path) (at, value *yaml.Node) {
+func Walk(n *yaml.Node, path api.Path) (at, value *yaml.Node) {
 	at, value = n, n
 	rest := string(path)
 	for rest != "" {
 		var name string
 		var index int
 		name, index, rest = step(rest)
-		value = target(value)
+		value = Target(value)
 		var next, mark *yaml.Node
 		switch {
 		case name == "" && value.Kind == yaml.SequenceNode && index >= 0 && index < len(value.Content):
@@ -85,7 +90,7 @@ func walk(n *yaml.Node, path api.Path) (at, value *yaml.Node) {
 			for i := 0; i+1 < len(value.Content); i += 2 {
 				if value.Content[i].Value == name {
 					next = value.Content[i+1]
-					mark = beside(value.Content[i], next)
+					mark = Beside(value.Content[i], next)
 				}
 			}
 		}
@@ -94,7 +99,7 @@ func walk(n *yaml.Node, path api.Path) (at, value *yaml.Node) {
 		}
 		at, value = mark, next
 	}
-	return at, target(value)
+	return at, Target(value)
 }
 
 // step takes the first step off a path: a name, or an index where name is empty. Keys
@@ -122,39 +127,39 @@ func step(path string) (name string, index int, rest string) {
 	return path, -1, ""
 }
 
-// beside is the node that marks the place of a field.
-func beside(key, value *yaml.Node) *yaml.Node {
+// Beside is the node that marks the place of a field.
+func Beside(key, value *yaml.Node) *yaml.Node {
 	if value.Line == key.Line {
 		return value
 	}
 	return key
 }
 
-// target is what an alias stands for.
-func target(n *yaml.Node) *yaml.Node {
+// Target is what an alias stands for.
+func Target(n *yaml.Node) *yaml.Node {
 	for n.Kind == yaml.AliasNode {
 		n = n.Alias
 	}
 	return n
 }
 
-// member is the value of a key of a map; nil where it has none, or is none.
-func member(n *yaml.Node, key string) *yaml.Node {
+// Member is the value of a key of a map; nil where it has none, or is none.
+func Member(n *yaml.Node, key string) *yaml.Node {
 	if n == nil {
 		return nil
 	}
-	if n = target(n); n.Kind == yaml.MappingNode {
+	if n = Target(n); n.Kind == yaml.MappingNode {
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			if n.Content[i].Value == key {
-				return target(n.Content[i+1])
+				return Target(n.Content[i+1])
 			}
 		}
 	}
 	return nil
 }
 
-// scalarOf is the text of a scalar; empty where n is none.
-func scalarOf(n *yaml.Node) string {
+// ScalarOf is the text of a scalar; empty where n is none.
+func ScalarOf(n *yaml.Node) string {
 	if n == nil || n.Kind != yaml.ScalarNode {
 		return ""
 	}

@@ -1,4 +1,6 @@
-package kuma
+// Package insights counts the dataplanes of a mesh and of its services as MeshInsight and ServiceInsight
+// show them (spec/kuma.md 5).
+package insights
 
 import (
 	"time"

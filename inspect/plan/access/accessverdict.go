@@ -1,4 +1,4 @@
-package plan
+package access
 
 import (
 	"slices"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect/permissions"
+	"github.com/weftmesh/weft/inspect/plan/step"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/sim"
 )
@@ -128,7 +129,7 @@ func (g *ruleComparison) access(c *caller, whole bool) *Access {
 			continue
 		}
 		more, fewer = more || goesOn, fewer || in
-		if depends && len(a.Requests) < fewestEach {
+		if depends && len(a.Requests) < step.Fewest {
 			a.Requests = append(a.Requests, g.probes[i].String())
 		}
 	}
@@ -178,11 +179,11 @@ func verdict(arrivals []sim.Arrival, names []string) (word string, by *sim.Permi
 }
 
 // of is the verdict of a caller at a destination.
-func (p changedAccess) of(b *budget) Access {
+func (p changedAccess) of(b *step.Budget) Access {
 	a, c, d := *p.Access, p.caller, p.callee
 	a.Mesh = c.mesh
-	a.Destination = AccessAt{Service: d.service, Port: d.port(), Protocol: d.there().Protocol, On: b.on(len(d.on), func(i int) api.Ref { return d.on[i] })}
-	a.Caller = AccessCaller{On: b.on(len(c.on), func(i int) api.Ref { return c.on[i] })}
+	a.Destination = AccessAt{Service: d.service, Port: d.port(), Protocol: d.there().Protocol, Listed: b.Name(len(d.on), func(i int) api.Ref { return d.on[i] })}
+	a.Caller = AccessCaller{Listed: b.Name(len(c.on), func(i int) api.Ref { return c.on[i] })}
 	if len(c.is) > 0 {
 		a.Caller.Identity = c.is[0]
 	}

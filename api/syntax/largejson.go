@@ -1,4 +1,4 @@
-package decode
+package syntax
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 // splitLarge is parse for JSON that is larger than one document may be. What it is parsed into
 // takes many times its room, so that a list is parsed item by item. It reports whether yield
 // wants more.
-func splitLarge(source api.Source, yield func(*document, *api.Violation) bool) bool {
+func splitLarge(source api.Source, yield func(*Document, *api.Violation) bool) bool {
 	if err := validJSON(source); err != nil {
 		return yield(nil, err)
 	}
@@ -40,7 +40,7 @@ func splitLarge(source api.Source, yield func(*document, *api.Violation) bool) b
 
 // splitList is splitLarge for the list that begins here. Each item is a document with a text of
 // its own: to find a place in it again nobody has to read the others.
-func (p *place) splitList(file string, list []byte, yield func(*document, *api.Violation) bool) bool {
+func (p *place) splitList(file string, list []byte, yield func(*Document, *api.Violation) bool) bool {
 	begin := p.at
 	dec := json.NewDecoder(bytes.NewReader(list))
 	if _, err := dec.Token(); err != nil {
@@ -76,7 +76,7 @@ func validJSON(source api.Source) *api.Violation {
 			err = errEnds
 		}
 		if err != nil {
-			return wrongText(source.File, source.Line-1+r.lineOf(err), fmt.Sprintf("the text is not valid JSON: %s; correct it", unquoted(err)))
+			return Invalid(source.File, source.Line-1+r.lineOf(err), fmt.Sprintf("the text is not valid JSON: %s; correct it", unquoted(err)))
 		}
 	}
 }
@@ -98,16 +98,16 @@ func (p *place) move(to int64) {
 }
 
 // parse is the value that begins here, as a document.
-func (p *place) parse(file string, value []byte) (*document, *api.Violation) {
+func (p *place) parse(file string, value []byte) (*Document, *api.Violation) {
 	if len(value) > MaxDocument {
-		return nil, wrongText(file, p.line, fmt.Sprintf("the document has %d bytes; at most %d are allowed", len(value), MaxDocument))
+		return nil, Invalid(file, p.line, fmt.Sprintf("the document has %d bytes; at most %d are allowed", len(value), MaxDocument))
 	}
 	s := api.Source{File: file, Line: p.line, Text: p.text[p.at : p.at+int64(len(value))]}
 	r := &jsonReader{dec: json.NewDecoder(bytes.NewReader(value)), text: value, line: 1, bol: p.bol - p.at}
 	r.dec.UseNumber()
 	n, err := r.value(0)
 	if err != nil {
-		return nil, wrongText(file, p.line, fmt.Sprintf("the text is not valid JSON: %s; correct it", unquoted(err)))
+		return nil, Invalid(file, p.line, fmt.Sprintf("the text is not valid JSON: %s; correct it", unquoted(err)))
 	}
-	return &document{s, n}, nil
+	return &Document{s, n}, nil
 }

@@ -1,4 +1,6 @@
-package decode
+// Package syntax reads texts of YAML and JSON into documents, finds the place of a path in them, and
+// edits them without losing comments. It knows no kind: package decode understands what is read.
+package syntax
 
 import (
 	"bytes"
@@ -21,29 +23,29 @@ const MaxDocument = 1 << 20
 // ErrNoDocuments says that a text holds nothing but space and comments.
 var ErrNoDocuments = errors.New("no documents")
 
-// document is one document of a text, parsed but not understood.
-type document struct {
+// Document is one document of a text, parsed but not understood.
+type Document struct {
 	api.Source
-	root *yaml.Node
+	Root *yaml.Node
 }
 
-// place is where node stands in the file.
-func (d *document) place(n *yaml.Node) api.Position {
+// Place is where node stands in the file.
+func (d *Document) Place(n *yaml.Node) api.Position {
 	return api.Position{File: d.File, Line: n.Line + d.Line - 1, Column: n.Column}
 }
 
-// split parses a text document by document, so that a long stream needs the
+// Documents parses a text document by document, so that a long stream needs the
 // room of one. One that cannot be parsed is a violation and does not stop the
 // others.
-func split(file string, text []byte) iter.Seq2[*document, *api.Violation] {
-	return func(yield func(*document, *api.Violation) bool) {
+func Documents(file string, text []byte) iter.Seq2[*Document, *api.Violation] {
+	return func(yield func(*Document, *api.Violation) bool) {
 		text = bytes.TrimPrefix(text, []byte("\ufeff"))
 		if !utf8.Valid(text) {
-			yield(nil, wrongText(file, 1, "the text is not UTF-8; save it as UTF-8"))
+			yield(nil, Invalid(file, 1, "the text is not UTF-8; save it as UTF-8"))
 			return
 		}
-		for chunk := range chunks(file, text) {
-			if len(chunk.Text) > MaxDocument && looksLikeJSON(chunk.Text) {
+		for chunk := range Chunks(file, text) {
+			if len(chunk.Text) > MaxDocument && LooksLikeJSON(chunk.Text) {
 				if !splitLarge(chunk, yield) {
 					return
 				}
@@ -66,21 +68,21 @@ func split(file string, text []byte) iter.Seq2[*document, *api.Violation] {
 
 // parse reads what stands between two markers: one YAML document, or JSON
 // values. Each is a document, or a list of documents.
-func parse(s api.Source) ([][]document, *api.Violation) {
-	docs, jsonErr := splitJSON(s)
+func parse(s api.Source) ([][]Document, *api.Violation) {
+	docs, jsonErr := SplitJSON(s)
 	if jsonErr != nil {
 		root, err := parseYAML(s)
-		if err != nil && looksLikeJSON(s.Text) {
+		if err != nil && LooksLikeJSON(s.Text) {
 			return nil, jsonErr
 		}
 		if err != nil || root == nil {
 			return nil, err
 		}
-		docs = []document{{s, root}}
+		docs = []Document{{s, root}}
 	}
-	var out [][]document
+	var out [][]Document
 	for _, d := range docs {
-		if d.root.Tag != "!!null" {
+		if d.Root.Tag != "!!null" {
 			out = append(out, d.items())
 		}
 	}
@@ -89,25 +91,25 @@ func parse(s api.Source) ([][]document, *api.Violation) {
 
 // items are the documents that stand in a list: a JSON array, or the items of
 // a Kubernetes List. Any other document is itself.
-func (d document) items() []document {
-	list, at := d.root, api.Path("")
-	if d.root.Kind == yaml.MappingNode && scalarOf(member(d.root, "kind")) == "List" {
-		list, at = member(d.root, "items"), "items"
+func (d Document) items() []Document {
+	list, at := d.Root, api.Path("")
+	if d.Root.Kind == yaml.MappingNode && ScalarOf(Member(d.Root, "kind")) == "List" {
+		list, at = Member(d.Root, "items"), "items"
 	}
 	if list == nil || list.Kind != yaml.SequenceNode {
-		return []document{d}
+		return []Document{d}
 	}
-	out := make([]document, len(list.Content))
+	out := make([]Document, len(list.Content))
 	for i, n := range list.Content {
-		out[i] = document{d.Source, n}
+		out[i] = Document{d.Source, n}
 		out[i].Item = at.Index(i)
 	}
 	return out
 }
 
-// chunks cuts a YAML stream at its markers. Line by line is enough: YAML
+// Chunks cuts a YAML stream at its markers. Line by line is enough: YAML
 // forbids a marker at the start of a line inside of any scalar.
-func chunks(file string, text []byte) iter.Seq[api.Source] {
+func Chunks(file string, text []byte) iter.Seq[api.Source] {
 	return func(yield func(api.Source) bool) {
 		cutAtMarkers(text, func(line int, part []byte) bool {
 			return blank(part) || yield(api.Source{File: file, Line: line, Text: part})
@@ -153,12 +155,12 @@ func blank(part []byte) bool {
 // parseYAML parses the text of one document; nil where it is empty.
 func parseYAML(s api.Source) (root *yaml.Node, err *api.Violation) {
 	if len(s.Text) > MaxDocument {
-		return nil, wrongText(s.File, s.Line, fmt.Sprintf("the document has %d bytes; at most %d are allowed", len(s.Text), MaxDocument))
+		return nil, Invalid(s.File, s.Line, fmt.Sprintf("the document has %d bytes; at most %d are allowed", len(s.Text), MaxDocument))
 	}
 	// The parser panics on some broken texts; that is no reason to stop.
 	defer func() {
 		if p := recover(); p != nil {
-			root, err = nil, wrongText(s.File, s.Line, "the text cannot be parsed; correct it")
+			root, err = nil, Invalid(s.File, s.Line, "the text cannot be parsed; correct it")
 		}
 	}()
 	var doc yaml.Node
@@ -193,15 +195,18 @@ func wrongYAML(s api.Source, err error) *api.Violation {
 		}
 	}
 	if message == "found character that cannot start any token" && tabbed(s, line-s.Line) {
-		return wrongText(s.File, line, "a tab indents this line, which YAML does not allow; indent it by spaces")
+		return Invalid(s.File, line, "a tab indents this line, which YAML does not allow; indent it by spaces")
 	}
 	if strings.HasPrefix(message, "unknown anchor") { // the parser quotes it
 		message = "an alias (*name) has no anchor (&name) before it"
 	}
-	return wrongText(s.File, line, "the text is not valid YAML: "+message+"; correct it")
+	return Invalid(s.File, line, "the text is not valid YAML: "+message+"; correct it")
 }
 
-// wrongText is a violation of a text that is no document yet.
-func wrongText(file string, line int, message string) *api.Violation {
+// Invalid is a violation of a text that is no document yet.
+func Invalid(file string, line int, message string) *api.Violation {
 	return &api.Violation{Position: api.Position{File: file, Line: line, Column: 1}, Code: "Syntax", Severity: api.Error, Message: message}
 }
+
+// MaxDepth is how deep maps and lists may nest in a document.
+const MaxDepth = 100

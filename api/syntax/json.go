@@ -1,4 +1,4 @@
-package decode
+package syntax
 
 import (
 	"bytes"
@@ -15,26 +15,23 @@ import (
 	"github.com/weftmesh/weft/api"
 )
 
-// maxDepth is how deep maps and lists may nest in a document.
-const maxDepth = 100
-
-// looksLikeJSON reports whether a text is meant as JSON.
-func looksLikeJSON(text []byte) bool {
+// LooksLikeJSON reports whether a text is meant as JSON.
+func LooksLikeJSON(text []byte) bool {
 	t := bytes.TrimLeft(text, " \t\r\n")
 	return len(t) > 0 && (t[0] == '{' || t[0] == '[')
 }
 
-// splitJSON reads a text of JSON values, one after the other, into the nodes
+// SplitJSON reads a text of JSON values, one after the other, into the nodes
 // that YAML would give. (YAML's own parser refuses some JSON, such as
 // surrogate pairs and long keys, and is slower.)
-func splitJSON(source api.Source) ([]document, *api.Violation) {
+func SplitJSON(source api.Source) ([]Document, *api.Violation) {
 	text, before := source.Text, source.Line-1
-	if !looksLikeJSON(text) {
-		return nil, wrongText(source.File, source.Line, "the text is not valid JSON; begin it with {")
+	if !LooksLikeJSON(text) {
+		return nil, Invalid(source.File, source.Line, "the text is not valid JSON; begin it with {")
 	}
 	r := &jsonReader{dec: json.NewDecoder(bytes.NewReader(text)), text: text, line: 1}
 	r.dec.UseNumber()
-	var docs []document
+	var docs []Document
 	for {
 		n, err := r.value(0)
 		if errors.Is(err, io.EOF) && len(docs) > 0 {
@@ -44,14 +41,14 @@ func splitJSON(source api.Source) ([]document, *api.Violation) {
 			err = errors.New("a map or a list belongs here")
 		}
 		if err != nil {
-			return nil, wrongText(source.File, before+r.lineOf(err), fmt.Sprintf("the text is not valid JSON: %s; correct it", unquoted(err)))
+			return nil, Invalid(source.File, before+r.lineOf(err), fmt.Sprintf("the text is not valid JSON: %s; correct it", unquoted(err)))
 		}
 		s := api.Source{File: source.File, Line: before + n.Line, Text: text[r.start:r.dec.InputOffset()]}
 		if len(s.Text) > MaxDocument && n.Kind != yaml.SequenceNode {
-			return nil, wrongText(source.File, s.Line, fmt.Sprintf("the document has %d bytes; at most %d are allowed", len(s.Text), MaxDocument))
+			return nil, Invalid(source.File, s.Line, fmt.Sprintf("the document has %d bytes; at most %d are allowed", len(s.Text), MaxDocument))
 		}
 		shift(n, n.Line-1)
-		docs = append(docs, document{s, n})
+		docs = append(docs, Document{s, n})
 	}
 }
 
@@ -121,8 +118,8 @@ func (r *jsonReader) fill(n *yaml.Node, t json.Token, depth int) error {
 
 // members reads what stands in a map or list, and its end.
 func (r *jsonReader) members(n *yaml.Node, begin json.Delim, depth int) error {
-	if depth >= maxDepth {
-		return fmt.Errorf("it nests deeper than %d levels", maxDepth)
+	if depth >= MaxDepth {
+		return fmt.Errorf("it nests deeper than %d levels", MaxDepth)
 	}
 	n.Kind, n.Tag, n.Style = yaml.MappingNode, "!!map", yaml.FlowStyle
 	if begin == '[' {

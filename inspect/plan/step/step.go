@@ -1,4 +1,5 @@
-package plan
+// Package step has a change from one model to another, and the names of the dataplanes that it concerns.
+package step
 
 import (
 	"time"
@@ -10,6 +11,22 @@ import (
 	"github.com/weftmesh/weft/xds"
 	"github.com/weftmesh/weft/xds/resource"
 )
+
+// Change is what becomes of one document.
+type Change struct {
+	Object string `json:"object"`
+	Action string `json:"action"` // create, update, delete or unchanged
+	// Shadow says that it only takes part in previews, and the plan counts it as if it took part.
+	Shadow bool `json:"shadow,omitempty"`
+}
+
+// Text is what becomes of it, in words.
+func (c *Change) Text() string {
+	if c.Shadow {
+		return c.Action + ", planned as if it took part"
+	}
+	return c.Action
+}
 
 // Step is a change from one model to another.
 type Step struct {
@@ -49,13 +66,14 @@ func Between(m *resolve.Model, revision uint64, changes []snapshot.Change) Step 
 	return s
 }
 
-var actions = map[store.Action]string{store.Created: "create", store.Updated: "update", store.Deleted: "delete", store.Unchanged: "unchanged"}
+// Actions are the words for what becomes of a document.
+var Actions = map[store.Action]string{store.Created: "create", store.Updated: "update", store.Deleted: "delete", store.Unchanged: "unchanged"}
 
 // ChangesOf is what becomes of documents by the results of writes.
 func ChangesOf(results []store.Result) []Change {
 	out := []Change{}
 	for _, r := range results {
-		out = append(out, Change{Object: r.Ref.String(), Action: actions[r.Action]})
+		out = append(out, Change{Object: r.Ref.String(), Action: Actions[r.Action]})
 	}
 	return out
 }

@@ -1,4 +1,4 @@
-package plan
+package access
 
 import (
 	"cmp"
@@ -8,13 +8,14 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect/plan/step"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/sim"
 )
 
 // changedCallees are inbounds, by mesh, that decide otherwise afterwards, and the meshes in
 // which anything of that changes.
-func changedCallees(s Step) (map[string][]*callee, map[string]bool) {
+func changedCallees(s step.Step) (map[string][]*callee, map[string]bool) {
 	found, meshes := map[string]map[string]*callee{}, map[string]bool{}
 	for _, ref := range s.Affected {
 		if s.Wanted != nil && !s.Wanted() {
@@ -31,15 +32,15 @@ func changedCallees(s Step) (map[string][]*callee, map[string]bool) {
 		if !slices.Equal(namesOf(before), namesOf(after)) {
 			meshes[ref.Mesh] = true
 		}
-		for _, x := range counterparts(before, after) {
-			if decidesAlike(x.before, x.after) {
+		for _, x := range Counterparts(before, after) {
+			if decidesAlike(x.Before, x.After) {
 				continue
 			}
 			meshes[ref.Mesh] = true
 			if found[ref.Mesh] == nil {
 				found[ref.Mesh] = map[string]*callee{}
 			}
-			addCallee(found[ref.Mesh], ref, x.before, x.after)
+			addCallee(found[ref.Mesh], ref, x.Before, x.After)
 		}
 	}
 	out := map[string][]*callee{}
@@ -51,10 +52,10 @@ func changedCallees(s Step) (map[string][]*callee, map[string]bool) {
 
 // counterpart is a port of a workload before and after, as the documents have it; nil where it is not
 // there.
-type counterpart struct{ before, after *effective.Inbound }
+type counterpart struct{ Before, After *effective.Inbound }
 
-// counterparts are all ports of a dataplane: the one at an address is the same, whatever its name.
-func counterparts(before, after *effective.Resolved) (out []counterpart) {
+// Counterparts are all ports of a dataplane: the one at an address is the same, whatever its name.
+func Counterparts(before, after *effective.Resolved) (out []counterpart) {
 	at := func(list []effective.InboundUse, in *effective.Inbound) *effective.Inbound {
 		i := slices.IndexFunc(list, func(x effective.InboundUse) bool { return x.Address == in.Address && x.Port == in.Port })
 		if i < 0 {
@@ -137,7 +138,7 @@ func namesOf(r *effective.Resolved) []string {
 
 // callersOf are the dataplanes of a mesh that call alike, with one class that speaks plaintext
 // from outside, and all inbounds of it that decide as before.
-func callersOf(s Step, mesh string) (callers []*caller, unchanged func() []*callee) {
+func callersOf(s step.Step, mesh string) (callers []*caller, unchanged func() []*callee) {
 	found := map[string]*caller{"": {mesh: mesh}}
 	var refs []api.Ref
 	for o := range s.After.Snapshot().Of(api.KindDataplane, mesh) {
@@ -162,9 +163,9 @@ func callersOf(s Step, mesh string) (callers []*caller, unchanged func() []*call
 		for _, ref := range refs {
 			before, _ := s.Before.Dataplane(ref)
 			after, _ := s.After.Dataplane(ref)
-			for _, x := range counterparts(before, after) {
-				if decidesAlike(x.before, x.after) {
-					addCallee(all, ref, x.before, x.after)
+			for _, x := range Counterparts(before, after) {
+				if decidesAlike(x.Before, x.After) {
+					addCallee(all, ref, x.Before, x.After)
 				}
 			}
 		}

@@ -1,4 +1,4 @@
-package plan
+package access
 
 import (
 	"cmp"
@@ -18,7 +18,7 @@ func (a *Access) widens() bool { return a.Change != Narrows }
 func (a *Access) who() string {
 	text := a.Caller.Identity
 	if text == "" {
-		text = strings.TrimSuffix("plaintext of "+cmp.Or(a.Caller.names(3), "anybody"), " of ")
+		text = strings.TrimSuffix("plaintext of "+cmp.Or(a.Caller.Text(3), "anybody"), " of ")
 	}
 	if a.Caller.Was != "" {
 		text += ", before " + a.Caller.Was
@@ -29,7 +29,7 @@ func (a *Access) who() string {
 func (a *Access) where() string {
 	text := fmt.Sprintf("%s at port %d %s", a.Destination.Service, a.Destination.Port, a.Destination.Protocol)
 	if a.Rule != nil {
-		text += ", " + a.Rule.Match + " of " + terminal.OriginText(strongest(a.Rule.Origins))
+		text += ", " + a.Rule.Match + " of " + terminal.OriginText(LastOf(a.Rule.Origins))
 	}
 	return text
 }
@@ -60,60 +60,60 @@ func (a *Access) Text() string {
 }
 
 // permissionsHead counts the verdicts that change.
-func (p *Plan) permissionsHead() string {
+func permissionsHead(list []Access, cut int) string {
 	wider := 0
-	for i := range p.Permissions {
-		if p.Permissions[i].widens() {
+	for i := range list {
+		if list[i].widens() {
 			wider++
 		}
 	}
-	text := fmt.Sprintf("who may call: %s changed", counted(len(p.Permissions)+p.PermissionsCut, "verdict", "verdicts"))
+	text := fmt.Sprintf("who may call: %s changed", terminal.Counted(len(list)+cut, "verdict", "verdicts"))
 	if wider > 0 {
 		text += fmt.Sprintf(", %d of them let in more", wider)
 	}
 	return text
 }
 
-// permissionsText writes the verdicts that change, a line each.
-func (p *Plan) permissionsText(line func(string, ...any), s terminal.Style) {
-	if len(p.Permissions) == 0 {
+// Text writes the verdicts that change, a line each.
+func Text(list []Access, cut int, line func(string, ...any), s terminal.Style) {
+	if len(list) == 0 {
 		return
 	}
 	line("")
-	line("%s", s.Paint("1", p.permissionsHead()))
-	for i := range p.Permissions {
-		a := &p.Permissions[i]
+	line("%s", s.Paint("1", permissionsHead(list, cut)))
+	for i := range list {
+		a := &list[i]
 		colour := "31"
 		if !a.widens() {
 			colour = "33"
 		}
 		line("  %s  %s calls %s: %s  %s", s.Paint(colour, marks[a.Change]), a.who(), a.where(), a.verdicts(), s.Paint("2", a.by()))
 	}
-	if p.PermissionsCut > 0 {
-		line("  and %d more", p.PermissionsCut)
+	if cut > 0 {
+		line("  and %d more", cut)
 	}
 }
 
-// permissionsMarkdown writes them as a table.
-func (p *Plan) permissionsMarkdown(line func(string, ...any)) {
-	if len(p.Permissions) == 0 {
+// Markdown writes them as a table.
+func Markdown(list []Access, cut int, line func(string, ...any)) {
+	if len(list) == 0 {
 		return
 	}
-	line("\n**%s**\n", cell.Replace(p.permissionsHead()))
+	line("\n**%s**\n", terminal.Cell.Replace(permissionsHead(list, cut)))
 	line("| change | caller | destination | before → after | by |\n|---|---|---|---|---|")
-	for i := range p.Permissions {
-		a := &p.Permissions[i]
+	for i := range list {
+		a := &list[i]
 		mark := marks[a.Change]
 		row := []string{a.who(), a.where(), a.verdicts(), a.by()}
 		for i := range row {
-			row[i] = cell.Replace(row[i])
+			row[i] = terminal.Cell.Replace(row[i])
 		}
 		if a.widens() {
 			mark = "**" + mark + "**"
 		}
 		line("| %s | %s |", mark, strings.Join(row, " | "))
 	}
-	if p.PermissionsCut > 0 {
-		line("\nand %d more", p.PermissionsCut)
+	if cut > 0 {
+		line("\nand %d more", cut)
 	}
 }

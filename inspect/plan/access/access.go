@@ -1,4 +1,5 @@
-package plan
+// Package access compares who may call what before and after a step, by the verdicts of the simulator.
+package access
 
 import (
 	"cmp"
@@ -6,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/inspect/plan/step"
 	"github.com/weftmesh/weft/resolve/effective"
 )
 
@@ -42,7 +44,7 @@ type AccessCaller struct {
 	Identity string `json:"identity"` // empty: they prove none, and speak plaintext
 	// Was is who they were before, where that is somebody else.
 	Was string `json:"was,omitempty"`
-	On
+	step.Listed
 }
 
 // AccessAt is all inbounds of one service about which the same is decided.
@@ -50,7 +52,7 @@ type AccessAt struct {
 	Service  string       `json:"service"` // kuma.io/service, else the name of the dataplane
 	Port     uint32       `json:"port"`
 	Protocol api.Protocol `json:"protocol"`
-	On
+	step.Listed
 }
 
 // AccessRule is a rule of a route with permissions of its own, as its requests arrive.
@@ -87,9 +89,9 @@ type changedAccess struct {
 
 // Widening are the verdicts of a step by which something gets in that did not, the first of them, and
 // how many there are beside.
-func Widening(s Step, most int) (out []Access, cut int) {
-	b := budget{mostNames}
-	all, _ := accessOf(s, &b)
+func Widening(s step.Step, most int) (out []Access, cut int) {
+	b := step.NewBudget(step.MostNames)
+	all, _ := Between(s, &b)
 	for i := range all {
 		switch {
 		case !all[i].widens():
@@ -102,10 +104,10 @@ func Widening(s Step, most int) (out []Access, cut int) {
 	return out, cut
 }
 
-// accessOf is what changes about who may call, widening first, and how many such pairs are not
+// Between is what changes about who may call, widening first, and how many such pairs are not
 // among them. It costs what permissions, modes and identities change: of inbounds that decide
 // as before only callers are looked at that prove another name.
-func accessOf(s Step, b *budget) (out []Access, cut int) {
+func Between(s step.Step, b *step.Budget) (out []Access, cut int) {
 	changed, meshes := changedCallees(s)
 	var pairs []changedAccess
 	known := &compared{of: map[judgedPair][]*Access{}}
@@ -132,8 +134,16 @@ func accessOf(s Step, b *budget) (out []Access, cut int) {
 		return cmp.Or(cmp.Compare(slices.Index(order, x.Change), slices.Index(order, y.Change)), cmp.Compare(x.callee.mesh, y.callee.mesh),
 			cmp.Compare(x.callee.service, y.callee.service), cmp.Compare(x.callee.port(), y.callee.port()), slices.Compare(x.caller.is, y.caller.is))
 	})
-	for _, p := range pairs[:min(len(pairs), Longest)] {
+	for _, p := range pairs[:min(len(pairs), step.Longest)] {
 		out = append(out, p.of(b))
 	}
 	return out, cut + known.cut + len(pairs) - len(out)
+}
+
+// LastOf is the last of the rules that a rule was merged from, nil for none.
+func LastOf(origins []*api.Origin) *api.Origin {
+	if len(origins) == 0 {
+		return nil
+	}
+	return origins[len(origins)-1]
 }
