@@ -119,7 +119,7 @@ var homes = map[string][]string{
 	"github.com/spf13/cobra": {"cmd/"},
 	"go.etcd.io/bbolt":       {"store/bolt"},
 	"github.com/spiffe":      {"xds/server/authority/spire", "internal/"},
-	"go.yaml.in/yaml":        {"api/decode", "cmd/", "sidecar/agent", "hack/published", "internal/corpus"},
+	"go.yaml.in/yaml":        {"api/decode", "api/syntax", "cmd/", "sidecar/agent", "hack/published", "internal/corpus"},
 }
 
 // forbidden are imports of ours that a package does without although they are

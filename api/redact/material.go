@@ -13,7 +13,7 @@ import (
 // what it is, so that nothing which prints an object can tell it.
 type Material struct {
 	plain []byte
-	known  string // how a document names material that it does not hold: shown or sealed; empty where plain is it
+	known string // how a document names material that it does not hold: shown or sealed; empty where plain is it
 }
 
 // The words by which a document names material that it does not hold.
