@@ -21,7 +21,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/keepalive"
 
-	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/codec"
 )
 
 const (
@@ -96,7 +96,7 @@ func New(o Options) *Port {
 // server makes one that speaks gRPC.
 func (p *Port) server(k keepalive.ServerParameters) *grpc.Server {
 	g := grpc.NewServer(
-		grpc.ForceServerCodecV2(server.NewCodec()),
+		grpc.ForceServerCodecV2(codec.New()),
 		grpc.KeepaliveParams(k),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: leastPing, PermitWithoutStream: true}),
 		grpc.MaxConcurrentStreams(mostStreams),

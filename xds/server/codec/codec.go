@@ -1,4 +1,5 @@
-package server
+// Package codec encodes what a gRPC server of ADS sends. All streams that are sent a resource share its bytes.
+package codec
 
 import (
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
@@ -14,8 +15,8 @@ import (
 // a response in flight costs its own few bytes, however large it is.
 type Codec struct{ encoding.CodecV2 }
 
-// NewCodec is for the gRPC server on which a Server is registered.
-func NewCodec() Codec { return Codec{encoding.GetCodecV2(proto.Name)} }
+// New is for the gRPC server on which a Server is registered.
+func New() Codec { return Codec{encoding.GetCodecV2(proto.Name)} }
 
 // Marshal encodes v. Responses must not be changed after it.
 func (c Codec) Marshal(v any) (mem.BufferSlice, error) {

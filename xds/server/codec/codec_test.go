@@ -1,4 +1,4 @@
-package server_test
+package codec_test
 
 import (
 	"strings"
@@ -12,13 +12,13 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"pgregory.net/rapid"
 
-	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/codec"
 )
 
 // TestCodec: whatever is encoded, a client decodes the same message.
 func TestCodec(t *testing.T) {
 	t.Parallel()
-	codec := server.NewCodec()
+	encoder := codec.New()
 	text := rapid.StringMatching(`[a-z:.]{0,300}`)
 	packed := rapid.Custom(func(t *rapid.T) *anypb.Any {
 		return &anypb.Any{TypeUrl: text.Draw(t, "type"), Value: []byte(strings.Repeat("x", rapid.IntRange(0, 2000).Draw(t, "size")))}
@@ -37,13 +37,13 @@ func TestCodec(t *testing.T) {
 		if rapid.Bool().Draw(t, "rare") {
 			delta.ControlPlane, full.Canary = &corev3.ControlPlane{Identifier: "weft"}, true
 		}
-		check(t, codec, delta, &discoveryv3.DeltaDiscoveryResponse{})
-		check(t, codec, full, &discoveryv3.DiscoveryResponse{})
+		check(t, encoder, delta, &discoveryv3.DeltaDiscoveryResponse{})
+		check(t, encoder, full, &discoveryv3.DiscoveryResponse{})
 	})
 }
 
-func check(t rapid.TB, codec server.Codec, sent, got proto.Message) {
-	b, err := codec.Marshal(sent)
+func check(t rapid.TB, c codec.Codec, sent, got proto.Message) {
+	b, err := c.Marshal(sent)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func check(t rapid.TB, codec server.Codec, sent, got proto.Message) {
 // each for itself.
 func TestCodecOfWhatWeftDoesNotSend(t *testing.T) {
 	t.Parallel()
-	codec := server.NewCodec()
+	encoder := codec.New()
 	for _, r := range []*discoveryv3.Resource{
 		{ResourceName: &discoveryv3.ResourceName{Name: "a"}},
 		{Ttl: durationpb.New(1)},
@@ -64,15 +64,15 @@ func TestCodecOfWhatWeftDoesNotSend(t *testing.T) {
 		{Metadata: &corev3.Metadata{FilterMetadata: map[string]*structpb.Struct{"a": {}}}},
 		{Aliases: []string{"a"}},
 	} {
-		check(t, codec, &discoveryv3.DeltaDiscoveryResponse{Resources: []*discoveryv3.Resource{{Name: "plain"}, r}}, &discoveryv3.DeltaDiscoveryResponse{})
+		check(t, encoder, &discoveryv3.DeltaDiscoveryResponse{Resources: []*discoveryv3.Resource{{Name: "plain"}, r}}, &discoveryv3.DeltaDiscoveryResponse{})
 	}
 	failed := []*discoveryv3.ResourceError{{ResourceName: &discoveryv3.ResourceName{Name: "a"}}}
 	for _, d := range []*discoveryv3.DeltaDiscoveryResponse{
 		{ControlPlane: &corev3.ControlPlane{Identifier: "weft"}}, {RemovedResourceNames: []*discoveryv3.ResourceName{{Name: "a"}}}, {ResourceErrors: failed},
 	} {
-		check(t, codec, d, &discoveryv3.DeltaDiscoveryResponse{})
+		check(t, encoder, d, &discoveryv3.DeltaDiscoveryResponse{})
 	}
 	for _, d := range []*discoveryv3.DiscoveryResponse{{ControlPlane: &corev3.ControlPlane{Identifier: "weft"}}, {Canary: true}, {ResourceErrors: failed}} {
-		check(t, codec, d, &discoveryv3.DiscoveryResponse{})
+		check(t, encoder, d, &discoveryv3.DiscoveryResponse{})
 	}
 }
