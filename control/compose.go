@@ -30,7 +30,7 @@ import (
 	"github.com/weftmesh/weft/store/bolt"
 	"github.com/weftmesh/weft/store/file"
 	"github.com/weftmesh/weft/store/memory"
-	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/authn"
 	"github.com/weftmesh/weft/xds/server/authority"
 	"github.com/weftmesh/weft/xds/server/limit"
 	"github.com/weftmesh/weft/xds/server/token"
@@ -133,7 +133,7 @@ func (p *Plane) revoke(ids ...string) {
 }
 
 // credentials is who may connect as what.
-func (p *Plane) credentials() (server.Authenticator, auth.Tokens, error) {
+func (p *Plane) credentials() (authn.Authenticator, auth.Tokens, error) {
 	keys, err := p.dataplaneKeys()
 	if err != nil {
 		return nil, auth.Tokens{}, err
@@ -145,7 +145,7 @@ func (p *Plane) credentials() (server.Authenticator, auth.Tokens, error) {
 	all := auth.NewTokens(keys, p.isPod, userKey, p.revoke)
 	switch {
 	case p.cfg.DataplaneAuth == "none":
-		return server.Anyone{}, all, nil
+		return authn.Anyone{}, all, nil
 	case p.cluster != nil:
 		return auth.NewClusterAuthenticator(keys, identity.NewDataplanes(p.reviewer, p.pods), p.isPod), all, nil
 	}

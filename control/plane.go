@@ -42,8 +42,10 @@ import (
 	"github.com/weftmesh/weft/store/kube/election"
 	"github.com/weftmesh/weft/xds/server"
 	"github.com/weftmesh/weft/xds/server/attached"
+	"github.com/weftmesh/weft/xds/server/authn"
 	"github.com/weftmesh/weft/xds/server/limit"
 	"github.com/weftmesh/weft/xds/server/port"
+	"github.com/weftmesh/weft/xds/server/syncstatus"
 )
 
 // Plane is one control plane: its store, its loop and its two listeners.
@@ -233,7 +235,7 @@ func (p *Plane) compose() error {
 }
 
 // composeStreams makes what sidecars and their agents connect to.
-func (p *Plane) composeStreams(auth server.Authenticator) {
+func (p *Plane) composeStreams(auth authn.Authenticator) {
 	options := server.Default()
 	options.Drain = p.cfg.ListenerDrain
 	options.Logger, options.Renderer, options.Authenticator, options.Observer = p.log, p.settings.Renderer(), auth, p.observe
@@ -269,13 +271,13 @@ func (p *Plane) composeFollowers() {
 	p.returning = connections.NewReconnects(p.cfg.DataDir, time.Now(), p.log, p.secures)
 	p.goods = connections.NewLastGood(p.cfg.DataDir, p.cfg.Store == "bolt", p.log)
 	p.observe.Hooks.Nacked, p.observe.Hooks.Synced = p.goods.Refused, p.goods.Synced
-	p.observe.Hooks.Joined = func(peer server.Peer) {
+	p.observe.Hooks.Joined = func(peer syncstatus.Peer) {
 		p.ephemerals.Joined(peer.Dataplane)
 		p.returning.Joined(peer.Dataplane)
 		p.refused.Joined(peer.Dataplane)
 		p.keyless.Joined(peer)
 	}
-	p.observe.Hooks.Left = func(peer server.Peer) {
+	p.observe.Hooks.Left = func(peer syncstatus.Peer) {
 		p.ephemerals.Left(peer.Dataplane)
 		p.returning.Left(peer.Dataplane)
 		p.keyless.Left(peer)
@@ -283,7 +285,7 @@ func (p *Plane) composeFollowers() {
 }
 
 // composeXDSPort makes the port for sidecars: their streams, and what their agents ask by HTTP.
-func (p *Plane) composeXDSPort(auth server.Authenticator) error {
+func (p *Plane) composeXDSPort(auth authn.Authenticator) error {
 	tls, ca, err := p.certificates()
 	if err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"github.com/weftmesh/weft/control/reconcile"
 	"github.com/weftmesh/weft/control/storage"
 	"github.com/weftmesh/weft/store"
-	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/authn"
 	"github.com/weftmesh/weft/xds/server/authority/spire"
 )
 
@@ -83,7 +83,7 @@ func (p *Plane) followBundles(ctx context.Context, running *errgroup.Group) {
 }
 
 // certifier answers sidecars that want certificates.
-func (p *Plane) certifier(who server.Authenticator) *issuer.Certifier {
+func (p *Plane) certifier(who authn.Authenticator) *issuer.Certifier {
 	c := &issuer.Certifier{Model: reconcile.NewDocuments(p.store, p.loop, p.waiting).Model, Who: who, Keeper: p.keeper, Sidecar: p.leaves.Sidecar, Record: p.leaves.Record, Answered: p.insights.Refused, Zone: p.settings.InZone(), Log: p.log}
 	if why, ok := p.noProof(); ok {
 		c.Proof = why

@@ -11,11 +11,11 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
-	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/authn"
 )
 
 // AuthenticateAs refuses who is not the dataplane that it says.
-func AuthenticateAs(ctx context.Context, by server.Authenticator, token string, ref api.Ref, snapshot *snapshot.Snapshot) (server.Identity, error) {
+func AuthenticateAs(ctx context.Context, by authn.Authenticator, token string, ref api.Ref, snapshot *snapshot.Snapshot) (authn.Identity, error) {
 	who, err := by.Authenticate(ctx, token)
 	switch {
 	case err != nil && status.Code(err) == codes.PermissionDenied:

@@ -10,7 +10,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
-	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/authn"
 )
 
 // UnboundTokens is the label of a Mesh that says what a token without tags and
@@ -24,7 +24,7 @@ const workloadLabel = api.LabelWorkload
 // the workload than its token allows: tags and labels decide which services it
 // answers for and which policies it gets. There is the Dataplane of that name,
 // nil for none.
-func CheckClaims(who server.Identity, brought, there, mesh *api.Object) error {
+func CheckClaims(who authn.Identity, brought, there, mesh *api.Object) error {
 	switch {
 	case who.Dataplane.Name == "": // nobody proves anything here
 		return nil
@@ -84,7 +84,7 @@ func applied(brought, there *api.Object) bool {
 
 // claimed holds a Dataplane against the claims of its token, as Kuma does: it has
 // each tag that is named, with no other values; tags that are not named are free.
-func claimed(who server.Identity, brought *api.Object) error {
+func claimed(who authn.Identity, brought *api.Object) error {
 	tags := tagsOf(brought)
 	for _, name := range slices.Sorted(maps.Keys(who.Tags)) {
 		if len(tags[name]) == 0 {

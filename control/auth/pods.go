@@ -14,7 +14,7 @@ import (
 	"github.com/weftmesh/weft/control/identity"
 	"github.com/weftmesh/weft/resolve/pods"
 	"github.com/weftmesh/weft/store"
-	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/authn"
 	"github.com/weftmesh/weft/xds/server/token"
 )
 
@@ -23,24 +23,24 @@ import (
 // for no pod (spec/kubernetes.md 7).
 type clusterAuthenticator struct {
 	keys  DataplaneKeys
-	pods  server.Authenticator
+	pods  authn.Authenticator
 	isPod func(api.Ref) bool // of a dataplane
 }
 
 // NewClusterAuthenticator knows the sidecars of pods by what reviews their tokens, and those of hand-written
 // Dataplanes by keys.
-func NewClusterAuthenticator(keys DataplaneKeys, pods server.Authenticator, isPod func(api.Ref) bool) server.Authenticator {
+func NewClusterAuthenticator(keys DataplaneKeys, pods authn.Authenticator, isPod func(api.Ref) bool) authn.Authenticator {
 	return clusterAuthenticator{keys, pods, isPod}
 }
 
 // Authenticate asks who issued the token.
-func (i clusterAuthenticator) Authenticate(ctx context.Context, text string) (server.Identity, error) {
+func (i clusterAuthenticator) Authenticate(ctx context.Context, text string) (authn.Identity, error) {
 	if !token.IsOwn(text) {
 		return i.pods.Authenticate(ctx, text)
 	}
 	who, err := i.keys.Authenticate(ctx, text)
 	if err == nil && i.isPod(who.Dataplane) {
-		return server.Identity{}, status.Errorf(codes.PermissionDenied, "%s is that of a pod, which shows the token of its volume weft-token and no other", who.Dataplane)
+		return authn.Identity{}, status.Errorf(codes.PermissionDenied, "%s is that of a pod, which shows the token of its volume weft-token and no other", who.Dataplane)
 	}
 	return who, err
 }

@@ -16,7 +16,7 @@ import (
 
 	"github.com/weftmesh/weft/control/roots"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
-	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/authn"
 	"github.com/weftmesh/weft/xds/server/token"
 )
 
@@ -65,10 +65,10 @@ func addRevoked(old []byte, ids map[string]time.Time, now time.Time) ([]byte, er
 }
 
 // Authenticate is Unavailable until the key is known.
-func (s *SharedKeys) Authenticate(ctx context.Context, text string) (server.Identity, error) {
+func (s *SharedKeys) Authenticate(ctx context.Context, text string) (authn.Identity, error) {
 	k := s.current.Load()
 	if k == nil {
-		return server.Identity{}, status.Error(codes.Unavailable, "the key of dataplane tokens is not read yet; try again")
+		return authn.Identity{}, status.Error(codes.Unavailable, "the key of dataplane tokens is not read yet; try again")
 	}
 	return k.Authenticate(ctx, text)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/inspect/web/tokens"
-	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/authn"
 	"github.com/weftmesh/weft/xds/server/secret"
 	"github.com/weftmesh/weft/xds/server/token"
 )
@@ -51,7 +51,7 @@ type Tokens struct {
 
 // DataplaneKeys issue tokens of dataplanes and know them again.
 type DataplaneKeys interface {
-	server.Authenticator
+	authn.Authenticator
 	Issue(token.Claims, time.Duration) (token.Token, error)
 	Revocations() *token.Revocations
 }

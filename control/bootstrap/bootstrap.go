@@ -25,7 +25,7 @@ import (
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/xds/bootstrap/render"
-	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/authn"
 )
 
 // Source is the file of Dataplanes that their sidecars brought along.
@@ -39,7 +39,7 @@ type Handler struct {
 	// Admission is what Dataplanes that come along go through.
 	Admission     *admission.Chain
 	Model         func(context.Context) (*resolve.Model, error)
-	Authenticator server.Authenticator
+	Authenticator authn.Authenticator
 	CA            func() string // in PEM; empty for plaintext
 	// Arrived is told of each Dataplane that came along.
 	Arrived func(*api.Object)
@@ -143,7 +143,7 @@ func (b *Handler) answer(w http.ResponseWriter, r *http.Request, ask *request) (
 
 // dataplane is the object of the sidecar: the one that it brought along, now
 // stored, or the one that is there.
-func (b *Handler) dataplane(ctx context.Context, who server.Identity, ref api.Ref, brought string, objects *snapshot.Snapshot) (*api.Object, error) {
+func (b *Handler) dataplane(ctx context.Context, who authn.Identity, ref api.Ref, brought string, objects *snapshot.Snapshot) (*api.Object, error) {
 	if !objects.Has(api.Ref{Kind: api.KindMesh, Name: ref.Mesh}) {
 		return nil, noMesh(ref.Mesh)
 	}

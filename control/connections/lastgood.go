@@ -11,7 +11,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/files"
-	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/syncstatus"
 )
 
 // goodsFile says with which revisions those sidecars go on that refuse a later one, for the
@@ -66,7 +66,7 @@ func NewLastGood(dir string, kept bool, log *slog.Logger) *LastGood {
 }
 
 // Refused is told of each refusal.
-func (g *LastGood) Refused(dp api.Ref, n server.Nack) {
+func (g *LastGood) Refused(dp api.Ref, n syncstatus.Nack) {
 	if g == nil {
 		return
 	}

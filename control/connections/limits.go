@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/authn"
 	"github.com/weftmesh/weft/xds/server/limit"
 )
 
@@ -37,13 +37,13 @@ func Budgets(descriptors int) (api, xds limit.Limits) {
 }
 
 // NoteProven notes which connections have proven who they are, of those that an authenticator lets in.
-func NoteProven(inner server.Authenticator) server.Authenticator { return authenticating{inner} }
+func NoteProven(inner authn.Authenticator) authn.Authenticator { return authenticating{inner} }
 
 // authenticating notes which connections have proven who they are.
-type authenticating struct{ server.Authenticator }
+type authenticating struct{ authn.Authenticator }
 
 // Authenticate lets in whom the inner one lets in.
-func (p authenticating) Authenticate(ctx context.Context, credentials string) (server.Identity, error) {
+func (p authenticating) Authenticate(ctx context.Context, credentials string) (authn.Identity, error) {
 	who, err := p.Authenticator.Authenticate(ctx, credentials)
 	if err == nil {
 		limit.Proven(ctx)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/telemetry"
-	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/authn"
 )
 
 const (
@@ -63,7 +63,7 @@ func (r *Refusals) Note(dp api.Ref, err error) {
 	case codes.Unavailable, codes.Canceled, codes.DeadlineExceeded, codes.Internal:
 		return // that is no fault of the sidecar, and it tries again
 	}
-	var void *server.Void
+	var void *authn.Void
 	proved := errors.As(err, &void)
 	if proved {
 		dp = void.Dataplane.AsNode()

@@ -10,6 +10,7 @@ import (
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/web/sidecars"
 	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/syncstatus"
 )
 
 // Sidecars shows the state of the streams in the terms of package inspect.
@@ -40,7 +41,7 @@ func (s Sidecars) Sidecars() []inspect.Sidecar {
 		out = append(out, s.choose(st, there, ok, waiting[st.Dataplane]))
 	}
 	for ref, there := range elsewhere {
-		out = append(out, s.choose(server.SyncStatus{}, there, true, waiting[ref]))
+		out = append(out, s.choose(syncstatus.Status{}, there, true, waiting[ref]))
 	}
 	now := time.Now()
 	for _, ref := range s.returning.All(now) {
@@ -90,7 +91,7 @@ func (s Sidecars) Sidecar(dp api.Ref) (inspect.Sidecar, bool) {
 
 // choose is the state of a dataplane that is or was connected here, and maybe there. A sidecar
 // that moves may have a stream at both for a while, of which the newer one counts.
-func (s Sidecars) choose(here server.SyncStatus, there peers.State, elsewhere, waits bool) inspect.Sidecar {
+func (s Sidecars) choose(here syncstatus.Status, there peers.State, elsewhere, waits bool) inspect.Sidecar {
 	if elsewhere && !isHere(here, there) {
 		out, of := there.Sidecar, there.Stream
 		out.InSync = out.InSync && !waits
@@ -107,11 +108,11 @@ func (s Sidecars) Here(dp api.Ref) bool {
 	return ok && here.Connected && (!elsewhere || isHere(here, there))
 }
 
-func isHere(here server.SyncStatus, there peers.State) bool {
+func isHere(here syncstatus.Status, there peers.State) bool {
 	return here.Connected && here.Since.After(there.Stream.Since)
 }
 
-func (s Sidecars) sidecarOf(st server.SyncStatus, waits bool) inspect.Sidecar {
+func (s Sidecars) sidecarOf(st syncstatus.Status, waits bool) inspect.Sidecar {
 	c := inspect.Sidecar{Dataplane: st.Dataplane, Connected: st.Connected, Published: st.Published, Acked: st.Acked,
 		InSync: st.InSync && !waits, Confirmed: st.Confirmed, Rest: st.Rest, Lacks: st.Lacks, Note: st.Note, Lost: !st.Connected && !st.Until.IsZero(), Until: st.Until,
 		Since: st.Since, Client: st.Client, Version: st.Version, Agent: st.Agent}

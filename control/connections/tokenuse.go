@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/authn"
 	"github.com/weftmesh/weft/xds/server/limit"
 )
 
@@ -46,15 +46,15 @@ func NewTokenUse(log *slog.Logger) *TokenUse {
 
 // watching notes from where tokens are used.
 type watching struct {
-	server.Authenticator
+	authn.Authenticator
 	hosts *TokenUse
 }
 
 // Watch notes from where the tokens are used that an authenticator lets in.
-func (h *TokenUse) Watch(inner server.Authenticator) server.Authenticator { return watching{inner, h} }
+func (h *TokenUse) Watch(inner authn.Authenticator) authn.Authenticator { return watching{inner, h} }
 
 // Authenticate lets in whom the inner one lets in.
-func (w watching) Authenticate(ctx context.Context, credentials string) (server.Identity, error) {
+func (w watching) Authenticate(ctx context.Context, credentials string) (authn.Identity, error) {
 	who, err := w.Authenticator.Authenticate(ctx, credentials)
 	if host := limit.From(ctx); err == nil && host != "" && who.Dataplane.Name != "" {
 		dp := who.Dataplane.AsNode()

@@ -22,7 +22,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/sidecar/inject"
-	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/authn"
 	"github.com/weftmesh/weft/xds/server/limit"
 )
 
@@ -77,7 +77,7 @@ type Dataplanes struct {
 	sweep int // how many reviews there may be before those that ended are looked for
 }
 
-var _ server.Authenticator = (*Dataplanes)(nil)
+var _ authn.Authenticator = (*Dataplanes)(nil)
 
 // reviewed is what the API server said of a token.
 type reviewed struct {
@@ -97,23 +97,23 @@ func TokenOf(podUID string) string { return "pod " + podUID }
 // Authenticate is the dataplane of the pod that a token is bound to. It is
 // Unauthenticated where the token is not good, PermissionDenied where its pod has no
 // sidecar, and Unavailable where nobody can say.
-func (d *Dataplanes) Authenticate(ctx context.Context, token string) (server.Identity, error) {
+func (d *Dataplanes) Authenticate(ctx context.Context, token string) (authn.Identity, error) {
 	r, err := d.review(ctx, token)
 	if err != nil {
-		return server.Identity{}, err
+		return authn.Identity{}, err
 	}
 	p, err := d.wait(ctx, r)
 	switch {
 	case err != nil:
-		return server.Identity{}, err
+		return authn.Identity{}, err
 	case p.UID != r.uid || p.Account != r.account:
-		return server.Identity{}, status.Errorf(codes.PermissionDenied, "the token is of an earlier pod %s of namespace %s; connect with one of its own", r.pod, r.namespace)
+		return authn.Identity{}, status.Errorf(codes.PermissionDenied, "the token is of an earlier pod %s of namespace %s; connect with one of its own", r.pod, r.namespace)
 	case p.Ended:
-		return server.Identity{}, status.Errorf(codes.PermissionDenied, "the pod %s of namespace %s has ended", r.pod, r.namespace)
+		return authn.Identity{}, status.Errorf(codes.PermissionDenied, "the pod %s of namespace %s has ended", r.pod, r.namespace)
 	case p.Mesh == "":
-		return server.Identity{}, status.Errorf(codes.PermissionDenied, "the pod %s of namespace %s was not injected: it has no container %s", r.pod, r.namespace, inject.SidecarContainer)
+		return authn.Identity{}, status.Errorf(codes.PermissionDenied, "the pod %s of namespace %s was not injected: it has no container %s", r.pod, r.namespace, inject.SidecarContainer)
 	}
-	return server.Identity{Dataplane: api.Ref{Kind: api.KindDataplane, Mesh: p.Mesh, Namespace: r.namespace, Name: r.pod}, Expires: r.expires, Token: TokenOf(r.uid)}, nil
+	return authn.Identity{Dataplane: api.Ref{Kind: api.KindDataplane, Mesh: p.Mesh, Namespace: r.namespace, Name: r.pod}, Expires: r.expires, Token: TokenOf(r.uid)}, nil
 }
 
 // review is what the API server says, or said before.

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 	authenticationv1 "k8s.io/api/authentication/v1"
 
-	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/authn"
 	"github.com/weftmesh/weft/xds/server/limit"
 )
 
@@ -34,7 +34,7 @@ type Peers struct {
 	known map[[sha256.Size]byte]time.Time // when tokens of peers end
 }
 
-var _ server.Authenticator = (*Peers)(nil)
+var _ authn.Authenticator = (*Peers)(nil)
 
 // NewPeers lets in a service account of a namespace.
 func NewPeers(reviewer Reviewer, namespace, name string) *Peers {
@@ -43,27 +43,27 @@ func NewPeers(reviewer Reviewer, namespace, name string) *Peers {
 
 // Authenticate is Unauthenticated where the token is not good, PermissionDenied where it is
 // that of somebody else, and Unavailable where nobody can say.
-func (p *Peers) Authenticate(ctx context.Context, token string) (server.Identity, error) {
+func (p *Peers) Authenticate(ctx context.Context, token string) (authn.Identity, error) {
 	c, err := shape(token, PeerAudience, "weft-peer")
 	if err != nil {
-		return server.Identity{}, err
+		return authn.Identity{}, err
 	}
-	key, who := sha256.Sum256([]byte(token)), server.Identity{Expires: c.ExpiresAt.Time}
+	key, who := sha256.Sum256([]byte(token)), authn.Identity{Expires: c.ExpiresAt.Time}
 	if p.has(key) {
 		return who, nil
 	}
 	if err := p.refused.of(key); err != nil {
-		return server.Identity{}, err
+		return authn.Identity{}, err
 	}
 	done, err := p.turns.Take(ctx, limit.From(ctx))
 	if err != nil {
-		return server.Identity{}, status.Error(codes.Unavailable, "too many tokens are waiting to be reviewed; try again")
+		return authn.Identity{}, status.Error(codes.Unavailable, "too many tokens are waiting to be reviewed; try again")
 	}
 	defer done()
 	answer, err := p.reviewer.Review(ctx, &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token, Audiences: []string{PeerAudience}}})
 	switch {
 	case err != nil:
-		return server.Identity{}, status.Error(codes.Unavailable, "the API server cannot review the token now; try again")
+		return authn.Identity{}, status.Error(codes.Unavailable, "the API server cannot review the token now; try again")
 	case !answer.Status.Authenticated || !slices.Contains(answer.Status.Audiences, PeerAudience):
 		err = status.Error(codes.Unauthenticated, "the API server does not take the token for one of a service account, for "+PeerAudience)
 	case answer.Status.User.Username != p.user:
@@ -71,7 +71,7 @@ func (p *Peers) Authenticate(ctx context.Context, token string) (server.Identity
 	}
 	if err != nil {
 		p.refused.keep(key, err)
-		return server.Identity{}, err
+		return authn.Identity{}, err
 	}
 	p.keep(key, who.Expires)
 	return who, nil

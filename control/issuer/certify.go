@@ -18,7 +18,7 @@ import (
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/xds/naming"
-	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/authn"
 	"github.com/weftmesh/weft/xds/server/authority/rotation"
 	"github.com/weftmesh/weft/xds/server/authority/workload"
 )
@@ -29,7 +29,7 @@ import (
 type Certifier struct {
 	Proof    error // why nobody can prove anything here, an api.IdentityRefusal; nil where one can
 	Model    func(context.Context) (*resolve.Model, error)
-	Who      server.Authenticator
+	Who      authn.Authenticator
 	Keeper   *authorities.Keeper
 	Sidecar  func(dp, owner api.Ref) rotation.Sidecar
 	Record   func(dp, owner api.Ref, root string, ends time.Time) error // before a certificate is given
@@ -141,7 +141,7 @@ func (c *Certifier) answer(w http.ResponseWriter, r *http.Request, ask *request)
 }
 
 // sign has the key of a request certified.
-func (c *Certifier) sign(ctx context.Context, m *resolve.Model, o *api.Object, who server.Identity, request []byte) (out answer, err error) {
+func (c *Certifier) sign(ctx context.Context, m *resolve.Model, o *api.Object, who authn.Identity, request []byte) (out answer, err error) {
 	if _, _, err := c.proves(m, o, who); err != nil {
 		return out, err
 	}
@@ -157,7 +157,7 @@ func (c *Certifier) sign(ctx context.Context, m *resolve.Model, o *api.Object, w
 }
 
 // proves is what the credential of a dataplane proves, and tells of what it does not.
-func (c *Certifier) proves(m *resolve.Model, o *api.Object, who server.Identity) (names []string, owner api.Ref, err error) {
+func (c *Certifier) proves(m *resolve.Model, o *api.Object, who authn.Identity) (names []string, owner api.Ref, err error) {
 	names, owner, err = Proven(m, c.Zone, o, who)
 	var why api.IdentityRefusal
 	if errors.As(err, &why) {
@@ -175,7 +175,7 @@ type issued struct {
 }
 
 // issue has the names of a dataplane signed for a key, as far as its credential proves them.
-func (c *Certifier) issue(ctx context.Context, m *resolve.Model, o *api.Object, who server.Identity, key *ecdsa.PublicKey) (out issued, err error) {
+func (c *Certifier) issue(ctx context.Context, m *resolve.Model, o *api.Object, who authn.Identity, key *ecdsa.PublicKey) (out issued, err error) {
 	if out.names, out.owner, err = c.proves(m, o, who); err != nil {
 		return out, err
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/weftmesh/weft/control/authorities"
 	"github.com/weftmesh/weft/xds/resource"
 	"github.com/weftmesh/weft/xds/secrets"
-	"github.com/weftmesh/weft/xds/server"
 	"github.com/weftmesh/weft/xds/server/authority/workload"
+	"github.com/weftmesh/weft/xds/server/syncstatus"
 )
 
 // ControlPlaneKeys are the sidecars whose agents make no key for their workload, as Kuma's kuma-dp: the
@@ -45,7 +45,7 @@ type told interface {
 
 // keyStream is one stream of such a sidecar.
 type keyStream struct {
-	peer   server.Peer
+	peer   syncstatus.Peer
 	end    context.Context
 	leave  context.CancelFunc
 	timer  *time.Timer // when the next certificate is due
@@ -64,7 +64,7 @@ func NewControlPlaneKeys(by *Certifier, ads giver, told told, now func() time.Ti
 }
 
 // Joined is told of each stream of ADS.
-func (k *ControlPlaneKeys) Joined(p server.Peer) {
+func (k *ControlPlaneKeys) Joined(p syncstatus.Peer) {
 	k.told.OverADS(p.Dataplane, p.Proof != nil)
 	if p.Proof == nil {
 		return
@@ -78,7 +78,7 @@ func (k *ControlPlaneKeys) Joined(p server.Peer) {
 }
 
 // Left is told of the end of each.
-func (k *ControlPlaneKeys) Left(p server.Peer) {
+func (k *ControlPlaneKeys) Left(p syncstatus.Peer) {
 	if p.Proof == nil {
 		return
 	}

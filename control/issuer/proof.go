@@ -13,7 +13,7 @@ import (
 	"github.com/weftmesh/weft/matcher"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/identity"
-	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/authn"
 )
 
 // Proven are the names that a dataplane may have, and the document whose authority signs them
@@ -22,7 +22,7 @@ import (
 // that rest on anything else are refused. Tags that no name of a SPIFFE ID rests on are left
 // out of the certificate where the token does not bind them. What is refused is an
 // api.IdentityRefusal.
-func Proven(m *resolve.Model, zone api.Zone, o *api.Object, who server.Identity) (names []string, owner api.Ref, err error) {
+func Proven(m *resolve.Model, zone api.Zone, o *api.Object, who authn.Identity) (names []string, owner api.Ref, err error) {
 	id, ok := m.Identity(o.Ref)
 	if !ok || id == nil {
 		return nil, owner, errNoIdentity

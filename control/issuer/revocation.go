@@ -21,7 +21,7 @@ import (
 	"github.com/weftmesh/weft/policies/trafficpermission"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/store"
-	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/authn"
 )
 
 // permissionKind is the kind of the document of revocations.
@@ -59,24 +59,24 @@ func (x *Revocations) Document(s *snapshot.Snapshot, mesh string) (*api.Object, 
 
 // refusing lets nobody in whose identity is revoked.
 type refusing struct {
-	server.Authenticator
+	authn.Authenticator
 	*Revocations
 }
 
 // Refuse lets nobody in whose identity is revoked.
-func (x *Revocations) Refuse(inner server.Authenticator) server.Authenticator {
+func (x *Revocations) Refuse(inner authn.Authenticator) authn.Authenticator {
 	return refusing{inner, x}
 }
 
 // Authenticate lets in whom the inner one lets in, and who is not revoked.
-func (r refusing) Authenticate(ctx context.Context, credentials string) (server.Identity, error) {
+func (r refusing) Authenticate(ctx context.Context, credentials string) (authn.Identity, error) {
 	who, err := r.Authenticator.Authenticate(ctx, credentials)
 	m := r.Loop().Current()
 	if err != nil || m == nil || who.Dataplane.Name == "" {
 		return who, err
 	}
 	if id, by := m.Revoked(who.Dataplane.Resolve(reconcile.Serves(m))); id != "" {
-		return server.Identity{}, status.Errorf(codes.PermissionDenied, "%s is revoked by %s", id, by)
+		return authn.Identity{}, status.Errorf(codes.PermissionDenied, "%s is revoked by %s", id, by)
 	}
 	return who, nil
 }

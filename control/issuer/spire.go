@@ -17,7 +17,7 @@ import (
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/xds/naming"
-	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/authn"
 	"github.com/weftmesh/weft/xds/server/authority/workload"
 )
 
@@ -57,7 +57,7 @@ func spireOf(m *resolve.Model, o *api.Object) (*api.Object, bool) {
 
 // spire answers a sidecar whose certificates come from the SPIRE beside it: for whom they have to
 // be. Nothing is answered before others are told to believe them (F7).
-func (c *Certifier) spire(m *resolve.Model, o *api.Object, who server.Identity, by *api.Object, has *offered) (out answer, err error) {
+func (c *Certifier) spire(m *resolve.Model, o *api.Object, who authn.Identity, by *api.Object, has *offered) (out answer, err error) {
 	names, _, err := Proven(m, c.Zone, o, who)
 	var roots []*x509.Certificate
 	if err == nil {

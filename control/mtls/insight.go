@@ -11,7 +11,7 @@ import (
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/sidecar/attach"
-	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/syncstatus"
 )
 
 // insight is that of one dataplane. There is one for each, so that it is small.
@@ -181,7 +181,7 @@ func (x *Insights) identified(name api.Ref, i *insight, id *effective.Identity, 
 			want.Refused = why
 		}
 	}
-	want.Skew, want.Proxyless = known.skew, s.connected && server.IsGRPC(s.client)
+	want.Skew, want.Proxyless = known.skew, s.connected && syncstatus.IsGRPC(s.client)
 	switch {
 	case id.Leaves:
 	case want.Identity && want.Shows == nil:

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/syncstatus"
 )
 
 // Where all replicas of a cluster began anew, nobody knows which sidecars have certificates, and it
@@ -23,10 +23,10 @@ const (
 )
 
 // AwaitAgent keeps the stream of an Envoy that is not to be configured yet.
-func (x *Insights) AwaitAgent(ctx context.Context, p server.Peer) {
+func (x *Insights) AwaitAgent(ctx context.Context, p syncstatus.Peer) {
 	now := x.Now
 	m := x.Loop.Current()
-	if p.Proof != nil || server.IsGRPC(p.Client) || m == nil || !x.Keeper.Before(p.Dataplane.Mesh).After(now()) {
+	if p.Proof != nil || syncstatus.IsGRPC(p.Client) || m == nil || !x.Keeper.Before(p.Dataplane.Mesh).After(now()) {
 		return // it has no agent, or no certificate
 	}
 	if id, ok := m.Identity(p.Dataplane); !ok || id == nil || len(id.Names) == 0 {

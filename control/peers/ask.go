@@ -14,7 +14,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/sidecar/attach"
-	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/authn"
 )
 
 // ask asks a peer.
@@ -48,7 +48,7 @@ func (r *Replica) ask(ctx context.Context, conn *grpc.ClientConn, ref api.Ref, p
 
 // Ask answers a peer.
 func (r *Replica) Ask(q *Question, g Peers_AskServer) error {
-	if _, err := server.Authenticate(g.Context(), r.cfg.Authenticator); err != nil {
+	if _, err := authn.Authenticate(g.Context(), r.cfg.Authenticator); err != nil {
 		return err
 	}
 	ref, to := refOf(q.GetDataplane()), parts{g}

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/authn"
 )
 
 // ErrNotLeading is that of an errand to a replica that does not lead.
@@ -56,7 +56,7 @@ func (r *Replica) connections() (all []*grpc.ClientConn) {
 
 // Do does what a peer asks of the leader.
 func (r *Replica) Do(ctx context.Context, e *Errand) (*Outcome, error) {
-	if _, err := server.Authenticate(ctx, r.cfg.Authenticator); err != nil {
+	if _, err := authn.Authenticate(ctx, r.cfg.Authenticator); err != nil {
 		return nil, err
 	}
 	if r.cfg.Do == nil {

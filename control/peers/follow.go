@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/weftmesh/weft/inspect/web/events"
-	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/streams"
 )
 
 // Bounds on peers that do not answer.
@@ -130,7 +130,7 @@ func (r *Replica) follow(ctx context.Context, f *following, address string) {
 		r.end(f, address)
 		r.mu.Lock()
 		f.self = f.self || errors.Is(err, errSelf)
-		f.left = f.left || begun && status.Convert(err).Message() == status.Convert(server.ErrClosed).Message()
+		f.left = f.left || begun && status.Convert(err).Message() == status.Convert(streams.ErrClosed).Message()
 		f.why = err
 		gone := f.peer.Address == "" || f.self
 		r.mu.Unlock()

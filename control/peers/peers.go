@@ -23,6 +23,8 @@ import (
 	"github.com/weftmesh/weft/store/kube"
 	"github.com/weftmesh/weft/xds/server"
 	"github.com/weftmesh/weft/xds/server/attached"
+	"github.com/weftmesh/weft/xds/server/authn"
+	"github.com/weftmesh/weft/xds/server/streams"
 )
 
 //go:generate go run -C ../../hack/protogen . "$PWD/peers.proto"
@@ -53,7 +55,7 @@ type Config struct {
 	// does not lead. Nil does nothing.
 	Do func(ctx context.Context, text []byte) (*Outcome, error)
 	// Authenticator lets peers in, and TLS and Token are how this replica comes to them.
-	Authenticator server.Authenticator
+	Authenticator authn.Authenticator
 	TLS           func() *tls.Config
 	Token         func() (string, error)
 	// Dial reaches an address; nil is by the network.
@@ -104,11 +106,11 @@ func (r *Replica) Shutdown(ctx context.Context) error {
 	r.mu.Lock()
 	r.closed = true
 	for f := range r.followers {
-		f.end(server.ErrClosed)
+		f.end(streams.ErrClosed)
 	}
 	for _, f := range r.following {
 		f.stop()
 	}
 	r.mu.Unlock()
-	return server.Gone(ctx, func() { r.telling.Wait(); r.running.Wait() })
+	return streams.Gone(ctx, func() { r.telling.Wait(); r.running.Wait() })
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/weftmesh/weft/sidecar/attach"
 	"github.com/weftmesh/weft/xds/server"
 	"github.com/weftmesh/weft/xds/server/attached"
+	"github.com/weftmesh/weft/xds/server/authn"
 	"github.com/weftmesh/weft/xds/server/authority"
 	"github.com/weftmesh/weft/xds/server/port"
 )
@@ -41,12 +42,12 @@ type replica struct {
 }
 
 // Authenticate takes everybody, for a while.
-func (r *replica) Authenticate(context.Context, string) (server.Identity, error) {
+func (r *replica) Authenticate(context.Context, string) (authn.Identity, error) {
 	r.came.Add(1)
 	if r.lasts == 0 {
-		return server.Identity{}, nil
+		return authn.Identity{}, nil
 	}
-	return server.Identity{Expires: time.Now().Add(r.lasts)}, nil
+	return authn.Identity{Expires: time.Now().Add(r.lasts)}, nil
 }
 
 // start serves a replica whose peers' tokens last for a while.

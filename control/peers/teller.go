@@ -10,7 +10,8 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect/web/events"
 	"github.com/weftmesh/weft/store/kube"
-	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/authn"
+	"github.com/weftmesh/weft/xds/server/streams"
 )
 
 // The rhythm of what is told.
@@ -115,14 +116,14 @@ func (r *Replica) advance() {
 
 // Follow tells a peer what this replica holds.
 func (r *Replica) Follow(g Peers_FollowServer) error {
-	who, err := server.Authenticate(g.Context(), r.cfg.Authenticator)
+	who, err := authn.Authenticate(g.Context(), r.cfg.Authenticator)
 	if err != nil {
 		return err
 	}
 	if _, ok := r.cfg.ADS.Revision(); !ok {
-		return server.ErrEarly
+		return streams.ErrEarly
 	}
-	first, err := server.Await(g.Context(), firstInterest, g.Recv)
+	first, err := streams.Await(g.Context(), firstInterest, g.Recv)
 	if err != nil {
 		return err
 	}
@@ -164,7 +165,7 @@ func (r *Replica) join(f *follower) error {
 	r.mu.Lock()
 	if r.closed {
 		r.mu.Unlock()
-		return server.ErrClosed
+		return streams.ErrClosed
 	}
 	maps.Copy(f.heard, r.ledger.heard)
 	f.names = r.names

@@ -5,8 +5,8 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect/web/sidecars"
-	"github.com/weftmesh/weft/xds/server"
 	"github.com/weftmesh/weft/xds/server/attached"
+	"github.com/weftmesh/weft/xds/server/syncstatus"
 )
 
 func refOf(d *Dataplane) api.Ref {
@@ -19,7 +19,7 @@ func named(r api.Ref) *Dataplane {
 
 // sidecarOf is what is told of a sidecar by its stream of ADS, if that is here, and that of
 // its agent, if that is.
-func sidecarOf(ref api.Ref, st server.SyncStatus, agent attached.Stream, isAttached bool) *Sidecar {
+func sidecarOf(ref api.Ref, st syncstatus.Status, agent attached.Stream, isAttached bool) *Sidecar {
 	out := &Sidecar{Dataplane: named(ref), Attached: isAttached, Names: agent.Names}
 	if !st.Connected {
 		return out

@@ -8,8 +8,8 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
-	"github.com/weftmesh/weft/xds/server"
 	"github.com/weftmesh/weft/xds/server/attached"
+	"github.com/weftmesh/weft/xds/server/syncstatus"
 )
 
 // What an Envoy takes long for is known to all replicas.
@@ -17,7 +17,7 @@ func TestWhatAnEnvoyTakesLongForIsTold(t *testing.T) {
 	t.Parallel()
 	ref := api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "front"}
 	since := time.Unix(1000, 5)
-	told := sidecarOf(ref, server.SyncStatus{Connected: true, Unconfirmed: []server.Unconfirmed{
+	told := sidecarOf(ref, syncstatus.Status{Connected: true, Unconfirmed: []syncstatus.Unconfirmed{
 		{Type: "cds", Asked: true, Since: since, Resolving: []string{"bank:443"}}, {Type: "lds", Since: since},
 	}}, attached.Stream{}, false)
 	l := newLedger()

@@ -14,7 +14,7 @@ import (
 	"github.com/weftmesh/weft/inspect/web/events"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/store"
-	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/syncstatus"
 )
 
 // Observer makes metrics, traces and events of the moments of a change: stored,
@@ -44,9 +44,9 @@ type authors interface {
 
 // hooks are told of streams beside what is measured of them. Each may be nil.
 type hooks struct {
-	Joined, Left func(server.Peer)
+	Joined, Left func(syncstatus.Peer)
 	Changed      func(api.Ref) // the state of a sidecar may be another
-	Nacked       func(api.Ref, server.Nack)
+	Nacked       func(api.Ref, syncstatus.Nack)
 	Synced       func(api.Ref)
 }
 
@@ -167,7 +167,7 @@ func (o *Observer) at(revision uint64) (moment, bool) {
 }
 
 // Connected is told of a new stream.
-func (o *Observer) Connected(p server.Peer) {
+func (o *Observer) Connected(p syncstatus.Peer) {
 	o.Stirred(p.Dataplane)
 	for n := o.streams.Load(); n < p.Stream && !o.streams.CompareAndSwap(n, p.Stream); n = o.streams.Load() {
 	}
@@ -180,7 +180,7 @@ func (o *Observer) Connected(p server.Peer) {
 }
 
 // Disconnected is told of the end of a stream.
-func (o *Observer) Disconnected(p server.Peer, err error) {
+func (o *Observer) Disconnected(p syncstatus.Peer, err error) {
 	o.Stirred(p.Dataplane)
 	o.opened.Delete(p.Stream)
 	o.Streams.WithLabelValues(p.Protocol).Dec()
@@ -195,27 +195,27 @@ func (o *Observer) Disconnected(p server.Peer, err error) {
 }
 
 // Rendered is told what it took to make the resources of a sidecar.
-func (o *Observer) Rendered(p server.Peer, revision uint64, took time.Duration) {
+func (o *Observer) Rendered(p syncstatus.Peer, revision uint64, took time.Duration) {
 	o.Rendering.Observe(took.Seconds())
 	o.tell(p, revision, "render", took)
 }
 
 // Pushed is told of a response.
-func (o *Observer) Pushed(p server.Peer, push server.Push) {
+func (o *Observer) Pushed(p syncstatus.Peer, push syncstatus.Push) {
 	o.Pushes.WithLabelValues(push.Type).Inc()
 	o.PushBytes.WithLabelValues(push.Type).Add(float64(push.Bytes))
 	o.Events.Publish(events.Event{Type: "push", Dataplane: p.Dataplane.String(), Resources: push.Type, Count: push.Resources, Revision: push.Revision})
 }
 
 // Acked is told of a confirmation.
-func (o *Observer) Acked(p server.Peer, push server.Push, took time.Duration) {
+func (o *Observer) Acked(p syncstatus.Peer, push syncstatus.Push, took time.Duration) {
 	o.Acks.WithLabelValues(push.Type).Observe(took.Seconds())
 	o.tell(p, push.Revision, "push", took, facts(attribute.String("weft.type", push.Type), attribute.Int("weft.resources", push.Resources), attribute.Int("weft.bytes", push.Bytes)))
 	o.Events.Publish(events.Event{Type: "ack", Dataplane: p.Dataplane.String(), Resources: push.Type, Revision: push.Revision, Took: took.Seconds()})
 }
 
 // Nacked is told of a refusal.
-func (o *Observer) Nacked(p server.Peer, n server.Nack) {
+func (o *Observer) Nacked(p syncstatus.Peer, n syncstatus.Nack) {
 	o.Stirred(p.Dataplane)
 	o.Nacks.WithLabelValues(n.Type).Inc()
 	o.Events.Publish(events.Event{Type: "nack", Dataplane: p.Dataplane.String(), Resources: n.Type, Revision: n.Revision, Message: n.Message})
@@ -241,7 +241,7 @@ func (o *Observer) Stirs() uint64 { return o.stirred.Load() }
 
 // Synced is told when a sidecar has everything of a revision. One that connected later than
 // the change came says nothing of how long changes take.
-func (o *Observer) Synced(p server.Peer, revision uint64) {
+func (o *Observer) Synced(p syncstatus.Peer, revision uint64) {
 	o.Stirred(p.Dataplane)
 	if o.Hooks.Synced != nil {
 		o.Hooks.Synced(p.Dataplane)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/store"
-	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/syncstatus"
 )
 
 // A change is one trace: the request by which it came, within the client's trace where it
@@ -69,7 +69,7 @@ func (o *Observer) superseded(of, by trace.SpanContext, revision uint64) {
 }
 
 // opens is the span of a new stream, to which those of its sidecar link.
-func (o *Observer) opens(p server.Peer) {
+func (o *Observer) opens(p syncstatus.Peer) {
 	if !o.tracing.Exports {
 		return
 	}
@@ -80,12 +80,12 @@ func (o *Observer) opens(p server.Peer) {
 }
 
 // of says whose span it is.
-func of(p server.Peer) trace.SpanStartOption {
+func of(p syncstatus.Peer) trace.SpanStartOption {
 	return facts(attribute.String("weft.dataplane", p.Dataplane.String()))
 }
 
 // link leads to the span of a stream; none where there is none.
-func (o *Observer) link(p server.Peer) trace.SpanStartOption {
+func (o *Observer) link(p syncstatus.Peer) trace.SpanStartOption {
 	if sc, ok := o.opened.Load(p.Stream); ok {
 		return trace.WithLinks(trace.Link{SpanContext: sc.(trace.SpanContext)})
 	}
@@ -93,7 +93,7 @@ func (o *Observer) link(p server.Peer) trace.SpanStartOption {
 }
 
 // tell is a span of what was done for a sidecar, of the first ones of a revision.
-func (o *Observer) tell(p server.Peer, revision uint64, name string, took time.Duration, options ...trace.SpanStartOption) {
+func (o *Observer) tell(p syncstatus.Peer, revision uint64, name string, took time.Duration, options ...trace.SpanStartOption) {
 	if !o.tracing.Exports {
 		return
 	}
@@ -111,7 +111,7 @@ func (o *Observer) tell(p server.Peer, revision uint64, name string, took time.D
 }
 
 // refused is the span of a refusal.
-func (o *Observer) refused(p server.Peer, n server.Nack) {
+func (o *Observer) refused(p syncstatus.Peer, n syncstatus.Nack) {
 	if m, ok := o.at(n.Revision); ok && o.tracing.Exports {
 		_, span := o.tracing.Start(inTrace(m.span), "refused", of(p), o.link(p), facts(attribute.String("weft.type", n.Type)))
 		span.SetStatus(codes.Error, n.Message)

@@ -22,6 +22,7 @@ import (
 	"github.com/weftmesh/weft/xds"
 	"github.com/weftmesh/weft/xds/bootstrap/render"
 	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/authn"
 	"github.com/weftmesh/weft/xds/server/port"
 )
 
@@ -105,8 +106,8 @@ func (c *control) addrPort() uint32 {
 	return uint32(a.Port)
 }
 
-func (c *control) Authenticate(_ context.Context, credentials string) (server.Identity, error) {
-	var who server.Identity
+func (c *control) Authenticate(_ context.Context, credentials string) (authn.Identity, error) {
+	var who authn.Identity
 	switch {
 	case credentials == "second":
 		c.second.Store(true)

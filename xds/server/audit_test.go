@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/syncstatus"
 )
 
 // journal is a log that tests read.
@@ -87,7 +88,7 @@ func TestComingAndGoingIsLogged(t *testing.T) {
 		t.Errorf("refused: %s", got)
 	}
 	c.end()
-	p.until("front", "is gone", func(s server.SyncStatus) bool { return !s.Connected })
+	p.until("front", "is gone", func(s syncstatus.Status) bool { return !s.Connected })
 	if got := j.lines("disconnected"); len(got) != 1 || !strings.Contains(got[0], "dataplane=Dataplane/default/front") || !strings.Contains(got[0], "why=") {
 		t.Errorf("disconnected: %s", got)
 	}
@@ -105,18 +106,18 @@ func TestRefusalsDoNotFillTheLog(t *testing.T) {
 	for n := 1; n <= 3; n++ {
 		p.apply(retries(n + 2))
 		c.nack(c.next("rds"), words)
-		p.until("front", "counts", func(s server.SyncStatus) bool { return s.Types["rds"].Nacked == uint64(n) })
+		p.until("front", "counts", func(s syncstatus.Status) bool { return s.Types["rds"].Nacked == uint64(n) })
 	}
 	s, _ := p.Status(dataplaneRef("front"))
 	if len(s.Nack.Message) > 4<<10 || !strings.HasPrefix(s.Nack.Message, "nonsense") || len(s.Nack.Resources) != 1 {
 		t.Errorf("%d bytes of the message are kept, resources %v", len(s.Nack.Message), s.Nack.Resources)
 	}
 	c.end()
-	p.until("front", "is gone", func(s server.SyncStatus) bool { return !s.Connected })
+	p.until("front", "is gone", func(s syncstatus.Status) bool { return !s.Connected })
 	c = p.delta("default.front", "")
 	c.ask("cds", nil)
 	c.nack(c.next("cds"), "another cause")
-	p.until("front", "refuses that too", func(s server.SyncStatus) bool { return s.Types["cds"].Nacked == 1 })
+	p.until("front", "refuses that too", func(s syncstatus.Status) bool { return s.Types["cds"].Nacked == 1 })
 	got := j.lines("refused")
 	if len(got) != 2 || len(got[0]) > 5<<10 || !strings.Contains(got[1], "unlogged=2") {
 		t.Errorf("%d lines of %d bytes", len(got), len(strings.Join(got, "")))
@@ -134,7 +135,7 @@ func TestManyCausesDoNotFillTheLog(t *testing.T) {
 		p.apply(retries(n + 3))
 		c.nack(c.next("rds"), strings.Repeat("x", n))
 	}
-	p.until("front", "refused all", func(s server.SyncStatus) bool { return s.Types["rds"].Nacked == 40 })
+	p.until("front", "refused all", func(s syncstatus.Status) bool { return s.Types["rds"].Nacked == 40 })
 	if got := len(j.lines("refused")); got != 16 {
 		t.Errorf("%d lines", got)
 	}

@@ -11,6 +11,8 @@ import (
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 
 	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/authn"
+	"github.com/weftmesh/weft/xds/server/syncstatus"
 	"github.com/weftmesh/weft/xds/server/token"
 )
 
@@ -63,7 +65,7 @@ func TestIdentityComesFirst(t *testing.T) {
 		c.ask("cds", nil)
 		c.next("cds")
 		c.end()
-		p.until("front", "is gone", func(s server.SyncStatus) bool { return !s.Connected })
+		p.until("front", "is gone", func(s syncstatus.Status) bool { return !s.Connected })
 	}
 }
 
@@ -84,8 +86,8 @@ func TestNodeStays(t *testing.T) {
 // expiring lets in everybody for a moment.
 type expiring struct{ at time.Time }
 
-func (e expiring) Authenticate(context.Context, string) (server.Identity, error) {
-	return server.Identity{Dataplane: dataplaneRef("front"), Expires: e.at}, nil
+func (e expiring) Authenticate(context.Context, string) (authn.Identity, error) {
+	return authn.Identity{Dataplane: dataplaneRef("front"), Expires: e.at}, nil
 }
 
 // TestTokenExpiresOnTheStream: a stream lives no longer than its token.
@@ -101,8 +103,8 @@ func TestTokenExpiresOnTheStream(t *testing.T) {
 
 type broken struct{}
 
-func (broken) Authenticate(context.Context, string) (server.Identity, error) {
-	return server.Identity{}, errors.New("no such user")
+func (broken) Authenticate(context.Context, string) (authn.Identity, error) {
+	return authn.Identity{}, errors.New("no such user")
 }
 
 // TestSilentClient: a stream that never says who it is ends.
@@ -148,7 +150,7 @@ func TestNamesOfKubernetes(t *testing.T) {
 	token := issue(t, k, "web-1.shop")
 	early := p.delta("default.web-1.shop", token)
 	early.ask("cds", nil)
-	p.until("web-1.shop", "waits", func(s server.SyncStatus) bool { return s.Note != "" })
+	p.until("web-1.shop", "waits", func(s syncstatus.Status) bool { return s.Note != "" })
 	p.apply(shop)
 	if code, n := early.ended(); code != codes.Unavailable || n > 0 {
 		t.Errorf("who waited ended with %v after %d responses", code, n)

@@ -9,7 +9,7 @@ import (
 
 	"google.golang.org/grpc"
 
-	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/syncstatus"
 )
 
 // The world of the benchmarks: services with a route each, and sidecars that
@@ -81,7 +81,7 @@ func BenchmarkConnect(b *testing.B) {
 		}
 		b.StopTimer()
 		for i := range benchSidecars {
-			p.until(fmt.Sprintf("dp-%d", i), "is gone", func(s server.SyncStatus) bool { return !s.Connected })
+			p.until(fmt.Sprintf("dp-%d", i), "is gone", func(s syncstatus.Status) bool { return !s.Connected })
 		}
 		b.StartTimer()
 	}
@@ -128,7 +128,7 @@ func BenchmarkSidecarBytes(b *testing.B) {
 			c.end()
 		}
 		for i := range benchSidecars {
-			p.until(fmt.Sprintf("dp-%d", i), "is gone", func(s server.SyncStatus) bool { return !s.Connected || i == 0 })
+			p.until(fmt.Sprintf("dp-%d", i), "is gone", func(s syncstatus.Status) bool { return !s.Connected || i == 0 })
 		}
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/authn"
+	"github.com/weftmesh/weft/xds/server/syncstatus"
 )
 
 // connected is the route for whole connections to web, which leads to backend.
@@ -93,7 +95,7 @@ func TestADrainingListenerOutlivesTheControlPlane(t *testing.T) {
 	at := envoytest.Port(t)
 	p := serve(t, nil, exclusive, service("web", web.Port), service("a", a.Port), member("web", web.Port), member("a", a.Port),
 		caller("front", map[uint32]string{at: "web"}))
-	p.envoy("front", server.Delta)
+	p.envoy("front", syncstatus.Delta)
 	p.synced("front")
 	kept := client(t)
 	from := func(when, want string) {
@@ -118,8 +120,8 @@ func TestADrainingListenerOutlivesTheControlPlane(t *testing.T) {
 // anyoneBy lets in whoever comes, by one token.
 type anyoneBy struct{ token string }
 
-func (a anyoneBy) Authenticate(context.Context, string) (server.Identity, error) {
-	return server.Identity{Token: a.token}, nil
+func (a anyoneBy) Authenticate(context.Context, string) (authn.Identity, error) {
+	return authn.Identity{Token: a.token}, nil
 }
 
 // TestADrainingListenerOutlivesItsStream: in either form, for the same control plane
@@ -141,7 +143,7 @@ func TestADrainingListenerOutlivesItsStream(t *testing.T) {
 		since := p.synced("front").Since
 		for range 2 { // what it goes on with it also leaves to the next
 			p.Revoke("t")
-			p.until("front", "is back", func(s server.SyncStatus) bool { return s.Connected && s.Since.After(since) })
+			p.until("front", "is back", func(s syncstatus.Status) bool { return s.Connected && s.Since.After(since) })
 			since = p.synced("front").Since
 		}
 		for range 10 {

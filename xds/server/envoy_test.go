@@ -10,12 +10,12 @@ import (
 	"testing"
 
 	"github.com/weftmesh/weft/internal/envoytest"
-	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/syncstatus"
 )
 
 // forms runs a test in both forms of the protocol.
 func forms(t *testing.T, f func(t *testing.T, form string)) {
-	for _, form := range []string{server.Delta, server.StateOfTheWorld} {
+	for _, form := range []string{syncstatus.Delta, syncstatus.StateOfTheWorld} {
 		t.Run(form, func(t *testing.T) {
 			t.Parallel()
 			f(t, form)

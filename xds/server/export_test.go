@@ -61,6 +61,3 @@ func (st *stream) idle() bool {
 	}
 	return st.due.IsZero() && !st.server.queue.has(st)
 }
-
-// Nobody is an observer that tests change a part of.
-var Nobody Observer = nobody{}

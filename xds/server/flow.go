@@ -9,6 +9,7 @@ import (
 	"github.com/envoyproxy/go-control-plane/pkg/cache/v3"
 
 	"github.com/weftmesh/weft/xds/resource"
+	"github.com/weftmesh/weft/xds/server/syncstatus"
 )
 
 // kind is one of the five types of resources, in the order in which a stream is
@@ -100,7 +101,7 @@ type flow struct {
 	// resent is when a refused response was last replaced, resendAt the earliest
 	// time for the next replacement.
 	resent, resendAt time.Time
-	total            TypeStatus
+	total            syncstatus.TypeStatus
 }
 
 // forced is a version with a suffix, for as long as the content is hash.

@@ -15,7 +15,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/envoytest"
-	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/syncstatus"
 )
 
 // grpcClient calls through gRPC's own xDS client.
@@ -67,7 +67,7 @@ func TestGRPCClientIsServed(t *testing.T) {
 	if got := call(); got != "pay" {
 		t.Errorf("%q answers, want pay", got)
 	}
-	if s := p.synced("client"); s.Protocol != server.StateOfTheWorld || s.Client == "envoy" {
+	if s := p.synced("client"); s.Protocol != syncstatus.StateOfTheWorld || s.Client == "envoy" {
 		t.Errorf("status %+v", s)
 	}
 	p.apply(route("a"))

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/syncstatus"
 )
 
 // TestAStreamIsHeld: as long as somebody keeps the stream of a dataplane, it counts for nothing and is
@@ -12,9 +13,9 @@ import (
 // one is told when it ends.
 func TestAStreamIsHeld(t *testing.T) {
 	t.Parallel()
-	held, free, over := make(chan server.Peer), make(chan struct{}), make(chan error)
+	held, free, over := make(chan syncstatus.Peer), make(chan struct{}), make(chan error)
 	p := two(t, func(o *server.Options) {
-		o.Hold = func(ctx context.Context, who server.Peer) {
+		o.Hold = func(ctx context.Context, who syncstatus.Peer) {
 			if who.Dataplane.Name != "front" {
 				return
 			}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/syncstatus"
 )
 
 // back connects again as an Envoy does that has what it confirmed before.
@@ -36,18 +37,18 @@ func TestRefusedTwiceAroundARestart(t *testing.T) {
 				p.synced("front")
 				p.apply(retries(3))
 				c.nack(c.next("rds"), words)
-				p.until("front", "refuses", func(s server.SyncStatus) bool { return s.Nack != nil && s.Nack.Current })
+				p.until("front", "refuses", func(s syncstatus.Status) bool { return s.Nack != nil && s.Nack.Current })
 				p.restart()
 
 				c = p.back(have)
 				bad := c.next("rds")
 				refuse := func() {
 					c.nack(bad, words)
-					p.until("front", "refuses again", func(s server.SyncStatus) bool { return s.Types["rds"].Nacked == 1 })
+					p.until("front", "refuses again", func(s syncstatus.Status) bool { return s.Types["rds"].Nacked == 1 })
 				}
 				fix := func() {
 					p.apply(retries(4))
-					p.until("front", "is told of the fix", func(s server.SyncStatus) bool { return s.Published == p.snapshot.Revision() })
+					p.until("front", "is told of the fix", func(s syncstatus.Status) bool { return s.Published == p.snapshot.Revision() })
 				}
 				if fixFirst {
 					fix()

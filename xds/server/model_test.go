@@ -18,7 +18,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/weftmesh/weft/xds/resource"
-	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/syncstatus"
 )
 
 // kindsInOrder is the order in which an Envoy subscribes again.
@@ -75,7 +75,7 @@ func (m *model) connect() {
 	ctx, end := context.WithCancel(context.Background())
 	m.end, m.got = end, make(chan message, 1000)
 	m.asked, m.nonce, m.version = map[string]map[string]bool{}, map[string]string{}, map[string]string{}
-	if m.form == server.Delta {
+	if m.form == syncstatus.Delta {
 		m.openDelta(ctx)
 	} else {
 		m.openFull(ctx)

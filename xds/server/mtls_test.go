@@ -10,7 +10,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/envoytest"
-	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/syncstatus"
 )
 
 // TestPlaintextToStrictAndBack: two sidecars go from plain text to mutual TLS, which the
@@ -88,7 +88,7 @@ func TestPlaintextToStrictAndBack(t *testing.T) {
 // nobody forges who called (spec/identity.md 8, case 32; threat I11).
 func TestThreeChains(t *testing.T) {
 	t.Parallel()
-	h := startHop(t, server.Delta, either(t))
+	h := startHop(t, syncstatus.Delta, either(t))
 	h.put(mtlsMesh(t, "PERMISSIVE"), h.by.trust(), heard("server", true, true), heard("front", true, false))
 	h.both()
 	forged := http.Header{"X-Forwarded-Client-Cert": {"URI=spiffe://default/forged"}}
@@ -137,7 +137,7 @@ func TestNoPlaintextToStrict(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			wire := recorder(t)
-			h := startHop(t, server.Delta, 9)
+			h := startHop(t, syncstatus.Delta, 9)
 			h.by.t = t
 			h.apply(fmt.Sprintf(`{type: Dataplane, mesh: default, name: server, networking: {address: 127.0.0.1, inbound: [
   {name: web, port: %d, tags: {kuma.io/service: web, app: web, kuma.io/protocol: http}}]}}`, wire.port))

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/internal/envoytest"
-	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/syncstatus"
 )
 
 // TestPermissionsAreAsFastAsRetries: a permission on requests that changes is at its sidecars as fast
@@ -16,7 +16,7 @@ import (
 // connections has to stand in the listener, 4.6). Both change by turns, so that whatever else the
 // machine does slows both.
 func TestPermissionsAreAsFastAsRetries(t *testing.T) {
-	h := startHop(t, server.Delta, envoytest.StartBackend(t, "app").Port)
+	h := startHop(t, syncstatus.Delta, envoytest.StartBackend(t, "app").Port)
 	h.put(mtlsMesh(t, "STRICT"), h.by.trust(), heard("server", true, true), heard("front", true, false))
 	h.both()
 	listeners := func() []byte {

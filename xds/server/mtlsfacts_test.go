@@ -13,13 +13,13 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/envoytest"
-	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/syncstatus"
 )
 
 // strictHop is a hop whose server takes nothing but mutual TLS.
 func strictHop(t *testing.T, app uint32, more ...*api.Object) *hop {
 	t.Helper()
-	h := startHop(t, server.Delta, app)
+	h := startHop(t, syncstatus.Delta, app)
 	h.put(append([]*api.Object{mtlsMesh(t, "STRICT"), h.by.trust(), heard("server", true, true), heard("front", true, false)}, more...)...)
 	h.both()
 	return h
@@ -64,7 +64,7 @@ func TestSessionsAreNotResumed(t *testing.T) {
 // of bytes (spec/identity.md 0, F4; threat I4).
 func TestConnectionsAreBounded(t *testing.T) {
 	t.Parallel()
-	h := startHop(t, server.Delta, envoytest.StartBackend(t, "app").Port)
+	h := startHop(t, syncstatus.Delta, envoytest.StartBackend(t, "app").Port)
 	short := mtlsMesh(t, "STRICT")
 	short.Spec.(*api.Mesh).MTLS.Backends[0].DPCert = map[string]any{"rotation": map[string]any{"expiration": "4s"}} // decoding would refuse it
 	h.put(short, h.by.trust(), heard("server", true, true), heard("front", true, false))
@@ -117,7 +117,7 @@ func TestServerSpeaksFirst(t *testing.T) {
 			_, _ = io.WriteString(c, "hello\n") // who has gone hears nothing
 		}
 	}()
-	h := startHop(t, server.Delta, uint32(l.Addr().(*net.TCPAddr).Port))
+	h := startHop(t, syncstatus.Delta, uint32(l.Addr().(*net.TCPAddr).Port))
 	h.put(mtlsMesh(t, "PERMISSIVE"), h.by.trust(), heard("server", true, true), heard("front", true, false))
 	h.both()
 	for what, port := range map[string]uint32{"plain": h.inBytes, "by the mesh": h.bytes} {
@@ -141,7 +141,7 @@ func TestServerSpeaksFirst(t *testing.T) {
 // (threat I6).
 func TestOnlyTheDestinationAnswers(t *testing.T) {
 	t.Parallel()
-	h := startHop(t, server.Delta, envoytest.StartBackend(t, "app").Port)
+	h := startHop(t, syncstatus.Delta, envoytest.StartBackend(t, "app").Port)
 	h.by.as["server"] = []string{"spiffe://default/web-evil"}
 	h.put(mtlsMesh(t, "STRICT"), h.by.trust(), heard("server", true, true), heard("front", true, false))
 	h.both()

@@ -24,6 +24,7 @@ import (
 	"github.com/weftmesh/weft/xds"
 	"github.com/weftmesh/weft/xds/envoy"
 	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/syncstatus"
 )
 
 // ruled is a strict inbound of a sidecar that callers ask who have proved who they are.
@@ -59,7 +60,7 @@ func startRuledBy(t *testing.T, kinds []*policies.Kind, documents ...string) *ru
 	r.snapshot = snapshot.New(1, objects...)
 	r.model, _ = resolve.Compile(r.snapshot, world.Dialects(), kinds)
 	r.Publish(r.model, everybody)
-	r.server = r.envoy("server", server.Delta)
+	r.server = r.envoy("server", syncstatus.Delta)
 	r.synced("server")
 	return r
 }

@@ -13,8 +13,8 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/envoytest"
-	"github.com/weftmesh/weft/xds/server"
 	"github.com/weftmesh/weft/xds/server/authority/workload"
+	"github.com/weftmesh/weft/xds/server/syncstatus"
 )
 
 // another is a root of a domain that nobody has heard of.
@@ -41,7 +41,7 @@ func believed(name, domain string, roots ...*workload.Signer) *api.Object {
 func strictOf(t *testing.T, of map[string]*workload.Signer, as map[string][]string, more ...*api.Object) (h *hop, app *envoytest.Backend) {
 	t.Helper()
 	app = envoytest.StartBackend(t, "app")
-	h = startHop(t, server.Delta, app.Port)
+	h = startHop(t, syncstatus.Delta, app.Port)
 	h.by.of, h.by.as = of, as
 	h.put(append([]*api.Object{mtlsMesh(t, "STRICT"), h.by.trust(), heard("server", true, true), heard("front", true, false)}, more...)...)
 	h.both()
@@ -228,7 +228,7 @@ func TestClientsOfAnEdgeForgeNobody(t *testing.T) {
 ---
 {apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: app-1, namespace: shop, labels: {kubernetes.io/service-name: app}}, addressType: IPv4, ports: [{port: %d}], endpoints: [{addresses: [127.0.0.1]}]}
 `, port, app.Port))
-	p.envoy("edge", server.Delta)
+	p.envoy("edge", syncstatus.Delta)
 	p.synced("edge")
 	req, err := http.NewRequest(http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d/", port), nil)
 	if err != nil {

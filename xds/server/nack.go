@@ -5,6 +5,9 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/weftmesh/weft/xds/server/syncstatus"
+	"github.com/weftmesh/weft/xds/server/truncate"
 )
 
 // most is how many names a refusal that names nothing is given.
@@ -18,8 +21,8 @@ const most = 10
 func (st *stream) refuse(f *flow, r *response, words string) {
 	f.total.Nacked++
 	st.uncover(f)
-	culprits := named(r.changed, words[:min(len(words), readWords)])
-	words = cut(words, keptWords)
+	culprits := named(r.changed, words[:min(len(words), truncate.Search)])
+	words = truncate.Text(words, truncate.Message)
 	if len(culprits) == 0 && len(r.changed) == 1 {
 		culprits = r.changed
 	}
@@ -73,7 +76,7 @@ func (f *flow) removeAgain(names []string) {
 }
 
 func (st *stream) report(f *flow, r *response, culprits []versioned, words string, now time.Time) {
-	n := Nack{At: now, Type: names[f.kind], Message: words, Revision: r.revision, Current: st.refusing(), Acked: st.acked, Brought: st.brought}
+	n := syncstatus.Nack{At: now, Type: names[f.kind], Message: words, Revision: r.revision, Current: st.refusing(), Acked: st.acked, Brought: st.brought}
 	if len(culprits) == 0 {
 		culprits = r.changed[:min(len(r.changed), most)]
 	}

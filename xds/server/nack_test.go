@@ -23,6 +23,7 @@ import (
 	"github.com/weftmesh/weft/xds"
 	"github.com/weftmesh/weft/xds/resource"
 	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/syncstatus"
 )
 
 // TestRefused: a refusal stands in the status, what is refused is not sent
@@ -33,7 +34,7 @@ func TestRefused(t *testing.T) {
 	c := p.front()
 	p.apply(retries(3))
 	c.nack(c.next("rds"), "no such field")
-	s := p.until("front", "is refusing", func(s server.SyncStatus) bool { return s.Nack != nil })
+	s := p.until("front", "is refusing", func(s syncstatus.Status) bool { return s.Nack != nil })
 	if d := cmp.Diff([]string{"outbound:web:8080"}, s.Nack.Resources); d != "" || s.Nack.Message != "no such field" ||
 		s.Nack.Type != "rds" || !s.Nack.Current || s.Nack.Revision != 2 || s.InSync || s.Acked != 1 || s.Types["rds"].Nacked != 1 {
 		t.Errorf("status %+v, refusal %+v, resources (-want +got):\n%s", s, s.Nack, d)
@@ -68,7 +69,7 @@ func TestRefusedWithoutName(t *testing.T) {
 		t.Fatalf("(-want +got):\n%s", d)
 	}
 	c.nack(rest, "bad again")
-	s := p.until("front", "is refusing", func(s server.SyncStatus) bool { return s.Nack != nil && s.Nack.Message == "bad again" })
+	s := p.until("front", "is refusing", func(s syncstatus.Status) bool { return s.Nack != nil && s.Nack.Message == "bad again" })
 	if d := cmp.Diff([]string{"web:8080"}, s.Nack.Resources); d != "" {
 		t.Errorf("culprit (-want +got):\n%s", d)
 	}
@@ -99,9 +100,9 @@ func TestRefusedThenReconnected(t *testing.T) {
 	p.apply(caller("front", map[uint32]string{20001: "web", 20009: "web"}))
 	lds := c.next("lds")
 	c.nack(lds, "Error adding/updating listener(s) outbound:127.0.0.1:20009: cannot bind")
-	p.until("front", "is refusing", func(s server.SyncStatus) bool { return s.Nack != nil })
+	p.until("front", "is refusing", func(s syncstatus.Status) bool { return s.Nack != nil })
 	c.end()
-	p.until("front", "is gone", func(s server.SyncStatus) bool { return !s.Connected })
+	p.until("front", "is gone", func(s syncstatus.Status) bool { return !s.Connected })
 	p.apply(caller("front", map[uint32]string{20001: "web"}))
 
 	c = p.delta("default.front", "")
@@ -169,16 +170,16 @@ func TestEnvoyRefuses(t *testing.T) {
 			spoil.with.Store(&f)
 			good := map[uint32]string{at: "web", more + uint32(i): "a"}
 			p.apply(caller("front", good), switched("a"), connecting("a", "4s"))
-			s := p.until("front", "is refusing", func(s server.SyncStatus) bool { return s.Nack != nil && s.Nack.Current })
+			s := p.until("front", "is refusing", func(s syncstatus.Status) bool { return s.Nack != nil && s.Nack.Current })
 			e.Until("the good listener of the refused publication is there", func() bool {
 				_, body, err := e.Get("/listeners")
 				return err == nil && containsPort(body, more+uint32(i))
 			})
-			s = p.until("front", "names the culprit", func(s server.SyncStatus) bool { return cmp.Equal(s.Nack.Resources, []string{"aaa"}) })
+			s = p.until("front", "names the culprit", func(s syncstatus.Status) bool { return cmp.Equal(s.Nack.Resources, []string{"aaa"}) })
 			if s.InSync || s.Nack.Message == "" {
 				t.Errorf("status %+v %+v", s, s.Nack)
 			}
-			p.until("front", "has confirmed all else", func(s server.SyncStatus) bool { return s.Rest != nil && cmp.Equal(s.Lacks, []string{"aaa"}) })
+			p.until("front", "has confirmed all else", func(s syncstatus.Status) bool { return s.Rest != nil && cmp.Equal(s.Lacks, []string{"aaa"}) })
 			spoil.with.Store(nil)
 			p.apply(caller("front", map[uint32]string{at: "web"}), switched("web"))
 			if s = p.synced("front"); s.Rest != nil {
@@ -204,7 +205,7 @@ func TestRenderingFails(t *testing.T) {
 	f := func(*resource.State) { panic("a bug") }
 	spoil.with.Store(&f)
 	p.apply(retries(3))
-	p.until("front", "says so", func(s server.SyncStatus) bool { return s.Note != "" && !s.InSync && s.Connected })
+	p.until("front", "says so", func(s syncstatus.Status) bool { return s.Note != "" && !s.InSync && s.Connected })
 	c.quiet("nothing could be rendered")
 	spoil.with.Store(nil)
 	p.apply(retries(4))
@@ -236,7 +237,7 @@ func TestWhatIsNotKnownStays(t *testing.T) {
 	}
 	c.ack(cds)
 	c.ack(c.next("eds")) // of a changed cluster
-	p.until("front", "says so", func(s server.SyncStatus) bool { return s.Note != "" && !s.InSync })
+	p.until("front", "says so", func(s syncstatus.Status) bool { return s.Note != "" && !s.InSync })
 	c.quiet("the route to web is not known")
 	p.remove(api.Ref{Kind: "MeshHTTPRoute", Mesh: "default", Name: "to-web"})
 	p.synced("front")

@@ -5,9 +5,10 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/xds/resource"
+	"github.com/weftmesh/weft/xds/server/authn"
+	"github.com/weftmesh/weft/xds/server/syncstatus"
 )
 
 // Renderer makes Envoy's resources; *xds.Renderer is the one.
@@ -16,43 +17,15 @@ type Renderer interface {
 	RenderGRPC(*effective.Resolved) *resource.State
 }
 
-// Identity is who opened a stream.
-type Identity struct {
-	// Dataplane is the only one that the stream may be. Where it is zero,
-	// whoever the client says to be is believed.
-	Dataplane api.Ref
-	// Expires ends the stream; zero is never.
-	Expires time.Time
-	// Token is the id of the credential, by which it can be revoked.
-	Token string
-	// Proof is what the credential binds: for each of the tags and labels the values
-	// that the dataplane may have, and its workload. Empty binds nothing.
-	api.Proof
-}
-
-// Authenticator finds out who opens a stream, from the metadata key
-// authorization without its "Bearer ". An error of a gRPC status keeps its code;
-// any other is Unauthenticated.
-type Authenticator interface {
-	Authenticate(ctx context.Context, credentials string) (Identity, error)
-}
-
-// Anyone believes what clients say of themselves. It is for servers that only
-// loopback can reach.
-type Anyone struct{}
-
-// Authenticate accepts.
-func (Anyone) Authenticate(context.Context, string) (Identity, error) { return Identity{}, nil }
-
 // Options is how a Server runs.
 type Options struct {
 	Logger        *slog.Logger
 	Renderer      Renderer
-	Authenticator Authenticator
-	Observer      Observer // nil: nobody
+	Authenticator authn.Authenticator
+	Observer      syncstatus.Observer // nil: nobody
 	// Hold keeps a stream for as long as it does not return before it joins, which ends with ctx;
 	// nil keeps none.
-	Hold func(ctx context.Context, p Peer)
+	Hold func(ctx context.Context, p syncstatus.Peer)
 	// Refused is told of each stream that is not let in: who it claims to be, which nobody has proved and
 	// may be empty, and why not; nil tells nobody.
 	Refused func(node string, err error)
@@ -88,7 +61,7 @@ type Options struct {
 func Default() Options {
 	return Options{
 		Logger:             slog.New(slog.DiscardHandler),
-		Authenticator:      Anyone{},
+		Authenticator:      authn.Anyone{},
 		StreamsPerIdentity: 2,
 		ResponseBytes:      256 << 10,
 		HoldRoutes:         2 * time.Second,

@@ -19,6 +19,7 @@ import (
 	"github.com/weftmesh/weft/xds/bootstrap/render"
 	"github.com/weftmesh/weft/xds/server"
 	"github.com/weftmesh/weft/xds/server/port"
+	"github.com/weftmesh/weft/xds/server/syncstatus"
 )
 
 const patience = time.Minute // for what is under way; only a failure takes as long
@@ -167,7 +168,7 @@ func dataplaneRef(name string) api.Ref {
 }
 
 // until polls the status of a dataplane.
-func (p *plane) until(name, what string, ok func(server.SyncStatus) bool) server.SyncStatus {
+func (p *plane) until(name, what string, ok func(syncstatus.Status) bool) syncstatus.Status {
 	p.t.Helper()
 	deadline := time.Now().Add(patience)
 	for {
@@ -183,10 +184,10 @@ func (p *plane) until(name, what string, ok func(server.SyncStatus) bool) server
 }
 
 // synced waits until a dataplane has confirmed the newest publication.
-func (p *plane) synced(name string) server.SyncStatus {
+func (p *plane) synced(name string) syncstatus.Status {
 	p.t.Helper()
 	now := p.snapshot.Revision()
-	return p.until(name, fmt.Sprintf("has revision %d", now), func(s server.SyncStatus) bool { return s.InSync && s.Acked == now })
+	return p.until(name, fmt.Sprintf("has revision %d", now), func(s syncstatus.Status) bool { return s.InSync && s.Acked == now })
 }
 
 // envoy starts a real Envoy as a dataplane.
@@ -201,7 +202,7 @@ func (p *plane) envoyWith(name, form, tokenPath string) *envoytest.Envoy {
 	admin := envoytest.Socket(p.t)
 	b, err := render.Bootstrap(render.Config{
 		Mesh: "default", Name: name, XDSHost: "127.0.0.1", XDSPort: uint32(p.addr.Port),
-		StateOfTheWorld: form == server.StateOfTheWorld, AdminSocket: admin, TokenPath: tokenPath,
+		StateOfTheWorld: form == syncstatus.StateOfTheWorld, AdminSocket: admin, TokenPath: tokenPath,
 	})
 	if err != nil {
 		p.t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"github.com/weftmesh/weft/xds"
 	"github.com/weftmesh/weft/xds/resource"
 	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/syncstatus"
 )
 
 func open(url, content string, into proto.Message) bool {
@@ -37,7 +38,7 @@ func TestClientEndsWithWhatWasPublished(t *testing.T) {
 }
 
 func converge(t *rapid.T, p *plane, form string) {
-	p.until("front", "is gone", func(s server.SyncStatus) bool { return !s.Connected })
+	p.until("front", "is gone", func(s syncstatus.Status) bool { return !s.Connected })
 	p.restart()
 	m := newModel(t, dial(p.t, p.addr), form)
 	m.torn, m.named = rapid.Bool().Draw(t, "torn"), rapid.Bool().Draw(t, "named")
@@ -59,7 +60,7 @@ func converge(t *rapid.T, p *plane, form string) {
 			m.listen(p)
 		case "reconnect":
 			m.end()
-			p.until("front", "is gone", func(s server.SyncStatus) bool { return !s.Connected })
+			p.until("front", "is gone", func(s syncstatus.Status) bool { return !s.Connected })
 			m.connect()
 		case "restart":
 			if len(bad) > 0 { // what a torn refusal left behind, only the server that sent it knows

@@ -1,28 +1,12 @@
 package server
 
 import (
-	"strings"
 	"sync"
 	"time"
 )
 
-// How much of what a client says of itself, or of a refusal, is read and kept. It
-// is text of a client, of any length up to that of a message.
-const (
-	keptWords  = 4 << 10  // of the reason of a refusal: status, log, events and traces
-	readWords  = 64 << 10 // of the same, to find names of resources in
-	keptClaim  = 256      // of a node's id and of the name and version of its program
-	mostCauses = 16       // of refusals that one sidecar may have logged within LogEvery
-)
-
-// cut is text up to a bound, which then keeps nothing of the rest alive.
-func cut(text string, bound int) string {
-	if len(text) <= bound {
-		return strings.ToValidUTF8(text, "\uFFFD")
-	}
-	const end = " ... (cut)"
-	return strings.ToValidUTF8(text[:bound-len(end)], "") + end
-}
+// mostCauses is how many causes of refusals one sidecar may have logged within LogEvery.
+const mostCauses = 16
 
 // refusalLog says which refusals of one sidecar are logged: each cause at most
 // once in a while, and few causes, since a client may vary its words at will. It

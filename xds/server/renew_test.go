@@ -13,20 +13,22 @@ import (
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/xds/bootstrap"
 	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/authn"
+	"github.com/weftmesh/weft/xds/server/syncstatus"
 )
 
 // renewing lets in the first token, for a moment at a time, and the second.
 type renewing struct{ second atomic.Bool }
 
-func (k *renewing) Authenticate(_ context.Context, credentials string) (server.Identity, error) {
-	who := server.Identity{Dataplane: dataplaneRef("front")}
+func (k *renewing) Authenticate(_ context.Context, credentials string) (authn.Identity, error) {
+	who := authn.Identity{Dataplane: dataplaneRef("front")}
 	switch {
 	case credentials == "second-secret":
 		k.second.Store(true)
 	case credentials == "first-secret" && !k.second.Load():
 		who.Expires = time.Now().Add(time.Second)
 	default:
-		return server.Identity{}, errors.New("the token is not good")
+		return authn.Identity{}, errors.New("the token is not good")
 	}
 	return who, nil
 }
@@ -61,7 +63,7 @@ func TestTokenIsRenewedUnderEnvoy(t *testing.T) {
 		e := p.envoyWith("front", form, path)
 		p.synced("front")
 		putToken(t, path, "second-secret")
-		p.until("front", "comes back with the second token", func(s server.SyncStatus) bool { return s.Connected && known.second.Load() })
+		p.until("front", "comes back with the second token", func(s syncstatus.Status) bool { return s.Connected && known.second.Load() })
 		p.apply(connecting("web", "3s"))
 		p.synced("front")
 		if status, _, err := fetch(client(t), at); status != 200 || err != nil {

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/weftmesh/weft/internal/envoytest"
-	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/syncstatus"
 )
 
 // TestManyStreamsAreReset: one connection by HTTP/2, to a service or to an inbound, outlives more
@@ -35,7 +35,7 @@ networking:
   inbound: [{port: %d, servicePort: %d, tags: {kuma.io/service: web, app: web, kuma.io/protocol: http}}]
   outbound: [{port: %d, tags: {kuma.io/service: web}}]
 `, inbound, workload.Listener.Addr().(*net.TCPAddr).Port, outbound))
-	p.envoy("web-1", server.Delta)
+	p.envoy("web-1", syncstatus.Delta)
 	p.synced("web-1")
 	for what, at := range map[string]uint32{"inbound": inbound, "outbound": outbound} {
 		t.Run(what, func(t *testing.T) {

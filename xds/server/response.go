@@ -8,6 +8,8 @@ import (
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"github.com/envoyproxy/go-control-plane/pkg/cache/v3"
+
+	"github.com/weftmesh/weft/xds/server/syncstatus"
 )
 
 // response is one answer in either form of the protocol. The library writes a
@@ -54,8 +56,8 @@ func (r *response) bytes() int {
 	return n
 }
 
-func (r *response) push() Push {
-	return Push{Type: names[r.kind], Resources: len(r.list), Removed: len(r.removed), Bytes: r.bytes(), Revision: r.revision}
+func (r *response) push() syncstatus.Push {
+	return syncstatus.Push{Type: names[r.kind], Resources: len(r.list), Removed: len(r.removed), Bytes: r.bytes(), Revision: r.revision}
 }
 
 // GetDiscoveryResponse is called once, when the response is sent.

@@ -18,6 +18,9 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/xds/server/authn"
+	"github.com/weftmesh/weft/xds/server/streams"
+	"github.com/weftmesh/weft/xds/server/syncstatus"
 )
 
 // source is the part of a resolve.Model that streams read.
@@ -52,9 +55,9 @@ type Server struct {
 
 // peer is what is known of one dataplane, connected or not.
 type peer struct {
-	streams    []*stream  // oldest first
-	last       SyncStatus // of the last stream that ended; of whom in any case
-	drains     drains     // of the last stream
+	streams    []*stream         // oldest first
+	last       syncstatus.Status // of the last stream that ended; of whom in any case
+	drains     drains            // of the last stream
 	unverified unverified
 	refusals   refusalLog
 }
@@ -62,7 +65,7 @@ type peer struct {
 // New makes a server that refuses streams until something is published.
 func New(o Options) *Server {
 	if o.Observer == nil {
-		o.Observer = nobody{}
+		o.Observer = syncstatus.Nobody{}
 	}
 	if o.Sends == 0 {
 		o.Sends = 4 * runtime.GOMAXPROCS(0)
@@ -132,30 +135,30 @@ func (s *Server) Revision() (uint64, bool) {
 
 // Status is how far a dataplane's sidecar is; false if it was never connected
 // since this server started.
-func (s *Server) Status(dp api.Ref) (SyncStatus, bool) {
+func (s *Server) Status(dp api.Ref) (syncstatus.Status, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.peers[dp]
 	if p == nil {
-		return SyncStatus{}, false
+		return syncstatus.Status{}, false
 	}
 	return p.status((*stream).status), true
 }
 
 // Brief is Status without the counts of types, for questions about very many.
-func (s *Server) Brief(dp api.Ref) (SyncStatus, bool) {
+func (s *Server) Brief(dp api.Ref) (syncstatus.Status, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.peers[dp]
 	if p == nil {
-		return SyncStatus{}, false
+		return syncstatus.Status{}, false
 	}
 	return p.status((*stream).brief), true
 }
 
 // status is what of says of the newest stream, or what is known of the last one. It needs mu
 // of the server.
-func (p *peer) status(of func(*stream) SyncStatus) SyncStatus {
+func (p *peer) status(of func(*stream) syncstatus.Status) syncstatus.Status {
 	if n := len(p.streams); n > 0 {
 		out := of(p.streams[n-1])
 		out.Streams = n
@@ -176,15 +179,15 @@ const someAtOnce = 256
 
 // Peers yields what Brief says of all dataplanes that are or were connected, in the order of
 // their refs.
-func (s *Server) Peers() iter.Seq[SyncStatus] {
-	return func(yield func(SyncStatus) bool) {
+func (s *Server) Peers() iter.Seq[syncstatus.Status] {
+	return func(yield func(syncstatus.Status) bool) {
 		s.mu.Lock()
 		if s.order == nil {
 			s.order = slices.SortedFunc(maps.Values(s.peers), func(a, b *peer) int { return a.last.Dataplane.Compare(b.last.Dataplane) })
 		}
 		order := s.order
 		s.mu.Unlock()
-		some := make([]SyncStatus, 0, someAtOnce)
+		some := make([]syncstatus.Status, 0, someAtOnce)
 		for peers := range slices.Chunk(order, someAtOnce) {
 			some = some[:0]
 			s.mu.Lock()
@@ -214,11 +217,11 @@ func (s *Server) join(st *stream) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.refusing {
-		return ErrClosed
+		return streams.ErrClosed
 	}
 	p := s.peers[st.peer.Dataplane]
 	if p == nil {
-		p = &peer{last: SyncStatus{Dataplane: st.peer.Dataplane}}
+		p = &peer{last: syncstatus.Status{Dataplane: st.peer.Dataplane}}
 		s.peers[st.peer.Dataplane], s.order = p, nil
 	}
 	if len(p.streams) >= s.opts.StreamsPerIdentity {
@@ -258,7 +261,7 @@ func (s *Server) Revoke(tokens ...string) {
 	for _, p := range s.peers {
 		for _, st := range p.streams {
 			if st.token != "" && slices.Contains(tokens, st.token) {
-				st.end(ErrRevoked)
+				st.end(authn.ErrRevoked)
 			}
 		}
 	}
@@ -274,7 +277,7 @@ func (s *Server) RevokeOf(dp api.Ref, which func(token string) bool) {
 		if p := s.peers[ref]; p != nil {
 			for _, st := range p.streams {
 				if which(st.token) {
-					st.end(ErrRevoked)
+					st.end(authn.ErrRevoked)
 				}
 			}
 		}
@@ -289,11 +292,11 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	s.refusing, s.closed = true, true
 	for _, p := range s.peers {
 		for _, st := range p.streams {
-			st.end(ErrClosed)
+			st.end(streams.ErrClosed)
 		}
 	}
 	s.mu.Unlock()
-	return Gone(ctx, func() {
+	return streams.Gone(ctx, func() {
 		s.running.Wait()
 		s.queue.wait()
 	})

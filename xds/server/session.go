@@ -13,15 +13,11 @@ import (
 	"github.com/envoyproxy/go-control-plane/pkg/server/sotw/v3"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/weftmesh/weft/api"
-)
-
-// The forms of the protocol.
-const (
-	Delta           = "delta"
-	StateOfTheWorld = "sotw"
+	"github.com/weftmesh/weft/xds/server/authn"
+	"github.com/weftmesh/weft/xds/server/streams"
+	"github.com/weftmesh/weft/xds/server/syncstatus"
 )
 
 type fullStream = discoveryv3.AggregatedDiscoveryService_StreamAggregatedResourcesServer
@@ -29,7 +25,7 @@ type deltaStream = discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourc
 
 // StreamAggregatedResources serves the state-of-the-world form.
 func (s *Server) StreamAggregatedResources(g fullStream) error {
-	return session(s, g.Context(), StateOfTheWorld, g.Recv, func(ctx context.Context, st *stream, first *discoveryv3.DiscoveryRequest) error {
+	return session(s, g.Context(), syncstatus.StateOfTheWorld, g.Recv, func(ctx context.Context, st *stream, first *discoveryv3.DiscoveryRequest) error {
 		engine := sotw.NewServer(ctx, st, nil, sotw.WithOrderedADS())
 		return engine.StreamHandler(&sotwRequests{g, ctx, st, first}, resource.AnyType)
 	})
@@ -37,7 +33,7 @@ func (s *Server) StreamAggregatedResources(g fullStream) error {
 
 // DeltaAggregatedResources serves the delta form.
 func (s *Server) DeltaAggregatedResources(g deltaStream) error {
-	return session(s, g.Context(), Delta, g.Recv, func(ctx context.Context, st *stream, first *discoveryv3.DeltaDiscoveryRequest) error {
+	return session(s, g.Context(), syncstatus.Delta, g.Recv, func(ctx context.Context, st *stream, first *discoveryv3.DeltaDiscoveryRequest) error {
 		engine := delta.NewServer(ctx, st, nil)
 		return engine.DeltaStreamHandler(&deltaRequests{deltaStream: g, ctx: ctx, st: st, first: first}, resource.AnyType)
 	})
@@ -79,14 +75,14 @@ func admit[Q interface{ GetNode() *corev3.Node }](
 	s *Server, parent context.Context, form string, recv func() (Q, error),
 ) (st *admitted, first Q, err error) {
 	if _, ok := s.Revision(); !ok {
-		return nil, first, ErrEarly
+		return nil, first, streams.ErrEarly
 	}
-	who, err := Authenticate(parent, s.opts.Authenticator)
+	who, err := authn.Authenticate(parent, s.opts.Authenticator)
 	if err != nil {
-		first, _ := Await(parent, claimWait, recv)
+		first, _ := streams.Await(parent, claimWait, recv)
 		return nil, first, s.refuse(parent, first.GetNode(), err)
 	}
-	if first, err = Await(parent, s.opts.FirstRequest, recv); err != nil {
+	if first, err = streams.Await(parent, s.opts.FirstRequest, recv); err != nil {
 		return nil, first, s.refuse(parent, nil, err)
 	}
 	ref, err := who.Claim(first.GetNode().GetId(), s.known)
@@ -94,8 +90,8 @@ func admit[Q interface{ GetNode() *corev3.Node }](
 		return nil, first, s.refuse(parent, first.GetNode(), err)
 	}
 	ctx, end := context.WithCancelCause(parent)
-	about := peerOf(ref, form, first.GetNode(), s.streams.Add(1))
-	if makesNoKey(first.GetNode()) {
+	about := syncstatus.PeerOf(ref, form, first.GetNode(), s.streams.Add(1))
+	if syncstatus.MakesNoKey(first.GetNode()) {
 		proof := who // all others keep nothing of it
 		about.Proof = &proof
 	}
@@ -109,7 +105,7 @@ func admit[Q interface{ GetNode() *corev3.Node }](
 		end(nil)
 		return nil, first, s.refuse(parent, first.GetNode(), err)
 	}
-	if _, err := Authenticate(parent, s.opts.Authenticator); err != nil {
+	if _, err := authn.Authenticate(parent, s.opts.Authenticator); err != nil {
 		st.leave()
 		return nil, first, s.refuse(parent, first.GetNode(), err) // revoked in between
 	}
@@ -138,7 +134,7 @@ func (s *Server) ended(parent context.Context, st *admitted, err error) error {
 }
 
 func (s *Server) log(parent context.Context, st *admitted) *slog.Logger {
-	return s.opts.Logger.With("dataplane", st.peer.Dataplane.String(), "address", AddressOf(parent), "stream", st.peer.Stream)
+	return s.opts.Logger.With("dataplane", st.peer.Dataplane.String(), "address", streams.AddressOf(parent), "stream", st.peer.Stream)
 }
 
 // guard turns a bug that one client meets into the end of its stream.
@@ -161,32 +157,3 @@ func (s *Server) known(ref api.Ref) bool {
 // errRenamed ends a stream that waits for a dataplane by a name that turned out
 // to be that of one with a namespace.
 var errRenamed = status.Error(codes.Unavailable, "the dataplane is there now; connect again")
-
-// peerOf is what a node says of itself.
-func peerOf(ref api.Ref, form string, node *corev3.Node, n uint64) Peer {
-	p := Peer{Dataplane: ref, Stream: n, Protocol: form,
-		Client: cut(node.GetUserAgentName(), keptClaim), Version: cut(node.GetUserAgentVersion(), keptClaim)}
-	if v := node.GetUserAgentBuildVersion().GetVersion(); v != nil {
-		p.Version = versionOf(v.GetMajorNumber(), v.GetMinorNumber(), v.GetPatch())
-	}
-	if p.Agent = agentOf(node, agentWeft).GetStringValue(); p.Agent == "" {
-		p.Agent = agentOf(node, agentKuma).GetStructValue().GetFields()["version"].GetStringValue()
-	}
-	return p
-}
-
-// The agents that say in the metadata of their nodes who they are (spec/kuma.md 6).
-const (
-	agentWeft = "weft"
-	agentKuma = "kumaDp"
-)
-
-// agentOf is what a node says of the version of an agent; nil for nothing.
-func agentOf(node *corev3.Node, agent string) *structpb.Value {
-	return node.GetMetadata().GetFields()["version"].GetStructValue().GetFields()[agent]
-}
-
-// makesNoKey reports whether a node is that of a kuma-dp, which leaves keys to its control plane.
-func makesNoKey(node *corev3.Node) bool {
-	return agentOf(node, agentKuma) != nil && agentOf(node, agentWeft) == nil
-}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/xds/resource"
+	"github.com/weftmesh/weft/xds/server/syncstatus"
 )
 
 // stream is one client's stream, and the cache of the library's protocol engine
@@ -20,7 +21,7 @@ import (
 // was taken back. Nothing is sent, and no other stream is touched, under mu.
 type stream struct {
 	server *Server
-	peer   Peer
+	peer   syncstatus.Peer
 	node   *corev3.Node // what every request is from
 	grpc   bool         // the client is gRPC itself, not Envoy
 	since  time.Time
@@ -37,7 +38,7 @@ type stream struct {
 	acked      uint64              // revision that the client had confirmed when it last was synced
 	note       string
 	failed     bool // the newest configuration could not be rendered
-	nack       *Nack
+	nack       *syncstatus.Nack
 	unverified *unverified
 	refusals   *refusalLog
 	rest       *effective.Resolved // what the client that refuses something has confirmed but for lacks; nil where that is not known
@@ -69,10 +70,10 @@ type stream struct {
 
 var _ cache.Cache = (*stream)(nil)
 
-func newStream(s *Server, p Peer, end context.CancelCauseFunc) *stream {
+func newStream(s *Server, p syncstatus.Peer, end context.CancelCauseFunc) *stream {
 	st := &stream{server: s, peer: p, since: time.Now(), end: end}
 	st.node = &corev3.Node{Id: p.Dataplane.Mesh + "." + p.Dataplane.Name} // without the kilobytes that an Envoy says of itself
-	st.grpc = IsGRPC(p.Client)
+	st.grpc = syncstatus.IsGRPC(p.Client)
 	st.cancel = st.suspend
 	for k := range st.flows {
 		st.flows[k].kind = kind(k)

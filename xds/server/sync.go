@@ -1,6 +1,10 @@
 package server
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/weftmesh/weft/xds/server/syncstatus"
+)
 
 // check notes when the client has confirmed everything.
 func (st *stream) check() {
@@ -68,17 +72,17 @@ func (st *stream) complete() bool {
 }
 
 // status is how far the client is.
-func (st *stream) status() SyncStatus {
+func (st *stream) status() syncstatus.Status {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	out := st.progress()
-	out.Types = map[string]TypeStatus{}
+	out.Types = map[string]syncstatus.TypeStatus{}
 	for k := range st.flows {
 		t := st.flows[k].total
 		if st.want != nil {
 			t.Resources = len(kind(k).of(st.want))
 		}
-		if kind(k) != secrets || t != (TypeStatus{}) { // few have any
+		if kind(k) != secrets || t != (syncstatus.TypeStatus{}) { // few have any
 			out.Types[names[k]] = t
 		}
 	}
@@ -86,17 +90,17 @@ func (st *stream) status() SyncStatus {
 }
 
 // brief is status without its counts of types.
-func (st *stream) brief() SyncStatus {
+func (st *stream) brief() syncstatus.Status {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	return st.progress()
 }
 
 // progress is brief, and needs mu.
-func (st *stream) progress() SyncStatus {
+func (st *stream) progress() syncstatus.Status {
 	now, _ := st.server.Revision()
 	dirty := st.server.queue.has(st)
-	out := SyncStatus{
+	out := syncstatus.Status{
 		Dataplane: st.peer.Dataplane, Connected: true, Streams: 1, Since: st.since,
 		Protocol: st.peer.Protocol, Client: st.peer.Client, Version: st.peer.Version, Agent: st.peer.Agent,
 		Confirmed: st.confirmed, Published: now, Acked: st.acked, InSync: st.synced && !dirty && !st.failed,

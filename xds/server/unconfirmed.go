@@ -1,6 +1,10 @@
 package server
 
-import "time"
+import (
+	"time"
+
+	"github.com/weftmesh/weft/xds/server/syncstatus"
+)
 
 // mostResolving bounds the clusters that are named of those that a client may wait for.
 const mostResolving = 10
@@ -35,29 +39,30 @@ func (st *stream) starting() bool {
 func (st *stream) slow(began time.Time) bool { return time.Since(began) >= st.server.opts.Slow }
 
 // late is what the client takes too long for.
-func (st *stream) late() (out []Unconfirmed) {
+func (st *stream) late() (out []syncstatus.Unconfirmed) {
 	for k := range st.flows {
 		r := st.flows[k].out
 		if r == nil || !st.slow(r.at) {
 			continue
 		}
-		u := Unconfirmed{Type: names[k], Asked: true, Since: r.at}
+		u := syncstatus.Unconfirmed{Type: names[k], Asked: true, Since: r.at}
 		for _, v := range r.changed {
-			u.resolve(v.Resolves, v.Name)
+			resolving(&u, v.Resolves, v.Name)
 		}
 		out = append(out, u)
 	}
 	if st.starting() && st.slow(st.took) {
-		u := Unconfirmed{Type: names[listeners], Since: st.took}
+		u := syncstatus.Unconfirmed{Type: names[listeners], Since: st.took}
 		for _, c := range st.want.Clusters {
-			u.resolve(c.Resolves, c.Name)
+			resolving(&u, c.Resolves, c.Name)
 		}
 		out = append(out, u)
 	}
 	return out
 }
 
-func (u *Unconfirmed) resolve(resolves bool, name string) {
+// resolving notes a cluster that is reached by names, of few.
+func resolving(u *syncstatus.Unconfirmed, resolves bool, name string) {
 	if resolves && len(u.Resolving) < mostResolving {
 		u.Resolving = append(u.Resolving, name)
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/weftmesh/weft/xds/bootstrap/render"
 	"github.com/weftmesh/weft/xds/envoy"
 	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/syncstatus"
 )
 
 // outside is an external service by a name, which front calls beside web.
@@ -46,7 +47,7 @@ networking:
 
 // stirs counts what Status may say anew of front.
 type stirs struct {
-	server.Observer
+	syncstatus.Observer
 	of chan api.Ref
 }
 
@@ -64,7 +65,7 @@ func TestAClientThatDoesNotConfirm(t *testing.T) {
 	told := make(chan api.Ref, 1)
 	p := serve(t, func(o *server.Options) {
 		o.Slow = 300 * time.Millisecond
-		o.Observer = stirs{server.Nobody, told}
+		o.Observer = stirs{syncstatus.Nobody{}, told}
 	}, exclusive, service("web", 8080), member("web", 8080), outside(t))
 	c := p.delta("default.front", "")
 	before := time.Now()
@@ -185,11 +186,11 @@ func TestAnEnvoyWaitsForDNS(t *testing.T) {
 		for _, runs := range []bool{false, true} {
 			p := serve(t, func(o *server.Options) { o.Slow = 300 * time.Millisecond }, exclusive, service("web", 8080), member("web", 8080))
 			admin, dns := envoytest.Socket(t), silentNameserver(t)
-			b, err := render.Bootstrap(render.Config{Mesh: "default", Name: "front", XDSHost: "127.0.0.1", XDSPort: uint32(p.addr.Port), StateOfTheWorld: form == server.StateOfTheWorld, AdminSocket: admin})
+			b, err := render.Bootstrap(render.Config{Mesh: "default", Name: "front", XDSHost: "127.0.0.1", XDSPort: uint32(p.addr.Port), StateOfTheWorld: form == syncstatus.StateOfTheWorld, AdminSocket: admin})
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := server.Unconfirmed{Type: "lds", Resolving: []string{"extsvc_bank:443"}}
+			want := syncstatus.Unconfirmed{Type: "lds", Resolving: []string{"extsvc_bank:443"}}
 			if runs {
 				want.Type, want.Asked = "cds", true
 				p.apply(caller("front", map[uint32]string{envoytest.Port(t): "web"}))
@@ -201,7 +202,7 @@ func TestAnEnvoyWaitsForDNS(t *testing.T) {
 				p.synced("front")
 				p.apply(outside(t))
 			}
-			s := p.until("front", "is slow", func(s server.SyncStatus) bool { return len(s.Unconfirmed) > 0 })
+			s := p.until("front", "is slow", func(s syncstatus.Status) bool { return len(s.Unconfirmed) > 0 })
 			got := s.Unconfirmed[0]
 			if got.Since = (time.Time{}); len(s.Unconfirmed) != 1 || !reflect.DeepEqual(got, want) {
 				t.Errorf("runs %v: %+v, want %+v", runs, s.Unconfirmed, want)

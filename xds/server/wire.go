@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"fmt"
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 
@@ -119,8 +118,4 @@ func (st *stream) bringing(k kind, versions map[string]string) {
 		st.brings = map[kind]told{}
 	}
 	st.brings[k] = told{other: other}.with(want, has, nil)
-}
-
-func versionOf(major, minor, patch uint32) string {
-	return fmt.Sprintf("%d.%d.%d", major, minor, patch)
 }

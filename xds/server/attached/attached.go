@@ -22,13 +22,14 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/sidecar/attach"
-	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/authn"
+	"github.com/weftmesh/weft/xds/server/streams"
 )
 
 // Options is how a Server runs.
 type Options struct {
 	Logger        *slog.Logger
-	Authenticator server.Authenticator
+	Authenticator authn.Authenticator
 	// Ready says that something is published, so that names are known.
 	Ready func() bool
 	// Known reports whether there is such a dataplane now.
@@ -60,7 +61,7 @@ type Options struct {
 // only the caller has.
 func Default() Options {
 	return Options{
-		Logger: slog.New(slog.DiscardHandler), Authenticator: server.Anyone{},
+		Logger: slog.New(slog.DiscardHandler), Authenticator: authn.Anyone{},
 		Ready: func() bool { return true }, Known: func(api.Ref) bool { return false }, Names: func(api.Ref) *attach.Names { return nil },
 		Certified:          func(api.Ref, *attach.Certificate) {},
 		Connected:          func(api.Ref, *attach.Connections) {},
@@ -157,11 +158,11 @@ func (s *Server) Stream(dp api.Ref) (Stream, bool) {
 }
 
 // Who is who opened that stream, by its token; not ok where there is none.
-func (s *Server) Who(dp api.Ref) (server.Identity, bool) {
+func (s *Server) Who(dp api.Ref) (authn.Identity, bool) {
 	if st := s.newest(dp); st != nil {
 		return st.who, true
 	}
-	return server.Identity{}, false
+	return authn.Identity{}, false
 }
 
 func (s *Server) newest(dp api.Ref) *stream {
@@ -177,7 +178,7 @@ func (s *Server) newest(dp api.Ref) *stream {
 // Revoke ends the streams that were opened with one of these tokens. The authenticator
 // refuses them already, so none comes back.
 func (s *Server) Revoke(tokens ...string) {
-	s.end(server.ErrRevoked, func(st *stream) bool { return st.who.Token != "" && slices.Contains(tokens, st.who.Token) })
+	s.end(authn.ErrRevoked, func(st *stream) bool { return st.who.Token != "" && slices.Contains(tokens, st.who.Token) })
 }
 
 // RevokeOf ends those streams of one dataplane that were opened with a token of which which
@@ -187,7 +188,7 @@ func (s *Server) RevokeOf(dp api.Ref, which func(token string) bool) {
 	defer s.mu.Unlock()
 	for _, st := range s.peers[called(dp)] {
 		if which(st.who.Token) {
-			st.end(server.ErrRevoked)
+			st.end(authn.ErrRevoked)
 		}
 	}
 }
@@ -199,11 +200,11 @@ func (s *Server) Drain(ctx context.Context, over time.Duration) {
 	s.mu.Unlock()
 	names := s.Attached()
 	slices.SortFunc(names, api.Ref.Compare)
-	server.Spread(ctx, over, names, func(name api.Ref) {
+	streams.Spread(ctx, over, names, func(name api.Ref) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		for _, st := range s.peers[name] {
-			st.end(server.ErrClosed)
+			st.end(streams.ErrClosed)
 		}
 	})
 }
@@ -213,8 +214,8 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
-	s.end(server.ErrClosed, func(*stream) bool { return true })
-	return server.Gone(ctx, s.running.Wait)
+	s.end(streams.ErrClosed, func(*stream) bool { return true })
+	return streams.Gone(ctx, s.running.Wait)
 }
 
 func (s *Server) end(cause error, which func(*stream) bool) {
@@ -234,7 +235,7 @@ func (s *Server) join(st *stream) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return server.ErrClosed
+		return streams.ErrClosed
 	}
 	if n := len(s.peers[st.name]); n >= s.opts.StreamsPerIdentity {
 		return status.Errorf(codes.ResourceExhausted, "%s has %d streams already; close one first", st.name, n)

@@ -17,15 +17,15 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/sidecar/attach"
-	"github.com/weftmesh/weft/xds/server"
 	"github.com/weftmesh/weft/xds/server/attached"
+	"github.com/weftmesh/weft/xds/server/authn"
 )
 
 // byToken takes any text for the token of anybody.
 type byToken struct{}
 
-func (byToken) Authenticate(_ context.Context, credentials string) (server.Identity, error) {
-	return server.Identity{Token: credentials}, nil
+func (byToken) Authenticate(_ context.Context, credentials string) (authn.Identity, error) {
+	return authn.Identity{Token: credentials}, nil
 }
 
 var web = api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "web"}

@@ -11,7 +11,8 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/sidecar/attach"
-	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/authn"
+	"github.com/weftmesh/weft/xds/server/streams"
 )
 
 // stream is that of one agent. One goroutine sends, one receives.
@@ -19,7 +20,7 @@ type stream struct {
 	server *Server
 	name   api.Ref // as the sidecar calls it
 	hello  *attach.Hello
-	who    server.Identity // by the token that opened it
+	who    authn.Identity // by the token that opened it
 	since  time.Time
 	ctx    context.Context
 	end    context.CancelCauseFunc
@@ -37,21 +38,21 @@ type stream struct {
 func (s *Server) Attach(g attach.Sidecar_AttachServer) error {
 	err := s.attach(g)
 	if err != nil && g.Context().Err() == nil {
-		s.opts.Logger.Warn("the stream of an agent ended", "address", server.AddressOf(g.Context()), "error", status.Convert(err).Message())
+		s.opts.Logger.Warn("the stream of an agent ended", "address", streams.AddressOf(g.Context()), "error", status.Convert(err).Message())
 	}
 	return err
 }
 
 func (s *Server) attach(g attach.Sidecar_AttachServer) error {
 	if !s.opts.Ready() {
-		return server.ErrEarly
+		return streams.ErrEarly
 	}
-	who, err := server.Authenticate(g.Context(), s.opts.Authenticator)
+	who, err := authn.Authenticate(g.Context(), s.opts.Authenticator)
 	if err != nil {
 		s.opts.Refused("", err)
 		return err
 	}
-	first, err := server.Await(g.Context(), s.opts.FirstMessage, g.Recv)
+	first, err := streams.Await(g.Context(), s.opts.FirstMessage, g.Recv)
 	if err != nil {
 		return err
 	}
@@ -70,7 +71,7 @@ func (s *Server) attach(g attach.Sidecar_AttachServer) error {
 	}
 	defer func() { s.leave(st); s.opts.Stirred(st.name) }()
 	s.opts.Stirred(st.name)
-	if _, err := server.Authenticate(g.Context(), s.opts.Authenticator); err != nil {
+	if _, err := authn.Authenticate(g.Context(), s.opts.Authenticator); err != nil {
 		return err // revoked in between
 	}
 	go st.receive(g) // ends with the stream at the latest

@@ -22,7 +22,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/authn"
 	"github.com/weftmesh/weft/xds/server/secret"
 )
 
@@ -154,9 +154,9 @@ func IsOwn(text string) bool {
 
 // Verify is the dataplane that a token is for, what the token binds, and when it
 // ends. It ends to the second: the clock is the one by which it was issued.
-func (k *Keys) Verify(token string) (server.Identity, error) {
+func (k *Keys) Verify(token string) (authn.Identity, error) {
 	if token == "" {
-		return server.Identity{}, errors.New("no dataplane token; give one in the metadata key authorization")
+		return authn.Identity{}, errors.New("no dataplane token; give one in the metadata key authorization")
 	}
 	var c claims
 	_, err := jwt.ParseWithClaims(token, &c, func(*jwt.Token) (any, error) { return k.private.Public(), nil },
@@ -164,19 +164,19 @@ func (k *Keys) Verify(token string) (server.Identity, error) {
 		jwt.WithExpirationRequired(), jwt.WithTimeFunc(k.now))
 	switch {
 	case errors.Is(err, jwt.ErrTokenExpired) && c.ID != "" && c.Subject == c.Mesh+"."+c.Name: // of which the signature is good
-		return server.Identity{}, &server.Void{Dataplane: c.dataplane(), Why: fmt.Sprintf("the dataplane token is not good: %v, at %s; issue a new one", err, c.ExpiresAt.UTC().Format(time.RFC3339))}
+		return authn.Identity{}, &authn.Void{Dataplane: c.dataplane(), Why: fmt.Sprintf("the dataplane token is not good: %v, at %s; issue a new one", err, c.ExpiresAt.UTC().Format(time.RFC3339))}
 	case err != nil:
-		return server.Identity{}, fmt.Errorf("the dataplane token is not good: %w; issue a new one", err)
+		return authn.Identity{}, fmt.Errorf("the dataplane token is not good: %w; issue a new one", err)
 	case c.Mesh == "" || c.Name == "" || c.ID == "" || c.Subject != c.Mesh+"."+c.Name:
-		return server.Identity{}, errors.New("the dataplane token names no dataplane; issue a new one")
+		return authn.Identity{}, errors.New("the dataplane token names no dataplane; issue a new one")
 	case k.revoked.Has(c.ID):
-		return server.Identity{}, &server.Void{Dataplane: c.dataplane(), Why: fmt.Sprintf("the dataplane token %s is revoked; issue a new one", c.ID)}
+		return authn.Identity{}, &authn.Void{Dataplane: c.dataplane(), Why: fmt.Sprintf("the dataplane token %s is revoked; issue a new one", c.ID)}
 	}
-	return server.Identity{Dataplane: c.dataplane(),
+	return authn.Identity{Dataplane: c.dataplane(),
 		Expires: c.ExpiresAt.Time, Token: c.ID, Proof: api.Proof{Tags: c.Tags, Labels: c.Labels, Workload: c.Workload}}, nil
 }
 
 // Authenticate lets in who has a good token, as the dataplane of the token.
-func (k *Keys) Authenticate(_ context.Context, credentials string) (server.Identity, error) {
+func (k *Keys) Authenticate(_ context.Context, credentials string) (authn.Identity, error) {
 	return k.Verify(credentials)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/xds/server"
+	"github.com/weftmesh/weft/xds/server/authn"
 )
 
 // load makes keys in a new directory, at a clock that tests move.
@@ -45,7 +45,7 @@ func TestRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := again.Verify(s)
-	want := server.Identity{Dataplane: api.Ref{Kind: "Dataplane", Mesh: "default", Name: "web-1"}, Expires: got.Expires,
+	want := authn.Identity{Dataplane: api.Ref{Kind: "Dataplane", Mesh: "default", Name: "web-1"}, Expires: got.Expires,
 		Token: issued.ID, Proof: api.Proof{Tags: bound.Tags, Labels: bound.Labels, Workload: "w"}}
 	if d := cmp.Diff(want, got); err != nil || d != "" || got.Expires.Sub(now.Add(time.Hour)).Abs() > time.Second {
 		t.Errorf("verified until %v, %v (-want +got):\n%s", got.Expires, err, d)

@@ -1,15 +1,16 @@
-package server
+// Package syncstatus is what is known of the clients of ADS: who they are, how far each has its configuration,
+// what it refuses, and who is told when that changes.
+package syncstatus
 
 import (
-	"strings"
 	"time"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/effective"
 )
 
-// SyncStatus is how far one sidecar is.
-type SyncStatus struct {
+// Status is how far one sidecar is.
+type Status struct {
 	Dataplane api.Ref
 	Connected bool
 	Streams   int
@@ -37,7 +38,7 @@ type SyncStatus struct {
 	// Lacks; nil where that is not known, and where it refuses nothing.
 	Rest  *effective.Resolved
 	Lacks []string
-	// Unconfirmed is what it has taken longer for than Options.Slow.
+	// Unconfirmed is what it has taken longer for than delivery.Options.Slow.
 	Unconfirmed []Unconfirmed
 }
 
@@ -72,57 +73,3 @@ type Nack struct {
 	Acked   uint64
 	Brought bool
 }
-
-// Peer is the other side of a stream.
-type Peer struct {
-	Dataplane api.Ref
-	Stream    uint64 // unique in this server
-	Protocol  string // delta, sotw
-	// Client, Version and Agent are as in SyncStatus.
-	Client, Version, Agent string
-	// Proof is who it has proved to be, of a sidecar whose agent makes no key for its workload;
-	// nil of all others.
-	Proof *Identity
-}
-
-// Push is one response.
-type Push struct {
-	Type      string // cds, eds, sds, lds, rds
-	Resources int
-	Removed   int
-	Bytes     int
-	Revision  uint64
-}
-
-// Observer is told what happens on streams. It must be quick and must not call
-// the server: a stream waits until it returns.
-type Observer interface {
-	Connected(Peer)
-	// Rendered is told how long it took to make what the client should have of a revision.
-	Rendered(Peer, uint64, time.Duration)
-	Pushed(Peer, Push)
-	// Acked is told how long the client took.
-	Acked(Peer, Push, time.Duration)
-	Nacked(Peer, Nack)
-	// Synced is told when a client has confirmed everything of a revision.
-	Synced(Peer, uint64)
-	Disconnected(Peer, error)
-	// Stirred is told whenever Status may say something new of a dataplane.
-	Stirred(api.Ref)
-}
-
-// nobody observes nothing.
-type nobody struct{}
-
-func (nobody) Connected(Peer)                       {}
-func (nobody) Rendered(Peer, uint64, time.Duration) {}
-func (nobody) Pushed(Peer, Push)                    {}
-func (nobody) Acked(Peer, Push, time.Duration)      {}
-func (nobody) Nacked(Peer, Nack)                    {}
-func (nobody) Synced(Peer, uint64)                  {}
-func (nobody) Disconnected(Peer, error)             {}
-func (nobody) Stirred(api.Ref)                      {}
-
-// IsGRPC reports whether what a client says of itself is what gRPC's own clients say, which have no
-// sidecar: "gRPC Go", "grpc-java".
-func IsGRPC(client string) bool { return strings.HasPrefix(strings.ToLower(client), "grpc") }
