@@ -15,9 +15,7 @@ func (s *Server) Looked(dp api.Ref) int {
 	defer s.mu.Unlock()
 	n := 0
 	for _, st := range s.peers[dp].streams {
-		st.mu.Lock()
-		n += st.looked
-		st.mu.Unlock()
+		n += st.work().Looked
 	}
 	return n
 }
@@ -28,9 +26,7 @@ func (s *Server) Retained(dp api.Ref) int {
 	defer s.mu.Unlock()
 	n := 0
 	for _, st := range s.peers[dp].streams {
-		st.mu.Lock()
-		n += len(st.retained.Clusters)
-		st.mu.Unlock()
+		n += st.work().Retained
 	}
 	return n
 }
@@ -44,20 +40,9 @@ func (s *Server) Idle(dp api.Ref) bool {
 		return true
 	}
 	for _, st := range s.peers[dp].streams {
-		if !st.idle() {
+		if !st.work().Idle {
 			return false
 		}
 	}
 	return true
-}
-
-func (st *stream) idle() bool {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	for k := range st.flows {
-		if f := &st.flows[k]; f.queued != nil || f.out != nil {
-			return false
-		}
-	}
-	return st.due.IsZero() && !st.server.queue.has(st)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/xds/resource"
 	"github.com/weftmesh/weft/xds/server/authn"
+	"github.com/weftmesh/weft/xds/server/push"
 	"github.com/weftmesh/weft/xds/server/syncstatus"
 )
 
@@ -19,10 +20,9 @@ type Renderer interface {
 
 // Options is how a Server runs.
 type Options struct {
-	Logger        *slog.Logger
+	push.Options
 	Renderer      Renderer
 	Authenticator authn.Authenticator
-	Observer      syncstatus.Observer // nil: nobody
 	// Hold keeps a stream for as long as it does not return before it joins, which ends with ctx;
 	// nil keeps none.
 	Hold func(ctx context.Context, p syncstatus.Peer)
@@ -36,22 +36,6 @@ type Options struct {
 	// Sends is how many responses may be encoded at the same time; each is a
 	// whole message in memory. 0 is four for each processor.
 	Sends int
-	// ResponseBytes is where a delta response is split.
-	ResponseBytes int
-	// HoldRoutes is how long a route waits for a new cluster to be confirmed.
-	HoldRoutes time.Duration
-	// Drain is how long routes and clusters stay that a listener named which went or
-	// leads elsewhere now: the connections that it accepted live as long in an Envoy
-	// whose drain time it is.
-	Drain time.Duration
-	// ResendEvery is the least time between two attempts to replace what an
-	// Envoy refuses.
-	ResendEvery time.Duration
-	// LogEvery is the least time between two lines of the log about one cause for
-	// which one sidecar refuses what it is sent; all refusals are counted.
-	LogEvery time.Duration
-	// Slow is how long a client may take to confirm a response before its status says so.
-	Slow time.Duration
 	// FirstRequest is how long a stream may stay silent before it says who it is.
 	FirstRequest time.Duration
 }
@@ -60,15 +44,17 @@ type Options struct {
 // that only the caller has.
 func Default() Options {
 	return Options{
-		Logger:             slog.New(slog.DiscardHandler),
+		Options: push.Options{
+			Logger:        slog.New(slog.DiscardHandler),
+			ResponseBytes: 256 << 10,
+			HoldRoutes:    2 * time.Second,
+			Drain:         30 * time.Second,
+			ResendEvery:   5 * time.Second,
+			LogEvery:      time.Minute,
+			Slow:          5 * time.Second,
+		},
 		Authenticator:      authn.Anyone{},
 		StreamsPerIdentity: 2,
-		ResponseBytes:      256 << 10,
-		HoldRoutes:         2 * time.Second,
-		Drain:              30 * time.Second,
-		ResendEvery:        5 * time.Second,
-		LogEvery:           time.Minute,
-		Slow:               5 * time.Second,
 		FirstRequest:       10 * time.Second,
 	}
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"iter"
 	"maps"
@@ -18,7 +19,10 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/sidecar/attach"
+	"github.com/weftmesh/weft/xds/resource"
 	"github.com/weftmesh/weft/xds/server/authn"
+	"github.com/weftmesh/weft/xds/server/push"
 	"github.com/weftmesh/weft/xds/server/streams"
 	"github.com/weftmesh/weft/xds/server/syncstatus"
 )
@@ -40,7 +44,7 @@ type Server struct {
 
 	opts    Options
 	queue   *queue
-	sends   *admission
+	sends   *sendLimit
 	current atomic.Pointer[published] // nil before the first publication
 	streams atomic.Uint64             // counts streams for Peer.Stream
 	running sync.WaitGroup            // of streams
@@ -50,16 +54,14 @@ type Server struct {
 	closed   bool
 	peers    map[api.Ref]*peer
 	order    []*peer // those of peers, sorted by ref; nil where they are not known
-	tables   tables
+	tables   routeTables
 }
 
 // peer is what is known of one dataplane, connected or not.
 type peer struct {
-	streams    []*stream         // oldest first
-	last       syncstatus.Status // of the last stream that ended; of whom in any case
-	drains     drains            // of the last stream
-	unverified unverified
-	refusals   refusalLog
+	streams []*stream         // oldest first
+	last    syncstatus.Status // of the last stream that ended; of whom in any case
+	history push.History      // of its streams
 }
 
 // New makes a server that refuses streams until something is published.
@@ -70,7 +72,7 @@ func New(o Options) *Server {
 	if o.Sends == 0 {
 		o.Sends = 4 * runtime.GOMAXPROCS(0)
 	}
-	s := &Server{opts: o, sends: newAdmission(o.Sends), peers: map[api.Ref]*peer{}}
+	s := &Server{opts: o, sends: newSendLimit(o.Sends), peers: map[api.Ref]*peer{}}
 	s.queue = newQueue(runtime.GOMAXPROCS(0))
 	return s
 }
@@ -79,6 +81,12 @@ func New(o Options) *Server {
 func (s *Server) Register(g grpc.ServiceRegistrar) {
 	discoveryv3.RegisterAggregatedDiscoveryServiceServer(g, s)
 }
+
+// StreamAggregatedResources serves the state-of-the-world form.
+func (s *Server) StreamAggregatedResources(g fullStream) error { return serveFull(s, g) }
+
+// DeltaAggregatedResources serves the delta form.
+func (s *Server) DeltaAggregatedResources(g deltaStream) error { return serveDelta(s, g) }
 
 // Publish makes m what is served. It wakes the streams of the dataplanes that
 // affected names and returns without waiting for them; what a stream has not
@@ -131,6 +139,12 @@ func (s *Server) Revision() (uint64, bool) {
 		return 0, false
 	}
 	return p.revision, true
+}
+
+// known reports whether there is such a dataplane.
+func (s *Server) known(ref api.Ref) bool {
+	_, ok := s.current.Load().source.Dataplane(ref)
+	return ok
 }
 
 // Status is how far a dataplane's sidecar is; false if it was never connected
@@ -228,11 +242,10 @@ func (s *Server) join(st *stream) error {
 		return status.Errorf(codes.ResourceExhausted, "%s has %d streams already; close one first",
 			st.peer.Dataplane, len(p.streams))
 	}
-	st.nack, st.unverified, st.refusals = p.last.Nack, &p.unverified, &p.refusals
 	if n := len(p.streams); n > 0 {
-		p.drains = p.streams[n-1].drains()
+		p.streams[n-1].keep(&p.history)
 	}
-	st.takeOver(p.drains)
+	st.push.Resume(&p.history, p.last.Nack)
 	p.streams = append(p.streams, st)
 	s.running.Add(1)
 	return nil
@@ -246,7 +259,8 @@ func (s *Server) leave(st *stream) {
 	p := s.peers[st.peer.Dataplane]
 	p.streams = slices.DeleteFunc(p.streams, func(x *stream) bool { return x == st })
 	s.tables.changed.Add(1)
-	p.last, p.drains = st.status(), st.drains()
+	p.last = st.status()
+	st.keep(&p.history)
 	p.last.Connected, p.last.InSync, p.last.Until = false, false, time.Now()
 	if _, ok := s.current.Load().source.Dataplane(st.peer.Dataplane); !ok && len(p.streams) == 0 {
 		s.forget(st.peer.Dataplane)
@@ -299,5 +313,71 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return streams.Gone(ctx, func() {
 		s.running.Wait()
 		s.queue.wait()
+	})
+}
+
+// Drain ends all streams one after the other, over a time at most, or until ctx is over, so
+// that their clients turn to another server little by little. New ones are refused at once;
+// those that are left are served on.
+func (s *Server) Drain(ctx context.Context, over time.Duration) {
+	s.mu.Lock()
+	s.refusing = true
+	refs := slices.SortedFunc(maps.Keys(s.peers), api.Ref.Compare)
+	s.mu.Unlock()
+	streams.Spread(ctx, over, refs, func(ref api.Ref) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if p := s.peers[ref]; p != nil {
+			for _, st := range p.streams {
+				st.end(streams.ErrClosed)
+			}
+		}
+	})
+}
+
+// Give serves a secret on one stream of a dataplane, by the number of the stream, and on no
+// other, instead of the one that it was given before; false where the stream is over.
+func (s *Server) Give(dp api.Ref, number uint64, secret *resource.Resource) bool {
+	s.mu.Lock()
+	var st *stream
+	if p := s.peers[dp]; p != nil {
+		if i := slices.IndexFunc(p.streams, func(x *stream) bool { return x.peer.Stream == number }); i >= 0 {
+			st = p.streams[i]
+		}
+	}
+	s.mu.Unlock()
+	return st != nil && st.give(secret)
+}
+
+// Sent is what the newest stream of a dataplane was sent of what it should have, in the
+// form of Envoy's config_dump and without secrets; false where there is no stream.
+func (s *Server) Sent(dp api.Ref) ([]byte, bool, error) {
+	s.mu.Lock()
+	p := s.peers[dp]
+	if p == nil || len(p.streams) == 0 {
+		s.mu.Unlock()
+		return nil, false, nil
+	}
+	st := p.streams[len(p.streams)-1]
+	s.mu.Unlock()
+	text, err := resource.Dump(st.sent())
+	if err != nil {
+		return nil, true, err
+	}
+	var out bytes.Buffer
+	err = attach.Redact(&out, bytes.NewReader(text))
+	return out.Bytes(), true, err
+}
+
+// Tables is how many route tables the clients should have, each counted for each stream, and
+// how many these are: those that are shared are one. They are counted when something changed.
+func (s *Server) Tables() (held, distinct int) {
+	return s.tables.count(func() (all []*stream) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for _, p := range s.peers {
+			all = append(all, p.streams...)
+		}
+		return all
 	})
 }

@@ -2,16 +2,21 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"runtime/debug"
 	"sync"
 	"time"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"github.com/envoyproxy/go-control-plane/pkg/cache/v3"
-	"google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/xds/resource"
+	"github.com/weftmesh/weft/xds/server/push"
+	"github.com/weftmesh/weft/xds/server/subscription"
 	"github.com/weftmesh/weft/xds/server/syncstatus"
 )
 
@@ -23,225 +28,247 @@ type stream struct {
 	server *Server
 	peer   syncstatus.Peer
 	node   *corev3.Node // what every request is from
-	grpc   bool         // the client is gRPC itself, not Envoy
 	since  time.Time
 	token  string // id of the token that opened it
 	end    context.CancelCauseFunc
+	cancel func() // suspend, once for all types
 
-	mu         sync.Mutex
-	closed     bool
-	resolved   *effective.Resolved
-	want       *resource.State     // nil while the dataplane is unknown
-	revision   uint64              // of want
-	synced     bool                // the client has confirmed all of want
-	confirmed  *effective.Resolved // what the client has last confirmed as a whole
-	acked      uint64              // revision that the client had confirmed when it last was synced
-	note       string
-	failed     bool // the newest configuration could not be rendered
-	nack       *syncstatus.Nack
-	unverified *unverified
-	refusals   *refusalLog
-	rest       *effective.Resolved // what the client that refuses something has confirmed but for lacks; nil where that is not known
-	lacks      []string
-	flows      [kinds]flow
-	private    *resource.Resource       // a secret that this stream alone is served; nil for none
-	brings     map[kind]told            // what the client had before it opened the stream, until it asks for the type
-	deltaOut   chan cache.DeltaResponse // where answers of the delta form go
-	noted      map[string]string        // by the library, of names that a client unsubscribes from
-	cancel     func()                   // suspend, once for all types
-	suspended  bool                     // the library is busy with a request that is not here yet
-
-	// unconfirmed are clusters of want that the client has not confirmed yet.
-	unconfirmed map[string]unconfirmed
-	// turn counts the changes of what the client may have; at pruned it had nothing
-	// that it should not have.
-	turn, pruned uint64
-	looked       int // resources that were looked at for responses
-	// retained are clusters, and their endpoints, that want no longer has but
-	// that the client's routes may still name.
-	retained resource.State
-	drained  time.Time // when no connection of an earlier listener is left that could need what goes
-	removing bool      // what goes may be removed now
-	brought  bool      // the client had resources before it opened the stream
-	timer    *time.Timer
-	due      time.Time // when timer must fire; zero is never
-	took     time.Time // when the client confirmed clusters for the first time
+	mu   sync.Mutex
+	push push.Stream
 }
 
-var _ cache.Cache = (*stream)(nil)
+var (
+	_ cache.Cache    = (*stream)(nil)
+	_ push.Transport = (*stream)(nil)
+)
 
 func newStream(s *Server, p syncstatus.Peer, end context.CancelCauseFunc) *stream {
 	st := &stream{server: s, peer: p, since: time.Now(), end: end}
 	st.node = &corev3.Node{Id: p.Dataplane.Mesh + "." + p.Dataplane.Name} // without the kilobytes that an Envoy says of itself
-	st.grpc = syncstatus.IsGRPC(p.Client)
 	st.cancel = st.suspend
-	for k := range st.flows {
-		st.flows[k].kind = kind(k)
-	}
+	st.push = push.New(&s.opts.Options, &st.peer, st)
 	return st
 }
 
-// answered tells f what the client says of the response that is out. Any other
-// nonce is that of a change of subscription.
-func (st *stream) answered(f *flow, nonce string, refusal *status.Status) {
-	r := f.out
-	if r == nil || nonce != r.nonce {
-		return
-	}
-	f.out = nil
-	if refusal != nil {
-		st.refuse(f, r, refusal.GetMessage())
-	} else {
-		st.confirm(f, r)
-	}
+// CreateWatch takes a request of the state-of-the-world form from the library's engine.
+func (st *stream) CreateWatch(q *discoveryv3.DiscoveryRequest, sub cache.Subscription, out chan cache.Response) (func(), error) {
+	return st.watch(q.GetTypeUrl(), sub, func(t subscription.Type) { st.push.Request(t, q, sub, out) })
 }
 
-// confirm takes an ACK.
-func (st *stream) confirm(f *flow, r *response) {
-	f.acked = true
-	f.total.Acked++
-	f.good = nil
-	if r.full != nil && f.kind.whole() {
-		f.good = r.list
-	}
-	if f.limit > 0 {
-		f.limit *= 2
-	}
-	for _, name := range r.removed {
-		delete(f.remove, name)
-	}
-	if r.full == nil && st.want != nil {
-		f.settle(r.changed, f.kind.of(st.want))
-	}
-	st.noteConfirmed(f.kind, r.changed)
-	st.unverified.clear(f.kind, r)
-	took := time.Since(r.at)
-	st.server.opts.Observer.Acked(st.peer, r.push(), took)
-	if f.kind == clusters && st.took.IsZero() {
-		st.took = time.Now()
-	}
-	if took >= st.server.opts.Slow { // Status told of it
-		st.server.opts.Observer.Stirred(st.peer.Dataplane)
-	}
+// CreateDeltaWatch takes a request of the delta form from the library's engine.
+func (st *stream) CreateDeltaWatch(q *discoveryv3.DeltaDiscoveryRequest, sub cache.Subscription, out chan cache.DeltaResponse) (func(), error) {
+	return st.watch(q.GetTypeUrl(), sub, func(t subscription.Type) { st.push.RequestDelta(t, q, sub, out) })
 }
 
-// askedAgain sends what the client subscribes to although it was sent before:
-// it forgot it in between.
-func (st *stream) askedAgain(f *flow, names []string) {
-	for _, name := range names {
-		if _, ok := f.told.version(name); !ok {
-			continue
-		}
-		if r := st.desired(f.kind, name); r != nil {
-			f.force(r.Name, r.Version)
-		}
+func (st *stream) watch(url string, sub cache.Subscription, request func(subscription.Type)) (func(), error) {
+	t, ok := subscription.TypeOf(url)
+	if !ok {
+		return nil, nil // never answered: weft has nothing of that type
 	}
-}
-
-// reload sends the endpoints of every changed cluster again, right behind it. An
-// Envoy that warms a changed cluster asks for nothing and waits for a version
-// that it has not seen; until then the change is neither active nor confirmed.
-func (st *stream) reload(r *response) {
-	eds := &st.flows[endpoints]
-	for _, v := range r.changed {
-		if !v.EDS || !v.again {
-			continue
-		}
-		if e := st.desired(endpoints, v.Name); e != nil {
-			eds.force(e.Name, e.Version)
-		}
+	if err := tooMany(len(sub.SubscribedResources())); err != nil {
+		return nil, err
 	}
-}
-
-// sending turns the queued response of a type into the one that is out.
-func (st *stream) sending(url, nonce string) {
-	k, _ := kindOf(url)
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	f := &st.flows[k]
-	r := f.queued
-	if r == nil {
-		return // taken back while the library had it in hand: the client answers it in vain
-	}
-	f.queued, f.out = nil, r
-	r.nonce, r.at = nonce, time.Now()
-	f.sent = true
-	f.total.Sent++
-	st.server.opts.Observer.Pushed(st.peer, r.push())
-	if k == clusters {
-		st.reload(r)
-		st.pump()
-		return
-	}
-	before := st.due
-	if st.wakeSlow(r.at); !st.due.Equal(before) {
-		st.arm()
-	}
+	request(t)
+	return st.cancel, nil
 }
 
-// refresh looks at the newest publication.
+// suspend is called by the library before it takes a request of a type that was asked for before,
+// and when the stream ends: in between it changes the names of that type, and after it closes
+// where answers go. So nothing is answered until the request is here.
+func (st *stream) suspend() {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.push.Suspend()
+}
+
+// Fetch is the form of xDS without streams, which weft does not serve.
+func (st *stream) Fetch(context.Context, *discoveryv3.DiscoveryRequest) (cache.Response, error) {
+	return nil, fmt.Errorf("weft serves streams only")
+}
+
+// Returned is called by the library when a response counts as sent.
+func (st *stream) Returned(r *subscription.Response) map[string]string {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return st.push.Returned(r)
+}
+
+// sending takes note that the library sends the queued response of a type.
+func (st *stream) sending(url, nonce string) {
+	t, _ := subscription.TypeOf(url)
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.push.Sending(t, nonce)
+}
+
+// bring takes what a client has of a type from an earlier stream.
+func (st *stream) bring(t subscription.Type, versions map[string]string) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.push.Bring(t, versions)
+}
+
+// share replaces names by the equal strings of shared resources, and returns that of their type:
+// the library keeps them for as long as the stream lives, and many streams ask for the same.
+func (st *stream) share(url string, list []string) string {
+	t, ok := subscription.TypeOf(url)
+	if !ok {
+		return url
+	}
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	for i, name := range list {
+		if r := st.push.Find(t, name); r != nil {
+			list[i] = r.Name
+		}
+	}
+	return t.URL()
+}
+
+// Wake has the stream refreshed by one of few workers.
+func (st *stream) Wake() { st.server.queue.add(st) }
+
+// refresh looks at the newest publication, and sends what may be sent.
 func (st *stream) refresh() {
 	defer st.server.opts.Observer.Stirred(st.peer.Dataplane)
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	st.server.queue.take(st)
-	if st.closed {
+	if st.push.Closed() {
 		return
 	}
 	p := st.server.current.Load()
 	now, ok := p.source.Dataplane(st.peer.Dataplane)
 	switch {
-	case !ok && st.want == nil:
-		st.note = st.peer.Dataplane.String() + " does not exist; apply it, or give it to the sidecar with --dataplane-file"
+	case !ok && st.push.Want() == nil:
+		st.push.Note(st.peer.Dataplane.String() + " does not exist; apply it, or give it to the sidecar with --dataplane-file")
 	case !ok:
-		st.note = st.peer.Dataplane.String() + " was deleted; its sidecar keeps the configuration of before"
-	case now != st.resolved && st.early(now):
-		st.note = "it is being found out that its key comes from the control plane"
-	case now != st.resolved:
-		st.resolved = now
-		st.note, st.failed = "", false
+		st.push.Note(st.peer.Dataplane.String() + " was deleted; its sidecar keeps the configuration of before")
+	case now != st.push.Resolved() && st.early(now):
+		st.push.Note("it is being found out that its key comes from the control plane")
+	case now != st.push.Resolved():
 		started := time.Now()
 		state := st.render(now)
 		st.server.opts.Observer.Rendered(st.peer, p.revision, time.Since(started))
-		if state != nil && now.Failed != "" {
-			st.failed = true
-			st.note = "a bug in weft keeps a part of the newest configuration from being known, which stays as it was; run 'weft problems'"
-			if st.want != nil {
-				state = state.Over(st.want)
-			}
-		}
-		if state != nil {
-			st.replace(st.withPrivate(state, now), p.revision)
+		if st.push.Update(now, p.revision, state) {
+			st.server.tables.changed.Add(1)
 		}
 	}
-	st.pump()
+	st.push.Pump()
 }
 
-// render is nil where a bug in rendering strikes: the client keeps what it has,
-// and all others are served.
+// early reports whether it is not known yet that the client makes no key: what it would be sent
+// has it ask for its certificate where nobody serves one.
+func (st *stream) early(r *effective.Resolved) bool {
+	return st.peer.Proof != nil && r.Identity != nil && !r.OverADS
+}
+
+// render is nil where a bug in rendering strikes: all others are served.
 func (st *stream) render(r *effective.Resolved) (out *resource.State) {
 	defer func() {
 		if p := recover(); p != nil {
-			st.failed = true
-			st.note = "a bug in weft keeps the newest configuration from being rendered; report the log of the control plane"
 			st.server.opts.Logger.Error("rendering failed", "dataplane", st.peer.Dataplane.String(), "panic", p, "stack", string(debug.Stack()))
 		}
 	}()
-	if st.grpc {
+	if syncstatus.IsGRPC(st.peer.Client) {
 		return st.server.opts.Renderer.RenderGRPC(r)
 	}
 	return st.server.opts.Renderer.Render(r)
+}
+
+// give serves a secret on this stream alone; false where it is over.
+func (st *stream) give(secret *resource.Resource) bool {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if st.push.Closed() {
+		return false
+	}
+	if st.push.Give(secret) {
+		st.server.tables.changed.Add(1)
+		st.push.Pump()
+	}
+	return true
+}
+
+// status is how far the client is.
+func (st *stream) status() syncstatus.Status {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	out := st.progress()
+	out.Types = st.push.Types()
+	return out
+}
+
+// brief is status without its counts of types.
+func (st *stream) brief() syncstatus.Status {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return st.progress()
+}
+
+// progress is brief, and needs mu.
+func (st *stream) progress() syncstatus.Status {
+	newest, _ := st.server.Revision()
+	out := st.push.Status(newest, st.server.queue.has(st))
+	out.Since = st.since
+	return out
+}
+
+// want are the resources that the client should have; nil for nothing yet.
+func (st *stream) want() *resource.State {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return st.push.Want()
+}
+
+// sent are those of each type of which anything was sent.
+func (st *stream) sent() *resource.State {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return st.push.Sent()
+}
+
+// keep takes note in h of what the next stream of the client goes on with.
+func (st *stream) keep(h *push.History) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	h.Keep(&st.push)
+}
+
+// work is what the stream has done and has to do.
+func (st *stream) work() push.Work {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	w := st.push.Work()
+	w.Idle = w.Idle && !st.server.queue.has(st)
+	return w
 }
 
 // close stops all that would still answer.
 func (st *stream) close() {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	st.closed, st.private = true, nil
-	if st.timer != nil {
-		st.timer.Stop()
+	st.push.Close()
+}
+
+// guard turns a bug that one client meets into the end of its stream.
+func (st *stream) guard(run func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			st.server.opts.Logger.Error("stream failed", "dataplane", st.peer.Dataplane.String(), "panic", p, "stack", string(debug.Stack()))
+			err = status.Error(codes.Internal, "a bug in weft ended the stream; report the log of the control plane")
+		}
+	}()
+	return run()
+}
+
+// bound ends the stream if one request asks for too much.
+func (st *stream) bound(names []string, versions map[string]string) error {
+	err := tooMuch(names, versions)
+	if err != nil {
+		st.end(err) // the engine takes an error of its stream for a good end
 	}
-	for k := range st.flows {
-		st.flows[k].open = false
-	}
+	return err
 }

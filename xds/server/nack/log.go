@@ -1,4 +1,4 @@
-package server
+package nack
 
 import (
 	"sync"
@@ -8,18 +8,18 @@ import (
 // mostCauses is how many causes of refusals one sidecar may have logged within LogEvery.
 const mostCauses = 16
 
-// refusalLog says which refusals of one sidecar are logged: each cause at most
+// Log says which refusals of one sidecar are logged: each cause at most
 // once in a while, and few causes, since a client may vary its words at will. It
 // outlives the streams, so that who connects again gains nothing.
-type refusalLog struct {
+type Log struct {
 	mu         sync.Mutex
 	logged     map[string]time.Time // causes, and when they were logged last
 	suppressed int                  // refusals that were not logged since the last that was
 }
 
-// take reports whether a refusal is to be logged now, and how many were left
+// Take reports whether a refusal is to be logged now, and how many were left
 // out before it.
-func (l *refusalLog) take(cause string, now time.Time, every time.Duration) (leftOut int, ok bool) {
+func (l *Log) Take(cause string, now time.Time, every time.Duration) (leftOut int, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for c, at := range l.logged {

@@ -10,13 +10,13 @@ import (
 // its turn goes to the next, or few slow readers would hold back all others.
 const handover = 50 * time.Millisecond
 
-// admission bounds how many messages are encoded at the same time.
-type admission struct{ turns chan struct{} }
+// sendLimit bounds how many messages are encoded at the same time.
+type sendLimit struct{ turns chan struct{} }
 
-func newAdmission(n int) *admission { return &admission{make(chan struct{}, n)} }
+func newSendLimit(n int) *sendLimit { return &sendLimit{make(chan struct{}, n)} }
 
 // do runs send when it is its turn.
-func (a *admission) do(ctx context.Context, send func() error) error {
+func (a *sendLimit) do(ctx context.Context, send func() error) error {
 	select {
 	case a.turns <- struct{}{}:
 	case <-ctx.Done():

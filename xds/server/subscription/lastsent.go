@@ -1,18 +1,16 @@
-package server
+package subscription
 
 import (
 	"iter"
 	"slices"
 
-	"github.com/envoyproxy/go-control-plane/pkg/cache/v3"
-
 	"github.com/weftmesh/weft/xds/resource"
 )
 
-// told is which version of each resource of one type a client has. As a rule it has just
+// LastSent is which version of each resource of one type a client has. As a rule it has just
 // what it should have: then list is that list itself, which costs the stream nothing. A
 // value never changes.
-type told struct {
+type LastSent struct {
 	// list are the resources that it has under the versions of their content, sorted by
 	// name.
 	list []*resource.Resource
@@ -21,21 +19,22 @@ type told struct {
 	other map[string]string
 }
 
-// version is what the client has of a name; false for nothing.
-func (t told) version(name string) (string, bool) {
+// Version is what the client has of a name; false for nothing.
+func (t LastSent) Version(name string) (string, bool) {
 	if v, ok := t.other[name]; ok {
 		return v, true
 	}
-	if r := find(t.list, name); r != nil {
+	if r := Find(t.list, name); r != nil {
 		return r.Version, true
 	}
 	return "", false
 }
 
-func (t told) len() int { return len(t.list) + len(t.other) }
+// Len is how many these are.
+func (t LastSent) Len() int { return len(t.list) + len(t.other) }
 
-// all yields names and versions, in no order.
-func (t told) all() iter.Seq2[string, string] {
+// All yields names and versions, in no order.
+func (t LastSent) All() iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		for _, r := range t.list {
 			if !yield(r.Name, r.Version) {
@@ -52,9 +51,9 @@ func (t told) all() iter.Seq2[string, string] {
 
 // with is what the client has when it takes sent, and drops what is removed. Want is
 // what it should have of the type.
-func (t told) with(want []*resource.Resource, sent []versioned, removed []string) told {
+func (t LastSent) with(want []*resource.Resource, sent []Versioned, removed []string) LastSent {
 	var touched map[string]bool
-	if t.len() > 0 {
+	if t.Len() > 0 {
 		touched = make(map[string]bool, len(sent)+len(removed))
 		for _, v := range sent {
 			touched[v.Name] = true
@@ -76,7 +75,7 @@ func (t told) with(want []*resource.Resource, sent []versioned, removed []string
 		}
 		out.other[v.Name] = v.version
 	}
-	sortByName(list)
+	Sort(list)
 	if out.list = list; slices.EqualFunc(list, want, sameContent) {
 		out.list = want
 	}
@@ -89,8 +88,8 @@ func sameContent(a, b *resource.Resource) bool {
 }
 
 // without is t without some names. Its map is its own.
-func (t told) without(names map[string]bool) told {
-	out := told{list: t.list}
+func (t LastSent) without(names map[string]bool) LastSent {
+	out := LastSent{list: t.list}
 	for name, version := range t.other { // and no clone, which would keep room for what goes
 		if names[name] {
 			continue
@@ -111,9 +110,9 @@ func (t told) without(names map[string]bool) told {
 }
 
 // only is t without the names that a client does not want.
-func (t told) only(wants func(string) bool) told {
+func (t LastSent) only(wants func(string) bool) LastSent {
 	var gone map[string]bool
-	for name := range t.all() {
+	for name := range t.All() {
 		if wants(name) {
 			continue
 		}
@@ -128,35 +127,11 @@ func (t told) only(wants func(string) bool) told {
 	return t.without(gone)
 }
 
-// subscribeOnly takes the names that a client now asks for: what it had of others is as if it
-// was never sent.
-func (f *flow) subscribeOnly(sub cache.Subscription) {
-	if sub.IsWildcard() {
-		return
-	}
-	f.told = f.told.only(func(name string) bool {
-		_, ok := sub.SubscribedResources()[name]
-		return ok
-	})
-}
-
-// unsubscribe takes what a request of the delta form changes, after the library took it
-// into sub.
-func (f *flow) unsubscribe(subscribe, unsubscribe []string, sub cache.Subscription) {
-	f.named = f.named || len(subscribe) > 0
-	if f.named && len(unsubscribe) > 0 { // else the library takes no notice
-		f.told = f.told.unsubscribed(unsubscribe, sub.ReturnedResources())
-	}
-	if f.named && slices.Contains(unsubscribe, wildcard) { // it drops what it has not asked for by name
-		f.subscribeOnly(sub)
-	}
-}
-
 // unsubscribed is t after a client of the delta form unsubscribed from names. What it has
 // of them is as if it was never sent; marked are those of which it awaits all the same
 // whether they are there, since it wants everything: of them it has a version that nothing
 // has.
-func (t told) unsubscribed(names []string, marked map[string]string) told {
+func (t LastSent) unsubscribed(names []string, marked map[string]string) LastSent {
 	gone := make(map[string]bool, len(names))
 	for _, name := range names {
 		if name != wildcard {
@@ -174,6 +149,20 @@ func (t told) unsubscribed(names []string, marked map[string]string) told {
 		out.other[name] = ""
 	}
 	return out
+}
+
+// Brought is what a client says that it has from an earlier stream; want is what it should have.
+func Brought(versions map[string]string, want []*resource.Resource) LastSent {
+	var has []Versioned
+	other := map[string]string{}
+	for name, version := range versions {
+		if r := Find(want, name); r != nil && r.Version == version {
+			has = append(has, Versioned{Resource: r, version: version})
+		} else {
+			other[name] = version
+		}
+	}
+	return LastSent{other: other}.with(want, has, nil)
 }
 
 // wildcard is the name by which a client asks for everything of a type.
