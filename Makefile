@@ -59,7 +59,7 @@ RACE := ./control/admission ./control/auth ./control/connections ./control/issue
 	./control/identity ./control/peers ./control/roots ./control/status ./control/telemetry \
 	./sidecar/attach ./sidecar/callers ./sidecar/identity ./sidecar/probes ./sidecar/resolver \
 	./store/file ./store/kube/... ./store/memory \
-	./xds/server ./xds/server/attached ./xds/server/limit ./xds/server/port ./xds/server/secret ./xds/server/token
+	./xds/server ./xds/server/attached ./xds/server/limit ./xds/server/nack ./xds/server/port ./xds/server/secret ./xds/server/token
 
 .PHONY: test-race
 test-race: tools ## the race detector on the packages whose goroutines share something

@@ -7,6 +7,8 @@
 // publication costs what it affects: the streams of other dataplanes are not
 // even looked at.
 //
+// What a stream is sent, and when, is decided by package push, of which each stream has a Stream.
+//
 // It promises that identity comes before the first byte of configuration, that
 // a new cluster works before a route names it and goes only after no route
 // does, that a slow reader holds back only itself, that a refused configuration

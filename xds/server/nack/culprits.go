@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/xds/server/subscription"
+	"github.com/weftmesh/weft/xds/server/syncstatus"
 	"github.com/weftmesh/weft/xds/server/truncate"
 )
 
@@ -17,6 +18,21 @@ func Culprits(changed []subscription.Versioned, words string) []subscription.Ver
 		return changed
 	}
 	return culprits
+}
+
+// most is how many names a refusal that names nothing is given.
+const most = 10
+
+// Of is the refusal of a response: its culprits, else some of what the response changed, and the client's words.
+func Of(r *subscription.Response, culprits []subscription.Versioned, words string) syncstatus.Nack {
+	n := syncstatus.Nack{Type: r.Type.String(), Message: truncate.Text(words, truncate.Message), Revision: r.Revision}
+	if len(culprits) == 0 {
+		culprits = r.Changed[:min(len(r.Changed), most)]
+	}
+	for _, v := range culprits {
+		n.Resources = append(n.Resources, v.Name)
+	}
+	return n
 }
 
 // named are those of list whose names stand in words, as whole words.

@@ -1,8 +1,13 @@
 package nack
 
 import (
+	"log/slog"
+	"strings"
 	"sync"
 	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/xds/server/syncstatus"
 )
 
 // mostCauses is how many causes of refusals one sidecar may have logged within LogEvery.
@@ -17,9 +22,18 @@ type Log struct {
 	suppressed int                  // refusals that were not logged since the last that was
 }
 
-// Take reports whether a refusal is to be logged now, and how many were left
+// Write writes that a dataplane refuses something, unless its cause was written less than every before n.
+func (l *Log) Write(to *slog.Logger, dataplane api.Ref, n syncstatus.Nack, every time.Duration) {
+	cause := n.Type + "\x00" + strings.Join(n.Resources, "\x00") + "\x00" + n.Message
+	if leftOut, ok := l.take(cause, n.At, every); ok {
+		to.Warn("refused", "dataplane", dataplane.String(), "type", n.Type,
+			"resources", n.Resources[:min(len(n.Resources), most)], "says", n.Message, "revision", n.Revision, "unlogged", leftOut)
+	}
+}
+
+// take reports whether a refusal is to be logged now, and how many were left
 // out before it.
-func (l *Log) Take(cause string, now time.Time, every time.Duration) (leftOut int, ok bool) {
+func (l *Log) take(cause string, now time.Time, every time.Duration) (leftOut int, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for c, at := range l.logged {

@@ -9,8 +9,9 @@ import (
 
 // Options is how streams are served.
 type Options struct {
-	Logger   *slog.Logger
-	Observer syncstatus.Observer // of a Server nil: nobody
+	Logger *slog.Logger
+	// Observer is told what happens on streams; where it is nil, a server tells nobody.
+	Observer syncstatus.Observer
 	// ResponseBytes is where a delta response is split.
 	ResponseBytes int
 	// HoldRoutes is how long a route waits for a new cluster to be confirmed.

@@ -95,10 +95,8 @@ const mostLacks = 1000
 // lacking are the names of the resources that a client which refuses one should have and has not,
 // while nothing else is on its way; false else, and where they are very many.
 func lacking(subs *subscription.All, want *resource.State) (out []string, ok bool) {
-	for t := range subs {
-		if !subs[t].Resting() {
-			return nil, false
-		}
+	if !subs.Resting() {
+		return nil, false
 	}
 	for t := range subs {
 		s := &subs[t]

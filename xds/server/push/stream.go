@@ -2,7 +2,6 @@ package push
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
@@ -14,15 +13,7 @@ import (
 	"github.com/weftmesh/weft/xds/server/nack"
 	"github.com/weftmesh/weft/xds/server/subscription"
 	"github.com/weftmesh/weft/xds/server/syncstatus"
-	"github.com/weftmesh/weft/xds/server/truncate"
 )
-
-// Transport is how a Stream reaches whom it serves.
-type Transport interface {
-	subscription.Recipient
-	// Wake has Stream.Pump called soon, from another goroutine. It does not wait.
-	Wake()
-}
 
 // Stream is what is known of one stream: what its client asked for, has, and should have.
 type Stream struct {
@@ -67,9 +58,7 @@ func (s *Stream) Resume(h *History, refused *syncstatus.Nack) {
 func (s *Stream) Close() {
 	s.closed, s.secret = true, nil
 	s.alarm.stop()
-	for t := range s.subs {
-		s.subs[t].Close()
-	}
+	s.subs.Close()
 }
 
 // Closed reports whether nothing is sent any more.
@@ -154,7 +143,7 @@ func (s *Stream) replace(now *resource.State, revision uint64) {
 	if pruned && s.content.pruned == was {
 		s.content.pruned = s.turn
 	}
-	s.changed(s.refusing())
+	s.changed(s.subs.Refuse())
 }
 
 // Bring takes what a client brings along of a type from an earlier stream, as it says
@@ -193,7 +182,7 @@ func (s *Stream) RequestDelta(t subscription.Type, q *discoveryv3.DeltaDiscovery
 	if !f.Asked() {
 		s.history.unverified.Apply(f)
 	} else {
-		s.askedAgain(f, q.GetResourceNamesSubscribe())
+		f.AskedAgain(q.GetResourceNamesSubscribe(), source{s})
 	}
 	s.answered(f, q.GetResponseNonce(), q.GetErrorDetail())
 	s.wait(f, sub, nil, nil)
@@ -224,19 +213,6 @@ func (s *Stream) wait(f *subscription.Subscription, sub cache.Subscription, q *d
 	s.Pump()
 	if late { // Status told of it
 		s.opts.Observer.Stirred(s.peer.Dataplane)
-	}
-}
-
-// askedAgain sends what the client subscribes to although it was sent before:
-// it forgot it in between.
-func (s *Stream) askedAgain(f *subscription.Subscription, names []string) {
-	for _, name := range names {
-		if _, ok := f.LastSent().Version(name); !ok {
-			continue
-		}
-		if r := s.find(f.Type(), name); r != nil {
-			f.Force(r.Name, r.Version)
-		}
 	}
 }
 
@@ -290,7 +266,11 @@ func (s *Stream) refuse(f *subscription.Subscription, r *subscription.Response, 
 	f.Refuse(r, subscription.Refusal{Culprits: culprits, ResendEvery: s.opts.ResendEvery, At: now,
 		Wanted: func(v subscription.Versioned) bool { return s.wanted(r, v) }})
 	s.history.unverified.Add(r)
-	s.report(r, culprits, truncate.Text(words, truncate.Message), now)
+	n := nack.Of(r, culprits, words)
+	n.At, n.Current, n.Acked, n.Brought = now, s.subs.Refuse(), s.acked, s.brought
+	s.nack, s.synced = &n, false
+	s.history.refusals.Write(s.opts.Logger, s.peer.Dataplane, n, s.opts.LogEvery)
+	s.opts.Observer.Nacked(*s.peer, n)
 }
 
 // wanted reports whether the client should still have v, which r brought it: a
@@ -301,36 +281,6 @@ func (s *Stream) wanted(r *subscription.Response, v subscription.Versioned) bool
 	}
 	now := s.find(r.Type, v.Name)
 	return now != nil && now.Version == v.Version
-}
-
-// most is how many names a refusal that names nothing is given.
-const most = 10
-
-func (s *Stream) report(r *subscription.Response, culprits []subscription.Versioned, words string, now time.Time) {
-	n := syncstatus.Nack{At: now, Type: r.Type.String(), Message: words, Revision: r.Revision, Current: s.refusing(), Acked: s.acked, Brought: s.brought}
-	if len(culprits) == 0 {
-		culprits = r.Changed[:min(len(r.Changed), most)]
-	}
-	for _, v := range culprits {
-		n.Resources = append(n.Resources, v.Name)
-	}
-	s.nack, s.synced = &n, false
-	cause := n.Type + "\x00" + strings.Join(n.Resources, "\x00") + "\x00" + words
-	if leftOut, ok := s.history.refusals.Take(cause, now, s.opts.LogEvery); ok {
-		s.opts.Logger.Warn("refused", "dataplane", s.peer.Dataplane.String(), "type", n.Type,
-			"resources", n.Resources[:min(len(n.Resources), most)], "says", words, "revision", n.Revision, "unlogged", leftOut)
-	}
-	s.opts.Observer.Nacked(*s.peer, n)
-}
-
-// refusing reports whether the client refuses something that it should have.
-func (s *Stream) refusing() bool {
-	for t := range s.subs {
-		if s.subs[t].Refuses() {
-			return true
-		}
-	}
-	return false
 }
 
 // Suspend says that the library is busy with a request: nothing is sent until it is here.
@@ -353,27 +303,13 @@ func (s *Stream) Sending(t subscription.Type, nonce string) {
 	}
 	s.opts.Observer.Pushed(*s.peer, r.Push())
 	if t == subscription.Clusters {
-		s.reload(r)
+		s.subs[subscription.Endpoints].Reload(r, source{s})
 		s.Pump()
 		return
 	}
 	before := s.alarm.due
 	if s.wakeSlow(r.At); !s.alarm.due.Equal(before) {
 		s.alarm.arm(s.to.Wake)
-	}
-}
-
-// reload sends the endpoints of every changed cluster again, right behind it. An
-// Envoy that warms a changed cluster asks for nothing and waits for a version
-// that it has not seen; until then the change is neither active nor confirmed.
-func (s *Stream) reload(r *subscription.Response) {
-	for _, v := range r.Changed {
-		if !v.EDS || !v.Again {
-			continue
-		}
-		if e := s.find(subscription.Endpoints, v.Name); e != nil {
-			s.subs[subscription.Endpoints].Force(e.Name, e.Version)
-		}
 	}
 }
 
@@ -444,19 +380,13 @@ func (s *Stream) prune() {
 
 // check notes when the client has confirmed everything, or has confirmed all but what it refuses.
 func (s *Stream) check() {
-	settled := !s.synced
-	for t := range s.subs {
-		settled = settled && s.subs[t].Settled()
-	}
-	if settled && complete(&s.subs, s.want, s.grpc) {
-		s.sync(s.revision, s.refusing())
-		for t := range s.subs {
-			s.subs[t].Tidy(s.subs[t].Type().Of(s.want))
-		}
+	if !s.synced && s.subs.Settled() && complete(&s.subs, s.want, s.grpc) {
+		s.sync(s.revision, s.subs.Refuse())
+		s.subs.Tidy(s.want)
 		s.opts.Observer.Synced(*s.peer, s.revision)
 	}
 	var lacks []string
-	known := !s.failed && s.refusing()
+	known := !s.failed && s.subs.Refuse()
 	if known {
 		lacks, known = lacking(&s.subs, s.want)
 	}
@@ -527,33 +457,14 @@ func (s *Stream) Status(newest uint64, dirty bool) syncstatus.Status {
 }
 
 // Types counts the responses of each type.
-func (s *Stream) Types() map[string]syncstatus.TypeStatus {
-	out := map[string]syncstatus.TypeStatus{}
-	for t := range s.subs {
-		f := &s.subs[t]
-		n := f.Total()
-		if s.want != nil {
-			n.Resources = len(f.Type().Of(s.want))
-		}
-		if f.Type() != subscription.Secrets || n != (syncstatus.TypeStatus{}) { // few have any
-			out[f.Type().String()] = n
-		}
-	}
-	return out
-}
+func (s *Stream) Types() map[string]syncstatus.TypeStatus { return s.subs.Totals(s.want) }
 
 // Sent are the resources that the client should have, of each type of which anything was sent.
 func (s *Stream) Sent() *resource.State {
-	out := &resource.State{}
 	if s.want == nil {
-		return out
+		return &resource.State{}
 	}
-	for t, into := range [subscription.Types]*[]*resource.Resource{&out.Clusters, &out.Endpoints, &out.Secrets, &out.Listeners, &out.Routes} {
-		if s.subs[t].Sent() {
-			*into = subscription.Type(t).Of(s.want)
-		}
-	}
-	return out
+	return s.subs.Sent(s.want)
 }
 
 // Work is what a stream has done and has to do.
@@ -565,9 +476,5 @@ type Work struct {
 
 // Work is what the stream has done and has to do.
 func (s *Stream) Work() Work {
-	w := Work{Looked: s.looked, Retained: len(s.retained.Clusters), Idle: s.alarm.due.IsZero()}
-	for t := range s.subs {
-		w.Idle = w.Idle && s.subs[t].Idle()
-	}
-	return w
+	return Work{Looked: s.looked, Retained: len(s.retained.Clusters), Idle: s.alarm.due.IsZero() && s.subs.Idle()}
 }

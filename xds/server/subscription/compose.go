@@ -63,7 +63,7 @@ func composeParts(s *Subscription, o *Offer) (r *Response, held bool) {
 		if more = full(s, o, len(r.list), size+x.Size()); more {
 			return false
 		}
-		v.Again = again
+		v.again = again
 		size += x.Size()
 		if r.list == nil && s.last.Len() == 0 {
 			r.list = make([]Versioned, 0, len(o.Want))
@@ -147,7 +147,7 @@ func composeWhole(s *Subscription, o *Offer) (r *Response, held bool) {
 				}
 				v = old
 			} else {
-				v.Again = again
+				v.again = again
 				r.Changed = append(r.Changed, v)
 			}
 		}

@@ -125,14 +125,14 @@ func TestConfirmedSuffixesAreLetGo(t *testing.T) {
 	f := &Subscription{last: LastSent{list: want}}
 	seen := map[string]bool{}
 	for range 3 {
-		f.Force("a", "1")
+		f.force("a", "1")
 		v := f.versions.as(want[0])
 		if seen[v.version] || v.version == "1" {
 			t.Fatalf("it goes out as %s again", v.version)
 		}
 		seen[v.version] = true
 		f.last = f.last.with(want, []Versioned{v}, nil)
-		f.Force("b", "2") // which is on its way
+		f.force("b", "2") // which is on its way
 		confirm(f, v, want)
 		if had, _ := f.last.Version("a"); had != "1" || len(f.last.other) > 0 || len(f.versions.forced) != 1 || f.versions.as(want[1]).version == "2" {
 			t.Fatalf("%+v", f)

@@ -55,17 +55,6 @@ type Subscription struct {
 	total            syncstatus.TypeStatus
 }
 
-// All are the subscriptions of one stream.
-type All [Types]Subscription
-
-// New are those of a stream that has asked for nothing yet.
-func New() (all All) {
-	for t := range all {
-		all[t].typ = Type(t)
-	}
-	return all
-}
-
 // Type is what the client subscribes to.
 func (s *Subscription) Type() Type { return s.typ }
 
@@ -81,8 +70,8 @@ func (s *Subscription) Quiet() bool { return s.quiet }
 // Open reports whether the client waits for a change.
 func (s *Subscription) Open() bool { return s.open }
 
-// Idle reports whether neither side owes the other an answer.
-func (s *Subscription) Idle() bool { return s.queued == nil && s.out == nil }
+// idle reports whether neither side owes the other an answer.
+func (s *Subscription) idle() bool { return s.queued == nil && s.out == nil }
 
 // Out is the response that the client has to answer; nil for none.
 func (s *Subscription) Out() *Response { return s.out }
@@ -90,17 +79,17 @@ func (s *Subscription) Out() *Response { return s.out }
 // Wants reports whether the client asked for a name.
 func (s *Subscription) Wants(name string) bool { return s.asked && s.watch.wants(name) }
 
-// Refuses reports whether the client does not take something that it should have.
-func (s *Subscription) Refuses() bool { return len(s.refused) > 0 || s.limit > 0 }
+// refuses reports whether the client does not take something that it should have.
+func (s *Subscription) refuses() bool { return len(s.refused) > 0 || s.limit > 0 }
 
-// Settled reports whether the client has all that it may have, and has said so.
-func (s *Subscription) Settled() bool {
+// settled reports whether the client has all that it may have, and has said so.
+func (s *Subscription) settled() bool {
 	return s.quiet && !(s.asked && s.watch.wildcard && !s.acked)
 }
 
-// Resting reports whether nothing is on its way to the client, and nothing will be before something changes.
-func (s *Subscription) Resting() bool {
-	return !s.asked || s.open && s.Idle() && !s.owed && s.limit == 0
+// resting reports whether nothing is on its way to the client, and nothing will be before something changes.
+func (s *Subscription) resting() bool {
+	return !s.asked || s.open && s.idle() && !s.owed && s.limit == 0
 }
 
 // Has reports whether the client has r as it should be.
@@ -116,9 +105,6 @@ func (s *Subscription) Took(r *resource.Resource) bool {
 
 // LastSent is what the client has.
 func (s *Subscription) LastSent() LastSent { return s.last }
-
-// Total counts its responses.
-func (s *Subscription) Total() syncstatus.TypeStatus { return s.total }
 
 // Bring takes note of what the client has from an earlier stream.
 func (s *Subscription) Bring(last LastSent) { s.last = last }
@@ -195,13 +181,37 @@ func (s *Subscription) Wait(sub cache.Subscription, q *discoveryv3.DiscoveryRequ
 	s.open, s.asked = true, true
 }
 
-// Close has nothing sent any more.
-func (s *Subscription) Close() { s.open = false }
-
-// Force makes what the client has of a name look outdated, whose content should be hash.
-func (s *Subscription) Force(name, hash string) {
+// force makes what the client has of a name look outdated, whose content should be hash.
+func (s *Subscription) force(name, hash string) {
 	s.versions.force(name, hash)
 	s.covers = 0
+}
+
+// AskedAgain sends what the client subscribes to although it was sent before:
+// it forgot it in between.
+func (s *Subscription) AskedAgain(names []string, from Source) {
+	for _, name := range names {
+		if _, ok := s.last.Version(name); !ok {
+			continue
+		}
+		if r := from.Find(s.typ, name); r != nil {
+			s.force(r.Name, r.Version)
+		}
+	}
+}
+
+// Reload sends the endpoints of every changed cluster again, right behind it. An
+// Envoy that warms a changed cluster asks for nothing and waits for a version
+// that it has not seen; until then the change is neither active nor confirmed.
+func (s *Subscription) Reload(clusters *Response, from Source) {
+	for _, v := range clusters.Changed {
+		if !v.EDS || !v.again {
+			continue
+		}
+		if e := from.Find(s.typ, v.Name); e != nil {
+			s.force(e.Name, e.Version)
+		}
+	}
 }
 
 // Doubt has names sent again, or removed, of which nobody knows whether the client has them.
@@ -210,7 +220,7 @@ func (s *Subscription) Doubt(names map[string]bool) {
 		s.removeAgain([]string{name})
 		version, _ := s.last.Version(name)
 		if hash, _, _ := strings.Cut(version, "."); hash != "" {
-			s.Force(name, hash)
+			s.force(name, hash)
 		}
 	}
 }
@@ -241,9 +251,9 @@ func (s *Subscription) Unchanged(was, turn uint64) {
 	}
 }
 
-// Tidy has what the client has be the list that it should have, where both are the same: else a list of an
+// tidy has what the client has be the list that it should have, where both are the same: else a list of an
 // earlier state would be kept.
-func (s *Subscription) Tidy(want []*resource.Resource) {
+func (s *Subscription) tidy(want []*resource.Resource) {
 	if slices.EqualFunc(s.last.list, want, sameContent) {
 		s.last.list = want
 	}
@@ -253,7 +263,7 @@ func (s *Subscription) Tidy(want []*resource.Resource) {
 // sent, all of this turn, and nothing is being removed.
 func (s *Subscription) Ready(turn uint64, removing bool) bool {
 	s.quiet = !s.asked
-	if !s.open || !s.Idle() {
+	if !s.open || !s.idle() {
 		return false // one response at a time: the answer to it will open the next request
 	}
 	if s.covers == turn && !removing {
@@ -374,7 +384,7 @@ func (s *Subscription) Refuse(r *Response, why Refusal) {
 	}
 	for _, v := range r.Changed {
 		if s.refused[v.Name] != v.Version {
-			s.Force(v.Name, v.Version)
+			s.force(v.Name, v.Version)
 		}
 	}
 	if len(r.Changed) > 0 { // else the removal itself is what is refused

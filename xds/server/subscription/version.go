@@ -10,8 +10,8 @@ import (
 // Versioned is a resource with the version under which one stream has it.
 type Versioned struct {
 	*resource.Resource
-	Again   bool // the client has, or had, another version of it
 	version string
+	again   bool // the client has, or had, another version of it
 }
 
 // versions are those under which one stream has resources, where that is not the hash of their content
