@@ -31,7 +31,7 @@ func checkAuthz(text string) error {
 
 // denied is the status with which rt answers c because of the authorization service; 0
 // where it lets c pass.
-func (c *call) denied(rt *effective.Route) uint32 {
+func denied(c *call, rt *effective.Route) uint32 {
 	if c.authz == "" || c.authz == authorized || len(route.Authorizations(rt.Filters)) == 0 {
 		return 0
 	}
@@ -45,8 +45,8 @@ func (c *call) denied(rt *effective.Route) uint32 {
 // deny is what becomes of c where rt asks and the service does not let it pass: the
 // proxy answers, with the header changes of a route that forwards; Envoy makes none
 // where the route would answer itself (measured on 1.40).
-func (c *call) deny(from *effective.Resolved, spoken api.Protocol, rt *effective.Route, status uint32) Branch {
-	b := c.respond(status)
+func deny(c *call, from *effective.Resolved, spoken api.Protocol, rt *effective.Route, status uint32) Branch {
+	b := respond(c, status)
 	if forwards(rt) {
 		b.ResponseHeaders = responseChange(rt.Changes(), c.filling(nil))
 		b.answers(b.ResponseHeaders)

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -108,4 +109,14 @@ func (b Bucket) Admit(at []time.Duration) []bool {
 		}
 	}
 	return out
+}
+
+// firstBound is how long the first attempt of a request of rt may take; 0 for as long as it likes.
+func firstBound(rt *effective.Route, spoken api.Protocol) time.Duration {
+	plan, bounds := behaviour(rt, spoken)
+	limit := cmp.Or(plan.PerTry, bounds.Request)
+	if bounds.Request > 0 {
+		limit = min(limit, bounds.Request)
+	}
+	return limit
 }

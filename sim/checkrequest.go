@@ -23,7 +23,16 @@ const mostTold = 100
 // with the field that is wrong and a colon; several are a *multierror.Error, in the order of
 // the fields.
 func Check(q Request) error {
-	a, wrong := readURL(q.URL)
+	_, wrong := q.read()
+	_, as := callerOf(&q)
+	_, answers := readAnswers(q.Answers)
+	wrong = append(wrong, checkAuthz(q.Authz), as)
+	return together(append(wrong, answers...))
+}
+
+// read reads the URL, and says everything that is wrong with what is written of the request.
+func (q *Request) read() (a address, wrong []error) {
+	a, wrong = readURL(q.URL)
 	wrong = append(wrong, q.bareMistakes()...)
 	wrong = append(wrong, q.headerMistakes()...)
 	if !slices.Contains(versions, q.Version) {
@@ -39,10 +48,7 @@ func Check(q Request) error {
 		_, err := q.serverName(&a)
 		wrong = append(wrong, err)
 	}
-	_, as := callerOf(&q)
-	_, answers := readAnswers(q.Answers)
-	wrong = append(wrong, checkAuthz(q.Authz), as)
-	return together(append(wrong, answers...))
+	return a, wrong
 }
 
 // together are errors as one, nil where there is none.

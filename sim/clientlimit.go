@@ -27,15 +27,15 @@ type ClientLimit struct {
 
 // limited tells what the request counts against.
 func (b *Branch) limited(c *call, t *effective.Table, rt *effective.Route) {
-	if b.ClientLimit = c.clientLimit(t, rt); b.ClientLimit != nil && c.outside && b.ClientLimit.Client["x-forwarded-for"] != "" {
+	if b.ClientLimit = clientLimit(c, t, rt); b.ClientLimit != nil && c.outside && b.ClientLimit.Client["x-forwarded-for"] != "" {
 		b.unknown = append(b.unknown, "clientLimit: the listener adds the address of who is connected to x-forwarded-for, by which the client is told")
 	}
 }
 
 // clientLimit is that of rt, a route of t, for the request; nil where there is none.
-func (c *call) clientLimit(t *effective.Table, rt *effective.Route) *ClientLimit {
+func clientLimit(c *call, t *effective.Table, rt *effective.Route) *ClientLimit {
 	l := route.ClientLimitOf(rt.Filters)
-	if l == nil || c.refuses(rt) {
+	if l == nil || refuses(c, rt) {
 		return nil
 	}
 	out := &ClientLimit{Requests: l.Requests, Interval: l.Interval, Headers: l.Headers, Status: http.StatusTooManyRequests, Client: Headers{}}

@@ -12,7 +12,7 @@ import (
 
 // preflightOf is the CORS policy of rt, where c is a preflight that is answered by it; else
 // nil. Where rt answers by itself Envoy applies none.
-func (c *call) preflightOf(rt *effective.Route) *route.CORS {
+func preflightOf(c *call, rt *effective.Route) *route.CORS {
 	if c.method != http.MethodOptions || c.headers[route.RequestOrigin] == "" || c.headers[route.PreflightMethod] == "" || !forwards(rt) {
 		return nil
 	}
@@ -21,8 +21,8 @@ func (c *call) preflightOf(rt *effective.Route) *route.CORS {
 
 // preflight answers c. No other filter sees it, and no change of headers touches the answer;
 // of gRPC it is none.
-func (c *call) preflight(rt *effective.Route, policy *route.CORS) Branch {
-	h := &ResponseHeaders{Set: c.allowedOrigin(policy)}
+func preflight(c *call, rt *effective.Route, policy *route.CORS) Branch {
+	h := &ResponseHeaders{Set: allowedOrigin(c, policy)}
 	list := func(name string, values []string, asked string) {
 		switch {
 		case route.Anything(values):
@@ -47,7 +47,7 @@ func (c *call) preflight(rt *effective.Route, policy *route.CORS) Branch {
 
 // allowedOrigin are the headers that every answer to c has, a preflight's or a backend's:
 // none where its origin is not allowed.
-func (c *call) allowedOrigin(of *route.CORS) Headers {
+func allowedOrigin(c *call, of *route.CORS) Headers {
 	out, origin := Headers{}, c.headers[route.RequestOrigin]
 	if !of.Allows(origin) {
 		return out
@@ -66,7 +66,7 @@ func (b *Branch) changeForCORS(rt *effective.Route, c *call) {
 	if of == nil || !forwards(rt) {
 		return
 	}
-	set := c.allowedOrigin(of)
+	set := allowedOrigin(c, of)
 	if len(set) > 0 && len(of.Expose) > 0 {
 		set[route.ExposeHeaders] = strings.Join(of.Expose, ", ")
 	}

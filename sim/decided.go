@@ -85,7 +85,7 @@ func (b *Branch) decided(c *call) {
 			}
 			b.Forwarded = nil
 			if b.Outcome = in.Outcome; b.Outcome == Respond && c != nil {
-				own := c.respond(in.Status)
+				own := respond(c, in.Status)
 				b.Status, b.GRPCStatus = own.Status, own.GRPCStatus
 			} else {
 				b.Status = in.Status

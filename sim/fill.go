@@ -100,7 +100,7 @@ func (c *call) doubt(text string) {
 
 // doubtAnswer notes where an answer in the place of a backend's may be filled with what
 // came, and not with what would go on: changes are those that the verdict shows.
-func (c *call) doubtAnswer(x *Backend, filters []route.Filter, changes *ResponseHeaders) {
+func doubtAnswer(c *call, x *Backend, filters []route.Filter, changes *ResponseHeaders) {
 	if x.Status != 0 && !changes.same(responseChange(filters, c.filling(nil))) {
 		c.doubt("headers: the answer in the place of " + x.Name + " may be filled with what came, and not with what would go on")
 	}

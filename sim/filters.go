@@ -22,7 +22,7 @@ func filtered(rt *effective.Route, b *Branch, rewrite *route.Rewrite, authority 
 		of := c.filling(slices.Concat(rt.Filters, x.Filters))
 		if fills, _ := route.Fills(rt.Filters); fills { // Envoy makes both changes at once
 			again := c.forwarded(rt, rewrite, x.Filters...)
-			again.wire, again.Authority = c.wire(rt, rewrite, spoken, x.Filters...), f.Authority
+			again.wire, again.Authority = c.wire(rt, rewrite, firstBound(rt, spoken), x.Filters...), f.Authority
 			f = again
 		}
 		f.changeBy(x.Filters, of)
@@ -52,7 +52,7 @@ func answered(rt *effective.Route, b *Branch, c *call) {
 		}
 		filters := slices.Concat(x.Filters, rt.Changes())
 		response := responseChange(filters, of)
-		c.doubtAnswer(&b.Backends[n], filters, response)
+		doubtAnswer(c, &b.Backends[n], filters, response)
 		if response == nil { // and not what holds for all
 			response = &ResponseHeaders{Set: Headers{}, Add: Headers{}}
 		}

@@ -119,11 +119,11 @@ func (h head) refusals(by []framing) []uint32 {
 	return slices.Compact(out)
 }
 
-// receive is what the proxy answers to the head of the request itself, whatever the
-// routes are; 0 where it takes it. The error says that there is no answer.
-func (f *found) receive(q *Request) (answer uint32, err error) {
-	c := f.call
-	h := head{c.method, c.authority, f.address.path + f.address.query, lower(q.Headers), c.http2, c.anyMethod}
+// headRefusal is what the proxy answers to the head of the request itself, whatever the
+// routes are, 0 where it takes it; unknown is what decides that and nobody knows. The error
+// says that there is no answer.
+func (c *call) headRefusal(q *Request, a *address) (answer uint32, unknown string, err error) {
+	h := head{c.method, c.authority, a.path + a.query, lower(q.Headers), c.http2, c.anyMethod}
 	switch {
 	case c.method == http.MethodConnect && c.http2:
 		h.target = ""
@@ -132,18 +132,17 @@ func (f *found) receive(q *Request) (answer uint32, err error) {
 	}
 	answers := h.refusals(c.framings)
 	if len(answers) > 1 {
-		f.unknown = append(f.unknown, unframed)
-		return 0, nil
+		return 0, unframed, nil
 	}
 	if answers[0] != 0 && c.http2 {
 		headers, bytes := c.framings[0].in(h).size()
-		return 0, fmt.Errorf("headers: %d headers with %d bytes, pseudo headers among them, are more than Envoy takes, %d and %d, and it resets the stream; send less, or ask by HTTP/1.1, where it answers 431",
+		return 0, "", fmt.Errorf("headers: %d headers with %d bytes, pseudo headers among them, are more than Envoy takes, %d and %d, and it resets the stream; send less, or ask by HTTP/1.1, where it answers 431",
 			headers, bytes, maxHeaders, maxHeaderBytes)
 	}
 	if answers[0] != 0 {
 		c.grpc = false // it has not read that yet
 	}
-	return answers[0], nil
+	return answers[0], "", nil
 }
 
 // lower are headers by lower-case name.

@@ -47,9 +47,6 @@ func (f *found) noHost(o *effective.Outbound, q *Request) error {
 		if answer, err = f.receive(q); err != nil {
 			return err
 		}
-		if answer == 0 {
-			answer = c.unread(q)
-		}
 		if answer == 0 && c.upgrade == unknownUpgrade {
 			answer = http.StatusForbidden
 		}

@@ -44,7 +44,7 @@ func lookUp(w Reader, r *effective.Resolved, q Request) (*found, error) {
 	if err := Check(q); err != nil {
 		return nil, err
 	}
-	a, _ := readURL(q.URL) // which Check has read
+	a, _ := q.read() // which Check has read
 	f := &found{address: &a, call: callOf(q, &a), outbound: find(w, r, &a)}
 	f.serverName, _ = q.serverName(&a)
 	if spec(r).Edge() {
@@ -124,9 +124,6 @@ func (f *found) look(t *effective.Table, q *Request) error {
 	if err != nil {
 		return err
 	}
-	if answer == 0 {
-		answer = c.unread(q)
-	}
 	if answer != 0 {
 		f.end(nil, answer, anyDraw[0])
 		return nil
@@ -149,6 +146,22 @@ func (f *found) look(t *effective.Table, q *Request) error {
 		}
 	}
 	return nil
+}
+
+// receive is what the proxy answers to a request before it looks for a route, 0 where it looks.
+// The error says why there is no answer at all.
+func (f *found) receive(q *Request) (answer uint32, err error) {
+	answer, unknown, err := f.call.headRefusal(q, f.address)
+	if err != nil {
+		return 0, err
+	}
+	if unknown != "" {
+		f.unknown = append(f.unknown, unknown)
+	}
+	if answer == 0 {
+		answer = f.call.unread(q)
+	}
+	return answer, nil
 }
 
 // unread is what the proxy answers to what it could read before it looks for a route; 0

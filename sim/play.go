@@ -95,7 +95,7 @@ func (l *lookup) play(r *effective.Resolved, answer func(n int) Answer) (Timelin
 
 // player knows what bounds and repeats the request.
 func (l *lookup) player(r *effective.Resolved, answer func(n int) Answer) (*player, error) {
-	if l.route == nil || !forwards(l.route) || l.call.refuses(l.route) || l.call.preflightOf(l.route) != nil || l.call.denied(l.route) != 0 {
+	if l.route == nil || !forwards(l.route) || refuses(l.call, l.route) || preflightOf(l.call, l.route) != nil || denied(l.call, l.route) != 0 {
 		return nil, errNotForwarded
 	}
 	p := &player{answer: answer, long: l.call.body > MaxRepeated, delay: time.Duration(route.DelayOf(l.route.Filters))}

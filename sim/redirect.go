@@ -12,7 +12,7 @@ import (
 // redirect builds the location as Envoy does: it keeps what the redirect does
 // not name, the query always, and the port of the Host header unless the
 // redirect names host or port, or leaves a scheme whose own port it is.
-func (c *call) redirect(d *route.Redirect, m *match.Match) Branch {
+func redirectOf(c *call, d *route.Redirect, m *match.Match) Branch {
 	scheme := c.headers["x-forwarded-proto"]
 	if scheme != "http" && scheme != "https" {
 		scheme = "http"
@@ -37,7 +37,7 @@ func (c *call) redirect(d *route.Redirect, m *match.Match) Branch {
 	if p, ok := d.Path.Of(m.Path(), c.path); ok {
 		path = p
 	}
-	b := c.respond(d.Status)
+	b := respond(c, d.Status)
 	if b.Status == 0 {
 		b.Status = 302
 	}

@@ -93,7 +93,7 @@ func (t trace) outcome(l *lookup, q Request) Branch {
 	case l.shut:
 		return Branch{Probability: 1, Outcome: Close}
 	case l.answer != 0:
-		return l.call.respond(l.answer)
+		return respond(l.call, l.answer)
 	case o == nil:
 		return Branch{Probability: 1, Outcome: Passthrough, Forwarded: cmp.Or(l.passed, untouched(q, l.address))}
 	case o.Table == nil:
@@ -157,7 +157,7 @@ func untouched(q Request, a *address) *Forwarded {
 
 // respond is an answer of the proxy's own. To a gRPC client it goes as a status
 // of gRPC.
-func (c *call) respond(status uint32) Branch {
+func respond(c *call, status uint32) Branch {
 	b := Branch{Probability: 1, Outcome: Respond, Status: status}
 	if c.grpc {
 		s := grpcStatus(status)
@@ -197,7 +197,7 @@ func (b *Branch) settle(c *call) {
 	if status == 0 {
 		status = http.StatusInternalServerError // no backend at all
 	}
-	own := c.respond(status)
+	own := respond(c, status)
 	b.Outcome, b.Status, b.GRPCStatus, b.Forwarded = own.Outcome, own.Status, own.GRPCStatus, nil
 	b.Mirrors = nil // Envoy copies what it sends somewhere
 }

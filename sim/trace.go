@@ -20,29 +20,29 @@ type trace struct {
 
 // take does what rt says.
 func (t trace) take(spoken api.Protocol, rt *effective.Route, c *call) Branch {
-	if c.refuses(rt) {
+	if refuses(c, rt) {
 		return t.refuse(rt, c)
 	}
-	if policy := c.preflightOf(rt); policy != nil {
-		return c.preflight(rt, policy)
+	if policy := preflightOf(c, rt); policy != nil {
+		return preflight(c, rt, policy)
 	}
-	if status := c.denied(rt); status != 0 {
-		return c.deny(t.from, spoken, rt, status)
+	if status := denied(c, rt); status != 0 {
+		return deny(c, t.from, spoken, rt, status)
 	}
 	response := responseChange(rt.Changes(), c.filling(nil))
 	b := Branch{Probability: 1}
 	switch do := rt.Answers().(type) {
 	case *route.Redirect:
-		b = c.redirect(do, &rt.Match)
+		b = redirectOf(c, do, &rt.Match)
 	case *route.Respond:
-		b = c.respond(do.Status)
+		b = respond(c, do.Status)
 		b.Reason = unserved(rt)
 		b.Body, b.Backends = do.Body, shares(t.from, rt.Backends, t.draws)
 	default:
 		rewrite := route.LastRewrite(rt.Filters)
 		b.Outcome, b.Backends = Forward, t.backends(rt.Backends)
 		b.Forwarded = c.forwarded(rt, rewrite)
-		b.Forwarded.wire = c.wire(rt, rewrite, spoken)
+		b.Forwarded.wire = c.wire(rt, rewrite, firstBound(rt, spoken))
 		authority := b.Forwarded.Authority
 		autoHost(t.from, rt, rewrite, &b)
 		filtered(rt, &b, rewrite, authority, c, spoken)

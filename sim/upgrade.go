@@ -59,14 +59,14 @@ func (c *call) upgraded(all Headers) {
 }
 
 // refuses reports whether the proxy answers c where rt would forward it.
-func (c *call) refuses(rt *effective.Route) bool {
+func refuses(c *call, rt *effective.Route) bool {
 	return c.upgrade == webSocket && rt.Upgrade == route.UpgradeOff && forwards(rt)
 }
 
 // refuse is what becomes of a WebSocket where rt takes none: no filter of Envoy's
 // sees it, but its answer has the headers of the route and of a drawn backend.
 func (t trace) refuse(rt *effective.Route, c *call) Branch {
-	b := c.respond(http.StatusForbidden)
+	b := respond(c, http.StatusForbidden)
 	b.Backends = shares(t.from, rt.Backends, t.draws)
 	for i := range b.Backends {
 		b.Backends[i].Status, b.Backends[i].Reason = b.Status, "the route refuses WebSockets"

@@ -1,25 +1,20 @@
 package sim
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strconv"
+	"time"
 
-	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 )
 
 // wire is what the caller's sidecar sends, with all that it adds and forwarded leaves out.
-func (c *call) wire(rt *effective.Route, rewrite *route.Rewrite, spoken api.Protocol, beside ...route.Filter) *Forwarded {
+// limit is how long the first attempt may take, 0 for as long as it likes.
+func (c *call) wire(rt *effective.Route, rewrite *route.Rewrite, limit time.Duration, beside ...route.Filter) *Forwarded {
 	f := &Forwarded{Headers: maps.Clone(c.headers)}
 	delete(f.Headers, "host")
-	plan, bounds := behaviour(rt, spoken)
-	limit := cmp.Or(plan.PerTry, bounds.Request)
-	if bounds.Request > 0 {
-		limit = min(limit, bounds.Request)
-	}
 	if limit > 0 { // of the first attempt; later ones may have less time left
 		f.Headers["x-envoy-expected-rq-timeout-ms"] = strconv.FormatInt(limit.Milliseconds(), 10)
 	}
