@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hashicorp/go-multierror"
-
 	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/route/match"
 )
@@ -17,18 +15,6 @@ var versions = []string{"", "1.0", "1.1", "2"}
 
 // mostTold is how many mistakes of one field are told of at most.
 const mostTold = 100
-
-// Check tells everything that is wrong with a request by itself, whatever it is asked of: what
-// no client sends, and what Envoy closes the connection for without an answer. Each error begins
-// with the field that is wrong and a colon; several are a *multierror.Error, in the order of
-// the fields.
-func Check(q Request) error {
-	_, wrong := q.read()
-	_, as := callerOf(&q)
-	_, answers := readAnswers(q.Answers)
-	wrong = append(wrong, checkAuthz(q.Authz), as)
-	return together(append(wrong, answers...))
-}
 
 // read reads the URL, and says everything that is wrong with what is written of the request.
 func (q *Request) read() (a address, wrong []error) {
@@ -49,15 +35,6 @@ func (q *Request) read() (a address, wrong []error) {
 		wrong = append(wrong, err)
 	}
 	return a, wrong
-}
-
-// together are errors as one, nil where there is none.
-func together(list []error) error {
-	list = slices.DeleteFunc(list, func(err error) bool { return err == nil })
-	if len(list) == 1 {
-		return list[0]
-	}
-	return multierror.Append(nil, list...).ErrorOrNil()
 }
 
 // bareMistakes are what is said of a connection and holds of a request alone.

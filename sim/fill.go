@@ -98,14 +98,6 @@ func (c *call) doubt(text string) {
 	}
 }
 
-// doubtAnswer notes where an answer in the place of a backend's may be filled with what
-// came, and not with what would go on: changes are those that the verdict shows.
-func doubtAnswer(c *call, x *Backend, filters []route.Filter, changes *ResponseHeaders) {
-	if x.Status != 0 && !changes.same(responseChange(filters, c.filling(nil))) {
-		c.doubt("headers: the answer in the place of " + x.Name + " may be filled with what came, and not with what would go on")
-	}
-}
-
 func (h *ResponseHeaders) same(o *ResponseHeaders) bool {
 	return (h == nil) == (o == nil) && (h == nil || maps.Equal(h.Set, o.Set) && maps.Equal(h.Add, o.Add) && slices.Equal(h.Remove, o.Remove))
 }

@@ -1,9 +1,7 @@
 package sim
 
 import (
-	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -51,26 +49,6 @@ func (f *Forwarded) takeHost(w *route.Rewrite, otherwise string) {
 		delete(f.Headers, "x-envoy-original-host") // Envoy writes its own
 		if f.wire != nil {
 			f.wire.Headers["x-envoy-original-host"] = otherwise
-		}
-	}
-}
-
-// plainHost is a host that nobody refuses.
-var plainHost = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?(:[0-9]{1,5})?$`)
-
-// doubtHost says where a header gives a host that may be refused on the way.
-func (b *Branch) doubtHost(w *route.Rewrite) {
-	if w == nil || w.HostHeader == "" {
-		return
-	}
-	sent := []*Forwarded{b.Forwarded}
-	for i := range b.Backends {
-		sent = append(sent, b.Backends[i].Forwarded)
-	}
-	for _, f := range sent {
-		if f != nil && !plainHost.MatchString(f.Authority) {
-			b.unknown = append(b.unknown, fmt.Sprintf("host: whether %q from header %s passes depends on what the backend speaks", f.Authority, w.HostHeader))
-			return
 		}
 	}
 }

@@ -1,0 +1,28 @@
+package sim
+
+import (
+	"slices"
+
+	"github.com/hashicorp/go-multierror"
+)
+
+// Check tells everything that is wrong with a request by itself, whatever it is asked of: what
+// no client sends, and what Envoy closes the connection for without an answer. Each error begins
+// with the field that is wrong and a colon; several are a *multierror.Error, in the order of
+// the fields.
+func Check(q Request) error {
+	_, wrong := q.read()
+	_, as := callerOf(&q)
+	_, answers := readAnswers(q.Answers)
+	wrong = append(wrong, checkAuthz(q.Authz), as)
+	return together(append(wrong, answers...))
+}
+
+// together are errors as one, nil where there is none.
+func together(list []error) error {
+	list = slices.DeleteFunc(list, func(err error) bool { return err == nil })
+	if len(list) == 1 {
+		return list[0]
+	}
+	return multierror.Append(nil, list...).ErrorOrNil()
+}
