@@ -10,6 +10,7 @@ import (
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 	"github.com/weftmesh/weft/xds"
 	"github.com/weftmesh/weft/xds/routes"
 )
@@ -48,7 +49,7 @@ func BenchmarkUpdate(b *testing.B) {
 func BenchmarkSimulate(b *testing.B) {
 	model, _ := resolve.Compile(worlds.Mesh(b, world.Catalog()), world.Dialects(), world.Kinds())
 	from := api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "dp-0"}
-	q := sim.Request{Method: "GET", URL: "http://127.0.0.1:20000/v3/items?q=1"}
+	q := wire.Request{Method: "GET", URL: "http://127.0.0.1:20000/v3/items?q=1"}
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := sim.Run(model, from, q); err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/route/skipper"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 	"github.com/weftmesh/weft/xds/filters"
 )
 
@@ -91,7 +92,7 @@ type agreement struct {
 
 // query is a request of both meshes.
 type query struct {
-	sim.Request
+	wire.Request
 	authority, there string          // before and after
 	tables           []convert.Table // of those who ask for the authority
 }
@@ -142,7 +143,7 @@ func moved(t *testing.T, docs []m, from, to, kind string, n uint64) (said string
 
 // asOfBrowsers writes an origin as browsers do, without the port that is usual for its scheme:
 // whether that is allowed too is not kept.
-func asOfBrowsers(headers sim.Headers) {
+func asOfBrowsers(headers wire.Headers) {
 	for scheme, port := range map[string]string{"http": ":80", "https": ":443"} {
 		if origin := headers["origin"]; strings.HasPrefix(origin, scheme+"://") && strings.HasSuffix(origin, port) {
 			headers["origin"] = strings.TrimSuffix(origin, port)

@@ -14,6 +14,7 @@ import (
 	"github.com/weftmesh/weft/internal/differential"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // view is what becomes of a request, in words that both meshes have.
@@ -24,7 +25,7 @@ type view struct {
 	Location, Body string
 	Backends       map[string]string // shares
 	Authorization  []*route.Authorization
-	Answer         *sim.ResponseHeaders
+	Answer         *wire.ResponseHeaders
 	Mirrors        []string
 	Policies       map[string]string
 	Ends           []sim.EndOfAll
@@ -90,7 +91,7 @@ func seen(b *sim.Branch, authority string, forgiven []string) view {
 }
 
 // called is a backend with how it is asked.
-func called(x *sim.Backend, all *sim.Forwarded, authority string, forgiven []string) string {
+func called(x *sim.Backend, all *wire.Forwarded, authority string, forgiven []string) string {
 	f := *sentTo(x.Forwarded, all)
 	if f.Authority == authority {
 		f.Authority = "as asked"
@@ -136,14 +137,14 @@ func drop(from m, at []string) {
 	delete(from, at[0])
 }
 
-func sentTo(own, all *sim.Forwarded) *sim.Forwarded {
+func sentTo(own, all *wire.Forwarded) *wire.Forwarded {
 	switch {
 	case own != nil:
 		return own
 	case all != nil:
 		return all
 	}
-	return &sim.Forwarded{}
+	return &wire.Forwarded{}
 }
 
 // located is a location where the host that was asked for has no name.

@@ -12,6 +12,7 @@ import (
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 func anyMatch(t *rapid.T) match.Match {
@@ -51,7 +52,7 @@ func (o only) Destinations(string) iter.Seq[*effective.Destination] {
 
 func (only) NamesFor(api.Ref, *effective.Destination, string) bool { return true }
 
-func takes(t *rapid.T, m match.Match, q sim.Request) bool {
+func takes(t *rapid.T, m match.Match, q wire.Request) bool {
 	d := &effective.Destination{ID: "web:80", Kind: api.KindMeshService, Name: "web", Port: 80, Protocol: api.HTTP}
 	r := &effective.Resolved{Outbounds: []*effective.Outbound{{Destination: d, Table: &effective.Table{Destination: d, Routes: []*effective.Route{{Match: m}}}}}}
 	v, err := sim.Run(only{r}, r.Ref, q)
@@ -70,7 +71,7 @@ func TestWhatCoversTakesEverything(t *testing.T) {
 			return
 		}
 		path := rapid.SampledFrom([]string{"/", "/a", "/a/", "/a/b", "/ab", "/a/b/c"}).Draw(t, "path") + rapid.SampledFrom([]string{"", "?q=1", "?q=2"}).Draw(t, "query")
-		q := sim.Request{Method: rapid.SampledFrom([]string{"GET", "POST"}).Draw(t, "method"), URL: "http://web" + path, Headers: sim.Headers{}}
+		q := wire.Request{Method: rapid.SampledFrom([]string{"GET", "POST"}).Draw(t, "method"), URL: "http://web" + path, Headers: wire.Headers{}}
 		for _, n := range []string{"x", "y"} {
 			if rapid.Bool().Draw(t, "has") {
 				q.Headers[n] = rapid.SampledFrom([]string{"1", "2"}).Draw(t, "value")

@@ -10,6 +10,7 @@ import (
 	"github.com/weftmesh/weft/inspect/explain"
 	"github.com/weftmesh/weft/inspect/terminal"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // elsewhere are services that till calls, and a rule of stock that leads to price.
@@ -93,7 +94,7 @@ func TestConnectionsAreTheBackends(t *testing.T) {
 			t.Fatal(err)
 		}
 		rule := e.Outbounds[0].Routes[0]
-		v, err := sim.Run(m, plane("till-1"), sim.Request{URL: "http://stock/p", Answers: "200@5s"})
+		v, err := sim.Run(m, plane("till-1"), wire.Request{URL: "http://stock/p", Answers: "200@5s"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +124,7 @@ func TestConnectionsAreTheBackends(t *testing.T) {
 func TestTheEndHasAnAuthor(t *testing.T) {
 	t.Parallel()
 	m := model(t, strings.Replace(elsewhere, "BACKENDS", "{kind: MeshService, name: price}", 1))
-	v, err := sim.Run(m, plane("till-1"), sim.Request{URL: "http://stock/p", Answers: "200@5s"})
+	v, err := sim.Run(m, plane("till-1"), wire.Request{URL: "http://stock/p", Answers: "200@5s"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/weftmesh/weft/inspect/explain"
 	"github.com/weftmesh/weft/inspect/terminal"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 func TestLosersAreStruckThroughInColour(t *testing.T) {
@@ -67,9 +68,9 @@ func TestManyDataplanesAreCounted(t *testing.T) {
 func TestBranchesSayByWhichDraw(t *testing.T) {
 	t.Parallel()
 	var text strings.Builder
-	v := sim.Verdict{From: "a-1", Request: sim.Request{Method: "GET", URL: "http://web/"}, Branches: []sim.Branch{
-		{Probability: 0.25, Draws: []sim.Span{{From: 0, Until: 250_000}}, Outcome: sim.Forward, Backends: []sim.Backend{{Kind: "MeshService", Name: "web", Share: 1}}},
-		{Probability: 0.75, Draws: []sim.Span{{From: 250_000, Until: 500_000}, {From: 600_000, Until: 1_000_000}}, Outcome: sim.Respond, Status: 404},
+	v := sim.Verdict{From: "a-1", Request: wire.Request{Method: "GET", URL: "http://web/"}, Branches: []sim.Branch{
+		{Probability: 0.25, Draws: []wire.Span{{From: 0, Until: 250_000}}, Outcome: sim.Forward, Backends: []sim.Backend{{Kind: "MeshService", Name: "web", Share: 1}}},
+		{Probability: 0.75, Draws: []wire.Span{{From: 250_000, Until: 500_000}, {From: 600_000, Until: 1_000_000}}, Outcome: sim.Respond, Status: 404},
 	}}
 	if err := terminal.VerdictText(&text, v, terminal.Style{}); err != nil {
 		t.Fatal(err)
@@ -96,7 +97,7 @@ func TestWhatTheCalledSidecarEndsIsSaid(t *testing.T) {
 		in.Names, in.Dataplanes, in.Share = []string{"web-1"}, 1, 1
 		backend := sim.Backend{Kind: "MeshService", Name: "web", Share: 1, Inbounds: []sim.Inbound{in}}
 		var text strings.Builder
-		v := sim.Verdict{From: "a-1", Request: sim.Request{Method: "GET", URL: "http://web/"}, Branches: []sim.Branch{{Probability: 1, Outcome: sim.Forward, Backends: []sim.Backend{backend}}}}
+		v := sim.Verdict{From: "a-1", Request: wire.Request{Method: "GET", URL: "http://web/"}, Branches: []sim.Branch{{Probability: 1, Outcome: sim.Forward, Backends: []sim.Backend{backend}}}}
 		if err := terminal.VerdictText(&text, v, terminal.Style{}); err != nil || !strings.HasSuffix(text.String(), want) {
 			t.Errorf("%q does not end with %q: %v", text.String(), want, err)
 		}
@@ -107,7 +108,7 @@ func TestWhatTheCalledSidecarEndsIsSaid(t *testing.T) {
 // say most: those whose path is that of the request, then those next to the rule that takes it.
 func TestATableOfThousandsIsNotPrinted(t *testing.T) {
 	t.Parallel()
-	v := sim.Verdict{From: "a-1", Request: sim.Request{Method: "GET", URL: "http://web/"}}
+	v := sim.Verdict{From: "a-1", Request: wire.Request{Method: "GET", URL: "http://web/"}}
 	for i := range 3000 {
 		reason := fmt.Sprintf("path / is not /v%d", i)
 		if i == 5 || i == 7 {

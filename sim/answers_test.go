@@ -13,6 +13,7 @@ import (
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // TestAServiceIsSuggestedOnce: however many ports of it the dataplane calls, in
@@ -24,7 +25,7 @@ func TestAServiceIsSuggestedOnce(t *testing.T) {
 		r.Outbounds = append(r.Outbounds, &effective.Outbound{Address: "127.0.0.1", Port: uint32(10002 + i),
 			Destination: &effective.Destination{Kind: api.KindMeshService, Name: name, Port: uint32(81 + i)}})
 	}
-	_, err := run(r, sim.Request{URL: "http://wex:8080/"})
+	_, err := run(r, wire.Request{URL: "http://wex:8080/"})
 	if want := "did you mean web or wed?"; err == nil || !strings.HasSuffix(err.Error(), want) {
 		t.Errorf("%v does not end in %q", err, want)
 	}
@@ -39,14 +40,14 @@ func TestPortsOfAClassicService(t *testing.T) {
 	r.Outbounds = append(r.Outbounds, &effective.Outbound{Address: "127.0.0.1", Port: 10002, Destination: old,
 		Table: &effective.Table{Destination: old, Routes: []*effective.Route{everything(to("old", 1))}}})
 	for url, reached := range map[string]bool{"http://old/": true, "http://old:80/": true, "http://old:10002/": true, "http://old:8080/": false, "http://old:9999/": false} {
-		if _, err := run(r, sim.Request{URL: url}); (err == nil) != reached {
+		if _, err := run(r, wire.Request{URL: url}); (err == nil) != reached {
 			t.Errorf("%s without endpoints: %v", url, err)
 		}
 	}
 	r.Clusters = append(r.Clusters, effective.ClusterUse{Cluster: &effective.Cluster{Name: "old", Destination: old},
 		Endpoints: &effective.Endpoints{Name: "old", List: []effective.Endpoint{{Address: "127.0.0.2", Port: 8080}}}})
 	for url, reached := range map[string]bool{"http://old/": true, "http://old:8080/": true, "http://old:9999/": false} {
-		_, err := run(r, sim.Request{URL: url})
+		_, err := run(r, wire.Request{URL: url})
 		var lost *sim.NotReached
 		if (err == nil) != reached || err != nil && !errors.As(err, &lost) {
 			t.Errorf("%s: %v", url, err)
@@ -82,7 +83,7 @@ func TestLaterChangesOfAnAnswer(t *testing.T) {
 		for _, m := range c.changes {
 			rt.Filters = append(rt.Filters, route.Filter{ResponseHeaders: m})
 		}
-		v, err := run(shop(rt), sim.Request{URL: "http://web:8080/"})
+		v, err := run(shop(rt), wire.Request{URL: "http://web:8080/"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +108,7 @@ func TestHeadersOfOwnAnswers(t *testing.T) {
 		"forwarded": {everything(to("v1", 1)), ` {"set":{"content-type":"text/x","location":"http://there/"},"add":{"content-type":"text/y"}}`},
 	} {
 		c.rt.Filters = append(c.rt.Filters, route.Filter{ResponseHeaders: m})
-		v, err := run(shop(c.rt), sim.Request{URL: "http://web:8080/"})
+		v, err := run(shop(c.rt), wire.Request{URL: "http://web:8080/"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +150,7 @@ func TestHeadersThatNobodyReads(t *testing.T) {
 	r := town()
 	r.Dataplane.Spec = &api.Dataplane{Networking: &api.Networking{TransparentProxying: &api.TransparentProxying{}}}
 	for _, url := range []string{"http://elsewhere/x?y", "http://db:5432/x?y"} {
-		v, err := run(r, sim.Request{Method: "PUT", URL: url, Headers: sim.Headers{" HOST ": "h", " X-A ": "1", "Connection": "upgrade"}})
+		v, err := run(r, wire.Request{Method: "PUT", URL: url, Headers: wire.Headers{" HOST ": "h", " X-A ": "1", "Connection": "upgrade"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -182,7 +183,7 @@ func TestHostOfTheOnlyBackendOutside(t *testing.T) {
 		r := shop(rt)
 		r.Clusters[1].Destination.External = &api.MeshExternalService{}
 		r.Clusters[1].List[0].Address = c.address
-		v, err := run(r, sim.Request{URL: "http://web:8080/"})
+		v, err := run(r, wire.Request{URL: "http://web:8080/"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -196,7 +197,7 @@ func TestHostOfTheOnlyBackendOutside(t *testing.T) {
 // so is an edge proxy's traffic to nowhere, by itself.
 func TestWhatIsNoRequest(t *testing.T) {
 	t.Parallel()
-	_, err := run(shop(), sim.Request{URL: "http://web:8080/", Headers: sim.Headers{"x": "a\rb"}})
+	_, err := run(shop(), wire.Request{URL: "http://web:8080/", Headers: wire.Headers{"x": "a\rb"}})
 	if err == nil || !strings.Contains(err.Error(), "headers.x") || !strings.Contains(err.Error(), "control character") {
 		t.Errorf("a carriage return: %v", err)
 	}
@@ -205,17 +206,17 @@ func TestWhatIsNoRequest(t *testing.T) {
 		`{"headers": {"x": ["a\nb"]}}`: "line feed",
 		`{"headers": {"x": 1}}`:        "not a text",
 	} {
-		if err := json.Unmarshal([]byte(body), new(sim.Request)); err == nil || !strings.Contains(err.Error(), "headers.x: ") || !strings.Contains(err.Error(), want) {
+		if err := json.Unmarshal([]byte(body), new(wire.Request)); err == nil || !strings.Contains(err.Error(), "headers.x: ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", body, err)
 		}
 	}
 	r := shop()
 	r.Dataplane.Spec = &api.Dataplane{Networking: &api.Networking{Gateway: &api.Gateway{Type: "BUILTIN"}}}
-	if _, err := run(r, sim.Request{URL: "http://nowhere/"}); err == nil || !strings.Contains(err.Error(), "give it one in networking.gateway.listeners") {
+	if _, err := run(r, wire.Request{URL: "http://nowhere/"}); err == nil || !strings.Contains(err.Error(), "give it one in networking.gateway.listeners") {
 		t.Errorf("an edge that listens nowhere: %v", err)
 	}
 	r.Edges = []effective.EdgeUse{{Edge: &effective.Edge{Port: 80}}}
-	v, err := run(r, sim.Request{URL: "http://nowhere/"})
+	v, err := run(r, wire.Request{URL: "http://nowhere/"})
 	if err != nil || v.Branches[0].Status != 404 || v.Branches[0].Outcome != sim.Respond {
 		t.Errorf("%+v %v", v.Branches, err)
 	}
@@ -226,7 +227,7 @@ func TestWhatIsNoRequest(t *testing.T) {
 func TestARepeatedHeaderIsReadInOneOrder(t *testing.T) {
 	t.Parallel()
 	for range 100 {
-		var q sim.Request
+		var q wire.Request
 		if err := json.Unmarshal([]byte(`{"headers": {"x": ["b", "c"], "X": "a"}}`), &q); err != nil {
 			t.Fatal(err)
 		}
@@ -251,7 +252,7 @@ func TestTCPWithoutBackends(t *testing.T) {
 	} {
 		r := shop()
 		r.Outbounds[0].Table, r.Outbounds[0].TCP = nil, c.tcp
-		v, err := run(r, sim.Request{URL: "http://web:8080/"})
+		v, err := run(r, wire.Request{URL: "http://web:8080/"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -266,7 +267,7 @@ func TestTCPWithoutBackends(t *testing.T) {
 func TestNoPathHasAFragment(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{"http://web:8080/a#part", "http://web:8080/a?q=1#part", "http://web:8080/#"} {
-		v, err := run(shop(everything(to("v2", 1))), sim.Request{URL: url})
+		v, err := run(shop(everything(to("v2", 1))), wire.Request{URL: url})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -287,7 +288,7 @@ func TestEncodedPaths(t *testing.T) {
 	} {
 		one := everything(to("v1", 1))
 		one.Name, one.Match = "exact", matches.Of(exact(seen))
-		v, err := run(shop(one, everything(to("v2", 1))), sim.Request{URL: "http://web:8080" + path})
+		v, err := run(shop(one, everything(to("v2", 1))), wire.Request{URL: "http://web:8080" + path})
 		if err != nil {
 			t.Errorf("%s: %v", path, err)
 			continue

@@ -5,6 +5,7 @@ import (
 
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route/match"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // Arrival is a request, or a connection, as an inbound has it, whoever sends it: the rule that takes
@@ -47,7 +48,7 @@ func Arrive(in *effective.Inbound, p *Probe) Arrival {
 	case !in.Protocol.HTTPLike():
 		return arrive(in, nil)
 	}
-	return arrive(in, asked(&Forwarded{Method: p.Method, Authority: p.Authority, Path: p.Path, Headers: p.Headers}))
+	return arrive(in, asked(&wire.Forwarded{Method: p.Method, Authority: p.Authority, Path: p.Path, Headers: p.Headers}))
 }
 
 // Absent reports whether nobody listens.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/redact"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // ParseAnswers reads what workloads do at each attempt, by comma; the last one
@@ -33,7 +34,7 @@ func readAnswers(text string) (list []Answer, wrong []error) {
 		return nil, nil
 	}
 	for one := range strings.SplitSeq(text, ",") {
-		if len(wrong) == mostTold {
+		if len(wrong) == wire.MaxMistakes {
 			break
 		}
 		a, err := parseAnswer(strings.TrimSpace(one))
@@ -150,7 +151,7 @@ func (t trace) attempts(l *lookup, script []Answer, b *Branch) (unknown []string
 		unknown = append(unknown, "answers: filters of a backend change what http.retriableRequestHeaders asks for, so which backend is drawn decides whether an attempt is repeated; it is shown as repeated")
 	}
 	if slices.ContainsFunc(runs, func(r played) bool { return r.early }) {
-		unknown = append(unknown, fmt.Sprintf("answers: an attempt that fails before Envoy has read %d bytes of the body is repeated after all, and answered 507 if they come during the pause", MaxRepeated))
+		unknown = append(unknown, fmt.Sprintf("answers: an attempt that fails before Envoy has read %d bytes of the body is repeated after all, and answered 507 if they come during the pause", wire.MaxRepeated))
 	}
 	if len(streamBounds(t.from, l.route)) > 1 {
 		unknown = append(unknown, "answers: http.maxStreamDuration differs between the backends; it is left out")

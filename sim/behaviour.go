@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // The interfaces below are how a policy's conf tells the simulator what it does
@@ -27,11 +28,11 @@ type RetryPlan struct {
 	GRPCStatus func(status uint32) bool
 	// Headers reports whether an answer with those headers is repeated, whatever its
 	// status; nil where headers do not count.
-	Headers func(headers Headers) bool
+	Headers func(headers wire.Headers) bool
 	// Connect and Reset report whether a refused connection and a reset stream are repeated.
 	Connect, Reset bool
 	// Request reports whether a request of that method and those headers may be repeated at all.
-	Request func(method string, headers Headers) bool
+	Request func(method string, headers wire.Headers) bool
 	// PerTry bounds one attempt; zero: no bound of its own.
 	PerTry time.Duration
 	// Back-off before the n-th retry is drawn from [0, min(Base*2^(n-1), Max)): so

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // maxNames is how many dataplanes that are called alike are named.
@@ -178,7 +179,7 @@ func (a Answer) cutBy(t Timeouts) Answer {
 // answer is what the sidecar of in answers by itself, as the caller's sees it.
 func (in *Inbound) answer(status uint32, after time.Duration) Answer {
 	if in.grpc {
-		s := grpcStatus(status)
+		s := wire.GRPCStatus(status)
 		a := Answer{Status: http.StatusOK, GRPCStatus: &s, Delay: after}
 		if in.webSocket { // which 200 is the word for, between Envoys, that it is open
 			a.Status, a.cut = http.StatusSwitchingProtocols, true

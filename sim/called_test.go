@@ -14,6 +14,7 @@ import (
 	"github.com/weftmesh/weft/policies/timeout"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // street is a world with many dataplanes that counts how often it is asked.
@@ -59,7 +60,7 @@ func TestAQuestionCostsWhatItLists(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, 10, 500} {
 		s, from := crowd(n)
-		if _, err := sim.Run(s, from, sim.Request{URL: "http://web:8080/"}); err != nil {
+		if _, err := sim.Run(s, from, wire.Request{URL: "http://web:8080/"}); err != nil {
 			t.Fatal(err)
 		}
 		if s.asked != n+1 {
@@ -72,7 +73,7 @@ func TestAQuestionCostsWhatItLists(t *testing.T) {
 func TestGroupsOfCalledDataplanes(t *testing.T) {
 	t.Parallel()
 	s, from := crowd(25)
-	v, err := sim.Run(s, from, sim.Request{URL: "http://web:8080/"})
+	v, err := sim.Run(s, from, wire.Request{URL: "http://web:8080/"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +96,7 @@ func TestMethodThatASidecarDoesNotKnow(t *testing.T) {
 		{"FOO", "2", "respond 400, answer 400; respond 400, answer 400; "},
 		{"FOO", "1.1", ""},
 	} {
-		v, err := sim.Run(s, from, sim.Request{Method: c.method, Version: c.version, URL: "http://web:8080/", Answers: "503"})
+		v, err := sim.Run(s, from, wire.Request{Method: c.method, Version: c.version, URL: "http://web:8080/", Answers: "503"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,7 +134,7 @@ func TestAWorkloadThatIsDown(t *testing.T) {
 			rt.Backends = append(rt.Backends, effective.Backend{Kind: api.KindMeshExternalService, Name: "far", Weight: 1, Cluster: "far"})
 		}
 		rt.Policies = effective.Policies{policyOf(retry.Kind, &retry.Conf{HTTP: &retry.HTTP{RetryOn: []string{c.on}}})}
-		v, err := sim.Run(s, from, sim.Request{URL: "http://web:8080/", Answers: "refused,200"})
+		v, err := sim.Run(s, from, wire.Request{URL: "http://web:8080/", Answers: "refused,200"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -165,7 +166,7 @@ func TestAnswersInTime(t *testing.T) {
 		"reset@1s":   "reset 503 at 1s",
 		"refused":    "refused 503 at 0s",
 	} {
-		v, err := run(r, sim.Request{URL: "http://web:8080/", Answers: script})
+		v, err := run(r, wire.Request{URL: "http://web:8080/", Answers: script})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -182,7 +183,7 @@ func TestAnswersWithoutTheirHeaders(t *testing.T) {
 	t.Parallel()
 	byHeader := &retry.Conf{HTTP: &retry.HTTP{RetriableResponseHeaders: []policies.HeaderMatch{{Type: "Present", Name: "x-again"}}}}
 	for said, conf := range map[bool]*retry.Conf{true: byHeader, false: {HTTP: &retry.HTTP{RetryOn: []string{"5xx"}}}} {
-		v, err := run(under(api.HTTP, policyOf(retry.Kind, conf)), sim.Request{URL: "http://web:8080/", Answers: "503,200"})
+		v, err := run(under(api.HTTP, policyOf(retry.Kind, conf)), wire.Request{URL: "http://web:8080/", Answers: "503,200"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -200,7 +201,7 @@ func TestBadAnswers(t *testing.T) {
 		"200,": "is not a valid answer", "99": "is not a valid answer", "600": "is not a valid answer", "grpc:17": "0 to 16", "grpc:": "0 to 16", "200@x": "FIRST before LAST",
 		"200@-1s": "FIRST before LAST", "200@1s@2s@3s": "FIRST before LAST", "reset@1s@2s": "FIRST before LAST", "refused@1s": "refused alone",
 	} {
-		_, err := run(shop(everything(to("v1", 1))), sim.Request{URL: "http://web:8080/", Answers: script})
+		_, err := run(shop(everything(to("v1", 1))), wire.Request{URL: "http://web:8080/", Answers: script})
 		if err == nil || !strings.HasPrefix(err.Error(), "answers: ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v does not say %q", script, err, want)
 		}
@@ -210,7 +211,7 @@ func TestBadAnswers(t *testing.T) {
 // TestAnswersWhereNothingIsAttempted: the verdict says so.
 func TestAnswersWhereNothingIsAttempted(t *testing.T) {
 	t.Parallel()
-	v, err := run(shop(everything(lost(1))), sim.Request{URL: "http://web:8080/", Answers: "503"})
+	v, err := run(shop(everything(lost(1))), wire.Request{URL: "http://web:8080/", Answers: "503"})
 	if err != nil || len(v.Unknown) != 1 || len(v.Branches[0].Attempts) != 0 {
 		t.Errorf("%v %+v", err, v)
 	}

@@ -4,14 +4,16 @@ import (
 	"slices"
 
 	"github.com/hashicorp/go-multierror"
+
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // Check tells everything that is wrong with a request by itself, whatever it is asked of: what
 // no client sends, and what Envoy closes the connection for without an answer. Each error begins
 // with the field that is wrong and a colon; several are a *multierror.Error, in the order of
 // the fields.
-func Check(q Request) error {
-	_, wrong := q.read()
+func Check(q wire.Request) error {
+	_, wrong := q.Read()
 	_, as := callerOf(&q)
 	_, answers := readAnswers(q.Answers)
 	wrong = append(wrong, checkAuthz(q.Authz), as)

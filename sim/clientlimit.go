@@ -8,6 +8,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // ClientLimit is a limit that counts for each client by itself, who is told by Headers.
@@ -17,7 +18,7 @@ type ClientLimit struct {
 	Headers  []string     `json:"headers"`
 	// Client is the values that the request is counted by; none where it lacks one of them,
 	// and then it is not limited.
-	Client Headers `json:"client,omitempty"`
+	Client wire.Headers `json:"client,omitempty"`
 	// Status is what a request gets whose client has used up its share.
 	Status uint32 `json:"status"`
 	// Buckets is how many buckets a client has for the rule, where it is more than one:
@@ -26,29 +27,29 @@ type ClientLimit struct {
 }
 
 // limited tells what the request counts against.
-func (b *Branch) limited(c *call, t *effective.Table, rt *effective.Route) {
-	if b.ClientLimit = clientLimit(c, t, rt); b.ClientLimit != nil && c.outside && b.ClientLimit.Client["x-forwarded-for"] != "" {
+func (b *Branch) limited(c *wire.Call, t *effective.Table, rt *effective.Route) {
+	if b.ClientLimit = clientLimit(c, t, rt); b.ClientLimit != nil && c.Outside && b.ClientLimit.Client["x-forwarded-for"] != "" {
 		b.unknown = append(b.unknown, "clientLimit: the listener adds the address of who is connected to x-forwarded-for, by which the client is told")
 	}
 }
 
 // clientLimit is that of rt, a route of t, for the request; nil where there is none.
-func clientLimit(c *call, t *effective.Table, rt *effective.Route) *ClientLimit {
+func clientLimit(c *wire.Call, t *effective.Table, rt *effective.Route) *ClientLimit {
 	l := route.ClientLimitOf(rt.Filters)
 	if l == nil || refuses(c, rt) {
 		return nil
 	}
-	out := &ClientLimit{Requests: l.Requests, Interval: l.Interval, Headers: l.Headers, Status: http.StatusTooManyRequests, Client: Headers{}}
+	out := &ClientLimit{Requests: l.Requests, Interval: l.Interval, Headers: l.Headers, Status: http.StatusTooManyRequests, Client: wire.Headers{}}
 	for _, name := range l.Headers {
-		v, sent := c.headers[name]
-		if name == "x-forwarded-for" && c.outside {
-			v, sent = joined(append(c.headers.Values(name), "…")...), true
+		v, sent := c.Headers[name]
+		if name == "x-forwarded-for" && c.Outside {
+			v, sent = wire.Joined(append(c.Headers.Values(name), "…")...), true
 		}
 		if !sent {
 			out.Client = nil
 			break
 		}
-		out.Client[name] = strings.ReplaceAll(v, repeat, ",")
+		out.Client[name] = strings.ReplaceAll(v, wire.Separator, ",")
 	}
 	for _, other := range t.Routes {
 		if rt.FiltersBy.Same(other.FiltersBy) && sameLimit(l, route.ClientLimitOf(other.Filters)) {

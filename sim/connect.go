@@ -3,39 +3,10 @@ package sim
 import (
 	"fmt"
 	"slices"
-	"strings"
 
-	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/sim/wire"
 )
-
-// bareScheme is that of a URL by which a connection is asked for, whatever it carries.
-const bareScheme = "tcp"
-
-// bare reports whether q asks for a connection and says nothing of what it carries.
-func (q *Request) bare() bool {
-	scheme, _, _ := strings.Cut(q.URL, "://")
-	return strings.EqualFold(scheme, bareScheme)
-}
-
-// serverName is the name that the client of q asks for in TLS at a; empty where it names
-// none, or speaks no TLS.
-func (q *Request) serverName(a *address) (string, error) {
-	switch {
-	case q.SNI == "" && a.scheme == secureScheme && !a.isIP(): // clients name no addresses
-		return a.host, nil
-	case q.SNI == "":
-		return "", nil
-	case a.scheme != secureScheme && a.scheme != bareScheme:
-		return "", fmt.Errorf("sni: a client that asks by %s:// speaks no TLS; write https:// or tcp://", a.scheme)
-	}
-	name := strings.ToLower(q.SNI)
-	if api.ValidateHostname("sni", name) != nil {
-		return "", fmt.Errorf("sni: %s is no name that a client asks for in TLS; write that of a host, as db.example.com", redact.Clip(q.SNI))
-	}
-	return name, nil
-}
 
 // asked finds where connections to o go for the name that their clients ask for; nil where
 // they are closed. What is for other names is missed.
@@ -64,7 +35,7 @@ func (f *found) asked(o *effective.Outbound) *effective.TCPTable {
 
 // connect sends a connection to where whole connections go, and with it the
 // request f, if it carries one.
-func (t trace) connect(l *lookup, f *Forwarded) Branch {
+func (t trace) connect(l *lookup, f *wire.Forwarded) Branch {
 	o := l.outbound
 	b := Branch{Probability: 1, Outcome: Close, Policies: PolicyViews(o.Policies, o.Protocol())}
 	if l.connections == nil {
@@ -92,7 +63,7 @@ func (t trace) connect(l *lookup, f *Forwarded) Branch {
 }
 
 // carried judges a connection, or the request that it carries where the called side reads it.
-func (in *Inbound) carried(f *Forwarded) {
+func (in *Inbound) carried(f *wire.Forwarded) {
 	if f == nil || !in.reads() {
 		in.judge(nil)
 		return

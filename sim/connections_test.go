@@ -20,6 +20,7 @@ import (
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 	"github.com/weftmesh/weft/xds"
 )
 
@@ -152,7 +153,7 @@ func TestConnectionsAgreeWithEnvoy(t *testing.T) {
 	envoytest.Drive(t, xds.NewRenderer(world.Kinds()).Render(r))
 	chosen := map[string]bool{}
 	for i, port := range ports {
-		q, names, n := sim.Request{URL: fmt.Sprintf("tcp://d%d:80", i)}, []string{""}, 240
+		q, names, n := wire.Request{URL: fmt.Sprintf("tcp://d%d:80", i)}, []string{""}, 240
 		switch {
 		case i == 0:
 			n = 1000
@@ -232,12 +233,12 @@ func greetings(t *testing.T, port uint32, n int, hello []byte) map[string]int {
 // decide where they go a connection has no answer.
 func TestAConnectionIsNoRequest(t *testing.T) {
 	t.Parallel()
-	for want, q := range map[string]sim.Request{
+	for want, q := range map[string]wire.Request{
 		"url: a connection has no path; write tcp://db:5432":          {URL: "tcp://db:5432/v1"},
 		"url: a connection has no path; write tcp://db:5432, or":      {URL: "tcp://db:5432?a"},
 		"url: a connection has no method":                             {URL: "tcp://db:5432", Method: "GET"},
 		"url: a connection has no method, version":                    {URL: "tcp://db:5432", Version: "2"},
-		"url: a connection has no method, version, headers":           {URL: "tcp://db:5432", Headers: sim.Headers{"a": "b"}},
+		"url: a connection has no method, version, headers":           {URL: "tcp://db:5432", Headers: wire.Headers{"a": "b"}},
 		"url: a connection has no method, version, headers or body":   {URL: "tcp://db:5432", Body: 1},
 		"url: web:8080 looks for requests":                            {URL: "tcp://web:8080"},
 		"url: tcp:// stands for no port; write one, as tcp://db:5432": {URL: "tcp://db"},
@@ -247,7 +248,7 @@ func TestAConnectionIsNoRequest(t *testing.T) {
 			t.Errorf("%+v: %v, want %q", q, err, want)
 		}
 	}
-	v, err := run(town(), sim.Request{URL: "tcp://db:5432"})
+	v, err := run(town(), wire.Request{URL: "tcp://db:5432"})
 	if err != nil || v.Request.Method != "" || v.Branches[0].Forwarded != nil || outcomeText(v.Branches[0]) != "forward 0: v2=1/0" {
 		t.Errorf("%+v, %v", v, err)
 	}

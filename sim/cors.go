@@ -2,18 +2,18 @@ package sim
 
 import (
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // preflightOf is the CORS policy of rt, where c is a preflight that is answered by it; else
 // nil. Where rt answers by itself Envoy applies none.
-func preflightOf(c *call, rt *effective.Route) *route.CORS {
-	if c.method != http.MethodOptions || c.headers[route.RequestOrigin] == "" || c.headers[route.PreflightMethod] == "" || !forwards(rt) {
+func preflightOf(c *wire.Call, rt *effective.Route) *route.CORS {
+	if c.Method != http.MethodOptions || c.Headers[route.RequestOrigin] == "" || c.Headers[route.PreflightMethod] == "" || !forwards(rt) {
 		return nil
 	}
 	return route.CORSOf(rt.Filters)
@@ -21,12 +21,12 @@ func preflightOf(c *call, rt *effective.Route) *route.CORS {
 
 // preflight answers c. No other filter sees it, and no change of headers touches the answer;
 // of gRPC it is none.
-func preflight(c *call, rt *effective.Route, policy *route.CORS) Branch {
-	h := &ResponseHeaders{Set: allowedOrigin(c, policy)}
+func preflight(c *wire.Call, rt *effective.Route, policy *route.CORS) Branch {
+	h := &wire.ResponseHeaders{Set: allowedOrigin(c, policy)}
 	list := func(name string, values []string, asked string) {
 		switch {
 		case route.Anything(values):
-			h.Set[name] = c.headers[asked]
+			h.Set[name] = c.Headers[asked]
 		case len(values) > 0:
 			h.Set[name] = strings.Join(values, ", ")
 		}
@@ -47,8 +47,8 @@ func preflight(c *call, rt *effective.Route, policy *route.CORS) Branch {
 
 // allowedOrigin are the headers that every answer to c has, a preflight's or a backend's:
 // none where its origin is not allowed.
-func allowedOrigin(c *call, of *route.CORS) Headers {
-	out, origin := Headers{}, c.headers[route.RequestOrigin]
+func allowedOrigin(c *wire.Call, of *route.CORS) wire.Headers {
+	out, origin := wire.Headers{}, c.Headers[route.RequestOrigin]
 	if !of.Allows(origin) {
 		return out
 	}
@@ -61,7 +61,7 @@ func allowedOrigin(c *call, of *route.CORS) Headers {
 
 // changeForCORS is what the CORS policy of rt makes of its answers: it is the last to change
 // them.
-func (b *Branch) changeForCORS(rt *effective.Route, c *call) {
+func (b *Branch) changeForCORS(rt *effective.Route, c *wire.Call) {
 	of := route.CORSOf(rt.Filters)
 	if of == nil || !forwards(rt) {
 		return
@@ -70,26 +70,10 @@ func (b *Branch) changeForCORS(rt *effective.Route, c *call) {
 	if len(set) > 0 && len(of.Expose) > 0 {
 		set[route.ExposeHeaders] = strings.Join(of.Expose, ", ")
 	}
-	b.ResponseHeaders = b.ResponseHeaders.with(set)
+	b.ResponseHeaders = b.ResponseHeaders.With(set)
 	for i := range b.Backends {
 		if x := &b.Backends[i]; x.ResponseHeaders != nil {
-			x.ResponseHeaders = x.ResponseHeaders.with(set)
+			x.ResponseHeaders = x.ResponseHeaders.With(set)
 		}
 	}
-}
-
-// with is h with headers that are set after all its changes.
-func (h *ResponseHeaders) with(set Headers) *ResponseHeaders {
-	if len(set) == 0 {
-		return h
-	}
-	if h == nil {
-		h = &ResponseHeaders{Set: Headers{}}
-	}
-	for name, v := range set {
-		h.Set[name] = v
-		delete(h.Add, name)
-	}
-	h.Remove = slices.DeleteFunc(h.Remove, func(name string) bool { _, is := set[name]; return is })
-	return h
 }

@@ -3,11 +3,13 @@ package sim
 import (
 	"slices"
 	"strings"
+
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // judged puts what was decided about the branch's requests into it, and makes one branch for
 // each decision where the dataplanes that may be called decide differently.
-func (b Branch) judged(c *call) []Branch {
+func (b Branch) judged(c *wire.Call) []Branch {
 	type part struct {
 		key     string
 		share   float64
@@ -73,7 +75,7 @@ func (b Branch) judged(c *call) []Branch {
 func (x *Backend) called() bool { return x.Status == 0 || len(x.Inbounds) > 0 }
 
 // decided takes over what all inbounds of the branch have decided.
-func (b *Branch) decided(c *call) {
+func (b *Branch) decided(c *wire.Call) {
 	for _, x := range b.Backends {
 		for _, in := range x.Inbounds {
 			if in.Permission == nil && in.Reason == "" {

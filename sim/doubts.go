@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // doubtEndpoint says where a hash decides which endpoint answers: the shares of the
@@ -36,7 +37,7 @@ func (b *Branch) doubtHost(w *route.Rewrite) {
 	if w == nil || w.HostHeader == "" {
 		return
 	}
-	sent := []*Forwarded{b.Forwarded}
+	sent := []*wire.Forwarded{b.Forwarded}
 	for i := range b.Backends {
 		sent = append(sent, b.Backends[i].Forwarded)
 	}
@@ -50,8 +51,8 @@ func (b *Branch) doubtHost(w *route.Rewrite) {
 
 // doubtAnswer notes where an answer in the place of a backend's may be filled with what
 // came, and not with what would go on: changes are those that the verdict shows.
-func doubtAnswer(c *call, x *Backend, filters []route.Filter, changes *ResponseHeaders) {
-	if x.Status != 0 && !changes.same(responseChange(filters, c.filling(nil))) {
-		c.doubt("headers: the answer in the place of " + x.Name + " may be filled with what came, and not with what would go on")
+func doubtAnswer(c *wire.Call, x *Backend, filters []route.Filter, changes *wire.ResponseHeaders) {
+	if x.Status != 0 && !changes.Same(wire.ResponseChanges(filters, c.Filling(nil))) {
+		c.Doubt("headers: the answer in the place of " + x.Name + " may be filled with what came, and not with what would go on")
 	}
 }

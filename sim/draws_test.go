@@ -16,6 +16,7 @@ import (
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 func chance(from, until int64) match.Condition {
@@ -30,11 +31,11 @@ func TestSharesOfDraws(t *testing.T) {
 		total := uint64(rapid.SampledFrom([]int{1, 2, 3, 4, 7, 10, 64, 100, 250, 999, 1000, 1024}).Draw(t, "total"))
 		low := rapid.Uint64Range(0, total-1).Draw(t, "low")
 		high := rapid.Uint64Range(low+1, total).Draw(t, "high")
-		var spans []sim.Span
+		var spans []wire.Span
 		for at, n := int64(0), rapid.IntRange(1, 3).Draw(t, "spans"); n > 0; n-- {
 			from := at + rapid.Int64Range(0, 300_000).Draw(t, "gap")
 			at = from + rapid.Int64Range(1, 300).Draw(t, "length")
-			spans = append(spans, sim.Span{From: from, Until: at})
+			spans = append(spans, wire.Span{From: from, Until: at})
 		}
 		chosen, all := 0, 0
 		for _, s := range spans {
@@ -94,7 +95,7 @@ func TestChanceInGroups(t *testing.T) {
 		{650_000, "GET", "1 [] rest respond 500: nosuch=1/500"},
 		{999_999, "GET", "1 [] rest forward 0: v2=1/0"},
 	} {
-		q := sim.Request{URL: "http://web:8080/", Method: c.method}
+		q := wire.Request{URL: "http://web:8080/", Method: c.method}
 		if c.draw >= 0 {
 			q.Draw = &c.draw
 		}
@@ -117,7 +118,7 @@ func TestChanceInGroups(t *testing.T) {
 func TestWhatChanceLeavesOut(t *testing.T) {
 	t.Parallel()
 	draw := int64(700_000)
-	for want, q := range map[string]sim.Request{
+	for want, q := range map[string]wire.Request{
 		`never: chance: routes before it take every draw from 300000 until 400000; else: method GET is not PUT`: {Method: "GET"},
 		`first: chance 700000 is not in the range from 0 until 250000; second: chance 700000 is not in the range from 250000 until 500000; ` +
 			`never: chance 700000 is not in the range from 300000 until 400000`: {Method: "PUT", Draw: &draw},
@@ -135,10 +136,10 @@ func TestWhatChanceLeavesOut(t *testing.T) {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
-	if _, err := playing(chances(), sim.Request{URL: "http://web:8080/"}, func(int) sim.Answer { return sim.Answer{Status: 200} }); err == nil {
+	if _, err := playing(chances(), wire.Request{URL: "http://web:8080/"}, func(int) sim.Answer { return sim.Answer{Status: 200} }); err == nil {
 		t.Error("it is played, although chance decides what")
 	}
-	v, err := run(chances(), sim.Request{URL: "http://web:8080/", Answers: "200"})
+	v, err := run(chances(), wire.Request{URL: "http://web:8080/", Answers: "200"})
 	if err != nil || slices.ContainsFunc(v.Branches, func(b sim.Branch) bool { return len(b.Ends) != 1 }) {
 		t.Errorf("%v: not every branch is played: %+v", err, v.Branches)
 	}
@@ -147,7 +148,7 @@ func TestWhatChanceLeavesOut(t *testing.T) {
 // TestUnsoundDraws: what cannot be drawn, and what has no draw.
 func TestUnsoundDraws(t *testing.T) {
 	t.Parallel()
-	for want, q := range map[string]sim.Request{
+	for want, q := range map[string]wire.Request{
 		"draw: -1 is not a draw":                             {URL: "http://web:8080/", Draw: ptr[int64](-1)},
 		"draw: 1000000 is not a draw":                        {URL: "http://web:8080/", Draw: ptr[int64](1_000_000)},
 		"url: a connection has no draw and no claims; leave": {URL: "tcp://web:8080", Draw: ptr[int64](0)},
@@ -170,7 +171,7 @@ func TestChanceAgreesWithEnvoy(t *testing.T) {
 	for _, rt := range r.Outbounds[0].Table.Routes {
 		rt.Name = rt.Key
 	}
-	v, err := run(r, sim.Request{URL: "http://web:8080/"})
+	v, err := run(r, wire.Request{URL: "http://web:8080/"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,20 +244,20 @@ func TestClaims(t *testing.T) {
 		&effective.Route{Key: "rest", Name: "rest", Match: match.CatchAll, Backends: []effective.Backend{to("v3", 1)}},
 		&effective.Route{Key: "behind", Name: "behind", Match: matches.Of(claim), Backends: []effective.Backend{to("v3", 1)}},
 	)
-	token := sim.Headers{"authorization": "Bearer x.y.z"}
+	token := wire.Headers{"authorization": "Bearer x.y.z"}
 	const unknown = `claims: those of the token are not given; where claim iss is "example", claimed takes the request`
 	for name, c := range map[string]struct {
-		q       sim.Request
+		q       wire.Request
 		route   string
 		missed  string
 		unknown string
 	}{
-		"no token":     {sim.Request{}, "rest", "claim iss is missing", ""},
-		"some token":   {sim.Request{Headers: token}, "rest", "claim iss is missing", unknown},
-		"its claims":   {sim.Request{Headers: token, Claims: map[string]string{"iss": "example", "sub": "x"}}, "claimed", "", ""},
-		"other claims": {sim.Request{Headers: token, Claims: map[string]string{"iss": "other"}}, "rest", `claim iss is "other", not "example"`, ""},
-		"no claims":    {sim.Request{Headers: token, Claims: map[string]string{}}, "rest", "claim iss is missing", ""},
-		"claims alone": {sim.Request{Claims: map[string]string{"iss": "example"}}, "claimed", "", ""},
+		"no token":     {wire.Request{}, "rest", "claim iss is missing", ""},
+		"some token":   {wire.Request{Headers: token}, "rest", "claim iss is missing", unknown},
+		"its claims":   {wire.Request{Headers: token, Claims: map[string]string{"iss": "example", "sub": "x"}}, "claimed", "", ""},
+		"other claims": {wire.Request{Headers: token, Claims: map[string]string{"iss": "other"}}, "rest", `claim iss is "other", not "example"`, ""},
+		"no claims":    {wire.Request{Headers: token, Claims: map[string]string{}}, "rest", "claim iss is missing", ""},
+		"claims alone": {wire.Request{Claims: map[string]string{"iss": "example"}}, "claimed", "", ""},
 	} {
 		c.q.URL = "http://web:8080/"
 		v, err := run(r, c.q)

@@ -7,30 +7,31 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // find is the outbound that a client of r comes to at a; nil where there is none.
-func find(w Reader, r *effective.Resolved, a *address) *effective.Outbound {
+func find(w Reader, r *effective.Resolved, a *wire.URL) *effective.Outbound {
 	if spec(r).Edge() {
 		return atEdge(r, a)
 	}
-	if _, err := netip.ParseAddr(a.host); err == nil {
+	if _, err := netip.ParseAddr(a.Host); err == nil {
 		for _, o := range r.Outbounds {
-			if sameIP(o.Address, a.host) && o.Port == a.port {
+			if sameIP(o.Address, a.Host) && o.Port == a.Port {
 				return o
 			}
 		}
 		return nil
 	}
-	named := byName(w, r, a.host)
+	named := byName(w, r, a.Host)
 	for _, fits := range []func(*effective.Outbound) bool{
-		func(o *effective.Outbound) bool { return o.Destination.Port != 0 && o.Destination.Port == a.port },
-		func(o *effective.Outbound) bool { return o.Port == a.port },
+		func(o *effective.Outbound) bool { return o.Destination.Port != 0 && o.Destination.Port == a.Port },
+		func(o *effective.Outbound) bool { return o.Port == a.Port },
 		func(o *effective.Outbound) bool { return o.Destination.Port == 0 && classicPort(r, o, a) },
 	} {
 		there := slices.DeleteFunc(slices.Clone(named), func(o *effective.Outbound) bool { return !fits(o) })
 		if i := slices.IndexFunc(there, func(o *effective.Outbound) bool {
-			return ofCluster(o.Destination, a.host) || ofHome(r, o.Destination, a.host)
+			return ofCluster(o.Destination, a.Host) || ofHome(r, o.Destination, a.Host)
 		}); i >= 0 {
 			return there[i]
 		}
@@ -121,15 +122,15 @@ func named(d *effective.Destination, host string) bool {
 // classicPort reports whether a may mean a kuma.io/service, which has no port of
 // its own: at no port, at 80, or at a port of one of its inbounds. At a virtual address it is called
 // at the port of that.
-func classicPort(r *effective.Resolved, o *effective.Outbound, a *address) bool {
-	if !a.explicit || a.port == 80 {
+func classicPort(r *effective.Resolved, o *effective.Outbound, a *wire.URL) bool {
+	if !a.Explicit || a.Port == 80 {
 		return true
 	}
 	if slices.Contains(o.Destination.VIPs, o.Address) {
 		return false
 	}
 	c := clusterOf(r, o.Destination.ID)
-	return c.Endpoints != nil && slices.ContainsFunc(c.List, func(e effective.Endpoint) bool { return e.Port == a.port })
+	return c.Endpoints != nil && slices.ContainsFunc(c.List, func(e effective.Endpoint) bool { return e.Port == a.Port })
 }
 
 // clusterOf finds a cluster by name; its fields are nil where there is none.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
-	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // TestWhatTheOnlyBackendGets: where a draw gives one of several backends all requests, what it gets
@@ -20,7 +20,7 @@ func TestWhatTheOnlyBackendGets(t *testing.T) {
 		backend effective.Backend
 		want    string
 	}{"used": {only(to("v1", 1)), "1"}, "without endpoints": {only(to("empty", 1)), ""}} {
-		v, err := run(shop(everything(c.backend, to("v2", 1))), sim.Request{URL: "http://web:8080/", Draw: ptr[int64](0)})
+		v, err := run(shop(everything(c.backend, to("v2", 1))), wire.Request{URL: "http://web:8080/", Draw: ptr[int64](0)})
 		if err != nil {
 			t.Fatal(err)
 		}

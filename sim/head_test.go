@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // TestTooManyHeaders: the caller's sidecar answers 431 to what is over Envoy's bounds, and
@@ -15,33 +16,33 @@ func TestTooManyHeaders(t *testing.T) {
 	t.Parallel()
 	// The text of HTTP/1: GET / HTTP/1.1, host: web:8080 and x-a, each with its line end, and an empty line.
 	const text, fields = len("GET / HTTP/1.1\r\nhost: web:8080\r\nx-a: \r\n\r\n"), len(":methodGET:authorityweb:8080:schemehttp:path/x-a")
-	lines := func(name string, n int) sim.Headers {
-		return sim.Headers{name: strings.Repeat("1\n", n-1) + "1"}
+	lines := func(name string, n int) wire.Headers {
+		return wire.Headers{name: strings.Repeat("1\n", n-1) + "1"}
 	}
-	for want, list := range map[string][]sim.Request{
+	for want, list := range map[string][]wire.Request{
 		"forward 0": {
 			{Headers: lines("x-a", 99)},
-			{Headers: sim.Headers{"X-A": strings.Repeat("a", 60<<10-text)}},
+			{Headers: wire.Headers{"X-A": strings.Repeat("a", 60<<10-text)}},
 			{Headers: lines("accept", 1000)}, // one header by the time it counts
 			{Version: "2", Headers: lines("x-a", 96)},
-			{Version: "2", Headers: sim.Headers{"x-a": strings.Repeat("a", 60<<10-fields)}},
+			{Version: "2", Headers: wire.Headers{"x-a": strings.Repeat("a", 60<<10-fields)}},
 		},
 		"respond 431": {
 			{Headers: lines("x-a", 100)},
-			{Headers: sim.Headers{"x-a": strings.Repeat("a", 60<<10-text+1)}},
+			{Headers: wire.Headers{"x-a": strings.Repeat("a", 60<<10-text+1)}},
 			{Version: "1.0", Headers: lines("x-a", 100)},
 			{URL: "http://web:8080/" + strings.Repeat("a", 60<<10), Method: "FOO"},
-			{Headers: sim.Headers{"x-a": strings.Repeat("a", 60<<10), "content-length": "x"}},
-			{Headers: sim.Headers{"x-a": strings.Repeat("a", 60<<10), "transfer-encoding": "gzip"}},
-			{Headers: sim.Headers{"x-a": strings.Repeat("a", 60<<10), "content-type": "application/grpc"}},
+			{Headers: wire.Headers{"x-a": strings.Repeat("a", 60<<10), "content-length": "x"}},
+			{Headers: wire.Headers{"x-a": strings.Repeat("a", 60<<10), "transfer-encoding": "gzip"}},
+			{Headers: wire.Headers{"x-a": strings.Repeat("a", 60<<10), "content-type": "application/grpc"}},
 		},
 		"respond 400": {
 			{Headers: lines("x-a", 100), Method: "FOO"},
-			{Headers: sim.Headers{"x-a": strings.Repeat("1\n", 100), "content-length": "x"}},
+			{Headers: wire.Headers{"x-a": strings.Repeat("1\n", 100), "content-length": "x"}},
 		},
 		"it resets the stream": {
 			{Version: "2", Headers: lines("x-a", 97)},
-			{Version: "2", Headers: sim.Headers{"x-a": strings.Repeat("a", 60<<10-fields+1)}},
+			{Version: "2", Headers: wire.Headers{"x-a": strings.Repeat("a", 60<<10-fields+1)}},
 		},
 	} {
 		for i, q := range list {
@@ -69,7 +70,7 @@ func TestTooManyHeaders(t *testing.T) {
 func TestFramingDecides(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]bool{95: false, 96: true} {
-		q := sim.Request{URL: "http://web:8080/", Method: "POST", Version: "2", Body: 7, Headers: sim.Headers{"x-a": strings.Repeat("1\n", n-1) + "1"}}
+		q := wire.Request{URL: "http://web:8080/", Method: "POST", Version: "2", Body: 7, Headers: wire.Headers{"x-a": strings.Repeat("1\n", n-1) + "1"}}
 		v, err := run(shop(everything(to("v1", 1))), q)
 		if err != nil || v.Branches[0].Outcome != sim.Forward || (len(v.Unknown) > 0) != want {
 			t.Errorf("%d headers: %q, %v", n, v.Unknown, err)
@@ -94,7 +95,7 @@ func TestTooManyForTheCalledSidecar(t *testing.T) {
 		{api.TCP, true, 95, "forward 0 200 by answer"},
 	} {
 		w, from := calledBy(c.protocol, c.http2)
-		v, err := sim.Run(w, from, sim.Request{URL: "http://web:8080/", Answers: "200", Headers: sim.Headers{"x-a": strings.Repeat("1\n", c.headers-1) + "1"}})
+		v, err := sim.Run(w, from, wire.Request{URL: "http://web:8080/", Answers: "200", Headers: wire.Headers{"x-a": strings.Repeat("1\n", c.headers-1) + "1"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,8 +115,8 @@ func TestInternalRequests(t *testing.T) {
 		"127.0.0.1": "true a", "::1": "true a", "0:0:0:0:0:0:0:1": "true a", "\n127.0.0.1\n": "true a",
 		"127.0.0.2": " ", "::ffff:127.0.0.1": " ", "127.0.0.1, 10.0.0.1": " ", "127.0.0.1\n127.0.0.1": " ", "127.0.0.1:80": " ", "": " ", "nonsense": " ",
 	} {
-		h := sim.Headers{"X-Forwarded-For": from, "x-envoy-internal": "false", "x-envoy-ip-tags": "a", "x-envoy-max-retries": "3", "connection": "x-envoy-internal"}
-		v, err := run(shop(everything(to("v1", 1))), sim.Request{URL: "http://web:8080/", Headers: h})
+		h := wire.Headers{"X-Forwarded-For": from, "x-envoy-internal": "false", "x-envoy-ip-tags": "a", "x-envoy-max-retries": "3", "connection": "x-envoy-internal"}
+		v, err := run(shop(everything(to("v1", 1))), wire.Request{URL: "http://web:8080/", Headers: h})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/resolve/reachability"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // TestNamesThatAreNotTold: where hosts are owned a name of a service is reached by those alone whose
@@ -39,7 +40,7 @@ func TestNamesThatAreNotTold(t *testing.T) {
 		m, _ := world.Compile(snapshot.New(1, objects...))
 		from := api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "caller"}
 		for _, host := range []string{"bank.shop", "bank.mesh", "evil.shop", "evil.mesh", "evil.a"} {
-			_, err := sim.Run(m, from, sim.Request{URL: "http://" + host + "/"})
+			_, err := sim.Run(m, from, wire.Request{URL: "http://" + host + "/"})
 			told := open || host == "evil.a" || strings.HasPrefix(host, "bank.")
 			names := m.Hostnames("default", m.CallsAs(from), nil)
 			if host != "evil.a" && slices.ContainsFunc(names.List, func(n reachability.Hostname) bool { return n.Name == host }) != told {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // askedHost is the outbound to the host that a request asks for, of those at the
@@ -23,13 +24,13 @@ func askedHost(r *effective.Resolved, o *effective.Outbound, authority string) *
 
 // caught is an outbound at the address where calls to hosts are looked at before they go
 // on to a, which nobody else has; nil where they are not.
-func caught(r *effective.Resolved, a *address) *effective.Outbound {
-	ip, notIP := netip.ParseAddr(a.host)
+func caught(r *effective.Resolved, a *wire.URL) *effective.Outbound {
+	ip, notIP := netip.ParseAddr(a.Host)
 	if slices.Contains(slices.Collect(spec(r).Addresses()), ip) {
 		return nil
 	}
 	i := slices.IndexFunc(r.Outbounds, func(o *effective.Outbound) bool {
-		return o.Passthrough && o.Port == a.port && (notIP != nil || strings.Contains(o.Address, ":") == ip.Is6())
+		return o.Passthrough && o.Port == a.Port && (notIP != nil || strings.Contains(o.Address, ":") == ip.Is6())
 	})
 	if i < 0 {
 		return nil
@@ -39,19 +40,19 @@ func caught(r *effective.Resolved, a *address) *effective.Outbound {
 
 // noHost is what becomes of a request at the address of o that is for none of the hosts
 // there.
-func (f *found) noHost(o *effective.Outbound, q *Request) error {
+func (f *found) noHost(o *effective.Outbound, q *wire.Request) error {
 	c, answer := f.call, uint32(http.StatusNotFound)
 	if o.Passthrough {
 		var err error
-		c.anyMethod = true
+		c.AnyMethod = true
 		if answer, err = f.receive(q); err != nil {
 			return err
 		}
-		if answer == 0 && c.upgrade == unknownUpgrade {
+		if answer == 0 && c.Upgrade == wire.UnknownUpgrade {
 			answer = http.StatusForbidden
 		}
-		f.passed = &Forwarded{Method: c.method, Authority: c.authority, Path: c.path + c.query, Headers: c.sent}
+		f.passed = &wire.Forwarded{Method: c.Method, Authority: c.Authority, Path: c.Path + c.Query, Headers: c.Sent}
 	}
-	f.end(nil, answer, anyDraw[0])
+	f.end(nil, answer, wire.AnyDraw[0])
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/weftmesh/weft/internal/tables"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // anyDice lets rapid draw what the dice draw.
@@ -142,7 +143,7 @@ func TestTimelineIsConsistent(t *testing.T) {
 		d := anyDice(t)
 		r := under("http", d.Policies()...)
 		steps := rapid.SliceOfN(rapid.SampledFrom([]string{"200", "500", "503", "409", "reset", "slow:30s", "slow:2m"}), 1, 6).Draw(t, "steps")
-		line, err := playing(r, sim.Request{URL: "http://web:8080/"}, func(n int) sim.Answer { return scripted(steps[min(n, len(steps)-1)])(0) })
+		line, err := playing(r, wire.Request{URL: "http://web:8080/"}, func(n int) sim.Answer { return scripted(steps[min(n, len(steps)-1)])(0) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -171,7 +172,7 @@ func FuzzRun(f *testing.F) {
 	f.Add("POST", "http://web:8080/%00;..%", ":path", "\n", uint64(4))
 	f.Fuzz(func(t *testing.T, method, url, name, value string, seed uint64) {
 		d := tables.Dice{Rand: rand.New(rand.NewPCG(seed, 0))}
-		v, err := run(shop(drawn(d)...), sim.Request{Method: method, URL: url, Headers: sim.Headers{name: value}})
+		v, err := run(shop(drawn(d)...), wire.Request{Method: method, URL: url, Headers: wire.Headers{name: value}})
 		if err == nil && (len(v.Branches) == 0 || v.Branches[0].Outcome == "") {
 			t.Fatalf("no outcome: %+v", v)
 		}

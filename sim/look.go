@@ -8,18 +8,19 @@ import (
 
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route/match"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // found is what a request comes to: several things where chance decides.
 type found struct {
-	address  *address
-	call     *call
+	address  *wire.URL
+	call     *wire.Call
 	outbound *effective.Outbound
 	ends     []*lookup
 	missed   []Miss
 	unknown  []string
-	passed   *Forwarded // of a request that the proxy reads and lets pass
-	shut     bool       // the connection is closed before a request comes
+	passed   *wire.Forwarded // of a request that the proxy reads and lets pass
+	shut     bool            // the connection is closed before a request comes
 	// serverName is the name that the client asks for in TLS, chain that of the chain to
 	// which it comes for it.
 	serverName, chain string
@@ -34,44 +35,44 @@ type lookup struct {
 	*found
 	route  *effective.Route
 	answer uint32
-	draws  draws // by which it comes to that
+	draws  wire.Draws // by which it comes to that
 }
 
-func lookUp(w Reader, r *effective.Resolved, q Request) (*found, error) {
-	if q.Method == "" && !q.bare() {
+func lookUp(w Reader, r *effective.Resolved, q wire.Request) (*found, error) {
+	if q.Method == "" && !q.Connection() {
 		q.Method = http.MethodGet
 	}
 	if err := Check(q); err != nil {
 		return nil, err
 	}
-	a, _ := q.read() // which Check has read
-	f := &found{address: &a, call: callOf(q, &a), outbound: find(w, r, &a)}
-	f.serverName, _ = q.serverName(&a)
+	a, _ := q.Read() // which Check has read
+	f := &found{address: &a, call: wire.CallOf(q, &a), outbound: find(w, r, &a)}
+	f.serverName, _ = q.ServerName(&a)
 	if spec(r).Edge() {
 		e, err := edgeAt(r, &a)
 		if err != nil {
 			return nil, err
 		}
-		f.call.fromOutside(a.scheme)
+		f.call.FromOutside(a.Scheme)
 		switch {
 		case e.Connections:
 			f.sendOn(f.outbound)
 			return f, nil
-		case a.scheme == secureScheme || a.scheme == bareScheme:
+		case a.Scheme == wire.HTTPSScheme || a.Scheme == wire.TCPScheme:
 			return f, f.atTLS(r, e, &q)
 		}
 	}
-	if f.outbound == nil && !spec(r).Edge() && a.port != 0 {
+	if f.outbound == nil && !spec(r).Edge() && a.Port != 0 {
 		if err := notReached(w, r, &a); err != nil {
 			return nil, err
 		}
 		f.outbound = caught(r, &a)
 	}
 	if o := f.outbound; o != nil && o.ToHost() {
-		f.call.asSent = !f.call.outside
-		if o.Passthrough && (q.Version == "1.0" || a.scheme != "http") {
+		f.call.KeepsPath = !f.call.Outside
+		if o.Passthrough && (q.Version == "1.0" || a.Scheme != "http") {
 			f.outbound = nil // it is not looked into
-		} else if f.outbound = askedHost(r, o, f.call.authority); f.outbound == nil {
+		} else if f.outbound = askedHost(r, o, f.call.Authority); f.outbound == nil {
 			return f, f.noHost(o, &q)
 		}
 	}
@@ -79,61 +80,61 @@ func lookUp(w Reader, r *effective.Resolved, q Request) (*found, error) {
 	switch o := f.outbound; {
 	case o == nil && spec(r).Edge():
 		answer = http.StatusNotFound
-	case o == nil && a.port == 0:
-		return nil, fmt.Errorf("url: tcp:// stands for no port; write one, as tcp://%s:5432", a.authority)
+	case o == nil && a.Port == 0:
+		return nil, fmt.Errorf("url: tcp:// stands for no port; write one, as tcp://%s:5432", a.Authority)
 	case o == nil:
 	case o.Table == nil:
 		f.connections = f.asked(o)
-	case a.scheme == bareScheme:
-		return nil, fmt.Errorf("url: %s looks for requests, which decide where they go; ask for one, as http://%s", o.Destination.ID, a.authority)
-	case a.scheme == secureScheme:
-		return nil, fmt.Errorf("url: %s is called over plain HTTP inside the mesh; write http://%s", o.Destination.ID, a.authority)
+	case a.Scheme == wire.TCPScheme:
+		return nil, fmt.Errorf("url: %s looks for requests, which decide where they go; ask for one, as http://%s", o.Destination.ID, a.Authority)
+	case a.Scheme == wire.HTTPSScheme:
+		return nil, fmt.Errorf("url: %s is called over plain HTTP inside the mesh; write http://%s", o.Destination.ID, a.Authority)
 	default:
 		return f, f.requests(o, &q)
 	}
-	f.end(nil, answer, anyDraw[0])
+	f.end(nil, answer, wire.AnyDraw[0])
 	return f, nil
 }
 
 // requests finds what a request comes to at o, where requests are told apart.
-func (f *found) requests(o *effective.Outbound, q *Request) error {
-	f.call.anyMethod = o.ToHost()
+func (f *found) requests(o *effective.Outbound, q *wire.Request) error {
+	f.call.AnyMethod = o.ToHost()
 	if o.ToHost() && q.Claims == nil { // Envoy reads them, on hosts alone
-		q.Claims = TokenClaims(strings.Join(f.call.headers.Values("authorization"), ","))
-		f.call.claims = q.Claims
+		q.Claims = wire.TokenClaims(strings.Join(f.call.Headers.Values("authorization"), ","))
+		f.call.Claims = q.Claims
 	}
 	return f.look(o.Table, q)
 }
 
 // end notes what becomes of the draws of a span.
-func (f *found) end(rt *effective.Route, answer uint32, s Span) {
+func (f *found) end(rt *effective.Route, answer uint32, s wire.Span) {
 	for _, l := range f.ends {
 		if l.route == rt && l.answer == answer {
-			l.draws = l.draws.and(s)
+			l.draws = l.draws.And(s)
 			return
 		}
 	}
-	f.ends = append(f.ends, &lookup{found: f, route: rt, answer: answer, draws: draws{s}})
+	f.ends = append(f.ends, &lookup{found: f, route: rt, answer: answer, draws: wire.Draws{s}})
 }
 
 // look finds the first route that matches, for every draw. The error says why there is no
 // answer at all.
-func (f *found) look(t *effective.Table, q *Request) error {
+func (f *found) look(t *effective.Table, q *wire.Request) error {
 	c := f.call
 	answer, err := f.receive(q)
 	if err != nil {
 		return err
 	}
 	if answer != 0 {
-		f.end(nil, answer, anyDraw[0])
+		f.end(nil, answer, wire.AnyDraw[0])
 		return nil
 	}
 	missed := map[*effective.Route]string{}
-	for _, s := range q.possible().cut(t.Routes) {
+	for _, s := range q.Draws().Cut(t.Routes) {
 		switch rt := f.first(t, q, s.From, missed); {
 		case rt == nil:
 			f.end(nil, http.StatusNotFound, s)
-		case c.upgrade == unknownUpgrade:
+		case c.Upgrade == wire.UnknownUpgrade:
 			f.end(nil, http.StatusForbidden, s)
 		default:
 			f.end(rt, 0, s)
@@ -150,8 +151,8 @@ func (f *found) look(t *effective.Table, q *Request) error {
 
 // receive is what the proxy answers to a request before it looks for a route, 0 where it looks.
 // The error says why there is no answer at all.
-func (f *found) receive(q *Request) (answer uint32, err error) {
-	answer, unknown, err := f.call.headRefusal(q, f.address)
+func (f *found) receive(q *wire.Request) (answer uint32, err error) {
+	answer, unknown, err := f.call.HeadRefusal(q, f.address)
 	if err != nil {
 		return 0, err
 	}
@@ -159,42 +160,19 @@ func (f *found) receive(q *Request) (answer uint32, err error) {
 		f.unknown = append(f.unknown, unknown)
 	}
 	if answer == 0 {
-		answer = f.call.unread(q)
+		answer = f.call.Unread(q)
 	}
 	return answer, nil
 }
 
-// unread is what the proxy answers to what it could read before it looks for a route; 0
-// where it looks.
-func (c *call) unread(q *Request) uint32 {
-	path, ok := c.path, strings.HasPrefix(c.path, "/")
-	if !c.asSent {
-		path, ok = normalize(c.path)
-	}
-	if c.path = path; c.outside {
-		c.path = mergeSlashes(path)
-	}
-	switch {
-	case c.refused:
-		return http.StatusBadRequest
-	case q.Version == "1.0":
-		return http.StatusUpgradeRequired
-	case c.hostless && c.method != http.MethodConnect, c.oddHost:
-		return http.StatusBadRequest
-	case (!ok || c.fragment) && c.method != http.MethodConnect:
-		return http.StatusBadRequest
-	}
-	return 0
-}
-
 // first is the first route of t that matches with a draw; nil where none does. Why
 // those before it do not is missed, said for the first draw that comes to them.
-func (f *found) first(t *effective.Table, q *Request, draw int64, missed map[*effective.Route]string) *effective.Route {
-	asked := f.call.asked()
+func (f *found) first(t *effective.Table, q *wire.Request, draw int64, missed map[*effective.Route]string) *effective.Route {
+	asked := f.call.MatchRequest()
 	asked.Draw = draw
 	for _, rt := range t.Routes {
 		reason := "a CONNECT request has no path to match"
-		if f.call.method != http.MethodConnect {
+		if f.call.Method != http.MethodConnect {
 			reason = whyNot(rt.Match.Conditions, asked, q)
 		}
 		if reason == "" {
@@ -203,7 +181,7 @@ func (f *found) first(t *effective.Table, q *Request, draw int64, missed map[*ef
 		if _, known := missed[rt]; !known {
 			missed[rt] = reason
 		}
-		if f.call.method != http.MethodConnect {
+		if f.call.Method != http.MethodConnect {
 			f.askedOfToken(rt, asked, q)
 		}
 	}
@@ -212,7 +190,7 @@ func (f *found) first(t *effective.Table, q *Request, draw int64, missed map[*ef
 
 // whyNot is why a request does not match. Of a draw that nobody gave it is no reason
 // which one it is, but that those before take all that would fit.
-func whyNot(cs match.Conditions, asked *match.Request, q *Request) string {
+func whyNot(cs match.Conditions, asked *match.Request, q *wire.Request) string {
 	reason := cs.WhyNot(asked)
 	if reason == "" || q.Draw != nil {
 		return reason
@@ -235,8 +213,8 @@ func whyNot(cs match.Conditions, asked *match.Request, q *Request) string {
 
 // askedOfToken notes that rt would take the request if its token had the claims that
 // rt asks for: nobody said what claims it has.
-func (f *found) askedOfToken(rt *effective.Route, asked *match.Request, q *Request) {
-	if q.Claims != nil || len(f.call.headers.Values("authorization")) == 0 {
+func (f *found) askedOfToken(rt *effective.Route, asked *match.Request, q *wire.Request) {
+	if q.Claims != nil || len(f.call.Headers.Values("authorization")) == 0 {
 		return
 	}
 	var claims, others match.Conditions

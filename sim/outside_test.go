@@ -11,6 +11,7 @@ import (
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // TestHostsOfManyBackends: of several backends each one outside the mesh gets its
@@ -23,7 +24,7 @@ func TestHostsOfManyBackends(t *testing.T) {
 		r.Clusters[i+1].Destination.External = &api.MeshExternalService{}
 	}
 	r.Clusters[1].List[0].Address = "api.example.org"
-	v, err := run(r, sim.Request{URL: "http://web:8080/"})
+	v, err := run(r, wire.Request{URL: "http://web:8080/"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +47,7 @@ func TestHostsOfManyBackends(t *testing.T) {
 // TestBytesAreCertain: a destination that speaks no HTTP has one branch.
 func TestBytesAreCertain(t *testing.T) {
 	t.Parallel()
-	v, err := run(town(), sim.Request{URL: "http://db:5432/"})
+	v, err := run(town(), wire.Request{URL: "http://db:5432/"})
 	if err != nil || len(v.Branches) != 1 || v.Branches[0].Probability != 1 || v.Branches[0].Outcome != sim.Forward {
 		t.Errorf("%+v %v", v.Branches, err)
 	}
@@ -93,7 +94,7 @@ func TestHostsOfBackendsWithFilters(t *testing.T) {
 		}
 	}
 	for i, c := range cases {
-		v, err := run(r, sim.Request{URL: fmt.Sprintf("http://web:8080/%d", i)})
+		v, err := run(r, wire.Request{URL: fmt.Sprintf("http://web:8080/%d", i)})
 		if err != nil {
 			t.Fatal(err)
 		}

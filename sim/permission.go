@@ -10,6 +10,7 @@ import (
 	"github.com/weftmesh/weft/api/spiffe"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route/match"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // Judge is what the conf of a kind may implement that decides who may come in at an inbound
@@ -130,7 +131,7 @@ type caller struct {
 }
 
 // callerOf reads who is supposed to ask.
-func callerOf(q *Request) (caller, error) {
+func callerOf(q *wire.Request) (caller, error) {
 	c := caller{plaintext: q.Plaintext}
 	if q.As == "" {
 		return c, nil
@@ -186,7 +187,7 @@ func (t trace) proves(e *effective.Endpoint, in *effective.Inbound, documented b
 // judge decides about read, a request as the inbound's proxy has it, or about a connection,
 // nil; status is that of an answer without a decision, 0 for none. Where nobody proves who
 // it is, nobody is judged.
-func (in *Inbound) judge(read *Forwarded) (status uint32) {
+func (in *Inbound) judge(read *wire.Forwarded) (status uint32) {
 	if in.inbound.TLS == nil {
 		return 0
 	}
@@ -244,7 +245,7 @@ func (in *Inbound) keepOut(requests bool) {
 	in.ends(*in.unread)
 }
 
-func asked(f *Forwarded) *match.Request {
+func asked(f *wire.Forwarded) *match.Request {
 	path, query, _ := strings.Cut(f.Path, "?")
 	return &match.Request{Method: f.Method, Authority: f.Authority, Path: path, Query: query, Header: f.Headers.Values}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // guardedWorld is a mesh whose authority signs, with the dataplanes web, ops and backend (at
@@ -78,23 +79,23 @@ func TestPermissions(t *testing.T) {
 	for _, c := range []struct {
 		m    *resolve.Model
 		from string
-		q    sim.Request
+		q    wire.Request
 		want string
 	}{
-		{strict, "ops", sim.Request{URL: "http://127.0.0.1:1080/admin"}, `1.00 forward 0 allow tier 4 as "spiffe://default/ops" by ` + name + `0`},
-		{strict, "web", sim.Request{URL: "http://127.0.0.1:1080/v1/x"}, `1.00 forward 0 allow tier 4 as "spiffe://default/web" by ` + name + `1`},
-		{strict, "web", sim.Request{URL: "http://127.0.0.1:1080//v1//x"}, `1.00 forward 0 allow tier 4 as "spiffe://default/web" by ` + name + `1`},
-		{strict, "web", sim.Request{URL: "http://127.0.0.1:1080/v1%2fx"}, `1.00 respond 400`},
-		{strict, "web", sim.Request{Method: "POST", URL: "http://127.0.0.1:1080/v1/x"},
+		{strict, "ops", wire.Request{URL: "http://127.0.0.1:1080/admin"}, `1.00 forward 0 allow tier 4 as "spiffe://default/ops" by ` + name + `0`},
+		{strict, "web", wire.Request{URL: "http://127.0.0.1:1080/v1/x"}, `1.00 forward 0 allow tier 4 as "spiffe://default/web" by ` + name + `1`},
+		{strict, "web", wire.Request{URL: "http://127.0.0.1:1080//v1//x"}, `1.00 forward 0 allow tier 4 as "spiffe://default/web" by ` + name + `1`},
+		{strict, "web", wire.Request{URL: "http://127.0.0.1:1080/v1%2fx"}, `1.00 respond 400`},
+		{strict, "web", wire.Request{Method: "POST", URL: "http://127.0.0.1:1080/v1/x"},
 			`1.00 respond 403 deny tier 6 as "spiffe://default/web"; ` + name + `0: the caller is spiffe://default/web; ` + name + `1: the method is POST`},
-		{strict, "web", sim.Request{URL: "http://127.0.0.1:1080/", As: "spiffe://default/ops"}, `1.00 forward 0 allow tier 4 as "spiffe://default/ops" by ` + name + `0`},
-		{strict, "web", sim.Request{URL: "http://127.0.0.1:1080/", Plaintext: true}, `1.00 refused 503 deny tier 0 as ""`},
-		{permissive, "web", sim.Request{URL: "http://127.0.0.1:1080/", Plaintext: true}, `1.00 forward 0 allow tier 0 as ""`},
-		{permissive, "web", sim.Request{URL: "http://127.0.0.1:1080/"}, `1.00 respond 403 deny tier 6 as "spiffe://default/web"; ` + name + `0: the caller is spiffe://default/web; ` + name + `1: the path is /`},
-		{strict, "web", sim.Request{URL: "tcp://127.0.0.1:1090"}, `1.00 refused 0 deny tier 6 as "spiffe://default/web"; ` + name + `0: the caller is spiffe://default/web; ` + name + `1: nobody reads requests there`},
-		{strict, "ops", sim.Request{URL: "tcp://127.0.0.1:1090"}, `1.00 forward 0 allow tier 4 as "spiffe://default/ops" by ` + name + `0`},
-		{strict, "ops", sim.Request{URL: "tcp://127.0.0.1:1090", As: "x"}, `as: "x" does not begin with spiffe://; write spiffe://trust-domain/path`},
-		{guardedWorld(t, "STRICT"), "ops", sim.Request{URL: "http://127.0.0.1:1080/"}, `1.00 respond 403 deny tier 6 as "spiffe://default/ops"`},
+		{strict, "web", wire.Request{URL: "http://127.0.0.1:1080/", As: "spiffe://default/ops"}, `1.00 forward 0 allow tier 4 as "spiffe://default/ops" by ` + name + `0`},
+		{strict, "web", wire.Request{URL: "http://127.0.0.1:1080/", Plaintext: true}, `1.00 refused 503 deny tier 0 as ""`},
+		{permissive, "web", wire.Request{URL: "http://127.0.0.1:1080/", Plaintext: true}, `1.00 forward 0 allow tier 0 as ""`},
+		{permissive, "web", wire.Request{URL: "http://127.0.0.1:1080/"}, `1.00 respond 403 deny tier 6 as "spiffe://default/web"; ` + name + `0: the caller is spiffe://default/web; ` + name + `1: the path is /`},
+		{strict, "web", wire.Request{URL: "tcp://127.0.0.1:1090"}, `1.00 refused 0 deny tier 6 as "spiffe://default/web"; ` + name + `0: the caller is spiffe://default/web; ` + name + `1: nobody reads requests there`},
+		{strict, "ops", wire.Request{URL: "tcp://127.0.0.1:1090"}, `1.00 forward 0 allow tier 4 as "spiffe://default/ops" by ` + name + `0`},
+		{strict, "ops", wire.Request{URL: "tcp://127.0.0.1:1090", As: "x"}, `as: "x" does not begin with spiffe://; write spiffe://trust-domain/path`},
+		{guardedWorld(t, "STRICT"), "ops", wire.Request{URL: "http://127.0.0.1:1080/"}, `1.00 respond 403 deny tier 6 as "spiffe://default/ops"`},
 	} {
 		if got := told(sim.Run(c.m, api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: c.from}, c.q)); got != c.want {
 			t.Errorf("%s %+v:\n%s\nwant\n%s", c.from, c.q, got, c.want)
@@ -115,7 +116,7 @@ func TestAnAttemptAtWhoDeniesIsRepeated(t *testing.T) {
 		`{"type":"MeshService","mesh":"default","name":"two","spec":{"selector":{"dataplaneTags":{"kuma.io/service":"two"}},"ports":[{"port":8080,"targetPort":91,"appProtocol":"http"}]}}`,
 		`{"type":"MeshTrafficPermission","mesh":"default","name":"b","spec":{"targetRef":{"kind":"Dataplane","labels":{"who":"b"}},"rules":[{"default":{"allow":[{"spiffeID":{"type":"Prefix","value":"spiffe://default/"}}]}}]}}`,
 		`{"type":"MeshRetry","mesh":"default","name":"twice","spec":{"to":[{"targetRef":{"kind":"Mesh"},"default":{"http":{"numRetries":1,"retryOn":["5xx"]}}}]}}`)
-	v, err := sim.Run(m, api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "caller"}, sim.Request{URL: "http://127.0.0.1:2000/", Answers: "200"})
+	v, err := sim.Run(m, api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "caller"}, wire.Request{URL: "http://127.0.0.1:2000/", Answers: "200"})
 	if err != nil {
 		t.Fatal(err)
 	}

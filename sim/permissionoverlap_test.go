@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // overlapping is a route of backend with some rules, and onRule a permission for one caller on one.
@@ -63,7 +64,7 @@ func TestRewritesOpenNoRule(t *testing.T) {
 		m := guardedWorld(t, "STRICT", append(c.documents, allowMesh)...)
 		for _, want := range strings.Split(c.verdicts, ", ") {
 			part := strings.Fields(want)
-			v, err := sim.Run(m, api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: part[0]}, sim.Request{URL: "http://127.0.0.1:1080" + part[1]})
+			v, err := sim.Run(m, api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: part[0]}, wire.Request{URL: "http://127.0.0.1:1080" + part[1]})
 			if err != nil || v.Branches[0].Permission == nil || v.Branches[0].Permission.Decision != part[2] {
 				t.Errorf("%s: %s: %s", c.what, want, told(v, err))
 			}
@@ -86,7 +87,7 @@ func TestRewritesOpenNoRule(t *testing.T) {
 func TestBothAreTold(t *testing.T) {
 	t.Parallel()
 	m := guardedWorld(t, "STRICT", overlapping(taking("/storefront", "/"), taking("/admin", "")), allowMesh, onRule(0, "web"), onRule(1, "ops"), strings.Replace(onRule(1, "web"), "for-web-1", "for-both", 1))
-	v, err := sim.Run(m, api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "web"}, sim.Request{URL: "http://127.0.0.1:1080/admin"})
+	v, err := sim.Run(m, api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "web"}, wire.Request{URL: "http://127.0.0.1:1080/admin"})
 	got := told(v, err)
 	for _, want := range []string{"1.00 forward 0 allow tier 4", "for-both", "for-web-0", "as all that are asked have to"} {
 		if !strings.Contains(got, want) {

@@ -7,6 +7,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // The documents of cases 24 to 27 and 40: a mesh in which everybody may call everybody, and a route
@@ -52,7 +53,7 @@ func TestPermissionsOnRules(t *testing.T) {
 		{"a whole route", whole, "web", "/admin", `1.00 respond 403 deny tier 6`},
 		{"what a rule answers by itself does not arrive", whole, "web", "/old", `1.00 redirect 302`},
 	} {
-		got := told(sim.Run(c.m, api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: c.from}, sim.Request{URL: "http://127.0.0.1:1080" + c.path}))
+		got := told(sim.Run(c.m, api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: c.from}, wire.Request{URL: "http://127.0.0.1:1080" + c.path}))
 		if got != c.want && !strings.HasPrefix(got, c.want+" ") {
 			t.Errorf("%s: %s %s:\n%s\nwant\n%s", c.what, c.from, c.path, got, c.want)
 		}
@@ -81,7 +82,7 @@ func TestPermissionsThatCannotBeAsked(t *testing.T) {
 		{"the rules of another route", []string{adminRoute, other, strings.Replace(other, `"name":"r2"`, `"name":"r3"`, 1)}, "web", "/x", "allow", ""},
 	} {
 		m := guardedWorld(t, "STRICT", append(c.documents, allowMesh, opsOn("p", `,"sectionName":"admin"`))...)
-		v, err := sim.Run(m, api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: c.from}, sim.Request{URL: "http://127.0.0.1:1080" + c.path})
+		v, err := sim.Run(m, api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: c.from}, wire.Request{URL: "http://127.0.0.1:1080" + c.path})
 		if err != nil || v.Branches[0].Permission == nil || v.Branches[0].Permission.Decision != c.verdict {
 			t.Errorf("%s: %s, want %s", c.what, told(v, err), c.verdict)
 		}
@@ -109,7 +110,7 @@ func TestOneFrontendAnInbound(t *testing.T) {
 	for _, c := range []struct{ from, path, want string }{
 		{"ops", "/admin", "allow"}, {"web", "/admin", "deny"}, {"web", "/x", "allow"}, {"ops", "/second", "deny"}, {"web", "/second/x", "deny"},
 	} {
-		v, err := sim.Run(m, api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: c.from}, sim.Request{URL: "http://127.0.0.1:1080" + c.path})
+		v, err := sim.Run(m, api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: c.from}, wire.Request{URL: "http://127.0.0.1:1080" + c.path})
 		if err != nil || v.Branches[0].Permission == nil || v.Branches[0].Permission.Decision != c.want {
 			t.Errorf("%s %s: %s, want %s", c.from, c.path, told(v, err), c.want)
 		}

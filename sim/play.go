@@ -9,13 +9,14 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // Answer is what a backend does to one attempt.
 type Answer struct {
 	Status     uint32
 	GRPCStatus *uint32
-	Headers    Headers
+	Headers    wire.Headers
 	Delay      time.Duration // until it begins to answer, or resets
 	Complete   time.Duration // until the answer is complete; zero: as soon as it begins
 	Reset      bool          // the stream ends without an answer
@@ -69,7 +70,7 @@ type Timeline struct {
 
 // Play says what happens to a forwarded request if its backend does to the n-th
 // attempt (from 0) what answer says.
-func Play(w Reader, from api.Ref, q Request, answer func(n int) Answer) (Timeline, error) {
+func Play(w Reader, from api.Ref, q wire.Request, answer func(n int) Answer) (Timeline, error) {
 	r, ok := w.Dataplane(from)
 	if !ok {
 		return Timeline{}, fmt.Errorf("%s: there is no such dataplane", from)
@@ -98,7 +99,7 @@ func (l *lookup) player(r *effective.Resolved, answer func(n int) Answer) (*play
 	if l.route == nil || !forwards(l.route) || refuses(l.call, l.route) || preflightOf(l.call, l.route) != nil || denied(l.call, l.route) != 0 {
 		return nil, errNotForwarded
 	}
-	p := &player{answer: answer, long: l.call.body > MaxRepeated, delay: time.Duration(route.DelayOf(l.route.Filters))}
+	p := &player{answer: answer, long: l.call.Body > wire.MaxRepeated, delay: time.Duration(route.DelayOf(l.route.Filters))}
 	p.plan, p.bounds = behaviour(l.route, l.outbound.Destination.Protocol)
 	if p.plan.Request != nil {
 		var repeats bool
@@ -122,9 +123,9 @@ func (l *lookup) repeats(plan *RetryPlan) (some, differ bool) {
 		if b.Weight == 0 || b.Cluster == "" {
 			continue
 		}
-		f := l.call.forwarded(l.route, rewrite, b.Filters...)
-		f.changeBy(b.Filters, l.call.filling(slices.Concat(l.route.Filters, b.Filters)))
-		if n++; plan.Request(l.call.method, f.Headers) {
+		f := l.call.Forward(l.route, rewrite, b.Filters...)
+		f.ChangeBy(b.Filters, l.call.Filling(slices.Concat(l.route.Filters, b.Filters)))
+		if n++; plan.Request(l.call.Method, f.Headers) {
 			met++
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // lineText is a timeline in one line: when each attempt may begin and how it
@@ -69,7 +70,7 @@ func TestTimelines(t *testing.T) {
 		if c.retries != nil {
 			rt.Policies = append(rt.Policies, policyOf(retry.Kind, &retry.Conf{HTTP: c.retries}))
 		}
-		line, err := playing(r, sim.Request{URL: "http://web:8080/"}, func(n int) sim.Answer { return c.script[min(n, len(c.script)-1)] })
+		line, err := playing(r, wire.Request{URL: "http://web:8080/"}, func(n int) sim.Answer { return c.script[min(n, len(c.script)-1)] })
 		if got := lineText(line); err != nil || got != c.want {
 			t.Errorf("%s: %v\n%s\nwanted\n%s", name, err, got, c.want)
 		}
@@ -92,13 +93,13 @@ func TestAttemptsThatAreNotRepeated(t *testing.T) {
 	}{
 		{"POST", 0, "503", "answer 503 after 1", false},
 		{"POST", 0, "200@2s", "perTryTimeout 504 after 1", false},
-		{"GET", sim.MaxRepeated, "200@2s", "perTryTimeout 504 after 3", false},
-		{"GET", sim.MaxRepeated + 1, "200", "answer 200 after 1", false},
-		{"GET", sim.MaxRepeated + 1, "503", "answer 503 after 1", true},
-		{"GET", sim.MaxRepeated + 1, "200@2s", "perTryTimeout 504 after 1", true},
-		{"POST", sim.MaxRepeated + 1, "503", "answer 503 after 1", false},
+		{"GET", wire.MaxRepeated, "200@2s", "perTryTimeout 504 after 3", false},
+		{"GET", wire.MaxRepeated + 1, "200", "answer 200 after 1", false},
+		{"GET", wire.MaxRepeated + 1, "503", "answer 503 after 1", true},
+		{"GET", wire.MaxRepeated + 1, "200@2s", "perTryTimeout 504 after 1", true},
+		{"POST", wire.MaxRepeated + 1, "503", "answer 503 after 1", false},
 	} {
-		v, err := run(r, sim.Request{Method: c.method, URL: "http://web:8080/", Body: c.body, Answers: c.answers})
+		v, err := run(r, wire.Request{Method: c.method, URL: "http://web:8080/", Body: c.body, Answers: c.answers})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,18 +119,18 @@ func TestNothingIsAttemptedWhereNothingIsForwarded(t *testing.T) {
 		"lost":     shop(everything(lost(1))),
 		"redirect": shop(&effective.Route{Answer: &route.Redirect{}, Backends: []effective.Backend{to("v1", 1)}}),
 	} {
-		if _, err := playing(r, sim.Request{URL: "http://web:8080/"}, nil); err == nil || !strings.Contains(err.Error(), "not forwarded") {
+		if _, err := playing(r, wire.Request{URL: "http://web:8080/"}, nil); err == nil || !strings.Contains(err.Error(), "not forwarded") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := playing(shop(), sim.Request{URL: "http://nowhere/"}, nil); err == nil {
+	if _, err := playing(shop(), wire.Request{URL: "http://nowhere/"}, nil); err == nil {
 		t.Error("an unknown host is attempted")
 	}
 }
 
 func TestReasonsOfMisses(t *testing.T) {
 	t.Parallel()
-	q := sim.Request{Method: "GET", URL: "http://web:8080/v1/items?a=1", Headers: sim.Headers{"x-user": "7", "x-list": "1\n2"}}
+	q := wire.Request{Method: "GET", URL: "http://web:8080/v1/items?a=1", Headers: wire.Headers{"x-user": "7", "x-list": "1\n2"}}
 	header := func(op match.Op, name, value string) match.Condition {
 		return matches.On(match.OnHeader, op, name, value)
 	}
@@ -161,29 +162,29 @@ func TestReasonsOfMisses(t *testing.T) {
 
 func TestOwnAnswers(t *testing.T) {
 	t.Parallel()
-	grpc := sim.Headers{"content-type": "application/grpc+proto"}
+	grpc := wire.Headers{"content-type": "application/grpc+proto"}
 	for name, c := range map[string]struct {
 		routes []*effective.Route
-		q      sim.Request
+		q      wire.Request
 		want   string
 	}{
-		"unknown method":    {nil, sim.Request{Method: "FOO"}, "400"},
-		"no path":           {[]*effective.Route{everything(to("v1", 1))}, sim.Request{URL: `http://web:8080\x`}, "400"},
-		"upgrade":           {[]*effective.Route{everything(to("v1", 1))}, sim.Request{Headers: sim.Headers{"Connection": "keep-alive, upgrade", "Upgrade": "websocket, other"}}, "403"},
-		"empty upgrade":     {[]*effective.Route{everything(lost(1))}, sim.Request{Headers: sim.Headers{"Connection": "Upgrade", "Upgrade": ""}}, "403"},
-		"upgrade, no route": {nil, sim.Request{Headers: sim.Headers{"Connection": "upgrade", "Upgrade": "other"}}, "404"},
-		"websocket":         {nil, sim.Request{Headers: sim.Headers{"Connection": "keep-alive, Upgrade", "Upgrade": "WebSocket"}}, "404"},
-		"h2c":               {nil, sim.Request{Headers: sim.Headers{"Connection": "Upgrade, HTTP2-Settings", "Upgrade": "h2c"}}, "404"},
-		"half an upgrade":   {nil, sim.Request{Headers: sim.Headers{"Upgrade": "websocket"}}, "404"},
-		"its other half":    {nil, sim.Request{Headers: sim.Headers{"Connection": "Upgrade"}}, "404"},
-		"connect":           {[]*effective.Route{everything(to("v1", 1))}, sim.Request{Method: "CONNECT"}, "404"},
-		"no route":          {nil, sim.Request{}, "404"},
-		"no route, gRPC":    {nil, sim.Request{Headers: grpc}, "404/12"},
-		"refused, gRPC":     {nil, sim.Request{Method: "FOO", Headers: grpc}, "400"},
-		"HTTP/1.0, gRPC":    {nil, sim.Request{Version: "1.0", Headers: grpc}, "426"},
-		"no host, gRPC":     {nil, sim.Request{Headers: sim.Headers{"content-type": "application/grpc", "connection": "host"}}, "400/13"},
-		"lost, gRPC":        {[]*effective.Route{everything(lost(1))}, sim.Request{Headers: grpc}, "500/2"},
-		"no endpoint, gRPC": {[]*effective.Route{everything(to("empty", 1))}, sim.Request{Headers: grpc}, "503/14"},
+		"unknown method":    {nil, wire.Request{Method: "FOO"}, "400"},
+		"no path":           {[]*effective.Route{everything(to("v1", 1))}, wire.Request{URL: `http://web:8080\x`}, "400"},
+		"upgrade":           {[]*effective.Route{everything(to("v1", 1))}, wire.Request{Headers: wire.Headers{"Connection": "keep-alive, upgrade", "Upgrade": "websocket, other"}}, "403"},
+		"empty upgrade":     {[]*effective.Route{everything(lost(1))}, wire.Request{Headers: wire.Headers{"Connection": "Upgrade", "Upgrade": ""}}, "403"},
+		"upgrade, no route": {nil, wire.Request{Headers: wire.Headers{"Connection": "upgrade", "Upgrade": "other"}}, "404"},
+		"websocket":         {nil, wire.Request{Headers: wire.Headers{"Connection": "keep-alive, Upgrade", "Upgrade": "WebSocket"}}, "404"},
+		"h2c":               {nil, wire.Request{Headers: wire.Headers{"Connection": "Upgrade, HTTP2-Settings", "Upgrade": "h2c"}}, "404"},
+		"half an upgrade":   {nil, wire.Request{Headers: wire.Headers{"Upgrade": "websocket"}}, "404"},
+		"its other half":    {nil, wire.Request{Headers: wire.Headers{"Connection": "Upgrade"}}, "404"},
+		"connect":           {[]*effective.Route{everything(to("v1", 1))}, wire.Request{Method: "CONNECT"}, "404"},
+		"no route":          {nil, wire.Request{}, "404"},
+		"no route, gRPC":    {nil, wire.Request{Headers: grpc}, "404/12"},
+		"refused, gRPC":     {nil, wire.Request{Method: "FOO", Headers: grpc}, "400"},
+		"HTTP/1.0, gRPC":    {nil, wire.Request{Version: "1.0", Headers: grpc}, "426"},
+		"no host, gRPC":     {nil, wire.Request{Headers: wire.Headers{"content-type": "application/grpc", "connection": "host"}}, "400/13"},
+		"lost, gRPC":        {[]*effective.Route{everything(lost(1))}, wire.Request{Headers: grpc}, "500/2"},
+		"no endpoint, gRPC": {[]*effective.Route{everything(to("empty", 1))}, wire.Request{Headers: grpc}, "503/14"},
 	} {
 		if c.q.URL == "" {
 			c.q.URL = "http://web:8080/"
@@ -208,7 +209,7 @@ func TestChangesOfHeadersAreShownInOneOrder(t *testing.T) {
 	m := &route.HeaderModifier{Set: []route.Header{{Name: "S", Value: "1"}}, Add: []route.Header{{Name: "a", Value: "1"}}, Remove: []string{"z", "Y", "s"}}
 	rt := everything(to("v1", 1))
 	rt.Filters = []route.Filter{{RequestHeaders: m, ResponseHeaders: nil}, {ResponseHeaders: m}}
-	v, err := run(shop(rt), sim.Request{URL: "http://web:8080/", Headers: sim.Headers{"z": "1", "y": "1"}})
+	v, err := run(shop(rt), wire.Request{URL: "http://web:8080/", Headers: wire.Headers{"z": "1", "y": "1"}})
 	if err != nil {
 		t.Fatal(err)
 	}

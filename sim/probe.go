@@ -6,6 +6,7 @@ import (
 
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route/match"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // Asker is what a Judge may implement whose decision depends on the request.
@@ -18,7 +19,7 @@ type Asker interface {
 type Probe struct {
 	Method, Path string // with the query
 	Authority    string // empty where nothing asks for it
-	Headers      Headers
+	Headers      wire.Headers
 }
 
 // String is the probe in words.
@@ -30,7 +31,7 @@ func (p *Probe) String() string {
 	return text
 }
 
-func headerNames(h Headers) func(func(string) bool) {
+func headerNames(h wire.Headers) func(func(string) bool) {
 	return func(yield func(string) bool) {
 		for name := range h {
 			if !yield(name) {
@@ -59,13 +60,13 @@ func Probes(conditions []match.Condition) (list []Probe, whole bool) {
 // values are what conditions name.
 type values struct {
 	paths, methods []string
-	headers        []Headers
-	all            Headers // all of those together
+	headers        []wire.Headers
+	all            wire.Headers // all of those together
 	whole          bool
 }
 
 func valuesOf(conditions []match.Condition) values {
-	v := values{headers: []Headers{nil}, all: Headers{}, whole: true}
+	v := values{headers: []wire.Headers{nil}, all: wire.Headers{}, whole: true}
 	for i := range conditions {
 		c := &conditions[i]
 		samples := c.Samples()
@@ -76,7 +77,7 @@ func valuesOf(conditions []match.Condition) values {
 		case c.On == match.OnMethod:
 			v.methods = append(v.methods, samples...)
 		case c.On == match.OnHeader && len(samples) > 0:
-			v.headers, v.all[c.Name] = append(v.headers, Headers{c.Name: samples[0]}), samples[0]
+			v.headers, v.all[c.Name] = append(v.headers, wire.Headers{c.Name: samples[0]}), samples[0]
 		default:
 			v.whole = false
 		}
@@ -128,7 +129,7 @@ func (v *values) probes(base Probe, whole bool) (list []Probe, _ bool) {
 // plaintext.
 func LetsIn(in *effective.Inbound, names []string, p *Probe) bool {
 	to := Inbound{inbound: in, names: names, Protocol: in.Protocol}
-	if status := to.judge(&Forwarded{Method: p.Method, Path: p.Path, Headers: p.Headers}); status != 0 {
+	if status := to.judge(&wire.Forwarded{Method: p.Method, Path: p.Path, Headers: p.Headers}); status != 0 {
 		return false
 	}
 	return !to.denied()

@@ -5,6 +5,7 @@ import (
 
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route/match"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // mostRuleProbes bounds how many requests stand for all that two inbounds tell apart.
@@ -91,7 +92,7 @@ const mostBeside = 64
 // probesOf are requests that a rule takes, if none before it does, for all that conditions tell
 // apart among them.
 func probesOf(matched, asks, beside []match.Condition) (list []Probe, whole bool) {
-	base, own := Probe{}, values{headers: []Headers{nil}, all: Headers{}, whole: true}
+	base, own := Probe{}, values{headers: []wire.Headers{nil}, all: wire.Headers{}, whole: true}
 	for i := range matched {
 		c := &matched[i]
 		samples := c.Samples()
@@ -139,7 +140,7 @@ func holdsOf(matched []match.Condition, on match.Subject, r *match.Request) bool
 // has gives the request a header, or a cookie, by which c holds.
 func (p *Probe) has(c *match.Condition, value string) {
 	if p.Headers == nil {
-		p.Headers = Headers{}
+		p.Headers = wire.Headers{}
 	}
 	if c.On == match.OnHeader {
 		p.Headers[c.Name] = value

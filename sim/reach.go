@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"iter"
 	"net"
-	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/nearest"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // NotReached says that the dataplane has no way to what a URL names.
@@ -32,18 +32,18 @@ type mesh iter.Seq[*effective.Destination]
 
 // notReached says what would make a reachable, to which no outbound of r leads.
 // It is nil where the request passes through, for nobody serves it.
-func notReached(w Reader, r *effective.Resolved, a *address) error {
+func notReached(w Reader, r *effective.Resolved, a *wire.URL) error {
 	m := mesh(w.Destinations(r.Ref.Mesh))
-	e := &NotReached{Dataplane: r.Ref.FullName(), Target: a.at(a.port)}
+	e := &NotReached{Dataplane: r.Ref.FullName(), Target: a.At(a.Port)}
 	if at := elsewhere(w, r, a); len(at) > 0 {
 		e.Advice = "it reaches that service at " + strings.Join(at, ", ")
 		return e
 	}
 	if d := m.find(r, a); d != nil {
 		switch {
-		case strange(r, d, a.host):
+		case strange(r, d, a.Host):
 			e.Advice = farther(r, d, a)
-		case hidden(w, r, d, a.host):
+		case hidden(w, r, d, a.Host):
 			e.Advice = granted(w, r, d, a)
 		default:
 			e.Advice = opening(r, d)
@@ -53,28 +53,28 @@ func notReached(w Reader, r *effective.Resolved, a *address) error {
 	if spec(r).TransparentProxying != nil {
 		return nil
 	}
-	if a.isIP() {
+	if a.IsIP() {
 		e.Advice = fmt.Sprintf("use an address of networking.outbound of Dataplane %s", r.Ref.FullName())
 		return e
 	}
 	e.Advice = fmt.Sprintf("the mesh has no service of that name; create it and add it to networking.outbound of Dataplane %s", r.Ref.FullName())
-	if near := nearest.To(a.host, m.names(r), 3); len(near) > 0 {
+	if near := nearest.To(a.Host, m.names(r), 3); len(near) > 0 {
 		e.Advice += "; or did you mean " + strings.Join(near, " or ") + "?"
 	}
 	return e
 }
 
 // elsewhere is where r reaches what a names, at another port.
-func elsewhere(w Reader, r *effective.Resolved, a *address) []string {
-	list := slices.DeleteFunc(byName(w, r, a.host), func(o *effective.Outbound) bool { return o.Passthrough })
+func elsewhere(w Reader, r *effective.Resolved, a *wire.URL) []string {
+	list := slices.DeleteFunc(byName(w, r, a.Host), func(o *effective.Outbound) bool { return o.Passthrough })
 	for _, o := range r.Outbounds {
-		if a.isIP() && virtual(o.Destination, a) {
+		if a.IsIP() && virtual(o.Destination, a) {
 			list = append(list, o)
 		}
 	}
 	var at []string
 	for _, o := range list {
-		at = append(at, "http://"+a.at(cmp.Or(o.Destination.Port, o.Port)))
+		at = append(at, "http://"+a.At(cmp.Or(o.Destination.Port, o.Port)))
 	}
 	slices.Sort(at)
 	return slices.Compact(at)
@@ -82,20 +82,20 @@ func elsewhere(w Reader, r *effective.Resolved, a *address) []string {
 
 // find is the destination that a names, be it at another port; a short name is
 // looked up in r's namespace first.
-func (m mesh) find(r *effective.Resolved, a *address) *effective.Destination {
+func (m mesh) find(r *effective.Resolved, a *wire.URL) *effective.Destination {
 	home := namespace(r)
 	fit := func(d *effective.Destination) (n int) {
 		if home != "" && d.Namespace == home {
 			n = 2
 		}
-		if d.Port == a.port {
+		if d.Port == a.Port {
 			n++
 		}
 		return n
 	}
 	var found *effective.Destination
 	m.each(func(d *effective.Destination) {
-		if (named(d, a.host) || virtual(d, a)) && !passed(r, d, a) && (found == nil || fit(d) > fit(found)) {
+		if (named(d, a.Host) || virtual(d, a)) && !passed(r, d, a) && (found == nil || fit(d) > fit(found)) {
 			found = d
 		}
 	})
@@ -104,9 +104,9 @@ func (m mesh) find(r *effective.Resolved, a *address) *effective.Destination {
 
 // passed reports whether r's calls to a go where they were going although d has the
 // name: with redirection nobody looks for hosts but at their ports.
-func passed(r *effective.Resolved, d *effective.Destination, a *address) bool {
+func passed(r *effective.Resolved, d *effective.Destination, a *wire.URL) bool {
 	t := spec(r).TransparentProxying
-	return t != nil && (d.Outside || d.Kind == api.KindHost && (d.Port != a.port || d.Name == api.AnyHost || t.ReachableBackends == nil))
+	return t != nil && (d.Outside || d.Kind == api.KindHost && (d.Port != a.Port || d.Name == api.AnyHost || t.ReachableBackends == nil))
 }
 
 // names are those that a writer may have meant.
@@ -131,27 +131,27 @@ func (m mesh) each(do func(*effective.Destination)) {
 }
 
 // virtual reports whether a's host is a virtual address of d.
-func virtual(d *effective.Destination, a *address) bool {
-	return slices.ContainsFunc(d.VIPs, func(ip string) bool { return sameIP(ip, a.host) })
+func virtual(d *effective.Destination, a *wire.URL) bool {
+	return slices.ContainsFunc(d.VIPs, func(ip string) bool { return sameIP(ip, a.Host) })
 }
 
 // farther says by which name r calls d, whose short name is found in its own namespace alone.
-func farther(r *effective.Resolved, d *effective.Destination, a *address) string {
+func farther(r *effective.Resolved, d *effective.Destination, a *wire.URL) string {
 	full := d.Name + ".mesh"
 	if d.Ref.Kind == api.KindService {
 		full = d.ClusterNames()[0]
 	}
-	return fmt.Sprintf("%s is a name of namespace %s, and %s is in namespace %s, where it is not found by it; call http://%s", a.host, d.Namespace, r.Ref.FullName(), namespace(r), hostPort(full, d, a))
+	return fmt.Sprintf("%s is a name of namespace %s, and %s is in namespace %s, where it is not found by it; call http://%s", a.Host, d.Namespace, r.Ref.FullName(), namespace(r), hostPort(full, d, a))
 }
 
 // hostPort is d by one of its names, with its port; where it has none with that of a.
-func hostPort(name string, d *effective.Destination, a *address) string {
-	return net.JoinHostPort(name, strconv.FormatUint(uint64(cmp.Or(d.Port, a.port)), 10))
+func hostPort(name string, d *effective.Destination, a *wire.URL) string {
+	return net.JoinHostPort(name, strconv.FormatUint(uint64(cmp.Or(d.Port, a.Port)), 10))
 }
 
 // granted says what would let clients of r call d by the name of a, or by which one they do.
-func granted(w Reader, r *effective.Resolved, d *effective.Destination, a *address) string {
-	advice := fmt.Sprintf("%s is a name of %s %s in namespace %s alone; grant that namespace the host in tenancy.hosts of Mesh %s", a.host, d.Kind, d.Name, d.Namespace, r.Ref.Mesh)
+func granted(w Reader, r *effective.Resolved, d *effective.Destination, a *wire.URL) string {
+	advice := fmt.Sprintf("%s is a name of %s %s in namespace %s alone; grant that namespace the host in tenancy.hosts of Mesh %s", a.Host, d.Kind, d.Name, d.Namespace, r.Ref.Mesh)
 	for _, name := range append(d.ClusterNames(), d.Hostnames...) {
 		if !hidden(w, r, d, name) && !strange(r, d, name) {
 			return advice + ", or call http://" + hostPort(name, d, a)
@@ -185,16 +185,6 @@ func opening(r *effective.Resolved, d *effective.Destination) string {
 		return fmt.Sprintf("add %s to %s", name, limiter(r))
 	}
 	return outbound
-}
-
-// at is the host of a with a port.
-func (a *address) at(port uint32) string {
-	return net.JoinHostPort(a.host, strconv.FormatUint(uint64(port), 10))
-}
-
-func (a *address) isIP() bool {
-	_, err := netip.ParseAddr(a.host)
-	return err == nil
 }
 
 // instanceOf names where r calls a pod of a headless service, if it calls any.

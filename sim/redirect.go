@@ -7,17 +7,18 @@ import (
 
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/route/match"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // redirect builds the location as Envoy does: it keeps what the redirect does
 // not name, the query always, and the port of the Host header unless the
 // redirect names host or port, or leaves a scheme whose own port it is.
-func redirectOf(c *call, d *route.Redirect, m *match.Match) Branch {
-	scheme := c.headers["x-forwarded-proto"]
+func redirectOf(c *wire.Call, d *route.Redirect, m *match.Match) Branch {
+	scheme := c.Headers["x-forwarded-proto"]
 	if scheme != "http" && scheme != "https" {
 		scheme = "http"
 	}
-	host, port := c.authority, ""
+	host, port := c.Authority, ""
 	if d.Port != 0 {
 		port = ":" + strconv.FormatUint(uint64(d.Port), 10)
 	}
@@ -33,8 +34,8 @@ func redirectOf(c *call, d *route.Redirect, m *match.Match) Branch {
 			host = bare
 		}
 	}
-	path := c.path
-	if p, ok := d.Path.Of(m.Path(), c.path); ok {
+	path := c.Path
+	if p, ok := d.Path.Of(m.Path(), c.Path); ok {
 		path = p
 	}
 	b := respond(c, d.Status)
@@ -42,7 +43,7 @@ func redirectOf(c *call, d *route.Redirect, m *match.Match) Branch {
 		b.Status = 302
 	}
 	b.Outcome = Redirect
-	b.Location = fmt.Sprintf("%s://%s%s%s%s", target, host, port, path, c.query)
+	b.Location = fmt.Sprintf("%s://%s%s%s%s", target, host, port, path, c.Query)
 	return b
 }
 

@@ -4,18 +4,15 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
-	"maps"
 	"net/http"
 	"slices"
-	"strings"
-
-	"google.golang.org/grpc/codes"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route/match"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // Reader is what Run asks of a world; *resolve.Model is one.
@@ -30,8 +27,8 @@ type Reader interface {
 // backends and nothing else. The error is a *NotReached where no outbound leads
 // to the URL, else it tells everything that is wrong with the request itself, as
 // Check does.
-func Run(w Reader, from api.Ref, q Request) (Verdict, error) {
-	if q.Method == "" && !q.bare() {
+func Run(w Reader, from api.Ref, q wire.Request) (Verdict, error) {
+	if q.Method == "" && !q.Connection() {
 		q.Method = http.MethodGet
 	}
 	v := Verdict{From: from.FullName(), Request: q}
@@ -54,7 +51,7 @@ func Run(w Reader, from api.Ref, q Request) (Verdict, error) {
 		v.Destination = &Destination{Kind: d.Kind, Name: d.Name, Namespace: d.Namespace, Port: d.Port}
 	}
 	if f.read() {
-		v.Unknown = append(unknownOf(q), f.unknown...)
+		v.Unknown = append(wire.UnknownHeaders(q), f.unknown...)
 	}
 	for _, l := range f.ends {
 		b := trace{world: w, from: r, draws: l.draws, caller: who}.branch(l, q, script)
@@ -75,10 +72,10 @@ func (f *found) read() bool {
 }
 
 // branch is what becomes of a request that comes to l.
-func (t trace) branch(l *lookup, q Request, script []Answer) Branch {
+func (t trace) branch(l *lookup, q wire.Request, script []Answer) Branch {
 	b := t.outcome(l, q)
 	if len(l.ends) > 1 {
-		b.Probability, b.Draws = float64(l.draws.count())/match.Chances, l.draws
+		b.Probability, b.Draws = float64(l.draws.Count())/match.Chances, l.draws
 	}
 	if script != nil {
 		b.unknown = append(b.unknown, t.attempts(l, script, &b)...)
@@ -88,16 +85,16 @@ func (t trace) branch(l *lookup, q Request, script []Answer) Branch {
 }
 
 // outcome is the branch but for its probability and for what happens in time.
-func (t trace) outcome(l *lookup, q Request) Branch {
+func (t trace) outcome(l *lookup, q wire.Request) Branch {
 	switch o := l.outbound; {
 	case l.shut:
 		return Branch{Probability: 1, Outcome: Close}
 	case l.answer != 0:
 		return respond(l.call, l.answer)
 	case o == nil:
-		return Branch{Probability: 1, Outcome: Passthrough, Forwarded: cmp.Or(l.passed, untouched(q, l.address))}
+		return Branch{Probability: 1, Outcome: Passthrough, Forwarded: cmp.Or(l.passed, wire.Untouched(q, l.address))}
 	case o.Table == nil:
-		return t.connect(l, untouched(q, l.address))
+		return t.connect(l, wire.Untouched(q, l.address))
 	default:
 		b := t.take(o.Destination.Protocol, l.route, l.call)
 		CountBuckets(o.Table).Tell(l.route, b.Policies)
@@ -106,84 +103,19 @@ func (t trace) outcome(l *lookup, q Request) Branch {
 	}
 }
 
-// requestID stands for the one that Envoy makes up before it looks for a route.
-const requestID = "00000000-0000-4000-8000-000000000000"
-
-// callOf is what Envoy makes of q.
-func callOf(q Request, a *address) *call {
-	c := &call{
-		method: q.Method, authority: authority(q, a), path: a.path, query: a.query, sent: received(q.Headers, q.Version == "2"),
-		body: q.Body, framings: q.framings(), http2: q.Version == "2", claims: q.Claims, authz: q.Authz,
-	}
-	c.upgraded(q.Headers)
-	c.refused = !c.dropConnectionHeaders(q.Headers)
-	// To Envoy nothing without a path is gRPC, nothing of HTTP/1.0, and nothing that it
-	// refuses as it reads it.
-	c.oddHost, c.fragment = strings.ContainsFunc(c.authority, notInHost), a.fragment
-	c.grpc = c.sent.grpc() && c.method != http.MethodConnect && q.Version != "1.0" && !c.refused && !c.oddHost
-	c.headers = Headers{"host": c.authority, "x-forwarded-proto": "http", "x-request-id": requestID}
-	maps.Copy(c.headers, c.sent)
-	return c
-}
-
-// authority is what the client calls the server: the URL decides where the
-// request goes, a Host header only what it says there, and in CONNECT of HTTP/1 not
-// even that.
-func authority(q Request, a *address) string {
-	if q.Method == http.MethodConnect && q.Version != "2" {
-		return a.authority
-	}
-	for _, name := range slices.Sorted(maps.Keys(q.Headers)) {
-		if strings.EqualFold(strings.TrimSpace(name), "host") {
-			return q.Headers[name]
-		}
-	}
-	return a.authority
-}
-
-// untouched is a request that no proxy reads; nil for a bare connection.
-func untouched(q Request, a *address) *Forwarded {
-	if q.bare() {
-		return nil
-	}
-	f := &Forwarded{Method: q.Method, Authority: authority(q, a), Path: a.path + a.query, Headers: Headers{}}
-	for name, v := range q.Headers {
-		if name = strings.ToLower(strings.TrimSpace(name)); name != "host" {
-			f.Headers[name] = v
-		}
-	}
-	return f
-}
-
 // respond is an answer of the proxy's own. To a gRPC client it goes as a status
 // of gRPC.
-func respond(c *call, status uint32) Branch {
+func respond(c *wire.Call, status uint32) Branch {
 	b := Branch{Probability: 1, Outcome: Respond, Status: status}
-	if c.grpc {
-		s := grpcStatus(status)
+	if c.GRPC {
+		s := wire.GRPCStatus(status)
 		b.GRPCStatus = &s
 	}
 	return b
 }
 
-func grpcStatus(status uint32) uint32 {
-	switch status {
-	case http.StatusBadRequest:
-		return uint32(codes.Internal)
-	case http.StatusUnauthorized:
-		return uint32(codes.Unauthenticated)
-	case http.StatusForbidden:
-		return uint32(codes.PermissionDenied)
-	case http.StatusNotFound:
-		return uint32(codes.Unimplemented)
-	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return uint32(codes.Unavailable)
-	}
-	return uint32(codes.Unknown)
-}
-
 // settle makes an answer of what would be forwarded where nobody can take it.
-func (b *Branch) settle(c *call) {
+func (b *Branch) settle(c *wire.Call) {
 	status := uint32(0)
 	for _, x := range b.Backends {
 		if x.Share == 0 {

@@ -11,6 +11,7 @@ import (
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 func everything(backends ...effective.Backend) *effective.Route {
@@ -69,7 +70,7 @@ func TestURLFindsTheDestination(t *testing.T) {
 		"tcp://db:5432":                           "db",
 		"TCP://127.0.0.1:10007":                   "db",
 	} {
-		v, err := run(town(), sim.Request{URL: url})
+		v, err := run(town(), wire.Request{URL: url})
 		if err != nil {
 			t.Errorf("%s: %v", url, err)
 			continue
@@ -94,7 +95,7 @@ func TestWhatIsNotReachedSaysWhatToDo(t *testing.T) {
 		"http://127.0.0.1:10099/": "an address of networking.outbound",
 		"http://api:9090/":        "http://api:80, http://api:8080",
 	} {
-		_, err := run(town(), sim.Request{URL: url})
+		_, err := run(town(), wire.Request{URL: url})
 		var lost *sim.NotReached
 		if !errors.As(err, &lost) || !strings.Contains(err.Error(), "does not reach") || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v does not say %q", url, err, want)
@@ -118,12 +119,12 @@ func TestBadRequestsAreErrors(t *testing.T) {
 		"http://web:8080/caf\u00e9": "%C3",
 		"https://web:8080/":         "plain HTTP",
 	} {
-		if _, err := run(town(), sim.Request{URL: url}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := run(town(), wire.Request{URL: url}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v does not say %q", url, err, want)
 		}
 	}
 	for _, name := range []string{":path", "", "a b"} {
-		if _, err := run(town(), sim.Request{URL: "http://web:8080/", Headers: sim.Headers{name: "x"}}); err == nil {
+		if _, err := run(town(), wire.Request{URL: "http://web:8080/", Headers: wire.Headers{name: "x"}}); err == nil {
 			t.Errorf("a header named %q is accepted", name)
 		}
 	}
@@ -133,7 +134,7 @@ func TestUnknownHostsPassThroughWhereTrafficIsRedirected(t *testing.T) {
 	t.Parallel()
 	r := town()
 	r.Dataplane.Spec = &api.Dataplane{Networking: &api.Networking{TransparentProxying: &api.TransparentProxying{}}}
-	v, err := run(r, sim.Request{URL: "http://elsewhere.example.org/a/../b", Headers: sim.Headers{"Host": "h", "X-A": "1"}})
+	v, err := run(r, wire.Request{URL: "http://elsewhere.example.org/a/../b", Headers: wire.Headers{"Host": "h", "X-A": "1"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +174,7 @@ func TestWhatTheMeshHasIsNamed(t *testing.T) {
 		r := town()
 		r.Dataplane.Spec = &api.Dataplane{Networking: &api.Networking{TransparentProxying: c.how}}
 		r.Outbounds[len(r.Outbounds)-1].Destination.VIPs = []string{"241.0.0.1"}
-		v, err := sim.Run(alone{r, others}, r.Ref, sim.Request{URL: c.url})
+		v, err := sim.Run(alone{r, others}, r.Ref, wire.Request{URL: c.url})
 		var lost *sim.NotReached
 		switch {
 		case c.want == "" && (err != nil || v.Branches[0].Outcome != sim.Passthrough):
@@ -199,7 +200,7 @@ func TestUnusableBackends(t *testing.T) {
 		"nobody answers":       {[]effective.Backend{to("empty", 1)}, "respond 503: empty=1/503"},
 		"500 or 503":           {[]effective.Backend{to("empty", 1), lost(1)}, "forward 0: empty=0.5/503 nosuch=0.5/500"},
 	} {
-		v, err := run(shop(everything(c.backends...)), sim.Request{URL: "http://web:8080/"})
+		v, err := run(shop(everything(c.backends...)), wire.Request{URL: "http://web:8080/"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -215,7 +216,7 @@ func TestHostOfABackendOutsideTheMesh(t *testing.T) {
 	outside := &r.Clusters[1]
 	outside.Destination.External = &api.MeshExternalService{}
 	outside.List[0].Address = "api.example.org"
-	v, err := run(r, sim.Request{URL: "http://web:8080/x"})
+	v, err := run(r, wire.Request{URL: "http://web:8080/x"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +228,7 @@ func TestHostOfABackendOutsideTheMesh(t *testing.T) {
 
 func TestHeadersInJSON(t *testing.T) {
 	t.Parallel()
-	var h sim.Headers
+	var h wire.Headers
 	if err := h.UnmarshalJSON([]byte(`{"X-A": "1", "x-b": ["2", " 3 "]}`)); err != nil {
 		t.Fatal(err)
 	}
@@ -251,7 +252,7 @@ func TestAQuestionCompilesNothing(t *testing.T) { // not parallel: it counts all
 		}
 		r := shop(append(routes, everything(to("v1", 1)))...)
 		return testing.AllocsPerRun(20, func() {
-			if v, err := run(r, sim.Request{URL: "http://web:8080/other"}); err != nil || len(v.Missed) != 10 {
+			if v, err := run(r, wire.Request{URL: "http://web:8080/other"}); err != nil || len(v.Missed) != 10 {
 				t.Fatal(v, err)
 			}
 		})

@@ -8,16 +8,13 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/sim/wire"
 )
-
-// secureScheme is that of a URL for which a client speaks TLS: it names the host of the
-// URL there.
-const secureScheme = "https"
 
 // atTLS finds what a client comes to who speaks TLS at the port of e: who asks there for a
 // name that nobody has is not let in, and who then asks for a host of another certificate
 // is told so.
-func (f *found) atTLS(r *effective.Resolved, e *effective.Edge, q *Request) error {
+func (f *found) atTLS(r *effective.Resolved, e *effective.Edge, q *wire.Request) error {
 	c := effective.ChainFor(r.Chains(e), f.serverName)
 	f.outbound = nil
 	switch {
@@ -28,17 +25,17 @@ func (f *found) atTLS(r *effective.Resolved, e *effective.Edge, q *Request) erro
 		f.chain = cmp.Or(c.Name, api.AnyHost)
 		f.sendOn(c.To)
 		return nil
-	case f.address.scheme == bareScheme:
-		return fmt.Errorf("url: the listener for %s looks for requests, which decide where they go; ask for one, as https://%s", cmp.Or(c.Name, api.AnyHost), f.address.authority)
+	case f.address.Scheme == wire.TCPScheme:
+		return fmt.Errorf("url: the listener for %s looks for requests, which decide where they go; ask for one, as https://%s", cmp.Or(c.Name, api.AnyHost), f.address.Authority)
 	}
-	host := hostOf(f.call.authority)
+	host := hostOf(f.call.Authority)
 	o := closest(c.Hosts, host)
 	if misdirected(c, host, o) {
-		f.end(nil, http.StatusMisdirectedRequest, anyDraw[0])
+		f.end(nil, http.StatusMisdirectedRequest, wire.AnyDraw[0])
 		return nil
 	}
 	if o == nil {
-		f.end(nil, http.StatusNotFound, anyDraw[0])
+		f.end(nil, http.StatusNotFound, wire.AnyDraw[0])
 		return nil
 	}
 	f.outbound = o
@@ -52,7 +49,7 @@ func (f *found) sendOn(o *effective.Outbound) {
 	} else {
 		f.shut = true
 	}
-	f.end(nil, 0, anyDraw[0])
+	f.end(nil, 0, wire.AnyDraw[0])
 }
 
 // misdirected reports whether a request for a host has come to the wrong chain, which has o

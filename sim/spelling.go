@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // spelledOnce reports whether the inbound refuses a path that has another spelling.
@@ -38,12 +39,12 @@ func escapedSlash(path string) bool {
 }
 
 // spelled is a request as an inbound hands it on that takes several slashes for one.
-func (in *Inbound) spelled(f *Forwarded) *Forwarded {
+func (in *Inbound) spelled(f *wire.Forwarded) *wire.Forwarded {
 	if in.inbound.TLS == nil || !spelledOnce(in.inbound) {
 		return f
 	}
 	path, query, asks := strings.Cut(f.Path, "?")
-	out := f.clone()
+	out := f.Clone()
 	if out.Path = mergedSlashes(path); asks {
 		out.Path += "?" + query
 	}

@@ -3,23 +3,23 @@ package sim
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // trace follows a request of one dataplane through a world.
 type trace struct {
 	world Reader
 	from  *effective.Resolved
-	draws draws // of the request; where it has none of its own, any
+	draws wire.Draws // of the request; where it has none of its own, any
 	caller
 }
 
 // take does what rt says.
-func (t trace) take(spoken api.Protocol, rt *effective.Route, c *call) Branch {
+func (t trace) take(spoken api.Protocol, rt *effective.Route, c *wire.Call) Branch {
 	if refuses(c, rt) {
 		return t.refuse(rt, c)
 	}
@@ -29,7 +29,7 @@ func (t trace) take(spoken api.Protocol, rt *effective.Route, c *call) Branch {
 	if status := denied(c, rt); status != 0 {
 		return deny(c, t.from, spoken, rt, status)
 	}
-	response := responseChange(rt.Changes(), c.filling(nil))
+	response := wire.ResponseChanges(rt.Changes(), c.Filling(nil))
 	b := Branch{Probability: 1}
 	switch do := rt.Answers().(type) {
 	case *route.Redirect:
@@ -41,8 +41,8 @@ func (t trace) take(spoken api.Protocol, rt *effective.Route, c *call) Branch {
 	default:
 		rewrite := route.LastRewrite(rt.Filters)
 		b.Outcome, b.Backends = Forward, t.backends(rt.Backends)
-		b.Forwarded = c.forwarded(rt, rewrite)
-		b.Forwarded.wire = c.wire(rt, rewrite, firstBound(rt, spoken))
+		b.Forwarded = c.Forward(rt, rewrite)
+		b.Forwarded.OnWire = c.SendOnWire(rt, rewrite, firstBound(rt, spoken))
 		authority := b.Forwarded.Authority
 		autoHost(t.from, rt, rewrite, &b)
 		filtered(rt, &b, rewrite, authority, c, spoken)
@@ -50,7 +50,7 @@ func (t trace) take(spoken api.Protocol, rt *effective.Route, c *call) Branch {
 		b.doubtEndpoint(rt)
 		b.arrive(c)
 		b.Mirrors = mirrors(rt, t.draws)
-		if c.upgrade == webSocket && len(b.Mirrors) > 0 {
+		if c.Upgrade == wire.WebSocket && len(b.Mirrors) > 0 {
 			b.unknown = append(b.unknown, "mirrors: whether a copy of a WebSocket arrives depends on what the mirror speaks")
 		}
 		b.settle(c)
@@ -66,7 +66,7 @@ func (t trace) take(spoken api.Protocol, rt *effective.Route, c *call) Branch {
 	if b.Outcome == Forward {
 		tellOnward(b.Backends, Onward(t.from, rt.Policies, rt.Backends, spoken))
 	}
-	b.unknown = append(b.unknown, c.doubts...)
+	b.unknown = append(b.unknown, c.Doubts...)
 	b.forget()
 	return b
 }
@@ -83,19 +83,14 @@ func (b *Branch) forget() {
 		}
 		x.Forwarded, x.ResponseHeaders = nil, nil
 	}
-	if b.ResponseHeaders.empty() {
+	if b.ResponseHeaders.Empty() {
 		b.ResponseHeaders = nil
 	}
 	for i := range b.Backends {
-		if x := &b.Backends[i]; b.ResponseHeaders == nil && x.ResponseHeaders.empty() {
+		if x := &b.Backends[i]; b.ResponseHeaders == nil && x.ResponseHeaders.Empty() {
 			x.ResponseHeaders = nil
 		}
 	}
-}
-
-// empty reports whether nothing is changed.
-func (h *ResponseHeaders) empty() bool {
-	return h == nil || len(h.Set)+len(h.Add)+len(h.Remove) == 0
 }
 
 func routeOf(rt *effective.Route) *Route {
@@ -105,7 +100,7 @@ func routeOf(rt *effective.Route) *Route {
 // answers is what becomes of header changes on an answer of the proxy's own: it
 // has no content type without a body and gRPC's own to a gRPC client, and a
 // location is a header like others.
-func (b *Branch) answers(h *ResponseHeaders) {
+func (b *Branch) answers(h *wire.ResponseHeaders) {
 	if h == nil {
 		return
 	}
@@ -117,7 +112,7 @@ func (b *Branch) answers(h *ResponseHeaders) {
 		b.Location = l
 	}
 	if b.Outcome == Redirect {
-		b.Location = joined(append([]string{b.Location}, h.Add.Values("location")...)...)
+		b.Location = wire.Joined(append([]string{b.Location}, h.Add.Values("location")...)...)
 	}
 }
 
@@ -148,50 +143,6 @@ func weightless(list []effective.Backend) string {
 // it answers by itself.
 func forwards(rt *effective.Route) bool { return rt.Answers() == nil }
 
-// responseChange is what happens to the headers of any answer of the route.
-func responseChange(filters []route.Filter, of *filling) *ResponseHeaders {
-	out := ResponseHeaders{Set: Headers{}, Add: Headers{}}
-	for i := range filters {
-		m := filters[i].ResponseHeaders
-		if m == nil {
-			continue
-		}
-		set := func(name, value string) {
-			delete(out.Add, name)
-			out.Remove = slices.DeleteFunc(out.Remove, func(n string) bool { return n == name })
-			out.Set[name] = value
-		}
-		for _, h := range m.Set {
-			set(strings.ToLower(h.Name), h.Value)
-		}
-		for i := range m.Fill {
-			v := of.value(&m.Fill[i])
-			switch name := m.Fill[i].Name; {
-			case v == "":
-			case m.Fill[i].Add:
-				out.Add.Add(name, v)
-			default:
-				set(name, v)
-			}
-		}
-		for _, h := range m.Add {
-			out.Add.Add(h.Name, h.Value)
-		}
-		for _, name := range m.Remove {
-			name = strings.ToLower(name)
-			delete(out.Set, name)
-			delete(out.Add, name)
-			out.Remove = append(out.Remove, name)
-		}
-	}
-	slices.Sort(out.Remove)
-	out.Remove = slices.Compact(out.Remove)
-	if len(out.Set)+len(out.Add)+len(out.Remove) == 0 {
-		return nil
-	}
-	return &out
-}
-
 // autoHost gives a backend outside the mesh its own host name as authority.
 func autoHost(r *effective.Resolved, rt *effective.Route, rewrite *route.Rewrite, b *Branch) {
 	if rewrite != nil && (rewrite.Hostname != "" || rewrite.HostHeader != "") {
@@ -212,7 +163,7 @@ func autoHost(r *effective.Resolved, rt *effective.Route, rewrite *route.Rewrite
 		if use.Destination.Kind == api.KindAddress && len(use.List) > 1 {
 			b.unknown = append(b.unknown, "host: the one shown is that of the first address of "+use.Destination.Name+"; each is called by its own")
 		}
-		f := b.Forwarded.clone()
+		f := b.Forwarded.Clone()
 		f.Authority = host
 		delete(f.Headers, "x-envoy-original-host")
 		b.send(n, f)

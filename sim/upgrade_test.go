@@ -11,6 +11,7 @@ import (
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // TestRefusedUpgradeTakesNothing: neither a token nor an attempt.
@@ -21,7 +22,7 @@ func TestRefusedUpgradeTakesNothing(t *testing.T) {
 	rt.Upgrade = route.UpgradeOff
 	rt.Policies = effective.Policies{ratelimit.Kind.Resolve([]merge.Layer{{Name: merge.Route, Origin: &api.Origin{}, Leaves: ratelimit.Kind.Schema.Read(limit)}})}
 	r := shop(rt)
-	socket := sim.Request{URL: "http://web:8080/", Method: "GET", Answers: "200", Headers: sim.Headers{"connection": "Upgrade", "upgrade": "websocket"}}
+	socket := wire.Request{URL: "http://web:8080/", Method: "GET", Answers: "200", Headers: wire.Headers{"connection": "Upgrade", "upgrade": "websocket"}}
 	v, err := run(r, socket)
 	if err != nil {
 		t.Fatal(err)

@@ -8,12 +8,13 @@ import (
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/route/match"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // Verdict is what would happen to one request (spec/contract.md 4).
 type Verdict struct {
 	From        string       `json:"from"`
-	Request     Request      `json:"request"`
+	Request     wire.Request `json:"request"`
 	Destination *Destination `json:"destination,omitempty"`
 	Branches    []Branch     `json:"branches"`
 	Missed      []Miss       `json:"missed,omitempty"`
@@ -37,44 +38,6 @@ func (v *Verdict) Host() string {
 	}
 	return hostOf(cmp.Or(v.Request.Headers["host"], u.Host))
 }
-
-// Request is what the workload asks for: by http:// in the URL a request, by
-// tcp:// a connection, without method and headers.
-type Request struct {
-	Method  string  `json:"method,omitempty"`
-	URL     string  `json:"url"`
-	Headers Headers `json:"headers,omitempty"`
-	// Answers are what the workloads do at each attempt: see ParseAnswers.
-	Answers string `json:"answers,omitempty"`
-	// Body is its length in bytes. Envoy keeps MaxRepeated of it to send it again.
-	Body int64 `json:"body,omitempty"`
-	// Version is that of HTTP by which the workload asks: 1.0, 1.1 or 2; empty means 1.1.
-	Version string `json:"version,omitempty"`
-	// Draw is the random number that Envoy draws for it, in millionths: 0 to 999999.
-	// Without it the verdict has a branch for all that chance may decide.
-	Draw *int64 `json:"draw,omitempty"`
-	// Claims are the text claims of its token, by name. Without them it has those of
-	// an authorization header, which the simulator does not read, or else none.
-	Claims map[string]string `json:"claims,omitzero"`
-	// Authz is what the authorization service answers where a route asks it: allow, down
-	// or the status with which it refuses. Without it the verdict is that of a request which
-	// passes, and says so.
-	Authz string `json:"authz,omitempty"`
-	// SNI is the name that the client asks for in TLS. Without it, by https:// it asks for
-	// the host of the URL, and by tcp:// it speaks no TLS.
-	SNI string `json:"sni,omitempty"`
-	// As is the SPIFFE ID that the caller proves in place of its dataplane's.
-	As string `json:"as,omitempty"`
-	// Plaintext says that it proves none, whatever its dataplane would do.
-	Plaintext bool `json:"plaintext,omitempty"`
-}
-
-// MaxRepeated is the longest body that Envoy sends again, in bytes.
-const MaxRepeated = 1 << 20
-
-// Headers are by lower-case name. The values of a repeated header are kept apart;
-// as JSON they are joined by a comma.
-type Headers map[string]string
 
 // Destination is what the URL's host and port lead to.
 type Destination struct {
@@ -103,9 +66,9 @@ type Branch struct {
 	Probability float64 `json:"probability"`
 	// Draws are those of the request by which it comes to this; none where there is
 	// one branch.
-	Draws   []Span  `json:"draws,omitempty"`
-	Outcome Outcome `json:"outcome"`
-	Status  uint32  `json:"status,omitempty"`
+	Draws   []wire.Span `json:"draws,omitempty"`
+	Outcome Outcome     `json:"outcome"`
+	Status  uint32      `json:"status,omitempty"`
 	// Reason is why the sidecar that is called answers, though nobody was asked who calls, or why the
 	// proxy itself has nobody to send to.
 	Reason     string  `json:"reason,omitempty"`
@@ -120,12 +83,12 @@ type Branch struct {
 	// ClientLimit is what it counts against, before anything else is asked.
 	ClientLimit *ClientLimit `json:"clientLimit,omitempty"`
 	// Delay is how long it waits then.
-	Delay           api.Duration      `json:"delay,omitzero"`
-	Backends        []Backend         `json:"backends,omitempty"`
-	Forwarded       *Forwarded        `json:"forwarded,omitempty"`
-	ResponseHeaders *ResponseHeaders  `json:"responseHeaders,omitempty"`
-	Mirrors         []Mirror          `json:"mirrors,omitempty"`
-	Policies        map[string]Policy `json:"policies,omitempty"`
+	Delay           api.Duration          `json:"delay,omitzero"`
+	Backends        []Backend             `json:"backends,omitempty"`
+	Forwarded       *wire.Forwarded       `json:"forwarded,omitempty"`
+	ResponseHeaders *wire.ResponseHeaders `json:"responseHeaders,omitempty"`
+	Mirrors         []Mirror              `json:"mirrors,omitempty"`
+	Policies        map[string]Policy     `json:"policies,omitempty"`
 	// Permission is what the called side decides about who calls, where callers prove who they
 	// are. Dataplanes that decide differently are branches of their own.
 	Permission *Permission `json:"permission,omitempty"`
@@ -164,15 +127,15 @@ type Backend struct {
 	// Balance is how its endpoints share the requests; empty for round robin.
 	Balance string `json:"balance,omitempty"`
 	// HTTP2 says that a rule wants it to be asked in HTTP/2, whatever its port says.
-	HTTP2     bool       `json:"http2,omitempty"`
-	Forwarded *Forwarded `json:"forwarded,omitempty"`
-	Inbounds  []Inbound  `json:"inbounds,omitempty"`
+	HTTP2     bool            `json:"http2,omitempty"`
+	Forwarded *wire.Forwarded `json:"forwarded,omitempty"`
+	Inbounds  []Inbound       `json:"inbounds,omitempty"`
 	// Policies are what is said about the connections to it, where backends of the route have
 	// what the route does not say: each its own, be it nothing. Else they are nil.
 	Policies map[string]Policy `json:"policies,omitzero"`
 	// ResponseHeaders are what happens to its answers where that is not what
 	// happens to all answers of the route.
-	ResponseHeaders *ResponseHeaders `json:"responseHeaders,omitempty"`
+	ResponseHeaders *wire.ResponseHeaders `json:"responseHeaders,omitempty"`
 
 	http2 bool // by which it is called
 }
@@ -226,24 +189,6 @@ type EndOfAll struct {
 	Attempts int          `json:"attempts"`
 	Earliest api.Duration `json:"earliest"`
 	Latest   api.Duration `json:"latest"`
-}
-
-// Forwarded is the request as a backend sees it, without Envoy's own additions.
-type Forwarded struct {
-	Method         string   `json:"method"`
-	Authority      string   `json:"authority"`
-	Path           string   `json:"path"` // with the query
-	Headers        Headers  `json:"headers,omitempty"`
-	RemovedHeaders []string `json:"removedHeaders,omitempty"`
-
-	wire *Forwarded // its headers with those that Envoy adds, as the caller's sidecar sends them
-}
-
-// ResponseHeaders is what happens to the answer's headers on the way back.
-type ResponseHeaders struct {
-	Set    Headers  `json:"set,omitempty"`
-	Add    Headers  `json:"add,omitempty"`
-	Remove []string `json:"remove,omitempty"`
 }
 
 // Mirror is a copy of a share of the requests.

@@ -11,6 +11,7 @@ import (
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // alone is a world of one dataplane.
@@ -25,11 +26,11 @@ func (a alone) Destinations(string) iter.Seq[*effective.Destination] { return sl
 
 func (alone) NamesFor(api.Ref, *effective.Destination, string) bool { return true }
 
-func run(r *effective.Resolved, q sim.Request) (sim.Verdict, error) {
+func run(r *effective.Resolved, q wire.Request) (sim.Verdict, error) {
 	return sim.Run(alone{plane: r}, r.Ref, q)
 }
 
-func playing(r *effective.Resolved, q sim.Request, answer func(int) sim.Answer) (sim.Timeline, error) {
+func playing(r *effective.Resolved, q wire.Request, answer func(int) sim.Answer) (sim.Timeline, error) {
 	return sim.Play(alone{plane: r}, r.Ref, q, answer)
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // only is a world of one dataplane.
@@ -117,7 +118,7 @@ func TestBucketsAreCounted(t *testing.T) {
 	tab := bucketTable()
 	r := sidecar([]*effective.Table{tab}, []effective.ClusterUse{use("v1", web(), effective.Endpoint{Address: "127.0.0.1", Port: 1})})
 	for path, want := range map[string]int{"one": 3, "redirect": 3, "direct": 3, "five": 3, "three": 0, "alone": 0, "off": 0} {
-		v, err := sim.Run(only{r}, r.Ref, sim.Request{URL: fmt.Sprintf("http://127.0.0.1:10001/%s", path)})
+		v, err := sim.Run(only{r}, r.Ref, wire.Request{URL: fmt.Sprintf("http://127.0.0.1:10001/%s", path)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,7 +20,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/weftmesh/weft/internal/envoytest"
-	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 	"github.com/weftmesh/weft/xds/envoy"
 	"github.com/weftmesh/weft/xds/filters"
 	"github.com/weftmesh/weft/xds/matchers"
@@ -111,7 +111,7 @@ func TestEnvoyReadsClaimsAsTheSimulator(t *testing.T) {
 			t.Fatal(err)
 		}
 		resp.Body.Close()
-		want, got := sim.TokenClaims(header), map[string]string{}
+		want, got := wire.TokenClaims(header), map[string]string{}
 		if text := resp.Header.Get("x-claims"); text != "" && text != "-" {
 			if err := json.Unmarshal([]byte(text), &got); err != nil {
 				t.Fatalf("%q: %v", text, err)

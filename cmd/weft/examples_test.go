@@ -18,6 +18,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // TestExamplesRun takes each example through all that its reader may do: it is
@@ -61,7 +62,7 @@ func (e *example) reach() {
 			if out.Hosts != nil {
 				continue // to be called by a host: the questions do
 			}
-			v := sim.Verdict{Request: sim.Request{Method: http.MethodGet, Headers: sim.Headers{}}}
+			v := sim.Verdict{Request: wire.Request{Method: http.MethodGet, Headers: wire.Headers{}}}
 			if out.BackendRef != nil && out.BackendRef.Port != nil && *out.BackendRef.Port == 50051 {
 				v.Request.Headers["content-type"] = "application/grpc"
 			}

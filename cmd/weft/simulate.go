@@ -13,6 +13,7 @@ import (
 	"github.com/weftmesh/weft/cmd/internal/cli"
 	"github.com/weftmesh/weft/inspect/terminal"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // simulation is what `weft simulate` was given.
@@ -109,9 +110,9 @@ func (s *simulation) flags(c *cobra.Command) {
 }
 
 // request is what the flags ask, checked.
-func (s *simulation) request(c *cobra.Command, args []string) (sim.Request, error) {
+func (s *simulation) request(c *cobra.Command, args []string) (wire.Request, error) {
 	if s.from == "" {
-		return sim.Request{}, usage("--from is missing; name the dataplane that sends the request")
+		return wire.Request{}, usage("--from is missing; name the dataplane that sends the request")
 	}
 	q, err := request(args, s.headers)
 	if err != nil {
@@ -156,8 +157,8 @@ func wrongFlags(err error) error {
 }
 
 // request reads the method, the URL and the headers.
-func request(args, headers []string) (sim.Request, error) {
-	q := sim.Request{URL: args[len(args)-1]}
+func request(args, headers []string) (wire.Request, error) {
+	q := wire.Request{URL: args[len(args)-1]}
 	if len(args) == 2 {
 		q.Method = strings.ToUpper(args[0])
 	}
@@ -171,7 +172,7 @@ func request(args, headers []string) (sim.Request, error) {
 			return q, usage("-H %q holds a line feed; give -H for each value of a repeated header", h)
 		}
 		if q.Headers == nil {
-			q.Headers = sim.Headers{}
+			q.Headers = wire.Headers{}
 		}
 		q.Headers.Add(name, value)
 	}
@@ -198,7 +199,7 @@ func claimed(list []string) (map[string]string, error) {
 }
 
 // verdict asks the documents of files, or the control plane where there are none.
-func (a *app) verdict(c *cobra.Command, from string, q sim.Request, files []string, strict bool) (sim.Verdict, error) {
+func (a *app) verdict(c *cobra.Command, from string, q wire.Request, files []string, strict bool) (sim.Verdict, error) {
 	if len(files) > 0 {
 		w, err := a.offline(files, strict)
 		if err != nil {
@@ -222,7 +223,7 @@ func (a *app) verdict(c *cobra.Command, from string, q sim.Request, files []stri
 }
 
 // question is a request as the control plane is asked about it; what is not given is left out.
-func question(q sim.Request) map[string]any {
+func question(q wire.Request) map[string]any {
 	headers := map[string][]string{} // as lists: what the client repeats is not what it joins
 	for name := range q.Headers {
 		headers[name] = q.Headers.Values(name)

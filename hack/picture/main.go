@@ -15,6 +15,7 @@ import (
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/terminal"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 func main() {
@@ -48,7 +49,7 @@ func screen(documents string) (string, error) {
 	}
 	model, _ := world.Compile(world.Snapshot(reading.Objects...))
 	from := api.Ref{Kind: api.KindDataplane, Mesh: "shop", Name: "web-1"}
-	verdict, err := sim.Run(model, from, sim.Request{Method: "POST", URL: "http://orders/orders"})
+	verdict, err := sim.Run(model, from, wire.Request{Method: "POST", URL: "http://orders/orders"})
 	if err != nil {
 		return "", fmt.Errorf("simulate: %w", err)
 	}

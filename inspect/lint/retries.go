@@ -7,6 +7,7 @@ import (
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // unsafeRetry: requests that may have been carried out are sent again although their method
@@ -49,11 +50,11 @@ func unsafeRetry(v *view) (found []*api.Violation) {
 // repeated is a method of which twice is not the same as once, and which a plan repeats; named, where
 // the rule or the plan names methods. It is empty where there is none.
 func repeated(plan sim.RetryPlan, methods []string) (method string, named bool) {
-	named = len(methods) > 0 || !plan.Request("GET", sim.Headers{}) // the plan names methods itself
+	named = len(methods) > 0 || !plan.Request("GET", wire.Headers{}) // the plan names methods itself
 	if len(methods) == 0 {
 		methods = unsafeMethods
 	}
-	i := slices.IndexFunc(methods, func(m string) bool { return slices.Contains(unsafeMethods, m) && plan.Request(m, sim.Headers{}) })
+	i := slices.IndexFunc(methods, func(m string) bool { return slices.Contains(unsafeMethods, m) && plan.Request(m, wire.Headers{}) })
 	if i < 0 {
 		return "", named
 	}

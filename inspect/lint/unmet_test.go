@@ -13,6 +13,7 @@ import (
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // around is what the routes of the law are for: a caller of a service, and an edge with a host.
@@ -138,7 +139,7 @@ func takes(t *rapid.T, m *resolve.Model, w writing, path string) string {
 		if !strings.HasPrefix(p, "/") || strings.ContainsAny(p, " #") {
 			continue
 		}
-		v, err := sim.Run(m, api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: w.from}, sim.Request{URL: w.url + p})
+		v, err := sim.Run(m, api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: w.from}, wire.Request{URL: w.url + p})
 		if err != nil {
 			continue // such a request is none
 		}

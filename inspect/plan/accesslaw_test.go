@@ -16,6 +16,7 @@ import (
 	"github.com/weftmesh/weft/inspect/plan/step"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 	"github.com/weftmesh/weft/store"
 )
 
@@ -51,7 +52,7 @@ func documentsOf(t *rapid.T, which string) (out []string) {
 func requests() (out []sim.Probe) {
 	for _, path := range []string{"/", "/admin", "/admin/x", "/admin/a", "/admin/a/b", "/admin/y", "/other", "/other/x", "/zzz"} {
 		for _, method := range []string{"GET", "POST", "PUT"} {
-			for _, h := range []sim.Headers{nil, {"x-mode": "s"}, {"x-key": "1"}, {"x-mode": "s", "x-key": "1"}} {
+			for _, h := range []wire.Headers{nil, {"x-mode": "s"}, {"x-key": "1"}, {"x-mode": "s", "x-key": "1"}} {
 				out = append(out, sim.Probe{Method: method, Path: path, Headers: h})
 			}
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // VerdictText writes a verdict for people.
@@ -155,7 +156,7 @@ func (p *Printer) clientLimit(l *sim.ClientLimit) {
 }
 
 // drawsText are the draws by which a request comes to a branch.
-func drawsText(list []sim.Span) string {
+func drawsText(list []wire.Span) string {
 	texts := make([]string, len(list))
 	for i, s := range list {
 		texts[i] = fmt.Sprintf("%d to %d", s.From, s.Until-1)

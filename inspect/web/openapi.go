@@ -26,6 +26,7 @@ import (
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 	"github.com/weftmesh/weft/store"
 )
 
@@ -75,7 +76,7 @@ var componentNames = map[reflect.Type]string{
 	reflect.TypeFor[sim.Inbound]():         "CalledInbound",
 	reflect.TypeFor[sim.Policy]():          "EffectivePolicy",
 	reflect.TypeFor[sim.Said]():            "Opinion",
-	reflect.TypeFor[sim.Request]():         "SimulationRequest",
+	reflect.TypeFor[wire.Request]():        "SimulationRequest",
 	reflect.TypeFor[sim.EndOfAll]():        "EndOfAttempts",
 	reflect.TypeFor[explain.Shown]():       "EdgeTLS",
 	reflect.TypeFor[conditions.Unread]():   "UnreadDocument",
@@ -90,7 +91,7 @@ var knownTypes = map[reflect.Type]endpoint.Schema{
 	reflect.TypeFor[inspect.State]():       sidecars.StateSchema,
 	reflect.TypeFor[access.AccessChange](): endpoint.OneOf(string(access.Widens), string(access.Both), string(access.MayWiden), string(access.Narrows)),
 	reflect.TypeFor[mtls.PhaseName]():      endpoint.OneOf("Off", "Certificates", "Switching", "Permissive", "Hardening", "Strict"),
-	reflect.TypeFor[sim.Headers]():         jsonschema.MapOf(jsonschema.Text()),
+	reflect.TypeFor[wire.Headers]():        jsonschema.MapOf(jsonschema.Text()),
 	reflect.TypeFor[endpoint.Document]():   jsonschema.RefTo("Document"),
 	reflect.TypeFor[struct{}]():            jsonschema.Closed(endpoint.Schema{}),
 	reflect.TypeFor[match.Match]():         jsonschema.RefTo("Match"),

@@ -19,6 +19,7 @@ import (
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/route/skipper"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // outsideGroup names addresses; PLAIN and TLS are ports of this machine.
@@ -140,7 +141,7 @@ func TestAddressesInEnvoy(t *testing.T) {
 				if saw, sni := answer.Header.Get("saw"), answer.Header.Get("sni"); saw != c.saw || sni != c.sni {
 					t.Errorf("%s: the backend saw %s by %q, want %s by %q", c.path, saw, sni, c.saw, c.sni)
 				}
-				v, err := sim.Run(m, client, sim.Request{URL: "http://out.example.org" + c.path})
+				v, err := sim.Run(m, client, wire.Request{URL: "http://out.example.org" + c.path})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -13,6 +13,7 @@ import (
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // balancedHosts say how endpoints are chosen, in two languages; of several routes some
@@ -152,7 +153,7 @@ func TestBalanceInEnvoy(t *testing.T) {
 	a.hashes()
 	a.sessions()
 	for url, want := range map[string]int{atProxy + "/turn": 0, atGroup + "/random": 0, atGroup + "/client": 1, atProxy + "/cookie": 2} {
-		v, err := sim.Run(m, r.Ref, sim.Request{URL: url})
+		v, err := sim.Run(m, r.Ref, wire.Request{URL: url})
 		if err != nil || len(v.Unknown) != want || v.Branches[0].Outcome != sim.Forward {
 			t.Errorf("%s: %v, unknown %v, want %d", url, err, v.Unknown, want)
 		}

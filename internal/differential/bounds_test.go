@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // spokenWorlds are a world for each way in which requests go on to those who are called.
@@ -59,32 +60,32 @@ func spokenWorlds() map[string]Source {
 
 // growing are requests that grow by one header or byte with n.
 func growing() map[string]func(n int) Pair {
-	with := func(h sim.Headers, more sim.Headers) sim.Headers { maps.Copy(h, more); return h }
-	lines := func(name string, n int) sim.Headers {
-		return sim.Headers{name: strings.TrimSuffix(strings.Repeat("1\n", min(n, 150)), "\n")}
+	with := func(h wire.Headers, more wire.Headers) wire.Headers { maps.Copy(h, more); return h }
+	lines := func(name string, n int) wire.Headers {
+		return wire.Headers{name: strings.TrimSuffix(strings.Repeat("1\n", min(n, 150)), "\n")}
 	}
-	long := func(n int) sim.Headers { return sim.Headers{"x-long": strings.Repeat("l", n)} }
-	ask := func(method, path string, h sim.Headers) Pair {
-		return Pair{Request: sim.Request{Method: method, URL: "http://web:8080" + path, Headers: h}}
+	long := func(n int) wire.Headers { return wire.Headers{"x-long": strings.Repeat("l", n)} }
+	ask := func(method, path string, h wire.Headers) Pair {
+		return Pair{Request: wire.Request{Method: method, URL: "http://web:8080" + path, Headers: h}}
 	}
-	socket := sim.Headers{"connection": "keep-alive, Upgrade", "upgrade": "websocket"}
+	socket := wire.Headers{"connection": "keep-alive, Upgrade", "upgrade": "websocket"}
 	return map[string]func(n int) Pair{
 		"one long line":     func(n int) Pair { return ask("GET", "/", long(n)) },
 		"many lines":        func(n int) Pair { return ask("GET", "/", lines("x-many", n)) },
 		"joined lines":      func(n int) Pair { return ask("GET", "/", with(lines("accept", 80), long(n))) },
 		"many beside one":   func(n int) Pair { return ask("GET", "/", with(lines("accept", 80), lines("x-many", n))) },
 		"cookies":           func(n int) Pair { return ask("GET", "/", lines("cookie", n)) },
-		"empty cookies":     func(n int) Pair { return ask("GET", "/", sim.Headers{"cookie": strings.Repeat("\n", min(n, 150))}) },
+		"empty cookies":     func(n int) Pair { return ask("GET", "/", wire.Headers{"cookie": strings.Repeat("\n", min(n, 150))}) },
 		"cookies and bytes": func(n int) Pair { return ask("GET", "/", with(lines("cookie", 7), long(n))) },
-		"long path":         func(n int) Pair { return ask("GET", "/"+strings.Repeat("p", n), sim.Headers{}) },
+		"long path":         func(n int) Pair { return ask("GET", "/"+strings.Repeat("p", n), wire.Headers{}) },
 		"rewritten":         func(n int) Pair { return ask("GET", "/rewritten/a?q=1", long(n)) },
 		"rewritten, lines":  func(n int) Pair { return ask("GET", "/rewritten/a?q=1", lines("x-many", n)) },
 		"changed":           func(n int) Pair { return ask("GET", "/changed", long(n)) },
 		"changed, lines":    func(n int) Pair { return ask("GET", "/changed", lines("x-many", n)) },
 		"inside": func(n int) Pair {
-			return ask("GET", "/", with(long(n), sim.Headers{"x-forwarded-for": "::1", "x-envoy-ip-tags": "a"}))
+			return ask("GET", "/", with(long(n), wire.Headers{"x-forwarded-for": "::1", "x-envoy-ip-tags": "a"}))
 		},
-		"of one hop":        func(n int) Pair { return ask("GET", "/", with(long(n), sim.Headers{"x-envoy-max-retries": "100"})) },
+		"of one hop":        func(n int) Pair { return ask("GET", "/", with(long(n), wire.Headers{"x-envoy-max-retries": "100"})) },
 		"post without body": func(n int) Pair { return ask("POST", "/", long(n)) },
 		"options":           func(n int) Pair { return ask("OPTIONS", "/", long(n)) },
 		"delete":            func(n int) Pair { return ask("DELETE", "/", long(n)) },
@@ -99,14 +100,14 @@ func growing() map[string]func(n int) Pair {
 			return p
 		},
 		"gRPC": func(n int) Pair {
-			return ask("POST", "/", with(long(n), sim.Headers{"content-type": "application/grpc"}))
+			return ask("POST", "/", with(long(n), wire.Headers{"content-type": "application/grpc"}))
 		},
 		"WebSocket":        func(n int) Pair { return ask("GET", "/", with(long(n), socket)) },
 		"WebSocket, lines": func(n int) Pair { return ask("GET", "/", with(lines("x-many", n), socket)) },
 		"no method":        func(n int) Pair { return ask("FOO", "/", long(n)) },
-		"no coding":        func(n int) Pair { return ask("POST", "/", with(long(n), sim.Headers{"transfer-encoding": "gzip"})) },
+		"no coding":        func(n int) Pair { return ask("POST", "/", with(long(n), wire.Headers{"transfer-encoding": "gzip"})) },
 		"no length": func(n int) Pair {
-			return ask("POST", "/", with(lines("x-many", n), sim.Headers{"content-length": "x"}))
+			return ask("POST", "/", with(lines("x-many", n), wire.Headers{"content-length": "x"}))
 		},
 	}
 }

@@ -23,7 +23,7 @@ func (f *fleet) connected(w *World, p Pair, g *Grid) (said string, late bool) {
 	}
 	g.judged(&v)
 	id := fmt.Sprintf("%08d", asked.Add(1))
-	reply, err := envoytest.Send(w.address(p), wire(p, id))
+	reply, err := envoytest.Send(w.address(p), asWire(p, id))
 	if err != nil {
 		return "ask: " + err.Error(), false
 	}

@@ -1,6 +1,8 @@
 package differential
 
-import "github.com/weftmesh/weft/sim"
+import (
+	"github.com/weftmesh/weft/sim/wire"
+)
 
 // cors draws the filter CORS of the Gateway API.
 func (d draw) cors() m {
@@ -46,7 +48,7 @@ func (d draw) corsPolicy() m {
 }
 
 // fromOrigin makes a request one of a script, or its preflight.
-func (d draw) fromOrigin(q *sim.Request) {
+func (d draw) fromOrigin(q *wire.Request) {
 	for range one(d, 1, 1, 1, 1, 2, 0) {
 		q.Headers.Add("origin", one(d, "https://a.example", "https://a.example:443", "https://x.y.b.example", "https://b.example", "http://a.example", "http://a.example:8080", "http://a.example:80",
 			"https://c.example:8443", "https://A.example", "null", ""))

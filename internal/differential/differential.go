@@ -23,6 +23,7 @@ import (
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route/skipper"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // Source is what a world is made of: documents, and where there are any, routes that
@@ -65,9 +66,9 @@ func (w *World) as(name string) (*World, error) {
 // Pair is a request in a world; its answers are what the workloads do to it.
 type Pair struct {
 	Source
-	From    string      `json:"from,omitempty"` // the dataplane that asks; none is client
-	Request sim.Request `json:"request"`
-	Chunked bool        `json:"chunked,omitempty"` // sent without a length in front
+	From    string       `json:"from,omitempty"` // the dataplane that asks; none is client
+	Request wire.Request `json:"request"`
+	Chunked bool         `json:"chunked,omitempty"` // sent without a length in front
 }
 
 // MarshalJSON keeps the lines of a repeated header apart.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 	"github.com/weftmesh/weft/xds/resource"
 )
 
@@ -87,7 +88,7 @@ type Observed struct {
 
 // ask sends p into a world.
 func (f *fleet) ask(w *World, p Pair, id string) (*Observed, error) {
-	q := wire(p, id)
+	q := asWire(p, id)
 	reply, err := envoytest.Send(w.address(p), q)
 	if err != nil {
 		return nil, err
@@ -106,9 +107,9 @@ func (f *fleet) observe(reply *envoytest.Reply, id string) *Observed {
 	return o
 }
 
-// sent is p with the headers that wire adds.
+// sent is p with the headers that asWire adds.
 func (p Pair) sent(id string) Pair {
-	headers := sim.Headers{envoytest.IDHeader: id}
+	headers := wire.Headers{envoytest.IDHeader: id}
 	maps.Copy(headers, p.Request.Headers)
 	if p.Request.Answers != "" {
 		headers[envoytest.ScriptHeader] = p.Request.Answers
@@ -125,8 +126,8 @@ func (p Pair) sent(id string) Pair {
 	return p
 }
 
-// wire is p as a client sends it, with what the workloads are told.
-func wire(p Pair, id string) envoytest.Wire {
+// asWire is p as a client sends it, with what the workloads are told.
+func asWire(p Pair, id string) envoytest.Wire {
 	scheme, rest, _ := strings.Cut(p.Request.URL, "://")
 	at := strings.IndexAny(rest, "/?")
 	if at < 0 {
@@ -163,7 +164,7 @@ func wire(p Pair, id string) envoytest.Wire {
 
 // crowded reports whether a copy of f may be too much for who gets it, where f is not: it
 // has the headers x-forwarded-for and x-envoy-internal besides.
-func crowded(f *sim.Forwarded) bool {
+func crowded(f *wire.Forwarded) bool {
 	if f == nil {
 		return false
 	}

@@ -3,7 +3,7 @@ package differential
 import (
 	"fmt"
 
-	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // byGateway is a theme: worlds as byDocuments has them, whose routes are those of the
@@ -228,8 +228,8 @@ func (d draw) gatewayPair(w *World) Pair {
 		d.fromOrigin(&p.Request)
 	}
 	if d.chance(3) {
-		p.Request = sim.Request{Method: "POST", URL: "http://web:8080" + one(d, "/v1/x", "/v1/Do", "/a/x", "/b.C/Do", "/a/b/x", "/v2/z", "/"), Version: one(d, "2", ""),
-			Headers: sim.Headers{"content-type": one(d, "application/grpc", "application/grpc+proto", "text/plain")}, Answers: "200"}
+		p.Request = wire.Request{Method: "POST", URL: "http://web:8080" + one(d, "/v1/x", "/v1/Do", "/a/x", "/b.C/Do", "/a/b/x", "/v2/z", "/"), Version: one(d, "2", ""),
+			Headers: wire.Headers{"content-type": one(d, "application/grpc", "application/grpc+proto", "text/plain")}, Answers: "200"}
 		for _, name := range some(d, 3, headerNames...) {
 			p.Request.Headers.Add(name, one(d, headerValues...))
 		}

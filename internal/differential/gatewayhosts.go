@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"net/url"
 
-	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // byListeners is a theme: routes at the listeners of a Gateway, with hostnames that cover
@@ -58,7 +58,7 @@ func (d draw) listenerPair(w *World) Pair {
 	q := d.request()
 	at := drawnURL(q)
 	if d.chance(3) {
-		q = sim.Request{Method: "POST", Version: one(d, "2", ""), Headers: sim.Headers{"content-type": one(d, "application/grpc", "text/plain")}}
+		q = wire.Request{Method: "POST", Version: one(d, "2", ""), Headers: wire.Headers{"content-type": one(d, "application/grpc", "text/plain")}}
 		at = &url.URL{Path: one(d, "/v1/x", "/v1/Do", "/a/x", "/b.C/Do", "/")}
 	}
 	host := one(d, "a.example.org", "b.example.org", "x.a.example.org", "y.a.example.org", "c.example.org", "A.Example.Org", "d.org", "example.org", "other.test", "a.example.org:80")

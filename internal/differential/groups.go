@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // groupHost is a host that drawn RouteGroups serve.
@@ -192,7 +192,7 @@ func (d draw) toHost(w *World, host string, others ...string) Pair {
 	}
 	p := d.answered(w, Pair{Source: w.Source, Request: q}, 4)
 	if d.chance(1) {
-		p.Request.Headers = sim.Headers{"connection": "Upgrade", "upgrade": "websocket"}
+		p.Request.Headers = wire.Headers{"connection": "Upgrade", "upgrade": "websocket"}
 		p.Request.Method = "GET"
 	}
 	return p

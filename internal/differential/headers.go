@@ -10,10 +10,11 @@ import (
 
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // own are a request's headers without what Envoy adds to those that are wanted.
-func own(h http.Header, wanted sim.Headers) map[string]string {
+func own(h http.Header, wanted wire.Headers) map[string]string {
 	out := map[string]string{}
 	for name, values := range h {
 		name = strings.ToLower(name)
@@ -65,7 +66,7 @@ func responseHeaders(b *sim.Branch, o *Observed) string {
 }
 
 // headersAfter compares them with what changes do.
-func headersAfter(b *sim.Branch, changes *sim.ResponseHeaders, o *Observed) string {
+func headersAfter(b *sim.Branch, changes *wire.ResponseHeaders, o *Observed) string {
 	want := map[string][]string{}
 	if o.Headers.Get(envoytest.NameHeader) != "" {
 		want[envoytest.BackHeader] = []string{"b"}

@@ -3,7 +3,7 @@ package differential
 import (
 	"strings"
 
-	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // hostile are headers that clients send although they should not, or that a proxy
@@ -125,7 +125,7 @@ func (d draw) spoil(p *Pair) {
 
 // enlarge adds many headers, or long ones: mostly about as many as Envoy takes, of which
 // sidecars add some.
-func (d draw) enlarge(q *sim.Request) {
+func (d draw) enlarge(q *wire.Request) {
 	lines, bytes := 2, len(q.Method)+len(q.URL)
 	for name, v := range q.Headers {
 		lines += len(q.Headers.Values(name))
@@ -141,7 +141,7 @@ func (d draw) enlarge(q *sim.Request) {
 }
 
 // socket asks for a WebSocket, or something like it.
-func (d draw) socket(q *sim.Request) {
+func (d draw) socket(q *wire.Request) {
 	q.Method, q.Body = "GET", 0
 	for _, name := range []string{"content-type", "content-length", "transfer-encoding"} {
 		delete(q.Headers, name)

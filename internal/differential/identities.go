@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // byIdentities is a theme: worlds of all route languages in which dataplanes of two trust domains
@@ -137,7 +137,7 @@ func (d draw) identifiedPair(w *World) Pair {
 	var p Pair
 	switch {
 	case d.chance(1), d.settled() && d.chance(4):
-		p = Pair{Source: w.Source, Request: sim.Request{Method: one(d, "GET", "POST"), URL: "http://" + bytesName + ":9000" + one(d, "/", "/v1", "/a/b", "/new")}}
+		p = Pair{Source: w.Source, Request: wire.Request{Method: one(d, "GET", "POST"), URL: "http://" + bytesName + ":9000" + one(d, "/", "/v1", "/a/b", "/new")}}
 	case is("HTTPProxy"):
 		p = d.proxyPair(w)
 	case is("RouteGroup"):

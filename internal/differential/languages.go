@@ -7,7 +7,7 @@ import (
 
 	"github.com/weftmesh/weft/internal/tables"
 	"github.com/weftmesh/weft/route/match"
-	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // Languages are random documents of one route language each, with those beside them that
@@ -49,9 +49,9 @@ func common(r m) {
 
 // Requests are random requests to an authority: many aimed at one of the matches, some as
 // few would send them, each with what the workloads answer.
-func Requests(seed, world uint64, authority string, matches []match.Match, n int) []sim.Request {
+func Requests(seed, world uint64, authority string, matches []match.Match, n int) []wire.Request {
 	d := newDraw(seed, world)
-	var out []sim.Request
+	var out []wire.Request
 	for range n {
 		q := d.request()
 		if d.chance(5) {

@@ -5,15 +5,16 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // request is one that routes of the world may match.
-func (d draw) request() sim.Request {
+func (d draw) request() wire.Request {
 	path := one(d, "/", "/v1", "/v1/", "/v1/x", "/v1/x/y", "/v10", "/v2/z", "/v2/", "/a", "/a.b", "/b", "/v1//x", "/v1/../v2", "/v1/%78", "/a%2Eb", "/v1/%2Fx", "//v1", "/%C3%A9", "/%c3%a9/x", "/%C3%A9%C3%A9", "/v1/%E6%97%A5/x")
-	q := sim.Request{
+	q := wire.Request{
 		Method:  one(d, "GET", "GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"),
 		URL:     "http://web:8080" + path + one(d, "", "", "?q=1", "?q=2&q=1", "?r", "?q=12&r=x%20y", "?r=1&q="),
-		Headers: sim.Headers{},
+		Headers: wire.Headers{},
 	}
 	for _, name := range some(d, 5, headerNames...) {
 		for range one(d, 1, 1, 1, 2) {
@@ -47,7 +48,7 @@ func (d draw) answered(w *World, p Pair, tenths int) Pair {
 }
 
 // drawnURL is that of a request that was drawn.
-func drawnURL(q sim.Request) *url.URL {
+func drawnURL(q wire.Request) *url.URL {
 	at, err := url.Parse(q.URL)
 	if err != nil {
 		panic(err)

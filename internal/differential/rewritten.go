@@ -10,6 +10,7 @@ import (
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // byRewrites is a theme: routes of all languages that rewrite paths into those of each other,
@@ -217,7 +218,7 @@ func (d draw) rewrittenPair(w *World) Pair {
 			path = path[1:]
 		}
 	}
-	q := sim.Request{Method: one(d, "GET", "GET", "GET", "POST"), URL: atHost(host, path, ""), Headers: sim.Headers{}, Answers: "200"}
+	q := wire.Request{Method: one(d, "GET", "GET", "GET", "POST"), URL: atHost(host, path, ""), Headers: wire.Headers{}, Answers: "200"}
 	if d.chance(4) {
 		q.Headers.Add("x-a", one(d, "1", "2"))
 	}

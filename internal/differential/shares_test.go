@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // plainWorld is a client of web, v1 and v2, of one dataplane each, and more.
@@ -44,7 +45,7 @@ func TestSharesAgreeWithEnvoy(t *testing.T) {
 			},
 		}}}},
 	}})})
-	get := Pair{Request: sim.Request{Method: http.MethodGet, URL: "http://web:8080/"}}
+	get := Pair{Request: wire.Request{Method: http.MethodGet, URL: "http://web:8080/"}}
 	v, err := sim.Run(f.worlds[0], client, get.Request)
 	if err != nil {
 		t.Fatal(err)
@@ -116,7 +117,7 @@ func TestBucketFillsAsSimulated(t *testing.T) {
 	}
 	began, admitted := time.Now(), 0
 	for {
-		o, err := f.ask(f.worlds[0], Pair{Request: sim.Request{Method: http.MethodGet, URL: "http://web:8080/"}}, "fill-"+strconv.FormatUint(asked.Add(1), 10))
+		o, err := f.ask(f.worlds[0], Pair{Request: wire.Request{Method: http.MethodGet, URL: "http://web:8080/"}}, "fill-"+strconv.FormatUint(asked.Add(1), 10))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/weftmesh/weft/internal/golden"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // A story is documents, and what becomes of requests: see internal/golden. What it says is
@@ -102,7 +103,7 @@ func (s *story) from(name string) *World {
 // comesTo are the addresses of its story to which a client may come with a request, the
 // first that somebody listens at: none where nobody redirects it. The verdict is empty
 // where there is none.
-func (w *World) comesTo(q sim.Request, v *sim.Verdict) []netip.AddrPort {
+func (w *World) comesTo(q wire.Request, v *sim.Verdict) []netip.AddrPort {
 	u, err := url.Parse(q.URL)
 	if err != nil {
 		return nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // connection holds what becomes of a connection, and of the request in it, that nobody
@@ -17,7 +18,7 @@ func (f *storyFleet) connection(p Pair, at netip.AddrPort, v *sim.Verdict) strin
 	read := b.Forwarded
 	if rest, ok := strings.CutPrefix(p.Request.URL, "tcp://"); ok { // something must be said
 		p.Request.Method, p.Request.URL = http.MethodGet, "http://"+rest
-		read = &sim.Forwarded{Method: http.MethodGet, Authority: rest, Path: "/"}
+		read = &wire.Forwarded{Method: http.MethodGet, Authority: rest, Path: "/"}
 	}
 	o, err := f.send(at, p, id)
 	if err != nil {
@@ -28,7 +29,7 @@ func (f *storyFleet) connection(p Pair, at netip.AddrPort, v *sim.Verdict) strin
 			return fmt.Sprintf("sim %+v, the workload got %+v", read, c.Seen)
 		}
 	}
-	q := wire(p, id)
+	q := asWire(p, id)
 	q.Alone = true
 	q.Lines = append(q.Lines, envoytest.Line{Name: envoytest.CountHeader, Value: "connections"})
 	return fractions(connectionEnds(b), func(n int, got map[string]int) error {

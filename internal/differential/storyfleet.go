@@ -136,7 +136,7 @@ func onLoopback(port uint32) netip.AddrPort {
 
 // send sends a request to a place.
 func (f *storyFleet) send(at netip.AddrPort, p Pair, id string) (*Observed, error) {
-	reply, err := envoytest.Send(at.String(), wire(p, id))
+	reply, err := envoytest.Send(at.String(), asWire(p, id))
 	if err != nil {
 		return nil, err
 	}

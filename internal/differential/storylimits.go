@@ -11,6 +11,7 @@ import (
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // limitedRequest is a request of a story that a limit counts, on the caller's side or on the
@@ -58,7 +59,7 @@ func (s *story) limitedRequests() []*limitedRequest {
 // bucketOf is the bucket of the caller's from which a request takes that comes to a route:
 // that of all requests, or that of those with the same headers, of which an edge dataplane
 // adds the address of who is connected.
-func (w *World) bucketOf(rt *effective.Route, q sim.Request) (sim.Bucket, bool) {
+func (w *World) bucketOf(rt *effective.Route, q wire.Request) (sim.Bucket, bool) {
 	if l, ok := limitOf(rt.Policies); ok {
 		return l.Bucket, true
 	}

@@ -65,7 +65,7 @@ func (f *storyFleet) shares(s *scene, w *World, p Pair, at netip.AddrPort, v *si
 		return ""
 	}
 	name, copied, sent := fmt.Sprintf("flood-%d", asked.Add(1)), want[copies], 0
-	q := wire(p, name)
+	q := asWire(p, name)
 	q.Lines = append(q.Lines, envoytest.Line{Name: envoytest.CountHeader, Value: name})
 	said := fractions(want, func(n int, got map[string]int) error {
 		err := envoytest.Flood(at.String(), q, n, func(r *http.Response) { got[s.end(w, p, r)]++ })

@@ -10,6 +10,7 @@ import (
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // upgrading are routes of each kind that say the same about WebSockets.
@@ -56,14 +57,14 @@ func TestUpgradesAgreeWithEnvoy(t *testing.T) {
 		for _, path := range []string{"/one", "/own", "/share", "/lost", "/away", "/own-answer", "/none"} {
 			for _, asked := range []string{"", "websocket", "WebSocket", "websocket, other", "other", "h2c"} {
 				for _, content := range []string{"", "application/grpc"} {
-					h := sim.Headers{}
+					h := wire.Headers{}
 					if asked != "" {
 						h["connection"], h["upgrade"] = "Upgrade", asked
 					}
 					if content != "" {
 						h["content-type"] = content
 					}
-					p := Pair{Source: worlds[i], Request: sim.Request{URL: "http://web:8080" + path, Method: http.MethodGet, Headers: h}}
+					p := Pair{Source: worlds[i], Request: wire.Request{URL: "http://web:8080" + path, Method: http.MethodGet, Headers: h}}
 					if said := f.hold(i, p, NewGrid()); said != "" {
 						t.Errorf("world %d, %s: %s", i, p.short(), said)
 					}
@@ -89,10 +90,10 @@ func TestRefusedUpgradeTakesNoToken(t *testing.T) {
 	}})
 	from.Routes = written([]*tables.Route{{Name: "all", Match: match.CatchAll, Backends: []tables.Backend{{Name: "web", Weight: 1}}, Upgrade: route.UpgradeOff}})
 	f := newFleet(t, newRoom(t, workloadNames...), []Source{from})
-	socket := sim.Request{URL: "http://web:8080/", Method: http.MethodGet, Headers: sim.Headers{"connection": "Upgrade", "upgrade": "websocket"}}
-	plain := sim.Request{URL: "http://web:8080/", Method: http.MethodGet}
+	socket := wire.Request{URL: "http://web:8080/", Method: http.MethodGet, Headers: wire.Headers{"connection": "Upgrade", "upgrade": "websocket"}}
+	plain := wire.Request{URL: "http://web:8080/", Method: http.MethodGet}
 	for n, c := range []struct {
-		q    sim.Request
+		q    wire.Request
 		want int
 	}{{socket, 403}, {socket, 403}, {plain, 200}, {plain, 429}, {socket, 403}} {
 		o, err := f.ask(f.worlds[0], Pair{Request: c.q}, "token-"+string(rune('a'+n)))

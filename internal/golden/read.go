@@ -10,7 +10,7 @@ import (
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/resolve"
-	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 	"github.com/weftmesh/weft/xds/filters"
 )
 
@@ -57,7 +57,7 @@ func Read(docs []File) (*World, error) {
 type Asked struct {
 	From string // the dataplane
 	Text string // the words of the request
-	sim.Request
+	wire.Request
 }
 
 // Requests are those that a question is about, at least one; none where it is about
@@ -123,8 +123,8 @@ func isURL(word string) bool {
 }
 
 // request reads the words of one.
-func request(words []string) sim.Request {
-	q := sim.Request{Headers: sim.Headers{}}
+func request(words []string) wire.Request {
+	q := wire.Request{Headers: wire.Headers{}}
 	for _, w := range words {
 		name, value, isHeader := strings.Cut(w, ":")
 		switch {

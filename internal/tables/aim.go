@@ -4,11 +4,11 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/route/match"
-	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // Aimed changes q so that m, as far as the dice know how, matches it.
-func (d Dice) Aimed(m *match.Match, q sim.Request) sim.Request {
+func (d Dice) Aimed(m *match.Match, q wire.Request) wire.Request {
 	host := strings.Join(strings.SplitN(q.URL, "/", 4)[:3], "/")
 	q.URL = host + d.pathFor(m) + d.queryFor(m.Conditions)
 	for _, c := range m.Conditions {

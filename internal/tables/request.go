@@ -3,11 +3,11 @@ package tables
 import (
 	"strings"
 
-	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // Request draws one that is sound; odd ones too.
-func (d Dice) Request() sim.Request {
+func (d Dice) Request() wire.Request {
 	path := pick(d, paths...)
 	for n := d.IntN(3); n > 0; n-- {
 		path += pick(d, "", "", "/", "/b", "/c", "/..", "/../b", "//b", "/./b", "%61", "%2e", "%2E%2E", "\\b", "%2f", ";x", "/..;x", "\\..;x", "|^", "%00")
@@ -22,7 +22,7 @@ func (d Dice) Request() sim.Request {
 	if len(query) > 0 {
 		path += "?" + strings.Join(query, pick(d, "&", "&", ";"))
 	}
-	h := sim.Headers{}
+	h := wire.Headers{}
 	for _, name := range []string{"h1", "h2"} {
 		for n := d.IntN(3); n > 0; n-- {
 			h.Add(name, pick(d, values...))
@@ -42,5 +42,5 @@ func (d Dice) Request() sim.Request {
 		h["host"] = "example.org"
 	}
 	method := pick(d, "GET", "GET", "GET", "POST", "PUT", "HEAD", "DELETE", "OPTIONS", "TRACE", "PURGE", "FOO")
-	return sim.Request{Method: method, URL: "http://" + pick(d, "web:8080", "127.0.0.1:10001", "web.mesh:8080") + path, Headers: h}
+	return wire.Request{Method: method, URL: "http://" + pick(d, "web:8080", "127.0.0.1:10001", "web.mesh:8080") + path, Headers: h}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 	"github.com/weftmesh/weft/xds"
 )
 
@@ -100,7 +101,7 @@ func TestEdge(t *testing.T) {
 	}
 	envoytest.Drive(t, s)
 	for i, q := range fromOutside {
-		sent := sim.Request{URL: fmt.Sprintf("http://10.9.8.7:%d%s", ports[q.port], q.path), Headers: sim.Headers{"host": q.host}}
+		sent := wire.Request{URL: fmt.Sprintf("http://10.9.8.7:%d%s", ports[q.port], q.path), Headers: wire.Headers{"host": q.host}}
 		lines := append(slices.Clone(claimed), envoytest.Line{Name: envoytest.IDHeader, Value: fmt.Sprint(i)})
 		for _, l := range lines {
 			sent.Headers.Add(l.Name, l.Value)
@@ -170,7 +171,7 @@ func TestEdgeIsExplained(t *testing.T) {
 	if e, err = explain.Of(m.Reader(nil), edge, "other.test"); err != nil || len(e.Outbounds) != 1 || !e.Outbounds[0].Edge {
 		t.Errorf("%d outbounds to one host, %v", len(e.Outbounds), err)
 	}
-	_, err = sim.Run(m, edge, sim.Request{URL: "http://shop.example.org/"})
+	_, err = sim.Run(m, edge, wire.Request{URL: "http://shop.example.org/"})
 	if err == nil || !strings.HasSuffix(err.Error(), "its clients ask for http://shop.example.org:8080, http://shop.example.org:8081, http://shop.example.org:8082") {
 		t.Errorf("at port 80: %v", err)
 	}

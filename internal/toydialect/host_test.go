@@ -15,6 +15,7 @@ import (
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 	"github.com/weftmesh/weft/xds"
 )
 
@@ -103,7 +104,7 @@ func limited(t *testing.T, listen, web uint32, more ...string) *resolve.Model {
 // who is everybody that says something of the rate of requests, weakest first.
 func who(t *testing.T, m *resolve.Model, url string) string {
 	t.Helper()
-	v, err := sim.Run(m, client, sim.Request{URL: url})
+	v, err := sim.Run(m, client, wire.Request{URL: url})
 	if err != nil {
 		t.Fatal(err)
 	}

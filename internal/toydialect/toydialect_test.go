@@ -18,6 +18,7 @@ import (
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 	"github.com/weftmesh/weft/xds"
 	"github.com/weftmesh/weft/xds/resource"
 )
@@ -139,8 +140,8 @@ var questions = []struct {
 var socket = http.Header{"Connection": {"Upgrade"}, "Upgrade": {"websocket"}}
 
 // asked is a request as the simulator takes it.
-func asked(url string, headers http.Header) sim.Request {
-	q := sim.Request{URL: url, Headers: sim.Headers{}}
+func asked(url string, headers http.Header) wire.Request {
+	q := wire.Request{URL: url, Headers: wire.Headers{}}
 	for name := range headers {
 		q.Headers.Add(name, headers.Get(name))
 	}
@@ -176,7 +177,7 @@ func TestSimulated(t *testing.T) {
 			t.Errorf("%s: %s, want %s", q.url, got, q.verdict)
 		}
 	}
-	v, err := sim.Run(m, client, sim.Request{URL: "http://shop.example.org/half"})
+	v, err := sim.Run(m, client, wire.Request{URL: "http://shop.example.org/half"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // RetryPlan is what Envoy does with the policy that WriteRoute gives it.
@@ -26,7 +27,7 @@ func (c *Conf) RetryPlan(p api.Protocol) (sim.RetryPlan, bool) {
 		GRPCStatus: on.grpcStatus,
 		Reset:      on.repeats("Reset"),
 		Connect:    on.repeats("ConnectFailure"),
-		Request:    func(string, sim.Headers) bool { return true },
+		Request:    func(string, wire.Headers) bool { return true },
 		Base:       base,
 		Max:        longest,
 	}
@@ -39,10 +40,10 @@ func (c *Conf) RetryPlan(p api.Protocol) (sim.RetryPlan, bool) {
 			return sim.RetryPlan{}, false
 		}
 		if len(answer) > 0 {
-			plan.Headers = func(h sim.Headers) bool { return anyOf(answer, &match.Request{Header: h.Values}) }
+			plan.Headers = func(h wire.Headers) bool { return anyOf(answer, &match.Request{Header: h.Values}) }
 		}
 		if len(request) > 0 {
-			plan.Request = func(method string, h sim.Headers) bool {
+			plan.Request = func(method string, h wire.Headers) bool {
 				return anyOf(request, &match.Request{Method: method, Header: h.Values})
 			}
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/weftmesh/weft/policies/internal/policytest"
 	"github.com/weftmesh/weft/policies/retry"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 	"github.com/weftmesh/weft/xds/envoy"
 )
 
@@ -98,7 +99,7 @@ func TestEnvoyRepeatsWhatThePlanSays(t *testing.T) {
 // predict is how many attempts the plan makes of a request.
 func predict(c trial, script, method, xa string) int {
 	plan, ok := c.conf.RetryPlan(c.protocol)
-	request := sim.Headers{}
+	request := wire.Headers{}
 	if xa != "" {
 		request["x-a"] = xa
 	}
@@ -107,7 +108,7 @@ func predict(c trial, script, method, xa string) int {
 	}
 	steps, attempt := strings.Split(script, ","), 1
 	for ; attempt <= int(plan.Retries); attempt++ {
-		answer := sim.Headers{"x-echo-name": "backend", "x-echo-attempt": strconv.Itoa(attempt)}
+		answer := wire.Headers{"x-echo-name": "backend", "x-echo-attempt": strconv.Itoa(attempt)}
 		step := steps[min(attempt, len(steps))-1]
 		var again bool
 		if code, is := strings.CutPrefix(step, "grpc:"); is {
@@ -126,7 +127,7 @@ func predict(c trial, script, method, xa string) int {
 	return attempt
 }
 
-func byHeaders(plan sim.RetryPlan, answer sim.Headers) bool {
+func byHeaders(plan sim.RetryPlan, answer wire.Headers) bool {
 	return plan.Headers != nil && plan.Headers(answer)
 }
 
@@ -140,7 +141,7 @@ func TestEnvoyRepeatsRefusedConnectionsAsThePlanSays(t *testing.T) {
 	stats := proxy.Stats("cluster.")
 	for i, c := range list {
 		want := 0
-		if plan, ok := c.conf.RetryPlan(c.protocol); ok && plan.Connect && plan.Request("POST", sim.Headers{"x-a": "a"}) {
+		if plan, ok := c.conf.RetryPlan(c.protocol); ok && plan.Connect && plan.Request("POST", wire.Headers{"x-a": "a"}) {
 			want = int(plan.Retries)
 		}
 		if got := stats[fmt.Sprintf("cluster.%02d.upstream_rq_retry", i)]; got != want {
@@ -173,7 +174,7 @@ func TestEnvoyRepeatsWhatTookTooLongAsThePlanSays(t *testing.T) {
 		if ok && plan.PerTry != perTry {
 			t.Errorf("conf %d: %v for each attempt", i, plan.PerTry)
 		}
-		if ok && plan.Reset && plan.Request("POST", sim.Headers{"x-a": "a"}) {
+		if ok && plan.Reset && plan.Request("POST", wire.Headers{"x-a": "a"}) {
 			want = 2
 		}
 		id := strconv.Itoa(i)

@@ -10,6 +10,7 @@ import (
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // annotated is a Service with annotations, and a root and a child that send to its ports.
@@ -36,7 +37,7 @@ const annotated = `
 // spokenToAt is how a request to a host goes on: refused, in HTTP/1.1 or in HTTP/2.
 func spokenToAt(t *testing.T, m *resolve.Model, host string) string {
 	t.Helper()
-	v, err := sim.Run(m, client, sim.Request{URL: "http://" + host + "/"})
+	v, err := sim.Run(m, client, wire.Request{URL: "http://" + host + "/"})
 	if err != nil {
 		t.Fatal(err)
 	}

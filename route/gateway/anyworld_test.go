@@ -11,6 +11,7 @@ import (
 	"github.com/weftmesh/weft/inspect/explain"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 	"github.com/weftmesh/weft/xds"
 )
 
@@ -36,7 +37,7 @@ func TestEveryWorldIsServed(t *testing.T) {
 			}
 			for _, e := range r.Edges {
 				for _, url := range []string{"http://a.example.org:%d/", "https://a.example.org:%d/", "https://x.a.example.org:%d/", "tcp://a.example.org:%d"} {
-					v, err := sim.Run(model, r.Ref, sim.Request{URL: fmt.Sprintf(url, e.Port)})
+					v, err := sim.Run(model, r.Ref, wire.Request{URL: fmt.Sprintf(url, e.Port)})
 					if err == nil && len(v.Branches) == 0 {
 						t.Fatalf("%s %s: no answer", r.Ref, fmt.Sprintf(url, e.Port))
 					}

@@ -9,6 +9,7 @@ import (
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 	"github.com/weftmesh/weft/xds/naming"
 )
 
@@ -87,7 +88,7 @@ func TestEnvoyServesGateways(t *testing.T) {
 // simulated is who answers a request to the edge, or with which status.
 func simulated(t *testing.T, m *resolve.Model, url, host string) string {
 	t.Helper()
-	v, err := sim.Run(m, api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "edge"}, sim.Request{URL: url, Headers: sim.Headers{"host": host}})
+	v, err := sim.Run(m, api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "edge"}, wire.Request{URL: url, Headers: wire.Headers{"host": host}})
 	if err != nil {
 		t.Fatal(err)
 	}

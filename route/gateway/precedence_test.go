@@ -15,6 +15,7 @@ import (
 	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // named is a route of a world whose hostnames meet those of listeners: each of its rules
@@ -164,7 +165,7 @@ func (r *named) document() m {
 
 // answers is the route that answers a request to a host at the edge; nobody where none does.
 func answers(t *rapid.T, m *resolve.Model, host, path string) string {
-	v, err := sim.Run(m, api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "edge"}, sim.Request{URL: "http://" + host + path})
+	v, err := sim.Run(m, api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "edge"}, wire.Request{URL: "http://" + host + path})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,10 +194,10 @@ func TestEveryKindOfRouteByItsHostname(t *testing.T) {
 `
 	for _, c := range []struct {
 		kind, section, none string
-		ask                 sim.Request
+		ask                 wire.Request
 	}{
-		{"HTTPRoute", "http", "[]", sim.Request{URL: "http://a.example.org/x"}}, {"GRPCRoute", "http", "[]", sim.Request{Method: "POST", URL: "http://a.example.org/a.B/Do"}},
-		{"TLSRoute", "tls", `["*.org"]`, sim.Request{URL: "tcp://a.example.org:443", SNI: "a.example.org"}},
+		{"HTTPRoute", "http", "[]", wire.Request{URL: "http://a.example.org/x"}}, {"GRPCRoute", "http", "[]", wire.Request{Method: "POST", URL: "http://a.example.org/a.B/Do"}},
+		{"TLSRoute", "tls", `["*.org"]`, wire.Request{URL: "tcp://a.example.org:443", SNI: "a.example.org"}},
 	} {
 		text := fmt.Sprintf(gw, c.kind, c.section, c.none)
 		for _, name := range []string{"none", "wild", "exact"} {

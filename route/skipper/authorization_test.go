@@ -16,6 +16,7 @@ import (
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 	"github.com/weftmesh/weft/xds/filters"
 )
 
@@ -62,7 +63,7 @@ func (g *guarded) ask(method, url, token string, want int) *http.Response {
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	q := sim.Request{Method: method, URL: url, Headers: sim.Headers{}, Authz: "allow"}
+	q := wire.Request{Method: method, URL: url, Headers: wire.Headers{}, Authz: "allow"}
 	if want >= 400 && want != http.StatusNotFound {
 		q.Authz = strconv.Itoa(want)
 	}

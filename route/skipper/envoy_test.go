@@ -18,6 +18,7 @@ import (
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route/skipper"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // shop is a client of hosts, and services for RouteGroups.
@@ -66,7 +67,7 @@ func TestEnvoyAgreesWithSim(t *testing.T) {
 	const worlds, requests = 60, 20
 	type question struct {
 		world int
-		q     sim.Request
+		q     wire.Request
 		path  string
 	}
 	var tables []*effective.Table
@@ -82,13 +83,13 @@ func TestEnvoyAgreesWithSim(t *testing.T) {
 			}
 			for range requests {
 				r := skipper.AnyRequest(t)
-				headers := sim.Headers{}
+				headers := wire.Headers{}
 				for _, name := range []string{"X", "Y"} {
 					for _, v := range r.Header(name) {
 						headers.Add(strings.ToLower(name), v)
 					}
 				}
-				out.asked = append(out.asked, question{n, sim.Request{Method: r.Method, URL: "http://a.example" + r.Path, Headers: headers}, r.Path})
+				out.asked = append(out.asked, question{n, wire.Request{Method: r.Method, URL: "http://a.example" + r.Path, Headers: headers}, r.Path})
 			}
 			return out
 		}).Example(n)

@@ -11,6 +11,7 @@ import (
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // filling is a group whose filters put values of requests together.
@@ -62,8 +63,8 @@ func TestFilledInEnvoy(t *testing.T) {
 	m := mesh(t, filling)
 	o := envoytest.NewOracle(t, world.Kinds(), envoytest.Tables(tableOf(t, m, "f.example.org")))
 	for _, path := range []string{"/values?q=1", "/moved?q", "/host", "/users/7/files/a/b%20c?q=1", "/users/7/files/a", "/shops/one", "/shops/one/", "/shops/one/x", "/api/x", "/one", "/said?q"} {
-		for _, sent := range []sim.Headers{{}, {"x-a": "1"}, {"x-b": "2"}, {"x-a": "1", "x-b": "2", "x-host": "other.example"}, {"origin": "https://a.example"}, {"origin": "https://b.example", "cookie": "c=1"}, {"origin": "https://axexample"}} {
-			v, err := sim.Run(m, client, sim.Request{Method: "PUT", URL: "http://f.example.org" + path, Headers: maps.Clone(sent)})
+		for _, sent := range []wire.Headers{{}, {"x-a": "1"}, {"x-b": "2"}, {"x-a": "1", "x-b": "2", "x-host": "other.example"}, {"origin": "https://a.example"}, {"origin": "https://b.example", "cookie": "c=1"}, {"origin": "https://axexample"}} {
+			v, err := sim.Run(m, client, wire.Request{Method: "PUT", URL: "http://f.example.org" + path, Headers: maps.Clone(sent)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -81,7 +82,7 @@ func TestFilledInEnvoy(t *testing.T) {
 }
 
 // checkFilled compares what is sent and answered with what the simulator says.
-func checkFilled(t *testing.T, path string, sent sim.Headers, b *sim.Branch, a *envoytest.Answer) {
+func checkFilled(t *testing.T, path string, sent wire.Headers, b *sim.Branch, a *envoytest.Answer) {
 	t.Helper()
 	if a.Route != b.Route.Name {
 		t.Errorf("%s %v: Envoy takes %q, sim %q", path, sent, a.Route, b.Route.Name)
@@ -99,7 +100,7 @@ func checkFilled(t *testing.T, path string, sent sim.Headers, b *sim.Branch, a *
 		}
 	}
 	if b.ResponseHeaders == nil {
-		b.ResponseHeaders = &sim.ResponseHeaders{}
+		b.ResponseHeaders = &wire.ResponseHeaders{}
 	}
 	for _, name := range []string{"x-was", "x-got", "x-order", "x-path", "x-said", "access-control-allow-origin", "set-cookie", "x-length"} {
 		got, want := a.Headers.Values(name), slices.Concat(b.ResponseHeaders.Set.Values(name), b.ResponseHeaders.Add.Values(name))
@@ -162,7 +163,7 @@ spec:
 		if took := time.Since(begin); a.Status != c.status || took < c.least-10*time.Millisecond || c.most > 0 && took > c.most {
 			t.Errorf("%s %s: %d after %s", c.path, c.answer, a.Status, took)
 		}
-		v, err := sim.Run(m, client, sim.Request{Method: "GET", URL: "http://l.example.org" + c.path, Answers: strings.ReplaceAll(c.answer, "slow:", "200@")})
+		v, err := sim.Run(m, client, wire.Request{Method: "GET", URL: "http://l.example.org" + c.path, Answers: strings.ReplaceAll(c.answer, "slow:", "200@")})
 		if err != nil {
 			t.Fatal(err)
 		}

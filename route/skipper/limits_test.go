@@ -11,6 +11,7 @@ import (
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 	"github.com/weftmesh/weft/xds"
 )
 
@@ -52,7 +53,7 @@ func askByMethods(t *testing.T, m *resolve.Model, listen uint32) {
 			t.Fatal(err)
 		}
 		resp.Body.Close()
-		v, err := sim.Run(m, client, sim.Request{Method: method, URL: "http://api.example.org/m"})
+		v, err := sim.Run(m, client, wire.Request{Method: method, URL: "http://api.example.org/m"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,7 +96,7 @@ func TestClaimsAndLimitsInEnvoy(t *testing.T) {
 		{"/c", "a", 3, 200}, {"/c", "a", 3, 200}, {"/c", "a", 3, 429}, {"/c", "b", 3, 200}, {"/c", "", 3, 200}, {"/c", "", 3, 200}, {"/c", "", 3, 200}, {"/c", "b", 3, 200}, {"/c", "b", 3, 429},
 		{"/two", "", 4, 200}, {"/two", "", 4, 200}, {"/two", "", 4, 200}, {"/two", "", 4, 503},
 	} {
-		q := sim.Request{URL: "http://api.example.org" + c.path, Headers: sim.Headers{}}
+		q := wire.Request{URL: "http://api.example.org" + c.path, Headers: wire.Headers{}}
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d%s", listen, c.path), nil)
 		if err != nil {
 			t.Fatal(err)

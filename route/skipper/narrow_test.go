@@ -7,6 +7,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // aroundGroup is what a RouteGroup is served with.
@@ -38,7 +39,7 @@ func TestFiltersWithoutEffectRefuseNothing(t *testing.T) {
 			continue
 		}
 		m, _ := world.Compile(world.Snapshot(objects...))
-		v, err := sim.Run(m, api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "client"}, sim.Request{URL: "http://g.example" + c.path})
+		v, err := sim.Run(m, api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "client"}, wire.Request{URL: "http://g.example" + c.path})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -100,27 +100,27 @@ func body(c *http.Client, url string, header http.Header) (string, error) {
 	return string(text), errors.Join(err)
 }
 
-// wire is a server that answers nothing, and knows what it got.
-type wire struct {
+// mute is a server that answers nothing, and knows what it got.
+type mute struct {
 	port uint32
 	mu   sync.Mutex
 	got  []byte
 }
 
-func (w *wire) seen() string {
+func (w *mute) seen() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return string(w.got)
 }
 
-func recorder(t *testing.T) *wire {
+func recorder(t *testing.T) *mute {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
-	w := &wire{port: uint32(l.Addr().(*net.TCPAddr).Port)}
+	w := &mute{port: uint32(l.Addr().(*net.TCPAddr).Port)}
 	go func() {
 		for {
 			c, err := l.Accept()

@@ -11,6 +11,7 @@ import (
 	"github.com/weftmesh/weft/internal/certs"
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 	"github.com/weftmesh/weft/xds"
 	"github.com/weftmesh/weft/xds/resource"
 )
@@ -60,12 +61,12 @@ func TestEnvoyShowsCertificates(t *testing.T) {
 			if err != nil || got.Status != q.want || !got.Leaf.Equal(q.pair.Leaf) || got.Protocol != "h2" {
 				t.Errorf("%s, then %s: %+v, %v", q.sni, q.host, got, err)
 			}
-			v, err := sim.Run(p.model, dataplaneRef("edge"), sim.Request{URL: fmt.Sprintf("https://%s:%d/", q.sni, at), Headers: sim.Headers{"host": q.host}})
+			v, err := sim.Run(p.model, dataplaneRef("edge"), wire.Request{URL: fmt.Sprintf("https://%s:%d/", q.sni, at), Headers: wire.Headers{"host": q.host}})
 			if err != nil || answered(v) != q.want {
 				t.Errorf("%s, then %s: the simulator says %+v, %v", q.sni, q.host, v.Branches, err)
 			}
 		}
-		if v, err := sim.Run(p.model, dataplaneRef("edge"), sim.Request{URL: fmt.Sprintf("https://x.test:%d/", at)}); err != nil || v.Branches[0].Outcome != sim.Close {
+		if v, err := sim.Run(p.model, dataplaneRef("edge"), wire.Request{URL: fmt.Sprintf("https://x.test:%d/", at)}); err != nil || v.Branches[0].Outcome != sim.Close {
 			t.Errorf("a name that no listener has: the simulator says %+v, %v", v.Branches, err)
 		}
 		if got, err := envoytest.AskTLS(at, "x.test", "x.test", "/", 0); err == nil {

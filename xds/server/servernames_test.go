@@ -10,6 +10,7 @@ import (
 	"github.com/weftmesh/weft/internal/certs"
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // serverNames are a Gateway whose listeners share a port in every way that they can, one
@@ -100,7 +101,7 @@ func TestEnvoyGoesByServerNames(t *testing.T) {
 			t.Errorf("%s %s, then %s: %+v, %v", q.from, q.sni, q.host, got, err)
 		}
 		url := fmt.Sprintf("https://127.0.0.1:%d/", q.port)
-		v, err := sim.Run(p.model, dataplaneRef(q.from), sim.Request{URL: url, SNI: q.sni, Headers: sim.Headers{"host": q.host}})
+		v, err := sim.Run(p.model, dataplaneRef(q.from), wire.Request{URL: url, SNI: q.sni, Headers: wire.Headers{"host": q.host}})
 		if err != nil {
 			t.Fatal(err)
 		}

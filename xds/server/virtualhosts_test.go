@@ -10,6 +10,7 @@ import (
 	"github.com/weftmesh/weft/internal/certs"
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // virtualHosts are HTTPProxies with certificates of their own, one of them lent by another
@@ -46,7 +47,7 @@ func TestEnvoyServesVirtualHostsOverTLS(t *testing.T) {
 	p.envoy("edge", "delta")
 	p.synced("edge")
 	simulated := func(url, host string) int {
-		v, err := sim.Run(p.model, dataplaneRef("edge"), sim.Request{URL: url, Headers: sim.Headers{"host": host}})
+		v, err := sim.Run(p.model, dataplaneRef("edge"), wire.Request{URL: url, Headers: wire.Headers{"host": host}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/weftmesh/weft/inspect/web/objects"
 	"github.com/weftmesh/weft/inspect/web/sidecars"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // Handlers answer what applies to dataplanes, and how objects fare.
@@ -40,7 +41,7 @@ func (h *Handlers) Endpoints() []endpoint.Endpoint {
 	const dp, object = "/meshes/{mesh}/dataplanes/{name}", "/meshes/{mesh}/{plural}/{name}"
 	return append(h.viewEndpoints(),
 		endpoint.New("GET "+dp+"/_explain", h.explain, "Everything that applies to a dataplane, and why", endpoint.Says[explain.Explanation](toService, partOfID, explainSize, endpoint.PageOffset, h.aboutObject(), inBrief, endpoint.InNamespace)),
-		endpoint.New("POST "+dp+"/_simulate", h.simulate, "What would happen to a request", endpoint.Reads[sim.Request](endpoint.Says[sim.Verdict](endpoint.InNamespace))),
+		endpoint.New("POST "+dp+"/_simulate", h.simulate, "What would happen to a request", endpoint.Reads[wire.Request](endpoint.Says[sim.Verdict](endpoint.InNamespace))),
 		endpoint.New("GET "+object+"/_explain", h.explainObject, "Where a policy or route takes part, and where not", endpoint.Says[conditions.ObjectExplanation](endpoint.InNamespace)),
 		endpoint.New("GET "+object+"/_resources/dataplanes", h.selected, "The dataplanes that a policy or route selects", endpoint.Lists[*kuma.Meta](endpoint.InNamespace)),
 		endpoint.New("GET "+object+"/dataplanes", h.attached, "The same, in the older form", endpoint.Lists[kuma.AttachedDataplane](endpoint.InNamespace)),

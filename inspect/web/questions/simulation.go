@@ -12,6 +12,7 @@ import (
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/wire"
 )
 
 // simulate answers what would happen to the request that is sent.
@@ -20,7 +21,7 @@ func (h *Handlers) simulate(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var q sim.Request
+	var q wire.Request
 	if err := httpapi.Read(w, r, &q); err != nil {
 		return unreadable(err, q)
 	}
@@ -37,7 +38,7 @@ func (h *Handlers) simulate(w http.ResponseWriter, r *http.Request) error {
 }
 
 // unreadable is what cannot be read of a request, with what is wrong with the rest of it.
-func unreadable(err error, q sim.Request) error {
+func unreadable(err error, q wire.Request) error {
 	wrong := httpapi.BadFieldsIn(err)
 	if len(wrong) == 0 {
 		return err

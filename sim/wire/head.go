@@ -1,4 +1,4 @@
-package sim
+package wire
 
 import (
 	"fmt"
@@ -39,9 +39,9 @@ func (h *head) size() (headers, bytes int) {
 		if name == "host" {
 			continue
 		}
-		lines := strings.Split(v, repeat)
+		lines := strings.Split(v, Separator)
 		if one := slices.Contains(joins, name) || slices.Contains(hop, name) || name == "te"; one && h.http2 {
-			lines = []string{joined(lines...)}
+			lines = []string{Joined(lines...)}
 		} else if one {
 			headers -= len(lines) - 1
 		}
@@ -122,25 +122,25 @@ func (h head) refusals(by []framing) []uint32 {
 // headRefusal is what the proxy answers to the head of the request itself, whatever the
 // routes are, 0 where it takes it; unknown is what decides that and nobody knows. The error
 // says that there is no answer.
-func (c *call) headRefusal(q *Request, a *address) (answer uint32, unknown string, err error) {
-	h := head{c.method, c.authority, a.path + a.query, lower(q.Headers), c.http2, c.anyMethod}
+func (c *Call) HeadRefusal(q *Request, a *URL) (answer uint32, unknown string, err error) {
+	h := head{c.Method, c.Authority, a.path + a.query, lower(q.Headers), c.HTTP2, c.AnyMethod}
 	switch {
-	case c.method == http.MethodConnect && c.http2:
+	case c.Method == http.MethodConnect && c.HTTP2:
 		h.target = ""
-	case c.method == http.MethodConnect:
-		h.target = c.authority
+	case c.Method == http.MethodConnect:
+		h.target = c.Authority
 	}
 	answers := h.refusals(c.framings)
 	if len(answers) > 1 {
-		return 0, unframed, nil
+		return 0, UnknownFraming, nil
 	}
-	if answers[0] != 0 && c.http2 {
+	if answers[0] != 0 && c.HTTP2 {
 		headers, bytes := c.framings[0].in(h).size()
 		return 0, "", fmt.Errorf("headers: %d headers with %d bytes, pseudo headers among them, are more than Envoy takes, %d and %d, and it resets the stream; send less, or ask by HTTP/1.1, where it answers 431",
 			headers, bytes, maxHeaders, maxHeaderBytes)
 	}
 	if answers[0] != 0 {
-		c.grpc = false // it has not read that yet
+		c.GRPC = false // it has not read that yet
 	}
 	return answers[0], "", nil
 }
@@ -197,5 +197,5 @@ func (f framing) in(h head) *head {
 
 // unframed is what a verdict says where the way in which the length of the body is told
 // decides whether Envoy takes the request.
-var unframed = fmt.Sprintf("headers: with content-length or transfer-encoding they may be more than Envoy takes, %d headers or %d bytes; give the one that is sent",
+var UnknownFraming = fmt.Sprintf("headers: with content-length or transfer-encoding they may be more than Envoy takes, %d headers or %d bytes; give the one that is sent",
 	maxHeaders, maxHeaderBytes)

@@ -1,4 +1,4 @@
-package sim
+package wire
 
 import (
 	"maps"
@@ -9,8 +9,8 @@ import (
 )
 
 // filling is of what headers are filled.
-type filling struct {
-	call      *call
+type Filling struct {
+	call      *Call
 	headers   Headers // of the request
 	authority string
 	path      string
@@ -19,8 +19,8 @@ type filling struct {
 
 // filling is of the request as it came, without what filters remove: Envoy makes their
 // changes at once, and removes first.
-func (c *call) filling(filters []route.Filter) *filling {
-	f := &filling{call: c, headers: c.headers, authority: c.authority, path: c.path}
+func (c *Call) Filling(filters []route.Filter) *Filling {
+	f := &Filling{call: c, headers: c.Headers, authority: c.Authority, path: c.Path}
 	for i := range filters {
 		m := filters[i].RequestHeaders
 		if m == nil {
@@ -40,30 +40,30 @@ func (c *call) filling(filters []route.Filter) *filling {
 }
 
 // filling is of the request as it goes on.
-func (f *Forwarded) filling(c *call) *filling {
+func (f *Forwarded) Filling(c *Call) *Filling {
 	path, _, _ := strings.Cut(f.Path, "?")
-	return &filling{call: c, headers: f.wire.Headers, authority: f.Authority, path: path}
+	return &Filling{call: c, headers: f.OnWire.Headers, authority: f.Authority, path: path}
 }
 
 // value is what comes out of h. In the place of what only the proxy knows stands the
 // operator, and the verdict says so.
-func (f *filling) value(h *route.Filled) string {
+func (f *Filling) value(h *route.Filled) string {
 	return h.Value(func(p route.Part) string {
 		lines := f.headers.Values(p.Header)
 		switch {
-		case p.Fact == route.OfProtocol && f.call.http2:
+		case p.Fact == route.OfProtocol && f.call.HTTP2:
 			return "HTTP/2"
 		case p.Fact == route.OfProtocol:
 			return "HTTP/1.1"
 		case p.Fact == route.OfPath:
 			return f.path
 		case p.Fact == route.OfMethod:
-			return f.call.method
+			return f.call.Method
 		case p.Answer != "":
-			f.call.doubt("headers: only who answers knows the value of " + p.Operator() + " in " + h.Name + "; the operator is shown in its place")
+			f.call.Doubt("headers: only who answers knows the value of " + p.Operator() + " in " + h.Name + "; the operator is shown in its place")
 			return p.Operator()
 		case p.Fact != "", p.Header != "" && f.call.writes(p.Header):
-			f.call.doubt("headers: only the proxy knows the value of " + p.Operator() + " in " + h.Name + "; the operator is shown in its place")
+			f.call.Doubt("headers: only the proxy knows the value of " + p.Operator() + " in " + h.Name + "; the operator is shown in its place")
 			return p.Operator()
 		case p.Header == "":
 			return p.Text
@@ -80,24 +80,24 @@ func (f *filling) value(h *route.Filled) string {
 
 // writes reports whether proxies write a header of c themselves, or tell by it how long a
 // body is.
-func (c *call) writes(name string) bool {
-	_, given := c.sent[name]
+func (c *Call) writes(name string) bool {
+	_, given := c.Sent[name]
 	switch name {
 	case idHeader, "content-length":
 		return !given
 	case "x-forwarded-for":
-		return c.outside
+		return c.Outside
 	}
 	return name == "transfer-encoding" || strings.HasPrefix(name, "x-envoy-")
 }
 
 // doubt notes what is not known, for the branch that c comes to.
-func (c *call) doubt(text string) {
-	if !slices.Contains(c.doubts, text) {
-		c.doubts = append(c.doubts, text)
+func (c *Call) Doubt(text string) {
+	if !slices.Contains(c.Doubts, text) {
+		c.Doubts = append(c.Doubts, text)
 	}
 }
 
-func (h *ResponseHeaders) same(o *ResponseHeaders) bool {
+func (h *ResponseHeaders) Same(o *ResponseHeaders) bool {
 	return (h == nil) == (o == nil) && (h == nil || maps.Equal(h.Set, o.Set) && maps.Equal(h.Add, o.Add) && slices.Equal(h.Remove, o.Remove))
 }

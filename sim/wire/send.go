@@ -1,4 +1,4 @@
-package sim
+package wire
 
 import (
 	"maps"
@@ -12,8 +12,8 @@ import (
 
 // wire is what the caller's sidecar sends, with all that it adds and forwarded leaves out.
 // limit is how long the first attempt may take, 0 for as long as it likes.
-func (c *call) wire(rt *effective.Route, rewrite *route.Rewrite, limit time.Duration, beside ...route.Filter) *Forwarded {
-	f := &Forwarded{Headers: maps.Clone(c.headers)}
+func (c *Call) SendOnWire(rt *effective.Route, rewrite *route.Rewrite, limit time.Duration, beside ...route.Filter) *Forwarded {
+	f := &Forwarded{Headers: maps.Clone(c.Headers)}
 	delete(f.Headers, "host")
 	if limit > 0 { // of the first attempt; later ones may have less time left
 		f.Headers["x-envoy-expected-rq-timeout-ms"] = strconv.FormatInt(limit.Milliseconds(), 10)
@@ -22,12 +22,12 @@ func (c *call) wire(rt *effective.Route, rewrite *route.Rewrite, limit time.Dura
 	if rewrite == nil {
 		return f
 	}
-	(&Forwarded{Headers: f.Headers, wire: f}).takeHost(rewrite, c.authority)
+	(&Forwarded{Headers: f.Headers, OnWire: f}).TakeHost(rewrite, c.Authority)
 	if rewrite.Hostname != "" && rewrite.HostHeader == "" && !filteredApart(rt) { // with the weight of a backend Envoy does not
-		f.Headers["x-envoy-original-host"] = c.authority
+		f.Headers["x-envoy-original-host"] = c.Authority
 	}
-	if _, ok := rewrite.Path.Of(rt.Match.Path(), c.path); ok {
-		f.Headers["x-envoy-original-path"] = c.path + c.query
+	if _, ok := rewrite.Path.Of(rt.Match.Path(), c.Path); ok {
+		f.Headers["x-envoy-original-path"] = c.Path + c.Query
 	}
 	return f
 }
@@ -44,11 +44,11 @@ func filteredApart(rt *effective.Route) bool {
 }
 
 // clone is a copy that can be changed.
-func (f *Forwarded) clone() *Forwarded {
+func (f *Forwarded) Clone() *Forwarded {
 	out := *f
 	out.Headers, out.RemovedHeaders = maps.Clone(f.Headers), slices.Clone(f.RemovedHeaders)
-	if f.wire != nil {
-		out.wire = f.wire.clone()
+	if f.OnWire != nil {
+		out.OnWire = f.OnWire.Clone()
 	}
 	return &out
 }

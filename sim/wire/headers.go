@@ -1,4 +1,4 @@
-package sim
+package wire
 
 import (
 	"encoding/json"
@@ -11,13 +11,13 @@ import (
 
 // repeat keeps the values of a repeated header apart in Headers. No value can
 // hold a line feed: UnmarshalJSON and the command line refuse one.
-const repeat = "\n"
+const Separator = "\n"
 
 // Add appends one header line, as a client sends it.
 func (h Headers) Add(name, value string) {
 	name, value = strings.ToLower(strings.TrimSpace(name)), strings.TrimSpace(value)
 	if old, ok := h[name]; ok {
-		value = old + repeat + value
+		value = old + Separator + value
 	}
 	h[name] = value
 }
@@ -28,12 +28,12 @@ func (h Headers) Values(name string) []string {
 	if !ok {
 		return nil
 	}
-	return strings.Split(v, repeat)
+	return strings.Split(v, Separator)
 }
 
 // grpc reports whether a proxy that has read h takes the request for one of gRPC,
 // and so gives it answers of gRPC.
-func (h Headers) grpc() bool {
+func (h Headers) GRPC() bool {
 	content := h["content-type"]
 	return content == "application/grpc" || strings.HasPrefix(content, "application/grpc+")
 }
@@ -42,7 +42,7 @@ func (h Headers) grpc() bool {
 func (h Headers) MarshalJSON() ([]byte, error) {
 	out := make(map[string]string, len(h))
 	for name, v := range h {
-		out[name] = strings.ReplaceAll(v, repeat, ",")
+		out[name] = strings.ReplaceAll(v, Separator, ",")
 	}
 	return json.Marshal(out)
 }
@@ -65,7 +65,7 @@ func (h *Headers) UnmarshalJSON(data []byte) error {
 			if !ok {
 				return fmt.Errorf("headers.%s: %v is not a text; put it in quotes", name, item)
 			}
-			if strings.Contains(text, repeat) {
+			if strings.Contains(text, Separator) {
 				return fmt.Errorf("headers.%s: the value holds a line feed; write the values of a repeated header as a list", name)
 			}
 			h.Add(name, text)
@@ -87,7 +87,7 @@ var joins = []string{
 }
 
 // joined is one line of several, as Envoy makes it: empty ones leave no trace.
-func joined(lines ...string) string {
+func Joined(lines ...string) string {
 	return strings.Join(slices.DeleteFunc(lines, func(l string) bool { return l == "" }), ",")
 }
 
@@ -111,7 +111,7 @@ var trusted = []string{"x-envoy-force-trace", "x-envoy-ip-tags"}
 // internal reports whether Envoy takes a request for one of its own mesh: it says that
 // it comes from one address, and that is one of the listener's internal ones.
 func internal(sent Headers) bool {
-	a, err := netip.ParseAddr(strings.TrimSpace(joined(sent.Values("x-forwarded-for")...)))
+	a, err := netip.ParseAddr(strings.TrimSpace(Joined(sent.Values("x-forwarded-for")...)))
 	return err == nil && (a == netip.IPv6Loopback() || a == netip.AddrFrom4([4]byte{127, 0, 0, 1}))
 }
 
@@ -135,9 +135,9 @@ func received(sent Headers, http2 bool) Headers {
 		case name == "expect" && strings.EqualFold(v, "100-continue"):
 			continue // which Envoy answers itself
 		case kept || slices.Contains(joins, name):
-			v = joined(strings.Split(v, repeat)...)
+			v = Joined(strings.Split(v, Separator)...)
 		case name == "cookie" && http2:
-			v = joinCookies(strings.Split(v, repeat))
+			v = joinCookies(strings.Split(v, Separator))
 		}
 		if name == "referer" && !refers(v) {
 			continue
@@ -162,3 +162,7 @@ func joinCookies(lines []string) string {
 	}
 	return out
 }
+
+// Headers are by lower-case name. The values of a repeated header are kept apart;
+// as JSON they are joined by a comma.
+type Headers map[string]string

@@ -1,20 +1,21 @@
-package sim
+package wire
 
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"strconv"
 	"strings"
 )
 
 // address is a URL taken apart as a client does it: nothing is decoded.
-type address struct {
-	scheme    string
-	authority string // what the Host header says
-	host      string // lower case, without brackets and last dot
-	port      uint32
-	explicit  bool // the port was written
+type URL struct {
+	Scheme    string
+	Authority string // what the Host header says
+	Host      string // lower case, without brackets and last dot
+	Port      uint32
+	Explicit  bool // the port was written
 	path      string
 	query     string // with its question mark
 	fragment  bool   // something stood behind a #
@@ -22,8 +23,8 @@ type address struct {
 
 // readURL reads an absolute URL, and says everything that is wrong with it. The scheme is empty
 // where nothing else can be read.
-func readURL(text string) (a address, wrong []error) {
-	a.port = 80
+func readURL(text string) (a URL, wrong []error) {
+	a.Port = 80
 	said := map[byte]bool{}
 	for i := range len(text) {
 		if c := text[i]; (c <= ' ' || c >= 0x7f) && !said[c] {
@@ -35,27 +36,27 @@ func readURL(text string) (a address, wrong []error) {
 	switch scheme = strings.ToLower(scheme); {
 	case ok && scheme == "http":
 	case ok && scheme == "https":
-		a.port = 443
-	case ok && scheme == bareScheme:
-		a.port = 0 // none is usual; a kuma.io/service has none
+		a.Port = 443
+	case ok && scheme == TCPScheme:
+		a.Port = 0 // none is usual; a kuma.io/service has none
 	default:
 		return a, append(wrong, fmt.Errorf("url: %q does not begin with http://, https:// or tcp://; write it in full, as http://web:8080/v1 or tcp://db:5432", text))
 	}
-	a.scheme = scheme
+	a.Scheme = scheme
 	rest, _, a.fragment = strings.Cut(rest, "#")
 	end := strings.IndexAny(rest, "/?\\")
 	if end < 0 {
 		end = len(rest)
 	}
-	a.authority, a.path = rest[:end], rest[end:]
-	if at := strings.LastIndexByte(a.authority, '@'); at >= 0 {
-		a.authority = a.authority[at+1:]
+	a.Authority, a.path = rest[:end], rest[end:]
+	if at := strings.LastIndexByte(a.Authority, '@'); at >= 0 {
+		a.Authority = a.Authority[at+1:]
 	}
 	if at := strings.IndexByte(a.path, '?'); at >= 0 {
 		a.path, a.query = a.path[:at], a.path[at:]
 	}
-	if a.scheme == bareScheme && a.path+a.query != "" {
-		wrong = append(wrong, fmt.Errorf("url: a connection has no path; write tcp://%s, or ask for a request by http://", a.authority))
+	if a.Scheme == TCPScheme && a.path+a.query != "" {
+		wrong = append(wrong, fmt.Errorf("url: a connection has no path; write tcp://%s, or ask for a request by http://", a.Authority))
 	}
 	if a.path == "" {
 		a.path = "/"
@@ -63,27 +64,27 @@ func readURL(text string) (a address, wrong []error) {
 	return a, append(wrong, a.splitHost()...)
 }
 
-func (a *address) splitHost() (wrong []error) {
-	host := a.authority
+func (a *URL) splitHost() (wrong []error) {
+	host := a.Authority
 	if at := strings.LastIndexByte(host, ':'); at > strings.LastIndexByte(host, ']') {
 		port, err := strconv.ParseUint(host[at+1:], 10, 16)
 		if err != nil || port == 0 {
 			wrong = append(wrong, fmt.Errorf("url: %q is not a valid port; write a number from 1 to 65535", host[at+1:]))
 		}
-		a.port, a.explicit, host = uint32(port), true, host[:at]
+		a.Port, a.Explicit, host = uint32(port), true, host[:at]
 	}
 	host, ok := unbracket(host)
-	a.host = strings.ToLower(strings.TrimSuffix(host, "."))
+	a.Host = strings.ToLower(strings.TrimSuffix(host, "."))
 	switch {
 	case !ok:
-		return append(wrong, fmt.Errorf("url: %q is not a valid host; write a name or an address, an IPv6 address in brackets, as http://[::1]:8080/v1", a.authority))
-	case a.host == "":
+		return append(wrong, fmt.Errorf("url: %q is not a valid host; write a name or an address, an IPv6 address in brackets, as http://[::1]:8080/v1", a.Authority))
+	case a.Host == "":
 		return append(wrong, errors.New("url: no host; write one, as http://web:8080/v1"))
-	case a.host == "localhost":
-		a.host = "127.0.0.1"
+	case a.Host == "localhost":
+		a.Host = "127.0.0.1"
 	}
-	if ip, err := netip.ParseAddr(a.host); err == nil {
-		a.host = ip.Unmap().String()
+	if ip, err := netip.ParseAddr(a.Host); err == nil {
+		a.Host = ip.Unmap().String()
 	}
 	return wrong
 }
@@ -169,3 +170,28 @@ func unescape(path string) string {
 func unreserved(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~", c) >= 0
 }
+
+// bareScheme is that of a URL by which a connection is asked for, whatever it carries.
+const TCPScheme = "tcp"
+
+// mergeSlashes makes slashes in a row one, as Envoy does on edge listeners.
+func mergeSlashes(path string) string {
+	for strings.Contains(path, "//") {
+		path = strings.ReplaceAll(path, "//", "/")
+	}
+	return path
+}
+
+// at is the host of a with a port.
+func (a *URL) At(port uint32) string {
+	return net.JoinHostPort(a.Host, strconv.FormatUint(uint64(port), 10))
+}
+
+func (a *URL) IsIP() bool {
+	_, err := netip.ParseAddr(a.Host)
+	return err == nil
+}
+
+// secureScheme is that of a URL for which a client speaks TLS: it names the host of the
+// URL there.
+const HTTPSScheme = "https"

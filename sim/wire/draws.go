@@ -1,4 +1,4 @@
-package sim
+package wire
 
 import (
 	"math"
@@ -21,20 +21,20 @@ type Span struct {
 }
 
 // draws are those that are possible: spans in order, apart from each other.
-type draws []Span
+type Draws []Span
 
-var anyDraw = draws{{0, match.Chances}}
+var AnyDraw = Draws{{0, match.Chances}}
 
 // possible are the draws of a request: the one that it names, or all.
-func (q *Request) possible() draws {
+func (q *Request) Draws() Draws {
 	if q.Draw != nil {
-		return draws{{*q.Draw, *q.Draw + 1}}
+		return Draws{{*q.Draw, *q.Draw + 1}}
 	}
-	return anyDraw
+	return AnyDraw
 }
 
 // count is how many they are.
-func (d draws) count() int64 {
+func (d Draws) Count() int64 {
 	n := int64(0)
 	for _, s := range d {
 		n += s.Until - s.From
@@ -43,8 +43,8 @@ func (d draws) count() int64 {
 }
 
 // below are those that are less than n.
-func (d draws) below(n int64) draws {
-	var out draws
+func (d Draws) Below(n int64) Draws {
+	var out Draws
 	for _, s := range d {
 		if s.From < n {
 			out = append(out, Span{s.From, min(s.Until, n)})
@@ -54,7 +54,7 @@ func (d draws) below(n int64) draws {
 }
 
 // and are d with what comes behind them.
-func (d draws) and(s Span) draws {
+func (d Draws) And(s Span) Draws {
 	if n := len(d); n > 0 && d[n-1].Until == s.From {
 		d[n-1].Until = s.Until
 		return d
@@ -63,7 +63,7 @@ func (d draws) and(s Span) draws {
 }
 
 // cut divides d where a route begins or ends to hold by chance.
-func (d draws) cut(routes []*effective.Route) []Span {
+func (d Draws) Cut(routes []*effective.Route) []Span {
 	var at []int64
 	for _, rt := range routes {
 		for i := range rt.Match.Conditions {
@@ -87,7 +87,7 @@ func (d draws) cut(routes []*effective.Route) []Span {
 }
 
 // leaving counts those that leave less than r when they are divided by m.
-func (d draws) leaving(m, r int64) int64 {
+func (d Draws) leaving(m, r int64) int64 {
 	below := func(n int64) int64 { return n/m*r + min(n%m, r) }
 	n := int64(0)
 	for _, s := range d {
@@ -98,12 +98,12 @@ func (d draws) leaving(m, r int64) int64 {
 
 // share is the part of d in which Envoy chooses the weights from low until high, of
 // total.
-func (d draws) share(low, high, total uint64) float64 {
+func (d Draws) Share(low, high, total uint64) float64 {
 	if total > math.MaxUint32 { // they are scaled down, and share no divisor to speak of
 		return float64(high-low) / float64(total)
 	}
 	m := route.GCD(match.Chances, int64(total))
 	from, until := int64(low), int64(high)
-	chosen := (until/m-from/m)*d.count() + d.leaving(m, until%m) - d.leaving(m, from%m)
-	return float64(chosen) / (float64(d.count()) * float64(int64(total)/m))
+	chosen := (until/m-from/m)*d.Count() + d.leaving(m, until%m) - d.leaving(m, from%m)
+	return float64(chosen) / (float64(d.Count()) * float64(int64(total)/m))
 }

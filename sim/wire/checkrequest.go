@@ -1,4 +1,4 @@
-package sim
+package wire
 
 import (
 	"errors"
@@ -14,10 +14,10 @@ import (
 var versions = []string{"", "1.0", "1.1", "2"}
 
 // mostTold is how many mistakes of one field are told of at most.
-const mostTold = 100
+const MaxMistakes = 100
 
 // read reads the URL, and says everything that is wrong with what is written of the request.
-func (q *Request) read() (a address, wrong []error) {
+func (q *Request) Read() (a URL, wrong []error) {
 	a, wrong = readURL(q.URL)
 	wrong = append(wrong, q.bareMistakes()...)
 	wrong = append(wrong, q.headerMistakes()...)
@@ -30,8 +30,8 @@ func (q *Request) read() (a address, wrong []error) {
 	if q.Draw != nil && (*q.Draw < 0 || *q.Draw >= match.Chances) {
 		wrong = append(wrong, fmt.Errorf("draw: %d is not a draw; write a number from 0 to %d", *q.Draw, match.Chances-1))
 	}
-	if a.scheme != "" {
-		_, err := q.serverName(&a)
+	if a.Scheme != "" {
+		_, err := q.ServerName(&a)
 		wrong = append(wrong, err)
 	}
 	return a, wrong
@@ -39,7 +39,7 @@ func (q *Request) read() (a address, wrong []error) {
 
 // bareMistakes are what is said of a connection and holds of a request alone.
 func (q *Request) bareMistakes() (wrong []error) {
-	if !q.bare() {
+	if !q.Connection() {
 		return nil
 	}
 	if q.Authz != "" {
@@ -56,7 +56,7 @@ func (q *Request) bareMistakes() (wrong []error) {
 
 func (q *Request) headerMistakes() (wrong []error) {
 	for _, name := range slices.Sorted(maps.Keys(q.Headers)) {
-		if len(wrong) == mostTold {
+		if len(wrong) == MaxMistakes {
 			break
 		}
 		v := q.Headers[name]
@@ -65,7 +65,7 @@ func (q *Request) headerMistakes() (wrong []error) {
 			wrong = append(wrong, fmt.Errorf("headers.%s: pseudo headers cannot be given; use the method and the url", name))
 		case n == "" || strings.ContainsFunc(n, notInName):
 			wrong = append(wrong, fmt.Errorf("headers: %q is not a valid header name; write it as x-user", name))
-		case strings.ContainsFunc(strings.ReplaceAll(v, repeat, ""), control):
+		case strings.ContainsFunc(strings.ReplaceAll(v, Separator, ""), control):
 			wrong = append(wrong, fmt.Errorf("headers.%s: the value holds a control character; remove it", name))
 		case q.Version == "2" && notInHTTP2(strings.ToLower(n), v):
 			wrong = append(wrong, fmt.Errorf("headers.%s: a request in HTTP/2 has no such header, and Envoy closes the connection; remove it, or ask by HTTP/1.1", name))
@@ -89,7 +89,7 @@ func notInHTTP2(name, value string) bool {
 	case "content-length":
 		return strings.Trim(value, "0123456789") != ""
 	case "te":
-		return slices.ContainsFunc(strings.Split(value, repeat), func(v string) bool { return !strings.EqualFold(v, "trailers") })
+		return slices.ContainsFunc(strings.Split(value, Separator), func(v string) bool { return !strings.EqualFold(v, "trailers") })
 	case "host":
 		return value == "" || strings.ContainsRune(value, '@') || strings.ContainsFunc(value, notInHost)
 	}
