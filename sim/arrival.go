@@ -48,7 +48,7 @@ func Arrive(in *effective.Inbound, p *Probe) Arrival {
 	case !in.Protocol.HTTPLike():
 		return arrive(in, nil)
 	}
-	return arrive(in, asked(&wire.Forwarded{Method: p.Method, Authority: p.Authority, Path: p.Path, Headers: p.Headers}))
+	return arrive(in, (&wire.Forwarded{Method: p.Method, Authority: p.Authority, Path: p.Path, Headers: p.Headers}).MatchRequest())
 }
 
 // Absent reports whether nobody listens.
@@ -135,5 +135,7 @@ func Judged(in *effective.Inbound, v *Visit) (p *Permission, status uint32) {
 	if a.refused {
 		return nil, http.StatusBadRequest
 	}
-	return a.judge(v.Names), 0
+	p = a.judge(v.Names)
+	p.identify(v.Names)
+	return p, 0
 }

@@ -77,23 +77,6 @@ func (x *Backend) forms(sent *wire.Forwarded, answer uint32) []*wire.Forwarded {
 	return out
 }
 
-// stops reports whether the sidecar of in answers read because of who asks.
-func (in *Inbound) stops(read *wire.Forwarded) bool {
-	if status := in.judge(read); status != 0 {
-		in.responds(status)
-		in.Reason = misspelled
-		return true
-	}
-	if in.denied() {
-		in.keepOut(true)
-		return true
-	}
-	return false
-}
-
-// reads reports whether the sidecar of in tells requests apart.
-func (in Inbound) reads() bool { return in.Protocol.HTTPLike() }
-
 // sentTo is the request that backend n gets.
 func (b *Branch) sentTo(n int) *wire.Forwarded {
 	if own := b.Backends[n].Forwarded; own != nil {

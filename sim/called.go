@@ -3,13 +3,11 @@ package sim
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"strings"
 	"time"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/effective"
-	"github.com/weftmesh/weft/sim/wire"
 )
 
 // maxNames is how many dataplanes that are called alike are named.
@@ -116,56 +114,6 @@ func fingerprint(in *effective.Inbound, holds effective.Policies) string {
 	return string(in.Protocol) + " " + b.String() + string(text)
 }
 
-// through is what the caller sees of what the workload does: the inbound has
-// bounds of its own, and answers where the workload does not.
-func (in *Inbound) through(a Answer) (seen Answer, own bool) {
-	if in.unread != nil { // it does not get to the workload
-		return *in.unread, true
-	}
-	if !in.inbound.Protocol.HTTPLike() {
-		if a.Refuse { // the connection was accepted, and ends
-			return Answer{Reset: true}, true
-		}
-		return a, false
-	}
-	var bounds Timeouts
-	for _, e := range in.holds {
-		if x, ok := e.Conf.(Timer); ok {
-			bounds = x.Timeouts()
-		}
-	}
-	limit, _ := (&player{bounds: bounds}).deadline()
-	if bounds.Stream > 0 {
-		limit = min(limit, bounds.Stream)
-	}
-	switch {
-	case a.Refuse:
-		seen = in.answer(http.StatusServiceUnavailable, 0)
-		seen.unsent = true
-		return seen, true
-	case a.Delay >= limit:
-		return in.answer(http.StatusGatewayTimeout, limit), true
-	case a.Reset:
-		return in.answer(http.StatusServiceUnavailable, a.Delay), true
-	}
-	return a.cutBy(bounds), false
-}
-
-// responds notes that the sidecar itself answers every request with a status, those of gRPC in
-// their way.
-func (in *Inbound) responds(status uint32) {
-	a := in.answer(status, 0)
-	in.unread, in.Outcome, in.Status = &a, Respond, status
-}
-
-// ends notes that a by the sidecar itself ends the request.
-func (in *Inbound) ends(a Answer) {
-	in.Outcome, in.Status = Respond, a.Status
-	if a.Reset {
-		in.Outcome, in.Status = Reset, http.StatusServiceUnavailable
-	}
-}
-
 // cutBy breaks an answer off that has begun and takes too long.
 func (a Answer) cutBy(t Timeouts) Answer {
 	for _, limit := range []time.Duration{t.Request, t.Stream, a.Delay + t.StreamIdle} {
@@ -174,17 +122,4 @@ func (a Answer) cutBy(t Timeouts) Answer {
 		}
 	}
 	return a
-}
-
-// answer is what the sidecar of in answers by itself, as the caller's sees it.
-func (in *Inbound) answer(status uint32, after time.Duration) Answer {
-	if in.grpc {
-		s := wire.GRPCStatus(status)
-		a := Answer{Status: http.StatusOK, GRPCStatus: &s, Delay: after}
-		if in.webSocket { // which 200 is the word for, between Envoys, that it is open
-			a.Status, a.cut = http.StatusSwitchingProtocols, true
-		}
-		return a
-	}
-	return Answer{Status: status, Delay: after}
 }

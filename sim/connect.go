@@ -62,15 +62,6 @@ func (t trace) connect(l *lookup, f *wire.Forwarded) Branch {
 	return b
 }
 
-// carried judges a connection, or the request that it carries where the called side reads it.
-func (in *Inbound) carried(f *wire.Forwarded) {
-	if f == nil || !in.reads() {
-		in.judge(nil)
-		return
-	}
-	in.judge(f)
-}
-
 // Connections are the exact parts of the connections that backends get.
 func Connections(r *effective.Resolved, t *effective.TCPTable) []Backend {
 	return closing(Shares(r, t.Backends))

@@ -97,9 +97,6 @@ func (b *Branch) decided(c *wire.Call) {
 	}
 }
 
-// decision is equal for inbounds that decide alike about a request.
-func (in *Inbound) decision() string { return in.Permission.key() + in.Reason }
-
 // key is equal for decisions that say the same.
 func (p *Permission) key() string {
 	if p == nil {

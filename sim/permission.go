@@ -1,16 +1,9 @@
 package sim
 
 import (
-	"errors"
-	"fmt"
-	"net/http"
-	"strings"
-
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/api/spiffe"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route/match"
-	"github.com/weftmesh/weft/sim/wire"
 )
 
 // Judge is what the conf of a kind may implement that decides who may come in at an inbound
@@ -102,109 +95,33 @@ func Access(in *effective.Inbound, names []string) *Permission {
 	if in.TLS == nil {
 		return nil
 	}
-	to := Inbound{inbound: in, names: names, Protocol: in.Protocol}
+	reads := in.Protocol.HTTPLike()
+	var p *Permission
 	if by := JudgeOf(in); by != nil && (len(names) > 0 || in.TLS.TakesPlain()) {
-		to.Permission = by.Access(names, to.reads())
-		to.identify()
+		p = by.Access(names, reads)
 	} else {
-		to.judge(nil)
+		p, _ = Judged(in, &Visit{Names: names})
 	}
-	if !to.reads() || len(names) == 0 && !in.TLS.TakesPlain() {
-		return to.Permission
+	p.identify(names)
+	if !reads || len(names) == 0 && !in.TLS.TakesPlain() {
+		return p
 	}
 	for i := range in.Rules { // by which it may be otherwise
 		by := JudgeAt(&in.Rules[i])
 		if by == nil {
 			continue
 		}
-		if p := by.Access(names, true); p.Decision != to.Permission.Decision {
-			return &Permission{Decision: Some, Tier: p.Tier, By: p.By, Identity: to.Permission.Identity, Reason: in.Rules[i].Closed}
+		if q := by.Access(names, true); q.Decision != p.Decision {
+			return &Permission{Decision: Some, Tier: q.Tier, By: q.By, Identity: p.Identity, Reason: in.Rules[i].Closed}
 		}
 	}
-	return to.Permission
+	return p
 }
 
-// caller is how the one who asks shows itself, where that is not as its dataplane does.
-type caller struct {
-	as        []string
-	plaintext bool
-}
-
-// callerOf reads who is supposed to ask.
-func callerOf(q *wire.Request) (caller, error) {
-	c := caller{plaintext: q.Plaintext}
-	if q.As == "" {
-		return c, nil
-	}
-	if q.Plaintext {
-		return c, errors.New("plaintext: who speaks plaintext proves no identity; leave one of as and plaintext out")
-	}
-	id, err := spiffe.Parse(q.As)
-	if err != nil {
-		return c, fmt.Errorf("as: %w", err)
-	}
-	c.as = []string{id.String()}
-	return c, nil
-}
-
-// idle notes that it makes no difference who asks, where somebody is named and nobody behind the
-// branches asks who calls.
-func (c *caller) idle(of []Branch) []api.Note {
-	if c.as == nil {
-		return nil
-	}
-	called := false
-	for i := range of {
-		for _, x := range of[i].Backends {
-			for _, in := range x.Inbounds {
-				if called = true; in.inbound.TLS != nil {
-					return nil
-				}
-			}
-		}
-	}
-	if !called {
-		return nil
-	}
-	return []api.Note{{Severity: api.Warning, Code: "NotEnforced",
-		Message: "as: nobody proves who calls there, so that it makes no difference who does; give the mesh mtls, or a MeshIdentity"}}
-}
-
-// proves are the names that the caller of an endpoint proves to its inbound; none in
-// plaintext. Of a sidecar of which nothing is known yet the documents say how it is called.
-func (t trace) proves(e *effective.Endpoint, in *effective.Inbound, documented bool) []string {
-	switch {
-	case in.TLS == nil || t.caller.plaintext:
-		return nil
-	case t.caller.as != nil:
-		return t.caller.as
-	case e.Plain && !documented:
-		return nil
-	}
-	return t.from.Proves()
-}
-
-// judge decides about read, a request as the inbound's proxy has it, or about a connection,
-// nil; status is that of an answer without a decision, 0 for none. Where nobody proves who
-// it is, nobody is judged.
-func (in *Inbound) judge(read *wire.Forwarded) (status uint32) {
-	if in.inbound.TLS == nil {
-		return 0
-	}
-	v := &Visit{Names: in.names}
-	if read != nil {
-		v.Request = asked(read)
-	}
-	if in.Permission, status = Judged(in.inbound, v); status != 0 {
-		return status
-	}
-	in.identify()
-	return 0
-}
-
-func (in *Inbound) identify() {
-	if len(in.names) > 0 {
-		in.Permission.Identity = in.names[0]
+// identify notes who the caller has proved to be.
+func (p *Permission) identify(names []string) {
+	if len(names) > 0 {
+		p.Identity = names[0]
 	}
 }
 
@@ -224,28 +141,4 @@ func judgeAmong(list effective.Policies) Judge {
 		}
 	}
 	return nil
-}
-
-// denied reports whether the caller is kept out.
-func (in *Inbound) denied() bool { return in.Permission != nil && in.Permission.Decision == Deny }
-
-// keepOut is what the sidecar does to a caller that is kept out: a request it answers, and
-// the connection of who has no TLS in common with it, or carries no requests, it closes. Where
-// the sidecar of the caller reads requests, the caller is answered by that.
-func (in *Inbound) keepOut(requests bool) {
-	if len(in.names) == 0 && !in.inbound.TLS.TakesPlain() || !in.reads() {
-		in.Outcome, in.Status = Refused, 0
-		in.unread = &Answer{Reset: true}
-		if requests {
-			in.Status = http.StatusServiceUnavailable
-		}
-		return
-	}
-	in.unread = &Answer{Status: http.StatusForbidden}
-	in.ends(*in.unread)
-}
-
-func asked(f *wire.Forwarded) *match.Request {
-	path, query, _ := strings.Cut(f.Path, "?")
-	return &match.Request{Method: f.Method, Authority: f.Authority, Path: path, Query: query, Header: f.Headers.Values}
 }

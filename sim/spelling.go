@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/resolve/effective"
-	"github.com/weftmesh/weft/sim/wire"
 )
 
 // spelledOnce reports whether the inbound refuses a path that has another spelling.
@@ -36,19 +35,6 @@ func OneSpelling(in *effective.Inbound) bool {
 func escapedSlash(path string) bool {
 	lower := strings.ToLower(path)
 	return strings.Contains(lower, "%2f") || strings.Contains(lower, "%5c")
-}
-
-// spelled is a request as an inbound hands it on that takes several slashes for one.
-func (in *Inbound) spelled(f *wire.Forwarded) *wire.Forwarded {
-	if in.inbound.TLS == nil || !spelledOnce(in.inbound) {
-		return f
-	}
-	path, query, asks := strings.Cut(f.Path, "?")
-	out := f.Clone()
-	if out.Path = mergedSlashes(path); asks {
-		out.Path += "?" + query
-	}
-	return out
 }
 
 // mergedSlashes is a path with one slash for several, as Envoy merges them: of nothing but slashes

@@ -169,3 +169,17 @@ func autoHost(r *effective.Resolved, rt *effective.Route, rewrite *route.Rewrite
 		b.send(n, f)
 	}
 }
+
+// proves are the names that the caller of an endpoint proves to its inbound; none in
+// plaintext. Of a sidecar of which nothing is known yet the documents say how it is called.
+func (t trace) proves(e *effective.Endpoint, in *effective.Inbound, documented bool) []string {
+	switch {
+	case in.TLS == nil || t.caller.plaintext:
+		return nil
+	case t.caller.as != nil:
+		return t.caller.as
+	case e.Plain && !documented:
+		return nil
+	}
+	return t.from.Proves()
+}

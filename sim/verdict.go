@@ -5,7 +5,6 @@ import (
 	"net/url"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/sim/wire"
@@ -138,35 +137,6 @@ type Backend struct {
 	ResponseHeaders *wire.ResponseHeaders `json:"responseHeaders,omitempty"`
 
 	http2 bool // by which it is called
-}
-
-// Inbound is what the called side does with the requests of a backend: one for
-// each set of dataplanes that treat them alike. What it answers is the answer of
-// one attempt; what becomes of that is the caller's decision.
-type Inbound struct {
-	Dataplanes int               `json:"dataplanes"`
-	Names      []string          `json:"names"` // of the first of them
-	Share      float64           `json:"share"` // of the backend's requests
-	Protocol   api.Protocol      `json:"protocol"`
-	Policies   map[string]Policy `json:"policies,omitempty"`
-	Outcome    Outcome           `json:"outcome"`
-	// Status is what it answers, or what the caller's sidecar makes of a Reset.
-	Status uint32 `json:"status,omitempty"`
-	// Attempts and Ends are set where the dataplanes that may be called differ.
-	Attempts []Attempt  `json:"attempts,omitempty"`
-	Ends     []EndOfAll `json:"ends,omitempty"`
-
-	// Permission is what it decides about who calls.
-	Permission *Permission `json:"permission,omitempty"`
-	// Reason is why it answers before anybody asks who calls.
-	Reason string `json:"reason,omitempty"`
-
-	inbound *effective.Inbound
-	names   []string           // that the caller proves to it
-	holds   effective.Policies // of that caller
-	unread  *Answer            // what the caller sees where it does not take the request at all
-	// grpc and webSocket are what the request is when it comes to it: filters may change that.
-	grpc, webSocket bool
 }
 
 // Attempt is one attempt of a request. Back-offs are drawn by chance, so its

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // changeHeaders makes the changes of rt to the headers of f, beside which Envoy makes those
@@ -191,4 +192,10 @@ type Forwarded struct {
 	RemovedHeaders []string `json:"removedHeaders,omitempty"`
 
 	OnWire *Forwarded `json:"-"` // its headers with those that Envoy adds, as the caller's sidecar sends them
+}
+
+// MatchRequest is f as conditions ask about it.
+func (f *Forwarded) MatchRequest() *match.Request {
+	path, query, _ := strings.Cut(f.Path, "?")
+	return &match.Request{Method: f.Method, Authority: f.Authority, Path: path, Query: query, Header: f.Headers.Values}
 }
