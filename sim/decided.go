@@ -2,7 +2,6 @@ package sim
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/weftmesh/weft/sim/wire"
 )
@@ -95,16 +94,4 @@ func (b *Branch) decided(c *wire.Call) {
 			return
 		}
 	}
-}
-
-// key is equal for decisions that say the same.
-func (p *Permission) key() string {
-	if p == nil {
-		return ""
-	}
-	by := ""
-	if p.By != nil {
-		by = p.By.Name
-	}
-	return strings.Join([]string{p.Decision, p.Identity, by, p.Shadow, p.Reason}, "\x00")
 }

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"strings"
+
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route/match"
@@ -141,4 +143,16 @@ func judgeAmong(list effective.Policies) Judge {
 		}
 	}
 	return nil
+}
+
+// key is equal for decisions that say the same.
+func (p *Permission) key() string {
+	if p == nil {
+		return ""
+	}
+	by := ""
+	if p.By != nil {
+		by = p.By.Name
+	}
+	return strings.Join([]string{p.Decision, p.Identity, by, p.Shadow, p.Reason}, "\x00")
 }

@@ -128,11 +128,12 @@ func (v *values) probes(base Probe, whole bool) (list []Probe, _ bool) {
 // LetsIn reports whether an inbound lets in a request of a caller that proves names, none for
 // plaintext.
 func LetsIn(in *effective.Inbound, names []string, p *Probe) bool {
-	to := Inbound{inbound: in, names: names, Protocol: in.Protocol}
-	if status := to.judge(&wire.Forwarded{Method: p.Method, Path: p.Path, Headers: p.Headers}); status != 0 {
-		return false
+	if in.TLS == nil {
+		return true
 	}
-	return !to.denied()
+	request := (&wire.Forwarded{Method: p.Method, Path: p.Path, Headers: p.Headers}).MatchRequest()
+	decided, status := Judged(in, &Visit{Names: names, Request: request})
+	return status == 0 && decided.Decision != Deny
 }
 
 // AsksOf are the conditions that decide who may send which request to an inbound.
