@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/sim/permission"
 	"github.com/weftmesh/weft/sim/wire"
 )
 
@@ -17,16 +18,18 @@ func (in *Inbound) judge(read *wire.Forwarded) (status uint32) {
 	if in.inbound.TLS == nil {
 		return 0
 	}
-	v := &Visit{Names: in.names}
+	v := &permission.Visit{Names: in.names}
 	if read != nil {
 		v.Request = read.MatchRequest()
 	}
-	in.Permission, status = Judged(in.inbound, v)
+	in.Permission, status = permission.Decide(in.inbound, v)
 	return status
 }
 
 // denied reports whether the caller is kept out.
-func (in *Inbound) denied() bool { return in.Permission != nil && in.Permission.Decision == Deny }
+func (in *Inbound) denied() bool {
+	return in.Permission != nil && in.Permission.Decision == permission.Deny
+}
 
 // keepOut is what the sidecar does to a caller that is kept out: a request it answers, and
 // the connection of who has no TLS in common with it, or carries no requests, it closes. Where
@@ -46,12 +49,12 @@ func (in *Inbound) keepOut(requests bool) {
 
 // spelled is a request as an inbound hands it on that takes several slashes for one.
 func (in *Inbound) spelled(f *wire.Forwarded) *wire.Forwarded {
-	if in.inbound.TLS == nil || !spelledOnce(in.inbound) {
+	if in.inbound.TLS == nil || !permission.SpelledOnce(in.inbound) {
 		return f
 	}
 	path, query, asks := strings.Cut(f.Path, "?")
 	out := f.Clone()
-	if out.Path = mergedSlashes(path); asks {
+	if out.Path = permission.MergeSlashes(path); asks {
 		out.Path += "?" + query
 	}
 	return out
@@ -74,7 +77,7 @@ type Inbound struct {
 	Ends     []EndOfAll `json:"ends,omitempty"`
 
 	// Permission is what it decides about who calls.
-	Permission *Permission `json:"permission,omitempty"`
+	Permission *permission.Permission `json:"permission,omitempty"`
 	// Reason is why it answers before anybody asks who calls.
 	Reason string `json:"reason,omitempty"`
 
@@ -87,7 +90,7 @@ type Inbound struct {
 }
 
 // decision is equal for inbounds that decide alike about a request.
-func (in *Inbound) decision() string { return in.Permission.key() + in.Reason }
+func (in *Inbound) decision() string { return in.Permission.Key() + in.Reason }
 
 // through is what the caller sees of what the workload does: the inbound has
 // bounds of its own, and answers where the workload does not.
@@ -156,7 +159,7 @@ func (in *Inbound) answer(status uint32, after time.Duration) Answer {
 func (in *Inbound) stops(read *wire.Forwarded) bool {
 	if status := in.judge(read); status != 0 {
 		in.responds(status)
-		in.Reason = misspelled
+		in.Reason = permission.EscapedSlash
 		return true
 	}
 	if in.denied() {

@@ -7,6 +7,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/route/match"
+	"github.com/weftmesh/weft/sim/permission"
 	"github.com/weftmesh/weft/sim/wire"
 )
 
@@ -90,7 +91,7 @@ type Branch struct {
 	Policies        map[string]Policy     `json:"policies,omitempty"`
 	// Permission is what the called side decides about who calls, where callers prove who they
 	// are. Dataplanes that decide differently are branches of their own.
-	Permission *Permission `json:"permission,omitempty"`
+	Permission *permission.Permission `json:"permission,omitempty"`
 	// Attempts and Ends are what happens in time if the backends do what Answers
 	// says; none where the called dataplanes differ, and then they have their own.
 	Attempts []Attempt  `json:"attempts,omitempty"`

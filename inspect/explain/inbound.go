@@ -6,6 +6,7 @@ import (
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/permission"
 )
 
 // Inbound is one port of the workload.
@@ -31,8 +32,8 @@ type InboundRoute struct {
 	// Rules are those of routes, weakest first; none for what none takes.
 	Rules []*api.Origin `json:"rules,omitempty"`
 	// Closed says why nobody gets in by it.
-	Closed      string               `json:"closed,omitempty"`
-	Permissions *sim.PermissionLists `json:"permissions,omitempty"`
+	Closed      string                      `json:"closed,omitempty"`
+	Permissions *permission.PermissionLists `json:"permissions,omitempty"`
 }
 
 // CallerPolicies is what holds of the requests of some callers.
@@ -52,11 +53,11 @@ func inbound(in *effective.Inbound) Inbound {
 
 // inboundRoutes is nil where nobody says who may call.
 func inboundRoutes(in *effective.Inbound) []InboundRoute {
-	all := sim.JudgeOf(in)
+	all := permission.JudgeOf(in)
 	if all == nil && len(in.Rules) == 0 {
 		return nil
 	}
-	lists := func(j sim.Judge) *sim.PermissionLists {
+	lists := func(j permission.Judge) *permission.PermissionLists {
 		if j == nil {
 			return nil
 		}
@@ -66,7 +67,7 @@ func inboundRoutes(in *effective.Inbound) []InboundRoute {
 	for i := range in.Rules {
 		r := &in.Rules[i]
 		x := InboundRoute{Match: r.Match.Short(), Rules: r.Rules, Closed: r.Closed, Permissions: lists(all)}
-		if j := sim.JudgeAt(r); j != nil {
+		if j := permission.JudgeAt(r); j != nil {
 			x.Permissions = lists(j)
 		}
 		if r.Closed != "" {

@@ -13,7 +13,7 @@ import (
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
-	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/permission"
 )
 
 // Permissions is who may call what in one mesh (spec/identity.md 4.7).
@@ -32,10 +32,10 @@ type PermissionRow struct {
 	Destination PermittedDestination `json:"destination"`
 	// Access is allow or deny; some where it depends on the request; open where nobody asks
 	// who calls.
-	Access string            `json:"access"`
-	By     *sim.PermissionBy `json:"by,omitempty"`     // the entry that decides, or the first that may
-	Shadow string            `json:"shadow,omitempty"` // deny: so it would be, were shadows real
-	Reason string            `json:"reason,omitempty"` // of a decision that no entry made
+	Access string                   `json:"access"`
+	By     *permission.PermissionBy `json:"by,omitempty"`     // the entry that decides, or the first that may
+	Shadow string                   `json:"shadow,omitempty"` // deny: so it would be, were shadows real
+	Reason string                   `json:"reason,omitempty"` // of a decision that no entry made
 }
 
 // PermittedCaller is all dataplanes that prove one name.
@@ -70,7 +70,7 @@ const (
 // destinations those of a service where to does.
 func Of(q *resolve.Reader, mesh, from, to string) (*Permissions, error) {
 	callers, destinations := map[string]*PermittedCaller{}, map[destinationKey]*PermittedDestination{}
-	judges := map[sim.Judge]int{}
+	judges := map[permission.Judge]int{}
 	known := false
 	for r := range q.Dataplanes(mesh) {
 		if from == "" || r.Ref.Name == from || r.Ref.FullName() == from {
@@ -127,12 +127,12 @@ func (k destinationKey) text() string {
 	return k.service + " " + strconv.FormatUint(uint64(k.port), 10) + " " + string(k.protocol) + " " + k.mode + " " + strconv.Itoa(k.judge) + k.rules
 }
 
-func addDestination(all map[destinationKey]*PermittedDestination, judges map[sim.Judge]int, r *effective.Resolved, in *effective.Inbound, to string) {
+func addDestination(all map[destinationKey]*PermittedDestination, judges map[permission.Judge]int, r *effective.Resolved, in *effective.Inbound, to string) {
 	key := destinationKey{service: serviceOf(r, in), port: in.Port, protocol: in.Protocol}
 	if to != "" && key.service != to {
 		return
 	}
-	number := func(by sim.Judge) int {
+	number := func(by permission.Judge) int {
 		if by == nil {
 			return 0
 		}
@@ -142,9 +142,9 @@ func addDestination(all map[destinationKey]*PermittedDestination, judges map[sim
 		return judges[by]
 	}
 	if in.TLS != nil {
-		key.mode, key.judge = in.TLS.Mode, number(sim.JudgeOf(in))
+		key.mode, key.judge = in.TLS.Mode, number(permission.JudgeOf(in))
 		for i := range in.Rules {
-			key.rules += fmt.Sprintf(" %s %d", in.Rules[i].Match.Text(), number(sim.JudgeAt(&in.Rules[i])))
+			key.rules += fmt.Sprintf(" %s %d", in.Rules[i].Match.Text(), number(permission.JudgeAt(&in.Rules[i])))
 		}
 	}
 	d := all[key]
@@ -182,13 +182,13 @@ func sortedBy[K comparable, T any](m map[K]*T, text func(K) string) []*T {
 
 func rowOf(c *PermittedCaller, d *PermittedDestination) PermissionRow {
 	row := PermissionRow{Caller: *c, Destination: *d, Access: OpenAccess}
-	p := sim.Access(d.inbound, c.proves)
+	p := permission.Access(d.inbound, c.proves)
 	if p == nil {
 		row.Reason = "nobody proves who calls there"
 		return row
 	}
 	row.Access, row.By, row.Shadow, row.Reason = p.Decision, p.By, p.Shadow, p.Reason
-	if p.Decision == sim.Allow && p.Tier == 0 {
+	if p.Decision == permission.Allow && p.Tier == 0 {
 		row.Access = OpenAccess
 	}
 	return row

@@ -16,7 +16,7 @@ import (
 	"github.com/weftmesh/weft/inspect/plan/access"
 	"github.com/weftmesh/weft/inspect/plan/step"
 	"github.com/weftmesh/weft/inspect/terminal"
-	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/permission"
 	"github.com/weftmesh/weft/store"
 )
 
@@ -62,7 +62,7 @@ func permitting(t *testing.T, before []string, after ...string) (step.Step, plan
 	return step, plan.Of(step, results)
 }
 
-func permission(name, target, rule string) string {
+func permissionOf(name, target, rule string) string {
 	return fmt.Sprintf(`{"type":"MeshTrafficPermission","mesh":"default","name":%q,"spec":{"targetRef":%s,"rules":[{"default":%s}]}}`, name, target, rule)
 }
 
@@ -85,16 +85,16 @@ func TestPlansMarkWhatWidens(t *testing.T) {
 		after  []string
 		want   []string // change, caller, destination, before, after
 	}{
-		"one more caller": {[]string{permission("p", atBackend, webOnly)}, []string{permission("p", atBackend, everybody)},
+		"one more caller": {[]string{permissionOf("p", atBackend, webOnly)}, []string{permissionOf("p", atBackend, everybody)},
 			[]string{"widens ops backend deny allow", "widens backend backend deny allow", "widens ops database deny allow", "widens backend database deny allow"}},
-		"one caller alone": {[]string{permission("p", atBackend, everybody)}, []string{permission("p", atBackend, webOnly)},
+		"one caller alone": {[]string{permissionOf("p", atBackend, everybody)}, []string{permissionOf("p", atBackend, webOnly)},
 			[]string{"narrows ops backend allow deny", "narrows backend backend allow deny", "narrows ops database allow deny", "narrows backend database allow deny"}},
-		"another method":       {[]string{permission("p", atBackend, get)}, []string{permission("p", atBackend, post)}, []string{"both web backend some some"}},
-		"all requests":         {[]string{permission("p", atBackend, get)}, []string{permission("p", atBackend, webOnly)}, []string{"widens web backend some allow", "widens web database deny allow"}},
-		"an expression":        {[]string{permission("p", atBackend, get)}, []string{permission("p", atBackend, regex)}, []string{"may widen web backend some some"}},
-		"what allows the same": {[]string{permission("p", atBackend, webOnly)}, []string{permission("q", atBackend, webOnly)}, nil},
+		"another method":       {[]string{permissionOf("p", atBackend, get)}, []string{permissionOf("p", atBackend, post)}, []string{"both web backend some some"}},
+		"all requests":         {[]string{permissionOf("p", atBackend, get)}, []string{permissionOf("p", atBackend, webOnly)}, []string{"widens web backend some allow", "widens web database deny allow"}},
+		"an expression":        {[]string{permissionOf("p", atBackend, get)}, []string{permissionOf("p", atBackend, regex)}, []string{"may widen web backend some some"}},
+		"what allows the same": {[]string{permissionOf("p", atBackend, webOnly)}, []string{permissionOf("q", atBackend, webOnly)}, nil},
 		"another kind":         {nil, []string{`{"type":"MeshTimeout","mesh":"default","name":"t","spec":{"targetRef":{"kind":"Mesh"},"from":[{"targetRef":{"kind":"Mesh"},"default":{"http":{"requestTimeout":"7s"}}}]}}`}, nil},
-		"a mode that takes plain text": {[]string{permission("p", atMesh, everybody)}, []string{`{"type":"MeshTLS","mesh":"default","name":"m","spec":{"targetRef":` + atBackend + `,"rules":[{"default":{"mode":"Permissive"}}]}}`},
+		"a mode that takes plain text": {[]string{permissionOf("p", atMesh, everybody)}, []string{`{"type":"MeshTLS","mesh":"default","name":"m","spec":{"targetRef":` + atBackend + `,"rules":[{"default":{"mode":"Permissive"}}]}}`},
 			[]string{"widens - backend deny open", "widens - database deny open"}},
 	} {
 		_, p := permitting(t, c.before, c.after...)
@@ -117,7 +117,7 @@ func TestPlansMarkWhatWidens(t *testing.T) {
 // TestWideningIsMarkedInEveryForm: as text, in Markdown and in JSON.
 func TestWideningIsMarkedInEveryForm(t *testing.T) {
 	t.Parallel()
-	_, p := permitting(t, []string{permission("p", atBackend, webOnly)}, permission("p", atBackend, `{"allow":[{"spiffeID":{"type":"Exact","value":"spiffe://default/ops"}}]}`))
+	_, p := permitting(t, []string{permissionOf("p", atBackend, webOnly)}, permissionOf("p", atBackend, `{"allow":[{"spiffeID":{"type":"Exact","value":"spiffe://default/ops"}}]}`))
 	var text, markdown strings.Builder
 	if err := plan.Text(&text, p, terminal.Style{}); err != nil {
 		t.Fatal(err)
@@ -147,8 +147,8 @@ func TestWideningIsMarkedInEveryForm(t *testing.T) {
 // a plan; the plan that counts shadows says what would change, and marks the document as one.
 func TestAPlannedShadowIsToldAsOne(t *testing.T) {
 	t.Parallel()
-	before := []string{permission("all", atMesh, everybody)}
-	shadow := strings.Replace(permission("strict", atBackend, `{"deny":[{"spiffeID":{"type":"Exact","value":"spiffe://default/web"}}]}`), `"name":"strict",`, `"name":"strict","labels":{"kuma.io/effect":"shadow"},`, 1)
+	before := []string{permissionOf("all", atMesh, everybody)}
+	shadow := strings.Replace(permissionOf("strict", atBackend, `{"deny":[{"spiffeID":{"type":"Exact","value":"spiffe://default/web"}}]}`), `"name":"strict",`, `"name":"strict","labels":{"kuma.io/effect":"shadow"},`, 1)
 	if _, p := permitting(t, before, shadow); len(p.Permissions) > 0 {
 		t.Errorf("a shadow changes %v", p.Permissions)
 	}
@@ -187,7 +187,7 @@ func TestPlannedVerdictsAreThoseOfTheSimulator(t *testing.T) {
 		`{"deny":[{"http":{"path":{"type":"PathPrefix","value":"/admin"}}}],"allow":[{"spiffeID":{"type":"Prefix","value":"spiffe://default"}}]}`}
 	for i, before := range rules {
 		for j, after := range rules {
-			step, p := permitting(t, []string{permission("p", atBackend, before)}, permission("p", atBackend, after))
+			step, p := permitting(t, []string{permissionOf("p", atBackend, before)}, permissionOf("p", atBackend, after))
 			told := map[string]access.Access{}
 			for _, a := range p.Permissions {
 				told[a.Caller.Identity+" "+a.Destination.Service] = a
@@ -196,11 +196,11 @@ func TestPlannedVerdictsAreThoseOfTheSimulator(t *testing.T) {
 			is, _ := step.After.Dataplane(was.Ref)
 			for n := range was.Inbounds {
 				a, b := was.Inbounds[n].Inbound, is.Inbounds[n].Inbound
-				probes, _ := sim.Probes(append(sim.AsksOf(a), sim.AsksOf(b)...))
+				probes, _ := permission.Probes(append(permission.AsksOf(a), permission.AsksOf(b)...))
 				for _, who := range []string{"spiffe://default/web", "spiffe://default/ops", "spiffe://default/backend"} {
 					more, fewer := false, false
 					for k := range probes {
-						x, y := sim.LetsIn(a, []string{who}, &probes[k]), sim.LetsIn(b, []string{who}, &probes[k])
+						x, y := permission.LetsIn(a, []string{who}, &probes[k]), permission.LetsIn(b, []string{who}, &probes[k])
 						more, fewer = more || !x && y, fewer || x && !y
 					}
 					got, ok := told[who+" "+b.Tags[api.TagService]]

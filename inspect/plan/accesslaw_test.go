@@ -15,7 +15,7 @@ import (
 	"github.com/weftmesh/weft/inspect/plan/access"
 	"github.com/weftmesh/weft/inspect/plan/step"
 	"github.com/weftmesh/weft/resolve/effective"
-	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/permission"
 	"github.com/weftmesh/weft/sim/wire"
 	"github.com/weftmesh/weft/store"
 )
@@ -43,17 +43,17 @@ func documentsOf(t *rapid.T, which string) (out []string) {
 	for i := range rapid.IntRange(0, 3).Draw(t, which+" permissions") {
 		what := fmt.Sprint("permission ", i)
 		target := pick(what+" target", atMesh, `{"kind":"Dataplane","name":"web-1"}`, `{"kind":"MeshHTTPRoute","name":"web"}`, atRule("0"), atRule("1"))
-		out = append(out, permission(fmt.Sprint("p", i), target, list(what)))
+		out = append(out, permissionOf(fmt.Sprint("p", i), target, list(what)))
 	}
 	return out
 }
 
 // requests are all that differ in what the drawn worlds ask.
-func requests() (out []sim.Probe) {
+func requests() (out []permission.Probe) {
 	for _, path := range []string{"/", "/admin", "/admin/x", "/admin/a", "/admin/a/b", "/admin/y", "/other", "/other/x", "/zzz"} {
 		for _, method := range []string{"GET", "POST", "PUT"} {
 			for _, h := range []wire.Headers{nil, {"x-mode": "s"}, {"x-key": "1"}, {"x-mode": "s", "x-key": "1"}} {
-				out = append(out, sim.Probe{Method: method, Path: path, Headers: h})
+				out = append(out, permission.Probe{Method: method, Path: path, Headers: h})
 			}
 		}
 	}
@@ -102,7 +102,7 @@ func TestPlansTellOfPairsWhoseAnswerChanges(t *testing.T) {
 			a, b := inboundAt(was), inboundAt(is)
 			for _, who := range []string{"spiffe://default/fe", "spiffe://default/ops", "spiffe://default/web"} {
 				for i := range all {
-					x, y := sim.LetsIn(a, []string{who}, &all[i]), sim.LetsIn(b, []string{who}, &all[i])
+					x, y := permission.LetsIn(a, []string{who}, &all[i]), permission.LetsIn(b, []string{who}, &all[i])
 					pair := who + " " + a.Tags[api.TagService]
 					if !x && y && told[pair+" more"] == "" {
 						r.Errorf("%s gets in by %s, and is not told", pair, all[i].String())

@@ -46,8 +46,8 @@ func meshOf(mode string) string {
 func ruled(t *testing.T, online bool, more ...string) []*api.Object {
 	t.Helper()
 	documents := append([]string{meshOf("STRICT"), workload("fe-1", "fe", ""), workload("ops-1", "ops", ""), workload("web-1", "web", ""),
-		webRoute(webRules), permission("web-all", atMesh, feAndOps),
-		permission("admin", atRule("0"), opsOnly), permission("exact", atRule("1"), opsOnly), permission("re", atRule("2"), opsOnly), permission("hdr", atRule("3"), opsOnly)}, more...)
+		webRoute(webRules), permissionOf("web-all", atMesh, feAndOps),
+		permissionOf("admin", atRule("0"), opsOnly), permissionOf("exact", atRule("1"), opsOnly), permissionOf("re", atRule("2"), opsOnly), permissionOf("hdr", atRule("3"), opsOnly)}, more...)
 	var out []*api.Object
 	for _, name := range []string{"fe-1", "ops-1", "web-1"} {
 		if online {
@@ -94,21 +94,21 @@ func TestPlansTellWhatRulesDecide(t *testing.T) {
 	route := api.Ref{Kind: "MeshHTTPRoute", Mesh: "default", Name: "web"}
 	inserted := `{"matches":[{"path":{"type":"PathPrefix","value":"/new"}}],"default":{}},`
 	moved := strings.Replace(webRules, "/admin", "/boss", 1)
-	shadow := strings.Replace(permission("admin", atRule("0"), opsOnly), `"name":"admin"`, `"name":"admin","labels":{"kuma.io/effect":"shadow"}`, 1)
+	shadow := strings.Replace(permissionOf("admin", atRule("0"), opsOnly), `"name":"admin"`, `"name":"admin","labels":{"kuma.io/effect":"shadow"}`, 1)
 	for name, c := range map[string]struct {
 		gone  *api.Ref
 		after []string
 		want  []string
 		warns string
 	}{
-		"nothing":                {after: []string{permission("admin", atRule("0"), opsOnly)}},
-		"a caller on the list":   {after: []string{permission("admin", atRule("0"), feAndOps)}, want: []string{"widens fe web:80 PathPrefix /admin"}},
-		"a caller off the list":  {after: []string{permission("admin", atRule("0"), webOnly)}, want: []string{"narrows ops web:80 PathPrefix /admin", "widens web web:80 PathPrefix /admin"}},
-		"a deny":                 {after: []string{permission("admin", atRule("0"), `{"deny":[{"spiffeID":{"type":"Exact","value":"spiffe://default/ops"}}],"allow":[{"spiffeID":{"type":"Exact","value":"spiffe://default/ops"}}]}`)}, want: []string{"narrows ops web:80 PathPrefix /admin"}},
-		"a shadow":               {after: []string{permission("admin", atRule("0"), `{"allow":[{"spiffeID":{"type":"Exact","value":"spiffe://default/ops"}}],"allowWithShadowDeny":[{"spiffeID":{"type":"Exact","value":"spiffe://default/fe"}}]}`)}, want: []string{"widens fe web:80 PathPrefix /admin"}},
+		"nothing":                {after: []string{permissionOf("admin", atRule("0"), opsOnly)}},
+		"a caller on the list":   {after: []string{permissionOf("admin", atRule("0"), feAndOps)}, want: []string{"widens fe web:80 PathPrefix /admin"}},
+		"a caller off the list":  {after: []string{permissionOf("admin", atRule("0"), webOnly)}, want: []string{"narrows ops web:80 PathPrefix /admin", "widens web web:80 PathPrefix /admin"}},
+		"a deny":                 {after: []string{permissionOf("admin", atRule("0"), `{"deny":[{"spiffeID":{"type":"Exact","value":"spiffe://default/ops"}}],"allow":[{"spiffeID":{"type":"Exact","value":"spiffe://default/ops"}}]}`)}, want: []string{"narrows ops web:80 PathPrefix /admin"}},
+		"a shadow":               {after: []string{permissionOf("admin", atRule("0"), `{"allow":[{"spiffeID":{"type":"Exact","value":"spiffe://default/ops"}}],"allowWithShadowDeny":[{"spiffeID":{"type":"Exact","value":"spiffe://default/fe"}}]}`)}, want: []string{"widens fe web:80 PathPrefix /admin"}},
 		"a document as a shadow": {after: []string{shadow}, want: []string{"widens fe web:80 PathPrefix /admin"}},
 		"no permission any more": {gone: &admin, want: []string{"widens fe web:80 PathPrefix /admin"}},
-		"another target":         {after: []string{permission("admin", atRule("3"), opsOnly)}, want: []string{"widens fe web:80 PathPrefix /admin"}},
+		"another target":         {after: []string{permissionOf("admin", atRule("3"), opsOnly)}, want: []string{"widens fe web:80 PathPrefix /admin"}},
 		"another path":           {after: []string{webRoute(moved)}, want: []string{"narrows fe web:80 PathPrefix /boss", "widens fe web:80 PathPrefix /admin"}},
 		"a rule before":          {after: []string{webRoute(inserted + webRules)}, warns: "SectionMoved", want: []string{"narrows fe web:80 PathPrefix /new", "widens fe web:80 PathPrefix /hdr x-mode=secret"}},
 		"no route any more":      {gone: &route, want: []string{"widens fe web:80 Exact /exact", "widens fe web:80 PathPrefix /admin", "widens fe web:80 PathPrefix /hdr x-mode=secret", "widens fe web:80 RegularExpression /re/[0-9]+"}},

@@ -10,7 +10,7 @@ import (
 	"github.com/weftmesh/weft/inspect/plan/step"
 	"github.com/weftmesh/weft/inspect/terminal"
 	"github.com/weftmesh/weft/policies"
-	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/permission"
 )
 
 // spelled warns where inbounds would refuse other spellings of paths than one, and did not: that is of
@@ -28,7 +28,7 @@ func spelled(s step.Step) []*api.Violation {
 			continue
 		}
 		for _, x := range access.Counterparts(before, after) {
-			if sim.OneSpelling(x.After) && x.Before != nil && !sim.OneSpelling(x.Before) {
+			if permission.OneSpelling(x.After) && x.Before != nil && !permission.OneSpelling(x.Before) {
 				first = ref
 				places = append(places, fmt.Sprintf("port %d of %s", x.After.Port, ref.FullName()))
 			}

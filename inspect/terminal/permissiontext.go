@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/permission"
 )
 
 // permission tells who is let in, or kept out, and by which entry.
-func (p *Printer) permission(indent string, of *sim.Permission) {
+func (p *Printer) permission(indent string, of *permission.Permission) {
 	if of == nil {
 		return
 	}
@@ -33,15 +33,15 @@ func (p *Printer) permission(indent string, of *sim.Permission) {
 }
 
 // decisions are words for them.
-var decisions = map[string]string{sim.Allow: "is let in", sim.Deny: "is denied"}
+var decisions = map[string]string{permission.Allow: "is let in", permission.Deny: "is denied"}
 
 // EntryText is which entry of which document speaks.
-func EntryText(by *sim.PermissionBy) string {
+func EntryText(by *permission.PermissionBy) string {
 	return fmt.Sprintf("%s %s", by.Origin.Ref, by.Field)
 }
 
 // PermissionLists tells of the entries that deny, allow, and are only tried.
-func (p *Printer) PermissionLists(of *sim.PermissionLists) {
+func (p *Printer) PermissionLists(of *permission.PermissionLists) {
 	p.permissionEntries("deny", of.Deny)
 	p.permissionEntries("allow", of.Allow)
 	p.permissionEntries("shadow deny", of.Shadow)
@@ -50,7 +50,7 @@ func (p *Printer) PermissionLists(of *sim.PermissionLists) {
 // mostEntries is how many entries of a list are printed.
 const mostEntries = 20
 
-func (p *Printer) permissionEntries(list string, entries []sim.PermissionEntry) {
+func (p *Printer) permissionEntries(list string, entries []permission.PermissionEntry) {
 	for i := range entries[:min(len(entries), mostEntries)] {
 		e := &entries[i]
 		by := e.Layer

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/permission"
 	"github.com/weftmesh/weft/sim/wire"
 )
 
@@ -101,7 +102,7 @@ func (p *Printer) branch(b *sim.Branch, several bool) {
 		p.Line("%s%s", lead, p.Strong("forward to "+BackendsText(b.Backends)))
 	}
 	switch {
-	case b.Permission != nil && b.Permission.Decision == sim.Deny:
+	case b.Permission != nil && b.Permission.Decision == permission.Deny:
 		p.Line("  at %s", BackendsText(b.Backends))
 	case b.Reason != "" && len(b.Backends) == 0:
 		p.Line("  %s", b.Reason)

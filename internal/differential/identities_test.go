@@ -3,7 +3,7 @@ package differential
 import (
 	"testing"
 
-	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/permission"
 )
 
 // TestIdentitiesAgree: who may call whom, by requests and by connections, in worlds of two
@@ -18,7 +18,7 @@ func TestIdentitiesAgree(t *testing.T) {
 		t.Errorf("a disagreement; keep it in testdata once it is understood:\n%s", r)
 	}
 	t.Logf("%d pairs, of those that were judged %v", pairs, grid.decided)
-	if least := pairs / 20; len(reports) == 0 && (grid.decided[sim.Allow] < least || grid.decided[sim.Deny] < least) {
+	if least := pairs / 20; len(reports) == 0 && (grid.decided[permission.Allow] < least || grid.decided[permission.Deny] < least) {
 		t.Errorf("these worlds tell little apart: %v", grid.decided)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/permission"
 	"github.com/weftmesh/weft/sim/wire"
 )
 
@@ -325,7 +326,7 @@ func (w *World) exceeds(v *sim.Verdict) string {
 		if why == "" {
 			continue
 		}
-		if b.Permission != nil && b.Permission.Decision == sim.Allow {
+		if b.Permission != nil && b.Permission.Decision == permission.Allow {
 			return fmt.Sprintf("%v gets in by the rule %s of %v, though %s", caller.Names, taken.Key, taken.Origins, why)
 		}
 		if said := w.copiesExceed(b, taken, caller.Names); said != "" {
@@ -347,8 +348,8 @@ func (w *World) copiesExceed(b *sim.Branch, taken *effective.Route, names []stri
 			continue
 		}
 		for _, in := range r.Inbounds {
-			visit := &sim.Visit{Names: names, Request: &match.Request{Method: f.Method, Authority: f.Authority + "-shadow", Path: f.Path, Header: f.Headers.Values}}
-			if p, _ := sim.Judged(in.Inbound, visit); p != nil && p.Decision == sim.Allow {
+			visit := &permission.Visit{Names: names, Request: &match.Request{Method: f.Method, Authority: f.Authority + "-shadow", Path: f.Path, Header: f.Headers.Values}}
+			if p, _ := permission.Decide(in.Inbound, visit); p != nil && p.Decision == permission.Allow {
 				return fmt.Sprintf("the copy of a request of %s gets in at %s by the rule %s", names[0], mirror.Name, taken.Key)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/permission"
 )
 
 // TestNobodyGetsMoreThanTheRule is the law of permissions on routes: what the sender's table gives
@@ -47,7 +48,7 @@ func TestNobodyGetsMoreThanTheRule(t *testing.T) {
 		}
 	}
 	t.Logf("%d requests in %d worlds, %d get more; %v", kept, kept/byRewrites.each, more, decided)
-	if least := pairs / 8; more == 0 && (decided[sim.Allow] < least || decided[sim.Deny] < least) {
+	if least := pairs / 8; more == 0 && (decided[permission.Allow] < least || decided[permission.Deny] < least) {
 		t.Errorf("these worlds tell little apart: %v", decided)
 	}
 }

@@ -3,23 +3,23 @@ package trafficpermission
 import (
 	"slices"
 
-	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/permission"
 )
 
 // Access is what a caller may do at an inbound, whatever it asks for: some where that depends
 // on the request. The entry is the one that decides, or the first that may.
-func (e *Effective) Access(names []string, requests bool) *sim.Permission {
+func (e *Effective) Access(names []string, requests bool) *permission.Permission {
 	if !requests || len(names) == 0 && !e.Anonymous {
 		v := e.Decide(&Asked{Names: names})
 		return v.view()
 	}
 	p := e.Permissions
 	v := p.access(names)
-	out := &sim.Permission{Decision: v.decision, Tier: int(v.tier), By: v.by.view()}
+	out := &permission.Permission{Decision: v.decision, Tier: int(v.tier), By: v.by.view()}
 	for _, x := range append(slices.Clip(p.Each), p) {
-		if x.Trial != nil && v.decision != sim.Deny && out.Shadow == "" {
-			if t := x.Trial.access(names); t.decision == sim.Deny {
-				out.Shadow, out.ShadowBy = sim.Deny, t.by.view()
+		if x.Trial != nil && v.decision != permission.Deny && out.Shadow == "" {
+			if t := x.Trial.access(names); t.decision == permission.Deny {
+				out.Shadow, out.ShadowBy = permission.Deny, t.by.view()
 			}
 		}
 	}
@@ -48,26 +48,26 @@ func (p *Permissions) access(names []string) access {
 	certain := func(decision string, by *Entry, unless ...*Entry) access {
 		for _, e := range unless {
 			if e != nil {
-				return access{sim.Some, e.Tier, e}
+				return access{permission.Some, e.Tier, e}
 			}
 		}
 		return access{decision, by.Tier, by}
 	}
 	switch {
 	case above != nil:
-		return certain(sim.Deny, above)
+		return certain(permission.Deny, above)
 	case lets != nil:
-		return certain(sim.Allow, lets, mayBeAbove)
+		return certain(permission.Allow, lets, mayBeAbove)
 	case denies != nil:
-		return certain(sim.Deny, denies, mayLet)
+		return certain(permission.Deny, denies, mayLet)
 	case allows != nil:
-		return certain(sim.Allow, allows, mayBeAbove, mayDeny)
+		return certain(permission.Allow, allows, mayBeAbove, mayDeny)
 	case mayLet != nil:
-		return certain(sim.Some, mayLet)
+		return certain(permission.Some, mayLet)
 	case mayAllow != nil:
-		return access{sim.Some, mayAllow.Tier, mayAllow}
+		return access{permission.Some, mayAllow.Tier, mayAllow}
 	}
-	return access{decision: sim.Deny, tier: Nobody}
+	return access{decision: permission.Deny, tier: Nobody}
 }
 
 // aboutNames are the first entries of some tiers that hold of a caller, whatever it asks for, and

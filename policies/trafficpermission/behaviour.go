@@ -4,20 +4,20 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/permission"
 )
 
 // OneSpelling reports whether an entry names a path.
 func (e *Effective) OneSpelling() bool { return e.Paths }
 
 // Judge is what becomes of a caller, as sim tells it.
-func (e *Effective) Judge(v *sim.Visit) *sim.Permission {
+func (e *Effective) Judge(v *permission.Visit) *permission.Permission {
 	out := e.Decide(&Asked{Names: v.Names, Request: v.Request})
 	return out.view()
 }
 
 // Lists are the entries of the inbound, or of a rule at it, as sim tells them.
-func (e *Effective) Lists() *sim.PermissionLists {
+func (e *Effective) Lists() *permission.PermissionLists {
 	if len(e.Each) == 0 {
 		return e.Permissions.lists()
 	}
@@ -28,11 +28,11 @@ func (e *Effective) Lists() *sim.PermissionLists {
 	return out
 }
 
-func (p *Permissions) lists() *sim.PermissionLists {
-	entries := func(list []*Entry, of func(*Entry) bool) (out []sim.PermissionEntry) {
+func (p *Permissions) lists() *permission.PermissionLists {
+	entries := func(list []*Entry, of func(*Entry) bool) (out []permission.PermissionEntry) {
 		for _, x := range list {
 			if of(x) {
-				out = append(out, sim.PermissionEntry{PermissionBy: *x.view(), Match: x.Says, Override: x.Tier == OverrideDenies || x.Tier == OverrideAllows, ShadowedBy: x.ShadowedBy})
+				out = append(out, permission.PermissionEntry{PermissionBy: *x.view(), Match: x.Says, Override: x.Tier == OverrideDenies || x.Tier == OverrideAllows, ShadowedBy: x.ShadowedBy})
 			}
 		}
 		return out
@@ -40,13 +40,13 @@ func (p *Permissions) lists() *sim.PermissionLists {
 	all := func(*Entry) bool { return true }
 	allows := append(slices.Clip(p.Allow), p.Replaced...)
 	slices.SortStableFunc(allows, func(a, b *Entry) int { return strings.Compare(a.Name, b.Name) })
-	return &sim.PermissionLists{Deny: entries(p.Deny, all), Allow: entries(allows, all), Shadow: entries(p.Shadow, all)}
+	return &permission.PermissionLists{Deny: entries(p.Deny, all), Allow: entries(allows, all), Shadow: entries(p.Shadow, all)}
 }
 
-func (v *Verdict) view() *sim.Permission {
-	out := &sim.Permission{Decision: sim.Deny, Tier: int(v.Tier), By: v.By.view()}
+func (v *Verdict) view() *permission.Permission {
+	out := &permission.Permission{Decision: permission.Deny, Tier: int(v.Tier), By: v.By.view()}
 	if v.Allowed {
-		out.Decision = sim.Allow
+		out.Decision = permission.Allow
 	}
 	switch {
 	case v.Unjudged:
@@ -55,18 +55,18 @@ func (v *Verdict) view() *sim.Permission {
 		out.Reason = "no entry lets the caller in"
 	}
 	if v.ShadowDenied != nil || v.ShadowNobody {
-		out.Shadow, out.ShadowBy = sim.Deny, v.ShadowDenied.view()
+		out.Shadow, out.ShadowBy = permission.Deny, v.ShadowDenied.view()
 	}
 	for _, c := range v.Considered {
-		out.Others = append(out.Others, sim.Considered{By: *c.By.view(), Why: c.Why})
+		out.Others = append(out.Others, permission.Considered{By: *c.By.view(), Why: c.Why})
 	}
 	return out
 }
 
 // view is nil for no entry.
-func (e *Entry) view() *sim.PermissionBy {
+func (e *Entry) view() *permission.PermissionBy {
 	if e == nil {
 		return nil
 	}
-	return &sim.PermissionBy{Origin: e.Origin, Rule: e.Rule, List: e.List, Index: e.Index, Layer: e.Layer.String(), Field: e.Field(), Name: e.Name}
+	return &permission.PermissionBy{Origin: e.Origin, Rule: e.Rule, List: e.List, Index: e.Index, Layer: e.Layer.String(), Field: e.Field(), Name: e.Name}
 }

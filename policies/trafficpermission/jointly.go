@@ -12,7 +12,7 @@ import (
 
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
-	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/permission"
 )
 
 // jointly lets in whom each of several lets in: one that denies is enough.
@@ -115,10 +115,10 @@ func (v *Verdict) consider(c Considered) {
 func (p *Permissions) accessAll(names []string) (out access) {
 	for i, x := range p.Each {
 		a := x.access(names)
-		if i == 0 || a.decision == sim.Deny || a.decision == sim.Some && out.decision == sim.Allow {
+		if i == 0 || a.decision == permission.Deny || a.decision == permission.Some && out.decision == permission.Allow {
 			out = a
 		}
-		if out.decision == sim.Deny {
+		if out.decision == permission.Deny {
 			return out
 		}
 	}

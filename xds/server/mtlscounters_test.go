@@ -9,18 +9,18 @@ import (
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route/match"
-	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/permission"
 )
 
 // verdict is what sim says of a request written 'who METHOD path'.
-func (r *ruled) verdict(text string) *sim.Permission {
+func (r *ruled) verdict(text string) *permission.Permission {
 	r.t.Helper()
 	f := strings.Fields(text)
-	v := &sim.Visit{Request: &match.Request{Method: f[1], Path: f[2]}}
+	v := &permission.Visit{Request: &match.Request{Method: f[1], Path: f[2]}}
 	if f[0] != "-" {
 		v.Names = []string{"spiffe://default/" + f[0]}
 	}
-	p, status := sim.Judged(r.inbound(), v)
+	p, status := permission.Decide(r.inbound(), v)
 	if status != 0 {
 		r.t.Fatalf("%s: %d without a decision", text, status)
 	}
@@ -76,17 +76,17 @@ func TestSimulatedEntriesAreEnvoysCounters(t *testing.T) {
 		{"orders GET /v1", http.StatusOK, "allow", true},
 	} {
 		p, rose := r.verdict(s.text), r.rose(s.text, s.status)
-		if decision := map[int]string{http.StatusOK: sim.Allow, http.StatusForbidden: sim.Deny}[s.status]; p.Decision != decision {
+		if decision := map[int]string{http.StatusOK: permission.Allow, http.StatusForbidden: permission.Deny}[s.status]; p.Decision != decision {
 			t.Errorf("%s: sim says %s", s.text, p.Decision)
 		}
 		want := map[string]bool{}
 		if p.By != nil {
-			want[fmt.Sprintf("%s.policy.%s.%s", s.list, p.By.Name, map[string]string{sim.Allow: "allowed", sim.Deny: "denied"}[p.Decision])] = true
+			want[fmt.Sprintf("%s.policy.%s.%s", s.list, p.By.Name, map[string]string{permission.Allow: "allowed", permission.Deny: "denied"}[p.Decision])] = true
 		}
 		if s.list == "" && (p.By != nil || rose["allow.denied"] != 1) {
 			t.Errorf("%s: nothing lets it in, and sim names %+v, Envoy counts %v", s.text, p.By, rose)
 		}
-		if s.shadow != (p.Shadow == sim.Deny) || s.shadow && p.ShadowBy == nil {
+		if s.shadow != (p.Shadow == permission.Deny) || s.shadow && p.ShadowBy == nil {
 			t.Errorf("%s: shadow %q by %+v", s.text, p.Shadow, p.ShadowBy)
 		}
 		shadows := 0

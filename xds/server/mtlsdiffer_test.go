@@ -12,7 +12,7 @@ import (
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route/match"
-	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/permission"
 )
 
 // servicesAsked is how many services a world has, each an inbound with permissions of its own.
@@ -157,16 +157,16 @@ func TestPermissionsAreEnvoys(t *testing.T) {
 	for range pairs {
 		name := fmt.Sprintf("s%d", random.IntN(servicesAsked))
 		who, method, path := askers[random.IntN(len(askers))], []string{"GET", "POST"}[random.IntN(2)], askedPaths[random.IntN(len(askedPaths))]
-		v := &sim.Visit{Request: &match.Request{Method: method, Path: path}}
+		v := &permission.Visit{Request: &match.Request{Method: method, Path: path}}
 		if who != "-" {
 			v.Names = []string{"spiffe://default/" + who}
 		} else if at[name].TLS.Mode != effective.Permissive {
 			continue
 		}
-		p, status := sim.Judged(at[name], v)
+		p, status := permission.Decide(at[name], v)
 		want := int(status)
 		if p != nil {
-			want = map[string]int{sim.Allow: http.StatusOK, sim.Deny: http.StatusForbidden}[p.Decision]
+			want = map[string]int{permission.Allow: http.StatusOK, permission.Deny: http.StatusForbidden}[p.Decision]
 		}
 		r.in = ports[name]
 		got := r.ask(who + " " + method + " " + path)

@@ -8,14 +8,14 @@ import (
 	"github.com/weftmesh/weft/inspect/permissions"
 	"github.com/weftmesh/weft/inspect/plan/step"
 	"github.com/weftmesh/weft/resolve/effective"
-	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/permission"
 )
 
 // judgedPair tells what was compared apart where no rule has permissions of its own: equal pairs
 // have one verdict.
 type judgedPair struct {
 	was, is         string
-	before, after   sim.Judge
+	before, after   permission.Judge
 	modeWas, modeIs mode
 	spoken          [2]api.Protocol
 }
@@ -42,7 +42,7 @@ func (x *compared) at(c *caller, d *callee) []*Access {
 	if d.before == nil || d.after == nil || len(d.before.Rules)+len(d.after.Rules) > 0 {
 		return x.compare(c, d)
 	}
-	pair := judgedPair{strings.Join(c.was, " "), strings.Join(c.is, " "), sim.JudgeOf(d.before), sim.JudgeOf(d.after), modeOf(d.before), modeOf(d.after), [2]api.Protocol{d.before.Protocol, d.after.Protocol}}
+	pair := judgedPair{strings.Join(c.was, " "), strings.Join(c.is, " "), permission.JudgeOf(d.before), permission.JudgeOf(d.after), modeOf(d.before), modeOf(d.after), [2]api.Protocol{d.before.Protocol, d.after.Protocol}}
 	list, ok := x.of[pair]
 	if !ok {
 		list = x.compare(c, d)
@@ -60,9 +60,9 @@ type comparison struct {
 
 type ruleComparison struct {
 	rule   *effective.InboundRule // nil for what no such rule takes
-	before []sim.Arrival
-	after  []sim.Arrival
-	probes []sim.Probe
+	before []permission.Arrival
+	after  []permission.Arrival
+	probes []permission.Probe
 }
 
 // comparison is of all requests, or of those about which not the same is decided of everybody.
@@ -79,11 +79,11 @@ func (d *callee) comparison(all bool) *comparison {
 
 func compareAt(before, after *effective.Inbound, all bool) *comparison {
 	out := &comparison{}
-	var probes []sim.Probe
-	probes, out.whole = sim.ProbesBetween(before, after, all)
+	var probes []permission.Probe
+	probes, out.whole = permission.ProbesBetween(before, after, all)
 	at := map[*effective.InboundRule]*ruleComparison{}
 	for i := range probes {
-		was, is := sim.Arrive(before, &probes[i]), sim.Arrive(after, &probes[i])
+		was, is := permission.Arrive(before, &probes[i]), permission.Arrive(after, &probes[i])
 		if !all && was.Alike(&is) {
 			continue
 		}
@@ -121,7 +121,7 @@ func (g *ruleComparison) access(c *caller, whole bool) *Access {
 	if g.rule != nil {
 		a.Rule = &AccessRule{Match: g.rule.Match.Short(), Origins: g.rule.Rules}
 	}
-	depends := was == sim.Some || is == sim.Some
+	depends := was == permission.Some || is == permission.Some
 	more, fewer := false, false
 	for i := range g.probes {
 		in, goesOn := g.before[i].LetsIn(c.was), g.after[i].LetsIn(c.is)
@@ -157,14 +157,14 @@ const absentAccess = "absent"
 
 // verdict is what becomes of what a caller of names sends, in a word, and whose word that is: the
 // entry that decides, or the first that may.
-func verdict(arrivals []sim.Arrival, names []string) (word string, by *sim.Permission) {
+func verdict(arrivals []permission.Arrival, names []string) (word string, by *permission.Permission) {
 	for i := range arrivals {
 		p := arrivals[i].Access(names)
 		one := permissions.OpenAccess
 		switch {
 		case arrivals[i].Absent():
 			one = absentAccess
-		case p != nil && (p.Decision != sim.Allow || p.Tier != 0):
+		case p != nil && (p.Decision != permission.Allow || p.Tier != 0):
 			one = p.Decision
 		}
 		switch word {
@@ -172,7 +172,7 @@ func verdict(arrivals []sim.Arrival, names []string) (word string, by *sim.Permi
 			word, by = one, p
 		case one:
 		default:
-			word = sim.Some
+			word = permission.Some
 		}
 	}
 	return word, by

@@ -10,7 +10,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect/plan/step"
 	"github.com/weftmesh/weft/resolve/effective"
-	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/permission"
 )
 
 // changedCallees are inbounds, by mesh, that decide otherwise afterwards, and the meshes in
@@ -95,10 +95,10 @@ func decided(in *effective.Inbound) string {
 		return ""
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%p %v", sim.JudgeOf(in), modeOf(in))
+	fmt.Fprintf(&b, "%p %v", permission.JudgeOf(in), modeOf(in))
 	for i := range in.Rules {
 		r := &in.Rules[i]
-		fmt.Fprintf(&b, "\n%s %p %s", r.Match.Text(), sim.JudgeAt(r), r.Closed)
+		fmt.Fprintf(&b, "\n%s %p %s", r.Match.Text(), permission.JudgeAt(r), r.Closed)
 	}
 	return b.String()
 }
@@ -124,7 +124,7 @@ func modeOf(in *effective.Inbound) mode {
 // decidesAlike reports whether nothing about who may come in has changed: what is decided is
 // one value as long as it is the same.
 func decidesAlike(a, b *effective.Inbound) bool {
-	return a == b || a != nil && b != nil && modeOf(a) == modeOf(b) && a.Protocol == b.Protocol && sim.JudgeOf(a) == sim.JudgeOf(b) &&
+	return a == b || a != nil && b != nil && modeOf(a) == modeOf(b) && a.Protocol == b.Protocol && permission.JudgeOf(a) == permission.JudgeOf(b) &&
 		slices.EqualFunc(a.Rules, b.Rules, func(x, y effective.InboundRule) bool { return x.Alike(&y) })
 }
 

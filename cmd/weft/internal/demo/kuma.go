@@ -4,7 +4,7 @@ import (
 	"embed"
 	"net/http"
 
-	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/permission"
 )
 
 //go:embed world/*.yaml
@@ -103,14 +103,14 @@ var kumaSteps = []step{{
 	story: "frontend goes on calling web while the mesh gets an authority that admits plain text, and then one that\nrefuses it. Every sidecar makes its own key; each endpoint is called by TLS once its sidecar takes it.",
 	host:  "web", path: "/other", times: 1, statuses: always(http.StatusOK),
 	apply: []string{"secure/permissive.yaml", "secure/strict.yaml"}, meanwhile: true,
-	permission: &permission{sim.Allow, "MeshTrafficPermission/default/mesh-traffic-permission-all-default"},
+	permission: &decided{permission.Allow, "MeshTrafficPermission/default/mesh-traffic-permission-all-default"},
 }, {
 	title: "One permission on one rule",
 	story: "All of the mesh may call orders; a permission on the rule of /admin lets in web alone.\nIt is asked at orders, by whatever way a request comes, and touches no other rule.",
 	host:  "orders", path: "/admin", times: 2, callers: []string{"frontend-1", "web-1"}, statuses: adminAlone,
 	apply:      []string{"secure/admin.yaml"},
 	origins:    []string{"MeshHTTPRoute/default/orders"},
-	permission: &permission{sim.Deny, "MeshTrafficPermission/default/admin-for-web"},
+	permission: &decided{permission.Deny, "MeshTrafficPermission/default/admin-for-web"},
 	check:      keptOut,
 }, {
 	title: "The split, by certificates",

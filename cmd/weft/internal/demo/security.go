@@ -13,7 +13,7 @@ import (
 
 	"github.com/weftmesh/weft/inspect/conditions"
 	"github.com/weftmesh/weft/inspect/mtls"
-	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/permission"
 )
 
 // The traffic that goes on while the mesh changes: so many callers at once, each of which
@@ -121,18 +121,18 @@ func (d *Demo) underTraffic(ctx context.Context, s step) (string, error) {
 	return said, err
 }
 
-// permission is what was decided about a caller.
-type permission struct {
+// decided is what was decided about a caller.
+type decided struct {
 	decision string
 	by       string // the document that lets the caller in, or that would let others in
 }
 
-func (p permission) compare(got *sim.Permission) error {
+func (p decided) compare(got *permission.Permission) error {
 	if got == nil {
 		return errors.New("nobody asks who calls")
 	}
 	said := got.By != nil && origin(got.By.Origin) == p.by ||
-		got.By == nil && slices.ContainsFunc(got.Others, func(c sim.Considered) bool { return origin(c.By.Origin) == p.by })
+		got.By == nil && slices.ContainsFunc(got.Others, func(c permission.Considered) bool { return origin(c.By.Origin) == p.by })
 	if got.Decision != p.decision || !said {
 		return fmt.Errorf("%s, wanted %s by %s", permissionText(got), p.decision, p.by)
 	}
@@ -140,9 +140,9 @@ func (p permission) compare(got *sim.Permission) error {
 }
 
 // permissionText is who is let in or kept out, and by which document.
-func permissionText(p *sim.Permission) string {
+func permissionText(p *permission.Permission) string {
 	text := cmp.Or(p.Identity, "a caller in plain text")
-	if p.Decision == sim.Allow {
+	if p.Decision == permission.Allow {
 		text += " is let in"
 	} else {
 		text += " is kept out"

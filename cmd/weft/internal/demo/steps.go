@@ -14,7 +14,7 @@ type step struct {
 	statuses     func(i int) int // of request i
 	origins      []string        // of the route that matches
 	fields       []field         // of the policies that hold
-	permission   *permission     // whether the first caller is let in
+	permission   *decided        // whether the first caller is let in
 	apply        []string        // files of documents that change the mesh before, one after the other
 	// meanwhile says that requests are on the way while these are applied, none of which may fail.
 	meanwhile bool

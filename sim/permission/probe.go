@@ -1,4 +1,4 @@
-package sim
+package permission
 
 import (
 	"maps"
@@ -132,7 +132,7 @@ func LetsIn(in *effective.Inbound, names []string, p *Probe) bool {
 		return true
 	}
 	request := (&wire.Forwarded{Method: p.Method, Path: p.Path, Headers: p.Headers}).MatchRequest()
-	decided, status := Judged(in, &Visit{Names: names, Request: request})
+	decided, status := Decide(in, &Visit{Names: names, Request: request})
 	return status == 0 && decided.Decision != Deny
 }
 

@@ -1,4 +1,4 @@
-package sim
+package permission
 
 import (
 	"slices"
@@ -8,7 +8,7 @@ import (
 )
 
 // spelledOnce reports whether the inbound refuses a path that has another spelling.
-func spelledOnce(in *effective.Inbound) bool {
+func SpelledOnce(in *effective.Inbound) bool {
 	if in.TellsPathsApart() {
 		return true
 	}
@@ -22,12 +22,12 @@ func spelledOnce(in *effective.Inbound) bool {
 }
 
 // misspelled is why an inbound refuses a path that has another spelling.
-const misspelled = "its path holds %2F or %5C, which Envoy refuses where who may call depends on paths, whoever calls"
+const EscapedSlash = "its path holds %2F or %5C, which Envoy refuses where who may call depends on paths, whoever calls"
 
 // OneSpelling reports whether an inbound, nil for none, refuses a path that has another spelling, and
 // takes several slashes for one.
 func OneSpelling(in *effective.Inbound) bool {
-	return in != nil && in.TLS != nil && in.Protocol.HTTPLike() && spelledOnce(in)
+	return in != nil && in.TLS != nil && in.Protocol.HTTPLike() && SpelledOnce(in)
 }
 
 // escapedSlash reports whether Envoy reads a slash in a path that is written as another
@@ -39,7 +39,7 @@ func escapedSlash(path string) bool {
 
 // mergedSlashes is a path with one slash for several, as Envoy merges them: of nothing but slashes
 // two are left.
-func mergedSlashes(path string) string {
+func MergeSlashes(path string) string {
 	if len(path) > 1 && strings.Trim(path, "/") == "" {
 		return "//"
 	}

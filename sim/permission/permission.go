@@ -1,4 +1,4 @@
-package sim
+package permission
 
 import (
 	"strings"
@@ -102,7 +102,7 @@ func Access(in *effective.Inbound, names []string) *Permission {
 	if by := JudgeOf(in); by != nil && (len(names) > 0 || in.TLS.TakesPlain()) {
 		p = by.Access(names, reads)
 	} else {
-		p, _ = Judged(in, &Visit{Names: names})
+		p, _ = Decide(in, &Visit{Names: names})
 	}
 	p.identify(names)
 	if !reads || len(names) == 0 && !in.TLS.TakesPlain() {
@@ -146,7 +146,7 @@ func judgeAmong(list effective.Policies) Judge {
 }
 
 // key is equal for decisions that say the same.
-func (p *Permission) key() string {
+func (p *Permission) Key() string {
 	if p == nil {
 		return ""
 	}

@@ -1,4 +1,4 @@
-package sim
+package permission
 
 import (
 	"net/http"
@@ -24,11 +24,11 @@ func arrive(in *effective.Inbound, r *match.Request) Arrival {
 	if r == nil {
 		return a
 	}
-	if spelledOnce(in) {
+	if SpelledOnce(in) {
 		if a.refused = escapedSlash(r.Path); a.refused {
 			return a
 		}
-		r.Path = mergedSlashes(r.Path)
+		r.Path = MergeSlashes(r.Path)
 	}
 	a.rule = in.RuleOf(r)
 	if by := JudgeAt(a.rule); by != nil {
@@ -127,7 +127,7 @@ const onlyTLS = "the inbound takes mutual TLS alone, and the caller speaks plain
 
 // Judged is what the sidecar of an inbound of a mesh with identities decides about what comes to it,
 // by whatever way; status is that of an answer without a decision, 0 for none.
-func Judged(in *effective.Inbound, v *Visit) (p *Permission, status uint32) {
+func Decide(in *effective.Inbound, v *Visit) (p *Permission, status uint32) {
 	if len(v.Names) == 0 && !in.TLS.TakesPlain() {
 		return &Permission{Decision: Deny, Reason: onlyTLS}, 0
 	}
