@@ -1,99 +1,16 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/api/redact"
+	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/sim/wire"
 )
-
-// ParseAnswers reads what workloads do at each attempt, by comma; the last one
-// holds for all attempts that follow. One of
-//
-//	STATUS      it answers, as 503; 200 stands for the status where only a time is written
-//	grpc:CODE   it answers as a gRPC server, with that status of gRPC
-//	reset       it ends the stream without an answer
-//	refused     there is no connection
-//
-// followed by @TIME, as 503@2s: how long it takes to begin. Of 200ms@5s, and of
-// 200@200ms@5s, the answer begins after 200ms and is complete after 5s.
-// It is nil for an empty text.
-func ParseAnswers(text string) ([]Answer, error) {
-	list, wrong := readAnswers(text)
-	return list, together(wrong)
-}
-
-// readAnswers reads them, and says what is wrong with each.
-func readAnswers(text string) (list []Answer, wrong []error) {
-	if strings.TrimSpace(text) == "" {
-		return nil, nil
-	}
-	for one := range strings.SplitSeq(text, ",") {
-		if len(wrong) == wire.MaxMistakes {
-			break
-		}
-		a, err := parseAnswer(strings.TrimSpace(one))
-		if err != nil {
-			wrong = append(wrong, fmt.Errorf("answers: %q %w", redact.Clip(one), err))
-		}
-		list = append(list, a)
-	}
-	return list, wrong
-}
-
-func parseAnswer(text string) (Answer, error) {
-	a := Answer{text: text}
-	what, times, _ := strings.Cut(text, "@")
-	if _, err := time.ParseDuration(what); err == nil && strings.Trim(what, "0123456789") != "" {
-		what, times = "200", text
-	}
-	code, isGRPC := strings.CutPrefix(what, "grpc:")
-	switch n, err := strconv.ParseUint(code, 10, 32); {
-	case what == "reset":
-		a.Reset = true
-	case what == "refused":
-		a.Refuse = true
-	case isGRPC && err == nil && n <= 16:
-		status := uint32(n)
-		a.Status, a.GRPCStatus = 200, &status
-	case isGRPC:
-		return a, fmt.Errorf("has no status of gRPC; write a number from 0 to 16, as grpc:14")
-	case err != nil || n < 200 || n > 599:
-		return a, fmt.Errorf("is not a valid answer; write a status from 200 to 599, a time, grpc:CODE, reset or refused, and @TIME after it if it takes time, as 503,reset,200@2s")
-	default:
-		a.Status = uint32(n)
-	}
-	return a, a.readTimes(times)
-}
-
-// readTimes reads FIRST, or FIRST@LAST.
-func (a *Answer) readTimes(text string) error {
-	if text == "" {
-		return nil
-	}
-	parts := strings.Split(text, "@")
-	var times [2]time.Duration
-	for i, part := range parts {
-		d, err := time.ParseDuration(part)
-		if err != nil || d < 0 || i > 1 || i == 1 && (a.Status == 0 || d < times[0]) {
-			return fmt.Errorf("has a time that cannot be; write @FIRST or @FIRST@LAST with FIRST before LAST, as 200@200ms@5s")
-		}
-		times[i] = d
-	}
-	if a.Refuse {
-		return fmt.Errorf("takes time to refuse; write refused alone")
-	}
-	a.Delay, a.Complete = times[0], times[1]
-	return nil
-}
-
-// NothingAttempted is what a verdict says where Answers have nothing to act on.
-const NothingAttempted = "answers: nothing is attempted, for no request is forwarded to a workload over HTTP"
 
 // played is the script as it goes if all attempts come to workloads that treat them alike.
 type played struct {
@@ -168,16 +85,69 @@ func (t trace) attempts(l *lookup, script []Answer, b *Branch) (unknown []string
 	return append(unknown, "answers: which dataplane an attempt comes to is chance, and they treat it differently; each shows what happens if all attempts come to it and its like")
 }
 
-// views are a timeline as a verdict has it.
-func (l Timeline) views(nth func(int) Answer) (attempts []Attempt, ends []EndOfAll) {
-	for i, t := range l.Tries {
-		attempts = append(attempts, Attempt{
-			Attempt: i + 1, Earliest: api.Duration(t.Earliest), Latest: api.Duration(t.Latest), Wait: api.Duration(t.Wait),
-			Answer: nth(i).text, Ended: t.Ended, Status: t.Status,
-		})
+// Play says what happens to a forwarded request if its backend does to the n-th
+// attempt (from 0) what answer says.
+func Play(w Reader, from api.Ref, q wire.Request, answer func(n int) Answer) (Timeline, error) {
+	r, ok := w.Dataplane(from)
+	if !ok {
+		return Timeline{}, fmt.Errorf("%s: there is no such dataplane", from)
 	}
-	for _, e := range l.Ends {
-		ends = append(ends, EndOfAll{By: e.By, Status: e.Status, Attempts: e.Attempts, Earliest: api.Duration(e.Earliest), Latest: api.Duration(e.Latest)})
+	f, err := lookUp(w, r, q)
+	if err != nil {
+		return Timeline{}, err
 	}
-	return attempts, ends
+	if len(f.ends) > 1 {
+		return Timeline{}, fmt.Errorf("draw: chance decides which route takes the request; say by which draw")
+	}
+	return f.ends[0].play(r, answer)
 }
+
+// play is Play once it is known where the request goes.
+func (l *lookup) play(r *effective.Resolved, answer func(n int) Answer) (Timeline, error) {
+	p, err := l.player(r, answer)
+	if err != nil {
+		return Timeline{}, err
+	}
+	return p.Play(), nil
+}
+
+// player knows what bounds and repeats the request.
+func (l *lookup) player(r *effective.Resolved, answer func(n int) Answer) (*player, error) {
+	if l.route == nil || !forwards(l.route) || refuses(l.call, l.route) || preflightOf(l.call, l.route) != nil || denied(l.call, l.route) != 0 {
+		return nil, errNotForwarded
+	}
+	p := &player{answer: answer, long: l.call.Body > wire.MaxRepeated, delay: time.Duration(route.DelayOf(l.route.Filters))}
+	p.plan, p.bounds = behaviour(l.route, l.outbound.Destination.Protocol)
+	if p.plan.Request != nil {
+		var repeats bool
+		if repeats, p.differ = l.repeats(&p.plan); !repeats {
+			p.plan.Retries = 0 // its one attempt is bounded all the same
+		}
+	}
+	p.heeds = p.plan.Connect && !effective.Outside(l.route.Backends)
+	p.bounds.Stream = streamBound(r, l.route)
+	return p, nil
+}
+
+// repeats reports whether the request meets the conditions of a plan at a backend, and
+// whether backends differ in that: conditions see what the filters of the rule made of the
+// request, and those of the backend.
+func (l *lookup) repeats(plan *RetryPlan) (some, differ bool) {
+	rewrite := route.LastRewrite(l.route.Filters)
+	met, n := 0, 0
+	for i := range l.route.Backends {
+		b := &l.route.Backends[i]
+		if b.Weight == 0 || b.Cluster == "" {
+			continue
+		}
+		f := l.call.Forward(l.route, rewrite, b.Filters...)
+		f.ChangeBy(b.Filters, l.call.Filling(slices.Concat(l.route.Filters, b.Filters)))
+		if n++; plan.Request(l.call.Method, f.Headers) {
+			met++
+		}
+	}
+	return met > 0, met > 0 && met < n
+}
+
+// errNotForwarded says that there is no attempt to speak of.
+var errNotForwarded = errors.New("the request is not forwarded, so nothing is attempted")

@@ -2,7 +2,7 @@ package sim
 
 import (
 	"cmp"
-	"fmt"
+	"slices"
 	"time"
 
 	"github.com/weftmesh/weft/api"
@@ -51,31 +51,6 @@ type Timeouts struct {
 	Request, StreamIdle, Stream time.Duration
 }
 
-// Limiter admits requests by a bucket.
-type Limiter interface {
-	Bucket() (b Bucket, ok bool)
-	// RateField is the path of the field whose author owns the bucket.
-	RateField() string
-}
-
-// Bucket holds Tokens and Burst at most, is full at first, and is filled evenly: one
-// token each Interval/Tokens.
-type Bucket struct {
-	Tokens   uint32
-	Burst    uint32
-	Interval time.Duration
-	// Status is what a request without a token gets.
-	Status uint32
-	// Set and Add are response headers of that answer.
-	Set, Add []Header
-}
-
-// answer is what tells two answers to requests over the limit apart.
-func (b Bucket) answer() string { return fmt.Sprintf("%d %q %q", b.Status, b.Set, b.Add) }
-
-// Header is one header of an answer.
-type Header struct{ Name, Value string }
-
 // behaviour is how the policies of rt repeat requests and bound them in time.
 func behaviour(rt *effective.Route, spoken api.Protocol) (plan RetryPlan, bounds Timeouts) {
 	for _, e := range rt.Policies {
@@ -91,27 +66,6 @@ func behaviour(rt *effective.Route, spoken api.Protocol) (plan RetryPlan, bounds
 	return plan, bounds
 }
 
-// Admit says which of the requests at these times, counted from when the bucket
-// was made and in order, get a token.
-func (b Bucket) Admit(at []time.Duration) []bool {
-	out := make([]bool, len(at))
-	if b.Interval <= 0 {
-		return out
-	}
-	rate := float64(b.Tokens) / b.Interval.Seconds()
-	most := float64(b.Tokens) + float64(b.Burst)
-	tokens, last := most, time.Duration(0)
-	for i, t := range at {
-		tokens = min(most, tokens+(t-last).Seconds()*rate)
-		last = t
-		if tokens >= 1 {
-			tokens--
-			out[i] = true
-		}
-	}
-	return out
-}
-
 // firstBound is how long the first attempt of a request of rt may take; 0 for as long as it likes.
 func firstBound(rt *effective.Route, spoken api.Protocol) time.Duration {
 	plan, bounds := behaviour(rt, spoken)
@@ -120,4 +74,35 @@ func firstBound(rt *effective.Route, spoken api.Protocol) time.Duration {
 		limit = min(limit, bounds.Request)
 	}
 	return limit
+}
+
+// streamBound is the bound on each attempt that the clusters of rt have; zero
+// where they have none, or differ: see unknownInTime.
+func streamBound(r *effective.Resolved, rt *effective.Route) time.Duration {
+	bounds := streamBounds(r, rt)
+	if len(bounds) != 1 {
+		return 0
+	}
+	return bounds[0]
+}
+
+// streamBounds are the different bounds on attempts of the clusters of rt.
+func streamBounds(r *effective.Resolved, rt *effective.Route) []time.Duration {
+	var out []time.Duration
+	for _, b := range rt.Backends {
+		use := r.ClusterNamed(b.Cluster)
+		if b.Weight == 0 || use.Cluster == nil {
+			continue
+		}
+		var d time.Duration
+		for _, e := range use.Policies {
+			if x, ok := e.Conf.(Timer); ok {
+				d = x.Timeouts().Stream
+			}
+		}
+		if !slices.Contains(out, d) {
+			out = append(out, d)
+		}
+	}
+	return out
 }

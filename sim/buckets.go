@@ -1,6 +1,9 @@
 package sim
 
 import (
+	"fmt"
+	"time"
+
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/effective"
 )
@@ -102,4 +105,50 @@ func (c BucketCounts) Tell(rt *effective.Route, views map[string]Policy) {
 			views[e.Kind.Name] = p
 		}
 	}
+}
+
+// Limiter admits requests by a bucket.
+type Limiter interface {
+	Bucket() (b Bucket, ok bool)
+	// RateField is the path of the field whose author owns the bucket.
+	RateField() string
+}
+
+// Bucket holds Tokens and Burst at most, is full at first, and is filled evenly: one
+// token each Interval/Tokens.
+type Bucket struct {
+	Tokens   uint32
+	Burst    uint32
+	Interval time.Duration
+	// Status is what a request without a token gets.
+	Status uint32
+	// Set and Add are response headers of that answer.
+	Set, Add []Header
+}
+
+// answer is what tells two answers to requests over the limit apart.
+func (b Bucket) answer() string { return fmt.Sprintf("%d %q %q", b.Status, b.Set, b.Add) }
+
+// Header is one header of an answer.
+type Header struct{ Name, Value string }
+
+// Admit says which of the requests at these times, counted from when the bucket
+// was made and in order, get a token.
+func (b Bucket) Admit(at []time.Duration) []bool {
+	out := make([]bool, len(at))
+	if b.Interval <= 0 {
+		return out
+	}
+	rate := float64(b.Tokens) / b.Interval.Seconds()
+	most := float64(b.Tokens) + float64(b.Burst)
+	tokens, last := most, time.Duration(0)
+	for i, t := range at {
+		tokens = min(most, tokens+(t-last).Seconds()*rate)
+		last = t
+		if tokens >= 1 {
+			tokens--
+			out[i] = true
+		}
+	}
+	return out
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/effective"
@@ -17,7 +16,7 @@ const maxNames = 10
 func (t trace) backends(list []effective.Backend) []Backend {
 	out := shares(t.from, list, t.draws)
 	for n, b := range effective.Sharing(list) {
-		use := clusterOf(t.from, b.Cluster)
+		use := t.from.ClusterNamed(b.Cluster)
 		if use.Endpoints != nil {
 			out[n].Inbounds = t.inbounds(use.List)
 		}
@@ -112,14 +111,4 @@ func fingerprint(in *effective.Inbound, holds effective.Policies) string {
 		panic(err) // confs came from JSON
 	}
 	return string(in.Protocol) + " " + b.String() + string(text)
-}
-
-// cutBy breaks an answer off that has begun and takes too long.
-func (a Answer) cutBy(t Timeouts) Answer {
-	for _, limit := range []time.Duration{t.Request, t.Stream, a.Delay + t.StreamIdle} {
-		if limit > a.Delay && a.Complete >= limit {
-			a.Complete, a.cut = limit, true
-		}
-	}
-	return a
 }

@@ -28,3 +28,19 @@ func together(list []error) error {
 	}
 	return multierror.Append(nil, list...).ErrorOrNil()
 }
+
+// ParseAnswers reads what workloads do at each attempt, by comma; the last one
+// holds for all attempts that follow. One of
+//
+//	STATUS      it answers, as 503; 200 stands for the status where only a time is written
+//	grpc:CODE   it answers as a gRPC server, with that status of gRPC
+//	reset       it ends the stream without an answer
+//	refused     there is no connection
+//
+// followed by @TIME, as 503@2s: how long it takes to begin. Of 200ms@5s, and of
+// 200@200ms@5s, the answer begins after 200ms and is complete after 5s.
+// It is nil for an empty text.
+func ParseAnswers(text string) ([]Answer, error) {
+	list, wrong := readAnswers(text)
+	return list, together(wrong)
+}

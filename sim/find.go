@@ -129,18 +129,8 @@ func classicPort(r *effective.Resolved, o *effective.Outbound, a *wire.URL) bool
 	if slices.Contains(o.Destination.VIPs, o.Address) {
 		return false
 	}
-	c := clusterOf(r, o.Destination.ID)
+	c := r.ClusterNamed(o.Destination.ID)
 	return c.Endpoints != nil && slices.ContainsFunc(c.List, func(e effective.Endpoint) bool { return e.Port == a.Port })
-}
-
-// clusterOf finds a cluster by name; its fields are nil where there is none.
-func clusterOf(r *effective.Resolved, name string) effective.ClusterUse {
-	for _, c := range r.Clusters {
-		if c.Cluster.Name == name {
-			return c
-		}
-	}
-	return effective.ClusterUse{}
 }
 
 // spec is the dataplane's own document.

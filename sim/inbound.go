@@ -110,15 +110,10 @@ func (in *Inbound) through(a Answer) (seen Answer, own bool) {
 			bounds = x.Timeouts()
 		}
 	}
-	limit, _ := (&player{bounds: bounds}).deadline()
-	if bounds.Stream > 0 {
-		limit = min(limit, bounds.Stream)
-	}
+	limit := bounds.limit()
 	switch {
 	case a.Refuse:
-		seen = in.answer(http.StatusServiceUnavailable, 0)
-		seen.unsent = true
-		return seen, true
+		return in.answer(http.StatusServiceUnavailable, 0).notSent(), true
 	case a.Delay >= limit:
 		return in.answer(http.StatusGatewayTimeout, limit), true
 	case a.Reset:
@@ -148,7 +143,8 @@ func (in *Inbound) answer(status uint32, after time.Duration) Answer {
 		s := wire.GRPCStatus(status)
 		a := Answer{Status: http.StatusOK, GRPCStatus: &s, Delay: after}
 		if in.webSocket { // which 200 is the word for, between Envoys, that it is open
-			a.Status, a.cut = http.StatusSwitchingProtocols, true
+			a.Status = http.StatusSwitchingProtocols
+			a = a.cutOff()
 		}
 		return a
 	}

@@ -55,7 +55,7 @@ func onward(r *effective.Resolved, list effective.Policies, backends []effective
 	differs, some := false, false
 	for n, b := range effective.Sharing(backends) {
 		views = slices.Grow(views, n+1)[:n+1]
-		use := clusterOf(r, b.Cluster)
+		use := r.ClusterNamed(b.Cluster)
 		if use.Cluster == nil {
 			continue
 		}

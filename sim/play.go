@@ -1,14 +1,10 @@
 package sim
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/resolve/effective"
-	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/sim/wire"
 )
 
@@ -68,73 +64,6 @@ type Timeline struct {
 	early bool // an attempt ended before Envoy had more of the body than it repeats, perhaps
 }
 
-// Play says what happens to a forwarded request if its backend does to the n-th
-// attempt (from 0) what answer says.
-func Play(w Reader, from api.Ref, q wire.Request, answer func(n int) Answer) (Timeline, error) {
-	r, ok := w.Dataplane(from)
-	if !ok {
-		return Timeline{}, fmt.Errorf("%s: there is no such dataplane", from)
-	}
-	f, err := lookUp(w, r, q)
-	if err != nil {
-		return Timeline{}, err
-	}
-	if len(f.ends) > 1 {
-		return Timeline{}, fmt.Errorf("draw: chance decides which route takes the request; say by which draw")
-	}
-	return f.ends[0].play(r, answer)
-}
-
-// play is Play once it is known where the request goes.
-func (l *lookup) play(r *effective.Resolved, answer func(n int) Answer) (Timeline, error) {
-	p, err := l.player(r, answer)
-	if err != nil {
-		return Timeline{}, err
-	}
-	return p.play(), nil
-}
-
-// player knows what bounds and repeats the request.
-func (l *lookup) player(r *effective.Resolved, answer func(n int) Answer) (*player, error) {
-	if l.route == nil || !forwards(l.route) || refuses(l.call, l.route) || preflightOf(l.call, l.route) != nil || denied(l.call, l.route) != 0 {
-		return nil, errNotForwarded
-	}
-	p := &player{answer: answer, long: l.call.Body > wire.MaxRepeated, delay: time.Duration(route.DelayOf(l.route.Filters))}
-	p.plan, p.bounds = behaviour(l.route, l.outbound.Destination.Protocol)
-	if p.plan.Request != nil {
-		var repeats bool
-		if repeats, p.differ = l.repeats(&p.plan); !repeats {
-			p.plan.Retries = 0 // its one attempt is bounded all the same
-		}
-	}
-	p.heeds = p.plan.Connect && !effective.Outside(l.route.Backends)
-	p.bounds.Stream = streamBound(r, l.route)
-	return p, nil
-}
-
-// repeats reports whether the request meets the conditions of a plan at a backend, and
-// whether backends differ in that: conditions see what the filters of the rule made of the
-// request, and those of the backend.
-func (l *lookup) repeats(plan *RetryPlan) (some, differ bool) {
-	rewrite := route.LastRewrite(l.route.Filters)
-	met, n := 0, 0
-	for i := range l.route.Backends {
-		b := &l.route.Backends[i]
-		if b.Weight == 0 || b.Cluster == "" {
-			continue
-		}
-		f := l.call.Forward(l.route, rewrite, b.Filters...)
-		f.ChangeBy(b.Filters, l.call.Filling(slices.Concat(l.route.Filters, b.Filters)))
-		if n++; plan.Request(l.call.Method, f.Headers) {
-			met++
-		}
-	}
-	return met > 0, met > 0 && met < n
-}
-
-// errNotForwarded says that there is no attempt to speak of.
-var errNotForwarded = errors.New("the request is not forwarded, so nothing is attempted")
-
 // player plays one request.
 type player struct {
 	plan   RetryPlan
@@ -147,7 +76,7 @@ type player struct {
 	line   Timeline
 }
 
-func (p *player) play() Timeline {
+func (p *player) Play() Timeline {
 	limit, by := p.deadline()
 	earliest, latest, wait := p.delay, p.delay, time.Duration(0)
 	if p.delay >= limit {
@@ -247,4 +176,92 @@ func (p *player) attempt(n int) (took time.Duration, end Try, retry bool) {
 	retry = p.plan.Retries > 0 && (p.plan.Status(a.Status) || p.plan.Headers != nil && p.plan.Headers(a.Headers) || a.unsent && p.heeds ||
 		a.GRPCStatus != nil && p.plan.GRPCStatus(*a.GRPCStatus))
 	return a.Delay, Try{Ended: ByAnswer, Status: a.Status}, retry
+}
+
+// Attempt is one attempt of a request. Back-offs are drawn by chance, so its
+// start has bounds, counted from the request's.
+type Attempt struct {
+	Attempt  int          `json:"attempt"` // from 1
+	Earliest api.Duration `json:"earliest"`
+	Latest   api.Duration `json:"latest"`
+	// Wait is the longest back-off before it; shorter ones are as likely.
+	Wait   api.Duration `json:"wait,omitzero"`
+	Answer string       `json:"answer"` // of the backend, as Answers has it
+	Ended  Ended        `json:"ended"`
+	Status uint32       `json:"status"`
+}
+
+// EndOfAll is one way in which the request may end.
+type EndOfAll struct {
+	By       Ended        `json:"by"`
+	Status   uint32       `json:"status"`
+	Attempts int          `json:"attempts"`
+	Earliest api.Duration `json:"earliest"`
+	Latest   api.Duration `json:"latest"`
+}
+
+// never is later than any bound.
+const never = time.Duration(1<<63 - 1)
+
+// requestBound is the bound on the request, which counts from when it goes on; zero is none.
+func (p *player) requestBound() time.Duration {
+	if p.bounds.Request <= 0 {
+		return 0
+	}
+	return p.delay + p.bounds.Request
+}
+
+// deadline is the bound on the request as a whole that fires first. Neither an
+// attempt nor a back-off moves it.
+func (p *player) deadline() (time.Duration, Ended) {
+	request, idle := p.requestBound(), p.bounds.StreamIdle
+	switch {
+	case request > 0 && (idle <= 0 || request <= idle):
+		return request, ByRequestTimeout
+	case idle > 0:
+		return idle, ByStreamIdleTimeout
+	}
+	return never, ""
+}
+
+// cutBy breaks an answer off that has begun and takes too long.
+func (a Answer) cutBy(t Timeouts) Answer {
+	for _, limit := range []time.Duration{t.Request, t.Stream, a.Delay + t.StreamIdle} {
+		if limit > a.Delay && a.Complete >= limit {
+			a.Complete, a.cut = limit, true
+		}
+	}
+	return a
+}
+
+// RetryBudget is what a verdict with repeats does not know: what else is under way.
+const RetryBudget = "answers: a request is not repeated while 3 others to the same cluster are being repeated"
+
+// unknownInTime says what else decides about the attempts of a request.
+func unknownInTime(list []Attempt) []string {
+	if len(list) < 2 {
+		return nil
+	}
+	return []string{RetryBudget}
+}
+
+// limit is the bound of an attempt that fires first; it is later than any where there is none.
+func (t Timeouts) limit() time.Duration {
+	limit, _ := (&player{bounds: t}).deadline()
+	if t.Stream > 0 {
+		limit = min(limit, t.Stream)
+	}
+	return limit
+}
+
+// notSent is a, of a sidecar that could not send the request to its workload.
+func (a Answer) notSent() Answer {
+	a.unsent = true
+	return a
+}
+
+// cutOff is a, which a reset ends before it is complete.
+func (a Answer) cutOff() Answer {
+	a.cut = true
+	return a
 }

@@ -26,7 +26,7 @@ func shares(r *effective.Resolved, backends []effective.Backend, d wire.Draws) [
 			x.Status, x.Reason = b.Broken.Status, b.Broken.Why
 		case r != nil && !answers(r, b.Cluster):
 			x.Status, x.Reason = 503, "it has no endpoints"
-			if use := clusterOf(r, b.Cluster); use.Endpoints != nil {
+			if use := r.ClusterNamed(b.Cluster); use.Endpoints != nil {
 				x.Reason += services.LeftText(use.Left)
 			}
 		}
@@ -37,7 +37,7 @@ func shares(r *effective.Resolved, backends []effective.Backend, d wire.Draws) [
 
 // answers reports whether a cluster of r has endpoints.
 func answers(r *effective.Resolved, cluster string) bool {
-	use := clusterOf(r, cluster)
+	use := r.ClusterNamed(cluster)
 	return use.Endpoints != nil && len(use.List) > 0
 }
 

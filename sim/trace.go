@@ -149,7 +149,7 @@ func autoHost(r *effective.Resolved, rt *effective.Route, rewrite *route.Rewrite
 		return
 	}
 	for n, x := range effective.Sharing(rt.Backends) {
-		use := clusterOf(r, x.Cluster)
+		use := r.ClusterNamed(x.Cluster)
 		if use.Cluster == nil || use.Destination == nil || use.Destination.External == nil || len(use.List) == 0 {
 			continue
 		}

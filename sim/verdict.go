@@ -140,28 +140,6 @@ type Backend struct {
 	http2 bool // by which it is called
 }
 
-// Attempt is one attempt of a request. Back-offs are drawn by chance, so its
-// start has bounds, counted from the request's.
-type Attempt struct {
-	Attempt  int          `json:"attempt"` // from 1
-	Earliest api.Duration `json:"earliest"`
-	Latest   api.Duration `json:"latest"`
-	// Wait is the longest back-off before it; shorter ones are as likely.
-	Wait   api.Duration `json:"wait,omitzero"`
-	Answer string       `json:"answer"` // of the backend, as Answers has it
-	Ended  Ended        `json:"ended"`
-	Status uint32       `json:"status"`
-}
-
-// EndOfAll is one way in which the request may end.
-type EndOfAll struct {
-	By       Ended        `json:"by"`
-	Status   uint32       `json:"status"`
-	Attempts int          `json:"attempts"`
-	Earliest api.Duration `json:"earliest"`
-	Latest   api.Duration `json:"latest"`
-}
-
 // Mirror is a copy of a share of the requests.
 type Mirror struct {
 	Kind      string            `json:"kind,omitempty"`

@@ -2,6 +2,7 @@ package effective
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/weftmesh/weft/api"
 )
@@ -64,6 +65,15 @@ func (o *Outbound) ToHost() bool { return o.Destination.Kind == api.KindHost }
 
 // compareClusterName orders clusters by name.
 func compareClusterName(c ClusterUse, name string) int { return cmp.Compare(c.Cluster.Name, name) }
+
+// ClusterNamed finds a cluster by name; its fields are nil where there is none.
+func (r *Resolved) ClusterNamed(name string) ClusterUse {
+	i, ok := slices.BinarySearchFunc(r.Clusters, name, compareClusterName)
+	if !ok {
+		return ClusterUse{}
+	}
+	return r.Clusters[i]
+}
 
 // CompareOutbounds orders the outbounds of a dataplane: by address, port and destination.
 func CompareOutbounds(a, b *Outbound) int { return a.Compare(b.Address, b.Port, b.Destination.ID) }
