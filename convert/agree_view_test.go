@@ -14,6 +14,7 @@ import (
 	"github.com/weftmesh/weft/internal/differential"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/timeline"
 	"github.com/weftmesh/weft/sim/wire"
 )
 
@@ -28,7 +29,7 @@ type view struct {
 	Answer         *wire.ResponseHeaders
 	Mirrors        []string
 	Policies       map[string]string
-	Ends           []sim.EndOfAll
+	Ends           []timeline.EndOfAll
 }
 
 func asText(v any) string {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/sim/timeline"
 	"github.com/weftmesh/weft/sim/wire"
 )
 
@@ -64,10 +65,10 @@ func (x *Backend) forms(sent *wire.Forwarded, answer uint32) []*wire.Forwarded {
 			}
 			add(sent.Over(x.http2))
 		case answer != 0:
-			in.unread = &Answer{Status: answer, Reset: x.http2}
+			in.unread = &timeline.Answer{Status: answer, Reset: x.http2}
 			in.ends(*in.unread)
 		case !normal:
-			in.unread = &Answer{Status: http.StatusBadRequest}
+			in.unread = &timeline.Answer{Status: http.StatusBadRequest}
 			in.ends(*in.unread)
 		case in.stops(read):
 		default:

@@ -9,26 +9,27 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/sim/timeline"
 	"github.com/weftmesh/weft/sim/wire"
 )
 
 // played is the script as it goes if all attempts come to workloads that treat them alike.
 type played struct {
-	attempts []Attempt
-	ends     []EndOfAll
+	attempts []timeline.Attempt
+	ends     []timeline.EndOfAll
 	early    bool
 }
 
 // plays plays the script at each of those who may be called, and once more where somebody outside the mesh
 // may be. The inbounds of called are those of the first of runs.
-func (t trace) plays(l *lookup, nth func(int) Answer, b *Branch) (runs []played, called []*Inbound) {
-	play := func(see func(Answer) Answer) {
-		line, err := l.play(t.from, func(n int) Answer { return see(nth(n)) })
+func (t trace) plays(l *lookup, nth func(int) timeline.Answer, b *Branch) (runs []played, called []*Inbound) {
+	play := func(see func(timeline.Answer) timeline.Answer) {
+		line, err := l.play(t.from, func(n int) timeline.Answer { return see(nth(n)) })
 		if err != nil {
 			panic(err) // it is forwarded
 		}
-		attempts, ends := line.views(nth)
-		runs = append(runs, played{attempts, ends, line.early})
+		attempts, ends := line.Views(nth)
+		runs = append(runs, played{attempts, ends, line.Early})
 	}
 	outside := false
 	for i := range b.Backends {
@@ -40,37 +41,37 @@ func (t trace) plays(l *lookup, nth func(int) Answer, b *Branch) (runs []played,
 			if first, own := in.through(nth(0)); own && in.unread == nil { // else that is said of it already
 				in.ends(first)
 			}
-			play(func(a Answer) Answer { seen, _ := in.through(a); return seen })
+			play(func(a timeline.Answer) timeline.Answer { seen, _ := in.through(a); return seen })
 		}
 	}
 	if outside {
-		play(func(a Answer) Answer { return a })
+		play(func(a timeline.Answer) timeline.Answer { return a })
 	}
 	return runs, called
 }
 
 // attempts plays the script where b forwards the request, once for all who may
 // be called, or for each set of dataplanes where they come to different ends.
-func (t trace) attempts(l *lookup, script []Answer, b *Branch) (unknown []string) {
+func (t trace) attempts(l *lookup, script []timeline.Answer, b *Branch) (unknown []string) {
 	if b.Outcome != Forward || l.route == nil { // passed through, over TCP, or answered by the proxy
-		return []string{NothingAttempted}
+		return []string{timeline.NothingAttempted}
 	}
-	nth := func(n int) Answer { return script[min(n, len(script)-1)] }
+	nth := func(n int) timeline.Answer { return script[min(n, len(script)-1)] }
 	runs, called := t.plays(l, nth, b)
 	if len(runs) == 0 { // no share of the traffic has anybody to answer
-		return []string{NothingAttempted}
+		return []string{timeline.NothingAttempted}
 	}
 	p, err := l.player(t.from, nth)
-	if err == nil && p.plan.Headers != nil {
+	if err == nil && p.Plan.Headers != nil {
 		unknown = append(unknown, "answers: http.retriableResponseHeaders also repeats by headers of an answer, which are not given")
 	}
-	if err == nil && p.differ {
+	if err == nil && p.BackendsDiffer {
 		unknown = append(unknown, "answers: filters of a backend change what http.retriableRequestHeaders asks for, so which backend is drawn decides whether an attempt is repeated; it is shown as repeated")
 	}
 	if slices.ContainsFunc(runs, func(r played) bool { return r.early }) {
 		unknown = append(unknown, fmt.Sprintf("answers: an attempt that fails before Envoy has read %d bytes of the body is repeated after all, and answered 507 if they come during the pause", wire.MaxRepeated))
 	}
-	if len(streamBounds(t.from, l.route)) > 1 {
+	if len(timeline.StreamBounds(t.from, l.route)) > 1 {
 		unknown = append(unknown, "answers: http.maxStreamDuration differs between the backends; it is left out")
 	}
 	if !slices.ContainsFunc(runs[1:], func(r played) bool {
@@ -87,52 +88,52 @@ func (t trace) attempts(l *lookup, script []Answer, b *Branch) (unknown []string
 
 // Play says what happens to a forwarded request if its backend does to the n-th
 // attempt (from 0) what answer says.
-func Play(w Reader, from api.Ref, q wire.Request, answer func(n int) Answer) (Timeline, error) {
+func Play(w Reader, from api.Ref, q wire.Request, answer func(n int) timeline.Answer) (timeline.Timeline, error) {
 	r, ok := w.Dataplane(from)
 	if !ok {
-		return Timeline{}, fmt.Errorf("%s: there is no such dataplane", from)
+		return timeline.Timeline{}, fmt.Errorf("%s: there is no such dataplane", from)
 	}
 	f, err := lookUp(w, r, q)
 	if err != nil {
-		return Timeline{}, err
+		return timeline.Timeline{}, err
 	}
 	if len(f.ends) > 1 {
-		return Timeline{}, fmt.Errorf("draw: chance decides which route takes the request; say by which draw")
+		return timeline.Timeline{}, fmt.Errorf("draw: chance decides which route takes the request; say by which draw")
 	}
 	return f.ends[0].play(r, answer)
 }
 
 // play is Play once it is known where the request goes.
-func (l *lookup) play(r *effective.Resolved, answer func(n int) Answer) (Timeline, error) {
+func (l *lookup) play(r *effective.Resolved, answer func(n int) timeline.Answer) (timeline.Timeline, error) {
 	p, err := l.player(r, answer)
 	if err != nil {
-		return Timeline{}, err
+		return timeline.Timeline{}, err
 	}
 	return p.Play(), nil
 }
 
 // player knows what bounds and repeats the request.
-func (l *lookup) player(r *effective.Resolved, answer func(n int) Answer) (*player, error) {
+func (l *lookup) player(r *effective.Resolved, answer func(n int) timeline.Answer) (*timeline.Player, error) {
 	if l.route == nil || !forwards(l.route) || refuses(l.call, l.route) || preflightOf(l.call, l.route) != nil || denied(l.call, l.route) != 0 {
 		return nil, errNotForwarded
 	}
-	p := &player{answer: answer, long: l.call.Body > wire.MaxRepeated, delay: time.Duration(route.DelayOf(l.route.Filters))}
-	p.plan, p.bounds = behaviour(l.route, l.outbound.Destination.Protocol)
-	if p.plan.Request != nil {
+	p := &timeline.Player{Answer: answer, LongBody: l.call.Body > wire.MaxRepeated, Delay: time.Duration(route.DelayOf(l.route.Filters))}
+	p.Plan, p.Bounds = timeline.RetriesAndTimeouts(l.route, l.outbound.Destination.Protocol)
+	if p.Plan.Request != nil {
 		var repeats bool
-		if repeats, p.differ = l.repeats(&p.plan); !repeats {
-			p.plan.Retries = 0 // its one attempt is bounded all the same
+		if repeats, p.BackendsDiffer = l.repeats(&p.Plan); !repeats {
+			p.Plan.Retries = 0 // its one attempt is bounded all the same
 		}
 	}
-	p.heeds = p.plan.Connect && !effective.Outside(l.route.Backends)
-	p.bounds.Stream = streamBound(r, l.route)
+	p.RepeatsUnsent = p.Plan.Connect && !effective.Outside(l.route.Backends)
+	p.Bounds.Stream = timeline.StreamBound(r, l.route)
 	return p, nil
 }
 
 // repeats reports whether the request meets the conditions of a plan at a backend, and
 // whether backends differ in that: conditions see what the filters of the rule made of the
 // request, and those of the backend.
-func (l *lookup) repeats(plan *RetryPlan) (some, differ bool) {
+func (l *lookup) repeats(plan *timeline.RetryPlan) (some, differ bool) {
 	rewrite := route.LastRewrite(l.route.Filters)
 	met, n := 0, 0
 	for i := range l.route.Backends {

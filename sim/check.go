@@ -5,6 +5,7 @@ import (
 
 	"github.com/hashicorp/go-multierror"
 
+	"github.com/weftmesh/weft/sim/timeline"
 	"github.com/weftmesh/weft/sim/wire"
 )
 
@@ -15,7 +16,7 @@ import (
 func Check(q wire.Request) error {
 	_, wrong := q.Read()
 	_, as := callerOf(&q)
-	_, answers := readAnswers(q.Answers)
+	_, answers := timeline.ReadAnswers(q.Answers)
 	wrong = append(wrong, checkAuthz(q.Authz), as)
 	return together(append(wrong, answers...))
 }
@@ -40,7 +41,7 @@ func together(list []error) error {
 // followed by @TIME, as 503@2s: how long it takes to begin. Of 200ms@5s, and of
 // 200@200ms@5s, the answer begins after 200ms and is complete after 5s.
 // It is nil for an empty text.
-func ParseAnswers(text string) ([]Answer, error) {
-	list, wrong := readAnswers(text)
+func ParseAnswers(text string) ([]timeline.Answer, error) {
+	list, wrong := timeline.ReadAnswers(text)
 	return list, together(wrong)
 }

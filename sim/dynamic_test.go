@@ -11,7 +11,7 @@ import (
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route/match"
-	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/timeline"
 )
 
 // drawn is a table of routes, with policies on each.
@@ -37,21 +37,21 @@ func under(p api.Protocol, list ...*policies.Effective) *effective.Resolved {
 }
 
 // scripted is what a backend does on a step of a script.
-func scripted(script string) func(int) sim.Answer {
+func scripted(script string) func(int) timeline.Answer {
 	steps := strings.Split(script, ",")
-	return func(n int) sim.Answer {
+	return func(n int) timeline.Answer {
 		kind, arg, _ := strings.Cut(steps[min(n, len(steps)-1)], ":")
 		switch kind {
 		case "reset":
-			return sim.Answer{Reset: true}
+			return timeline.Answer{Reset: true}
 		case "slow":
 			d, _ := time.ParseDuration(arg)
-			return sim.Answer{Delay: d, Status: 200}
+			return timeline.Answer{Delay: d, Status: 200}
 		case "grpc":
 			code, _ := strconv.ParseUint(arg, 10, 32)
-			return sim.Answer{Status: 200, GRPCStatus: ptr(uint32(code))}
+			return timeline.Answer{Status: 200, GRPCStatus: ptr(uint32(code))}
 		}
 		status, _ := strconv.ParseUint(kind, 10, 32)
-		return sim.Answer{Status: uint32(status)}
+		return timeline.Answer{Status: uint32(status)}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/sim/timeline"
 	"github.com/weftmesh/weft/sim/wire"
 )
 
@@ -23,7 +24,7 @@ func filtered(rt *effective.Route, b *Branch, rewrite *route.Rewrite, authority 
 		of := c.Filling(slices.Concat(rt.Filters, x.Filters))
 		if fills, _ := route.Fills(rt.Filters); fills { // Envoy makes both changes at once
 			again := c.Forward(rt, rewrite, x.Filters...)
-			again.OnWire, again.Authority = c.SendOnWire(rt, rewrite, firstBound(rt, spoken), x.Filters...), f.Authority
+			again.OnWire, again.Authority = c.SendOnWire(rt, rewrite, timeline.FirstAttemptBound(rt, spoken), x.Filters...), f.Authority
 			f = again
 		}
 		f.ChangeBy(x.Filters, of)

@@ -8,6 +8,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/sim/permission"
+	"github.com/weftmesh/weft/sim/timeline"
 	"github.com/weftmesh/weft/sim/wire"
 )
 
@@ -37,13 +38,13 @@ func (in *Inbound) denied() bool {
 func (in *Inbound) keepOut(requests bool) {
 	if len(in.names) == 0 && !in.inbound.TLS.TakesPlain() || !in.reads() {
 		in.Outcome, in.Status = Refused, 0
-		in.unread = &Answer{Reset: true}
+		in.unread = &timeline.Answer{Reset: true}
 		if requests {
 			in.Status = http.StatusServiceUnavailable
 		}
 		return
 	}
-	in.unread = &Answer{Status: http.StatusForbidden}
+	in.unread = &timeline.Answer{Status: http.StatusForbidden}
 	in.ends(*in.unread)
 }
 
@@ -73,8 +74,8 @@ type Inbound struct {
 	// Status is what it answers, or what the caller's sidecar makes of a Reset.
 	Status uint32 `json:"status,omitempty"`
 	// Attempts and Ends are set where the dataplanes that may be called differ.
-	Attempts []Attempt  `json:"attempts,omitempty"`
-	Ends     []EndOfAll `json:"ends,omitempty"`
+	Attempts []timeline.Attempt  `json:"attempts,omitempty"`
+	Ends     []timeline.EndOfAll `json:"ends,omitempty"`
 
 	// Permission is what it decides about who calls.
 	Permission *permission.Permission `json:"permission,omitempty"`
@@ -84,7 +85,7 @@ type Inbound struct {
 	inbound *effective.Inbound
 	names   []string           // that the caller proves to it
 	holds   effective.Policies // of that caller
-	unread  *Answer            // what the caller sees where it does not take the request at all
+	unread  *timeline.Answer   // what the caller sees where it does not take the request at all
 	// grpc and webSocket are what the request is when it comes to it: filters may change that.
 	grpc, webSocket bool
 }
@@ -94,32 +95,32 @@ func (in *Inbound) decision() string { return in.Permission.Key() + in.Reason }
 
 // through is what the caller sees of what the workload does: the inbound has
 // bounds of its own, and answers where the workload does not.
-func (in *Inbound) through(a Answer) (seen Answer, own bool) {
+func (in *Inbound) through(a timeline.Answer) (seen timeline.Answer, own bool) {
 	if in.unread != nil { // it does not get to the workload
 		return *in.unread, true
 	}
 	if !in.inbound.Protocol.HTTPLike() {
 		if a.Refuse { // the connection was accepted, and ends
-			return Answer{Reset: true}, true
+			return timeline.Answer{Reset: true}, true
 		}
 		return a, false
 	}
-	var bounds Timeouts
+	var bounds timeline.Timeouts
 	for _, e := range in.holds {
-		if x, ok := e.Conf.(Timer); ok {
+		if x, ok := e.Conf.(timeline.Timer); ok {
 			bounds = x.Timeouts()
 		}
 	}
-	limit := bounds.limit()
+	limit := bounds.Limit()
 	switch {
 	case a.Refuse:
-		return in.answer(http.StatusServiceUnavailable, 0).notSent(), true
+		return in.answer(http.StatusServiceUnavailable, 0).NotSent(), true
 	case a.Delay >= limit:
 		return in.answer(http.StatusGatewayTimeout, limit), true
 	case a.Reset:
 		return in.answer(http.StatusServiceUnavailable, a.Delay), true
 	}
-	return a.cutBy(bounds), false
+	return a.CutBy(bounds), false
 }
 
 // responds notes that the sidecar itself answers every request with a status, those of gRPC in
@@ -130,7 +131,7 @@ func (in *Inbound) responds(status uint32) {
 }
 
 // ends notes that a by the sidecar itself ends the request.
-func (in *Inbound) ends(a Answer) {
+func (in *Inbound) ends(a timeline.Answer) {
 	in.Outcome, in.Status = Respond, a.Status
 	if a.Reset {
 		in.Outcome, in.Status = Reset, http.StatusServiceUnavailable
@@ -138,17 +139,17 @@ func (in *Inbound) ends(a Answer) {
 }
 
 // answer is what the sidecar of in answers by itself, as the caller's sees it.
-func (in *Inbound) answer(status uint32, after time.Duration) Answer {
+func (in *Inbound) answer(status uint32, after time.Duration) timeline.Answer {
 	if in.grpc {
 		s := wire.GRPCStatus(status)
-		a := Answer{Status: http.StatusOK, GRPCStatus: &s, Delay: after}
+		a := timeline.Answer{Status: http.StatusOK, GRPCStatus: &s, Delay: after}
 		if in.webSocket { // which 200 is the word for, between Envoys, that it is open
 			a.Status = http.StatusSwitchingProtocols
-			a = a.cutOff()
+			a = a.CutOff()
 		}
 		return a
 	}
-	return Answer{Status: status, Delay: after}
+	return timeline.Answer{Status: status, Delay: after}
 }
 
 // stops reports whether the sidecar of in answers read because of who asks.

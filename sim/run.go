@@ -12,6 +12,7 @@ import (
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route/match"
+	"github.com/weftmesh/weft/sim/timeline"
 	"github.com/weftmesh/weft/sim/wire"
 )
 
@@ -35,7 +36,7 @@ func Run(w Reader, from api.Ref, q wire.Request) (Verdict, error) {
 	if err := Check(q); err != nil {
 		return v, err
 	}
-	script, _ := readAnswers(q.Answers) // which Check has read
+	script, _ := timeline.ReadAnswers(q.Answers) // which Check has read
 	who, _ := callerOf(&q)
 	r, ok := w.Dataplane(from)
 	if !ok {
@@ -72,14 +73,14 @@ func (f *found) read() bool {
 }
 
 // branch is what becomes of a request that comes to l.
-func (t trace) branch(l *lookup, q wire.Request, script []Answer) Branch {
+func (t trace) branch(l *lookup, q wire.Request, script []timeline.Answer) Branch {
 	b := t.outcome(l, q)
 	if len(l.ends) > 1 {
 		b.Probability, b.Draws = float64(l.draws.Count())/match.Chances, l.draws
 	}
 	if script != nil {
 		b.unknown = append(b.unknown, t.attempts(l, script, &b)...)
-		b.unknown = append(b.unknown, unknownInTime(b.Attempts)...)
+		b.unknown = append(b.unknown, timeline.UnknownRetries(b.Attempts)...)
 	}
 	return b
 }

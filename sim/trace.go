@@ -7,6 +7,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/sim/timeline"
 	"github.com/weftmesh/weft/sim/wire"
 )
 
@@ -42,7 +43,7 @@ func (t trace) take(spoken api.Protocol, rt *effective.Route, c *wire.Call) Bran
 		rewrite := route.LastRewrite(rt.Filters)
 		b.Outcome, b.Backends = Forward, t.backends(rt.Backends)
 		b.Forwarded = c.Forward(rt, rewrite)
-		b.Forwarded.OnWire = c.SendOnWire(rt, rewrite, firstBound(rt, spoken))
+		b.Forwarded.OnWire = c.SendOnWire(rt, rewrite, timeline.FirstAttemptBound(rt, spoken))
 		authority := b.Forwarded.Authority
 		autoHost(t.from, rt, rewrite, &b)
 		filtered(rt, &b, rewrite, authority, c, spoken)

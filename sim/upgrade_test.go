@@ -10,7 +10,7 @@ import (
 	"github.com/weftmesh/weft/policies/ratelimit"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
-	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/timeline"
 	"github.com/weftmesh/weft/sim/wire"
 )
 
@@ -28,10 +28,10 @@ func TestRefusedUpgradeTakesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := v.Branches[0]
-	if got, want := outcomeText(b)+fmt.Sprintf(" %v %v", b.Policies, v.Unknown), "respond 403: v1=1/403 map[] ["+sim.NothingAttempted+"]"; got != want {
+	if got, want := outcomeText(b)+fmt.Sprintf(" %v %v", b.Policies, v.Unknown), "respond 403: v1=1/403 map[] ["+timeline.NothingAttempted+"]"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if _, err := playing(r, socket, func(int) sim.Answer { return sim.Answer{Status: 200} }); err == nil {
+	if _, err := playing(r, socket, func(int) timeline.Answer { return timeline.Answer{Status: 200} }); err == nil {
 		t.Error("it is played")
 	}
 }

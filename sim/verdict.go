@@ -8,6 +8,7 @@ import (
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/sim/permission"
+	"github.com/weftmesh/weft/sim/timeline"
 	"github.com/weftmesh/weft/sim/wire"
 )
 
@@ -94,8 +95,8 @@ type Branch struct {
 	Permission *permission.Permission `json:"permission,omitempty"`
 	// Attempts and Ends are what happens in time if the backends do what Answers
 	// says; none where the called dataplanes differ, and then they have their own.
-	Attempts []Attempt  `json:"attempts,omitempty"`
-	Ends     []EndOfAll `json:"ends,omitempty"`
+	Attempts []timeline.Attempt  `json:"attempts,omitempty"`
+	Ends     []timeline.EndOfAll `json:"ends,omitempty"`
 
 	unknown []string // for the verdict
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/timeline"
 	"github.com/weftmesh/weft/sim/wire"
 )
 
@@ -30,7 +31,7 @@ func run(r *effective.Resolved, q wire.Request) (sim.Verdict, error) {
 	return sim.Run(alone{plane: r}, r.Ref, q)
 }
 
-func playing(r *effective.Resolved, q wire.Request, answer func(int) sim.Answer) (sim.Timeline, error) {
+func playing(r *effective.Resolved, q wire.Request, answer func(int) timeline.Answer) (timeline.Timeline, error) {
 	return sim.Play(alone{plane: r}, r.Ref, q, answer)
 }
 

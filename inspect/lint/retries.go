@@ -6,7 +6,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/route/match"
-	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/timeline"
 	"github.com/weftmesh/weft/sim/wire"
 )
 
@@ -49,7 +49,7 @@ func unsafeRetry(v *view) (found []*api.Violation) {
 
 // repeated is a method of which twice is not the same as once, and which a plan repeats; named, where
 // the rule or the plan names methods. It is empty where there is none.
-func repeated(plan sim.RetryPlan, methods []string) (method string, named bool) {
+func repeated(plan timeline.RetryPlan, methods []string) (method string, named bool) {
 	named = len(methods) > 0 || !plan.Request("GET", wire.Headers{}) // the plan names methods itself
 	if len(methods) == 0 {
 		methods = unsafeMethods
@@ -84,7 +84,7 @@ func (v *view) onRoutes(o *api.Origin) bool {
 var unsafeMethods = []string{"POST", "PATCH"}
 
 // afterwards reports whether a request is repeated that the service has seen.
-func afterwards(p sim.RetryPlan) bool {
+func afterwards(p timeline.RetryPlan) bool {
 	if p.Reset || p.Headers != nil {
 		return true
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
-	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/timeline"
 )
 
 // view is what rules look at: documents, and what was resolved of them.
@@ -78,25 +78,25 @@ func (r row) field(e *policies.Effective, name string) (setting, bool) {
 }
 
 // plan is when requests of a row are sent again, and the policy that says so; nil for none.
-func (r row) plan() (sim.RetryPlan, *policies.Effective) {
+func (r row) plan() (timeline.RetryPlan, *policies.Effective) {
 	for _, e := range r.Policies {
-		if x, ok := e.Conf.(sim.Retrier); ok {
+		if x, ok := e.Conf.(timeline.Retrier); ok {
 			if p, ok := x.RetryPlan(r.protocol); ok && p.Retries > 0 {
 				return p, e
 			}
 		}
 	}
-	return sim.RetryPlan{}, nil
+	return timeline.RetryPlan{}, nil
 }
 
 // bounds are the timeouts of a row, and the policy that says them; nil for none.
-func (r row) bounds() (sim.Timeouts, *policies.Effective) {
+func (r row) bounds() (timeline.Timeouts, *policies.Effective) {
 	for _, e := range r.Policies {
-		if x, ok := e.Conf.(sim.Timer); ok {
+		if x, ok := e.Conf.(timeline.Timer); ok {
 			return x.Timeouts(), e
 		}
 	}
-	return sim.Timeouts{}, nil
+	return timeline.Timeouts{}, nil
 }
 
 // by is who says a setting, in words.

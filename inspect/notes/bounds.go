@@ -15,7 +15,7 @@ import (
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/impact"
-	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/timeline"
 )
 
 // idleBeforeTimeout is the code of a stream without bytes that ends before the request may take as
@@ -60,7 +60,7 @@ type bounds struct{ request, idle, stream bound }
 // timersOf are the limits that policies say where a protocol is spoken.
 func timersOf(list effective.Policies, spoken api.Protocol) (out bounds) {
 	for _, e := range list {
-		if x, ok := e.Conf.(sim.Timer); ok {
+		if x, ok := e.Conf.(timeline.Timer); ok {
 			t := x.Timeouts()
 			out.request = boundOf(e, "requestTimeout", t.Request, spoken)
 			out.idle = boundOf(e, "streamIdleTimeout", t.StreamIdle, spoken)
@@ -75,9 +75,9 @@ type caller struct {
 	bounds
 	perTry bound
 	// retries is what repeats requests, and plan how it does; few ask that.
-	retries sim.Retrier
+	retries timeline.Retrier
 	spoken  api.Protocol
-	plan    *sim.RetryPlan
+	plan    *timeline.RetryPlan
 }
 
 // callerOf reads what policies say of a rule. Streams are limited by its clusters.
@@ -85,7 +85,7 @@ func callerOf(rt *effective.Route, spoken api.Protocol) caller {
 	c := caller{bounds: timersOf(rt.Policies, spoken), spoken: spoken}
 	c.stream = bound{}
 	for _, e := range rt.Policies {
-		x, ok := e.Conf.(sim.Retrier)
+		x, ok := e.Conf.(timeline.Retrier)
 		if !ok {
 			continue
 		}
@@ -99,9 +99,9 @@ func callerOf(rt *effective.Route, spoken api.Protocol) caller {
 }
 
 // retryPlan is how requests are repeated; without retries where they are not.
-func (c *caller) retryPlan() *sim.RetryPlan {
+func (c *caller) retryPlan() *timeline.RetryPlan {
 	if c.plan == nil {
-		c.plan = &sim.RetryPlan{}
+		c.plan = &timeline.RetryPlan{}
 		if c.retries != nil {
 			if p, ok := c.retries.RetryPlan(c.spoken); ok {
 				c.plan = &p

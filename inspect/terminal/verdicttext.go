@@ -10,6 +10,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/sim"
 	"github.com/weftmesh/weft/sim/permission"
+	"github.com/weftmesh/weft/sim/timeline"
 	"github.com/weftmesh/weft/sim/wire"
 )
 
@@ -205,7 +206,7 @@ func (p *Printer) inbounds(b *sim.Backend, several bool) {
 }
 
 // attempts is what happens in time.
-func (p *Printer) attempts(indent string, list []sim.Attempt, ends []sim.EndOfAll) {
+func (p *Printer) attempts(indent string, list []timeline.Attempt, ends []timeline.EndOfAll) {
 	if len(list) == 0 {
 		return
 	}
@@ -242,13 +243,13 @@ func span(earliest, latest api.Duration) string {
 }
 
 // how is an end and the status that goes with it.
-func how(by sim.Ended, status uint32) string {
+func how(by timeline.Ended, status uint32) string {
 	switch by {
-	case sim.ByAnswer:
+	case timeline.ByAnswer:
 		return fmt.Sprint(status)
-	case sim.ByReset:
+	case timeline.ByReset:
 		return fmt.Sprintf("%d, the stream is reset", status)
-	case sim.ByRefusal:
+	case timeline.ByRefusal:
 		return fmt.Sprintf("%d, no connection", status)
 	}
 	return fmt.Sprintf("%d by %s", status, by)

@@ -26,6 +26,7 @@ import (
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/timeline"
 	"github.com/weftmesh/weft/sim/wire"
 	"github.com/weftmesh/weft/store"
 )
@@ -77,7 +78,7 @@ var componentNames = map[reflect.Type]string{
 	reflect.TypeFor[sim.Policy]():          "EffectivePolicy",
 	reflect.TypeFor[sim.Said]():            "Opinion",
 	reflect.TypeFor[wire.Request]():        "SimulationRequest",
-	reflect.TypeFor[sim.EndOfAll]():        "EndOfAttempts",
+	reflect.TypeFor[timeline.EndOfAll]():   "EndOfAttempts",
 	reflect.TypeFor[explain.Shown]():       "EdgeTLS",
 	reflect.TypeFor[conditions.Unread]():   "UnreadDocument",
 	reflect.TypeFor[explain.Unmatched]():   "UnmatchedObject",

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/timeline"
 )
 
 // TestIdle: an announcement is idle if enough requests had it and all of them came
@@ -13,7 +13,7 @@ func TestIdle(t *testing.T) {
 	t.Parallel()
 	g := NewGrid()
 	g.unknown = map[string]*[2]int{
-		"rare": {enough - 1, 0}, "idle": {enough, 0}, "right": {enough, 1}, sim.RetryBudget: {enough, 0}, sim.NothingAttempted: {enough, 0},
+		"rare": {enough - 1, 0}, "idle": {enough, 0}, "right": {enough, 1}, timeline.RetryBudget: {enough, 0}, timeline.NothingAttempted: {enough, 0},
 	}
 	if got := g.Idle(); !slices.Equal(got, []string{"idle"}) {
 		t.Errorf("%q", got)

@@ -6,11 +6,12 @@ import (
 	"slices"
 
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/timeline"
 )
 
 // endsAt are the ways to end at who was called. They are nil where the verdict
 // names none, for who is called differ and chance mixed them.
-func endsAt(b *sim.Branch, x *sim.Backend, o *Observed) []sim.EndOfAll {
+func endsAt(b *sim.Branch, x *sim.Backend, o *Observed) []timeline.EndOfAll {
 	if b.Ends != nil {
 		return b.Ends
 	}
@@ -28,12 +29,12 @@ func endsAt(b *sim.Branch, x *sim.Backend, o *Observed) []sim.EndOfAll {
 
 // inTime compares how often the request was tried and how it ended. Arrived is how
 // many attempts the workloads saw.
-func inTime(p Pair, ends []sim.EndOfAll, o *Observed, arrived int) string {
+func inTime(p Pair, ends []timeline.EndOfAll, o *Observed, arrived int) string {
 	if ends == nil {
 		return ""
 	}
 	for _, e := range ends {
-		told := e.Attempts == o.Tries || e.By == sim.ByStreamIdleTimeout && o.Tries == 0 // which the listener ends, and not the route
+		told := e.Attempts == o.Tries || e.By == timeline.ByStreamIdleTimeout && o.Tries == 0 // which the listener ends, and not the route
 		if told && e.Attempts == arrived && endsSo(p, e, o) {
 			return ""
 		}
@@ -42,9 +43,9 @@ func inTime(p Pair, ends []sim.EndOfAll, o *Observed, arrived int) string {
 }
 
 // endsSo reports whether o ended as e says.
-func endsSo(p Pair, e sim.EndOfAll, o *Observed) bool {
+func endsSo(p Pair, e timeline.EndOfAll, o *Observed) bool {
 	switch {
-	case e.By == sim.ByAnswer:
+	case e.By == timeline.ByAnswer:
 		return int(e.Status) == o.Status && !o.Cut
 	case o.Cut: // it had begun
 		return int(e.Status) == o.Status

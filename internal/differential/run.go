@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/timeline"
 )
 
 const (
@@ -197,7 +198,7 @@ func repeatedAmong(all []sim.Branch, at int) sim.Branch {
 }
 
 // notOfEnvoy is what verdicts do not know that other requests and workloads decide.
-var notOfEnvoy = []string{sim.RetryBudget, sim.NothingAttempted, sim.SocketInHTTP2}
+var notOfEnvoy = []string{timeline.RetryBudget, timeline.NothingAttempted, sim.SocketInHTTP2}
 
 // announced reports whether v says that it does not know what becomes of the
 // request. What it says about

@@ -6,7 +6,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/route/match"
-	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/timeline"
 	"github.com/weftmesh/weft/sim/wire"
 )
 
@@ -14,14 +14,14 @@ import (
 //
 // A failed attempt counts as 5xx and as a gateway error before it counts as a
 // reset or a refused connection, so those two words repeat all failures.
-func (c *Conf) RetryPlan(p api.Protocol) (sim.RetryPlan, bool) {
+func (c *Conf) RetryPlan(p api.Protocol) (timeline.RetryPlan, bool) {
 	s, http, ok := c.block(p)
 	if !ok || s.count() == 0 {
-		return sim.RetryPlan{}, false
+		return timeline.RetryPlan{}, false
 	}
 	on := s.conditions
 	base, longest := s.interval()
-	plan := sim.RetryPlan{
+	plan := timeline.RetryPlan{
 		Retries:    s.count(),
 		Status:     on.status,
 		GRPCStatus: on.grpcStatus,
@@ -37,7 +37,7 @@ func (c *Conf) RetryPlan(p api.Protocol) (sim.RetryPlan, bool) {
 	if http != nil {
 		request, answer, err := http.headers()
 		if err != nil {
-			return sim.RetryPlan{}, false
+			return timeline.RetryPlan{}, false
 		}
 		if len(answer) > 0 {
 			plan.Headers = func(h wire.Headers) bool { return anyOf(answer, &match.Request{Header: h.Values}) }

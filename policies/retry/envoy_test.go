@@ -16,7 +16,7 @@ import (
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/policies/internal/policytest"
 	"github.com/weftmesh/weft/policies/retry"
-	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/timeline"
 	"github.com/weftmesh/weft/sim/wire"
 	"github.com/weftmesh/weft/xds/envoy"
 )
@@ -127,7 +127,7 @@ func predict(c trial, script, method, xa string) int {
 	return attempt
 }
 
-func byHeaders(plan sim.RetryPlan, answer wire.Headers) bool {
+func byHeaders(plan timeline.RetryPlan, answer wire.Headers) bool {
 	return plan.Headers != nil && plan.Headers(answer)
 }
 

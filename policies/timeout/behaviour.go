@@ -3,12 +3,12 @@ package timeout
 import (
 	"time"
 
-	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/timeline"
 )
 
 // Timeouts are the bounds of one request; 0s and unset both mean none.
-func (c *Conf) Timeouts() sim.Timeouts {
-	var t sim.Timeouts
+func (c *Conf) Timeouts() timeline.Timeouts {
+	var t timeline.Timeouts
 	if c.HTTP == nil {
 		return t
 	}

@@ -1,4 +1,4 @@
-package sim
+package timeline
 
 import (
 	"cmp"
@@ -52,7 +52,7 @@ type Timeouts struct {
 }
 
 // behaviour is how the policies of rt repeat requests and bound them in time.
-func behaviour(rt *effective.Route, spoken api.Protocol) (plan RetryPlan, bounds Timeouts) {
+func RetriesAndTimeouts(rt *effective.Route, spoken api.Protocol) (plan RetryPlan, bounds Timeouts) {
 	for _, e := range rt.Policies {
 		if x, ok := e.Conf.(Retrier); ok {
 			if p, ok := x.RetryPlan(spoken); ok {
@@ -67,8 +67,8 @@ func behaviour(rt *effective.Route, spoken api.Protocol) (plan RetryPlan, bounds
 }
 
 // firstBound is how long the first attempt of a request of rt may take; 0 for as long as it likes.
-func firstBound(rt *effective.Route, spoken api.Protocol) time.Duration {
-	plan, bounds := behaviour(rt, spoken)
+func FirstAttemptBound(rt *effective.Route, spoken api.Protocol) time.Duration {
+	plan, bounds := RetriesAndTimeouts(rt, spoken)
 	limit := cmp.Or(plan.PerTry, bounds.Request)
 	if bounds.Request > 0 {
 		limit = min(limit, bounds.Request)
@@ -78,8 +78,8 @@ func firstBound(rt *effective.Route, spoken api.Protocol) time.Duration {
 
 // streamBound is the bound on each attempt that the clusters of rt have; zero
 // where they have none, or differ: see unknownInTime.
-func streamBound(r *effective.Resolved, rt *effective.Route) time.Duration {
-	bounds := streamBounds(r, rt)
+func StreamBound(r *effective.Resolved, rt *effective.Route) time.Duration {
+	bounds := StreamBounds(r, rt)
 	if len(bounds) != 1 {
 		return 0
 	}
@@ -87,7 +87,7 @@ func streamBound(r *effective.Resolved, rt *effective.Route) time.Duration {
 }
 
 // streamBounds are the different bounds on attempts of the clusters of rt.
-func streamBounds(r *effective.Resolved, rt *effective.Route) []time.Duration {
+func StreamBounds(r *effective.Resolved, rt *effective.Route) []time.Duration {
 	var out []time.Duration
 	for _, b := range rt.Backends {
 		use := r.ClusterNamed(b.Cluster)

@@ -1,4 +1,4 @@
-package sim
+package timeline
 
 import (
 	"slices"
@@ -61,25 +61,25 @@ type Timeline struct {
 	Tries []Try
 	Ends  []End
 
-	early bool // an attempt ended before Envoy had more of the body than it repeats, perhaps
+	Early bool // an attempt ended before Envoy had more of the body than it repeats, perhaps
 }
 
 // player plays one request.
-type player struct {
-	plan   RetryPlan
-	bounds Timeouts
-	delay  time.Duration // before the first attempt
-	answer func(int) Answer
-	long   bool // the body is not repeated
-	differ bool // whether the request is repeated depends on the backend
-	heeds  bool // what a sidecar could not send to its workload (route.UnsentHeader) is repeated
-	line   Timeline
+type Player struct {
+	Plan           RetryPlan
+	Bounds         Timeouts
+	Delay          time.Duration // before the first attempt
+	Answer         func(int) Answer
+	LongBody       bool // the body is not repeated
+	BackendsDiffer bool // whether the request is repeated depends on the backend
+	RepeatsUnsent  bool // what a sidecar could not send to its workload (route.UnsentHeader) is repeated
+	line           Timeline
 }
 
-func (p *player) Play() Timeline {
+func (p *Player) Play() Timeline {
 	limit, by := p.deadline()
-	earliest, latest, wait := p.delay, p.delay, time.Duration(0)
-	if p.delay >= limit {
+	earliest, latest, wait := p.Delay, p.Delay, time.Duration(0)
+	if p.Delay >= limit {
 		return p.ended(End{By: by, Status: 504, Earliest: limit, Latest: limit})
 	}
 	for n := 0; ; n++ {
@@ -96,11 +96,11 @@ func (p *player) Play() Timeline {
 			p.ended(End{By: by, Status: 504, Attempts: n + 1, Earliest: limit, Latest: limit})
 			done.Latest = limit
 		}
-		retry = retry && uint32(n) < p.plan.Retries
-		p.line.early = retry && p.long
-		if !retry || p.long {
+		retry = retry && uint32(n) < p.Plan.Retries
+		p.line.Early = retry && p.LongBody
+		if !retry || p.LongBody {
 			if end.Ended == ByAnswer {
-				return p.rest(done, p.answer(n))
+				return p.rest(done, p.Answer(n))
 			}
 			return p.ended(done)
 		}
@@ -115,15 +115,15 @@ func (p *player) Play() Timeline {
 
 // rest is what becomes of an answer that has begun, as done says: its status is
 // sent, so that a bound of time can only break it off.
-func (p *player) rest(done End, a Answer) Timeline {
+func (p *Player) rest(done End, a Answer) Timeline {
 	left := max(a.Complete-a.Delay, 0)
 	if a.cut {
 		done.By = ByReset
 	}
-	if d := p.bounds.Stream; d > 0 && a.Complete >= d {
+	if d := p.Bounds.Stream; d > 0 && a.Complete >= d {
 		left, done.By = d-a.Delay, ByMaxStreamDuration
 	}
-	if d := p.bounds.StreamIdle; d > 0 && left >= d { // silence since it began
+	if d := p.Bounds.StreamIdle; d > 0 && left >= d { // silence since it began
 		left, done.By = d, ByStreamIdleTimeout
 	}
 	done.Earliest, done.Latest = done.Earliest+left, done.Latest+left
@@ -139,7 +139,7 @@ func (p *player) rest(done End, a Answer) Timeline {
 }
 
 // ended notes one way to end, each once.
-func (p *player) ended(e End) Timeline {
+func (p *Player) ended(e End) Timeline {
 	if !slices.Contains(p.line.Ends, e) {
 		p.line.Ends = append(p.line.Ends, e)
 	}
@@ -147,34 +147,34 @@ func (p *player) ended(e End) Timeline {
 }
 
 // backOff is the longest pause after attempt n.
-func (p *player) backOff(n int) time.Duration {
-	pause := p.plan.Base
+func (p *Player) backOff(n int) time.Duration {
+	pause := p.Plan.Base
 	for range n {
-		if pause >= p.plan.Max {
+		if pause >= p.Plan.Max {
 			break
 		}
 		pause *= 2
 	}
-	return min(pause, p.plan.Max)
+	return min(pause, p.Plan.Max)
 }
 
 // attempt is how attempt n ends by itself, and whether that is repeated.
-func (p *player) attempt(n int) (took time.Duration, end Try, retry bool) {
-	a := p.answer(n)
-	bound, by := p.plan.PerTry, ByPerTryTimeout
-	if d := p.bounds.Stream; d > 0 && (bound <= 0 || d < bound) {
+func (p *Player) attempt(n int) (took time.Duration, end Try, retry bool) {
+	a := p.Answer(n)
+	bound, by := p.Plan.PerTry, ByPerTryTimeout
+	if d := p.Bounds.Stream; d > 0 && (bound <= 0 || d < bound) {
 		bound, by = d, ByMaxStreamDuration
 	}
 	switch {
 	case a.Refuse:
-		return 0, Try{Ended: ByRefusal, Status: 503}, p.plan.Connect
+		return 0, Try{Ended: ByRefusal, Status: 503}, p.Plan.Connect
 	case bound > 0 && a.Delay >= bound:
-		return bound, Try{Ended: by, Status: 504}, p.plan.Reset
+		return bound, Try{Ended: by, Status: 504}, p.Plan.Reset
 	case a.Reset:
-		return a.Delay, Try{Ended: ByReset, Status: 503}, p.plan.Reset
+		return a.Delay, Try{Ended: ByReset, Status: 503}, p.Plan.Reset
 	}
-	retry = p.plan.Retries > 0 && (p.plan.Status(a.Status) || p.plan.Headers != nil && p.plan.Headers(a.Headers) || a.unsent && p.heeds ||
-		a.GRPCStatus != nil && p.plan.GRPCStatus(*a.GRPCStatus))
+	retry = p.Plan.Retries > 0 && (p.Plan.Status(a.Status) || p.Plan.Headers != nil && p.Plan.Headers(a.Headers) || a.unsent && p.RepeatsUnsent ||
+		a.GRPCStatus != nil && p.Plan.GRPCStatus(*a.GRPCStatus))
 	return a.Delay, Try{Ended: ByAnswer, Status: a.Status}, retry
 }
 
@@ -204,17 +204,17 @@ type EndOfAll struct {
 const never = time.Duration(1<<63 - 1)
 
 // requestBound is the bound on the request, which counts from when it goes on; zero is none.
-func (p *player) requestBound() time.Duration {
-	if p.bounds.Request <= 0 {
+func (p *Player) requestBound() time.Duration {
+	if p.Bounds.Request <= 0 {
 		return 0
 	}
-	return p.delay + p.bounds.Request
+	return p.Delay + p.Bounds.Request
 }
 
 // deadline is the bound on the request as a whole that fires first. Neither an
 // attempt nor a back-off moves it.
-func (p *player) deadline() (time.Duration, Ended) {
-	request, idle := p.requestBound(), p.bounds.StreamIdle
+func (p *Player) deadline() (time.Duration, Ended) {
+	request, idle := p.requestBound(), p.Bounds.StreamIdle
 	switch {
 	case request > 0 && (idle <= 0 || request <= idle):
 		return request, ByRequestTimeout
@@ -225,7 +225,7 @@ func (p *player) deadline() (time.Duration, Ended) {
 }
 
 // cutBy breaks an answer off that has begun and takes too long.
-func (a Answer) cutBy(t Timeouts) Answer {
+func (a Answer) CutBy(t Timeouts) Answer {
 	for _, limit := range []time.Duration{t.Request, t.Stream, a.Delay + t.StreamIdle} {
 		if limit > a.Delay && a.Complete >= limit {
 			a.Complete, a.cut = limit, true
@@ -238,7 +238,7 @@ func (a Answer) cutBy(t Timeouts) Answer {
 const RetryBudget = "answers: a request is not repeated while 3 others to the same cluster are being repeated"
 
 // unknownInTime says what else decides about the attempts of a request.
-func unknownInTime(list []Attempt) []string {
+func UnknownRetries(list []Attempt) []string {
 	if len(list) < 2 {
 		return nil
 	}
@@ -246,8 +246,8 @@ func unknownInTime(list []Attempt) []string {
 }
 
 // limit is the bound of an attempt that fires first; it is later than any where there is none.
-func (t Timeouts) limit() time.Duration {
-	limit, _ := (&player{bounds: t}).deadline()
+func (t Timeouts) Limit() time.Duration {
+	limit, _ := (&Player{Bounds: t}).deadline()
 	if t.Stream > 0 {
 		limit = min(limit, t.Stream)
 	}
@@ -255,13 +255,13 @@ func (t Timeouts) limit() time.Duration {
 }
 
 // notSent is a, of a sidecar that could not send the request to its workload.
-func (a Answer) notSent() Answer {
+func (a Answer) NotSent() Answer {
 	a.unsent = true
 	return a
 }
 
 // cutOff is a, which a reset ends before it is complete.
-func (a Answer) cutOff() Answer {
+func (a Answer) CutOff() Answer {
 	a.cut = true
 	return a
 }

@@ -1,4 +1,4 @@
-package sim
+package timeline
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ import (
 )
 
 // readAnswers reads them, and says what is wrong with each.
-func readAnswers(text string) (list []Answer, wrong []error) {
+func ReadAnswers(text string) (list []Answer, wrong []error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
 	}
@@ -79,7 +79,7 @@ func (a *Answer) readTimes(text string) error {
 const NothingAttempted = "answers: nothing is attempted, for no request is forwarded to a workload over HTTP"
 
 // views are a timeline as a verdict has it.
-func (l Timeline) views(nth func(int) Answer) (attempts []Attempt, ends []EndOfAll) {
+func (l Timeline) Views(nth func(int) Answer) (attempts []Attempt, ends []EndOfAll) {
 	for i, t := range l.Tries {
 		attempts = append(attempts, Attempt{
 			Attempt: i + 1, Earliest: api.Duration(t.Earliest), Latest: api.Duration(t.Latest), Wait: api.Duration(t.Wait),
