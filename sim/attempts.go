@@ -24,7 +24,7 @@ type played struct {
 // may be. The inbounds of called are those of the first of runs.
 func (t trace) plays(l *lookup, nth func(int) timeline.Answer, b *Branch) (runs []played, called []*Inbound) {
 	play := func(see func(timeline.Answer) timeline.Answer) {
-		line, err := l.play(t.from, func(n int) timeline.Answer { return see(nth(n)) })
+		line, err := playAt(l, t.from, func(n int) timeline.Answer { return see(nth(n)) })
 		if err != nil {
 			panic(err) // it is forwarded
 		}
@@ -61,7 +61,7 @@ func (t trace) attempts(l *lookup, script []timeline.Answer, b *Branch) (unknown
 	if len(runs) == 0 { // no share of the traffic has anybody to answer
 		return []string{timeline.NothingAttempted}
 	}
-	p, err := l.player(t.from, nth)
+	p, err := playerAt(l, t.from, nth)
 	if err == nil && p.Plan.Headers != nil {
 		unknown = append(unknown, "answers: http.retriableResponseHeaders also repeats by headers of an answer, which are not given")
 	}
@@ -93,6 +93,9 @@ func Play(w Reader, from api.Ref, q wire.Request, answer func(n int) timeline.An
 	if !ok {
 		return timeline.Timeline{}, fmt.Errorf("%s: there is no such dataplane", from)
 	}
+	if err := Check(q); err != nil {
+		return timeline.Timeline{}, err
+	}
 	f, err := lookUp(w, r, q)
 	if err != nil {
 		return timeline.Timeline{}, err
@@ -100,12 +103,12 @@ func Play(w Reader, from api.Ref, q wire.Request, answer func(n int) timeline.An
 	if len(f.ends) > 1 {
 		return timeline.Timeline{}, fmt.Errorf("draw: chance decides which route takes the request; say by which draw")
 	}
-	return f.ends[0].play(r, answer)
+	return playAt(f.ends[0], r, answer)
 }
 
 // play is Play once it is known where the request goes.
-func (l *lookup) play(r *effective.Resolved, answer func(n int) timeline.Answer) (timeline.Timeline, error) {
-	p, err := l.player(r, answer)
+func playAt(l *lookup, r *effective.Resolved, answer func(n int) timeline.Answer) (timeline.Timeline, error) {
+	p, err := playerAt(l, r, answer)
 	if err != nil {
 		return timeline.Timeline{}, err
 	}
@@ -113,7 +116,7 @@ func (l *lookup) play(r *effective.Resolved, answer func(n int) timeline.Answer)
 }
 
 // player knows what bounds and repeats the request.
-func (l *lookup) player(r *effective.Resolved, answer func(n int) timeline.Answer) (*timeline.Player, error) {
+func playerAt(l *lookup, r *effective.Resolved, answer func(n int) timeline.Answer) (*timeline.Player, error) {
 	if l.route == nil || !forwards(l.route) || refuses(l.call, l.route) || preflightOf(l.call, l.route) != nil || denied(l.call, l.route) != 0 {
 		return nil, errNotForwarded
 	}
@@ -121,7 +124,7 @@ func (l *lookup) player(r *effective.Resolved, answer func(n int) timeline.Answe
 	p.Plan, p.Bounds = timeline.RetriesAndTimeouts(l.route, l.outbound.Destination.Protocol)
 	if p.Plan.Request != nil {
 		var repeats bool
-		if repeats, p.BackendsDiffer = l.repeats(&p.Plan); !repeats {
+		if repeats, p.BackendsDiffer = repeatsAt(l, &p.Plan); !repeats {
 			p.Plan.Retries = 0 // its one attempt is bounded all the same
 		}
 	}
@@ -133,7 +136,7 @@ func (l *lookup) player(r *effective.Resolved, answer func(n int) timeline.Answe
 // repeats reports whether the request meets the conditions of a plan at a backend, and
 // whether backends differ in that: conditions see what the filters of the rule made of the
 // request, and those of the backend.
-func (l *lookup) repeats(plan *timeline.RetryPlan) (some, differ bool) {
+func repeatsAt(l *lookup, plan *timeline.RetryPlan) (some, differ bool) {
 	rewrite := route.LastRewrite(l.route.Filters)
 	met, n := 0, 0
 	for i := range l.route.Backends {

@@ -2,10 +2,12 @@ package sim
 
 import (
 	"fmt"
+	"iter"
 	"net/http"
 	"slices"
 	"strings"
 
+	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/sim/wire"
@@ -42,10 +44,7 @@ func lookUp(w Reader, r *effective.Resolved, q wire.Request) (*found, error) {
 	if q.Method == "" && !q.Connection() {
 		q.Method = http.MethodGet
 	}
-	if err := Check(q); err != nil {
-		return nil, err
-	}
-	a, _ := q.Read() // which Check has read
+	a, _ := q.Read() // which was checked
 	f := &found{address: &a, call: wire.CallOf(q, &a), outbound: find(w, r, &a)}
 	f.serverName, _ = q.ServerName(&a)
 	if spec(r).Edge() {
@@ -232,4 +231,23 @@ func (f *found) askedOfToken(rt *effective.Route, asked *match.Request, q *wire.
 	if !slices.Contains(f.unknown, text) {
 		f.unknown = append(f.unknown, text)
 	}
+}
+
+// Reader is what Run asks of a world; *resolve.Model is one.
+type Reader interface {
+	Dataplane(api.Ref) (*effective.Resolved, bool)
+	Destinations(mesh string) iter.Seq[*effective.Destination]
+	NamesFor(from api.Ref, d *effective.Destination, name string) bool
+}
+
+// read reports whether a proxy reads the request.
+func (f *found) read() bool {
+	return f.ends[0].answer != 0 || f.passed != nil || f.outbound != nil && f.outbound.Table != nil
+}
+
+// Miss is a route that the request did not match, and why.
+type Miss struct {
+	Key     string        `json:"key,omitempty"`
+	Origins []*api.Origin `json:"origins"`
+	Reason  string        `json:"reason"`
 }

@@ -3,7 +3,6 @@ package sim
 import (
 	"cmp"
 	"fmt"
-	"iter"
 	"net/http"
 	"slices"
 
@@ -15,13 +14,6 @@ import (
 	"github.com/weftmesh/weft/sim/timeline"
 	"github.com/weftmesh/weft/sim/wire"
 )
-
-// Reader is what Run asks of a world; *resolve.Model is one.
-type Reader interface {
-	Dataplane(api.Ref) (*effective.Resolved, bool)
-	Destinations(mesh string) iter.Seq[*effective.Destination]
-	NamesFor(from api.Ref, d *effective.Destination, name string) bool
-}
 
 // Run says what happens to a request that the workload of a dataplane sends, on
 // its own side and on that of each backend; it visits the endpoints of the route's
@@ -65,11 +57,6 @@ func Run(w Reader, from api.Ref, q wire.Request) (Verdict, error) {
 	}
 	v.Notes = append(v.Notes, who.idle(v.Branches)...)
 	return v, nil
-}
-
-// read reports whether a proxy reads the request.
-func (f *found) read() bool {
-	return f.ends[0].answer != 0 || f.passed != nil || f.outbound != nil && f.outbound.Table != nil
 }
 
 // branch is what becomes of a request that comes to l.

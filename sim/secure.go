@@ -94,3 +94,28 @@ func closest(list []*effective.Outbound, host string) *effective.Outbound {
 	}
 	return found
 }
+
+// asked finds where connections to o go for the name that their clients ask for; nil where
+// they are closed. What is for other names is missed.
+func (f *found) asked(o *effective.Outbound) *effective.TCPTable {
+	if o.TCP == nil || len(o.TCP.ServerNames) == 0 {
+		return o.TCP
+	}
+	to := o.TCP.For(f.serverName)
+	said := "the client asks for no name in TLS"
+	if f.serverName != "" {
+		said = "the client asks for " + f.serverName + " in TLS"
+	}
+	for i := range o.TCP.ServerNames {
+		s := &o.TCP.ServerNames[i]
+		if s == to {
+			break // they stand as they are tried
+		}
+		f.missed = append(f.missed, Miss{Origins: s.Origins, Reason: fmt.Sprintf("%s, and this is for %s", said, s.Name)})
+	}
+	if to == nil {
+		return nil
+	}
+	f.chain = to.Name
+	return to.TCPTable
+}

@@ -181,10 +181,3 @@ type Said struct {
 
 // Joined reports whether nothing replaces it: the last, and of what adds up the others beside it.
 func (s *Said) Joined() bool { return s.Lost == "" }
-
-// Miss is a route that the request did not match, and why.
-type Miss struct {
-	Key     string        `json:"key,omitempty"`
-	Origins []*api.Origin `json:"origins"`
-	Reason  string        `json:"reason"`
-}
