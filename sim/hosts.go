@@ -19,7 +19,7 @@ func askedHost(r *effective.Resolved, o *effective.Outbound, authority string) *
 			there = append(there, x)
 		}
 	}
-	return closest(there, hostOf(authority))
+	return closest(there, wire.HostOf(authority))
 }
 
 // caught is an outbound at the address where calls to hosts are looked at before they go

@@ -3,7 +3,6 @@ package sim
 import (
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/route/match"
@@ -28,7 +27,7 @@ func redirectOf(c *wire.Call, d *route.Redirect, m *match.Match) Branch {
 	}
 	if d.Hostname != "" {
 		host = d.Hostname
-	} else if bare, own, ok := cutPort(host); ok {
+	} else if bare, own, ok := wire.CutPort(host); ok {
 		leaves := target != scheme && (scheme == "http" && own == ":80" || scheme == "https" && own == ":443")
 		if port != "" || leaves {
 			host = bare
@@ -45,13 +44,4 @@ func redirectOf(c *wire.Call, d *route.Redirect, m *match.Match) Branch {
 	b.Outcome = Redirect
 	b.Location = fmt.Sprintf("%s://%s%s%s%s", target, host, port, path, c.Query)
 	return b
-}
-
-// cutPort cuts the port off a Host header, colon included.
-func cutPort(authority string) (host, port string, ok bool) {
-	at := strings.LastIndexByte(authority, ':')
-	if at < 0 || at < strings.LastIndexByte(authority, ']') {
-		return authority, "", false
-	}
-	return authority[:at], authority[at:], true
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
-	"strings"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/effective"
@@ -28,7 +27,7 @@ func (f *found) atTLS(r *effective.Resolved, e *effective.Edge, q *wire.Request)
 	case f.address.Scheme == wire.TCPScheme:
 		return fmt.Errorf("url: the listener for %s looks for requests, which decide where they go; ask for one, as https://%s", cmp.Or(c.Name, api.AnyHost), f.address.Authority)
 	}
-	host := hostOf(f.call.Authority)
+	host := wire.HostOf(f.call.Authority)
 	o := closest(c.Hosts, host)
 	if misdirected(c, host, o) {
 		f.end(nil, http.StatusMisdirectedRequest, wire.AnyDraw[0])
@@ -71,12 +70,6 @@ func misdirected(c *effective.Chain, host string, o *effective.Outbound) bool {
 		}
 	}
 	return false
-}
-
-// hostOf is the host of an authority as proxies compare it.
-func hostOf(authority string) string {
-	host, _, _ := cutPort(authority)
-	return strings.ToLower(host)
 }
 
 // closest is the outbound to a host; nil where none fits. A name goes before what stands

@@ -37,7 +37,7 @@ func (v *Verdict) Host() string {
 	if err != nil {
 		return ""
 	}
-	return hostOf(cmp.Or(v.Request.Headers["host"], u.Host))
+	return wire.HostOf(cmp.Or(v.Request.Headers["host"], u.Host))
 }
 
 // Destination is what the URL's host and port lead to.

@@ -195,3 +195,18 @@ func (a *URL) IsIP() bool {
 // secureScheme is that of a URL for which a client speaks TLS: it names the host of the
 // URL there.
 const HTTPSScheme = "https"
+
+// cutPort cuts the port off a Host header, colon included.
+func CutPort(authority string) (host, port string, ok bool) {
+	at := strings.LastIndexByte(authority, ':')
+	if at < 0 || at < strings.LastIndexByte(authority, ']') {
+		return authority, "", false
+	}
+	return authority[:at], authority[at:], true
+}
+
+// hostOf is the host of an authority as proxies compare it.
+func HostOf(authority string) string {
+	host, _, _ := CutPort(authority)
+	return strings.ToLower(host)
+}
