@@ -12,6 +12,7 @@ import (
 	"github.com/weftmesh/weft/inspect/explain"
 	"github.com/weftmesh/weft/inspect/terminal"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/lookup"
 	"github.com/weftmesh/weft/sim/wire"
 )
 
@@ -114,7 +115,7 @@ func TestATableOfThousandsIsNotPrinted(t *testing.T) {
 		if i == 5 || i == 7 {
 			reason = "header x-canary is missing"
 		}
-		v.Missed = append(v.Missed, sim.Miss{Origins: []*api.Origin{{Ref: api.Ref{Kind: "MeshHTTPRoute", Mesh: "default", Name: fmt.Sprintf("r-%d", i)}}}, Reason: reason})
+		v.Missed = append(v.Missed, lookup.Miss{Origins: []*api.Origin{{Ref: api.Ref{Kind: "MeshHTTPRoute", Mesh: "default", Name: fmt.Sprintf("r-%d", i)}}}, Reason: reason})
 	}
 	var text strings.Builder
 	if err := terminal.VerdictText(&text, v, terminal.Style{}); err != nil {

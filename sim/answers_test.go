@@ -13,6 +13,7 @@ import (
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/lookup"
 	"github.com/weftmesh/weft/sim/wire"
 )
 
@@ -48,7 +49,7 @@ func TestPortsOfAClassicService(t *testing.T) {
 		Endpoints: &effective.Endpoints{Name: "old", List: []effective.Endpoint{{Address: "127.0.0.2", Port: 8080}}}})
 	for url, reached := range map[string]bool{"http://old/": true, "http://old:8080/": true, "http://old:9999/": false} {
 		_, err := run(r, wire.Request{URL: url})
-		var lost *sim.NotReached
+		var lost *lookup.NotReached
 		if (err == nil) != reached || err != nil && !errors.As(err, &lost) {
 			t.Errorf("%s: %v", url, err)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/sim/lookup"
 	"github.com/weftmesh/weft/sim/timeline"
 	"github.com/weftmesh/weft/sim/wire"
 )
@@ -22,7 +23,7 @@ type played struct {
 
 // plays plays the script at each of those who may be called, and once more where somebody outside the mesh
 // may be. The inbounds of called are those of the first of runs.
-func (t trace) plays(l *lookup, nth func(int) timeline.Answer, b *Branch) (runs []played, called []*Inbound) {
+func (t trace) plays(l *lookup.End, nth func(int) timeline.Answer, b *Branch) (runs []played, called []*Inbound) {
 	play := func(see func(timeline.Answer) timeline.Answer) {
 		line, err := playAt(l, t.from, func(n int) timeline.Answer { return see(nth(n)) })
 		if err != nil {
@@ -52,8 +53,8 @@ func (t trace) plays(l *lookup, nth func(int) timeline.Answer, b *Branch) (runs 
 
 // attempts plays the script where b forwards the request, once for all who may
 // be called, or for each set of dataplanes where they come to different ends.
-func (t trace) attempts(l *lookup, script []timeline.Answer, b *Branch) (unknown []string) {
-	if b.Outcome != Forward || l.route == nil { // passed through, over TCP, or answered by the proxy
+func (t trace) attempts(l *lookup.End, script []timeline.Answer, b *Branch) (unknown []string) {
+	if b.Outcome != Forward || l.Route == nil { // passed through, over TCP, or answered by the proxy
 		return []string{timeline.NothingAttempted}
 	}
 	nth := func(n int) timeline.Answer { return script[min(n, len(script)-1)] }
@@ -71,7 +72,7 @@ func (t trace) attempts(l *lookup, script []timeline.Answer, b *Branch) (unknown
 	if slices.ContainsFunc(runs, func(r played) bool { return r.early }) {
 		unknown = append(unknown, fmt.Sprintf("answers: an attempt that fails before Envoy has read %d bytes of the body is repeated after all, and answered 507 if they come during the pause", wire.MaxRepeated))
 	}
-	if len(timeline.StreamBounds(t.from, l.route)) > 1 {
+	if len(timeline.StreamBounds(t.from, l.Route)) > 1 {
 		unknown = append(unknown, "answers: http.maxStreamDuration differs between the backends; it is left out")
 	}
 	if !slices.ContainsFunc(runs[1:], func(r played) bool {
@@ -88,7 +89,7 @@ func (t trace) attempts(l *lookup, script []timeline.Answer, b *Branch) (unknown
 
 // Play says what happens to a forwarded request if its backend does to the n-th
 // attempt (from 0) what answer says.
-func Play(w Reader, from api.Ref, q wire.Request, answer func(n int) timeline.Answer) (timeline.Timeline, error) {
+func Play(w lookup.Reader, from api.Ref, q wire.Request, answer func(n int) timeline.Answer) (timeline.Timeline, error) {
 	r, ok := w.Dataplane(from)
 	if !ok {
 		return timeline.Timeline{}, fmt.Errorf("%s: there is no such dataplane", from)
@@ -96,18 +97,18 @@ func Play(w Reader, from api.Ref, q wire.Request, answer func(n int) timeline.An
 	if err := Check(q); err != nil {
 		return timeline.Timeline{}, err
 	}
-	f, err := lookUp(w, r, q)
+	f, err := lookup.Find(w, r, q)
 	if err != nil {
 		return timeline.Timeline{}, err
 	}
-	if len(f.ends) > 1 {
+	if len(f.Ends) > 1 {
 		return timeline.Timeline{}, fmt.Errorf("draw: chance decides which route takes the request; say by which draw")
 	}
-	return playAt(f.ends[0], r, answer)
+	return playAt(f.Ends[0], r, answer)
 }
 
 // play is Play once it is known where the request goes.
-func playAt(l *lookup, r *effective.Resolved, answer func(n int) timeline.Answer) (timeline.Timeline, error) {
+func playAt(l *lookup.End, r *effective.Resolved, answer func(n int) timeline.Answer) (timeline.Timeline, error) {
 	p, err := playerAt(l, r, answer)
 	if err != nil {
 		return timeline.Timeline{}, err
@@ -116,37 +117,37 @@ func playAt(l *lookup, r *effective.Resolved, answer func(n int) timeline.Answer
 }
 
 // player knows what bounds and repeats the request.
-func playerAt(l *lookup, r *effective.Resolved, answer func(n int) timeline.Answer) (*timeline.Player, error) {
-	if l.route == nil || !forwards(l.route) || refuses(l.call, l.route) || preflightOf(l.call, l.route) != nil || denied(l.call, l.route) != 0 {
+func playerAt(l *lookup.End, r *effective.Resolved, answer func(n int) timeline.Answer) (*timeline.Player, error) {
+	if l.Route == nil || !forwards(l.Route) || refuses(l.Call, l.Route) || preflightOf(l.Call, l.Route) != nil || denied(l.Call, l.Route) != 0 {
 		return nil, errNotForwarded
 	}
-	p := &timeline.Player{Answer: answer, LongBody: l.call.Body > wire.MaxRepeated, Delay: time.Duration(route.DelayOf(l.route.Filters))}
-	p.Plan, p.Bounds = timeline.RetriesAndTimeouts(l.route, l.outbound.Destination.Protocol)
+	p := &timeline.Player{Answer: answer, LongBody: l.Call.Body > wire.MaxRepeated, Delay: time.Duration(route.DelayOf(l.Route.Filters))}
+	p.Plan, p.Bounds = timeline.RetriesAndTimeouts(l.Route, l.Outbound.Destination.Protocol)
 	if p.Plan.Request != nil {
 		var repeats bool
 		if repeats, p.BackendsDiffer = repeatsAt(l, &p.Plan); !repeats {
 			p.Plan.Retries = 0 // its one attempt is bounded all the same
 		}
 	}
-	p.RepeatsUnsent = p.Plan.Connect && !effective.Outside(l.route.Backends)
-	p.Bounds.Stream = timeline.StreamBound(r, l.route)
+	p.RepeatsUnsent = p.Plan.Connect && !effective.Outside(l.Route.Backends)
+	p.Bounds.Stream = timeline.StreamBound(r, l.Route)
 	return p, nil
 }
 
 // repeats reports whether the request meets the conditions of a plan at a backend, and
 // whether backends differ in that: conditions see what the filters of the rule made of the
 // request, and those of the backend.
-func repeatsAt(l *lookup, plan *timeline.RetryPlan) (some, differ bool) {
-	rewrite := route.LastRewrite(l.route.Filters)
+func repeatsAt(l *lookup.End, plan *timeline.RetryPlan) (some, differ bool) {
+	rewrite := route.LastRewrite(l.Route.Filters)
 	met, n := 0, 0
-	for i := range l.route.Backends {
-		b := &l.route.Backends[i]
+	for i := range l.Route.Backends {
+		b := &l.Route.Backends[i]
 		if b.Weight == 0 || b.Cluster == "" {
 			continue
 		}
-		f := l.call.Forward(l.route, rewrite, b.Filters...)
-		f.ChangeBy(b.Filters, l.call.Filling(slices.Concat(l.route.Filters, b.Filters)))
-		if n++; plan.Request(l.call.Method, f.Headers) {
+		f := l.Call.Forward(l.Route, rewrite, b.Filters...)
+		f.ChangeBy(b.Filters, l.Call.Filling(slices.Concat(l.Route.Filters, b.Filters)))
+		if n++; plan.Request(l.Call.Method, f.Headers) {
 			met++
 		}
 	}

@@ -50,7 +50,7 @@ func TestSharesOfDraws(t *testing.T) {
 		}
 		// 1024 numbers have every remainder that is possible, if not all as often.
 		slack := float64(total) / 1024
-		if got, want := sim.ShareOf(spans, low, high, total), float64(chosen)/float64(all); math.Abs(got-want) > slack*want+1e-9 {
+		if got, want := wire.Draws(spans).Share(low, high, total), float64(chosen)/float64(all); math.Abs(got-want) > slack*want+1e-9 {
 			t.Fatalf("%d to %d of %d by %v: %v, want %v", low, high, total, spans, got, want)
 		}
 	})

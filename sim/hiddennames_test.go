@@ -12,6 +12,7 @@ import (
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/resolve/reachability"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/lookup"
 	"github.com/weftmesh/weft/sim/wire"
 )
 
@@ -46,7 +47,7 @@ func TestNamesThatAreNotTold(t *testing.T) {
 			if host != "evil.a" && slices.ContainsFunc(names.List, func(n reachability.Hostname) bool { return n.Name == host }) != told {
 				t.Errorf("%s: the resolver has %v, and told is %v", mesh, names.List, told)
 			}
-			var missed *sim.NotReached
+			var missed *lookup.NotReached
 			if got := !errors.As(err, &missed); got != told {
 				t.Errorf("%s: %s is reached: %v (%v)", mesh, host, got, err)
 			}

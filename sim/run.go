@@ -11,6 +11,7 @@ import (
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route/match"
+	"github.com/weftmesh/weft/sim/lookup"
 	"github.com/weftmesh/weft/sim/timeline"
 	"github.com/weftmesh/weft/sim/wire"
 )
@@ -20,7 +21,7 @@ import (
 // backends and nothing else. The error is a *NotReached where no outbound leads
 // to the URL, else it tells everything that is wrong with the request itself, as
 // Check does.
-func Run(w Reader, from api.Ref, q wire.Request) (Verdict, error) {
+func Run(w lookup.Reader, from api.Ref, q wire.Request) (Verdict, error) {
 	if q.Method == "" && !q.Connection() {
 		q.Method = http.MethodGet
 	}
@@ -34,36 +35,36 @@ func Run(w Reader, from api.Ref, q wire.Request) (Verdict, error) {
 	if !ok {
 		return v, fmt.Errorf("%s: there is no such dataplane", from)
 	}
-	f, err := lookUp(w, r, q)
+	f, err := lookup.Find(w, r, q)
 	if err != nil {
 		return v, err
 	}
-	v.Missed = f.missed
-	if o := f.outbound; o != nil {
+	v.Missed = f.Missed
+	if o := f.Outbound; o != nil {
 		d := o.Destination
 		v.Destination = &Destination{Kind: d.Kind, Name: d.Name, Namespace: d.Namespace, Port: d.Port}
 	}
-	if f.read() {
-		v.Unknown = append(wire.UnknownHeaders(q), f.unknown...)
+	if f.IsRead() {
+		v.Unknown = append(wire.UnknownHeaders(q), f.Unknown...)
 	}
-	for _, l := range f.ends {
-		b := trace{world: w, from: r, draws: l.draws, caller: who}.branch(l, q, script)
+	for _, l := range f.Ends {
+		b := trace{world: w, from: r, draws: l.Draws, caller: who}.branch(l, q, script)
 		for _, u := range b.unknown {
 			if !slices.Contains(v.Unknown, u) {
 				v.Unknown = append(v.Unknown, u)
 			}
 		}
-		v.Branches = append(v.Branches, b.judged(l.call)...)
+		v.Branches = append(v.Branches, b.judged(l.Call)...)
 	}
 	v.Notes = append(v.Notes, who.idle(v.Branches)...)
 	return v, nil
 }
 
 // branch is what becomes of a request that comes to l.
-func (t trace) branch(l *lookup, q wire.Request, script []timeline.Answer) Branch {
+func (t trace) branch(l *lookup.End, q wire.Request, script []timeline.Answer) Branch {
 	b := t.outcome(l, q)
-	if len(l.ends) > 1 {
-		b.Probability, b.Draws = float64(l.draws.Count())/match.Chances, l.draws
+	if len(l.Ends) > 1 {
+		b.Probability, b.Draws = float64(l.Draws.Count())/match.Chances, l.Draws
 	}
 	if script != nil {
 		b.unknown = append(b.unknown, t.attempts(l, script, &b)...)
@@ -73,20 +74,20 @@ func (t trace) branch(l *lookup, q wire.Request, script []timeline.Answer) Branc
 }
 
 // outcome is the branch but for its probability and for what happens in time.
-func (t trace) outcome(l *lookup, q wire.Request) Branch {
-	switch o := l.outbound; {
-	case l.shut:
+func (t trace) outcome(l *lookup.End, q wire.Request) Branch {
+	switch o := l.Outbound; {
+	case l.Closed:
 		return Branch{Probability: 1, Outcome: Close}
-	case l.answer != 0:
-		return respond(l.call, l.answer)
+	case l.Answer != 0:
+		return respond(l.Call, l.Answer)
 	case o == nil:
-		return Branch{Probability: 1, Outcome: Passthrough, Forwarded: cmp.Or(l.passed, wire.Untouched(q, l.address))}
+		return Branch{Probability: 1, Outcome: Passthrough, Forwarded: cmp.Or(l.Forwarded, wire.Untouched(q, l.Address))}
 	case o.Table == nil:
-		return t.connect(l, wire.Untouched(q, l.address))
+		return t.connect(l, wire.Untouched(q, l.Address))
 	default:
-		b := t.take(o.Destination.Protocol, l.route, l.call)
-		CountBuckets(o.Table).Tell(l.route, b.Policies)
-		b.limited(l.call, o.Table, l.route)
+		b := t.take(o.Destination.Protocol, l.Route, l.Call)
+		CountBuckets(o.Table).Tell(l.Route, b.Policies)
+		b.limited(l.Call, o.Table, l.Route)
 		return b
 	}
 }

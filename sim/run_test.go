@@ -11,6 +11,7 @@ import (
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/lookup"
 	"github.com/weftmesh/weft/sim/wire"
 )
 
@@ -96,7 +97,7 @@ func TestWhatIsNotReachedSaysWhatToDo(t *testing.T) {
 		"http://api:9090/":        "http://api:80, http://api:8080",
 	} {
 		_, err := run(town(), wire.Request{URL: url})
-		var lost *sim.NotReached
+		var lost *lookup.NotReached
 		if !errors.As(err, &lost) || !strings.Contains(err.Error(), "does not reach") || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v does not say %q", url, err, want)
 		}
@@ -175,7 +176,7 @@ func TestWhatTheMeshHasIsNamed(t *testing.T) {
 		r.Dataplane.Spec = &api.Dataplane{Networking: &api.Networking{TransparentProxying: c.how}}
 		r.Outbounds[len(r.Outbounds)-1].Destination.VIPs = []string{"241.0.0.1"}
 		v, err := sim.Run(alone{r, others}, r.Ref, wire.Request{URL: c.url})
-		var lost *sim.NotReached
+		var lost *lookup.NotReached
 		switch {
 		case c.want == "" && (err != nil || v.Branches[0].Outcome != sim.Passthrough):
 			t.Errorf("%s: %v, wanted it to pass through", c.url, err)

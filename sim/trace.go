@@ -7,13 +7,14 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/sim/lookup"
 	"github.com/weftmesh/weft/sim/timeline"
 	"github.com/weftmesh/weft/sim/wire"
 )
 
 // trace follows a request of one dataplane through a world.
 type trace struct {
-	world Reader
+	world lookup.Reader
 	from  *effective.Resolved
 	draws wire.Draws // of the request; where it has none of its own, any
 	caller

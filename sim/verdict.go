@@ -7,6 +7,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/route/match"
+	"github.com/weftmesh/weft/sim/lookup"
 	"github.com/weftmesh/weft/sim/permission"
 	"github.com/weftmesh/weft/sim/timeline"
 	"github.com/weftmesh/weft/sim/wire"
@@ -14,11 +15,11 @@ import (
 
 // Verdict is what would happen to one request (spec/contract.md 4).
 type Verdict struct {
-	From        string       `json:"from"`
-	Request     wire.Request `json:"request"`
-	Destination *Destination `json:"destination,omitempty"`
-	Branches    []Branch     `json:"branches"`
-	Missed      []Miss       `json:"missed,omitempty"`
+	From        string        `json:"from"`
+	Request     wire.Request  `json:"request"`
+	Destination *Destination  `json:"destination,omitempty"`
+	Branches    []Branch      `json:"branches"`
+	Missed      []lookup.Miss `json:"missed,omitempty"`
 	// Unknown is what Envoy does with this request that the simulator does not know.
 	Unknown []string   `json:"unknown,omitempty"`
 	Notes   []api.Note `json:"notes,omitempty"`

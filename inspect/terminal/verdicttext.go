@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/lookup"
 	"github.com/weftmesh/weft/sim/permission"
 	"github.com/weftmesh/weft/sim/timeline"
 	"github.com/weftmesh/weft/sim/wire"
@@ -51,11 +52,11 @@ const missesShown = 20
 
 // nearestMisses are at most n rules that were not taken, in the order of the table: those that miss
 // the request by another condition than the path, then those next to the rule that takes it.
-func nearestMisses(all []sim.Miss, n int) []sim.Miss {
+func nearestMisses(all []lookup.Miss, n int) []lookup.Miss {
 	if len(all) <= n {
 		return all
 	}
-	byPath := func(m *sim.Miss) bool { return strings.HasPrefix(m.Reason, "path ") }
+	byPath := func(m *lookup.Miss) bool { return strings.HasPrefix(m.Reason, "path ") }
 	show := make([]bool, len(all))
 	for _, want := range []bool{false, true} {
 		for i := len(all) - 1; i >= 0 && n > 0; i-- {
@@ -65,7 +66,7 @@ func nearestMisses(all []sim.Miss, n int) []sim.Miss {
 			}
 		}
 	}
-	var out []sim.Miss
+	var out []lookup.Miss
 	for i := range all {
 		if show[i] {
 			out = append(out, all[i])

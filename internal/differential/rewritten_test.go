@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/lookup"
 	"github.com/weftmesh/weft/sim/permission"
 )
 
@@ -29,7 +30,7 @@ func TestNobodyGetsMoreThanTheRule(t *testing.T) {
 				t.Fatal(err)
 			}
 			v, err := sim.Run(as, as.Resolved.Ref, p.Request)
-			var nowhere *sim.NotReached
+			var nowhere *lookup.NotReached
 			if errors.As(err, &nowhere) {
 				continue
 			}

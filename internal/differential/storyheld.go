@@ -16,6 +16,7 @@ import (
 	"github.com/weftmesh/weft/internal/golden"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/lookup"
 )
 
 // hold says how Envoys differ from what a story says of a request; it is empty where
@@ -81,7 +82,7 @@ func (f *storyFleet) comesTo(s *scene, w *World, p Pair, v *sim.Verdict) (netip.
 // nobody holds a request that the simulator says reaches nobody: there is no listener for
 // it, or one that does not answer it, or lets it pass.
 func (f *storyFleet) nobody(p Pair, at netip.AddrPort, listens bool, why error) string {
-	var unreached *sim.NotReached
+	var unreached *lookup.NotReached
 	if !errors.As(why, &unreached) {
 		return "sim: " + why.Error()
 	}

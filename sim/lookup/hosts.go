@@ -1,4 +1,4 @@
-package sim
+package lookup
 
 import (
 	"net/http"
@@ -40,8 +40,8 @@ func caught(r *effective.Resolved, a *wire.URL) *effective.Outbound {
 
 // noHost is what becomes of a request at the address of o that is for none of the hosts
 // there.
-func (f *found) noHost(o *effective.Outbound, q *wire.Request) error {
-	c, answer := f.call, uint32(http.StatusNotFound)
+func (f *Found) noHost(o *effective.Outbound, q *wire.Request) error {
+	c, answer := f.Call, uint32(http.StatusNotFound)
 	if o.Passthrough {
 		var err error
 		c.AnyMethod = true
@@ -51,7 +51,7 @@ func (f *found) noHost(o *effective.Outbound, q *wire.Request) error {
 		if answer == 0 && c.Upgrade == wire.UnknownUpgrade {
 			answer = http.StatusForbidden
 		}
-		f.passed = &wire.Forwarded{Method: c.Method, Authority: c.Authority, Path: c.Path + c.Query, Headers: c.Sent}
+		f.Forwarded = &wire.Forwarded{Method: c.Method, Authority: c.Authority, Path: c.Path + c.Query, Headers: c.Sent}
 	}
 	f.end(nil, answer, wire.AnyDraw[0])
 	return nil

@@ -1,4 +1,4 @@
-package sim
+package lookup
 
 import (
 	"net/netip"
@@ -11,7 +11,7 @@ import (
 )
 
 // find is the outbound that a client of r comes to at a; nil where there is none.
-func find(w Reader, r *effective.Resolved, a *wire.URL) *effective.Outbound {
+func findOutbound(w Reader, r *effective.Resolved, a *wire.URL) *effective.Outbound {
 	if spec(r).Edge() {
 		return atEdge(r, a)
 	}

@@ -1,4 +1,4 @@
-package sim
+package lookup
 
 import (
 	"fmt"
@@ -14,76 +14,76 @@ import (
 )
 
 // found is what a request comes to: several things where chance decides.
-type found struct {
-	address  *wire.URL
-	call     *wire.Call
-	outbound *effective.Outbound
-	ends     []*lookup
-	missed   []Miss
-	unknown  []string
-	passed   *wire.Forwarded // of a request that the proxy reads and lets pass
-	shut     bool            // the connection is closed before a request comes
+type Found struct {
+	Address   *wire.URL
+	Call      *wire.Call
+	Outbound  *effective.Outbound
+	Ends      []*End
+	Missed    []Miss
+	Unknown   []string
+	Forwarded *wire.Forwarded // of a request that the proxy reads and lets pass
+	Closed    bool            // the connection is closed before a request comes
 	// serverName is the name that the client asks for in TLS, chain that of the chain to
 	// which it comes for it.
-	serverName, chain string
+	serverName, Chain string
 	// connections is where outbound sends whole connections; nil where it closes them, or
 	// tells requests apart.
-	connections *effective.TCPTable
+	Connections *effective.TCPTable
 }
 
 // lookup is one thing that a request comes to: an answer of the proxy's own, or
 // else a route; an outbound without routes; or nothing, which is passed through.
-type lookup struct {
-	*found
-	route  *effective.Route
-	answer uint32
-	draws  wire.Draws // by which it comes to that
+type End struct {
+	*Found
+	Route  *effective.Route
+	Answer uint32
+	Draws  wire.Draws // by which it comes to that
 }
 
-func lookUp(w Reader, r *effective.Resolved, q wire.Request) (*found, error) {
+func Find(w Reader, r *effective.Resolved, q wire.Request) (*Found, error) {
 	if q.Method == "" && !q.Connection() {
 		q.Method = http.MethodGet
 	}
 	a, _ := q.Read() // which was checked
-	f := &found{address: &a, call: wire.CallOf(q, &a), outbound: find(w, r, &a)}
+	f := &Found{Address: &a, Call: wire.CallOf(q, &a), Outbound: findOutbound(w, r, &a)}
 	f.serverName, _ = q.ServerName(&a)
 	if spec(r).Edge() {
 		e, err := edgeAt(r, &a)
 		if err != nil {
 			return nil, err
 		}
-		f.call.FromOutside(a.Scheme)
+		f.Call.FromOutside(a.Scheme)
 		switch {
 		case e.Connections:
-			f.sendOn(f.outbound)
+			f.sendOn(f.Outbound)
 			return f, nil
 		case a.Scheme == wire.HTTPSScheme || a.Scheme == wire.TCPScheme:
 			return f, f.atTLS(r, e, &q)
 		}
 	}
-	if f.outbound == nil && !spec(r).Edge() && a.Port != 0 {
+	if f.Outbound == nil && !spec(r).Edge() && a.Port != 0 {
 		if err := notReached(w, r, &a); err != nil {
 			return nil, err
 		}
-		f.outbound = caught(r, &a)
+		f.Outbound = caught(r, &a)
 	}
-	if o := f.outbound; o != nil && o.ToHost() {
-		f.call.KeepsPath = !f.call.Outside
+	if o := f.Outbound; o != nil && o.ToHost() {
+		f.Call.KeepsPath = !f.Call.Outside
 		if o.Passthrough && (q.Version == "1.0" || a.Scheme != "http") {
-			f.outbound = nil // it is not looked into
-		} else if f.outbound = askedHost(r, o, f.call.Authority); f.outbound == nil {
+			f.Outbound = nil // it is not looked into
+		} else if f.Outbound = askedHost(r, o, f.Call.Authority); f.Outbound == nil {
 			return f, f.noHost(o, &q)
 		}
 	}
 	answer := uint32(0)
-	switch o := f.outbound; {
+	switch o := f.Outbound; {
 	case o == nil && spec(r).Edge():
 		answer = http.StatusNotFound
 	case o == nil && a.Port == 0:
 		return nil, fmt.Errorf("url: tcp:// stands for no port; write one, as tcp://%s:5432", a.Authority)
 	case o == nil:
 	case o.Table == nil:
-		f.connections = f.asked(o)
+		f.Connections = f.asked(o)
 	case a.Scheme == wire.TCPScheme:
 		return nil, fmt.Errorf("url: %s looks for requests, which decide where they go; ask for one, as http://%s", o.Destination.ID, a.Authority)
 	case a.Scheme == wire.HTTPSScheme:
@@ -96,30 +96,30 @@ func lookUp(w Reader, r *effective.Resolved, q wire.Request) (*found, error) {
 }
 
 // requests finds what a request comes to at o, where requests are told apart.
-func (f *found) requests(o *effective.Outbound, q *wire.Request) error {
-	f.call.AnyMethod = o.ToHost()
+func (f *Found) requests(o *effective.Outbound, q *wire.Request) error {
+	f.Call.AnyMethod = o.ToHost()
 	if o.ToHost() && q.Claims == nil { // Envoy reads them, on hosts alone
-		q.Claims = wire.TokenClaims(strings.Join(f.call.Headers.Values("authorization"), ","))
-		f.call.Claims = q.Claims
+		q.Claims = wire.TokenClaims(strings.Join(f.Call.Headers.Values("authorization"), ","))
+		f.Call.Claims = q.Claims
 	}
 	return f.look(o.Table, q)
 }
 
 // end notes what becomes of the draws of a span.
-func (f *found) end(rt *effective.Route, answer uint32, s wire.Span) {
-	for _, l := range f.ends {
-		if l.route == rt && l.answer == answer {
-			l.draws = l.draws.And(s)
+func (f *Found) end(rt *effective.Route, answer uint32, s wire.Span) {
+	for _, l := range f.Ends {
+		if l.Route == rt && l.Answer == answer {
+			l.Draws = l.Draws.And(s)
 			return
 		}
 	}
-	f.ends = append(f.ends, &lookup{found: f, route: rt, answer: answer, draws: wire.Draws{s}})
+	f.Ends = append(f.Ends, &End{Found: f, Route: rt, Answer: answer, Draws: wire.Draws{s}})
 }
 
 // look finds the first route that matches, for every draw. The error says why there is no
 // answer at all.
-func (f *found) look(t *effective.Table, q *wire.Request) error {
-	c := f.call
+func (f *Found) look(t *effective.Table, q *wire.Request) error {
+	c := f.Call
 	answer, err := f.receive(q)
 	if err != nil {
 		return err
@@ -141,8 +141,8 @@ func (f *found) look(t *effective.Table, q *wire.Request) error {
 	}
 	for _, rt := range t.Routes {
 		reason, ok := missed[rt]
-		if ok && !slices.ContainsFunc(f.ends, func(l *lookup) bool { return l.route == rt }) {
-			f.missed = append(f.missed, Miss{Key: rt.Key, Origins: rt.Origins, Reason: reason})
+		if ok && !slices.ContainsFunc(f.Ends, func(l *End) bool { return l.Route == rt }) {
+			f.Missed = append(f.Missed, Miss{Key: rt.Key, Origins: rt.Origins, Reason: reason})
 		}
 	}
 	return nil
@@ -150,28 +150,28 @@ func (f *found) look(t *effective.Table, q *wire.Request) error {
 
 // receive is what the proxy answers to a request before it looks for a route, 0 where it looks.
 // The error says why there is no answer at all.
-func (f *found) receive(q *wire.Request) (answer uint32, err error) {
-	answer, unknown, err := f.call.HeadRefusal(q, f.address)
+func (f *Found) receive(q *wire.Request) (answer uint32, err error) {
+	answer, unknown, err := f.Call.HeadRefusal(q, f.Address)
 	if err != nil {
 		return 0, err
 	}
 	if unknown != "" {
-		f.unknown = append(f.unknown, unknown)
+		f.Unknown = append(f.Unknown, unknown)
 	}
 	if answer == 0 {
-		answer = f.call.Unread(q)
+		answer = f.Call.Unread(q)
 	}
 	return answer, nil
 }
 
 // first is the first route of t that matches with a draw; nil where none does. Why
 // those before it do not is missed, said for the first draw that comes to them.
-func (f *found) first(t *effective.Table, q *wire.Request, draw int64, missed map[*effective.Route]string) *effective.Route {
-	asked := f.call.MatchRequest()
+func (f *Found) first(t *effective.Table, q *wire.Request, draw int64, missed map[*effective.Route]string) *effective.Route {
+	asked := f.Call.MatchRequest()
 	asked.Draw = draw
 	for _, rt := range t.Routes {
 		reason := "a CONNECT request has no path to match"
-		if f.call.Method != http.MethodConnect {
+		if f.Call.Method != http.MethodConnect {
 			reason = whyNot(rt.Match.Conditions, asked, q)
 		}
 		if reason == "" {
@@ -180,7 +180,7 @@ func (f *found) first(t *effective.Table, q *wire.Request, draw int64, missed ma
 		if _, known := missed[rt]; !known {
 			missed[rt] = reason
 		}
-		if f.call.Method != http.MethodConnect {
+		if f.Call.Method != http.MethodConnect {
 			f.askedOfToken(rt, asked, q)
 		}
 	}
@@ -212,8 +212,8 @@ func whyNot(cs match.Conditions, asked *match.Request, q *wire.Request) string {
 
 // askedOfToken notes that rt would take the request if its token had the claims that
 // rt asks for: nobody said what claims it has.
-func (f *found) askedOfToken(rt *effective.Route, asked *match.Request, q *wire.Request) {
-	if q.Claims != nil || len(f.call.Headers.Values("authorization")) == 0 {
+func (f *Found) askedOfToken(rt *effective.Route, asked *match.Request, q *wire.Request) {
+	if q.Claims != nil || len(f.Call.Headers.Values("authorization")) == 0 {
 		return
 	}
 	var claims, others match.Conditions
@@ -228,8 +228,8 @@ func (f *found) askedOfToken(rt *effective.Route, asked *match.Request, q *wire.
 		return
 	}
 	text := fmt.Sprintf("claims: those of the token are not given; where %s, %s takes the request", claims.Text(), rt.Name)
-	if !slices.Contains(f.unknown, text) {
-		f.unknown = append(f.unknown, text)
+	if !slices.Contains(f.Unknown, text) {
+		f.Unknown = append(f.Unknown, text)
 	}
 }
 
@@ -241,8 +241,8 @@ type Reader interface {
 }
 
 // read reports whether a proxy reads the request.
-func (f *found) read() bool {
-	return f.ends[0].answer != 0 || f.passed != nil || f.outbound != nil && f.outbound.Table != nil
+func (f *Found) IsRead() bool {
+	return f.Ends[0].Answer != 0 || f.Forwarded != nil || f.Outbound != nil && f.Outbound.Table != nil
 }
 
 // Miss is a route that the request did not match, and why.

@@ -1,4 +1,4 @@
-package sim
+package lookup
 
 import (
 	"cmp"
@@ -13,21 +13,21 @@ import (
 // atTLS finds what a client comes to who speaks TLS at the port of e: who asks there for a
 // name that nobody has is not let in, and who then asks for a host of another certificate
 // is told so.
-func (f *found) atTLS(r *effective.Resolved, e *effective.Edge, q *wire.Request) error {
+func (f *Found) atTLS(r *effective.Resolved, e *effective.Edge, q *wire.Request) error {
 	c := effective.ChainFor(r.Chains(e), f.serverName)
-	f.outbound = nil
+	f.Outbound = nil
 	switch {
 	case c == nil:
 		f.sendOn(nil)
 		return nil
 	case c.Connections:
-		f.chain = cmp.Or(c.Name, api.AnyHost)
+		f.Chain = cmp.Or(c.Name, api.AnyHost)
 		f.sendOn(c.To)
 		return nil
-	case f.address.Scheme == wire.TCPScheme:
-		return fmt.Errorf("url: the listener for %s looks for requests, which decide where they go; ask for one, as https://%s", cmp.Or(c.Name, api.AnyHost), f.address.Authority)
+	case f.Address.Scheme == wire.TCPScheme:
+		return fmt.Errorf("url: the listener for %s looks for requests, which decide where they go; ask for one, as https://%s", cmp.Or(c.Name, api.AnyHost), f.Address.Authority)
 	}
-	host := wire.HostOf(f.call.Authority)
+	host := wire.HostOf(f.Call.Authority)
 	o := closest(c.Hosts, host)
 	if misdirected(c, host, o) {
 		f.end(nil, http.StatusMisdirectedRequest, wire.AnyDraw[0])
@@ -37,16 +37,16 @@ func (f *found) atTLS(r *effective.Resolved, e *effective.Edge, q *wire.Request)
 		f.end(nil, http.StatusNotFound, wire.AnyDraw[0])
 		return nil
 	}
-	f.outbound = o
+	f.Outbound = o
 	return f.requests(o, q)
 }
 
 // sendOn finds that a whole connection goes to o; without one it is closed.
-func (f *found) sendOn(o *effective.Outbound) {
-	if f.outbound = o; o != nil {
-		f.connections = o.TCP
+func (f *Found) sendOn(o *effective.Outbound) {
+	if f.Outbound = o; o != nil {
+		f.Connections = o.TCP
 	} else {
-		f.shut = true
+		f.Closed = true
 	}
 	f.end(nil, 0, wire.AnyDraw[0])
 }
@@ -90,7 +90,7 @@ func closest(list []*effective.Outbound, host string) *effective.Outbound {
 
 // asked finds where connections to o go for the name that their clients ask for; nil where
 // they are closed. What is for other names is missed.
-func (f *found) asked(o *effective.Outbound) *effective.TCPTable {
+func (f *Found) asked(o *effective.Outbound) *effective.TCPTable {
 	if o.TCP == nil || len(o.TCP.ServerNames) == 0 {
 		return o.TCP
 	}
@@ -104,11 +104,11 @@ func (f *found) asked(o *effective.Outbound) *effective.TCPTable {
 		if s == to {
 			break // they stand as they are tried
 		}
-		f.missed = append(f.missed, Miss{Origins: s.Origins, Reason: fmt.Sprintf("%s, and this is for %s", said, s.Name)})
+		f.Missed = append(f.Missed, Miss{Origins: s.Origins, Reason: fmt.Sprintf("%s, and this is for %s", said, s.Name)})
 	}
 	if to == nil {
 		return nil
 	}
-	f.chain = to.Name
+	f.Chain = to.Name
 	return to.TCPTable
 }
