@@ -12,6 +12,35 @@ import (
 	"github.com/weftmesh/weft/sim/wire"
 )
 
+// Inbound is what the called side does with the requests of a backend: one for
+// each set of dataplanes that treat them alike. What it answers is the answer of
+// one attempt; what becomes of that is the caller's decision.
+type Inbound struct {
+	Dataplanes int               `json:"dataplanes"`
+	Names      []string          `json:"names"` // of the first of them
+	Share      float64           `json:"share"` // of the backend's requests
+	Protocol   api.Protocol      `json:"protocol"`
+	Policies   map[string]Policy `json:"policies,omitempty"`
+	Outcome    Outcome           `json:"outcome"`
+	// Status is what it answers, or what the caller's sidecar makes of a Reset.
+	Status uint32 `json:"status,omitempty"`
+	// Attempts and Ends are set where the dataplanes that may be called differ.
+	Attempts []timeline.Attempt  `json:"attempts,omitempty"`
+	Ends     []timeline.EndOfAll `json:"ends,omitempty"`
+
+	// Permission is what it decides about who calls.
+	Permission *permission.Permission `json:"permission,omitempty"`
+	// Reason is why it answers before anybody asks who calls.
+	Reason string `json:"reason,omitempty"`
+
+	inbound *effective.Inbound
+	names   []string           // that the caller proves to it
+	holds   effective.Policies // of that caller
+	unread  *timeline.Answer   // what the caller sees where it does not take the request at all
+	// grpc and webSocket are what the request is when it comes to it: filters may change that.
+	grpc, webSocket bool
+}
+
 // judge decides about read, a request as the inbound's proxy has it, or about a connection,
 // nil; status is that of an answer without a decision, 0 for none. Where nobody proves who
 // it is, nobody is judged.
@@ -59,35 +88,6 @@ func (in *Inbound) spelled(f *wire.Forwarded) *wire.Forwarded {
 		out.Path += "?" + query
 	}
 	return out
-}
-
-// Inbound is what the called side does with the requests of a backend: one for
-// each set of dataplanes that treat them alike. What it answers is the answer of
-// one attempt; what becomes of that is the caller's decision.
-type Inbound struct {
-	Dataplanes int               `json:"dataplanes"`
-	Names      []string          `json:"names"` // of the first of them
-	Share      float64           `json:"share"` // of the backend's requests
-	Protocol   api.Protocol      `json:"protocol"`
-	Policies   map[string]Policy `json:"policies,omitempty"`
-	Outcome    Outcome           `json:"outcome"`
-	// Status is what it answers, or what the caller's sidecar makes of a Reset.
-	Status uint32 `json:"status,omitempty"`
-	// Attempts and Ends are set where the dataplanes that may be called differ.
-	Attempts []timeline.Attempt  `json:"attempts,omitempty"`
-	Ends     []timeline.EndOfAll `json:"ends,omitempty"`
-
-	// Permission is what it decides about who calls.
-	Permission *permission.Permission `json:"permission,omitempty"`
-	// Reason is why it answers before anybody asks who calls.
-	Reason string `json:"reason,omitempty"`
-
-	inbound *effective.Inbound
-	names   []string           // that the caller proves to it
-	holds   effective.Policies // of that caller
-	unread  *timeline.Answer   // what the caller sees where it does not take the request at all
-	// grpc and webSocket are what the request is when it comes to it: filters may change that.
-	grpc, webSocket bool
 }
 
 // decision is equal for inbounds that decide alike about a request.

@@ -2,15 +2,186 @@ package sim
 
 import (
 	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/sim/lookup"
 	"github.com/weftmesh/weft/sim/timeline"
 	"github.com/weftmesh/weft/sim/wire"
 )
+
+// maxNames is how many dataplanes that are called alike are named.
+const maxNames = 10
+
+// backends are the shares, each with the dataplanes that are called for it.
+func (t trace) backends(list []effective.Backend) []Backend {
+	out := shares(t.from, list, t.draws)
+	for n, b := range effective.Sharing(list) {
+		use := t.from.ClusterNamed(b.Cluster)
+		if use.Endpoints != nil {
+			out[n].Inbounds = t.inbounds(use.List)
+		}
+		if use.Cluster != nil {
+			out[n].http2 = use.HTTP2 || use.Destination != nil && (use.Destination.Protocol == api.HTTP2 || use.Destination.Protocol == api.GRPC)
+		}
+	}
+	return out
+}
+
+// inbounds groups those who answer at these addresses by how they treat requests.
+func (t trace) inbounds(list []effective.Endpoint) []Inbound {
+	var out []Inbound
+	at := map[string]int{}
+	last := map[int]api.Ref{} // counted last in a group: a dataplane may answer at two ports
+	for i := range list {
+		own := t.inboundAt(&list[i])
+		if own == nil {
+			continue
+		}
+		in := own.AsDocumented()
+		names := t.proves(&list[i], in, in != own)
+		holds := in.PoliciesOf(names)
+		key := fingerprint(in, holds) + how(in, names)
+		n, ok := at[key]
+		if !ok {
+			n = len(out)
+			at[key] = n
+			out = append(out, Inbound{Protocol: in.Protocol, Policies: PolicyViews(holds, in.Protocol), Outcome: Forward, inbound: in, names: names, holds: holds})
+		}
+		g := &out[n]
+		g.Share += 1 / float64(len(list))
+		if ref := list[i].Dataplane; last[n] != ref {
+			last[n] = ref
+			g.Dataplanes++
+			if len(g.Names) < maxNames {
+				g.Names = append(g.Names, ref.FullName())
+			}
+		}
+	}
+	return out
+}
+
+// how tells inbounds apart by how the caller comes in.
+func how(in *effective.Inbound, names []string) string {
+	switch {
+	case in.TLS == nil:
+		return ""
+	case len(names) > 0:
+		return " mtls"
+	case in.TLS.TakesPlain():
+		return " plain"
+	}
+	return " refused"
+}
+
+// inboundAt is the port of a dataplane behind an endpoint; nil outside the mesh.
+func (t trace) inboundAt(e *effective.Endpoint) *effective.Inbound {
+	if e.Dataplane == (api.Ref{}) {
+		return nil
+	}
+	r, ok := t.world.Dataplane(e.Dataplane)
+	if !ok {
+		return nil
+	}
+	for _, in := range r.Inbounds {
+		if in.Port == e.Port && in.Address == e.Address {
+			return in.Inbound
+		}
+	}
+	return nil
+}
+
+// fingerprint is equal for inbounds that treat requests alike and say so alike. What adds up is
+// one value for all about which the same is said: whole lists of callers are not written for
+// each endpoint.
+func fingerprint(in *effective.Inbound, holds effective.Policies) string {
+	var b strings.Builder
+	var folded effective.Policies
+	for _, e := range holds {
+		if e.Kind.Collect != nil {
+			fmt.Fprintf(&b, "%p ", e)
+		} else {
+			folded = append(folded, e)
+		}
+	}
+	for i := range in.Rules {
+		fmt.Fprintf(&b, "%s %p %s;", in.Rules[i].Match.Text(), in.Rules[i].Permission, in.Rules[i].Closed)
+	}
+	text, err := json.Marshal(PolicyViews(folded, in.Protocol))
+	if err != nil {
+		panic(err) // confs came from JSON
+	}
+	return string(in.Protocol) + " " + b.String() + string(text)
+}
+
+// connect sends a connection to where whole connections go, and with it the
+// request f, if it carries one.
+func (t trace) connect(l *lookup.End, f *wire.Forwarded) Branch {
+	o := l.Outbound
+	b := Branch{Probability: 1, Outcome: Close, Policies: PolicyViews(o.Policies, o.Protocol())}
+	if l.Connections == nil {
+		return b
+	}
+	b.Reason = weightless(l.Connections.Backends)
+	b.Policies = ConnectionPolicies(t.from, o, l.Connections.Backends)
+	b.Backends = closing(t.backends(l.Connections.Backends))
+	tellOnward(b.Backends, Onward(t.from, o.Policies, l.Connections.Backends, o.Protocol()))
+	for n := range b.Backends {
+		for k := range b.Backends[n].Inbounds {
+			in := &b.Backends[n].Inbounds[k]
+			if in.carried(f); in.denied() {
+				in.keepOut(false)
+			}
+		}
+	}
+	if len(l.Connections.Origins) > 0 {
+		b.Route = &Route{Origins: l.Connections.Origins, ServerName: l.Chain}
+	}
+	if slices.ContainsFunc(b.Backends, func(x Backend) bool { return x.Outcome != Close }) {
+		b.Outcome, b.Forwarded = Forward, f
+	}
+	return b
+}
+
+// branch is what becomes of a request that comes to l.
+func (t trace) branch(l *lookup.End, q wire.Request, script []timeline.Answer) Branch {
+	b := t.outcome(l, q)
+	if len(l.Ends) > 1 {
+		b.Probability, b.Draws = float64(l.Draws.Count())/match.Chances, l.Draws
+	}
+	if script != nil {
+		b.unknown = append(b.unknown, t.attempts(l, script, &b)...)
+		b.unknown = append(b.unknown, timeline.UnknownRetries(b.Attempts)...)
+	}
+	return b
+}
+
+// outcome is the branch but for its probability and for what happens in time.
+func (t trace) outcome(l *lookup.End, q wire.Request) Branch {
+	switch o := l.Outbound; {
+	case l.Closed:
+		return Branch{Probability: 1, Outcome: Close}
+	case l.Answer != 0:
+		return respond(l.Call, l.Answer)
+	case o == nil:
+		return Branch{Probability: 1, Outcome: Passthrough, Forwarded: cmp.Or(l.Forwarded, wire.Untouched(q, l.Address))}
+	case o.Table == nil:
+		return t.connect(l, wire.Untouched(q, l.Address))
+	default:
+		b := t.take(o.Destination.Protocol, l.Route, l.Call)
+		CountBuckets(o.Table).Tell(l.Route, b.Policies)
+		b.limited(l.Call, o.Table, l.Route)
+		return b
+	}
+}
 
 // trace follows a request of one dataplane through a world.
 type trace struct {
@@ -73,105 +244,6 @@ func (t trace) take(spoken api.Protocol, rt *effective.Route, c *wire.Call) Bran
 	return b
 }
 
-// forget leaves out the backends that get none of the branch's requests. What the
-// only one of the others gets is what the branch forwards.
-func (b *Branch) forget() {
-	b.Backends = slices.DeleteFunc(b.Backends, func(x Backend) bool { return x.Share == 0 })
-	if len(b.Backends) == 1 {
-		x := &b.Backends[0]
-		b.ResponseHeaders = cmp.Or(x.ResponseHeaders, b.ResponseHeaders)
-		if b.Outcome == Forward {
-			b.Forwarded = cmp.Or(x.Forwarded, b.Forwarded)
-		}
-		x.Forwarded, x.ResponseHeaders = nil, nil
-	}
-	if b.ResponseHeaders.Empty() {
-		b.ResponseHeaders = nil
-	}
-	for i := range b.Backends {
-		if x := &b.Backends[i]; b.ResponseHeaders == nil && x.ResponseHeaders.Empty() {
-			x.ResponseHeaders = nil
-		}
-	}
-}
-
-func routeOf(rt *effective.Route) *Route {
-	return &Route{Key: rt.Key, Name: rt.Name, Matches: rt.Matches, Origins: rt.Origins}
-}
-
-// answers is what becomes of header changes on an answer of the proxy's own: it
-// has no content type without a body and gRPC's own to a gRPC client, and a
-// location is a header like others.
-func (b *Branch) answers(h *wire.ResponseHeaders) {
-	if h == nil {
-		return
-	}
-	if b.Body == "" || b.GRPCStatus != nil {
-		delete(h.Set, "content-type")
-		delete(h.Add, "content-type")
-	}
-	if l, ok := h.Set["location"]; b.Outcome == Redirect && (ok || slices.Contains(h.Remove, "location")) {
-		b.Location = l
-	}
-	if b.Outcome == Redirect {
-		b.Location = wire.Joined(append([]string{b.Location}, h.Add.Values("location")...)...)
-	}
-}
-
-// unserved is why nobody can take what rt would forward; empty where it forwards nothing as it is written,
-// or the reason stands with its backends.
-func unserved(rt *effective.Route) string {
-	switch {
-	case rt.Answer != nil:
-		return ""
-	case len(rt.Backends) == 0:
-		return noBackend
-	}
-	return weightless(rt.Backends)
-}
-
-// noBackend is why nobody takes what a rule without backends would forward.
-const noBackend = "the rule has no backend"
-
-// weightless is why no backend has a share; empty where one has.
-func weightless(list []effective.Backend) string {
-	if len(list) == 0 || slices.ContainsFunc(list, func(b effective.Backend) bool { return b.Weight > 0 }) {
-		return ""
-	}
-	return "the weights of all its backends are 0"
-}
-
-// forwards reports whether the proxy tries to forward what rt matches; otherwise
-// it answers by itself.
-func forwards(rt *effective.Route) bool { return rt.Answers() == nil }
-
-// autoHost gives a backend outside the mesh its own host name as authority.
-func autoHost(r *effective.Resolved, rt *effective.Route, rewrite *route.Rewrite, b *Branch) {
-	if rewrite != nil && (rewrite.Hostname != "" || rewrite.HostHeader != "") {
-		return
-	}
-	for n, x := range effective.Sharing(rt.Backends) {
-		use := r.ClusterNamed(x.Cluster)
-		if use.Cluster == nil || use.Destination == nil || use.Destination.External == nil || len(use.List) == 0 {
-			continue
-		}
-		if use.Destination.Kind == api.KindAddress && (rewrite == nil || !rewrite.BackendsHost) {
-			continue // only what is in the mesh as a service has its own host unasked
-		}
-		host := use.Destination.HostOf(use.List[0].Address, use.List[0].Port)
-		if host == "" {
-			continue
-		}
-		if use.Destination.Kind == api.KindAddress && len(use.List) > 1 {
-			b.unknown = append(b.unknown, "host: the one shown is that of the first address of "+use.Destination.Name+"; each is called by its own")
-		}
-		f := b.Forwarded.Clone()
-		f.Authority = host
-		delete(f.Headers, "x-envoy-original-host")
-		b.send(n, f)
-	}
-}
-
 // proves are the names that the caller of an endpoint proves to its inbound; none in
 // plaintext. Of a sidecar of which nothing is known yet the documents say how it is called.
 func (t trace) proves(e *effective.Endpoint, in *effective.Inbound, documented bool) []string {
@@ -184,4 +256,33 @@ func (t trace) proves(e *effective.Endpoint, in *effective.Inbound, documented b
 		return nil
 	}
 	return t.from.Proves()
+}
+
+// refuse is what becomes of a WebSocket where rt takes none: no filter of Envoy's
+// sees it, but its answer has the headers of the route and of a drawn backend.
+func (t trace) refuse(rt *effective.Route, c *wire.Call) Branch {
+	b := respond(c, http.StatusForbidden)
+	b.Backends = shares(t.from, rt.Backends, t.draws)
+	for i := range b.Backends {
+		b.Backends[i].Status, b.Backends[i].Reason = b.Status, "the route refuses WebSockets"
+	}
+	answered(rt, &b, c)
+	for i := range b.Backends {
+		b.answers(b.Backends[i].ResponseHeaders)
+	}
+	b.ResponseHeaders = cmp.Or(b.ResponseHeaders, wire.ResponseChanges(rt.Changes(), c.Filling(nil)))
+	b.answers(b.ResponseHeaders)
+	b.Route = routeOf(rt)
+	b.unknown = append(b.unknown, c.Doubts...)
+	b.forget()
+	return b
+}
+
+// tellOnward sets the policies of backends that are in the order of resolve.Sharing.
+func tellOnward(list []Backend, views []map[string]Policy) {
+	for n := range list {
+		if n < len(views) && views[n] != nil {
+			list[n].Policies = maps.Clone(views[n])
+		}
+	}
 }

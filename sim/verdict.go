@@ -2,13 +2,14 @@ package sim
 
 import (
 	"cmp"
+	"fmt"
+	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/sim/lookup"
-	"github.com/weftmesh/weft/sim/permission"
 	"github.com/weftmesh/weft/sim/timeline"
 	"github.com/weftmesh/weft/sim/wire"
 )
@@ -63,45 +64,6 @@ const (
 	Reset       Outcome = "reset"   // of a stream, by a sidecar that is called
 )
 
-// Branch is one alternative of a random decision; their probabilities add up to 1.
-type Branch struct {
-	Probability float64 `json:"probability"`
-	// Draws are those of the request by which it comes to this; none where there is
-	// one branch.
-	Draws   []wire.Span `json:"draws,omitempty"`
-	Outcome Outcome     `json:"outcome"`
-	Status  uint32      `json:"status,omitempty"`
-	// Reason is why the sidecar that is called answers, though nobody was asked who calls, or why the
-	// proxy itself has nobody to send to.
-	Reason     string  `json:"reason,omitempty"`
-	GRPCStatus *uint32 `json:"grpcStatus,omitempty"`
-	Location   string  `json:"location,omitempty"`
-	Body       string  `json:"body,omitempty"` // of an answer of the proxy's own
-	// Preflight says that the answer is that to a preflight of a browser.
-	Preflight bool   `json:"preflight,omitempty"`
-	Route     *Route `json:"route,omitempty"`
-	// Authorization is what the authorization service is asked about the request.
-	Authorization []*route.Authorization `json:"authorization,omitempty"`
-	// ClientLimit is what it counts against, before anything else is asked.
-	ClientLimit *ClientLimit `json:"clientLimit,omitempty"`
-	// Delay is how long it waits then.
-	Delay           api.Duration          `json:"delay,omitzero"`
-	Backends        []Backend             `json:"backends,omitempty"`
-	Forwarded       *wire.Forwarded       `json:"forwarded,omitempty"`
-	ResponseHeaders *wire.ResponseHeaders `json:"responseHeaders,omitempty"`
-	Mirrors         []Mirror              `json:"mirrors,omitempty"`
-	Policies        map[string]Policy     `json:"policies,omitempty"`
-	// Permission is what the called side decides about who calls, where callers prove who they
-	// are. Dataplanes that decide differently are branches of their own.
-	Permission *permission.Permission `json:"permission,omitempty"`
-	// Attempts and Ends are what happens in time if the backends do what Answers
-	// says; none where the called dataplanes differ, and then they have their own.
-	Attempts []timeline.Attempt  `json:"attempts,omitempty"`
-	Ends     []timeline.EndOfAll `json:"ends,omitempty"`
-
-	unknown []string // for the verdict
-}
-
 // Route is the route that matched.
 type Route struct {
 	Key     string        `json:"key"`
@@ -113,72 +75,46 @@ type Route struct {
 	ServerName string `json:"serverName,omitempty"`
 }
 
-// Backend is one share of what is forwarded. Where it cannot be used, its share of
-// requests is answered with Status, 500 unresolved, 503 no endpoints; of whole
-// connections Outcome says that they are closed.
-type Backend struct {
-	Kind      string            `json:"kind"`
-	Name      string            `json:"name"`
-	Namespace string            `json:"namespace,omitempty"`
-	Tags      map[string]string `json:"tags,omitempty"`
-	Port      uint32            `json:"port,omitempty"`
-	Share     float64           `json:"share"`
-	Status    uint32            `json:"status,omitempty"`
-	Outcome   Outcome           `json:"outcome,omitempty"` // Close, or nothing to tell
-	Reason    string            `json:"reason,omitempty"`  // of Status or Outcome
-	// Balance is how its endpoints share the requests; empty for round robin.
-	Balance string `json:"balance,omitempty"`
-	// HTTP2 says that a rule wants it to be asked in HTTP/2, whatever its port says.
-	HTTP2     bool            `json:"http2,omitempty"`
-	Forwarded *wire.Forwarded `json:"forwarded,omitempty"`
-	Inbounds  []Inbound       `json:"inbounds,omitempty"`
-	// Policies are what is said about the connections to it, where backends of the route have
-	// what the route does not say: each its own, be it nothing. Else they are nil.
-	Policies map[string]Policy `json:"policies,omitzero"`
-	// ResponseHeaders are what happens to its answers where that is not what
-	// happens to all answers of the route.
-	ResponseHeaders *wire.ResponseHeaders `json:"responseHeaders,omitempty"`
-
-	http2 bool // by which it is called
+// Run says what happens to a request that the workload of a dataplane sends, on
+// its own side and on that of each backend; it visits the endpoints of the route's
+// backends and nothing else. The error is a *NotReached where no outbound leads
+// to the URL, else it tells everything that is wrong with the request itself, as
+// Check does.
+func Run(w lookup.Reader, from api.Ref, q wire.Request) (Verdict, error) {
+	if q.Method == "" && !q.Connection() {
+		q.Method = http.MethodGet
+	}
+	v := Verdict{From: from.FullName(), Request: q}
+	if err := Check(q); err != nil {
+		return v, err
+	}
+	script, _ := timeline.ReadAnswers(q.Answers) // which Check has read
+	who, _ := callerOf(&q)
+	r, ok := w.Dataplane(from)
+	if !ok {
+		return v, fmt.Errorf("%s: there is no such dataplane", from)
+	}
+	f, err := lookup.Find(w, r, q)
+	if err != nil {
+		return v, err
+	}
+	v.Missed = f.Missed
+	if o := f.Outbound; o != nil {
+		d := o.Destination
+		v.Destination = &Destination{Kind: d.Kind, Name: d.Name, Namespace: d.Namespace, Port: d.Port}
+	}
+	if f.IsRead() {
+		v.Unknown = append(wire.UnknownHeaders(q), f.Unknown...)
+	}
+	for _, l := range f.Ends {
+		b := trace{world: w, from: r, draws: l.Draws, caller: who}.branch(l, q, script)
+		for _, u := range b.unknown {
+			if !slices.Contains(v.Unknown, u) {
+				v.Unknown = append(v.Unknown, u)
+			}
+		}
+		v.Branches = append(v.Branches, b.judged(l.Call)...)
+	}
+	v.Notes = append(v.Notes, who.idle(v.Branches)...)
+	return v, nil
 }
-
-// Mirror is a copy of a share of the requests.
-type Mirror struct {
-	Kind      string            `json:"kind,omitempty"`
-	Name      string            `json:"name"`
-	Namespace string            `json:"namespace,omitempty"`
-	Tags      map[string]string `json:"tags,omitempty"`
-	Port      uint32            `json:"port,omitempty"`
-	Share     float64           `json:"share"` // of the requests that take the route
-}
-
-// Policy is what one kind does to the request, and who set each field.
-type Policy struct {
-	Conf any               `json:"conf"`
-	Why  map[string][]Said `json:"why"`
-	// Idle are the fields without effect there: on the protocol that is spoken, or
-	// for IdleReason.
-	Idle       []string `json:"idle,omitempty"`
-	IdleReason string   `json:"idleReason,omitempty"`
-	// Implied is what Envoy has beside what a field says, because of it, in Envoy's words.
-	Implied map[string][]string `json:"implied,omitempty"`
-	// Buckets is how many buckets a limit has at the destination, where it is more
-	// than one: each admits the whole rate.
-	Buckets int `json:"buckets,omitempty"`
-}
-
-// Said is one opinion about a field, weakest first in a list; the last holds.
-type Said struct {
-	Value  any         `json:"value"`
-	Origin *api.Origin `json:"origin"`
-	Layer  string      `json:"layer,omitempty"`
-	// Override says that it was given under override: over what is nearer to the route.
-	Override bool `json:"override,omitempty"`
-	// Lost is the key of the order that decided against it; empty where it holds.
-	Lost string `json:"lost,omitempty"`
-	// Holds says that it lost, and that what won comes to it all the same.
-	Holds bool `json:"holds,omitempty"`
-}
-
-// Joined reports whether nothing replaces it: the last, and of what adds up the others beside it.
-func (s *Said) Joined() bool { return s.Lost == "" }

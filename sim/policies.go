@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/weftmesh/weft/api"
@@ -9,6 +8,120 @@ import (
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/effective"
 )
+
+// PolicyViews shows policies with who set each of their fields, where a protocol is spoken.
+func PolicyViews(list effective.Policies, spoken api.Protocol) map[string]Policy {
+	if len(list) == 0 {
+		return nil
+	}
+	out := make(map[string]Policy, len(list))
+	for _, e := range list {
+		p := Policy{Conf: e.Conf, Why: make(map[string][]Said, len(e.Fields))}
+		for _, f := range e.Fields {
+			said := make([]Said, len(f.Said))
+			for i, s := range f.Said {
+				said[i] = saidOf(s)
+			}
+			path := e.Kind.Schema.Leaves[f.Field].Path
+			p.Why[path] = said
+			p.implies(e, path)
+			if !e.Acts(f.Field, spoken) {
+				p.Idle = append(p.Idle, path)
+			}
+		}
+		out[e.Kind.Name] = p
+	}
+	return out
+}
+
+// implies adds what a field comes to in Envoy beside what it says.
+func (p *Policy) implies(e *policies.Effective, path string) {
+	if e.Kind.Implies == nil {
+		return
+	}
+	also, keeps := e.Kind.Implies(e.Conf, path)
+	if len(also) > 0 {
+		if p.Implied == nil {
+			p.Implied = map[string][]string{}
+		}
+		p.Implied[path] = also
+	}
+	said := p.Why[path]
+	for i := range said[:len(said)-1] {
+		said[i].Holds = keeps != nil && keeps(said[i].Value)
+	}
+}
+
+func saidOf(s merge.Said) Said {
+	return Said{Value: s.Value, Origin: s.Origin, Layer: s.Layer.String(), Override: s.Override, Lost: s.Lost.String()}
+}
+
+// answersItself says why nothing of a policy on attempts acts on a route.
+const answersItself = "where nothing is forwarded"
+
+// RoutePolicies shows the policies of a route of r. Where the proxy answers by itself
+// nothing is attempted, so retries and timeouts are idle; where it always does, they
+// are no part of what is effective. What is said about connections is idle where the route
+// leads to none but other backends, which have their own: see Onward. Without r that is not known.
+func RoutePolicies(r *effective.Resolved, rt *effective.Route, spoken api.Protocol) map[string]Policy {
+	views := PolicyViews(rt.Policies, spoken)
+	if forwards(rt) {
+		_, idle := onward(r, rt.Policies, rt.Backends, spoken)
+		leaving(views, rt.Policies, idle)
+		return views
+	}
+	for _, e := range rt.Policies {
+		if !e.Kind.Attempts {
+			continue
+		}
+		p := views[e.Kind.Name]
+		p.Idle, p.IdleReason = nil, answersItself
+		for _, f := range e.Fields {
+			p.Idle = append(p.Idle, e.Kind.Schema.Leaves[f.Field].Path)
+		}
+		if rt.Answer != nil {
+			p.Conf = e.Kind.New()
+		}
+		views[e.Kind.Name] = p
+	}
+	return views
+}
+
+// Policy is what one kind does to the request, and who set each field.
+type Policy struct {
+	Conf any               `json:"conf"`
+	Why  map[string][]Said `json:"why"`
+	// Idle are the fields without effect there: on the protocol that is spoken, or
+	// for IdleReason.
+	Idle       []string `json:"idle,omitempty"`
+	IdleReason string   `json:"idleReason,omitempty"`
+	// Implied is what Envoy has beside what a field says, because of it, in Envoy's words.
+	Implied map[string][]string `json:"implied,omitempty"`
+	// Buckets is how many buckets a limit has at the destination, where it is more
+	// than one: each admits the whole rate.
+	Buckets int `json:"buckets,omitempty"`
+}
+
+// Said is one opinion about a field, weakest first in a list; the last holds.
+type Said struct {
+	Value  any         `json:"value"`
+	Origin *api.Origin `json:"origin"`
+	Layer  string      `json:"layer,omitempty"`
+	// Override says that it was given under override: over what is nearer to the route.
+	Override bool `json:"override,omitempty"`
+	// Lost is the key of the order that decided against it; empty where it holds.
+	Lost string `json:"lost,omitempty"`
+	// Holds says that it lost, and that what won comes to it all the same.
+	Holds bool `json:"holds,omitempty"`
+}
+
+// Joined reports whether nothing replaces it: the last, and of what adds up the others beside it.
+func (s *Said) Joined() bool { return s.Lost == "" }
+
+func (p *Policy) drop(path string) {
+	delete(p.Why, path)
+	p.Idle = slices.DeleteFunc(p.Idle, func(idle string) bool { return idle == path })
+}
 
 // What is said about connections holds for the cluster that they are opened to. A rule that leads to
 // another destination, or to a subset, has the clusters of its backends, each with its own authors.
@@ -36,11 +149,6 @@ func connectionViews(u *effective.ClusterUse) map[string]Policy {
 		}
 	}
 	return out
-}
-
-func (p *Policy) drop(path string) {
-	delete(p.Why, path)
-	p.Idle = slices.DeleteFunc(p.Idle, func(idle string) bool { return idle == path })
 }
 
 // onward is how a list of policies, said of a destination or of a rule for it, and what is said about
@@ -134,15 +242,6 @@ func leaving(views map[string]Policy, list effective.Policies, idle map[string][
 func Onward(r *effective.Resolved, list effective.Policies, backends []effective.Backend, spoken api.Protocol) []map[string]Policy {
 	views, _ := onward(r, list, backends, spoken)
 	return views
-}
-
-// tellOnward sets the policies of backends that are in the order of resolve.Sharing.
-func tellOnward(list []Backend, views []map[string]Policy) {
-	for n := range list {
-		if n < len(views) && views[n] != nil {
-			list[n].Policies = maps.Clone(views[n])
-		}
-	}
 }
 
 // ConnectionPolicies shows what is said of whole connections where they go to backends.
