@@ -49,6 +49,8 @@ var layers = []string{
 	"resolve/dataplanes",
 	"resolve/impact resolve/conditions",
 	"resolve",
+	"sim/wire",
+	"sim/permission sim/timeline sim/lookup",
 	"sim",
 	"xds/bootstrap",
 	"xds/naming",

@@ -13,7 +13,7 @@ import (
 	"github.com/weftmesh/weft/sim/wire"
 )
 
-// found is what a request comes to: several things where chance decides.
+// Found is what a request comes to: several things where chance decides.
 type Found struct {
 	Address   *wire.URL
 	Call      *wire.Call
@@ -31,7 +31,7 @@ type Found struct {
 	Connections *effective.TCPTable
 }
 
-// lookup is one thing that a request comes to: an answer of the proxy's own, or
+// End is one thing that a request comes to: an answer of the proxy's own, or
 // else a route; an outbound without routes; or nothing, which is passed through.
 type End struct {
 	*Found
@@ -40,6 +40,7 @@ type End struct {
 	Draws  wire.Draws // by which it comes to that
 }
 
+// Find says where the URL of q leads from r, and what the proxy makes of q on the way.
 func Find(w Reader, r *effective.Resolved, q wire.Request) (*Found, error) {
 	if q.Method == "" && !q.Connection() {
 		q.Method = http.MethodGet
@@ -240,7 +241,7 @@ type Reader interface {
 	NamesFor(from api.Ref, d *effective.Destination, name string) bool
 }
 
-// read reports whether a proxy reads the request.
+// IsRead reports whether a proxy reads the request.
 func (f *Found) IsRead() bool {
 	return f.Ends[0].Answer != 0 || f.Forwarded != nil || f.Outbound != nil && f.Outbound.Table != nil
 }

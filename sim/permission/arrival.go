@@ -125,7 +125,7 @@ func (a *Arrival) Access(names []string) *Permission {
 // onlyTLS is why a caller in plaintext is denied.
 const onlyTLS = "the inbound takes mutual TLS alone, and the caller speaks plaintext"
 
-// Judged is what the sidecar of an inbound of a mesh with identities decides about what comes to it,
+// Decide is what the sidecar of an inbound of a mesh with identities decides about what comes to it,
 // by whatever way; status is that of an answer without a decision, 0 for none.
 func Decide(in *effective.Inbound, v *Visit) (p *Permission, status uint32) {
 	if len(v.Names) == 0 && !in.TLS.TakesPlain() {

@@ -145,7 +145,7 @@ func judgeAmong(list effective.Policies) Judge {
 	return nil
 }
 
-// key is equal for decisions that say the same.
+// Key is equal for decisions that say the same.
 func (p *Permission) Key() string {
 	if p == nil {
 		return ""

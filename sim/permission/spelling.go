@@ -7,7 +7,7 @@ import (
 	"github.com/weftmesh/weft/resolve/effective"
 )
 
-// spelledOnce reports whether the inbound refuses a path that has another spelling.
+// SpelledOnce reports whether the inbound refuses a path that has another spelling.
 func SpelledOnce(in *effective.Inbound) bool {
 	if in.TellsPathsApart() {
 		return true
@@ -21,7 +21,7 @@ func SpelledOnce(in *effective.Inbound) bool {
 	})
 }
 
-// misspelled is why an inbound refuses a path that has another spelling.
+// EscapedSlash is why an inbound refuses a path that has another spelling.
 const EscapedSlash = "its path holds %2F or %5C, which Envoy refuses where who may call depends on paths, whoever calls"
 
 // OneSpelling reports whether an inbound, nil for none, refuses a path that has another spelling, and
@@ -37,7 +37,7 @@ func escapedSlash(path string) bool {
 	return strings.Contains(lower, "%2f") || strings.Contains(lower, "%5c")
 }
 
-// mergedSlashes is a path with one slash for several, as Envoy merges them: of nothing but slashes
+// MergeSlashes is a path with one slash for several, as Envoy merges them: of nothing but slashes
 // two are left.
 func MergeSlashes(path string) string {
 	if len(path) > 1 && strings.Trim(path, "/") == "" {

@@ -11,7 +11,7 @@ import (
 	"github.com/weftmesh/weft/sim/wire"
 )
 
-// readAnswers reads them, and says what is wrong with each.
+// ReadAnswers reads them, and says what is wrong with each.
 func ReadAnswers(text string) (list []Answer, wrong []error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
@@ -78,7 +78,7 @@ func (a *Answer) readTimes(text string) error {
 // NothingAttempted is what a verdict says where Answers have nothing to act on.
 const NothingAttempted = "answers: nothing is attempted, for no request is forwarded to a workload over HTTP"
 
-// views are a timeline as a verdict has it.
+// Views are a timeline as a verdict has it.
 func (l Timeline) Views(nth func(int) Answer) (attempts []Attempt, ends []EndOfAll) {
 	for i, t := range l.Tries {
 		attempts = append(attempts, Attempt{

@@ -51,7 +51,7 @@ type Timeouts struct {
 	Request, StreamIdle, Stream time.Duration
 }
 
-// behaviour is how the policies of rt repeat requests and bound them in time.
+// RetriesAndTimeouts is how the policies of rt repeat requests and bound them in time.
 func RetriesAndTimeouts(rt *effective.Route, spoken api.Protocol) (plan RetryPlan, bounds Timeouts) {
 	for _, e := range rt.Policies {
 		if x, ok := e.Conf.(Retrier); ok {
@@ -66,7 +66,7 @@ func RetriesAndTimeouts(rt *effective.Route, spoken api.Protocol) (plan RetryPla
 	return plan, bounds
 }
 
-// firstBound is how long the first attempt of a request of rt may take; 0 for as long as it likes.
+// FirstAttemptBound is how long the first attempt of a request of rt may take; 0 for as long as it likes.
 func FirstAttemptBound(rt *effective.Route, spoken api.Protocol) time.Duration {
 	plan, bounds := RetriesAndTimeouts(rt, spoken)
 	limit := cmp.Or(plan.PerTry, bounds.Request)
@@ -76,7 +76,7 @@ func FirstAttemptBound(rt *effective.Route, spoken api.Protocol) time.Duration {
 	return limit
 }
 
-// streamBound is the bound on each attempt that the clusters of rt have; zero
+// StreamBound is the bound on each attempt that the clusters of rt have; zero
 // where they have none, or differ: see unknownInTime.
 func StreamBound(r *effective.Resolved, rt *effective.Route) time.Duration {
 	bounds := StreamBounds(r, rt)
@@ -86,7 +86,7 @@ func StreamBound(r *effective.Resolved, rt *effective.Route) time.Duration {
 	return bounds[0]
 }
 
-// streamBounds are the different bounds on attempts of the clusters of rt.
+// StreamBounds are the different bounds on attempts of the clusters of rt.
 func StreamBounds(r *effective.Resolved, rt *effective.Route) []time.Duration {
 	var out []time.Duration
 	for _, b := range rt.Backends {

@@ -64,7 +64,7 @@ type Timeline struct {
 	Early bool // an attempt ended before Envoy had more of the body than it repeats, perhaps
 }
 
-// player plays one request.
+// Player plays one request.
 type Player struct {
 	Plan           RetryPlan
 	Bounds         Timeouts
@@ -76,6 +76,7 @@ type Player struct {
 	line           Timeline
 }
 
+// Play plays the request to its ends.
 func (p *Player) Play() Timeline {
 	limit, by := p.deadline()
 	earliest, latest, wait := p.Delay, p.Delay, time.Duration(0)
@@ -224,7 +225,7 @@ func (p *Player) deadline() (time.Duration, Ended) {
 	return never, ""
 }
 
-// cutBy breaks an answer off that has begun and takes too long.
+// CutBy breaks an answer off that has begun and takes too long.
 func (a Answer) CutBy(t Timeouts) Answer {
 	for _, limit := range []time.Duration{t.Request, t.Stream, a.Delay + t.StreamIdle} {
 		if limit > a.Delay && a.Complete >= limit {
@@ -237,7 +238,7 @@ func (a Answer) CutBy(t Timeouts) Answer {
 // RetryBudget is what a verdict with repeats does not know: what else is under way.
 const RetryBudget = "answers: a request is not repeated while 3 others to the same cluster are being repeated"
 
-// unknownInTime says what else decides about the attempts of a request.
+// UnknownRetries says what else decides about the attempts of a request.
 func UnknownRetries(list []Attempt) []string {
 	if len(list) < 2 {
 		return nil
@@ -245,7 +246,7 @@ func UnknownRetries(list []Attempt) []string {
 	return []string{RetryBudget}
 }
 
-// limit is the bound of an attempt that fires first; it is later than any where there is none.
+// Limit is the bound of an attempt that fires first; it is later than any where there is none.
 func (t Timeouts) Limit() time.Duration {
 	limit, _ := (&Player{Bounds: t}).deadline()
 	if t.Stream > 0 {
@@ -254,13 +255,13 @@ func (t Timeouts) Limit() time.Duration {
 	return limit
 }
 
-// notSent is a, of a sidecar that could not send the request to its workload.
+// NotSent is a, of a sidecar that could not send the request to its workload.
 func (a Answer) NotSent() Answer {
 	a.unsent = true
 	return a
 }
 
-// cutOff is a, which a reset ends before it is complete.
+// CutOff is a, which a reset ends before it is complete.
 func (a Answer) CutOff() Answer {
 	a.cut = true
 	return a

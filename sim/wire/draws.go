@@ -20,20 +20,13 @@ type Span struct {
 	Until int64 `json:"until"`
 }
 
-// draws are those that are possible: spans in order, apart from each other.
+// Draws are those that are possible: spans in order, apart from each other.
 type Draws []Span
 
+// AnyDraw is all draws.
 var AnyDraw = Draws{{0, match.Chances}}
 
-// possible are the draws of a request: the one that it names, or all.
-func (q *Request) Draws() Draws {
-	if q.Draw != nil {
-		return Draws{{*q.Draw, *q.Draw + 1}}
-	}
-	return AnyDraw
-}
-
-// count is how many they are.
+// Count is how many they are.
 func (d Draws) Count() int64 {
 	n := int64(0)
 	for _, s := range d {
@@ -42,7 +35,7 @@ func (d Draws) Count() int64 {
 	return n
 }
 
-// below are those that are less than n.
+// Below are those that are less than n.
 func (d Draws) Below(n int64) Draws {
 	var out Draws
 	for _, s := range d {
@@ -53,7 +46,7 @@ func (d Draws) Below(n int64) Draws {
 	return out
 }
 
-// and are d with what comes behind them.
+// And are d with what comes behind them.
 func (d Draws) And(s Span) Draws {
 	if n := len(d); n > 0 && d[n-1].Until == s.From {
 		d[n-1].Until = s.Until
@@ -62,7 +55,7 @@ func (d Draws) And(s Span) Draws {
 	return append(d, s)
 }
 
-// cut divides d where a route begins or ends to hold by chance.
+// Cut divides d where a route begins or ends to hold by chance.
 func (d Draws) Cut(routes []*effective.Route) []Span {
 	var at []int64
 	for _, rt := range routes {
@@ -96,7 +89,7 @@ func (d Draws) leaving(m, r int64) int64 {
 	return n
 }
 
-// share is the part of d in which Envoy chooses the weights from low until high, of
+// Share is the part of d in which Envoy chooses the weights from low until high, of
 // total.
 func (d Draws) Share(low, high, total uint64) float64 {
 	if total > math.MaxUint32 { // they are scaled down, and share no divisor to speak of

@@ -3,46 +3,17 @@ package wire
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/weftmesh/weft/route"
 )
 
-// filling is of what headers are filled.
+// Filling is of what headers are filled.
 type Filling struct {
 	call      *Call
 	headers   Headers // of the request
 	authority string
 	path      string
 	gone      map[string]bool // which are removed before
-}
-
-// filling is of the request as it came, without what filters remove: Envoy makes their
-// changes at once, and removes first.
-func (c *Call) Filling(filters []route.Filter) *Filling {
-	f := &Filling{call: c, headers: c.Headers, authority: c.Authority, path: c.Path}
-	for i := range filters {
-		m := filters[i].RequestHeaders
-		if m == nil {
-			continue
-		}
-		for _, h := range m.Set {
-			delete(f.gone, strings.ToLower(h.Name))
-		}
-		for _, name := range m.Remove {
-			if f.gone == nil {
-				f.gone = map[string]bool{}
-			}
-			f.gone[strings.ToLower(name)] = true
-		}
-	}
-	return f
-}
-
-// filling is of the request as it goes on.
-func (f *Forwarded) Filling(c *Call) *Filling {
-	path, _, _ := strings.Cut(f.Path, "?")
-	return &Filling{call: c, headers: f.OnWire.Headers, authority: f.Authority, path: path}
 }
 
 // value is what comes out of h. In the place of what only the proxy knows stands the
@@ -78,26 +49,7 @@ func (f *Filling) value(h *route.Filled) string {
 	})
 }
 
-// writes reports whether proxies write a header of c themselves, or tell by it how long a
-// body is.
-func (c *Call) writes(name string) bool {
-	_, given := c.Sent[name]
-	switch name {
-	case idHeader, "content-length":
-		return !given
-	case "x-forwarded-for":
-		return c.Outside
-	}
-	return name == "transfer-encoding" || strings.HasPrefix(name, "x-envoy-")
-}
-
-// doubt notes what is not known, for the branch that c comes to.
-func (c *Call) Doubt(text string) {
-	if !slices.Contains(c.Doubts, text) {
-		c.Doubts = append(c.Doubts, text)
-	}
-}
-
+// Same reports whether both say the same.
 func (h *ResponseHeaders) Same(o *ResponseHeaders) bool {
 	return (h == nil) == (o == nil) && (h == nil || maps.Equal(h.Set, o.Set) && maps.Equal(h.Add, o.Add) && slices.Equal(h.Remove, o.Remove))
 }

@@ -2,45 +2,32 @@ package wire
 
 import (
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 
-	"net/http"
-
-	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/route/match"
 )
 
-// changeHeaders makes the changes of rt to the headers of f, beside which Envoy makes those
-// of others.
-func (c *Call) changeHeaders(f *Forwarded, rt *effective.Route, beside []route.Filter) {
-	f.ChangeBy(rt.Filters, c.Filling(slices.Concat(rt.Filters, beside)))
+// Filling is of the request as it goes on.
+func (f *Forwarded) Filling(c *Call) *Filling {
+	path, _, _ := strings.Cut(f.Path, "?")
+	return &Filling{call: c, headers: f.OnWire.Headers, authority: f.Authority, path: path}
 }
 
-// forwarded is the request after the route's filters, beside which Envoy makes the
-// changes of others.
-func (c *Call) Forward(rt *effective.Route, rewrite *route.Rewrite, beside ...route.Filter) *Forwarded {
-	f := &Forwarded{Method: c.Method, Authority: c.Authority, Path: c.Path + c.Query, Headers: maps.Clone(c.Sent)}
-	c.changeHeaders(f, rt, beside)
-	slices.Sort(f.RemovedHeaders)
-	f.RemovedHeaders = slices.Compact(f.RemovedHeaders)
-	if rewrite == nil {
-		return f
-	}
-	f.TakeHost(rewrite, c.Authority)
-	if rewrite.Hostname != "" && rewrite.HostHeader == "" {
-		f.Authority = rewrite.Hostname
-		delete(f.Headers, "x-envoy-original-host") // Envoy writes its own
-	}
-	if p, ok := rewrite.Path.Of(rt.Match.Path(), c.Path); ok {
-		f.Path = p + c.Query
-		delete(f.Headers, "x-envoy-original-path")
-	}
-	return f
+// Forwarded is the request as a backend sees it, without Envoy's own additions.
+type Forwarded struct {
+	Method         string   `json:"method"`
+	Authority      string   `json:"authority"`
+	Path           string   `json:"path"` // with the query
+	Headers        Headers  `json:"headers,omitempty"`
+	RemovedHeaders []string `json:"removedHeaders,omitempty"`
+
+	OnWire *Forwarded `json:"-"` // its headers with those that Envoy adds, as the caller's sidecar sends them
 }
 
-// takeHost gives the request the host of a header, if the rewrite asks for that: the
+// TakeHost gives the request the host of a header, if the rewrite asks for that: the
 // first line of it, and where there is none otherwise.
 func (f *Forwarded) TakeHost(w *route.Rewrite, otherwise string) {
 	if w == nil || w.HostHeader == "" {
@@ -56,7 +43,7 @@ func (f *Forwarded) TakeHost(w *route.Rewrite, otherwise string) {
 	}
 }
 
-// changeBy applies the modifiers of filters, in their order.
+// ChangeBy applies the modifiers of filters, in their order.
 func (f *Forwarded) ChangeBy(filters []route.Filter, of *Filling) {
 	for i := range filters {
 		if m := filters[i].RequestHeaders; m != nil {
@@ -113,7 +100,7 @@ func (f *Forwarded) add(name, value string) {
 	f.Headers[name] = value
 }
 
-// over is f in the version of HTTP in which it goes on. A WebSocket goes over HTTP/2 as
+// Over is f in the version of HTTP in which it goes on. A WebSocket goes over HTTP/2 as
 // CONNECT (RFC 8441).
 func (f *Forwarded) Over(http2 bool) *Forwarded {
 	if !http2 || UpgradeOf(f.Headers) != WebSocket {
@@ -132,7 +119,7 @@ func (f *Forwarded) Over(http2 bool) *Forwarded {
 // bodiless are the methods for which Envoy writes no length where there is no body.
 var bodiless = []string{http.MethodGet, http.MethodHead, http.MethodDelete, http.MethodTrace, http.MethodConnect}
 
-// refusals are what a sidecar may answer to f as it reads it.
+// Refusals are what a sidecar may answer to f as it reads it.
 func (f *Forwarded) Refusals(c *Call, http2 bool) []uint32 {
 	by := c.framings
 	if !http2 && by[0] == (framing{}) && !slices.Contains(bodiless, f.Method) && c.Upgrade != WebSocket {
@@ -141,7 +128,7 @@ func (f *Forwarded) Refusals(c *Call, http2 bool) []uint32 {
 	return head{f.Method, f.Authority, f.Path, f.OnWire.Headers, http2, false}.refusals(by)
 }
 
-// reread is f after a sidecar in front of a workload has read it; ok is false where it
+// Reread is f after a sidecar in front of a workload has read it; ok is false where it
 // refuses the path.
 func (f *Forwarded) Reread(http2 bool) (got *Forwarded, ok bool) {
 	got = f.Clone()
@@ -165,11 +152,12 @@ func (f *Forwarded) Reread(http2 bool) (got *Forwarded, ok bool) {
 	return got, ok || f.Method == http.MethodConnect
 }
 
+// Same reports whether both say the same.
 func (f *Forwarded) Same(o *Forwarded) bool {
 	return f.Method == o.Method && f.Path == o.Path && maps.Equal(f.Headers, o.Headers)
 }
 
-// untouched is a request that no proxy reads; nil for a bare connection.
+// Untouched is a request that no proxy reads; nil for a bare connection.
 func Untouched(q Request, a *URL) *Forwarded {
 	if q.Connection() {
 		return nil
@@ -183,19 +171,18 @@ func Untouched(q Request, a *URL) *Forwarded {
 	return f
 }
 
-// Forwarded is the request as a backend sees it, without Envoy's own additions.
-type Forwarded struct {
-	Method         string   `json:"method"`
-	Authority      string   `json:"authority"`
-	Path           string   `json:"path"` // with the query
-	Headers        Headers  `json:"headers,omitempty"`
-	RemovedHeaders []string `json:"removedHeaders,omitempty"`
-
-	OnWire *Forwarded `json:"-"` // its headers with those that Envoy adds, as the caller's sidecar sends them
-}
-
 // MatchRequest is f as conditions ask about it.
 func (f *Forwarded) MatchRequest() *match.Request {
 	path, query, _ := strings.Cut(f.Path, "?")
 	return &match.Request{Method: f.Method, Authority: f.Authority, Path: path, Query: query, Header: f.Headers.Values}
+}
+
+// Clone is a copy that can be changed.
+func (f *Forwarded) Clone() *Forwarded {
+	out := *f
+	out.Headers, out.RemovedHeaders = maps.Clone(f.Headers), slices.Clone(f.RemovedHeaders)
+	if f.OnWire != nil {
+		out.OnWire = f.OnWire.Clone()
+	}
+	return &out
 }

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -119,32 +118,6 @@ func (h head) refusals(by []framing) []uint32 {
 	return slices.Compact(out)
 }
 
-// headRefusal is what the proxy answers to the head of the request itself, whatever the
-// routes are, 0 where it takes it; unknown is what decides that and nobody knows. The error
-// says that there is no answer.
-func (c *Call) HeadRefusal(q *Request, a *URL) (answer uint32, unknown string, err error) {
-	h := head{c.Method, c.Authority, a.path + a.query, lower(q.Headers), c.HTTP2, c.AnyMethod}
-	switch {
-	case c.Method == http.MethodConnect && c.HTTP2:
-		h.target = ""
-	case c.Method == http.MethodConnect:
-		h.target = c.Authority
-	}
-	answers := h.refusals(c.framings)
-	if len(answers) > 1 {
-		return 0, UnknownFraming, nil
-	}
-	if answers[0] != 0 && c.HTTP2 {
-		headers, bytes := c.framings[0].in(h).size()
-		return 0, "", fmt.Errorf("headers: %d headers with %d bytes, pseudo headers among them, are more than Envoy takes, %d and %d, and it resets the stream; send less, or ask by HTTP/1.1, where it answers 431",
-			headers, bytes, maxHeaders, maxHeaderBytes)
-	}
-	if answers[0] != 0 {
-		c.GRPC = false // it has not read that yet
-	}
-	return answers[0], "", nil
-}
-
 // lower are headers by lower-case name.
 func lower(h Headers) Headers {
 	out := make(Headers, len(h))
@@ -159,23 +132,6 @@ func lower(h Headers) Headers {
 type framing struct {
 	length string
 	open   bool
-}
-
-// framings are the ways in which the client may tell it: one, where the headers say so
-// or there is no body.
-func (q *Request) framings() []framing {
-	for name, v := range q.Headers {
-		switch strings.ToLower(strings.TrimSpace(name)) {
-		case "content-length":
-			return []framing{{length: v}}
-		case "transfer-encoding":
-			return []framing{{open: true}}
-		}
-	}
-	if q.Body == 0 {
-		return []framing{{}}
-	}
-	return []framing{{length: strconv.FormatInt(q.Body, 10)}, {open: true}}
 }
 
 // in is h with the header that the framing needs.
@@ -195,7 +151,7 @@ func (f framing) in(h head) *head {
 	return &h
 }
 
-// unframed is what a verdict says where the way in which the length of the body is told
+// UnknownFraming is what a verdict says where the way in which the length of the body is told
 // decides whether Envoy takes the request.
 var UnknownFraming = fmt.Sprintf("headers: with content-length or transfer-encoding they may be more than Envoy takes, %d headers or %d bytes; give the one that is sent",
 	maxHeaders, maxHeaderBytes)

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// repeat keeps the values of a repeated header apart in Headers. No value can
+// Separator keeps the values of a repeated header apart in Headers. No value can
 // hold a line feed: UnmarshalJSON and the command line refuse one.
 const Separator = "\n"
 
@@ -31,7 +31,7 @@ func (h Headers) Values(name string) []string {
 	return strings.Split(v, Separator)
 }
 
-// grpc reports whether a proxy that has read h takes the request for one of gRPC,
+// GRPC reports whether a proxy that has read h takes the request for one of gRPC,
 // and so gives it answers of gRPC.
 func (h Headers) GRPC() bool {
 	content := h["content-type"]
@@ -86,7 +86,7 @@ var joins = []string{
 	"x-request-id",
 }
 
-// joined is one line of several, as Envoy makes it: empty ones leave no trace.
+// Joined is one line of several, as Envoy makes it: empty ones leave no trace.
 func Joined(lines ...string) string {
 	return strings.Join(slices.DeleteFunc(lines, func(l string) bool { return l == "" }), ",")
 }

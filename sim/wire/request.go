@@ -1,20 +1,25 @@
 package wire
 
 import (
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/redact"
+	"github.com/weftmesh/weft/route/match"
 )
 
-// bare reports whether q asks for a connection and says nothing of what it carries.
+// Connection reports whether q asks for a connection and says nothing of what it carries.
 func (q *Request) Connection() bool {
 	scheme, _, _ := strings.Cut(q.URL, "://")
 	return strings.EqualFold(scheme, TCPScheme)
 }
 
-// serverName is the name that the client of q asks for in TLS at a; empty where it names
+// ServerName is the name that the client of q asks for in TLS at a; empty where it names
 // none, or speaks no TLS.
 func (q *Request) ServerName(a *URL) (string, error) {
 	switch {
@@ -65,3 +70,86 @@ type Request struct {
 
 // MaxRepeated is the longest body that Envoy sends again, in bytes.
 const MaxRepeated = 1 << 20
+
+// Read reads the URL, and says everything that is wrong with what is written of the request.
+func (q *Request) Read() (a URL, wrong []error) {
+	a, wrong = readURL(q.URL)
+	wrong = append(wrong, q.bareMistakes()...)
+	wrong = append(wrong, q.headerMistakes()...)
+	if !slices.Contains(versions, q.Version) {
+		wrong = append(wrong, fmt.Errorf("version: there is no HTTP/%s; write 1.0, 1.1 or 2", redact.Clip(q.Version)))
+	}
+	if q.Body < 0 {
+		wrong = append(wrong, fmt.Errorf("body: %d is not a valid length; write a number of bytes", q.Body))
+	}
+	if q.Draw != nil && (*q.Draw < 0 || *q.Draw >= match.Chances) {
+		wrong = append(wrong, fmt.Errorf("draw: %d is not a draw; write a number from 0 to %d", *q.Draw, match.Chances-1))
+	}
+	if a.Scheme != "" {
+		_, err := q.ServerName(&a)
+		wrong = append(wrong, err)
+	}
+	return a, wrong
+}
+
+// bareMistakes are what is said of a connection and holds of a request alone.
+func (q *Request) bareMistakes() (wrong []error) {
+	if !q.Connection() {
+		return nil
+	}
+	if q.Authz != "" {
+		wrong = append(wrong, errors.New("url: nobody asks the authorization service about a connection; leave authz out, or ask for a request by http://"))
+	}
+	if q.Draw != nil || q.Claims != nil {
+		wrong = append(wrong, errors.New("url: a connection has no draw and no claims; leave them out, or ask for a request by http://"))
+	}
+	if q.Method != "" || q.Version != "" || q.Body != 0 || len(q.Headers) > 0 {
+		wrong = append(wrong, errors.New("url: a connection has no method, version, headers or body; leave them out, or ask for a request by http://"))
+	}
+	return wrong
+}
+
+func (q *Request) headerMistakes() (wrong []error) {
+	for _, name := range slices.Sorted(maps.Keys(q.Headers)) {
+		if len(wrong) == MaxMistakes {
+			break
+		}
+		v := q.Headers[name]
+		switch n := strings.TrimSpace(name); {
+		case strings.HasPrefix(n, ":"):
+			wrong = append(wrong, fmt.Errorf("headers.%s: pseudo headers cannot be given; use the method and the url", name))
+		case n == "" || strings.ContainsFunc(n, notInName):
+			wrong = append(wrong, fmt.Errorf("headers: %q is not a valid header name; write it as x-user", name))
+		case strings.ContainsFunc(strings.ReplaceAll(v, Separator, ""), control):
+			wrong = append(wrong, fmt.Errorf("headers.%s: the value holds a control character; remove it", name))
+		case q.Version == "2" && notInHTTP2(strings.ToLower(n), v):
+			wrong = append(wrong, fmt.Errorf("headers.%s: a request in HTTP/2 has no such header, and Envoy closes the connection; remove it, or ask by HTTP/1.1", name))
+		}
+	}
+	return wrong
+}
+
+// Draws are the draws of a request: the one that it names, or all.
+func (q *Request) Draws() Draws {
+	if q.Draw != nil {
+		return Draws{{*q.Draw, *q.Draw + 1}}
+	}
+	return AnyDraw
+}
+
+// framings are the ways in which the client may tell it: one, where the headers say so
+// or there is no body.
+func (q *Request) framings() []framing {
+	for name, v := range q.Headers {
+		switch strings.ToLower(strings.TrimSpace(name)) {
+		case "content-length":
+			return []framing{{length: v}}
+		case "transfer-encoding":
+			return []framing{{open: true}}
+		}
+	}
+	if q.Body == 0 {
+		return []framing{{}}
+	}
+	return []framing{{length: strconv.FormatInt(q.Body, 10)}, {open: true}}
+}

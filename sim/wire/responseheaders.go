@@ -10,7 +10,7 @@ import (
 	"github.com/weftmesh/weft/route"
 )
 
-// with is h with headers that are set after all its changes.
+// With is h with headers that are set after all its changes.
 func (h *ResponseHeaders) With(set Headers) *ResponseHeaders {
 	if len(set) == 0 {
 		return h
@@ -26,6 +26,7 @@ func (h *ResponseHeaders) With(set Headers) *ResponseHeaders {
 	return h
 }
 
+// GRPCStatus is the status of gRPC that Envoy answers in the place of one of HTTP.
 func GRPCStatus(status uint32) uint32 {
 	switch status {
 	case http.StatusBadRequest:
@@ -42,12 +43,12 @@ func GRPCStatus(status uint32) uint32 {
 	return uint32(codes.Unknown)
 }
 
-// empty reports whether nothing is changed.
+// Empty reports whether nothing is changed.
 func (h *ResponseHeaders) Empty() bool {
 	return h == nil || len(h.Set)+len(h.Add)+len(h.Remove) == 0
 }
 
-// responseChange is what happens to the headers of any answer of the route.
+// ResponseChanges is what happens to the headers of any answer of the route.
 func ResponseChanges(filters []route.Filter, of *Filling) *ResponseHeaders {
 	out := ResponseHeaders{Set: Headers{}, Add: Headers{}}
 	for i := range filters {

@@ -20,7 +20,7 @@ var harmless = map[string][]string{
 	"expect": {"100-continue"}, "x-forwarded-proto": {"http"},
 }
 
-// unknownOf says what Envoy does with a request over HTTP that the simulator
+// UnknownHeaders says what Envoy does with a request over HTTP that the simulator
 // does not know.
 func UnknownHeaders(q Request) []string {
 	given := lower(q.Headers)

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// address is a URL taken apart as a client does it: nothing is decoded.
+// URL is a URL taken apart as a client does it: nothing is decoded.
 type URL struct {
 	Scheme    string
 	Authority string // what the Host header says
@@ -171,7 +171,7 @@ func unreserved(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~", c) >= 0
 }
 
-// bareScheme is that of a URL by which a connection is asked for, whatever it carries.
+// TCPScheme is that of a URL by which a connection is asked for, whatever it carries.
 const TCPScheme = "tcp"
 
 // mergeSlashes makes slashes in a row one, as Envoy does on edge listeners.
@@ -182,21 +182,22 @@ func mergeSlashes(path string) string {
 	return path
 }
 
-// at is the host of a with a port.
+// At is the host of a with a port.
 func (a *URL) At(port uint32) string {
 	return net.JoinHostPort(a.Host, strconv.FormatUint(uint64(port), 10))
 }
 
+// IsIP reports whether the host is an address.
 func (a *URL) IsIP() bool {
 	_, err := netip.ParseAddr(a.Host)
 	return err == nil
 }
 
-// secureScheme is that of a URL for which a client speaks TLS: it names the host of the
+// HTTPSScheme is that of a URL for which a client speaks TLS: it names the host of the
 // URL there.
 const HTTPSScheme = "https"
 
-// cutPort cuts the port off a Host header, colon included.
+// CutPort cuts the port off a Host header, colon included.
 func CutPort(authority string) (host, port string, ok bool) {
 	at := strings.LastIndexByte(authority, ':')
 	if at < 0 || at < strings.LastIndexByte(authority, ']') {
@@ -205,7 +206,7 @@ func CutPort(authority string) (host, port string, ok bool) {
 	return authority[:at], authority[at:], true
 }
 
-// hostOf is the host of an authority as proxies compare it.
+// HostOf is the host of an authority as proxies compare it.
 func HostOf(authority string) string {
 	host, _, _ := CutPort(authority)
 	return strings.ToLower(host)
