@@ -5,7 +5,15 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/authorities"
+	"github.com/weftmesh/weft/control/issuer"
+	"github.com/weftmesh/weft/control/reconcile"
 	"github.com/weftmesh/weft/control/roots"
+	"github.com/weftmesh/weft/control/storage"
+	"github.com/weftmesh/weft/store"
+	"github.com/weftmesh/weft/xds/server/authn"
+	"github.com/weftmesh/weft/xds/server/authority/spire"
 )
 
 // keep keeps the authority of the cluster, who its pods are, and which lack a sidecar, until
@@ -46,4 +54,123 @@ func (p *Plane) tellAuthorities(ctx context.Context) {
 		case <-changed:
 		}
 	}
+}
+
+// authorityActor is the keeper of authorities as one that acts.
+const authorityActor = "authority"
+
+func (p *Plane) newKeeper() *authorities.Keeper {
+	c := authorities.Config{Zone: p.settings.InZone(), System: p.settings.SystemNamespaces, CAFileRoot: p.cfg.CAFileRoot, Now: p.cfg.Clock(), Log: p.log,
+		Sidecars: p.leaves.Of, Before: p.leaves.UnknownUntil, Certify: func(dp api.Ref) { p.certifyNow(dp) }, Spread: p.cfg.RotationSpread, Relied: func(mesh string, revision uint64) bool { return p.insights.ReliesOn(mesh, revision) },
+		Keep: func(ctx context.Context, plan store.Plan) error {
+			_, _, err := p.own.Apply(storage.WithActor(ctx, authorityActor), plan)
+			return err
+		}}
+	if p.cluster != nil {
+		c.Namespace, c.Keep, c.Leads, c.Gone = p.cfg.Namespace, p.keeping.Apply, p.keeping.IsLeading, p.keeping.Gone
+		c.Blind = func() bool { return p.peers != nil && len(p.peers.Silent()) > 0 }
+	}
+	return authorities.New(c)
+}
+
+// keepAuthorities keeps the authorities of meshes until ctx ends.
+func (p *Plane) keepAuthorities(ctx context.Context, running *errgroup.Group) {
+	running.Go(func() error {
+		if p.cluster == nil || p.cluster.Synced(ctx) == nil { // what is not read yet is not missing
+			p.keeper.Take(p.own.Snapshot())
+			p.restored.Begin(p.leaves.Begin())
+			p.keeper.Follow(ctx, p.own)
+		}
+		return nil
+	})
+	running.Go(func() error {
+		select {
+		case <-p.began:
+			p.insights.Run(ctx)
+		case <-ctx.Done():
+		}
+		return nil
+	})
+	running.Go(func() error { p.revocations.Follow(ctx, p.store); return nil })
+	running.Go(func() error { p.restored.FollowRecord(ctx); return nil })
+	if p.cfg.WorkloadAPI != "" {
+		running.Go(func() error { p.followBundles(ctx, running); return nil })
+	}
+}
+
+// followBundles tells the keeper of the roots that the Workload API beside this control plane says,
+// until ctx ends. What it has said stays good while it is silent.
+func (p *Plane) followBundles(ctx context.Context, running *errgroup.Group) {
+	source := spire.New(p.cfg.WorkloadAPI)
+	running.Go(func() error { source.WatchBundles(ctx); return nil })
+	told := ""
+	for {
+		state, changed := source.State()
+		switch {
+		case state.Err == nil:
+			p.keeper.Bundles(state.Bundles, nil)
+			told = ""
+		case state.Err.Error() != told && ctx.Err() == nil:
+			told = state.Err.Error()
+			p.keeper.Bundles(nil, state.Err)
+			p.log.Warn("the roots of trust domains are not known anew; going by those of before", "error", state.Err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
+		}
+	}
+}
+
+// certifier answers sidecars that want certificates.
+func (p *Plane) certifier(who authn.Authenticator) *issuer.Certifier {
+	c := &issuer.Certifier{Model: reconcile.NewDocuments(p.store, p.loop, p.waiting).Model, Who: who, Keeper: p.keeper, Sidecar: p.leaves.Sidecar, Record: p.leaves.Record, Answered: p.insights.Refused, Zone: p.settings.InZone(), Log: p.log}
+	if why, ok := p.noProof(); ok {
+		c.Proof = why
+	}
+	return c
+}
+
+// noProof is why nobody gets a certificate of this control plane; not ok where one can.
+func (p *Plane) noProof() (why api.IdentityRefusal, ok bool) {
+	switch {
+	case p.cfg.XDSPlaintext:
+		return api.IdentityRefusal{Code: api.CodeNoProof, Message: "certificates are given over TLS alone; start the control plane without --xds-plaintext"}, true
+	case p.cfg.DataplaneAuth == "none":
+		return api.IdentityRefusal{Code: api.CodeNoProof, Message: "nobody proves here who he is; start the control plane with --dataplane-auth token"}, true
+	}
+	return why, false
+}
+
+// certifyNow has the sidecar of a dataplane, by the name by which that calls it, get another
+// certificate; false where it is not connected here.
+func (p *Plane) certifyNow(name api.Ref) bool {
+	asked := p.agents.Certify(name)
+	return p.keyless.Again(name) || asked
+}
+
+// newRevocations are those that documents say, and what finds out that the store is one of before them.
+func (p *Plane) newRevocations() (*issuer.RestoredStore, *issuer.Revocations) {
+	r := issuer.RestoredConfig{Shared: p.shared, Keeper: p.keeper, Own: p.own, Log: p.log}
+	if p.cluster == nil {
+		r.DataDir = p.cfg.DataDir
+	} else {
+		r.Synced, r.Leads = p.cluster.Synced, p.keeping.IsLeading
+	}
+	revoked := issuer.NewRevocations(issuer.RevocationConfig{Catalog: p.settings.Catalog(), Store: p.store, Own: p.own, Cluster: p.cluster != nil, Namespace: p.cfg.Namespace, Waiting: p.waiting,
+		Loop:    func() *reconcile.Loop { return p.loop },
+		Changed: func() { p.restored.Note() },
+		End:     func(dp api.Ref) { p.revokeOf(dp, func(string) bool { return true }) },
+		Log:     p.log})
+	r.Document = revoked.Document
+	return issuer.NewRestoredStore(r), revoked
+}
+
+// signers are the authorities as the API shows and turns them.
+func (p *Plane) signers() issuer.CAAdmin {
+	if p.peers == nil {
+		return issuer.NewCAAdmin(p.revocations, p.keeper, nil)
+	}
+	return issuer.NewCAAdmin(p.revocations, p.keeper, p.peers)
 }

@@ -10,11 +10,20 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/resolve/authorization"
 	"github.com/weftmesh/weft/resolve/conditions"
+	"github.com/weftmesh/weft/resolve/dataplanes"
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/resolve/hostnames"
+	"github.com/weftmesh/weft/resolve/identity"
 	"github.com/weftmesh/weft/resolve/impact"
 	"github.com/weftmesh/weft/resolve/index"
+	"github.com/weftmesh/weft/resolve/pods"
+	"github.com/weftmesh/weft/resolve/reachability"
+	"github.com/weftmesh/weft/resolve/routing"
+	"github.com/weftmesh/weft/resolve/services"
+	"github.com/weftmesh/weft/resolve/tables"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -281,3 +290,26 @@ func (m *Model) Dialect(kind string) *route.Dialect {
 func (m *Model) IsRoute(kind string) bool {
 	return m.Dialect(kind) != nil
 }
+
+// mesh is one mesh as a question sees it: what it looks at is counted.
+type mesh struct {
+	conditions.Mesh
+	// asked is what other questions found out, as far as it is read only together with at; nil
+	// where nothing is kept.
+	asked *asked
+}
+
+// collections is how a mesh follows from its documents.
+type collections struct {
+	all   dataplanes.Mesh
+	stage *pods.Stage // before all meshes
+}
+
+func newCollections(dialects []route.Dialect, kinds []*policies.Kind, in api.Zone) *collections {
+	index := index.New(dialects, kinds, in).Mesh(nil)
+	tables := tables.New(reachability.New(routing.New(services.New(hostnames.New(identity.New(index))))))
+	return &collections{all: dataplanes.New(authorization.New(tables)), stage: pods.NewStage(index.ZoneLabels[api.LabelZone], in.UnselectingLabels()...)}
+}
+
+// IsAttachable reports whether the documents of a kind are policies or routes.
+func (m *Model) IsAttachable(kind string) bool { return m.all.Attachable(kind) }

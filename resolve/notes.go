@@ -7,6 +7,8 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/conditions"
 	"github.com/weftmesh/weft/resolve/index"
+	"github.com/weftmesh/weft/resolve/services"
+	"github.com/weftmesh/weft/route"
 )
 
 // Notes are worked out when somebody asks: they depend on what else there is,
@@ -96,4 +98,231 @@ func (q *Reader) WhyNot(ref, dp api.Ref) []api.Note {
 		return nil
 	}
 	return x.WhyNot(ref, p, r)
+}
+
+// AllNotes works out the notes on all policies and routes of a mesh, so that asking for
+// those on each of them costs no more than finding them.
+func (q *Reader) AllNotes(mesh string) {
+	if x, ok := q.mesh(mesh); ok {
+		q.noted(x)
+	}
+}
+
+// NotesAt are the notes that concern one dataplane: those on itself, and those
+// on policies and routes that are meant for it but do not come to apply.
+func (q *Reader) NotesAt(dp api.Ref) []api.Note {
+	x, ok := q.mesh(dp.Mesh)
+	if !ok {
+		return nil
+	}
+	p, _ := x.Dataplanes.Get(x.At, index.ObjectKey(dp))
+	if p == nil {
+		return nil
+	}
+	notes := slices.Concat(conditions.DataplaneNotes(x.Mesh, p), q.strangerNotes(x, p), q.stage.NotesOf(q.cluster, dp))
+	for _, n := range q.noted(x).List {
+		if !q.visit() {
+			break
+		}
+		if n.Policy != nil && conditions.MeantFor(x.Mesh, n.Policy, p) || n.Route != nil && conditions.RouteMeantFor(x.Mesh, n.Route, p) {
+			notes = append(notes, n.Notes...)
+		}
+	}
+	return notes
+}
+
+// What there is to say on dataplanes, services and bundles of trust follows changes as what there is
+// on policies and routes does, once somebody has asked for what there is on all objects.
+
+// AllNoted yields what NotesOn says of all objects, those on one object in their order. It costs what
+// was touched since somebody asked, and what there is to say.
+func (q *Reader) AllNoted() iter.Seq[api.Note] {
+	return func(yield func(api.Note) bool) {
+		alone := q.cluster.Empty() && len(q.Failures()) == 0
+		for name := range q.MeshNames() {
+			x, _ := q.mesh(name)
+			q.noted(x)
+			x.OtherNotes(q.whole)
+			alone = alone && q.isThere(name) && !x.Restricted()
+		}
+		if alone {
+			q.notedIn(yield)
+			return
+		}
+		for o := range q.snapshot.All() {
+			if !q.visit() {
+				return
+			}
+			for _, n := range q.NotesOn(o.Ref) {
+				if !yield(n) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// notedIn yields what is known of all meshes. It is all there is to say where there are no pods and
+// no bugs, and each mesh is there.
+func (q *Reader) notedIn(yield func(api.Note) bool) {
+	for name := range q.MeshNames() {
+		x, _ := q.mesh(name)
+		for _, known := range []*conditions.Notes{q.noted(x), x.OtherNotes(q.whole)} {
+			for _, of := range known.List {
+				if !q.visit() {
+					return
+				}
+				for _, n := range of.Notes {
+					if !yield(n) {
+						return
+					}
+				}
+			}
+		}
+		if !x.HasIdentities() {
+			continue
+		}
+		for p := range x.Dataplanes.Values(x.At) {
+			for _, n := range q.strangerNotes(x, p) {
+				if !yield(n) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// isThere reports whether there is a mesh of that name.
+func (q *Reader) isThere(mesh string) bool {
+	return mesh == "" || mesh == api.DefaultMesh || q.snapshot.Has(api.Ref{Kind: api.KindMesh, Name: mesh})
+}
+
+// planeNotes are those on the Dataplane of a pod.
+func (q *Reader) planeNotes(pod api.Ref) []api.Note {
+	o := q.stage.PlaneOf(q.cluster, pod)
+	if o == nil {
+		return nil
+	}
+	x, ok := q.mesh(o.Mesh)
+	if !ok {
+		return nil
+	}
+	if why := x.KeptOut(o); why != nil {
+		return []api.Note{*why}
+	}
+	return x.NotesOnOther(index.ObjectKey(o.Ref))
+}
+
+// Owners are the routes of other kinds that own everything that an entry of a route is
+// about, each once; none where something of it is the route's own.
+func (q *Reader) Owners(ref api.Ref, e *route.Entry) []*api.Origin {
+	x, ok := q.mesh(ref.Mesh)
+	if !ok || x.Route(ref) == nil {
+		return nil
+	}
+	owners, kept := conditions.OwnersOf(x.Mesh, x.Route(ref), e)
+	if kept {
+		return nil
+	}
+	var out []*api.Origin
+	for _, by := range owners {
+		if o := (&api.Origin{Ref: by.Object.Ref}); !slices.ContainsFunc(out, o.Same) {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// Uncarried are the notes on a policy about who may call for which it should not have been written:
+// on routes it is carried out in no way but that nobody gets in (spec/identity.md 4.5), or it is to
+// deny what no request is.
+func (q *Reader) Uncarried(ref api.Ref) []api.Note {
+	x, ok := q.mesh(meshOf(ref))
+	if !ok {
+		return nil
+	}
+	p := x.Policy(ref)
+	if p == nil {
+		return nil
+	}
+	return slices.DeleteFunc(append(conditions.RouteAuthorizationNotes(x.Mesh, p), conditions.VoidNotes(x.Mesh, p)...), func(n api.Note) bool { return n.Severity != api.Error })
+}
+
+// codeStrictDestination is that of notes on both ends of calls that are refused: who calls has no
+// identity, and who is called takes mutual TLS alone (spec/identity.md 3.3).
+const codeStrictDestination = "StrictDestination"
+
+// strangers are the calls of a mesh that are refused because who calls has no identity.
+type strangers struct {
+	calls   map[string][]string // ids of destinations, by objectKey of the caller
+	callers map[string][]string // names of dataplanes, by objectKey of who is called
+}
+
+type strangersKey string
+
+// strangersIn are those of a mesh, found out once for each model that is asked.
+func (q *Reader) strangersIn(x mesh, name string) *strangers {
+	return Known(q, strangersKey(name), func() *strangers {
+		out := &strangers{map[string][]string{}, map[string][]string{}}
+		strict := map[string][]string{} // who takes mutual TLS alone, by the id of a destination
+		for o := range q.snapshot.Of(api.KindDataplane, name) {
+			key := index.ObjectKey(o.Ref)
+			if id := x.TLSOf(o.Ref).GetIdentity(); id != nil && id.Problem == "" && !x.InsightOf(o.Ref).Proxyless {
+				continue
+			}
+			list, _ := x.Calls.Get(x.At, key)
+			if list == nil {
+				continue
+			}
+			for _, c := range list.List {
+				if c.Dest == nil {
+					continue
+				}
+				planes, known := strict[c.Dest.Key]
+				if !known {
+					planes = x.strictBehind(c.Dest)
+					strict[c.Dest.Key] = planes
+				}
+				if len(planes) > 0 {
+					out.calls[key] = append(out.calls[key], c.Dest.ID)
+				}
+				for _, p := range planes {
+					if !slices.Contains(out.callers[p], o.FullName()) {
+						out.callers[p] = append(out.callers[p], o.FullName())
+					}
+				}
+			}
+		}
+		return out
+	})
+}
+
+// strictBehind are those who answer for a destination and take mutual TLS alone, by objectKey.
+func (m mesh) strictBehind(d *services.Destination) (out []string) {
+	for _, e := range m.MembersOf(d).List {
+		key := index.ObjectKey(e.Dataplane)
+		if p, _ := m.Dataplanes.Get(m.At, key); p != nil && !slices.Contains(out, key) && !m.TLSOf(p.Object.Ref).At(p, e.Address, e.Port).TakesPlain() {
+			out = append(out, key)
+		}
+	}
+	return out
+}
+
+// strangerNotes are on both ends of such calls.
+func (q *Reader) strangerNotes(x mesh, p *index.Dataplane) (notes []api.Note) {
+	if !x.HasIdentities() {
+		return nil
+	}
+	found, key := q.strangersIn(x, p.Object.Mesh), index.ObjectKey(p.Object.Ref)
+	if ids := found.calls[key]; len(ids) > 0 {
+		why, mend := "it has no identity", "let a MeshIdentity select it"
+		if x.InsightOf(p.Object.Ref).Proxyless {
+			why, mend = "its gRPC client has no sidecar and calls in plain text", "give it a sidecar"
+		}
+		notes = append(notes, api.Notef(p.Origin(), api.Error, codeStrictDestination, "", "%s, and its calls of %s are refused, which take mutual TLS alone; %s, or let a MeshTLS of mode Permissive be about who it calls", why, services.SomeNames(ids), mend))
+	}
+	if names := found.callers[key]; len(names) > 0 {
+		notes = append(notes, api.Notef(p.Origin(), api.Error, codeStrictDestination, "", "it takes mutual TLS alone, and refuses callers that have no identity, or no sidecar: %s; let a MeshIdentity select them, give them sidecars, or let a MeshTLS of mode Permissive be about it", services.SomeNames(names)))
+	}
+	return notes
 }

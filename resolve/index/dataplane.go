@@ -2,10 +2,17 @@ package index
 
 import (
 	"cmp"
+	"iter"
 	"net/netip"
+	"slices"
+	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/spiffe"
 	"github.com/weftmesh/weft/matcher"
+	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/route"
 )
 
 // IsAt reports whether an address is one of the dataplane's own.
@@ -103,3 +110,98 @@ func (p *Dataplane) Secret(l *api.EdgeListener) api.Ref {
 
 // defaultNamespace is that of what names none in Kubernetes.
 const defaultNamespace = "default"
+
+// addressID is the id of the addresses of a name. It depends on nothing but them, so that
+// all routes that name the same have one destination and one cluster.
+func addressID(name string) string { return "address_" + name }
+
+// addressesOf yields the refs of a route object to addresses.
+func addressesOf(r *Route) iter.Seq[*route.BackendRef] {
+	return func(yield func(*route.BackendRef) bool) {
+		if r.Object.Shadow() {
+			return
+		}
+		for i := range r.Parsed.Entries {
+			for j := range r.Parsed.Entries[i].Rules {
+				rule := &r.Parsed.Entries[i].Rules[j]
+				for _, refs := range [][]route.BackendRef{rule.Backends, rule.Mirrors} {
+					for k := range refs {
+						if ref := &refs[k]; ref.Outside != nil && !yield(ref) {
+							return
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// AddressOf is the addresses that have the id, if a route names them.
+func (m Mesh) AddressOf(id string) *effective.Destination {
+	for _, r := range m.RoutesByAddress.In(m.At, id) {
+		for ref := range addressesOf(r) {
+			if addressID(ref.Target.Name) == id {
+				return addressDestination(ref)
+			}
+		}
+	}
+	return nil
+}
+
+func addressDestination(ref *route.BackendRef) *effective.Destination {
+	as := &api.MeshExternalService{}
+	if ref.Outside.TLS {
+		as.TLS = &api.ExternalTLS{Enabled: true}
+	}
+	for _, a := range ref.Outside.Addresses {
+		as.Endpoints = append(as.Endpoints, api.ExternalEndpoint{Address: a.Host, Port: a.Port})
+	}
+	return &effective.Destination{ID: addressID(ref.Target.Name), Kind: api.KindAddress, Name: ref.Target.Name, Protocol: api.HTTP, External: as}
+}
+
+// CallersOf are those whom matches tell apart, so that the first of them that has a caller
+// says all that the matches say of it: single IDs, then those below an ID, the nearest
+// first. A match by the name that a client asks for is not among them: a connection may be
+// one of several services.
+func CallersOf(items []*Item) []effective.Callers {
+	var out []effective.Callers
+	for _, it := range items {
+		for _, m := range it.Matches {
+			if c, ok := callers(m); ok {
+				out = append(out, c)
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b effective.Callers) int {
+		switch {
+		case a.Below != b.Below && a.Below:
+			return 1
+		case a.Below != b.Below:
+			return -1
+		case a.Below:
+			return cmp.Or(cmp.Compare(len(b.ID), len(a.ID)), cmp.Compare(a.ID, b.ID))
+		}
+		return cmp.Compare(a.ID, b.ID)
+	})
+	return slices.Compact(out)
+}
+
+// callers are those of whom a match of a rule holds.
+func callers(m policies.ClientMatch) (effective.Callers, bool) {
+	if m.SpiffeID == nil || m.SNI != nil {
+		return effective.Callers{}, false
+	}
+	return effective.Callers{ID: strings.TrimSuffix(m.SpiffeID.Value, "/"), Below: m.SpiffeID.Type == "Prefix"}, true
+}
+
+// About reports whether the item says something of all those callers: it has no matches,
+// or one of them holds of each.
+func (it *Item) About(c effective.Callers) bool {
+	if len(it.Matches) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(it.Matches, func(m policies.ClientMatch) bool {
+		wider, ok := callers(m)
+		return ok && (wider == c || wider.Below && spiffe.Under(c.ID, wider.ID))
+	})
+}

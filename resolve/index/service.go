@@ -3,10 +3,13 @@ package index
 import (
 	"iter"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/matcher"
+	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/pods"
 	"github.com/weftmesh/weft/resolve/vips"
@@ -137,4 +140,77 @@ func (s *Service) StoredVIPs() iter.Seq[netip.Addr] {
 func (s *Service) KRI() string {
 	zone, _ := s.Labels.Get(api.LabelZone)
 	return api.KRI{Short: ShortNames[s.Object.Kind], Mesh: s.Object.Mesh, Zone: zone, Namespace: s.Object.HomeNamespace(), Name: s.Object.DisplayName()}.String()
+}
+
+// kubernetesPorts are the destinations that a Service of Kubernetes is: its TCP
+// ports. One that is only a name for something else is none (spec/kubernetes.md 3).
+func kubernetesPorts(o *api.Object, labels api.Labels, spec *api.Service) []*effective.Destination {
+	var out []*effective.Destination
+	for i := range spec.Ports {
+		p := &spec.Ports[i]
+		if !p.OverTCP() || spec.External() || api.Ignored(o) || pods.IsAPIServer(o) {
+			continue
+		}
+		d := destinationOf(o, labels, "", p.Port, p.Name, "")
+		d.Kind, d.VIPs = api.KindMeshService, pods.Addresses(o, spec)
+		d.Protocol, d.Guessed = p.Speaks(o)
+		out = append(out, d)
+	}
+	return out
+}
+
+// IsOutside reports whether an object is a Service that is not in the mesh: its
+// Namespace is there and does not say that it is, and neither does its own label
+// (spec/kubernetes.md 3.1).
+func (m Mesh) IsOutside(o *api.Object) bool {
+	if o.Kind != api.KindService || o.Labels[api.LabelMesh] != "" {
+		return false
+	}
+	n, _ := m.OtherObjects.Get(m.At, ObjectKey(api.Ref{Kind: api.KindNamespace, Name: o.HomeNamespace()}))
+	if n == nil {
+		return false
+	}
+	injection := n.Labels[api.LabelInjection]
+	return injection != "enabled" && injection != "true" && n.Labels[api.LabelMesh] == ""
+}
+
+// JoinedAddress is one text for an address and port.
+func JoinedAddress(address string, port uint32) string {
+	return address + "\x02" + strconv.FormatUint(uint64(port), 10)
+}
+
+// service reads an object of one of the service kinds. That of a pod of a headless Service
+// speaks what the Service says, and is a part of it (spec/kubernetes.md 3.6).
+func (m Mesh) service(o *api.Object) *Service {
+	s := NewService(o, m.ZoneLabels)
+	name := pods.PartOf(o)
+	if name == "" {
+		return s
+	}
+	of, _ := m.ServiceObjects.Get(m.At, ObjectKey(api.Ref{Kind: api.KindService, Namespace: o.Namespace, Name: name}))
+	if of == nil {
+		return s
+	}
+	whole := NewService(of, m.ZoneLabels)
+	ports := o.Spec.(*api.MeshService).Ports
+	for i, d := range s.Dests {
+		j := slices.IndexFunc(whole.Dests, func(w *effective.Destination) bool { return w.PortName == ports[i].Name || ports[i].Name == "" })
+		if j < 0 {
+			continue
+		}
+		w := whole.Dests[j]
+		d.Protocol, d.Guessed, d.PortName = w.Protocol, w.Guessed, w.PortName
+		d.Above = &matcher.Service{Kind: w.Kind, Name: w.Name, Object: of.Name, Namespace: w.Namespace, Labels: w.Labels, Port: w.Port, PortName: w.PortName}
+	}
+	return s
+}
+
+func (c *Stage) addServices() {
+	c.Services = derive.Derive(c.Schema, "services read", c.ServiceObjects, derive.Values[Service]{}, func(r *derive.Reader, key string) *Service {
+		o, _ := c.ServiceObjects.Get(r, key)
+		if !c.Mesh(r).admitted(o) {
+			return nil // of which there is a note
+		}
+		return c.Mesh(r).service(o)
+	})
 }

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"context"
 	"errors"
 	"net"
 	"net/http"
@@ -9,7 +10,14 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/snapshot"
+	"github.com/weftmesh/weft/control/bare"
+	"github.com/weftmesh/weft/control/connections"
+	"github.com/weftmesh/weft/control/status"
 	"github.com/weftmesh/weft/control/telemetry"
+	"github.com/weftmesh/weft/control/webhook"
+	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/store/kube/writing"
 	"github.com/weftmesh/weft/xds/server"
 )
 
@@ -97,3 +105,67 @@ func (p *Plane) Pprof() string {
 	}
 	return p.profiles.listener.Addr().String()
 }
+
+// findBare makes ready to find the pods that should have a sidecar and have none: every
+// replica counts them and has them among its problems, the leader writes events
+// (spec/kubernetes.md 4.6).
+func (p *Plane) findBare(made *webhook.Made, w *writing.Writer) error {
+	values, err := p.cfg.Injection(p.settings.SystemNamespaces)
+	if err != nil {
+		return err
+	}
+	p.hooks, p.bare = made, bare.New(values, p.cfg.Clock())
+	p.writers.Add("bare pods", func(ctx context.Context) error { return p.bare.Tell(ctx, w.WarnAbout, p.log) })
+	p.observe.BarePods(p.bare.Count)
+	return nil
+}
+
+// followBare follows pods, namespaces and webhooks until ctx ends.
+func (p *Plane) followBare(ctx context.Context, running *errgroup.Group) {
+	running.Go(func() error {
+		if p.cluster.Synced(ctx) == nil {
+			p.bare.Follow(ctx, p.store)
+		}
+		return nil
+	})
+	running.Go(func() error { p.hooks.Follow(ctx, p.bare.Hooks); return nil })
+}
+
+// reported is a control plane as those see it who write how its objects fare.
+type reported struct{ *Plane }
+
+// Model is what holds.
+func (p reported) Model() *resolve.Model { return p.loop.Current() }
+
+// Sidecars is the state of all sidecars, as the API shows it.
+func (p reported) Sidecars() []inspect.Sidecar { return p.seen().Sidecars() }
+
+// Sidecar is the state of one sidecar.
+func (p reported) Sidecar(dp api.Ref) (inspect.Sidecar, bool) { return p.seen().Sidecar(dp) }
+
+func (p reported) seen() connections.Sidecars { return p.sidecars() }
+
+// service is the status of a service; nil while it is not resolved.
+func (p reported) service(ref api.Ref) *api.ServiceReport {
+	m := p.Model()
+	if m == nil {
+		return nil
+	}
+	report, ok := m.Reader(nil).ServiceReport(ref, func(dp api.Ref) bool {
+		s, ok := p.Sidecar(dp)
+		return ok && s.Connected
+	})
+	if ok {
+		status.TellResolving(report, p.Resolving(ref.Mesh), m.Callers(ref.Mesh))
+	}
+	return report
+}
+
+// Resolving is beside how many dataplanes of a mesh its names resolve.
+func (p reported) Resolving(mesh string) int { return envoys(p).Resolving(mesh) }
+
+// Problems is what is wrong with documents.
+func (p reported) Problems() []*api.Violation { return p.problems() }
+
+// Stirred counts what sidecars have done.
+func (p reported) Stirred() uint64 { return p.observe.Stirs() }

@@ -2,14 +2,17 @@ package conditions
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/matcher"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/index"
+	"github.com/weftmesh/weft/resolve/reachability"
 	"github.com/weftmesh/weft/resolve/services"
 	"github.com/weftmesh/weft/route"
 )
@@ -205,4 +208,130 @@ func selectsOthers(top api.TargetRef) string {
 		return fmt.Sprintf("it is for proxies of type %s", strings.Join(top.ProxyTypes, ", "))
 	}
 	return "it is for the dataplanes of its own namespace or zone"
+}
+
+// The codes of notes on what is there and holds nothing (spec/contract.md 6).
+const (
+	selectsNothing = "SelectsNothing" // labels or tags of a top-level ref
+	noEndpoints    = "NoEndpoints"    // a backend that nobody answers for
+)
+
+// selectsNone is the note on a top-level ref that selects no dataplane: one by a
+// name leads nowhere, one by labels or tags may be early. Of refs that may select
+// everything there is nothing to say.
+func selectsNone(x Mesh, top api.TargetRef, s *matcher.Selector, origin *api.Origin) (api.Note, bool) {
+	named, labelled := top.Name != "", len(top.Labels)+len(top.Tags)+len(top.ProxyTypes) > 0
+	if top.Kind == api.KindMeshGateway || top.IsRoute() || !named && !labelled || x.Selects(s) {
+		return api.Note{}, false
+	}
+	const at = api.Path("spec.targetRef")
+	if named {
+		if lost := lostName(x, top); lost != "" {
+			return api.Notef(origin, api.Error, "TargetNotFound", at, "%s", lost), true
+		}
+	}
+	return api.Notef(origin, api.Warning, selectsNothing, at, "%s selects no dataplane: %s", index.RefText(top), unselected(x, top)), true
+}
+
+// lostName says that no dataplane answers to the name of a top-level ref, with
+// the nearest names; empty where one does.
+func lostName(x Mesh, top api.TargetRef) string {
+	names := x.planeNames(top.Kind == api.KindDataplane)
+	if names.has[top.Name] {
+		return ""
+	}
+	near := orNearest(names.Nearest(top.Name, mostNear))
+	if top.Kind == api.KindDataplane {
+		return "there is no " + index.RefText(top) + near
+	}
+	return fmt.Sprintf("no dataplane has %s=%s%s", api.TagService, top.Name, near)
+}
+
+// unselected says what of a top-level ref no dataplane satisfies.
+func unselected(x Mesh, top api.TargetRef) string {
+	var labels, tags []map[string]string
+	for p := range x.Dataplanes.Values(x.At) {
+		labels = append(labels, p.Facts.Labels.All())
+		for _, t := range p.Facts.Tags {
+			if top.Kind == api.KindMeshSubset || t[api.TagService] == top.Name {
+				tags = append(tags, t)
+			}
+		}
+	}
+	for _, s := range []struct {
+		want map[string]string
+		have []map[string]string
+	}{{top.Labels, labels}, {top.Tags, tags}} {
+		if len(s.want) > 0 {
+			return services.Mismatch(s.want, s.have)
+		}
+	}
+	if len(top.ProxyTypes) > 0 {
+		return "there is none of that type"
+	}
+	return "it is in another namespace or zone"
+}
+
+// reachNotes find refs of reachableBackends that mean nothing (spec/kubernetes.md 2.11).
+func reachNotes(x Mesh, p *index.Dataplane) []api.Note {
+	t := p.Spec.Networking.TransparentProxying
+	if t == nil || t.ReachableBackends == nil {
+		return nil
+	}
+	var notes []api.Note
+	for i, ref := range t.ReachableBackends.Refs {
+		at := api.Path("networking.transparentProxying.reachableBackends.refs").Index(i)
+		if lost := destinationLost(x, reachability.OutboundTarget(ref), p.Object.Home()); lost != "" {
+			notes = append(notes, api.Notef(p.Origin(), api.Warning, "TargetNotFound", at, "%s; the dataplane reaches nothing by it", lost))
+		}
+	}
+	return notes
+}
+
+// noListeners is the note on an edge dataplane of which nobody says where it listens
+// (spec/kubernetes.md 2.10).
+func noListeners(x Mesh, p *index.Dataplane) []api.Note {
+	if len(x.Listening(p)) > 0 || len(p.Spec.Networking.Gateway.Listeners) > 0 {
+		return nil
+	}
+	how := "write networking.gateway.listeners"
+	if p.Object.From != nil {
+		how = "write the annotation weft.io/edge-listeners: 80/http on the pod"
+	}
+	return []api.Note{api.Notef(p.Origin(), api.Warning, "NoListeners", "", "the edge listens nowhere; %s, or label it gateway.networking.k8s.io/gateway-name with the name of a Gateway of its namespace", how)}
+}
+
+// protocolNotes are on what a Service says that its ports speak and weft does not know
+// (spec/kubernetes.md 3.4).
+func protocolNotes(o *api.Object, spec *api.Service) []api.Note {
+	var notes []api.Note
+	origin := &api.Origin{Ref: o.Ref}
+	for i := range spec.Ports {
+		p := &spec.Ports[i]
+		if !p.KnownProtocol() {
+			notes = append(notes, api.Notef(origin, api.Warning, api.CodeUnsupported, api.Path("spec.ports").Index(i).Field("appProtocol"),
+				"weft does not know %q and takes it for tcp; write http, http2, grpc or tcp if it is one of them", redact.Clip(p.AppProtocol)))
+		}
+		if !p.KnownAnnotation(o) {
+			notes = append(notes, api.Notef(origin, api.Warning, api.CodeUnsupported, "metadata.annotations["+api.Path(p.ProtocolAnnotation())+"]",
+				"weft does not know %q and takes it for tcp; write http, http2, grpc or tcp", redact.Clip(o.Annotation(p.ProtocolAnnotation()))))
+		}
+	}
+	return slices.Concat(notes, portlessNotes(o, spec), api.UpstreamNotes(o), api.AnnotationNotes(o, api.ServiceAnnotations()))
+}
+
+// portlessNotes are on annotations of a Service that say what a port speaks that it has not.
+func portlessNotes(o *api.Object, spec *api.Service) []api.Note {
+	if o.Meta == nil {
+		return nil
+	}
+	var notes []api.Note
+	for _, name := range slices.Sorted(maps.Keys(o.Meta.Annotations)) {
+		of := func(p api.KubernetesPort) bool { return p.ProtocolAnnotation() == name }
+		if port, ok := strings.CutSuffix(name, api.ProtocolSuffix); ok && !slices.ContainsFunc(spec.Ports, of) {
+			notes = append(notes, api.Notef(&api.Origin{Ref: o.Ref}, api.Warning, api.CodeUnsupported, api.Path("metadata.annotations").Key(name),
+				"the service has no port %s, so it has no effect; begin it with the number of a port that it has", redact.Clip(port)))
+		}
+	}
+	return notes
 }

@@ -1,4 +1,0 @@
-package resolve
-
-// The buckets of inboundsWith.
-const ()
