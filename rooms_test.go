@@ -31,7 +31,9 @@ const (
 var larger = map[string]int{"api": 5541, "cmd/weft": 6223, "route/skipper": 5545, "route/contour": 4039, "route/gateway": 4026}
 
 // entangled are packages of which more files reach each other. The numbers may only shrink.
-var entangled = map[string]int{}
+var entangled = map[string]int{
+	"api": 20, "cmd/weft": 45, "policies/trafficpermission": 19, "route/contour": 24, "route/gateway": 27, "route/skipper": 35,
+}
 
 func TestRoomsAreSmall(t *testing.T) {
 	t.Parallel()

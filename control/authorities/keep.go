@@ -1,8 +1,13 @@
 package authorities
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/snapshot"
@@ -191,4 +196,82 @@ func (a *authority) needs() []string {
 		names = append(names, a.roots[i].cert, a.roots[i].key)
 	}
 	return slices.DeleteFunc(names, func(n string) bool { return n == "" })
+}
+
+// kept is what the Secret with the state of an authority holds.
+type kept struct {
+	rotation.State
+	asked
+}
+
+// asked is what people asked of the rotation that runs; it ends with that.
+type asked struct {
+	// Wanted is the fingerprint of the root that is to sign, of the two of its backend.
+	Wanted string `json:"wanted,omitempty"`
+	// Spread is over how many nanoseconds leaves are renewed; 0 where the configuration says.
+	Spread time.Duration `json:"spread,omitempty"`
+}
+
+// parseKept reads what stored wrote, and refuses what it does not know.
+func parseKept(text []byte) (kept, error) {
+	var out kept
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&out); err != nil {
+		return kept{}, fmt.Errorf("read the state of a rotation: %w", err)
+	}
+	if d.More() {
+		return kept{}, errors.New("read the state of a rotation: there is more than one")
+	}
+	return out, out.Check()
+}
+
+// stored writes the state of an authority.
+func (k *Keeper) stored(a *authority) store.Write {
+	text, err := json.Marshal(kept{a.state, a.asked})
+	if err != nil {
+		panic(err) // times and texts always marshal
+	}
+	return k.secret(a, a.secrets, text)
+}
+
+// spread is over how long leaves of an authority are renewed.
+func (a *authority) spread(usual time.Duration) time.Duration {
+	if a.asked.Spread > 0 {
+		return a.asked.Spread
+	}
+	return usual
+}
+
+// askAgain is after how long a sidecar is asked again that has not renewed.
+const askAgain = 30 * time.Second
+
+// renew asks those sidecars for whom it is time that hold a leaf of a root which goes.
+func (k *Keeper) renew() {
+	if k.cfg.Certify == nil || k.cfg.Sidecars == nil {
+		return
+	}
+	now := k.cfg.Now()
+	k.mu.Lock()
+	var moving []*authority
+	for _, a := range k.all {
+		if a.stated && a.state.Signer() != a.state.Old.Fingerprint {
+			moving = append(moving, a)
+		}
+	}
+	if len(moving) == 0 {
+		clear(k.asked)
+	}
+	k.mu.Unlock()
+	for _, a := range moving {
+		for c := range k.cfg.Sidecars(a.owner).Sidecars {
+			at, ok := a.state.RenewAt(c, a.spread(k.cfg.Spread))
+			id := a.owner.String() + " " + c.Name
+			if !ok || !c.Connected || at.After(now) || now.Sub(k.asked[id]).Abs() < askAgain {
+				continue
+			}
+			k.asked[id] = now
+			k.cfg.Certify(api.Ref{Kind: api.KindDataplane, Mesh: a.mesh, Name: c.Name})
+		}
+	}
 }

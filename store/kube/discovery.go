@@ -1,9 +1,11 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -13,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/rest"
+
+	"github.com/weftmesh/weft/api"
 )
 
 // discovery asks an API server what it serves. client-go's own client for that brings the
@@ -117,4 +121,67 @@ func (d *discovered) versions(ctx context.Context, group string) []string {
 		}
 	}
 	return nil
+}
+
+// Served is how the API server serves a kind.
+type Served struct {
+	schema.GroupVersionResource
+	Namespaced bool
+	// Status says that the status is written by itself.
+	Status bool
+	// Own says that the definition is weft's, which has a place for all that weft writes.
+	Own bool
+}
+
+// Served is how a kind is served now; false where it is not installed.
+func (s *Store) Served(kind string) (Served, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r, ok := s.serves[kind]
+	return r, ok
+}
+
+// serve notes how a kind is served; nil for no more.
+func (s *Store) serve(kind string, r *Served) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r == nil {
+		delete(s.serves, kind)
+		return
+	}
+	s.serves[kind] = *r
+}
+
+// The rate of Fetch: what others ask the control plane makes it ask (spec/threats.md T7).
+const (
+	fetchesPerSecond = 50
+	fetchesBurst     = 100
+)
+
+// Fetch asks the API server for one object that may not have been read yet, and returns nil
+// where there is none, nor a definition of its kind. What it returns is in no snapshot.
+func (s *Store) Fetch(ctx context.Context, kind, namespace, name string) (*api.Object, error) {
+	typ, ok := s.catalog.Type(kind)
+	if !ok {
+		return nil, fmt.Errorf("weft knows no kind %s", kind)
+	}
+	at := schema.GroupVersionResource{Group: cmp.Or(typ.Group, kuma), Version: cmp.Or(typ.Version, "v1alpha1"), Resource: typ.Plural}
+	if group, own := builtIn(typ); own {
+		at.Group = group
+	}
+	u, err := s.ask.Resource(at).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	o, wrong := s.decode(typ)(u)
+	if o == nil {
+		for _, v := range wrong {
+			return nil, v
+		}
+		return nil, fmt.Errorf("%s %s cannot be read", kind, name)
+	}
+	return o, nil
 }
