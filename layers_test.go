@@ -142,8 +142,8 @@ var impure = []string{"context", "log/slog", "os", "os/exec", "math/rand", "math
 // in it, or makes a constant table at its first use; reflection where documents are read, compared and described, and where a
 // change may have left a value equal.
 var exceptional = map[string][]string{
-	"sync":        {"api/decode/fields.go", "resolve/answers.go", "resolve/effective/cache.go", "route/match/reading.go", "xds/resource/contents.go", "xds/resource/weak.go", "xds/routes/hosts.go"},
-	"sync/atomic": {"resolve/answers.go", "resolve/effective/cache.go"},
+	"sync":        {"api/decode/fields.go", "resolve/cache.go", "resolve/effective/cache.go", "route/match/reading.go", "xds/resource/contents.go", "xds/resource/weak.go", "xds/routes/hosts.go"},
+	"sync/atomic": {"resolve/cache.go", "resolve/effective/cache.go"},
 	"reflect":     {"api/crd", "api/decode", "api/jsonschema", "policies", "resolve/derive", "resolve/pods"},
 }
 
