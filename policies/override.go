@@ -27,7 +27,7 @@ func (s *Spec) confsOf(f *Findings, at api.Path, def, override Conf) {
 		return
 	}
 	f.Include(override.Validate(at.Field("override")))
-	if s.Kind.Collect != nil {
+	if s.Kind.Authorizer != nil {
 		return
 	}
 	both := s.read(override)

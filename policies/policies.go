@@ -68,41 +68,21 @@ type Kind struct {
 	Both bool
 	// NoMatches says that rules have no matches: all callers meet them.
 	NoMatches bool
-	// Collect is for a kind of which what several confs say adds up instead of the strongest
-	// being the one that holds, so an override beside a default replaces nothing. It is what
-	// everything that is said of one place comes to, items of from weakest first; nil for
-	// a kind of which confs are folded.
-	Collect func(Callers, []Collected) *Effective
-	// All is what lets in whom each of several lets in, of a kind whose confs say who may come; none of
-	// them is All of others. It is there where Collect is.
-	All func([]*Effective) *Effective
+	// Authorizer is what a kind does whose confs say who may come in; nil for a kind of which
+	// the strongest conf holds, field by field.
+	Authorizer Authorizer
+	// TransportSecurity is what a kind does whose confs say how inbounds take mutual TLS; nil for
+	// the others.
+	TransportSecurity TransportSecurity
 	// RulesOnRoutes lets the ref at the top of a document with rules name a route that tells
 	// requests apart: the rules hold where its requests arrive.
 	RulesOnRoutes bool
-	// AtConnections is what there is to note where what holds meets callers of whom nobody reads
-	// requests; it may be nil.
-	AtConnections func(*Effective) []api.Note
-	// AsksPlain reports whether what holds is asked of callers too that prove no name; nil where
-	// that is no question.
-	AsksPlain func(*Effective) bool
-	// Names are the callers that a document of the kind names; nil where it names none.
-	Names func(*Spec) []Named
-	// Void are the entries of a document of the kind that hold of no request; nil where there are none
-	// of that sort.
-	Void func(*Spec) []Void
-	// Revokes are the callers that a document of the kind takes away where it is the one of
-	// revocations (api.RevocationsName); nil where the kind takes nobody away.
-	Revokes func(*Spec) []Named
 	// Whole reports the mistakes that its parts make together, in a document of the kind
 	// that stands at at; nil where there are none.
 	Whole func(s *Spec, at api.Path) error
 	// Warns reports what a document of the kind says that is sound, and does more than it reads as
 	// where it takes part in what is real; nil where there is nothing.
 	Warns func(s *Spec, at api.Path) error
-	// Closed is what there is to note where what holds lets nobody in, of documents that only deny
-	// some callers, which OnlyDenies tells. Both may be nil.
-	Closed     func(*Effective) []api.Note
-	OnlyDenies func(*Spec) bool
 	// Docs says of each path of the conf, blocks included, what it is for. It is
 	// generated from the comments of the conf's type.
 	Docs map[string]string
@@ -151,33 +131,6 @@ func (e *Effective) Idle(field int, p api.Protocol) string {
 		return e.Kind.Needs(e.Conf, path)
 	}
 	return ""
-}
-
-// Gather is what entries come to that add up, weakest first; nil if there are none.
-func (k *Kind) Gather(of Callers, said []Collected) *Effective {
-	if len(said) == 0 {
-		return nil
-	}
-	e := k.Collect(of, said)
-	e.Kind = k
-	return e
-}
-
-// Jointly lets in whom each of several lets in.
-func (k *Kind) Jointly(each []*Effective) *Effective {
-	if len(each) == 1 {
-		return each[0]
-	}
-	e := k.All(each)
-	e.Kind = k
-	return e
-}
-
-// Nobody is what holds where nobody gets in, of a kind whose entries add up.
-func (k *Kind) Nobody() *Effective {
-	e := k.Collect(Callers{}, nil)
-	e.Kind = k
-	return e
 }
 
 // Resolve folds layers, weakest first, into what holds; nil if they say nothing.

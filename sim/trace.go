@@ -106,7 +106,7 @@ func fingerprint(in *effective.Inbound, holds effective.Policies) string {
 	var b strings.Builder
 	var folded effective.Policies
 	for _, e := range holds {
-		if e.Kind.Collect != nil {
+		if e.Kind.Authorizer != nil {
 			fmt.Fprintf(&b, "%p ", e)
 		} else {
 			folded = append(folded, e)

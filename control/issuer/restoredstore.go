@@ -180,7 +180,7 @@ func (r *RestoredStore) revoked(s *snapshot.Snapshot) (out []keptRevoked) {
 		if _, ref := r.Document(s, o.Mesh); !ok || o.Ref != ref {
 			continue
 		}
-		for _, n := range trafficpermission.Kind.Revokes(spec) {
+		for _, n := range trafficpermission.Kind.Authorizer.Revoked(spec) {
 			name := n.Name
 			if n.Prefix {
 				name += "*"

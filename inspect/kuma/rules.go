@@ -228,7 +228,7 @@ func (x *viewBuilder) inboundRules(kind *policies.Kind, in *effective.Inbound) (
 func (x *viewBuilder) inboundRule(e *policies.Effective) (InboundRule, bool) {
 	conf, origins := onlySaid(e, func(s merge.Said) bool { return strings.HasPrefix(string(s.Origin.Field), "spec.rules") })
 	out := InboundRule{Conf: []any{conf}, Origin: x.itemOrigins(origins)}
-	if e.Kind.Collect != nil {
+	if e.Kind.Authorizer != nil {
 		out.Conf = []any{}
 		for _, o := range origins {
 			own, _ := onlySaid(e, func(s merge.Said) bool { return s.Origin.Same(o) })

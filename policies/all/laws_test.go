@@ -14,7 +14,6 @@ import (
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/policies/all"
 	"github.com/weftmesh/weft/policies/internal/policytest"
-	"github.com/weftmesh/weft/resolve/identity"
 	"github.com/weftmesh/weft/xds/envoy"
 )
 
@@ -174,8 +173,7 @@ func TestEachKindWritesSomething(t *testing.T) {
 		_, tcp := c.(envoy.TCPWriter)
 		_, network := c.(envoy.NetworkFilterWriter)
 		_, guards := c.(envoy.Guard)
-		_, secures := c.(identity.TLSConf)
-		if !route && !cluster && !manager && !tcp && !network && !guards && !secures {
+		if !route && !cluster && !manager && !tcp && !network && !guards && k.TransportSecurity == nil {
 			t.Errorf("%s writes nothing", k.Name)
 		}
 	}

@@ -1,11 +1,15 @@
 package tls
 
 import (
-	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/policies"
 )
 
+// transportSecurity is what the engine asks of confs of the kind.
+type transportSecurity struct{}
+
 // InboundMode is Strict or Permissive; empty where nothing is said.
-func (c *Conf) InboundMode() string {
+func (transportSecurity) InboundMode(of policies.Conf) string {
+	c := of.(*Conf)
 	if c.Mode == nil {
 		return ""
 	}
@@ -13,8 +17,9 @@ func (c *Conf) InboundMode() string {
 }
 
 // Parameters are those of both ends of connections.
-func (c *Conf) Parameters() effective.TLSParameters {
-	out := effective.TLSParameters{Ciphers: c.TLSCiphers}
+func (transportSecurity) Parameters(of policies.Conf) policies.TLSParameters {
+	c := of.(*Conf)
+	out := policies.TLSParameters{Ciphers: c.TLSCiphers}
 	if v := c.TLSVersion; v != nil {
 		out.Minimum, out.Maximum = spoken(v.Min), spoken(v.Max)
 	}

@@ -11,9 +11,9 @@ import (
 // CodeNobodyAllowed is that of notes about documents that only deny, where nothing allows.
 const CodeNobodyAllowed = "NobodyAllowed"
 
-// shutsOut are notes on the entries that deny some callers where nothing that holds lets anybody in:
+// Closed are notes on the entries that deny some callers where nothing that holds lets anybody in:
 // who wrote them meant the others to be let in. Who denies everybody has said so.
-func shutsOut(e *policies.Effective) (out []api.Note) {
+func (authorizer) Closed(e *policies.Effective) (out []api.Note) {
 	p := Of(e)
 	if p == nil || len(p.Allow) > 0 {
 		return nil
@@ -28,7 +28,7 @@ func shutsOut(e *policies.Effective) (out []api.Note) {
 }
 
 // OnlyDenies reports whether a document denies and allows nothing.
-func OnlyDenies(s *policies.Spec) bool {
+func (authorizer) OnlyDenies(s *policies.Spec) bool {
 	denies, allows := false, false
 	look := func(conf policies.Conf) {
 		c, ok := conf.(*Conf)

@@ -15,10 +15,10 @@ import (
 // exact is a match of a whole name.
 const exact = "Exact"
 
-// collect is what everything that is said of one inbound comes to: denies of all layers
+// Collect is what everything that is said of one inbound comes to: denies of all layers
 // together, and of the allow lists those of the nearest layer, overrides beside it
 // (spec/identity.md 4.1). The order of documents decides between items of from alone.
-func collect(of policies.Callers, said []policies.Collected) *policies.Effective {
+func (authorizer) Collect(of policies.Callers, said []policies.Collected) *policies.Effective {
 	sound, shadows := []policies.Collected(nil), false
 	for _, s := range said {
 		if s.Shadow {

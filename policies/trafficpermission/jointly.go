@@ -15,8 +15,8 @@ import (
 	"github.com/weftmesh/weft/sim/permission"
 )
 
-// jointly lets in whom each of several lets in: one that denies is enough.
-func jointly(each []*policies.Effective) *policies.Effective {
+// All lets in whom each of several lets in: one that denies is enough.
+func (authorizer) All(each []*policies.Effective) *policies.Effective {
 	p, c := &Permissions{}, &Conf{}
 	var fields []merge.Field
 	for _, e := range each {

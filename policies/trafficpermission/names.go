@@ -9,8 +9,8 @@ import (
 // request a millisecond (spec/identity.md 3.4).
 const longList = 200
 
-// names are those of callers in the rules of a document.
-func names(s *policies.Spec) []policies.Named {
+// Callers are those of callers in the rules of a document.
+func (authorizer) Callers(s *policies.Spec) []policies.Named {
 	var out []policies.Named
 	add := func(at api.Path, conf policies.Conf) {
 		c, ok := conf.(*Conf)

@@ -5,10 +5,10 @@ import (
 	"github.com/weftmesh/weft/policies"
 )
 
-// atConnections is what there is to say of entries where nobody reads requests (spec/identity.md
+// AtConnections is what there is to say of entries where nobody reads requests (spec/identity.md
 // 4.6): those that ask something of requests hold of none, and where names alone do not decide, the
 // handshake lets all in until the caller has sent something.
-func atConnections(e *policies.Effective) []api.Note {
+func (authorizer) AtConnections(e *policies.Effective) []api.Note {
 	p := Of(e)
 	if p == nil {
 		return nil

@@ -29,21 +29,22 @@ var Kind = &policies.Kind{
 	Rules:         true,
 	Both:          true,
 	Inbound:       true,
-	Collect:       collect,
-	All:           jointly,
+	Authorizer:    authorizer{},
 	NoMatches:     true,
 	RulesOnRoutes: true,
-	AtConnections: atConnections,
-	AsksPlain:     func(e *policies.Effective) bool { p := Of(e); return p != nil && p.Anonymous },
 	Tops:          []string{api.KindMesh, api.KindDataplane, api.KindMeshSubset, api.KindMeshService, api.KindMeshServiceSubset},
 	Froms:         []string{api.KindMesh, api.KindMeshSubset, api.KindMeshService, api.KindMeshServiceSubset},
-	Names:         names,
-	Void:          void,
-	Revokes:       taken,
 	Whole:         whole,
 	Warns:         readsPaths,
-	Closed:        shutsOut,
-	OnlyDenies:    OnlyDenies,
 	Docs:          docs,
 	Example:       example,
+}
+
+// authorizer decides who may come in, by documents of the kind.
+type authorizer struct{}
+
+// AsksPlaintext reports whether callers are judged too that prove no name.
+func (authorizer) AsksPlaintext(e *policies.Effective) bool {
+	p := Of(e)
+	return p != nil && p.Anonymous
 }

@@ -25,9 +25,9 @@ func (p *Permissions) revoked() (out []string) {
 	return slices.Compact(out)
 }
 
-// taken are the callers whom a document denies over all else, whatever they ask: what a document of
+// Revoked are the callers whom a document denies over all else, whatever they ask: what a document of
 // revocations takes away.
-func taken(s *policies.Spec) []policies.Named {
+func (authorizer) Revoked(s *policies.Spec) []policies.Named {
 	var out []policies.Named
 	for i := range s.Rules {
 		c, ok := s.Rules[i].Override.(*Conf)

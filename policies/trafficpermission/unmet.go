@@ -6,9 +6,9 @@ import (
 	"github.com/weftmesh/weft/route/match"
 )
 
-// void are the entries of a document that hold of no request, as inbounds read them: nobody is let in,
+// Void are the entries of a document that hold of no request, as inbounds read them: nobody is let in,
 // or kept out, by those.
-func void(s *policies.Spec) []policies.Void {
+func (authorizer) Void(s *policies.Spec) []policies.Void {
 	var out []policies.Void
 	add := func(origin api.Path, block string, conf policies.Conf) {
 		c, ok := conf.(*Conf)
@@ -37,7 +37,7 @@ func void(s *policies.Spec) []policies.Void {
 
 // DeniesNothing reports whether a document has an entry that is to deny, and holds of no request.
 func DeniesNothing(s *policies.Spec) bool {
-	for _, v := range void(s) {
+	for _, v := range (authorizer{}).Void(s) {
 		if v.Protects {
 			return true
 		}

@@ -85,7 +85,7 @@ type Placement struct {
 // addRouteAuthorization derives what inbounds make of policies that are attached to routes. Without such a policy there
 // is nothing to look at.
 func (c *Stage) addRouteAuthorization() {
-	c.kind = slices.IndexFunc(c.below.Kinds, func(k *policies.Kind) bool { return k.Collect != nil && k.RulesOnRoutes })
+	c.kind = slices.IndexFunc(c.below.Kinds, func(k *policies.Kind) bool { return k.Authorizer != nil && k.RulesOnRoutes })
 	c.PolicyRoutes = derive.Derive(c.below.Schema, "routes judged", c.below.Policies, derive.Values[PolicyRoutes]{
 		Equal: func(a, b *PolicyRoutes) bool { return slices.Equal(a.Routes, b.Routes) },
 	}, func(r *derive.Reader, key string) *PolicyRoutes {

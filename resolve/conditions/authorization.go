@@ -116,13 +116,13 @@ func portOfPlace(at string) string {
 // fallbackNotes say of a MeshIdentity that nobody has said whether plain text is cut off.
 func fallbackNotes(x Mesh, o *api.Object) []api.Note {
 	g := x.Issuers()
-	if g == nil || g.Authority != nil || x.TlsKind < 0 {
+	if g == nil || g.Authority != nil || x.TLSKind < 0 {
 		return nil
 	}
-	for p := range x.PoliciesByKind.Values(x.At, x.Kinds[x.TlsKind].Name) {
+	for p := range x.PoliciesByKind.Values(x.At, x.Kinds[x.TLSKind].Name) {
 		if p.Object.Spec.(*policies.Spec).Top().Kind == api.KindMesh && p.Section == "" && slices.ContainsFunc(p.Inbound, func(it *index.Item) bool {
 			e := x.Folded([]*index.Item{it})
-			return e != nil && e.Conf.(identity.TLSConf).InboundMode() != ""
+			return e != nil && e.Kind.TransportSecurity.InboundMode(e.Conf) != ""
 		}) {
 			return nil
 		}

@@ -23,8 +23,8 @@ const mostNamed = 5
 // enforcedNotes say of a policy that names callers which of them there are not, and where it is
 // not carried out.
 func enforcedNotes(x Mesh, p *index.Policy) []api.Note {
-	k := x.Kinds[p.Kind]
-	if k.Names == nil || p.Object.Shadow() {
+	by := x.Kinds[p.Kind].Authorizer
+	if by == nil || p.Object.Shadow() {
 		return nil
 	}
 	origin := &api.Origin{Ref: p.Object.Ref}
@@ -41,7 +41,7 @@ func enforcedNotes(x Mesh, p *index.Policy) []api.Note {
 	}
 	notes = append(notes, askedNotes(x, p)...)
 	notes = append(notes, closedNotes(x, p)...)
-	for _, n := range k.Names(p.Object.Spec.(*policies.Spec)) {
+	for _, n := range by.Callers(p.Object.Spec.(*policies.Spec)) {
 		notes = append(notes, x.nameNote(origin, n)...)
 	}
 	return append(notes, x.sharedNotes(p)...)
@@ -237,12 +237,12 @@ func otherThanPOST(cs match.Conditions) bool {
 // VoidNotes are about the entries of a policy that hold of no request: errors, where they are to keep
 // somebody out.
 func VoidNotes(x Mesh, p *index.Policy) []api.Note {
-	k := x.Kinds[p.Kind]
-	if k.Void == nil {
+	by := x.Kinds[p.Kind].Authorizer
+	if by == nil {
 		return nil
 	}
 	var notes []api.Note
-	for _, v := range k.Void(p.Object.Spec.(*policies.Spec)) {
+	for _, v := range by.Void(p.Object.Spec.(*policies.Spec)) {
 		severity := api.Warning
 		if v.Protects {
 			severity = api.Error

@@ -74,8 +74,8 @@ func saidBy(e *policies.Effective, p *index.Policy) bool {
 // askedNotes say of a policy about who may call where it is asked of fewer than it reads: of
 // connections, and of callers in plaintext (spec/identity.md 4.3, 4.6).
 func askedNotes(x Mesh, p *index.Policy) []api.Note {
-	k := x.Kinds[p.Kind]
-	if k.AtConnections == nil || p.Object.Shadow() {
+	by := x.Kinds[p.Kind].Authorizer
+	if by == nil || p.Object.Shadow() {
 		return nil
 	}
 	var out []api.Note
@@ -85,7 +85,7 @@ func askedNotes(x Mesh, p *index.Policy) []api.Note {
 			return true
 		}
 		seen[e] = true
-		for _, n := range k.AtConnections(e) {
+		for _, n := range by.AtConnections(e) {
 			if n.Origin.Ref == p.Object.Ref && !slices.ContainsFunc(out, func(o api.Note) bool { return o.Code == n.Code && o.Field == n.Field }) {
 				out = append(out, n)
 			}
@@ -93,7 +93,7 @@ func askedNotes(x Mesh, p *index.Policy) []api.Note {
 		return true
 	})
 	x.inboundsWith(effective.PlainInbounds, p, func(in *effective.Inbound, e *policies.Effective) bool {
-		if k.AsksPlain(e) {
+		if by.AsksPlaintext(e) {
 			return true
 		}
 		out = append(out, api.Notef(&api.Origin{Ref: p.Object.Ref}, api.Warning, "PlaintextNotAsked", "",
@@ -105,14 +105,14 @@ func askedNotes(x Mesh, p *index.Policy) []api.Note {
 
 // closedNotes say of a policy about who may call that only denies where nothing lets anybody in.
 func closedNotes(x Mesh, p *index.Policy) []api.Note {
-	k := x.Kinds[p.Kind]
-	if k.Closed == nil || p.Object.Shadow() || !k.OnlyDenies(p.Object.Spec.(*policies.Spec)) {
+	by := x.Kinds[p.Kind].Authorizer
+	if by == nil || p.Object.Shadow() || !by.OnlyDenies(p.Object.Spec.(*policies.Spec)) {
 		return nil
 	}
 	var notes []api.Note
 	where := map[api.Path][]string{}
 	x.inboundsAbout(p, func(in *effective.Inbound, e *policies.Effective) {
-		for _, n := range k.Closed(e) {
+		for _, n := range by.Closed(e) {
 			if n.Origin.Ref != p.Object.Ref {
 				continue
 			}

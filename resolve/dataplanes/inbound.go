@@ -125,7 +125,7 @@ func (m Mesh) setPolicies(p *index.Dataplane, index int, in *effective.Inbound, 
 func (c *Stage) inboundConf(p *index.Dataplane, in *effective.Inbound, limits []*index.Policy) {
 	var items []*index.Item
 	for _, x := range limits {
-		if c.below.Kinds[x.Kind].Collect != nil || !x.Selector.Selects(&p.Facts) || !x.Selector.SelectsInbound(&p.Facts, in.Tags) || !x.OnSection(in) {
+		if c.below.Kinds[x.Kind].Authorizer != nil || !x.Selector.Selects(&p.Facts) || !x.Selector.SelectsInbound(&p.Facts, in.Tags) || !x.OnSection(in) {
 			continue
 		}
 		items = append(items, x.Inbound...)

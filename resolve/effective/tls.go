@@ -4,13 +4,8 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/policies"
 )
-
-// TLSParameters is what both ends of a connection speak; empty is what weft has unasked.
-type TLSParameters struct {
-	Minimum, Maximum string // 1.2 or 1.3
-	Ciphers          []string
-}
 
 // InboundTLS is how an inbound takes mutual TLS (spec/identity.md 3.2).
 type InboundTLS struct {
@@ -20,7 +15,7 @@ type InboundTLS struct {
 	// have learnt better.
 	Held    bool
 	Domains []string // trust domains in which names are believed, sorted
-	TLSParameters
+	policies.TLSParameters
 	Life    time.Duration // of certificates
 	OverADS bool          // the certificate comes by ADS
 }
@@ -31,7 +26,7 @@ type ClusterTLS struct {
 	Names   []string // SPIFFE IDs of all who answer, sorted
 	Domains []string // theirs, sorted
 	Mesh    string
-	TLSParameters
+	policies.TLSParameters
 }
 
 // TakesPlain reports whether plain text is taken too.

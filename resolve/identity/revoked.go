@@ -19,7 +19,7 @@ type revoked struct {
 // addRevoked finds the documents of revocations. A mesh has few, and most have none.
 func (c *Stage) addRevoked() {
 	c.revocations = c.below.Policies.Index(func(_ string, p *index.Policy, add func(string)) {
-		if o := p.Object; c.below.Kinds[p.Kind].Revokes != nil && o.Name == api.RevocationsName(o.Mesh) && o.Home().System && !o.Shadow() {
+		if o := p.Object; c.below.Kinds[p.Kind].Authorizer != nil && o.Name == api.RevocationsName(o.Mesh) && o.Home().System && !o.Shadow() {
 			add(index.Any)
 		}
 	})
@@ -29,7 +29,7 @@ func (c *Stage) addRevoked() {
 func (m Mesh) Revoked() *revoked {
 	var out *revoked
 	for p := range m.revocations.Values(m.At, index.Any) {
-		names := m.Kinds[p.Kind].Revokes(p.Object.Spec.(*policies.Spec))
+		names := m.Kinds[p.Kind].Authorizer.Revoked(p.Object.Spec.(*policies.Spec))
 		if len(names) == 0 {
 			continue
 		}

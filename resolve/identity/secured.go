@@ -15,13 +15,6 @@ import (
 	"github.com/weftmesh/weft/resolve/index"
 )
 
-// TLSConf is the conf of the kind of policies that says how inbounds take mutual TLS: which of
-// Strict and Permissive, and what both ends of connections speak; empty where it says nothing.
-type TLSConf interface {
-	InboundMode() string
-	Parameters() effective.TLSParameters
-}
-
 // DataplaneTLS is what a dataplane with an identity is to itself and to others. Dataplanes of which that
 // is the same share it.
 type DataplaneTLS struct {
@@ -63,16 +56,16 @@ func (s *DataplaneTLS) hash() uint64 {
 // reads no more than that.
 type tlsSettings struct {
 	guard      *MeshIssuers
-	parameters effective.TLSParameters
+	parameters policies.TLSParameters
 	domains    []string // see InboundTLS
 	revoked    *revoked
 }
 
 // addSecured derives who each dataplane is, and how its inbounds take mutual TLS.
 func (c *Stage) addSecured() {
-	c.tlsParameters = derive.Derive(c.below.Schema, "versions of TLS", c.hasIdentities, derive.Values[effective.TLSParameters]{
-		Equal: func(a, b *effective.TLSParameters) bool { return derive.Same(*a, *b) },
-	}, func(r *derive.Reader, _ string) *effective.TLSParameters { return c.Mesh(r).parameters() })
+	c.tlsParameters = derive.Derive(c.below.Schema, "versions of TLS", c.hasIdentities, derive.Values[policies.TLSParameters]{
+		Equal: func(a, b *policies.TLSParameters) bool { return derive.Same(*a, *b) },
+	}, func(r *derive.Reader, _ string) *policies.TLSParameters { return c.Mesh(r).parameters() })
 	c.tlsSettings = derive.Derive(c.below.Schema, "settings of mutual TLS", c.hasIdentities, derive.Values[tlsSettings]{
 		Equal: func(a, b *tlsSettings) bool { return derive.Same(*a, *b) },
 	}, func(r *derive.Reader, mesh string) *tlsSettings {
@@ -91,21 +84,21 @@ func (c *Stage) addSecured() {
 }
 
 // parameters are those of the policies for the whole mesh: no other may say any.
-func (m Mesh) parameters() *effective.TLSParameters {
-	if m.TlsKind < 0 {
-		return &effective.TLSParameters{}
+func (m Mesh) parameters() *policies.TLSParameters {
+	if m.TLSKind < 0 {
+		return &policies.TLSParameters{}
 	}
 	var items []*index.Item
-	for x := range m.PoliciesByKind.Values(m.At, m.Kinds[m.TlsKind].Name) {
+	for x := range m.PoliciesByKind.Values(m.At, m.Kinds[m.TLSKind].Name) {
 		if x.Object.Spec.(*policies.Spec).Top().Kind == api.KindMesh {
 			items = append(items, x.Inbound...)
 		}
 	}
 	if e := m.Folded(items); e != nil {
-		out := e.Conf.(TLSConf).Parameters()
+		out := e.Kind.TransportSecurity.Parameters(e.Conf)
 		return &out
 	}
-	return &effective.TLSParameters{}
+	return &policies.TLSParameters{}
 }
 
 // Folded is what items about mutual TLS come to; nil for nothing.
@@ -113,13 +106,13 @@ func (m Mesh) Folded(items []*index.Item) *policies.Effective {
 	slices.SortFunc(items, index.ByRank)
 	all := make(index.Layers, len(m.Kinds))
 	for _, it := range items {
-		all[m.TlsKind] = append(all[m.TlsKind], it.ByDefault())
+		all[m.TLSKind] = append(all[m.TLSKind], it.ByDefault())
 	}
-	return all.Overridden(index.OwnOverrides(items)).Fold(m.Kinds).Of(m.Kinds[m.TlsKind].Name)
+	return all.Overridden(index.OwnOverrides(items)).Fold(m.Kinds).Of(m.Kinds[m.TLSKind].Name)
 }
 
 // settings are those of a mesh with identities.
-func (m Mesh) settings(g *MeshIssuers, p *effective.TLSParameters) *tlsSettings {
+func (m Mesh) settings(g *MeshIssuers, p *policies.TLSParameters) *tlsSettings {
 	out := &tlsSettings{guard: g, parameters: *p, revoked: m.Revoked()}
 	for name := range m.Domains.All(m.At) {
 		out.domains = append(out.domains, name)
@@ -195,11 +188,11 @@ func (m Mesh) modeBy(id *effective.Identity, said []*index.Policy, about func(*i
 		}
 	}
 	e := m.Folded(items)
-	if e == nil || e.Conf.(TLSConf).InboundMode() == "" {
+	if e == nil || e.Kind.TransportSecurity.InboundMode(e.Conf) == "" {
 		return id.Mode, id.Origin
 	}
 	f, _ := e.Get("mode")
-	return e.Conf.(TLSConf).InboundMode(), f.Winner().Origin
+	return e.Kind.TransportSecurity.InboundMode(e.Conf), f.Winner().Origin
 }
 
 // TLSOf is nil for a dataplane that has no identity.

@@ -14,8 +14,8 @@ import (
 
 // addBaselines derives them. Without a kind of either sort there is nothing to look at.
 func (c *Stage) addBaselines() {
-	c.TlsKind = slices.IndexFunc(c.below.Kinds, func(k *policies.Kind) bool { _, ok := k.New().(TLSConf); return ok })
-	there := c.TlsKind >= 0 || slices.ContainsFunc(c.below.Kinds, func(k *policies.Kind) bool { return k.Collect != nil })
+	c.TLSKind = slices.IndexFunc(c.below.Kinds, func(k *policies.Kind) bool { return k.TransportSecurity != nil })
+	there := c.TLSKind >= 0 || slices.ContainsFunc(c.below.Kinds, func(k *policies.Kind) bool { return k.Authorizer != nil })
 	c.Baselines = derive.Derive(c.below.Schema, "policies of inbounds", c.below.Dataplanes, derive.Values[Baseline]{Equal: (*Baseline).equal},
 		func(r *derive.Reader, key string) *Baseline {
 			if !there {
@@ -37,8 +37,8 @@ func (m Mesh) baselineOf(p *index.Dataplane) *Baseline {
 	var about []*index.Policy
 	out := &Baseline{Inbounds: make([][]string, len(p.Spec.Networking.Inbound))}
 	for x := range m.InboundPolicies(p) {
-		switch adds := m.Kinds[x.Kind].Collect != nil && x.TopRoute == nil; {
-		case !adds && x.Kind != m.TlsKind || !x.Selector.Selects(&p.Facts):
+		switch adds := m.Kinds[x.Kind].Authorizer != nil && x.TopRoute == nil; {
+		case !adds && x.Kind != m.TLSKind || !x.Selector.Selects(&p.Facts):
 		case adds:
 			about = append(about, x)
 		default:
@@ -74,8 +74,8 @@ type Stage struct {
 	MeshIssuers   *derive.Collection[MeshIssuers]
 	hasIdentities *derive.Collection[bool]
 	Domains       *derive.Collection[effective.TrustDomain]
-	TlsKind       int // of the kind whose conf is a TLSConf, -1 for none
-	tlsParameters *derive.Collection[effective.TLSParameters]
+	TLSKind       int // of the kind with TransportSecurity, -1 for none
+	tlsParameters *derive.Collection[policies.TLSParameters]
 	tlsSettings   *derive.Collection[tlsSettings]
 	DataplaneTLS  *derive.Collection[DataplaneTLS]
 	revocations   *derive.Index[index.Policy] // see revoked.go

@@ -86,7 +86,7 @@ func (c *Stage) addMeanings() {
 	c.Policies = Read(c.Mesh(nil), "policies read", c.PolicyObjects, func(o *api.Object) *Policy {
 		i := slices.IndexFunc(c.Kinds, func(k *policies.Kind) bool { return k.Name == o.Kind })
 		spec, ok := o.Spec.(*policies.Spec)
-		if i < 0 || !ok || o.Shadow() && c.Kinds[i].Collect == nil { // what adds up counts what a shadow would change
+		if i < 0 || !ok || o.Shadow() && c.Kinds[i].Authorizer == nil { // what adds up counts what a shadow would change
 			return nil
 		}
 		return newPolicy(o, spec, i)

@@ -10,6 +10,7 @@ import (
 	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/xds/bootstrap"
 	"github.com/weftmesh/weft/xds/envoy"
@@ -43,7 +44,7 @@ func identitySource(overControlPlane bool) *corev3.ConfigSource {
 // Parameters are the versions and ciphers of TLS. Clients stop at 1.2 unless a policy says
 // otherwise: there a server that refuses their certificate says so in the handshake, before
 // the request is out (spec/identity.md 0, F5).
-func Parameters(p effective.TLSParameters, client bool) *tlsv3.TlsParameters {
+func Parameters(p policies.TLSParameters, client bool) *tlsv3.TlsParameters {
 	out := &tlsv3.TlsParameters{TlsMinimumProtocolVersion: tlsv3.TlsParameters_TLSv1_2, TlsMaximumProtocolVersion: tlsv3.TlsParameters_TLSv1_3, CipherSuites: p.Ciphers}
 	if p.Minimum == "1.3" {
 		out.TlsMinimumProtocolVersion = tlsv3.TlsParameters_TLSv1_3

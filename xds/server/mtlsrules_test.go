@@ -206,6 +206,18 @@ func (f failing) WriteInbound(filters *map[string]*anypb.Any, at envoy.Place) {
 	f.Effective.WriteInbound(filters, at)
 }
 
+// collectsFailing is an authorizer whose confs cannot be written.
+type collectsFailing struct {
+	policies.Authorizer
+	rules bool
+}
+
+func (a collectsFailing) Collect(of policies.Callers, said []policies.Collected) *policies.Effective {
+	e := a.Authorizer.Collect(of, said)
+	e.Conf = failing{e.Conf.(*trafficpermission.Effective), a.rules}
+	return e
+}
+
 // TestABugOpensNothing: where a bug keeps from being written who may call, nobody gets in, and what
 // was not touched by it goes on (spec/identity.md 7, I13).
 func TestABugOpensNothing(t *testing.T) {
@@ -214,11 +226,7 @@ func TestABugOpensNothing(t *testing.T) {
 		kinds := slices.Clone(world.Kinds())
 		i := slices.Index(kinds, trafficpermission.Kind)
 		broken := *trafficpermission.Kind
-		broken.Collect = func(of policies.Callers, said []policies.Collected) *policies.Effective {
-			e := trafficpermission.Kind.Collect(of, said)
-			e.Conf = failing{e.Conf.(*trafficpermission.Effective), rules}
-			return e
-		}
+		broken.Authorizer = collectsFailing{trafficpermission.Kind.Authorizer, rules}
 		kinds[i] = &broken
 		r := startRuledBy(t, kinds, everybodyIn, ruledRoute, opsAlone("p", "MeshHTTPRoute", "r", "admin"))
 		want := map[string]int{"ops GET /admin": 200, "web GET /admin": 403, "web GET /x": 403}

@@ -43,7 +43,7 @@ func page(k *policies.Kind, routes []api.Type) []byte {
 		"route; an override holds over every default, and among overrides the one farther from the route holds: the platform's word. It sets a\n" +
 		"value for all that the item concerns, it is not an upper bound.\n")
 	b.WriteString("\n## Fields of `default` and `override`\n\n")
-	if k.Collect != nil {
+	if k.Authorizer != nil {
 		b.WriteString("Lists add up: what all policies that are about an inbound say of it holds there together, and a `deny` goes before an `allow`,\n" +
 			"whichever policy it stands in. Allow lists of a `targetRef` that is no route are joined, be it for the mesh or for one dataplane: one more\n" +
 			"of them closes nothing to those whom another lets in. An allow list that is attached to a route or to one of its rules stands in\n" +
