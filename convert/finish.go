@@ -138,7 +138,7 @@ func (w *work) tellBuckets() {
 		for n, lines := range f.of {
 			for _, l := range lines {
 				for _, in := range w.lines[l].Inline {
-					if in.Fields[requestRate] == nil || in.Origin == nil {
+					if limit, ok := in.Policy.(*route.RateLimit); !ok || limit.Rate == nil || in.Origin == nil {
 						continue
 					}
 					key := route.PlaceOf(in.Origin)
@@ -153,9 +153,6 @@ func (w *work) tellBuckets() {
 		}
 	}
 }
-
-// requestRate is the field of those policies that limit requests.
-const requestRate = "local.http.requestRate"
 
 // back are the rules that came back, at every place, with the lines behind them.
 func (w *work) back() iter.Seq2[*route.Composed, []int] {

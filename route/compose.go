@@ -82,16 +82,6 @@ type LostList struct {
 // OfFilters reports whether the list that gave way is that of the filters.
 func (l *LostList) OfFilters() bool { return l.Backends == nil }
 
-// Inline is what a route object says in the terms of a kind of policy: a layer
-// under the policies that are attached to it.
-type Inline struct {
-	Kind string // MeshTimeout
-	// Fields are by path, as http.requestTimeout, in the types of the kind's conf; an
-	// object, as local.http.requestRate, is a map of its fields.
-	Fields map[string]any
-	Origin *api.Origin // whose Field is where the document says it
-}
-
 // Ordered are the rows of rules: their single matches, those that compare finds
 // equal in the order of the rules. A rule without matches has none and takes
 // nothing; one for everything says so by CatchAll.

@@ -2,7 +2,6 @@ package route
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -176,19 +175,6 @@ func (t *Table) NameOf(c *Composed) string {
 		return ""
 	}
 	return name
-}
-
-// FieldsOf are the fields of policies that a rule says itself, by kind and path: of one
-// that is said twice the stronger.
-func FieldsOf(list []Inline) map[string]map[string]any {
-	out := map[string]map[string]any{}
-	for _, in := range list {
-		if out[in.Kind] == nil {
-			out[in.Kind] = map[string]any{}
-		}
-		maps.Copy(out[in.Kind], in.Fields)
-	}
-	return out
 }
 
 // Replaced is what becomes of the path of a line, said as a whole path or as what stands

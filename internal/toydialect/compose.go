@@ -51,8 +51,7 @@ func limit(o *api.Object) []route.Inline {
 	if l == nil {
 		return nil
 	}
-	rate := map[string]any{"num": &l.Requests, "interval": &l.In}
-	return []route.Inline{{Kind: "MeshRateLimit", Fields: map[string]any{"local.http.requestRate": rate},
+	return []route.Inline{{Policy: &route.RateLimit{Rate: &route.Rate{Requests: l.Requests, Interval: l.In}},
 		Origin: &api.Origin{Ref: o.Ref, Field: "spec.limit"}}}
 }
 
@@ -86,7 +85,7 @@ func (x *reader) rule(o *api.Object, i int, prefix string, via []*api.Origin) {
 	if r.Timeout != nil {
 		field := *origin
 		field.Field = at.Field("timeout")
-		s.inline = []route.Inline{{Kind: "MeshTimeout", Fields: map[string]any{"http.requestTimeout": r.Timeout}, Origin: &field}}
+		s.inline = []route.Inline{{Policy: &route.Timeouts{Request: r.Timeout}, Origin: &field}}
 	}
 	x.add(out, s)
 }

@@ -138,8 +138,8 @@ func (inlinePlace) Below(stronger merge.Place) merge.Key {
 }
 
 // inline is a policy's fields that a route object says itself. A field that is not
-// there is a bug in the dialect, and panics.
+// there is a bug in package route, and panics.
 func (b *tableBuilder) inline(x *route.Inline, name merge.LayerName) (kind int, layer merge.Layer) {
-	kind, k := b.kind(x.Kind)
-	return kind, merge.Layer{Name: name, Origin: x.Origin, Leaves: k.Schema.Read(k.Schema.Set(k.New(), x.Fields)), Place: inlinePlace{}}
+	kind, k := b.kind(x.Policy.Kind())
+	return kind, merge.Layer{Name: name, Origin: x.Origin, Leaves: k.Schema.Read(k.Schema.Set(k.New(), x.Policy.Fields())), Place: inlinePlace{}}
 }

@@ -113,10 +113,10 @@ func CutVariant(key string) (string, *Variant) {
 func (m Mesh) ownConfs(list []route.Inline) []ownConf {
 	var out []ownConf
 	for i := range list {
-		_, k := m.kind(list[i].Kind)
-		fields := map[string]any{}
+		_, k := m.kind(list[i].Policy.Kind())
+		said, fields := list[i].Policy.Fields(), map[string]any{}
 		for _, l := range k.Schema.Leaves {
-			if v, ok := list[i].Fields[l.Path]; ok && l.Scope == policies.OnCluster {
+			if v, ok := said[l.Path]; ok && l.Scope == policies.OnCluster {
 				fields[l.Path] = v
 			}
 		}

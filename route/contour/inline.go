@@ -13,13 +13,6 @@ import (
 	"github.com/weftmesh/weft/route/match"
 )
 
-// The kinds of policies in whose terms a route speaks.
-const (
-	timeoutKind   = "MeshTimeout"
-	retryKind     = "MeshRetry"
-	rateLimitKind = "MeshRateLimit"
-)
-
 // inline is what the route says in the terms of policies. It says nothing where it
 // answers by itself.
 func (m *routeMaker) inline(origin *api.Origin) []route.Inline {
@@ -27,21 +20,21 @@ func (m *routeMaker) inline(origin *api.Origin) []route.Inline {
 		return nil
 	}
 	var out []route.Inline
-	add := func(kind string, fields map[string]any, at api.Path) {
-		if len(fields) > 0 {
+	add := func(p route.InlinePolicy, at api.Path) {
+		if len(p.Fields()) > 0 {
 			field := *origin
 			field.Field = at
-			out = append(out, route.Inline{Kind: kind, Fields: fields, Origin: &field})
+			out = append(out, route.Inline{Policy: p, Origin: &field})
 		}
 	}
 	if p, at := m.spec.TimeoutPolicy, m.at.Field("timeoutPolicy"); p != nil {
-		add(timeoutKind, timeouts(m.report, p, at), at)
+		add(timeouts(m.report, p, at), at)
 	}
 	if p, at := m.spec.RetryPolicy, m.at.Field("retryPolicy"); p != nil {
-		add(retryKind, retries(m.report, p, at), at)
+		add(retries(m.report, p, at), at)
 	}
 	if p, at := m.spec.RateLimitPolicy, m.at.Field("rateLimitPolicy"); p != nil {
-		add(rateLimitKind, limit(m.report, p, at, routeError), at)
+		add(limit(m.report, p, at, routeError), at)
 	}
 	return out
 }
@@ -67,18 +60,12 @@ func duration(r *report, reason string, at api.Path, text string) *api.Duration 
 	return &d
 }
 
-func timeouts(r *report, p *TimeoutPolicy, at api.Path) map[string]any {
-	out := map[string]any{}
-	if d := duration(r, badTimeout, at.Field("response"), p.Response); d != nil {
-		out["http.requestTimeout"] = d
+func timeouts(r *report, p *TimeoutPolicy, at api.Path) *route.Timeouts {
+	return &route.Timeouts{
+		Request:    duration(r, badTimeout, at.Field("response"), p.Response),
+		StreamIdle: duration(r, badTimeout, at.Field("idle"), p.Idle),
+		Idle:       duration(r, badTimeout, at.Field("idleConnection"), p.IdleConnection),
 	}
-	if d := duration(r, badTimeout, at.Field("idle"), p.Idle); d != nil {
-		out["http.streamIdleTimeout"] = d
-	}
-	if d := duration(r, badTimeout, at.Field("idleConnection"), p.IdleConnection); d != nil {
-		out["idleTimeout"] = d
-	}
-	return out
 }
 
 // retryWords are the conditions of retries as policies have them. A host speaks HTTP, of
@@ -91,7 +78,7 @@ var retryWords = map[string]string{
 
 const byStatus = "retriable-status-codes"
 
-func retries(r *report, p *RetryPolicy, at api.Path) map[string]any {
+func retries(r *report, p *RetryPolicy, at api.Path) *route.Retry {
 	count := uint32(1)
 	switch {
 	case p.Count == nil || *p.Count == 0:
@@ -119,13 +106,9 @@ func retries(r *report, p *RetryPolicy, at api.Path) map[string]any {
 	if len(words) == 0 {
 		count = 0 // what is repeated otherwise is not what the route asked for
 	}
-	out := map[string]any{"http.numRetries": &count}
-	d := duration(r, "RetryPolicyNotValid", at.Field("perTryTimeout"), p.PerTryTimeout)
-	if d != nil {
-		out["http.perTryTimeout"] = d
-	}
+	out := &route.Retry{Number: &count, PerTry: duration(r, "RetryPolicyNotValid", at.Field("perTryTimeout"), p.PerTryTimeout)}
 	if count > 0 {
-		out["http.retryOn"] = words
+		out.On = words
 	}
 	return out
 }
@@ -166,19 +149,20 @@ func hostLimit(r *report) []route.Inline {
 	if p == nil {
 		return nil
 	}
-	fields := limit(r, p, at, virtualHostError)
-	if len(fields) == 0 {
+	says := limit(r, p, at, virtualHostError)
+	if says.Rate == nil {
 		return nil
 	}
-	return []route.Inline{{Kind: rateLimitKind, Fields: fields, Origin: &api.Origin{Ref: r.of.Ref, Field: at}}}
+	return []route.Inline{{Policy: says, Origin: &api.Origin{Ref: r.of.Ref, Field: at}}}
 }
 
-func limit(r *report, p *RateLimitPolicy, at api.Path, kind string) map[string]any {
+// limit is the local limit of a policy; without a rate it has none.
+func limit(r *report, p *RateLimitPolicy, at api.Path, kind string) *route.RateLimit {
 	without(r, at, given{"global", p.Global != nil})
 	p.Global.check(r, at.Field("global"), kind)
 	l := p.Local
 	if l == nil {
-		return nil
+		return &route.RateLimit{}
 	}
 	at = at.Field("local")
 	wrong := func(field, format string, args ...any) { r.fails(kind, badRate, at.Field(field), format, args...) }
@@ -189,20 +173,14 @@ func limit(r *report, p *RateLimitPolicy, at api.Path, kind string) map[string]a
 	if !known {
 		wrong("unit", "%q is no unit; write second, minute or hour", redact.Clip(l.Unit))
 	}
-	rate := map[string]any{"num": &l.Requests, "interval": &interval}
-	if l.Burst > 0 {
-		rate["burst"] = &l.Burst
-	}
-	out := map[string]any{"local.http.requestRate": rate}
+	out := &route.RateLimit{Rate: &route.Rate{Requests: l.Requests, Interval: interval, Burst: l.Burst}}
 	if s := l.ResponseStatusCode; s != 0 {
 		if !limitStatus(s) {
 			wrong("responseStatusCode", "%d is no status that Envoy answers a limit with; write one from 400 to 599 that has a name", s)
 		}
-		out["local.http.onRateLimit.status"] = &l.ResponseStatusCode
+		out.Status = &l.ResponseStatusCode
 	}
-	if set := answerHeaders(l, wrong); len(set) > 0 {
-		out["local.http.onRateLimit.headers.set"] = set
-	}
+	out.Set = answerHeaders(l, wrong)
 	return out
 }
 

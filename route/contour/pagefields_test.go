@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/weftmesh/weft/route"
 )
 
 // inTermsOf is a policy of a route and the code that says it in terms of a kind of policy.
@@ -35,24 +37,24 @@ func saidBy[T any](f func(*report, *T) map[string]any) func(string) (map[string]
 }
 
 var inline = []inTermsOf{
-	{"timeoutPolicy", timeoutKind, reflect.TypeFor[TimeoutPolicy](),
-		saidBy(func(r *report, p *TimeoutPolicy) map[string]any { return timeouts(r, p, "p") }),
+	{"timeoutPolicy", (*route.Timeouts).Kind(nil), reflect.TypeFor[TimeoutPolicy](),
+		saidBy(func(r *report, p *TimeoutPolicy) map[string]any { return timeouts(r, p, "p").Fields() }),
 		map[string]struct{ beside, with string }{
 			"response":       {`{}`, `{"response": "1s"}`},
 			"idle":           {`{}`, `{"idle": "1s"}`},
 			"idleConnection": {`{}`, `{"idleConnection": "1s"}`},
 		}},
-	{"retryPolicy", retryKind, reflect.TypeFor[RetryPolicy](),
-		saidBy(func(r *report, p *RetryPolicy) map[string]any { return retries(r, p, "p") }),
+	{"retryPolicy", (*route.Retry).Kind(nil), reflect.TypeFor[RetryPolicy](),
+		saidBy(func(r *report, p *RetryPolicy) map[string]any { return retries(r, p, "p").Fields() }),
 		map[string]struct{ beside, with string }{
 			"count":                {`{}`, `{"count": 2}`},
 			"perTryTimeout":        {`{}`, `{"perTryTimeout": "1s"}`},
 			"retryOn":              {`{}`, `{"retryOn": ["reset"]}`},
 			"retriableStatusCodes": {`{"retryOn": ["retriable-status-codes"]}`, `{"retryOn": ["retriable-status-codes"], "retriableStatusCodes": [503]}`},
 		}},
-	{"rateLimitPolicy.local", rateLimitKind, reflect.TypeFor[LocalRateLimit](),
+	{"rateLimitPolicy.local", (*route.RateLimit).Kind(nil), reflect.TypeFor[LocalRateLimit](),
 		saidBy(func(r *report, p *LocalRateLimit) map[string]any {
-			return limit(r, &RateLimitPolicy{Local: p}, "p", routeError)
+			return limit(r, &RateLimitPolicy{Local: p}, "p", routeError).Fields()
 		}),
 		map[string]struct{ beside, with string }{
 			"requests":             {`{"requests": 1, "unit": "second"}`, `{"requests": 2, "unit": "second"}`},

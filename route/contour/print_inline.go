@@ -11,15 +11,12 @@ import (
 // printInline writes the timeouts, retries and limits that a route can say so that they
 // mean what they are; the others are left to policies.
 func printInline(out *Route, list []route.Inline) {
-	fields := route.FieldsOf(list)
-	whole, _ := fields[timeoutKind]["http.requestTimeout"].(*api.Duration)
-	idle, _ := fields[timeoutKind]["http.streamIdleTimeout"].(*api.Duration)
-	connection, _ := fields[timeoutKind]["idleTimeout"].(*api.Duration)
-	if whole != nil || idle != nil || connection != nil {
-		out.TimeoutPolicy = &TimeoutPolicy{Response: durationText(whole), Idle: durationText(idle), IdleConnection: durationText(connection)}
+	t, again, limit := route.InlineOf(list)
+	if t != (route.Timeouts{}) {
+		out.TimeoutPolicy = &TimeoutPolicy{Response: durationText(t.Request), Idle: durationText(t.StreamIdle), IdleConnection: durationText(t.Idle)}
 	}
-	out.RetryPolicy = retryOf(fields[retryKind])
-	out.RateLimitPolicy = limitOf(fields[rateLimitKind])
+	out.RetryPolicy = retryOf(&again)
+	out.RateLimitPolicy = limitOf(&limit)
 }
 
 func durationText(d *api.Duration) string {
@@ -33,17 +30,15 @@ func durationText(d *api.Duration) string {
 }
 
 // retryOf is what a route says of repeating; nil where it has no words for it.
-func retryOf(fields map[string]any) *RetryPolicy {
-	number, ok := fields["http.numRetries"].(*uint32)
-	on, said := fields["http.retryOn"].([]string)
-	if !ok || *number > 0 && !said {
+func retryOf(says *route.Retry) *RetryPolicy {
+	if says.Number == nil || *says.Number > 0 && says.On == nil {
 		return nil
 	}
-	out := &RetryPolicy{Count: new(int64(*number))}
-	if *number == 0 {
+	out := &RetryPolicy{Count: new(int64(*says.Number))}
+	if *says.Number == 0 {
 		out.Count = new(int64(-1))
 	}
-	for _, word := range on {
+	for _, word := range says.On {
 		at := ""
 		for w, means := range retryWords {
 			if means == word {
@@ -55,37 +50,28 @@ func retryOf(fields map[string]any) *RetryPolicy {
 		}
 		out.RetryOn = append(out.RetryOn, at)
 	}
-	if try, ok := fields["http.perTryTimeout"].(*api.Duration); ok {
-		out.PerTryTimeout = durationText(try)
-	}
+	out.PerTryTimeout = durationText(says.PerTry)
 	return out
 }
 
 // limitOf is what a route says of limits; nil where it has no words for it.
-func limitOf(fields map[string]any) *RateLimitPolicy {
-	rate, _ := fields["local.http.requestRate"].(map[string]any)
-	number, ok := rate["num"].(*uint32)
-	interval, timed := rate["interval"].(*api.Duration)
-	if !ok || !timed {
+func limitOf(says *route.RateLimit) *RateLimitPolicy {
+	if says.Rate == nil {
 		return nil
 	}
-	out := &LocalRateLimit{Requests: *number}
+	out := &LocalRateLimit{Requests: says.Rate.Requests, Burst: says.Rate.Burst}
 	for unit, length := range units {
-		if length == *interval {
+		if length == says.Rate.Interval {
 			out.Unit = unit
 		}
 	}
 	if out.Unit == "" {
 		return nil
 	}
-	if burst, ok := rate["burst"].(*uint32); ok {
-		out.Burst = *burst
+	if says.Status != nil {
+		out.ResponseStatusCode = *says.Status
 	}
-	if status, ok := fields["local.http.onRateLimit.status"].(*uint32); ok {
-		out.ResponseStatusCode = *status
-	}
-	set, _ := fields["local.http.onRateLimit.headers.set"].([]route.Header)
-	for _, h := range set {
+	for _, h := range says.Set {
 		out.ResponseHeadersToAdd = append(out.ResponseHeadersToAdd, HeaderValue(h))
 	}
 	return &RateLimitPolicy{Local: out}

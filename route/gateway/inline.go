@@ -10,12 +10,6 @@ import (
 	"github.com/weftmesh/weft/route"
 )
 
-// The policies in whose terms a rule speaks.
-const (
-	timeouts = "MeshTimeout"
-	retries  = "MeshRetry"
-)
-
 // again is what a rule with retry repeats beside the codes that it lists: connections
 // that fail, and attempts that take too long (spec/gateway-api.md 2.6).
 var again = []string{"ConnectFailure", "RefusedStream", "Reset"}
@@ -26,10 +20,10 @@ const attempts = 2
 // inline are the timeouts and retries of a rule.
 func (x *reader) inline(r *rule, o *api.Origin, at api.Path) []route.Inline {
 	var out []route.Inline
-	say := func(kind string, field api.Path, fields map[string]any) {
+	say := func(field api.Path, p route.InlinePolicy) {
 		origin := *o
 		origin.Field = field
-		out = append(out, route.Inline{Kind: kind, Fields: fields, Origin: &origin})
+		out = append(out, route.Inline{Policy: p, Origin: &origin})
 	}
 	try, whole := (*api.Duration)(nil), (*api.Duration)(nil)
 	if r.timeouts != nil {
@@ -38,32 +32,28 @@ func (x *reader) inline(r *rule, o *api.Origin, at api.Path) []route.Inline {
 	here := at.Field("timeouts")
 	switch {
 	case whole != nil && (try == nil || r.retry != nil || *try == 0 || *whole != 0 && *whole <= *try):
-		say(timeouts, here.Field("request"), map[string]any{"http.requestTimeout": whole})
+		say(here.Field("request"), &route.Timeouts{Request: whole})
 	case try != nil && r.retry == nil: // the one attempt is the request
-		say(timeouts, here.Field("backendRequest"), map[string]any{"http.requestTimeout": try})
+		say(here.Field("backendRequest"), &route.Timeouts{Request: try})
 	}
 	if r.retry == nil {
 		return out
 	}
-	say(retries, at.Field("retry"), retryFields(r.retry))
+	say(at.Field("retry"), retry(r.retry))
 	if try != nil {
-		say(retries, here.Field("backendRequest"), map[string]any{"http.perTryTimeout": try})
+		say(here.Field("backendRequest"), &route.Retry{PerTry: try})
 	}
 	return out
 }
 
-// retryFields are those of a rule's retry.
-func retryFields(r *gatewayv1.HTTPRouteRetry) map[string]any {
+// retry is what a rule's retry says.
+func retry(r *gatewayv1.HTTPRouteRetry) *route.Retry {
 	number := uint32(or(r.Attempts, attempts))
 	on := append([]string(nil), again...)
 	for _, code := range r.Codes {
 		on = append(on, strconv.Itoa(int(code)))
 	}
-	out := map[string]any{"http.numRetries": &number, "http.retryOn": on}
-	if pause := duration(r.Backoff); pause != nil {
-		out["http.backOff.baseInterval"] = pause
-	}
-	return out
+	return &route.Retry{Number: &number, On: on, Base: duration(r.Backoff)}
 }
 
 // duration is a valid one; nil where there is none.

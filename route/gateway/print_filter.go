@@ -80,10 +80,9 @@ func (p *printer) mirror(m *route.Mirror) *gatewayv1.HTTPRequestMirrorFilter {
 // printInline writes the timeouts and retries that a rule can say so that they mean what
 // they are; the others are left to policies.
 func printInline(out *gatewayv1.HTTPRouteRule, list []route.Inline) {
-	fields := route.FieldsOf(list)
-	whole, _ := fields[timeouts]["http.requestTimeout"].(*api.Duration)
-	try, _ := fields[retries]["http.perTryTimeout"].(*api.Duration)
-	again, repeats := retryOf(fields[retries])
+	bounds, says, _ := route.InlineOf(list)
+	whole, try := bounds.Request, says.PerTry
+	again, repeats := retryOf(&says)
 	out.Retry = again
 	text := func(d *api.Duration) *gatewayv1.Duration {
 		if d == nil {
@@ -106,13 +105,12 @@ func printInline(out *gatewayv1.HTTPRouteRule, list []route.Inline) {
 
 // retryOf is what a rule says of repeating, in its own words; false where it has none for
 // it.
-func retryOf(fields map[string]any) (*gatewayv1.HTTPRouteRetry, bool) {
-	number, ok := fields["http.numRetries"].(*uint32)
-	on, _ := fields["http.retryOn"].([]string)
-	if !ok || *number == 0 || len(on) < len(again) || !slices.Equal(on[:len(again)], again) {
+func retryOf(says *route.Retry) (*gatewayv1.HTTPRouteRetry, bool) {
+	on := says.On
+	if says.Number == nil || *says.Number == 0 || len(on) < len(again) || !slices.Equal(on[:len(again)], again) {
 		return nil, false
 	}
-	out := &gatewayv1.HTTPRouteRetry{Attempts: new(int(*number))}
+	out := &gatewayv1.HTTPRouteRetry{Attempts: new(int(*says.Number))}
 	for _, word := range on[len(again):] {
 		code, err := strconv.Atoi(word)
 		if err != nil {
@@ -120,8 +118,8 @@ func retryOf(fields map[string]any) (*gatewayv1.HTTPRouteRetry, bool) {
 		}
 		out.Codes = append(out.Codes, gatewayv1.HTTPRouteRetryStatusCode(code))
 	}
-	if pause, ok := fields["http.backOff.baseInterval"].(*api.Duration); ok {
-		out.Backoff = new(gatewayv1.Duration(pause.String()))
+	if says.Base != nil {
+		out.Backoff = new(gatewayv1.Duration(says.Base.String()))
 	}
 	return out, true
 }

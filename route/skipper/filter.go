@@ -158,11 +158,11 @@ func (e *effect) guard(c *call, f *filter) {
 	}
 }
 
-// says adds fields of a policy.
-func (e *effect) says(c *call, kind string, fields map[string]any) {
+// says adds what a filter says in the terms of policies.
+func (e *effect) says(c *call, p route.InlinePolicy) {
 	origin := *e.origin
 	origin.Field = c.at
-	e.inline = append(e.inline, route.Inline{Kind: kind, Fields: fields, Origin: &origin})
+	e.inline = append(e.inline, route.Inline{Policy: p, Origin: &origin})
 }
 
 // answer is what a shunt says where no redirect does.

@@ -76,7 +76,7 @@ var limiting = []filter{
 	{"backendTimeout", "string", "MeshTimeout http.requestTimeout", anywhereElse | onLoopback, func(c *call, e *effect) error {
 		d, err := duration(c, c.text(0), time.Millisecond)
 		if err == nil {
-			e.says(c, "MeshTimeout", map[string]any{"http.requestTimeout": d})
+			e.says(c, &route.Timeouts{Request: d})
 		}
 		return err
 	}},
@@ -158,15 +158,15 @@ func ratelimit(c *call, e *effect) error {
 	if err != nil {
 		return err
 	}
-	fields := map[string]any{"local.http.requestRate": map[string]any{"num": n, "interval": d}}
+	says := &route.RateLimit{Rate: &route.Rate{Requests: *n, Interval: *d}}
 	if len(c.Args) > 2 {
 		status := c.Args[2].Number
 		if status != math.Trunc(status) || status < 400 || status > 599 {
 			return c.wrong("%v is no status of a refusal; write one from 400 to 599", status)
 		}
-		fields["local.http.onRateLimit.status"] = new(uint32(status))
+		says.Status = new(uint32(status))
 	}
-	e.says(c, "MeshRateLimit", fields)
+	e.says(c, says)
 	e.counts = append(e.counts, c.at)
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/route/match"
 )
@@ -95,20 +94,15 @@ func (p *printer) path(out *Route, l *route.Line) {
 // they are; the others are left to policies.
 func inlineFilters(list []route.Inline) []string {
 	var out []string
-	fields := route.FieldsOf(list)
-	limit := fields["MeshRateLimit"]
-	rate, _ := limit["local.http.requestRate"].(map[string]any)
-	number, ok := rate["num"].(*uint32)
-	interval, timed := rate["interval"].(*api.Duration)
-	status, answered := limit["local.http.onRateLimit.status"].(*uint32)
-	switch {
-	case !ok || !timed || rate["burst"] != nil:
-	case answered:
-		out = append(out, say("ratelimit", float64(*number), interval.String(), float64(*status)))
+	bounds, _, limit := route.InlineOf(list)
+	switch rate := limit.Rate; {
+	case rate == nil || rate.Burst > 0:
+	case limit.Status != nil:
+		out = append(out, say("ratelimit", float64(rate.Requests), rate.Interval.String(), float64(*limit.Status)))
 	default:
-		out = append(out, say("ratelimit", float64(*number), interval.String()))
+		out = append(out, say("ratelimit", float64(rate.Requests), rate.Interval.String()))
 	}
-	if whole, ok := fields["MeshTimeout"]["http.requestTimeout"].(*api.Duration); ok && time.Duration(*whole) >= time.Millisecond {
+	if whole := bounds.Request; whole != nil && time.Duration(*whole) >= time.Millisecond {
 		out = append(out, say("backendTimeout", whole.String()))
 	}
 	return out
