@@ -19,7 +19,7 @@ type findings struct {
 	foreign *api.Origin
 	// beyond says that rules of other documents take what no line takes.
 	beyond    bool
-	unmatched *route.Composed
+	unmatched *route.MergedRule
 	rows      []route.Row // as read back
 	of        [][]int     // the lines behind each row
 	// at is the first row that asks for all that a line asks for, or for one of its
@@ -53,7 +53,7 @@ type comparison struct {
 
 // check compares the rows that came back with the lines that were printed.
 func check(t *route.Table, p *route.Printed, port uint32, made route.Composition) *findings {
-	f := &findings{lost: map[int]string{}, unmatched: made.Unmatched, rows: made.Rows, of: make([][]int, len(made.Rows)), at: map[int]int{}}
+	f := &findings{lost: map[int]string{}, unmatched: made.Default, rows: made.Rows, of: make([][]int, len(made.Rows)), at: map[int]int{}}
 	x := &comparison{findings: f, t: t, port: port, parts: map[int][]part{}}
 	for _, lines := range p.From {
 		for _, l := range lines {
@@ -66,7 +66,7 @@ func check(t *route.Table, p *route.Printed, port uint32, made route.Composition
 	}
 	var strange []int
 	for n := range made.Rows {
-		lines, own := written(p, made.Rows[n].Composed)
+		lines, own := written(p, made.Rows[n].MergedRule)
 		if !own {
 			strange = append(strange, n)
 			continue
@@ -91,7 +91,7 @@ func check(t *route.Table, p *route.Printed, port uint32, made route.Composition
 }
 
 // written are the lines of which a rule has come; false where it is none of the table's.
-func written(p *route.Printed, c *route.Composed) ([]int, bool) {
+func written(p *route.Printed, c *route.MergedRule) ([]int, bool) {
 	var out []int
 	for _, o := range c.Origins {
 		lines, ok := p.From[route.PlaceOf(o)]
@@ -115,11 +115,11 @@ func (x *comparison) place(lines []int, a match.Atom, n int) string {
 				continue
 			}
 			inside = true
-			if effect(row.Composed, row.Match.Path(), a.Path(), x.port) != effect(line.Composed, line.Path(), a.Path(), x.port) {
-				if why := leadsNowhere(line.Composed, row.Composed); why != "" {
+			if effect(row.MergedRule, row.Match.Path(), a.Path(), x.port) != effect(line.MergedRule, line.Path(), a.Path(), x.port) {
+				if why := leadsNowhere(line.MergedRule, row.MergedRule); why != "" {
 					return "a backend leads nowhere, for " + why
 				}
-				return otherwise(parts(line.Composed, line.Path(), a.Path(), x.port), parts(row.Composed, row.Match.Path(), a.Path(), x.port))
+				return otherwise(parts(line.MergedRule, line.Path(), a.Path(), x.port), parts(row.MergedRule, row.Match.Path(), a.Path(), x.port))
 			}
 			if !within(row.Inline, line.Inline) {
 				return "it would say more of timeouts, retries or limits"
@@ -171,11 +171,11 @@ func (x *comparison) order() {
 // differ reports whether two lines do different things with a request that both take.
 func differ(t *route.Table, i, j int, port uint32) bool {
 	a, b := &t.Lines[i], &t.Lines[j]
-	if a.Composed == b.Composed && a.Path().Equal(*b.Path()) {
+	if a.MergedRule == b.MergedRule && a.Path().Equal(*b.Path()) {
 		return false
 	}
 	of := a.Path()
-	return effect(a.Composed, a.Path(), of, port) != effect(b.Composed, b.Path(), of, port) || text(route.FieldsOf(a.Inline)) != text(route.FieldsOf(b.Inline))
+	return effect(a.MergedRule, a.Path(), of, port) != effect(b.MergedRule, b.Path(), of, port) || text(route.FieldsOf(a.Inline)) != text(route.FieldsOf(b.Inline))
 }
 
 // strangers looks at rows that other documents say.
@@ -185,10 +185,10 @@ func (x *comparison) strangers(rows []int) {
 		x.beyond = true
 		for l := range x.t.Lines {
 			line := &x.t.Lines[l]
-			same := effect(row.Composed, row.Match.Path(), line.Path(), x.port) == effect(line.Composed, line.Path(), line.Path(), x.port)
+			same := effect(row.MergedRule, row.Match.Path(), line.Path(), x.port) == effect(line.MergedRule, line.Path(), line.Path(), x.port)
 			late := slices.ContainsFunc(x.parts[l], func(y part) bool { return y.row > n && !y.Disjoint(row.Match.Conditions) })
 			if late && !same {
-				if x.foreign = originOf(row.Composed); x.foreign == nil {
+				if x.foreign = originOf(row.MergedRule); x.foreign == nil {
 					x.foreign = &api.Origin{}
 				}
 			}
@@ -198,14 +198,14 @@ func (x *comparison) strangers(rows []int) {
 
 // short is how messages name a line.
 func short(l *route.Line) string {
-	if o := originOf(l.Composed); o != nil {
+	if o := originOf(l.MergedRule); o != nil {
 		return fmt.Sprintf("%s of %s", o.Field, o.FullName())
 	}
 	return l.Short()
 }
 
 // originOf is who says what a rule does; nil where nobody wrote it.
-func originOf(c *route.Composed) *api.Origin {
+func originOf(c *route.MergedRule) *api.Origin {
 	switch {
 	case c.ActionBy != nil:
 		return c.ActionBy

@@ -16,7 +16,7 @@ import (
 // one spelling: rules with one effect do the same in every language. How the endpoints of a
 // backend are chosen, and what is answered where a backend is not there, are not part of
 // it: languages differ there as a whole.
-func effect(c *route.Composed, on, of *match.Condition, port uint32) string {
+func effect(c *route.MergedRule, on, of *match.Condition, port uint32) string {
 	var values []any
 	for _, p := range parts(c, on, of, port) {
 		values = append(values, p.value)
@@ -34,7 +34,7 @@ type doing struct {
 //
 // A location that keeps the host has the port at which clients call, whether it is said
 // or not.
-func parts(c *route.Composed, on, of *match.Condition, port uint32) []doing {
+func parts(c *route.MergedRule, on, of *match.Condition, port uint32) []doing {
 	plain := route.PlainOf(c.Filters)
 	if plain.Rewrite == nil {
 		plain.Rewrite = &route.Rewrite{}
@@ -89,8 +89,8 @@ func shown(value string) string {
 
 // leadsNowhere is why a backend of a rule that came back cannot be used, though it could before;
 // empty where there is none.
-func leadsNowhere(was, is *route.Composed) string {
-	lost := func(c *route.Composed) string {
+func leadsNowhere(was, is *route.MergedRule) string {
+	lost := func(c *route.MergedRule) string {
 		do, ok := c.Do.(*route.Forward)
 		for i := 0; ok && i < len(do.Backends); i++ {
 			if b := &do.Backends[i]; b.Lost != nil && b.Weight > 0 {
@@ -183,7 +183,7 @@ func mirrors(list []*route.Mirror) []string {
 
 // balancing is how the endpoints of a rule's backends are chosen, in words; empty where
 // by turns.
-func balancing(c *route.Composed) string {
+func balancing(c *route.MergedRule) string {
 	do, ok := c.Do.(*route.Forward)
 	if !ok {
 		return ""
@@ -204,7 +204,7 @@ func balancing(c *route.Composed) string {
 
 // inHTTP2 are the backends of a rule that it asks in HTTP/2 whatever their ports say, in
 // words.
-func inHTTP2(c *route.Composed) string {
+func inHTTP2(c *route.MergedRule) string {
 	do, ok := c.Do.(*route.Forward)
 	if !ok {
 		return ""
@@ -221,7 +221,7 @@ func inHTTP2(c *route.Composed) string {
 
 // guards reports whether a rule keeps requests away from backends, so that it would
 // open something if its requests came to another rule.
-func guards(c *route.Composed) bool {
+func guards(c *route.MergedRule) bool {
 	plain := route.PlainOf(c.Filters)
 	if len(plain.Guards)+len(plain.ClientLimits) > 0 {
 		return true

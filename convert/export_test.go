@@ -43,14 +43,14 @@ func pairs(c *converter) []Pair {
 	var out []Pair
 	for _, key := range slices.Sorted(maps.Keys(c.taken)) {
 		w := c.taken[key]
-		before := route.Composition{Unmatched: w.unmatched}
+		before := route.Composition{Default: w.unmatched}
 		for _, l := range w.all {
-			before.Rows = append(before.Rows, route.Row{Composed: l.Composed, Match: l.Match})
+			before.Rows = append(before.Rows, route.Row{MergedRule: l.MergedRule, Match: l.Match})
 		}
 		for _, to := range w.places() {
 			made := c.target.Compose(frontendOf(to), after.of(to))
-			if made.Unmatched != nil {
-				made.Unmatched = named(made.Unmatched, to, map[*route.Composed]*route.Composed{})
+			if made.Default != nil {
+				made.Default = named(made.Default, to, map[*route.MergedRule]*route.MergedRule{})
 			}
 			out = append(out, Pair{before, made, w.bare()})
 		}
@@ -64,7 +64,7 @@ func (w *work) bare() bool {
 }
 
 // Does is what a rule does with a request for a path, in one text.
-func Does(c *route.Composed, on *match.Condition, path string) string {
+func Does(c *route.MergedRule, on *match.Condition, path string) string {
 	if c == nil {
 		return "nothing"
 	}

@@ -32,20 +32,20 @@ func (w *work) finish() {
 // tellLeft says for each rule that is left out why, and who takes its requests now.
 func (w *work) tellLeft() {
 	for _, x := range w.closed {
-		w.note(w.whose(x.Composed), api.Error, x.code, w.whose(x.Composed).Field, "%s, so its requests are answered with %d instead: others would open what it keeps closed", x.message, http.StatusInternalServerError)
+		w.note(w.whose(x.MergedRule), api.Error, x.code, w.whose(x.MergedRule).Field, "%s, so its requests are answered with %d instead: others would open what it keeps closed", x.message, http.StatusInternalServerError)
 	}
 	for _, x := range w.left {
 		what := "the rule is"
-		if w.several(x.Composed) {
+		if w.several(x.MergedRule) {
 			what = "its match " + x.Short() + " is"
 		}
-		o := w.whose(x.Composed)
+		o := w.whose(x.MergedRule)
 		w.note(o, api.Error, x.code, o.Field, "%s, so %s left out: its requests come to %s", x.message, what, w.next(&x.Line))
 	}
 }
 
 // whose is who says a rule, or who has the table.
-func (w *work) whose(c *route.Composed) *api.Origin {
+func (w *work) whose(c *route.MergedRule) *api.Origin {
 	if o := originOf(c); o != nil {
 		return o
 	}
@@ -53,10 +53,10 @@ func (w *work) whose(c *route.Composed) *api.Origin {
 }
 
 // several reports whether a rule has more than one match.
-func (w *work) several(c *route.Composed) bool {
+func (w *work) several(c *route.MergedRule) bool {
 	n := 0
 	for i := range w.all {
-		if w.all[i].Composed == c {
+		if w.all[i].MergedRule == c {
 			n++
 		}
 	}
@@ -102,16 +102,16 @@ func (w *work) tellDifferences() {
 	for back, lines := range w.back() {
 		for _, l := range lines {
 			line := &w.lines[l]
-			bare = bare || line.Bare && !back.Bare
+			bare = bare || line.NoPolicies && !back.NoPolicies
 			do, forwards := line.Do.(*route.Forward)
 			if !forwards || len(do.Backends) == 0 {
 				continue
 			}
 			upgrades = upgrades || line.Upgrade == route.UpgradeOff && back.Upgrade != route.UpgradeOff
-			if was, is := balancing(line.Composed), balancing(back); was != is {
+			if was, is := balancing(line.MergedRule), balancing(back); was != is {
 				w.say(l, api.Warning, "BalancingNotExpressible", "endpoints are chosen by %s, which %s does not say; they are chosen by turns", was, w.Kind)
 			}
-			if was := inHTTP2(line.Composed); was != inHTTP2(back) {
+			if was := inHTTP2(line.MergedRule); was != inHTTP2(back) {
 				w.say(l, api.Warning, "ProtocolNotExpressible", "the rule asks %s in HTTP/2, which %s cannot say: it is asked in the protocol of its port, so write http2 there", was, w.noun())
 			}
 			if there, ok := back.Do.(*route.Forward); ok && broken(do) != broken(there) {
@@ -134,7 +134,7 @@ func (w *work) tellDifferences() {
 // by itself.
 func (w *work) tellBuckets() {
 	for _, f := range w.founds {
-		rules := map[route.Place][]*route.Composed{} // by who says the limit
+		rules := map[route.Place][]*route.MergedRule{} // by who says the limit
 		for n, lines := range f.of {
 			for _, l := range lines {
 				for _, in := range w.lines[l].Inline {
@@ -142,7 +142,7 @@ func (w *work) tellBuckets() {
 						continue
 					}
 					key := route.PlaceOf(in.Origin)
-					if c := f.rows[n].Composed; !slices.Contains(rules[key], c) {
+					if c := f.rows[n].MergedRule; !slices.Contains(rules[key], c) {
 						rules[key] = append(rules[key], c)
 					}
 					if len(rules[key]) > 1 {
@@ -155,11 +155,11 @@ func (w *work) tellBuckets() {
 }
 
 // back are the rules that came back, at every place, with the lines behind them.
-func (w *work) back() iter.Seq2[*route.Composed, []int] {
-	return func(yield func(*route.Composed, []int) bool) {
+func (w *work) back() iter.Seq2[*route.MergedRule, []int] {
+	return func(yield func(*route.MergedRule, []int) bool) {
 		for _, f := range w.founds {
 			for n, lines := range f.of {
-				if !yield(f.rows[n].Composed, lines) {
+				if !yield(f.rows[n].MergedRule, lines) {
 					return
 				}
 			}

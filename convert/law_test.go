@@ -120,7 +120,7 @@ func (x *translation) check(n uint64) (carried, all int) {
 	x.printable()
 	for _, p := range convert.Pairs(x.objects, x.options) {
 		for _, r := range p.Before.Rows {
-			if all++; !p.Bare && !x.reported(r.Composed) {
+			if all++; !p.Bare && !x.reported(r.MergedRule) {
 				carried++
 			}
 		}
@@ -168,20 +168,20 @@ func (x *translation) messages() []string {
 }
 
 // first is the rule that takes a request, and what it asks.
-func first(c route.Composition, q *match.Request) (*route.Composed, *match.Condition) {
+func first(c route.Composition, q *match.Request) (*route.MergedRule, *match.Condition) {
 	for i := range c.Rows {
 		if c.Rows[i].Match.Holds(q) {
-			return c.Rows[i].Composed, c.Rows[i].Match.Path()
+			return c.Rows[i].MergedRule, c.Rows[i].Match.Path()
 		}
 	}
-	return c.Unmatched, match.CatchAll.Path()
+	return c.Default, match.CatchAll.Path()
 }
 
 // leftOut are the codes of what is not written of a rule.
 var leftOut = []string{route.UnsaidAction, route.UnsaidFilter, route.UnsaidMatch, route.UnsaidBackend, route.UnsaidPlace, "PartNotExpressible", "OrderNotExpressible", "Guarded", "Invalid"}
 
 // reported reports whether something of a rule is said to be left out.
-func (x *translation) reported(c *route.Composed) bool {
+func (x *translation) reported(c *route.MergedRule) bool {
 	return slices.ContainsFunc(x.result.Notes, func(n api.Note) bool {
 		return slices.Contains(leftOut, n.Code) && slices.ContainsFunc(c.Origins, func(o *api.Origin) bool { return o.Ref == n.Origin.Ref && o.Field == n.Field })
 	})
@@ -194,7 +194,7 @@ func (x *translation) excused(p *convert.Pair, q *match.Request) bool {
 		return true
 	}
 	for _, r := range p.Before.Rows {
-		if r.Match.Holds(q) && x.reported(r.Composed) {
+		if r.Match.Holds(q) && x.reported(r.MergedRule) {
 			return true
 		}
 	}

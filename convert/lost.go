@@ -34,7 +34,7 @@ func (w *work) lose(lost map[int]reason) bool {
 			kept = append(kept, w.lines[i])
 		case gone && w.refuses(&l, why.code):
 			w.closed = append(w.closed, left{w.lines[i], why})
-			l.Composed = w.instead[l.Composed]
+			l.MergedRule = w.instead[l.MergedRule]
 			kept = append(kept, l)
 		case gone:
 			w.left = append(w.left, w.reopened(l, why))
@@ -51,30 +51,30 @@ func (w *work) lose(lost map[int]reason) bool {
 // that either, and both reasons hold.
 func (w *work) reopened(l route.Line, why reason) left {
 	i := slices.IndexFunc(w.closed, func(x left) bool {
-		return w.instead[x.Composed] == l.Composed && slices.EqualFunc(x.Conditions, l.Conditions, match.Condition.Equal)
+		return w.instead[x.MergedRule] == l.MergedRule && slices.EqualFunc(x.Conditions, l.Conditions, match.Condition.Equal)
 	})
 	if i < 0 {
 		return left{l, why}
 	}
 	was := w.closed[i]
 	w.closed = slices.Delete(w.closed, i, i+1)
-	l.Composed = was.Composed
+	l.MergedRule = was.MergedRule
 	return left{l, reason{why.code, was.message + "; " + why.message}}
 }
 
 // refuses reports whether a line that cannot be said keeps its place, with an error for an
 // answer: one that keeps requests from backends, whose requests would come to others.
 func (w *work) refuses(l *route.Line, code string) bool {
-	if !guards(l.Composed) || code != route.UnsaidFilter && code != route.UnsaidAction || slices.ContainsFunc(w.closed, func(x left) bool { return w.instead[x.Composed] == l.Composed }) {
+	if !guards(l.MergedRule) || code != route.UnsaidFilter && code != route.UnsaidAction || slices.ContainsFunc(w.closed, func(x left) bool { return w.instead[x.MergedRule] == l.MergedRule }) {
 		return false
 	}
 	if w.instead == nil {
-		w.instead = map[*route.Composed]*route.Composed{}
+		w.instead = map[*route.MergedRule]*route.MergedRule{}
 	}
-	if w.instead[l.Composed] == nil {
-		c := *l.Composed
+	if w.instead[l.MergedRule] == nil {
+		c := *l.MergedRule
 		c.Do, c.Filters, c.Inline = &route.Respond{Status: http.StatusInternalServerError}, nil, nil
-		w.instead[l.Composed] = &c
+		w.instead[l.MergedRule] = &c
 	}
 	return true
 }
@@ -83,11 +83,11 @@ func (w *work) refuses(l *route.Line, code string) bool {
 // an authorization service or a limit decide about.
 func (w *work) shut() {
 	for _, x := range w.left {
-		if !guards(x.Composed) {
+		if !guards(x.MergedRule) {
 			continue
 		}
 		w.lines = slices.DeleteFunc(w.lines, func(l route.Line) bool {
-			behind := w.behind(&x.Line, &l) && !l.Bare && !guards(l.Composed) && !x.Disjoint(l.Conditions)
+			behind := w.behind(&x.Line, &l) && !l.NoPolicies && !guards(l.MergedRule) && !x.Disjoint(l.Conditions)
 			if behind {
 				w.left = append(w.left, left{l, reason{"Guarded", "without " + short(&x.Line) + ", which is left out, it would take requests that do not come to a backend now"}})
 			}
@@ -100,7 +100,7 @@ func (w *work) shut() {
 func (w *work) behind(x, l *route.Line) bool {
 	at := func(y *route.Line) int {
 		return slices.IndexFunc(w.source.all, func(z route.Line) bool {
-			return (z.Composed == y.Composed || w.instead[z.Composed] == y.Composed) && slices.EqualFunc(z.Conditions, y.Conditions, match.Condition.Equal)
+			return (z.MergedRule == y.MergedRule || w.instead[z.MergedRule] == y.MergedRule) && slices.EqualFunc(z.Conditions, y.Conditions, match.Condition.Equal)
 		})
 	}
 	return at(l) > at(x)
@@ -109,7 +109,7 @@ func (w *work) behind(x, l *route.Line) bool {
 // refuse answers what no rule takes with an error.
 func (w *work) refuse(why string) {
 	w.refused = true
-	w.lines[len(w.lines)-1].Composed = &route.Composed{Do: &route.Respond{Status: http.StatusInternalServerError}, Bare: true}
+	w.lines[len(w.lines)-1].MergedRule = &route.MergedRule{Do: &route.Respond{Status: http.StatusInternalServerError}, NoPolicies: true}
 	if w.unmatched != nil {
 		w.say(-1, api.Warning, "UnmatchedDiffers", "%s: what no rule takes is answered with %d: %s", w.where(), http.StatusInternalServerError, why)
 	}
@@ -122,7 +122,7 @@ func (w *work) close(to api.TargetRef) bool {
 	}
 	there := w.found.unmatched
 	if there != nil {
-		there = named(there, to, map[*route.Composed]*route.Composed{})
+		there = named(there, to, map[*route.MergedRule]*route.MergedRule{})
 	}
 	end := w.unmatched
 	port, on := w.frontend.Port, match.CatchAll.Path()
@@ -136,9 +136,9 @@ func (w *work) close(to api.TargetRef) bool {
 	w.ended = true
 	moved := slices.ContainsFunc(w.lines, func(l route.Line) bool { return l.Expression })
 	if end == nil {
-		end = &route.Composed{Bare: true}
+		end = &route.MergedRule{NoPolicies: true}
 	}
-	w.lines = append(w.lines, route.Line{Match: match.CatchAll, Composed: end, Expression: moved})
+	w.lines = append(w.lines, route.Line{Match: match.CatchAll, MergedRule: end, Expression: moved})
 	if w.unmatched == nil {
 		w.refuse("")
 	}

@@ -11,10 +11,10 @@ import (
 // divide gives each match of rules a rule of its own, so that they stand in the order of the
 // table where the language does not care; false where they have. A limit has one bucket in
 // a rule, so a rule that says something about how its requests are treated stays one.
-func (w *work) divide(rules ...*route.Composed) (divided bool) {
+func (w *work) divide(rules ...*route.MergedRule) (divided bool) {
 	for i := range w.lines {
 		l := &w.lines[i]
-		if slices.Contains(rules, l.Composed) && !l.Alone && w.several(l.Composed) && len(l.Inline) == 0 {
+		if slices.Contains(rules, l.MergedRule) && !l.Alone && w.several(l.MergedRule) && len(l.Inline) == 0 {
 			l.Alone, divided = true, true
 		}
 	}
@@ -29,7 +29,7 @@ func (w *work) move() bool {
 	pair := w.found.before[0]
 	first, then := &w.lines[pair[0]], &w.lines[pair[1]]
 	switch {
-	case w.divide(first.Composed, then.Composed):
+	case w.divide(first.MergedRule, then.MergedRule):
 	case !then.Expression:
 		then.Expression = true
 	case !first.Expression:

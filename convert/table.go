@@ -25,7 +25,7 @@ type work struct {
 	left           []left
 	// closed are lines that answer with an error instead, by what instead has for them.
 	closed  []left
-	instead map[*route.Composed]*route.Composed
+	instead map[*route.MergedRule]*route.MergedRule
 	name    string // of its documents, while nobody else's have it
 	printed *route.Printed
 	found   *findings
@@ -190,7 +190,7 @@ func (w *work) home() string {
 func (w *work) say(line int, severity api.Severity, code, format string, args ...any) {
 	o := &api.Origin{Ref: w.by[0].Ref}
 	if line >= 0 {
-		if by := originOf(w.lines[line].Composed); by != nil {
+		if by := originOf(w.lines[line].MergedRule); by != nil {
 			o = by
 		}
 	}

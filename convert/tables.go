@@ -15,7 +15,7 @@ import (
 type source struct {
 	route.Table
 	frontend  route.Frontend
-	unmatched *route.Composed
+	unmatched *route.MergedRule
 	all       []route.Line  // as they were
 	by        []*api.Object // who say it, the first by ref first
 	secrets   []api.Ref     // with the certificates of its hosts, where clients speak TLS
@@ -136,7 +136,7 @@ func (s *said) secure(host string) bool {
 }
 
 // sourceNotes pass on what is wrong with the source itself.
-func (c *converter) sourceNotes(o *route.Opinion) {
+func (c *converter) sourceNotes(o *route.ParsedRoute) {
 	for _, n := range o.Notes {
 		if n.Severity != api.Info && n.Origin.Ref == o.Object.Ref {
 			c.note(n.Origin, n.Severity, n.Code, n.Field, "%s", n.Message)
@@ -146,7 +146,7 @@ func (c *converter) sourceNotes(o *route.Opinion) {
 
 // translatable reports whether an entry is for all that ask; no language but its own can
 // say which callers have it.
-func (c *converter) translatable(o *route.Opinion, e *route.Entry) bool {
+func (c *converter) translatable(o *route.ParsedRoute, e *route.Entry) bool {
 	why := ""
 	switch {
 	case o.Connections:
@@ -167,7 +167,7 @@ func (c *converter) translatable(o *route.Opinion, e *route.Entry) bool {
 }
 
 // add takes an entry at each place that it is for.
-func (s *said) add(o *route.Opinion, e *route.Entry, seen view) {
+func (s *said) add(o *route.ParsedRoute, e *route.Entry, seen view) {
 	to := e.To.InMesh()
 	if to.Kind != api.KindHost && to.Namespace == "" {
 		to.Namespace = o.Object.HomeNamespace()
@@ -185,7 +185,7 @@ func (s *said) add(o *route.Opinion, e *route.Entry, seen view) {
 		if s.at[key] == nil {
 			s.places = append(s.places, to)
 		}
-		s.at[key] = append(s.at[key], route.Candidate{Opinion: o, Entry: e})
+		s.at[key] = append(s.at[key], route.Candidate{ParsedRoute: o, Entry: e})
 	}
 }
 
@@ -231,12 +231,12 @@ func (c *converter) compose(d *route.Dialect, s *said, to api.TargetRef) *source
 	if to.Kind == api.KindHost && len(made.Rows) == 0 && !slices.ContainsFunc(list, func(x route.Candidate) bool { return len(x.Rules) > 0 }) {
 		return nil
 	}
-	itself := map[*route.Composed]*route.Composed{}
+	itself := map[*route.MergedRule]*route.MergedRule{}
 	for _, r := range made.Rows {
-		t.Lines = append(t.Lines, route.Line{Match: match.Match{Conditions: r.Match.Conditions.Simplified()}, Composed: named(r.Composed, to, itself)})
+		t.Lines = append(t.Lines, route.Line{Match: match.Match{Conditions: r.Match.Conditions.Simplified()}, MergedRule: named(r.MergedRule, to, itself)})
 	}
-	if made.Unmatched != nil {
-		t.unmatched = named(made.Unmatched, to, itself)
+	if made.Default != nil {
+		t.unmatched = named(made.Default, to, itself)
 	}
 	for _, in := range made.Inline {
 		c.note(in.Origin, api.Error, route.UnsaidFilter, in.Origin.Field, "a limit of a host counts the requests of all its rules together, which %s cannot say; write one at each rule", c.Kind)
@@ -245,8 +245,8 @@ func (c *converter) compose(d *route.Dialect, s *said, to api.TargetRef) *source
 }
 
 // named is a rule that names the destination where it sends to the destination itself.
-func named(r *route.Composed, to api.TargetRef, made map[*route.Composed]*route.Composed) *route.Composed {
-	if _, itself := r.Do.(route.Itself); !itself {
+func named(r *route.MergedRule, to api.TargetRef, made map[*route.MergedRule]*route.MergedRule) *route.MergedRule {
+	if _, itself := r.Do.(route.Passthrough); !itself {
 		return r
 	}
 	if made[r] == nil {
@@ -265,12 +265,12 @@ func (t *source) sign() string {
 	parts := []string{fmt.Sprint(t.To[0].Name == api.AnyHost, t.Port, t.secrets)}
 	for i := range t.Lines {
 		l := &t.Lines[i]
-		parts = append(parts, l.Conditions.Text(), effect(l.Composed, l.Path(), l.Path(), t.frontend.Port), fmt.Sprint(origins(l.Composed)))
+		parts = append(parts, l.Conditions.Text(), effect(l.MergedRule, l.Path(), l.Path(), t.frontend.Port), fmt.Sprint(origins(l.MergedRule)))
 	}
 	return text(parts)
 }
 
-func origins(c *route.Composed) []string {
+func origins(c *route.MergedRule) []string {
 	var out []string
 	for _, o := range c.Origins {
 		out = append(out, o.FullName()+" "+string(o.Field))

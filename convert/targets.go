@@ -51,7 +51,7 @@ func writtenFor(works []*work, ref api.TargetRef, home api.Home) []string {
 func (w *work) sources() []*api.Object {
 	out := slices.Clone(w.by)
 	for i := range w.all {
-		for _, by := range slices.Concat(w.all[i].Origins, w.all[i].Via) {
+		for _, by := range slices.Concat(w.all[i].Origins, w.all[i].IncludedBy) {
 			if o, ok := (view{objects: w.objects}).Object(by.Ref); ok && !slices.Contains(out, o) {
 				out = append(out, o)
 			}

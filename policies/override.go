@@ -52,10 +52,10 @@ func (e *Effective) Loosened() []Loosened {
 	var out []Loosened
 	for _, f := range e.Fields {
 		by, path := f.Winner(), e.Kind.Schema.Leaves[f.Field].Path
-		if !by.Override || e.Kind.Looser == nil {
+		if !by.Override || e.Kind.Relaxes == nil {
 			continue
 		}
-		if s := e.strictest(f, func(v any) bool { return e.Kind.Looser(path, v, by.Value) }); s != nil {
+		if s := e.strictest(f, func(v any) bool { return e.Kind.Relaxes(path, v, by.Value) }); s != nil {
 			out = append(out, Loosened{path, by, *s})
 			continue
 		}
@@ -78,7 +78,7 @@ func (e *Effective) strictest(f merge.Field, counts func(any) bool) *merge.Said 
 		if s.Override || s.Layer == merge.Default || !counts(s.Value) {
 			continue
 		}
-		if out == nil || e.Kind.Looser(e.Kind.Schema.Leaves[f.Field].Path, s.Value, out.Value) {
+		if out == nil || e.Kind.Relaxes(e.Kind.Schema.Leaves[f.Field].Path, s.Value, out.Value) {
 			out = s
 		}
 	}

@@ -32,20 +32,20 @@ type Kind struct {
 	// Inbound says that the kind is about what comes in alone: it has no to, and no route
 	// to target.
 	Inbound bool
-	// Tops are the kinds of refs at the top; nil for those of every kind.
-	Tops []string
+	// TopKinds are the kinds of refs at the top; nil for those of every kind.
+	TopKinds []string
 	// RulesAlone says that rules stand beside neither from nor to; else only not
 	// beside from.
 	RulesAlone bool
 	// Defaults are the built-in values that take part, as the weakest layer,
 	// where something of the same group is set; nil where there are none.
 	Defaults func() Conf
-	// Attempts says that all it does to requests it does as they are forwarded: nothing
+	// OnAttempts says that all it does to requests it does as they are forwarded: nothing
 	// where the proxy answers by itself.
-	Attempts bool
-	// Acts reports whether the field at a path has an effect where the destination,
+	OnAttempts bool
+	// Applies reports whether the field at a path has an effect where the destination,
 	// or the workload, speaks p; nil where every field always has one.
-	Acts func(path string, p api.Protocol) bool
+	Applies func(path string, p api.Protocol) bool
 	// Implies is what the value that holds at a path comes to in Envoy beside what it says, in
 	// Envoy's words, and whether a value that lost holds by that all the same. It is nil where
 	// every value says all that it comes to.
@@ -53,19 +53,19 @@ type Kind struct {
 	// Scoped is the scope of the field at a path where p is spoken; nil where it is always that
 	// which its tag has.
 	Scoped func(path string, scope Scope, p api.Protocol) Scope
-	// Needs says what keeps the field at a path without effect among the others of
+	// Requires says what keeps the field at a path without effect among the others of
 	// c, as 'no requestRate is set'; empty for nothing. It is nil where every field
 	// has its effect by itself.
-	Needs func(c Conf, path string) string
-	// Looser reports whether the value after bounds less than before does in the
+	Requires func(c Conf, path string) string
+	// Relaxes reports whether the value after bounds less than before does in the
 	// field at path; nil where no field is a bound.
-	Looser func(path string, before, after any) bool
+	Relaxes func(path string, before, after any) bool
 	// Switches are the fields that switch off what another field sets, by path.
 	Switches map[string]string
-	// Froms are the kinds of refs in from; nil for Mesh alone.
-	Froms []string
-	// Both lets a document have from and rules.
-	Both bool
+	// FromKinds are the kinds of refs in from; nil for Mesh alone.
+	FromKinds []string
+	// FromBesideRules lets a document have from and rules.
+	FromBesideRules bool
 	// NoMatches says that rules have no matches: all callers meet them.
 	NoMatches bool
 	// Authorizer is what a kind does whose confs say who may come in; nil for a kind of which
@@ -77,9 +77,9 @@ type Kind struct {
 	// RulesOnRoutes lets the ref at the top of a document with rules name a route that tells
 	// requests apart: the rules hold where its requests arrive.
 	RulesOnRoutes bool
-	// Whole reports the mistakes that its parts make together, in a document of the kind
+	// Check reports the mistakes that its parts make together, in a document of the kind
 	// that stands at at; nil where there are none.
-	Whole func(s *Spec, at api.Path) error
+	Check func(s *Spec, at api.Path) error
 	// Warns reports what a document of the kind says that is sound, and does more than it reads as
 	// where it takes part in what is real; nil where there is nothing.
 	Warns func(s *Spec, at api.Path) error
@@ -117,18 +117,18 @@ type Effective struct {
 	Fields []merge.Field // sorted by field number of Kind.Schema
 }
 
-// Acts reports whether a field of what holds has an effect where p is spoken.
-func (e *Effective) Acts(field int, p api.Protocol) bool { return e.Idle(field, p) == "" }
+// Applies reports whether a field of what holds has an effect where p is spoken.
+func (e *Effective) Applies(field int, p api.Protocol) bool { return e.Idle(field, p) == "" }
 
 // Idle says why a field of what holds has no effect where p is spoken; empty
 // where it has one.
 func (e *Effective) Idle(field int, p api.Protocol) string {
 	path := e.Kind.Schema.Leaves[field].Path
-	if e.Kind.Acts != nil && !e.Kind.Acts(path, p) {
+	if e.Kind.Applies != nil && !e.Kind.Applies(path, p) {
 		return "what it reaches speaks " + string(p)
 	}
-	if e.Kind.Needs != nil {
-		return e.Kind.Needs(e.Conf, path)
+	if e.Kind.Requires != nil {
+		return e.Kind.Requires(e.Conf, path)
 	}
 	return ""
 }

@@ -27,7 +27,7 @@ func (k *Kind) formRules(c *api.Catalog) []api.Rule {
 	alone := func(a, b, field, message string) {
 		rules = append(rules, api.Rule{Test: "!(" + api.Given(a) + " && " + api.Given(b) + ")", Message: message, Field: field})
 	}
-	if k.Rules && k.From && !k.Both {
+	if k.Rules && k.From && !k.FromBesideRules {
 		alone("rules", "from", ".from", "cannot stand beside rules, which replace it; move its items to rules")
 	}
 	if k.Rules && k.RulesAlone {

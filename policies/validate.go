@@ -33,8 +33,8 @@ func (s *Spec) Validate(at api.Path) error {
 	for i := range s.Rules {
 		s.rule(&f, at.Field("rules").Index(i), &s.Rules[i])
 	}
-	if s.Kind.Whole != nil {
-		f.Include(s.Kind.Whole(s, at))
+	if s.Kind.Check != nil {
+		f.Include(s.Kind.Check(s, at))
 	}
 	return f.Err()
 }
@@ -69,16 +69,16 @@ func (s *Spec) refs(f *Findings, c *api.Catalog, at api.Path) {
 
 // tops are the kinds of refs at the top of a document of the kind.
 func (k *Kind) tops() []string {
-	if k.Tops != nil {
-		return k.Tops
+	if k.TopKinds != nil {
+		return k.TopKinds
 	}
 	return topKinds
 }
 
 // froms are the kinds of refs in from.
 func (k *Kind) froms() []string {
-	if k.Froms != nil {
-		return k.Froms
+	if k.FromKinds != nil {
+		return k.FromKinds
 	}
 	return fromKinds
 }
@@ -121,7 +121,7 @@ func (s *Spec) form(f *Findings, at api.Path) {
 	if len(s.To)+len(s.From)+len(s.Rules) == 0 {
 		s.nothing(f, at)
 	}
-	if len(s.Rules) > 0 && len(s.From) > 0 && !s.Kind.Both {
+	if len(s.Rules) > 0 && len(s.From) > 0 && !s.Kind.FromBesideRules {
 		f.Breaks(at.Field("from"), "cannot stand beside rules, which replace it; move its items to rules")
 	}
 	if len(s.Rules) > 0 && len(s.To) > 0 && s.Kind.RulesAlone {

@@ -12,10 +12,10 @@ import (
 	"github.com/weftmesh/weft/resolve/impact"
 )
 
-// Known is what work finds out about the whole model of q, kept beside it under a key for all
+// Cached is what work finds out about the whole model of q, kept beside it under a key for all
 // who ask the same of it, for as long as it is the newest. What is kept may be read by many at
 // once and is changed by nobody.
-func Known[T any](q *Reader, key any, work func() T) T {
+func Cached[T any](q *Reader, key any, work func() T) T {
 	if known, ok := q.known.Load(key); ok {
 		return known.(T)
 	}
@@ -26,20 +26,20 @@ func Known[T any](q *Reader, key any, work func() T) T {
 	return found
 }
 
-// Memory is what questions found out about things that never change, such as documents, by which it
-// was of. Many may ask at once. A nil Memory keeps nothing.
-type Memory[K comparable, V any] struct {
+// QueryCache is what questions found out about things that never change, such as documents, by which it
+// was of. Many may ask at once. A nil QueryCache keeps nothing.
+type QueryCache[K comparable, V any] struct {
 	of   sync.Map
 	size atomic.Int64
 	most int64
 }
 
-// Remembered is a Memory that stands beside the model of q under a key, and that the models after it
+// CacheOf is a QueryCache that stands beside the model of q under a key, and that the models after it
 // take over. It keeps as many as most says of the model; a full one begins anew with the next model,
 // for things that are no more are among what it keeps.
-func Remembered[K comparable, V any](q *Reader, key any, most func() int) *Memory[K, V] {
-	begin := func() *Memory[K, V] { return &Memory[K, V]{most: int64(most())} }
-	return Followed(q, key, begin, func(was *Memory[K, V], _ []snapshot.Change) *Memory[K, V] {
+func CacheOf[K comparable, V any](q *Reader, key any, most func() int) *QueryCache[K, V] {
+	begin := func() *QueryCache[K, V] { return &QueryCache[K, V]{most: int64(most())} }
+	return CachedAcross(q, key, begin, func(was *QueryCache[K, V], _ []snapshot.Change) *QueryCache[K, V] {
 		if was.size.Load() >= was.most {
 			return begin()
 		}
@@ -48,7 +48,7 @@ func Remembered[K comparable, V any](q *Reader, key any, most func() int) *Memor
 }
 
 // Find is what work finds out, unless that is known. Two who ask at once may both find it out.
-func (m *Memory[K, V]) Find(of K, work func() V) V {
+func (m *QueryCache[K, V]) Find(of K, work func() V) V {
 	if m == nil {
 		return work()
 	}
@@ -64,10 +64,10 @@ func (m *Memory[K, V]) Find(of K, work func() V) V {
 	return found
 }
 
-// Followed is Known for what the changes since may bring up to date: of an earlier model it is
+// CachedAcross is Cached for what the changes since may bring up to date: of an earlier model it is
 // followed, and found out anew only where nobody asked for long. follow is told what it was, and
 // all changes of documents since, in their order.
-func Followed[T any](q *Reader, key any, find func() T, follow func(was T, changes []snapshot.Change) T) T {
+func CachedAcross[T any](q *Reader, key any, find func() T, follow func(was T, changes []snapshot.Change) T) T {
 	if known, ok := q.following.known.Load(key); ok {
 		return known.(T)
 	}

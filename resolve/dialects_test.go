@@ -36,7 +36,7 @@ func TestANameThatIsANumberIsTheName(t *testing.T) {
 	c := newComposition(t)
 	dialects := slices.Clone(c.dialects)
 	read := dialects[0].Read
-	dialects[0].Read = func(o *api.Object, see route.See) *route.Opinion {
+	dialects[0].Read = func(o *api.Object, see route.Lister) *route.ParsedRoute {
 		says := read(o, see)
 		named := *says.Entries[0].Rules[0].Origin
 		named.RuleName = "1" // the first, which has the index 0
@@ -65,9 +65,9 @@ func TestTheFirstDialectOwnsADestination(t *testing.T) {
 	}
 	other := kuma
 	other.Types = []api.Type{types["MeshTCPRoute"]}
-	other.Read = func(o *api.Object, _ route.See) *route.Opinion {
+	other.Read = func(o *api.Object, _ route.Lister) *route.ParsedRoute {
 		matches := []match.Match{matches.Path(match.Equal, "/"+o.Name)}
-		return &route.Opinion{Object: o, Top: api.TargetRef{Kind: api.KindMesh}, Entries: []route.Entry{{
+		return &route.ParsedRoute{Object: o, Top: api.TargetRef{Kind: api.KindMesh}, Entries: []route.Entry{{
 			To:    api.TargetRef{Kind: api.KindMeshService, Name: "web"},
 			Rules: []route.Rule{{Matches: matches, Origin: &api.Origin{Ref: o.Ref}}},
 		}}}
@@ -75,8 +75,8 @@ func TestTheFirstDialectOwnsADestination(t *testing.T) {
 	other.Compose = func(_ route.Frontend, candidates []route.Candidate) route.Composition {
 		rule := candidates[0].Rules[0]
 		return route.Composition{
-			Rows:      []route.Row{{Composed: &route.Composed{Matches: rule.Matches, Do: route.Itself{}}, Match: rule.Matches[0]}},
-			Unmatched: &route.Composed{Do: route.Itself{}},
+			Rows:    []route.Row{{MergedRule: &route.MergedRule{Matches: rule.Matches, Do: route.Passthrough{}}, Match: rule.Matches[0]}},
+			Default: &route.MergedRule{Do: route.Passthrough{}},
 		}
 	}
 	kuma.Types = []api.Type{types["MeshHTTPRoute"]}

@@ -33,7 +33,7 @@ func newComposition(t testing.TB) *composition {
 func (c *composition) panickingAt(name string) []route.Dialect {
 	dialects := slices.Clone(c.dialects)
 	read := dialects[0].Read
-	dialects[0].Read = func(o *api.Object, see route.See) *route.Opinion {
+	dialects[0].Read = func(o *api.Object, see route.Lister) *route.ParsedRoute {
 		if o.Name == name {
 			panic("planted")
 		}

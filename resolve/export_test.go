@@ -99,7 +99,7 @@ func (m *Model) PlacesAfter(before *Model, mesh string) (difference string) {
 	followed := impact.PlacesOf(all(before, was.At), everything).Follow(slices.Compact(changed), func(key string) *effective.Resolved { return has[key] })
 	return cmp.Diff(impact.PlacesOf(all(m, now.At), everything), followed, cmp.Exporter(func(reflect.Type) bool { return true }),
 		cmp.Comparer(same[effective.Resolved]), cmp.Comparer(same[effective.Outbound]), cmp.Comparer(same[effective.ClusterUse]), cmp.Comparer(same[effective.Inbound]),
-		cmp.Comparer(same[effective.Destination]), cmpopts.IgnoreTypes((*effective.Memo)(nil)), cmpopts.EquateEmpty())
+		cmp.Comparer(same[effective.Destination]), cmpopts.IgnoreTypes((*effective.Derived)(nil)), cmpopts.EquateEmpty())
 }
 
 func same[T any](a, b *T) bool { return a == b }

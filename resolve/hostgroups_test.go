@@ -17,13 +17,13 @@ import (
 func hostDialect() route.Dialect {
 	return route.Dialect{
 		Name: "Hosts", Types: []api.Type{{Name: "HostRoute"}},
-		Read: func(o *api.Object, _ route.See) *route.Opinion {
-			return &route.Opinion{Object: o, Top: api.TargetRef{Kind: api.KindMesh}, Entries: []route.Entry{{
+		Read: func(o *api.Object, _ route.Lister) *route.ParsedRoute {
+			return &route.ParsedRoute{Object: o, Top: api.TargetRef{Kind: api.KindMesh}, Entries: []route.Entry{{
 				To: route.HostRef(o.Name, 80), Rules: []route.Rule{{Origin: &api.Origin{Ref: o.Ref}}},
 			}}}
 		},
 		Compose: func(route.Frontend, []route.Candidate) route.Composition {
-			return route.Composition{Unmatched: &route.Composed{Do: &route.Respond{Status: 404}}}
+			return route.Composition{Default: &route.MergedRule{Do: &route.Respond{Status: 404}}}
 		},
 	}
 }

@@ -17,9 +17,9 @@ func TestKept(t *testing.T) {
 	var derived atomic.Int32
 	derive := func() any { return derived.Add(1) }
 	for name, c := range map[string]struct {
-		kept *effective.Kept
+		kept *effective.Cache
 		want int32
-	}{"kept": {effective.NewKept(), 1}, "not kept": {nil, 8}} {
+	}{"kept": {effective.NewCache(), 1}, "not kept": {nil, 8}} {
 		derived.Store(0)
 		if v, ok := c.kept.Rendered().Known(); ok {
 			t.Errorf("%s: %v is known before anyone asked", name, v)
@@ -40,7 +40,7 @@ func TestKept(t *testing.T) {
 		}
 	}
 
-	failing := effective.NewKept().Rendered()
+	failing := effective.NewCache().Rendered()
 	for range 2 {
 		func() {
 			defer func() {
@@ -64,7 +64,7 @@ func TestKnownOnce(t *testing.T) {
 	asked := 0
 	ask := func(gone func() bool) int {
 		q := m.Reader(gone)
-		return resolve.Known(q, "key", func() int {
+		return resolve.Cached(q, "key", func() int {
 			asked++
 			for range 100 {
 				q.Visit()

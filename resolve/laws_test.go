@@ -67,7 +67,7 @@ func checkAffected(t worlds.Fataler, before, after *resolve.Model, affected reso
 		if (old == r) == slices.Contains(affected.Dataplanes, r.Ref) {
 			t.Fatalf("%s: same value %v, but affected are %v", r.Ref, old == r, affected.Dataplanes)
 		}
-		if old != nil && old != r && old.Dataplane == r.Dataplane && cmp.Equal(old, r, cmpopts.IgnoreTypes(&effective.Memo{}, &effective.Kept{}, &policies.Kind{}),
+		if old != nil && old != r && old.Dataplane == r.Dataplane && cmp.Equal(old, r, cmpopts.IgnoreTypes(&effective.Derived{}, &effective.Cache{}, &policies.Kind{}),
 			cmp.Comparer(func(a, b *trafficpermission.Permissions) bool { return a == b })) {
 			t.Fatalf("%s came out as before, but is affected: %s", r.Ref, describe(changes))
 		}

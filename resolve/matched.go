@@ -65,8 +65,8 @@ func (it *Item) Destinations() iter.Seq[*effective.Destination] {
 }
 
 // Routes are those that the item names in to.
-func (it *Item) Routes() []*route.Opinion {
-	var out []*route.Opinion
+func (it *Item) Routes() []*route.ParsedRoute {
+	var out []*route.ParsedRoute
 	if it.item.Target.IsRoute() {
 		for r := range it.mesh.SelectedRoutes(&it.item.Target, it.Policy.Home()) {
 			out = append(out, r.Parsed)

@@ -231,7 +231,7 @@ func (m *Model) Available(ref api.Ref) bool {
 }
 
 // Route is a route object as its dialect reads it.
-func (m *Model) Route(ref api.Ref) (*route.Opinion, bool) {
+func (m *Model) Route(ref api.Ref) (*route.ParsedRoute, bool) {
 	x, ok := m.mesh(ref.Mesh)
 	if !ok {
 		return nil, false

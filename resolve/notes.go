@@ -262,7 +262,7 @@ type strangersKey string
 
 // strangersIn are those of a mesh, found out once for each model that is asked.
 func (q *Reader) strangersIn(x mesh, name string) *strangers {
-	return Known(q, strangersKey(name), func() *strangers {
+	return Cached(q, strangersKey(name), func() *strangers {
 		out := &strangers{map[string][]string{}, map[string][]string{}}
 		strict := map[string][]string{} // who takes mutual TLS alone, by the id of a destination
 		for o := range q.snapshot.Of(api.KindDataplane, name) {

@@ -30,7 +30,7 @@ func TestFollowed(t *testing.T) {
 				q.Visit()
 			}
 		}
-		return resolve.Followed(q, "key", func() string {
+		return resolve.CachedAcross(q, "key", func() string {
 			look()
 			return "found"
 		}, func(was string, changes []snapshot.Change) string {

@@ -131,7 +131,7 @@ func (q *Reader) noted(x mesh) *conditions.Notes { return x.AllNotes(q.attachabl
 func (q *Reader) whole() bool { return !q.left }
 
 // See shows the documents of a mesh as they are now.
-func (q *Reader) See(name string) route.See {
+func (q *Reader) See(name string) route.Lister {
 	x, ok := q.mesh(name)
 	if !ok {
 		return nothing{}
@@ -191,7 +191,7 @@ func (q *Reader) SelectsAny(ref api.Ref) bool {
 
 // RoutesOf are the routes that a policy's top-level targetRef, or else its items,
 // name; each once.
-func (q *Reader) RoutesOf(ref api.Ref) []*route.Opinion {
+func (q *Reader) RoutesOf(ref api.Ref) []*route.ParsedRoute {
 	x, ok := q.mesh(ref.Mesh)
 	if !ok {
 		return nil
@@ -200,7 +200,7 @@ func (q *Reader) RoutesOf(ref api.Ref) []*route.Opinion {
 	if p == nil {
 		return nil
 	}
-	var out []*route.Opinion
+	var out []*route.ParsedRoute
 	for _, it := range slices.Concat(p.Items, p.Inbound) {
 		if at := it.RouteRef(); at != nil {
 			for r := range x.SelectedRoutes(at, p.Object.Home()) {

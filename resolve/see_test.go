@@ -69,7 +69,7 @@ func TestKeyedObjects(t *testing.T) {
 	c := newCollections([]route.Dialect{dialect}, nil, api.Zone{})
 	saw := ""
 	derive.Derive(c.all.Schema, "probe", c.all.MeshObjects, derive.Values[string]{}, func(r *derive.Reader, _ string) *string {
-		see := &index.Recorder{See: index.Lister{Mesh: c.all.Index().Stage.Mesh(r)}}
+		see := &index.Recorder{Lister: index.Lister{Mesh: c.all.Index().Stage.Mesh(r)}}
 		saw = "nothing"
 		for _, o := range see.Keyed("Word", "b") {
 			saw += " " + o.Name

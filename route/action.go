@@ -1,6 +1,6 @@
 package route
 
-// Action is what happens to a request: *Forward, Itself, *Redirect or *Respond.
+// Action is what happens to a request: *Forward, Passthrough, *Redirect or *Respond.
 type Action interface{ action() }
 
 // Answer is an action of the proxy's own, which asks no backend: *Redirect or *Respond.
@@ -21,8 +21,8 @@ type Forward struct {
 	Bare bool `json:",omitempty"`
 }
 
-// Itself sends to the destination that the client asked for.
-type Itself struct{}
+// Passthrough sends to the destination that the client asked for.
+type Passthrough struct{}
 
 // Redirect answers with a location. Empty fields keep what the request has.
 type Redirect struct {
@@ -40,10 +40,10 @@ type Respond struct {
 	Headers []Header // set, over what Envoy itself says
 }
 
-func (*Forward) action()  {}
-func (Itself) action()    {}
-func (*Redirect) action() {}
-func (*Respond) action()  {}
+func (*Forward) action()    {}
+func (Passthrough) action() {}
+func (*Redirect) action()   {}
+func (*Respond) action()    {}
 
 func (*Redirect) answer() {}
 func (*Respond) answer()  {}

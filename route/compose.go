@@ -10,17 +10,17 @@ import (
 // Composition is what the rules for one frontend come to.
 type Composition struct {
 	Rows []Row // the first one that matches holds
-	// Unmatched is what happens to what no row matches; nil where a row matches
+	// Default is what happens to what no row matches; nil where a row matches
 	// everything.
-	Unmatched *Composed
+	Default *MergedRule
 	// Inline are fields of policies that objects say for the frontend as a whole,
 	// weakest first: a layer under those that include a rule. A limit among them is
 	// one bucket for all rules whose answer to what is over it is the same.
 	Inline []Inline
 	// Connections says where whole connections go, where nobody looks for requests
 	// in them: then there are no rows and nothing else. Its action is *Forward or
-	// Itself. It is nil where requests are told apart.
-	Connections *Composed
+	// Passthrough. It is nil where requests are told apart.
+	Connections *MergedRule
 	// ServerNames are the names for which clients ask in TLS (SNI) by which whole
 	// connections go, each by the nearest of them; one that asks for none of them is
 	// closed. Where there are some there is nothing else.
@@ -31,17 +31,17 @@ type Composition struct {
 // begins with *.
 type ServerName struct {
 	Name string
-	*Composed
+	*MergedRule
 }
 
 // Row is one match of a rule, in its place.
 type Row struct {
-	*Composed
+	*MergedRule
 	Match match.Match
 }
 
-// Composed is one rule of a table, final but for the attached policies.
-type Composed struct {
+// MergedRule is one rule of a table, final but for the attached policies.
+type MergedRule struct {
 	Key     string // names the rule in its table
 	Name    string // of the Envoy route
 	Matches []match.Match
@@ -58,16 +58,16 @@ type Composed struct {
 	// Lost are the lists of rules among Origins that gave way to FiltersBy or ActionBy, each as a
 	// whole, strongest first.
 	Lost []LostList
-	// Over are written rules that gave way as a whole: nothing of them holds, and
+	// Superseded are written rules that gave way as a whole: nothing of them holds, and
 	// policies on them do not act here.
-	Over []*api.Origin
-	// Via are the objects that include the rule, outermost first: policies on them
+	Superseded []*api.Origin
+	// IncludedBy are the objects that include the rule, outermost first: policies on them
 	// act on it, weaker than those on its own objects.
-	Via []*api.Origin
+	IncludedBy []*api.Origin
 	// Inline are fields of policies that the objects say themselves, weakest first.
 	Inline []Inline
-	// Bare says that no policy acts: nobody wrote the rule.
-	Bare bool
+	// NoPolicies says that no policy acts: nobody wrote the rule.
+	NoPolicies bool
 }
 
 // LostList is a list of a rule of which something else holds, while another does not: its filters, or
@@ -85,7 +85,7 @@ func (l *LostList) OfFilters() bool { return l.Backends == nil }
 // Ordered are the rows of rules: their single matches, those that compare finds
 // equal in the order of the rules. A rule without matches has none and takes
 // nothing; one for everything says so by CatchAll.
-func Ordered(rules []*Composed, compare func(a, b *match.Match) int) []Row {
+func Ordered(rules []*MergedRule, compare func(a, b *match.Match) int) []Row {
 	rows := make([]Row, 0, len(rules))
 	for _, c := range rules {
 		for i := range c.Matches {

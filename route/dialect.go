@@ -18,8 +18,8 @@ type Dialect struct {
 	Beside []api.Type
 	// Read says what one object means; what it cannot carry becomes a note. Of other
 	// objects it knows what see shows, and is called again when that changes.
-	Read func(o *api.Object, see See) *Opinion
-	// Keys are the words by which See.Keyed finds an object of the language beside
+	Read func(o *api.Object, see Lister) *ParsedRoute
+	// Keys are the words by which Lister.Keyed finds an object of the language beside
 	// its ref: a host that it serves, an object that it includes. They follow from the
 	// object alone. It may be nil.
 	Keys func(o *api.Object) []string
@@ -52,7 +52,7 @@ type Dialect struct {
 	Rewriters map[string]Rewriter
 	// Assume is o as it is read where the documents that it refers to are elsewhere, and
 	// those documents, as far as what o means depends on them. It may be nil.
-	Assume func(o *api.Object, see See) (as *api.Object, beside []*api.Object)
+	Assume func(o *api.Object, see Lister) (as *api.Object, beside []*api.Object)
 }
 
 // Findings are what was found about one object.
@@ -60,10 +60,10 @@ type Findings struct {
 	Object   *api.Object
 	Verdicts []Verdict // Accepted, ResolvedRefs, Programmed
 	Notes    []api.Note
-	// See shows the other objects of its mesh, and Edges are those edge dataplanes of
+	// Objects shows the other objects of its mesh, and Edges are those edge dataplanes of
 	// which it says where they listen.
-	See   See
-	Edges []*api.Object
+	Objects Lister
+	Edges   []*api.Object
 	// Entries are what it says, as its dialect reads it.
 	Entries []Entry
 }
@@ -71,8 +71,8 @@ type Findings struct {
 // Verdict is one condition of an object.
 type Verdict struct{ Type, Status, Reason, Message string }
 
-// See shows the other objects of the mesh that an object is in.
-type See interface {
+// Lister shows the other objects of the mesh that an object is in.
+type Lister interface {
 	// Zone is where the control plane is.
 	Zone() api.Zone
 	// Object finds one by its ref.
@@ -102,9 +102,9 @@ func HostRef(host string, port uint32) api.TargetRef {
 	return api.TargetRef{Kind: api.KindHost, Name: host, SectionName: strconv.FormatUint(uint64(port), 10)}
 }
 
-// Opinion is what one object says, for all frontends. Whom it concerns and what
+// ParsedRoute is what one object says, for all frontends. Whom it concerns and what
 // it refers to is for everybody; what its rules mean only its dialect knows.
-type Opinion struct {
+type ParsedRoute struct {
 	Object *api.Object
 	Top    api.TargetRef // which dataplanes have it
 	Role   string        // as of policies, where the dialect has roles; empty is system
@@ -147,8 +147,8 @@ type Entry struct {
 	Field api.Path // where the document says To
 	// Rules may be those of other objects too, as their origins say.
 	Rules []Rule
-	// Says is what the object means for To as a whole, in its dialect.
-	Says any
+	// Payload is what the object means for To as a whole, in its dialect.
+	Payload any
 }
 
 // Rule is one rule as written.
@@ -160,13 +160,13 @@ type Rule struct {
 	// Unserved is why every request of the rule fails, or every connection, whatever backends there
 	// are; empty where one need not.
 	Unserved string
-	// Says is what the rule means in its dialect.
-	Says any
+	// Payload is what the rule means in its dialect.
+	Payload any
 }
 
 // Candidate is what one object says for a frontend.
 type Candidate struct {
-	*Opinion
+	*ParsedRoute
 	*Entry
 }
 

@@ -29,10 +29,10 @@ type Table struct {
 	Lines    []Line
 }
 
-// Line is one row to print. Lines with one Composed are of one rule as it was written.
+// Line is one row to print. Lines with one MergedRule are of one rule as it was written.
 type Line struct {
 	match.Match
-	*Composed
+	*MergedRule
 	// Expression asks for a path by an expression, which moves the line to another place
 	// in the order of the language; Rank is its place among those that are so moved: the
 	// greater is tried first. Zero is none.
@@ -95,7 +95,7 @@ func (p *Printed) Put(ref api.Ref, at api.Path, lines ...int) {
 
 // Group is lines that a language which has several matches in a rule writes as one rule.
 type Group struct {
-	*Composed
+	*MergedRule
 	Lines []int
 }
 
@@ -104,13 +104,13 @@ type Group struct {
 // is a group of its own, and so is a line that wants to be alone.
 func (t *Table) Groups() []Group {
 	var out []Group
-	at := map[*Composed]int{}
+	at := map[*MergedRule]int{}
 	for i := range t.Lines {
-		c := t.Lines[i].Composed
+		c := t.Lines[i].MergedRule
 		n, seen := at[c]
 		if !seen || c.replaces() || t.Lines[i].Alone {
 			n = len(out)
-			out, at[c] = append(out, Group{Composed: c}), n
+			out, at[c] = append(out, Group{MergedRule: c}), n
 		}
 		out[n].Lines = append(out[n].Lines, i)
 	}
@@ -118,10 +118,10 @@ func (t *Table) Groups() []Group {
 }
 
 // Divided reports whether Groups has several groups for a rule.
-func (t *Table) Divided(c *Composed) bool {
+func (t *Table) Divided(c *MergedRule) bool {
 	n, alone := 0, false
 	for i := range t.Lines {
-		if t.Lines[i].Composed == c {
+		if t.Lines[i].MergedRule == c {
 			n, alone = n+1, alone || t.Lines[i].Alone
 		}
 	}
@@ -129,7 +129,7 @@ func (t *Table) Divided(c *Composed) bool {
 }
 
 // replaces reports whether a rule replaces a part of the path.
-func (c *Composed) replaces() bool {
+func (c *MergedRule) replaces() bool {
 	if d, ok := c.Do.(*Redirect); ok && d.Path != nil && d.Path.Full == nil {
 		return true
 	}
@@ -156,7 +156,7 @@ func (t *Table) Spelled(line int) (string, bool) {
 }
 
 // RuleName is the name that the writer gave the rule, where one rule is behind it.
-func (c *Composed) RuleName() string {
+func (c *MergedRule) RuleName() string {
 	if len(c.Origins) != 1 {
 		return ""
 	}
@@ -165,13 +165,13 @@ func (c *Composed) RuleName() string {
 
 // NameOf is the name that the writer gave a rule, for one that is printed as one rule; of
 // several rules with one name, which were in several documents, the first has it.
-func (t *Table) NameOf(c *Composed) string {
+func (t *Table) NameOf(c *MergedRule) string {
 	name := c.RuleName()
 	if name == "" || t.Divided(c) {
 		return ""
 	}
 	first := slices.IndexFunc(t.Lines, func(l Line) bool { return l.RuleName() == name })
-	if first >= 0 && t.Lines[first].Composed != c {
+	if first >= 0 && t.Lines[first].MergedRule != c {
 		return ""
 	}
 	return name

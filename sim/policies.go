@@ -25,7 +25,7 @@ func PolicyViews(list effective.Policies, spoken api.Protocol) map[string]Policy
 			path := e.Kind.Schema.Leaves[f.Field].Path
 			p.Why[path] = said
 			p.implies(e, path)
-			if !e.Acts(f.Field, spoken) {
+			if !e.Applies(f.Field, spoken) {
 				p.Idle = append(p.Idle, path)
 			}
 		}
@@ -71,7 +71,7 @@ func RoutePolicies(r *effective.Resolved, rt *effective.Route, spoken api.Protoc
 		return views
 	}
 	for _, e := range rt.Policies {
-		if !e.Kind.Attempts {
+		if !e.Kind.OnAttempts {
 			continue
 		}
 		p := views[e.Kind.Name]

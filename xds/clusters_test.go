@@ -147,7 +147,7 @@ func TestNothingIsSentUnchecked(t *testing.T) {
 // last of them, and comes again as it was. Why there is none is found out once.
 func TestAClusterIsSharedByWhoHasIt(t *testing.T) {
 	t.Parallel()
-	u, beside := use("web:8080", web()), new(effective.Memo)
+	u, beside := use("web:8080", web()), new(effective.Derived)
 	first, _ := clusters.Render(u.Cluster, beside)
 	second, _ := clusters.Render(u.Cluster, beside)
 	if first != second {
@@ -167,7 +167,7 @@ func TestAClusterIsSharedByWhoHasIt(t *testing.T) {
 	}
 	never := api.Duration(-time.Second)
 	u.Policies = effective.Policies{fold(t, timeout.Kind, &timeout.Conf{ConnectionTimeout: &never})}
-	beside = new(effective.Memo)
+	beside = new(effective.Derived)
 	_, notes := clusters.Render(u.Cluster, beside)
 	if r, again := clusters.Render(u.Cluster, beside); r != nil || len(notes) != 1 || &notes[0] != &again[0] {
 		t.Errorf("%v, then %v", notes, again)

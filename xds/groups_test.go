@@ -76,7 +76,7 @@ func TestRedirectedTrafficArrivesWhereItIsSaid(t *testing.T) {
 func TestOutboundListenersAreShared(t *testing.T) {
 	t.Parallel()
 	x := renderer()
-	called, keptCalled, keptBytes := table(), effective.NewKept(), effective.NewKept()
+	called, keptCalled, keptBytes := table(), effective.NewCache(), effective.NewCache()
 	bytes := &effective.TCPTable{Destination: web(), Backends: []effective.Backend{to("web:8080", 1)}}
 	limited := effective.Policies{confs(t)["ratelimit"]}
 	render := func(name string, change func(*effective.Resolved, *effective.Outbound)) *resource.Resource {
@@ -99,7 +99,7 @@ func TestOutboundListenersAreShared(t *testing.T) {
 		for other, differs := range map[string]func(*effective.Resolved, *effective.Outbound){
 			"port":     func(_ *effective.Resolved, o *effective.Outbound) { o.Port = 10002 },
 			"address":  func(_ *effective.Resolved, o *effective.Outbound) { o.Address = "127.0.0.2" },
-			"policies": func(_ *effective.Resolved, o *effective.Outbound) { o.Policies, o.Kept = limited, effective.NewKept() },
+			"policies": func(_ *effective.Resolved, o *effective.Outbound) { o.Policies, o.Kept = limited, effective.NewCache() },
 			"mode": func(r *effective.Resolved, _ *effective.Outbound) {
 				r.Dataplane.Spec.(*api.Dataplane).Networking.TransparentProxying = &api.TransparentProxying{}
 			},

@@ -114,8 +114,8 @@ func TestGRPCSharesRoutes(t *testing.T) {
 	t.Parallel()
 	pay := &effective.Destination{ID: "pay:9000", Kind: api.KindMeshService, Name: "pay", Port: 9000, Protocol: api.GRPC}
 	for name, o := range map[string]*effective.Outbound{
-		"requests":    {Kept: effective.NewKept(), Table: &effective.Table{Destination: pay, Routes: []*effective.Route{rest()}}},
-		"connections": {Kept: effective.NewKept(), TCP: &effective.TCPTable{Destination: pay, Backends: []effective.Backend{to("v1", 1)}}},
+		"requests":    {Kept: effective.NewCache(), Table: &effective.Table{Destination: pay, Routes: []*effective.Route{rest()}}},
+		"connections": {Kept: effective.NewCache(), TCP: &effective.TCPTable{Destination: pay, Backends: []effective.Backend{to("v1", 1)}}},
 	} {
 		routes := map[*resource.Resource]bool{}
 		for _, address := range []string{"127.0.0.1", "127.0.0.2", "127.0.0.1"} {

@@ -39,12 +39,12 @@ func TestAChangedHostCostsOneVirtualHost(t *testing.T) {
 	for i := range hosts {
 		tables = append(tables, tableOf(i))
 	}
-	x, kept := renderer(), map[*effective.Table]*effective.Kept{}
+	x, kept := renderer(), map[*effective.Table]*effective.Cache{}
 	render := func() *routev3.RouteConfiguration {
 		r := sidecar(tables, nil)
 		for _, o := range r.Outbounds {
 			if kept[o.Table] == nil {
-				kept[o.Table] = effective.NewKept()
+				kept[o.Table] = effective.NewCache()
 			}
 			o.Port, o.Kept = 10080, kept[o.Table]
 		}

@@ -68,8 +68,8 @@ func TestSharedValuesAreRenderedOnce(t *testing.T) {
 	t.Parallel()
 	tab, u := table(), use("web:8080", web(), effective.Endpoint{Address: "127.0.0.1", Port: 1})
 	x := renderer()
-	kept := effective.NewKept()
-	u.ClusterKept, u.EndpointsKept = new(effective.Memo), new(effective.Memo)
+	kept := effective.NewCache()
+	u.ClusterKept, u.EndpointsKept = new(effective.Derived), new(effective.Derived)
 	render := func() *resource.State {
 		r := sidecar([]*effective.Table{tab}, []effective.ClusterUse{u})
 		r.Outbounds[0].Kept = kept

@@ -240,7 +240,7 @@ func TestABadClusterLosesNothingElse(t *testing.T) {
 func TestARefusedListenerIsSaidOfEach(t *testing.T) {
 	t.Parallel()
 	shared := outbound(t, table(), nil)
-	shared.Address, shared.Listener = "web.example", new(effective.Memo)
+	shared.Address, shared.Listener = "web.example", new(effective.Derived)
 	x := renderer()
 	for _, name := range []string{"dp-1", "dp-2", "dp-1"} {
 		r := sidecar(nil, nil)

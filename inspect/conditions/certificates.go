@@ -25,7 +25,7 @@ type certificatesKey string
 // certificatesIn are how the dataplanes of a mesh fare, by the document that says who they are.
 // It is found out once for each model that is asked.
 func certificatesIn(m *resolve.Reader, mesh string) map[api.Ref]*certificates {
-	return resolve.Known(m, certificatesKey(mesh), func() map[api.Ref]*certificates {
+	return resolve.Cached(m, certificatesKey(mesh), func() map[api.Ref]*certificates {
 		out, uncertified := map[api.Ref]*certificates{}, m.Uncertified(mesh)
 		for r := range m.Dataplanes(mesh) {
 			if r.Identity == nil {

@@ -47,7 +47,7 @@ func Problems(m *resolve.Reader, sidecars []inspect.Sidecar, violations []*api.V
 		}
 		all[owner].Problems = append(all[owner].Problems, p)
 	}
-	for _, p := range resolve.Known(m, problemsKey{}, func() []noted { return notedIn(m) }) {
+	for _, p := range resolve.Cached(m, problemsKey{}, func() []noted { return notedIn(m) }) {
 		add(p.owner, p.ref, p.Problem)
 	}
 	for mesh := range m.MeshNames() {

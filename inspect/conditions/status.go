@@ -37,7 +37,7 @@ func (s *Status) inOwnForm(m *resolve.Reader, o *api.Object) {
 	if d == nil || d.Status == nil {
 		return
 	}
-	f := route.Findings{Object: o, Notes: s.Notes, See: m.See(o.Mesh), Edges: m.EdgesOf(o.Ref)}
+	f := route.Findings{Object: o, Notes: s.Notes, Objects: m.See(o.Mesh), Edges: m.EdgesOf(o.Ref)}
 	if r, ok := m.Route(o.Ref); ok {
 		f.Entries = r.Entries
 	}

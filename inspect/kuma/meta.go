@@ -22,8 +22,8 @@ type metasKey struct{ catalog *api.Catalog }
 
 // metasOf are the names of objects by what they are: a view names thousands, and each time the same
 // ones.
-func metasOf(m *resolve.Reader, c *api.Catalog) *resolve.Memory[*api.Object, *Meta] {
-	return resolve.Remembered[*api.Object, *Meta](m, metasKey{c}, func() int { return 2 * m.Snapshot().Len() })
+func metasOf(m *resolve.Reader, c *api.Catalog) *resolve.QueryCache[*api.Object, *Meta] {
+	return resolve.CacheOf[*api.Object, *Meta](m, metasKey{c}, func() int { return 2 * m.Snapshot().Len() })
 }
 
 // metaOf names an object.

@@ -102,7 +102,7 @@ type viewBuilder struct {
 	hashes  map[string][]match.Match
 	notes   []api.Note
 	named   map[*api.Origin]*Meta
-	known   *resolve.Memory[*api.Object, *Meta]
+	known   *resolve.QueryCache[*api.Object, *Meta]
 }
 
 func newViewBuilder(m *resolve.Reader, c *api.Catalog, r *effective.Resolved) *viewBuilder {

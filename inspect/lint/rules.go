@@ -79,7 +79,7 @@ func limitOf(in *effective.Inbound) (s setting, b sim.Bucket, ok bool) {
 			continue
 		}
 		f, has := e.Get(c.RateField())
-		if b, ok = c.Bucket(); ok && has && e.Acts(f.Field, in.Protocol) && f.Said[len(f.Said)-1].Origin != nil {
+		if b, ok = c.Bucket(); ok && has && e.Applies(f.Field, in.Protocol) && f.Said[len(f.Said)-1].Origin != nil {
 			return setting{f.Said[len(f.Said)-1], c.RateField()}, b, true
 		}
 	}

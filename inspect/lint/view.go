@@ -70,7 +70,7 @@ type setting struct {
 func (r row) field(e *policies.Effective, name string) (setting, bool) {
 	for _, f := range e.Fields {
 		path := e.Kind.Schema.Leaves[f.Field].Path
-		if strings.HasSuffix("."+path, "."+name) && e.Acts(f.Field, r.protocol) {
+		if strings.HasSuffix("."+path, "."+name) && e.Applies(f.Field, r.protocol) {
 			return setting{f.Said[len(f.Said)-1], path}, true
 		}
 	}

@@ -47,7 +47,7 @@ func (b *bound) ends(o *bound) bool {
 func boundOf(e *policies.Effective, name string, length time.Duration, spoken api.Protocol) bound {
 	for _, f := range e.Fields {
 		path := e.Kind.Schema.Leaves[f.Field].Path
-		if strings.HasSuffix("."+path, "."+name) && e.Acts(f.Field, spoken) {
+		if strings.HasSuffix("."+path, "."+name) && e.Applies(f.Field, spoken) {
 			return bound{path, length, f.Winner(), true}
 		}
 	}

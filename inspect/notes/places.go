@@ -13,7 +13,7 @@ type Places struct {
 	snapshot *snapshot.Snapshot
 	ref      api.Ref
 	locate   func(api.Path) api.Position
-	known    *resolve.Memory[field, api.Position] // nil where nothing is kept
+	known    *resolve.QueryCache[field, api.Position] // nil where nothing is kept
 }
 
 // field is one of a document.
@@ -30,7 +30,7 @@ const mostPlaces = 10_000
 // PlacesOf looks in the documents of a model, and knows what was looked for before, also in those of
 // earlier models.
 func PlacesOf(m *resolve.Reader) *Places {
-	return &Places{snapshot: m.Snapshot(), known: resolve.Remembered[field, api.Position](m, placesKey{}, func() int { return mostPlaces })}
+	return &Places{snapshot: m.Snapshot(), known: resolve.CacheOf[field, api.Position](m, placesKey{}, func() int { return mostPlaces })}
 }
 
 // PlacesIn looks in the documents of s.

@@ -16,7 +16,7 @@ import (
 // a mesh without any it is m itself. The next model's follows from it, at the cost of the changes.
 func WithShadow(m *resolve.Reader, mesh string) *resolve.Model {
 	type shadowKey struct{ mesh string }
-	return resolve.Followed(m, shadowKey{mesh}, func() *resolve.Model {
+	return resolve.CachedAcross(m, shadowKey{mesh}, func() *resolve.Model {
 		snapshot, shadows := shadowsOf(m, mesh)
 		if len(shadows) == 0 {
 			return m.Model

@@ -23,7 +23,7 @@ func (d buggy) Model(context.Context) (*resolve.Model, error) {
 	kinds := slices.Clone(world.Kinds())
 	i := slices.IndexFunc(kinds, func(k *policies.Kind) bool { return k.Name == "MeshRetry" })
 	bad := *kinds[i]
-	bad.Needs = func(c policies.Conf, _ string) string {
+	bad.Requires = func(c policies.Conf, _ string) string {
 		if h := c.(*retry.Conf).HTTP; h != nil && h.NumRetries != nil && *h.NumRetries == 13 {
 			panic("planted")
 		}

@@ -66,7 +66,7 @@ func tables(b *strings.Builder, d route.Dialect, objects []*api.Object) {
 			if said[key] == nil {
 				asked = append(asked, e.To)
 			}
-			said[key] = append(said[key], route.Candidate{Opinion: opinion, Entry: e})
+			said[key] = append(said[key], route.Candidate{ParsedRoute: opinion, Entry: e})
 		}
 	}
 	for _, to := range asked {
@@ -90,7 +90,7 @@ func table(b *strings.Builder, c route.Composition) {
 	}
 	for _, r := range c.Rows {
 		fmt.Fprintf(b, "  %s  [%s]\n", cmp.Or(r.Match.Text(), "everything"), r.Name)
-		rule(b, r.Composed)
+		rule(b, r.MergedRule)
 	}
 	if c.Connections != nil {
 		fmt.Fprintln(b, "  every connection")
@@ -98,16 +98,16 @@ func table(b *strings.Builder, c route.Composition) {
 	}
 	for _, s := range c.ServerNames {
 		fmt.Fprintf(b, "  connections for %s\n", s.Name)
-		rule(b, s.Composed)
+		rule(b, s.MergedRule)
 	}
-	if c.Unmatched != nil {
+	if c.Default != nil {
 		fmt.Fprintln(b, "  else")
-		rule(b, c.Unmatched)
+		rule(b, c.Default)
 	}
 }
 
 // rule writes what one rule does, a line for each part.
-func rule(b *strings.Builder, r *route.Composed) {
+func rule(b *strings.Builder, r *route.MergedRule) {
 	fmt.Fprintf(b, "    %s %s\n", strings.TrimPrefix(fmt.Sprintf("%T", r.Do), "*route."), text(r.Do))
 	for _, f := range r.Filters {
 		fmt.Fprintf(b, "    filter %s\n", text(f))
@@ -118,8 +118,8 @@ func rule(b *strings.Builder, r *route.Composed) {
 	if r.Upgrade == route.UpgradeOn {
 		fmt.Fprintln(b, "    upgrade on")
 	}
-	if r.Bare || len(r.Over)+len(r.Via) > 0 {
-		fmt.Fprintf(b, "    %s\n", text(route.Composed{Bare: r.Bare, Over: r.Over, Via: r.Via}))
+	if r.NoPolicies || len(r.Superseded)+len(r.IncludedBy) > 0 {
+		fmt.Fprintf(b, "    %s\n", text(route.MergedRule{NoPolicies: r.NoPolicies, Superseded: r.Superseded, IncludedBy: r.IncludedBy}))
 	}
 }
 

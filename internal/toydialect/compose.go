@@ -25,19 +25,19 @@ type said struct {
 
 // reader flattens one object with all that it includes.
 type reader struct {
-	see   route.See
+	see   route.Lister
 	rules []route.Rule
 	notes []api.Note
 }
 
-func read(o *api.Object, see route.See) *route.Opinion {
+func read(o *api.Object, see route.Lister) *route.ParsedRoute {
 	spec := o.Spec.(*Route)
 	x := reader{see: see}
 	x.object(o, "", nil)
-	out := &route.Opinion{Object: o, Top: api.TargetRef{Kind: api.KindMesh}, Notes: x.notes}
+	out := &route.ParsedRoute{Object: o, Top: api.TargetRef{Kind: api.KindMesh}, Notes: x.notes}
 	for i, host := range spec.Hosts {
 		out.Entries = append(out.Entries, route.Entry{To: route.HostRef(host, cmp.Or(spec.Port, 80)), Index: i,
-			Field: api.Path("spec.hosts").Index(i), Rules: x.rules, Says: limit(o)})
+			Field: api.Path("spec.hosts").Index(i), Rules: x.rules, Payload: limit(o)})
 	}
 	if len(spec.Hosts) == 0 {
 		out.Entries = []route.Entry{{Rules: x.rules}}
@@ -72,7 +72,7 @@ func (x *reader) rule(o *api.Object, i int, prefix string, via []*api.Origin) {
 	at := api.Path("spec.rules").Index(i)
 	origin := &api.Origin{Ref: o.Ref, Rule: &i, RuleName: r.Name, Field: at}
 	s := &said{path: below(prefix, r.Path), via: via}
-	out := route.Rule{Origin: origin, Says: s}
+	out := route.Rule{Origin: origin, Payload: s}
 	if r.Answer != nil {
 		s.do = &route.Respond{Status: r.Answer.Status, Body: r.Answer.Body}
 	} else {
@@ -115,7 +115,7 @@ func (x *reader) add(r route.Rule, s *said) {
 	if err != nil {
 		panic(err) // Validate has looked at all parts
 	}
-	r.Matches, r.Says = []match.Match{m}, s
+	r.Matches, r.Payload = []match.Match{m}, s
 	x.rules = append(x.rules, r)
 }
 
@@ -134,7 +134,7 @@ func backends(o *api.Object, list []Service, at api.Path) []route.BackendRef {
 }
 
 // notFound is the answer to what nothing matches.
-var notFound = &route.Composed{Key: "toy-none", Name: "toy-none", Do: &route.Respond{Status: 404}, Bare: true}
+var notFound = &route.MergedRule{Key: "toy-none", Name: "toy-none", Do: &route.Respond{Status: 404}, NoPolicies: true}
 
 // compose lets the first rule of each path win, objects by name; the longest path
 // is tried first.
@@ -144,28 +144,28 @@ func compose(_ route.Frontend, candidates []route.Candidate) route.Composition {
 	var written []*route.Rule
 	var whole []route.Inline
 	for _, c := range candidates {
-		if says, ok := c.Says.([]route.Inline); ok {
+		if says, ok := c.Payload.([]route.Inline); ok {
 			whole = append(says, whole...) // the first is the strongest
 		}
 		for i := range c.Rules {
 			written = append(written, &c.Rules[i])
 		}
 	}
-	var rules []*route.Composed
-	for _, won := range merge.FirstWins(written, func(r **route.Rule) string { return (*r).Says.(*said).path }) {
-		s := won.Item.Says.(*said)
+	var rules []*route.MergedRule
+	for _, won := range merge.FirstWins(written, func(r **route.Rule) string { return (*r).Payload.(*said).path }) {
+		s := won.Item.Payload.(*said)
 		name := "toy " + s.path
-		out := &route.Composed{Key: name, Name: name, Matches: won.Item.Matches, Do: s.do, Upgrade: s.upgrade, Origins: []*api.Origin{won.Item.Origin},
-			ActionBy: won.Item.Origin, Via: s.via, Inline: s.inline, Bare: s.missing}
+		out := &route.MergedRule{Key: name, Name: name, Matches: won.Item.Matches, Do: s.do, Upgrade: s.upgrade, Origins: []*api.Origin{won.Item.Origin},
+			ActionBy: won.Item.Origin, IncludedBy: s.via, Inline: s.inline, NoPolicies: s.missing}
 		for _, lost := range won.Over {
-			out.Over = append(out.Over, lost.Origin)
+			out.Superseded = append(out.Superseded, lost.Origin)
 		}
 		rules = append(rules, out)
 	}
 	longest := func(a, b *match.Match) int { return cmp.Compare(len(b.Path().Value), len(a.Path().Value)) }
 	out := route.Composition{Rows: route.Ordered(rules, longest), Inline: whole}
 	if !slices.ContainsFunc(out.Rows, func(r route.Row) bool { return r.Match.Everything() }) {
-		out.Unmatched = notFound
+		out.Default = notFound
 	}
 	return out
 }

@@ -109,7 +109,7 @@ func TestWhatDoesNotActWritesNothing(t *testing.T) {
 			return
 		}
 		p := rapid.SampledFrom(protocols).Draw(t, "protocol")
-		acting := slices.DeleteFunc(slices.Clone(e.Fields), func(f merge.Field) bool { return !e.Acts(f.Field, p) })
+		acting := slices.DeleteFunc(slices.Clone(e.Fields), func(f merge.Field) bool { return !e.Applies(f.Field, p) })
 		write := func(c policies.Conf) []proto.Message {
 			w := policytest.Write(envoy.Place{Protocol: p}, c)
 			if p.HTTPLike() {

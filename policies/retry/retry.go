@@ -20,20 +20,20 @@ var example string
 
 // Kind is all of this package that the engine sees.
 var Kind = &policies.Kind{
-	Name:     "MeshRetry",
-	Plural:   "meshretries",
-	Short:    "mr",
-	Title:    "Sends requests and connections again when they fail",
-	New:      func() policies.Conf { return new(Conf) },
-	Schema:   policies.SchemaOf[Conf](),
-	Defaults: defaults,
-	Attempts: true,
-	Acts:     acts,
-	Needs:    needs,
-	Implies:  implies,
-	Looser:   looser,
-	Docs:     docs,
-	Example:  example,
+	Name:       "MeshRetry",
+	Plural:     "meshretries",
+	Short:      "mr",
+	Title:      "Sends requests and connections again when they fail",
+	New:        func() policies.Conf { return new(Conf) },
+	Schema:     policies.SchemaOf[Conf](),
+	Defaults:   defaults,
+	OnAttempts: true,
+	Applies:    acts,
+	Requires:   needs,
+	Implies:    implies,
+	Relaxes:    looser,
+	Docs:       docs,
+	Example:    example,
 }
 
 // acts: each protocol has its block (spec/kuma.md 3.1).

@@ -29,10 +29,10 @@ var Kind = &policies.Kind{
 	Rules:      true,
 	RulesAlone: true,
 	Defaults:   defaults,
-	Attempts:   true,
-	Acts:       acts,
+	OnAttempts: true,
+	Applies:    acts,
 	Scoped:     scoped,
-	Looser:     looser,
+	Relaxes:    looser,
 	Docs:       docs,
 	Example:    example,
 }

@@ -27,8 +27,8 @@ var Kind = &policies.Kind{
 	Inbound:           true,
 	NoMatches:         true,
 	TransportSecurity: transportSecurity{},
-	Tops:              []string{api.KindMesh, api.KindDataplane, api.KindMeshSubset},
-	Whole:             whole,
+	TopKinds:          []string{api.KindMesh, api.KindDataplane, api.KindMeshSubset},
+	Check:             whole,
 	Docs:              docs,
 	Example:           example,
 }

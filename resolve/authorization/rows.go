@@ -95,18 +95,18 @@ func (m Mesh) rowsOf(d *services.Destination, said *routing.Subjects, all *routi
 				backends = append(backends, do.Backends[k].Filters)
 				r.to = m.withTarget(r.to, &do.Backends[k])
 			}
-		case route.Itself:
+		case route.Passthrough:
 			r.to = append(r.to, target{id: d.Key})
 		default:
 			continue // the proxy of the client answers
 		}
 		var why string
 		if r.match.Conditions, why = route.AfterRewrite(row.Match.Conditions, row.Filters, backends...); why != "" {
-			r.Closed = fmt.Sprintf("what arrives by %s cannot be told: %s", ruleText(row.Composed), why)
+			r.Closed = fmt.Sprintf("what arrives by %s cannot be told: %s", ruleText(row.MergedRule), why)
 		}
 		r.changed = route.ChangedBy(row.Match.Conditions, row.Filters, backends...)
 		r.plain = why == "" && slices.EqualFunc(r.match.Conditions, row.Match.Conditions, match.Condition.Equal)
-		r.attached = m.attachmentsOf(row.Composed, said, all.From)
+		r.attached = m.attachmentsOf(row.MergedRule, said, all.From)
 		if out = append(out, r); slices.ContainsFunc(row.Filters, func(f route.Filter) bool { return f.Mirror != nil }) {
 			out = m.copiesOf(out, row.Filters)
 		}
@@ -137,7 +137,7 @@ func (m Mesh) copiesOf(rows []*Row, filters []route.Filter) []*Row {
 	return rows
 }
 
-func ruleText(c *route.Composed) string {
+func ruleText(c *route.MergedRule) string {
 	if len(c.Origins) == 0 {
 		return "a rule"
 	}
@@ -159,8 +159,8 @@ func (m Mesh) withTarget(list []target, ref *route.BackendRef) []target {
 
 // attachmentsOf are the policies that are attached to a rule, to its routes, and to the objects that
 // include it.
-func (m Mesh) attachmentsOf(c *route.Composed, said *routing.Subjects, from []*index.Contribution) []attachment {
-	if c.Bare {
+func (m Mesh) attachmentsOf(c *route.MergedRule, said *routing.Subjects, from []*index.Contribution) []attachment {
+	if c.NoPolicies {
 		return nil
 	}
 	var out []attachment
@@ -175,7 +175,7 @@ func (m Mesh) attachmentsOf(c *route.Composed, said *routing.Subjects, from []*i
 		}
 		return nil
 	}
-	for _, o := range c.Via {
+	for _, o := range c.IncludedBy {
 		if x := said.Speaker(o.Ref); x != nil {
 			for _, p := range on(x) {
 				if p.TopRoute.SectionName == "" {

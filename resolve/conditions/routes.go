@@ -62,10 +62,10 @@ func meetingNotes(x Mesh, r *index.Route, e *route.Entry) []api.Note {
 		var all []route.Candidate
 		for _, c := range x.SubjectsOf(d).Contributions {
 			if c.Route.Dialect == r.Dialect {
-				all = append(all, route.Candidate{Opinion: c.Route.Parsed, Entry: c.Entry})
+				all = append(all, route.Candidate{ParsedRoute: c.Route.Parsed, Entry: c.Entry})
 			}
 		}
-		mine := route.Candidate{Opinion: r.Parsed, Entry: e}
+		mine := route.Candidate{ParsedRoute: r.Parsed, Entry: e}
 		if slices.Contains(all, mine) {
 			notes = append(notes, meet(routing.FrontendOf(d.Destination), mine, all)...)
 		}

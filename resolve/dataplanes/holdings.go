@@ -167,11 +167,11 @@ func (m Mesh) clustersFor(u *ClusterRefs) *clusters {
 type Cluster struct {
 	effective.Cluster
 	variant string // as the end of a key
-	kept    effective.Memo
+	kept    effective.Derived
 }
 
 // Endpoints are those of clusters of one name, with what is made of them.
 type Endpoints struct {
 	effective.Endpoints
-	kept effective.Memo
+	kept effective.Derived
 }

@@ -38,12 +38,12 @@ func (m Mesh) edgesOf(p *index.Dataplane) []effective.EdgeUse {
 
 type cachedInbound struct {
 	effective.Inbound
-	kept effective.Memo
+	kept effective.Derived
 }
 
 type cachedEdge struct {
 	effective.Edge
-	kept effective.Memo
+	kept effective.Derived
 }
 
 // Inbounds is where a dataplane listens for others.

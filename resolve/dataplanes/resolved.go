@@ -35,6 +35,6 @@ func (m Mesh) resolve(p *index.Dataplane, key string, before *effective.Resolved
 	if before != nil && out.Is(before) {
 		return before
 	}
-	out.Noted = &effective.Memo{}
+	out.Noted = &effective.Derived{}
 	return out
 }

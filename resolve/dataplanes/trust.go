@@ -12,7 +12,7 @@ import (
 
 type cachedTrust struct {
 	effective.Trust
-	kept effective.Memo
+	kept effective.Derived
 }
 
 // secretsOf are those that the listeners of r show, by name. Of a dataplane that shows

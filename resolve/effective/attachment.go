@@ -264,7 +264,7 @@ func (a *attacher) policies(list Policies, scope func(policies.Scope) bool) {
 }
 
 func (a *attacher) field(e *policies.Effective, f merge.Field) {
-	bit, acts, winner := uint32(1)<<f.Field, e.Acts(f.Field, a.protocol), f.Winner().Origin
+	bit, acts, winner := uint32(1)<<f.Field, e.Applies(f.Field, a.protocol), f.Winner().Origin
 	if a.idle != nil {
 		acts = a.idle(e, f.Field) == ""
 	}

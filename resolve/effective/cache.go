@@ -5,24 +5,24 @@ import (
 	"sync/atomic"
 )
 
-// Kept is what is derived from where one class of dataplanes has its requests or
+// Cache is what is derived from where one class of dataplanes has its requests or
 // connections to a destination go, a table and the policies of the listener to it. It
 // stands beside them: tables are data, and know nothing of those who read them.
-// Whoever refers to them refers to their Kept too, and all go together. A nil Kept
+// Whoever refers to them refers to their Cache too, and all go together. A nil Cache
 // keeps nothing.
-type Kept struct {
-	attached, listeners, passing Memo
-	rendered                     *Memo // beside the table, which may outlive the policies
+type Cache struct {
+	attached, listeners, passing Derived
+	rendered                     *Derived // beside the table, which may outlive the policies
 }
 
-// NewKept stands beside a new table.
-func NewKept() *Kept { return &Kept{rendered: new(Memo)} }
+// NewCache stands beside a new table.
+func NewCache() *Cache { return &Cache{rendered: new(Derived)} }
 
 // WithOthers stands beside the table of k and other policies.
-func (k *Kept) WithOthers() *Kept { return &Kept{rendered: k.rendered} }
+func (k *Cache) WithOthers() *Cache { return &Cache{rendered: k.rendered} }
 
 // Rendered is for what the table is to a proxy.
-func (k *Kept) Rendered() *Memo {
+func (k *Cache) Rendered() *Derived {
 	if k == nil {
 		return nil
 	}
@@ -30,7 +30,7 @@ func (k *Kept) Rendered() *Memo {
 }
 
 // Listeners is for what the listeners have in common.
-func (k *Kept) Listeners() *Memo {
+func (k *Cache) Listeners() *Derived {
 	if k == nil {
 		return nil
 	}
@@ -38,7 +38,7 @@ func (k *Kept) Listeners() *Memo {
 }
 
 // Passing is for the same where what is for nobody there passes through.
-func (k *Kept) Passing() *Memo {
+func (k *Cache) Passing() *Derived {
 	if k == nil {
 		return nil
 	}
@@ -46,16 +46,16 @@ func (k *Kept) Passing() *Memo {
 }
 
 // attachments is for what Outbound.Attachments worked out.
-func (k *Kept) attachments() *Memo {
+func (k *Cache) attachments() *Derived {
 	if k == nil {
 		return nil
 	}
 	return &k.attached
 }
 
-// Memo keeps beside a shared value what a later stage derived from it, so that
+// Derived keeps beside a shared value what a later stage derived from it, so that
 // it is derived once and forgotten together with the value.
-type Memo struct {
+type Derived struct {
 	once    sync.Once
 	done    atomic.Bool
 	derived any
@@ -64,9 +64,9 @@ type Memo struct {
 
 // Do returns what derive made at the first call; callers that come meanwhile wait
 // for it. Where derive panicked, every call panics with the same value: a value
-// that cannot be derived does not become one for later callers. No Memo, nil,
+// that cannot be derived does not become one for later callers. No Derived, nil,
 // derives at every call.
-func (m *Memo) Do(derive func() any) any {
+func (m *Derived) Do(derive func() any) any {
 	if m == nil {
 		return derive()
 	}
@@ -85,7 +85,7 @@ func (m *Memo) Do(derive func() any) any {
 }
 
 // Known is what Do made; not ok where nobody has called it, or not in vain.
-func (m *Memo) Known() (derived any, ok bool) {
+func (m *Derived) Known() (derived any, ok bool) {
 	if m == nil || !m.done.Load() {
 		return nil, false
 	}

@@ -15,13 +15,13 @@ type ClusterUse struct {
 	// TCPTables whole connections.
 	ConnectionsOnly bool
 	// ClusterKept and EndpointsKept are what stands beside either.
-	ClusterKept, EndpointsKept *Memo
+	ClusterKept, EndpointsKept *Derived
 }
 
 // InboundUse is an inbound, and what stands beside it.
 type InboundUse struct {
 	*Inbound
-	Kept *Memo
+	Kept *Derived
 }
 
 // Outbound is one listener: an address that the workload calls.
@@ -36,9 +36,9 @@ type Outbound struct {
 	TCP   *TCPTable
 	// Policies are those of the destination as a whole: what a listener takes.
 	Policies Policies
-	// Kept is what stands beside all of them, Listener what stands beside the outbound.
-	Kept     *Kept
-	Listener *Memo
+	// Cache is what stands beside all of them, Listener what stands beside the outbound.
+	Kept     *Cache
+	Listener *Derived
 	// Passthrough says that the outbound is to a host behind redirection: what comes to its
 	// address and is for none of the hosts there goes on to where it was going.
 	Passthrough bool

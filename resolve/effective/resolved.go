@@ -35,7 +35,7 @@ type Resolved struct {
 	// none. What is not here is then not known to be gone.
 	Failed string
 	// Noted is for what a proxy does not get of it as it is written.
-	Noted *Memo
+	Noted *Derived
 }
 
 // Proves are the names that its sidecar proves to those whom it calls by TLS: of one of which nothing

@@ -71,7 +71,7 @@ const notForwarded = "the proxy answers by itself, and forwards nothing"
 // Idle says why a field of what holds on the route has no effect there, where p is
 // spoken; empty where it has one.
 func (r *Route) Idle(e *policies.Effective, field int, p api.Protocol) string {
-	if r.Answer != nil && e.Kind.Attempts {
+	if r.Answer != nil && e.Kind.OnAttempts {
 		return notForwarded
 	}
 	return e.Idle(field, p)
@@ -82,7 +82,7 @@ func (r *Route) Acting() Policies {
 	if r.Answer == nil {
 		return r.Policies
 	}
-	return slices.DeleteFunc(slices.Clone(r.Policies), func(e *policies.Effective) bool { return e.Kind.Attempts })
+	return slices.DeleteFunc(slices.Clone(r.Policies), func(e *policies.Effective) bool { return e.Kind.OnAttempts })
 }
 
 // Changes are the filters of the route, with what they come to where it forwards, after

@@ -59,7 +59,7 @@ func (m *moved) spots(before, out *Places) []*placement {
 	}
 	for _, a := range m.touched {
 		if len(a.planes) > 0 {
-			again = append(again, &placement{Place: a.places[0], to: a.places[0].to(), number: a.numbers[0], planes: a.planes, became: new(effective.Memo)})
+			again = append(again, &placement{Place: a.places[0], to: a.places[0].to(), number: a.numbers[0], planes: a.planes, became: new(effective.Derived)})
 		}
 	}
 	inOrder := func(a, b *placement) int {

@@ -24,7 +24,7 @@ type placement struct {
 	to     *effective.Destination // of an outbound or a cluster
 	number int32                  // among the places of the first dataplane
 	planes []int32                // sorted, each once
-	became *effective.Memo        // beside what is shared
+	became *effective.Derived     // beside what is shared
 }
 
 // attached is what became of entries there, worked out once for all who share the place.
@@ -112,7 +112,7 @@ func PlacesOf(planes iter.Seq2[string, *effective.Resolved], wanted func(*effect
 			key := p.Key()
 			s := known[key]
 			if s == nil {
-				s = &placement{Place: p, to: to, number: n, became: new(effective.Memo)}
+				s = &placement{Place: p, to: to, number: n, became: new(effective.Derived)}
 				known[key], x.spots = s, append(x.spots, s)
 			}
 			s.add(plane)

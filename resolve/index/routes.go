@@ -24,7 +24,7 @@ type Route struct {
 	Object    *api.Object
 	Kind      int // in the order of all kinds: the smaller owns a destination; see owners
 	Dialect   int // in the order of all languages
-	Parsed    *route.Opinion
+	Parsed    *route.ParsedRoute
 	facts     matcher.RouteObject
 	Selector  *matcher.Selector
 	narrowed  map[narrowing]*matcher.Selector // of the dataplanes that entries are for
@@ -37,9 +37,9 @@ type Route struct {
 }
 
 func newRouteObject(o *api.Object, kind, dialect int, d *route.Dialect, see Lister) *Route {
-	seen, zone := Recorder{See: see}, see.ZoneLabels
+	seen, zone := Recorder{Lister: see}, see.ZoneLabels
 	why := see.KeptOut(o)
-	says := &route.Opinion{Object: o, Top: api.TargetRef{Kind: api.KindMesh}}
+	says := &route.ParsedRoute{Object: o, Top: api.TargetRef{Kind: api.KindMesh}}
 	if why != nil {
 		says.Notes = []api.Note{*why}
 	} else {

@@ -11,7 +11,7 @@ import (
 // CachedSecret is a certificate of a Secret, with what is made of it.
 type CachedSecret struct {
 	effective.Secret
-	Cache effective.Memo
+	Cache effective.Derived
 }
 
 // SecretName is the name by which proxies ask for the certificate in a Secret.

@@ -59,25 +59,25 @@ func (s Lister) Shares(o *api.Object, host string) bool {
 // Recorder takes down what a dialect asks for, so that others can tell whose rules
 // it may have.
 type Recorder struct {
-	route.See
+	route.Lister
 	Asked map[string]bool
 }
 
 // Object notes that the ref was asked for, found or not.
 func (r *Recorder) Object(ref api.Ref) (*api.Object, bool) {
 	r.asks(ObjectKey(ref))
-	return r.See.Object(ref)
+	return r.Lister.Object(ref)
 }
 
 // Objects notes that the kind was asked for.
 func (r *Recorder) Objects(kind string, labels map[string]string) []*api.Object {
 	r.asks(AnyOf(kind))
-	return r.See.Objects(kind, labels)
+	return r.Lister.Objects(kind, labels)
 }
 
 // Keyed notes that those with the key were asked for.
 func (r *Recorder) Keyed(kind, key string) []*api.Object {
-	found := r.See.Keyed(kind, key)
+	found := r.Lister.Keyed(kind, key)
 	for _, o := range found {
 		r.asks(ObjectKey(o.Ref))
 	}

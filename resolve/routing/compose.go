@@ -29,7 +29,7 @@ func (m Mesh) Compose(d *services.Destination, all []*index.Contribution, bits s
 	for i, x := range all {
 		if bits[i] == '1' && (x.Entry.Callers != "") == own && x.OfConnectionsAtEdges() == connections {
 			n.From = append(n.From, x)
-			candidates = append(candidates, route.Candidate{Opinion: x.Route.Parsed, Entry: x.Entry})
+			candidates = append(candidates, route.Candidate{ParsedRoute: x.Route.Parsed, Entry: x.Entry})
 		}
 	}
 	dialect := &m.Dialects[0] // which says what holds where nobody says anything
@@ -37,7 +37,7 @@ func (m Mesh) Compose(d *services.Destination, all []*index.Contribution, bits s
 		dialect, _ = index.KindOf(m.Dialects, n.From[0].Route.Object.Kind)
 	}
 	if at := SpokenFor(d, n.From); len(n.From) == 0 && !at.Protocol.HTTPLike() {
-		n.Connections = &route.Composed{Do: route.Itself{}}
+		n.Connections = &route.MergedRule{Do: route.Passthrough{}}
 	} else {
 		n.Composition = dialect.Compose(FrontendOf(at), candidates)
 	}

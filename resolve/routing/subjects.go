@@ -57,7 +57,7 @@ func (s *Subjects) Speaker(ref api.Ref) *index.Route {
 
 // Contributors are the route objects behind a rule, weakest first, each once, by
 // the weakest of what they say about the destination; those that others include last.
-func (s *Subjects) Contributors(r *route.Composed, from []*index.Contribution) []*index.Contribution {
+func (s *Subjects) Contributors(r *route.MergedRule, from []*index.Contribution) []*index.Contribution {
 	var out []*index.Contribution
 	for _, c := range from {
 		if !speaks(out, c.Route) && slices.ContainsFunc(r.Origins, func(o *api.Origin) bool { return o.Ref == c.Route.Object.Ref }) {

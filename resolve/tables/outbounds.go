@@ -11,7 +11,7 @@ import (
 
 type cachedOutbound struct {
 	effective.Outbound
-	kept effective.Memo
+	kept effective.Derived
 }
 
 // groupOutbounds are the outbounds that the dataplanes of a group share, by destination.

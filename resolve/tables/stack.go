@@ -35,8 +35,8 @@ func (b *tableBuilder) under(whole []route.Inline) {
 // what the rule says itself, and what is attached to the contributing routes: the
 // routes in their order, then within each the order of spec/kuma.md 4.3 (4.7); what
 // names one rule comes after all that names a whole route.
-func (b *tableBuilder) policies(r *route.Composed, from []*index.Contribution) effective.Policies {
-	if r.Bare {
+func (b *tableBuilder) policies(r *route.MergedRule, from []*index.Contribution) effective.Policies {
+	if r.NoPolicies {
 		return nil
 	}
 	items := b.attachedItems(r, from)
@@ -78,10 +78,10 @@ func (b *tableBuilder) stacked(items []index.AttachedItem, own []route.Inline) e
 }
 
 // attachedItems are those that the class has, weakest first.
-func (b *tableBuilder) attachedItems(r *route.Composed, from []*index.Contribution) []index.AttachedItem {
+func (b *tableBuilder) attachedItems(r *route.MergedRule, from []*index.Contribution) []index.AttachedItem {
 	var items []index.AttachedItem
 	said := b.class.subjects
-	for depth, o := range r.Via {
+	for depth, o := range r.IncludedBy {
 		if x := said.Speaker(o.Ref); x != nil {
 			items = b.class.holds(items, said.Attached[x].Whole, merge.Include, &index.Contribution{Route: x, Rank: x.Rank, Depth: depth})
 		}
@@ -107,7 +107,7 @@ func (c *Class) holds(items []index.AttachedItem, list []*index.Item, layer merg
 }
 
 // takes lists the items attached to a rule of by, that by gave to r, weakest first.
-func takes(r *route.Composed, by *index.Route, a *routing.Attachments) []*index.Item {
+func takes(r *route.MergedRule, by *index.Route, a *routing.Attachments) []*index.Item {
 	if len(a.BySection) == 0 {
 		return nil
 	}

@@ -24,23 +24,23 @@ type tableBuilder struct {
 func (b *tableBuilder) build(all *routing.Composition) *effective.Table {
 	b.under(all.Inline)
 	t := &effective.Table{Destination: b.class.spoken, Routes: make([]*effective.Route, 0, len(all.Rows)+1)}
-	rules := map[*route.Composed]*effective.Route{} // of several matches
+	rules := map[*route.MergedRule]*effective.Route{} // of several matches
 	for i := range all.Rows {
 		row := &all.Rows[i]
 		r := new(effective.Route)
-		if first := rules[row.Composed]; first != nil {
+		if first := rules[row.MergedRule]; first != nil {
 			*r = *first
 		} else {
-			*r = b.route(row.Composed, all.From)
+			*r = b.route(row.MergedRule, all.From)
 		}
 		if len(row.Matches) > 1 {
-			rules[row.Composed] = r
+			rules[row.MergedRule] = r
 		}
 		r.Match = row.Match
 		t.Routes = append(t.Routes, r)
 	}
-	if all.Unmatched != nil {
-		r := b.route(all.Unmatched, nil)
+	if all.Default != nil {
+		r := b.route(all.Default, nil)
 		r.Match, r.Matches = match.CatchAll, []match.Match{match.CatchAll}
 		t.Routes = append(t.Routes, &r)
 	}
@@ -54,7 +54,7 @@ func (b *tableBuilder) connections(all *route.Composition) *effective.TCPTable {
 		t = b.sends(all.Connections)
 	}
 	for _, s := range all.ServerNames {
-		t.ServerNames = append(t.ServerNames, effective.ServerName{Name: s.Name, TCPTable: b.sends(s.Composed)})
+		t.ServerNames = append(t.ServerNames, effective.ServerName{Name: s.Name, TCPTable: b.sends(s.MergedRule)})
 	}
 	for i := range b.clusters {
 		b.clusters[i].Connections = true
@@ -63,7 +63,7 @@ func (b *tableBuilder) connections(all *route.Composition) *effective.TCPTable {
 }
 
 // sends is where one rule sends connections. No policy attaches to it.
-func (b *tableBuilder) sends(c *route.Composed) *effective.TCPTable {
+func (b *tableBuilder) sends(c *route.MergedRule) *effective.TCPTable {
 	t := &effective.TCPTable{Destination: b.class.spoken, Origins: c.Origins, BackendsBy: c.ActionBy, Backends: []effective.Backend{b.own}}
 	if do, ok := c.Do.(*route.Forward); ok {
 		t.Backends = make([]effective.Backend, len(do.Backends))
@@ -79,9 +79,9 @@ func (b *tableBuilder) sends(c *route.Composed) *effective.TCPTable {
 }
 
 // route is one composed rule, but for which of its matches it stands for.
-func (b *tableBuilder) route(c *route.Composed, from []*index.Contribution) effective.Route {
+func (b *tableBuilder) route(c *route.MergedRule, from []*index.Contribution) effective.Route {
 	r := effective.Route{Key: c.Key, Name: c.Name, Matches: c.Matches, Origins: c.Origins, Filters: c.Filters, Upgrade: c.Upgrade,
-		FiltersBy: c.FiltersBy, ActionBy: c.ActionBy, Lost: c.Lost, Over: c.Over, Via: c.Via, Policies: b.policies(c, from)}
+		FiltersBy: c.FiltersBy, ActionBy: c.ActionBy, Lost: c.Lost, Over: c.Superseded, Via: c.IncludedBy, Policies: b.policies(c, from)}
 	own := b.ownConfs(c.Inline)
 	switch do := c.Do.(type) {
 	case *route.Forward:
@@ -92,7 +92,7 @@ func (b *tableBuilder) route(c *route.Composed, from []*index.Contribution) effe
 		if do.Bare && r.Answers() != nil {
 			r.Policies = nil
 		}
-	case route.Itself:
+	case route.Passthrough:
 		if b.class.dest.Kind == api.KindHost { // nobody is behind it
 			break
 		}

@@ -52,7 +52,7 @@ type ClassTable struct {
 	*DestinationPolicies
 	table    *effective.Table
 	tcp      *effective.TCPTable
-	kept     *effective.Kept // beside all of them
+	kept     *effective.Cache // beside all of them
 	clusters []ClusterRef
 	// virtual are the outbounds at the virtual addresses of the destination, which all
 	// dataplanes of the class share whose traffic is redirected.
@@ -105,7 +105,7 @@ func (m Mesh) table(x *Class, s *DestinationPolicies, all *routing.Composition) 
 	d := x.dest
 	b := &tableBuilder{Mesh: m, class: x, outbound: s.policies, stacks: map[*index.Item][]stack{},
 		own: effective.Backend{Kind: d.Kind, Name: d.Name, Namespace: d.Namespace, Port: d.Port, Weight: 1, Cluster: d.ID}}
-	out := &ClassTable{DestinationPolicies: s, kept: effective.NewKept()}
+	out := &ClassTable{DestinationPolicies: s, kept: effective.NewCache()}
 	if all.Connections != nil || len(all.ServerNames) > 0 {
 		out.tcp = b.connections(&all.Composition)
 	} else {

@@ -10,7 +10,7 @@ import (
 
 // assume makes the Secret that a root names where it is elsewhere, as private keys are, and what
 // lends it.
-func assume(o *api.Object, see route.See) (as *api.Object, beside []*api.Object) {
+func assume(o *api.Object, see route.Lister) (as *api.Object, beside []*api.Object) {
 	root := o.Spec.(*HTTPProxy).VirtualHost
 	if root == nil || root.TLS == nil || root.TLS.SecretName == "" {
 		return o, nil

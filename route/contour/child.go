@@ -9,7 +9,7 @@ import (
 
 // child finds what is wrong with an object that others include: it looks at those
 // above it, so that a change below it does not concern it.
-func (n rootNamespaces) child(r *report, see route.See) {
+func (n rootNamespaces) child(r *report, see route.Lister) {
 	general(r)
 	up := &climb{roots: n, see: see, of: r.of}
 	up.above(r.of, []api.Ref{r.of.Ref}, nil)
@@ -41,7 +41,7 @@ type step struct {
 // climb goes from an object to the roots that include it.
 type climb struct {
 	roots  rootNamespaces
-	see    route.See
+	see    route.Lister
 	of     *api.Object
 	chains [][]step    // from a root to the object
 	cycles [][]api.Ref // from the object to itself

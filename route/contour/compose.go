@@ -12,7 +12,7 @@ import (
 )
 
 // notFound is the answer to what nothing matches.
-var notFound = &route.Composed{Key: "httpproxy-none", Name: "httpproxy-none", Do: &route.Respond{Status: 404}, Bare: true}
+var notFound = &route.MergedRule{Key: "httpproxy-none", Name: "httpproxy-none", Do: &route.Respond{Status: 404}, NoPolicies: true}
 
 // compose orders the rules of the one root that is served; of rules with the same
 // conditions the last holds, and a root's own come last. Where several objects want
@@ -22,7 +22,7 @@ func compose(_ route.Frontend, candidates []route.Candidate) route.Composition {
 	var written []*route.Rule
 	var cors hostFilter
 	for _, c := range candidates {
-		says, served := c.Says.(*host)
+		says, served := c.Payload.(*host)
 		if !served {
 			continue
 		}
@@ -31,21 +31,21 @@ func compose(_ route.Frontend, candidates []route.Candidate) route.Composition {
 			cors = hostFilter{route.Filter{CORS: says.cors}, &api.Origin{Ref: c.Object.Ref, Field: "spec.virtualhost.corsPolicy"}}
 		}
 		for i := range c.Rules {
-			if c.Rules[i].Says != nil {
+			if c.Rules[i].Payload != nil {
 				written = append(written, &c.Rules[i])
 			}
 		}
 	}
-	rules := merge.LastWins(written, func(r **route.Rule) string { return (*r).Says.(*said).key })
+	rules := merge.LastWins(written, func(r **route.Rule) string { return (*r).Payload.(*said).key })
 	slices.SortStableFunc(rules, func(a, b merge.Won[*route.Rule]) int {
-		return a.Item.Says.(*said).compare(&b.Item.Says.(*said).asked)
+		return a.Item.Payload.(*said).compare(&b.Item.Payload.(*said).asked)
 	})
 	for _, won := range rules {
 		c := composed(won, &cors)
-		out.Rows = append(out.Rows, route.Row{Composed: c, Match: c.Matches[0]})
+		out.Rows = append(out.Rows, route.Row{MergedRule: c, Match: c.Matches[0]})
 	}
 	if !slices.ContainsFunc(out.Rows, func(r route.Row) bool { return r.Match.Everything() }) {
-		out.Unmatched = notFound
+		out.Default = notFound
 	}
 	return out
 }
@@ -56,10 +56,10 @@ type hostFilter struct {
 	by *api.Origin
 }
 
-func composed(won merge.Won[*route.Rule], cors *hostFilter) *route.Composed {
-	r, s := won.Item, won.Item.Says.(*said)
-	out := &route.Composed{Key: s.key, Name: s.key, Matches: r.Matches, Do: s.do, Filters: s.filters, Upgrade: s.upgrade, Origins: []*api.Origin{r.Origin},
-		ActionBy: r.Origin, Via: s.via, Inline: s.inline, Bare: s.bare}
+func composed(won merge.Won[*route.Rule], cors *hostFilter) *route.MergedRule {
+	r, s := won.Item, won.Item.Payload.(*said)
+	out := &route.MergedRule{Key: s.key, Name: s.key, Matches: r.Matches, Do: s.do, Filters: s.filters, Upgrade: s.upgrade, Origins: []*api.Origin{r.Origin},
+		ActionBy: r.Origin, IncludedBy: s.via, Inline: s.inline, NoPolicies: s.bare}
 	if _, forwards := s.do.(*route.Forward); forwards && cors.by != nil {
 		out.Filters = append(slices.Clip(out.Filters), cors.Filter)
 		out.FiltersBy = cors.by
@@ -68,7 +68,7 @@ func composed(won merge.Won[*route.Rule], cors *hostFilter) *route.Composed {
 		out.FiltersBy = r.Origin
 	}
 	for _, lost := range won.Over {
-		out.Over = append(out.Over, lost.Origin)
+		out.Superseded = append(out.Superseded, lost.Origin)
 	}
 	return out
 }

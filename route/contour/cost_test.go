@@ -45,7 +45,7 @@ func TestAChangedLeafIsReadByItsRoots(t *testing.T) {
 	var mu sync.Mutex
 	var read []string
 	counting := contour.Dialect
-	counting.Read = func(o *api.Object, see route.See) *route.Opinion {
+	counting.Read = func(o *api.Object, see route.Lister) *route.ParsedRoute {
 		mu.Lock()
 		defer mu.Unlock()
 		read = append(read, o.Name)

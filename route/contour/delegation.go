@@ -54,7 +54,7 @@ func (d *Delegation) lends(secret, to string) bool {
 
 // delegated reports whether roots of a namespace may use a Secret: it is their own, or
 // its namespace lends it to them.
-func delegated(see route.See, secret api.Ref, to string) bool {
+func delegated(see route.Lister, secret api.Ref, to string) bool {
 	return secret.Namespace == to || slices.ContainsFunc(see.Objects(KindDelegation, map[string]string{api.LabelNamespace: secret.Namespace}), func(o *api.Object) bool {
 		return o.Spec.(*Delegation).lends(secret.Name, to)
 	})

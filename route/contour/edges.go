@@ -44,7 +44,7 @@ func isRoot(o *api.Object) bool { return o.Spec.(*HTTPProxy).VirtualHost != nil 
 
 // serves reports whether a root serves its host at all; what keeps it from that is
 // reported, in the order of spec/httpproxy.md 2.
-func (n rootNamespaces) serves(r *report, see route.See) bool {
+func (n rootNamespaces) serves(r *report, see route.Lister) bool {
 	spec := r.of.Spec.(*HTTPProxy)
 	at := api.Path("spec.virtualhost")
 	switch {
@@ -63,7 +63,7 @@ func (n rootNamespaces) serves(r *report, see route.See) bool {
 }
 
 // twice reports whether another root has the host too: then nobody serves it.
-func (n rootNamespaces) twice(r *report, see route.See) bool {
+func (n rootNamespaces) twice(r *report, see route.Lister) bool {
 	fqdn := r.of.Spec.(*HTTPProxy).VirtualHost.FQDN
 	var names []string
 	for _, o := range see.Keyed(KindHTTPProxy, hostKey(fqdn)) {

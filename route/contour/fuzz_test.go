@@ -41,7 +41,7 @@ func FuzzDecode(f *testing.F) {
 			}
 			says := contour.Dialect.Read(o, all)
 			for i := range says.Entries {
-				contour.Dialect.Compose(route.Frontend{Name: says.Entries[i].To.Name, Port: 80}, []route.Candidate{{Opinion: says, Entry: &says.Entries[i]}})
+				contour.Dialect.Compose(route.Frontend{Name: says.Entries[i].To.Name, Port: 80}, []route.Candidate{{ParsedRoute: says, Entry: &says.Entries[i]}})
 			}
 			contour.Dialect.Status(route.Findings{Object: o, Notes: says.Notes})
 		}

@@ -50,7 +50,7 @@ type fault struct {
 // alone: they are told where the object itself is read.
 type report struct {
 	of     *api.Object
-	see    route.See // of the services that it names; nil where nobody looks
+	see    route.Lister // of the services that it names; nil where nobody looks
 	keep   bool
 	faults []fault
 	broken bool // by a mistake that takes the routes of the object away

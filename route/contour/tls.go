@@ -33,7 +33,7 @@ const (
 
 // serverTLS is what clients of the host see who speak TLS; nil where it has none, or where
 // that is wrong, which is reported.
-func serverTLS(r *report, see route.See) *route.ServerTLS {
+func serverTLS(r *report, see route.Lister) *route.ServerTLS {
 	t := r.of.Spec.(*HTTPProxy).VirtualHost.TLS
 	if t == nil {
 		return nil
@@ -77,7 +77,7 @@ func version(r *report, at api.Path, text string) string {
 
 // certificate is the Secret that a root names. Whether there is one in a namespace that
 // does not lend it is not told.
-func certificate(r *report, see route.See, name string, at api.Path) (api.Ref, bool) {
+func certificate(r *report, see route.Lister, name string, at api.Path) (api.Ref, bool) {
 	home := cmp.Or(r.of.HomeNamespace(), "default")
 	ref := secretOf(r.of, name)
 	if !delegated(see, ref, home) {
@@ -97,12 +97,12 @@ func certificate(r *report, see route.See, name string, at api.Path) (api.Ref, b
 func insecure(rules []route.Rule) []route.Rule {
 	out := slices.Clone(rules)
 	for i := range out {
-		s, ok := out[i].Says.(*said)
+		s, ok := out[i].Payload.(*said)
 		if !ok || s.insecure {
 			continue
 		}
 		out[i].Backends, out[i].Mirrors = nil, nil
-		out[i].Says = &said{asked: s.asked, key: s.key, via: s.via, bare: s.bare, do: &route.Redirect{Scheme: "https", Status: 301}}
+		out[i].Payload = &said{asked: s.asked, key: s.key, via: s.via, bare: s.bare, do: &route.Redirect{Scheme: "https", Status: 301}}
 	}
 	return out
 }

@@ -32,9 +32,9 @@ type said struct {
 
 // read says what one object means: a root serves its host by its own routes and those
 // that it includes; a child is there for others.
-func (n rootNamespaces) read(o *api.Object, see route.See) *route.Opinion {
+func (n rootNamespaces) read(o *api.Object, see route.Lister) *route.ParsedRoute {
 	r := &report{of: o, see: see, keep: true}
-	out := &route.Opinion{Object: o, Top: api.TargetRef{Kind: api.KindMesh}}
+	out := &route.ParsedRoute{Object: o, Top: api.TargetRef{Kind: api.KindMesh}}
 	if isRoot(o) {
 		out.Entries = n.host(r, see)
 	} else {
@@ -47,7 +47,7 @@ func (n rootNamespaces) read(o *api.Object, see route.See) *route.Opinion {
 
 // host is what a root says for its host. One that cannot be served says that nothing
 // is there; one that may not be a root says nothing.
-func (n rootNamespaces) host(r *report, see route.See) []route.Entry {
+func (n rootNamespaces) host(r *report, see route.Lister) []route.Entry {
 	spec := r.of.Spec.(*HTTPProxy)
 	served := n.serves(r, see)
 	var tls *route.ServerTLS
@@ -71,7 +71,7 @@ func (n rootNamespaces) host(r *report, see route.See) []route.Entry {
 		entry.Rules = written(r)
 		return []route.Entry{entry}
 	}
-	entry.Says = says
+	entry.Payload = says
 	onlyBelow(entry.Rules, spec.VirtualHost.FQDN)
 	shadowed(r, entry.Rules)
 	if len(entry.Rules) == 0 { // the host is there, and nothing in it
@@ -123,7 +123,7 @@ func general(r *report) {
 // walk goes from a root through all that it includes. What is wrong with other objects
 // is found again where they are read, and told there.
 type walk struct {
-	see    route.See
+	see    route.Lister
 	reader *report
 	visits int
 	rules  int
@@ -159,7 +159,7 @@ func (w *walk) include(r *report, e *edge, in *chain) []route.Rule {
 
 // enter is the chain through an include to what it names, or what stands there
 // instead.
-func enter(r *report, see route.See, e *edge, in *chain) (next *chain, o *api.Object, instead []route.Rule) {
+func enter(r *report, see route.Lister, e *edge, in *chain) (next *chain, o *api.Object, instead []route.Rule) {
 	origin := &api.Origin{Ref: r.of.Ref, Field: e.at}
 	next, ok := in.below(r, e, origin)
 	if !ok {
@@ -207,7 +207,7 @@ func (s *said) rule(origin *api.Origin) (route.Rule, error) {
 		conditions = append(conditions, *s.queries[i].condition)
 	}
 	s.key = s.asked.key()
-	return route.Rule{Origin: origin, Matches: []match.Match{{Conditions: conditions}}, Says: s}, nil
+	return route.Rule{Origin: origin, Matches: []match.Match{{Conditions: conditions}}, Payload: s}, nil
 }
 
 // shadowed warns of routes of the object that nothing comes to: a later one has the
@@ -215,7 +215,7 @@ func (s *said) rule(origin *api.Origin) (route.Rule, error) {
 func shadowed(r *report, rules []route.Rule) {
 	last := map[string]*api.Origin{}
 	for i := len(rules) - 1; i >= 0; i-- {
-		origin, key := rules[i].Origin, rules[i].Says.(*said).key
+		origin, key := rules[i].Origin, rules[i].Payload.(*said).key
 		by, taken := last[key]
 		if !taken {
 			last[key] = origin

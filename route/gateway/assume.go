@@ -13,7 +13,7 @@ const assumed = "gateway"
 // assume makes what the parentRefs of a route lead to where it is elsewhere: a Service
 // with the port, a Gateway of weft's with a listener that takes the route. A route
 // without a parent but with hosts is assumed to have one.
-func assume(o *api.Object, see route.See) (as *api.Object, beside []*api.Object) {
+func assume(o *api.Object, see route.Lister) (as *api.Object, beside []*api.Object) {
 	refs := parentRefs(o)
 	if spec, ok := o.Spec.(*HTTPRoute); ok && len(refs) == 0 && len(spec.Hostnames) > 0 {
 		with, copied := *spec, *o
@@ -39,7 +39,7 @@ func assume(o *api.Object, see route.See) (as *api.Object, beside []*api.Object)
 }
 
 // gatewayFor is the Gateway that the ref means, as one that weft serves.
-func gatewayFor(ref *gatewayv1.ParentReference, o *api.Object, see route.See) *api.Object {
+func gatewayFor(ref *gatewayv1.ParentReference, o *api.Object, see route.Lister) *api.Object {
 	to := gatewayOf(ref, o)
 	out := api.Object{Ref: to}
 	spec := Gateway{GatewayClassName: ownClass}

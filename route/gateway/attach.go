@@ -31,7 +31,7 @@ type named struct{ host, own string }
 
 // attach finds the listeners of a Gateway to which a ref of the route o attaches; where
 // there is none it says why.
-func attach(see route.See, g *api.Object, list []listener, o *api.Object, ref *gatewayv1.ParentReference) ([]attached, *finding) {
+func attach(see route.Lister, g *api.Object, list []listener, o *api.Object, ref *gatewayv1.ParentReference) ([]attached, *finding) {
 	var out []attached
 	var last *finding
 	for i := range list {
@@ -61,7 +61,7 @@ func attach(see route.See, g *api.Object, list []listener, o *api.Object, ref *g
 }
 
 // refuses says why the listener takes no routes such as o; nil where it does.
-func (l *listener) refuses(see route.See, g, o *api.Object) *finding {
+func (l *listener) refuses(see route.Lister, g, o *api.Object) *finding {
 	if !slices.Contains(l.kinds, o.Kind) {
 		return &finding{notAllowed, fmt.Sprintf("listener %s takes no routes of kind %s; it takes %s", l.Name, o.Kind, wordList(l.kinds))}
 	}
@@ -87,7 +87,7 @@ func (l *listener) refuses(see route.See, g, o *api.Object) *finding {
 
 // selects reports whether the selector selects a namespace by its labels. Every namespace
 // carries its own name.
-func selects(by *gatewayv1.RouteNamespaces, see route.See, mesh, namespace string) bool {
+func selects(by *gatewayv1.RouteNamespaces, see route.Lister, mesh, namespace string) bool {
 	have := map[string]string{}
 	if o, ok := see.Object(api.Ref{Kind: api.KindNamespace, Mesh: mesh, Name: namespace}); ok {
 		maps.Copy(have, o.Labels)
@@ -206,7 +206,7 @@ func (a *attached) entries(g *api.Object, narrower []string, rules []route.Rule)
 			taken = append(taken, host)
 			continue
 		}
-		e := route.Entry{To: route.HostRef(host, uint32(a.Port)), Edges: edgesOf(g), Below: strings.HasPrefix(host, "*") && !a.connections(), Rules: rules, Says: &stand{g, a.hostname, host, x.own, narrower}}
+		e := route.Entry{To: route.HostRef(host, uint32(a.Port)), Edges: edgesOf(g), Below: strings.HasPrefix(host, "*") && !a.connections(), Rules: rules, Payload: &stand{g, a.hostname, host, x.own, narrower}}
 		if a.secure() {
 			e.TLS = &route.ServerTLS{}
 		}

@@ -18,7 +18,7 @@ const (
 
 // certify finds the certificates of the listeners that speak TLS of the Gateway g. One that
 // has not all of its own is closed (spec/gateway-api.md 1.8).
-func certify(g *api.Object, see route.See, list []listener) {
+func certify(g *api.Object, see route.Lister, list []listener) {
 	x := reader{object: g, see: see}
 	for i := range list {
 		l := &list[i]

@@ -18,7 +18,7 @@ import (
 
 // unmatched is the answer to what no rule matches: a frontend with routes is no longer
 // the Service itself. To a gRPC client it is UNIMPLEMENTED.
-var unmatched = &route.Composed{Key: "gateway-none", Name: "gateway-none", Do: &route.Respond{Status: 404}, Bare: true}
+var unmatched = &route.MergedRule{Key: "gateway-none", Name: "gateway-none", Do: &route.Respond{Status: 404}, NoPolicies: true}
 
 // compose tries the matches of all routes in one order (spec/gateway-api.md 2.3); of
 // rules that match the same the older route's holds, then the first by name. At a host
@@ -49,24 +49,24 @@ func compose(f route.Frontend, candidates []route.Candidate) route.Composition {
 			written = append(written, item{&c.Rules[i], nearness(c.Entry)})
 		}
 	}
-	won := merge.FirstWins(written, func(x *item) string { return x.Says.(*said).key })
+	won := merge.FirstWins(written, func(x *item) string { return x.Payload.(*said).key })
 	for len(won) > 0 { // what is equally near is in one order
 		n := slices.IndexFunc(won, func(w merge.Won[item]) bool { return w.Item.near != won[0].Item.near })
 		if n < 0 {
 			n = len(won)
 		}
-		var rules []*route.Composed
+		var rules []*route.MergedRule
 		for _, w := range won[:n] {
 			c := composed(f, w.Item.Rule)
 			for _, lost := range w.Over {
-				c.Over = append(c.Over, lost.Origin)
+				c.Superseded = append(c.Superseded, lost.Origin)
 			}
 			rules = append(rules, c)
 		}
 		out.Rows, won = append(out.Rows, route.Ordered(rules, order)...), won[n:]
 	}
 	if !slices.ContainsFunc(out.Rows, func(r route.Row) bool { return r.Match.Everything() }) {
-		out.Unmatched = unmatched
+		out.Default = unmatched
 	}
 	return out
 }
@@ -79,10 +79,10 @@ func older(x, y *api.Object) int {
 }
 
 // composed is one rule where clients ask at f.
-func composed(f route.Frontend, r *route.Rule) *route.Composed {
-	s := r.Says.(*said)
+func composed(f route.Frontend, r *route.Rule) *route.MergedRule {
+	s := r.Payload.(*said)
 	sum := sha256.Sum256([]byte(s.key))
-	out := &route.Composed{Key: base64.StdEncoding.EncodeToString(sum[:]), Name: nameOf(r.Origin), Matches: r.Matches, Filters: s.filters,
+	out := &route.MergedRule{Key: base64.StdEncoding.EncodeToString(sum[:]), Name: nameOf(r.Origin), Matches: r.Matches, Filters: s.filters,
 		Origins: []*api.Origin{r.Origin}, ActionBy: r.Origin, Inline: s.inline}
 	if len(s.filters) > 0 {
 		out.FiltersBy = r.Origin

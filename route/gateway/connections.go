@@ -95,7 +95,7 @@ func composeConnections(f route.Frontend, candidates []route.Candidate) route.Co
 	}
 	var out route.Composition
 	for _, name := range slices.SortedFunc(maps.Keys(byName), nearestFirst) {
-		out.ServerNames = append(out.ServerNames, route.ServerName{Name: name, Composed: oldest(byName[name])})
+		out.ServerNames = append(out.ServerNames, route.ServerName{Name: name, MergedRule: oldest(byName[name])})
 	}
 	return out
 }
@@ -107,13 +107,13 @@ func nearestFirst(a, b string) int {
 }
 
 // oldest is the rule of the first of candidates, to which the others give way.
-func oldest(candidates []route.Candidate) *route.Composed {
-	out := &route.Composed{Do: route.Itself{}}
+func oldest(candidates []route.Candidate) *route.MergedRule {
+	out := &route.MergedRule{Do: route.Passthrough{}}
 	for _, c := range slices.Backward(candidates) {
 		for i := range c.Rules {
 			r := &c.Rules[i]
 			out.Origins = append(out.Origins, r.Origin)
-			out.Name, out.ActionBy, out.Do = nameOf(r.Origin), r.Origin, &route.Forward{Backends: r.Says.(*said).backends}
+			out.Name, out.ActionBy, out.Do = nameOf(r.Origin), r.Origin, &route.Forward{Backends: r.Payload.(*said).backends}
 		}
 	}
 	return out

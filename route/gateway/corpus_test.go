@@ -48,7 +48,7 @@ func FuzzDecode(f *testing.F) {
 			}
 			says := gateway.Dialect.Read(o, nothing{})
 			for i := range says.Entries {
-				gateway.Dialect.Compose(route.Frontend{Port: 80}, []route.Candidate{{Opinion: says, Entry: &says.Entries[i]}})
+				gateway.Dialect.Compose(route.Frontend{Port: 80}, []route.Candidate{{ParsedRoute: says, Entry: &says.Entries[i]}})
 			}
 			gateway.Dialect.Status(route.Findings{Object: o, Notes: says.Notes})
 		}

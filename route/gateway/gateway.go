@@ -53,7 +53,7 @@ var Dialect = route.Dialect{
 		{Name: KindReferenceGrant, Plural: "referencegrants", Short: "refgrant", Group: group, Version: version, Served: []string{"v1beta1"},
 			Narrowing: []string{"from", "to"}, New: func() api.Spec { return new(ReferenceGrant) }},
 	},
-	Read:    func(o *api.Object, see route.See) *route.Opinion { return read(o, see, false) },
+	Read:    func(o *api.Object, see route.Lister) *route.ParsedRoute { return read(o, see, false) },
 	Keys:    keys,
 	Compose: compose,
 	Status:  status,
@@ -70,7 +70,7 @@ var routeKinds = []string{KindGRPCRoute, KindHTTPRoute, KindTLSRoute, KindTCPRou
 // too, as it does at Gateways (spec/gateway-api.md 1.5).
 var Granted = func() route.Dialect {
 	d := Dialect
-	d.Read = func(o *api.Object, see route.See) *route.Opinion { return read(o, see, true) }
+	d.Read = func(o *api.Object, see route.Lister) *route.ParsedRoute { return read(o, see, true) }
 	return d
 }()
 
@@ -85,7 +85,7 @@ type ReferenceGrant gatewayv1.ReferenceGrantSpec
 
 // read says what one object means; strict says that all refs to other namespaces need a
 // ReferenceGrant.
-func read(o *api.Object, see route.See, strict bool) *route.Opinion {
+func read(o *api.Object, see route.Lister, strict bool) *route.ParsedRoute {
 	switch spec := o.Spec.(type) {
 	case *Gateway:
 		return readGateway(o, see)

@@ -37,7 +37,7 @@ func edgesOf(g *api.Object) api.Edges {
 }
 
 // foreign says why a Gateway is not weft's; empty where it is.
-func foreign(g *api.Object, see route.See) string {
+func foreign(g *api.Object, see route.Lister) string {
 	name := string(g.Spec.(*Gateway).GatewayClassName)
 	class, ok := see.Object(api.Ref{Kind: KindGatewayClass, Mesh: g.Mesh, Name: name})
 	switch {
@@ -69,10 +69,10 @@ func rejected(spec *Gateway) *finding {
 }
 
 // readGateway says where the edge dataplanes of a Gateway listen.
-func readGateway(o *api.Object, see route.See) *route.Opinion {
+func readGateway(o *api.Object, see route.Lister) *route.ParsedRoute {
 	spec := o.Spec.(*Gateway)
 	x := reader{object: o}
-	out := &route.Opinion{Object: o, Top: api.TargetRef{Kind: api.KindMesh}}
+	out := &route.ParsedRoute{Object: o, Top: api.TargetRef{Kind: api.KindMesh}}
 	whole := &api.Origin{Ref: o.Ref}
 	if why := foreign(o, see); why != "" {
 		x.note(whole, api.Warning, unmanagedClass, "spec.gatewayClassName", "the Gateway %s, so it is not served; write %s for weft's own", why, ownClass)
@@ -131,8 +131,8 @@ func (x *reader) untuned(spec *Gateway, o *api.Origin) {
 }
 
 // readClass says whose a class is.
-func readClass(o *api.Object) *route.Opinion {
-	out := &route.Opinion{Object: o, Top: api.TargetRef{Kind: api.KindMesh}}
+func readClass(o *api.Object) *route.ParsedRoute {
+	out := &route.ParsedRoute{Object: o, Top: api.TargetRef{Kind: api.KindMesh}}
 	x := reader{object: o}
 	switch spec := o.Spec.(*GatewayClass); {
 	case spec.ControllerName != Controller:

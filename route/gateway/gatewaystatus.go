@@ -59,11 +59,11 @@ func classStatus(f route.Findings) any {
 // gatewayStatus is nil for Gateways that are not weft's.
 func gatewayStatus(f route.Findings) any {
 	spec := f.Object.Spec.(*Gateway)
-	if f.See == nil || foreign(f.Object, f.See) != "" {
+	if f.Objects == nil || foreign(f.Object, f.Objects) != "" {
 		return nil
 	}
 	list := listenersOf(spec)
-	certify(f.Object, f.See, list)
+	certify(f.Object, f.Objects, list)
 	accepted := Condition{Type: "Accepted", Status: "True", Reason: "Accepted"}
 	served := 0
 	for i := range list {
@@ -148,7 +148,7 @@ func verdict(kind, good string, wrong *finding) Condition {
 func attachedRoutes(f route.Findings, list []listener) []int32 {
 	out := make([]int32, len(list))
 	for _, kind := range routeKinds {
-		for _, o := range f.See.Keyed(kind, gatewayKey(f.Object.Ref)) {
+		for _, o := range f.Objects.Keyed(kind, gatewayKey(f.Object.Ref)) {
 			if o.Shadow() {
 				continue
 			}
@@ -158,7 +158,7 @@ func attachedRoutes(f route.Findings, list []listener) []int32 {
 				if !isGateway(&refs[i]) || gatewayOf(&refs[i], o) != f.Object.Ref {
 					continue
 				}
-				found, _ := attach(f.See, f.Object, list, o, &refs[i])
+				found, _ := attach(f.Objects, f.Object, list, o, &refs[i])
 				for _, a := range found {
 					on[a.Name] = true
 				}

@@ -28,13 +28,13 @@ func standing(host string, candidates []route.Candidate) []route.Candidate {
 	var own *stand
 	var kind string
 	for _, c := range candidates {
-		s := c.Says.(*stand)
+		s := c.Payload.(*stand)
 		if s.host == host && (own == nil || older(s.gateway, own.gateway) < 0) {
 			own, kind = s, c.Object.Kind
 		}
 	}
 	candidates = slices.DeleteFunc(candidates, func(c route.Candidate) bool {
-		s := c.Says.(*stand)
+		s := c.Payload.(*stand)
 		return own == nil || s.gateway.Ref != own.gateway.Ref || s.listener != own.listener || c.Object.Kind != kind
 	})
 	slices.SortStableFunc(candidates, func(a, b route.Candidate) int {
@@ -52,7 +52,7 @@ func standing(host string, candidates []route.Candidate) []route.Candidate {
 // before those that stand for all below one, of which the longer is the nearer, and before
 // a route without hostnames (precedence of the Gateway API, spec/gateway-api.md 2.3).
 func nearness(e *route.Entry) int {
-	s, ok := e.Says.(*stand)
+	s, ok := e.Payload.(*stand)
 	switch {
 	case !ok:
 		return 0
@@ -67,12 +67,12 @@ func nearness(e *route.Entry) int {
 func elsewhere(host string, candidates []route.Candidate) []route.Row {
 	var names []string
 	for _, c := range candidates {
-		names = append(names, c.Says.(*stand).narrower...)
+		names = append(names, c.Payload.(*stand).narrower...)
 	}
 	names = slices.DeleteFunc(names, func(n string) bool { return !api.HostCovers(host, n) })
 	slices.Sort(names)
 	var rows []route.Row
-	nothing := &route.Composed{Key: "gateway-elsewhere", Name: "gateway-elsewhere", Do: &route.Respond{Status: 404}, Bare: true}
+	nothing := &route.MergedRule{Key: "gateway-elsewhere", Name: "gateway-elsewhere", Do: &route.Respond{Status: 404}, NoPolicies: true}
 	for _, name := range slices.Compact(names) {
 		expression := regexp.QuoteMeta(name)
 		if below, wild := strings.CutPrefix(name, "*"); wild {
@@ -85,7 +85,7 @@ func elsewhere(host string, candidates []route.Candidate) []route.Row {
 		nothing.Matches = append(nothing.Matches, match.Match{Conditions: match.Conditions{asked}})
 	}
 	for i := range nothing.Matches {
-		rows = append(rows, route.Row{Composed: nothing, Match: nothing.Matches[i]})
+		rows = append(rows, route.Row{MergedRule: nothing, Match: nothing.Matches[i]})
 	}
 	return rows
 }

@@ -28,7 +28,7 @@ func printTable(t *route.Table) *route.Printed {
 	var rules []written
 	for _, g := range t.Groups() {
 		for chunk := range slices.Chunk(g.Lines, maxMatches) {
-			if r, lines := p.rule(g.Composed, chunk); len(lines) > 0 {
+			if r, lines := p.rule(g.MergedRule, chunk); len(lines) > 0 {
 				rules = append(rules, written{r, lines})
 			}
 		}
@@ -93,7 +93,7 @@ func (p *printer) parent(to api.TargetRef) gatewayv1.ParentReference {
 }
 
 // rule is those of the lines of c that can be printed, as one rule.
-func (p *printer) rule(c *route.Composed, lines []int) (out gatewayv1.HTTPRouteRule, printed []int) {
+func (p *printer) rule(c *route.MergedRule, lines []int) (out gatewayv1.HTTPRouteRule, printed []int) {
 	p.Begin(lines[0])
 	out.Filters = p.filters(c.Filters, lines[0])
 	p.action(&out, c.Do)

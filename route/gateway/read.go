@@ -40,7 +40,7 @@ type said struct {
 // reader reads one object.
 type reader struct {
 	object *api.Object
-	see    route.See
+	see    route.Lister
 	// broken is what the share of a backend that cannot be used is answered with.
 	broken uint32
 	speaks api.Protocol
@@ -65,8 +65,8 @@ func (x *reader) drop(o *api.Origin, code string, at api.Path, format string, ar
 	x.invalid = append(x.invalid, api.Note{Origin: o, Severity: api.Error, Code: code, Field: at, Message: fmt.Sprintf(format, args...)})
 }
 
-func (x *reader) opinion(parents []gatewayv1.ParentReference, rules []rule) *route.Opinion {
-	out := &route.Opinion{Object: x.object, Top: api.TargetRef{Kind: api.KindMesh}, Speaks: x.speaks, Connections: x.connections}
+func (x *reader) opinion(parents []gatewayv1.ParentReference, rules []rule) *route.ParsedRoute {
+	out := &route.ParsedRoute{Object: x.object, Top: api.TargetRef{Kind: api.KindMesh}, Speaks: x.speaks, Connections: x.connections}
 	if len(rules) == 0 { // which is one that takes everything
 		rules = []rule{{}}
 	}
@@ -139,7 +139,7 @@ func (x *reader) rule(r *rule, i int) (route.Rule, bool) {
 	if r.sticky != nil {
 		x.note(out.Origin, api.Warning, api.CodeUnsupported, at.Field("sessionPersistence"), "weft keeps no sessions, so requests of one client go to any endpoint; remove it, or keep the session in the application")
 	}
-	out.Says = s
+	out.Payload = s
 	return out, true
 }
 

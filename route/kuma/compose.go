@@ -27,14 +27,14 @@ const lost = 500
 const ImplicitKey = "9Zuf5Tg79OuZcQITwBbQykxAk2u4fRKrwYn3//AL4Yo="
 
 // implicit sends what no rule matches to where it was going (spec/kuma.md 2.3).
-var implicit = &route.Composed{Key: ImplicitKey, Name: ImplicitKey, Do: route.Itself{}}
+var implicit = &route.MergedRule{Key: ImplicitKey, Name: ImplicitKey, Do: route.Passthrough{}}
 
 // compose lays the rules of all objects over each other by match key (spec/kuma.md
 // 2.2): the strongest object's come first, in the order written; of filters and
 // backends the strongest list holds as a whole.
 func compose(_ route.Frontend, candidates []route.Candidate) route.Composition {
 	if len(candidates) == 0 {
-		return route.Composition{Unmatched: implicit}
+		return route.Composition{Default: implicit}
 	}
 	if candidates[0].Connections {
 		return composeTCP(candidates)
@@ -45,26 +45,26 @@ func compose(_ route.Frontend, candidates []route.Candidate) route.Composition {
 			written = append(written, &c.Rules[i])
 		}
 	}
-	groups := merge.ByKey(written, func(r **route.Rule) string { return (*r).Says.(*rule).key })
-	rules := make([]*route.Composed, len(groups))
+	groups := merge.ByKey(written, func(r **route.Rule) string { return (*r).Payload.(*rule).key })
+	rules := make([]*route.MergedRule, len(groups))
 	for i, group := range groups {
 		rules[i] = merged(group)
 	}
 	out := route.Composition{Rows: route.Ordered(rules, Compare)}
 	if !slices.ContainsFunc(out.Rows, func(r route.Row) bool { return r.Match.Everything() }) {
-		out.Unmatched = implicit
+		out.Default = implicit
 	}
 	return out
 }
 
 // merged is one rule of those with one match key, strongest first.
-func merged(group []*route.Rule) *route.Composed {
+func merged(group []*route.Rule) *route.MergedRule {
 	var redirect *route.Redirect
-	key := group[0].Says.(*rule).key
-	out := &route.Composed{Key: key, Name: key, Matches: group[0].Matches, Do: route.Itself{}, Origins: make([]*api.Origin, len(group))}
+	key := group[0].Payload.(*rule).key
+	out := &route.MergedRule{Key: key, Name: key, Matches: group[0].Matches, Do: route.Passthrough{}, Origins: make([]*api.Origin, len(group))}
 	for i, r := range group {
 		out.Origins[len(group)-1-i] = r.Origin
-		says := r.Says.(*rule)
+		says := r.Payload.(*rule)
 		if out.FiltersBy == nil && says.filters != nil {
 			out.Filters, out.FiltersBy, redirect = says.filters, r.Origin, says.redirect
 		} else if len(says.filters) > 0 || says.redirect != nil {

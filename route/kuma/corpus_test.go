@@ -39,7 +39,7 @@ func FuzzDecode(f *testing.F) {
 						}
 					}
 				}
-				kuma.Dialect.Compose(route.Frontend{}, []route.Candidate{{Opinion: says, Entry: e}})
+				kuma.Dialect.Compose(route.Frontend{}, []route.Candidate{{ParsedRoute: says, Entry: e}})
 			}
 		}
 	})

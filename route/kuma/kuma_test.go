@@ -135,7 +135,7 @@ func TestEveryFieldIsCarried(t *testing.T) {
 	origins := []*api.Origin{
 		origin(&zero, &first, "first", "spec.to[0].rules[0]"), origin(&zero, &one, "", "spec.to[0].rules[1]"), origin(&one, &zero, "", "spec.to[1].rules[0]"),
 	}
-	want := &route.Opinion{
+	want := &route.ParsedRoute{
 		Object: objects[0], Top: api.TargetRef{Kind: "Dataplane", Labels: map[string]string{"app": "web"}}, Role: api.RoleSystem,
 		Entries: []route.Entry{
 			{To: api.TargetRef{Kind: "MeshService", Name: "web"}, Field: "spec.to[0].targetRef", Rules: []route.Rule{
@@ -149,7 +149,7 @@ func TestEveryFieldIsCarried(t *testing.T) {
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(route.Rule{}, "Says"), cmp.Comparer(func(a, b *api.Object) bool { return a == b })); diff != "" {
 		t.Error(diff)
 	}
-	wantRules := []*route.Composed{
+	wantRules := []*route.MergedRule{
 		{Key: key(0, 0), Name: key(0, 0), Matches: matches[0], Origins: origins[:1], FiltersBy: origins[0], ActionBy: origins[0],
 			Do: &route.Redirect{Scheme: "https", Port: 8443, Path: &route.PathRewrite{Prefix: &empty}, Status: 302}, Filters: []route.Filter{
 				{RequestHeaders: &route.HeaderModifier{Set: []route.Header{{Name: "a", Value: "100%"}}, Add: []route.Header{{Name: "b", Value: "c"}}, Remove: []string{"d"}}},
@@ -157,13 +157,13 @@ func TestEveryFieldIsCarried(t *testing.T) {
 				{Rewrite: &route.Rewrite{Hostname: "a.b", Path: &route.PathRewrite{Full: &full}}},
 				{Mirror: &route.Mirror{Percent: 0.5, Backend: mirror}},
 			}},
-		{Key: key(0, 1), Name: key(0, 1), Matches: matches[1], Origins: origins[1:2], ActionBy: origins[1], Do: route.Itself{}},
-		{Key: key(1, 0), Name: key(1, 0), Matches: matches[2], Origins: origins[2:], Do: route.Itself{}},
+		{Key: key(0, 1), Name: key(0, 1), Matches: matches[1], Origins: origins[1:2], ActionBy: origins[1], Do: route.Passthrough{}},
+		{Key: key(1, 0), Name: key(1, 0), Matches: matches[2], Origins: origins[2:], Do: route.Passthrough{}},
 	}
-	var rules []*route.Composed
+	var rules []*route.MergedRule
 	for i := range got.Entries {
-		for _, row := range kuma.Dialect.Compose(route.Frontend{}, []route.Candidate{{Opinion: got, Entry: &got.Entries[i]}}).Rows {
-			rules = append(rules, row.Composed)
+		for _, row := range kuma.Dialect.Compose(route.Frontend{}, []route.Candidate{{ParsedRoute: got, Entry: &got.Entries[i]}}).Rows {
+			rules = append(rules, row.MergedRule)
 		}
 	}
 	if diff := cmp.Diff(wantRules, rules); diff != "" {
@@ -202,13 +202,13 @@ func TestTheStrongestListHolds(t *testing.T) {
 			t.Fatal(err)
 		}
 		says := kuma.Dialect.Read(objects[0], nil)
-		candidates = append(candidates, route.Candidate{Opinion: says, Entry: &says.Entries[0]})
+		candidates = append(candidates, route.Candidate{ParsedRoute: says, Entry: &says.Entries[0]})
 	}
 	if top := candidates[1].Top; top.Kind != api.KindDataplane || len(candidates[1].Notes) > 0 {
 		t.Errorf("it is for %v, with notes %v", top, candidates[1].Notes)
 	}
 	weak, strong := candidates[0].Rules[0].Origin, candidates[1].Rules[0].Origin
-	want := route.Composition{Connections: &route.Composed{Origins: []*api.Origin{weak, strong}, ActionBy: strong, Do: &route.Forward{Backends: []route.BackendRef{{
+	want := route.Composition{Connections: &route.MergedRule{Origins: []*api.Origin{weak, strong}, ActionBy: strong, Do: &route.Forward{Backends: []route.BackendRef{{
 		Target: api.TargetRef{Kind: api.KindMeshServiceSubset, Name: "c", Tags: map[string]string{"v": "1"}}, Weight: 7, Home: api.Home{System: true},
 		Field: "spec.to[0].rules[0].default.backendRefs[0]",
 	}}}}}

@@ -136,7 +136,7 @@ func TestAMatchThatCannotBeAskedTakesNothing(t *testing.T) {
 			t.Errorf("%s: notes %v", want, notes)
 		}
 		composed := compose(r)
-		if len(composed.Rows) != 1 || composed.Rows[0].Key != kuma.Key([]kuma.Match{bad, good}) || composed.Unmatched == nil {
+		if len(composed.Rows) != 1 || composed.Rows[0].Key != kuma.Key([]kuma.Match{bad, good}) || composed.Default == nil {
 			t.Errorf("%s: composed as %v", want, composed.Rows)
 		}
 		if r, _ := read(bad); len(compose(r).Rows) != 0 {
@@ -176,7 +176,7 @@ func TestValidMatchesCanBeAsked(t *testing.T) {
 
 // compose is what a frontend gets whose only rule is r.
 func compose(r route.Rule) route.Composition {
-	return kuma.Dialect.Compose(route.Frontend{}, []route.Candidate{{Opinion: &route.Opinion{}, Entry: &route.Entry{Rules: []route.Rule{r}}}})
+	return kuma.Dialect.Compose(route.Frontend{}, []route.Candidate{{ParsedRoute: &route.ParsedRoute{}, Entry: &route.Entry{Rules: []route.Rule{r}}}})
 }
 
 // A rule for everything stands in the place of the implicit route, however it
@@ -192,7 +192,7 @@ func TestARuleForEverythingLeavesNothingUnmatched(t *testing.T) {
 		{kuma.Match{Method: "GET"}, false}, {kuma.Match{Path: slash, Method: "GET"}, false},
 		{kuma.Match{Path: &kuma.PathMatch{Type: kuma.Exact, Value: "/"}}, false},
 	} {
-		if r, _ := read(x.match); (compose(r).Unmatched == nil) != x.all {
+		if r, _ := read(x.match); (compose(r).Default == nil) != x.all {
 			t.Errorf("%s leaves something unmatched: %v", r.Matches[0].Short(), x.all)
 		}
 	}

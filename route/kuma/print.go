@@ -49,13 +49,13 @@ func printTable(t *route.Table) *route.Printed {
 // rule is those lines of a group that can be printed, as one rule.
 func (p *printer) rule(g *route.Group) (out Rule, printed []int) {
 	p.Begin(g.Lines[0])
-	p.filters(&out.Default, g.Composed)
+	p.filters(&out.Default, g.MergedRule)
 	p.action(&out.Default, g.Do)
 	if p.Failed {
 		p.FailToo(g.Lines[1:])
 		return out, nil
 	}
-	if name := p.NameOf(g.Composed); ruleName.MatchString(name) {
+	if name := p.NameOf(g.MergedRule); ruleName.MatchString(name) {
 		out.Name = name
 	}
 	out.Matches, printed = route.MatchesOf(&p.Printer, g.Lines, p.match)
@@ -64,7 +64,7 @@ func (p *printer) rule(g *route.Group) (out Rule, printed []int) {
 
 func (p *printer) action(out *Default, do route.Action) {
 	switch do := do.(type) {
-	case route.Itself:
+	case route.Passthrough:
 	case *route.Forward:
 		out.BackendRefs = []BackendRef{}
 		for i := range do.Backends {

@@ -92,7 +92,7 @@ func (p *printer) expression(c *match.Condition) string {
 }
 
 // filters writes those of a rule.
-func (p *printer) filters(out *Default, c *route.Composed) {
+func (p *printer) filters(out *Default, c *route.MergedRule) {
 	plain := route.PlainOf(c.Filters)
 	p.NothingFilled(KindHTTPRoute, &plain)
 	p.NoCORS(KindHTTPRoute, &plain)

@@ -10,7 +10,7 @@ import (
 )
 
 // read says what one object means.
-func read(o *api.Object, _ route.See) *route.Opinion {
+func read(o *api.Object, _ route.Lister) *route.ParsedRoute {
 	switch spec := o.Spec.(type) {
 	case *HTTPRoute:
 		return readHTTP(o, spec)
@@ -20,7 +20,7 @@ func read(o *api.Object, _ route.See) *route.Opinion {
 	panic(fmt.Sprintf("%s holds a %T", o.Ref, o.Spec))
 }
 
-func readHTTP(o *api.Object, spec *HTTPRoute) *route.Opinion {
+func readHTTP(o *api.Object, spec *HTTPRoute) *route.ParsedRoute {
 	out := opinion(o, spec)
 	for i := range spec.To {
 		to := &spec.To[i]
@@ -40,9 +40,9 @@ func readHTTP(o *api.Object, spec *HTTPRoute) *route.Opinion {
 func opinion(o *api.Object, spec interface {
 	Top() api.TargetRef
 	RoleIn(home api.Home) string
-}) *route.Opinion {
+}) *route.ParsedRoute {
 	top := spec.Top()
-	return &route.Opinion{Object: o, Top: top, Role: spec.RoleIn(o.Home()), Notes: gatewayNotes(o.Ref, top)}
+	return &route.ParsedRoute{Object: o, Top: top, Role: spec.RoleIn(o.Home()), Notes: gatewayNotes(o.Ref, top)}
 }
 
 // gatewayNotes say that an object that selects gateways selects nothing.
@@ -57,7 +57,7 @@ func gatewayNotes(ref api.Ref, top api.TargetRef) []api.Note {
 // ruleOf reads rule j of entry i of o, which stands at at.
 func ruleOf(o *api.Object, r *Rule, i, j int, at api.Path) (out route.Rule, notes []api.Note) {
 	says := &rule{key: Key(r.Matches)}
-	out = route.Rule{Origin: &api.Origin{Ref: o.Ref, To: &i, Rule: &j, RuleName: r.Name, Field: at}, Says: says}
+	out = route.Rule{Origin: &api.Origin{Ref: o.Ref, To: &i, Rule: &j, RuleName: r.Name, Field: at}, Payload: says}
 	out.Matches, notes = matches(r.Matches, at.Field("matches"), out.Origin)
 	at = at.Field("default")
 	if r.Default.Filters != nil {

@@ -90,7 +90,7 @@ func (r *TCPRoute) ValidateObject(o *api.Object, c *api.Catalog, at api.Path) er
 	return all.validate(o, c, at)
 }
 
-func readTCP(o *api.Object, spec *TCPRoute) *route.Opinion {
+func readTCP(o *api.Object, spec *TCPRoute) *route.ParsedRoute {
 	out := opinion(o, spec)
 	out.Connections = true
 	for i := range spec.To {
@@ -109,7 +109,7 @@ func readTCP(o *api.Object, spec *TCPRoute) *route.Opinion {
 
 // composeTCP lets the strongest object's list hold as a whole (spec/kuma.md 2.4).
 func composeTCP(candidates []route.Candidate) route.Composition {
-	out := &route.Composed{Do: route.Itself{}}
+	out := &route.MergedRule{Do: route.Passthrough{}}
 	for _, c := range candidates {
 		for i := range c.Rules {
 			r := &c.Rules[i]

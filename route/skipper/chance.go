@@ -33,7 +33,7 @@ func finished(rows []row) (out []route.Row, rough bool) {
 	add := func(r *row, conditions match.Conditions) {
 		m := match.Match{Conditions: conditions}
 		r.Matches = append(r.Matches, m)
-		out = append(out, route.Row{Composed: r.Composed, Match: m})
+		out = append(out, route.Row{MergedRule: r.MergedRule, Match: m})
 	}
 	for i := range rows {
 		r := &rows[i]

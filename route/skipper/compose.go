@@ -11,11 +11,11 @@ import (
 )
 
 // notFound is the answer to what no route takes.
-var notFound = &route.Composed{Key: "none", Name: "none", Do: &route.Respond{Status: http.StatusNotFound}, Bare: true}
+var notFound = &route.MergedRule{Key: "none", Name: "none", Do: &route.Respond{Status: http.StatusNotFound}, NoPolicies: true}
 
 // row is one line of the table in the making.
 type row struct {
-	*route.Composed
+	*route.MergedRule
 	at         *leaf // nil: any path
 	conditions match.Conditions
 	chance     float64 // in which it is taken, of those that come to it; 1 is always
@@ -29,7 +29,7 @@ func compose(f route.Frontend, candidates []route.Candidate) route.Composition {
 	rows, _ := finished(rowsOf(f, candidates))
 	out := route.Composition{Rows: rows}
 	if !slices.ContainsFunc(out.Rows, func(r route.Row) bool { return r.Match.Everything() }) {
-		out.Unmatched = notFound
+		out.Default = notFound
 	}
 	return out
 }
@@ -40,9 +40,9 @@ func rowsOf(f route.Frontend, candidates []route.Candidate) []row {
 	var entries []*entry
 	own := slices.ContainsFunc(candidates, hasHostRoute)
 	for _, c := range candidates {
-		at := c.Says.(reach)
+		at := c.Payload.(reach)
 		for i := range c.Rules {
-			p := c.Rules[i].Says.(*planned)
+			p := c.Rules[i].Payload.(*planned)
 			if !p.takesPart(at, own) {
 				continue
 			}
@@ -50,7 +50,7 @@ func rowsOf(f route.Frontend, candidates []route.Candidate) []row {
 		}
 	}
 	slices.SortStableFunc(entries, compareEntries)
-	b := &composer{host: f.Name, entries: undivide(entries), made: map[string]*route.Composed{}}
+	b := &composer{host: f.Name, entries: undivide(entries), made: map[string]*route.MergedRule{}}
 	var rows []row
 	for _, e := range b.entries {
 		rows = append(rows, b.rows(e, nil)...)
@@ -61,15 +61,15 @@ func rowsOf(f route.Frontend, candidates []route.Candidate) []row {
 // hasHostRoute reports whether a group that names hosts has a route that asks for
 // nothing else.
 func hasHostRoute(c route.Candidate) bool {
-	at := c.Says.(reach)
-	return !at.copied && slices.ContainsFunc(c.Rules, func(r route.Rule) bool { return r.Says.(*planned).bare })
+	at := c.Payload.(reach)
+	return !at.copied && slices.ContainsFunc(c.Rules, func(r route.Rule) bool { return r.Payload.(*planned).bare })
 }
 
 // composer makes the rows of one host.
 type composer struct {
 	host    string
 	entries []*entry // in their order
-	made    map[string]*route.Composed
+	made    map[string]*route.MergedRule
 }
 
 // rows are those of one entry, for requests that came there through loops.
@@ -114,14 +114,14 @@ func (b *composer) withChoices(e *entry, part int, x row, loops []*entry) []row 
 		out, chosen = more, which
 	}
 	for n := range out {
-		out[n].Composed = b.composed(e, part, chosen[n], loops)
+		out[n].MergedRule = b.composed(e, part, chosen[n], loops)
 	}
 	return out
 }
 
 // composed is the rule that part of a route is where some choices hold; loops are the
 // loopbacks that lead to it, the first one first.
-func (b *composer) composed(e *entry, part int, holds []bool, loops []*entry) *route.Composed {
+func (b *composer) composed(e *entry, part int, holds []bool, loops []*entry) *route.MergedRule {
 	key := e.name()
 	if len(e.parts) > 1 {
 		key += fmt.Sprintf(" part %d", part)
@@ -137,7 +137,7 @@ func (b *composer) composed(e *entry, part int, holds []bool, loops []*entry) *r
 	if c := b.made[key]; c != nil {
 		return c
 	}
-	c := &route.Composed{Key: key, Name: key, Origins: []*api.Origin{e.origin}, FiltersBy: e.origin, ActionBy: e.origin}
+	c := &route.MergedRule{Key: key, Name: key, Origins: []*api.Origin{e.origin}, FiltersBy: e.origin, ActionBy: e.origin}
 	b.fill(c, e, part, holds, loops)
 	b.made[key] = c
 	return c
@@ -152,13 +152,13 @@ func (p *planned) name() string {
 }
 
 // fill gives a rule its action, filters and fields of policies.
-func (b *composer) fill(c *route.Composed, e *entry, part int, holds []bool, loops []*entry) {
+func (b *composer) fill(c *route.MergedRule, e *entry, part int, holds []bool, loops []*entry) {
 	x := &e.parts[part]
 	last := e.effects[x.kind]
 	var change *route.PathRewrite
 	for _, l := range loops {
 		through := l.effects[loopback]
-		c.Via = append(c.Via, l.origin)
+		c.IncludedBy = append(c.IncludedBy, l.origin)
 		c.Inline = append(c.Inline, through.inline...)
 		change = through.rewrite(l.planned)
 	}

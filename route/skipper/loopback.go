@@ -31,9 +31,9 @@ func (e *effect) rewrite(p *planned) *route.PathRewrite {
 }
 
 // nowhere is the answer to a request that a loopback leads to no route.
-func nowhere(l *entry) *route.Composed {
+func nowhere(l *entry) *route.MergedRule {
 	name := l.name() + " leads nowhere"
-	return &route.Composed{Key: name, Name: name, Do: &route.Respond{Status: http.StatusNotFound}, Bare: true, Via: []*api.Origin{l.origin}}
+	return &route.MergedRule{Key: name, Name: name, Do: &route.Respond{Status: http.StatusNotFound}, NoPolicies: true, IncludedBy: []*api.Origin{l.origin}}
 }
 
 // loop is what the loopback l comes to: the rows of its own group to which the changed
@@ -57,7 +57,7 @@ func (b *composer) loop(l *entry, x row, before []*entry) []row {
 	if slices.ContainsFunc(out, func(r row) bool { return r.at == l.at && r.chance == 1 && len(r.conditions) == len(x.conditions) }) {
 		return out // it takes all
 	}
-	x.Composed = nowhere(l)
+	x.MergedRule = nowhere(l)
 	return append(out, x)
 }
 

@@ -59,7 +59,7 @@ func candidatesOf(t interface{ Fatal(...any) }, groups ...*RouteGroup) (out []ro
 		for _, r := range p.routes {
 			rules = append(rules, r.rule())
 		}
-		out = append(out, route.Candidate{Opinion: &route.Opinion{Object: o}, Entry: &route.Entry{Rules: rules, Says: reach{}}})
+		out = append(out, route.Candidate{ParsedRoute: &route.ParsedRoute{Object: o}, Entry: &route.Entry{Rules: rules, Payload: reach{}}})
 		all = append(all, p.routes...)
 	}
 	return out, all

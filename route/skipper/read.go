@@ -18,8 +18,8 @@ type reach struct {
 
 // read says what a group means; one that needs what the settings do not give is not
 // applied.
-func read(o *api.Object, see route.See, s Settings) *route.Opinion {
-	out := &route.Opinion{Object: o, Top: api.TargetRef{Kind: api.KindMesh}}
+func read(o *api.Object, see route.Lister, s Settings) *route.ParsedRoute {
+	out := &route.ParsedRoute{Object: o, Top: api.TargetRef{Kind: api.KindMesh}}
 	p, err := planOf(o.Spec.(*RouteGroup), o, "spec")
 	if err != nil { // who stores documents without asking what is wrong with them
 		for _, v := range api.Violations(err) {
@@ -37,7 +37,7 @@ func read(o *api.Object, see route.See, s Settings) *route.Opinion {
 		rules = append(rules, r.rule())
 	}
 	for i, host := range p.hosts {
-		out.Entries = append(out.Entries, route.Entry{To: route.HostRef(host, port), Index: i, Field: api.Path("spec.hosts").Index(i), Rules: rules, Says: reach{}})
+		out.Entries = append(out.Entries, route.Entry{To: route.HostRef(host, port), Index: i, Field: api.Path("spec.hosts").Index(i), Rules: rules, Payload: reach{}})
 	}
 	if len(p.hosts) == 0 {
 		known := knownHosts(see)
@@ -45,14 +45,14 @@ func read(o *api.Object, see route.See, s Settings) *route.Opinion {
 			out.Notes = append(slices.Clip(out.Notes), severalBuckets(o.Ref, p.routes, len(known)+1)...)
 		}
 		for i, host := range append(known, api.AnyHost) {
-			out.Entries = append(out.Entries, route.Entry{To: route.HostRef(host, port), Index: i, Field: "spec", Rules: rules, Says: reach{copied: host != api.AnyHost}})
+			out.Entries = append(out.Entries, route.Entry{To: route.HostRef(host, port), Index: i, Field: "spec", Rules: rules, Payload: reach{copied: host != api.AnyHost}})
 		}
 	}
 	return out
 }
 
 // knownHosts are those that groups of the mesh name, each once.
-func knownHosts(see route.See) []string {
+func knownHosts(see route.Lister) []string {
 	var out []string
 	for _, o := range see.Objects(Kind, nil) {
 		if g, ok := o.Spec.(*RouteGroup); ok && !o.Shadow() {
@@ -69,7 +69,7 @@ func knownHosts(see route.See) []string {
 
 // rule is a planned route as others see it before it is composed.
 func (p *planned) rule() route.Rule {
-	out := route.Rule{Origin: p.origin, Mirrors: p.mirrors(), Says: p}
+	out := route.Rule{Origin: p.origin, Mirrors: p.mirrors(), Payload: p}
 	for _, x := range p.parts {
 		out.Backends = append(out.Backends, x.backends...)
 	}

@@ -37,7 +37,7 @@ func In(s Settings) route.Dialect {
 		Name: "skipper",
 		Types: []api.Type{{Name: Kind, Plural: "routegroups", Short: "rg", Group: "zalando.org", Version: "v1", Route: true, Attach: true, Meta: true,
 			Narrowing: []string{"hosts", "routes"}, Annotations: annotationsOfGroups, New: func() api.Spec { return new(RouteGroup) }, Custom: definition}},
-		Read:    func(o *api.Object, see route.See) *route.Opinion { return read(o, see, s) },
+		Read:    func(o *api.Object, see route.Lister) *route.ParsedRoute { return read(o, see, s) },
 		Class:   func(o *api.Object) string { return route.IngressClass(o, "") },
 		Compose: compose,
 		Meet:    meet,

@@ -167,7 +167,7 @@ func TestNotesOfWhatIsTaken(t *testing.T) {
 }
 
 // alone is a mesh without other objects.
-type alone struct{ route.See }
+type alone struct{ route.Lister }
 
 func (alone) Objects(string, map[string]string) []*api.Object { return nil }
 
@@ -200,7 +200,7 @@ func FuzzGroup(f *testing.F) {
 			}
 			opinion := skipper.Dialect.Read(o, alone{})
 			for i := range opinion.Entries {
-				skipper.Dialect.Compose(route.Frontend{Name: opinion.Entries[i].To.Name}, []route.Candidate{{Opinion: opinion, Entry: &opinion.Entries[i]}})
+				skipper.Dialect.Compose(route.Frontend{Name: opinion.Entries[i].To.Name}, []route.Candidate{{ParsedRoute: opinion, Entry: &opinion.Entries[i]}})
 			}
 		}
 	})

@@ -22,10 +22,10 @@ type contender struct {
 // contenders are the routes of a candidate that take part in a host; own says that a group
 // of the host has a route that asks for the host alone.
 func contenders(f route.Frontend, c route.Candidate, own bool) []contender {
-	at := c.Says.(reach)
+	at := c.Payload.(reach)
 	var out []contender
 	for i := range c.Rules {
-		if p := c.Rules[i].Says.(*planned); p.takesPart(at, own) {
+		if p := c.Rules[i].Payload.(*planned); p.takesPart(at, own) {
 			out = append(out, contender{p, p.weightOn(at.hosted(f))})
 		}
 	}
@@ -183,7 +183,7 @@ func roughShares(f route.Frontend, mine route.Candidate, all []route.Candidate) 
 	chances, first := 0, (*planned)(nil)
 	for _, c := range all {
 		for i := range c.Rules {
-			p := c.Rules[i].Says.(*planned)
+			p := c.Rules[i].Payload.(*planned)
 			if !p.asks.draws() {
 				continue
 			}

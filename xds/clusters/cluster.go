@@ -34,14 +34,14 @@ const (
 // Render is the cluster c as proxies without an identity call it, made once for what
 // stands beside it. It is nil, with the notes on c's documents, where Envoy would refuse it;
 // a route that names it then answers 503.
-func Render(c *effective.Cluster, beside *effective.Memo) (*resource.Resource, []api.Note) {
+func Render(c *effective.Cluster, beside *effective.Derived) (*resource.Resource, []api.Note) {
 	return formsOf(beside).get(plain, func() (*resource.Resource, []api.Note) {
 		return renderForm(c, func(*clusterv3.Cluster) {})
 	})
 }
 
 // RenderFor is the cluster c as the proxy of r calls it.
-func RenderFor(r *effective.Resolved, c *effective.Cluster, beside *effective.Memo) (*resource.Resource, []api.Note) {
+func RenderFor(r *effective.Resolved, c *effective.Cluster, beside *effective.Derived) (*resource.Resource, []api.Note) {
 	if !r.TLS || c.TLS == nil {
 		return Render(c, beside)
 	}

@@ -19,11 +19,11 @@ const (
 // forms are the renderings of one cluster, each made when the first one asks who calls it so.
 type forms struct {
 	made    resource.Weak[form, resource.Resource]
-	refused [formCount]effective.Memo // notes on those that Envoy would refuse
-	grpc    effective.Memo
+	refused [formCount]effective.Derived // notes on those that Envoy would refuse
+	grpc    effective.Derived
 }
 
-func formsOf(beside *effective.Memo) *forms {
+func formsOf(beside *effective.Derived) *forms {
 	return beside.Do(func() any { return &forms{} }).(*forms)
 }
 
@@ -44,4 +44,4 @@ func (s *forms) get(f form, render func() (*resource.Resource, []api.Note)) (*re
 }
 
 // ForGRPC is for what the cluster is to gRPC clients.
-func ForGRPC(beside *effective.Memo) *effective.Memo { return &formsOf(beside).grpc }
+func ForGRPC(beside *effective.Derived) *effective.Derived { return &formsOf(beside).grpc }

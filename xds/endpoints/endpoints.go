@@ -19,7 +19,7 @@ import (
 // Render is who answers for one cluster, made once for what stands beside
 // them. Endpoints keep their order within a zone. One whose address is no IP is left
 // out with a note: Envoy takes only addresses here.
-func Render(e *effective.Endpoints, beside *effective.Memo) *resource.Resource {
+func Render(e *effective.Endpoints, beside *effective.Derived) *resource.Resource {
 	return beside.Do(func() any {
 		out := &endpointv3.ClusterLoadAssignment{ClusterName: e.Name}
 		groups, notes := groupEndpoints(e)

@@ -24,19 +24,19 @@ import (
 )
 
 // RenderTable is the route configuration of t, made once for what stands beside it.
-func RenderTable(t *effective.Table, beside *effective.Kept) *resource.Resource {
+func RenderTable(t *effective.Table, beside *effective.Cache) *resource.Resource {
 	return formsOf(t, beside).envoy
 }
 
 // tableForms are the renderings of one table.
 type tableForms struct {
 	envoy *resource.Resource
-	host  effective.Memo // its virtual host among others, made when the first sidecar calls hosts
+	host  effective.Derived // its virtual host among others, made when the first sidecar calls hosts
 	hosts hostSets
-	grpc  effective.Memo
+	grpc  effective.Derived
 }
 
-func formsOf(t *effective.Table, beside *effective.Kept) *tableForms {
+func formsOf(t *effective.Table, beside *effective.Cache) *tableForms {
 	return beside.Rendered().Do(func() any {
 		config, clusters, notes := Configuration(t)
 		r := resource.New(config.Name, config)
@@ -46,7 +46,7 @@ func formsOf(t *effective.Table, beside *effective.Kept) *tableForms {
 }
 
 // ForGRPC is for what the table is to gRPC clients; made when the first one asks.
-func ForGRPC(t *effective.Table, beside *effective.Kept) *effective.Memo {
+func ForGRPC(t *effective.Table, beside *effective.Cache) *effective.Derived {
 	return &formsOf(t, beside).grpc
 }
 

@@ -63,17 +63,17 @@ func page(k *policies.Kind, routes []api.Type) []byte {
 
 // where says which inbounds a policy is about that has no other side.
 func where(b *bytes.Buffer, k *policies.Kind, routes []api.Type) {
-	fmt.Fprintf(b, "`spec.targetRef` selects dataplanes (%s)", quoted(k.Tops))
+	fmt.Fprintf(b, "`spec.targetRef` selects dataplanes (%s)", quoted(k.TopKinds))
 	if k.RulesOnRoutes {
 		fmt.Fprintf(b, ", or a route\n(%s; `sectionName` names one of its rules): then it is about the requests\nof the route where they arrive", names(routes))
 	}
 	b.WriteString(".\n\nWhat it says stands in `spec.rules[]`, or in `spec.from[]` with ")
-	if len(k.Froms) > 0 {
-		fmt.Fprintf(b, "a `targetRef` that says who calls (%s)", quoted(k.Froms))
+	if len(k.FromKinds) > 0 {
+		fmt.Fprintf(b, "a `targetRef` that says who calls (%s)", quoted(k.FromKinds))
 	} else {
 		b.WriteString("`targetRef: {kind: Mesh}`")
 	}
-	if k.Both {
+	if k.FromBesideRules {
 		b.WriteString("; a document may have both")
 	}
 	b.WriteString(".\n")
