@@ -32,7 +32,7 @@ func (p *Plane) attach(o attached.Options) {
 	}
 	o.Names = p.names
 	o.Connected, o.Certified = p.insights.Connected, p.insights.Shown
-	o.Stirred = both(o.Stirred, func(dp api.Ref) { p.insights.Enqueue(dp) })
+	o.SidecarChanged = both(o.SidecarChanged, func(dp api.Ref) { p.insights.Enqueue(dp) })
 	p.agents = attached.New(o)
 }
 
@@ -108,7 +108,7 @@ func (p *Plane) secures(mesh string) bool {
 
 // sidecars are those of this control plane and of its peers.
 func (p *Plane) sidecars() connections.Sidecars {
-	return connections.NewSidecars(p.ads, p.loop, p.returning, p.peers, p.goods)
+	return connections.NewSidecars(p.ads, p.loop, p.returning, p.peers, p.lastGood)
 }
 
 // straggling is how long a stream may take from its token to its first request.
@@ -172,10 +172,10 @@ func (p *Plane) joinPeers() {
 			}
 			return ref
 		},
-		Settled: p.census.MarkAll,
+		Settled: p.fleet.MarkAll,
 		Changed: func() {
-			p.observe.StirredSomewhere()
-			p.census.MarkAll()
+			p.observe.SidecarChangedElsewhere()
+			p.fleet.MarkAll()
 		},
 		Authenticator: connections.NoteProven(identity.NewPeers(p.reviewer, p.cfg.Namespace, webhook.ServiceName)),
 		TLS: func() *tls.Config {
@@ -186,7 +186,7 @@ func (p *Plane) joinPeers() {
 			text, err := files.Read(p.cfg.PeerToken, files.MostSecret)
 			return strings.TrimSpace(string(text)), err
 		},
-		Dial: p.cfg.DialPeer, Secured: p.insights.PeerState, Told: p.insights.HearPeer, Learns: p.insights.PeerLearned, Do: p.signers().LeaderRequest,
+		Dial: p.cfg.DialPeer, Secured: p.insights.PeerState, Told: p.insights.HearPeer, Learns: p.insights.PeerLearned, Do: p.caAdmin().LeaderRequest,
 		Log: p.log,
 	})
 }
@@ -195,7 +195,7 @@ func (p *Plane) joinPeers() {
 func (p *Plane) tellPeers(m *resolve.Model, affected resolve.Affected) {
 	if p.peers != nil {
 		p.peers.Published(m, m.Snapshot().Revision(), affected.Dataplanes)
-		p.census.MarkAll() // whose sidecars follow elsewhere may be said of others too
+		p.fleet.MarkAll() // whose sidecars follow elsewhere may be said of others too
 	}
 }
 

@@ -59,7 +59,7 @@ func (p *Plane) tellAuthorities(ctx context.Context) {
 // authorityActor is the keeper of authorities as one that acts.
 const authorityActor = "authority"
 
-func (p *Plane) newKeeper() *authorities.Keeper {
+func (p *Plane) newKeeper() *authorities.CAController {
 	c := authorities.Config{Zone: p.settings.InZone(), System: p.settings.SystemNamespaces, CAFileRoot: p.cfg.CAFileRoot, Now: p.cfg.Clock(), Log: p.log,
 		Sidecars: p.leaves.Of, Before: p.leaves.UnknownUntil, Certify: func(dp api.Ref) { p.certifyNow(dp) }, Spread: p.cfg.RotationSpread, Relied: func(mesh string, revision uint64) bool { return p.insights.ReliesOn(mesh, revision) },
 		Keep: func(ctx context.Context, plan store.Plan) error {
@@ -147,7 +147,7 @@ func (p *Plane) noProof() (why api.IdentityRefusal, ok bool) {
 // certificate; false where it is not connected here.
 func (p *Plane) certifyNow(name api.Ref) bool {
 	asked := p.agents.Certify(name)
-	return p.keyless.Again(name) || asked
+	return p.controlPlaneKeys.Again(name) || asked
 }
 
 // newRevocations are those that documents say, and what finds out that the store is one of before them.
@@ -167,8 +167,8 @@ func (p *Plane) newRevocations() (*issuer.RestoredStore, *issuer.Revocations) {
 	return issuer.NewRestoredStore(r), revoked
 }
 
-// signers are the authorities as the API shows and turns them.
-func (p *Plane) signers() issuer.CAAdmin {
+// caAdmin are the authorities as the API shows and turns them.
+func (p *Plane) caAdmin() issuer.CAAdmin {
 	if p.peers == nil {
 		return issuer.NewCAAdmin(p.revocations, p.keeper, nil)
 	}

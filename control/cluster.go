@@ -44,7 +44,7 @@ func (p *Plane) openCluster() error {
 	}
 	p.users = identity.NewUsers(p.reviewer)
 	p.keeping = leader.NewAuthorityWriter(leader.AuthorityWriterConfig{Store: s, Namespace: p.cfg.Namespace, Led: func() {
-		p.keeper.Stir()
+		p.keeper.Enqueue()
 		p.restored.Note() // what the leader before has not written
 	}})
 	p.pods = auth.NewPods(p.dismiss, p.receive)

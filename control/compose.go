@@ -217,8 +217,8 @@ func (p *Plane) webHandler(keys auth.Tokens) (http.Handler, error) {
 		Metrics: promhttp.HandlerFor(p.observe.Registry, promhttp.HandlerOpts{}),
 		About:   web.About{Hostname: host, Version: p.cfg.Version, InstanceID: uuid.NewString()},
 	}
-	c.Authorities = p.signers()
-	c.Census = p.census
+	c.Authorities = p.caAdmin()
+	c.Census = p.fleet
 	c.Admission = p.admission
 	if p.cluster != nil && p.cfg.AdminAuth == "token" {
 		c.Users = members{p.users}

@@ -69,7 +69,7 @@ func (p *Plane) Held(name string) (names []string, ends time.Time) {
 }
 
 // Stir has authorities be looked at now.
-func (p *Plane) Stir() { p.keeper.Stir() }
+func (p *Plane) Stir() { p.keeper.Enqueue() }
 
 // SweepCertificates has ends of certificates be looked for now, and not within a minute.
 func (p *Plane) SweepCertificates() { p.insights.Sweep() }
@@ -96,7 +96,7 @@ func (p *Plane) CensusDiffers(mesh string) string {
 		x, _ := p.sidecars().Sidecar(o.Ref)
 		states[x.State()]++
 	}
-	c := p.census
+	c := p.fleet
 	kept, keptServices := c.Insights(catalog, s, of)
 	counts, _ := c.States(s, mesh, nil)
 	return cmp.Diff([]any{inspect.SyncOf(q, mesh, all), insight, services, states, conditions.Problems(q, all, nil)},
@@ -105,7 +105,7 @@ func (p *Plane) CensusDiffers(mesh string) string {
 
 // Looked is how many dataplanes the census has looked at.
 func (p *Plane) Looked() int {
-	return p.census.Looks()
+	return p.fleet.Looks()
 }
 
 // Unpublished is for how many dataplanes something is resolved and not published yet.
@@ -131,7 +131,7 @@ func (p *Plane) Fleet(names []string) (certified, follow int, listeners uint64) 
 }
 
 // Sweep forgets what counts for a minute only, as if that was over.
-func (p *Plane) Sweep() { p.keyless.Expire(time.Now().Add(time.Hour)) }
+func (p *Plane) Sweep() { p.controlPlaneKeys.Expire(time.Now().Add(time.Hour)) }
 
 // TakesPlain is how many dataplanes still take plain text although they are to take none.
 func (p *Plane) TakesPlain() (n int) {

@@ -50,60 +50,60 @@ import (
 
 // Plane is one control plane: its store, its loop and its two listeners.
 type Plane struct {
-	cfg         Config
-	settings    world.Settings
-	log         *slog.Logger
-	store       store.Store       // what users write to; may be read-only
-	admission   *admission.Chain  // that all writes go through
-	own         store.Store       // what the control plane itself writes to
-	history     store.History     // of the store; nil where it keeps none
-	feed        *file.Feed        // of --dir beside another store
-	cluster     *kube.Store       // of --store kube
-	name        string            // of this replica
-	peers       *peers.Replica    // with --peer-token: the other replicas
-	elector     *election.Elector // with a namespace: who of its replicas writes
-	writers     *leader.Writers
-	roots       roots.Authority  // of a cluster; nil where its authority is not needed
-	shared      *roots.Roots     // what the replicas of a cluster share; with roots
-	sharedKeys  *auth.SharedKeys // with roots
-	https       []*httpsServer
-	exposed     http.Handler        // the API where --api-tls has all of it
-	reviewer    *identity.APIServer // of a cluster: whose tokens are
-	users       *identity.Users     // of a cluster
-	pods        *auth.Pods          // of a cluster
-	bare        *bare.Finder        // of a cluster whose pods this control plane injects
-	hooks       *webhook.Made       // with bare
-	authors     storage.Authors
-	observe     *telemetry.Observer
-	goods       *connections.LastGood
-	census      *connections.FleetCounts
-	loop        *reconcile.Loop
-	ads         *server.Server
-	agents      *attached.Server
-	lists       hostnames.Lists // of what is current, for agents
-	ephemerals  *connections.Ephemerals
-	returning   *connections.Reconnects
-	keeping     *leader.AuthorityWriter // of a cluster: how keeper writes
-	keeper      *authorities.Keeper
-	hosts       *connections.TokenUse
-	refused     *connections.Refusals
-	restored    *issuer.RestoredStore
-	shown       *x509.Certificate // of --xds-tls-cert
-	mtls        *mtls.Parts
-	leaves      *mtls.IssuedCertificates
-	revocations *issuer.Revocations
-	insights    *mtls.Insights
-	keyless     *issuer.ControlPlaneKeys
-	api         net.Listener
-	xds         net.Listener
-	apiSrv      *http.Server
-	xdsPort     *port.Port
-	watch       store.Watch
-	tracing     func(context.Context) error
-	profiles    *profiling // with --pprof
-	serving     atomic.Bool
-	resolved    atomic.Bool
-	began       chan struct{} // closed when resolved
+	cfg              Config
+	settings         world.Settings
+	log              *slog.Logger
+	store            store.Store       // what users write to; may be read-only
+	admission        *admission.Chain  // that all writes go through
+	own              store.Store       // what the control plane itself writes to
+	history          store.History     // of the store; nil where it keeps none
+	feed             *file.Feed        // of --dir beside another store
+	cluster          *kube.Store       // of --store kube
+	name             string            // of this replica
+	peers            *peers.Replica    // with --peer-token: the other replicas
+	elector          *election.Elector // with a namespace: who of its replicas writes
+	writers          *leader.Writers
+	roots            roots.Authority  // of a cluster; nil where its authority is not needed
+	shared           *roots.Roots     // what the replicas of a cluster share; with roots
+	sharedKeys       *auth.SharedKeys // with roots
+	https            []*httpsServer
+	exposed          http.Handler        // the API where --api-tls has all of it
+	reviewer         *identity.APIServer // of a cluster: whose tokens are
+	users            *identity.Users     // of a cluster
+	pods             *auth.Pods          // of a cluster
+	bare             *bare.Finder        // of a cluster whose pods this control plane injects
+	hooks            *webhook.Made       // with bare
+	authors          storage.Authors
+	observe          *telemetry.Observer
+	lastGood         *connections.LastGood
+	fleet            *connections.FleetCounts
+	loop             *reconcile.Loop
+	ads              *server.Server
+	agents           *attached.Server
+	lists            hostnames.Lists // of what is current, for agents
+	ephemerals       *connections.Ephemerals
+	returning        *connections.Reconnects
+	keeping          *leader.AuthorityWriter // of a cluster: how keeper writes
+	keeper           *authorities.CAController
+	hosts            *connections.TokenUse
+	refused          *connections.Refusals
+	restored         *issuer.RestoredStore
+	shown            *x509.Certificate // of --xds-tls-cert
+	mtls             *mtls.Parts
+	leaves           *mtls.IssuedCertificates
+	revocations      *issuer.Revocations
+	insights         *mtls.Insights
+	controlPlaneKeys *issuer.ControlPlaneKeys
+	api              net.Listener
+	xds              net.Listener
+	apiSrv           *http.Server
+	xdsPort          *port.Port
+	watch            store.Watch
+	tracing          func(context.Context) error
+	profiles         *profiling // with --pprof
+	serving          atomic.Bool
+	resolved         atomic.Bool
+	began            chan struct{} // closed when resolved
 }
 
 // Run is a control plane from start to the end of ctx, as the main work of its
@@ -219,8 +219,8 @@ func (p *Plane) compose() error {
 	p.composeStreams(auth)
 	p.composeFollowers()
 	p.mtls.Loop, p.mtls.Sidecars, p.mtls.Reconnects, p.mtls.Agents = p.loop, p.sidecars(), p.returning, p.agents
-	p.census = connections.NewFleetCounts(p.loop, p.sidecars(), p.insights.Root)
-	p.loop.Marks, p.mtls.Mark = p.census, p.census.Mark
+	p.fleet = connections.NewFleetCounts(p.loop, p.sidecars(), p.insights.Root)
+	p.loop.Marks, p.mtls.Mark = p.fleet, p.fleet.Mark
 	p.joinPeers()
 	p.measure()
 	handler, err := p.webHandler(keys)
@@ -249,14 +249,14 @@ func (p *Plane) composeStreams(auth authn.Authenticator) {
 	agents := attached.Default()
 	agents.Authenticator, agents.Refused = auth, p.refused.Refused
 	if p.peers != nil {
-		agents.Stirred = p.peers.Stirred
+		agents.SidecarChanged = p.peers.SidecarChanged
 	}
 	p.observe.Hooks.Changed = func(dp api.Ref) {
 		if p.peers != nil {
-			p.peers.Stirred(dp)
+			p.peers.SidecarChanged(dp)
 		}
 		p.insights.Enqueue(dp)
-		p.census.Mark(dp)
+		p.fleet.Mark(dp)
 	}
 	p.attach(agents)
 }
@@ -269,18 +269,18 @@ func (p *Plane) composeFollowers() {
 	}
 	p.ephemerals = connections.NewEphemerals(p.own, connected, p.cfg.DeregisterAfter, p.log)
 	p.returning = connections.NewReconnects(p.cfg.DataDir, time.Now(), p.log, p.secures)
-	p.goods = connections.NewLastGood(p.cfg.DataDir, p.cfg.Store == "bolt", p.log)
-	p.observe.Hooks.Nacked, p.observe.Hooks.Synced = p.goods.Refused, p.goods.Synced
+	p.lastGood = connections.NewLastGood(p.cfg.DataDir, p.cfg.Store == "bolt", p.log)
+	p.observe.Hooks.Nacked, p.observe.Hooks.Synced = p.lastGood.Refused, p.lastGood.Synced
 	p.observe.Hooks.Joined = func(peer syncstatus.Peer) {
 		p.ephemerals.Joined(peer.Dataplane)
 		p.returning.Joined(peer.Dataplane)
 		p.refused.Joined(peer.Dataplane)
-		p.keyless.Joined(peer)
+		p.controlPlaneKeys.Joined(peer)
 	}
 	p.observe.Hooks.Left = func(peer syncstatus.Peer) {
 		p.ephemerals.Left(peer.Dataplane)
 		p.returning.Left(peer.Dataplane)
-		p.keyless.Left(peer)
+		p.controlPlaneKeys.Left(peer)
 	}
 }
 
@@ -293,8 +293,8 @@ func (p *Plane) composeXDSPort(auth authn.Authenticator) error {
 	boot := &bootstrap.Handler{Catalog: p.settings.Catalog(), Into: p.own, Admission: p.admission, Model: reconcile.NewDocuments(p.store, p.loop, p.waiting).Model, Authenticator: auth, CA: ca, Arrived: p.ephemerals.Arrived, Log: p.log}
 	boot.Skewed, boot.Refused = p.insights.Skewed, p.refused.Note
 	certifier := p.certifier(auth)
-	p.keyless = issuer.NewControlPlaneKeys(certifier, p.ads, p.insights, p.cfg.Clock())
-	p.mtls.Expire = p.keyless.Expire
+	p.controlPlaneKeys = issuer.NewControlPlaneKeys(certifier, p.ads, p.insights, p.cfg.Clock())
+	p.mtls.Expire = p.controlPlaneKeys.Expire
 	mux := http.NewServeMux()
 	mux.Handle("POST /bootstrap", bootstrap.Bounded(boot))
 	mux.Handle("POST /certify", bootstrap.Bounded(certifier))

@@ -72,7 +72,7 @@ func (p *Plane) shutdown(ctx context.Context) {
 	defer cancel()
 	p.ephemerals.Close()
 	p.returning.Close()
-	p.goods.Close()
+	p.lastGood.Close()
 	p.xdsPort.Drain() // sidecars are refused, and peers are not
 	p.endStreams(ctx, over)
 	if err := p.xdsPort.Shutdown(ctx); err != nil {
@@ -117,7 +117,7 @@ func (p *Plane) release() error {
 		p.returning.Close()
 	}
 	if p.observe != nil { // New may have failed before
-		p.goods.Close()
+		p.lastGood.Close()
 	}
 	listeners := []net.Listener{p.api, p.xds}
 	for _, s := range p.https {

@@ -167,5 +167,5 @@ func (p reported) Resolving(mesh string) int { return envoys(p).Resolving(mesh) 
 // Problems is what is wrong with documents.
 func (p reported) Problems() []*api.Violation { return p.problems() }
 
-// Stirred counts what sidecars have done.
-func (p reported) Stirred() uint64 { return p.observe.Stirs() }
+// SidecarChanges counts what sidecars have done.
+func (p reported) SidecarChanges() uint64 { return p.observe.SidecarChanges() }

@@ -70,7 +70,7 @@ func (q *Reader) NotesOn(ref api.Ref) []api.Note {
 		if p.Object.From != nil { // they stand at the pod
 			return notes
 		}
-		return slices.Concat(notes, x.NotesOnOther(key), q.strangerNotes(x, p))
+		return slices.Concat(notes, x.NotesOnOther(key), q.plaintextCallerNotes(x, p))
 	}
 	return append(notes, x.NotesOnOther(key)...)
 }
@@ -119,7 +119,7 @@ func (q *Reader) NotesAt(dp api.Ref) []api.Note {
 	if p == nil {
 		return nil
 	}
-	notes := slices.Concat(conditions.DataplaneNotes(x.Mesh, p), q.strangerNotes(x, p), q.stage.NotesOf(q.cluster, dp))
+	notes := slices.Concat(conditions.DataplaneNotes(x.Mesh, p), q.plaintextCallerNotes(x, p), q.stage.NotesOf(q.cluster, dp))
 	for _, n := range q.noted(x).List {
 		if !q.visit() {
 			break
@@ -183,7 +183,7 @@ func (q *Reader) notedIn(yield func(api.Note) bool) {
 			continue
 		}
 		for p := range x.Dataplanes.Values(x.At) {
-			for _, n := range q.strangerNotes(x, p) {
+			for _, n := range q.plaintextCallerNotes(x, p) {
 				if !yield(n) {
 					return
 				}
@@ -253,17 +253,17 @@ func (q *Reader) Uncarried(ref api.Ref) []api.Note {
 const codeStrictDestination = "StrictDestination"
 
 // strangers are the calls of a mesh that are refused because who calls has no identity.
-type strangers struct {
+type plaintextCallers struct {
 	calls   map[string][]string // ids of destinations, by objectKey of the caller
 	callers map[string][]string // names of dataplanes, by objectKey of who is called
 }
 
-type strangersKey string
+type plaintextCallersKey string
 
-// strangersIn are those of a mesh, found out once for each model that is asked.
-func (q *Reader) strangersIn(x mesh, name string) *strangers {
-	return Cached(q, strangersKey(name), func() *strangers {
-		out := &strangers{map[string][]string{}, map[string][]string{}}
+// plaintextCallersIn are those of a mesh, found out once for each model that is asked.
+func (q *Reader) plaintextCallersIn(x mesh, name string) *plaintextCallers {
+	return Cached(q, plaintextCallersKey(name), func() *plaintextCallers {
+		out := &plaintextCallers{map[string][]string{}, map[string][]string{}}
 		strict := map[string][]string{} // who takes mutual TLS alone, by the id of a destination
 		for o := range q.snapshot.Of(api.KindDataplane, name) {
 			key := index.ObjectKey(o.Ref)
@@ -308,12 +308,12 @@ func (m mesh) strictBehind(d *services.Destination) (out []string) {
 	return out
 }
 
-// strangerNotes are on both ends of such calls.
-func (q *Reader) strangerNotes(x mesh, p *index.Dataplane) (notes []api.Note) {
+// plaintextCallerNotes are on both ends of such calls.
+func (q *Reader) plaintextCallerNotes(x mesh, p *index.Dataplane) (notes []api.Note) {
 	if !x.HasIdentities() {
 		return nil
 	}
-	found, key := q.strangersIn(x, p.Object.Mesh), index.ObjectKey(p.Object.Ref)
+	found, key := q.plaintextCallersIn(x, p.Object.Mesh), index.ObjectKey(p.Object.Ref)
 	if ids := found.calls[key]; len(ids) > 0 {
 		why, mend := "it has no identity", "let a MeshIdentity select it"
 		if x.InsightOf(p.Object.Ref).Proxyless {

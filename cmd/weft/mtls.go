@@ -43,7 +43,7 @@ func (a *app) authoritiesOf(what string) string {
 }
 
 // turning is what is asked of a root.
-type turning struct {
+type rotation struct {
 	Identity string `json:"identity,omitempty"`
 	Force    bool   `json:"force,omitempty"`
 	Now      bool   `json:"now,omitempty"`
@@ -52,7 +52,7 @@ type turning struct {
 }
 
 func newRotate(a *app) *cobra.Command {
-	var ask turning
+	var ask rotation
 	var spread time.Duration
 	c := a.turnCommand(&cobra.Command{
 		Use:   "rotate",
@@ -91,11 +91,11 @@ func newAbort(a *app) *cobra.Command {
 		Long: `Ends a rotation by the same phases backwards, so that no connection fails. Once the old
 root is being retired there is no way back: wait, and rotate again.`,
 		Example: "  weft mtls abort\n  weft mtls abort --identity shop",
-	}, "/abort", &turning{})
+	}, "/abort", &rotation{})
 }
 
 // turnCommand makes c ask something of a root.
-func (a *app) turnCommand(c *cobra.Command, path string, ask *turning) *cobra.Command {
+func (a *app) turnCommand(c *cobra.Command, path string, ask *rotation) *cobra.Command {
 	c.Args = cobra.NoArgs
 	answers(a, c, "", func(ctx context.Context, server *client.Client, _ []string, done *mtls.Turned) error {
 		return server.Post(ctx, a.authoritiesOf(path), ask, done)

@@ -25,7 +25,7 @@ import (
 	"github.com/weftmesh/weft/xds/server/authority/workload"
 )
 
-// Config is what a Keeper is told.
+// Config is what a CAController is told.
 type Config struct {
 	Zone api.Zone
 	// Namespace is that of the control plane in a cluster, where it keeps Secrets and MeshTrusts;
@@ -61,8 +61,8 @@ type Config struct {
 	Log *slog.Logger
 }
 
-// Keeper keeps authorities in step with the documents of a store.
-type Keeper struct {
+// CAController keeps authorities in step with the documents of a store.
+type CAController struct {
 	cfg   Config
 	again chan struct{} // has a token while something may have moved
 
@@ -82,8 +82,8 @@ type Keeper struct {
 }
 
 // New makes a keeper; Run has it follow a store.
-func New(cfg Config) *Keeper {
-	return &Keeper{cfg: cfg, again: make(chan struct{}, 1), locals: map[string]*workload.Local{}, waits: map[api.Ref]rotation.Waiting{}, asked: map[string]time.Time{}}
+func New(cfg Config) *CAController {
+	return &CAController{cfg: cfg, again: make(chan struct{}, 1), locals: map[string]*workload.Local{}, waits: map[api.Ref]rotation.Waiting{}, asked: map[string]time.Time{}}
 }
 
 // notYet is the revision in which something stands that stands nowhere yet.
@@ -97,7 +97,7 @@ const (
 )
 
 // concerns reports whether an authority may depend on a change.
-func (k *Keeper) concerns(c snapshot.Change) bool {
+func (k *CAController) concerns(c snapshot.Change) bool {
 	switch c.Ref().Kind {
 	case api.KindMesh, api.KindMeshIdentity, api.KindMeshTrust, api.KindSecret:
 		return true
@@ -106,7 +106,7 @@ func (k *Keeper) concerns(c snapshot.Change) bool {
 }
 
 // Follow keeps the authorities in step until ctx ends or the store is closed.
-func (k *Keeper) Follow(ctx context.Context, s store.Store) {
+func (k *CAController) Follow(ctx context.Context, s store.Store) {
 	now, watch := s.Watch()
 	defer watch.Stop()
 	changed := make(chan struct{}, 1)
@@ -144,11 +144,11 @@ func signal(c chan struct{}) {
 	}
 }
 
-// Stir has the keeper look again: a sidecar has come, has gone or has acknowledged.
-func (k *Keeper) Stir() { signal(k.again) }
+// Enqueue has the keeper look again: a sidecar has come, has gone or has acknowledged.
+func (k *CAController) Enqueue() { signal(k.again) }
 
 // step writes what is missing, and says when to look again.
-func (k *Keeper) step(ctx context.Context, s store.Store) time.Duration {
+func (k *CAController) step(ctx context.Context, s store.Store) time.Duration {
 	if k.cfg.Leads != nil && !k.cfg.Leads() {
 		k.note(nil)
 		k.watch()
@@ -165,13 +165,13 @@ func (k *Keeper) step(ctx context.Context, s store.Store) time.Duration {
 		return afterFail
 	}
 	k.Take(s.Snapshot())
-	k.Stir() // for who has joined in between
+	k.Enqueue() // for who has joined in between
 	return k.pause()
 }
 
 // heed takes note that there may be leaves of which nothing is known here: those that somebody has
 // signed who was not heard.
-func (k *Keeper) heed() {
+func (k *CAController) heed() {
 	if k.cfg.Blind == nil || !k.cfg.Blind() {
 		return
 	}
@@ -185,7 +185,7 @@ func (k *Keeper) heed() {
 }
 
 // watch finds out what rotations wait for that another replica drives.
-func (k *Keeper) watch() {
+func (k *CAController) watch() {
 	k.mu.Lock()
 	all := maps.Clone(k.all)
 	k.mu.Unlock()
@@ -200,7 +200,7 @@ func (k *Keeper) watch() {
 }
 
 // world is what is known of the sidecars of an authority.
-func (k *Keeper) world(owner api.Ref) rotation.World {
+func (k *CAController) world(owner api.Ref) rotation.World {
 	w := k.cfg.Sidecars(owner)
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -209,7 +209,7 @@ func (k *Keeper) world(owner api.Ref) rotation.World {
 }
 
 // pause is shorter while a root is replaced.
-func (k *Keeper) pause() time.Duration {
+func (k *CAController) pause() time.Duration {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, a := range k.all {
@@ -221,7 +221,7 @@ func (k *Keeper) pause() time.Duration {
 }
 
 // note logs a failure once.
-func (k *Keeper) note(err error) {
+func (k *CAController) note(err error) {
 	text := ""
 	if err != nil {
 		text = err.Error()
@@ -235,7 +235,7 @@ func (k *Keeper) note(err error) {
 }
 
 // Take has the keeper sign by what a snapshot says.
-func (k *Keeper) Take(s *snapshot.Snapshot) {
+func (k *CAController) Take(s *snapshot.Snapshot) {
 	all := k.read(s)
 	known, others := k.knownRoots(s, all), k.standOutside(s)
 	k.mu.Lock()

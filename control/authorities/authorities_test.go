@@ -25,7 +25,7 @@ type world struct {
 	now            time.Time
 	cars           map[string]*rotation.Sidecar
 	trust          map[string][]string // whom the Envoy of each trusts
-	keep           *Keeper
+	keep           *CAController
 	starts, leaves int
 }
 

@@ -20,7 +20,7 @@ type Held struct {
 
 // Held is what a certificate says that a sidecar shows, by its node id: not its word counts, but
 // what an authority of its mesh has signed for the key that the proof was made by.
-func (k *Keeper) Held(mesh, node string, chain [][]byte, proof []byte) (Held, error) {
+func (k *CAController) Held(mesh, node string, chain [][]byte, proof []byte) (Held, error) {
 	k.mu.Lock()
 	known := k.known[mesh]
 	k.mu.Unlock()
@@ -44,7 +44,7 @@ func (k *Keeper) Held(mesh, node string, chain [][]byte, proof []byte) (Held, er
 }
 
 // Of is the document whose authority has a root; false where no authority of the mesh has it.
-func (k *Keeper) Of(mesh, root string) (api.Ref, bool) {
+func (k *CAController) Of(mesh, root string) (api.Ref, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, r := range k.known[mesh] {
@@ -77,7 +77,7 @@ type known struct {
 
 // knownRoots are all roots of the authorities of each mesh: those of their documents, and those
 // that are only trusted any more.
-func (k *Keeper) knownRoots(s *snapshot.Snapshot, all map[api.Ref]*authority) map[string][]known {
+func (k *CAController) knownRoots(s *snapshot.Snapshot, all map[api.Ref]*authority) map[string][]known {
 	out := map[string][]known{}
 	for _, a := range sorted(all) {
 		add := func(c *x509.Certificate) { out[a.mesh] = append(out[a.mesh], known{a.owner, c, ""}) }

@@ -35,7 +35,7 @@ func joined(now *snapshot.Snapshot, mesh string) bool {
 }
 
 // awaits reports whether something is to be reserved once somebody joins a mesh.
-func (k *Keeper) awaits(mesh string) bool {
+func (k *CAController) awaits(mesh string) bool {
 	if mesh == "" {
 		return false
 	}

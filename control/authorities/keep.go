@@ -22,7 +22,7 @@ type making map[string]*workload.Signer
 // plan are the writes that are missing: first roots, their keys before them, so that a
 // certificate says that both are there; then where a rotation stands; then what all are to
 // trust.
-func (k *Keeper) plan(now *snapshot.Snapshot, made making) []store.Write {
+func (k *CAController) plan(now *snapshot.Snapshot, made making) []store.Write {
 	var out []store.Write
 	owners := k.read(now)
 	for _, a := range sorted(owners) {
@@ -61,7 +61,7 @@ func sorted(all map[api.Ref]*authority) []*authority {
 }
 
 // root makes a root that is missing, for an authority that signs.
-func (k *Keeper) root(a *authority, r *root, made making) ([]store.Write, error) {
+func (k *CAController) root(a *authority, r *root, made making) ([]store.Write, error) {
 	if !r.made || !a.signs {
 		return nil, nil
 	}
@@ -82,14 +82,14 @@ func (k *Keeper) root(a *authority, r *root, made making) ([]store.Write, error)
 	return []store.Write{k.secret(a, r.key, key), k.secret(a, r.cert, cert)}, nil
 }
 
-func (k *Keeper) secret(a *authority, name string, value []byte) store.Write {
+func (k *CAController) secret(a *authority, name string, value []byte) store.Write {
 	o := api.NewMeshSecret(a.mesh, k.cfg.Namespace, name, value)
 	o.Labels = map[string]string{api.LabelMadeBy: api.MadeByAuthority}
 	return store.Write{Put: o, Own: true}
 }
 
 // advance is the next state of an authority, nil where it stays.
-func (k *Keeper) advance(now *snapshot.Snapshot, a *authority) *store.Write {
+func (k *CAController) advance(now *snapshot.Snapshot, a *authority) *store.Write {
 	at := k.cfg.Now()
 	before, next := a.state, a.state
 	was := k.published(now, a)
@@ -130,7 +130,7 @@ func (k *Keeper) advance(now *snapshot.Snapshot, a *authority) *store.Write {
 
 // trust is the MeshTrust of an authority where that is to be another one: every root of its
 // document, and those that a rotation still trusts.
-func (k *Keeper) trust(now *snapshot.Snapshot, a *authority) *store.Write {
+func (k *CAController) trust(now *snapshot.Snapshot, a *authority) *store.Write {
 	if a.trust == "" || a.domain == "" || !a.stated {
 		return nil
 	}
@@ -180,7 +180,7 @@ func (a *authority) trusted(there *api.Object) []string {
 }
 
 // Uses is the document whose authority needs a Secret.
-func (k *Keeper) Uses(now *snapshot.Snapshot, secret api.Ref) (owner api.Ref, used bool) {
+func (k *CAController) Uses(now *snapshot.Snapshot, secret api.Ref) (owner api.Ref, used bool) {
 	for _, a := range sorted(k.read(now)) {
 		if a.mesh == secret.Mesh && slices.Contains(a.needs(), secret.Name) {
 			return a.owner, true
@@ -227,7 +227,7 @@ func parseKept(text []byte) (kept, error) {
 }
 
 // stored writes the state of an authority.
-func (k *Keeper) stored(a *authority) store.Write {
+func (k *CAController) stored(a *authority) store.Write {
 	text, err := json.Marshal(kept{a.state, a.asked})
 	if err != nil {
 		panic(err) // times and texts always marshal
@@ -247,7 +247,7 @@ func (a *authority) spread(usual time.Duration) time.Duration {
 const askAgain = 30 * time.Second
 
 // renew asks those sidecars for whom it is time that hold a leaf of a root which goes.
-func (k *Keeper) renew() {
+func (k *CAController) renew() {
 	if k.cfg.Certify == nil || k.cfg.Sidecars == nil {
 		return
 	}

@@ -24,7 +24,7 @@ const sameMoment = 5 * time.Second
 
 // later is what an authority says of a certificate that a root has signed which nobody in its mesh knows; it
 // needs the lock.
-func (k *Keeper) later(a *authority, issued, ends time.Time) (Later, bool) {
+func (k *CAController) later(a *authority, issued, ends time.Time) (Later, bool) {
 	if a == nil || !a.stated || !ends.After(k.cfg.Now()) || !issued.After(a.state.Since.Add(sameMoment)) {
 		return Later{}, false
 	}
@@ -33,7 +33,7 @@ func (k *Keeper) later(a *authority, issued, ends time.Time) (Later, bool) {
 
 // GivenLater judges a certificate that was given before this control plane began. When it was issued is
 // not known: not before a whole life before its end.
-func (k *Keeper) GivenLater(owner api.Ref, root string, ends time.Time) (Later, bool) {
+func (k *CAController) GivenLater(owner api.Ref, root string, ends time.Time) (Later, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	a := k.all[owner]
@@ -45,7 +45,7 @@ func (k *Keeper) GivenLater(owner api.Ref, root string, ends time.Time) (Later, 
 
 // ShownLater judges a certificate that a sidecar shows, by its node id, and that Held does not believe. Its
 // word counts for no more than a warning: it has the key, but nobody who is known has signed.
-func (k *Keeper) ShownLater(mesh, node string, chain [][]byte, proof []byte) (Later, bool) {
+func (k *CAController) ShownLater(mesh, node string, chain [][]byte, proof []byte) (Later, bool) {
 	_, err := k.Held(mesh, node, chain, proof)
 	if unknown := (x509.UnknownAuthorityError{}); !errors.As(err, &unknown) {
 		return Later{}, false

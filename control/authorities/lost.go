@@ -16,7 +16,7 @@ type published struct {
 	roots      []string // fingerprints
 }
 
-func (k *Keeper) published(now *snapshot.Snapshot, a *authority) (out published) {
+func (k *CAController) published(now *snapshot.Snapshot, a *authority) (out published) {
 	o, trust := k.made(now, a)
 	if o == nil {
 		return out
@@ -29,7 +29,7 @@ func (k *Keeper) published(now *snapshot.Snapshot, a *authority) (out published)
 }
 
 // made is the MeshTrust that weft made of an authority; nil where there is none.
-func (k *Keeper) made(now *snapshot.Snapshot, a *authority) (*api.Object, *api.MeshTrust) {
+func (k *CAController) made(now *snapshot.Snapshot, a *authority) (*api.Object, *api.MeshTrust) {
 	o, ok := now.Get(api.Ref{Kind: api.KindMeshTrust, Mesh: a.mesh, Namespace: k.cfg.Namespace, Name: a.trust})
 	if !ok || !api.MadeByWeft(o) {
 		return nil, nil
@@ -45,7 +45,7 @@ func (k *Keeper) made(now *snapshot.Snapshot, a *authority) (*api.Object, *api.M
 // somebody has deleted the Secret with it, or restored an old one. Then nobody knows whose leaves
 // there are, so that every root that was trusted is trusted on until all its leaves have ended,
 // as after a rotation, and nothing that sidecars have acknowledged before counts.
-func (k *Keeper) start(a *authority, wanted string, was published) rotation.State {
+func (k *CAController) start(a *authority, wanted string, was published) rotation.State {
 	at := k.cfg.Now()
 	s := rotation.Start(wanted, at)
 	if len(was.roots) == 0 {

@@ -11,7 +11,7 @@ import (
 
 // orphans takes away what was made for authorities whose document is gone: their MeshTrusts, and
 // what they were made of where the Mesh or the MeshIdentity itself is gone.
-func (k *Keeper) orphans(now *snapshot.Snapshot, owners map[api.Ref]*authority, outside []outside) []store.Write {
+func (k *CAController) orphans(now *snapshot.Snapshot, owners map[api.Ref]*authority, outside []outside) []store.Write {
 	kept := map[string]bool{}
 	for _, a := range owners {
 		kept[a.mesh+"/"+a.trust] = true
@@ -55,7 +55,7 @@ func madeFor(o *api.Object) (kind, name string) {
 }
 
 // stands reports whether a document is there: a Mesh that the store provides in a cluster is not.
-func (k *Keeper) stands(now *snapshot.Snapshot, mesh, kind, name string) bool {
+func (k *CAController) stands(now *snapshot.Snapshot, mesh, kind, name string) bool {
 	if kind == api.KindMesh {
 		o, ok := now.Get(api.Ref{Kind: kind, Name: name})
 		return ok && (k.cfg.Namespace == "" || o.ResourceVersion != "")
@@ -63,8 +63,10 @@ func (k *Keeper) stands(now *snapshot.Snapshot, mesh, kind, name string) bool {
 	return slices.ContainsFunc(slices.Collect(now.Of(kind, mesh)), func(o *api.Object) bool { return o.Name == name })
 }
 
-func (k *Keeper) gone(kind, name string) bool { return k.cfg.Gone == nil || k.cfg.Gone(kind, name) }
+func (k *CAController) gone(kind, name string) bool {
+	return k.cfg.Gone == nil || k.cfg.Gone(kind, name)
+}
 
-func (k *Keeper) relied(now *snapshot.Snapshot, mesh string) bool {
+func (k *CAController) relied(now *snapshot.Snapshot, mesh string) bool {
 	return k.cfg.Relied != nil && k.cfg.Relied(mesh, now.Revision())
 }

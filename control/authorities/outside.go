@@ -26,7 +26,7 @@ type outside struct {
 }
 
 // outsiders are the authorities outside of all MeshIdentities, in order.
-func (k *Keeper) outsiders(s *snapshot.Snapshot) (out []outside) {
+func (k *CAController) outsiders(s *snapshot.Snapshot) (out []outside) {
 	k.mu.Lock()
 	bundles := k.bundles
 	k.mu.Unlock()
@@ -49,7 +49,7 @@ func (k *Keeper) outsiders(s *snapshot.Snapshot) (out []outside) {
 
 // Bundles tells the keeper the roots of trust domains, as the control plane's own SPIRE says them, or
 // why that says nothing newer.
-func (k *Keeper) Bundles(of map[string][]*x509.Certificate, why error) {
+func (k *CAController) Bundles(of map[string][]*x509.Certificate, why error) {
 	k.mu.Lock()
 	if k.silent = ""; why != nil {
 		k.silent = why.Error()
@@ -57,12 +57,12 @@ func (k *Keeper) Bundles(of map[string][]*x509.Certificate, why error) {
 		k.bundles = maps.Clone(of)
 	}
 	k.mu.Unlock()
-	k.Stir()
+	k.Enqueue()
 }
 
 // trustOutside is the MeshTrust of an authority outside where that is to be another one. What was
 // published stays while nothing newer is known.
-func (k *Keeper) trustOutside(now *snapshot.Snapshot, x outside) *store.Write {
+func (k *CAController) trustOutside(now *snapshot.Snapshot, x outside) *store.Write {
 	ref := x.published(k.cfg.Namespace)
 	there, exists := now.Get(ref)
 	if exists && !api.MadeByWeft(there) || len(x.roots) == 0 {
@@ -127,7 +127,7 @@ const byWorkloadAPI = "the Workload API of the control plane"
 
 // standOutside are the authorities outside as a snapshot has them: each root with the documents by
 // which it is believed.
-func (k *Keeper) standOutside(s *snapshot.Snapshot) (out []Standing) {
+func (k *CAController) standOutside(s *snapshot.Snapshot) (out []Standing) {
 	for _, x := range k.outsiders(s) {
 		st := Standing{Owner: x.owner, Domain: x.domain, Outside: true, Fault: x.fault}
 		for o, t := range trustsOf(s, x.owner.Mesh, x.domain) {

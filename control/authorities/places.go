@@ -131,7 +131,7 @@ func (a *authority) shared(r *root) bool {
 }
 
 // replaced deletes the root that another one has taken the place of.
-func (k *Keeper) replaced(a *authority, now *snapshot.Snapshot) (out []store.Write) {
+func (k *CAController) replaced(a *authority, now *snapshot.Snapshot) (out []store.Write) {
 	if !a.stated || a.state.Phase != rotation.Steady {
 		return nil
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // Problems are what keeps authorities from signing, or soon will.
-func (k *Keeper) Problems() []*api.Violation {
+func (k *CAController) Problems() []*api.Violation {
 	now := k.cfg.Now()
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -58,7 +58,7 @@ type reader struct {
 	cfg *Config
 }
 
-func (k *Keeper) read(s *snapshot.Snapshot) map[api.Ref]*authority {
+func (k *CAController) read(s *snapshot.Snapshot) map[api.Ref]*authority {
 	r := reader{s, &k.cfg}
 	out := map[api.Ref]*authority{}
 	for o := range s.OfKind(api.KindMesh) {
@@ -236,7 +236,7 @@ func (r reader) secret(mesh, name string) ([]byte, error) {
 }
 
 // File reads a file of an authority, below the directory of files and nowhere else.
-func (k *Keeper) File(path string) ([]byte, error) { return reader{cfg: &k.cfg}.file(path) }
+func (k *CAController) File(path string) ([]byte, error) { return reader{cfg: &k.cfg}.file(path) }
 
 // largestFile bounds what is read of a file, in bytes.
 const largestFile = 256 << 10

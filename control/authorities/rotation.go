@@ -50,7 +50,7 @@ var errDry = errors.New("nothing was to be changed")
 
 // Turn does what people ask of the root of an authority. The error is ErrNoAuthority, an ErrTurn, or
 // that of the store.
-func (k *Keeper) Turn(ctx context.Context, owner api.Ref, ask Turn) (out Turned, err error) {
+func (k *CAController) Turn(ctx context.Context, owner api.Ref, ask Turn) (out Turned, err error) {
 	made := making{}
 	err = k.cfg.Keep(ctx, func(now *snapshot.Snapshot) ([]store.Write, error) {
 		a := k.read(now)[owner]
@@ -66,12 +66,12 @@ func (k *Keeper) Turn(ctx context.Context, owner api.Ref, ask Turn) (out Turned,
 	if ask.Dry && errors.Is(err, errDry) {
 		return out, nil
 	}
-	k.Stir()
+	k.Enqueue()
 	return out, err
 }
 
 // turn are the writes of a Turn, after which a is as they say.
-func (k *Keeper) turn(a *authority, ask Turn, made making) (out []store.Write, broken rotation.Waiting, err error) {
+func (k *CAController) turn(a *authority, ask Turn, made making) (out []store.Write, broken rotation.Waiting, err error) {
 	now := k.cfg.Now()
 	switch {
 	case !a.stated || !a.signs:
@@ -101,7 +101,7 @@ func (k *Keeper) turn(a *authority, ask Turn, made making) (out []store.Write, b
 }
 
 // begin makes a root beside the one that signs, which is to take over from it.
-func (k *Keeper) begin(a *authority, ask Turn, made making, now time.Time) ([]store.Write, error) {
+func (k *CAController) begin(a *authority, ask Turn, made making, now time.Time) ([]store.Write, error) {
 	old := a.wanted()
 	if !old.own {
 		return nil, ErrTurn("its root is yours: add another backend with the new root to the Mesh and enable that, or put the new root where the MeshIdentity names it")
@@ -163,7 +163,7 @@ type StandingRoot struct {
 }
 
 // Standings are the authorities of a mesh, by their documents.
-func (k *Keeper) Standings(mesh string) (out []Standing) {
+func (k *CAController) Standings(mesh string) (out []Standing) {
 	k.mu.Lock()
 	all, known, others, silent := sorted(k.all), k.known[mesh], k.others, k.silent
 	waits := map[api.Ref]rotation.Waiting{}
@@ -208,7 +208,7 @@ func (k *Keeper) Standings(mesh string) (out []Standing) {
 }
 
 // count counts the valid leaves that are known of the authority of a document.
-func (k *Keeper) count(s *Standing, of api.Ref, now time.Time) {
+func (k *CAController) count(s *Standing, of api.Ref, now time.Time) {
 	if k.cfg.Sidecars == nil {
 		return
 	}
@@ -230,7 +230,7 @@ func (s *Standing) leave(known []known) {
 }
 
 // Roots are those of the authorities of a mesh.
-func (k *Keeper) Roots(mesh string) (out []mtls.Root) {
+func (k *CAController) Roots(mesh string) (out []mtls.Root) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, a := range sorted(k.all) {

@@ -32,7 +32,7 @@ const leastLife = 5 * time.Minute
 
 // Sign makes a certificate of an authority, for names that a sidecar has proved. It is one of
 // the errors above, or says what is wrong with the authority.
-func (k *Keeper) Sign(owner api.Ref, names []string, key *ecdsa.PublicKey, to rotation.Sidecar) (Issued, error) {
+func (k *CAController) Sign(owner api.Ref, names []string, key *ecdsa.PublicKey, to rotation.Sidecar) (Issued, error) {
 	k.mu.Lock()
 	a := k.all[owner]
 	var by *workload.Local
@@ -66,7 +66,7 @@ func (k *Keeper) Sign(owner api.Ref, names []string, key *ecdsa.PublicKey, to ro
 }
 
 // State is where the rotation of an authority stands, and what it waits for.
-func (k *Keeper) State(owner api.Ref) (rotation.State, rotation.Waiting, bool) {
+func (k *CAController) State(owner api.Ref) (rotation.State, rotation.Waiting, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	a := k.all[owner]
@@ -78,15 +78,15 @@ func (k *Keeper) State(owner api.Ref) (rotation.State, rotation.Waiting, bool) {
 
 // Before is until when there may be certificates of the authorities of a mesh of which this control
 // plane was not told since it began; zero where there can be none.
-func (k *Keeper) Before(mesh string) time.Time {
+func (k *CAController) Before(mesh string) time.Time {
 	return k.unheard(func(owner api.Ref) bool { a := k.all[owner]; return a != nil && a.mesh == mesh })
 }
 
 // Unknown is the latest of Before of all meshes, those too whose documents are gone.
-func (k *Keeper) Unknown() time.Time { return k.unheard(func(api.Ref) bool { return true }) }
+func (k *CAController) Unknown() time.Time { return k.unheard(func(api.Ref) bool { return true }) }
 
 // unheard is Before of those authorities that of chooses, which has the lock.
-func (k *Keeper) unheard(of func(owner api.Ref) bool) (until time.Time) {
+func (k *CAController) unheard(of func(owner api.Ref) bool) (until time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for owner, end := range k.before {
@@ -100,7 +100,7 @@ func (k *Keeper) unheard(of func(owner api.Ref) bool) (until time.Time) {
 // Trust is the generation of what those are to trust who meet an authority's leaves, and the
 // revision of the store in which it stood first with its MeshTrust, as far as is known here; one
 // that never comes where it does not yet.
-func (k *Keeper) Trust(owner api.Ref) (generation, since uint64) {
+func (k *CAController) Trust(owner api.Ref) (generation, since uint64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if a := k.all[owner]; a != nil && a.stated {

@@ -38,9 +38,9 @@ const settled = time.Minute
 
 // Finder knows the bare pods of one cluster. It is safe for many goroutines.
 type Finder struct {
-	config inject.Config
-	now    func() time.Time
-	stir   chan struct{} // has a token when there may be something to tell
+	config   inject.Config
+	now      func() time.Time
+	enqueued chan struct{} // has a token when there may be something to tell
 
 	mu     sync.Mutex
 	latest *snapshot.Snapshot
@@ -71,7 +71,7 @@ type hooks struct {
 
 // New is a finder that judges pods by the values of the installation.
 func New(c inject.Config, now func() time.Time) *Finder {
-	return &Finder{config: c, now: now, stir: make(chan struct{}, 1), spaces: map[string]*space{}}
+	return &Finder{config: c, now: now, enqueued: make(chan struct{}, 1), spaces: map[string]*space{}}
 }
 
 // Hooks tells when the webhooks that inject were made; zero where there are none.
@@ -218,7 +218,7 @@ func namespaceOf(o *api.Object) inject.Namespace {
 // wake says that there may be something to tell. It is called with mu held.
 func (f *Finder) wake() {
 	select {
-	case f.stir <- struct{}{}:
+	case f.enqueued <- struct{}{}:
 	default:
 	}
 }

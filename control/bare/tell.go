@@ -32,7 +32,7 @@ func (f *Finder) Tell(ctx context.Context, write Write, log *slog.Logger) error 
 			later.Stop()
 			return ctx.Err()
 		case <-later.C:
-		case <-f.stir:
+		case <-f.enqueued:
 			later.Stop()
 			select { // changes come in many
 			case <-ctx.Done():

@@ -112,7 +112,7 @@ func (c *FleetCounts) everybody(m *resolve.Model) map[api.Ref]bool {
 	for st := range c.sidecars.ads.Peers() {
 		out[st.Dataplane] = true
 	}
-	for ref := range c.sidecars.elsewhere() {
+	for ref := range c.sidecars.atPeers() {
 		out[ref] = true
 	}
 	return out

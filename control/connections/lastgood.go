@@ -14,9 +14,9 @@ import (
 	"github.com/weftmesh/weft/xds/server/syncstatus"
 )
 
-// goodsFile says with which revisions those sidecars go on that refuse a later one, for the
+// lastGoodFile says with which revisions those sidecars go on that refuse a later one, for the
 // next control plane of this data directory.
-const goodsFile = "last-good.json"
+const lastGoodFile = "last-good.json"
 
 // LastGood remembers, of sidecars whose Envoys refuse a part of what they should have, the last
 // revision that they confirmed whole, over the ends of their streams and of the control plane:
@@ -35,8 +35,8 @@ type LastGood struct {
 	all map[api.Ref]uint64
 }
 
-// mostGoods bounds of how many sidecars it is remembered.
-const mostGoods = 10_000
+// mostLastGood bounds of how many sidecars it is remembered.
+const mostLastGood = 10_000
 
 // good is one of them in the file.
 type good struct {
@@ -51,13 +51,13 @@ func NewLastGood(dir string, kept bool, log *slog.Logger) *LastGood {
 		close(g.done)
 		return g
 	}
-	g.file = filepath.Join(dir, goodsFile)
+	g.file = filepath.Join(dir, lastGoodFile)
 	var list []good
 	err := files.ReadState(g.file, &list)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		log.Warn("with which revisions sidecars go on is not known", "file", g.file, "error", err)
 	}
-	for _, x := range list[:min(len(list), mostGoods)] {
+	for _, x := range list[:min(len(list), mostLastGood)] {
 		g.all[x.Dataplane] = x.Revision
 	}
 	g.few.Store(int64(len(g.all)))
@@ -74,7 +74,7 @@ func (g *LastGood) Refused(dp api.Ref, n syncstatus.Nack) {
 	defer g.mu.Unlock()
 	_, known := g.all[dp]
 	switch {
-	case n.Acked != 0 && g.all[dp] != n.Acked && (known || len(g.all) < mostGoods):
+	case n.Acked != 0 && g.all[dp] != n.Acked && (known || len(g.all) < mostLastGood):
 		g.all[dp] = n.Acked
 	case n.Acked == 0 && !n.Brought && known:
 		delete(g.all, dp)

@@ -19,7 +19,7 @@ type Sidecars struct {
 	loop      *reconcile.Loop
 	returning *Reconnects
 	peers     *peers.Replica // nil where there are none
-	goods     *LastGood
+	lastGood  *LastGood
 }
 
 // NewSidecars are those whose streams are here, and those that peers tell of; peers is nil where there
@@ -33,7 +33,7 @@ func NewSidecars(ads *server.Server, loop *reconcile.Loop, before *Reconnects, p
 // know it yet.
 func (s Sidecars) Sidecars() []inspect.Sidecar {
 	waiting := s.loop.Unpublished()
-	elsewhere := s.elsewhere()
+	elsewhere := s.atPeers()
 	out := make([]inspect.Sidecar, 0, s.ads.Known())
 	for st := range s.ads.Peers() {
 		there, ok := elsewhere[st.Dataplane]
@@ -56,8 +56,8 @@ func (s Sidecars) Sidecars() []inspect.Sidecar {
 	return out
 }
 
-// elsewhere are the sidecars whose streams peers have, of several the newest.
-func (s Sidecars) elsewhere() map[api.Ref]peers.State {
+// atPeers are the sidecars whose streams peers have, of several the newest.
+func (s Sidecars) atPeers() map[api.Ref]peers.State {
 	out := map[api.Ref]peers.State{}
 	if s.peers == nil {
 		return out
@@ -122,7 +122,7 @@ func (s Sidecars) sidecarOf(st syncstatus.Status, waits bool) inspect.Sidecar {
 	if st.Nack != nil && st.Nack.Current {
 		c.Refusal = &inspect.Refusal{Type: st.Nack.Type, Resources: st.Nack.Resources, Message: st.Nack.Message}
 		if c.Acked == 0 { // on this stream
-			c.Acked = s.goods.of(st.Dataplane)
+			c.Acked = s.lastGood.of(st.Dataplane)
 		}
 	}
 	return c

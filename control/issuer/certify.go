@@ -30,13 +30,13 @@ type Certifier struct {
 	Proof    error // why nobody can prove anything here, an api.IdentityRefusal; nil where one can
 	Model    func(context.Context) (*resolve.Model, error)
 	Who      authn.Authenticator
-	Keeper   *authorities.Keeper
+	Keeper   *authorities.CAController
 	Sidecar  func(dp, owner api.Ref) rotation.Sidecar
 	Record   func(dp, owner api.Ref, root string, ends time.Time) error // before a certificate is given
 	Answered func(dp api.Ref, why api.IdentityRefusal)                  // of each answer; the zero value where nothing is refused
 	Zone     api.Zone
 	Log      *slog.Logger
-	caps     rateLimiter
+	limiter  rateLimiter
 	refusal  refusalLog // of the last refusals, so that each is logged once
 }
 
@@ -130,7 +130,7 @@ func (c *Certifier) answer(w http.ResponseWriter, r *http.Request, ask *request)
 			return out, ref, err
 		}
 	}
-	if !c.caps.allow(ref) {
+	if !c.limiter.allow(ref) {
 		return out, ref, errTooMany
 	}
 	if !there {

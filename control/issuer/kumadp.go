@@ -109,7 +109,7 @@ func (k *ControlPlaneKeys) Again(name api.Ref) (found bool) {
 }
 
 // Expire forgets who has nothing to wait for any more of what bounds certificates.
-func (k *ControlPlaneKeys) Expire(at time.Time) { k.by.caps.expire(at) }
+func (k *ControlPlaneKeys) Expire(at time.Time) { k.by.limiter.expire(at) }
 
 // give has a key certified and sends both, and says when to do so again.
 func (k *ControlPlaneKeys) give(x *keyStream) {
@@ -159,7 +159,7 @@ func (k *ControlPlaneKeys) certify(x *keyStream) (good time.Duration, err error)
 	if _, _, err := k.by.proves(model, o, *x.peer.Proof); err != nil {
 		return 0, err
 	}
-	if !k.by.caps.allow(dp) {
+	if !k.by.limiter.allow(dp) {
 		return 0, errTooMany
 	}
 	key, err := workload.NewKey()

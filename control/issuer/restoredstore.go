@@ -73,7 +73,7 @@ func (x keptRevoked) command() string {
 type RestoredConfig struct {
 	DataDir  string       // where the record is kept; empty in a cluster
 	Shared   *roots.Roots // what has it in a cluster; nil where there is none
-	Keeper   *authorities.Keeper
+	Keeper   *authorities.CAController
 	Own      store.Store
 	Document func(s *snapshot.Snapshot, mesh string) (*api.Object, api.Ref) // of the revocations of a mesh
 	Synced   func(context.Context) error                                    // waits until the documents of a cluster are read

@@ -18,7 +18,7 @@ import (
 // CAAdmin are the authorities of a control plane as its API shows and turns them.
 type CAAdmin struct {
 	*Revocations
-	keeper *authorities.Keeper
+	keeper *authorities.CAController
 	leader forwarder
 }
 
@@ -28,7 +28,7 @@ type forwarder interface {
 }
 
 // NewCAAdmin are those that keeper keeps; leader is nil where this replica knows no other.
-func NewCAAdmin(x *Revocations, keeper *authorities.Keeper, leader forwarder) CAAdmin {
+func NewCAAdmin(x *Revocations, keeper *authorities.CAController, leader forwarder) CAAdmin {
 	return CAAdmin{x, keeper, leader}
 }
 

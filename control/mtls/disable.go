@@ -30,8 +30,8 @@ import (
 // control plane that starts goes on from there. So an Envoy may be where it was told to be, or a
 // step before that, and each two of these neighbours understand each other.
 
-// leavingMesh is what a mesh goes on with whose documents give identities no more.
-type leavingMesh struct {
+// disabledMesh is what a mesh goes on with whose documents give identities no more.
+type disabledMesh struct {
 	*api.MeshInsight
 	since  time.Time
 	agreed *agreed // that nobody is called by TLS
@@ -41,7 +41,7 @@ type leavingMesh struct {
 // they said before where a mesh is leaving that. It belongs to the steps of the loop.
 type reliance struct {
 	said map[string]*api.MeshInsight // nil before rest
-	left map[string]leavingMesh
+	left map[string]disabledMesh
 }
 
 // saidOf is what documents say of identities in a mesh, without what is secret; nil for nothing.
@@ -135,7 +135,7 @@ func (x *Insights) goesOn(mesh string, was *api.MeshInsight) snapshot.Change {
 	if old, ok := x.relied.left[mesh]; ok {
 		c.Before = &api.Object{Ref: api.MeshInsightRef(mesh), Spec: old.MeshInsight}
 	}
-	x.relied.left[mesh] = leavingMesh{was, time.Now(), &agreed{}}
+	x.relied.left[mesh] = disabledMesh{was, time.Now(), &agreed{}}
 	return c
 }
 

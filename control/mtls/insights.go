@@ -38,7 +38,7 @@ type Insights struct {
 	*records                  // whose mu guards what follows too
 	stale    map[api.Ref]bool // to be looked at
 	ended    map[api.Ref]bool // whose certificates had ended when they were looked at
-	heard    kube.Position    // how far peers are with what they have told and was not looked at
+	observed kube.Position    // how far peers are with what they have told and was not looked at
 }
 
 // Parts are those of a control plane that it takes to bring meshes to mutual TLS and back. What is not
@@ -52,7 +52,7 @@ type Parts struct {
 	Log       *slog.Logger
 
 	Own        store.Store // what the control plane writes to
-	Keeper     *authorities.Keeper
+	Keeper     *authorities.CAController
 	Loop       *reconcile.Loop
 	Sidecars   connections.Sidecars
 	Reconnects *connections.Reconnects
@@ -79,7 +79,7 @@ const (
 
 func NewInsights(by *Parts) *Insights {
 	return &Insights{Parts: by, wake: make(chan struct{}, 1), records: &by.records, stale: map[api.Ref]bool{}, ended: map[api.Ref]bool{},
-		relied: reliance{left: map[string]leavingMesh{}}}
+		relied: reliance{left: map[string]disabledMesh{}}}
 }
 
 // OverADS is told of a stream whether its sidecar has no agent that makes a key.
@@ -150,8 +150,8 @@ func (x *Insights) Sweep() {
 // look tells the loop what has changed of those that are stale.
 func (x *Insights) look(ctx context.Context) {
 	x.mu.Lock()
-	stale, heard := x.stale, x.heard
-	x.stale, x.heard = map[api.Ref]bool{}, nil
+	stale, heard := x.stale, x.observed
+	x.stale, x.observed = map[api.Ref]bool{}, nil
 	x.mu.Unlock()
 	x.recall(stale)
 	x.prove(stale)
@@ -162,7 +162,7 @@ func (x *Insights) look(ctx context.Context) {
 		x.waiting = nil
 		time.AfterFunc(lookAgain, func() { x.Enqueue(waiting...) })
 	}
-	x.Keeper.Stir()
+	x.Keeper.Enqueue()
 	if len(heard) > 0 {
 		x.Loop.Delivered(ctx)
 		x.Peers.Follows(heard)

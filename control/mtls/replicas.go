@@ -24,7 +24,7 @@ func (x *Insights) tellPeers(dp api.Ref) {
 	if x.Peers == nil {
 		return
 	}
-	x.Peers.Stirred(dp)
+	x.Peers.SidecarChanged(dp)
 }
 
 // learnt says that peers have to hear of changes of sidecars whose streams are here.
@@ -137,11 +137,11 @@ func (i *insight) yields(to heldCert, attached bool) bool {
 // PeerLearned has it told when what a peer has found out holds here.
 func (x *Insights) PeerLearned(what kube.Position) {
 	x.mu.Lock()
-	if x.heard == nil {
-		x.heard = kube.Position{}
+	if x.observed == nil {
+		x.observed = kube.Position{}
 	}
 	for name, n := range what {
-		x.heard[name] = max(x.heard[name], n)
+		x.observed[name] = max(x.observed[name], n)
 	}
 	x.mu.Unlock()
 	x.Enqueue()

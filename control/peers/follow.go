@@ -46,11 +46,11 @@ type following struct {
 	self  bool      // it is this replica
 	over  bool      // nobody follows it any more
 
-	conn  *grpc.ClientConn // of the last stream; nil while there is none
-	name  string           // as it calls itself, once it has
-	heard time.Time        // the last word; zero while there is no stream
-	why   error            // why there is none
-	left  bool             // it has ended the last one itself, which it does when it holds nothing more
+	conn      *grpc.ClientConn // of the last stream; nil while there is none
+	name      string           // as it calls itself, once it has
+	lastHeard time.Time        // the last word; zero while there is no stream
+	why       error            // why there is none
+	left      bool             // it has ended the last one itself, which it does when it holds nothing more
 
 	differs time.Time // since when it has followed other resources than this replica; zero while it does not
 }
@@ -89,7 +89,7 @@ func (r *Replica) Find(ctx context.Context, peers []Peer) {
 			continue
 		}
 		f.peer = Peer{} // which is not dialled again
-		if f.heard.IsZero() {
+		if f.lastHeard.IsZero() {
 			f.stop()
 			delete(r.following, address)
 		}
@@ -106,7 +106,7 @@ func (r *Replica) once(all []Peer) (out []Peer) {
 		case p.Name == "" || !known:
 			at[p.Name] = len(out)
 			out = append(out, p)
-		case f != nil && !f.over && !f.heard.IsZero():
+		case f != nil && !f.over && !f.lastHeard.IsZero():
 			out[i] = p
 		}
 	}
@@ -229,7 +229,7 @@ func (r *Replica) begin(f *following, conn *grpc.ClientConn, address, name strin
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	f.hangUp()
-	f.conn, f.name, f.heard, f.why, f.left = conn, name, time.Now(), nil, false
+	f.conn, f.name, f.lastHeard, f.why, f.left = conn, name, time.Now(), nil, false
 	r.ledger.begin(address)
 	r.cfg.Log.Info("a peer is followed", "address", address, "replica", name)
 }
@@ -240,7 +240,7 @@ func (r *Replica) end(f *following, address string) {
 	had := f.conn != nil
 	if had {
 		f.hangUp()
-		f.heard = time.Time{}
+		f.lastHeard = time.Time{}
 		r.ledger.end(address)
 	}
 	r.mu.Unlock()
@@ -259,12 +259,12 @@ func (f *following) hangUp() {
 
 func (r *Replica) hear(f *following, address string, t *Told) {
 	r.mu.Lock()
-	f.heard = time.Now()
+	f.lastHeard = time.Now()
 	r.ledger.hear(address, t)
 	if here, there := r.ledger.differs(r.ledger.peers[address]); len(here)+len(there) == 0 {
 		f.differs = time.Time{}
 	} else if f.differs.IsZero() {
-		f.differs = f.heard
+		f.differs = f.lastHeard
 	}
 	r.mu.Unlock()
 	if len(t.GetSidecars())+len(t.GetGone())+len(t.GetHeard()) > 0 {

@@ -14,14 +14,14 @@ func TestAPeerIsFollowedAtOneAddress(t *testing.T) {
 	t.Parallel()
 	four, six, other := Peer{Address: "10.0.0.1:5678", Name: "b"}, Peer{Address: "[fd00::1]:5678", Name: "b"}, Peer{Address: "10.0.0.2:5678", Name: "c"}
 	nameless, too := Peer{Address: "10.0.0.3:5678"}, Peer{Address: "10.0.0.4:5678"}
-	live := &following{heard: time.Now()}
+	live := &following{lastHeard: time.Now()}
 	for name, x := range map[string]struct {
 		following  map[string]*following
 		all, wants []Peer
 	}{
 		"the first":               {nil, []Peer{four, six, other}, []Peer{four, other}},
 		"the one that is there":   {map[string]*following{six.Address: live}, []Peer{four, six, other}, []Peer{six, other}},
-		"not one that is over":    {map[string]*following{six.Address: {over: true, heard: time.Now()}}, []Peer{four, six}, []Peer{four}},
+		"not one that is over":    {map[string]*following{six.Address: {over: true, lastHeard: time.Now()}}, []Peer{four, six}, []Peer{four}},
 		"not one that is silent":  {map[string]*following{six.Address: {}}, []Peer{four, six}, []Peer{four}},
 		"one that is left":        {map[string]*following{six.Address: live}, []Peer{four}, []Peer{four}},
 		"those of whom none says": {nil, []Peer{nameless, too}, []Peer{nameless, too}},

@@ -10,9 +10,9 @@ import (
 )
 
 // held is what one peer has told, from one stream of it.
-type held struct {
+type peerState struct {
 	sidecars  map[api.Ref]*entry
-	heard     kube.Position
+	observed  kube.Position
 	follows   map[string]bool // the resources of which it hears; nil while it does not say
 	needs     []need          // oldest first: revisions that the peer may not know yet
 	behind    map[api.Ref]*entry
@@ -37,11 +37,11 @@ type entry struct {
 	confirmed *effective.Resolved // what it had then; nil while it is in sync, and for never
 }
 
-func newHeld() *held {
-	return &held{sidecars: map[api.Ref]*entry{}, heard: kube.Position{}, behind: map[api.Ref]*entry{}, resolving: map[string]int{}}
+func newHeld() *peerState {
+	return &peerState{sidecars: map[api.Ref]*entry{}, observed: kube.Position{}, behind: map[api.Ref]*entry{}, resolving: map[string]int{}}
 }
 
-func (p *held) require(n need) {
+func (p *peerState) require(n need) {
 	if last := len(p.needs) - 1; len(p.needs) >= mostNeeds {
 		raise(p.needs[last].of, n.of) // both are covered later than either could be
 		return
@@ -50,9 +50,9 @@ func (p *held) require(n need) {
 }
 
 // knows reports whether the peer has heard all of what, as far as it hears of that at all.
-func (p *held) knows(what kube.Position) bool {
+func (p *peerState) knows(what kube.Position) bool {
 	for name, n := range what {
-		if p.heard[name] < n && (p.follows == nil || p.follows[name] || ofReplica(name)) {
+		if p.observed[name] < n && (p.follows == nil || p.follows[name] || ofReplica(name)) {
 			return false
 		}
 	}
@@ -60,7 +60,7 @@ func (p *held) knows(what kube.Position) bool {
 }
 
 // follow takes which resources the peer follows; none where those are as before.
-func (p *held) follow(names []string) {
+func (p *peerState) follow(names []string) {
 	if len(names) == 0 {
 		return
 	}
@@ -71,7 +71,7 @@ func (p *held) follow(names []string) {
 }
 
 // differs are the resources that only one of this replica and a peer follows.
-func (l *ledger) differs(p *held) (here, there []string) {
+func (l *ledger) differs(p *peerState) (here, there []string) {
 	if p == nil || p.follows == nil {
 		return nil, nil
 	}
@@ -90,7 +90,7 @@ func (l *ledger) differs(p *held) (here, there []string) {
 }
 
 // count keeps the number of sidecars that resolve names.
-func (p *held) count(ref api.Ref, before *entry, now *Sidecar) {
+func (p *peerState) count(ref api.Ref, before *entry, now *Sidecar) {
 	if before != nil && before.told.GetNames() {
 		p.resolving[ref.Mesh]--
 	}
@@ -148,8 +148,8 @@ func (l *ledger) renew(peer string) {
 }
 
 // each yields what peers have told, and what they are telling anew.
-func (l *ledger) each(yield func(*held) bool) {
-	for _, all := range []map[string]*held{l.peers, l.next} {
+func (l *ledger) each(yield func(*peerState) bool) {
+	for _, all := range []map[string]*peerState{l.peers, l.next} {
 		for _, p := range all {
 			if !yield(p) {
 				return

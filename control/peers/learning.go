@@ -21,7 +21,7 @@ func (r *Replica) Learnt() {
 	defer r.mu.Unlock()
 	name := learntBy + r.cfg.Name
 	// Versions grow over restarts of a replica, too.
-	r.ledger.learnt(name, max(r.ledger.heard[name]+1, uint64(time.Now().UnixMicro())))
+	r.ledger.learnt(name, max(r.ledger.observed[name]+1, uint64(time.Now().UnixMicro())))
 	r.advance()
 }
 
@@ -29,7 +29,7 @@ func (r *Replica) Learnt() {
 func (r *Replica) Follows(what kube.Position) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	maps.Copy(r.ledger.heard, what)
+	maps.Copy(r.ledger.observed, what)
 	r.advance()
 }
 
@@ -59,7 +59,7 @@ func (r *Replica) Of(ref api.Ref) (out []*Sidecar) {
 
 // learnt has all peers hear of a version before their sidecars are in sync.
 func (l *ledger) learnt(name string, version uint64) {
-	l.heard[name] = version
+	l.observed[name] = version
 	raise(l.needs, kube.Position{name: version})
 	for p := range l.each {
 		p.require(need{l.revision, kube.Position{name: version}})

@@ -29,15 +29,15 @@ type ledger struct {
 	model    source // nil before the first publication
 	revision uint64 // of the model
 	steps    []kube.Step
-	heard    kube.Position // by which the model is resolved
+	observed kube.Position // by which the model is resolved
 	follows  []string      // the resources of which it hears
 	needs    kube.Position // what others must have heard to know the same
-	peers    map[string]*held
-	next     map[string]*held // what those tell anew, until it is whole
+	peers    map[string]*peerState
+	next     map[string]*peerState // what those tell anew, until it is whole
 }
 
 func newLedger() *ledger {
-	return &ledger{heard: kube.Position{}, needs: kube.Position{}, peers: map[string]*held{}, next: map[string]*held{}}
+	return &ledger{observed: kube.Position{}, needs: kube.Position{}, peers: map[string]*peerState{}, next: map[string]*peerState{}}
 }
 
 // move takes what a publication of the store adds, which the model may know already.
@@ -77,10 +77,10 @@ func (l *ledger) take() {
 		}
 		n++
 		for name, at := range s.Heard {
-			if at < l.heard[name] {
+			if at < l.observed[name] {
 				l.restored(name, at)
 			}
-			l.heard[name] = at
+			l.observed[name] = at
 		}
 		if s.Follows != nil {
 			l.follows = s.Follows
@@ -89,7 +89,7 @@ func (l *ledger) take() {
 	}
 	l.steps = l.steps[n:]
 	for name := range more {
-		more[name] = min(more[name], l.heard[name]) // it may have been restored since
+		more[name] = min(more[name], l.observed[name]) // it may have been restored since
 	}
 	raise(l.needs, more)
 	for p := range l.each {
@@ -117,7 +117,7 @@ func (l *ledger) restored(name string, at uint64) {
 }
 
 // covers is the last of this replica's revisions that the peer knows.
-func (l *ledger) covers(p *held) uint64 {
+func (l *ledger) covers(p *peerState) uint64 {
 	if len(p.needs) > 0 {
 		return p.needs[0].revision - 1
 	}
@@ -125,12 +125,12 @@ func (l *ledger) covers(p *held) uint64 {
 }
 
 // inSync reports whether a sidecar has confirmed all that this replica would have for it.
-func (l *ledger) inSync(p *held, e *entry) bool {
+func (l *ledger) inSync(p *peerState, e *entry) bool {
 	return e.told.GetStream() != nil && e.told.GetSynced() && l.covers(p) >= e.touched
 }
 
 // fallBehind keeps what a sidecar had that was in sync with a revision.
-func (l *ledger) fallBehind(p *held, ref api.Ref, e *entry, revision uint64) {
+func (l *ledger) fallBehind(p *peerState, ref api.Ref, e *entry, revision uint64) {
 	e.acked, e.confirmed = revision, nil
 	if l.model != nil {
 		e.confirmed, _ = l.model.Dataplane(ref)
@@ -139,7 +139,7 @@ func (l *ledger) fallBehind(p *held, ref api.Ref, e *entry, revision uint64) {
 }
 
 // settle forgets what no peer lacks any more, and what sidecars had before they followed.
-func (l *ledger) settle(p *held) {
+func (l *ledger) settle(p *peerState) {
 	n := 0
 	for n < len(p.needs) && p.knows(p.needs[n].of) {
 		n++
@@ -168,7 +168,7 @@ func (l *ledger) hear(peer string, t *Told) {
 		delete(p.sidecars, ref)
 	}
 	p.follow(t.GetFollows())
-	maps.Copy(p.heard, t.GetHeard()) // which may be less than before
+	maps.Copy(p.observed, t.GetHeard()) // which may be less than before
 	p.whole = p.whole || t.GetWhole()
 	l.settle(p)
 	if p.whole && l.next[peer] == p {
@@ -176,7 +176,7 @@ func (l *ledger) hear(peer string, t *Told) {
 	}
 }
 
-func (l *ledger) hold(p *held, ref api.Ref, s *Sidecar) {
+func (l *ledger) hold(p *peerState, ref api.Ref, s *Sidecar) {
 	e := p.sidecars[ref]
 	p.count(ref, e, s)
 	if e == nil {
@@ -191,7 +191,7 @@ func (l *ledger) hold(p *held, ref api.Ref, s *Sidecar) {
 }
 
 // state is what the ledger knows of a sidecar.
-func (l *ledger) state(peer string, p *held, ref api.Ref, e *entry) (inspect.Sidecar, sidecars.Stream) {
+func (l *ledger) state(peer string, p *peerState, ref api.Ref, e *entry) (inspect.Sidecar, sidecars.Stream) {
 	told := e.told
 	s := inspect.Sidecar{Dataplane: ref, Connected: told.GetStream() != nil, Published: l.covers(p), Acked: e.acked, InSync: l.inSync(p, e), Note: told.GetNote()}
 	if s.InSync {

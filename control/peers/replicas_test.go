@@ -59,7 +59,7 @@ func start(t *testing.T, name string, lasts time.Duration) *replica {
 	}
 	r := &replica{Replica: peers.New(), t: t, events: events.NewBus(), lasts: lasts, trusts: peers.TLSOf("localhost", ca.PEM())}
 	ads, o := server.New(server.Default()), attached.Default()
-	o.Stirred = r.Stirred
+	o.SidecarChanged = r.SidecarChanged
 	agents := attached.New(o)
 	r.agents = agents
 	model, _ := resolve.Compile(snapshot.New(1), nil, nil)

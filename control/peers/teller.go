@@ -29,18 +29,18 @@ const (
 
 // follower is a replica that is told what this one holds.
 type follower struct {
-	dirty stirred // guarded by Replica.mu, as heard is
-	heard kube.Position
-	names []string      // of all resources that this replica follows; nil where they were told
-	wake  chan struct{} // has a token while there is something to tell
-	end   context.CancelCauseFunc
+	dirty    changedSidecars // guarded by Replica.mu, as heard is
+	observed kube.Position
+	names    []string      // of all resources that this replica follows; nil where they were told
+	wake     chan struct{} // has a token while there is something to tell
+	end      context.CancelCauseFunc
 
 	told telling // of the goroutine that tells
 }
 
-// Stirred says that the state of a sidecar here may be another than before, by its name or by
+// SidecarChanged says that the state of a sidecar here may be another than before, by its name or by
 // the one that its agent knows.
-func (r *Replica) Stirred(ref api.Ref) {
+func (r *Replica) SidecarChanged(ref api.Ref) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for f := range r.followers {
@@ -96,7 +96,7 @@ func (r *Replica) Published(m source, revision uint64, affected []api.Ref) {
 // advance has followers told how far this replica is. It needs mu.
 func (r *Replica) advance() {
 	more := kube.Position{}
-	for name, n := range r.ledger.heard {
+	for name, n := range r.ledger.observed {
 		if n != r.said[name] {
 			r.said[name], more[name] = n, n
 		}
@@ -104,11 +104,11 @@ func (r *Replica) advance() {
 	others := !slices.Equal(r.names, r.ledger.follows)
 	r.names = r.ledger.follows
 	for f := range r.followers {
-		maps.Copy(f.heard, more)
+		maps.Copy(f.observed, more)
 		if others {
 			f.names = r.names
 		}
-		if len(f.heard)+len(f.dirty)+len(f.names) > 0 {
+		if len(f.observed)+len(f.dirty)+len(f.names) > 0 {
 			f.rouse()
 		}
 	}
@@ -130,7 +130,7 @@ func (r *Replica) Follow(g Peers_FollowServer) error {
 	ctx, end := context.WithCancelCause(g.Context())
 	defer end(nil)
 	defer who.Expire(end)()
-	f := &follower{dirty: stirred{}, heard: kube.Position{}, wake: make(chan struct{}, 1), end: end, told: telling{}}
+	f := &follower{dirty: changedSidecars{}, observed: kube.Position{}, wake: make(chan struct{}, 1), end: end, told: telling{}}
 	if err := r.join(f); err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func (r *Replica) join(f *follower) error {
 		r.mu.Unlock()
 		return streams.ErrClosed
 	}
-	maps.Copy(f.heard, r.ledger.heard)
+	maps.Copy(f.observed, r.ledger.observed)
 	f.names = r.names
 	r.followers[f] = true
 	r.telling.Add(1)
@@ -240,8 +240,8 @@ func (r *Replica) tell(ctx context.Context, g Peers_FollowServer, f *follower, w
 // far this replica is.
 func (r *Replica) news(f *follower) []*Told {
 	r.mu.Lock()
-	heard, names, dirty := f.heard, f.names, f.dirty
-	f.heard, f.names, f.dirty = kube.Position{}, nil, stirred{}
+	heard, names, dirty := f.observed, f.names, f.dirty
+	f.observed, f.names, f.dirty = kube.Position{}, nil, changedSidecars{}
 	r.mu.Unlock()
 	out := []*Told{{}}
 	for _, own := range slices.SortedFunc(maps.Keys(dirty), api.Ref.Compare) {

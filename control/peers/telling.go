@@ -9,9 +9,9 @@ type telling map[api.Ref]api.Ref
 
 // stirred are sidecars that may be others than before, by the names that their agents have for
 // them: each once, by the name of a dataplane where one was told.
-type stirred map[api.Ref]api.Ref
+type changedSidecars map[api.Ref]api.Ref
 
-func (s stirred) add(ref api.Ref) {
+func (s changedSidecars) add(ref api.Ref) {
 	if own := called(ref); s[own].Namespace == "" {
 		s[own] = ref
 	}

@@ -33,7 +33,7 @@ func TestAFollowerHasEachSidecarOnce(t *testing.T) {
 			}
 			return s
 		}
-		dirty, told, l := stirred{}, telling{}, newLedger()
+		dirty, told, l := changedSidecars{}, telling{}, newLedger()
 		l.publish(models{}, 1, nil)
 		l.begin("b")
 		some := func(t *rapid.T) api.Ref { return rapid.SampledFrom(full).Draw(t, "dataplane") }
@@ -48,7 +48,7 @@ func TestAFollowerHasEachSidecarOnce(t *testing.T) {
 					out.Sidecars = append(out.Sidecars, is)
 				}
 			}
-			dirty = stirred{}
+			dirty = changedSidecars{}
 			l.hear("b", out)
 		}
 		t.Repeat(map[string]func(*rapid.T){

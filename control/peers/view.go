@@ -58,7 +58,7 @@ func (e *entry) stream() *Stream {
 }
 
 // state needs mu.
-func (r *Replica) state(address string, p *held, ref api.Ref, e *entry) State {
+func (r *Replica) state(address string, p *peerState, ref api.Ref, e *entry) State {
 	name := address
 	if f := r.following[address]; f != nil {
 		name = f.name
@@ -88,8 +88,8 @@ func (r *Replica) Silent() (notes []api.Note) {
 			continue
 		}
 		p := r.ledger.peers[address]
-		silent := now.Sub(f.heard) > heartbeat+Patience
-		if f.heard.IsZero() || p == nil || !p.whole {
+		silent := now.Sub(f.lastHeard) > heartbeat+Patience
+		if f.lastHeard.IsZero() || p == nil || !p.whole {
 			silent = (f.peer.Ready || f.peer.Stopping && !f.left) && now.Sub(f.since) > Patience
 		}
 		if !silent {

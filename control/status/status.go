@@ -53,8 +53,8 @@ type Plane interface {
 	Problems() []*api.Violation
 	// Resolving is beside how many dataplanes of a mesh its names resolve.
 	Resolving(mesh string) int
-	// Stirred counts what sidecars have done.
-	Stirred() uint64
+	// SidecarChanges counts what sidecars have done.
+	SidecarChanges() uint64
 }
 
 // Config says whose statuses are written where.
@@ -82,7 +82,7 @@ type Reporter struct {
 	rest     rest             // of the writes of the last look at all, for which there was no room yet
 	much     bool             // the last look found more than one batch
 	owed     bool             // something is to be written that could not be
-	stirred  uint64           // at the last look at all
+	changes  uint64           // at the last look at all
 	revision uint64
 	refusals uint64
 	next     time.Time // earliest look at all
@@ -122,9 +122,9 @@ func (r *Reporter) step(ctx context.Context, now time.Time) {
 	}
 	maps.DeleteFunc(r.wrote, func(_ api.Ref, w wrote) bool { return now.Sub(w.at) >= lastPause })
 	writes := r.afterEdits(m, now)
-	stirred, revision, refusals := r.Plane.Stirred(), m.Snapshot().Revision(), r.Store.Refusals()
-	if r.rest.empty() && !now.Before(r.next) && (r.owed || stirred != r.stirred || revision != r.revision || refusals != r.refusals || r.failing.due(now)) {
-		r.stirred, r.revision, r.refusals, r.owed = stirred, revision, refusals, false
+	stirred, revision, refusals := r.Plane.SidecarChanges(), m.Snapshot().Revision(), r.Store.Refusals()
+	if r.rest.empty() && !now.Before(r.next) && (r.owed || stirred != r.changes || revision != r.revision || refusals != r.refusals || r.failing.due(now)) {
+		r.changes, r.revision, r.refusals, r.owed = stirred, revision, refusals, false
 		r.rest = rest{r.all(ctx, m, now), now}
 		r.next = time.Now().Add(max(Pace, share*time.Since(now)))
 		r.much = len(r.rest.writes) > batch

@@ -26,9 +26,9 @@ type Observer struct {
 	authors authors
 	Hooks   hooks // set before the first stream
 
-	stirred atomic.Uint64 // how often sidecars came, went, followed or refused
-	streams atomic.Uint64 // the number of the newest one
-	opened  sync.Map      // the span in which a stream was opened, by its number; of spans that go somewhere
+	sidecarChanges atomic.Uint64 // how often sidecars came, went, followed or refused
+	streams        atomic.Uint64 // the number of the newest one
+	opened         sync.Map      // the span in which a stream was opened, by its number; of spans that go somewhere
 
 	mu        sync.Mutex
 	received  uint64 // the newest revision that came from the store
@@ -168,7 +168,7 @@ func (o *Observer) at(revision uint64) (moment, bool) {
 
 // Connected is told of a new stream.
 func (o *Observer) Connected(p syncstatus.Peer) {
-	o.Stirred(p.Dataplane)
+	o.SidecarChanged(p.Dataplane)
 	for n := o.streams.Load(); n < p.Stream && !o.streams.CompareAndSwap(n, p.Stream); n = o.streams.Load() {
 	}
 	o.opens(p)
@@ -181,7 +181,7 @@ func (o *Observer) Connected(p syncstatus.Peer) {
 
 // Disconnected is told of the end of a stream.
 func (o *Observer) Disconnected(p syncstatus.Peer, err error) {
-	o.Stirred(p.Dataplane)
+	o.SidecarChanged(p.Dataplane)
 	o.opened.Delete(p.Stream)
 	o.Streams.WithLabelValues(p.Protocol).Dec()
 	v := events.Event{Type: "disconnect", Dataplane: p.Dataplane.String()}
@@ -216,7 +216,7 @@ func (o *Observer) Acked(p syncstatus.Peer, push syncstatus.Push, took time.Dura
 
 // Nacked is told of a refusal.
 func (o *Observer) Nacked(p syncstatus.Peer, n syncstatus.Nack) {
-	o.Stirred(p.Dataplane)
+	o.SidecarChanged(p.Dataplane)
 	o.Nacks.WithLabelValues(n.Type).Inc()
 	o.Events.Publish(events.Event{Type: "nack", Dataplane: p.Dataplane.String(), Resources: n.Type, Revision: n.Revision, Message: n.Message})
 	o.refused(p, n)
@@ -225,24 +225,24 @@ func (o *Observer) Nacked(p syncstatus.Peer, n syncstatus.Nack) {
 	}
 }
 
-// Stirred is told when the state of a sidecar may be another.
-func (o *Observer) Stirred(dp api.Ref) {
-	o.stirred.Add(1)
+// SidecarChanged is told when the state of a sidecar may be another.
+func (o *Observer) SidecarChanged(dp api.Ref) {
+	o.sidecarChanges.Add(1)
 	if o.Hooks.Changed != nil {
 		o.Hooks.Changed(dp)
 	}
 }
 
-// StirredSomewhere is told when the state of sidecars may be another that are connected elsewhere.
-func (o *Observer) StirredSomewhere() { o.stirred.Add(1) }
+// SidecarChangedElsewhere is told when the state of sidecars may be another that are connected elsewhere.
+func (o *Observer) SidecarChangedElsewhere() { o.sidecarChanges.Add(1) }
 
-// Stirs is how often sidecars came, went, followed or refused.
-func (o *Observer) Stirs() uint64 { return o.stirred.Load() }
+// SidecarChanges is how often sidecars came, went, followed or refused.
+func (o *Observer) SidecarChanges() uint64 { return o.sidecarChanges.Load() }
 
 // Synced is told when a sidecar has everything of a revision. One that connected later than
 // the change came says nothing of how long changes take.
 func (o *Observer) Synced(p syncstatus.Peer, revision uint64) {
-	o.Stirred(p.Dataplane)
+	o.SidecarChanged(p.Dataplane)
 	if o.Hooks.Synced != nil {
 		o.Hooks.Synced(p.Dataplane)
 	}

@@ -45,8 +45,8 @@ type Config struct {
 	Documents Documents
 	History   store.History // of Documents; nil where it keeps none
 	Sidecars  sidecars.Sidecars
-	Census    sidecars.Census // nil: each question counts them
-	Envoys    envoys.Envoys   // nil: none can be asked
+	Census    sidecars.FleetCounts // nil: each question counts them
+	Envoys    envoys.Envoys        // nil: none can be asked
 	// Renderer is the one whose resources sidecars get; nil: one for Kinds alone.
 	Renderer *xds.Renderer
 	Tokens   tokens.Issuer
@@ -173,7 +173,7 @@ func (s *server) routes() []endpoint.Endpoint {
 		&documents.Handlers{Source: s.source, Writes: writer, Sidecars: s.Sidecars, Problems: s.Problems, Resolving: resolving},
 		&sidecars.Handlers{Source: s.source, Sidecars: s.Sidecars, Census: s.Census, Secured: secured, Roots: roots, InstanceID: s.About.InstanceID},
 		&certificates.Handlers{Source: s.source, Authorities: s.Authorities, Security: s.Security, Sidecars: s.Sidecars, Log: s.Log},
-		&questions.Handlers{Source: s.source, Sidecars: s.Sidecars, Census: s.Census, Ask: ask, Problems: s.Problems, Unknown: s.Unknown, Running: s.Running, Zone: s.Zone.Name},
+		&questions.Handlers{Source: s.source, Sidecars: s.Sidecars, Fleet: s.Census, Ask: ask, Problems: s.Problems, Unknown: s.Unknown, Running: s.Running, Zone: s.Zone.Name},
 		&envoys.Handlers{Source: s.source, Envoys: s.Envoys, Renderer: s.Renderer, KumaCompat: s.KumaCompat},
 	} {
 		all = append(all, h.Endpoints()...)

@@ -70,7 +70,7 @@ func (c *Stage) addIdentities() {
 		})
 	c.addTrust()
 	c.addRevoked()
-	c.addSecured()
+	c.addDataplaneTLS()
 }
 
 // issuersOf is nil for a mesh that says nothing of identities.

@@ -61,8 +61,8 @@ type tlsSettings struct {
 	revoked    *revoked
 }
 
-// addSecured derives who each dataplane is, and how its inbounds take mutual TLS.
-func (c *Stage) addSecured() {
+// addDataplaneTLS derives who each dataplane is, and how its inbounds take mutual TLS.
+func (c *Stage) addDataplaneTLS() {
 	c.tlsParameters = derive.Derive(c.below.Schema, "versions of TLS", c.hasIdentities, derive.Values[policies.TLSParameters]{
 		Equal: func(a, b *policies.TLSParameters) bool { return derive.Same(*a, *b) },
 	}, func(r *derive.Reader, _ string) *policies.TLSParameters { return c.Mesh(r).parameters() })

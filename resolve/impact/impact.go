@@ -34,14 +34,14 @@ type analyzer struct {
 	// places the first is enough, for nobody asks who they are.
 	everybody, firsts bool
 	*Places
-	attached [][]attachedSpot   // of every object
-	facts    []*index.Dataplane // of the dataplanes
-	here     []Presence         // of every dataplane, for one object
+	attached [][]attachedPlacement // of every object
+	facts    []*index.Dataplane    // of the dataplanes
+	here     []Presence            // of every dataplane, for one object
 	touched  []int32
 }
 
-// attachedSpot is a place that an object is attached to.
-type attachedSpot struct {
+// attachedPlacement is a place that an object is attached to.
+type attachedPlacement struct {
 	*placement
 	how Presence
 }
@@ -63,7 +63,7 @@ type destined struct {
 }
 
 func newAnalyzer(q Question, m dataplanes.Mesh, refs []api.Ref) *analyzer {
-	x := &analyzer{q: q, mesh: m, numbers: make(map[api.Ref]int, len(refs)), out: make([]*Reach, len(refs)), wants: make([][]want, len(refs)), about: map[*effective.Destination]bool{}, among: map[string]bool{}, edges: map[string][]int{}, routes: map[*index.Route][]destined{}, attached: make([][]attachedSpot, len(refs))}
+	x := &analyzer{q: q, mesh: m, numbers: make(map[api.Ref]int, len(refs)), out: make([]*Reach, len(refs)), wants: make([][]want, len(refs)), about: map[*effective.Destination]bool{}, among: map[string]bool{}, edges: map[string][]int{}, routes: map[*index.Route][]destined{}, attached: make([][]attachedPlacement, len(refs))}
 	all := make([]Reach, len(refs)) // one allocation for many objects
 	for i, ref := range refs {
 		x.numbers[ref], x.out[i] = i, &all[i]

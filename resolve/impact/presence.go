@@ -28,7 +28,7 @@ func (x *analyzer) look(s *placement) {
 		}
 		if n != last {
 			last = n
-			x.attached[n] = append(x.attached[n], attachedSpot{s, Loses})
+			x.attached[n] = append(x.attached[n], attachedPlacement{s, Loses})
 			x.out[n].Places = append(x.out[n].Places, s.Place)
 		}
 		if a.Acts != 0 {

@@ -67,7 +67,7 @@ type peer struct {
 // New makes a server that refuses streams until something is published.
 func New(o Options) *Server {
 	if o.Observer == nil {
-		o.Observer = syncstatus.Nobody{}
+		o.Observer = syncstatus.NoObserver{}
 	}
 	if o.Sends == 0 {
 		o.Sends = 4 * runtime.GOMAXPROCS(0)

@@ -61,7 +61,7 @@ type admitted struct {
 func (a *admitted) leave() {
 	a.close()
 	a.server.leave(a.stream)
-	a.server.opts.Observer.Stirred(a.peer.Dataplane)
+	a.server.opts.Observer.SidecarChanged(a.peer.Dataplane)
 	a.stop()
 	a.end(nil)
 }

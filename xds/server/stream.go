@@ -132,7 +132,7 @@ func (st *stream) Wake() { st.server.queue.add(st) }
 
 // refresh looks at the newest publication, and sends what may be sent.
 func (st *stream) refresh() {
-	defer st.server.opts.Observer.Stirred(st.peer.Dataplane)
+	defer st.server.opts.Observer.SidecarChanged(st.peer.Dataplane)
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	st.server.queue.take(st)

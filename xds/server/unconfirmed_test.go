@@ -46,12 +46,12 @@ networking:
 }
 
 // stirs counts what Status may say anew of front.
-type stirs struct {
+type changedSidecars struct {
 	syncstatus.Observer
 	of chan api.Ref
 }
 
-func (s stirs) Stirred(ref api.Ref) {
+func (s changedSidecars) SidecarChanged(ref api.Ref) {
 	select {
 	case s.of <- ref:
 	default:
@@ -65,7 +65,7 @@ func TestAClientThatDoesNotConfirm(t *testing.T) {
 	told := make(chan api.Ref, 1)
 	p := serve(t, func(o *server.Options) {
 		o.Slow = 300 * time.Millisecond
-		o.Observer = stirs{syncstatus.Nobody{}, told}
+		o.Observer = changedSidecars{syncstatus.NoObserver{}, told}
 	}, exclusive, service("web", 8080), member("web", 8080), outside(t))
 	c := p.delta("default.front", "")
 	before := time.Now()

@@ -110,7 +110,7 @@ func Widening(s step.Step, most int) (out []Access, cut int) {
 func Between(s step.Step, b *step.Budget) (out []Access, cut int) {
 	changed, meshes := changedCallees(s)
 	var pairs []changedAccess
-	known := &compared{of: map[judgedPair][]*Access{}}
+	known := &compared{of: map[decidedPair][]*Access{}}
 	for _, mesh := range slices.Sorted(maps.Keys(meshes)) {
 		callers, others := callersOf(s, mesh)
 		for _, c := range callers {

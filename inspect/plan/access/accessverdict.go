@@ -11,9 +11,9 @@ import (
 	"github.com/weftmesh/weft/sim/permission"
 )
 
-// judgedPair tells what was compared apart where no rule has permissions of its own: equal pairs
+// decidedPair tells what was compared apart where no rule has permissions of its own: equal pairs
 // have one verdict.
-type judgedPair struct {
+type decidedPair struct {
 	was, is         string
 	before, after   permission.Judge
 	modeWas, modeIs mode
@@ -22,27 +22,27 @@ type judgedPair struct {
 
 // Bounds of what is compared: how many different decisions, and how many requests in all.
 const (
-	mostJudged = 100_000
-	mostAsked  = 5_000_000
+	mostDecided = 100_000
+	mostAsked   = 5_000_000
 )
 
 // compared is what was compared already.
 type compared struct {
-	of    map[judgedPair][]*Access
+	of    map[decidedPair][]*Access
 	asked int
 	cut   int // pairs that were not looked at
 }
 
 // at is what changes of a caller's calls at a destination, one for each rule of a route.
 func (x *compared) at(c *caller, d *callee) []*Access {
-	if len(x.of) >= mostJudged || x.asked >= mostAsked {
+	if len(x.of) >= mostDecided || x.asked >= mostAsked {
 		x.cut++
 		return nil
 	}
 	if d.before == nil || d.after == nil || len(d.before.Rules)+len(d.after.Rules) > 0 {
 		return x.compare(c, d)
 	}
-	pair := judgedPair{strings.Join(c.was, " "), strings.Join(c.is, " "), permission.JudgeOf(d.before), permission.JudgeOf(d.after), modeOf(d.before), modeOf(d.after), [2]api.Protocol{d.before.Protocol, d.after.Protocol}}
+	pair := decidedPair{strings.Join(c.was, " "), strings.Join(c.is, " "), permission.JudgeOf(d.before), permission.JudgeOf(d.after), modeOf(d.before), modeOf(d.after), [2]api.Protocol{d.before.Protocol, d.after.Protocol}}
 	list, ok := x.of[pair]
 	if !ok {
 		list = x.compare(c, d)

@@ -29,7 +29,7 @@ func (h *Handlers) problems(w http.ResponseWriter, r *http.Request) error {
 	if h.Running != nil {
 		running = append(running, h.Running()...)
 	}
-	owners := conditions.Problems(m, h.Census.Troubled(), h.Problems(), running...)
+	owners := conditions.Problems(m, h.Fleet.Troubled(), h.Problems(), running...)
 	owners = slices.DeleteFunc(owners, func(o conditions.Owner) bool { return !strings.Contains(o.Owner, sel.Name) })
 	owners, notes, err := seenOwners(r.Context(), owners)
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 type Handlers struct {
 	*objects.Source
 	Sidecars sidecars.Sidecars
-	Census   sidecars.Census
+	Fleet    sidecars.FleetCounts
 	// Ask writes the answer of the Envoy of a dataplane; nil where none can be asked.
 	Ask func(ctx context.Context, dp api.Ref, path string, w io.Writer) error
 	// Problems are documents that are not served as they were written.
@@ -56,7 +56,7 @@ func (h *Handlers) explainObject(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	e, err := conditions.ExplainObject(m, ref, sidecars.KnownBy(h.Census, h.Sidecars, m, ref.Mesh), h.Problems()...)
+	e, err := conditions.ExplainObject(m, ref, sidecars.KnownBy(h.Fleet, h.Sidecars, m, ref.Mesh), h.Problems()...)
 	if err != nil {
 		return httpapi.Unknown(err)
 	}

@@ -52,7 +52,7 @@ func (h *Handlers) status(w http.ResponseWriter, r *http.Request) error {
 	}
 	var o conditions.Overview
 	if part.Sees == nil {
-		o = conditions.OverviewWith(m, mesh, h.Census.Sync(m, mesh), h.Sidecars.Sidecar, part, h.Problems()...)
+		o = conditions.OverviewWith(m, mesh, h.Fleet.Sync(m, mesh), h.Sidecars.Sidecar, part, h.Problems()...)
 	} else {
 		o = conditions.OverviewPart(m, mesh, h.Sidecars.Sidecars(), part, h.Problems()...)
 	}

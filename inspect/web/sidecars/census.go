@@ -10,8 +10,8 @@ import (
 	"github.com/weftmesh/weft/resolve"
 )
 
-// Census is what questions about all dataplanes count.
-type Census interface {
+// FleetCounts is what questions about all dataplanes count.
+type FleetCounts interface {
 	// Sync is how far the sidecars of a mesh follow.
 	Sync(m *resolve.Reader, mesh string) inspect.Sync
 	// States are how many dataplanes of a mesh are in each state, and those in one of some
@@ -25,7 +25,7 @@ type Census interface {
 
 // KnownBy tells how far the sidecars of a mesh follow. Most of them do, of which the census knows
 // without looking at each; of the others it is asked.
-func KnownBy(census Census, all Sidecars, m *resolve.Reader, mesh string) inspect.Known {
+func KnownBy(census FleetCounts, all Sidecars, m *resolve.Reader, mesh string) inspect.Known {
 	counts, others := census.States(m.Snapshot(), mesh, []inspect.State{inspect.StateRefusing, inspect.StateHeld, inspect.StateMissing, inspect.StateBehind})
 	if counts[inspect.StateInSync] < len(others) {
 		return all.Sidecar
@@ -43,7 +43,7 @@ func KnownBy(census Census, all Sidecars, m *resolve.Reader, mesh string) inspec
 }
 
 // Counting looks at every sidecar for every question.
-func Counting(all Sidecars) Census { return counting{all} }
+func Counting(all Sidecars) FleetCounts { return counting{all} }
 
 type counting struct{ Sidecars }
 

@@ -19,7 +19,7 @@ import (
 type Handlers struct {
 	*objects.Source
 	Sidecars Sidecars
-	Census   Census
+	Census   FleetCounts
 	// Secured is what the sidecar of a dataplane tells of its certificate; nil where nobody knows.
 	Secured func(api.Ref) (mtls.Secured, bool)
 	// Roots are those of the authorities of a mesh; nil where none are kept.

@@ -46,8 +46,8 @@ type Options struct {
 	// Refused is told of each stream that is not let in: who it claims to be, empty where nobody said, and
 	// why not.
 	Refused func(node string, err error)
-	// Stirred is told when a dataplane, as its agent calls it, has more or fewer streams.
-	Stirred func(api.Ref)
+	// SidecarChanged is told when a dataplane, as its agent calls it, has more or fewer streams.
+	SidecarChanged func(api.Ref)
 	// StreamsPerIdentity is how many streams one dataplane may have: two, so that a
 	// restarted agent need not wait until its predecessor is gone.
 	StreamsPerIdentity int
@@ -66,7 +66,7 @@ func Default() Options {
 		Certified:          func(api.Ref, *attach.Certificate) {},
 		Connected:          func(api.Ref, *attach.Connections) {},
 		Refused:            func(string, error) {},
-		Stirred:            func(api.Ref) {},
+		SidecarChanged:     func(api.Ref) {},
 		StreamsPerIdentity: 2, FirstMessage: 10 * time.Second, AnswerWithin: attach.AnswerWithin,
 	}
 }

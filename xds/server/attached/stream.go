@@ -69,8 +69,8 @@ func (s *Server) attach(g attach.Sidecar_AttachServer) error {
 	if err := s.join(st); err != nil {
 		return err
 	}
-	defer func() { s.leave(st); s.opts.Stirred(st.name) }()
-	s.opts.Stirred(st.name)
+	defer func() { s.leave(st); s.opts.SidecarChanged(st.name) }()
+	s.opts.SidecarChanged(st.name)
 	if _, err := authn.Authenticate(g.Context(), s.opts.Authenticator); err != nil {
 		return err // revoked in between
 	}

@@ -18,7 +18,7 @@ func (s source) Waits(t subscription.Type, r *resource.Resource) bool {
 	}
 	until := s.warming.wait(r, s.opts.HoldRoutes, func(cluster string) {
 		s.note = "cluster " + cluster + " was not confirmed in time; " + r.Name + " names it all the same"
-		s.opts.Observer.Stirred(s.peer.Dataplane)
+		s.opts.Observer.SidecarChanged(s.peer.Dataplane)
 	})
 	if !until.IsZero() {
 		s.alarm.set(until)

@@ -212,7 +212,7 @@ func (s *Stream) wait(f *subscription.Subscription, sub cache.Subscription, q *d
 	s.confirmKnown(f)
 	s.Pump()
 	if late { // Status told of it
-		s.opts.Observer.Stirred(s.peer.Dataplane)
+		s.opts.Observer.SidecarChanged(s.peer.Dataplane)
 	}
 }
 
@@ -254,7 +254,7 @@ func (s *Stream) confirm(f *subscription.Subscription, r *subscription.Response)
 		s.took = time.Now()
 	}
 	if took >= s.opts.Slow { // Status told of it
-		s.opts.Observer.Stirred(s.peer.Dataplane)
+		s.opts.Observer.SidecarChanged(s.peer.Dataplane)
 	}
 }
 
@@ -391,7 +391,7 @@ func (s *Stream) check() {
 		lacks, known = lacking(&s.subs, s.want)
 	}
 	if s.part(lacks, known) {
-		s.opts.Observer.Stirred(s.peer.Dataplane)
+		s.opts.Observer.SidecarChanged(s.peer.Dataplane)
 	}
 }
 

@@ -28,33 +28,33 @@ type Observer interface {
 	// Synced is told when a client has confirmed everything of a revision.
 	Synced(Peer, uint64)
 	Disconnected(Peer, error)
-	// Stirred is told whenever Server.Status may say something new of a dataplane.
-	Stirred(api.Ref)
+	// SidecarChanged is told whenever Server.Status may say something new of a dataplane.
+	SidecarChanged(api.Ref)
 }
 
-// Nobody observes nothing.
-type Nobody struct{}
+// NoObserver observes nothing.
+type NoObserver struct{}
 
 // Connected does nothing.
-func (Nobody) Connected(Peer) {}
+func (NoObserver) Connected(Peer) {}
 
 // Rendered does nothing.
-func (Nobody) Rendered(Peer, uint64, time.Duration) {}
+func (NoObserver) Rendered(Peer, uint64, time.Duration) {}
 
 // Pushed does nothing.
-func (Nobody) Pushed(Peer, Push) {}
+func (NoObserver) Pushed(Peer, Push) {}
 
 // Acked does nothing.
-func (Nobody) Acked(Peer, Push, time.Duration) {}
+func (NoObserver) Acked(Peer, Push, time.Duration) {}
 
 // Nacked does nothing.
-func (Nobody) Nacked(Peer, Nack) {}
+func (NoObserver) Nacked(Peer, Nack) {}
 
 // Synced does nothing.
-func (Nobody) Synced(Peer, uint64) {}
+func (NoObserver) Synced(Peer, uint64) {}
 
 // Disconnected does nothing.
-func (Nobody) Disconnected(Peer, error) {}
+func (NoObserver) Disconnected(Peer, error) {}
 
-// Stirred does nothing.
-func (Nobody) Stirred(api.Ref) {}
+// SidecarChanged does nothing.
+func (NoObserver) SidecarChanged(api.Ref) {}
