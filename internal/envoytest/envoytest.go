@@ -3,7 +3,7 @@
 // It promises that what it starts is gone when the test is over, that a missing
 // Envoy fails the test instead of skipping it, and that nothing leaves
 // loopback. An Envoy is found by WEFT_ENVOY, then on PATH, then in .tools of a
-// directory above the test.
+// directory above the test; WEFT_ENVOY=none leaves out what needs one.
 package envoytest
 
 import (
