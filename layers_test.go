@@ -124,7 +124,7 @@ var homes = map[string][]string{
 	"github.com/envoyproxy/go-control-plane/pkg/cache":  {"xds/server"},
 	"k8s.io/":                {"store/kube", "sidecar/inject", "control/identity", "control/webhook", "control/roots", "control/install", "cmd/weft/internal/", "internal/"},
 	"sigs.k8s.io/":           {"route/gateway", "sidecar/inject"},
-	"github.com/spf13/cobra": {"cmd/"},
+	"github.com/spf13/cobra": {"cmd/", "internal/commandpages"},
 	"go.etcd.io/bbolt":       {"store/bolt"},
 	"github.com/spiffe":      {"xds/server/authority/spire", "internal/"},
 	"go.yaml.in/yaml":        {"api/decode", "api/syntax", "cmd/", "sidecar/agent", "hack/published", "internal/corpus"},
