@@ -16,7 +16,6 @@ import (
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sidecar/attach"
 	"github.com/weftmesh/weft/store"
-	"github.com/weftmesh/weft/store/kube"
 	"github.com/weftmesh/weft/xds/server/attached"
 )
 
@@ -38,7 +37,7 @@ type Insights struct {
 	*records                  // whose mu guards what follows too
 	stale    map[api.Ref]bool // to be looked at
 	ended    map[api.Ref]bool // whose certificates had ended when they were looked at
-	observed kube.Position    // how far peers are with what they have told and was not looked at
+	observed store.Position   // how far peers are with what they have told and was not looked at
 }
 
 // Parts are those of a control plane that it takes to bring meshes to mutual TLS and back. What is not

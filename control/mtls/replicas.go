@@ -12,7 +12,7 @@ import (
 	"github.com/weftmesh/weft/control/peers"
 	"github.com/weftmesh/weft/control/reconcile"
 	"github.com/weftmesh/weft/sidecar/attach"
-	"github.com/weftmesh/weft/store/kube"
+	"github.com/weftmesh/weft/store"
 )
 
 // The Envoy of a sidecar and its agent may be connected to different replicas of a cluster. What
@@ -135,10 +135,10 @@ func (i *insight) yields(to heldCert, attached bool) bool {
 }
 
 // PeerLearned has it told when what a peer has found out holds here.
-func (x *Insights) PeerLearned(what kube.Position) {
+func (x *Insights) PeerLearned(what store.Position) {
 	x.mu.Lock()
 	if x.observed == nil {
-		x.observed = kube.Position{}
+		x.observed = store.Position{}
 	}
 	for name, n := range what {
 		x.observed[name] = max(x.observed[name], n)

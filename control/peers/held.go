@@ -6,13 +6,13 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/effective"
-	"github.com/weftmesh/weft/store/kube"
+	"github.com/weftmesh/weft/store"
 )
 
 // held is what one peer has told, from one stream of it.
 type peerState struct {
 	sidecars  map[api.Ref]*entry
-	observed  kube.Position
+	observed  store.Position
 	follows   map[string]bool // the resources of which it hears; nil while it does not say
 	needs     []need          // oldest first: revisions that the peer may not know yet
 	behind    map[api.Ref]*entry
@@ -23,7 +23,7 @@ type peerState struct {
 // need is what a peer must have heard to know a revision.
 type need struct {
 	revision uint64
-	of       kube.Position
+	of       store.Position
 }
 
 // mostNeeds bounds the revisions that are told apart for a peer that does not keep up.
@@ -38,7 +38,7 @@ type entry struct {
 }
 
 func newHeld() *peerState {
-	return &peerState{sidecars: map[api.Ref]*entry{}, observed: kube.Position{}, behind: map[api.Ref]*entry{}, resolving: map[string]int{}}
+	return &peerState{sidecars: map[api.Ref]*entry{}, observed: store.Position{}, behind: map[api.Ref]*entry{}, resolving: map[string]int{}}
 }
 
 func (p *peerState) require(n need) {
@@ -50,7 +50,7 @@ func (p *peerState) require(n need) {
 }
 
 // knows reports whether the peer has heard all of what, as far as it hears of that at all.
-func (p *peerState) knows(what kube.Position) bool {
+func (p *peerState) knows(what store.Position) bool {
 	for name, n := range what {
 		if p.observed[name] < n && (p.follows == nil || p.follows[name] || ofReplica(name)) {
 			return false
@@ -100,7 +100,7 @@ func (p *peerState) count(ref api.Ref, before *entry, now *Sidecar) {
 }
 
 // raise makes each of at as much as that of by.
-func raise(at, by kube.Position) {
+func raise(at, by store.Position) {
 	for name, n := range by {
 		at[name] = max(at[name], n)
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/store/kube"
+	"github.com/weftmesh/weft/store"
 )
 
 // TestSidecarsFollowAgainAfterARestore: where the cluster is as it was at an earlier version,
@@ -20,15 +20,15 @@ func TestSidecarsFollowAgainAfterARestore(t *testing.T) {
 	hear := func(pods uint64) {
 		l.hear("b", &Told{Sidecars: []*Sidecar{synced}, Heard: map[string]uint64{"pods": pods}, Whole: true})
 	}
-	publish := func(revision uint64, steps ...kube.Step) {
+	publish := func(revision uint64, steps ...store.Step) {
 		for _, s := range steps {
 			s.Revision = revision
 			l.move(s)
 		}
 		l.publish(models{ref: {}}, revision, []api.Ref{ref})
 	}
-	at := func(pods uint64) kube.Step {
-		return kube.Step{Heard: kube.Position{"pods": pods}, Changed: kube.Position{"pods": pods}}
+	at := func(pods uint64) store.Step {
+		return store.Step{Heard: store.Position{"pods": pods}, Changed: store.Position{"pods": pods}}
 	}
 	follows := func() bool { return l.inSync(l.peers["b"], l.peers["b"].sidecars[ref]) }
 	hear(900)
@@ -36,7 +36,7 @@ func TestSidecarsFollowAgainAfterARestore(t *testing.T) {
 	if follows() {
 		t.Fatal("it follows before its replica knows the change")
 	}
-	publish(3, at(1001), kube.Step{Heard: kube.Position{"pods": 600}, Changed: kube.Position{"pods": 590}})
+	publish(3, at(1001), store.Step{Heard: store.Position{"pods": 600}, Changed: store.Position{"pods": 590}})
 	hear(600)
 	if !follows() {
 		t.Errorf("it does not follow after the restore: needed is %v", l.peers["b"].needs)
@@ -57,12 +57,12 @@ func TestNobodyWaitsForAPeerThatHearsOfNothing(t *testing.T) {
 	t.Parallel()
 	ref := api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "web"}
 	l := newLedger()
-	l.move(kube.Step{Revision: 1, Heard: kube.Position{"pods": 1, "secrets": 1}, Follows: []string{"pods", "secrets"}})
+	l.move(store.Step{Revision: 1, Heard: store.Position{"pods": 1, "secrets": 1}, Follows: []string{"pods", "secrets"}})
 	l.publish(models{ref: {}}, 1, nil)
 	l.begin("b")
 	l.hear("b", &Told{Sidecars: []*Sidecar{{Dataplane: named(ref), Stream: &Stream{}, Synced: true}}, Heard: map[string]uint64{"pods": 1}, Follows: []string{"jobs", "pods"}, Whole: true})
 	publish := func(revision uint64, name string) bool {
-		l.move(kube.Step{Revision: revision, Heard: kube.Position{name: revision}, Changed: kube.Position{name: revision}})
+		l.move(store.Step{Revision: revision, Heard: store.Position{name: revision}, Changed: store.Position{name: revision}})
 		l.publish(models{ref: {}}, revision, []api.Ref{ref})
 		return l.inSync(l.peers["b"], l.peers["b"].sidecars[ref])
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/store/kube"
+	"github.com/weftmesh/weft/store"
 )
 
 // What replicas find out of their sidecars stands in no store, and others are configured by it:
@@ -26,7 +26,7 @@ func (r *Replica) Learnt() {
 }
 
 // Follows says that what peers had learnt holds here by now.
-func (r *Replica) Follows(what kube.Position) {
+func (r *Replica) Follows(what store.Position) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	maps.Copy(r.ledger.observed, what)
@@ -41,7 +41,7 @@ func (r *Replica) learn(f *following, t *Told) {
 		}
 	}
 	if n := t.GetHeard()[learntBy+f.name]; n > 0 && r.cfg.Learns != nil {
-		r.cfg.Learns(kube.Position{learntBy + f.name: n})
+		r.cfg.Learns(store.Position{learntBy + f.name: n})
 	}
 }
 
@@ -60,9 +60,9 @@ func (r *Replica) Of(ref api.Ref) (out []*Sidecar) {
 // learnt has all peers hear of a version before their sidecars are in sync.
 func (l *ledger) learnt(name string, version uint64) {
 	l.observed[name] = version
-	raise(l.needs, kube.Position{name: version})
+	raise(l.needs, store.Position{name: version})
 	for p := range l.each {
-		p.require(need{l.revision, kube.Position{name: version}})
+		p.require(need{l.revision, store.Position{name: version}})
 	}
 }
 

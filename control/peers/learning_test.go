@@ -5,7 +5,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/effective"
-	"github.com/weftmesh/weft/store/kube"
+	"github.com/weftmesh/weft/store"
 )
 
 // TestASidecarFollowsOnlyWithWhatWasLearnt: what a replica has found out of its sidecars is waited
@@ -28,11 +28,11 @@ func TestASidecarFollowsOnlyWithWhatWasLearnt(t *testing.T) {
 			t.Errorf("it follows before its replica has heard of %d", version)
 		}
 	}
-	l.hear("b", &Told{Heard: kube.Position{learntBy + "a": 7}})
+	l.hear("b", &Told{Heard: store.Position{learntBy + "a": 7}})
 	if follows() {
 		t.Error("it follows with what was learnt before")
 	}
-	l.hear("b", &Told{Heard: kube.Position{learntBy + "a": 8}})
+	l.hear("b", &Told{Heard: store.Position{learntBy + "a": 8}})
 	if !follows() {
 		t.Error("it does not follow with all")
 	}

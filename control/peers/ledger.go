@@ -9,7 +9,7 @@ import (
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/web/sidecars"
 	"github.com/weftmesh/weft/resolve/effective"
-	"github.com/weftmesh/weft/store/kube"
+	"github.com/weftmesh/weft/store"
 )
 
 // source is the part of a resolve.Model that a ledger reads.
@@ -28,20 +28,20 @@ type source interface {
 type ledger struct {
 	model    source // nil before the first publication
 	revision uint64 // of the model
-	steps    []kube.Step
-	observed kube.Position // by which the model is resolved
-	follows  []string      // the resources of which it hears
-	needs    kube.Position // what others must have heard to know the same
+	steps    []store.Step
+	observed store.Position // by which the model is resolved
+	follows  []string       // the resources of which it hears
+	needs    store.Position // what others must have heard to know the same
 	peers    map[string]*peerState
 	next     map[string]*peerState // what those tell anew, until it is whole
 }
 
 func newLedger() *ledger {
-	return &ledger{observed: kube.Position{}, needs: kube.Position{}, peers: map[string]*peerState{}, next: map[string]*peerState{}}
+	return &ledger{observed: store.Position{}, needs: store.Position{}, peers: map[string]*peerState{}, next: map[string]*peerState{}}
 }
 
 // move takes what a publication of the store adds, which the model may know already.
-func (l *ledger) move(s kube.Step) {
+func (l *ledger) move(s store.Step) {
 	l.steps = append(l.steps, s)
 	if l.model != nil && s.Revision <= l.revision {
 		l.take()
@@ -70,7 +70,7 @@ func (l *ledger) publish(m source, revision uint64, affected []api.Ref) {
 
 // take brings what is known by the steps that the model covers to the peers.
 func (l *ledger) take() {
-	more, n := kube.Position{}, 0
+	more, n := store.Position{}, 0
 	for _, s := range l.steps {
 		if s.Revision > l.revision {
 			break
@@ -103,7 +103,7 @@ func (l *ledger) take() {
 // restored takes that a resource is as it was at an earlier version: who knows that much knows
 // all that there is of it.
 func (l *ledger) restored(name string, at uint64) {
-	lower := func(p kube.Position) {
+	lower := func(p store.Position) {
 		if p[name] > at {
 			p[name] = at
 		}

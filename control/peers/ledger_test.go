@@ -8,7 +8,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/effective"
-	"github.com/weftmesh/weft/store/kube"
+	"github.com/weftmesh/weft/store"
 )
 
 // models are those of a replica by their revisions: one pointer for each configuration of a
@@ -31,13 +31,13 @@ type change struct {
 // reader is a replica that follows two resources, each at its own pace.
 type reader struct {
 	seen     map[string]int // changes of each resource that it has read
-	heard    kube.Position
+	heard    store.Position
 	revision uint64
 }
 
 // read takes up to n changes of each resource, and names the sidecars that they are about.
-func (r *reader) read(log map[string][]change, n map[string]int) (kube.Step, []api.Ref) {
-	step, about := kube.Step{Heard: kube.Position{}, Changed: kube.Position{}}, map[api.Ref]bool{}
+func (r *reader) read(log map[string][]change, n map[string]int) (store.Step, []api.Ref) {
+	step, about := store.Step{Heard: store.Position{}, Changed: store.Position{}}, map[api.Ref]bool{}
 	for name, more := range n {
 		for ; more > 0 && r.seen[name] < len(log[name]); more-- {
 			c := log[name][r.seen[name]]
@@ -70,7 +70,7 @@ func TestASidecarFollowsOnlyWithAllThatConcernsIt(t *testing.T) {
 			refs = append(refs, api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: fmt.Sprint("web-", i)})
 		}
 		log, version := map[string][]change{}, uint64(0)
-		here, there := &reader{seen: map[string]int{}, heard: kube.Position{}}, &reader{seen: map[string]int{}, heard: kube.Position{}}
+		here, there := &reader{seen: map[string]int{}, heard: store.Position{}}, &reader{seen: map[string]int{}, heard: store.Position{}}
 		l, model := newLedger(), models{}
 		confirmed := map[api.Ref]map[string]int{} // changes that a sidecar has confirmed
 		concerns := func(ref api.Ref, seen map[string]int) (out map[string]int) {
@@ -105,7 +105,7 @@ func TestASidecarFollowsOnlyWithAllThatConcernsIt(t *testing.T) {
 			l.publish(next, step.Revision, affected)
 			model = next
 		}
-		told := kube.Position{}
+		told := store.Position{}
 		tell := func() {
 			out := &Told{Heard: map[string]uint64{}, Whole: true}
 			for _, ref := range refs {
@@ -197,7 +197,7 @@ func TestWhatASidecarHadIsKnownWhileItIsBehind(t *testing.T) {
 	if n := l.peers["b"].resolving["default"]; n != 1 {
 		t.Errorf("%d agents resolve names", n)
 	}
-	l.move(kube.Step{Revision: 2, Heard: kube.Position{"pods": 7}, Changed: kube.Position{"pods": 7}})
+	l.move(store.Step{Revision: 2, Heard: store.Position{"pods": 7}, Changed: store.Position{"pods": 7}})
 	l.publish(models{ref: {}}, 2, []api.Ref{ref})
 	if s := state(); s.InSync || s.Confirmed != first || s.Acked != 1 {
 		t.Errorf("before the peer knows the change: %+v", s)

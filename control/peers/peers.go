@@ -20,7 +20,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect/web/events"
-	"github.com/weftmesh/weft/store/kube"
+	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/xds/server"
 	"github.com/weftmesh/weft/xds/server/attached"
 	"github.com/weftmesh/weft/xds/server/authn"
@@ -50,7 +50,7 @@ type Config struct {
 	// knows of its sidecars (see Learnt), for Follows to say when that holds here; nil for who does
 	// not want it.
 	Told   func(api.Ref, *Sidecar)
-	Learns func(kube.Position)
+	Learns func(store.Position)
 	// Do does what a peer asks of the leader, as Send was told; ErrNotLeading where this replica
 	// does not lead. Nil does nothing.
 	Do func(ctx context.Context, text []byte) (*Outcome, error)
@@ -77,7 +77,7 @@ type Replica struct {
 	closed    bool
 	found     bool // it was said once which peers there are
 	ledger    *ledger
-	said      kube.Position
+	said      store.Position
 	names     []string // of the resources that this replica follows, as followers were told
 	followers map[*follower]bool
 	following map[string]*following // by address
@@ -85,7 +85,7 @@ type Replica struct {
 
 // New knows no peers yet, and how the store moves from now on; Begin must follow.
 func New() *Replica {
-	return &Replica{ledger: newLedger(), said: kube.Position{}, followers: map[*follower]bool{}, following: map[string]*following{}}
+	return &Replica{ledger: newLedger(), said: store.Position{}, followers: map[*follower]bool{}, following: map[string]*following{}}
 }
 
 // Begin says all else, before the first stream and the first publication.

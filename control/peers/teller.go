@@ -9,7 +9,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect/web/events"
-	"github.com/weftmesh/weft/store/kube"
+	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/xds/server/authn"
 	"github.com/weftmesh/weft/xds/server/streams"
 )
@@ -30,7 +30,7 @@ const (
 // follower is a replica that is told what this one holds.
 type follower struct {
 	dirty    changedSidecars // guarded by Replica.mu, as heard is
-	observed kube.Position
+	observed store.Position
 	names    []string      // of all resources that this replica follows; nil where they were told
 	wake     chan struct{} // has a token while there is something to tell
 	end      context.CancelCauseFunc
@@ -58,7 +58,7 @@ func (f *follower) rouse() {
 }
 
 // Moved takes what a publication of the store adds to its position.
-func (r *Replica) Moved(s kube.Step) {
+func (r *Replica) Moved(s store.Step) {
 	r.mu.Lock()
 	r.ledger.move(s)
 	r.advance()
@@ -95,7 +95,7 @@ func (r *Replica) Published(m source, revision uint64, affected []api.Ref) {
 
 // advance has followers told how far this replica is. It needs mu.
 func (r *Replica) advance() {
-	more := kube.Position{}
+	more := store.Position{}
 	for name, n := range r.ledger.observed {
 		if n != r.said[name] {
 			r.said[name], more[name] = n, n
@@ -130,7 +130,7 @@ func (r *Replica) Follow(g Peers_FollowServer) error {
 	ctx, end := context.WithCancelCause(g.Context())
 	defer end(nil)
 	defer who.Expire(end)()
-	f := &follower{dirty: changedSidecars{}, observed: kube.Position{}, wake: make(chan struct{}, 1), end: end, told: telling{}}
+	f := &follower{dirty: changedSidecars{}, observed: store.Position{}, wake: make(chan struct{}, 1), end: end, told: telling{}}
 	if err := r.join(f); err != nil {
 		return err
 	}
@@ -241,7 +241,7 @@ func (r *Replica) tell(ctx context.Context, g Peers_FollowServer, f *follower, w
 func (r *Replica) news(f *follower) []*Told {
 	r.mu.Lock()
 	heard, names, dirty := f.observed, f.names, f.dirty
-	f.observed, f.names, f.dirty = kube.Position{}, nil, changedSidecars{}
+	f.observed, f.names, f.dirty = store.Position{}, nil, changedSidecars{}
 	r.mu.Unlock()
 	out := []*Told{{}}
 	for _, own := range slices.SortedFunc(maps.Keys(dirty), api.Ref.Compare) {

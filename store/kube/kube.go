@@ -44,7 +44,7 @@ type Config struct {
 	MeshSecrets string
 	// Moved is told of each publication what it adds to the position of the store, from one
 	// goroutine and before anybody sees the publication; nil tells nobody.
-	Moved func(Step)
+	Moved func(store.Step)
 	// Reports keeps the status of policies and routes, for who writes them.
 	Reports bool
 	Log     *slog.Logger

@@ -6,25 +6,9 @@ import (
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/weftmesh/weft/store"
 )
-
-// Position says how much of a cluster is known, so that control planes whose revisions are
-// counters of their own can be compared: by resource the version up to which it was heard.
-// Versions of one resource are numbers that grow, the same for all who ask one API server.
-type Position map[string]uint64
-
-// Step is what one publication adds to the position of a store.
-type Step struct {
-	Revision uint64
-	// Heard is how far the store is now, of what has moved. It is less than before where the
-	// cluster itself is as it was earlier: its documents were restored.
-	Heard Position
-	// Follows are all that are followed, in order; nil where they are as before.
-	Follows []string
-	// Changed are those of Heard of which documents have changed: who has heard as much has
-	// the same documents. Of the others nobody else need hear.
-	Changed Position
-}
 
 // versionOf is the version of an object, or of its end.
 func versionOf(obj any) string {
@@ -68,8 +52,8 @@ func (r resource) name() string {
 }
 
 // step is what has moved since the last publication. It is called with mu held.
-func (s *Store) step() Step {
-	out := Step{Heard: Position{}, Changed: Position{}}
+func (s *Store) step() store.Step {
+	out := store.Step{Heard: store.Position{}, Changed: store.Position{}}
 	for f := range s.feeds {
 		if f.at != s.told[f] {
 			s.told[f], out.Heard[f.resource.name()] = f.at, f.at
@@ -92,7 +76,7 @@ func (s *Store) step() Step {
 }
 
 // tell hands a step on.
-func (s *Store) tell(revision uint64, step Step) {
+func (s *Store) tell(revision uint64, step store.Step) {
 	if step.Revision = revision; s.cfg.Moved != nil && len(step.Heard)+len(step.Changed)+len(step.Follows) > 0 {
 		s.cfg.Moved(step)
 	}

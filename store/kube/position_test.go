@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/store"
 )
 
 // TestAPositionGoesBackWithItsCluster: a list that is older than what was known says that the
@@ -32,7 +33,7 @@ func TestAPositionGoesBackWithItsCluster(t *testing.T) {
 	name := f.resource.name()
 	wants := func(what string, heard, changed uint64) {
 		t.Helper()
-		want := Step{Heard: Position{}, Changed: Position{}}
+		want := store.Step{Heard: store.Position{}, Changed: store.Position{}}
 		if heard > 0 {
 			want.Heard[name] = heard
 		}

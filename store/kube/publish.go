@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/store"
 )
 
 // notify wakes who publishes. It is called with mu held.
@@ -39,11 +40,11 @@ func (s *Store) publish(ctx context.Context) {
 }
 
 // take is what has changed since the last publication; nil while not everything was read.
-func (s *Store) take() (map[api.Ref]*api.Object, Step) {
+func (s *Store) take() (map[api.Ref]*api.Object, store.Step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.whole() {
-		return nil, Step{}
+		return nil, store.Step{}
 	}
 	changed, step := s.changed, s.step()
 	s.changed = map[api.Ref]*api.Object{}
