@@ -28,6 +28,7 @@ var layers = []string{
 	"api/decode api/crd",
 	"merge",
 	"matcher",
+	"route/match/re2",
 	"route/match",
 	"route",
 	"route/skipper/eskip",

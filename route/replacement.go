@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/route/match"
+	"github.com/weftmesh/weft/route/match/re2"
 )
 
 // Replacement puts With in the place of every match of an expression that
@@ -34,7 +35,7 @@ func (r *Replacement) compiled() (*regexp.Regexp, error) {
 	if err := match.CheckRegex("", r.Expression); err != nil {
 		return nil, err
 	}
-	return regexp.Compile(match.FoldASCII(r.Expression))
+	return regexp.Compile(re2.FoldASCII(r.Expression))
 }
 
 // begins reports whether the replacement changes the begin of the path alone, of paths that begin

@@ -237,20 +237,26 @@ func (r *PathRewrite) Outcome(on, of *match.Condition) string {
 
 // samples are paths that on asks for, of every kind that a rewrite tells apart; none
 // where nobody knows.
-func samples(on *match.Condition) []string {
-	v := strings.TrimSuffix(on.Value, "/")
-	switch {
-	case on.Op == match.Equal:
-		return []string{on.Value}
-	case on.Op == match.SegmentPrefix && v != "":
+func samples(on *match.Condition) []string { return samplesOf.Of(on.Op)(on.Value) }
+
+var samplesOf = match.NewPerOp(
+	func(v string) []string { return []string{v} }, // Equal
+	func(v string) []string { // SegmentPrefix
+		if v = strings.TrimSuffix(v, "/"); v == "" {
+			return []string{"/", "/x", "/x/", "/x/y", "//x"}
+		}
 		return []string{v, v + "/", v + "/x", v + "/x/", v + v, v + "/x" + v, v + "//x"}
-	case on.Op == match.SegmentPrefix:
-		return []string{"/", "/x", "/x/", "/x/y", "//x"}
-	case on.Op == match.BytePrefix:
-		return []string{on.Value, on.Value + "x", on.Value + "/x", on.Value + "x" + on.Value, on.Value + on.Value}
-	}
-	return nil
-}
+	},
+	func(v string) []string { return []string{v, v + "x", v + "/x", v + "x" + v, v + v} }, // BytePrefix
+	noSamples, // Suffix
+	noSamples, // Contains
+	noSamples, // FullMatch
+	noSamples, // Present
+	noSamples, // OneOf
+	noSamples, // InRange
+)
+
+func noSamples(string) []string { return nil }
 
 // Partly reports whether a line is printed but for a part that is unsaid.
 func (p *Printed) Partly(line int) bool {

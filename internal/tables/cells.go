@@ -32,17 +32,16 @@ func (d Dice) cell(c match.Cell) (match.Condition, error) {
 	case value == "":
 		value = pick(d, "1", "2", "12", "A b", "é", "")
 	}
-	switch c.Op {
-	case match.Present:
-		return match.Has(c.On, name, c.Mode)
-	case match.FullMatch:
-		return match.MatchAll(c.On, name, c.Mode, value+pick(d, "", ".*", "|2"))
-	case match.OneOf:
-		return match.Among(c.On, name, value, pick(d, "POST", "HEAD"))
-	case match.InRange:
-		return match.Within(c.On, name, int64(d.IntN(3)), 3)
-	}
-	return match.Compare(c.On, name, c.Op, c.Mode, value)
+	compare := func() (match.Condition, error) { return match.Compare(c.On, name, c.Op, c.Mode, value) }
+	made := match.NewPerOp(compare, compare, compare, compare, compare,
+		func() (match.Condition, error) {
+			return match.MatchAll(c.On, name, c.Mode, value+pick(d, "", ".*", "|2"))
+		},
+		func() (match.Condition, error) { return match.Has(c.On, name, c.Mode) },
+		func() (match.Condition, error) { return match.Among(c.On, name, value, pick(d, "POST", "HEAD")) },
+		func() (match.Condition, error) { return match.Within(c.On, name, int64(d.IntN(3)), 3) },
+	)
+	return made.Of(c.Op)()
 }
 
 // Rare has conditions of all cells; what a route does is the wider test's business.

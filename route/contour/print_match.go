@@ -99,17 +99,12 @@ func (p *printer) header(c *match.Condition, name string) *HeaderMatch {
 
 func (p *printer) parameter(c *match.Condition) *ParameterMatch {
 	out := &ParameterMatch{Name: c.Name, IgnoreCase: c.Mode&match.IgnoreCase != 0}
-	switch {
+	fields := match.NewPerOp(&out.Exact, nil, &out.Prefix, &out.Suffix, &out.Contains, nil, nil, nil, nil)
+	switch field := fields.Of(c.Op); {
 	case c.Op == match.Present:
 		out.Present = true
-	case c.Op == match.Equal && c.Value != "":
-		out.Exact = c.Value
-	case c.Op == match.BytePrefix:
-		out.Prefix = c.Value
-	case c.Op == match.Suffix:
-		out.Suffix = c.Value
-	case c.Op == match.Contains:
-		out.Contains = c.Value
+	case field != nil && c.Value != "":
+		*field = c.Value
 	default:
 		text, _ := c.Expression()
 		out.Regex, out.IgnoreCase = text, false

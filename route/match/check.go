@@ -54,11 +54,11 @@ func CheckRegex(at api.Path, source string) error {
 func CheckHeaderMatch(at api.Path, word, value string) error {
 	here := at.Field("value")
 	switch word {
-	case opWords[Equal], opWords[BytePrefix]:
+	case Equal.row().word, BytePrefix.row().word:
 		return CheckHeaderValue(here, value)
-	case opWords[FullMatch]:
+	case FullMatch.row().word:
 		return CheckRegex(here, value)
-	case opWords[Present], absent:
+	case Present.row().word, absent:
 		if value != "" {
 			return here.Breaks("%s compares no value; remove it, or write type Exact", word)
 		}

@@ -136,32 +136,15 @@ func (r *Request) cookie(name string) (string, bool) {
 
 // fits compares one value, whatever Not says.
 func (c *Condition) fits(v string) bool {
-	want := c.Value
+	return c.compare(c.Op.row(), v)
+}
+
+// compare is fits by the row of c's operator.
+func (c *Condition) compare(row *operator, v string) bool {
 	if c.Mode&IgnoreCase != 0 {
-		v, want = lowerASCII(v), lowerASCII(want)
+		return row.fits(c, lowerASCII(v), lowerASCII(c.Value))
 	}
-	switch c.Op {
-	case Equal:
-		return v == want
-	case SegmentPrefix:
-		return underSegment(v, want)
-	case BytePrefix:
-		return strings.HasPrefix(v, want)
-	case Suffix:
-		return strings.HasSuffix(v, want)
-	case Contains:
-		return strings.Contains(v, want)
-	case FullMatch:
-		return c.expression.MatchString(Bytewise(v))
-	case Present:
-		return true
-	case OneOf:
-		return slices.Contains(c.Values, v)
-	case InRange:
-		n, err := strconv.ParseInt(strings.TrimSpace(v), 10, 64)
-		return err == nil && c.From <= n && n < c.Until
-	}
-	panic(fmt.Sprintf("no operator %d", c.Op))
+	return row.fits(c, v, c.Value)
 }
 
 // underSegment reports whether path is prefix or below it.

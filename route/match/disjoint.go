@@ -45,32 +45,16 @@ func (c *Condition) contradicts(d *Condition) bool {
 	default:
 		return false
 	}
-	switch c.Op {
-	case Equal:
-		return !d.Holds(q(c.Value))
-	case OneOf:
-		return !slices.ContainsFunc(c.Values, func(v string) bool { return d.Holds(q(v)) })
-	}
-	return false
+	only := c.Op.row().only(c)
+	return only != nil && !slices.ContainsFunc(only, func(v string) bool { return d.Holds(q(v)) })
 }
 
 // disjointPrefixes reports whether no path begins as both want it to.
 func (c *Condition) disjointPrefixes(d *Condition) bool {
-	p, q := c.begin(), d.begin()
+	p, segments := c.Op.row().begin(c)
+	q, others := d.Op.row().begin(d)
 	if strings.HasPrefix(p, q) || strings.HasPrefix(q, p) {
-		return c.Op == SegmentPrefix && len(q) > len(p) && q[len(p)] != '/' ||
-			d.Op == SegmentPrefix && len(p) > len(q) && p[len(q)] != '/'
+		return segments && len(q) > len(p) && q[len(p)] != '/' || others && len(p) > len(q) && p[len(q)] != '/'
 	}
 	return true
-}
-
-// begin is how every path begins of which c holds.
-func (c *Condition) begin() string {
-	switch c.Op {
-	case FullMatch:
-		return c.literal
-	case SegmentPrefix:
-		return strings.TrimSuffix(c.Value, "/")
-	}
-	return c.Value
 }

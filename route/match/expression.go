@@ -10,9 +10,6 @@ import (
 // Padding matches nothing: it makes an expression longer and changes nothing else.
 const Padding = "(?:)"
 
-// underSubtree is what Expression puts behind the path of a segment prefix.
-const underSubtree = "(?:/.*)?"
-
 // Expression is a regular expression that matches the whole of each value that the
 // condition compares alike, whatever Not says; false where there is none, as for a range
 // of numbers.
@@ -21,32 +18,7 @@ func (c *Condition) Expression() (string, bool) {
 	if c.Mode&IgnoreCase != 0 {
 		text = "(?i:" + text + ")"
 	}
-	switch c.Op {
-	case Equal:
-		return text, true
-	case SegmentPrefix:
-		if c.Value == "/" {
-			return "/.*", true
-		}
-		return literal(strings.TrimSuffix(c.Value, "/")) + underSubtree, true
-	case BytePrefix:
-		return text + ".*", true
-	case Suffix:
-		return ".*" + text, true
-	case Contains:
-		return ".*" + text + ".*", true
-	case Present:
-		return ".*", true
-	case FullMatch:
-		return c.Value, true
-	case OneOf:
-		words := make([]string, len(c.Values))
-		for i, v := range c.Values {
-			words[i] = literal(v)
-		}
-		return strings.Join(words, "|"), true
-	}
-	return "", false
+	return c.Op.row().expression(c, text)
 }
 
 // literal is an expression that matches text alone, byte by byte.

@@ -1,7 +1,6 @@
 package match
 
 import (
-	"slices"
 	"strings"
 )
 
@@ -28,48 +27,11 @@ func (c *Condition) Implies(d *Condition) bool {
 
 // impliesValue is Implies where both speak of one value, c perhaps ignoring case.
 func (c *Condition) impliesValue(d *Condition) bool {
-	want, have := c.Value, d.Value
+	p := pair{c, d, c.Op.row(), c.Value, d.Value}
 	if c.Mode == IgnoreCase {
-		want, have = lowerASCII(want), lowerASCII(have)
+		p.want, p.have = lowerASCII(p.want), lowerASCII(p.have)
 	}
-	switch d.Op {
-	case Equal:
-		return c.fits(d.Value)
-	case OneOf:
-		return !slices.ContainsFunc(d.Values, func(v string) bool { return !c.fits(v) })
-	case InRange:
-		return c.Op == InRange && c.From <= d.From && d.Until <= c.Until
-	case SegmentPrefix:
-		return c.Op == SegmentPrefix && (underSegment(have, want) || want == "/") || c.Op == BytePrefix && strings.HasPrefix(strings.TrimSuffix(have, "/"), want) ||
-			c.Op == BytePrefix && want == "/"
-	case BytePrefix:
-		return c.Op == BytePrefix && strings.HasPrefix(have, want) || c.Op == Contains && strings.Contains(have, want) ||
-			c.Op == SegmentPrefix && underSegment(have, want) && (want == "/" || len(have) > len(strings.TrimSuffix(want, "/")))
-	case Suffix:
-		return (c.Op == Suffix && strings.HasSuffix(have, want)) || c.Op == Contains && strings.Contains(have, want)
-	case Contains:
-		return c.Op == Contains && strings.Contains(have, want)
-	case FullMatch:
-		return c.coversBegin(d.literal, want)
-	}
-	return false
-}
-
-// coversBegin reports whether c holds of every value that begins with text; want is what it
-// compares with.
-func (c *Condition) coversBegin(text, want string) bool {
-	if c.Mode == IgnoreCase {
-		text = lowerASCII(text)
-	}
-	switch c.Op {
-	case BytePrefix:
-		return strings.HasPrefix(text, want)
-	case SegmentPrefix:
-		return strings.HasPrefix(text, strings.TrimSuffix(want, "/")+"/")
-	case Contains:
-		return strings.Contains(text, want)
-	}
-	return false
+	return d.Op.row().implies(p)
 }
 
 // Conditions are several, all of which have to hold.

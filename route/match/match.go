@@ -3,7 +3,6 @@ package match
 import (
 	"cmp"
 	"slices"
-	"strings"
 )
 
 // Match is one alternative of a rule: it takes the requests of which all its
@@ -98,11 +97,8 @@ func FalseFirst(a, b bool) int {
 // holds: what c names, without a slash behind it. False where c
 // names none, and then such a rewrite changes nothing: dialects refuse it.
 func (c *Condition) Replaces() (segments string, ok bool) {
-	switch {
-	case c.On != OnPath:
+	if c.On != OnPath {
 		return "", false
-	case c.Op == SegmentPrefix, c.Op == BytePrefix:
-		return strings.TrimSuffix(c.Value, "/"), true
 	}
-	return c.Value, c.Op == Equal
+	return c.Op.row().replaced(c)
 }

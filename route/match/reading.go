@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/weftmesh/weft/route/match/re2"
 )
 
 // Reading is how a proxy reads the path of a request before it matches.
@@ -58,7 +60,7 @@ type wireKey struct {
 
 // wire is a language of what requests have, also as an expression for texts that are known.
 type wire struct {
-	*language
+	*re2.Language
 	test *regexp.Regexp
 }
 
@@ -72,7 +74,7 @@ var wires = sync.OnceValue(func() map[wireKey][]wire {
 				all = append(all[:len(all):len(all)], map[Reading][]string{Merged: onMerged, Judged: onJudged}[how]...)
 			}
 			for _, text := range all {
-				out[wireKey{on, how}] = append(out[wireKey{on, how}], wire{languageOf(text), regexp.MustCompile(`\A(?s:` + text + `)\z`)})
+				out[wireKey{on, how}] = append(out[wireKey{on, how}], wire{re2.LanguageOf(text), regexp.MustCompile(`\A(?s:` + text + `)\z`)})
 			}
 		}
 	}

@@ -3,7 +3,6 @@ package match
 import (
 	"regexp/syntax"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -23,29 +22,7 @@ func (c *Condition) candidates() []string {
 	if c.Mode&Not != 0 {
 		return []string{"-", c.Value + "-", "0", ""}
 	}
-	switch c.Op {
-	case SegmentPrefix:
-		return []string{strings.TrimSuffix(c.Value, "/"), c.Value, strings.TrimSuffix(c.Value, "/") + "/x"}
-	case BytePrefix:
-		return []string{c.Value, c.Value + "x"}
-	case Suffix:
-		return []string{c.Value, "x" + c.Value}
-	case Contains:
-		return []string{c.Value, "x" + c.Value + "x"}
-	case Present:
-		return []string{"1"}
-	case OneOf:
-		return c.Values
-	case InRange:
-		return []string{strconv.FormatInt(c.From, 10)}
-	case FullMatch:
-		re, err := syntax.Parse(c.Value, syntax.Perl)
-		if err != nil {
-			return nil
-		}
-		return matching(re)
-	}
-	return []string{c.Value}
+	return c.Op.row().samples(c)
 }
 
 // mostMatching bounds how many texts are tried for an expression, and longestSample how long one is.

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/weftmesh/weft/route/match/re2"
 )
 
 // Subject is the part of a request that a condition is about.
@@ -37,7 +39,8 @@ func (s Subject) named() bool {
 type Op uint8
 
 // The operators. FullMatch is a regular expression that has to match the whole
-// subject. InRange is half open: From <= n < Until.
+// subject. InRange is half open: From <= n < Until. What each does stands in the table
+// of operators.go.
 const (
 	Equal         Op = iota + 1
 	SegmentPrefix    // /v1 is a prefix of /v1 and /v1/x, not of /v10
@@ -48,16 +51,14 @@ const (
 	Present
 	OneOf
 	InRange
+	endOfOps
 )
 
-var opNames = [...]string{"", "equal", "segment prefix", "byte prefix", "suffix", "contains", "full match", "present", "one of", "in range"}
-
 // String is the operator's name.
-func (o Op) String() string { return opNames[o] }
+func (o Op) String() string { return o.row().name }
 
-func (o Op) compares() bool {
-	return o == Equal || o == SegmentPrefix || o == BytePrefix || o == Suffix || o == Contains
-}
+// compares reports whether Compare makes conditions of the operator.
+func (o Op) compares() bool { return o.row().made == byCompare }
 
 // Modifier changes what an operator says.
 type Modifier uint8
@@ -71,24 +72,6 @@ const (
 	MissingIsEmpty
 )
 
-// legal is the whole algebra: which operators a subject has, and which
-// modifiers each of them takes. There is a language for each cell, and Envoy
-// can say each of them; what stands in no cell cannot be made.
-var legal = [...]map[Op]Modifier{
-	OnPath:   {Equal: 0, SegmentPrefix: 0, BytePrefix: 0, FullMatch: 0},
-	OnMethod: {Equal: 0, OneOf: 0},
-	OnHeader: {
-		Equal: Not | IgnoreCase | MissingIsEmpty, BytePrefix: Not | IgnoreCase | MissingIsEmpty,
-		Suffix: Not | IgnoreCase | MissingIsEmpty, Contains: Not | IgnoreCase | MissingIsEmpty,
-		FullMatch: Not | MissingIsEmpty, Present: Not, InRange: 0,
-	},
-	OnQuery:     {Equal: IgnoreCase, BytePrefix: IgnoreCase, Suffix: IgnoreCase, Contains: IgnoreCase, FullMatch: 0, Present: 0},
-	OnCookie:    {Equal: Not, FullMatch: Not, Present: Not},
-	OnAuthority: {Equal: IgnoreCase, FullMatch: 0},
-	OnClaim:     {Equal: 0, FullMatch: 0},
-	OnChance:    {InRange: 0},
-}
-
 // Cell is one legal combination of subject, operator and modifiers.
 type Cell struct {
 	On   Subject
@@ -100,8 +83,8 @@ type Cell struct {
 // against a real Envoy.
 func Cells(yield func(Cell) bool) {
 	for s := OnPath; s <= OnChance; s++ {
-		for o := Equal; o <= InRange; o++ {
-			allowed, ok := legal[s][o]
+		for o := Equal; o < endOfOps; o++ {
+			allowed, ok := o.row().on[s]
 			for m := Modifier(0); ok && m <= Not|IgnoreCase|MissingIsEmpty; m++ {
 				if m&^allowed == 0 && (m&MissingIsEmpty == 0 || m&Not != 0) && !yield(Cell{s, o, m}) {
 					return
@@ -164,7 +147,7 @@ func MatchAll(on Subject, name string, mode Modifier, expression string) (Condit
 	if err := CheckRegex("", expression); err != nil {
 		return Condition{}, errors.New(err.Error()) // no violation: it has no place in a document
 	}
-	re, err := regexp.Compile(`\A(?s:` + FoldASCII(expression) + `)\z`)
+	re, err := regexp.Compile(`\A(?s:` + re2.FoldASCII(expression) + `)\z`)
 	if err != nil {
 		return Condition{}, fmt.Errorf("%w", err)
 	}
@@ -214,7 +197,10 @@ func (c *Condition) check() error {
 	if c.On < OnPath || c.On > OnChance {
 		return fmt.Errorf("there is no subject %d", c.On)
 	}
-	allowed, ok := legal[c.On][c.Op]
+	if c.Op >= endOfOps {
+		return fmt.Errorf("there is no operator %d", uint8(c.Op))
+	}
+	allowed, ok := c.Op.row().on[c.On]
 	switch {
 	case !ok:
 		return fmt.Errorf("no route can ask %q of a %s", c.Op, c.On)

@@ -6,27 +6,14 @@ import (
 	"strings"
 )
 
-// phrases say that an operator holds, and that it does not, before its operand.
-var phrases = [...]struct{ holds, fails string }{
-	Equal:         {"is", "is not"},
-	SegmentPrefix: {"is under prefix", "is not under prefix"},
-	BytePrefix:    {"begins with", "does not begin with"},
-	Suffix:        {"ends with", "does not end with"},
-	Contains:      {"contains", "does not contain"},
-	FullMatch:     {"matches the expression", "does not match the expression"},
-	Present:       {"is present", "is missing"},
-	OneOf:         {"is one of", "is none of"},
-	InRange:       {"is in", "is not in"},
-}
-
 // Text is the condition for people: "header x-user begins with \"a\"".
 func (c *Condition) Text() string {
-	p := phrases[c.Op]
-	verb := p.holds
+	row := c.Op.row()
+	verb := row.holds
 	if c.Mode&Not != 0 {
-		verb = p.fails
+		verb = row.fails
 	}
-	text := strings.TrimSuffix(c.subject()+" "+verb+" "+c.operand(), " ")
+	text := strings.TrimSuffix(c.subject()+" "+verb+" "+row.operand(c), " ")
 	if c.Mode&IgnoreCase != 0 {
 		text += ", ignoring case"
 	}
@@ -36,19 +23,16 @@ func (c *Condition) Text() string {
 	return text
 }
 
-// signs stand between a name and its value in short texts.
-var signs = map[Op]string{Equal: "=", BytePrefix: "^=", Suffix: "$=", Contains: "*=", FullMatch: "~"}
-
 // Short is the condition in few words: "PathPrefix /v1", "GET", "x-user^=a",
 // "no x-user", "?page=1"; in those of Text where there are none shorter.
 func (c *Condition) Short() string {
-	sign := signs[c.Op]
+	sign := c.Op.row().sign
 	switch {
 	case c.On == OnHeader && c.Op == Present && c.Mode == Not:
 		return "no " + c.Name
 	case c.Mode != 0:
 	case c.On == OnPath && c.Op != BytePrefix:
-		return opWords[c.Op] + " " + c.Value
+		return c.Op.row().word + " " + c.Value
 	case c.On == OnMethod && c.Op == Equal:
 		return c.Value
 	case c.On == OnHeader && c.Op == Present:
@@ -69,9 +53,9 @@ func (c *Condition) WhyNot(r *Request) string {
 	}
 	if !c.On.named() {
 		v, _ := c.value(r)
-		return c.subject() + " " + v + " " + phrases[c.Op].fails + " " + c.operand()
+		return c.subject() + " " + v + " " + c.Op.row().fails + " " + c.Op.row().operand(c)
 	}
-	values := c.values(r)
+	values, row := c.values(r), c.Op.row()
 	switch {
 	case len(values) == 0:
 		return c.subject() + " is missing"
@@ -82,19 +66,19 @@ func (c *Condition) WhyNot(r *Request) string {
 	for i, v := range values {
 		quoted[i] = strconv.Quote(v)
 	}
-	return fmt.Sprintf("%s is %s, %s %s", c.subject(), strings.Join(quoted, " and "), c.clause(), c.operand())
+	return fmt.Sprintf("%s is %s, %s %s", c.subject(), strings.Join(quoted, " and "), c.clause(), row.operand(c))
 }
 
 // clause leads from what a value is to what it had to be.
 func (c *Condition) clause() string {
-	p := phrases[c.Op]
+	fails := c.Op.row().fails
 	switch {
 	case c.Mode&Not != 0:
-		return "and the condition is that it " + p.fails
+		return "and the condition is that it " + fails
 	case c.Op == Equal:
 		return "not"
 	}
-	return "which " + p.fails
+	return "which " + fails
 }
 
 func (c *Condition) subject() string {
@@ -102,20 +86,4 @@ func (c *Condition) subject() string {
 		return c.On.String()
 	}
 	return c.On.String() + " " + c.Name
-}
-
-// operand is what the subject is compared with. Values are quoted where spaces
-// and empty texts may stand.
-func (c *Condition) operand() string {
-	switch {
-	case c.Op == Present:
-		return ""
-	case c.Op == OneOf:
-		return strings.Join(c.Values, ", ")
-	case c.Op == InRange:
-		return fmt.Sprintf("the range from %d until %d", c.From, c.Until)
-	case c.Op == FullMatch || !c.On.named():
-		return c.Value
-	}
-	return strconv.Quote(c.Value)
 }

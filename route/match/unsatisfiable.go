@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/redact"
+	"github.com/weftmesh/weft/route/match/re2"
 )
 
 // Unmet is why no request meets conditions, and what to write instead; empty where one may. It is
@@ -62,8 +63,8 @@ func (c *Condition) unmet(how Reading) string {
 
 // written are the values that c compares with.
 func (c *Condition) written() []string {
-	if c.Op == OneOf {
-		return c.Values
+	if only := c.Op.row().only(c); only != nil {
+		return only
 	}
 	return []string{c.Value}
 }
@@ -95,11 +96,8 @@ func (c *Condition) possible(how Reading) bool {
 	if len(onWire[c.On]) == 0 {
 		return true
 	}
-	switch c.Op {
-	case Equal, OneOf:
-		return slices.ContainsFunc(c.written(), func(v string) bool { return onTheWire(c.On, how, v) })
-	case Present, InRange:
-		return true
+	if only := c.Op.row().only(c); only != nil {
+		return slices.ContainsFunc(only, func(v string) bool { return onTheWire(c.On, how, v) })
 	}
 	if slices.ContainsFunc(c.Samples(), func(v string) bool { return onTheWire(c.On, how, v) }) {
 		return true
@@ -109,12 +107,12 @@ func (c *Condition) possible(how Reading) bool {
 }
 
 // disjointOnWire reports whether no request has a text that is in all languages.
-func disjointOnWire(on Subject, how Reading, all ...*language) bool {
-	if disjoint(all...) {
+func disjointOnWire(on Subject, how Reading, all ...*re2.Language) bool {
+	if re2.Disjoint(all...) {
 		return true
 	}
 	for _, w := range wires()[wireKey{on, how}] { // one after the other costs less than all at once
-		if disjoint(append(slices.Clip(all), w.language)...) {
+		if re2.Disjoint(append(slices.Clip(all), w.Language)...) {
 			return true
 		}
 	}
@@ -122,12 +120,12 @@ func disjointOnWire(on Subject, how Reading, all ...*language) bool {
 }
 
 // language is that of the values of which c holds; nil where that is not known.
-func (c *Condition) language() *language {
+func (c *Condition) language() *re2.Language {
 	text, ok := c.Expression()
 	if !ok {
 		return nil
 	}
-	return languageOf(text)
+	return re2.LanguageOf(text)
 }
 
 // instead is what to write in the place of a value that no request has.
@@ -206,7 +204,7 @@ func (cs Conditions) oneValue() bool {
 
 // meet reports whether one value may meet all of cs, which are about one part of requests.
 func (cs Conditions) meet(how Reading) bool {
-	var all []*language
+	var all []*re2.Language
 	for i := range cs {
 		c := &cs[i]
 		switch {
@@ -218,7 +216,7 @@ func (cs Conditions) meet(how Reading) bool {
 					return false
 				}
 			}
-		case c.Op == Equal && c.Mode == 0 || c.Op == OneOf:
+		case c.Mode == 0 && c.Op.row().only(c) != nil:
 			return slices.ContainsFunc(c.written(), func(v string) bool {
 				return !slices.ContainsFunc(cs, func(d Condition) bool { return d.fits(v) == (d.Mode&Not != 0) })
 			})

@@ -10,13 +10,6 @@ import (
 	"github.com/weftmesh/weft/api/jsonschema"
 )
 
-// The words for operators in documents and views. They are Kuma's, which the
-// contract took over, and words like them where Kuma has none.
-var opWords = [...]string{
-	Equal: "Exact", SegmentPrefix: "PathPrefix", BytePrefix: "Prefix", Suffix: "Suffix", Contains: "Contains",
-	FullMatch: "RegularExpression", Present: "Present", OneOf: "OneOf", InRange: "Range",
-}
-
 // absent is Kuma's word for Not Present.
 const absent = "Absent"
 
@@ -90,7 +83,7 @@ func (m Match) MarshalJSON() ([]byte, error) {
 }
 
 func (v *matchView) add(c *Condition) {
-	word := opWords[c.Op]
+	word := c.Op.row().word
 	switch {
 	case c.On == OnPath && c.Op != BytePrefix && v.Path == nil:
 		v.Path = &pathView{c.Value, word}
@@ -128,10 +121,10 @@ func (v *matchView) conditions() (Conditions, error) {
 		list = append(list, conditionView{On: subjectWords[OnPath], Type: v.Path.Type, Value: v.Path.Value})
 	}
 	if v.Method != "" {
-		list = append(list, conditionView{On: subjectWords[OnMethod], Type: opWords[Equal], Value: v.Method})
+		list = append(list, conditionView{On: subjectWords[OnMethod], Type: Equal.row().word, Value: v.Method})
 	}
 	for _, h := range v.Headers {
-		list = append(list, conditionView{On: subjectWords[OnHeader], Type: cmp.Or(h.Type, opWords[Equal]), Name: h.Name, Value: h.Value})
+		list = append(list, conditionView{On: subjectWords[OnHeader], Type: cmp.Or(h.Type, Equal.row().word), Name: h.Name, Value: h.Value})
 	}
 	for _, q := range v.Query {
 		list = append(list, conditionView{On: subjectWords[OnQuery], Type: q.Type, Name: q.Name, Value: q.Value})
@@ -151,18 +144,19 @@ func (v *matchView) conditions() (Conditions, error) {
 // condition is c by the constructor that its type names.
 func (c conditionView) condition(on Subject) (Condition, error) {
 	mode := c.mode()
-	switch op := Op(max(0, slices.Index(opWords[:], c.Type))); {
+	op := opOf(c.Type)
+	switch made := op.row().made; {
 	case c.Type == absent:
 		return Has(on, c.Name, Not)
 	case op == 0:
 		return Condition{}, fmt.Errorf("nothing is compared as %q", c.Type)
-	case op == Present:
+	case made == byHas:
 		return Has(on, c.Name, mode)
-	case op == FullMatch:
+	case made == byMatchAll:
 		return MatchAll(on, c.Name, mode, c.Value)
-	case op.compares() || mode != 0:
+	case made == byCompare || mode != 0:
 		return Compare(on, c.Name, op, mode, c.Value)
-	case op == OneOf:
+	case made == byAmong:
 		return Among(on, c.Name, c.Values...)
 	default:
 		return Within(on, c.Name, c.From, c.Until)

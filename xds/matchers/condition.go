@@ -53,56 +53,83 @@ func Route(cs match.Conditions) *routev3.RouteMatch {
 	return out
 }
 
-func specifyPath(out *routev3.RouteMatch, c *match.Condition) {
-	switch c.Op {
-	case match.Equal:
+func specifyPath(out *routev3.RouteMatch, c *match.Condition) { pathSpecifiers.Of(c.Op)(out, c) }
+
+var pathSpecifiers = match.NewPerOp(
+	func(out *routev3.RouteMatch, c *match.Condition) { // Equal
 		out.PathSpecifier = &routev3.RouteMatch_Path{Path: c.Value}
-	case match.SegmentPrefix:
+	},
+	func(out *routev3.RouteMatch, c *match.Condition) { // SegmentPrefix
 		if prefix := strings.TrimSuffix(c.Value, "/"); prefix != "" {
 			out.PathSpecifier = &routev3.RouteMatch_PathSeparatedPrefix{PathSeparatedPrefix: prefix}
 			return
 		}
 		out.PathSpecifier = &routev3.RouteMatch_Prefix{Prefix: "/"}
-	case match.BytePrefix:
+	},
+	func(out *routev3.RouteMatch, c *match.Condition) { // BytePrefix
 		out.PathSpecifier = &routev3.RouteMatch_Prefix{Prefix: c.Value}
-	case match.FullMatch:
+	},
+	noPath, // Suffix
+	noPath, // Contains
+	func(out *routev3.RouteMatch, c *match.Condition) { // FullMatch
 		out.PathSpecifier = &routev3.RouteMatch_SafeRegex{SafeRegex: envoy.Regex(c.Value)}
-	default:
-		panic(fmt.Sprintf("no path is compared by %s", c.Op))
-	}
+	},
+	noPath, // Present
+	noPath, // OneOf
+	noPath, // InRange
+)
+
+func noPath(_ *routev3.RouteMatch, c *match.Condition) {
+	panic(fmt.Sprintf("no path is compared by %s", c.Op))
 }
 
 // pathAndQuery is a second condition on the path: Envoy has one path specifier,
 // and the header :path has the query too.
 func pathAndQuery(c *match.Condition) *matcherv3.StringMatcher {
-	source := regexp.QuoteMeta(c.Value)
-	switch c.Op {
-	case match.SegmentPrefix:
-		source = regexp.QuoteMeta(strings.TrimSuffix(c.Value, "/")) + "(?:/.*)?"
-	case match.BytePrefix:
-		source += ".*"
-	case match.FullMatch:
-		source = c.Value
-	}
-	return envoy.FullMatch(withQuery(source))
+	return envoy.FullMatch(withQuery(pathExpressions.Of(c.Op)(c.Value)))
 }
+
+// pathExpressions are the expressions of paths for their values. No path is compared by
+// those of which it is the quoted value for want of another.
+var pathExpressions = match.NewPerOp(
+	regexp.QuoteMeta, // Equal
+	func(v string) string { return regexp.QuoteMeta(strings.TrimSuffix(v, "/")) + "(?:/.*)?" }, // SegmentPrefix
+	func(v string) string { return regexp.QuoteMeta(v) + ".*" },                                // BytePrefix
+	regexp.QuoteMeta,                   // Suffix
+	regexp.QuoteMeta,                   // Contains
+	func(v string) string { return v }, // FullMatch
+	regexp.QuoteMeta,                   // Present
+	regexp.QuoteMeta,                   // OneOf
+	regexp.QuoteMeta,                   // InRange
+)
 
 // pseudo are the headers that hold what is no header.
 var pseudo = map[match.Subject]string{match.OnMethod: ":method", match.OnAuthority: ":authority"}
 
 // Header is Envoy's form of a condition on a header, the method or the
 // authority.
-func Header(c *match.Condition) *routev3.HeaderMatcher {
-	negated := c.Mode&match.Not != 0
-	switch c.Op {
-	case match.Present:
-		return &routev3.HeaderMatcher{Name: c.Name, HeaderMatchSpecifier: &routev3.HeaderMatcher_PresentMatch{PresentMatch: !negated}}
-	case match.InRange:
+func Header(c *match.Condition) *routev3.HeaderMatcher { return headerMatchers.Of(c.Op)(c) }
+
+var headerMatchers = match.NewPerOp(
+	textHeader, // Equal
+	textHeader, // SegmentPrefix
+	textHeader, // BytePrefix
+	textHeader, // Suffix
+	textHeader, // Contains
+	textHeader, // FullMatch
+	func(c *match.Condition) *routev3.HeaderMatcher { // Present
+		return &routev3.HeaderMatcher{Name: c.Name, HeaderMatchSpecifier: &routev3.HeaderMatcher_PresentMatch{PresentMatch: c.Mode&match.Not == 0}}
+	},
+	textHeader, // OneOf
+	func(c *match.Condition) *routev3.HeaderMatcher { // InRange
 		return &routev3.HeaderMatcher{Name: c.Name, HeaderMatchSpecifier: &routev3.HeaderMatcher_RangeMatch{
 			RangeMatch: &typev3.Int64Range{Start: c.From, End: c.Until}}}
-	}
+	},
+)
+
+func textHeader(c *match.Condition) *routev3.HeaderMatcher {
 	out := header(cmp.Or(c.Name, pseudo[c.On]), Text(c))
-	out.InvertMatch, out.TreatMissingHeaderAsEmpty = negated, c.Mode&match.MissingIsEmpty != 0
+	out.InvertMatch, out.TreatMissingHeaderAsEmpty = c.Mode&match.Not != 0, c.Mode&match.MissingIsEmpty != 0
 	return out
 }
 
@@ -132,27 +159,40 @@ func claimMatcher(c *match.Condition) *matcherv3.MetadataMatcher {
 // Text is Envoy's form of the comparison of c with one value, whatever Not says.
 func Text(c *match.Condition) *matcherv3.StringMatcher {
 	out := &matcherv3.StringMatcher{IgnoreCase: c.Mode&match.IgnoreCase != 0}
-	switch c.Op {
-	case match.Equal:
+	textPatterns.Of(c.Op)(out, c)
+	return out
+}
+
+var textPatterns = match.NewPerOp(
+	func(out *matcherv3.StringMatcher, c *match.Condition) { // Equal
 		out.MatchPattern = &matcherv3.StringMatcher_Exact{Exact: c.Value}
-	case match.BytePrefix:
+	},
+	noText, // SegmentPrefix
+	func(out *matcherv3.StringMatcher, c *match.Condition) { // BytePrefix
 		out.MatchPattern = &matcherv3.StringMatcher_Prefix{Prefix: c.Value}
-	case match.Suffix:
+	},
+	func(out *matcherv3.StringMatcher, c *match.Condition) { // Suffix
 		out.MatchPattern = &matcherv3.StringMatcher_Suffix{Suffix: c.Value}
-	case match.Contains:
+	},
+	func(out *matcherv3.StringMatcher, c *match.Condition) { // Contains
 		out.MatchPattern = &matcherv3.StringMatcher_Contains{Contains: c.Value}
-	case match.FullMatch:
+	},
+	func(out *matcherv3.StringMatcher, c *match.Condition) { // FullMatch
 		out.MatchPattern = &matcherv3.StringMatcher_SafeRegex{SafeRegex: envoy.Regex(c.Value)}
-	case match.Present:
+	},
+	func(out *matcherv3.StringMatcher, _ *match.Condition) { // Present
 		out.MatchPattern = &matcherv3.StringMatcher_SafeRegex{SafeRegex: envoy.Regex("(?s:.*)")}
-	case match.OneOf:
+	},
+	func(out *matcherv3.StringMatcher, c *match.Condition) { // OneOf
 		quoted := make([]string, len(c.Values))
 		for i, v := range c.Values {
 			quoted[i] = regexp.QuoteMeta(v)
 		}
 		out.MatchPattern = &matcherv3.StringMatcher_SafeRegex{SafeRegex: envoy.Regex(strings.Join(quoted, "|"))}
-	default:
-		panic(fmt.Sprintf("no text is compared by %s", c.Op))
-	}
-	return out
+	},
+	noText, // InRange
+)
+
+func noText(_ *matcherv3.StringMatcher, c *match.Condition) {
+	panic(fmt.Sprintf("no text is compared by %s", c.Op))
 }

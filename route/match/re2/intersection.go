@@ -1,19 +1,19 @@
-package match
+package re2
 
 import (
 	"regexp/syntax"
 	"slices"
 )
 
-// language is the set of texts that an expression matches as a whole, byte by byte.
-type language struct {
+// Language is the set of texts that an expression matches as a whole, byte by byte.
+type Language struct {
 	prog *syntax.Prog
 	// bounds are the bytes at which the program begins or ends to treat bytes alike.
 	bounds []int
 }
 
-// languageOf is that of an expression in RE2 syntax; nil for one that does not parse.
-func languageOf(expression string) *language {
+// LanguageOf is that of an expression in RE2 syntax; nil for one that does not parse.
+func LanguageOf(expression string) *Language {
 	re, err := syntax.Parse("(?s:"+FoldASCII(expression)+")", syntax.Perl)
 	if err != nil {
 		return nil
@@ -22,7 +22,7 @@ func languageOf(expression string) *language {
 	if err != nil {
 		return nil
 	}
-	l := &language{prog: prog}
+	l := &Language{prog: prog}
 	for i := range prog.Inst {
 		in := &prog.Inst[i]
 		for at, r := range in.Rune {
@@ -56,9 +56,9 @@ func foldOf(r rune) rune {
 // mostMet bounds how many steps are looked at to find a text that is in several languages.
 const mostMet = 20_000
 
-// disjoint reports whether no text is in all the languages. It is sound, and complete for those that
+// Disjoint reports whether no text is in all the languages. It is sound, and complete for those that
 // do not need more than mostMet steps.
-func disjoint(all ...*language) bool {
+func Disjoint(all ...*Language) bool {
 	w := &walk{all: all, seen: map[string]bool{}}
 	start := make([]uint32, len(all))
 	for i, l := range all {
@@ -81,7 +81,7 @@ func disjoint(all ...*language) bool {
 
 // lettersOf are bytes that stand for all: one of each run that no language tells apart, nor what is
 // asked about words and lines.
-func lettersOf(all []*language) []rune {
+func lettersOf(all []*Language) []rune {
 	bounds := []int{0, '\n', '\n' + 1, '0', '9' + 1, 'A', 'Z' + 1, '_', '_' + 1, 'a', 'z' + 1}
 	for _, l := range all {
 		bounds = append(bounds, l.bounds...)
@@ -104,7 +104,7 @@ type step struct {
 
 // walk looks for a text that is in all languages.
 type walk struct {
-	all     []*language
+	all     []*Language
 	letters []rune
 	seen    map[string]bool
 	open    []step
@@ -172,7 +172,7 @@ func (w *walk) read(s *step, c rune) {
 
 // follow tells the instructions that read a byte, or match, which are reached from one where what
 // is asked about the place holds.
-func (l *language) follow(from uint32, holds syntax.EmptyOp, tell func(*syntax.Inst)) {
+func (l *Language) follow(from uint32, holds syntax.EmptyOp, tell func(*syntax.Inst)) {
 	seen, open := map[uint32]bool{}, []uint32{from}
 	for len(open) > 0 {
 		pc := open[len(open)-1]

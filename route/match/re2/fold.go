@@ -1,4 +1,4 @@
-package match
+package re2
 
 import (
 	"fmt"
