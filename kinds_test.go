@@ -14,11 +14,9 @@ import (
 
 // tellers name kinds of policies outside their folders, and why.
 var tellers = map[string]string{
-	"route/contour":          "an HTTPProxy says timeouts, retries and limits itself, in the terms of these kinds",
+	"route":                  "what a route can say in the terms of policies is typed, by kind (route.InlinePolicy)",
 	"control/admission":      "the policies that come with a mesh are written in its documents",
-	"route/skipper":          "its filters are fields of policies",
 	"inspect/kuma":           "Kuma lists its kinds in an order of its own",
-	"route/gateway":          "timeouts and retries of a rule are fields of policies",
 	"cmd/weft/internal/demo": "the demonstration tells of documents that it applies",
 }
 
