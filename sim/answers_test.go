@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -47,6 +48,7 @@ func TestPortsOfAClassicService(t *testing.T) {
 	}
 	r.Clusters = append(r.Clusters, effective.ClusterUse{Cluster: &effective.Cluster{Name: "old", Destination: old},
 		Endpoints: &effective.Endpoints{Name: "old", List: []effective.Endpoint{{Address: "127.0.0.2", Port: 8080}}}})
+	slices.SortFunc(r.Clusters, func(a, b effective.ClusterUse) int { return strings.Compare(a.Cluster.Name, b.Cluster.Name) })
 	for url, reached := range map[string]bool{"http://old/": true, "http://old:8080/": true, "http://old:9999/": false} {
 		_, err := run(r, wire.Request{URL: url})
 		var lost *lookup.NotReached
