@@ -4,6 +4,7 @@ import (
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/xds/server/push"
 )
 
 // Next is what a stream gives to the engine of the protocol.
@@ -45,4 +46,13 @@ func (s *Server) Idle(dp api.Ref) bool {
 		}
 	}
 	return true
+}
+
+// work is what the stream has done and has to do.
+func (st *stream) work() push.Work {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	w := st.push.Work()
+	w.Idle = w.Idle && !st.server.queue.has(st)
+	return w
 }

@@ -237,15 +237,6 @@ func (st *stream) keep(h *push.History) {
 	h.Keep(&st.push)
 }
 
-// work is what the stream has done and has to do.
-func (st *stream) work() push.Work {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	w := st.push.Work()
-	w.Idle = w.Idle && !st.server.queue.has(st)
-	return w
-}
-
 // close stops all that would still answer.
 func (st *stream) close() {
 	st.mu.Lock()
