@@ -1,6 +1,8 @@
 // Command weft-agent is the agent of a sidecar alone: what `weft sidecar`, `weft install
 // transparent-proxy` and `weft uninstall transparent-proxy` do, by the same command lines, without
 // the control plane and what else weft is. It is what images of pods hold.
+//
+//go:generate go test -run ^TestReferenceIsFresh$ . -update
 package main
 
 import (

@@ -16,13 +16,17 @@ import (
 	"github.com/weftmesh/weft/internal/cases"
 )
 
-// Environment are the variables that are defaults of flags: pages are made without them.
-var Environment = []string{"WEFT_MESH", "POD_NAMESPACE", "WEFT_ENVOY"}
+// environment are the variables that are defaults of flags: pages are made without them.
+var environment = []string{"WEFT_MESH", "POD_NAMESPACE", "WEFT_ENVOY"}
 
 // Fresh fails where the pages in dir, and the man pages below it, are not those of a program and
-// its commands. With -update it writes them.
-func Fresh(t *testing.T, dir string, program *cobra.Command) {
+// its commands, which root makes. With -update it writes them.
+func Fresh(t *testing.T, dir string, root func() *cobra.Command) {
 	t.Helper()
+	for _, name := range environment {
+		t.Setenv(name, "")
+	}
+	program := root()
 	program.DisableAutoGenTag = true
 	wanted := map[string]bool{}
 	write(t, dir, program, wanted)
