@@ -155,11 +155,14 @@ var clock = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Ti
 type pkg struct {
 	ImportPath, Dir  string
 	Imports, GoFiles []string
+	Export           string // file of its export data, where that was asked for
 }
 
-func packages(t *testing.T) []pkg {
+// packages are ours, and by -deps those that they need.
+func packages(t *testing.T, flags ...string) []pkg {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-json=ImportPath,Dir,Imports,GoFiles", "./...")
+	args := append([]string{"list", "-json=ImportPath,Dir,Imports,GoFiles,Export"}, flags...)
+	cmd := exec.Command("go", append(args, "./...")...)
 	out, err := cmd.Output()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {

@@ -1,8 +1,6 @@
 package weft_test
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"go/ast"
 	"go/importer"
@@ -11,7 +9,6 @@ import (
 	"go/types"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -69,27 +66,11 @@ func TestRoomsAreSmall(t *testing.T) {
 // shipped are our packages that programs are made of, and the export data of all packages.
 func shipped(t *testing.T) (list []pkg, exports map[string]string) {
 	t.Helper()
-	var stderr bytes.Buffer
-	cmd := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Dir,GoFiles,Export", "./...")
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("go list: %s", stderr.String())
-	}
 	exports = map[string]string{}
-	for d := json.NewDecoder(bytes.NewReader(out)); ; {
-		var p struct {
-			pkg
-			Export string
-		}
-		if err := d.Decode(&p); err == io.EOF {
-			break
-		} else if err != nil {
-			t.Fatal(err)
-		}
+	for _, p := range packages(t, "-export", "-deps") {
 		exports[p.ImportPath] = p.Export
 		if name, ours := strings.CutPrefix(p.ImportPath, module); ours && !isSupport(name) {
-			list = append(list, p.pkg)
+			list = append(list, p)
 		}
 	}
 	if len(list) < 100 {
