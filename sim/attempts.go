@@ -107,7 +107,7 @@ func Play(w lookup.Reader, from api.Ref, q wire.Request, answer func(n int) time
 	return playAt(f.Ends[0], r, answer)
 }
 
-// play is Play once it is known where the request goes.
+// playAt is Play once it is known where the request goes.
 func playAt(l *lookup.End, r *effective.Resolved, answer func(n int) timeline.Answer) (timeline.Timeline, error) {
 	p, err := playerAt(l, r, answer)
 	if err != nil {
@@ -116,7 +116,7 @@ func playAt(l *lookup.End, r *effective.Resolved, answer func(n int) timeline.An
 	return p.Play(), nil
 }
 
-// player knows what bounds and repeats the request.
+// playerAt knows what bounds and repeats the request.
 func playerAt(l *lookup.End, r *effective.Resolved, answer func(n int) timeline.Answer) (*timeline.Player, error) {
 	if l.Route == nil || !forwards(l.Route) || refuses(l.Call, l.Route) || preflightOf(l.Call, l.Route) != nil || denied(l.Call, l.Route) != 0 {
 		return nil, errNotForwarded
@@ -134,7 +134,7 @@ func playerAt(l *lookup.End, r *effective.Resolved, answer func(n int) timeline.
 	return p, nil
 }
 
-// repeats reports whether the request meets the conditions of a plan at a backend, and
+// repeatsAt reports whether the request meets the conditions of a plan at a backend, and
 // whether backends differ in that: conditions see what the filters of the rule made of the
 // request, and those of the backend.
 func repeatsAt(l *lookup.End, plan *timeline.RetryPlan) (some, differ bool) {

@@ -264,3 +264,19 @@ type Mirror struct {
 	Port      uint32            `json:"port,omitempty"`
 	Share     float64           `json:"share"` // of the requests that take the route
 }
+
+// Connections are the exact parts of the connections that backends get.
+func Connections(r *effective.Resolved, t *effective.TCPTable) []Backend {
+	return closing(Shares(r, t.Backends))
+}
+
+// closing says what becomes of the shares of a table of connections that nobody
+// can take: there is no status to answer with.
+func closing(list []Backend) []Backend {
+	for i := range list {
+		if x := &list[i]; x.Reason != "" {
+			x.Status, x.Outcome = 0, Close
+		}
+	}
+	return list
+}

@@ -105,12 +105,7 @@ func (in *Inbound) through(a timeline.Answer) (seen timeline.Answer, own bool) {
 		}
 		return a, false
 	}
-	var bounds timeline.Timeouts
-	for _, e := range in.holds {
-		if x, ok := e.Conf.(timeline.Timer); ok {
-			bounds = x.Timeouts()
-		}
-	}
+	bounds := timeline.TimeoutsOf(in.holds)
 	limit := bounds.Limit()
 	switch {
 	case a.Refuse:
@@ -156,7 +151,7 @@ func (in *Inbound) answer(status uint32, after time.Duration) timeline.Answer {
 func (in *Inbound) stops(read *wire.Forwarded) bool {
 	if status := in.judge(read); status != 0 {
 		in.responds(status)
-		in.Reason = permission.EscapedSlash
+		in.Reason = permission.RefusedSpelling
 		return true
 	}
 	if in.denied() {

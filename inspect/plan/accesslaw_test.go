@@ -102,7 +102,7 @@ func TestPlansTellOfPairsWhoseAnswerChanges(t *testing.T) {
 			a, b := inboundAt(was), inboundAt(is)
 			for _, who := range []string{"spiffe://default/fe", "spiffe://default/ops", "spiffe://default/web"} {
 				for i := range all {
-					x, y := permission.LetsIn(a, []string{who}, &all[i]), permission.LetsIn(b, []string{who}, &all[i])
+					x, y := letsIn(a, who, &all[i]), letsIn(b, who, &all[i])
 					pair := who + " " + a.Tags[api.TagService]
 					if !x && y && told[pair+" more"] == "" {
 						r.Errorf("%s gets in by %s, and is not told", pair, all[i].String())

@@ -100,6 +100,27 @@ func asRead(path string, how Reading) string {
 	if at := strings.IndexAny(path, "?#"); at >= 0 {
 		path = path[:at]
 	}
+	path = Unescaped(path, func(c byte) bool { return c <= ' ' || c >= 0x7f || strings.IndexByte(EncodedInPath, c) >= 0 })
+	if how != Read {
+		path = MergeSlashes(path)
+	}
+	return ResolveDots(path)
+}
+
+// MergeSlashes is a path with one slash for several.
+func MergeSlashes(path string) string {
+	for strings.Contains(path, "//") {
+		path = strings.ReplaceAll(path, "//", "/")
+	}
+	return path
+}
+
+// EncodedInPath are the characters that a path has encoded only.
+const EncodedInPath = "\"<>^`{|}"
+
+// Unescaped is a path in which what needs no encoding is decoded and a backslash is a slash, as
+// Envoy's normalize_path has it; encodes are the other bytes that it has encoded.
+func Unescaped(path string, encodes func(byte) bool) string {
 	var b strings.Builder
 	for i := 0; i < len(path); i++ {
 		c := path[i]
@@ -113,14 +134,19 @@ func asRead(path string, how Reading) string {
 		switch {
 		case c == '\\':
 			b.WriteByte('/')
-		case c <= ' ' || c >= 0x7f || strings.IndexByte("\"<>^`{|}", c) >= 0:
+		case encodes(c):
 			fmt.Fprintf(&b, "%%%02X", c)
 		default:
 			b.WriteByte(c)
 		}
 	}
+	return b.String()
+}
+
+// ResolveDots is a path, which begins with a slash, without the segments . and ..; slashes in a row stay.
+func ResolveDots(path string) string {
 	var kept []string
-	segments := strings.Split(b.String()[1:], "/")
+	segments := strings.Split(path[1:], "/")
 	for i, s := range segments {
 		last := i == len(segments)-1
 		switch {
@@ -131,7 +157,6 @@ func asRead(path string, how Reading) string {
 			if last {
 				kept = append(kept, "")
 			}
-		case s == "" && !last && how != Read:
 		default:
 			kept = append(kept, s)
 		}

@@ -23,10 +23,10 @@ type Found struct {
 	Unknown   []string
 	Forwarded *wire.Forwarded // of a request that the proxy reads and lets pass
 	Closed    bool            // the connection is closed before a request comes
-	// serverName is the name that the client asks for in TLS, chain that of the chain to
+	// serverName is the name that the client asks for in TLS, Chain that of the chain to
 	// which it comes for it.
 	serverName, Chain string
-	// connections is where outbound sends whole connections; nil where it closes them, or
+	// Connections is where Outbound sends whole connections; nil where it closes them, or
 	// tells requests apart.
 	Connections *effective.TCPTable
 }
@@ -40,12 +40,13 @@ type End struct {
 	Draws  wire.Draws // by which it comes to that
 }
 
-// Find says where the URL of q leads from r, and what the proxy makes of q on the way.
+// Find says where the URL of q leads from r, and what the proxy makes of q on the way. Nothing is
+// wrong with q by itself: sim.Check has looked at it.
 func Find(w Reader, r *effective.Resolved, q wire.Request) (*Found, error) {
 	if q.Method == "" && !q.Connection() {
 		q.Method = http.MethodGet
 	}
-	a, _ := q.Read() // which was checked
+	a, _ := wire.ReadURL(q.URL)
 	f := &Found{Address: &a, Call: wire.CallOf(q, &a), Outbound: findOutbound(w, r, &a)}
 	f.serverName, _ = q.ServerName(&a)
 	if spec(r).Edge() {

@@ -125,17 +125,6 @@ func (v *values) probes(base Probe, whole bool) (list []Probe, _ bool) {
 	return list, whole
 }
 
-// LetsIn reports whether an inbound lets in a request of a caller that proves names, none for
-// plaintext.
-func LetsIn(in *effective.Inbound, names []string, p *Probe) bool {
-	if in.TLS == nil {
-		return true
-	}
-	request := (&wire.Forwarded{Method: p.Method, Path: p.Path, Headers: p.Headers}).MatchRequest()
-	decided, status := Decide(in, &Visit{Names: names, Request: request})
-	return status == 0 && decided.Decision != Deny
-}
-
 // AsksOf are the conditions that decide who may send which request to an inbound.
 func AsksOf(in *effective.Inbound) []match.Condition {
 	if by, ok := JudgeOf(in).(Asker); ok {

@@ -21,8 +21,8 @@ func SpelledOnce(in *effective.Inbound) bool {
 	})
 }
 
-// EscapedSlash is why an inbound refuses a path that has another spelling.
-const EscapedSlash = "its path holds %2F or %5C, which Envoy refuses where who may call depends on paths, whoever calls"
+// RefusedSpelling is why an inbound refuses a path that has another spelling.
+const RefusedSpelling = "its path holds %2F or %5C, which Envoy refuses where who may call depends on paths, whoever calls"
 
 // OneSpelling reports whether an inbound, nil for none, refuses a path that has another spelling, and
 // takes several slashes for one.

@@ -51,6 +51,16 @@ type Timeouts struct {
 	Request, StreamIdle, Stream time.Duration
 }
 
+// TimeoutsOf are the bounds that policies set.
+func TimeoutsOf(list effective.Policies) (bounds Timeouts) {
+	for _, e := range list {
+		if x, ok := e.Conf.(Timer); ok {
+			bounds = x.Timeouts()
+		}
+	}
+	return bounds
+}
+
 // RetriesAndTimeouts is how the policies of rt repeat requests and bound them in time.
 func RetriesAndTimeouts(rt *effective.Route, spoken api.Protocol) (plan RetryPlan, bounds Timeouts) {
 	for _, e := range rt.Policies {
@@ -59,11 +69,8 @@ func RetriesAndTimeouts(rt *effective.Route, spoken api.Protocol) (plan RetryPla
 				plan = p
 			}
 		}
-		if x, ok := e.Conf.(Timer); ok {
-			bounds = x.Timeouts()
-		}
 	}
-	return plan, bounds
+	return plan, TimeoutsOf(rt.Policies)
 }
 
 // FirstAttemptBound is how long the first attempt of a request of rt may take; 0 for as long as it likes.
@@ -77,7 +84,7 @@ func FirstAttemptBound(rt *effective.Route, spoken api.Protocol) time.Duration {
 }
 
 // StreamBound is the bound on each attempt that the clusters of rt have; zero
-// where they have none, or differ: see unknownInTime.
+// where they have none, or differ: see StreamBounds.
 func StreamBound(r *effective.Resolved, rt *effective.Route) time.Duration {
 	bounds := StreamBounds(r, rt)
 	if len(bounds) != 1 {
@@ -94,12 +101,7 @@ func StreamBounds(r *effective.Resolved, rt *effective.Route) []time.Duration {
 		if b.Weight == 0 || use.Cluster == nil {
 			continue
 		}
-		var d time.Duration
-		for _, e := range use.Policies {
-			if x, ok := e.Conf.(Timer); ok {
-				d = x.Timeouts().Stream
-			}
-		}
+		d := TimeoutsOf(use.Policies).Stream
 		if !slices.Contains(out, d) {
 			out = append(out, d)
 		}

@@ -18,7 +18,7 @@ import (
 type Call struct {
 	Method    string
 	Authority string
-	Path      string  // normalised unless asSent, without the query
+	Path      string  // normalised unless KeepsPath, without the query
 	Query     string  // with its question mark
 	Sent      Headers // what reaches a backend if no filter changes it
 	Headers   Headers // what matches see: sent, and what Envoy adds before it looks
@@ -72,7 +72,7 @@ func (c *Call) Unread(q *Request) uint32 {
 		path, ok = normalize(c.Path)
 	}
 	if c.Path = path; c.Outside {
-		c.Path = mergeSlashes(path)
+		c.Path = match.MergeSlashes(path)
 	}
 	switch {
 	case c.refused:
@@ -218,7 +218,7 @@ func (c *Call) HeadRefusal(q *Request, a *URL) (answer uint32, unknown string, e
 	return answers[0], "", nil
 }
 
-// SendOnWire is what the caller's sidecar sends, with all that it adds and forwarded leaves out.
+// SendOnWire is what the caller's sidecar sends, with all that it adds and Forward leaves out.
 // limit is how long the first attempt may take, 0 for as long as it likes.
 func (c *Call) SendOnWire(rt *effective.Route, rewrite *route.Rewrite, limit time.Duration, beside ...route.Filter) *Forwarded {
 	f := &Forwarded{Headers: maps.Clone(c.Headers)}

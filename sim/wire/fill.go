@@ -1,9 +1,6 @@
 package wire
 
 import (
-	"maps"
-	"slices"
-
 	"github.com/weftmesh/weft/route"
 )
 
@@ -47,9 +44,4 @@ func (f *Filling) value(h *route.Filled) string {
 		}
 		return ""
 	})
-}
-
-// Same reports whether both say the same.
-func (h *ResponseHeaders) Same(o *ResponseHeaders) bool {
-	return (h == nil) == (o == nil) && (h == nil || maps.Equal(h.Set, o.Set) && maps.Equal(h.Add, o.Add) && slices.Equal(h.Remove, o.Remove))
 }

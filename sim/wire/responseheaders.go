@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -97,4 +98,9 @@ type ResponseHeaders struct {
 	Set    Headers  `json:"set,omitempty"`
 	Add    Headers  `json:"add,omitempty"`
 	Remove []string `json:"remove,omitempty"`
+}
+
+// Same reports whether both say the same.
+func (h *ResponseHeaders) Same(o *ResponseHeaders) bool {
+	return (h == nil) == (o == nil) && (h == nil || maps.Equal(h.Set, o.Set) && maps.Equal(h.Add, o.Add) && slices.Equal(h.Remove, o.Remove))
 }

@@ -7,7 +7,16 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+
+	"github.com/weftmesh/weft/route/match"
 )
+
+// TCPScheme is that of a URL by which a connection is asked for, whatever it carries.
+const TCPScheme = "tcp"
+
+// HTTPSScheme is that of a URL for which a client speaks TLS: it names the host of the
+// URL there.
+const HTTPSScheme = "https"
 
 // URL is a URL taken apart as a client does it: nothing is decoded.
 type URL struct {
@@ -21,9 +30,9 @@ type URL struct {
 	fragment  bool   // something stood behind a #
 }
 
-// readURL reads an absolute URL, and says everything that is wrong with it. The scheme is empty
+// ReadURL reads an absolute URL, and says everything that is wrong with it. The scheme is empty
 // where nothing else can be read.
-func readURL(text string) (a URL, wrong []error) {
+func ReadURL(text string) (a URL, wrong []error) {
 	a.Port = 80
 	said := map[byte]bool{}
 	for i := range len(text) {
@@ -98,9 +107,6 @@ func unbracket(host string) (string, bool) {
 	return inside, opened == closed && opened == isV6 && (isV6 || !strings.ContainsAny(inside, "[]:"))
 }
 
-// unsafe are the characters that a path has encoded only.
-const unsafe = "\"<>^`{|}"
-
 // normalize is a path as Envoy has it with normalize_path: unreserved
 // characters decoded, unsafe ones encoded, backslashes turned, dot segments
 // resolved; slashes in a row stay. ok is false where Envoy answers 400.
@@ -108,27 +114,12 @@ func normalize(path string) (out string, ok bool) {
 	if !strings.HasPrefix(path, "/") {
 		return "", false
 	}
-	if !strings.ContainsAny(path, "%\\"+unsafe) && !strings.Contains(path, "/.") {
+	if !strings.ContainsAny(path, "%\\"+match.EncodedInPath) && !strings.Contains(path, "/.") {
 		return path, true
 	}
 	path = bareDots(path)
-	var kept []string
-	segments := strings.Split(unescape(path)[1:], "/")
-	for i, s := range segments {
-		last := i == len(segments)-1
-		switch {
-		case s == "." || s == "..":
-			if s == ".." && len(kept) > 0 {
-				kept = kept[:len(kept)-1]
-			}
-			if last {
-				kept = append(kept, "")
-			}
-		default:
-			kept = append(kept, s)
-		}
-	}
-	return "/" + strings.Join(kept, "/"), !strings.Contains(path, "%00")
+	encoded := match.Unescaped(path, func(c byte) bool { return strings.IndexByte(match.EncodedInPath, c) >= 0 })
+	return match.ResolveDots(encoded), !strings.Contains(path, "%00")
 }
 
 // bareDots takes path parameters off dot segments: /a/..;x is /a/.. for Envoy,
@@ -143,45 +134,6 @@ func bareDots(path string) string {
 	return strings.Join(segments, "/")
 }
 
-// unescape decodes what needs no encoding and encodes what does.
-func unescape(path string) string {
-	var b strings.Builder
-	for i := 0; i < len(path); i++ {
-		c := path[i]
-		if c == '%' && i+2 < len(path) {
-			if v, err := strconv.ParseUint(path[i+1:i+3], 16, 8); err == nil && unreserved(byte(v)) {
-				b.WriteByte(byte(v))
-				i += 2
-				continue
-			}
-		}
-		switch {
-		case c == '\\':
-			b.WriteByte('/')
-		case strings.IndexByte(unsafe, c) >= 0:
-			fmt.Fprintf(&b, "%%%02X", c)
-		default:
-			b.WriteByte(c)
-		}
-	}
-	return b.String()
-}
-
-func unreserved(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~", c) >= 0
-}
-
-// TCPScheme is that of a URL by which a connection is asked for, whatever it carries.
-const TCPScheme = "tcp"
-
-// mergeSlashes makes slashes in a row one, as Envoy does on edge listeners.
-func mergeSlashes(path string) string {
-	for strings.Contains(path, "//") {
-		path = strings.ReplaceAll(path, "//", "/")
-	}
-	return path
-}
-
 // At is the host of a with a port.
 func (a *URL) At(port uint32) string {
 	return net.JoinHostPort(a.Host, strconv.FormatUint(uint64(port), 10))
@@ -192,10 +144,6 @@ func (a *URL) IsIP() bool {
 	_, err := netip.ParseAddr(a.Host)
 	return err == nil
 }
-
-// HTTPSScheme is that of a URL for which a client speaks TLS: it names the host of the
-// URL there.
-const HTTPSScheme = "https"
 
 // CutPort cuts the port off a Host header, colon included.
 func CutPort(authority string) (host, port string, ok bool) {
