@@ -1,8 +1,6 @@
 package route
 
 import (
-	"maps"
-
 	"github.com/weftmesh/weft/api"
 )
 
@@ -118,12 +116,11 @@ func (f fields) duration(path string, d *api.Duration) {
 // that is said twice the stronger.
 func FieldsOf(list []Inline) map[string]map[string]any {
 	out := map[string]map[string]any{}
-	for _, in := range list {
-		kind := in.Policy.Kind()
-		if out[kind] == nil {
-			out[kind] = map[string]any{}
+	t, r, l := InlineOf(list)
+	for _, p := range []InlinePolicy{&t, &r, &l} {
+		if fields := p.Fields(); len(fields) > 0 {
+			out[p.Kind()] = fields
 		}
-		maps.Copy(out[kind], in.Policy.Fields())
 	}
 	return out
 }
