@@ -89,14 +89,14 @@ func (c *converter) read(d *route.Dialect, kind string, objects []*api.Object, a
 			as, beside = d.Assume(o, seen)
 			seen.objects = slices.Concat(beside, objects)
 		}
-		opinion := d.Read(as, seen)
-		out.notes = append(out.notes, opinion.Notes...)
+		parsed := d.Read(as, seen)
+		out.notes = append(out.notes, parsed.Notes...)
 		if aloud {
-			c.sourceNotes(opinion)
+			c.sourceNotes(parsed)
 		}
-		for i := range opinion.Entries {
-			if e := &opinion.Entries[i]; e.To.Kind != "" && (!aloud || c.translatable(opinion, e)) {
-				out.add(opinion, e, seen)
+		for i := range parsed.Entries {
+			if e := &parsed.Entries[i]; e.To.Kind != "" && (!aloud || c.translatable(parsed, e)) {
+				out.add(parsed, e, seen)
 			}
 		}
 	}

@@ -93,16 +93,16 @@ func read(o *api.Object, see route.Lister, strict bool) *route.ParsedRoute {
 		return readClass(o)
 	case *HTTPRoute:
 		x := reader{object: o, see: see, broken: 500, speaks: api.HTTP, strict: strict}
-		return x.opinion(spec.ParentRefs, httpRules(spec))
+		return x.parsed(spec.ParentRefs, httpRules(spec))
 	case *GRPCRoute:
 		x := reader{object: o, see: see, broken: 503, speaks: api.GRPC, strict: strict} // of which Envoy makes UNAVAILABLE
-		return x.opinion(spec.ParentRefs, grpcRules(spec))
+		return x.parsed(spec.ParentRefs, grpcRules(spec))
 	case *TLSRoute:
 		x := reader{object: o, see: see, connections: true, strict: strict}
-		return x.opinion(spec.ParentRefs, connectionRules(spec.Rules))
+		return x.parsed(spec.ParentRefs, connectionRules(spec.Rules))
 	case *TCPRoute:
 		x := reader{object: o, see: see, connections: true, strict: strict}
-		return x.opinion(spec.ParentRefs, connectionRules(spec.Rules))
+		return x.parsed(spec.ParentRefs, connectionRules(spec.Rules))
 	}
 	panic(fmt.Sprintf("%s holds a %T", o.Ref, o.Spec))
 }

@@ -65,7 +65,7 @@ func (x *reader) drop(o *api.Origin, code string, at api.Path, format string, ar
 	x.invalid = append(x.invalid, api.Note{Origin: o, Severity: api.Error, Code: code, Field: at, Message: fmt.Sprintf(format, args...)})
 }
 
-func (x *reader) opinion(parents []gatewayv1.ParentReference, rules []rule) *route.ParsedRoute {
+func (x *reader) parsed(parents []gatewayv1.ParentReference, rules []rule) *route.ParsedRoute {
 	out := &route.ParsedRoute{Object: x.object, Top: api.TargetRef{Kind: api.KindMesh}, Speaks: x.speaks, Connections: x.connections}
 	if len(rules) == 0 { // which is one that takes everything
 		rules = []rule{{}}

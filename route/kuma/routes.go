@@ -21,7 +21,7 @@ func read(o *api.Object, _ route.Lister) *route.ParsedRoute {
 }
 
 func readHTTP(o *api.Object, spec *HTTPRoute) *route.ParsedRoute {
-	out := opinion(o, spec)
+	out := parsed(o, spec)
 	for i := range spec.To {
 		to := &spec.To[i]
 		here := api.Path("spec.to").Index(i)
@@ -36,8 +36,8 @@ func readHTTP(o *api.Object, spec *HTTPRoute) *route.ParsedRoute {
 	return out
 }
 
-// opinion is what both kinds of route say alike of themselves.
-func opinion(o *api.Object, spec interface {
+// parsed is what both kinds of route say alike of themselves.
+func parsed(o *api.Object, spec interface {
 	Top() api.TargetRef
 	RoleIn(home api.Home) string
 }) *route.ParsedRoute {

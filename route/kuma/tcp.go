@@ -91,7 +91,7 @@ func (r *TCPRoute) ValidateObject(o *api.Object, c *api.Catalog, at api.Path) er
 }
 
 func readTCP(o *api.Object, spec *TCPRoute) *route.ParsedRoute {
-	out := opinion(o, spec)
+	out := parsed(o, spec)
 	out.Connections = true
 	for i := range spec.To {
 		entry := route.Entry{To: spec.To[i].TargetRef, Index: i, Field: api.Path("spec.to").Index(i).Field("targetRef")}
