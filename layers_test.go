@@ -21,7 +21,7 @@ const module = "github.com/weftmesh/weft/"
 // packages of lines above its own, and where a line says so packages of its own
 // line. A name with a slash-star stands for every package below it.
 var layers = []string{
-	"deploy api/template api/redact api/nearest",
+	"deploy api/template api/redact api/nearest api/tuple",
 	"api/hostname api/spiffe",
 	"api",
 	"api/jsonschema api/snapshot api/syntax",
@@ -143,7 +143,7 @@ var impure = []string{"context", "log/slog", "os", "os/exec", "math/rand", "math
 // in it, or makes a constant table at its first use; reflection where documents are read, compared and described, and where a
 // change may have left a value equal.
 var exceptional = map[string][]string{
-	"sync":        {"api/decode/fields.go", "resolve/cache.go", "resolve/effective/cache.go", "route/match/reading.go", "xds/resource/contents.go", "xds/resource/weak.go", "xds/routes/hosts.go"},
+	"sync":        {"api/decode/fields.go", "resolve/cache.go", "resolve/derive/ondemand.go", "resolve/effective/cache.go", "route/match/reading.go", "xds/resource/contents.go", "xds/resource/weak.go", "xds/routes/hosts.go"},
 	"sync/atomic": {"resolve/cache.go", "resolve/effective/cache.go"},
 	"reflect":     {"api/crd", "api/decode", "api/jsonschema", "policies", "resolve/derive", "resolve/pods"},
 }

@@ -152,9 +152,12 @@ func (m *Matched) Items() []Item {
 		return nil
 	}
 	items := make([]*index.Item, 0, len(m.list))
-	noted := m.q.noted(m.mesh)
+	noted := m.mesh.Attached().At(m.mesh.At)
 	for _, p := range m.list {
-		nowhere := noted.On(p.Object).Nowhere
+		var nowhere []*index.Item
+		if n := noted.Get(index.ObjectKey(p.Object.Ref)); n != nil {
+			nowhere = n.Nowhere
+		}
 		for _, it := range p.Items {
 			if !slices.Contains(nowhere, it) {
 				items = append(items, it)

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/resolve/conditions"
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/impact"
@@ -77,7 +76,7 @@ func (q *Reader) MeshNames() iter.Seq[string] {
 // counted.
 func (q *Reader) mesh(name string) (mesh, bool) {
 	g, ok := q.meshes.Get([]byte(name))
-	return q.at(g, derive.Counted(g.Graph, q.visit)), ok
+	return q.at(derive.Counted(g.Graph, q.visit)), ok
 }
 
 // Destinations yields those of a mesh in the order of their ids.
@@ -117,18 +116,6 @@ func counted[T any](q *Reader, seq iter.Seq[T]) iter.Seq[T] {
 		}
 	}
 }
-
-// asked is what questions found out about a mesh that is there.
-func (q *Reader) asked(mesh string) *asked {
-	state, _ := q.meshes.Get([]byte(mesh))
-	return state.asked
-}
-
-// noted is what there is to say on all policies and routes of a mesh.
-func (q *Reader) noted(x mesh) *conditions.Notes { return x.AllNotes(q.attachableKinds(), q.whole) }
-
-// whole reports whether the question was answered to its end so far: else what was found is not all.
-func (q *Reader) whole() bool { return !q.left }
 
 // See shows the documents of a mesh as they are now.
 func (q *Reader) See(name string) route.Lister {
@@ -223,7 +210,7 @@ func (q *Reader) ReachOf(mesh string, refs []api.Ref, tell impact.Holder) []*imp
 		return impact.Unknown(refs)
 	}
 	return impact.ReachOf(impact.Question{
-		Visit: q.visit, Fail: func(p impact.Place) { q.failed = append(q.failed, p) }, All: func() *impact.Places { return q.allPlaces(m, mesh) },
+		Visit: q.visit, Fail: func(p impact.Place) { q.failed = append(q.failed, p) }, All: m.allPlaces,
 		Dataplanes: q.snapshot.Count(api.KindDataplane, mesh),
 	}, m.Mesh.Mesh, refs, tell)
 }

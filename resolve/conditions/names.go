@@ -9,6 +9,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/nearest"
 	"github.com/weftmesh/weft/api/redact"
+	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/resolve/services"
@@ -81,17 +82,12 @@ func (m Mesh) planeNames(own bool) *names {
 	})
 }
 
+// namesOf tells names of a sort from other answers.
+type namesOf string
+
 // namesIn are the names that gather finds in all of the mesh, also where a question stops.
 func (m Mesh) namesIn(what string, gather func(Mesh) *names) *names {
-	if m.Cache == nil {
-		return gather(m)
-	}
-	if known, ok := m.Cache.words.Load(what); ok {
-		return known.(*names)
-	}
-	found := gather(Mesh{Mesh: m.Stage.Mesh(m.Cache.graph)})
-	m.Cache.words.Store(what, found)
-	return found
+	return derive.Once(m.At, namesOf(what), func(at derive.At) *names { return gather(Mesh{m.Stage.Mesh(at)}) })
 }
 
 // The codes of notes on what Mesh.tenancy keeps from acting.
