@@ -7,7 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
+
+	"github.com/weftmesh/weft/api/tuple"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
@@ -85,7 +86,7 @@ func Of(q *resolve.Reader, mesh, from, to string) (*Permissions, error) {
 		return nil, fmt.Errorf("dataplane %s: %w", from, inspect.ErrNotFound)
 	}
 	out := &Permissions{Mesh: mesh, Items: []PermissionRow{}}
-	sorted := sortedBy(callers, func(names string) string { return fmt.Sprint(strings.Split(names, "\x00")) })
+	sorted := sortedBy(callers, func(names string) string { return fmt.Sprint(tuple.Split(names)) })
 	for _, d := range sortedBy(destinations, destinationKey.text) {
 		for _, c := range sorted {
 			if len(out.Items) == mostRows {
@@ -100,7 +101,7 @@ func Of(q *resolve.Reader, mesh, from, to string) (*Permissions, error) {
 
 func addCaller(all map[string]*PermittedCaller, r *effective.Resolved) {
 	proves := r.Proves()
-	key := strings.Join(proves, "\x00")
+	key := tuple.Join(proves...)
 	c := all[key]
 	if c == nil {
 		c = &PermittedCaller{proves: proves}

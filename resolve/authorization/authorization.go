@@ -1,9 +1,11 @@
 package authorization
 
 import (
+	"cmp"
 	"maps"
 	"slices"
-	"strings"
+
+	"github.com/weftmesh/weft/api/tuple"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/merge"
@@ -137,7 +139,7 @@ func (c *Stage) addRouteAuthorization() {
 		}
 	})
 	c.collectedAtRules = derive.Derive(c.below.Schema, "what adds up at rules", byRuleSet, derive.Values[Collected]{Equal: (*Collected).equal},
-		func(r *derive.Reader, key string) *Collected { return c.Mesh(r).collectedOf(key) })
+		func(r *derive.Reader, key string) *Collected { return c.Mesh(r).collectedOf(tuple.Split(key)) })
 }
 
 // AuthorizesRoutes reports whether it is a policy about who may call that is attached to routes.
@@ -251,7 +253,7 @@ func (s *placesSeen) addBy(attached []attachment, p *index.Dataplane, at string)
 
 func (s *placesSeen) places() *Placements {
 	out := &Placements{services: sortedKeys(s.services)}
-	out.List = slices.SortedFunc(maps.Keys(s.list), func(a, b Placement) int { return strings.Compare(a.Plane+"\x00"+a.At, b.Plane+"\x00"+b.At) })
+	out.List = slices.SortedFunc(maps.Keys(s.list), func(a, b Placement) int { return cmp.Or(cmp.Compare(a.Plane, b.Plane), cmp.Compare(a.At, b.At)) })
 	for p, plane := range s.foreign {
 		out.Foreign = append(out.Foreign, ForeignPlacement{p, plane})
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weftmesh/weft/api/tuple"
+
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/spiffe"
 	"github.com/weftmesh/weft/matcher"
@@ -46,7 +48,7 @@ func (c *Stage) addCollected() {
 	})
 	c.OwnDomains = derive.Derive(c.below.Schema, "trust domains of its own", byDomain, derive.Values[string]{Equal: func(a, b *string) bool { return *a == *b }},
 		func(_ *derive.Reader, domain string) *string { return &domain })
-	c.collected = derive.Derive(c.below.Schema, "what adds up", c.below.ByBaseline, derive.Values[Collected]{Equal: (*Collected).equal}, func(r *derive.Reader, key string) *Collected { return c.Mesh(r).collectedOf(key) })
+	c.collected = derive.Derive(c.below.Schema, "what adds up", c.below.ByBaseline, derive.Values[Collected]{Equal: (*Collected).equal}, func(r *derive.Reader, key string) *Collected { return c.Mesh(r).collectedOne(key) })
 }
 
 func (s *Collected) equal(o *Collected) bool {
@@ -54,10 +56,9 @@ func (s *Collected) equal(o *Collected) bool {
 }
 
 // collectedOf is what a set of policies comes to, or several sets all of which are asked.
-func (m Mesh) collectedOf(key string) *Collected {
-	sets := strings.Split(key, askedMark)
+func (m Mesh) collectedOf(sets []string) *Collected {
 	if len(sets) == 1 {
-		return m.collectedOne(key)
+		return m.collectedOne(sets[0])
 	}
 	out := &Collected{}
 	var each []*policies.Effective
@@ -72,8 +73,8 @@ func (m Mesh) collectedOf(key string) *Collected {
 }
 
 func (m Mesh) collectedOne(key string) *Collected {
-	name, rest, _ := strings.Cut(key, "\x00")
-	at := slices.IndexFunc(m.Kinds, func(k *policies.Kind) bool { return k.Name == name })
+	parts := tuple.Split(key)
+	at := slices.IndexFunc(m.Kinds, func(k *policies.Kind) bool { return k.Name == parts[0] })
 	out := &Collected{}
 	for domain := range m.OwnDomains.Values(m.At) {
 		out.callers.Domains = append(out.callers.Domains, *domain)
@@ -81,7 +82,7 @@ func (m Mesh) collectedOne(key string) *Collected {
 	slices.Sort(out.callers.Domains)
 	var items []*index.Item
 	attached := map[*index.Policy][]merge.LayerName{}
-	for _, part := range strings.Split(rest, "\x00") {
+	for _, part := range parts[1:] {
 		of, layer := cutLayer(part)
 		x := index.Need(m.Policies, m.At, of)
 		out.policies, out.layers = append(out.policies, x), append(out.layers, layer)

@@ -4,7 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
-	"strings"
+
+	"github.com/weftmesh/weft/api/tuple"
 
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/resolve/effective"
@@ -57,7 +58,7 @@ func (m Mesh) dataplaneRulesOf(key string) *dataplaneRules {
 				for _, row := range asked.of {
 					each = append(each, m.ruleSet(sets, i, row))
 				}
-				at.set = strings.Join(each, askedMark)
+				at.set = tuple.Join(each...)
 			}
 			out.inbounds[i] = append(out.inbounds[i], at)
 		}
@@ -95,36 +96,30 @@ func (m Mesh) FrontendsAt(ids []string, at Placement) (first *Path, others []*Pa
 	return all[0], all[1:]
 }
 
-// ruleSet is the key of what is said of all requests of an inbound and of those of a row.
+// ruleSet is the key of what is said of all requests of an inbound and of those of a row: the kind, and the
+// policies as parts of it, with the layer before the key of one that is attached to a route.
 func (m Mesh) ruleSet(sets *identity.Baseline, inbound int, row *Row) string {
 	parts := []string{m.Kinds[m.kind].Name}
 	if sets != nil {
 		for _, key := range sets.Inbounds[inbound] {
-			if name, rest, _ := strings.Cut(key, "\x00"); name == parts[0] {
-				parts = append(parts, strings.Split(rest, "\x00")...)
+			if of := tuple.Split(key); of[0] == parts[0] {
+				parts = append(parts, of[1:]...)
 			}
 		}
 	}
 	for _, by := range row.attached {
-		parts = append(parts, attachedMark+strconv.Itoa(int(by.layer))+attachedMark+index.ObjectKey(by.policy.Object.Ref))
+		parts = append(parts, tuple.Join(strconv.Itoa(int(by.layer)), index.ObjectKey(by.policy.Object.Ref)))
 	}
-	return strings.Join(parts, "\x00")
+	return tuple.Join(parts...)
 }
-
-// attachedMark begins the key of a policy in a set that is attached to a route, with its layer.
-const attachedMark = "\x01"
-
-// askedMark stands between sets all of which are asked.
-const askedMark = "\x02"
 
 // cutLayer is the policy of a part of a set, and the layer at which it is attached; Default
 // for none.
 func cutLayer(part string) (key string, layer merge.LayerName) {
-	rest, attached := strings.CutPrefix(part, attachedMark)
+	number, key, attached := tuple.CutLast(part)
 	if !attached {
 		return part, merge.Default
 	}
-	number, key, _ := strings.Cut(rest, attachedMark)
 	n, _ := strconv.Atoi(number) // ruleSet wrote it
 	return key, merge.LayerName(n)
 }

@@ -4,7 +4,8 @@ import (
 	"crypto/x509"
 	"fmt"
 	"slices"
-	"strings"
+
+	"github.com/weftmesh/weft/api/tuple"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
@@ -109,7 +110,7 @@ func (m Mesh) conflictOf(p *index.Policy, id string, places *authorization.Place
 
 // portOfPlace is the port of a place.
 func portOfPlace(at string) string {
-	_, port, _ := strings.Cut(at, "\x02")
+	_, port, _ := tuple.CutLast(at)
 	return port
 }
 

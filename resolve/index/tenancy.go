@@ -3,6 +3,8 @@ package index
 import (
 	"strings"
 
+	"github.com/weftmesh/weft/api/tuple"
+
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/resolve/derive"
@@ -108,12 +110,12 @@ func InScope(id, scope string) string {
 	if scope == ScopeAll {
 		return id
 	}
-	return id + "\x04" + scope
+	return tuple.Append(id, scope)
 }
 
 // CutScope is the id of a host, and the scope of its key.
 func CutScope(key string) (id, scope string) {
-	id, scope, _ = strings.Cut(key, "\x04")
+	id, scope, _ = tuple.CutLast(key)
 	return id, scope
 }
 

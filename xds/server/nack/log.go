@@ -2,11 +2,12 @@ package nack
 
 import (
 	"log/slog"
-	"strings"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/tuple"
 	"github.com/weftmesh/weft/xds/server/syncstatus"
 )
 
@@ -24,7 +25,7 @@ type Log struct {
 
 // Write writes that a dataplane refuses something, unless its cause was written less than every before n.
 func (l *Log) Write(to *slog.Logger, dataplane api.Ref, n syncstatus.Nack, every time.Duration) {
-	cause := n.Type + "\x00" + strings.Join(n.Resources, "\x00") + "\x00" + n.Message
+	cause := tuple.Join(slices.Concat([]string{n.Type, n.Message}, n.Resources)...)
 	if leftOut, ok := l.take(cause, n.At, every); ok {
 		to.Warn("refused", "dataplane", dataplane.String(), "type", n.Type,
 			"resources", n.Resources[:min(len(n.Resources), most)], "says", n.Message, "revision", n.Revision, "unlogged", leftOut)
