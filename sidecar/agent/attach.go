@@ -35,7 +35,7 @@ type attachment struct {
 
 // keep holds the stream until ctx ends.
 func (t *attachment) keep(ctx context.Context) {
-	pause := t.intervals.first
+	pauses := t.intervals.pauses()
 	told := "" // of the last failure: one line of the log for each cause
 	for {
 		began := time.Now()
@@ -44,8 +44,9 @@ func (t *attachment) keep(ctx context.Context) {
 			return
 		}
 		if time.Since(began) > t.intervals.longest {
-			pause = t.intervals.first
+			pauses.Reset()
 		}
+		pause := pauses.NextBackOff()
 		if status.Code(err) == codes.Unimplemented {
 			pause = t.intervals.longest // a control plane that is older than this agent
 			t.goWithout("this control plane tells no names")
@@ -58,9 +59,8 @@ func (t *attachment) keep(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(jittered(pause)):
+		case <-time.After(pause):
 		}
-		pause = min(2*pause, t.intervals.longest)
 	}
 }
 

@@ -19,6 +19,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
+
 	"github.com/weftmesh/weft/xds/server/authority/workload"
 )
 
@@ -119,7 +121,8 @@ func (h *Holder) Ready(now time.Time) error {
 
 // Keep asks for certificates, each in time, until ctx ends.
 func (h *Holder) Keep(ctx context.Context) {
-	pause, told := firstPause, ""
+	told := ""
+	pauses := &backoff.ExponentialBackOff{InitialInterval: firstPause, RandomizationFactor: 0.5, Multiplier: 2, MaxInterval: longestPause}
 	for {
 		wait := longestPause
 		err := h.renew(ctx)
@@ -127,25 +130,25 @@ func (h *Holder) Keep(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case err == nil:
-			pause, told = firstPause, ""
+			told = ""
+			pauses.Reset()
 			if c, _, _ := h.Current(); c.Spire == nil {
 				wait = time.Until(c.Renew)
 			} else { // what it is called may change
 				wait = jittered(wait)
 			}
 		case errors.Is(err, ErrNone):
-			pause, told = firstPause, ""
+			told = ""
+			pauses.Reset()
 			wait = jittered(wait)
 		default:
-			if errors.Is(err, ErrRefused) {
-				pause = longestPause
-			}
 			if err.Error() != told {
 				h.log.Warn("no certificate for the workload, trying again", "error", err)
 				told = err.Error()
 			}
-			wait = jittered(pause)
-			pause = min(2*pause, longestPause)
+			if wait = pauses.NextBackOff(); errors.Is(err, ErrRefused) {
+				wait = jittered(longestPause)
+			}
 		}
 		if c, ok, _ := h.Current(); ok && err != nil {
 			h.warn(c)
@@ -154,7 +157,7 @@ func (h *Holder) Keep(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-h.again:
-			pause = firstPause
+			pauses.Reset()
 		case <-time.After(max(wait, firstPause)):
 		}
 	}
