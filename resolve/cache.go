@@ -138,7 +138,7 @@ func (c changedSince) keys() []string {
 
 // placesSince is where the places of an earlier revision are, and what changed since.
 type placesSince struct {
-	known   *impact.Places
+	known   *impact.Placements
 	changed changedSince
 }
 
@@ -156,9 +156,9 @@ func (a *asked) nextPlaces(changed []string) *placesSince {
 
 // allPlaces are the places of all dataplanes of a mesh, found out once for all questions
 // about one revision: by what changed since somebody asked of an earlier one.
-func (q *Reader) allPlaces(x mesh, name string) *impact.Places {
+func (q *Reader) allPlaces(x mesh, name string) *impact.Placements {
 	a := q.asked(name)
-	return a.places.Find(q.whole, func() *impact.Places {
+	return a.places.Find(q.whole, func() *impact.Placements {
 		if since := a.placesSince; since != nil {
 			return since.known.Follow(since.changed.keys(), func(key string) *effective.Resolved {
 				r, _ := x.Resolved.Get(x.At, key)
@@ -249,9 +249,9 @@ func findAt[T any](q *Reader, x mesh, since *planesSince, look func(*effective.R
 }
 
 // Fails adds places to those of Failed, each shared value once.
-func (q *Reader) Fails(places ...impact.Place) {
+func (q *Reader) Fails(places ...impact.Placement) {
 	for _, p := range places {
-		if !slices.ContainsFunc(q.failed, func(f impact.Place) bool { return f.Key() == p.Key() }) {
+		if !slices.ContainsFunc(q.failed, func(f impact.Placement) bool { return f.Key() == p.Key() }) {
 			q.failed = append(q.failed, p)
 		}
 	}

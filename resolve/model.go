@@ -51,7 +51,7 @@ type asked struct {
 	notes       *conditions.Cache
 	placesSince *placesSince
 	planesSince map[any]*planesSince // nobody changes it
-	places      effective.Answer[impact.Places]
+	places      effective.Answer[impact.Placements]
 	planes      effective.Findings // what AtDataplanes found, by key
 }
 

@@ -122,7 +122,7 @@ func (t *Target) isOf(field api.Path) bool {
 
 // setState sets the state of the entry; why, in case that it is attached nowhere. A note
 // stands on the entry or on the object's top-level targetRef.
-func (t *Target) setState(e *impact.Entry, notes []api.Note, why string) {
+func (t *Target) setState(e *impact.EntryEffect, notes []api.Note, why string) {
 	t.State = Unused
 	for _, n := range notes {
 		if n.Field != "spec.targetRef" && !t.isOf(n.Field) {

@@ -13,9 +13,9 @@ import (
 
 // lost is what is lost at one dataplane of what documents say.
 type lost struct {
-	notes  []api.Note     // what its Envoy does not get as it is written
-	idle   []*api.Origin  // entries of policies of which a field has no effect at some place of it
-	failed []impact.Place // where a bug keeps that from being known
+	notes  []api.Note         // what its Envoy does not get as it is written
+	idle   []*api.Origin      // entries of policies of which a field has no effect at some place of it
+	failed []impact.Placement // where a bug keeps that from being known
 }
 
 type lostKey struct{}

@@ -34,7 +34,7 @@ func OfAttached(q *resolve.Reader, x *impact.Reach, look Look) []api.Note {
 
 // place is what the Envoy of the dataplane at p does not get as it is written, and which limits in
 // time never fire there.
-func (l Look) place(p impact.Place) []api.Note {
+func (l Look) place(p impact.Placement) []api.Note {
 	var at any = p.Inbound
 	switch {
 	case p.Outbound != nil:
@@ -50,7 +50,7 @@ func (l Look) place(p impact.Place) []api.Note {
 	return notes
 }
 
-func (l Look) asked(p impact.Place) []api.Note {
+func (l Look) asked(p impact.Placement) []api.Note {
 	return l.safely(p.At, func() []api.Note {
 		switch {
 		case p.Outbound != nil:
@@ -217,7 +217,7 @@ func (l Look) At(r *effective.Resolved) []api.Note {
 }
 
 // between is what there is to say at p on limits in time of callers and of those whom they call.
-func (l Look) between(q *resolve.Reader, p impact.Place) []api.Note {
+func (l Look) between(q *resolve.Reader, p impact.Placement) []api.Note {
 	type between struct{ at any }
 	key := between{p.Inbound}
 	switch {

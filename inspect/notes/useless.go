@@ -63,7 +63,7 @@ func explains(known, n api.Note) bool {
 }
 
 // takenByOthers is about a rule whose requests are all taken by other routes.
-func takenByOthers(q *resolve.Reader, ref api.Ref, e *impact.Entry) (api.Note, bool) {
+func takenByOthers(q *resolve.Reader, ref api.Ref, e *impact.EntryEffect) (api.Note, bool) {
 	if e.Acts != 0 || len(e.By) == 0 {
 		return api.Note{}, false
 	}

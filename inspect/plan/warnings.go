@@ -69,7 +69,7 @@ func explains(broken, entry *api.Violation) bool {
 
 // lost are the entries of an object that acted and would not.
 func lost(after *snapshot.Snapshot, ref api.Ref, was, is *impact.Reach) (out []*api.Violation) {
-	now := map[api.Path]*impact.Entry{}
+	now := map[api.Path]*impact.EntryEffect{}
 	for _, e := range is.Entries {
 		now[e.Field] = e
 	}
@@ -87,7 +87,7 @@ func lost(after *snapshot.Snapshot, ref api.Ref, was, is *impact.Reach) (out []*
 }
 
 // why says what becomes of an entry that acted before; n is nil where it is attached nowhere.
-func why(o *api.Object, n *impact.Entry) string {
+func why(o *api.Object, n *impact.EntryEffect) string {
 	what := "it would take no request any more"
 	if _, policy := o.Spec.(*policies.Spec); policy {
 		what = "it would have no effect any more"

@@ -28,9 +28,9 @@ type RoutePolicies struct {
 	Dests    []string
 }
 
-// Frontend is the rules of a destination that forward, in their order, as their requests
+// DestinationRules is the rules of a destination that forward, in their order, as their requests
 // arrive, where such a policy is attached to one of them.
-type Frontend struct{ Rows []*Row }
+type DestinationRules struct{ Rows []*Row }
 
 // Row is one row of them.
 type Row struct {
@@ -66,8 +66,8 @@ type target struct {
 // there; and of policies without a say where they lead to.
 type Placements struct {
 	List     []Placement
-	paths    []*Path  // of each of list; none where a bug keeps the rules from being known
-	services []string // of those, as judgedService says; sorted
+	paths    []*InboundRules // of each of list; none where a bug keeps the rules from being known
+	services []string        // of those, as judgedService says; sorted
 	Foreign  []ForeignPlacement
 }
 
@@ -106,11 +106,11 @@ func (c *Stage) addRouteAuthorization() {
 			add(id)
 		}
 	})
-	c.Frontends = derive.Derive(c.below.Schema, "frontends judged", c.byDestination, derive.Values[Frontend]{Equal: (*Frontend).equal},
-		func(r *derive.Reader, id string) *Frontend { return c.Mesh(r).frontendOf(id) })
+	c.Frontends = derive.Derive(c.below.Schema, "frontends judged", c.byDestination, derive.Values[DestinationRules]{Equal: (*DestinationRules).equal},
+		func(r *derive.Reader, id string) *DestinationRules { return c.Mesh(r).frontendOf(id) })
 	c.Placements = derive.Derive(c.below.Schema, "inbounds of frontends judged", c.byDestination, derive.Values[Placements]{
 		Equal: func(a, b *Placements) bool {
-			return slices.Equal(a.List, b.List) && slices.EqualFunc(a.paths, b.paths, (*Path).equal) && slices.Equal(a.services, b.services) && slices.Equal(a.Foreign, b.Foreign)
+			return slices.Equal(a.List, b.List) && slices.EqualFunc(a.paths, b.paths, (*InboundRules).equal) && slices.Equal(a.services, b.services) && slices.Equal(a.Foreign, b.Foreign)
 		},
 	}, func(r *derive.Reader, id string) *Placements {
 		return c.Mesh(r).placementsOf(id)
@@ -269,7 +269,7 @@ func serviceOf(p *index.Dataplane) string {
 	return index.ObjectKey(p.Object.Ref)
 }
 
-func (f *Frontend) equal(o *Frontend) bool {
+func (f *DestinationRules) equal(o *DestinationRules) bool {
 	return slices.EqualFunc(f.Rows, o.Rows, (*Row).equal)
 }
 

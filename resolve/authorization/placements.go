@@ -27,8 +27,8 @@ func (m Mesh) PlacementsOf(p *index.Policy) iter.Seq[Placement] {
 
 // FrontendsOf yields the destinations among whose rules are some that a policy on routes is
 // attached to.
-func (m Mesh) FrontendsOf(p *index.Policy) iter.Seq2[string, *Frontend] {
-	return func(yield func(string, *Frontend) bool) {
+func (m Mesh) FrontendsOf(p *index.Policy) iter.Seq2[string, *DestinationRules] {
+	return func(yield func(string, *DestinationRules) bool) {
 		seen := map[string]bool{}
 		on, _ := m.PolicyRoutes.Get(m.At, index.ObjectKey(p.Object.Ref))
 		if on == nil {
@@ -81,7 +81,7 @@ func (m Mesh) HasSay(p *index.Policy, places *Placements) (asked bool, foreign s
 }
 
 // IsFrontend reports whether the rules of a destination say at a place what w does.
-func (m Mesh) IsFrontend(id string, w *Path, at Placement) bool {
+func (m Mesh) IsFrontend(id string, w *InboundRules, at Placement) bool {
 	places, _ := m.Placements.Get(m.At, id)
 	if places == nil {
 		return false

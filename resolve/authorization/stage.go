@@ -15,7 +15,7 @@ type Stage struct {
 	byRoute          *derive.Index[PolicyRoutes]
 	RoutePolicies    *derive.Collection[RoutePolicies]
 	byDestination    *derive.Group[RoutePolicies]
-	Frontends        *derive.Collection[Frontend]
+	Frontends        *derive.Collection[DestinationRules]
 	Placements       *derive.Collection[Placements]
 	byDataplane      *derive.Index[Placements]
 	byService        *derive.Index[Placements]

@@ -90,7 +90,7 @@ func (m Mesh) conflictOf(p *index.Policy, id string, places *authorization.Place
 			continue
 		}
 		first, others := m.FrontendsAt(all, place)
-		if !slices.ContainsFunc(others, func(w *authorization.Path) bool {
+		if !slices.ContainsFunc(others, func(w *authorization.InboundRules) bool {
 			return slices.ContainsFunc(w.Rows, func(r *authorization.Row) bool { return r.By(p) }) && m.IsFrontend(id, w, place)
 		}) {
 			continue

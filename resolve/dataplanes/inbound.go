@@ -136,7 +136,7 @@ func (c *Stage) inboundConf(p *index.Dataplane, in *effective.Inbound, limits []
 		return
 	}
 	for _, callers := range index.CallersOf(items) {
-		in.Callers = append(in.Callers, effective.CallerPolicies{Callers: callers, Policies: c.foldOf(items, func(it *index.Item) bool { return it.About(callers) })})
+		in.Callers = append(in.Callers, effective.CallerPolicies{CallerMatch: callers, Policies: c.foldOf(items, func(it *index.Item) bool { return it.About(callers) })})
 	}
 }
 

@@ -34,19 +34,19 @@ const (
 	ActionHolds
 )
 
-// State is what an attachment comes to.
-type State uint8
+// AttachmentState is what an attachment comes to.
+type AttachmentState uint8
 
 // The states of an attachment.
 const (
-	Holds      State = iota // all that the entry says has its effect
-	Partly                  // a part of it does
-	Overridden              // others stand in its place
-	NoEffect                // nothing of what it says has an effect there
+	Holds      AttachmentState = iota // all that the entry says has its effect
+	Partly                            // a part of it does
+	Overridden                        // others stand in its place
+	NoEffect                          // nothing of what it says has an effect there
 )
 
-// State is what the attachment comes to.
-func (a *Attachment) State() State {
+// AttachmentState is what the attachment comes to.
+func (a *Attachment) State() AttachmentState {
 	switch {
 	case a.Acts != 0 && a.By == nil && a.Idle == 0:
 		return Holds

@@ -18,11 +18,11 @@ type moved struct {
 // arrivals are changed dataplanes that have a place now, and where each has it.
 type arrivals struct {
 	planes  []int32
-	places  []Place
+	places  []Placement
 	numbers []int32
 }
 
-func (m *moved) at(p Place) *arrivals {
+func (m *moved) at(p Placement) *arrivals {
 	key := p.Key()
 	a := m.touched[key]
 	if a == nil {
@@ -32,14 +32,14 @@ func (m *moved) at(p Place) *arrivals {
 	return a
 }
 
-func (a *arrivals) add(plane, number int32, p Place) {
+func (a *arrivals) add(plane, number int32, p Placement) {
 	if n := len(a.planes); n == 0 || a.planes[n-1] != plane {
 		a.planes, a.places, a.numbers = append(a.planes, plane), append(a.places, p), append(a.numbers, number)
 	}
 }
 
 // spots are those of before, as they are among the dataplanes of out.
-func (m *moved) spots(before, out *Places) []*placement {
+func (m *moved) spots(before, out *Placements) []*placement {
 	kept, again := make([]*placement, 0, len(before.spots)), []*placement(nil)
 	for _, s := range before.spots {
 		key := s.Key()
@@ -59,7 +59,7 @@ func (m *moved) spots(before, out *Places) []*placement {
 	}
 	for _, a := range m.touched {
 		if len(a.planes) > 0 {
-			again = append(again, &placement{Place: a.places[0], to: a.places[0].to(), number: a.numbers[0], planes: a.planes, became: new(effective.Derived)})
+			again = append(again, &placement{Placement: a.places[0], to: a.places[0].to(), number: a.numbers[0], planes: a.planes, became: new(effective.Derived)})
 		}
 	}
 	inOrder := func(a, b *placement) int {
@@ -88,26 +88,26 @@ func (m *moved) left(s *placement) []int32 {
 }
 
 // with is the spot of those that did not change and those that arrive; nil where nobody has it.
-func (m *moved) with(s *placement, a *arrivals, out *Places) *placement {
+func (m *moved) with(s *placement, a *arrivals, out *Placements) *placement {
 	now := &placement{became: s.became, planes: merged(m.left(s), a.planes)}
 	if len(now.planes) == 0 {
 		return nil
 	}
 	first := now.planes[0]
 	if at, ok := slices.BinarySearch(a.planes, first); ok {
-		now.Place, now.number = a.places[at], a.numbers[at]
+		now.Placement, now.number = a.places[at], a.numbers[at]
 	} else if m.planes[s.planes[0]] == first {
-		now.Place, now.number = s.Place, s.number
+		now.Placement, now.number = s.Placement, s.number
 	} else {
 		key := s.Key()
 		for n, p := range placesAt(out.Dataplanes[first]) {
 			if p.Key() == key {
-				now.Place, now.number = p, n
+				now.Placement, now.number = p, n
 				break
 			}
 		}
 	}
-	now.to = now.Place.to()
+	now.to = now.Placement.to()
 	return now
 }
 

@@ -8,9 +8,9 @@ import (
 	"github.com/weftmesh/weft/resolve/effective"
 )
 
-// Places are those of some dataplanes, each with the dataplanes that share it: what
+// Placements are those of some dataplanes, each with the dataplanes that share it: what
 // became of an object on all of them follows from the places that it is attached to.
-type Places struct {
+type Placements struct {
 	Dataplanes []*effective.Resolved
 	keys       []string // of the planes, sorted
 	// spots are in the order of the first dataplane that has them, and of that one.
@@ -20,7 +20,7 @@ type Places struct {
 
 // placement is a place and the dataplanes that share it, by number. Nobody changes one that others know.
 type placement struct {
-	Place
+	Placement
 	to     *effective.Destination // of an outbound or a cluster
 	number int32                  // among the places of the first dataplane
 	planes []int32                // sorted, each once
@@ -29,7 +29,7 @@ type placement struct {
 
 // attached is what became of entries there, worked out once for all who share the place.
 func (s *placement) attached() *effective.Attached {
-	return s.became.Do(func() any { return s.Place.attached() }).(*effective.Attached)
+	return s.became.Do(func() any { return s.Placement.attached() }).(*effective.Attached)
 }
 
 // PlaceKey names a place: those with an equal one are alike. Of outbounds these are the tables and
@@ -44,7 +44,7 @@ type PlaceKey struct {
 }
 
 // Key is the same for places that share what applies there.
-func (p Place) Key() PlaceKey {
+func (p Placement) Key() PlaceKey {
 	switch {
 	case p.Outbound != nil:
 		key := PlaceKey{table: p.Outbound.Table, tcp: p.Outbound.TCP}
@@ -59,7 +59,7 @@ func (p Place) Key() PlaceKey {
 }
 
 // to is the destination of an outbound or a cluster.
-func (p Place) to() *effective.Destination {
+func (p Placement) to() *effective.Destination {
 	switch {
 	case p.Outbound != nil:
 		return p.Outbound.Destination
@@ -70,17 +70,17 @@ func (p Place) to() *effective.Destination {
 }
 
 // placesAt yields those of a dataplane, by number.
-func placesAt(r *effective.Resolved) iter.Seq2[int32, Place] {
-	return func(yield func(int32, Place) bool) {
+func placesAt(r *effective.Resolved) iter.Seq2[int32, Placement] {
+	return func(yield func(int32, Placement) bool) {
 		n := int32(0)
 		for _, o := range r.Outbounds {
-			if !yield(n, Place{At: r, Outbound: o}) {
+			if !yield(n, Placement{At: r, Outbound: o}) {
 				return
 			}
 			n++
 		}
 		for i := range r.Clusters {
-			if !yield(n, Place{At: r, Cluster: &r.Clusters[i]}) {
+			if !yield(n, Placement{At: r, Cluster: &r.Clusters[i]}) {
 				return
 			}
 			n++
@@ -89,7 +89,7 @@ func placesAt(r *effective.Resolved) iter.Seq2[int32, Place] {
 			if len(in.Policies)+len(in.Rules) == 0 {
 				continue
 			}
-			if !yield(n, Place{At: r, Inbound: in.Inbound}) {
+			if !yield(n, Placement{At: r, Inbound: in.Inbound}) {
 				return
 			}
 			n++
@@ -99,8 +99,8 @@ func placesAt(r *effective.Resolved) iter.Seq2[int32, Place] {
 
 // PlacesOf are the places of dataplanes, by the keys of those: all inbounds, and of the
 // rest what is about a destination that is wanted.
-func PlacesOf(planes iter.Seq2[string, *effective.Resolved], wanted func(*effective.Destination) bool) *Places {
-	x, known := &Places{}, map[PlaceKey]*placement{}
+func PlacesOf(planes iter.Seq2[string, *effective.Resolved], wanted func(*effective.Destination) bool) *Placements {
+	x, known := &Placements{}, map[PlaceKey]*placement{}
 	for key, r := range planes {
 		plane := int32(len(x.Dataplanes))
 		x.Dataplanes, x.keys = append(x.Dataplanes, r), append(x.keys, key)
@@ -112,7 +112,7 @@ func PlacesOf(planes iter.Seq2[string, *effective.Resolved], wanted func(*effect
 			key := p.Key()
 			s := known[key]
 			if s == nil {
-				s = &placement{Place: p, to: to, number: n, became: new(effective.Derived)}
+				s = &placement{Placement: p, to: to, number: n, became: new(effective.Derived)}
 				known[key], x.spots = s, append(x.spots, s)
 			}
 			s.add(plane)
@@ -130,7 +130,7 @@ func (s *placement) add(plane int32) {
 }
 
 // index finds the outbounds to destinations.
-func (x *Places) index() {
+func (x *Placements) index() {
 	x.calling = make(map[*effective.Destination][]*placement, len(x.spots)/4)
 	for _, s := range x.spots {
 		if s.Outbound != nil {
@@ -140,7 +140,7 @@ func (x *Places) index() {
 }
 
 // attached is what became of entries at the place.
-func (p Place) attached() *effective.Attached {
+func (p Placement) attached() *effective.Attached {
 	switch {
 	case p.Outbound != nil:
 		return p.Outbound.Attached()
@@ -152,10 +152,10 @@ func (p Place) attached() *effective.Attached {
 
 // Failure is the bug that keeps what became of entries at the place from being
 // worked out; nil for none.
-func (p Place) Failure() any { return p.attached().Failure }
+func (p Placement) Failure() any { return p.attached().Failure }
 
 // AllPlaces are those of all dataplanes, as they are kept.
-func AllPlaces(planes iter.Seq2[string, *effective.Resolved]) *Places {
+func AllPlaces(planes iter.Seq2[string, *effective.Resolved]) *Placements {
 	found := PlacesOf(planes, func(*effective.Destination) bool { return true })
 	for _, s := range found.spots {
 		s.planes = slices.Clip(s.planes)
@@ -165,8 +165,8 @@ func AllPlaces(planes iter.Seq2[string, *effective.Resolved]) *Places {
 
 // Follow is x after changes of dataplanes, by key, sorted; now is what each of them is, nil where it
 // is gone. What they do not have stays in one piece.
-func (x *Places) Follow(changed []string, now func(key string) *effective.Resolved) *Places {
-	out := &Places{Dataplanes: make([]*effective.Resolved, 0, len(x.Dataplanes)+len(changed)), keys: make([]string, 0, len(x.keys)+len(changed))}
+func (x *Placements) Follow(changed []string, now func(key string) *effective.Resolved) *Placements {
+	out := &Placements{Dataplanes: make([]*effective.Resolved, 0, len(x.Dataplanes)+len(changed)), keys: make([]string, 0, len(x.keys)+len(changed))}
 	m := &moved{planes: make([]int32, len(x.Dataplanes)), same: true, touched: map[PlaceKey]*arrivals{}}
 	for i := 0; i < len(x.keys) || len(changed) > 0; {
 		if len(changed) == 0 || i < len(x.keys) && x.keys[i] < changed[0] {

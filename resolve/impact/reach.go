@@ -14,14 +14,14 @@ import (
 // Reach is what became of one policy or route at all places together.
 type Reach struct {
 	Ref     api.Ref
-	Entries []*Entry // those that are attached somewhere, by field
-	// Places are where it is attached, each shared value once.
-	Places []Place
+	Entries []*EntryEffect // those that are attached somewhere, by field
+	// Placements are where it is attached, each shared value once.
+	Places []Placement
 }
 
-// Entry is what became of one entry at all places together: what it comes to is
+// EntryEffect is what became of one entry at all places together: what it comes to is
 // Partly if it has its effect somewhere and not everywhere.
-type Entry struct {
+type EntryEffect struct {
 	Field      api.Path
 	Acts, Idle uint32        // as in Attachment, at one place at least
 	By         []*api.Origin // who stands in its place, each once
@@ -38,9 +38,9 @@ type who struct {
 	field api.Path
 }
 
-// Place is a value that an object is attached to, at one of the dataplanes that
+// Placement is a value that an object is attached to, at one of the dataplanes that
 // share it. One of the last three is set.
-type Place struct {
+type Placement struct {
 	At       *effective.Resolved
 	Outbound *effective.Outbound
 	Cluster  *effective.ClusterUse
@@ -48,7 +48,7 @@ type Place struct {
 }
 
 // State is what the entry comes to.
-func (e *Entry) State() effective.State {
+func (e *EntryEffect) State() effective.AttachmentState {
 	a := effective.Attachment{Acts: e.Acts, Idle: e.Idle &^ e.Acts}
 	if len(e.By) > 0 {
 		a.By = e.By[0]
@@ -57,7 +57,7 @@ func (e *Entry) State() effective.State {
 }
 
 // IdleFields are the numbers of the fields of an entry that have an effect nowhere.
-func (e *Entry) IdleFields() []int {
+func (e *EntryEffect) IdleFields() []int {
 	var out []int
 	for rest := e.Idle &^ e.Acts; rest != 0; rest &= rest - 1 {
 		out = append(out, bits.TrailingZeros32(rest))
@@ -87,27 +87,27 @@ const (
 	Acts           // something of it acts
 )
 
-// Holder is told what became of the n-th object on a dataplane; plane is a number of
+// Visitor is told what became of the n-th object on a dataplane; plane is a number of
 // the dataplane, below that of those that are looked at.
-type Holder func(n, plane int, r *effective.Resolved, p Presence)
+type Visitor func(n, plane int, r *effective.Resolved, p Presence)
 
-// Question is what an analysis of one mesh needs of whoever asks.
-type Question struct {
-	Visit      func() bool    // counts one value that is looked at; false where nobody waits any more
-	Fail       func(Place)    // takes a place at which following objects met a bug
-	All        func() *Places // those of all dataplanes of the mesh
-	Dataplanes int            // of the mesh
+// Query is what an analysis of one mesh needs of whoever asks.
+type Query struct {
+	Visit      func() bool        // counts one value that is looked at; false where nobody waits any more
+	Fail       func(Placement)    // takes a place at which following objects met a bug
+	All        func() *Placements // those of all dataplanes of the mesh
+	Dataplanes int                // of the mesh
 }
 
 // ReachOf follows policies and routes of one mesh to the dataplanes that they concern, and
 // tells for one object after the other about each of those once, in the order of refs. Its
 // cost follows what the objects are about: who calls their destinations, or has inbounds
 // that they select.
-func ReachOf(q Question, m dataplanes.Mesh, refs []api.Ref, tell Holder) []*Reach {
+func ReachOf(q Query, m dataplanes.Mesh, refs []api.Ref, tell Visitor) []*Reach {
 	x := newAnalyzer(q, m, refs)
 	x.everybody, x.firsts = x.looksAtAll(refs, tell), tell == nil
 	if tell == nil && x.everybody {
-		x.all, x.Places = true, q.All()
+		x.all, x.Placements = true, q.All()
 	} else {
 		x.find(refs)
 	}
@@ -128,12 +128,12 @@ func ReachOf(q Question, m dataplanes.Mesh, refs []api.Ref, tell Holder) []*Reac
 
 // Unknown are the results of refs of a mesh that is not there.
 func Unknown(refs []api.Ref) []*Reach {
-	return newAnalyzer(Question{}, dataplanes.Mesh{}, refs).out
+	return newAnalyzer(Query{}, dataplanes.Mesh{}, refs).out
 }
 
 // LostParts are who stands in the place of a rule's filters, and of its backends, nil for nobody:
 // where the rule takes requests, and none of the list holds anywhere.
-func (e *Entry) LostParts() (filters, action *api.Origin) {
+func (e *EntryEffect) LostParts() (filters, action *api.Origin) {
 	if e.Acts&effective.TakesRequests != 0 && e.Acts&effective.FiltersHold == 0 {
 		filters = e.FiltersBy
 	}
@@ -143,8 +143,8 @@ func (e *Entry) LostParts() (filters, action *api.Origin) {
 	return filters, action
 }
 
-// Entry is the one at a field; nil where that is attached nowhere.
-func (x *Reach) Entry(field api.Path) *Entry {
+// EntryEffect is the one at a field; nil where that is attached nowhere.
+func (x *Reach) Entry(field api.Path) *EntryEffect {
 	if at, ok := x.find(field); ok {
 		return x.Entries[at]
 	}
@@ -152,19 +152,19 @@ func (x *Reach) Entry(field api.Path) *Entry {
 }
 
 func (x *Reach) find(field api.Path) (at int, ok bool) {
-	return slices.BinarySearchFunc(x.Entries, field, func(e *Entry, field api.Path) int { return cmp.Compare(e.Field, field) })
+	return slices.BinarySearchFunc(x.Entries, field, func(e *EntryEffect, field api.Path) int { return cmp.Compare(e.Field, field) })
 }
 
 // entry is the one at a field, which is attached somewhere now.
-func (x *Reach) entry(field api.Path) *Entry {
+func (x *Reach) entry(field api.Path) *EntryEffect {
 	at, ok := x.find(field)
 	if !ok {
-		x.Entries = slices.Insert(x.Entries, at, &Entry{Field: field})
+		x.Entries = slices.Insert(x.Entries, at, &EntryEffect{Field: field})
 	}
 	return x.Entries[at]
 }
 
-func (e *Entry) add(a *effective.Attachment, p Place) {
+func (e *EntryEffect) add(a *effective.Attachment, p Placement) {
 	e.Acts, e.Idle = e.Acts|a.Acts, e.Idle|a.Idle
 	if a.By != nil && !e.by[who{a.By.Ref, a.By.Field}] {
 		if e.by == nil {
@@ -180,7 +180,7 @@ func (e *Entry) add(a *effective.Attachment, p Place) {
 }
 
 // idle says why the first field without effect of an attachment has none.
-func (p Place) idle(a *effective.Attachment) string {
+func (p Placement) idle(a *effective.Attachment) string {
 	field := bits.TrailingZeros32(a.Idle)
 	find := func(list effective.Policies, spoken api.Protocol) string {
 		if e := list.Of(a.Entry.Kind); e != nil {

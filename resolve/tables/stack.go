@@ -130,7 +130,7 @@ func takes(r *route.MergedRule, by *index.Route, a *routing.Attachments) []*inde
 type inlinePlace struct{}
 
 // Below is why they give way.
-func (inlinePlace) Below(stronger merge.Place) merge.Key {
+func (inlinePlace) Below(stronger merge.Rank) merge.Criterion {
 	if _, ok := stronger.(*index.Override); ok {
 		return merge.ByOverride
 	}

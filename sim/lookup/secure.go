@@ -53,7 +53,7 @@ func (f *Found) sendOn(o *effective.Outbound) {
 
 // misdirected reports whether a request for a host has come to the wrong chain, which has o
 // for it, if anything.
-func misdirected(c *effective.Chain, host string, o *effective.Outbound) bool {
+func misdirected(c *effective.FilterChain, host string, o *effective.Outbound) bool {
 	if c.Own {
 		return o == nil
 	}

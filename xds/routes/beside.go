@@ -18,7 +18,7 @@ type Beside struct {
 }
 
 // BesideOf is that of a chain.
-func BesideOf(c *effective.Chain) Beside {
+func BesideOf(c *effective.FilterChain) Beside {
 	var out Beside
 	switch {
 	case !c.Own:
@@ -49,7 +49,7 @@ func (b Beside) hosts() []*routev3.VirtualHost {
 }
 
 // serves reports whether routes of a chain are for a host by that name.
-func serves(c *effective.Chain, name string) bool {
+func serves(c *effective.FilterChain, name string) bool {
 	return slices.ContainsFunc(c.Hosts, func(o *effective.Outbound) bool { return o.Destination.Name == name })
 }
 
