@@ -188,8 +188,8 @@ type HostnameSelector struct {
 }
 
 // Rules of a selector; its twin is HostnameGenerator.Validate.
-func (HostnameSelector) Rules() []Rule {
-	return []Rule{{
+func (HostnameSelector) Rules() []ValidationRule {
+	return []ValidationRule{{
 		Test:    "[has(self.meshService), has(self.meshExternalService), has(self.meshMultiZoneService)].filter(x, x).size() == 1",
 		Message: "chooses none or several kinds of services; write exactly one of meshService, meshExternalService, meshMultiZoneService",
 	}}

@@ -134,7 +134,7 @@ func (w *work) tellDifferences() {
 // by itself.
 func (w *work) tellBuckets() {
 	for _, f := range w.founds {
-		rules := map[route.Place][]*route.MergedRule{} // by who says the limit
+		rules := map[route.RuleRef][]*route.MergedRule{} // by who says the limit
 		for n, lines := range f.of {
 			for _, l := range lines {
 				for _, in := range w.lines[l].Inline {

@@ -139,7 +139,7 @@ func cutTo(e explain.Explanation, object api.Ref, part inspect.Part, most int) e
 	speaks := func(all map[string]sim.Policy) bool {
 		for _, p := range all {
 			for _, said := range p.Why {
-				if slices.ContainsFunc(said, func(s sim.Said) bool { return is(s.Origin) }) {
+				if slices.ContainsFunc(said, func(s sim.Opinion) bool { return is(s.Origin) }) {
 					return true
 				}
 			}

@@ -3,8 +3,8 @@ package route
 // Action is what happens to a request: *Forward, Passthrough, *Redirect or *Respond.
 type Action interface{ action() }
 
-// Answer is an action of the proxy's own, which asks no backend: *Redirect or *Respond.
-type Answer interface {
+// DirectResponse is an action of the proxy's own, which asks no backend: *Redirect or *Respond.
+type DirectResponse interface {
 	Action
 	answer()
 }

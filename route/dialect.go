@@ -58,7 +58,7 @@ type Dialect struct {
 // Findings are what was found about one object.
 type Findings struct {
 	Object   *api.Object
-	Verdicts []Verdict // Accepted, ResolvedRefs, Programmed
+	Verdicts []StatusCondition // Accepted, ResolvedRefs, Programmed
 	Notes    []api.Note
 	// Objects shows the other objects of its mesh, and Edges are those edge dataplanes of
 	// which it says where they listen.
@@ -68,8 +68,8 @@ type Findings struct {
 	Entries []Entry
 }
 
-// Verdict is one condition of an object.
-type Verdict struct{ Type, Status, Reason, Message string }
+// StatusCondition is one condition of an object.
+type StatusCondition struct{ Type, Status, Reason, Message string }
 
 // Lister shows the other objects of the mesh that an object is in.
 type Lister interface {

@@ -12,14 +12,14 @@ import (
 	"github.com/weftmesh/weft/api/syntax"
 )
 
-// Rewrite makes of a document, as the values of JSON, those of today that say the same;
+// Migration makes of a document, as the values of JSON, those of today that say the same;
 // changed is false where it is of today. It may change the document that it is given.
-type Rewrite func(doc map[string]any, at func(api.Path) api.Position) (today []map[string]any, changed bool)
+type Migration func(doc map[string]any, at func(api.Path) api.Position) (today []map[string]any, changed bool)
 
 // Rewritten are texts in which the documents of some kinds are rewritten. A text without any
 // that changes stays as it is; of others each document is a text of its own, at the line
 // at which it stood. A document that cannot be read stays, for All to say what is wrong.
-func Rewritten(kinds map[string]Rewrite, texts ...Text) []Text {
+func Rewritten(kinds map[string]Migration, texts ...Text) []Text {
 	var out []Text
 	for _, t := range texts {
 		var parts []Text
@@ -64,7 +64,7 @@ func (d *decoder) today(typ *api.Type) string {
 }
 
 // rewritten is the text of the documents that d is today.
-func rewritten(d *syntax.Document, kinds map[string]Rewrite) (text []byte, changed bool) {
+func rewritten(d *syntax.Document, kinds map[string]Migration) (text []byte, changed bool) {
 	whole := func() []byte {
 		var v any
 		if d.Root.Decode(&v) != nil {

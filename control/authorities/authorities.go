@@ -68,8 +68,8 @@ type CAController struct {
 
 	mu     sync.Mutex
 	all    map[api.Ref]*authority
-	locals map[string]*workload.Local // by the fingerprint of their root, so that each keeps its intermediate
-	known  map[string][]known         // the roots of a mesh
+	locals map[string]*workload.LocalAuthority // by the fingerprint of their root, so that each keeps its intermediate
+	known  map[string][]known                  // the roots of a mesh
 	waits  map[api.Ref]rotation.Waiting
 	before map[api.Ref]time.Time // until when there may be leaves of before this keeper began; nil before it has
 	asked  map[string]time.Time  // when a sidecar was asked to renew, by authority and name
@@ -83,7 +83,7 @@ type CAController struct {
 
 // New makes a keeper; Run has it follow a store.
 func New(cfg Config) *CAController {
-	return &CAController{cfg: cfg, again: make(chan struct{}, 1), locals: map[string]*workload.Local{}, waits: map[api.Ref]rotation.Waiting{}, asked: map[string]time.Time{}}
+	return &CAController{cfg: cfg, again: make(chan struct{}, 1), locals: map[string]*workload.LocalAuthority{}, waits: map[api.Ref]rotation.Waiting{}, asked: map[string]time.Time{}}
 }
 
 // notYet is the revision in which something stands that stands nowhere yet.
@@ -267,7 +267,7 @@ func (k *CAController) Take(s *snapshot.Snapshot) {
 			}
 		}
 	}
-	used := map[string]*workload.Local{}
+	used := map[string]*workload.LocalAuthority{}
 	for _, a := range all {
 		for _, r := range a.roots {
 			if r.signer == nil {

@@ -70,7 +70,7 @@ func (k *CAController) trustOutside(now *snapshot.Snapshot, x outside) *store.Wr
 	}
 	texts := make([]string, 0, len(x.roots))
 	for _, c := range x.roots {
-		texts = append(texts, string(workload.Chain{c}.PEM()))
+		texts = append(texts, string(workload.CertificateChain{c}.PEM()))
 	}
 	return publish(ref, there, x.domain, texts, 0)
 }

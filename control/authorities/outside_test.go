@@ -25,7 +25,7 @@ func outsideOf(name, domain string) *api.Object {
 func trustOf(name, domain string, roots ...*x509.Certificate) *api.Object {
 	spec := &api.MeshTrust{TrustDomain: domain}
 	for _, c := range roots {
-		spec.CABundles = append(spec.CABundles, api.CABundle{Type: "Pem", PEM: &api.PEMBundle{Value: string(workload.Chain{c}.PEM())}})
+		spec.CABundles = append(spec.CABundles, api.CABundle{Type: "Pem", PEM: &api.PEMBundle{Value: string(workload.CertificateChain{c}.PEM())}})
 	}
 	return &api.Object{Ref: api.Ref{Kind: api.KindMeshTrust, Mesh: "default", Name: name}, Spec: spec}
 }

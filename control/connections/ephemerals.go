@@ -179,7 +179,7 @@ func (g *Ephemerals) do(moves []move) {
 		}
 		return
 	}
-	acts := map[api.Ref]store.Action{}
+	acts := map[api.Ref]store.WriteAction{}
 	for _, r := range results {
 		acts[r.Ref] = r.Action
 	}

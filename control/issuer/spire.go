@@ -80,7 +80,7 @@ func (c *Certifier) spire(m *resolve.Model, o *api.Object, who authn.Identity, b
 	spec, _ := by.Spec.(*api.MeshIdentity)
 	to := &spireOfAgent{ID: names[0], Timeout: spec.SpireTimeout()}
 	if len(roots) <= mostRoots {
-		to.Roots = workload.Chain(roots).DER()
+		to.Roots = workload.CertificateChain(roots).DER()
 	}
 	return answer{Secret: naming.IdentitySecret(o.Mesh), Names: names, Spire: to}, nil
 }

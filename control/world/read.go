@@ -55,7 +55,7 @@ func Read(stdin io.Reader, paths ...string) (Reading, error) { return read(stdin
 // ReadOlder is Read where documents of older forms are rewritten first. What was changed
 // of them are violations too: of severity Info, or Error where a part has no form today.
 func ReadOlder(stdin io.Reader, paths ...string) (Reading, error) {
-	kinds := map[string]decode.Rewrite{}
+	kinds := map[string]decode.Migration{}
 	var found []*api.Violation
 	for _, d := range Readable() {
 		for kind, rewrite := range d.Rewriters {
@@ -91,7 +91,7 @@ func named(kind string, doc map[string]any) api.Ref {
 	return api.Ref{Kind: kind, Mesh: api.DefaultMesh, Namespace: namespace, Name: name}
 }
 
-func read(stdin io.Reader, kinds map[string]decode.Rewrite, paths ...string) (Reading, error) {
+func read(stdin io.Reader, kinds map[string]decode.Migration, paths ...string) (Reading, error) {
 	var r Reading
 	sources := make([]source, len(paths))
 	for i, path := range paths {

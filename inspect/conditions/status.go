@@ -42,7 +42,7 @@ func (s *Status) inOwnForm(m *resolve.Reader, o *api.Object) {
 		f.Entries = r.Entries
 	}
 	for _, c := range s.Conditions {
-		f.Verdicts = append(f.Verdicts, route.Verdict{Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message})
+		f.Verdicts = append(f.Verdicts, route.StatusCondition{Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message})
 	}
 	s.Own = d.Status(f)
 }

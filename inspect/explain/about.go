@@ -113,7 +113,7 @@ func (e *Explanation) keep(x *about) {
 	speaks := func(all map[string]sim.Policy) bool {
 		for _, p := range all {
 			for _, said := range p.Why {
-				if slices.ContainsFunc(said, func(s sim.Said) bool { return x.is(s.Origin) }) {
+				if slices.ContainsFunc(said, func(s sim.Opinion) bool { return x.is(s.Origin) }) {
 					return true
 				}
 			}

@@ -72,7 +72,7 @@ type Route struct {
 	Over []*api.Origin `json:"over,omitempty"`
 	Via  []*api.Origin `json:"via,omitempty"`
 	// Lost are the lists of rules among Origins of which others hold.
-	Lost []LostList `json:"lost,omitempty"`
+	Lost []SupersededList `json:"lost,omitempty"`
 	// ShadowedBy is set where earlier routes take every request that it matches.
 	ShadowedBy *Shadow               `json:"shadowedBy"`
 	Filters    []string              `json:"filters,omitempty"` // in words
@@ -86,8 +86,8 @@ type Route struct {
 	Policies   map[string]sim.Policy `json:"policies"`
 }
 
-// LostList is what a rule says that gave way to the list of another, while the rest of it holds.
-type LostList struct {
+// SupersededList is what a rule says that gave way to the list of another, while the rest of it holds.
+type SupersededList struct {
 	What   string      `json:"what"` // filters or backends
 	Texts  []string    `json:"texts"`
 	Origin *api.Origin `json:"origin"`
@@ -95,10 +95,10 @@ type LostList struct {
 }
 
 // lostLists are the lists that gave way at a rule.
-func lostLists(rt *effective.Route) (out []LostList) {
+func lostLists(rt *effective.Route) (out []SupersededList) {
 	for i := range rt.Lost {
 		l := &rt.Lost[i]
-		x := LostList{What: LostFilters, Origin: l.Origin, By: rt.FiltersBy, Texts: []string{}}
+		x := SupersededList{What: LostFilters, Origin: l.Origin, By: rt.FiltersBy, Texts: []string{}}
 		for i := range l.Filters {
 			x.Texts = append(x.Texts, terminal.FilterText(&l.Filters[i]))
 		}

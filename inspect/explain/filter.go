@@ -97,7 +97,7 @@ func (f Filter) policies(all map[string]sim.Policy) map[string]sim.Policy {
 	out := map[string]sim.Policy{}
 	for kind, p := range all {
 		why := maps.Clone(p.Why)
-		maps.DeleteFunc(why, func(field string, said []sim.Said) bool {
+		maps.DeleteFunc(why, func(field string, said []sim.Opinion) bool {
 			return f.Field != "" && field != f.Field && !strings.HasPrefix(field, f.Field+".") || f.Policy != "" && !slices.ContainsFunc(said, f.says)
 		})
 		if len(why) > 0 && (f.Kind == "" || kind == f.Kind) {
@@ -108,7 +108,7 @@ func (f Filter) policies(all map[string]sim.Policy) map[string]sim.Policy {
 	return out
 }
 
-func (f Filter) says(s sim.Said) bool { return s.Origin != nil && s.Origin.Name == f.Policy }
+func (f Filter) says(s sim.Opinion) bool { return s.Origin != nil && s.Origin.Name == f.Policy }
 
 // missed says that nothing is left of e.
 func (f Filter) missed(e Explanation) error {

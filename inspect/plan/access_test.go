@@ -217,7 +217,7 @@ func TestPlannedVerdictsAreThoseOfTheSimulator(t *testing.T) {
 }
 
 // letsIn reports whether an inbound lets in a request of who.
-func letsIn(in *effective.Inbound, who string, p *permission.Probe) bool {
+func letsIn(in *effective.Inbound, who string, p *permission.SampleRequest) bool {
 	a := permission.Arrive(in, p)
 	return a.LetsIn([]string{who})
 }

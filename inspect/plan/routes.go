@@ -162,7 +162,7 @@ func join(r *explain.Route) {
 		p := all[kind]
 		p.Why, p.Idle = maps.Clone(p.Why), slices.Clone(p.Idle)
 		if p.Why == nil {
-			p.Why = map[string][]sim.Said{}
+			p.Why = map[string][]sim.Opinion{}
 		}
 		for field, said := range b.Why {
 			p.Why[field] = said
@@ -243,7 +243,7 @@ func sameOrigin(a, b *api.Origin) bool { return a == b || a != nil && b != nil &
 // holding is what holds of a field, and whose words those are: of lists that add up several, the last
 // first.
 type holding struct {
-	sim.Said
+	sim.Opinion
 	also []*api.Origin
 }
 
@@ -264,9 +264,9 @@ func acting(p sim.Policy) map[string]holding {
 }
 
 // held is what holds of what was said: where several lists do, all their entries.
-func held(said []sim.Said) holding {
+func held(said []sim.Opinion) holding {
 	last := len(said) - 1
-	out := holding{Said: said[last]}
+	out := holding{Opinion: said[last]}
 	var all []any
 	for i := range said {
 		list, ok := policies.Items(said[i].Value)

@@ -173,7 +173,7 @@ func unmetNote(rule *route.Rule, m *match.Match, why string) api.Note {
 }
 
 // readingOf is how paths are read where an entry is about requests.
-func readingOf(e *route.Entry) match.Reading {
+func readingOf(e *route.Entry) match.PathNormalization {
 	if e.To.Kind == api.KindHost {
 		return match.Merged
 	}

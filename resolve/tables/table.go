@@ -98,7 +98,7 @@ func (b *tableBuilder) route(c *route.MergedRule, from []*index.Contribution) ef
 		}
 		b.use(b.class.dest.Destination, new(Variant))
 		r.Backends = []effective.Backend{b.own}
-	case route.Answer:
+	case route.DirectResponse:
 		r.Answer = do
 		return r
 	}

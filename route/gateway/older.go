@@ -14,10 +14,10 @@ import (
 var olderVersions = []string{group + "/v1alpha2", group + "/v1beta1", "networking.x-k8s.io/v1alpha1"}
 
 // old is a document in the making.
-type old struct{ changes []route.Change }
+type old struct{ changes []route.LegacyField }
 
 // fromOlder rewrites an HTTPRoute as it was before v1 (spec/gateway-api.md 7).
-func fromOlder(doc map[string]any) ([]map[string]any, []route.Change) {
+func fromOlder(doc map[string]any) ([]map[string]any, []route.LegacyField) {
 	var o old
 	if v, _ := doc["apiVersion"].(string); slices.Contains(olderVersions, v) {
 		doc["apiVersion"] = group + "/" + version

@@ -152,7 +152,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	all.Go(func() error {
 		t := &attachment{Agent: a, source: source}
 		if names != nil {
-			t.named = func(n resolver.Names) { names.SetNames(n); a.state.unnamed.Store(false) }
+			t.named = func(n resolver.NameTable) { names.SetNames(n); a.state.unnamed.Store(false) }
 		}
 		t.keep(stop)
 		return nil

@@ -30,7 +30,7 @@ type attachment struct {
 	*Agent
 	source *source
 	// named is told of the names as they are now; nil where there is no resolver.
-	named func(resolver.Names)
+	named func(resolver.NameTable)
 }
 
 // keep holds the stream until ctx ends.

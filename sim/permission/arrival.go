@@ -39,7 +39,7 @@ func arrive(in *effective.Inbound, r *match.Request) Arrival {
 
 // Arrive is a request as it comes to an inbound, nil for one that is not there. What carries bytes
 // has a connection in its place.
-func Arrive(in *effective.Inbound, p *Probe) Arrival {
+func Arrive(in *effective.Inbound, p *SampleRequest) Arrival {
 	switch {
 	case in == nil:
 		return Arrival{}

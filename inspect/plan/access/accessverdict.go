@@ -62,7 +62,7 @@ type ruleComparison struct {
 	rule   *effective.InboundRule // nil for what no such rule takes
 	before []permission.Arrival
 	after  []permission.Arrival
-	probes []permission.Probe
+	probes []permission.SampleRequest
 }
 
 // comparison is of all requests, or of those about which not the same is decided of everybody.
@@ -79,7 +79,7 @@ func (d *callee) comparison(all bool) *comparison {
 
 func compareAt(before, after *effective.Inbound, all bool) *comparison {
 	out := &comparison{}
-	var probes []permission.Probe
+	var probes []permission.SampleRequest
 	probes, out.whole = permission.ProbesBetween(before, after, all)
 	at := map[*effective.InboundRule]*ruleComparison{}
 	for i := range probes {

@@ -67,7 +67,7 @@ func Between(m *resolve.Model, revision uint64, changes []snapshot.Change) Step 
 }
 
 // Actions are the words for what becomes of a document.
-var Actions = map[store.Action]string{store.Created: "create", store.Updated: "update", store.Deleted: "delete", store.Unchanged: "unchanged"}
+var Actions = map[store.WriteAction]string{store.Created: "create", store.Updated: "update", store.Deleted: "delete", store.Unchanged: "unchanged"}
 
 // ChangesOf is what becomes of documents by the results of writes.
 func ChangesOf(results []store.Result) []Change {

@@ -22,8 +22,8 @@ import (
 )
 
 type result struct {
-	Object string       `json:"object"`
-	Action store.Action `json:"action"`
+	Object string            `json:"object"`
+	Action store.WriteAction `json:"action"`
 }
 
 // Writer writes documents, or says what writing them would change.

@@ -22,9 +22,9 @@ func TestCheck(t *testing.T) {
 	t.Parallel()
 	root, key, other := newRoot(t, "a.mesh", true, noon), newKey(t), newKey(t)
 	names := []string{web[0], "spiffe://a.mesh/second"}
-	asked := Asked{names, &key.PublicKey, []*x509.Certificate{root.certificate}}
+	asked := CertificateRequest{names, &key.PublicKey, []*x509.Certificate{root.certificate}}
 	stranger := newRoot(t, "a.mesh", true, noon)
-	template := func(change func(*x509.Certificate)) Chain {
+	template := func(change func(*x509.Certificate)) CertificateChain {
 		u, err := uris(names)
 		if err != nil {
 			t.Fatal(err)
@@ -36,9 +36,9 @@ func TestCheck(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return Chain{leaf}
+		return CertificateChain{leaf}
 	}
-	leaf := func(by *Signer, names []string, key crypto.PublicKey, life time.Duration, now time.Time) Chain {
+	leaf := func(by *Signer, names []string, key crypto.PublicKey, life time.Duration, now time.Time) CertificateChain {
 		c, err := by.Leaf(names, key, life, now)
 		if err != nil {
 			t.Fatal(err)
@@ -46,7 +46,7 @@ func TestCheck(t *testing.T) {
 		return c
 	}
 	for _, c := range []struct {
-		chain Chain
+		chain CertificateChain
 		wrong []string
 	}{
 		{leaf(root, names, &key.PublicKey, LeafLife, noon), nil},
@@ -141,7 +141,7 @@ func TestProvided(t *testing.T) {
 		key := newKey(t)
 		chain, err := NewLocal(s, func() time.Time { return noon }).Sign(web, &key.PublicKey, LeafLife)
 		if err == nil {
-			err = Check(chain, Asked{web, &key.PublicKey, []*x509.Certificate{s.certificate}}, noon)
+			err = Check(chain, CertificateRequest{web, &key.PublicKey, []*x509.Certificate{s.certificate}}, noon)
 		}
 		if err != nil {
 			t.Errorf("what %T signs: %v", c.key, err)

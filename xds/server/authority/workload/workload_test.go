@@ -50,7 +50,7 @@ func TestFields(t *testing.T) {
 		t.Fatalf("%d certificates", len(chain))
 	}
 	leaf, between, root := chain[0], chain[1], local.root.certificate
-	if err := Check(chain, Asked{web, &key.PublicKey, []*x509.Certificate{root}}, noon); err != nil {
+	if err := Check(chain, CertificateRequest{web, &key.PublicKey, []*x509.Certificate{root}}, noon); err != nil {
 		t.Error(err)
 	}
 	for _, c := range []struct {
