@@ -97,7 +97,7 @@ type Plane struct {
 	api              net.Listener
 	xds              net.Listener
 	apiSrv           *http.Server
-	xdsPort          *port.Port
+	xdsPort          *port.Mux
 	watch            store.Watch
 	tracing          func(context.Context) error
 	profiles         *profiling // with --pprof

@@ -50,15 +50,15 @@ func Dataplane(m *resolve.Reader, dp api.Ref) (*effective.Resolved, error) {
 	return nil, NotFound("dataplane", dp.FullName(), have)
 }
 
-// Address is what names an outbound: a name, or a name and a port.
-type Address struct {
+// OutboundName is what names an outbound: a name, or a name and a port.
+type OutboundName struct {
 	text, name string
 	port       uint32 // 0 where there is none
 }
 
 // AddressOf reads a name, or a name and a port.
-func AddressOf(text string) Address {
-	a := Address{text: text}
+func AddressOf(text string) OutboundName {
+	a := OutboundName{text: text}
 	if at := strings.LastIndexByte(text, ':'); at >= 0 {
 		if port, err := strconv.ParseUint(text[at+1:], 10, 32); err == nil && strconv.FormatUint(port, 10) == text[at+1:] {
 			a.name, a.port = text[:at], uint32(port)
@@ -69,7 +69,7 @@ func AddressOf(text string) Address {
 
 // Names reports whether it names the outbound o: its destination's id or one of
 // its names, alone or with the port of the listener or of the service.
-func (a Address) Names(o *effective.Outbound) bool {
+func (a OutboundName) Names(o *effective.Outbound) bool {
 	d := o.Destination
 	if a.text == d.ID || a.text == d.Name || slices.Contains(d.Hostnames, a.text) {
 		return true

@@ -84,7 +84,7 @@ func TestProgressOfAMesh(t *testing.T) {
 				return s, true
 			},
 		}
-		x, err := mtls.Of(test.wanted.Reader(nil), "default", inspect.Part{Name: "nobody"}, by)
+		x, err := mtls.Of(test.wanted.Reader(nil), "default", inspect.Page{Name: "nobody"}, by)
 		if err != nil || len(x.Items) > 0 {
 			t.Fatal(x.Items, err)
 		}

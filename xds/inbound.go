@@ -37,7 +37,7 @@ func (x *Renderer) inbound(r *effective.Resolved, i effective.InboundUse) *ownIn
 	return own
 }
 
-func (x *Renderer) renderInbound(whose listeners.Owner, i *effective.Inbound) *ownInbound {
+func (x *Renderer) renderInbound(whose listeners.Dataplane, i *effective.Inbound) *ownInbound {
 	own, at := &ownInbound{redirected: whose.Redirected}, envoy.InboundPlace(i)
 	var said, more []api.Note
 	if at.Protocol.HTTPLike() {

@@ -31,7 +31,7 @@ func NewRenderer(kinds []*policies.Kind) *Renderer {
 }
 
 // Asking is x for a control plane that has an authorization service; nil: it has none.
-func (x *Renderer) Asking(a *filters.Authorizer) *Renderer {
+func (x *Renderer) Asking(a *filters.ExtAuthz) *Renderer {
 	out := &Renderer{listeners: x.listeners}
 	if a != nil {
 		out.authorization = clusters.Authorization(a)

@@ -97,7 +97,7 @@ root is being retired there is no way back: wait, and rotate again.`,
 // turnCommand makes c ask something of a root.
 func (a *app) turnCommand(c *cobra.Command, path string, ask *rotation) *cobra.Command {
 	c.Args = cobra.NoArgs
-	answers(a, c, "", func(ctx context.Context, server *client.Client, _ []string, done *mtls.Turned) error {
+	answers(a, c, "", func(ctx context.Context, server *client.Client, _ []string, done *mtls.Rotated) error {
 		return server.Post(ctx, a.authoritiesOf(path), ask, done)
 	})
 	c.Flags().StringVar(&ask.Identity, "identity", "", "name of the MeshIdentity whose root it is (default: that of Mesh.mtls)")

@@ -53,7 +53,7 @@ type Tokens struct {
 type DataplaneKeys interface {
 	authn.Authenticator
 	Issue(token.Claims, time.Duration) (token.Token, error)
-	Revocations() *token.Revocations
+	Revocations() *token.RevokedIDs
 }
 
 // NewTokens issues tokens of dataplanes by keys, and those of users by a key; isPod says of which

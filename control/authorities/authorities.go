@@ -45,7 +45,7 @@ type Config struct {
 	// more, so that whom they trust stays; nil is never.
 	Relied func(mesh string, revision uint64) bool
 	// Sidecars are those of a mesh for whom an authority signs, as far as they are known here.
-	Sidecars func(owner api.Ref) rotation.World
+	Sidecars func(owner api.Ref) rotation.Fleet
 	// Before is until when there may be leaves that this control plane was not told of, where the last
 	// one that was signed before it began ends at last; nil is until then.
 	Before func(last time.Time) time.Time
@@ -200,7 +200,7 @@ func (k *CAController) watch() {
 }
 
 // world is what is known of the sidecars of an authority.
-func (k *CAController) world(owner api.Ref) rotation.World {
+func (k *CAController) world(owner api.Ref) rotation.Fleet {
 	w := k.cfg.Sidecars(owner)
 	k.mu.Lock()
 	defer k.mu.Unlock()

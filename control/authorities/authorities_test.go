@@ -57,8 +57,8 @@ func (w *world) start() {
 			_, _, err := w.store.Apply(ctx, plan)
 			return err
 		},
-		Sidecars: func(api.Ref) rotation.World {
-			return rotation.World{Sidecars: func(yield func(rotation.Sidecar) bool) {
+		Sidecars: func(api.Ref) rotation.Fleet {
+			return rotation.Fleet{Sidecars: func(yield func(rotation.Sidecar) bool) {
 				for _, c := range w.cars {
 					if !yield(*c) {
 						return

@@ -10,17 +10,17 @@ import (
 	"github.com/weftmesh/weft/xds/server/authority/workload"
 )
 
-// Held is what is proved of the certificate of a sidecar.
-type Held struct {
+// ProvenCertificate is what is proved of the certificate of a sidecar.
+type ProvenCertificate struct {
 	Owner        api.Ref // the document whose authority has signed it
 	Root         string  // the fingerprint of the root above it
 	Names        []string
 	Issued, Ends time.Time
 }
 
-// Held is what a certificate says that a sidecar shows, by its node id: not its word counts, but
+// ProvenCertificate is what a certificate says that a sidecar shows, by its node id: not its word counts, but
 // what an authority of its mesh has signed for the key that the proof was made by.
-func (k *CAController) Held(mesh, node string, chain [][]byte, proof []byte) (Held, error) {
+func (k *CAController) Held(mesh, node string, chain [][]byte, proof []byte) (ProvenCertificate, error) {
 	k.mu.Lock()
 	known := k.known[mesh]
 	k.mu.Unlock()
@@ -33,9 +33,9 @@ func (k *CAController) Held(mesh, node string, chain [][]byte, proof []byte) (He
 	}
 	leaf, root, err := workload.Held(chain, node, proof, roots, k.cfg.Now())
 	if err != nil {
-		return Held{}, err
+		return ProvenCertificate{}, err
 	}
-	out := Held{Root: workload.Fingerprint(root), Issued: leaf.NotBefore.Add(workload.Leeway), Ends: leaf.NotAfter}
+	out := ProvenCertificate{Root: workload.Fingerprint(root), Issued: leaf.NotBefore.Add(workload.Leeway), Ends: leaf.NotAfter}
 	for _, u := range leaf.URIs {
 		out.Names = append(out.Names, u.String())
 	}

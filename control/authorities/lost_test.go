@@ -44,7 +44,7 @@ func TestALostState(t *testing.T) {
 				w.tick(time.Minute)
 				old := w.state()
 				if turned {
-					if _, err := w.turn(Turn{}); err != nil {
+					if _, err := w.turn(Rotation{}); err != nil {
 						t.Fatal(err)
 					}
 				} else {
@@ -86,7 +86,7 @@ func TestNobodyTrustsWhatHeWasNotTold(t *testing.T) {
 	if _, since := w.keep.Trust(owner); since > w.store.Snapshot().Revision() {
 		t.Errorf("the first root is trusted since %d", since)
 	}
-	if _, err := w.turn(Turn{}); err != nil {
+	if _, err := w.turn(Rotation{}); err != nil {
 		t.Fatal(err)
 	}
 	w.keep.Take(w.store.Snapshot())

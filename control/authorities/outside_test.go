@@ -86,7 +86,7 @@ func TestAuthoritiesOutsideAreShown(t *testing.T) {
 	if all = stands(); !strings.Contains(all[0].Fault, "nobody is told to believe spire.test") {
 		t.Errorf("all have ended: %+v", all[0])
 	}
-	if _, err := w.keep.Turn(t.Context(), all[0].Owner, Turn{}); !errors.Is(err, ErrNoAuthority) {
+	if _, err := w.keep.Rotate(t.Context(), all[0].Owner, Rotation{}); !errors.Is(err, ErrNoAuthority) {
 		t.Errorf("its root is turned: %v", err)
 	}
 }

@@ -14,9 +14,9 @@ import (
 )
 
 // turn asks something of the root of the mesh.
-func (w *world) turn(ask Turn) (Turned, error) {
+func (w *world) turn(ask Rotation) (Rotated, error) {
 	w.t.Helper()
-	return w.keep.Turn(w.t.Context(), owner, ask)
+	return w.keep.Rotate(w.t.Context(), owner, ask)
 }
 
 // secrets are the names of the Secrets of the mesh.
@@ -40,10 +40,10 @@ func TestTurn(t *testing.T) {
 			seen := []string{w.until(rotation.Steady).Signer()}
 			w.tick(time.Minute)
 			for _, place := range []string{secondPlace, ""} {
-				if out, err := w.turn(Turn{}); err != nil || out.Phase != rotation.Trusting {
+				if out, err := w.turn(Rotation{}); err != nil || out.Phase != rotation.Trusting {
 					t.Fatalf("%+v %v", out, err)
 				}
-				if _, err := w.turn(Turn{}); err == nil || !strings.Contains(err.Error(), "--force") {
+				if _, err := w.turn(Rotation{}); err == nil || !strings.Contains(err.Error(), "--force") {
 					t.Errorf("another one at the same time: %v", err)
 				}
 				for _, phase := range []rotation.Phase{rotation.Trusting, rotation.Issuing, rotation.Settling, rotation.Retiring, rotation.Steady} {
@@ -109,15 +109,15 @@ func TestTurnBack(t *testing.T) {
 			w.mutual("ca-1", "ca-1")
 			first := w.until(rotation.Steady).Signer()
 			w.tick(time.Minute)
-			if _, err := w.turn(Turn{Abort: true}); err == nil {
+			if _, err := w.turn(Rotation{Abort: true}); err == nil {
 				t.Error("nothing was there to abort")
 			}
-			if _, err := w.turn(Turn{}); err != nil {
+			if _, err := w.turn(Rotation{}); err != nil {
 				t.Fatal(err)
 			}
 			w.until(at)
 			w.start()
-			if _, err := w.turn(Turn{Abort: true}); err != nil {
+			if _, err := w.turn(Rotation{Abort: true}); err != nil {
 				t.Fatal(err)
 			}
 			w.start()
@@ -138,7 +138,7 @@ func TestTurnBack(t *testing.T) {
 		w.until(rotation.Steady)
 		w.mutual("ca-2", "ca-1", "ca-2")
 		w.until(rotation.Trusting)
-		if _, err := w.turn(Turn{Abort: true}); err == nil || !strings.Contains(err.Error(), "document") {
+		if _, err := w.turn(Rotation{Abort: true}); err == nil || !strings.Contains(err.Error(), "document") {
 			t.Errorf("aborted: %v", err)
 		}
 	})
@@ -152,15 +152,15 @@ func TestTurnNow(t *testing.T) {
 	w.mutual("ca-1", "ca-1")
 	first := w.until(rotation.Steady).Signer()
 	w.tick(time.Minute)
-	if _, err := w.turn(Turn{Force: true}); err == nil {
+	if _, err := w.turn(Rotation{Force: true}); err == nil {
 		t.Error("nothing was there to force")
 	}
 	revision := w.store.Snapshot().Revision()
-	dry, err := w.turn(Turn{Now: true, Dry: true})
+	dry, err := w.turn(Rotation{Now: true, Dry: true})
 	if err != nil || dry.Broken.Count != len(w.cars) || w.store.Snapshot().Revision() != revision {
 		t.Errorf("asked only: %+v %v, revision %d after %d", dry, err, w.store.Snapshot().Revision(), revision)
 	}
-	out, err := w.turn(Turn{Now: true})
+	out, err := w.turn(Rotation{Now: true})
 	if err != nil || out.Phase != rotation.Retiring || out.Broken.Count != len(w.cars) || len(out.Broken.Names) != len(w.cars) {
 		t.Fatalf("%+v %v", out, err)
 	}
@@ -191,13 +191,13 @@ func TestForce(t *testing.T) {
 	w.mutual("ca-1", "ca-1")
 	first := w.until(rotation.Steady).Signer()
 	w.tick(time.Minute)
-	if _, err := w.turn(Turn{}); err != nil {
+	if _, err := w.turn(Rotation{}); err != nil {
 		t.Fatal(err)
 	}
 	w.until(rotation.Trusting)
 	w.cars["s4"].Connected = false
 	w.until(rotation.Settling)
-	out, err := w.turn(Turn{Force: true})
+	out, err := w.turn(Rotation{Force: true})
 	if err != nil || !slices.Equal(out.Broken.Names, []string{"s4"}) || out.Phase != rotation.Retiring {
 		t.Fatalf("%+v %v", out, err)
 	}
@@ -218,7 +218,7 @@ func TestWhoWasAwayIsRenewed(t *testing.T) {
 			w.mutual("ca-1", "ca-1")
 			first := w.until(rotation.Steady).Signer()
 			w.tick(time.Minute)
-			out, err := w.turn(Turn{Now: true})
+			out, err := w.turn(Rotation{Now: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -253,11 +253,11 @@ func TestWhoWasAwayIsRenewed(t *testing.T) {
 func TestWhatIsTurned(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	if _, err := w.turn(Turn{}); !errors.Is(err, ErrNoAuthority) {
+	if _, err := w.turn(Rotation{}); !errors.Is(err, ErrNoAuthority) {
 		t.Error(err)
 	}
 	w.mutual("ca-1", "ca-1")
-	if _, err := w.turn(Turn{}); err == nil {
+	if _, err := w.turn(Rotation{}); err == nil {
 		t.Error("it has no root yet")
 	}
 	w.until(rotation.Steady)

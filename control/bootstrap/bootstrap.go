@@ -184,7 +184,7 @@ func (b *Handler) dataplane(ctx context.Context, who authn.Identity, ref api.Ref
 		if err := auth.CheckClaims(who, &c, there, mesh); err != nil {
 			return nil, err
 		}
-		admitted, err := b.Admission.Admit(admission.Sidecar, now, admission.Asked{Writes: []store.Write{{Put: &c}}})
+		admitted, err := b.Admission.Admit(admission.Sidecar, now, admission.WriteRequest{Writes: []store.Write{{Put: &c}}})
 		return admitted.Writes, err
 	})
 	if err != nil {

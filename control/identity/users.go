@@ -50,14 +50,14 @@ type User struct {
 	extra map[string]authenticationv1.ExtraValue
 }
 
-// Access is what a user wants: a verb with a resource of a namespace, all or the one that is
+// AccessRequest is what a user wants: a verb with a resource of a namespace, all or the one that is
 // named, or with a Path instead.
-type Access struct {
+type AccessRequest struct {
 	Verb, Group, Resource, Subresource, Namespace, Name, Path string
 }
 
 // String is the access as RBAC would grant it.
-func (a Access) String() string {
+func (a AccessRequest) String() string {
 	if a.Path != "" {
 		return a.Verb + " " + a.Path
 	}
@@ -138,7 +138,7 @@ func isFor(token, audience string) bool {
 }
 
 // May reports whether the API server allows a user an access. An error is the API server's.
-func (u *Users) May(ctx context.Context, who User, a Access) (bool, error) {
+func (u *Users) May(ctx context.Context, who User, a AccessRequest) (bool, error) {
 	got, err := u.ask(ctx, accessKey(who, a), u.rights, who.Name, func() (answer, error) {
 		q := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: who.Name, UID: who.uid, Groups: who.Groups, Extra: map[string]authorizationv1.ExtraValue{}}}
 		q.APIVersion, q.Kind = authorizationv1.SchemeGroupVersion.String(), "SubjectAccessReview"
@@ -158,12 +158,12 @@ func (u *Users) May(ctx context.Context, who User, a Access) (bool, error) {
 }
 
 // Said is what May said lately, without asking again.
-func (u *Users) Said(who User, a Access) (may, known bool) {
+func (u *Users) Said(who User, a AccessRequest) (may, known bool) {
 	got, known := u.remembered(accessKey(who, a))
 	return got.yes, known
 }
 
-func accessKey(who User, a Access) [sha256.Size]byte {
+func accessKey(who User, a AccessRequest) [sha256.Size]byte {
 	return key("access", who.Name, who.uid, who.Groups, who.extra, a)
 }
 

@@ -16,12 +16,12 @@ import (
 
 // leaderRequest is a Turn as one replica passes it on to the leader.
 type leaderRequest struct {
-	Owner api.Ref               `json:"owner"`
-	Ask   certificates.RootTurn `json:"ask"`
+	Owner api.Ref                   `json:"owner"`
+	Ask   certificates.RootRotation `json:"ask"`
 }
 
 // sendTurn has the replica that leads do it.
-func (s CAAdmin) sendTurn(ctx context.Context, owner api.Ref, ask certificates.RootTurn) (out mtls.Turned, err error) {
+func (s CAAdmin) sendTurn(ctx context.Context, owner api.Ref, ask certificates.RootRotation) (out mtls.Rotated, err error) {
 	if s.leader == nil {
 		return out, httpapi.Refusal(http.StatusServiceUnavailable, "this replica does not lead, so it writes nothing of authorities, and it knows no other; ask the one that holds the Lease "+LeaseName)
 	}

@@ -43,8 +43,8 @@ func (s CAAdmin) Authorities(mesh string) (out []mtls.Authority) {
 // Roots are those of a mesh.
 func (s CAAdmin) Roots(mesh string) []mtls.Root { return s.keeper.Roots(mesh) }
 
-// Turn replaces a root, or goes back. In a cluster the leader does.
-func (s CAAdmin) Turn(ctx context.Context, owner api.Ref, ask certificates.RootTurn) (mtls.Turned, error) {
+// Rotate replaces a root, or goes back. In a cluster the leader does.
+func (s CAAdmin) Rotate(ctx context.Context, owner api.Ref, ask certificates.RootRotation) (mtls.Rotated, error) {
 	out, err := s.turn(ctx, owner, ask)
 	if errors.Is(err, election.ErrNotLeading) {
 		return s.sendTurn(ctx, owner, ask)
@@ -52,18 +52,18 @@ func (s CAAdmin) Turn(ctx context.Context, owner api.Ref, ask certificates.RootT
 	return out, err
 }
 
-func (s CAAdmin) turn(ctx context.Context, owner api.Ref, ask certificates.RootTurn) (mtls.Turned, error) {
-	turned, err := s.keeper.Turn(ctx, owner, authorities.Turn{Abort: ask.Abort, Force: ask.Force, Now: ask.Now, Spread: ask.Spread, Dry: ask.Dry})
-	var not authorities.ErrTurn
+func (s CAAdmin) turn(ctx context.Context, owner api.Ref, ask certificates.RootRotation) (mtls.Rotated, error) {
+	turned, err := s.keeper.Rotate(ctx, owner, authorities.Rotation{Abort: ask.Abort, Force: ask.Force, Now: ask.Now, Spread: ask.Spread, Dry: ask.Dry})
+	var not authorities.ErrRotation
 	switch {
 	case errors.Is(err, authorities.ErrNoAuthority):
-		return mtls.Turned{}, httpapi.Refusal(http.StatusNotFound, owner.String()+" has no authority of weft; set Mesh.mtls.enabledBackend, or name a MeshIdentity of type Bundled")
+		return mtls.Rotated{}, httpapi.Refusal(http.StatusNotFound, owner.String()+" has no authority of weft; set Mesh.mtls.enabledBackend, or name a MeshIdentity of type Bundled")
 	case errors.As(err, &not):
-		return mtls.Turned{}, httpapi.Refusal(http.StatusConflict, owner.String()+": "+err.Error())
+		return mtls.Rotated{}, httpapi.Refusal(http.StatusConflict, owner.String()+": "+err.Error())
 	case err != nil:
-		return mtls.Turned{}, err
+		return mtls.Rotated{}, err
 	}
-	out := mtls.Turned{DryRun: ask.Dry, Authority: mtls.Authority{Of: owner.String(), Roots: []mtls.AuthorityRoot{}}}
+	out := mtls.Rotated{DryRun: ask.Dry, Authority: mtls.Authority{Of: owner.String(), Roots: []mtls.AuthorityRoot{}}}
 	s.keeper.Take(s.Own.Snapshot())
 	for _, x := range s.keeper.Standings(meshOf(owner)) {
 		if x.Owner == owner {

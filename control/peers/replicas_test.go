@@ -32,7 +32,7 @@ import (
 type replica struct {
 	*peers.Replica
 	t       *testing.T
-	port    *port.Port
+	port    *port.Mux
 	agents  *attached.Server
 	events  *events.Bus
 	trusts  *tls.Config
@@ -90,7 +90,7 @@ func start(t *testing.T, name string, lasts time.Duration) *replica {
 // follows has r follow another.
 func (r *replica) follows(other *replica) {
 	r.trusts = other.trusts
-	r.Find(r.t.Context(), []peers.Peer{{Address: other.address}})
+	r.Find(r.t.Context(), []peers.ReplicaAddress{{Address: other.address}})
 }
 
 // resolver connects the agent of a sidecar that resolves names.

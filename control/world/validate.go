@@ -114,7 +114,7 @@ func (r Report) Failed(strict bool) bool {
 // effect. What depends on the rest of the world never refuses a document.
 func Warnings(m *resolve.Model) []*api.Violation {
 	var out []*api.Violation
-	places := notes.PlacesIn(m.Snapshot())
+	places := notes.LocatorIn(m.Snapshot())
 	for _, n := range notes.All(m.Reader(nil)) {
 		if n.Severity == api.Info || n.Origin == nil {
 			continue

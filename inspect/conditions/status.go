@@ -13,7 +13,7 @@ import (
 )
 
 // place says of each note where its field stands.
-func (s *Status) place(places *notes.Places) {
+func (s *Status) place(places *notes.Locator) {
 	s.Notes = slices.Clone(s.Notes) // the model's are shared
 	for i := range s.Notes {
 		s.Notes[i].Position = places.Of(s.Notes[i])
@@ -106,7 +106,7 @@ func statusOf(m *resolve.Reader, o *api.Object, x *participation, look notes.Loo
 	s := Status{Object: o.Ref.String(), Ref: o.Ref, Notes: m.NotesOn(o.Ref), Dataplanes: x.counts}
 	found := notes.OfAttached(m, x.Reach, look)
 	s.Notes = append(s.Notes, found...)
-	s.place(look.Places)
+	s.place(look.Locator)
 	accepted, resolved := verdicts(m, o, s.Notes)
 	accepted.Dataplanes, resolved.Dataplanes = s.Dataplanes, s.Dataplanes
 	var gate listening

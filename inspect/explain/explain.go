@@ -172,7 +172,7 @@ func edge(r *effective.Resolved, x *effective.Edge) Edge {
 }
 
 // attempt lets a bug in telling a part of r be a note beside the other parts.
-func attempt(r *effective.Resolved, said *notes.Set, tell func()) {
+func attempt(r *effective.Resolved, said *notes.Collector, tell func()) {
 	defer func() {
 		if bug := recover(); bug != nil {
 			said.Add(notes.Failure(r.Ref, bug))

@@ -57,7 +57,7 @@ func inboundRoutes(in *effective.Inbound) []InboundRoute {
 	if all == nil && len(in.Rules) == 0 {
 		return nil
 	}
-	lists := func(j permission.Judge) *permission.PermissionLists {
+	lists := func(j permission.Authorizer) *permission.PermissionLists {
 		if j == nil {
 			return nil
 		}

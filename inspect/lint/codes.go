@@ -1,12 +1,12 @@
 package lint
 
 // told is a code of the decoder or the resolver.
-func told(code, title, about, do string) Rule {
-	return Rule{Code: code, Title: title, About: about, Do: do}
+func told(code, title, about, do string) CodeInfo {
+	return CodeInfo{Code: code, Title: title, About: about, Do: do}
 }
 
 // general are codes of every language.
-var general = []Rule{
+var general = []CodeInfo{
 	told("Adjusted", "Fields that were merged do not fit together", "Policies that are valid by themselves say together what Envoy refuses. One of the values is changed.", "Say both in one policy, or make them fit."),
 	told("BackendNotFound", "There is no such backend", "Requests to the backend are answered with 500.", "Name a service and a port that there are; the message names what comes near."),
 	told("Chance", "A match holds by chance", "It reads a header that is random where callers send none.", "Match a header that callers alone write."),

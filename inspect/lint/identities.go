@@ -1,7 +1,7 @@
 package lint
 
 // ofIdentities are codes about who workloads are, and who may call whom.
-var ofIdentities = []Rule{
+var ofIdentities = []CodeInfo{
 	told("DenyByPath", "A path is denied", "Paths that only the workload takes for the same, in other case or behind a semicolon, are not denied with it.", "Deny all, and allow the paths that are meant: an allow list has no second spelling."),
 	told("NoCipher", "No cipher is left that fits", "The certificates that weft signs have keys of ECDSA, and none of the named ciphers is for those: TLS 1.2 fails.", "Name one that begins with ECDHE-ECDSA-, or leave tlsCiphers out."),
 	told("EscapedSlashRefused", "A permission goes by paths, so other spellings of paths are refused", "Who may call depends on the path there, and Envoy refuses other spellings of it for a whole inbound: a request with `%2F` or `%5C` in its path is answered with 400, and `//` becomes `/` on its way to the workload. That holds for every caller and every path of the inbound, also for those that the entry is not about, and for an entry of `allowWithShadowDeny` that is only to count. Entries with methods or headers alone do not have it, nor documents with the label `kuma.io/effect: shadow`.", "Say who may by names, methods and headers alone where workloads need such paths, or give these a workload of their own."),

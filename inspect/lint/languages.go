@@ -1,7 +1,7 @@
 package lint
 
 // ofGateway are codes of the Gateway API.
-var ofGateway = []Rule{
+var ofGateway = []CodeInfo{
 	told("HostnameConflict", "Two listeners have one host", "Neither is served.", "Change the host or the port of one."),
 	told("InvalidKind", "A kind is not possible here", "The reference leads nowhere.", "Name a kind that the message lists."),
 	told("InvalidParameters", "Parameters of a Gateway cannot be used", "The Gateway is not served.", "Remove them."),
@@ -20,7 +20,7 @@ var ofGateway = []Rule{
 }
 
 // ofHTTPProxy are codes of HTTPProxy, in Contour's words where it has any.
-var ofHTTPProxy = []Rule{
+var ofHTTPProxy = []CodeInfo{
 	told("AmbiguousReplacement", "A prefix is replaced in two ways", "None is applied.", "Write one replacement for a prefix."),
 	told("CookieRewritePoliciesInvalid", "Rules for cookies contradict", "The route is not served.", "Write each attribute once."),
 	told("DelegationNotPermitted", "A Secret of another namespace is not delegated", "The host is not served by TLS.", "Write a TLSCertificateDelegation there."),
@@ -53,7 +53,7 @@ var ofHTTPProxy = []Rule{
 }
 
 // ofRouteGroup are codes of RouteGroup.
-var ofRouteGroup = []Rule{
+var ofRouteGroup = []CodeInfo{
 	told("Ambiguous", "Two routes match alike", "Which one holds is decided by their order.", "Make one more specific, or give it a weight."),
 	told("DraftDialect", "The document is in a form of the draft", "It is read as the form of today.", "Write that; the message says how."),
 	told("FilterOrder", "Filters act in another order than written", "Envoy has an order of its own.", "Write them in that order, or split the route."),
@@ -66,7 +66,7 @@ var ofRouteGroup = []Rule{
 }
 
 // ofConvert are codes of weft convert, and of what is printed in another language.
-var ofConvert = []Rule{
+var ofConvert = []CodeInfo{
 	told("ActionNotExpressible", "The language cannot say an action", "What is written does something else.", "Write it by hand, or stay with the language."),
 	told("BackendNotExpressible", "The language cannot say a backend", "What is written does something else.", "Write it by hand, or stay with the language."),
 	told("CertificateNotExpressible", "A certificate has to be named elsewhere", "What is written is for clients that speak TLS, whose certificate the listener of a Gateway names.", "Name the Secret in certificateRefs of the listener."),

@@ -5,7 +5,7 @@ import (
 )
 
 // ofTenants are codes about whose a namespace, a host or a certificate is (Mesh.tenancy).
-var ofTenants = []Rule{
+var ofTenants = []CodeInfo{
 	{"HostsOpen", api.Info, "Hosts belong to nobody",
 		"Several namespaces share the mesh, and a route of any of them takes any host from the dataplanes of all: also that of another namespace, or one of the world.",
 		"Write `tenancy: {hosts: {mode: Owned}}` in the Mesh, with a grant for each host that acts beyond its namespace; or `mode: Open`, if it is meant so.", hostsOpen},

@@ -74,8 +74,8 @@ type AuthorityWait struct {
 	Until time.Time `json:"until,omitzero"`  // it waits no longer, whatever they do
 }
 
-// Turned is the answer to who asks for another root.
-type Turned struct {
+// Rotated is the answer to who asks for another root.
+type Rotated struct {
 	Authority Authority `json:"authority"`
 	// Broken are the sidecars whose new connections fail until they have renewed; only of a
 	// rotation by force.
@@ -135,7 +135,7 @@ func (x Authority) Text(w io.Writer, s terminal.Style) error {
 }
 
 // Text says what became of what was asked.
-func (x Turned) Text(w io.Writer, s terminal.Style) error {
+func (x Rotated) Text(w io.Writer, s terminal.Style) error {
 	if err := x.Authority.Text(w, s); err != nil || x.Broken == nil {
 		return err
 	}

@@ -116,7 +116,7 @@ const notMTLS = "off"
 const mostSenders = 20
 
 // Of is how far a mesh is. Size 0 of part is all dataplanes.
-func Of(q *resolve.Reader, mesh string, part inspect.Part, by SecuredBy) (MTLS, error) {
+func Of(q *resolve.Reader, mesh string, part inspect.Page, by SecuredBy) (MTLS, error) {
 	out := MTLS{Mesh: mesh, Authorities: append([]Authority{}, by.Authorities...), Senders: []PlainSender{}, Items: []SecuredDataplane{}}
 	if err := inspect.MeshKnown(q, mesh); err != nil {
 		return out, err

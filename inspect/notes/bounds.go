@@ -120,7 +120,7 @@ func (c *caller) overAttempts() bool {
 // boundNotes are what there is to say on limits that never fire. It serves one question.
 type boundNotes struct {
 	snapshot *snapshot.Snapshot
-	Set
+	Collector
 }
 
 // outbound is about the limits of r itself at an outbound.

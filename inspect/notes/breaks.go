@@ -31,7 +31,7 @@ func Breaks(before, after *resolve.Model, touched ...api.Ref) []*api.Violation {
 		known[of(n)] = true
 	}
 	var out []*api.Violation
-	places := PlacesIn(after.Snapshot())
+	places := LocatorIn(after.Snapshot())
 	for n := range after.Notes() {
 		if n.Severity == api.Info || known[of(n)] || slices.Contains(touched, owner(n)) {
 			continue

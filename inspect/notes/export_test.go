@@ -10,7 +10,7 @@ import (
 // AllAnew is what Notes says, by looking at every dataplane, and at every object wherever it is
 // attached.
 func AllAnew(m *resolve.Reader) []api.Note {
-	var all Set
+	var all Collector
 	for n := range m.AllNoted() {
 		all.Add(n)
 	}

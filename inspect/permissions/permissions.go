@@ -70,7 +70,7 @@ const (
 // destinations those of a service where to does.
 func Of(q *resolve.Reader, mesh, from, to string) (*Permissions, error) {
 	callers, destinations := map[string]*PermittedCaller{}, map[destinationKey]*PermittedDestination{}
-	judges := map[permission.Judge]int{}
+	judges := map[permission.Authorizer]int{}
 	known := false
 	for r := range q.Dataplanes(mesh) {
 		if from == "" || r.Ref.Name == from || r.Ref.FullName() == from {
@@ -127,12 +127,12 @@ func (k destinationKey) text() string {
 	return k.service + " " + strconv.FormatUint(uint64(k.port), 10) + " " + string(k.protocol) + " " + k.mode + " " + strconv.Itoa(k.judge) + k.rules
 }
 
-func addDestination(all map[destinationKey]*PermittedDestination, judges map[permission.Judge]int, r *effective.Resolved, in *effective.Inbound, to string) {
+func addDestination(all map[destinationKey]*PermittedDestination, judges map[permission.Authorizer]int, r *effective.Resolved, in *effective.Inbound, to string) {
 	key := destinationKey{service: serviceOf(r, in), port: in.Port, protocol: in.Protocol}
 	if to != "" && key.service != to {
 		return
 	}
-	number := func(by permission.Judge) int {
+	number := func(by permission.Authorizer) int {
 		if by == nil {
 			return 0
 		}

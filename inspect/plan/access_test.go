@@ -51,7 +51,7 @@ func objectsOf(t *testing.T, documents ...string) (out []*api.Object) {
 }
 
 // permitting is the plan of documents over a mesh of others.
-func permitting(t *testing.T, before []string, after ...string) (step.Step, plan.Plan) {
+func permitting(t *testing.T, before []string, after ...string) (step.Comparison, plan.Plan) {
 	t.Helper()
 	m, _ := world.Compile(snapshot.New(1, guarded(t, before...)...))
 	var writes []store.Write

@@ -239,7 +239,7 @@ func TestPlanTellsWhoComesAndGoes(t *testing.T) {
 			}
 		}
 		want := map[string][2]string{}
-		add := func(r *effective.Resolved, part plan.Part, of any, was, is []string) {
+		add := func(r *effective.Resolved, part plan.Section, of any, was, is []string) {
 			if gone, come := without(was, is), without(is, was); len(gone)+len(come) > 0 {
 				want[fmt.Sprint(r.Ref.Mesh, " ", r.Ref.FullName(), " ", part, " ", encoded(of))] = [2]string{encoded(orNull(gone)), encoded(orNull(come))}
 			}

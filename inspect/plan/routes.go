@@ -115,7 +115,7 @@ func (d *differ) rule(base Effect, a side, before *effective.Route, b side, afte
 		old = explain.RouteOf(a.of, a.Destination.Protocol, before)
 	}
 	out = d.connected(base, &old, &now)
-	tell := func(p Part, by, byBefore *api.Origin, a, b any) {
+	tell := func(p Section, by, byBefore *api.Origin, a, b any) {
 		if differs(a, b) {
 			e := base
 			e.Part, e.Before, e.After, e.Origin = p, a, b, by

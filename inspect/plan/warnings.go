@@ -37,7 +37,7 @@ func (d *differ) losableAt(r *effective.Route) {
 
 // warnings are references that would lose what they name, and entries of objects that
 // nobody touches which would have no effect any more.
-func warnings(s step.Step, d *differ) []*api.Violation {
+func warnings(s step.Comparison, d *differ) []*api.Violation {
 	out := notes.Breaks(s.Before, s.After, s.Touched...)
 	broken := len(out)
 	byMesh := map[string][]api.Ref{}
@@ -74,7 +74,7 @@ func lost(after *snapshot.Snapshot, ref api.Ref, was, is *impact.Reach) (out []*
 		now[e.Field] = e
 	}
 	o, _ := after.Get(ref)
-	places := notes.PlacesIn(after)
+	places := notes.LocatorIn(after)
 	for _, e := range was.Entries {
 		n := now[e.Field]
 		if e.Acts == 0 || n != nil && n.Acts != 0 {

@@ -87,7 +87,7 @@ func (s *server) member(w http.ResponseWriter, r *http.Request, token string, as
 // the user where the token names one. A query is left out, it may hold anything.
 func (s *server) deny(w http.ResponseWriter, r *http.Request, status int, user, why string) {
 	s.Log.Warn("refused a request", "address", r.RemoteAddr, "method", httpapi.Truncate(r.Method), "path", httpapi.Truncate(r.URL.Path), "user", httpapi.Truncate(user), "status", status, "error", httpapi.Truncate(why))
-	httpapi.Fail(w, httpapi.Problem{Status: status, Title: "Not allowed", Detail: why})
+	httpapi.Fail(w, httpapi.ProblemDetails{Status: status, Title: "Not allowed", Detail: why})
 }
 
 // asks reports whether a request changes nothing: it reads, simulates, or plans with
@@ -166,7 +166,7 @@ func (s *server) recovered(next http.Handler) http.Handler {
 				panic(p)
 			default:
 				s.Log.Error("request panicked", "method", r.Method, "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
-				httpapi.Fail(w, httpapi.Problem{Status: http.StatusInternalServerError, Title: "Internal error", Detail: "a bug in weft; the log of the control plane has the details"})
+				httpapi.Fail(w, httpapi.ProblemDetails{Status: http.StatusInternalServerError, Title: "Internal error", Detail: "a bug in weft; the log of the control plane has the details"})
 			}
 		}()
 		next.ServeHTTP(w, r)

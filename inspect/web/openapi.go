@@ -55,13 +55,12 @@ func (s *server) openAPI(w http.ResponseWriter, _ *http.Request) error {
 
 // componentNames are of types that are called alike, or in Go alone as they are.
 var componentNames = map[reflect.Type]string{
-	reflect.TypeFor[httpapi.Problem](): "Error",
+	reflect.TypeFor[httpapi.ProblemDetails](): "Error",
 
 	reflect.TypeFor[changes.Planned](): "Plan",
 	reflect.TypeFor[answering]():       "About",
 
 	reflect.TypeFor[conditions.Overview]():    "MeshStatus",
-	reflect.TypeFor[conditions.Owner]():       "ProblemOwner",
 	reflect.TypeFor[conditions.Counts]():      "DataplaneCounts",
 	reflect.TypeFor[insights.Counts]():        "InsightCounts",
 	reflect.TypeFor[insights.Total]():         "InsightTotal",
@@ -82,6 +81,8 @@ var componentNames = map[reflect.Type]string{
 	reflect.TypeFor[conditions.Unread]():      "UnreadDocument",
 	reflect.TypeFor[explain.Unmatched]():      "UnmatchedObject",
 	reflect.TypeFor[explain.SupersededList](): "LostList",
+	reflect.TypeFor[inspect.Withheld]():       "Held",
+	reflect.TypeFor[mtls.Rotated]():           "Turned",
 }
 
 // knownTypes are of texts of which there are few, and types that write themselves.
@@ -105,7 +106,7 @@ var knownTypes = map[reflect.Type]endpoint.Schema{
 func Describe(c *api.Catalog, kinds []*policies.Kind, about func(t reflect.Type, field string) string) ([]byte, error) {
 	s := newServer(Config{Catalog: c, Kinds: kinds})
 	parts := &jsonschema.Components{Schemas: endpoint.Schema{}, Names: componentNames, Known: knownTypes, About: about}
-	parts.Of(reflect.TypeFor[httpapi.Problem]())
+	parts.Of(reflect.TypeFor[httpapi.ProblemDetails]())
 	s.documents(parts)
 	paths := endpoint.Schema{}
 	for _, e := range s.routes() {

@@ -51,7 +51,7 @@ type Config struct {
 	Renderer *xds.Renderer
 	Tokens   tokens.Issuer
 	// Authorities are those of workloads' certificates; nil where none are kept.
-	Authorities certificates.Admin
+	Authorities certificates.CAAdmin
 	Events      *events.Bus
 	// Problems are documents that are not served as they were written.
 	Problems func() []*api.Violation
@@ -122,8 +122,8 @@ type server struct {
 	mux        *http.ServeMux
 	intake     *httpapi.Intake // of administrators
 	members    *httpapi.Intake // of all others
-	source     *objects.Source
-	authorizer rights.Authorizer
+	source     *objects.Finder
+	authorizer rights.UserAuthorizer
 	schemas    *schemas.Handlers
 }
 
@@ -145,13 +145,13 @@ func New(cfg Config) http.Handler {
 // newServer has no paths yet.
 func newServer(cfg Config) *server {
 	s := &server{Config: cfg, mux: http.NewServeMux(), intake: httpapi.NewIntake(mostHeld, mostHeld), members: httpapi.NewIntake(mostHeldOfAll, mostHeldOfMember),
-		authorizer: rights.Authorizer{Catalog: cfg.Catalog, Log: cfg.Log}, schemas: &schemas.Handlers{Catalog: cfg.Catalog, Kinds: cfg.Kinds, ReadOnly: cfg.ReadOnly}}
-	s.source = &objects.Source{Catalog: cfg.Catalog, Documents: cfg.Documents, Asked: cfg.Asked, Listed: cfg.Listed, NotFound: s.notFound}
+		authorizer: rights.UserAuthorizer{Catalog: cfg.Catalog, Log: cfg.Log}, schemas: &schemas.Handlers{Catalog: cfg.Catalog, Kinds: cfg.Kinds, ReadOnly: cfg.ReadOnly}}
+	s.source = &objects.Finder{Catalog: cfg.Catalog, Documents: cfg.Documents, Asked: cfg.Asked, Listed: cfg.Listed, NotFound: s.notFound}
 	return s
 }
 
 // routes are all paths. Where two patterns fit, the more specific one answers.
-func (s *server) routes() []endpoint.Endpoint {
+func (s *server) routes() []endpoint.Operation {
 	var roots func(string) []mtls.Root
 	var secured func(api.Ref) (mtls.Secured, bool)
 	var resolving func(string) int
@@ -165,16 +165,16 @@ func (s *server) routes() []endpoint.Endpoint {
 	if s.Envoys != nil {
 		resolving, ask = s.Envoys.Resolving, s.Envoys.Ask
 	}
-	writer := changes.NewWriter(changes.Writer{Source: s.source, Store: s.Documents, History: s.History, Admission: s.Admission, Renderer: s.Renderer, Security: s.Security, ReadOnly: s.ReadOnly, Log: s.Log})
-	var all []endpoint.Endpoint
-	for _, h := range []interface{ Endpoints() []endpoint.Endpoint }{
+	writer := changes.NewWriter(changes.DocumentWriter{Finder: s.source, Store: s.Documents, History: s.History, Admission: s.Admission, Renderer: s.Renderer, Security: s.Security, ReadOnly: s.ReadOnly, Log: s.Log})
+	var all []endpoint.Operation
+	for _, h := range []interface{ Endpoints() []endpoint.Operation }{
 		s.schemas, writer, events.NewHandlers(s.Events),
 		&tokens.Handlers{Tokens: s.Tokens, InCluster: s.Users != nil, Log: s.Log},
-		&documents.Handlers{Source: s.source, Writes: writer, Sidecars: s.Sidecars, Problems: s.Problems, Resolving: resolving},
-		&sidecars.Handlers{Source: s.source, Sidecars: s.Sidecars, Census: s.Census, Secured: secured, Roots: roots, InstanceID: s.About.InstanceID},
-		&certificates.Handlers{Source: s.source, Authorities: s.Authorities, Security: s.Security, Sidecars: s.Sidecars, Log: s.Log},
-		&questions.Handlers{Source: s.source, Sidecars: s.Sidecars, Fleet: s.Census, Ask: ask, Problems: s.Problems, Unknown: s.Unknown, Running: s.Running, Zone: s.Zone.Name},
-		&envoys.Handlers{Source: s.source, Envoys: s.Envoys, Renderer: s.Renderer, KumaCompat: s.KumaCompat},
+		&documents.Handlers{Finder: s.source, Writes: writer, Sidecars: s.Sidecars, Problems: s.Problems, Resolving: resolving},
+		&sidecars.Handlers{Finder: s.source, Sidecars: s.Sidecars, Census: s.Census, Secured: secured, Roots: roots, InstanceID: s.About.InstanceID},
+		&certificates.Handlers{Finder: s.source, Authorities: s.Authorities, Security: s.Security, Sidecars: s.Sidecars, Log: s.Log},
+		&questions.Handlers{Finder: s.source, Sidecars: s.Sidecars, Fleet: s.Census, Ask: ask, Problems: s.Problems, Unknown: s.Unknown, Running: s.Running, Zone: s.Zone.Name},
+		&envoys.Handlers{Finder: s.source, Envoys: s.Envoys, Renderer: s.Renderer, KumaCompat: s.KumaCompat},
 	} {
 		all = append(all, h.Endpoints()...)
 	}

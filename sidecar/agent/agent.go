@@ -87,8 +87,8 @@ type Agent struct {
 	log       *slog.Logger
 	intervals intervals
 	state     state
-	identity  *identity.Holder // nil where nobody certifies the workload
-	callers   *callers.Log     // with identity
+	identity  *identity.Holder   // nil where nobody certifies the workload
+	callers   *callers.AccessLog // with identity
 }
 
 // New makes an agent; Run starts it.

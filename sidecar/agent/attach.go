@@ -92,7 +92,7 @@ func (t *attachment) once(ctx context.Context) error {
 	answering.Go(func() { t.answerAll(ctx, g, asked, conn.token) })
 	answering.Go(func() { t.report(ctx, g) })
 	answering.Go(func() { t.reportConnections(ctx, g) })
-	var list attach.List
+	var list attach.NameList
 	for {
 		down, err := g.Recv()
 		if err != nil {

@@ -19,7 +19,7 @@ import (
 // the stream, so that the whole one comes.
 func TestListed(t *testing.T) {
 	t.Parallel()
-	var l attach.List
+	var l attach.NameList
 	name := func(name, address string) *attach.Name {
 		return &attach.Name{Name: name, Addresses: []string{address, "none"}}
 	}

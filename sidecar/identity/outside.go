@@ -63,7 +63,7 @@ type outside struct {
 	told    *WorkloadAPIState // of the goroutine that asks the control plane
 
 	using  sync.Mutex // one certificate after the other
-	source *spire.Source
+	source *spire.WorkloadAPI
 	stop   context.CancelFunc
 	answer CertifyResponse
 }
@@ -151,7 +151,7 @@ func (o *outside) first(ctx context.Context, patience time.Duration) (state spir
 
 // follow serves what the Workload API pushes until ctx ends. The control plane is asked where it
 // hears something else of that than before.
-func (o *outside) follow(ctx context.Context, source *spire.Source) {
+func (o *outside) follow(ctx context.Context, source *spire.WorkloadAPI) {
 	var before *WorkloadAPIState
 	said := ""
 	for {

@@ -34,13 +34,13 @@ const (
 type Decision struct {
 	Verdict Verdict `json:"verdict"`
 	Code    string  `json:"code"`
-	Rows    []Row   `json:"rows"` // all of them; those after the one that holds were not asked
+	Rows    []Check `json:"rows"` // all of them; those after the one that holds were not asked
 	// Refusal is the violation of a pod that this decision refuses.
 	Refusal *api.Violation `json:"-"`
 }
 
-// Row is one condition of spec/kubernetes.md 4.1. The first that holds decides.
-type Row struct {
+// Check is one condition of spec/kubernetes.md 4.1. The first that holds decides.
+type Check struct {
 	Condition string `json:"condition"`
 	Found     string `json:"found,omitempty"` // what was looked at: values, and where they stand
 	Holds     bool   `json:"holds"`
@@ -83,7 +83,7 @@ var rows = []struct {
 func Decide(pod *corev1.Pod, ns Namespace, c Config) Decision {
 	var d Decision
 	for _, r := range rows {
-		row := Row{Condition: r.condition}
+		row := Check{Condition: r.condition}
 		if d.Verdict == "" {
 			a := r.ask(question{pod, ns, c})
 			row.Asked, row.Found, row.Holds = true, a.found, a.verdict != ""

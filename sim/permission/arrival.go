@@ -13,7 +13,7 @@ import (
 type Arrival struct {
 	in      *effective.Inbound // nil: nobody listens
 	rule    *effective.InboundRule
-	by      Judge
+	by      Authorizer
 	request *match.Request
 	refused bool // before anybody asks who calls, for how its path is spelled
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/weftmesh/weft/route/match"
 )
 
-// Judge is what the conf of a kind may implement that decides who may come in at an inbound
+// Authorizer is what the conf of a kind may implement that decides who may come in at an inbound
 // (spec/identity.md 4).
-type Judge interface {
+type Authorizer interface {
 	Judge(*Visit) *Permission
 	// Access is what becomes of a caller whatever it asks for: Some where that depends on
 	// the request, of an inbound that reads requests.
@@ -131,14 +131,14 @@ func (p *Permission) identify(names []string) {
 const unasked = "plaintext is let in, and nobody asks who calls"
 
 // JudgeOf decides who may come in at an inbound; nil where no document says so.
-func JudgeOf(in *effective.Inbound) Judge { return judgeAmong(in.Policies) }
+func JudgeOf(in *effective.Inbound) Authorizer { return judgeAmong(in.Policies) }
 
 // JudgeAt decides by a rule of an inbound; nil where what holds of all requests does.
-func JudgeAt(r *effective.InboundRule) Judge { return judgeAmong(r.Over(nil)) }
+func JudgeAt(r *effective.InboundRule) Authorizer { return judgeAmong(r.Over(nil)) }
 
-func judgeAmong(list effective.Policies) Judge {
+func judgeAmong(list effective.Policies) Authorizer {
 	for _, e := range list {
-		if j, ok := e.Conf.(Judge); ok {
+		if j, ok := e.Conf.(Authorizer); ok {
 			return j
 		}
 	}

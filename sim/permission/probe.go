@@ -9,7 +9,7 @@ import (
 	"github.com/weftmesh/weft/sim/wire"
 )
 
-// RequestJudge is what a Judge may implement whose decision depends on the request.
+// RequestJudge is what a Authorizer may implement whose decision depends on the request.
 type RequestJudge interface {
 	// Asks are all conditions that its entries ask of requests.
 	Asks() []match.Condition

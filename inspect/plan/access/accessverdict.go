@@ -15,7 +15,7 @@ import (
 // have one verdict.
 type decidedPair struct {
 	was, is         string
-	before, after   permission.Judge
+	before, after   permission.Authorizer
 	modeWas, modeIs mode
 	spoken          [2]api.Protocol
 }

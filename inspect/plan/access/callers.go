@@ -15,7 +15,7 @@ import (
 
 // changedCallees are inbounds, by mesh, that decide otherwise afterwards, and the meshes in
 // which anything of that changes.
-func changedCallees(s step.Step) (map[string][]*callee, map[string]bool) {
+func changedCallees(s step.Comparison) (map[string][]*callee, map[string]bool) {
 	found, meshes := map[string]map[string]*callee{}, map[string]bool{}
 	for _, ref := range s.Affected {
 		if s.Wanted != nil && !s.Wanted() {
@@ -138,7 +138,7 @@ func namesOf(r *effective.Resolved) []string {
 
 // callersOf are the dataplanes of a mesh that call alike, with one class that speaks plaintext
 // from outside, and all inbounds of it that decide as before.
-func callersOf(s step.Step, mesh string) (callers []*caller, unchanged func() []*callee) {
+func callersOf(s step.Comparison, mesh string) (callers []*caller, unchanged func() []*callee) {
 	found := map[string]*caller{"": {mesh: mesh}}
 	var refs []api.Ref
 	for o := range s.After.Snapshot().Of(api.KindDataplane, mesh) {

@@ -33,7 +33,7 @@ func (h *Handlers) mtls(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	part := inspect.Part{Offset: sel.Offset, Size: sel.Size, Name: sel.Name}
+	part := inspect.Page{Offset: sel.Offset, Size: sel.Size, Name: sel.Name}
 	if query.Get(endpoint.StatusSize.Name) == "" {
 		part.Size = 0
 	}

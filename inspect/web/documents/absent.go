@@ -8,8 +8,8 @@ import (
 )
 
 // absentEndpoints are lists that only kinds which weft has not have.
-func (h *Handlers) absentEndpoints() []endpoint.Endpoint {
-	var all []endpoint.Endpoint
+func (h *Handlers) absentEndpoints() []endpoint.Operation {
+	var all []endpoint.Operation
 	for _, plural := range []string{"zones", "zoneingresses", "zoneegresses"} {
 		all = append(all, endpoint.New("GET /"+plural+"/_overview", func(w http.ResponseWriter, _ *http.Request) error { return objects.Nothing(w) },
 			"Kinds that only Kuma has: none", endpoint.Lists[endpoint.Document]()))

@@ -31,7 +31,7 @@ var absent = map[string]struct {
 const globalSecrets = "global-secrets"
 
 // IsAbsent reports whether a request is for a kind that Kuma has and weft has not.
-func (s *Source) IsAbsent(r *http.Request) (kind string, ok bool) {
+func (s *Finder) IsAbsent(r *http.Request) (kind string, ok bool) {
 	plural := r.PathValue("plural")
 	a, ok := absent[plural]
 	if _, has := s.Catalog.ByPlural(plural); !ok || has || a.global && r.PathValue("mesh") != "" && plural != globalSecrets {
@@ -48,7 +48,7 @@ func Nothing(w http.ResponseWriter) error {
 
 // withoutType is the answer about an object of a type that is not there: what
 // `weft apply` says where it would be written.
-func (s *Source) withoutType(r *http.Request) error {
+func (s *Finder) withoutType(r *http.Request) error {
 	kind, ok := s.IsAbsent(r)
 	switch {
 	case !ok:

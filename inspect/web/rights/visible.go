@@ -24,7 +24,7 @@ type visibleKey struct{}
 // visible is which namespaces a user sees in a list, who does not see all of them.
 type visible struct {
 	user User
-	want Access
+	want AccessRequest
 }
 
 // CutTo is what the answer to a request is cut to; false where it is not cut.
@@ -34,7 +34,7 @@ func CutTo(ctx context.Context) (visible, bool) {
 }
 
 // Cut is a request of a user whose answer is cut to the namespaces in which the user has an access.
-func (u User) Cut(r *http.Request, want Access) *http.Request {
+func (u User) Cut(r *http.Request, want AccessRequest) *http.Request {
 	return r.WithContext(context.WithValue(r.Context(), visibleKey{}, visible{u, want}))
 }
 

@@ -23,8 +23,8 @@ type Handlers struct {
 }
 
 // Endpoints list types and give their schemas.
-func (h *Handlers) Endpoints() []endpoint.Endpoint {
-	return []endpoint.Endpoint{
+func (h *Handlers) Endpoints() []endpoint.Operation {
+	return []endpoint.Operation{
 		endpoint.New("GET /_resources", h.resources, "All types of documents", endpoint.Says[resourceTypes]()),
 		endpoint.New("GET /policies", h.policyTypes, "All types of policies, in the older form", endpoint.Says[policyTypes]()),
 		endpoint.New("GET /_schemas/{kind}", h.schema, "The JSON schema of one kind of document: its name and .json", endpoint.Says[endpoint.Anything]()),

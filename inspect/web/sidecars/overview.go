@@ -17,7 +17,7 @@ import (
 
 // Handlers answer how far dataplanes follow, and count them.
 type Handlers struct {
-	*objects.Source
+	*objects.Finder
 	Sidecars Sidecars
 	Census   FleetCounts
 	// Secured is what the sidecar of a dataplane tells of its certificate; nil where nobody knows.
@@ -29,9 +29,9 @@ type Handlers struct {
 }
 
 // Endpoints are overviews of dataplanes, with the state of their sidecars, and insights.
-func (h *Handlers) Endpoints() []endpoint.Endpoint {
+func (h *Handlers) Endpoints() []endpoint.Operation {
 	const dp = "/meshes/{mesh}/dataplanes"
-	return []endpoint.Endpoint{
+	return []endpoint.Operation{
 		endpoint.New("GET "+dp+"/_overview", h.overviews, "All dataplanes with the state of their sidecars", endpoint.Lists[dataplaneOverview](endpoint.ByLabels, endpoint.ByTags, endpoint.ByGateway)),
 		endpoint.New("GET /dataplanes/_overview", h.overviews, "The same in all meshes", endpoint.Lists[dataplaneOverview](endpoint.ByLabels, endpoint.ByTags, endpoint.ByGateway)),
 		endpoint.New("GET /meshes/{mesh}/dataplanes+insights", h.overviews, "The same, in the older place", endpoint.Lists[dataplaneOverview](endpoint.ByLabels, endpoint.ByTags, endpoint.ByGateway)),

@@ -17,7 +17,7 @@ import (
 )
 
 // load makes keys in a new directory, at a clock that tests move.
-func load(t *testing.T, now *time.Time) (*Keys, string) {
+func load(t *testing.T, now *time.Time) (*SigningKeys, string) {
 	t.Helper()
 	dir := t.TempDir()
 	k, err := Load(dir)
@@ -118,7 +118,7 @@ func TestRevoked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, keys := range []*Keys{k, again} {
+	for _, keys := range []*SigningKeys{k, again} {
 		if _, err := keys.Verify(list[0].Text); err == nil || !strings.Contains(err.Error(), list[0].ID) {
 			t.Errorf("the revoked one: %v", err)
 		}

@@ -20,8 +20,8 @@ type Sidecar struct {
 	Ends time.Time // when the last of its leaves ends
 }
 
-// World is what is known of all sidecars.
-type World struct {
+// Fleet is what is known of all sidecars.
+type Fleet struct {
 	Sidecars iter.Seq[Sidecar]
 
 	// Unknown is until when there may be valid leaves with sidecars that are not among
@@ -58,7 +58,7 @@ func (w *Waiting) till(t time.Time) {
 //
 // Nothing waits for a sidecar longer than that has a valid leaf: without one it can neither
 // call nor be called, and it gets none before it has acknowledged (MayIssue).
-func (s State) Step(w World, now time.Time) (State, Waiting) {
+func (s State) Step(w Fleet, now time.Time) (State, Waiting) {
 	var wait Waiting
 	switch s.Phase {
 	case Trusting:
@@ -109,7 +109,7 @@ func (s State) moved(wait Waiting, to Phase, now time.Time) (State, Waiting) {
 }
 
 // unacknowledged are those with a valid leaf who may not know yet what is trusted now.
-func (s State) unacknowledged(w World, now time.Time, wait *Waiting) {
+func (s State) unacknowledged(w Fleet, now time.Time, wait *Waiting) {
 	for c := range w.Sidecars {
 		if c.Trust != s.Trust && c.Ends.After(now) {
 			wait.add(c)
@@ -118,7 +118,7 @@ func (s State) unacknowledged(w World, now time.Time, wait *Waiting) {
 }
 
 // holders are those with a valid leaf of the old root.
-func (s State) holders(w World, now time.Time, wait *Waiting) {
+func (s State) holders(w Fleet, now time.Time, wait *Waiting) {
 	for c := range w.Sidecars {
 		if c.Root == s.Old.Fingerprint && c.Ends.After(now) {
 			wait.add(c)
@@ -129,7 +129,7 @@ func (s State) holders(w World, now time.Time, wait *Waiting) {
 // Force retires the old root now, against the law, and says whose calls will fail until they
 // have a new leaf or know the new root: for a root whose key is in wrong hands. Where there
 // is nothing to retire it changes nothing.
-func (s State) Force(w World, now time.Time) (State, Waiting) {
+func (s State) Force(w Fleet, now time.Time) (State, Waiting) {
 	var broken Waiting
 	if s.Phase == Steady || s.Phase == Retiring {
 		return s, broken
