@@ -30,9 +30,9 @@ const CodeConflicted = "Conflicted"
 // CodeNoEffect marks what is accepted and acts nowhere.
 const CodeNoEffect = "NoEffect"
 
-// absentKinds are Kuma's kinds that weft lacks. Some of them protect, so they
+// unsupportedKinds are Kuma's kinds that weft lacks. Some of them protect, so they
 // are never accepted in silence.
-var absentKinds = map[string]bool{
+var unsupportedKinds = map[string]bool{
 	"MeshAccessLog": true, "MeshCircuitBreaker": true, "MeshHealthCheck": true,
 	"MeshFaultInjection": true, "MeshTrace": true, "MeshMetric": true, "MeshLoadBalancingStrategy": true,
 	"MeshProxyPatch": true, "MeshPassthrough": true,
@@ -42,13 +42,13 @@ var absentKinds = map[string]bool{
 	"ExternalService": true, "VirtualOutbound": true, "Secret": true, "GlobalSecret": true,
 }
 
-// AbsentKind reports whether Kuma has the kind and weft has not.
-func AbsentKind(kind string) bool { return absentKinds[kind] }
+// UnsupportedKind reports whether Kuma has the kind and weft has not.
+func UnsupportedKind(kind string) bool { return unsupportedKinds[kind] }
 
-// AbsentKinds are the kinds that Kuma has and weft has not, sorted.
-func AbsentKinds() []string { return slices.Sorted(maps.Keys(absentKinds)) }
+// UnsupportedKinds are the kinds that Kuma has and weft has not, sorted.
+func UnsupportedKinds() []string { return slices.Sorted(maps.Keys(unsupportedKinds)) }
 
-// AbsentMessage says what is wrong with a document of such a kind.
-func AbsentMessage(kind string) string {
+// UnsupportedMessage says what is wrong with a document of such a kind.
+func UnsupportedMessage(kind string) string {
 	return "weft has no " + kind + ", so it would have no effect; remove the document"
 }

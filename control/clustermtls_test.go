@@ -174,7 +174,7 @@ func TestAPIServerReplicasAgreeOnIdentities(t *testing.T) {
 	for name, p := range s.all {
 		eventually(t, "both have leaves of the new root as "+name+" knows", func() bool {
 			x := p.authorities()[0]
-			return x.Phase == "Settling" && len(x.Roots) == 2 && x.Roots[1].Role == mtls.RootSigns && x.Roots[1].Leaves == 2
+			return x.Phase == "Settling" && len(x.Roots) == 2 && x.Roots[1].Role == mtls.RootSigns && x.Roots[1].Certificates == 2
 		})
 	}
 	next := b.authorities()[0].Signs

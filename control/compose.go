@@ -218,7 +218,7 @@ func (p *Plane) webHandler(keys auth.Tokens) (http.Handler, error) {
 		About:   web.About{Hostname: host, Version: p.cfg.Version, InstanceID: uuid.NewString()},
 	}
 	c.Authorities = p.caAdmin()
-	c.Census = p.fleet
+	c.FleetCounts = p.fleet
 	c.Admission = p.admission
 	if p.cluster != nil && p.cfg.AdminAuth == "token" {
 		c.Users = members{p.users}

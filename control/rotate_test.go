@@ -51,7 +51,7 @@ func TestARootIsTurnedByHand(t *testing.T) {
 	}
 	eventually(t, "all have leaves of the new root", func() bool {
 		a := p.authorities()[0]
-		return a.Phase == "Settling" && a.Signs != first && len(a.Roots) == 2 && a.Roots[0].Role == mtls.RootLeaving && a.Roots[1].Role == mtls.RootSigns && a.Roots[1].Leaves == 2 && a.WaitsFor != nil
+		return a.Phase == "Settling" && a.Signs != first && len(a.Roots) == 2 && a.Roots[0].Role == mtls.RootLeaving && a.Roots[1].Role == mtls.RootSigns && a.Roots[1].Certificates == 2 && a.WaitsFor != nil
 	})
 	before := sent.Load()
 	eventually(t, "more requests", func() bool { return sent.Load() > before+50 })

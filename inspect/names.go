@@ -129,8 +129,8 @@ func AtMostThree(words []string) string {
 	return strings.Join(words, ", ")
 }
 
-// MeshKnown is an error, with what comes near, where there is no such mesh.
-func MeshKnown(m *resolve.Reader, mesh string) error {
+// CheckMesh is an error, with what comes near, where there is no such mesh.
+func CheckMesh(m *resolve.Reader, mesh string) error {
 	ref := api.Ref{Kind: api.KindMesh, Name: mesh}
 	if m.Snapshot().Has(ref) {
 		return nil

@@ -73,11 +73,11 @@ func TestProgressOfAMesh(t *testing.T) {
 				r, _ := from.Dataplane(ref)
 				return inspect.Sidecar{Dataplane: ref, Connected: ref.Name != "a" || !test.absent, Confirmed: r}, true
 			},
-			Secured: func(ref api.Ref) (mtls.Secured, bool) {
+			Secured: func(ref api.Ref) (mtls.Observed, bool) {
 				if ref.Name != "a" {
-					return mtls.Secured{Certificate: &mtls.Certificate{Expires: time.Unix(1, 0)}}, true
+					return mtls.Observed{Certificate: &mtls.Certificate{Expires: time.Unix(1, 0)}}, true
 				}
-				s := mtls.Secured{Inbounds: map[string]mtls.Connections{"127.0.0.1_80": {Plain: mtls.Count{Open: test.plain, All: test.plain}}}}
+				s := mtls.Observed{Inbounds: map[string]mtls.Connections{"127.0.0.1_80": {Plain: mtls.Count{Open: test.plain, All: test.plain}}}}
 				if test.certificate {
 					s.Certificate = &mtls.Certificate{Expires: time.Unix(1, 0)}
 				}

@@ -64,7 +64,7 @@ func lacks(short string, asked bool) string {
 func (u *UnconfirmedBy) Lacks() string { return lacks(u.Type, u.Asked) }
 
 // waiting are the first of the sidecars of a list that wait, each with what it has waited for longest.
-func waiting(m *resolve.Reader, refs []api.Ref, known Known) (out []UnconfirmedBy) {
+func waiting(m *resolve.Reader, refs []api.Ref, known FindSidecar) (out []UnconfirmedBy) {
 	for _, ref := range refs {
 		c, ok := known(ref)
 		if !ok || !c.waits() {

@@ -165,7 +165,7 @@ func (q *Reader) allPlaces(x mesh, name string) *impact.Placements {
 				return r
 			})
 		}
-		return impact.AllPlaces(x.Resolved.All(x.At))
+		return impact.AllPlacements(x.Resolved.All(x.At))
 	})
 }
 

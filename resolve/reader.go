@@ -213,16 +213,16 @@ func (q *Reader) RoutesOf(ref api.Ref) []*route.ParsedRoute {
 	return out
 }
 
-// ReachOf follows policies and routes of one mesh to the dataplanes that they concern, and
+// ImpactOf follows policies and routes of one mesh to the dataplanes that they concern, and
 // tells for one object after the other about each of those once, in the order of refs. Its
 // cost follows what the objects are about: who calls their destinations, or has inbounds
 // that they select.
-func (q *Reader) ReachOf(mesh string, refs []api.Ref, tell impact.Visitor) []*impact.Reach {
+func (q *Reader) ImpactOf(mesh string, refs []api.Ref, tell impact.Visitor) []*impact.Impact {
 	m, ok := q.mesh(mesh)
 	if !ok {
 		return impact.Unknown(refs)
 	}
-	return impact.ReachOf(impact.Query{
+	return impact.ImpactOf(impact.Query{
 		Visit: q.visit, Fail: func(p impact.Placement) { q.failed = append(q.failed, p) }, All: func() *impact.Placements { return q.allPlaces(m, mesh) },
 		Dataplanes: q.snapshot.Count(api.KindDataplane, mesh),
 	}, m.Mesh.Mesh, refs, tell)

@@ -33,7 +33,7 @@ func (x *Backend) forms(sent *wire.Forwarded, answer uint32) []*wire.Forwarded {
 		in.grpc, in.webSocket = read.Headers.GRPC(), wire.UpgradeOf(sent.Headers) == wire.WebSocket
 		switch {
 		case !in.reads():
-			if in.judge(nil); in.denied() {
+			if in.authorize(nil); in.denied() {
 				in.keepOut(true)
 				continue
 			}

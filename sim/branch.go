@@ -100,9 +100,9 @@ func (b *Branch) changeForCORS(rt *effective.Route, c *wire.NormalizedRequest) {
 	}
 }
 
-// judged puts what was decided about the branch's requests into it, and makes one branch for
+// authorized puts what was decided about the branch's requests into it, and makes one branch for
 // each decision where the dataplanes that may be called decide differently.
-func (b Branch) judged(c *wire.NormalizedRequest) []Branch {
+func (b Branch) authorized(c *wire.NormalizedRequest) []Branch {
 	type part struct {
 		key     string
 		share   float64

@@ -41,10 +41,10 @@ type Inbound struct {
 	grpc, webSocket bool
 }
 
-// judge decides about read, a request as the inbound's proxy has it, or about a connection,
+// authorize decides about read, a request as the inbound's proxy has it, or about a connection,
 // nil; status is that of an answer without a decision, 0 for none. Where nobody proves who
 // it is, nobody is judged.
-func (in *Inbound) judge(read *wire.Forwarded) (status uint32) {
+func (in *Inbound) authorize(read *wire.Forwarded) (status uint32) {
 	if in.inbound.TLS == nil {
 		return 0
 	}
@@ -149,7 +149,7 @@ func (in *Inbound) answer(status uint32, after time.Duration) timeline.Response 
 
 // stops reports whether the sidecar of in answers read because of who asks.
 func (in *Inbound) stops(read *wire.Forwarded) bool {
-	if status := in.judge(read); status != 0 {
+	if status := in.authorize(read); status != 0 {
 		in.responds(status)
 		in.Reason = permission.RefusedSpelling
 		return true
@@ -167,8 +167,8 @@ func (in Inbound) reads() bool { return in.Protocol.HTTPLike() }
 // carried judges a connection, or the request that it carries where the called side reads it.
 func (in *Inbound) carried(f *wire.Forwarded) {
 	if f == nil || !in.reads() {
-		in.judge(nil)
+		in.authorize(nil)
 		return
 	}
-	in.judge(f)
+	in.authorize(f)
 }

@@ -71,7 +71,7 @@ func (s *rendering) edges(x *Renderer, r *effective.Resolved) {
 		}
 		config := own.nobody
 		if len(hosts) > 0 {
-			config = routes.RenderHosts(naming.Edge(e.Port), hosts, routes.Beside{})
+			config = routes.RenderHosts(naming.Edge(e.Port), hosts, routes.Misdirected{})
 		}
 		s.Add(&s.Routes, config, nil)
 	}
@@ -86,7 +86,7 @@ func (s *rendering) edgeTLS(r *effective.Resolved, e effective.EdgeUse, own *own
 	s.listen(r, own.listener, envoy.HostPort{Host: e.Address, Port: e.Port}, own.notes)
 	for _, c := range chains {
 		if !c.Connections {
-			s.Add(&s.Routes, routes.RenderHosts(naming.ChainRoutes(e.Port, c.Name), c.Hosts, routes.BesideOf(c)), nil)
+			s.Add(&s.Routes, routes.RenderHosts(naming.ChainRoutes(e.Port, c.Name), c.Hosts, routes.MisdirectedOf(c)), nil)
 		}
 	}
 }

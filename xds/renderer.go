@@ -54,7 +54,7 @@ func (x *Renderer) Render(r *effective.Resolved) *resource.State {
 		switch {
 		case o.ToHost():
 			hosts := routes.HostsAt(r, i)
-			s.Add(&s.Routes, routes.RenderHosts(naming.OutboundHosts(o), hosts, routes.Beside{}), nil)
+			s.Add(&s.Routes, routes.RenderHosts(naming.OutboundHosts(o), hosts, routes.Misdirected{}), nil)
 			if o.Passthrough {
 				s.Add(&s.Clusters, clusters.Passthrough, nil)
 			}

@@ -114,7 +114,7 @@ func (d *decoder) envelope(c *api.Catalog) (head, bool) {
 		return d.universal(of), true
 	}
 	if typ.Secret { // Kuma's document of that type is another kind
-		d.report(d.locateNode("type"), absent(api.Path("type").Breaks("%s; a Secret of Kubernetes begins with apiVersion: %s", api.AbsentMessage(kind), typ.APIVersion())))
+		d.report(d.locateNode("type"), absent(api.Path("type").Breaks("%s; a Secret of Kubernetes begins with apiVersion: %s", api.UnsupportedMessage(kind), typ.APIVersion())))
 		return head{}, false
 	}
 	if typ.Cluster {
@@ -134,8 +134,8 @@ func unsupported(c *api.Catalog, at api.Path, kind string) *api.Violation {
 	switch {
 	case kind == "":
 		v = at.Breaks("the kind is missing; write type: and a kind, such as MeshRetry; `weft get --help` lists them")
-	case api.AbsentKind(kind):
-		v = at.Breaks("%s", api.AbsentMessage(kind))
+	case api.UnsupportedKind(kind):
+		v = at.Breaks("%s", api.UnsupportedMessage(kind))
 	}
 	return absent(v)
 }
@@ -147,7 +147,7 @@ func foreign(c *api.Catalog, apiVersion, kind string) bool {
 	if !grouped {
 		group = ""
 	}
-	if kind == "" || apiVersion == "" || group == "kuma.io" || api.AbsentKind(kind) {
+	if kind == "" || apiVersion == "" || group == "kuma.io" || api.UnsupportedKind(kind) {
 		return false
 	}
 	var near []string

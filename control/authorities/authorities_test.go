@@ -130,7 +130,7 @@ func (w *world) tick(d time.Duration) rotation.State {
 	}
 	w.keep.renew()
 	for _, c := range w.cars {
-		if c.Connected && (c.Root == "" || w.now.After(workload.RenewAt(c.Ends.Add(-workload.LeafLife), c.Ends, c.Name))) {
+		if c.Connected && (c.Root == "" || w.now.After(workload.RenewAt(c.Ends.Add(-workload.CertificateLife), c.Ends, c.Name))) {
 			w.certify(c)
 			w.law()
 		}

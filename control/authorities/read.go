@@ -87,7 +87,7 @@ func (r reader) ofMesh(o *api.Object) *authority {
 	backends, _ := m.MTLS.Authorities(at) // it was validated
 	a := &authority{owner: api.Ref{Kind: api.KindMesh, Name: o.Name}, mesh: o.Name, domain: o.Name, trust: api.TrustName(o.Ref), secrets: o.Name + ".ca-rotation"}
 	for i, b := range backends {
-		here := root{name: b.Name, at: at.Field("backends").Index(i), life: b.RootLife, leaves: b.LeafLife, own: b.Type == api.AuthorityBuiltin}
+		here := root{name: b.Name, at: at.Field("backends").Index(i), life: b.RootLife, leaves: b.CertificateLife, own: b.Type == api.AuthorityBuiltin}
 		if b.Name == m.MTLS.EnabledBackend {
 			a.enabled, a.signs, a.at = b.Name, true, here.at
 		}
@@ -123,7 +123,7 @@ func (r reader) ofIdentity(o *api.Object) *authority {
 		a.fault = noDomain(err)
 	}
 	a.domain = domain
-	here := root{at: at, life: workload.RootLife, leaves: workload.LeafLife}
+	here := root{at: at, life: workload.RootLife, leaves: workload.CertificateLife}
 	if c := b.CertificateParameters; c != nil && c.Expiry != nil {
 		here.leaves = time.Duration(*c.Expiry)
 	}

@@ -68,8 +68,8 @@ const (
 type DataplaneReviewer struct {
 	reviewer Reviewer
 	pods     Pods
-	ofPods   *limit.Turns // by the UID of the pod and the address
-	others   *limit.Turns // by address
+	ofPods   *limit.FairQueue // by the UID of the pod and the address
+	others   *limit.FairQueue // by address
 	refused  refusals
 
 	mu    sync.Mutex
@@ -87,7 +87,7 @@ type reviewed struct {
 
 // NewDataplanes reviews by reviewer, and knows pods.
 func NewDataplanes(reviewer Reviewer, pods Pods) *DataplaneReviewer {
-	return &DataplaneReviewer{reviewer: reviewer, pods: pods, ofPods: limit.NewTurns(mostReviews, mostOfPod, mostWaiting), others: limit.NewTurns(mostUnknown, mostOfAddress, mostBehindThem), known: map[[sha256.Size]byte]reviewed{}, sweep: 1024}
+	return &DataplaneReviewer{reviewer: reviewer, pods: pods, ofPods: limit.NewFairQueue(mostReviews, mostOfPod, mostWaiting), others: limit.NewFairQueue(mostUnknown, mostOfAddress, mostBehindThem), known: map[[sha256.Size]byte]reviewed{}, sweep: 1024}
 }
 
 // TokenOf is the Token of the Identity of a pod: server.Revoke with it ends the streams of

@@ -27,7 +27,7 @@ const mostPeers = 128
 type PeerReviewer struct {
 	reviewer Reviewer
 	user     string
-	turns    *limit.Turns // by address
+	turns    *limit.FairQueue // by address
 	refused  refusals
 
 	mu    sync.Mutex
@@ -38,7 +38,7 @@ var _ authn.Authenticator = (*PeerReviewer)(nil)
 
 // NewPeers lets in a service account of a namespace.
 func NewPeers(reviewer Reviewer, namespace, name string) *PeerReviewer {
-	return &PeerReviewer{reviewer: reviewer, user: account + namespace + ":" + name, turns: limit.NewTurns(mostUnknown, mostOfAddress, mostWaiting), known: map[[sha256.Size]byte]time.Time{}}
+	return &PeerReviewer{reviewer: reviewer, user: account + namespace + ":" + name, turns: limit.NewFairQueue(mostUnknown, mostOfAddress, mostWaiting), known: map[[sha256.Size]byte]time.Time{}}
 }
 
 // Authenticate is Unauthenticated where the token is not good, PermissionDenied where it is

@@ -79,8 +79,8 @@ func (a AccessRequest) String() string {
 // waiting whom the API server knows.
 type Users struct {
 	server *APIServer
-	tokens *limit.Turns // by address
-	rights *limit.Turns // by user
+	tokens *limit.FairQueue // by address
+	rights *limit.FairQueue // by user
 	nobody refusals
 
 	mu      sync.Mutex
@@ -96,7 +96,7 @@ type answer struct {
 
 // NewUsers asks server.
 func NewUsers(server *APIServer) *Users {
-	return &Users{server: server, tokens: limit.NewTurns(mostTokens, mostOfAddress, mostQuestioned), rights: limit.NewTurns(mostQuestions, mostOfUser, mostQuestioned), answers: map[[sha256.Size]byte]answer{}}
+	return &Users{server: server, tokens: limit.NewFairQueue(mostTokens, mostOfAddress, mostQuestioned), rights: limit.NewFairQueue(mostQuestions, mostOfUser, mostQuestioned), answers: map[[sha256.Size]byte]answer{}}
 }
 
 // WhoIs is whose token it is: one for AudienceAPI, or where anyAudience is set one for the API
@@ -174,7 +174,7 @@ func key(parts ...any) [sha256.Size]byte {
 }
 
 // ask asks when it is the turn of who asks, unless the answer is remembered.
-func (u *Users) ask(ctx context.Context, k [sha256.Size]byte, turns *limit.Turns, who string, question func() (answer, error)) (answer, error) {
+func (u *Users) ask(ctx context.Context, k [sha256.Size]byte, turns *limit.FairQueue, who string, question func() (answer, error)) (answer, error) {
 	if a, ok := u.remembered(k); ok {
 		return a, nil
 	}

@@ -194,7 +194,7 @@ func statuses(group string) []string {
 // foreign are the resources of Kuma that weft has not, beside those that are no custom
 // resources of a cluster.
 func foreign() (out []string) {
-	for _, kind := range api.AbsentKinds() {
+	for _, kind := range api.UnsupportedKinds() {
 		name := strings.ToLower(kind)
 		switch {
 		case strings.HasSuffix(kind, "Secret"):

@@ -103,7 +103,7 @@ func authorityOf(x authorities.Standing) mtls.Authority {
 		out.WaitsFor = &wait
 	}
 	for _, r := range x.Roots {
-		root := mtls.AuthorityRoot{Backend: r.Name, Fingerprint: r.Fingerprint, NotAfter: r.Ends, Provided: !r.Own && !x.Outside, Said: r.Said, Problem: r.Fault, Leaves: x.Leaves[r.Fingerprint], Role: mtls.RootTrusted}
+		root := mtls.AuthorityRoot{Backend: r.Name, Fingerprint: r.Fingerprint, NotAfter: r.Ends, Provided: !r.Own && !x.Outside, Said: r.Said, Problem: r.Fault, Certificates: x.Leaves[r.Fingerprint], Role: mtls.RootTrusted}
 		if r.Left {
 			root.Problem = "its document names it no more; it is trusted until the last certificate of it has ended"
 		}

@@ -180,7 +180,7 @@ func (s Settings) DecodeDir(name string, text []byte) ([]*api.Object, []*api.Vio
 		return nil, nil
 	}
 	violations := api.Violations(err)
-	WarnOfAbsentKinds(violations)
+	WarnOfUnsupportedKinds(violations)
 	return objects, violations
 }
 
@@ -188,20 +188,20 @@ func (s Settings) DecodeDir(name string, text []byte) ([]*api.Object, []*api.Vio
 // many times their room.
 const mostInFile = 1000
 
-// WarnOfAbsentKinds makes a warning of each kind that Kuma has and weft lacks, for documents
+// WarnOfUnsupportedKinds makes a warning of each kind that Kuma has and weft lacks, for documents
 // that are only looked at: storing part of them may leave out what protects.
-func WarnOfAbsentKinds(violations []*api.Violation) {
+func WarnOfUnsupportedKinds(violations []*api.Violation) {
 	for _, v := range violations {
-		if v.Code == api.CodeUnsupportedKind && api.AbsentKind(v.Object.Kind) {
+		if v.Code == api.CodeUnsupportedKind && api.UnsupportedKind(v.Object.Kind) {
 			v.Severity = api.Warning
 		}
 	}
 }
 
-// WarnOfOthers is WarnOfAbsentKinds, and of the documents of other programs too: those that may
+// WarnOfOthers is WarnOfUnsupportedKinds, and of the documents of other programs too: those that may
 // protect have a warning each, and the others one together, at the first of them.
 func WarnOfOthers(violations []*api.Violation) []*api.Violation {
-	WarnOfAbsentKinds(violations)
+	WarnOfUnsupportedKinds(violations)
 	var out []*api.Violation
 	var first *api.Violation
 	counts := map[string]int{}

@@ -60,7 +60,7 @@ const (
 
 // ExplainObject says where a policy or route takes part; violations are as for
 // OverviewOf.
-func ExplainObject(m *resolve.Reader, ref api.Ref, sidecars inspect.Known, violations ...*api.Violation) (ObjectExplanation, error) {
+func ExplainObject(m *resolve.Reader, ref api.Ref, sidecars inspect.FindSidecar, violations ...*api.Violation) (ObjectExplanation, error) {
 	o, ok := m.Snapshot().Get(ref)
 	if !ok {
 		return ObjectExplanation{}, inspect.NotFound(ref.Kind, ref.Name, inspect.NamesOf(m, ref))

@@ -38,7 +38,7 @@ func OverviewPart(m *resolve.Reader, mesh string, sidecars []inspect.Sidecar, pa
 
 // OverviewWith is OverviewPart where it is known how the sidecars follow that who asks is told
 // of: its cost does not follow how many there are.
-func OverviewWith(m *resolve.Reader, mesh string, sync inspect.Sync, known inspect.Known, part inspect.Page, violations ...*api.Violation) Overview {
+func OverviewWith(m *resolve.Reader, mesh string, sync inspect.Sync, known inspect.FindSidecar, part inspect.Page, violations ...*api.Violation) Overview {
 	out := Overview{Mesh: mesh, Sidecars: sync}
 	out.Sidecars.Uncertified = uncertified(m, mesh, part.TellsOf)
 	if part.Sees == nil {
@@ -95,7 +95,7 @@ func OverviewWith(m *resolve.Reader, mesh string, sync inspect.Sync, known inspe
 		if !part.TellsOf(n.Origin.Ref) {
 			continue
 		}
-		out.Sidecars.Held = append(out.Sidecars.Held, inspect.Withheld{Dataplane: n.Origin.FullName(), Message: n.Message})
+		out.Sidecars.Withheld = append(out.Sidecars.Withheld, inspect.Withheld{Dataplane: n.Origin.FullName(), Message: n.Message})
 	}
 	return out
 }

@@ -13,7 +13,7 @@ import (
 
 // participation is what one policy or route takes part in on the dataplanes that it concerns.
 type participation struct {
-	*impact.Reach
+	*impact.Impact
 	counts Counts
 	// lost are the dataplanes where it takes part and others stand in its place.
 	lost int
@@ -27,7 +27,7 @@ type participation struct {
 
 // participations follow the objects of one mesh to their dataplanes, and names those
 // where named is set.
-func participations(q *resolve.Reader, mesh string, refs []api.Ref, known inspect.Known, named bool) []*participation {
+func participations(q *resolve.Reader, mesh string, refs []api.Ref, known inspect.FindSidecar, named bool) []*participation {
 	out, all := make([]*participation, len(refs)), make([]participation, len(refs))
 	for i := range out {
 		out[i] = &all[i]
@@ -44,11 +44,11 @@ func participations(q *resolve.Reader, mesh string, refs []api.Ref, known inspec
 	if len(refs) > 1 { // a dataplane is told of for several
 		know = eachOnce(know)
 	}
-	reaches := q.ReachOf(mesh, refs, func(n, plane int, r *effective.Resolved, p impact.Presence) {
+	reaches := q.ImpactOf(mesh, refs, func(n, plane int, r *effective.Resolved, p impact.Presence) {
 		out[n].count(refs[n], r, p, know(r, plane), named)
 	})
 	for i, x := range reaches {
-		out[i].Reach = x
+		out[i].Impact = x
 	}
 	return out
 }

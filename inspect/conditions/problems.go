@@ -127,7 +127,7 @@ func sidecarProblems(s *inspect.Sidecar, m *resolve.Reader) []Problem {
 	if r := s.Refusal; r != nil {
 		say("Rejected", "its Envoy refused "+r.Type+": "+r.Message)
 	}
-	if s.Held() {
+	if s.Withheld() {
 		say("Held", "its sidecar does not get its configuration: "+s.Note)
 	}
 	if why := s.WaitsFor(m); why != "" {

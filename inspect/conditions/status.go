@@ -85,7 +85,7 @@ type Overview struct {
 
 // StatusOf is the status of one policy, route or document about identities, at a cost that follows what it
 // is about; violations are as for OverviewOf.
-func StatusOf(m *resolve.Reader, ref api.Ref, sidecars inspect.Known, violations ...*api.Violation) (Status, error) {
+func StatusOf(m *resolve.Reader, ref api.Ref, sidecars inspect.FindSidecar, violations ...*api.Violation) (Status, error) {
 	o, ok := m.Snapshot().Get(ref)
 	if !ok {
 		return Status{}, inspect.NotFound(ref.Kind, ref.Name, inspect.NamesOf(m, ref))
@@ -104,7 +104,7 @@ func StatusOf(m *resolve.Reader, ref api.Ref, sidecars inspect.Known, violations
 
 func statusOf(m *resolve.Reader, o *api.Object, x *participation, look notes.Look) Status {
 	s := Status{Object: o.Ref.String(), Ref: o.Ref, Notes: m.NotesOn(o.Ref), Dataplanes: x.counts}
-	found := notes.OfAttached(m, x.Reach, look)
+	found := notes.OfAttached(m, x.Impact, look)
 	s.Notes = append(s.Notes, found...)
 	s.place(look.Locator)
 	accepted, resolved := verdicts(m, o, s.Notes)

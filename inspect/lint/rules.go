@@ -102,7 +102,7 @@ func inVain(v *view) (found []*api.Violation) {
 		byMesh[ref.Mesh] = append(byMesh[ref.Mesh], ref)
 	}
 	for _, mesh := range meshes {
-		for _, reach := range v.model.Reader(nil).ReachOf(mesh, byMesh[mesh], nil) {
+		for _, reach := range v.model.Reader(nil).ImpactOf(mesh, byMesh[mesh], nil) {
 			for _, e := range reach.Entries {
 				if e.Acts == 0 && len(e.By) > 0 {
 					v.gather(&found, v.vain(reach.Ref, e))

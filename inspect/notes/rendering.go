@@ -18,11 +18,11 @@ import (
 
 // OfAttached are what there is to say about an object where it is attached: fields
 // without effect, and what Envoys do not get as it is written.
-func OfAttached(q *resolve.Reader, x *impact.Reach, look Look) []api.Note {
+func OfAttached(q *resolve.Reader, x *impact.Impact, look Look) []api.Note {
 	var all Collector
 	all.Add(idleNotes(q, x)...)
 	all.Add(useless(q, x)...)
-	for _, p := range x.Places {
+	for _, p := range x.Placements {
 		if !q.Visit() {
 			break
 		}
@@ -110,12 +110,12 @@ func All(m *resolve.Reader) []api.Note {
 			}
 		}
 		all.Add(boundsBetween(m, mesh)...)
-		for _, x := range m.ReachOf(mesh, attachableIn(m, mesh), nil) {
+		for _, x := range m.ImpactOf(mesh, attachableIn(m, mesh), nil) {
 			all.Add(useless(m, x)...)
 		}
 	}
 	for _, mesh := range slices.Sorted(maps.Keys(byMesh)) {
-		for _, x := range m.ReachOf(mesh, idleSomewhere(m, byMesh[mesh]), nil) {
+		for _, x := range m.ImpactOf(mesh, idleSomewhere(m, byMesh[mesh]), nil) {
 			all.Add(idleNotes(m, x)...)
 		}
 	}
@@ -151,7 +151,7 @@ func On(m *resolve.Reader, refs ...api.Ref) []api.Note {
 		}
 	}
 	for _, mesh := range slices.Sorted(maps.Keys(byMesh)) {
-		for _, x := range m.ReachOf(mesh, byMesh[mesh], nil) {
+		for _, x := range m.ImpactOf(mesh, byMesh[mesh], nil) {
 			all.Add(OfAttached(m, x, look)...)
 		}
 	}

@@ -53,7 +53,7 @@ func (d *differ) namesOf(s step.Comparison, mesh, was, is string) *entry[Effect]
 	stays := func(in []string) func(string) bool {
 		return func(name string) bool { _, there := slices.BinarySearch(in, name); return there }
 	}
-	e := Effect{Mesh: mesh, Part: PartNames, Before: orNil(slices.DeleteFunc(slices.Clone(had), stays(has))), After: orNil(slices.DeleteFunc(slices.Clone(has), stays(had)))}
+	e := Effect{Mesh: mesh, Section: SectionNames, Before: orNil(slices.DeleteFunc(slices.Clone(had), stays(has))), After: orNil(slices.DeleteFunc(slices.Clone(has), stays(had)))}
 	return d.effect(e)
 }
 

@@ -51,9 +51,9 @@ type Effect struct {
 	Inbound     *Inbound         `json:"inbound,omitempty"`     // of theirs
 	Route       *Route           `json:"route,omitempty"`       // to the destination; nil for what holds for all of it
 	// Policy is a kind of policy of which Field changes. Else Section is what changes.
-	Policy string  `json:"policy,omitempty"`
-	Field  string  `json:"field,omitempty"`
-	Part   Section `json:"part,omitempty"`
+	Policy  string  `json:"policy,omitempty"`
+	Field   string  `json:"field,omitempty"`
+	Section Section `json:"part,omitempty"`
 	// Before and After are null where there is nothing.
 	Before any `json:"before"`
 	After  any `json:"after"`
@@ -68,19 +68,19 @@ type Section string
 
 // Of a rule of a route all of its parts are told when it is new, and its place alone when it goes.
 const (
-	PartDataplane Section = "dataplane" // its name
-	PartOutbound  Section = "outbound"  // the addresses at which a destination is called
-	PartProtocol  Section = "protocol"  // as it is read at those
-	PartRoute     Section = "route"     // its place among the routes of the destination, from 0
-	PartMatches   Section = "matches"
-	PartBackends  Section = "backends"
-	PartMirrors   Section = "mirrors"
-	PartFilters   Section = "filters"
-	PartAction    Section = "action"    // what the proxy answers, how it chooses endpoints, whether WebSockets pass
-	PartOrigins   Section = "origins"   // the rules that it was merged from
-	PartEndpoints Section = "endpoints" // of a destination: those that go, and those that come
-	PartInbound   Section = "inbound"   // its address
-	PartNames     Section = "names"     // that its workload may call where its sidecar answers DNS: those that go, and those that come
+	SectionDataplane Section = "dataplane" // its name
+	SectionOutbound  Section = "outbound"  // the addresses at which a destination is called
+	SectionProtocol  Section = "protocol"  // as it is read at those
+	SectionRoute     Section = "route"     // its place among the routes of the destination, from 0
+	PartMatches      Section = "matches"
+	PartBackends     Section = "backends"
+	PartMirrors      Section = "mirrors"
+	PartFilters      Section = "filters"
+	SectionAction    Section = "action"    // what the proxy answers, how it chooses endpoints, whether WebSockets pass
+	SectionOrigins   Section = "origins"   // the rules that it was merged from
+	SectionEndpoints Section = "endpoints" // of a destination: those that go, and those that come
+	SectionInbound   Section = "inbound"   // its address
+	SectionNames     Section = "names"     // that its workload may call where its sidecar answers DNS: those that go, and those that come
 )
 
 // Route names a rule, or the name in TLS of those whose connections go on.

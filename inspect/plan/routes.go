@@ -43,7 +43,7 @@ func (d *differ) routes(base Effect, a, b side) (out []*entry[Effect]) {
 		d.losable(was[key].Origins...)
 		if _, stays := is[key]; !stays {
 			e := on(base, was[key].Route)
-			e.Part, e.Before, e.Origin = PartRoute, was[key].at, access.LastOf(was[key].Origins)
+			e.Section, e.Before, e.Origin = SectionRoute, was[key].at, access.LastOf(was[key].Origins)
 			d.losableAt(was[key].Route)
 			out = append(out, d.effect(e))
 		}
@@ -52,7 +52,7 @@ func (d *differ) routes(base Effect, a, b side) (out []*entry[Effect]) {
 		before, there := was[key]
 		after := is[key]
 		e := on(base, after.Route)
-		e.Part, e.After, e.Origin = PartRoute, after.at, access.LastOf(after.Origins)
+		e.Section, e.After, e.Origin = SectionRoute, after.at, access.LastOf(after.Origins)
 		if there {
 			e.Before = before.at
 		}
@@ -118,7 +118,7 @@ func (d *differ) rule(base Effect, a side, before *effective.Route, b side, afte
 	tell := func(p Section, by, byBefore *api.Origin, a, b any) {
 		if differs(a, b) {
 			e := base
-			e.Part, e.Before, e.After, e.Origin = p, a, b, by
+			e.Section, e.Before, e.After, e.Origin = p, a, b, by
 			if b == nil {
 				e.Origin = byBefore
 			} else if byBefore != nil && !sameOrigin(byBefore, by) {
@@ -130,12 +130,12 @@ func (d *differ) rule(base Effect, a side, before *effective.Route, b side, afte
 	by, byBefore := access.LastOf(now.Origins), access.LastOf(old.Origins)
 	if before != nil {
 		tell(PartMatches, by, byBefore, old.Matches, now.Matches)
-		tell(PartOrigins, by, byBefore, old.Origins, now.Origins)
+		tell(SectionOrigins, by, byBefore, old.Origins, now.Origins)
 	}
 	tell(PartFilters, now.FiltersBy, old.FiltersBy, orNil(old.Filters), orNil(now.Filters))
 	tell(PartBackends, now.BackendsBy, old.BackendsBy, orNil(old.Backends), orNil(now.Backends))
 	tell(PartMirrors, now.FiltersBy, old.FiltersBy, orNil(old.Mirrors), orNil(now.Mirrors))
-	tell(PartAction, now.BackendsBy, old.BackendsBy, actionOf(&old), actionOf(&now))
+	tell(SectionAction, now.BackendsBy, old.BackendsBy, actionOf(&old), actionOf(&now))
 	return append(out, d.policies(base, old.Policies, now.Policies)...)
 }
 

@@ -49,7 +49,7 @@ func warnings(s step.Comparison, d *differ) []*api.Violation {
 	for _, mesh := range union(byMesh, nil) {
 		refs := byMesh[mesh]
 		slices.SortFunc(refs, api.Ref.Compare)
-		was, is := s.Before.Reader(nil).ReachOf(mesh, refs, nil), s.After.Reader(nil).ReachOf(mesh, refs, nil)
+		was, is := s.Before.Reader(nil).ImpactOf(mesh, refs, nil), s.After.Reader(nil).ImpactOf(mesh, refs, nil)
 		for i, ref := range refs {
 			for _, v := range lost(s.After.Snapshot(), ref, was[i], is[i]) {
 				if !slices.ContainsFunc(out[:broken], func(b *api.Violation) bool { return explains(b, v) }) {
@@ -68,7 +68,7 @@ func explains(broken, entry *api.Violation) bool {
 }
 
 // lost are the entries of an object that acted and would not.
-func lost(after *snapshot.Snapshot, ref api.Ref, was, is *impact.Reach) (out []*api.Violation) {
+func lost(after *snapshot.Snapshot, ref api.Ref, was, is *impact.Impact) (out []*api.Violation) {
 	now := map[api.Path]*impact.EntryEffect{}
 	for _, e := range is.Entries {
 		now[e.Field] = e

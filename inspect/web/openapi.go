@@ -19,6 +19,7 @@ import (
 	"github.com/weftmesh/weft/inspect/mtls"
 	"github.com/weftmesh/weft/inspect/plan"
 	"github.com/weftmesh/weft/inspect/plan/access"
+	"github.com/weftmesh/weft/inspect/web/certificates"
 	"github.com/weftmesh/weft/inspect/web/changes"
 	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
@@ -60,29 +61,32 @@ var componentNames = map[reflect.Type]string{
 	reflect.TypeFor[changes.Planned](): "Plan",
 	reflect.TypeFor[answering]():       "About",
 
-	reflect.TypeFor[conditions.Overview]():    "MeshStatus",
-	reflect.TypeFor[conditions.Counts]():      "DataplaneCounts",
-	reflect.TypeFor[insights.Counts]():        "InsightCounts",
-	reflect.TypeFor[insights.Total]():         "InsightTotal",
-	reflect.TypeFor[insights.Versions]():      "InsightVersions",
-	reflect.TypeFor[kuma.Name]():              "DataplaneName",
-	reflect.TypeFor[kuma.Zone]():              "ZoneName",
-	reflect.TypeFor[plan.Route]():             "PlanRoute",
-	reflect.TypeFor[plan.Inbound]():           "PlanInbound",
-	reflect.TypeFor[plan.Dataplanes]():        "PlanDataplanes",
-	reflect.TypeFor[plan.Resource]():          "EnvoyResource",
-	reflect.TypeFor[plan.Field]():             "EnvoyField",
-	reflect.TypeFor[sim.Route]():              "VerdictRoute",
-	reflect.TypeFor[sim.Inbound]():            "CalledInbound",
-	reflect.TypeFor[sim.Policy]():             "EffectivePolicy",
-	reflect.TypeFor[wire.Request]():           "SimulationRequest",
-	reflect.TypeFor[timeline.EndOfAll]():      "EndOfAttempts",
-	reflect.TypeFor[explain.Shown]():          "EdgeTLS",
-	reflect.TypeFor[conditions.Unread]():      "UnreadDocument",
-	reflect.TypeFor[explain.Unmatched]():      "UnmatchedObject",
-	reflect.TypeFor[explain.SupersededList](): "LostList",
-	reflect.TypeFor[inspect.Withheld]():       "Held",
-	reflect.TypeFor[mtls.Rotated]():           "Turned",
+	reflect.TypeFor[conditions.Overview]():        "MeshStatus",
+	reflect.TypeFor[conditions.Counts]():          "DataplaneCounts",
+	reflect.TypeFor[insights.Counts]():            "InsightCounts",
+	reflect.TypeFor[insights.Total]():             "InsightTotal",
+	reflect.TypeFor[insights.Versions]():          "InsightVersions",
+	reflect.TypeFor[kuma.Name]():                  "DataplaneName",
+	reflect.TypeFor[kuma.Zone]():                  "ZoneName",
+	reflect.TypeFor[plan.Route]():                 "PlanRoute",
+	reflect.TypeFor[plan.Inbound]():               "PlanInbound",
+	reflect.TypeFor[plan.Dataplanes]():            "PlanDataplanes",
+	reflect.TypeFor[plan.Resource]():              "EnvoyResource",
+	reflect.TypeFor[plan.Field]():                 "EnvoyField",
+	reflect.TypeFor[sim.Route]():                  "VerdictRoute",
+	reflect.TypeFor[sim.Inbound]():                "CalledInbound",
+	reflect.TypeFor[sim.Policy]():                 "EffectivePolicy",
+	reflect.TypeFor[wire.Request]():               "SimulationRequest",
+	reflect.TypeFor[timeline.EndOfAll]():          "EndOfAttempts",
+	reflect.TypeFor[explain.Shown]():              "EdgeTLS",
+	reflect.TypeFor[conditions.Unread]():          "UnreadDocument",
+	reflect.TypeFor[explain.Unmatched]():          "UnmatchedObject",
+	reflect.TypeFor[explain.SupersededList]():     "LostList",
+	reflect.TypeFor[inspect.Withheld]():           "Held",
+	reflect.TypeFor[mtls.DataplaneMTLS]():         "SecuredDataplane",
+	reflect.TypeFor[mtls.InboundMTLS]():           "SecuredInbound",
+	reflect.TypeFor[certificates.RotateRequest](): "TurnRequest",
+	reflect.TypeFor[mtls.Rotated]():               "Turned",
 }
 
 // knownTypes are of texts of which there are few, and types that write themselves.

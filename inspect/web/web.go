@@ -40,13 +40,13 @@ import (
 
 // Config is what the API is made of.
 type Config struct {
-	Catalog   *api.Catalog
-	Kinds     []*policies.Kind
-	Documents Documents
-	History   store.History // of Documents; nil where it keeps none
-	Sidecars  sidecars.Sidecars
-	Census    sidecars.FleetCounts // nil: each question counts them
-	Envoys    envoys.Envoys        // nil: none can be asked
+	Catalog     *api.Catalog
+	Kinds       []*policies.Kind
+	Documents   Documents
+	History     store.History // of Documents; nil where it keeps none
+	Sidecars    sidecars.Sidecars
+	FleetCounts sidecars.FleetCounts // nil: each question counts them
+	Envoys      envoys.Envoys        // nil: none can be asked
 	// Renderer is the one whose resources sidecars get; nil: one for Kinds alone.
 	Renderer *xds.Renderer
 	Tokens   tokens.Issuer
@@ -130,8 +130,8 @@ type server struct {
 // New is the whole API as a handler.
 func New(cfg Config) http.Handler {
 	cfg.Catalog = cfg.Catalog.InZone(cfg.Zone)
-	if cfg.Census == nil {
-		cfg.Census = sidecars.Counting(cfg.Sidecars)
+	if cfg.FleetCounts == nil {
+		cfg.FleetCounts = sidecars.Counting(cfg.Sidecars)
 	}
 	cfg.Renderer = cmp.Or(cfg.Renderer, xds.NewRenderer(cfg.Kinds))
 	s := newServer(cfg)
@@ -153,7 +153,7 @@ func newServer(cfg Config) *server {
 // routes are all paths. Where two patterns fit, the more specific one answers.
 func (s *server) routes() []endpoint.Operation {
 	var roots func(string) []mtls.Root
-	var secured func(api.Ref) (mtls.Secured, bool)
+	var secured func(api.Ref) (mtls.Observed, bool)
 	var resolving func(string) int
 	var ask func(ctx context.Context, dp api.Ref, path string, w io.Writer) error
 	if s.Authorities != nil {
@@ -171,9 +171,9 @@ func (s *server) routes() []endpoint.Operation {
 		s.schemas, writer, events.NewHandlers(s.Events),
 		&tokens.Handlers{Tokens: s.Tokens, InCluster: s.Users != nil, Log: s.Log},
 		&documents.Handlers{Finder: s.source, Writes: writer, Sidecars: s.Sidecars, Problems: s.Problems, Resolving: resolving},
-		&sidecars.Handlers{Finder: s.source, Sidecars: s.Sidecars, Census: s.Census, Secured: secured, Roots: roots, InstanceID: s.About.InstanceID},
+		&sidecars.Handlers{Finder: s.source, Sidecars: s.Sidecars, FleetCounts: s.FleetCounts, Observed: secured, Roots: roots, InstanceID: s.About.InstanceID},
 		&certificates.Handlers{Finder: s.source, Authorities: s.Authorities, Security: s.Security, Sidecars: s.Sidecars, Log: s.Log},
-		&questions.Handlers{Finder: s.source, Sidecars: s.Sidecars, Fleet: s.Census, Ask: ask, Problems: s.Problems, Unknown: s.Unknown, Running: s.Running, Zone: s.Zone.Name},
+		&questions.Handlers{Finder: s.source, Sidecars: s.Sidecars, Fleet: s.FleetCounts, Ask: ask, Problems: s.Problems, Unknown: s.Unknown, Running: s.Running, Zone: s.Zone.Name},
 		&envoys.Handlers{Finder: s.source, Envoys: s.Envoys, Renderer: s.Renderer, KumaCompat: s.KumaCompat},
 	} {
 		all = append(all, h.Endpoints()...)

@@ -215,7 +215,7 @@ func keptCertificates(x Mesh, p *index.Dataplane) []api.Note {
 		if l.TLS == nil || l.Connections {
 			continue
 		}
-		x.SecureCalls(list, l, x.HostScope(p), func(d *services.Destination) {
+		x.EdgeTLSCalls(list, l, x.HostScope(p), func(d *services.Destination) {
 			if x.MayServe(p, d) || len(notes) >= mostKept {
 				return
 			}

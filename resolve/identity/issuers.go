@@ -151,7 +151,7 @@ func (m Mesh) IdentityBy(g *Issuers, p *index.Dataplane) *effective.Identity {
 	f.ServiceAccount, _ = p.Facts.Labels.Get(ServiceAccountLabel)
 	if o := Select(g.Identities, &p.Facts.Labels); o != nil {
 		spec := o.Spec.(*api.MeshIdentity)
-		out := &effective.Identity{Origin: g.origins[slices.Index(g.Identities, o)], Life: spec.LeafLife(), Mode: g.Mode()}
+		out := &effective.Identity{Origin: g.origins[slices.Index(g.Identities, o)], Life: spec.CertificateLife(), Mode: g.Mode()}
 		id, err := ByTemplate(spec, f)
 		if err != nil {
 			out.Problem = err.Error()
@@ -163,7 +163,7 @@ func (m Mesh) IdentityBy(g *Issuers, p *index.Dataplane) *effective.Identity {
 	if g.Authority == nil {
 		return nil
 	}
-	out := &effective.Identity{Origin: g.origins[len(g.Identities)], Life: g.Authority.LeafLife, Mode: g.Mode()}
+	out := &effective.Identity{Origin: g.origins[len(g.Identities)], Life: g.Authority.CertificateLife, Mode: g.Mode()}
 	names, err := ByTags(f)
 	if err != nil {
 		out.Problem = err.Error()

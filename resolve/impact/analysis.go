@@ -11,12 +11,12 @@ import (
 	"github.com/weftmesh/weft/resolve/effective"
 )
 
-// Reach is what became of one policy or route at all places together.
-type Reach struct {
+// Impact is what became of one policy or route at all places together.
+type Impact struct {
 	Ref     api.Ref
 	Entries []*EntryEffect // those that are attached somewhere, by field
 	// Placements are where it is attached, each shared value once.
-	Places []Placement
+	Placements []Placement
 }
 
 // EntryEffect is what became of one entry at all places together: what it comes to is
@@ -66,7 +66,7 @@ func (e *EntryEffect) IdleFields() []int {
 }
 
 // Acting reports whether something of the object has its effect somewhere.
-func (x *Reach) Acting() bool {
+func (x *Impact) Acting() bool {
 	for _, e := range x.Entries {
 		if e.Acts != 0 {
 			return true
@@ -99,11 +99,11 @@ type Query struct {
 	Dataplanes int                // of the mesh
 }
 
-// ReachOf follows policies and routes of one mesh to the dataplanes that they concern, and
+// ImpactOf follows policies and routes of one mesh to the dataplanes that they concern, and
 // tells for one object after the other about each of those once, in the order of refs. Its
 // cost follows what the objects are about: who calls their destinations, or has inbounds
 // that they select.
-func ReachOf(q Query, m dataplanes.Mesh, refs []api.Ref, tell Visitor) []*Reach {
+func ImpactOf(q Query, m dataplanes.Mesh, refs []api.Ref, tell Visitor) []*Impact {
 	x := newAnalyzer(q, m, refs)
 	x.everybody, x.firsts = x.looksAtAll(refs, tell), tell == nil
 	if tell == nil && x.everybody {
@@ -111,7 +111,7 @@ func ReachOf(q Query, m dataplanes.Mesh, refs []api.Ref, tell Visitor) []*Reach 
 	} else {
 		x.find(refs)
 	}
-	for _, s := range x.spots {
+	for _, s := range x.placements {
 		if s.to != nil && !x.all && !x.about[s.to] {
 			continue
 		}
@@ -127,7 +127,7 @@ func ReachOf(q Query, m dataplanes.Mesh, refs []api.Ref, tell Visitor) []*Reach 
 }
 
 // Unknown are the results of refs of a mesh that is not there.
-func Unknown(refs []api.Ref) []*Reach {
+func Unknown(refs []api.Ref) []*Impact {
 	return newAnalyzer(Query{}, dataplanes.Mesh{}, refs).out
 }
 
@@ -144,19 +144,19 @@ func (e *EntryEffect) LostParts() (filters, action *api.Origin) {
 }
 
 // EntryEffect is the one at a field; nil where that is attached nowhere.
-func (x *Reach) Entry(field api.Path) *EntryEffect {
+func (x *Impact) Entry(field api.Path) *EntryEffect {
 	if at, ok := x.find(field); ok {
 		return x.Entries[at]
 	}
 	return nil
 }
 
-func (x *Reach) find(field api.Path) (at int, ok bool) {
+func (x *Impact) find(field api.Path) (at int, ok bool) {
 	return slices.BinarySearchFunc(x.Entries, field, func(e *EntryEffect, field api.Path) int { return cmp.Compare(e.Field, field) })
 }
 
 // entry is the one at a field, which is attached somewhere now.
-func (x *Reach) entry(field api.Path) *EntryEffect {
+func (x *Impact) entry(field api.Path) *EntryEffect {
 	at, ok := x.find(field)
 	if !ok {
 		x.Entries = slices.Insert(x.Entries, at, &EntryEffect{Field: field})

@@ -12,7 +12,7 @@ type moved struct {
 	planes []int32 // by their numbers before; -1 of those that changed
 	same   bool    // whether all others have the numbers that they had
 	// touched are the places that a dataplane had that changed, or has now.
-	touched map[PlaceKey]*arrivals
+	touched map[PlacementKey]*arrivals
 }
 
 // arrivals are changed dataplanes that have a place now, and where each has it.
@@ -38,10 +38,10 @@ func (a *arrivals) add(plane, number int32, p Placement) {
 	}
 }
 
-// spots are those of before, as they are among the dataplanes of out.
-func (m *moved) spots(before, out *Placements) []*placement {
-	kept, again := make([]*placement, 0, len(before.spots)), []*placement(nil)
-	for _, s := range before.spots {
+// placements are those of before, as they are among the dataplanes of out.
+func (m *moved) placements(before, out *Placements) []*placement {
+	kept, again := make([]*placement, 0, len(before.placements)), []*placement(nil)
+	for _, s := range before.placements {
 		key := s.Key()
 		if a := m.touched[key]; a != nil {
 			if now := m.with(s, a, out); now != nil {

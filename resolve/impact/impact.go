@@ -20,7 +20,7 @@ type analyzer struct {
 	q       Query
 	mesh    dataplanes.Mesh
 	numbers map[api.Ref]int
-	out     []*Reach
+	out     []*Impact
 	// wants are what each object may be missing at; about are the destinations of all of
 	// them, and all says that one is about every destination.
 	wants  [][]want
@@ -63,8 +63,8 @@ type destined struct {
 }
 
 func newAnalyzer(q Query, m dataplanes.Mesh, refs []api.Ref) *analyzer {
-	x := &analyzer{q: q, mesh: m, numbers: make(map[api.Ref]int, len(refs)), out: make([]*Reach, len(refs)), wants: make([][]want, len(refs)), about: map[*effective.Destination]bool{}, among: map[string]bool{}, edges: map[string][]int{}, routes: map[*index.Route][]destined{}, attached: make([][]attachedPlacement, len(refs))}
-	all := make([]Reach, len(refs)) // one allocation for many objects
+	x := &analyzer{q: q, mesh: m, numbers: make(map[api.Ref]int, len(refs)), out: make([]*Impact, len(refs)), wants: make([][]want, len(refs)), about: map[*effective.Destination]bool{}, among: map[string]bool{}, edges: map[string][]int{}, routes: map[*index.Route][]destined{}, attached: make([][]attachedPlacement, len(refs))}
+	all := make([]Impact, len(refs)) // one allocation for many objects
 	for i, ref := range refs {
 		x.numbers[ref], x.out[i] = i, &all[i]
 		all[i].Ref = ref
@@ -110,7 +110,7 @@ func (x *analyzer) find(refs []api.Ref) {
 		x.Placements = x.q.All()
 		return
 	}
-	x.Placements = PlacesOf(x.candidates(), func(d *effective.Destination) bool { return x.about[d] })
+	x.Placements = PlacementsOf(x.candidates(), func(d *effective.Destination) bool { return x.about[d] })
 }
 
 // candidates yields the dataplanes that may have to do with the objects, in the order

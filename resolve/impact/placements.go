@@ -13,9 +13,9 @@ import (
 type Placements struct {
 	Dataplanes []*effective.Resolved
 	keys       []string // of the planes, sorted
-	// spots are in the order of the first dataplane that has them, and of that one.
-	spots   []*placement
-	calling map[*effective.Destination][]*placement // the outbounds to it
+	// placements are in the order of the first dataplane that has them, and of that one.
+	placements []*placement
+	calling    map[*effective.Destination][]*placement // the outbounds to it
 }
 
 // placement is a place and the dataplanes that share it, by number. Nobody changes one that others know.
@@ -32,9 +32,9 @@ func (s *placement) attached() *effective.Attached {
 	return s.became.Do(func() any { return s.Placement.attached() }).(*effective.Attached)
 }
 
-// PlaceKey names a place: those with an equal one are alike. Of outbounds these are the tables and
+// PlacementKey names a place: those with an equal one are alike. Of outbounds these are the tables and
 // the policies of the listener, of clusters it is the cluster, whoever answers behind it.
-type PlaceKey struct {
+type PlacementKey struct {
 	table           *effective.Table
 	tcp             *effective.TCPTable
 	ps              **policies.Effective
@@ -44,18 +44,18 @@ type PlaceKey struct {
 }
 
 // Key is the same for places that share what applies there.
-func (p Placement) Key() PlaceKey {
+func (p Placement) Key() PlacementKey {
 	switch {
 	case p.Outbound != nil:
-		key := PlaceKey{table: p.Outbound.Table, tcp: p.Outbound.TCP}
+		key := PlacementKey{table: p.Outbound.Table, tcp: p.Outbound.TCP}
 		if len(p.Outbound.Policies) > 0 {
 			key.ps = &p.Outbound.Policies[0]
 		}
 		return key
 	case p.Cluster != nil:
-		return PlaceKey{cluster: p.Cluster.Cluster, connectionsOnly: p.Cluster.ConnectionsOnly}
+		return PlacementKey{cluster: p.Cluster.Cluster, connectionsOnly: p.Cluster.ConnectionsOnly}
 	}
-	return PlaceKey{inbound: p.Inbound}
+	return PlacementKey{inbound: p.Inbound}
 }
 
 // to is the destination of an outbound or a cluster.
@@ -97,10 +97,10 @@ func placesAt(r *effective.Resolved) iter.Seq2[int32, Placement] {
 	}
 }
 
-// PlacesOf are the places of dataplanes, by the keys of those: all inbounds, and of the
+// PlacementsOf are the places of dataplanes, by the keys of those: all inbounds, and of the
 // rest what is about a destination that is wanted.
-func PlacesOf(planes iter.Seq2[string, *effective.Resolved], wanted func(*effective.Destination) bool) *Placements {
-	x, known := &Placements{}, map[PlaceKey]*placement{}
+func PlacementsOf(planes iter.Seq2[string, *effective.Resolved], wanted func(*effective.Destination) bool) *Placements {
+	x, known := &Placements{}, map[PlacementKey]*placement{}
 	for key, r := range planes {
 		plane := int32(len(x.Dataplanes))
 		x.Dataplanes, x.keys = append(x.Dataplanes, r), append(x.keys, key)
@@ -113,7 +113,7 @@ func PlacesOf(planes iter.Seq2[string, *effective.Resolved], wanted func(*effect
 			s := known[key]
 			if s == nil {
 				s = &placement{Placement: p, to: to, number: n, became: new(effective.Derived)}
-				known[key], x.spots = s, append(x.spots, s)
+				known[key], x.placements = s, append(x.placements, s)
 			}
 			s.add(plane)
 		}
@@ -131,8 +131,8 @@ func (s *placement) add(plane int32) {
 
 // index finds the outbounds to destinations.
 func (x *Placements) index() {
-	x.calling = make(map[*effective.Destination][]*placement, len(x.spots)/4)
-	for _, s := range x.spots {
+	x.calling = make(map[*effective.Destination][]*placement, len(x.placements)/4)
+	for _, s := range x.placements {
 		if s.Outbound != nil {
 			x.calling[s.to] = append(x.calling[s.to], s)
 		}
@@ -154,10 +154,10 @@ func (p Placement) attached() *effective.Attached {
 // worked out; nil for none.
 func (p Placement) Failure() any { return p.attached().Failure }
 
-// AllPlaces are those of all dataplanes, as they are kept.
-func AllPlaces(planes iter.Seq2[string, *effective.Resolved]) *Placements {
-	found := PlacesOf(planes, func(*effective.Destination) bool { return true })
-	for _, s := range found.spots {
+// AllPlacements are those of all dataplanes, as they are kept.
+func AllPlacements(planes iter.Seq2[string, *effective.Resolved]) *Placements {
+	found := PlacementsOf(planes, func(*effective.Destination) bool { return true })
+	for _, s := range found.placements {
 		s.planes = slices.Clip(s.planes)
 	}
 	return found
@@ -167,7 +167,7 @@ func AllPlaces(planes iter.Seq2[string, *effective.Resolved]) *Placements {
 // is gone. What they do not have stays in one piece.
 func (x *Placements) Follow(changed []string, now func(key string) *effective.Resolved) *Placements {
 	out := &Placements{Dataplanes: make([]*effective.Resolved, 0, len(x.Dataplanes)+len(changed)), keys: make([]string, 0, len(x.keys)+len(changed))}
-	m := &moved{planes: make([]int32, len(x.Dataplanes)), same: true, touched: map[PlaceKey]*arrivals{}}
+	m := &moved{planes: make([]int32, len(x.Dataplanes)), same: true, touched: map[PlacementKey]*arrivals{}}
 	for i := 0; i < len(x.keys) || len(changed) > 0; {
 		if len(changed) == 0 || i < len(x.keys) && x.keys[i] < changed[0] {
 			m.planes[i] = int32(len(out.keys))
@@ -192,7 +192,7 @@ func (x *Placements) Follow(changed []string, now func(key string) *effective.Re
 		}
 		changed = changed[1:]
 	}
-	out.spots = m.spots(x, out)
+	out.placements = m.placements(x, out)
 	out.index()
 	return out
 }

@@ -29,7 +29,7 @@ func (x *analyzer) look(s *placement) {
 		if n != last {
 			last = n
 			x.attached[n] = append(x.attached[n], attachedPlacement{s, Loses})
-			x.out[n].Places = append(x.out[n].Places, s.Placement)
+			x.out[n].Placements = append(x.out[n].Placements, s.Placement)
 		}
 		if a.Acts != 0 {
 			x.attached[n][len(x.attached[n])-1].how = Acts

@@ -10,9 +10,9 @@ import (
 	"github.com/weftmesh/weft/route"
 )
 
-// secureHTTP is the port at which hosts say what clients get who speak TLS, with a
+// edgeTLSPort is the port at which hosts say what clients get who speak TLS, with a
 // certificate of the host's own.
-const secureHTTP = 443
+const edgeTLSPort = 443
 
 // AtPort are the listeners at a port where clients speak TLS.
 func AtPort(list []route.Listener, port uint32) []route.Listener {
@@ -45,11 +45,11 @@ func listenerOf(list []route.Listener, port uint32, host string) *route.Listener
 	return found
 }
 
-// SecureCalls yields the hosts of a scope for everybody that a listener serves to clients who speak
+// EdgeTLSCalls yields the hosts of a scope for everybody that a listener serves to clients who speak
 // TLS: those with a certificate of their own, and where the listener has one all others.
-func (m Mesh) SecureCalls(list []route.Listener, l *route.Listener, scope string, serve func(*services.Destination)) {
+func (m Mesh) EdgeTLSCalls(list []route.Listener, l *route.Listener, scope string, serve func(*services.Destination)) {
 	own := map[string]bool{}
-	for d := range m.HostsSeen(secureHTTP, scope) {
+	for d := range m.HostsSeen(edgeTLSPort, scope) {
 		if d.TLS == nil || m.isForEdges(d) {
 			continue
 		}

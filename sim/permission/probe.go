@@ -9,8 +9,8 @@ import (
 	"github.com/weftmesh/weft/sim/wire"
 )
 
-// RequestJudge is what a Authorizer may implement whose decision depends on the request.
-type RequestJudge interface {
+// RequestDecider is what a Decider may implement whose decision depends on the request.
+type RequestDecider interface {
 	// Asks are all conditions that its entries ask of requests.
 	Asks() []match.Condition
 }
@@ -127,7 +127,7 @@ func (v *values) probes(base SampleRequest, whole bool) (list []SampleRequest, _
 
 // AsksOf are the conditions that decide who may send which request to an inbound.
 func AsksOf(in *effective.Inbound) []match.Condition {
-	if by, ok := JudgeOf(in).(RequestJudge); ok {
+	if by, ok := DeciderOf(in).(RequestDecider); ok {
 		return by.Asks()
 	}
 	return nil

@@ -28,7 +28,7 @@ func ProbesBetween(before, after *effective.Inbound, all bool) (list []SampleReq
 		return rest, whole
 	}
 	list = rest // of what no rule takes, and by what the rules are not
-	all = all || !here(before) || !here(after) || JudgeOf(before) != JudgeOf(after) || before.TLS.TakesPlain() != after.TLS.TakesPlain()
+	all = all || !here(before) || !here(after) || DeciderOf(before) != DeciderOf(after) || before.TLS.TakesPlain() != after.TLS.TakesPlain()
 	for _, r := range differing(before, after, all) {
 		more, sure := probesOf(r.Match.Conditions, append(slices.Clip(asks), r.asks...), r.beside)
 		whole = whole && sure
@@ -77,7 +77,7 @@ func differing(before, after *effective.Inbound, all bool) (out []differingRule)
 	for _, list := range [][]effective.InboundRule{was, is} {
 		for i := range list {
 			x := differingRule{InboundRule: &list[i], beside: beside}
-			if by, ok := JudgeAt(&list[i]).(RequestJudge); ok {
+			if by, ok := DeciderAt(&list[i]).(RequestDecider); ok {
 				x.asks = by.Asks()
 			}
 			out = append(out, x)

@@ -25,13 +25,13 @@ type hostSets struct {
 type hostSet struct {
 	name  string
 	rest  []*effective.Table
-	other Beside
+	other Misdirected
 	made  weak.Pointer[resource.Resource]
 }
 
 // RenderHosts is the route configuration of the hosts at one port: one for all
 // dataplanes that have the same tables, and other hosts beside them.
-func RenderHosts(name string, list []*effective.Outbound, other Beside) *resource.Resource {
+func RenderHosts(name string, list []*effective.Outbound, other Misdirected) *resource.Resource {
 	if len(list) == 0 {
 		return newHostsResource(name, nil, other)
 	}
@@ -72,7 +72,7 @@ func hostOf(o *effective.Outbound) *hostForm {
 	}).(*hostForm)
 }
 
-func newHostsResource(name string, list []*effective.Outbound, other Beside) *resource.Resource {
+func newHostsResource(name string, list []*effective.Outbound, other Misdirected) *resource.Resource {
 	out := &resource.Resource{}
 	var hosts []*routev3.VirtualHost
 	for _, o := range list {

@@ -11,15 +11,15 @@ import (
 	"github.com/weftmesh/weft/xds/naming"
 )
 
-// Beside is what clients who speak TLS may ask a chain for, and no route of it says.
-type Beside struct {
+// Misdirected is what clients who speak TLS may ask a chain for, and no route of it says.
+type Misdirected struct {
 	misdirected []string // hosts of other chains
 	unrouted    string   // the chain's own name, though a wider chain has it too
 }
 
-// BesideOf is that of a chain.
-func BesideOf(c *effective.FilterChain) Beside {
-	var out Beside
+// MisdirectedOf is that of a chain.
+func MisdirectedOf(c *effective.FilterChain) Misdirected {
+	var out Misdirected
 	switch {
 	case !c.Own:
 		out.misdirected = c.Others
@@ -32,12 +32,12 @@ func BesideOf(c *effective.FilterChain) Beside {
 	return out
 }
 
-func (b Beside) equal(o Beside) bool {
+func (b Misdirected) equal(o Misdirected) bool {
 	return b.unrouted == o.unrouted && slices.Equal(b.misdirected, o.misdirected)
 }
 
 // hosts answer 421 to who is misdirected, and 404 for the rest.
-func (b Beside) hosts() []*routev3.VirtualHost {
+func (b Misdirected) hosts() []*routev3.VirtualHost {
 	var out []*routev3.VirtualHost
 	if len(b.misdirected) > 0 {
 		out = append(out, misdirected(b.misdirected))

@@ -51,7 +51,7 @@ func newProving(t testing.TB, kinds *xds.Renderer) *proving {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &proving{Renderer: kinds, t: t, by: root, life: workload.LeafLife, mute: map[string]bool{}, as: map[string][]string{}, known: map[string]*resource.Resource{}}
+	return &proving{Renderer: kinds, t: t, by: root, life: workload.CertificateLife, mute: map[string]bool{}, as: map[string][]string{}, known: map[string]*resource.Resource{}}
 }
 
 func (p *proving) Render(r *effective.Resolved) *resource.State {

@@ -15,7 +15,7 @@ import (
 // have one verdict.
 type decidedPair struct {
 	was, is         string
-	before, after   permission.Authorizer
+	before, after   permission.Decider
 	modeWas, modeIs mode
 	spoken          [2]api.Protocol
 }
@@ -42,7 +42,7 @@ func (x *compared) at(c *caller, d *callee) []*Access {
 	if d.before == nil || d.after == nil || len(d.before.Rules)+len(d.after.Rules) > 0 {
 		return x.compare(c, d)
 	}
-	pair := decidedPair{strings.Join(c.was, " "), strings.Join(c.is, " "), permission.JudgeOf(d.before), permission.JudgeOf(d.after), modeOf(d.before), modeOf(d.after), [2]api.Protocol{d.before.Protocol, d.after.Protocol}}
+	pair := decidedPair{strings.Join(c.was, " "), strings.Join(c.is, " "), permission.DeciderOf(d.before), permission.DeciderOf(d.after), modeOf(d.before), modeOf(d.after), [2]api.Protocol{d.before.Protocol, d.after.Protocol}}
 	list, ok := x.of[pair]
 	if !ok {
 		list = x.compare(c, d)

@@ -39,8 +39,8 @@ type RootRotation struct {
 	Spread                 time.Duration // 0: as the configuration says
 }
 
-// rotateRequest is the body of a request for another root, or to go back.
-type rotateRequest struct {
+// RotateRequest is the body of a request for another root, or to go back.
+type RotateRequest struct {
 	Identity string `json:"identity,omitempty"` // a MeshIdentity; that of Mesh.mtls where it is left out
 	Force    bool   `json:"force,omitempty"`
 	Now      bool   `json:"now,omitempty"`
@@ -67,8 +67,8 @@ type Handlers struct {
 func (h *Handlers) Endpoints() []endpoint.Operation {
 	return []endpoint.Operation{
 		endpoint.New("GET /meshes/{mesh}/_authorities", h.authorities, "The authorities of workloads' certificates, and where the rotations of their roots stand", endpoint.Says[mtls.Authorities]()),
-		endpoint.New("POST /meshes/{mesh}/_authorities/rotate", h.rotates(false), "Replace the root of an authority while sidecars call each other", endpoint.Reads[rotateRequest](endpoint.Says[mtls.Rotated]())),
-		endpoint.New("POST /meshes/{mesh}/_authorities/abort", h.rotates(true), "Go back to the root that was to be replaced", endpoint.Reads[rotateRequest](endpoint.Says[mtls.Rotated]())),
+		endpoint.New("POST /meshes/{mesh}/_authorities/rotate", h.rotates(false), "Replace the root of an authority while sidecars call each other", endpoint.Reads[RotateRequest](endpoint.Says[mtls.Rotated]())),
+		endpoint.New("POST /meshes/{mesh}/_authorities/abort", h.rotates(true), "Go back to the root that was to be replaced", endpoint.Reads[RotateRequest](endpoint.Says[mtls.Rotated]())),
 		endpoint.New("POST /meshes/{mesh}/_authorities/revoke", h.revokeIdentity, "Refuse an identity everywhere, and give it no certificate", endpoint.Reads[revokeRequest](endpoint.Says[mtls.RevokedIdentity]())),
 		endpoint.New("GET /meshes/{mesh}/_mtls", h.mtls, "How far a mesh is with mutual TLS: roots, certificates, modes, and who calls in plain text", endpoint.Says[mtls.MTLS](endpoint.StatusSize, endpoint.PageOffset, endpoint.PartOfName)),
 	}
@@ -104,7 +104,7 @@ func (h *Handlers) authorities(w http.ResponseWriter, r *http.Request) error {
 // rotates answers who asks for another root, or for the former one.
 func (h *Handlers) rotates(abort bool) endpoint.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		var ask rotateRequest
+		var ask RotateRequest
 		body, err := httpapi.Body(w, r, httpapi.MaxSmall)
 		if err != nil {
 			return err

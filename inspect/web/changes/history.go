@@ -215,7 +215,7 @@ func (c *DocumentWriter) diff(w http.ResponseWriter, r *http.Request) error {
 	}
 	before := step.Between(model, from, was).After
 	step := step.Between(before, to, fromTo(now, was, is))
-	p, err := c.plan(r.Context(), outcome{revision: to, results: store.Told(step.Changes), model: step.After, step: &step})
+	p, err := c.plan(r.Context(), outcome{revision: to, results: store.ResultsOf(step.Changes), model: step.After, step: &step})
 	if err != nil {
 		return err
 	}

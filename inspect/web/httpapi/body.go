@@ -163,15 +163,15 @@ func kindText(t reflect.Type) string {
 // is the fault of its sender.
 func Body(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
 	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
-	if err != nil && !Told(err) {
+	if err != nil && !IsBodyError(err) {
 		err = BadField("", "the body cannot be read: "+err.Error()+"; send it again")
 	}
 	return bytes.Clone(text), err // of its own length: a document keeps its text
 }
 
-// Told reports whether an error says by itself what was wrong with a body: it was too large,
+// IsBodyError reports whether an error says by itself what was wrong with a body: it was too large,
 // or too much came at once.
-func Told(err error) bool {
+func IsBodyError(err error) bool {
 	var tooLarge *http.MaxBytesError
 	var busy ProblemDetails
 	return errors.As(err, &tooLarge) || errors.As(err, &busy)

@@ -54,7 +54,7 @@ func (s *Finder) withoutType(r *http.Request) error {
 	case !ok:
 		return s.NotFound(r)
 	case r.Method == http.MethodPut:
-		return httpapi.BadField("type", api.AbsentMessage(kind))
+		return httpapi.BadField("type", api.UnsupportedMessage(kind))
 	}
 	return httpapi.NotFound()
 }

@@ -31,7 +31,7 @@ func (h *Handlers) status(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := inspect.MeshKnown(m, mesh); err != nil {
+	if err := inspect.CheckMesh(m, mesh); err != nil {
 		return httpapi.Unknown(err)
 	}
 	q := r.URL.Query()

@@ -19,7 +19,7 @@ var ofType = endpoint.Parameter{Name: "type", About: "Services of one type", Sch
 
 // insightsOf summarises a mesh and its services.
 func (h *Handlers) insightsOf(snapshot *snapshot.Snapshot, mesh *api.Object) (insights.MeshInsight, []insights.ServiceInsight) {
-	insight, services := h.Census.Insights(h.Catalog, snapshot, mesh)
+	insight, services := h.FleetCounts.Insights(h.Catalog, snapshot, mesh)
 	h.backends(snapshot, mesh.Name).Name(&insight, services)
 	return insight, services
 }
@@ -149,7 +149,7 @@ func (h *Handlers) globalInsight(w http.ResponseWriter, r *http.Request) error {
 	planes := map[string]*globalCounts{"standard": {}, "gatewayDelegated": {}, "gatewayBuiltin": {}}
 	services := map[string]*globalCounts{insights.Internal: {}, insights.External: {}, "gatewayDelegated": {}, "gatewayBuiltin": {}}
 	for mesh := range snapshot.OfKind(api.KindMesh) {
-		insight, all := h.Census.Insights(h.Catalog, snapshot, mesh)
+		insight, all := h.FleetCounts.Insights(h.Catalog, snapshot, mesh)
 		for class, n := range insight.ByType {
 			if planes[class] != nil {
 				planes[class].add(n)

@@ -18,10 +18,10 @@ import (
 // Handlers answer how far dataplanes follow, and count them.
 type Handlers struct {
 	*objects.Finder
-	Sidecars Sidecars
-	Census   FleetCounts
-	// Secured is what the sidecar of a dataplane tells of its certificate; nil where nobody knows.
-	Secured func(api.Ref) (mtls.Secured, bool)
+	Sidecars    Sidecars
+	FleetCounts FleetCounts
+	// Observed is what the sidecar of a dataplane tells of its certificate; nil where nobody knows.
+	Observed func(api.Ref) (mtls.Observed, bool)
 	// Roots are those of the authorities of a mesh; nil where none are kept.
 	Roots func(mesh string) []mtls.Root
 	// InstanceID is this control plane.
@@ -122,8 +122,8 @@ func (h *Handlers) overviewOf(snapshot *snapshot.Snapshot, o *api.Object) datapl
 	}
 	sub.Status.Total = sum.text()
 	v.Insight = &dataplaneInsight{Subscriptions: []subscription{sub}}
-	if h.Secured != nil {
-		if known, ok := h.Secured(o.Ref); ok {
+	if h.Observed != nil {
+		if known, ok := h.Observed(o.Ref); ok {
 			v.Insight.MTLS = h.backends(snapshot, o.Mesh).Certified(known)
 		}
 	}

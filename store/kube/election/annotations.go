@@ -8,9 +8,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Memo is an annotation of the Lease, by which leaders tell their successors what was done
+// Annotation is an annotation of the Lease, by which leaders tell their successors what was done
 // once and for all; empty where there is none.
-func (e *Elector) Memo(ctx context.Context, key string) (string, error) {
+func (e *Elector) Annotation(ctx context.Context, key string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
 	object, err := e.lease.Get(ctx, e.cfg.Name, metav1.GetOptions{})
@@ -20,9 +20,9 @@ func (e *Elector) Memo(ctx context.Context, key string) (string, error) {
 	return object.GetAnnotations()[key], nil
 }
 
-// SetMemo writes an annotation of the Lease, which stays over all that become the leader. It
+// SetAnnotation writes an annotation of the Lease, which stays over all that become the leader. It
 // fails with ErrNotLeading where this replica is not the leader.
-func (e *Elector) SetMemo(ctx context.Context, key, value string) error {
+func (e *Elector) SetAnnotation(ctx context.Context, key, value string) error {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
 	for {

@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// Turns bounds how many of many callers are at work at once. Of those who wait each caller
+// FairQueue bounds how many of many callers are at work at once. Of those who wait each caller
 // in turn gets the next place, whoever has asked more often; and none has all the places.
-type Turns struct {
+type FairQueue struct {
 	places, each, queue int
 
 	mu      sync.Mutex
@@ -29,14 +29,14 @@ type caller struct {
 // ErrQueue is that a caller waits for too many turns already.
 var ErrQueue = errors.New("too many requests wait already")
 
-// NewTurns gives places, of which one caller has at most each, and waits for at most queue.
-func NewTurns(places, each, queue int) *Turns {
-	return &Turns{places: places, each: each, queue: queue, callers: map[string]*caller{}, waiting: list.New()}
+// NewFairQueue gives places, of which one caller has at most each, and waits for at most queue.
+func NewFairQueue(places, each, queue int) *FairQueue {
+	return &FairQueue{places: places, each: each, queue: queue, callers: map[string]*caller{}, waiting: list.New()}
 }
 
 // Take waits for a place of a caller; done, which has to be called, gives it free. It is
 // ErrQueue where the caller waits for too many, or the error of ctx.
-func (t *Turns) Take(ctx context.Context, name string) (done func(), err error) {
+func (t *FairQueue) Take(ctx context.Context, name string) (done func(), err error) {
 	t.mu.Lock()
 	c := t.callers[name]
 	if c == nil {
@@ -69,14 +69,14 @@ func (t *Turns) Take(ctx context.Context, name string) (done func(), err error) 
 	return nil, ctx.Err()
 }
 
-func (t *Turns) leave(c *caller) {
+func (t *FairQueue) leave(c *caller) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.end(c)
 }
 
 // end gives a place of c to the next. It needs mu, as all below.
-func (t *Turns) end(c *caller) {
+func (t *FairQueue) end(c *caller) {
 	t.busy--
 	c.busy--
 	t.line(c)
@@ -85,14 +85,14 @@ func (t *Turns) end(c *caller) {
 }
 
 // line lets c wait for the next place, behind the others, if it wants one and may have it.
-func (t *Turns) line(c *caller) {
+func (t *FairQueue) line(c *caller) {
 	if c.place == nil && c.queue.Len() > 0 && c.busy < t.each {
 		c.place = t.waiting.PushBack(c)
 	}
 }
 
 // give gives the places that are free.
-func (t *Turns) give() {
+func (t *FairQueue) give() {
 	for t.busy < t.places && t.waiting.Len() > 0 {
 		c := t.waiting.Remove(t.waiting.Front()).(*caller)
 		c.place = nil
@@ -108,7 +108,7 @@ func (t *Turns) give() {
 }
 
 // forget forgets who neither works nor waits.
-func (t *Turns) forget(c *caller) {
+func (t *FairQueue) forget(c *caller) {
 	if c.busy > 0 || c.queue.Len() > 0 {
 		return
 	}

@@ -20,7 +20,7 @@ import (
 func TestTurnsGoRound(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		turns := limit.NewTurns(4, 3, 1000)
+		turns := limit.NewFairQueue(4, 3, 1000)
 		var order []string
 		var mu sync.Mutex
 		ask := func(who string) {
@@ -66,7 +66,7 @@ func TestTurnsGoRound(t *testing.T) {
 func TestQueuesHaveAnEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		turns := limit.NewTurns(1, 1, 2)
+		turns := limit.NewFairQueue(1, 1, 2)
 		done, err := turns.Take(t.Context(), "a")
 		if err != nil {
 			t.Fatal(err)
@@ -109,7 +109,7 @@ func TestTurnsAreGivenBack(t *testing.T) {
 		}), 0, 60).Draw(r, "steps")
 		var wrong []string
 		synctest.Test(t, func(t *testing.T) {
-			turns, busy := limit.NewTurns(places, max(1, places-1), 100), 0
+			turns, busy := limit.NewFairQueue(places, max(1, places-1), 100), 0
 			var mu sync.Mutex
 			for _, s := range steps {
 				go func() {

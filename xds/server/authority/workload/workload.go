@@ -31,7 +31,7 @@ import (
 const (
 	RootLife         = 10 * 365 * 24 * time.Hour
 	IntermediateLife = 90 * 24 * time.Hour
-	LeafLife         = 24 * time.Hour
+	CertificateLife  = 24 * time.Hour
 )
 
 // Leeway is how long before it was made a certificate is valid, for clocks that are
