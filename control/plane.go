@@ -18,7 +18,6 @@ import (
 	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/control/auth"
 	"github.com/weftmesh/weft/control/authorities"
-	"github.com/weftmesh/weft/control/bare"
 	"github.com/weftmesh/weft/control/bootstrap"
 	"github.com/weftmesh/weft/control/connections"
 	"github.com/weftmesh/weft/control/hostnames"
@@ -32,6 +31,7 @@ import (
 	"github.com/weftmesh/weft/control/roots"
 	"github.com/weftmesh/weft/control/storage"
 	"github.com/weftmesh/weft/control/telemetry"
+	"github.com/weftmesh/weft/control/uninjected"
 	"github.com/weftmesh/weft/control/webhook"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/web"
@@ -71,7 +71,7 @@ type Plane struct {
 	reviewer         *identity.APIServer // of a cluster: whose tokens are
 	users            *identity.Users     // of a cluster
 	pods             *auth.Pods          // of a cluster
-	bare             *bare.Finder        // of a cluster whose pods this control plane injects
+	bare             *uninjected.Finder  // of a cluster whose pods this control plane injects
 	hooks            *webhook.Made       // with bare
 	authors          storage.Authors
 	observe          *telemetry.Observer

@@ -10,10 +10,10 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/snapshot"
-	"github.com/weftmesh/weft/control/bare"
 	"github.com/weftmesh/weft/control/connections"
 	"github.com/weftmesh/weft/control/status"
 	"github.com/weftmesh/weft/control/telemetry"
+	"github.com/weftmesh/weft/control/uninjected"
 	"github.com/weftmesh/weft/control/webhook"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/resolve"
@@ -114,7 +114,7 @@ func (p *Plane) findBare(made *webhook.Made, w *writing.Writer) error {
 	if err != nil {
 		return err
 	}
-	p.hooks, p.bare = made, bare.New(values, p.cfg.Clock())
+	p.hooks, p.bare = made, uninjected.New(values, p.cfg.Clock())
 	p.writers.Add("bare pods", func(ctx context.Context) error { return p.bare.Tell(ctx, w.WarnAbout, p.log) })
 	p.observe.BarePods(p.bare.Count)
 	return nil

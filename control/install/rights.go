@@ -78,7 +78,7 @@ func ClusterRole() Role {
 		RBACRule{Group: kumaGroup, Resources: foreign(), Verbs: follows, Why: "kinds of Kuma that weft does not serve, to say so"},
 		RBACRule{Group: kumaGroup, Resources: []string{"meshservices"}, Verbs: []string{"create", "delete", "patch"}, Why: "a MeshService for each Service"},
 		RBACRule{Group: kumaGroup, Resources: []string{"meshes"}, Verbs: []string{"create"}, Why: "mesh default, once"},
-		RBACRule{Resources: []string{"namespaces"}, Verbs: []string{"get"}, Why: "a label too new to be known, before a pod stays bare"},
+		RBACRule{Resources: []string{"namespaces"}, Verbs: []string{"get"}, Why: "a label too new to be known, before a pod stays without a sidecar"},
 		RBACRule{Group: kumaGroup, Resources: []string{"meshes"}, Verbs: []string{"get"}, Why: "a mesh too new to be known, before a document is refused"},
 		RBACRule{Group: "events.k8s.io", Resources: []string{"events"}, Verbs: []string{"create"}, Why: "what happened to an object"},
 		RBACRule{Group: "authentication.k8s.io", Resources: []string{"tokenreviews"}, Verbs: []string{"create"}, Why: "who a sidecar or a user is"},

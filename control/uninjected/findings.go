@@ -1,4 +1,4 @@
-package bare
+package uninjected
 
 import (
 	"cmp"
@@ -52,7 +52,7 @@ func (f *Finder) find() []Found {
 	by := map[Owner][]*api.Object{}
 	for name, s := range f.spaces {
 		for _, p := range s.plain {
-			if p.bare {
+			if p.wants {
 				o := f.owner(p.object)
 				by[o] = append(by[o], p.object)
 			}

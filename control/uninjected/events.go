@@ -1,4 +1,4 @@
-package bare
+package uninjected
 
 import (
 	"context"

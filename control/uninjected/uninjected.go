@@ -1,11 +1,11 @@
-// Package bare finds the pods of a cluster that should have a sidecar and have none, and
+// Package uninjected finds the pods of a cluster that should have a sidecar and have none, and
 // says so: as a count, as problems, and as events at what the pods belong to
 // (spec/kubernetes.md 4.6).
 //
-// It promises that a pod is judged by the same function as at its admission; that what a
+// It promises that a pod is decided by the same function as at its admission; that what a
 // change costs follows from the pods without a sidecar that it concerns; and that nobody
 // gets more than one event an hour, also from another replica. It deletes nothing.
-package bare
+package uninjected
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 	"github.com/weftmesh/weft/store"
 )
 
-// Why a pod is bare, as events and problems print it.
+// Why a pod has no sidecar, as events and problems print it.
 const (
 	CreatedBeforeInjector = "CreatedBeforeInjector" // it is older than the webhooks
 	Bypassed              = "Bypassed"              // the webhooks were not asked, or not yet for its namespace
@@ -36,7 +36,7 @@ const (
 // injects them: an installation applies them last, an upgrade may make them anew.
 const settled = time.Minute
 
-// Finder knows the bare pods of one cluster. It is safe for many goroutines.
+// Finder knows the pods without a sidecar of one cluster. It is safe for many goroutines.
 type Finder struct {
 	config   inject.Config
 	now      func() time.Time
@@ -59,7 +59,7 @@ type space struct {
 // plain is a pod without a sidecar.
 type plain struct {
 	object *api.Object
-	bare   bool // it should have one
+	wants  bool // it should have one
 }
 
 // hooks are the webhooks that inject.
@@ -105,7 +105,7 @@ func (f *Finder) Follow(ctx context.Context, s store.Store) {
 	}
 }
 
-// Count is how many pods are bare.
+// Count is how many pods have no sidecar that should have one.
 func (f *Finder) Count() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -170,7 +170,7 @@ func (f *Finder) takePod(at api.Ref, now *api.Object) {
 	}
 	p := &plain{object: now}
 	if before != nil {
-		p.bare = before.bare
+		p.wants = before.wants
 	}
 	s.plain[at.Name] = p
 	f.judge(s, p)
@@ -195,12 +195,12 @@ func (f *Finder) judge(s *space, p *plain) {
 	f.mark(p, s.object != nil && inject.Decide(inject.PodOf(p.object), namespaceOf(s.object), f.config).Verdict == inject.Injects)
 }
 
-func (f *Finder) mark(p *plain, bare bool) {
-	if p.bare == bare {
+func (f *Finder) mark(p *plain, wants bool) {
+	if p.wants == wants {
 		return
 	}
-	p.bare, f.kept = bare, nil
-	if bare {
+	p.wants, f.kept = wants, nil
+	if wants {
 		f.count++
 	} else {
 		f.count--

@@ -1,4 +1,4 @@
-package bare_test
+package uninjected_test
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/snapshot"
-	"github.com/weftmesh/weft/control/bare"
+	"github.com/weftmesh/weft/control/uninjected"
 	"github.com/weftmesh/weft/sidecar/inject"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/store/kube/writing"
@@ -62,9 +62,9 @@ func put(t interface{ Fatal(...any) }, s store.Store, objects ...*api.Object) {
 }
 
 // following is a finder of what s holds, in a bubble of time.
-func following(t *testing.T, s store.Store) *bare.Finder {
+func following(t *testing.T, s store.Store) *uninjected.Finder {
 	t.Helper()
-	f := bare.New(inject.Default("dev"), time.Now)
+	f := uninjected.New(inject.Default("dev"), time.Now)
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); f.Follow(ctx, s) }()
@@ -72,7 +72,7 @@ func following(t *testing.T, s store.Store) *bare.Finder {
 	return f
 }
 
-func problems(f *bare.Finder) string {
+func problems(f *uninjected.Finder) string {
 	var lines []string
 	for _, v := range f.Problems() {
 		lines = append(lines, v.Object.String()+" "+v.Code+" "+v.Message)
@@ -203,7 +203,7 @@ func TestOneEventAnHour(t *testing.T) {
 		put(t, s, space("on", nil))
 		time.Sleep(2 * time.Hour)
 		if got := wrote(); len(got) != 2 || f.Count() != 0 {
-			t.Errorf("%d are bare where nobody wants sidecars: %v", f.Count(), got)
+			t.Errorf("%d are without one where nobody wants sidecars: %v", f.Count(), got)
 		}
 		stop()
 		<-done
@@ -216,8 +216,8 @@ func TestFollowingIsFinding(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		s := memory.New(snapshot.New(0), nil, time.Now)
-		follow := func() (*bare.Finder, func()) {
-			f := bare.New(inject.Default("dev"), func() time.Time { return made })
+		follow := func() (*uninjected.Finder, func()) {
+			f := uninjected.New(inject.Default("dev"), func() time.Time { return made })
 			f.Hooks(made)
 			ctx, stop := context.WithCancel(context.Background())
 			done := make(chan struct{})

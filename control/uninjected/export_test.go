@@ -1,4 +1,4 @@
-package bare
+package uninjected
 
 // Seen is the revision that was looked at last.
 func (f *Finder) Seen() uint64 {
