@@ -94,7 +94,7 @@ func check(t *route.Table, p *route.Printed, port uint32, made route.Composition
 func written(p *route.Printed, c *route.MergedRule) ([]int, bool) {
 	var out []int
 	for _, o := range c.Origins {
-		lines, ok := p.From[route.PlaceOf(o)]
+		lines, ok := p.From[route.RuleRefOf(o)]
 		if !ok {
 			return nil, false
 		}

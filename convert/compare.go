@@ -98,7 +98,7 @@ func (w *work) compare() (again bool) {
 // look compares what is read back at a place.
 func (w *work) look(to api.TargetRef, read *said) {
 	f := frontendOf(to)
-	f.Secure = w.Secure
+	f.TLS = w.TLS
 	w.found = check(&w.Table, w.printed, f.Port, w.target.Compose(f, read.of(to)))
 	w.founds = append(w.founds, w.found)
 }

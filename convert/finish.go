@@ -141,7 +141,7 @@ func (w *work) tellBuckets() {
 					if limit, ok := in.Policy.(*route.RateLimit); !ok || limit.Rate == nil || in.Origin == nil {
 						continue
 					}
-					key := route.PlaceOf(in.Origin)
+					key := route.RuleRefOf(in.Origin)
 					if c := f.rows[n].MergedRule; !slices.Contains(rules[key], c) {
 						rules[key] = append(rules[key], c)
 					}

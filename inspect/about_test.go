@@ -174,6 +174,6 @@ func cutTo(e explain.Explanation, object api.Ref, part inspect.Page, most int) e
 		outbounds = outbounds[:most]
 		e.Notes = append(e.Notes, api.Note{Severity: api.Info, Code: "Cut", Message: fmt.Sprintf("%d more outbounds are not shown; ask about one by to", more)})
 	}
-	e.Outbounds, e.Inbounds, e.Edges, e.Unmatched, e.UnmatchedTotal = outbounds, inbounds, nil, []explain.Unmatched{}, 0
+	e.Outbounds, e.Inbounds, e.Edges, e.NotApplied, e.NotAppliedTotal = outbounds, inbounds, nil, []explain.NotApplied{}, 0
 	return e
 }

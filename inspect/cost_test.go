@@ -77,7 +77,7 @@ func TestAQuestionCostsWhatItTouches(t *testing.T) {
 			costs = append(costs, q.Visited())
 			for r := range m.Dataplanes("") {
 				for _, o := range r.Outbounds {
-					_, table := o.Kept.Rendered().Known()
+					_, table := o.Cache.Rendered().Known()
 					_, listener := o.Listener.Known()
 					if table || listener {
 						t.Fatalf("%s rendered %s of %s", name, o.Destination.ID, r.Ref)

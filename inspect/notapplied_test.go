@@ -20,10 +20,10 @@ func TestWhatDoesNotApplyIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(e.Unmatched) != 200 || e.UnmatchedTotal != 251 { // and mr-typo
-		t.Fatalf("%d of %d are listed", len(e.Unmatched), e.UnmatchedTotal)
+	if len(e.NotApplied) != 200 || e.NotAppliedTotal != 251 { // and mr-typo
+		t.Fatalf("%d of %d are listed", len(e.NotApplied), e.NotAppliedTotal)
 	}
-	if x := e.Unmatched[1]; x.Object != "MeshTimeout/default/away-000" || x.Code != "NotSelected" || x.Reason != "MeshService web selects other dataplanes" {
+	if x := e.NotApplied[1]; x.Object != "MeshTimeout/default/away-000" || x.Code != "NotSelected" || x.Reason != "MeshService web selects other dataplanes" {
 		t.Errorf("%+v", x)
 	}
 	var out strings.Builder

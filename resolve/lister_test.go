@@ -74,7 +74,7 @@ func TestKeyedObjects(t *testing.T) {
 		for _, o := range see.Keyed("Word", "b") {
 			saw += " " + o.Name
 		}
-		if n := len(see.Asked); n != strings.Count(saw, " ") {
+		if n := len(see.Targets); n != strings.Count(saw, " ") {
 			t.Errorf("of %q %d are taken down", saw, n)
 		}
 		return nil

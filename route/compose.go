@@ -55,9 +55,9 @@ type MergedRule struct {
 	// nil where nobody's does.
 	Origins             []*api.Origin
 	FiltersBy, ActionBy *api.Origin
-	// Lost are the lists of rules among Origins that gave way to FiltersBy or ActionBy, each as a
+	// SupersededLists are the lists of rules among Origins that gave way to FiltersBy or ActionBy, each as a
 	// whole, strongest first.
-	Lost []SupersededList
+	SupersededLists []SupersededList
 	// Superseded are written rules that gave way as a whole: nothing of them holds, and
 	// policies on them do not act here.
 	Superseded []*api.Origin

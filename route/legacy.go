@@ -14,8 +14,8 @@ type Rewriter func(doc map[string]any) (today []map[string]any, changes []Legacy
 type LegacyField struct {
 	Field   api.Path
 	Message string // what is old; what to write
-	// Lost says that the part has no form today: it is left out.
-	Lost bool
+	// Dropped says that the part has no form today: it is left out.
+	Dropped bool
 }
 
 // ListIn is the list that a value of a document is; nil where it is none.

@@ -25,7 +25,7 @@ type Table struct {
 	// several; 0 is all, empty any of the port. Secure says that clients speak TLS there.
 	Port     uint32
 	Listener string
-	Secure   bool
+	TLS      bool
 	Lines    []Line
 }
 
@@ -58,8 +58,8 @@ type RuleRef struct {
 	Field api.Path
 }
 
-// PlaceOf is where an origin stands, whichever object it was read from.
-func PlaceOf(o *api.Origin) RuleRef { return RuleRef{o.Ref, o.Field} }
+// RuleRefOf is where an origin stands, whichever object it was read from.
+func RuleRefOf(o *api.Origin) RuleRef { return RuleRef{o.Ref, o.Field} }
 
 // Unsaid is a part of a line that a language has no words for.
 type Unsaid struct {

@@ -41,7 +41,7 @@ func (x *Renderer) edge(r *effective.Resolved, e effective.EdgeUse, hosts []*eff
 		}
 		return own
 	}
-	own := e.Kept.Do(render).(*ownEdge)
+	own := e.Cache.Do(render).(*ownEdge)
 	if !slices.Equal(own.ps, ps) || !sameChains(own.chains, chains) || own.to != to {
 		return render().(*ownEdge)
 	}

@@ -30,7 +30,7 @@ func (x *Renderer) inbound(r *effective.Resolved, i effective.InboundUse) *ownIn
 		resource.Release(own.resources(), func() []*resource.Resource { return x.renderInbound(whose, i.Inbound).resources() })
 		return own
 	}
-	own := i.Kept.Do(render).(*ownInbound)
+	own := i.Cache.Do(render).(*ownInbound)
 	if own.redirected != whose.Redirected {
 		return render().(*ownInbound)
 	}

@@ -60,7 +60,7 @@ func (x *Renderer) Render(r *effective.Resolved) *resource.State {
 			}
 			i += len(hosts) - 1
 		case o.Table != nil:
-			s.Add(&s.Routes, routes.RenderTable(o.Table, o.Kept), nil)
+			s.Add(&s.Routes, routes.RenderTable(o.Table, o.Cache), nil)
 		}
 	}
 	s.edges(x, r)
@@ -71,10 +71,10 @@ func (x *Renderer) Render(r *effective.Resolved) *resource.State {
 		s.Add(&s.Clusters, own.cluster, nil)
 	}
 	for _, c := range r.Clusters {
-		cluster, notes := clusters.RenderFor(r, c.Cluster, c.ClusterKept)
+		cluster, notes := clusters.RenderFor(r, c.Cluster, c.ClusterCache)
 		s.Add(&s.Clusters, cluster, notes)
 		if cluster != nil && cluster.EDS {
-			s.Add(&s.Endpoints, endpoints.Render(c.Endpoints, c.EndpointsKept), nil)
+			s.Add(&s.Endpoints, endpoints.Render(c.Endpoints, c.EndpointsCache), nil)
 		}
 	}
 	for _, u := range r.Trust {

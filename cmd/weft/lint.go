@@ -44,7 +44,7 @@ A comment "# weft:ignore CODE" silences a finding where it is.`,
 		RunE: func(c *cobra.Command, _ []string) error { return a.lint(c.Context(), o) },
 	}, groupAsk)
 	filesFlag(c, &o.files, "documents to look at: a file, a directory, or - for standard input; may be repeated (default: those of the control plane)")
-	c.Flags().StringSliceVar(&o.ignore, "ignore", nil, "codes of which nothing is told, separated by commas")
+	c.Flags().StringSliceVar(&o.ignore, "ignore", nil, "codes that are not reported, separated by commas")
 	c.Flags().BoolVar(&o.strict, "strict", false, "let warnings fail too")
 	exitCodeFlag(c, &o.exitCode, "there is a finding, be it a hint")
 	a.settingsFlags(c)

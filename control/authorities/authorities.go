@@ -191,7 +191,7 @@ func (k *CAController) watch() {
 	k.mu.Unlock()
 	for ref, a := range all {
 		if a.stated && a.state.Phase != rotation.Steady && k.cfg.Sidecars != nil {
-			_, wait := a.state.Step(k.world(ref), k.cfg.Now())
+			_, wait := a.state.Step(k.fleet(ref), k.cfg.Now())
 			k.mu.Lock()
 			k.waits[ref] = wait
 			k.mu.Unlock()
@@ -199,8 +199,8 @@ func (k *CAController) watch() {
 	}
 }
 
-// world is what is known of the sidecars of an authority.
-func (k *CAController) world(owner api.Ref) rotation.Fleet {
+// fleet is what is known of the sidecars of an authority.
+func (k *CAController) fleet(owner api.Ref) rotation.Fleet {
 	w := k.cfg.Sidecars(owner)
 	k.mu.Lock()
 	defer k.mu.Unlock()

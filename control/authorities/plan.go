@@ -110,12 +110,12 @@ func (k *CAController) advance(now *snapshot.Snapshot, a *authority) *store.Writ
 	}
 	if next == before && next.Phase != rotation.Steady && k.cfg.Sidecars != nil {
 		var wait rotation.Waiting
-		next, wait = next.Step(k.world(a.owner), at)
+		next, wait = next.Step(k.fleet(a.owner), at)
 		k.mu.Lock()
 		k.waits[a.owner] = wait
 		k.mu.Unlock()
 	}
-	if more := reserve(next, at, a.leafLife(next)); a.signs && more != next && joined(now, a.mesh) {
+	if more := reserve(next, at, a.certificateLife(next)); a.signs && more != next && joined(now, a.mesh) {
 		next = more
 	}
 	if next == before {

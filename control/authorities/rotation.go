@@ -57,7 +57,7 @@ func (k *CAController) Rotate(ctx context.Context, owner api.Ref, ask Rotation) 
 		if a == nil {
 			return nil, ErrNoAuthority
 		}
-		writes, broken, err := k.turn(a, ask, made)
+		writes, broken, err := k.rotate(a, ask, made)
 		if out = (Rotated{a.state, broken}); err == nil && ask.Dry {
 			return nil, errDry
 		}
@@ -70,8 +70,8 @@ func (k *CAController) Rotate(ctx context.Context, owner api.Ref, ask Rotation) 
 	return out, err
 }
 
-// turn are the writes of a Rotation, after which a is as they say.
-func (k *CAController) turn(a *authority, ask Rotation, made making) (out []store.Write, broken rotation.Waiting, err error) {
+// rotate are the writes of a Rotation, after which a is as they say.
+func (k *CAController) rotate(a *authority, ask Rotation, made making) (out []store.Write, broken rotation.Waiting, err error) {
 	now := k.cfg.Now()
 	switch {
 	case !a.stated || !a.signs:
@@ -89,7 +89,7 @@ func (k *CAController) turn(a *authority, ask Rotation, made making) (out []stor
 		return nil, broken, err
 	}
 	if ask.Force || ask.Now {
-		a.state, broken = a.state.Force(k.world(a.owner), now)
+		a.state, broken = a.state.Force(k.fleet(a.owner), now)
 	}
 	switch {
 	case ask.Spread > 0:
@@ -106,7 +106,7 @@ func (k *CAController) begin(a *authority, ask Rotation, made making, now time.T
 	if !old.own {
 		return nil, ErrRotation("its root is yours: add another backend with the new root to the Mesh and enable that, or put the new root where the MeshIdentity names it")
 	}
-	next := root{name: old.name, at: old.at, own: true, made: true, life: old.life, leaves: old.leaves, cert: old.cert + secondPlace, key: old.key + secondPlace}
+	next := root{name: old.name, at: old.at, own: true, made: true, life: old.life, certificates: old.certificates, cert: old.cert + secondPlace, key: old.key + secondPlace}
 	if first, second := trimmed(old.cert), trimmed(old.key); first != old.cert { // that is free
 		next.cert, next.key = first, second
 	}
@@ -147,8 +147,8 @@ type Standing struct {
 	rotation.State
 	Roots   []StandingRoot
 	Waiting rotation.Waiting
-	// Leaves are how many sidecars have a valid leaf of each root, by its fingerprint.
-	Leaves map[string]int
+	// Certificates are how many sidecars have a valid leaf of each root, by its fingerprint.
+	Certificates map[string]int
 }
 
 // StandingRoot is one root of a Standing.
@@ -178,7 +178,7 @@ func (k *CAController) Standings(mesh string) (out []Standing) {
 		if a.mesh != mesh {
 			continue
 		}
-		s := Standing{Owner: a.owner, Domain: a.domain, Fault: a.fault, Stated: a.stated, State: a.state, Waiting: waits[a.owner], Leaves: map[string]int{}}
+		s := Standing{Owner: a.owner, Domain: a.domain, Fault: a.fault, Stated: a.stated, State: a.state, Waiting: waits[a.owner], Certificates: map[string]int{}}
 		for i := range a.roots {
 			r := &a.roots[i]
 			root := StandingRoot{Name: r.name, Fingerprint: r.print(), Own: r.own, Fault: r.fault}
@@ -195,8 +195,8 @@ func (k *CAController) Standings(mesh string) (out []Standing) {
 		if s.Owner.Mesh != mesh {
 			continue
 		}
-		s.Leaves = map[string]int{}
-		s.judge(silent, now)
+		s.Certificates = map[string]int{}
+		s.assess(silent, now)
 		for _, same := range others { // a root does not tell by which of them somebody has a leaf
 			if same.Owner.Mesh == mesh && same.Domain == s.Domain {
 				k.count(&s, same.Owner, now)
@@ -214,7 +214,7 @@ func (k *CAController) count(s *Standing, of api.Ref, now time.Time) {
 	}
 	for c := range k.cfg.Sidecars(of).Sidecars {
 		if c.Root != "" && c.Ends.After(now) {
-			s.Leaves[c.Root]++
+			s.Certificates[c.Root]++
 		}
 	}
 }

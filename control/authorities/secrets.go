@@ -87,18 +87,18 @@ func (a *authority) wanted() *root {
 	return all[0]
 }
 
-// leafLife is how long certificates live by the root that signs, as its own backend says, by that which
+// certificateLife is how long certificates live by the root that signs, as its own backend says, by that which
 // is to sign where it is in the document no more; 0 where nothing is to be signed.
-func (a *authority) leafLife(s rotation.State) time.Duration {
+func (a *authority) certificateLife(s rotation.State) time.Duration {
 	if !a.signs {
 		return 0
 	}
 	for i := range a.roots {
 		if r := &a.roots[i]; r.print() == s.Signer() {
-			return r.leaves
+			return r.certificates
 		}
 	}
-	return a.wanted().leaves
+	return a.wanted().certificates
 }
 
 // reserve records in a state that from now on certificates of a life are made, and for a quarter of it
@@ -111,7 +111,7 @@ func reserve(s rotation.State, now time.Time, life time.Duration) rotation.State
 // longestLife is that of the certificates of any root.
 func (a *authority) longestLife() (longest time.Duration) {
 	for i := range a.roots {
-		longest = max(longest, a.roots[i].leaves)
+		longest = max(longest, a.roots[i].certificates)
 	}
 	return longest
 }

@@ -52,7 +52,7 @@ func (k *CAController) Sign(owner api.Ref, names []string, key *ecdsa.PublicKey,
 		return Issued{}, ErrNotTrusting
 	}
 	// What may be given out was reserved before: nobody signs beyond what the state says.
-	life := min(a.leafLife(a.state), a.state.Reserved().Sub(now))
+	life := min(a.certificateLife(a.state), a.state.Reserved().Sub(now))
 	if life < leastLife {
 		return Issued{}, ErrNotReady
 	}

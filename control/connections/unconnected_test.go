@@ -16,16 +16,16 @@ import (
 
 func TestWhoIsAwayIsRememberedWithinBounds(t *testing.T) {
 	t.Parallel()
-	a, now := newAbsent(), time.Unix(1e9, 0)
+	a, now := newUnconnected(), time.Unix(1e9, 0)
 	name := func(i int) api.Ref { return api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: fmt.Sprint(i)} }
-	for i := range mostAbsent + 10 {
+	for i := range mostUnconnected + 10 {
 		a.keep(name(i), &api.Object{Ref: name(i)}, now)
 		a.keep(name(10), &api.Object{Ref: name(10)}, now)
 	}
-	if len(a.index) != mostAbsent || a.order.Len() != mostAbsent {
+	if len(a.index) != mostUnconnected || a.order.Len() != mostUnconnected {
 		t.Errorf("%d are remembered", len(a.index))
 	}
-	if a.get(name(0)) != nil || a.get(name(10)) == nil || a.get(name(mostAbsent+9)) == nil {
+	if a.get(name(0)) != nil || a.get(name(10)) == nil || a.get(name(mostUnconnected+9)) == nil {
 		t.Error("another than the longest away was forgotten")
 	}
 	a.keep(name(0), &api.Object{Ref: name(0)}, now.Add(longestAbsence+1))

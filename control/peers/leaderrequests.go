@@ -19,12 +19,12 @@ var ErrNotLeading = errors.New("this replica does not lead")
 // ErrNoLeader is that of an errand that no peer takes.
 var ErrNoLeader = errors.New("no replica leads, or the one that does is not reached; try again")
 
-// errandWithin is how long an errand may take.
-const errandWithin = 30 * time.Second
+// requestWithin is how long an errand may take.
+const requestWithin = 30 * time.Second
 
 // Send has the peer that leads do what text asks; each that is followed is asked in turn.
 func (r *Replica) Send(ctx context.Context, text []byte) (*Outcome, error) {
-	ctx, cancel := context.WithTimeout(ctx, errandWithin)
+	ctx, cancel := context.WithTimeout(ctx, requestWithin)
 	defer cancel()
 	for _, conn := range r.connections() {
 		asking, err := r.proving(ctx)

@@ -37,7 +37,7 @@ type entry struct {
 	confirmed *effective.Resolved // what it had then; nil while it is in sync, and for never
 }
 
-func newHeld() *peerState {
+func newPeerState() *peerState {
 	return &peerState{sidecars: map[api.Ref]*entry{}, observed: store.Position{}, behind: map[api.Ref]*entry{}, resolving: map[string]int{}}
 }
 
@@ -109,7 +109,7 @@ func raise(at, by store.Position) {
 // begin makes place for what a peer is about to tell, which is all that it holds. What it has
 // told before, if that did not end, stays until the new is whole.
 func (l *ledger) begin(peer string) {
-	p := newHeld()
+	p := newPeerState()
 	if len(l.needs) > 0 {
 		p.needs = []need{{1, maps.Clone(l.needs)}} // nobody knows which revisions it knows
 	}

@@ -12,44 +12,44 @@ import (
 	"github.com/weftmesh/weft/sidecar/inject"
 )
 
-// Found is what is wrong with one owner of pods, or with one namespace.
-type Found struct {
-	Owner   Owner
+// Problem is what is wrong with one owner of pods, or with one namespace.
+type Problem struct {
+	Owner   PodOwner
 	Code    string // NotInjected or InvalidNamespaceLabel
 	Field   api.Path
 	Message string
 }
 
-// Owner is what pods belong to: the workload at the top, or the pod itself; or a namespace.
-type Owner struct {
+// PodOwner is what pods belong to: the workload at the top, or the pod itself; or a namespace.
+type PodOwner struct {
 	APIVersion, Kind, Mesh, Namespace, Name, UID string
 }
 
-func (o Owner) ref() api.Ref {
+func (o PodOwner) ref() api.Ref {
 	return api.Ref{Kind: o.Kind, Mesh: o.Mesh, Namespace: o.Namespace, Name: o.Name}
 }
 
 // found is all that is wrong, in the order of owners. It is nil while nobody knows of
 // webhooks; wait is then how long it takes until that is said too.
-func (f *Finder) found() (all []Found, wait time.Duration) {
+func (f *Finder) found() (all []Problem, wait time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !f.hooks.asked {
+	if !f.hooks.called {
 		return nil, 0
 	}
 	if wait = settled - f.now().Sub(f.hooks.since); f.hooks.made.IsZero() && wait > 0 {
 		return nil, wait
 	}
-	if f.kept == nil {
-		f.kept = f.find()
+	if f.cached == nil {
+		f.cached = f.find()
 	}
-	return f.kept, 0
+	return f.cached, 0
 }
 
 // find is called with mu held.
-func (f *Finder) find() []Found {
-	out := []Found{}
-	by := map[Owner][]*api.Object{}
+func (f *Finder) find() []Problem {
+	out := []Problem{}
+	by := map[PodOwner][]*api.Object{}
 	for name, s := range f.spaces {
 		for _, p := range s.plain {
 			if p.wants {
@@ -63,28 +63,28 @@ func (f *Finder) find() []Found {
 	}
 	for owner, pods := range by {
 		slices.SortFunc(pods, func(a, b *api.Object) int { return strings.Compare(a.Name, b.Name) })
-		out = append(out, Found{Owner: owner, Code: NotInjected, Message: f.says(owner, pods)})
+		out = append(out, Problem{Owner: owner, Code: NotInjected, Message: f.says(owner, pods)})
 	}
-	slices.SortFunc(out, func(a, b Found) int {
+	slices.SortFunc(out, func(a, b Problem) int {
 		return cmp.Or(a.Owner.ref().Compare(b.Owner.ref()), strings.Compare(a.Owner.UID, b.Owner.UID), strings.Compare(a.Code, b.Code))
 	})
 	return out
 }
 
 // label is what is wrong with a namespace whose label says neither yes nor no.
-func (f *Finder) label(name string, o *api.Object) []Found {
+func (f *Finder) label(name string, o *api.Object) []Problem {
 	if inject.Decide(inject.PodOf(&api.Object{Spec: &api.Pod{}}), namespaceOf(o), f.config).Code != InvalidNamespaceLabel {
 		return nil
 	}
-	return []Found{{Owner: Owner{APIVersion: "v1", Kind: api.KindNamespace, Name: name, UID: o.UID()}, Code: InvalidNamespaceLabel,
+	return []Problem{{Owner: PodOwner{APIVersion: "v1", Kind: api.KindNamespace, Name: name, UID: o.UID()}, Code: InvalidNamespaceLabel,
 		Field:   "metadata.labels[" + inject.LabelInjection + "]",
 		Message: fmt.Sprintf("%q is no answer, so pods of the namespace get no sidecar; write enabled or disabled", redact.Clip(o.Labels[inject.LabelInjection]))}}
 }
 
 // owner is what a pod belongs to: the Deployment above its ReplicaSet, the CronJob above its
 // Job, else its first owner, else the pod itself.
-func (f *Finder) owner(pod *api.Object) Owner {
-	out := Owner{APIVersion: "v1", Kind: pod.Kind, Mesh: pod.Mesh, Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID()}
+func (f *Finder) owner(pod *api.Object) PodOwner {
+	out := PodOwner{APIVersion: "v1", Kind: pod.Kind, Mesh: pod.Mesh, Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID()}
 	at := pod
 	for range 2 {
 		if at.Meta == nil || len(at.Meta.Owners) == 0 {
@@ -107,7 +107,7 @@ func (f *Finder) owner(pod *api.Object) Owner {
 }
 
 // says is what is wrong with pods of one owner, and what to do.
-func (f *Finder) says(owner Owner, pods []*api.Object) string {
+func (f *Finder) says(owner PodOwner, pods []*api.Object) string {
 	older := 0
 	for _, p := range pods {
 		if p.Created.Before(f.hooks.made) {
@@ -130,7 +130,7 @@ func (f *Finder) says(owner Owner, pods []*api.Object) string {
 }
 
 // some names pods of an owner.
-func (f *Finder) some(owner Owner, pods []*api.Object, n int) string {
+func (f *Finder) some(owner PodOwner, pods []*api.Object, n int) string {
 	switch {
 	case owner.Kind == api.KindPod:
 		return "it has no sidecar, and is"
@@ -145,7 +145,7 @@ func (f *Finder) some(owner Owner, pods []*api.Object, n int) string {
 }
 
 // remedy is how the pods of an owner get sidecars.
-func remedy(o Owner) string {
+func remedy(o PodOwner) string {
 	switch o.Kind {
 	case "Deployment", "StatefulSet", "DaemonSet":
 		return fmt.Sprintf("restart it, as by `kubectl rollout restart %s/%s -n %s`", strings.ToLower(o.Kind), o.Name, o.Namespace)

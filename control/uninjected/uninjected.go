@@ -47,7 +47,7 @@ type Finder struct {
 	spaces map[string]*space
 	count  int
 	hooks  hooks
-	kept   []Found // by owner; nil when it is to be found again
+	cached []Problem // by owner; nil when it is to be found again
 }
 
 // space is a namespace and those of its pods that run without a sidecar.
@@ -64,9 +64,9 @@ type plain struct {
 
 // hooks are the webhooks that inject.
 type hooks struct {
-	asked bool      // the API server has said
-	made  time.Time // zero where there are none
-	since time.Time // when that was heard
+	called bool      // the API server has said
+	made   time.Time // zero where there are none
+	since  time.Time // when that was heard
 }
 
 // New is a finder that judges pods by the values of the installation.
@@ -78,10 +78,10 @@ func New(c inject.Config, now func() time.Time) *Finder {
 func (f *Finder) Hooks(made time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !f.hooks.asked || f.hooks.made.IsZero() != made.IsZero() {
+	if !f.hooks.called || f.hooks.made.IsZero() != made.IsZero() {
 		f.hooks.since = f.now()
 	}
-	f.hooks.asked, f.hooks.made, f.kept = true, made, nil
+	f.hooks.called, f.hooks.made, f.cached = true, made, nil
 	f.wake()
 }
 
@@ -130,12 +130,12 @@ func (f *Finder) take(now *snapshot.Snapshot, changes []snapshot.Change) {
 				f.takePod(at, c.After)
 			case api.KindReplicaSet, api.KindJob:
 				if f.count > 0 {
-					f.kept = nil // another may be the owner of pods
+					f.cached = nil // another may be the owner of pods
 				}
 			}
 		}
 	}
-	if f.kept == nil {
+	if f.cached == nil {
 		f.wake()
 	}
 }
@@ -151,9 +151,9 @@ func (f *Finder) takeSpace(name string, now *api.Object) {
 	if before != nil && now != nil && before.UID() == now.UID() && maps.Equal(before.Labels, now.Labels) {
 		return
 	}
-	f.kept = nil
+	f.cached = nil
 	for _, p := range s.plain {
-		f.judge(s, p)
+		f.decide(s, p)
 	}
 }
 
@@ -173,7 +173,7 @@ func (f *Finder) takePod(at api.Ref, now *api.Object) {
 		p.wants = before.wants
 	}
 	s.plain[at.Name] = p
-	f.judge(s, p)
+	f.decide(s, p)
 }
 
 func (f *Finder) space(name string) *space {
@@ -190,8 +190,8 @@ func runsPlain(o *api.Object) bool {
 	return ok && !ended && pod.Container(api.SidecarContainer) == nil
 }
 
-// judge decides whether a pod should have a sidecar.
-func (f *Finder) judge(s *space, p *plain) {
+// decide decides whether a pod should have a sidecar.
+func (f *Finder) decide(s *space, p *plain) {
 	f.mark(p, s.object != nil && inject.Decide(inject.PodOf(p.object), namespaceOf(s.object), f.config).Verdict == inject.Injects)
 }
 
@@ -199,7 +199,7 @@ func (f *Finder) mark(p *plain, wants bool) {
 	if p.wants == wants {
 		return
 	}
-	p.wants, f.kept = wants, nil
+	p.wants, f.cached = wants, nil
 	if wants {
 		f.count++
 	} else {

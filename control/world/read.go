@@ -64,7 +64,7 @@ func ReadOlder(stdin io.Reader, paths ...string) (Reading, error) {
 				today, changes := rewrite(doc)
 				for _, c := range changes {
 					v := &api.Violation{Position: at(c.Field), Object: ref, Field: c.Field, Code: "OlderForm", Message: c.Message, Severity: api.Info}
-					if c.Lost {
+					if c.Dropped {
 						v.Code, v.Severity = "NoFormToday", api.Error
 					}
 					found = append(found, v)

@@ -37,12 +37,12 @@ type Target struct {
 	// By are those who stand in its place where it is shadowed.
 	By     []*api.Origin `json:"by,omitempty"`
 	Reason string        `json:"reason,omitempty"`
-	// Lost are the lists of a rule that gave way, while the rest of it holds.
-	Lost []LostPart `json:"lost,omitempty"`
+	// Unresolved are the lists of a rule that gave way, while the rest of it holds.
+	Unresolved []UnresolvedPart `json:"lost,omitempty"`
 }
 
-// LostPart is a list of a rule that has no effect, for another's holds.
-type LostPart struct {
+// UnresolvedPart is a list of a rule that has no effect, for another's holds.
+type UnresolvedPart struct {
 	What string      `json:"what"` // filters or backends
 	By   *api.Origin `json:"by"`
 }
@@ -146,10 +146,10 @@ func (t *Target) setState(e *impact.EntryEffect, notes []api.Note, why string) {
 		t.State, t.Reason = Found, ""
 		filters, action := e.LostParts()
 		if filters != nil {
-			t.Lost = append(t.Lost, LostPart{explain.LostFilters, filters})
+			t.Unresolved = append(t.Unresolved, UnresolvedPart{explain.SupersededFilters, filters})
 		}
 		if action != nil {
-			t.Lost = append(t.Lost, LostPart{explain.LostBackends, action})
+			t.Unresolved = append(t.Unresolved, UnresolvedPart{explain.SupersededBackends, action})
 		}
 	case len(e.By) > 0:
 		t.State, t.By, t.Reason = Shadowed, e.By, ""

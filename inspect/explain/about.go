@@ -31,7 +31,7 @@ func About(m *resolve.Reader, dp api.Ref, to string, object api.Ref, part inspec
 	var said notes.Collector
 	e := explanation(m, r, to, page, false, &said)
 	e.note(m, r, &said)
-	e.Edges, e.Unmatched, e.OutboundsTotal = nil, []Unmatched{}, len(chosen)
+	e.Edges, e.NotApplied, e.OutboundsTotal = nil, []NotApplied{}, len(chosen)
 	e.keep(&x)
 	if more > 0 {
 		e.Notes = append(e.Notes, api.Note{Severity: api.Info, Code: "Cut", Message: fmt.Sprintf("%d more outbounds are not shown; ask about one by to", more)})
@@ -65,7 +65,7 @@ func (x *about) concerns(r *effective.Resolved, o *effective.Outbound) bool {
 	}
 	seen := map[string]bool{}
 	for _, rt := range o.Table.Routes {
-		if !seen[rt.Key] && (slices.ContainsFunc(rt.Origins, x.is) || slices.ContainsFunc(rt.Via, x.is) || x.speaks(rt.Policies) || x.speaksOnward(r, rt)) {
+		if !seen[rt.Key] && (slices.ContainsFunc(rt.Origins, x.is) || slices.ContainsFunc(rt.IncludedBy, x.is) || x.speaks(rt.Policies) || x.speaksOnward(r, rt)) {
 			return true
 		}
 		seen[rt.Key] = true

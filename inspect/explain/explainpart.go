@@ -28,7 +28,7 @@ func PartOf(m *resolve.Reader, dp api.Ref, to string, part inspect.Page) (Explan
 	var said notes.Collector
 	e := explanation(m, r, to, inspect.Paged(chosen, part), part.Brief, &said)
 	e.OutboundsTotal = len(chosen)
-	e.Unmatched, e.UnmatchedTotal = unmatched(m, r, chosen)
+	e.NotApplied, e.NotAppliedTotal = notApplied(m, r, chosen)
 	e.note(m, r, &said)
 	return e, nil
 }

@@ -29,7 +29,7 @@ func (e Explanation) Only(f Query) (Explanation, error) {
 		return e, nil
 	}
 	out := e
-	out.Outbounds, out.Inbounds, out.Edges, out.Notes, out.Unmatched = []Outbound{}, []Inbound{}, nil, []api.Note{}, []Unmatched{}
+	out.Outbounds, out.Inbounds, out.Edges, out.Notes, out.NotApplied = []Outbound{}, []Inbound{}, nil, []api.Note{}, []NotApplied{}
 	for _, o := range e.Outbounds {
 		if o, ok := f.outbound(o); ok {
 			out.Outbounds = append(out.Outbounds, o)
@@ -41,18 +41,18 @@ func (e Explanation) Only(f Query) (Explanation, error) {
 			out.Inbounds = append(out.Inbounds, in)
 		}
 	}
-	for _, u := range e.Unmatched {
+	for _, u := range e.NotApplied {
 		if f.Kind != "" && strings.HasPrefix(u.Object, f.Kind+"/") && (f.Policy == "" || strings.HasSuffix(u.Object, "/"+f.Policy)) {
-			out.Unmatched = append(out.Unmatched, u)
+			out.NotApplied = append(out.NotApplied, u)
 		}
 	}
-	out.OutboundsTotal, out.UnmatchedTotal = len(out.Outbounds), len(out.Unmatched)
+	out.OutboundsTotal, out.NotAppliedTotal = len(out.Outbounds), len(out.NotApplied)
 	for _, n := range e.Notes {
 		if n.Origin != nil && n.Origin.Kind == f.Kind && (f.Policy == "" || n.Origin.Name == f.Policy) {
 			out.Notes = append(out.Notes, n)
 		}
 	}
-	if len(out.Outbounds)+len(out.Inbounds)+len(out.Unmatched)+len(out.Notes) == 0 {
+	if len(out.Outbounds)+len(out.Inbounds)+len(out.NotApplied)+len(out.Notes) == 0 {
 		return out, f.missed(e)
 	}
 	return out, nil

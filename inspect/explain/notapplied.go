@@ -11,8 +11,8 @@ import (
 	"github.com/weftmesh/weft/resolve/effective"
 )
 
-// Unmatched is a policy or route of the mesh that takes no part, and why.
-type Unmatched struct {
+// NotApplied is a policy or route of the mesh that takes no part, and why.
+type NotApplied struct {
 	Object string  `json:"object"`
 	Ref    api.Ref `json:"ref"`
 	Code   string  `json:"code"`
@@ -26,12 +26,12 @@ const (
 	unserved = "UnsupportedValue" // weft does not carry its kind out
 )
 
-// maxUnmatched bounds the list: a mesh has many policies, and most are about others.
-const maxUnmatched = 200
+// maxNotApplied bounds the list: a mesh has many policies, and most are about others.
+const maxNotApplied = 200
 
-// unmatched lists, in the order of refs, the policies and routes of r's mesh that
+// notApplied lists, in the order of refs, the policies and routes of r's mesh that
 // take no part in what is shown of it, and counts all of them.
-func unmatched(m *resolve.Reader, r *effective.Resolved, shown []*effective.Outbound) (list []Unmatched, total int) {
+func notApplied(m *resolve.Reader, r *effective.Resolved, shown []*effective.Outbound) (list []NotApplied, total int) {
 	only := shown
 	if len(shown) == len(r.Outbounds) {
 		only = nil // its inbounds too
@@ -44,7 +44,7 @@ func unmatched(m *resolve.Reader, r *effective.Resolved, shown []*effective.Outb
 			total--
 		}
 	}
-	told := make([]*api.Object, 0, min(total, maxUnmatched))
+	told := make([]*api.Object, 0, min(total, maxNotApplied))
 	here := make(map[api.Ref]bool, cap(told)) // that take part elsewhere on r
 	for o := range m.Attachable(r.Ref.Mesh) {
 		if len(told) == cap(told) {
@@ -57,9 +57,9 @@ func unmatched(m *resolve.Reader, r *effective.Resolved, shown []*effective.Outb
 	if len(shown) < len(r.Outbounds) {
 		r.Mark(here)
 	}
-	list = make([]Unmatched, len(told))
+	list = make([]NotApplied, len(told))
 	for i, o := range told {
-		list[i] = Unmatched{Object: o.Ref.String(), Ref: o.Ref}
+		list[i] = NotApplied{Object: o.Ref.String(), Ref: o.Ref}
 		list[i].Code, list[i].Reason = absence(m, o, r, here[o.Ref])
 	}
 	return list, total

@@ -55,7 +55,7 @@ func (x *viewBuilder) attached(kind *policies.Kind, items []resolve.Item) []atRu
 	known := make(map[route.RuleRef]*resolve.Item, len(items))
 	for i := range items {
 		if it := &items[i]; it.Spec.Top().IsRoute() {
-			known[route.PlaceOf(it.Origin)] = it
+			known[route.RuleRefOf(it.Origin)] = it
 		}
 	}
 	var out []atRule
@@ -92,7 +92,7 @@ func attachedAt(e *policies.Effective, known map[route.RuleRef]*resolve.Item, ov
 	}
 	var out []tagged
 	for _, o := range inMergeOrder(saidOf(e, func(s merge.Said) bool { return s.Layer > merge.Port && s.Override == override })) {
-		it, ok := known[route.PlaceOf(o)]
+		it, ok := known[route.RuleRefOf(o)]
 		if !ok {
 			continue
 		}

@@ -52,10 +52,10 @@ type InboundMTLS struct {
 	Address string `json:"address"`
 	Port    uint32 `json:"port"`
 	Wanted  string `json:"wanted"` // Strict, Permissive or off, as documents say
-	// Withheld is the same as its Envoy has confirmed it; empty where that is not known.
-	Withheld string `json:"held,omitempty"`
-	TLS      Count  `json:"tls"`
-	Plain    Count  `json:"plain"`
+	// Confirmed is the same as its Envoy has confirmed it; empty where that is not known.
+	Confirmed string `json:"held,omitempty"`
+	TLS       Count  `json:"tls"`
+	Plain     Count  `json:"plain"`
 }
 
 // Connections are those of one inbound.
@@ -167,7 +167,7 @@ func (d *DataplaneMTLS) secure(r *effective.Resolved, known *Observed, s *inspec
 	}
 	for _, i := range r.Inbounds {
 		c := known.at(i.Inbound)
-		d.Inbounds = append(d.Inbounds, InboundMTLS{Address: i.Address, Port: i.Port, Wanted: wantedMode(r, i.Inbound), Withheld: heldMode(s, i.Inbound), TLS: c.TLS, Plain: c.Plain})
+		d.Inbounds = append(d.Inbounds, InboundMTLS{Address: i.Address, Port: i.Port, Wanted: wantedMode(r, i.Inbound), Confirmed: heldMode(s, i.Inbound), TLS: c.TLS, Plain: c.Plain})
 	}
 }
 

@@ -73,10 +73,10 @@ func (x *phases) look(r *effective.Resolved, d *DataplaneMTLS) {
 		in := &d.Inbounds[i]
 		at := func() string { return fmt.Sprintf("%s port %d", d.Name, in.Port) }
 		switch {
-		case d.Connected && (in.Withheld == "" || in.Withheld == notMTLS):
+		case d.Connected && (in.Confirmed == "" || in.Confirmed == notMTLS):
 			x.unacknowledged = append(x.unacknowledged, at()+" has not acknowledged mutual TLS")
 		case in.Wanted != effective.Strict || !d.Connected:
-		case in.Withheld != effective.Strict:
+		case in.Confirmed != effective.Strict:
 			x.strict = append(x.strict, at()+" takes plain text until its callers have learnt better")
 		case in.Plain.Open > 0:
 			x.strict = append(x.strict, fmt.Sprintf("%s has %d connections in plain text", at(), in.Plain.Open))

@@ -70,10 +70,10 @@ func (p *progress) add(d *DataplaneMTLS) {
 		if i.Wanted == notMTLS {
 			continue
 		}
-		p.steps[taking].of(d.Name, i.Withheld == effective.Permissive || i.Withheld == effective.Strict)
+		p.steps[taking].of(d.Name, i.Confirmed == effective.Permissive || i.Confirmed == effective.Strict)
 		p.steps[callers].of(d.Name, i.Plain.Open == 0)
 		if i.Wanted == effective.Strict {
-			p.steps[hardened].of(d.Name, i.Withheld == effective.Strict)
+			p.steps[hardened].of(d.Name, i.Confirmed == effective.Strict)
 		}
 	}
 }

@@ -80,7 +80,7 @@ var componentNames = map[reflect.Type]string{
 	reflect.TypeFor[timeline.EndOfAll]():          "EndOfAttempts",
 	reflect.TypeFor[explain.Shown]():              "EdgeTLS",
 	reflect.TypeFor[conditions.Unread]():          "UnreadDocument",
-	reflect.TypeFor[explain.Unmatched]():          "UnmatchedObject",
+	reflect.TypeFor[explain.NotApplied]():         "UnmatchedObject",
 	reflect.TypeFor[explain.SupersededList]():     "LostList",
 	reflect.TypeFor[inspect.Withheld]():           "Held",
 	reflect.TypeFor[mtls.DataplaneMTLS]():         "SecuredDataplane",

@@ -26,7 +26,7 @@ type Edge struct {
 // EdgeUse is an Edge, and what stands beside it.
 type EdgeUse struct {
 	*Edge
-	Kept *Derived
+	Cache *Derived
 }
 
 // FilterChain is the names that clients ask for in TLS to whom one certificate is shown, and

@@ -27,14 +27,14 @@ type Route struct {
 	// Origins are the rules that contributed, weakest first; empty for the
 	// implicit catch-all.
 	Origins []*api.Origin
-	// Over are rules that gave way as a whole, Via the objects that include the
+	// Superseded are rules that gave way as a whole, Via the objects that include the
 	// rule, outermost first.
-	Over, Via []*api.Origin
-	Filters   []route.Filter
-	// FiltersBy and ActionBy are the rules whose word holds, nil where nobody's does. Lost are
+	Superseded, IncludedBy []*api.Origin
+	Filters                []route.Filter
+	// FiltersBy and ActionBy are the rules whose word holds, nil where nobody's does. SupersededLists are
 	// the lists of others among Origins that gave way to them.
 	FiltersBy, ActionBy *api.Origin
-	Lost                []route.SupersededList
+	SupersededLists     []route.SupersededList
 	// Answer is what the proxy answers by itself; nil where it forwards to Backends.
 	Answer   route.DirectResponse
 	Backends []Backend

@@ -95,13 +95,13 @@ func (c *Stage) assigning(what string, all *derive.Collection[vips.AddressReques
 	})
 	for round := 1; round < vips.Rounds; round++ {
 		lost := given[round-1].Index(func(_ string, g *vips.Assignment, add func(string)) {
-			for _, q := range g.Lost {
+			for _, q := range g.Unassigned {
 				addBlock(q, round, add)
 			}
 		})
 		given[round] = c.assigned(what, given[:round], lost, storedIn, func(r *derive.Reader, block string) (list []vips.AddressRequest) {
 			for g := range lost.Values(r, block) {
-				for _, q := range g.Lost {
+				for _, q := range g.Unassigned {
 					if b, _, _ := q.Wants(round); b.String() == block {
 						list = append(list, q)
 					}

@@ -141,7 +141,7 @@ func (m Mesh) secure(p *index.Dataplane) *DataplaneTLS {
 	}
 	for i := range p.Spec.Networking.Inbound {
 		mode, origin := m.ModeOf(p, &p.Spec.Networking.Inbound[i], id, said)
-		t := &effective.InboundTLS{Mode: mode, Origin: origin, Held: mode == effective.Strict && insight.Plain, Domains: settings.domains, TLSParameters: settings.parameters,
+		t := &effective.InboundTLS{Mode: mode, Origin: origin, PermissiveGrace: mode == effective.Strict && insight.Plain, Domains: settings.domains, TLSParameters: settings.parameters,
 			Life: id.Life, OverADS: insight.OverADS}
 		switch {
 		case mode == effective.Strict || insight.Identity:

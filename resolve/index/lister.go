@@ -60,7 +60,7 @@ func (s Lister) Shares(o *api.Object, host string) bool {
 // it may have.
 type Recorder struct {
 	route.Lister
-	Asked map[string]bool
+	Targets map[string]bool
 }
 
 // Object notes that the ref was asked for, found or not.
@@ -85,8 +85,8 @@ func (r *Recorder) Keyed(kind, key string) []*api.Object {
 }
 
 func (r *Recorder) asks(target string) {
-	if r.Asked == nil {
-		r.Asked = map[string]bool{}
+	if r.Targets == nil {
+		r.Targets = map[string]bool{}
 	}
-	r.Asked[target] = true
+	r.Targets[target] = true
 }

@@ -74,8 +74,8 @@ func newRouteObject(o *api.Object, kind, dialect int, d *route.Dialect, see List
 			}
 		}
 	}
-	if len(seen.Asked) > 0 {
-		r.Reads = slices.Sorted(maps.Keys(seen.Asked))
+	if len(seen.Targets) > 0 {
+		r.Reads = slices.Sorted(maps.Keys(seen.Targets))
 	}
 	return r
 }

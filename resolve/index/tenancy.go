@@ -56,7 +56,7 @@ func (m Mesh) KeptOut(o *api.Object) *api.Note {
 		origin = &api.Origin{Ref: *o.From}
 	}
 	if home := o.Home(); !t.Admits(home) {
-		n := api.Notef(origin, api.Error, CodeNotAdmitted, "", "namespace %s takes no part in mesh %s, so this does nothing there; add the namespace to tenancy.namespaces of Mesh %s, or put this into another mesh", home.Namespace, o.Mesh, o.Mesh)
+		n := api.Notef(origin, api.Error, CodeNotAdmitted, "", "namespace %s is not part of mesh %s, so this does nothing there; add the namespace to tenancy.namespaces of Mesh %s, or put this into another mesh", home.Namespace, o.Mesh, o.Mesh)
 		return &n
 	}
 	if d, _ := KindOf(m.Dialects, o.Kind); d != nil {

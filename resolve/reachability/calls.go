@@ -17,12 +17,12 @@ import (
 type Call struct {
 	Address string
 	Port    uint32
-	Index   int32                 // in networking.outbound; -1 for what a virtual address reaches
-	Dest    *services.Destination // nil where the ref leads nowhere
-	Lost    *services.LostRef     // beside a destination that is Listed too
-	Edge    bool                  // at a listener of an edge dataplane
-	Passes  bool                  // by a group: see Outbound.Passthrough
-	Named   bool                  // see Outbound.Named
+	Index   int32                   // in networking.outbound; -1 for what a virtual address reaches
+	Dest    *services.Destination   // nil where the ref leads nowhere
+	Lost    *services.UnresolvedRef // beside a destination that is Listed too
+	Edge    bool                    // at a listener of an edge dataplane
+	Passes  bool                    // by a group: see Outbound.Passthrough
+	Named   bool                    // see Outbound.Named
 }
 
 func (c Call) equal(o Call) bool {
@@ -133,7 +133,7 @@ func (c *Call) at() string { return c.Address + " " + services.PortText(c.Port, 
 
 // conflicts makes a call one that leads nowhere, since another has its address.
 func (c *Call) conflicts(at string) {
-	c.Lost = services.Lost(api.CodeConflicted, "another outbound has the address %s; give each its own", strings.ReplaceAll(at, " ", ":"))
+	c.Lost = services.Unresolved(api.CodeConflicted, "another outbound has the address %s; give each its own", strings.ReplaceAll(at, " ", ":"))
 	c.Dest = nil
 }
 

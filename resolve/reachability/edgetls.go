@@ -74,10 +74,10 @@ func (m Mesh) ownListeners(p *index.Dataplane) []route.Listener {
 	for i := range p.Spec.Networking.Gateway.Listeners {
 		l := &p.Spec.Networking.Gateway.Listeners[i]
 		x := route.Listener{Port: l.Port, Hostname: l.Hostname}
-		if l.Secure() {
+		if l.SpeaksTLS() {
 			x.TLS = &route.ServerTLS{}
 		}
-		if l.Secure() && l.TLS != nil {
+		if l.SpeaksTLS() && l.TLS != nil {
 			ref := p.Secret(l)
 			x.TLS.Secrets = []api.Ref{ref}
 			x.Closed = m.Certificate(ref) == nil

@@ -81,7 +81,7 @@ func (b *tableBuilder) sends(c *route.MergedRule) *effective.TCPTable {
 // route is one composed rule, but for which of its matches it stands for.
 func (b *tableBuilder) route(c *route.MergedRule, from []*index.Contribution) effective.Route {
 	r := effective.Route{Key: c.Key, Name: c.Name, Matches: c.Matches, Origins: c.Origins, Filters: c.Filters, Upgrade: c.Upgrade,
-		FiltersBy: c.FiltersBy, ActionBy: c.ActionBy, Lost: c.Lost, Over: c.Superseded, Via: c.IncludedBy, Policies: b.policies(c, from)}
+		FiltersBy: c.FiltersBy, ActionBy: c.ActionBy, SupersededLists: c.SupersededLists, Superseded: c.Superseded, IncludedBy: c.IncludedBy, Policies: b.policies(c, from)}
 	own := b.ownConfs(c.Inline)
 	switch do := c.Do.(type) {
 	case *route.Forward:

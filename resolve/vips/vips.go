@@ -95,8 +95,8 @@ func (r AddressRequest) Wants(round int) (b Block, first int, ok bool) {
 
 // Assignment are the addresses of one block, by the keys of requests.
 type Assignment struct {
-	At   map[string]netip.Addr
-	Lost []AddressRequest // for whom there was no room, by key
+	At         map[string]netip.Addr
+	Unassigned []AddressRequest // for whom there was no room, by key
 }
 
 // Assign gives the addresses of the requests' block away that are not taken: to each the one
@@ -128,7 +128,7 @@ func Assign(block Block, requests []AddressRequest, round int, taken func(netip.
 			n++
 		}
 		if n == positions {
-			out.Lost = append(out.Lost, r)
+			out.Unassigned = append(out.Unassigned, r)
 		}
 	}
 	return out

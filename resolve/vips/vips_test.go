@@ -61,14 +61,14 @@ func TestAssign(t *testing.T) {
 			}
 			seen[a] = true
 		}
-		if len(got.At)+len(got.Lost) != len(list) {
-			t.Fatalf("%d of %d requests are answered", len(got.At)+len(got.Lost), len(list))
+		if len(got.At)+len(got.Unassigned) != len(list) {
+			t.Fatalf("%d of %d requests are answered", len(got.At)+len(got.Unassigned), len(list))
 		}
-		if len(got.Lost) > 0 && len(got.At)+len(taken) < 254 {
+		if len(got.Unassigned) > 0 && len(got.At)+len(taken) < 254 {
 			t.Fatal("a request is lost while there is room")
 		}
 		shuffled := rapid.Permutation(list).Draw(t, "shuffled")
-		if again := vips.Assign(block, shuffled, 0, isTaken); !maps.Equal(again.At, got.At) || !slices.Equal(again.Lost, got.Lost) {
+		if again := vips.Assign(block, shuffled, 0, isTaken); !maps.Equal(again.At, got.At) || !slices.Equal(again.Unassigned, got.Unassigned) {
 			t.Fatal("the order of requests matters")
 		}
 	})

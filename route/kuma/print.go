@@ -142,8 +142,8 @@ func (p *printer) backend(b *route.BackendRef) BackendRef {
 	if port != 0 {
 		out.Port = &port
 	}
-	if b.Lost != nil {
-		p.Fail(route.UnsaidBackend, "the backend leads nowhere: %s", b.Lost.Message)
+	if b.Unresolved != nil {
+		p.Fail(route.UnsaidBackend, "the backend leads nowhere: %s", b.Unresolved.Message)
 	}
 	return out
 }

@@ -19,9 +19,9 @@ const (
 	Read PathNormalization = iota
 	// Merged is that of edge dataplanes: slashes in a row are one, too.
 	Merged
-	// Judged is that of inbounds where permissions name paths: there paths with an encoded slash or
+	// AtPermissions is that of inbounds where permissions name paths: there paths with an encoded slash or
 	// backslash are refused, too.
-	Judged
+	AtPermissions
 )
 
 // The parts of the expressions below: hexadecimal digits, the characters of a path but for slash and
@@ -47,10 +47,10 @@ var onWire = map[Subject][]string{
 	OnAuthority: {`[!-"$-.0-;<->A-~]+`},
 }
 
-// onMerged and onJudged are what paths have beside that.
+// onMerged and onPermissions are what paths have beside that.
 var (
-	onMerged = []string{`(?:/[^/]+)*/?`}
-	onJudged = []string{`(?:/[^/]+)*/?`, `(?:[^%]|%[^25]|%2[^fF]|%5[^cC])*%?[25]?`}
+	onMerged      = []string{`(?:/[^/]+)*/?`}
+	onPermissions = []string{`(?:/[^/]+)*/?`, `(?:[^%]|%[^25]|%2[^fF]|%5[^cC])*%?[25]?`}
 )
 
 type wireKey struct {
@@ -68,10 +68,10 @@ type wire struct {
 var wires = sync.OnceValue(func() map[wireKey][]wire {
 	out := map[wireKey][]wire{}
 	for on, texts := range onWire {
-		for _, how := range []PathNormalization{Read, Merged, Judged} {
+		for _, how := range []PathNormalization{Read, Merged, AtPermissions} {
 			all := texts
 			if on == OnPath {
-				all = append(all[:len(all):len(all)], map[PathNormalization][]string{Merged: onMerged, Judged: onJudged}[how]...)
+				all = append(all[:len(all):len(all)], map[PathNormalization][]string{Merged: onMerged, AtPermissions: onPermissions}[how]...)
 			}
 			for _, text := range all {
 				out[wireKey{on, how}] = append(out[wireKey{on, how}], wire{re2.LanguageOf(text), regexp.MustCompile(`\A(?s:` + text + `)\z`)})

@@ -137,7 +137,7 @@ func (c *Condition) instead(how PathNormalization) string {
 		return fmt.Sprintf("what follows ? is no part of the path; write %s, and match the query by its parameters", redact.Clip(asRead(c.Value, how)))
 	case c.On == OnPath:
 		if to := asRead(c.Value, how); to != c.Value && onTheWire(OnPath, how, to) {
-			return fmt.Sprintf("paths are matched decoded, and without dot segments%s; write %s", map[PathNormalization]string{Merged: ", with one slash for several", Judged: ", with one slash for several"}[how], redact.Clip(to))
+			return fmt.Sprintf("paths are matched decoded, and without dot segments%s; write %s", map[PathNormalization]string{Merged: ", with one slash for several", AtPermissions: ", with one slash for several"}[how], redact.Clip(to))
 		}
 		return "requests with such a path are refused; write one as it is matched"
 	case c.On == OnHeader && c.Op != FullMatch && strings.Trim(c.Value, " \t") != c.Value:

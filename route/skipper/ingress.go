@@ -130,7 +130,7 @@ type ingressBackend struct {
 }
 
 func (x *ingress) lose(at api.Path, format string, args ...any) {
-	x.changes = append(x.changes, route.LegacyField{Field: at, Message: fmt.Sprintf(format, args...), Lost: true})
+	x.changes = append(x.changes, route.LegacyField{Field: at, Message: fmt.Sprintf(format, args...), Dropped: true})
 }
 
 func (x *ingress) path(v any, at api.Path) (out ingressPath, ok bool) {

@@ -40,7 +40,7 @@ type Config struct {
 	TokenFile   string // empty: no token
 	CAFile      string // authority of the control plane
 	CA          []byte // the same in PEM, where there is no file
-	// StateDir keeps across restarts what the control plane told of its authorities; nobody
+	// StateDir keeps across restarts what the control plane sent of its authorities; nobody
 	// else may write there. Empty keeps nothing.
 	StateDir string
 	// WorkloadAPI is the address of the SPIFFE Workload API beside the workload, such as

@@ -48,7 +48,7 @@ func (t *attachment) keep(ctx context.Context) {
 		}
 		if status.Code(err) == codes.Unimplemented {
 			pause = t.intervals.longest // a control plane that is older than this agent
-			t.goWithout("this control plane tells no names")
+			t.goWithout("this control plane sends no names")
 		}
 		text := status.Convert(err).Message()
 		if text = text[:min(len(text), 256)]; text != told { // a stranger may have said it

@@ -63,7 +63,7 @@ func newAuthorities(c Config, dir string, log *slog.Logger) *authorities {
 		a.given, a.told = a.kept.Given, a.kept.Told
 	case err != nil:
 		a.kept = toldAuthorities{}
-		log.Warn("what the control plane told of its authorities before cannot be read; going by what is given", "file", path, "error", err)
+		log.Warn("what the control plane sent of its authorities before cannot be read; going by what is given", "file", path, "error", err)
 	}
 	return a
 }
@@ -108,7 +108,7 @@ func (a *authorities) trust(pem, then []byte) {
 		a.log.Warn("envoy keeps the authorities of before", "error", err)
 	}
 	if err := a.keep(toldAuthorities{given, pem}); err != nil {
-		a.log.Warn("what the control plane told of its authorities will be forgotten at a restart", "error", err)
+		a.log.Warn("what the control plane sent of its authorities will be forgotten at a restart", "error", err)
 	}
 }
 

@@ -72,7 +72,7 @@ func (a *Agent) named(now time.Time) error {
 	}
 	a.state.ready.CompareAndSwap(nil, &now)
 	if now.Sub(*a.state.ready.Load()) < a.intervals.names {
-		return errors.New("the control plane has not told the names of the mesh yet")
+		return errors.New("the control plane has not sent the names of the mesh yet")
 	}
 	a.goWithout(fmt.Sprintf("the control plane did not tell them within %v", a.intervals.names))
 	return nil

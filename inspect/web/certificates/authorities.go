@@ -77,7 +77,7 @@ func (h *Handlers) Endpoints() []endpoint.Operation {
 // meshOf is the mesh that the path names, which must be there.
 func (h *Handlers) meshOf(r *http.Request) (string, error) {
 	mesh := r.PathValue("mesh")
-	if err := h.MeshKnown(mesh); err != nil {
+	if err := h.CheckMesh(mesh); err != nil {
 		return "", err
 	}
 	if h.Authorities == nil {

@@ -157,7 +157,7 @@ func listsDocuments(more ...endpoint.Parameter) endpoint.Form {
 
 // Endpoints are the paths of documents.
 func (h *Handlers) Endpoints() []endpoint.Operation {
-	return slices.Concat(h.absentEndpoints(), h.kubernetesEndpoints(), []endpoint.Operation{
+	return slices.Concat(h.unsupportedEndpoints(), h.kubernetesEndpoints(), []endpoint.Operation{
 		endpoint.New("GET /_kri/{kri}", h.byKRI, "One document by its KRI", shows()),
 		endpoint.New("GET /meshes", h.listOf("Mesh"), "All meshes", listsDocuments()),
 		endpoint.New("GET /meshes/{mesh}", h.getMesh, "One mesh", shows()),

@@ -39,8 +39,8 @@ func (s *Finder) KubernetesRef(r *http.Request) (api.Ref, error) {
 	return ref, nil
 }
 
-// MeshKnown fails where a mesh is named that is not there.
-func (s *Finder) MeshKnown(mesh string) error {
+// CheckMesh fails where a mesh is named that is not there.
+func (s *Finder) CheckMesh(mesh string) error {
 	if mesh == "" {
 		return nil
 	}

@@ -10,7 +10,7 @@ import (
 
 // absent are the paths of Kuma's kinds that weft has not (spec/kuma.md 5.4): its
 // clients ask for their lists, which are empty.
-var absent = map[string]struct {
+var unsupported = map[string]struct {
 	kind   string
 	global bool
 }{
@@ -30,10 +30,10 @@ var absent = map[string]struct {
 // globalSecrets are asked for as all that is in a mesh too, with the mesh that a client has chosen.
 const globalSecrets = "global-secrets"
 
-// IsAbsent reports whether a request is for a kind that Kuma has and weft has not.
-func (s *Finder) IsAbsent(r *http.Request) (kind string, ok bool) {
+// IsUnsupported reports whether a request is for a kind that Kuma has and weft has not.
+func (s *Finder) IsUnsupported(r *http.Request) (kind string, ok bool) {
 	plural := r.PathValue("plural")
-	a, ok := absent[plural]
+	a, ok := unsupported[plural]
 	if _, has := s.Catalog.ByPlural(plural); !ok || has || a.global && r.PathValue("mesh") != "" && plural != globalSecrets {
 		return "", false
 	}
@@ -49,7 +49,7 @@ func Nothing(w http.ResponseWriter) error {
 // withoutType is the answer about an object of a type that is not there: what
 // `weft apply` says where it would be written.
 func (s *Finder) withoutType(r *http.Request) error {
-	kind, ok := s.IsAbsent(r)
+	kind, ok := s.IsUnsupported(r)
 	switch {
 	case !ok:
 		return s.NotFound(r)

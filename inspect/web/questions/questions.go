@@ -56,7 +56,7 @@ func (h *Handlers) explainObject(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	e, err := conditions.ExplainObject(m, ref, sidecars.KnownBy(h.Fleet, h.Sidecars, m, ref.Mesh), h.Problems()...)
+	e, err := conditions.ExplainObject(m, ref, sidecars.FindIn(h.Fleet, h.Sidecars, m, ref.Mesh), h.Problems()...)
 	if err != nil {
 		return httpapi.Unknown(err)
 	}

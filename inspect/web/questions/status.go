@@ -102,7 +102,7 @@ func (h *Handlers) seenOf(ctx context.Context, m *resolve.Reader, mesh string, p
 
 // cutNotes say that an answer is cut to namespaces, and of which that is not known.
 func cutNotes(said []string) []api.Note {
-	notes := []api.Note{{Severity: api.Info, Code: "Cut", Message: "only what is in namespaces of which you may get dataplanes/explain is told"}}
+	notes := []api.Note{{Severity: api.Info, Code: "Cut", Message: "only objects in namespaces of which you may get dataplanes/explain are listed"}}
 	for _, text := range said {
 		notes = append(notes, api.Note{Severity: api.Info, Code: "Cut", Message: text})
 	}

@@ -56,7 +56,7 @@ func (v visible) Namespaces(ctx context.Context, names []string) (sees map[strin
 	}
 	if len(unknown) > MostAsked {
 		slices.Sort(unknown)
-		notes = append(notes, fmt.Sprintf("of %d namespaces it was not asked whether you may see them, from %s on, and the list is without them; "+
+		notes = append(notes, fmt.Sprintf("for %d namespaces, from %s on, your rights were not checked, and the list does not have them; "+
 			"ask again, or for one namespace, by filter[labels.%s]=NAME", len(unknown)-MostAsked, unknown[MostAsked], api.LabelNamespace))
 		unknown = unknown[:MostAsked]
 	}

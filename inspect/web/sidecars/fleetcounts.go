@@ -23,9 +23,9 @@ type FleetCounts interface {
 	Insights(catalog *api.Catalog, s *snapshot.Snapshot, mesh *api.Object) (insights.MeshInsight, []insights.ServiceInsight)
 }
 
-// KnownBy tells how far the sidecars of a mesh follow. Most of them do, of which the census knows
+// FindIn tells how far the sidecars of a mesh follow. Most of them do, of which the census knows
 // without looking at each; of the others it is asked.
-func KnownBy(census FleetCounts, all Sidecars, m *resolve.Reader, mesh string) inspect.FindSidecar {
+func FindIn(census FleetCounts, all Sidecars, m *resolve.Reader, mesh string) inspect.FindSidecar {
 	counts, others := census.States(m.Snapshot(), mesh, []inspect.State{inspect.StateRefusing, inspect.StateWithheld, inspect.StateMissing, inspect.StateBehind})
 	if counts[inspect.StateInSync] < len(others) {
 		return all.Sidecar

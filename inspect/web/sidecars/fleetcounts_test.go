@@ -50,7 +50,7 @@ func TestKnownByTheCensus(t *testing.T) {
 		}
 		objects, _ := world.Decode("t.yaml", []byte(text))
 		m, _ := world.Compile(world.Snapshot(objects...))
-		known := sidecars.KnownBy(sidecars.Counting(f), f, m.Reader(nil), "default")
+		known := sidecars.FindIn(sidecars.Counting(f), f, m.Reader(nil), "default")
 		asked = 0
 		states := map[api.Ref]inspect.State{}
 		for r := range m.Dataplanes("default") {

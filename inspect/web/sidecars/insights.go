@@ -56,7 +56,7 @@ func (h *Handlers) meshInsight(w http.ResponseWriter, r *http.Request) error {
 
 // services are those of the mesh of a request.
 func (h *Handlers) services(r *http.Request) ([]insights.ServiceInsight, error) {
-	if err := h.MeshKnown(r.PathValue("mesh")); err != nil {
+	if err := h.CheckMesh(r.PathValue("mesh")); err != nil {
 		return nil, err
 	}
 	snapshot := h.SnapshotOf(r.Context(), api.KindDataplane)

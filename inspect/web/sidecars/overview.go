@@ -136,7 +136,7 @@ func (c Counters) text() discoveryCounts {
 
 func (h *Handlers) overviews(w http.ResponseWriter, r *http.Request) error {
 	mesh := r.PathValue("mesh")
-	if err := h.MeshKnown(mesh); err != nil {
+	if err := h.CheckMesh(mesh); err != nil {
 		return err
 	}
 	snapshot := h.SnapshotOf(r.Context(), api.KindDataplane)

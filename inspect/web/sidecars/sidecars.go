@@ -58,7 +58,7 @@ type sidecarList struct {
 // sidecars answers a page of rows, chosen by the filters of lists and by state.
 func (h *Handlers) sidecars(w http.ResponseWriter, r *http.Request) error {
 	mesh := r.PathValue("mesh")
-	if err := h.MeshKnown(mesh); err != nil {
+	if err := h.CheckMesh(mesh); err != nil {
 		return err
 	}
 	sel, err := objects.SelectionOf(r.URL.Query())

@@ -117,7 +117,7 @@ func (v *View) head(columns int, now time.Time) []line {
 		out = append(out, line{text(warn, "%d of %d documents do not hold: ", len(v.troubled), v.objects), text(plain, "%s", v.troubled[0])})
 	}
 	if v.missed > 0 {
-		out = append(out, line{text(warn, "%d events came too fast to be told; counts of changes are too low", v.missed)})
+		out = append(out, line{text(warn, "%d events came too fast to be shown; counts of changes are too low", v.missed)})
 	}
 	return out
 }
