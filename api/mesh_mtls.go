@@ -52,7 +52,7 @@ const (
 	defaultCertificateLife = 24 * time.Hour
 	defaultRootLife        = 10 * year
 	year                   = 365 * 24 * time.Hour
-	leastLeaves            = 4 // lives of leaves in that of their root, for a rotation needs two
+	leastCertificateLives  = 4 // lives of leaves in that of their root, for a rotation needs two
 )
 
 // Authorities are the backends, with everything that is wrong with them; those with mistakes
@@ -93,7 +93,7 @@ func (t *MeshTLS) Authorities(at Path) ([]Authority, error) {
 }
 
 // authority understands one backend.
-func (b *Backend) authority(at Path) (Authority, error) {
+func (b *MeshBackend) authority(at Path) (Authority, error) {
 	a := Authority{Name: b.Name, Type: b.Type, Permissive: b.Mode == "PERMISSIVE", CertificateLife: defaultCertificateLife, RootLife: defaultRootLife}
 	var errs *multierror.Error
 	errs = multierror.Append(errs, validateWord(at.Field("mode"), b.Mode, "STRICT", "PERMISSIVE"))
@@ -115,8 +115,8 @@ func (b *Backend) authority(at Path) (Authority, error) {
 		if _, ok := ca.fields["RSAbits"]; ok {
 			errs = multierror.Append(errs, ca.at.Field("RSAbits").Warns(CodeNoEffect, "weft makes keys of ECDSA P-256, which cost less to sign with; remove it"))
 		}
-		if a.RootLife = ca.life("expiration", defaultRootLife); a.RootLife < leastLeaves*a.CertificateLife {
-			errs = multierror.Append(errs, ca.at.Field("expiration").Breaks("is shorter than %d lives of a workload's certificate (%s each); write a longer one", leastLeaves, a.CertificateLife))
+		if a.RootLife = ca.life("expiration", defaultRootLife); a.RootLife < leastCertificateLives*a.CertificateLife {
+			errs = multierror.Append(errs, ca.at.Field("expiration").Breaks("is shorter than %d lives of a workload's certificate (%s each); write a longer one", leastCertificateLives, a.CertificateLife))
 		}
 	case AuthorityProvided:
 		both := newPart(conf, b.Conf, &errs, "cert", "key")

@@ -91,7 +91,7 @@ func TestAuthorities(t *testing.T) {
 		t.Error(got)
 	}
 	for enabled, want := range map[string]string{"ca-2": `unknown value "ca-2"; did you mean ca-1?`, "": ""} {
-		_, err := (&api.MeshTLS{EnabledBackend: enabled, Backends: []api.Backend{{Name: "ca-1", Type: "builtin"}}}).Authorities("mtls")
+		_, err := (&api.MeshTLS{EnabledBackend: enabled, Backends: []api.MeshBackend{{Name: "ca-1", Type: "builtin"}}}).Authorities("mtls")
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), "mtls.enabledBackend: "+want) {
 			t.Errorf("%s: %v", enabled, err)
 		}

@@ -217,7 +217,7 @@ func (m members) WhoIs(ctx context.Context, token string) (rights.ClusterUser, e
 	}
 	return rights.ClusterUser{Name: who.Name, Groups: who.Groups, May: func(ctx context.Context, a rights.AccessRequest) (bool, error) {
 		return m.users.May(ctx, who, identity.AccessRequest(a))
-	}, Said: func(a rights.AccessRequest) (may, known bool) { return m.users.Said(who, identity.AccessRequest(a)) }}, err
+	}, Cached: func(a rights.AccessRequest) (may, known bool) { return m.users.Cached(who, identity.AccessRequest(a)) }}, err
 }
 
 // notReady is the answer to who asks whether the control plane is ready while it is not. Why

@@ -71,7 +71,7 @@ type Plane struct {
 	reviewer         *identity.APIServer // of a cluster: whose tokens are
 	users            *identity.Users     // of a cluster
 	pods             *auth.Pods          // of a cluster
-	uninjected       *uninjected.Finder  // of a cluster whose pods this control plane injects
+	uninjected       *uninjected.Tracker // of a cluster whose pods this control plane injects
 	hooks            *webhook.Made       // with bare
 	authors          storage.Authors
 	observe          *telemetry.Observer

@@ -160,7 +160,7 @@ func (w *work) fence(all *said) {
 			break
 		}
 		w.look(to, all)
-		open = w.found.foreign != nil || w.close(to)
+		open = w.found.takes != nil || w.close(to)
 	}
 	if !open {
 		return

@@ -22,10 +22,10 @@ type Sidecar struct {
 	// Awaited says of one that is not connected that it was before the control
 	// plane was started, and is expected back.
 	Awaited bool
-	// Lost says of one that is not connected that it was, and that its dataplane is still there; Until
+	// Missing says of one that is not connected that it was, and that its dataplane is still there; Until
 	// is when its last stream ended, where that is known.
-	Lost  bool
-	Until time.Time
+	Missing bool
+	Until   time.Time
 	// Published is the revision up to which it was told all that concerns it,
 	// Acked the one up to which it has confirmed that.
 	Published, Acked uint64
@@ -83,7 +83,7 @@ func (s *Sidecar) State() State {
 
 // Troubled reports whether something is wrong with the sidecar, so that Problems tells of it.
 func (s *Sidecar) Troubled() bool {
-	return s.Refusal != nil || s.Withheld() || s.Lost || s.waits()
+	return s.Refusal != nil || s.Withheld() || s.Missing || s.waits()
 }
 
 // Refusal is what an Envoy did not take.

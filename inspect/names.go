@@ -39,7 +39,7 @@ func Dataplane(m *resolve.Reader, dp api.Ref) (*effective.Resolved, error) {
 		return r, nil
 	}
 	if o, ok := m.Snapshot().Get(dp); ok {
-		if why, out := m.KeptOut(o); out {
+		if why, out := m.Excluded(o); out {
 			return nil, fmt.Errorf("dataplane %s: %w: %s", dp.FullName(), ErrNotFound, why.Message)
 		}
 	}

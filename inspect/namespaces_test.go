@@ -50,7 +50,7 @@ func TestAboutAPolicyOfANamespace(t *testing.T) {
 	t.Parallel()
 	m, vm := model(t, namesakes), inNamespace(api.KindDataplane, "shop", "vm")
 	for name, want := range map[string]int{"mt": 0, "mt.shop": 1} {
-		e, err := explain.About(m, vm, "", api.Ref{Kind: "MeshTimeout", Name: name}, inspect.Page{}, -1)
+		e, err := explain.About(m, vm, "", api.Ref{Kind: "MeshTimeout", Name: name}, inspect.ListOptions{}, -1)
 		if err != nil || len(e.Outbounds) != want {
 			t.Errorf("about %s: %v, %d outbounds, want %d", name, err, len(e.Outbounds), want)
 		}

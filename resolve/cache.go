@@ -136,27 +136,27 @@ func (c changedSince) keys() []string {
 	return slices.Compact(all)
 }
 
-// placesSince is where the places of an earlier revision are, and what changed since.
-type placesSince struct {
+// placementsSince is where the places of an earlier revision are, and what changed since.
+type placementsSince struct {
 	known   *impact.Placements
 	changed changedSince
 }
 
 // nextPlaces is what is known of them after an update; nil where finding them anew costs no more.
-func (a *asked) nextPlaces(changed []string) *placesSince {
+func (a *asked) nextPlaces(changed []string) *placementsSince {
 	was := a.placesSince
 	if known := a.places.At.Load(); known != nil {
-		was = &placesSince{known: known}
+		was = &placementsSince{known: known}
 	}
 	if was == nil || was.changed.size+len(changed) > len(was.known.Dataplanes)/2 {
 		return nil
 	}
-	return &placesSince{was.known, was.changed.and(changed)}
+	return &placementsSince{was.known, was.changed.and(changed)}
 }
 
-// allPlaces are the places of all dataplanes of a mesh, found out once for all questions
+// allPlacements are the places of all dataplanes of a mesh, found out once for all questions
 // about one revision: by what changed since somebody asked of an earlier one.
-func (q *Reader) allPlaces(x mesh, name string) *impact.Placements {
+func (q *Reader) allPlacements(x mesh, name string) *impact.Placements {
 	a := q.asked(name)
 	return a.places.Find(q.whole, func() *impact.Placements {
 		if since := a.placesSince; since != nil {

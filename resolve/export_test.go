@@ -49,7 +49,7 @@ func (m *Model) SelectedByLooking(ref api.Ref) []api.Ref {
 	var out []api.Ref
 	for p := range m.all.Dataplanes.Values(x.At) {
 		if by := x.Policy(ref); by != nil && x.AuthorizesRoutes(by) {
-			if x.JudgesDataplane(by, index.ObjectKey(p.Object.Ref)) {
+			if x.AuthorizesDataplane(by, index.ObjectKey(p.Object.Ref)) {
 				out = append(out, p.Object.Ref)
 			}
 		} else if conditions.AnySelects(x.SelectorsOf(ref), p) {

@@ -49,7 +49,7 @@ type meshState struct {
 // asked is what questions found out about a mesh.
 type asked struct {
 	notes       *conditions.Cache
-	placesSince *placesSince
+	placesSince *placementsSince
 	planesSince map[any]*planesSince // nobody changes it
 	places      effective.Answer[impact.Placements]
 	planes      effective.Findings // what AtDataplanes found, by key

@@ -223,7 +223,7 @@ func (q *Reader) ImpactOf(mesh string, refs []api.Ref, tell impact.Visitor) []*i
 		return impact.Unknown(refs)
 	}
 	return impact.ImpactOf(impact.Query{
-		Visit: q.visit, Fail: func(p impact.Placement) { q.failed = append(q.failed, p) }, All: func() *impact.Placements { return q.allPlaces(m, mesh) },
+		Visit: q.visit, Fail: func(p impact.Placement) { q.failed = append(q.failed, p) }, All: func() *impact.Placements { return q.allPlacements(m, mesh) },
 		Dataplanes: q.snapshot.Count(api.KindDataplane, mesh),
 	}, m.Mesh.Mesh, refs, tell)
 }

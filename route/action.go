@@ -16,9 +16,9 @@ type Forward struct {
 	Hash []HashKey
 	// NoBackend is the answer where no backend can be used, or none has a weight.
 	NoBackend Respond
-	// Bare says that policies do not apply to NoBackend: it stands in no document
+	// NoPolicies says that policies do not apply to NoBackend: it stands in no document
 	// (spec/httpproxy.md 9).
-	Bare bool `json:",omitempty"`
+	NoPolicies bool `json:",omitempty"`
 }
 
 // Passthrough sends to the destination that the client asked for.

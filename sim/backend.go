@@ -39,10 +39,10 @@ func (x *Backend) forms(sent *wire.Forwarded, answer uint32) []*wire.Forwarded {
 			}
 			add(sent.Over(x.http2))
 		case answer != 0:
-			in.unread = &timeline.Response{Status: answer, Reset: x.http2}
+			in.unread = &timeline.BackendResponse{Status: answer, Reset: x.http2}
 			in.ends(*in.unread)
 		case !normal:
-			in.unread = &timeline.Response{Status: http.StatusBadRequest}
+			in.unread = &timeline.BackendResponse{Status: http.StatusBadRequest}
 			in.ends(*in.unread)
 		case in.stops(read):
 		default:

@@ -34,9 +34,9 @@ type Inbound struct {
 	Reason string `json:"reason,omitempty"`
 
 	inbound *effective.Inbound
-	names   []string           // that the caller proves to it
-	holds   effective.Policies // of that caller
-	unread  *timeline.Response // what the caller sees where it does not take the request at all
+	names   []string                  // that the caller proves to it
+	holds   effective.Policies        // of that caller
+	unread  *timeline.BackendResponse // what the caller sees where it does not take the request at all
 	// grpc and webSocket are what the request is when it comes to it: filters may change that.
 	grpc, webSocket bool
 }
@@ -67,13 +67,13 @@ func (in *Inbound) denied() bool {
 func (in *Inbound) keepOut(requests bool) {
 	if len(in.names) == 0 && !in.inbound.TLS.TakesPlain() || !in.reads() {
 		in.Outcome, in.Status = Refused, 0
-		in.unread = &timeline.Response{Reset: true}
+		in.unread = &timeline.BackendResponse{Reset: true}
 		if requests {
 			in.Status = http.StatusServiceUnavailable
 		}
 		return
 	}
-	in.unread = &timeline.Response{Status: http.StatusForbidden}
+	in.unread = &timeline.BackendResponse{Status: http.StatusForbidden}
 	in.ends(*in.unread)
 }
 
@@ -95,13 +95,13 @@ func (in *Inbound) decision() string { return in.Permission.Key() + in.Reason }
 
 // through is what the caller sees of what the workload does: the inbound has
 // bounds of its own, and answers where the workload does not.
-func (in *Inbound) through(a timeline.Response) (seen timeline.Response, own bool) {
+func (in *Inbound) through(a timeline.BackendResponse) (seen timeline.BackendResponse, own bool) {
 	if in.unread != nil { // it does not get to the workload
 		return *in.unread, true
 	}
 	if !in.inbound.Protocol.HTTPLike() {
 		if a.Refuse { // the connection was accepted, and ends
-			return timeline.Response{Reset: true}, true
+			return timeline.BackendResponse{Reset: true}, true
 		}
 		return a, false
 	}
@@ -126,7 +126,7 @@ func (in *Inbound) responds(status uint32) {
 }
 
 // ends notes that a by the sidecar itself ends the request.
-func (in *Inbound) ends(a timeline.Response) {
+func (in *Inbound) ends(a timeline.BackendResponse) {
 	in.Outcome, in.Status = Respond, a.Status
 	if a.Reset {
 		in.Outcome, in.Status = Reset, http.StatusServiceUnavailable
@@ -134,17 +134,17 @@ func (in *Inbound) ends(a timeline.Response) {
 }
 
 // answer is what the sidecar of in answers by itself, as the caller's sees it.
-func (in *Inbound) answer(status uint32, after time.Duration) timeline.Response {
+func (in *Inbound) answer(status uint32, after time.Duration) timeline.BackendResponse {
 	if in.grpc {
 		s := wire.GRPCStatus(status)
-		a := timeline.Response{Status: http.StatusOK, GRPCStatus: &s, Delay: after}
+		a := timeline.BackendResponse{Status: http.StatusOK, GRPCStatus: &s, Delay: after}
 		if in.webSocket { // which 200 is the word for, between Envoys, that it is open
 			a.Status = http.StatusSwitchingProtocols
 			a = a.CutOff()
 		}
 		return a
 	}
-	return timeline.Response{Status: status, Delay: after}
+	return timeline.BackendResponse{Status: status, Delay: after}
 }
 
 // stops reports whether the sidecar of in answers read because of who asks.

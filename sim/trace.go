@@ -152,7 +152,7 @@ func (t trace) connect(l *lookup.Branch, f *wire.Forwarded) Branch {
 }
 
 // branch is what becomes of a request that comes to l.
-func (t trace) branch(l *lookup.Branch, q wire.Request, script []timeline.Response) Branch {
+func (t trace) branch(l *lookup.Branch, q wire.Request, script []timeline.BackendResponse) Branch {
 	b := t.outcome(l, q)
 	if len(l.Ends) > 1 {
 		b.Probability, b.Draws = float64(l.Draws.Count())/match.Chances, l.Draws

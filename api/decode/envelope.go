@@ -99,7 +99,7 @@ func (d *decoder) envelope(c *api.Catalog) (head, bool) {
 		d.report(d.locateNode(api.Path(key)), v)
 		return head{}, false
 	}
-	if spec := reflect.TypeOf(typ.New()); !typ.Bare && spec.Kind() == reflect.Pointer && spec.Elem().Kind() == reflect.Struct {
+	if spec := reflect.TypeOf(typ.New()); !typ.Flat && spec.Kind() == reflect.Pointer && spec.Elem().Kind() == reflect.Struct {
 		d.below = spec.Elem()
 		defer func() { d.below = nil }()
 	}
@@ -169,12 +169,12 @@ func absent(v *api.Violation) *api.Violation {
 func (d *decoder) universal(typ api.Type) head {
 	var u universal
 	own, rest := d.Root, d.Root
-	if typ.Bare {
+	if typ.Flat {
 		own, rest = d.apart(envelopeKeys)
 	}
 	d.value(own, d.Root, "", reflect.ValueOf(&u).Elem())
 	h := head{typ: typ, spec: u.Spec, status: u.Status, labels: "labels", name: "name", mesh: "mesh", at: "spec", explicit: u.Mesh != ""}
-	if typ.Bare {
+	if typ.Flat {
 		h.spec, h.at = Raw{d, rest, d.Root, "", 0}, ""
 	}
 	h.object = api.Object{Ref: api.Ref{Kind: typ.Name, Mesh: u.Mesh, Namespace: u.Namespace, Name: u.Name}, Labels: u.Labels}
@@ -185,7 +185,7 @@ func (d *decoder) universal(typ api.Type) head {
 	}
 	if typ.Meta || len(typ.Annotations) > 0 {
 		h.object.Meta = (&metadata{Annotations: u.Annotations}).kept(&typ)
-	} else if n := syntax.Member(d.Root, "annotations"); n != nil && !typ.Bare {
+	} else if n := syntax.Member(d.Root, "annotations"); n != nil && !typ.Flat {
 		d.unknown(d.locateNode("annotations"), "", d.fields(reflect.TypeFor[universal]()))
 	}
 	if u.Created != nil {

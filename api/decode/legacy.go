@@ -31,7 +31,7 @@ func Rewritten(kinds map[string]Migration, texts ...Text) []Text {
 			}
 			today, ok := rewritten(doc, kinds)
 			changed = changed || ok
-			line := doc.Place(doc.Root).Line
+			line := doc.PositionOf(doc.Root).Line
 			parts = append(parts, Text{t.File, append(bytes.Repeat([]byte("\n"), max(line-1, 0)), today...)})
 		}
 		if !changed {

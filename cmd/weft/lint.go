@@ -81,7 +81,7 @@ func (a *app) lint(ctx context.Context, o lintOptions) error {
 	if len(o.files) > 0 {
 		reading, err = a.read(o.files)
 	} else {
-		reading, err = a.held(ctx)
+		reading, err = a.withheld(ctx)
 	}
 	if err != nil {
 		return err
@@ -103,8 +103,8 @@ func (a *app) lint(ctx context.Context, o lintOptions) error {
 	return exitFound(o.exitCode, len(report.Findings) > 0)
 }
 
-// held are the documents of the control plane, as they were written.
-func (a *app) held(ctx context.Context) (world.Reading, error) {
+// withheld are the documents of the control plane, as they were written.
+func (a *app) withheld(ctx context.Context) (world.Reading, error) {
 	var r world.Reading
 	server, err := client.Find(a.server, a.tokenFile)
 	if err != nil {

@@ -92,8 +92,8 @@ type WriteRequest struct {
 
 // Admitted is what is to be stored of it.
 type Admitted struct {
-	Writes []store.Write
-	Asked  int // how many of them, the first ones, were asked for; the others come along
+	Writes    []store.Write
+	Requested int // how many of them, the first ones, were asked for; the others come along
 	// Found is what is to be said of the documents: warnings.
 	Found []*api.Violation
 }

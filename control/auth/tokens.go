@@ -94,10 +94,10 @@ func (t Tokens) User(name string, groups []string, validFor time.Duration) (toke
 // Revoke makes tokens void and ends the streams that they opened.
 func (t Tokens) Revoke(ids []string) error {
 	err := t.dataplanes.Revocations().Revoke(time.Now(), ids...)
-	if err == nil || errors.Is(err, token.ErrNotKept) {
+	if err == nil || errors.Is(err, token.ErrNotStored) {
 		t.revoked(ids...) // they are void
 	}
-	if errors.Is(err, token.ErrNotKept) {
+	if errors.Is(err, token.ErrNotStored) {
 		return httpapi.Refusal(http.StatusServiceUnavailable, err.Error())
 	}
 	return err

@@ -46,7 +46,7 @@ type Config struct {
 	Relied func(mesh string, revision uint64) bool
 	// Sidecars are those of a mesh for whom an authority signs, as far as they are known here.
 	Sidecars func(owner api.Ref) rotation.Fleet
-	// Before is until when there may be leaves that this control plane was not told of, where the last
+	// Before is until when there may be certificates that this control plane was not told of, where the last
 	// one that was signed before it began ends at last; nil is until then.
 	Before func(last time.Time) time.Time
 	// Blind reports whether others sign of whose leaves is not heard now; nil is never.
@@ -71,7 +71,7 @@ type CAController struct {
 	locals map[string]*workload.LocalAuthority // by the fingerprint of their root, so that each keeps its intermediate
 	known  map[string][]known                  // the roots of a mesh
 	waits  map[api.Ref]rotation.Waiting
-	before map[api.Ref]time.Time // until when there may be leaves of before this keeper began; nil before it has
+	before map[api.Ref]time.Time // until when there may be certificates of before this keeper began; nil before it has
 	asked  map[string]time.Time  // when a sidecar was asked to renew, by authority and name
 	broken string                // why writing failed last
 	trusts []*api.Object         // the MeshTrusts that people wrote
@@ -169,7 +169,7 @@ func (k *CAController) step(ctx context.Context, s store.Store) time.Duration {
 	return k.pause()
 }
 
-// heed takes note that there may be leaves of which nothing is known here: those that somebody has
+// heed takes note that there may be certificates of which nothing is known here: those that somebody has
 // signed who was not heard.
 func (k *CAController) heed() {
 	if k.cfg.Blind == nil || !k.cfg.Blind() {

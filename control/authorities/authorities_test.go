@@ -75,7 +75,7 @@ func (w *world) start() {
 func (w *world) mutual(enabled string, backends ...string) {
 	m := &api.Mesh{MTLS: &api.MeshTLS{EnabledBackend: enabled}}
 	for _, b := range backends {
-		m.MTLS.Backends = append(m.MTLS.Backends, api.Backend{Name: b, Type: api.AuthorityBuiltin})
+		m.MTLS.Backends = append(m.MTLS.Backends, api.MeshBackend{Name: b, Type: api.AuthorityBuiltin})
 	}
 	w.put(&api.Object{Ref: owner, Spec: m})
 }

@@ -31,7 +31,7 @@ func (k *CAController) Held(mesh, node string, chain [][]byte, proof []byte) (Pr
 			roots = append(roots, r.certificate)
 		}
 	}
-	leaf, root, err := workload.Held(chain, node, proof, roots, k.cfg.Now())
+	leaf, root, err := workload.VerifyProof(chain, node, proof, roots, k.cfg.Now())
 	if err != nil {
 		return ProvenCertificate{}, err
 	}

@@ -208,7 +208,7 @@ type kept struct {
 type asked struct {
 	// Wanted is the fingerprint of the root that is to sign, of the two of its backend.
 	Wanted string `json:"wanted,omitempty"`
-	// Spread is over how many nanoseconds leaves are renewed; 0 where the configuration says.
+	// Spread is over how many nanoseconds certificates are renewed; 0 where the configuration says.
 	Spread time.Duration `json:"spread,omitempty"`
 }
 
@@ -235,7 +235,7 @@ func (k *CAController) stored(a *authority) store.Write {
 	return k.secret(a, a.secrets, text)
 }
 
-// spread is over how long leaves of an authority are renewed.
+// spread is over how long certificates of an authority are renewed.
 func (a *authority) spread(usual time.Duration) time.Duration {
 	if a.asked.Spread > 0 {
 		return a.asked.Spread
@@ -246,7 +246,7 @@ func (a *authority) spread(usual time.Duration) time.Duration {
 // askAgain is after how long a sidecar is asked again that has not renewed.
 const askAgain = 30 * time.Second
 
-// renew asks those sidecars for whom it is time that hold a leaf of a root which goes.
+// renew asks those sidecars for whom it is time that hold a certificate of a root which goes.
 func (k *CAController) renew() {
 	if k.cfg.Certify == nil || k.cfg.Sidecars == nil {
 		return

@@ -153,7 +153,7 @@ func (r reader) domain(o *api.Object, m *api.MeshIdentity) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	domain, err := t.Text(template.Values{Of: "the MeshIdentity", Fields: map[string]string{"Mesh": o.Mesh, "Zone": r.cfg.Zone.Name}, Label: func(string) (string, bool) { return "", false }}, longestDomain)
+	domain, err := t.Text(template.Input{Of: "the MeshIdentity", Fields: map[string]string{"Mesh": o.Mesh, "Zone": r.cfg.Zone.Name}, Label: func(string) (string, bool) { return "", false }}, longestDomain)
 	if err != nil {
 		return "", err
 	}

@@ -74,7 +74,7 @@ func TestLivesOfBackends(t *testing.T) {
 	write := func(enabled string) {
 		m := &api.MeshTLS{EnabledBackend: enabled}
 		for name, life := range map[string]string{"short": "30m", "long": "3d"} {
-			m.Backends = append(m.Backends, api.Backend{Name: name, Type: api.AuthorityBuiltin, DPCert: map[string]any{"rotation": map[string]any{"expiration": life}}})
+			m.Backends = append(m.Backends, api.MeshBackend{Name: name, Type: api.AuthorityBuiltin, DPCert: map[string]any{"rotation": map[string]any{"expiration": life}}})
 		}
 		if _, _, err := w.store.Apply(t.Context(), store.Writes(store.Write{Put: &api.Object{Ref: owner, Spec: &api.Mesh{MTLS: m}}})); err != nil {
 			t.Fatal(err)

@@ -19,11 +19,11 @@ import (
 type Rotation struct {
 	// Abort goes back to the root that was to be replaced.
 	Abort bool
-	// Force has a rotation that runs trust the old root no more, whoever still has a leaf of it.
+	// Force has a rotation that runs trust the old root no more, whoever still has a certificate of it.
 	Force bool
 	// Now is a new root, and Force at once: for a root whose key is in wrong hands.
 	Now bool
-	// Spread is over how long leaves are renewed; 0 as the configuration says.
+	// Spread is over how long certificates are renewed; 0 as the configuration says.
 	Spread time.Duration
 	// Dry changes nothing.
 	Dry bool
@@ -32,7 +32,7 @@ type Rotation struct {
 // Rotated is where a rotation stands after a Rotation.
 type Rotated struct {
 	rotation.State
-	// Broken are the sidecars that new connections of fail until they have another leaf, or know
+	// Broken are the sidecars that new connections of fail until they have another certificate, or know
 	// the new root.
 	Broken rotation.Waiting
 }
@@ -43,7 +43,7 @@ type ErrRotation string
 // Error is what it says.
 func (e ErrRotation) Error() string { return string(e) }
 
-// atOnce is over how long leaves are renewed whose root nobody trusts any more.
+// atOnce is over how long certificates are renewed whose root nobody trusts any more.
 const atOnce = time.Second
 
 var errDry = errors.New("nothing was to be changed")
@@ -147,7 +147,7 @@ type Standing struct {
 	rotation.State
 	Roots   []StandingRoot
 	Waiting rotation.Waiting
-	// Certificates are how many sidecars have a valid leaf of each root, by its fingerprint.
+	// Certificates are how many sidecars have a valid certificate of each root, by its fingerprint.
 	Certificates map[string]int
 }
 
@@ -197,7 +197,7 @@ func (k *CAController) Standings(mesh string) (out []Standing) {
 		}
 		s.Certificates = map[string]int{}
 		s.assess(silent, now)
-		for _, same := range others { // a root does not tell by which of them somebody has a leaf
+		for _, same := range others { // a root does not tell by which of them somebody has a certificate
 			if same.Owner.Mesh == mesh && same.Domain == s.Domain {
 				k.count(&s, same.Owner, now)
 			}
@@ -207,7 +207,7 @@ func (k *CAController) Standings(mesh string) (out []Standing) {
 	return out
 }
 
-// count counts the valid leaves that are known of the authority of a document.
+// count counts the valid certificates that are known of the authority of a document.
 func (k *CAController) count(s *Standing, of api.Ref, now time.Time) {
 	if k.cfg.Sidecars == nil {
 		return

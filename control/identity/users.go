@@ -157,8 +157,8 @@ func (u *Users) May(ctx context.Context, who User, a AccessRequest) (bool, error
 	return got.yes, err
 }
 
-// Said is what May said lately, without asking again.
-func (u *Users) Said(who User, a AccessRequest) (may, known bool) {
+// Cached is what May said lately, without asking again.
+func (u *Users) Cached(who User, a AccessRequest) (may, known bool) {
 	got, known := u.remembered(accessKey(who, a))
 	return got.yes, known
 }

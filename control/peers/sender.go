@@ -250,7 +250,7 @@ func (r *Replica) news(f *follower) []*Told {
 			last = &Told{}
 			out = append(out, last)
 		}
-		s, gone := f.told.next(dirty[own], r.cfg.Known, r.here)
+		s, gone := f.told.next(dirty[own], r.cfg.NameOf, r.here)
 		for _, name := range gone {
 			last.Gone = append(last.Gone, named(name))
 		}
@@ -271,8 +271,8 @@ func (r *Replica) here(ref api.Ref) *Sidecar {
 		return nil
 	}
 	s := sidecarOf(ref, st, agent, attached)
-	if r.cfg.Secured != nil {
-		s.Secured, s.Tls = r.cfg.Secured(ref, attached)
+	if r.cfg.SidecarTLS != nil {
+		s.Secured, s.Tls = r.cfg.SidecarTLS(ref, attached)
 		s.Tls = s.Tls && st.Connected
 	}
 	return s

@@ -22,7 +22,7 @@ type WriteEvent func(ctx context.Context, about writing.About, reason, note stri
 // Tell writes events of what is found until ctx ends, as the replica that leads does. That
 // an owner had its event is known to this process, and besides to the API server, which
 // keeps an event for an hour unless told otherwise: another replica finds it there.
-func (f *Finder) Tell(ctx context.Context, write WriteEvent, log *slog.Logger) error {
+func (f *Tracker) Tell(ctx context.Context, write WriteEvent, log *slog.Logger) error {
 	told := map[string]time.Time{} // when the next event may be written, by UID
 	for {
 		wait := f.tell(ctx, told, write, log)
@@ -44,7 +44,7 @@ func (f *Finder) Tell(ctx context.Context, write WriteEvent, log *slog.Logger) e
 }
 
 // tell writes what is due, and says when it is to be called again.
-func (f *Finder) tell(ctx context.Context, told map[string]time.Time, write WriteEvent, log *slog.Logger) time.Duration {
+func (f *Tracker) tell(ctx context.Context, told map[string]time.Time, write WriteEvent, log *slog.Logger) time.Duration {
 	all, wait := f.found()
 	if wait > 0 {
 		return wait

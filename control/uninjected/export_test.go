@@ -1,7 +1,7 @@
 package uninjected
 
 // Seen is the revision that was looked at last.
-func (f *Finder) Seen() uint64 {
+func (f *Tracker) Seen() uint64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.latest == nil {

@@ -31,7 +31,7 @@ func (o PodOwner) ref() api.Ref {
 
 // found is all that is wrong, in the order of owners. It is nil while nobody knows of
 // webhooks; wait is then how long it takes until that is said too.
-func (f *Finder) found() (all []Problem, wait time.Duration) {
+func (f *Tracker) found() (all []Problem, wait time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.hooks.called {
@@ -47,7 +47,7 @@ func (f *Finder) found() (all []Problem, wait time.Duration) {
 }
 
 // find is called with mu held.
-func (f *Finder) find() []Problem {
+func (f *Tracker) find() []Problem {
 	out := []Problem{}
 	by := map[PodOwner][]*api.Object{}
 	for name, s := range f.spaces {
@@ -72,7 +72,7 @@ func (f *Finder) find() []Problem {
 }
 
 // label is what is wrong with a namespace whose label says neither yes nor no.
-func (f *Finder) label(name string, o *api.Object) []Problem {
+func (f *Tracker) label(name string, o *api.Object) []Problem {
 	if inject.Decide(inject.PodOf(&api.Object{Spec: &api.Pod{}}), namespaceOf(o), f.config).Code != InvalidNamespaceLabel {
 		return nil
 	}
@@ -83,7 +83,7 @@ func (f *Finder) label(name string, o *api.Object) []Problem {
 
 // owner is what a pod belongs to: the Deployment above its ReplicaSet, the CronJob above its
 // Job, else its first owner, else the pod itself.
-func (f *Finder) owner(pod *api.Object) PodOwner {
+func (f *Tracker) owner(pod *api.Object) PodOwner {
 	out := PodOwner{APIVersion: "v1", Kind: pod.Kind, Mesh: pod.Mesh, Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID()}
 	at := pod
 	for range 2 {
@@ -107,7 +107,7 @@ func (f *Finder) owner(pod *api.Object) PodOwner {
 }
 
 // says is what is wrong with pods of one owner, and what to do.
-func (f *Finder) says(owner PodOwner, pods []*api.Object) string {
+func (f *Tracker) says(owner PodOwner, pods []*api.Object) string {
 	older := 0
 	for _, p := range pods {
 		if p.Created.Before(f.hooks.made) {
@@ -130,7 +130,7 @@ func (f *Finder) says(owner PodOwner, pods []*api.Object) string {
 }
 
 // some names pods of an owner.
-func (f *Finder) some(owner PodOwner, pods []*api.Object, n int) string {
+func (f *Tracker) some(owner PodOwner, pods []*api.Object, n int) string {
 	switch {
 	case owner.Kind == api.KindPod:
 		return "it has no sidecar, and is"

@@ -36,8 +36,8 @@ const (
 // injects them: an installation applies them last, an upgrade may make them anew.
 const settled = time.Minute
 
-// Finder knows the pods without a sidecar of one cluster. It is safe for many goroutines.
-type Finder struct {
+// Tracker knows the pods without a sidecar of one cluster. It is safe for many goroutines.
+type Tracker struct {
 	config   inject.Config
 	now      func() time.Time
 	enqueued chan struct{} // has a token when there may be something to tell
@@ -70,12 +70,12 @@ type hooks struct {
 }
 
 // New is a finder that judges pods by the values of the installation.
-func New(c inject.Config, now func() time.Time) *Finder {
-	return &Finder{config: c, now: now, enqueued: make(chan struct{}, 1), spaces: map[string]*space{}}
+func New(c inject.Config, now func() time.Time) *Tracker {
+	return &Tracker{config: c, now: now, enqueued: make(chan struct{}, 1), spaces: map[string]*space{}}
 }
 
 // Hooks tells when the webhooks that inject were made; zero where there are none.
-func (f *Finder) Hooks(made time.Time) {
+func (f *Tracker) Hooks(made time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.hooks.called || f.hooks.made.IsZero() != made.IsZero() {
@@ -86,7 +86,7 @@ func (f *Finder) Hooks(made time.Time) {
 }
 
 // Follow looks at what a store holds and at what changes until ctx ends.
-func (f *Finder) Follow(ctx context.Context, s store.Store) {
+func (f *Tracker) Follow(ctx context.Context, s store.Store) {
 	now, watch := s.Watch()
 	defer watch.Stop()
 	var first []snapshot.Change
@@ -106,7 +106,7 @@ func (f *Finder) Follow(ctx context.Context, s store.Store) {
 }
 
 // Count is how many pods have no sidecar that should have one.
-func (f *Finder) Count() int {
+func (f *Tracker) Count() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.count
@@ -114,7 +114,7 @@ func (f *Finder) Count() int {
 
 // take takes changes, those that remove first: a pod whose label kuma.io/mesh changes goes in
 // one mesh and comes in another.
-func (f *Finder) take(now *snapshot.Snapshot, changes []snapshot.Change) {
+func (f *Tracker) take(now *snapshot.Snapshot, changes []snapshot.Change) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.latest = now
@@ -141,7 +141,7 @@ func (f *Finder) take(now *snapshot.Snapshot, changes []snapshot.Change) {
 }
 
 // takeSpace judges the pods of a namespace anew where its labels have changed.
-func (f *Finder) takeSpace(name string, now *api.Object) {
+func (f *Tracker) takeSpace(name string, now *api.Object) {
 	s := f.space(name)
 	before := s.object
 	s.object = now
@@ -158,7 +158,7 @@ func (f *Finder) takeSpace(name string, now *api.Object) {
 }
 
 // takePod takes the newest version of a pod, nil where it is gone.
-func (f *Finder) takePod(at api.Ref, now *api.Object) {
+func (f *Tracker) takePod(at api.Ref, now *api.Object) {
 	s := f.space(at.Namespace)
 	before := s.plain[at.Name]
 	if now == nil || !runsPlain(now) {
@@ -176,7 +176,7 @@ func (f *Finder) takePod(at api.Ref, now *api.Object) {
 	f.decide(s, p)
 }
 
-func (f *Finder) space(name string) *space {
+func (f *Tracker) space(name string) *space {
 	if f.spaces[name] == nil {
 		f.spaces[name] = &space{plain: map[string]*plain{}}
 	}
@@ -191,11 +191,11 @@ func runsPlain(o *api.Object) bool {
 }
 
 // decide decides whether a pod should have a sidecar.
-func (f *Finder) decide(s *space, p *plain) {
+func (f *Tracker) decide(s *space, p *plain) {
 	f.mark(p, s.object != nil && inject.Decide(inject.PodOf(p.object), namespaceOf(s.object), f.config).Verdict == inject.Injects)
 }
 
-func (f *Finder) mark(p *plain, wants bool) {
+func (f *Tracker) mark(p *plain, wants bool) {
 	if p.wants == wants {
 		return
 	}
@@ -216,7 +216,7 @@ func namespaceOf(o *api.Object) inject.Namespace {
 }
 
 // wake says that there may be something to tell. It is called with mu held.
-func (f *Finder) wake() {
+func (f *Tracker) wake() {
 	select {
 	case f.enqueued <- struct{}{}:
 	default:
@@ -224,7 +224,7 @@ func (f *Finder) wake() {
 }
 
 // Problems are those of the pods, by what they belong to, and of the labels of namespaces.
-func (f *Finder) Problems() []*api.Violation {
+func (f *Tracker) Problems() []*api.Violation {
 	found, _ := f.found()
 	out := make([]*api.Violation, len(found))
 	for i, x := range found {

@@ -62,7 +62,7 @@ func put(t interface{ Fatal(...any) }, s store.Store, objects ...*api.Object) {
 }
 
 // following is a finder of what s holds, in a bubble of time.
-func following(t *testing.T, s store.Store) *uninjected.Finder {
+func following(t *testing.T, s store.Store) *uninjected.Tracker {
 	t.Helper()
 	f := uninjected.New(inject.Default("dev"), time.Now)
 	ctx, stop := context.WithCancel(t.Context())
@@ -72,7 +72,7 @@ func following(t *testing.T, s store.Store) *uninjected.Finder {
 	return f
 }
 
-func problems(f *uninjected.Finder) string {
+func problems(f *uninjected.Tracker) string {
 	var lines []string
 	for _, v := range f.Problems() {
 		lines = append(lines, v.Object.String()+" "+v.Code+" "+v.Message)
@@ -216,7 +216,7 @@ func TestFollowingIsFinding(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		s := memory.New(snapshot.New(0), nil, time.Now)
-		follow := func() (*uninjected.Finder, func()) {
+		follow := func() (*uninjected.Tracker, func()) {
 			f := uninjected.New(inject.Default("dev"), func() time.Time { return made })
 			f.Hooks(made)
 			ctx, stop := context.WithCancel(context.Background())

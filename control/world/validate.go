@@ -17,11 +17,11 @@ import (
 type Report struct {
 	Documents  int                 `json:"documents"`
 	Violations []inspect.Violation `json:"violations"`
-	Conditions []Condition         `json:"conditions"`
+	Conditions []DocumentCondition `json:"conditions"`
 }
 
-// Condition is one that a document would get if the documents were the world.
-type Condition struct {
+// DocumentCondition is one that a document would get if the documents were the world.
+type DocumentCondition struct {
 	Object  string `json:"object"`
 	Parent  string `json:"parent,omitempty"`
 	Type    string `json:"type"`

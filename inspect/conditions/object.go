@@ -37,12 +37,12 @@ type Target struct {
 	// By are those who stand in its place where it is shadowed.
 	By     []*api.Origin `json:"by,omitempty"`
 	Reason string        `json:"reason,omitempty"`
-	// Unresolved are the lists of a rule that gave way, while the rest of it holds.
-	Unresolved []UnresolvedPart `json:"lost,omitempty"`
+	// Superseded are the lists of a rule that gave way, while the rest of it holds.
+	Superseded []SupersededPart `json:"lost,omitempty"`
 }
 
-// UnresolvedPart is a list of a rule that has no effect, for another's holds.
-type UnresolvedPart struct {
+// SupersededPart is a list of a rule that has no effect, for another's holds.
+type SupersededPart struct {
 	What string      `json:"what"` // filters or backends
 	By   *api.Origin `json:"by"`
 }
@@ -144,12 +144,12 @@ func (t *Target) setState(e *impact.EntryEffect, notes []api.Note, why string) {
 		}
 	case e.Acts != 0:
 		t.State, t.Reason = Found, ""
-		filters, action := e.LostParts()
+		filters, action := e.SupersededParts()
 		if filters != nil {
-			t.Unresolved = append(t.Unresolved, UnresolvedPart{explain.SupersededFilters, filters})
+			t.Superseded = append(t.Superseded, SupersededPart{explain.SupersededFilters, filters})
 		}
 		if action != nil {
-			t.Unresolved = append(t.Unresolved, UnresolvedPart{explain.SupersededBackends, action})
+			t.Superseded = append(t.Superseded, SupersededPart{explain.SupersededBackends, action})
 		}
 	case len(e.By) > 0:
 		t.State, t.By, t.Reason = Shadowed, e.By, ""

@@ -135,7 +135,7 @@ func sidecarProblems(s *inspect.Sidecar, m *resolve.Reader) []Problem {
 		out[len(out)-1].Severity = api.Warning
 	}
 	switch {
-	case !s.Lost:
+	case !s.Missing:
 	case s.Awaited:
 		say("NotConnected", "its sidecar was connected before the control plane was started, and has not come back; look whether it runs, and at the end of its log")
 	default:

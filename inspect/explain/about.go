@@ -17,7 +17,7 @@ import (
 // route, rules, destinations and inbounds at which the policy says something, each with all that
 // holds there. Part is a page of those outbounds; of most it has no more than that, with a note that
 // says how many there are beside them, unless most is negative. What is not shown is not explained.
-func About(m *resolve.Reader, dp api.Ref, to string, object api.Ref, part inspect.Page, most int) (Explanation, error) {
+func About(m *resolve.Reader, dp api.Ref, to string, object api.Ref, part inspect.ListOptions, most int) (Explanation, error) {
 	r, chosen, err := chosenOutbounds(m, dp, to, part)
 	if err != nil {
 		return Explanation{}, err

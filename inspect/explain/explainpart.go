@@ -15,12 +15,12 @@ import (
 // Of says what applies to a dataplane: all of it, or what concerns the
 // destination that to names by id, name, or name and port.
 func Of(m *resolve.Reader, dp api.Ref, to string) (Explanation, error) {
-	return PartOf(m, dp, to, inspect.Page{})
+	return PartOf(m, dp, to, inspect.ListOptions{})
 }
 
 // PartOf is Explain with a page of the outbounds to destinations of whose ids the name of
 // part is a part. All else is as in the whole.
-func PartOf(m *resolve.Reader, dp api.Ref, to string, part inspect.Page) (Explanation, error) {
+func PartOf(m *resolve.Reader, dp api.Ref, to string, part inspect.ListOptions) (Explanation, error) {
 	r, chosen, err := chosenOutbounds(m, dp, to, part)
 	if err != nil {
 		return Explanation{}, err
@@ -34,7 +34,7 @@ func PartOf(m *resolve.Reader, dp api.Ref, to string, part inspect.Page) (Explan
 }
 
 // chosenOutbounds are those of a dataplane to a destination, or all, that part chooses by name.
-func chosenOutbounds(m *resolve.Reader, dp api.Ref, to string, part inspect.Page) (r *effective.Resolved, chosen []*effective.Outbound, err error) {
+func chosenOutbounds(m *resolve.Reader, dp api.Ref, to string, part inspect.ListOptions) (r *effective.Resolved, chosen []*effective.Outbound, err error) {
 	if r, err = inspect.Dataplane(m, dp); err != nil {
 		return nil, nil, err
 	}

@@ -108,7 +108,7 @@ func inVain(v *view) (found []*api.Violation) {
 					v.gather(&found, v.vain(reach.Ref, e))
 				}
 				if v.model.IsRoute(reach.Ref.Kind) {
-					filters, action := e.LostParts()
+					filters, action := e.SupersededParts()
 					v.gather(&found, v.lost(reach.Ref, e, "filters", filters))
 					v.gather(&found, v.lost(reach.Ref, e, "backendRefs", action))
 				}

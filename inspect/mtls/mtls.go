@@ -101,9 +101,9 @@ func (s *Observed) at(i *effective.Inbound) Connections {
 	return s.Inbounds[string(StatName(room[:0], i.Address, i.Port))]
 }
 
-// SecuredBy says what is known of a sidecar, and what it follows.
-type SecuredBy struct {
-	Secured     func(api.Ref) (Observed, bool)
+// ObservedBy says what is known of a sidecar, and what it follows.
+type ObservedBy struct {
+	Observed    func(api.Ref) (Observed, bool)
 	Sidecar     func(api.Ref) (inspect.Sidecar, bool)
 	Authorities []Authority
 	Now         time.Time
@@ -116,7 +116,7 @@ const notMTLS = "off"
 const mostSenders = 20
 
 // Of is how far a mesh is. Size 0 of part is all dataplanes.
-func Of(q *resolve.Reader, mesh string, part inspect.Page, by SecuredBy) (MTLS, error) {
+func Of(q *resolve.Reader, mesh string, part inspect.ListOptions, by ObservedBy) (MTLS, error) {
 	out := MTLS{Mesh: mesh, Authorities: append([]Authority{}, by.Authorities...), Senders: []PlainSender{}, Items: []DataplaneMTLS{}}
 	if err := inspect.CheckMesh(q, mesh); err != nil {
 		return out, err
@@ -126,7 +126,7 @@ func Of(q *resolve.Reader, mesh string, part inspect.Page, by SecuredBy) (MTLS, 
 	var all progress
 	uncertified, room := q.Uncertified(mesh), []InboundMTLS(nil)
 	for r := range q.Dataplanes(mesh) {
-		known, _ := by.Secured(r.Ref)
+		known, _ := by.Observed(r.Ref)
 		senders := names.plainSenders(r, known.Senders)
 		out.Senders = append(out.Senders, senders...)
 		shown := false

@@ -24,13 +24,13 @@ type field struct {
 
 type placesKey struct{}
 
-// mostPlaces is of how many fields places are kept: those of documents that are no more are among them.
-const mostPlaces = 10_000
+// mostLocators is of how many fields places are kept: those of documents that are no more are among them.
+const mostLocators = 10_000
 
 // LocatorOf looks in the documents of a model, and knows what was looked for before, also in those of
 // earlier models.
 func LocatorOf(m *resolve.Reader) *Locator {
-	return &Locator{snapshot: m.Snapshot(), known: resolve.CacheOf[field, api.Position](m, placesKey{}, func() int { return mostPlaces })}
+	return &Locator{snapshot: m.Snapshot(), known: resolve.CacheOf[field, api.Position](m, placesKey{}, func() int { return mostLocators })}
 }
 
 // LocatorIn looks in the documents of s.

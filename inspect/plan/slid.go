@@ -33,8 +33,8 @@ func Slid(before, after *resolve.Model, touched ...api.Ref) (out []*api.Violatio
 			if !namesSection(o) {
 				continue
 			}
-			was := old.NamedByPlace(o.Ref)
-			for _, is := range now.NamedByPlace(o.Ref) {
+			was := old.NamedByIndex(o.Ref)
+			for _, is := range now.NamedByIndex(o.Ref) {
 				i := slices.IndexFunc(was, func(x resolve.NamedRule) bool {
 					return x.Field == is.Field && x.Section == is.Section && x.Route == is.Route
 				})

@@ -29,7 +29,7 @@ func (c *cluster) WhoIs(_ context.Context, token string) (rights.ClusterUser, er
 	if token == "" {
 		return rights.ClusterUser{}, rights.ErrNobody
 	}
-	return rights.ClusterUser{Name: token, May: c.asks, Said: func(a rights.AccessRequest) (bool, bool) {
+	return rights.ClusterUser{Name: token, May: c.asks, Cached: func(a rights.AccessRequest) (bool, bool) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		may, known := c.said[a]

@@ -86,6 +86,7 @@ var componentNames = map[reflect.Type]string{
 	reflect.TypeFor[mtls.DataplaneMTLS]():         "SecuredDataplane",
 	reflect.TypeFor[mtls.InboundMTLS]():           "SecuredInbound",
 	reflect.TypeFor[certificates.RotateRequest](): "TurnRequest",
+	reflect.TypeFor[conditions.SupersededPart]():  "LostPart",
 	reflect.TypeFor[mtls.Rotated]():               "Turned",
 }
 

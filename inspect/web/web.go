@@ -69,9 +69,9 @@ type Config struct {
 	// Writes says why the store takes no writes, while all else works; nil where it takes them.
 	Writes  func() error
 	Metrics http.Handler
-	// Asked is told of each reader of a model that a request makes, which counts
+	// OnReader is told of each reader of a model that a request makes, which counts
 	// what the answer costs; nil tells nobody.
-	Asked func(*resolve.Reader)
+	OnReader func(*resolve.Reader)
 	// Traced begins the span of a request of a route; what it returns is told the status of the
 	// answer. Answered is told of each answer, with the route, or refused where none was looked
 	// for. Nil tells nobody.
@@ -146,7 +146,7 @@ func New(cfg Config) http.Handler {
 func newServer(cfg Config) *server {
 	s := &server{Config: cfg, mux: http.NewServeMux(), intake: httpapi.NewIntake(mostHeld, mostHeld), members: httpapi.NewIntake(mostHeldOfAll, mostHeldOfMember),
 		authorizer: rights.UserAuthorizer{Catalog: cfg.Catalog, Log: cfg.Log}, schemas: &schemas.Handlers{Catalog: cfg.Catalog, Kinds: cfg.Kinds, ReadOnly: cfg.ReadOnly}}
-	s.source = &objects.Finder{Catalog: cfg.Catalog, Documents: cfg.Documents, Asked: cfg.Asked, Listed: cfg.Listed, NotFound: s.notFound}
+	s.source = &objects.Finder{Catalog: cfg.Catalog, Documents: cfg.Documents, OnReader: cfg.OnReader, Listed: cfg.Listed, NotFound: s.notFound}
 	return s
 }
 

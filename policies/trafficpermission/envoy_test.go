@@ -62,7 +62,7 @@ func (a *authority) leaf(t testing.TB, domain string, names ...string) tls.Certi
 	if err != nil {
 		t.Fatal(err)
 	}
-	chain, err := by.Leaf(names, &key.PublicKey, workload.CertificateLife, time.Now())
+	chain, err := by.Issue(names, &key.PublicKey, workload.CertificateLife, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,9 +16,9 @@ type Stage struct {
 	RoutePolicies    *derive.Collection[RoutePolicies]
 	byDestination    *derive.Group[RoutePolicies]
 	Frontends        *derive.Collection[DestinationRules]
-	Placements       *derive.Collection[Placements]
-	byDataplane      *derive.Index[Placements]
-	byService        *derive.Index[Placements]
+	Placements       *derive.Collection[InboundPlacements]
+	byDataplane      *derive.Index[InboundPlacements]
+	byService        *derive.Index[InboundPlacements]
 	dataplaneRules   *derive.Collection[dataplaneRules]
 	collectedAtRules *derive.Collection[Collected]
 

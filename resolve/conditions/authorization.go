@@ -80,7 +80,7 @@ func (m Mesh) tellsPathsApart(p *index.Policy) bool {
 
 // conflictOf is the first dataplane at which others stand in the place of a frontend, and the
 // other frontend.
-func (m Mesh) conflictOf(p *index.Policy, id string, places *authorization.Placements) (where, with string) {
+func (m Mesh) conflictOf(p *index.Policy, id string, places *authorization.InboundPlacements) (where, with string) {
 	if places == nil {
 		return "", ""
 	}
@@ -90,7 +90,7 @@ func (m Mesh) conflictOf(p *index.Policy, id string, places *authorization.Place
 			continue
 		}
 		first, others := m.FrontendsAt(all, place)
-		if !slices.ContainsFunc(others, func(w *authorization.InboundRules) bool {
+		if !slices.ContainsFunc(others, func(w *authorization.ArrivingRules) bool {
 			return slices.ContainsFunc(w.Rows, func(r *authorization.Row) bool { return r.By(p) }) && m.IsFrontend(id, w, place)
 		}) {
 			continue

@@ -55,7 +55,7 @@ const mostOpen = 1000
 // mostOpen. It looks at those of which some are, which as a rule are few.
 func (m Mesh) unproved(p *index.Policy) (open int) {
 	if m.AuthorizesRoutes(p) {
-		seen := map[authorization.Placement]bool{}
+		seen := map[authorization.InboundPlacement]bool{}
 		for at := range m.PlacementsOf(p) {
 			if in, _ := m.Inbounds.Get(m.At, at.Plane); in != nil && !seen[at] && open < mostOpen {
 				seen[at] = true

@@ -278,8 +278,8 @@ func routeLost(x Mesh, ref api.TargetRef, home api.Home) string {
 	found, known := false, map[string]bool{}
 	for r := range x.SelectedRoutes(&ref, home) {
 		found = true
-		maps.Copy(known, r.Known)
-		if ref.SectionName == "" || r.Known[ref.SectionName] {
+		maps.Copy(known, r.SectionNames)
+		if ref.SectionName == "" || r.SectionNames[ref.SectionName] {
 			return ""
 		}
 	}

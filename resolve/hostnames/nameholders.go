@@ -73,8 +73,8 @@ const (
 	collision     = "Collision"
 )
 
-// LostClaim says why a service has not the name of a claim: reason is empty where it has it.
-func (m Mesh) LostClaim(s *index.Service, c *claim) (reason, why string) {
+// Conflict says why a service has not the name of a claim: reason is empty where it has it.
+func (m Mesh) Conflict(s *index.Service, c *claim) (reason, why string) {
 	if c.Name == "" {
 		return templateError, c.broken
 	}

@@ -131,9 +131,9 @@ func Unknown(refs []api.Ref) []*Impact {
 	return newAnalyzer(Query{}, dataplanes.Mesh{}, refs).out
 }
 
-// LostParts are who stands in the place of a rule's filters, and of its backends, nil for nobody:
+// SupersededParts are who stands in the place of a rule's filters, and of its backends, nil for nobody:
 // where the rule takes requests, and none of the list holds anywhere.
-func (e *EntryEffect) LostParts() (filters, action *api.Origin) {
+func (e *EntryEffect) SupersededParts() (filters, action *api.Origin) {
 	if e.Acts&effective.TakesRequests != 0 && e.Acts&effective.FiltersHold == 0 {
 		filters = e.FiltersBy
 	}

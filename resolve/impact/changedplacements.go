@@ -100,7 +100,7 @@ func (m *moved) with(s *placement, a *arrivals, out *Placements) *placement {
 		now.Placement, now.number = s.Placement, s.number
 	} else {
 		key := s.Key()
-		for n, p := range placesAt(out.Dataplanes[first]) {
+		for n, p := range placementsAt(out.Dataplanes[first]) {
 			if p.Key() == key {
 				now.Placement, now.number = p, n
 				break

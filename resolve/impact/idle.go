@@ -19,7 +19,7 @@ func NewIdle() *Idle { return &Idle{map[PlacementKey]*effective.Attached{}} }
 // At are the entries of which a field has no effect at some place of the dataplane, each once, and
 // the places at which following objects meets a bug.
 func (x *Idle) At(r *effective.Resolved) (entries []*api.Origin, failed []Placement) {
-	for _, p := range placesAt(r) {
+	for _, p := range placementsAt(r) {
 		key := p.Key()
 		at := x.known[key]
 		if at == nil {

@@ -69,8 +69,8 @@ func (p Placement) to() *effective.Destination {
 	return nil
 }
 
-// placesAt yields those of a dataplane, by number.
-func placesAt(r *effective.Resolved) iter.Seq2[int32, Placement] {
+// placementsAt yields those of a dataplane, by number.
+func placementsAt(r *effective.Resolved) iter.Seq2[int32, Placement] {
 	return func(yield func(int32, Placement) bool) {
 		n := int32(0)
 		for _, o := range r.Outbounds {
@@ -104,7 +104,7 @@ func PlacementsOf(planes iter.Seq2[string, *effective.Resolved], wanted func(*ef
 	for key, r := range planes {
 		plane := int32(len(x.Dataplanes))
 		x.Dataplanes, x.keys = append(x.Dataplanes, r), append(x.keys, key)
-		for n, p := range placesAt(r) {
+		for n, p := range placementsAt(r) {
 			to := p.to()
 			if to != nil && !wanted(to) {
 				continue
@@ -178,7 +178,7 @@ func (x *Placements) Follow(changed []string, now func(key string) *effective.Re
 		}
 		if i < len(x.keys) && x.keys[i] == changed[0] {
 			m.planes[i] = -1
-			for _, p := range placesAt(x.Dataplanes[i]) {
+			for _, p := range placementsAt(x.Dataplanes[i]) {
 				m.at(p)
 			}
 			i++
@@ -186,7 +186,7 @@ func (x *Placements) Follow(changed []string, now func(key string) *effective.Re
 		if r := now(changed[0]); r != nil {
 			plane := int32(len(out.keys))
 			out.Dataplanes, out.keys = append(out.Dataplanes, r), append(out.keys, changed[0])
-			for n, p := range placesAt(r) {
+			for n, p := range placementsAt(r) {
 				m.at(p).add(plane, n, p)
 			}
 		}

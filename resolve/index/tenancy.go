@@ -44,9 +44,9 @@ func ClassOf(d *route.Dialect, o *api.Object) string {
 	return d.Class(o)
 }
 
-// KeptOut says why a document takes no part in the mesh; nil where it does. Routes of other
+// Excluded says why a document takes no part in the mesh; nil where it does. Routes of other
 // ingress classes are no mistakes: another controller serves them.
-func (m Mesh) KeptOut(o *api.Object) *api.Note {
+func (m Mesh) Excluded(o *api.Object) *api.Note {
 	t := m.Tenancy()
 	if t == nil {
 		return nil
@@ -69,7 +69,7 @@ func (m Mesh) KeptOut(o *api.Object) *api.Note {
 }
 
 // admitted reports whether a document takes part in the mesh.
-func (m Mesh) admitted(o *api.Object) bool { return m.KeptOut(o) == nil }
+func (m Mesh) admitted(o *api.Object) bool { return m.Excluded(o) == nil }
 
 // A host at a port is one destination for all dataplanes, but where hosts are owned one for each
 // scope: what those of a namespace see of it follows from the claims of that namespace and from

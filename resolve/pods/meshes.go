@@ -5,9 +5,9 @@ import (
 	"github.com/weftmesh/weft/resolve/derive"
 )
 
-// addPlaces derives in which mesh Services and EndpointSlices are: the one that their
+// addMeshes derives in which mesh Services and EndpointSlices are: the one that their
 // label names, else that of their namespace, else the default one (spec/kubernetes.md 3.1).
-func (s *Stage) addPlaces() {
+func (s *Stage) addMeshes() {
 	s.placed = derive.Derive(s.schema, "services placed", s.services, derive.Values[api.Object]{}, func(r *derive.Reader, key string) *api.Object {
 		o, _ := s.services.Get(r, key)
 		return s.moved(r, s.services, o, s.meshOfSpace(r, o))

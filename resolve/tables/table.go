@@ -17,7 +17,7 @@ type tableBuilder struct {
 	own      effective.Backend
 	clusters []ClusterRef
 	base     index.Layers            // what holds for every rule by default
-	bare     effective.Policies      // of a rule of which nothing more is said
+	baseline effective.Policies      // of a rule of which nothing more is said
 	stacks   map[*index.Item][]stack // by their last item
 }
 
@@ -89,7 +89,7 @@ func (b *tableBuilder) route(c *route.MergedRule, from []*index.Contribution) ef
 		for i := range do.Backends {
 			r.Backends = append(r.Backends, b.backend(&do.Backends[i], own))
 		}
-		if do.Bare && r.Answers() != nil {
+		if do.NoPolicies && r.Answers() != nil {
 			r.Policies = nil
 		}
 	case route.Passthrough:

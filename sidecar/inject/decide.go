@@ -18,23 +18,23 @@ const LabelInjection = "kuma.io/sidecar-injection"
 // LabelAdmission on a namespace, with the value disabled, keeps weft's webhooks out of it.
 const LabelAdmission = "weft.io/admission"
 
-// Verdict is what happens to a pod.
-type Verdict string
+// InjectionVerdict is what happens to a pod.
+type InjectionVerdict string
 
 // The verdicts.
 const (
-	Injects  Verdict = "inject"
-	Complete Verdict = "complete" // it has a sidecar; what others added since is adapted
-	Skip     Verdict = "skip"
-	Refuse   Verdict = "refuse"
+	Injects  InjectionVerdict = "inject"
+	Complete InjectionVerdict = "complete" // it has a sidecar; what others added since is adapted
+	Skip     InjectionVerdict = "skip"
+	Refuse   InjectionVerdict = "refuse"
 )
 
 // Decision is what happens to a pod, and why. Code is what events, metrics and
 // `weft inject explain` print.
 type Decision struct {
-	Verdict Verdict `json:"verdict"`
-	Code    string  `json:"code"`
-	Rows    []Check `json:"rows"` // all of them; those after the one that holds were not asked
+	Verdict InjectionVerdict `json:"verdict"`
+	Code    string           `json:"code"`
+	Rows    []Check          `json:"rows"` // all of them; those after the one that holds were not asked
 	// Refusal is the violation of a pod that this decision refuses.
 	Refusal *api.Violation `json:"-"`
 }
@@ -56,7 +56,7 @@ type question struct {
 
 // answer is what a row says; without a verdict it does not hold.
 type answer struct {
-	verdict     Verdict
+	verdict     InjectionVerdict
 	code, found string
 	refusal     *api.Violation
 }

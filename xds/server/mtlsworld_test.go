@@ -82,7 +82,7 @@ func (p *proving) leafOf(root *workload.Signer, names ...string) tls.Certificate
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	chain, err := by.Leaf(names, &key.PublicKey, p.life, time.Now())
+	chain, err := by.Issue(names, &key.PublicKey, p.life, time.Now())
 	if err != nil {
 		p.t.Fatal(err)
 	}

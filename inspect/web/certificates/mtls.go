@@ -33,7 +33,7 @@ func (h *Handlers) mtls(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	part := inspect.Page{Offset: sel.Offset, Size: sel.Size, Name: sel.Name}
+	part := inspect.ListOptions{Offset: sel.Offset, Size: sel.Size, Name: sel.Name}
 	if query.Get(endpoint.StatusSize.Name) == "" {
 		part.Size = 0
 	}
@@ -51,10 +51,10 @@ func (h *Handlers) mtls(w http.ResponseWriter, r *http.Request) error {
 }
 
 // observedBy is what is known of a mesh at run time; nothing where nobody keeps it.
-func (h *Handlers) observedBy(mesh string) mtls.SecuredBy {
-	by := mtls.SecuredBy{Now: time.Now(), Sidecar: h.Sidecars.Sidecar, Secured: func(api.Ref) (mtls.Observed, bool) { return mtls.Observed{}, false }}
+func (h *Handlers) observedBy(mesh string) mtls.ObservedBy {
+	by := mtls.ObservedBy{Now: time.Now(), Sidecar: h.Sidecars.Sidecar, Observed: func(api.Ref) (mtls.Observed, bool) { return mtls.Observed{}, false }}
 	if h.Security != nil {
-		by.Secured = h.Security.Secured
+		by.Observed = h.Security.Secured
 	}
 	if h.Authorities != nil {
 		by.Authorities = h.Authorities.Authorities(mesh)

@@ -91,7 +91,7 @@ func (c *DocumentWriter) plan(ctx context.Context, o outcome) (Planned, error) {
 	}
 	if cut {
 		out.Notes = append(out.Notes, api.Note{Severity: api.Info, Code: "Cut",
-			Message: fmt.Sprintf("the change may concern dataplanes of more than %d namespaces, of which the others were not looked at; ask who may see all", rights.MostAsked)})
+			Message: fmt.Sprintf("the change may concern dataplanes of more than %d namespaces, of which the others were not looked at; ask who may see all", rights.MostChecks)})
 	}
 	return out, errors.Join(failed, ctx.Err())
 }

@@ -135,7 +135,7 @@ func (c *DocumentWriter) planOf(ask Asking, admit func(admission.Writer, *snapsh
 		if err != nil {
 			return nil, err
 		}
-		done.told, done.asked = out.Found, out.Asked
+		done.told, done.asked = out.Found, out.Requested
 		return out.Writes, nil
 	}
 }

@@ -69,8 +69,8 @@ func (s *Finder) Reader(ctx context.Context) (*resolve.Reader, error) {
 // always does.
 func (s *Finder) ReaderOf(m *resolve.Model, gone func() bool) *resolve.Reader {
 	q := m.Reader(gone)
-	if s.Asked != nil {
-		s.Asked(q)
+	if s.OnReader != nil {
+		s.OnReader(q)
 	}
 	return q
 }
@@ -79,9 +79,9 @@ func (s *Finder) ReaderOf(m *resolve.Model, gone func() bool) *resolve.Reader {
 type Finder struct {
 	Catalog   *api.Catalog
 	Documents Documents
-	// Asked is told of each reader of a model that a request makes, which counts what the answer
+	// OnReader is told of each reader of a model that a request makes, which counts what the answer
 	// costs; nil tells nobody.
-	Asked func(*resolve.Reader)
+	OnReader func(*resolve.Reader)
 	// Listed is told how many documents a list looked at; nil tells nobody.
 	Listed func(int)
 	// NotFound is the answer to a request whose path leads nowhere.

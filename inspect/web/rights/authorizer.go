@@ -23,7 +23,7 @@ func (a *UserAuthorizer) Gettable(ctx context.Context, failed *error) func(*api.
 		}
 		want := AccessRequest{Verb: "get", Group: GroupOf(t), Resource: t.Plural, Namespace: o.Namespace}
 		may, asked := known[want]
-		if !asked && len(known) < MostAsked && *failed == nil {
+		if !asked && len(known) < MostChecks && *failed == nil {
 			may, *failed = u.Has(ctx, want)
 			known[want] = may
 		}
@@ -50,7 +50,7 @@ func (a *UserAuthorizer) Explained(ctx context.Context, failed *error, cut *bool
 	known := map[string]bool{}
 	return func(ref api.Ref) bool {
 		may, asked := known[ref.Namespace]
-		if !asked && len(known) >= MostAsked {
+		if !asked && len(known) >= MostChecks {
 			*cut = true
 			return false
 		}
@@ -94,8 +94,8 @@ func (a *UserAuthorizer) MayWrite(ctx context.Context, objects []*api.Object) er
 		if !ok || asked[want] {
 			continue
 		}
-		if asked[want] = true; len(asked) > MostAsked {
-			return httpapi.BadField("", fmt.Sprintf("the documents are of more than %d kinds and namespaces together; send those of fewer namespaces at once", MostAsked))
+		if asked[want] = true; len(asked) > MostChecks {
+			return httpapi.BadField("", fmt.Sprintf("the documents are of more than %d kinds and namespaces together; send those of fewer namespaces at once", MostChecks))
 		}
 		may, err := u.Has(ctx, want)
 		if err != nil {

@@ -27,8 +27,8 @@ type ClusterUser struct {
 	Groups []string
 	// May reports whether the user has an access. An error is that nobody can say.
 	May func(context.Context, AccessRequest) (bool, error)
-	// Said is what May said of an access lately, without asking again; nil remembers nothing.
-	Said func(AccessRequest) (may, known bool)
+	// Cached is what May said of an access lately, without asking again; nil remembers nothing.
+	Cached func(AccessRequest) (may, known bool)
 }
 
 // AccessRequest is what a user wants, as RBAC calls it: a verb with a resource of a namespace, of all
@@ -59,5 +59,5 @@ func MustAsk(ctx context.Context) bool {
 
 // User is the member as requests come from it.
 func (m *ClusterUser) User() User {
-	return User{Name: m.Name, Groups: append(slices.Clone(m.Groups), authenticated), may: m.May, said: m.Said}
+	return User{Name: m.Name, Groups: append(slices.Clone(m.Groups), authenticated), may: m.May, cached: m.Cached}
 }

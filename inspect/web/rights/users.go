@@ -23,8 +23,8 @@ type User struct {
 	client string   // what the request says of its program
 	asks   bool     // it may change nothing
 	// may asks the cluster, and said is what it said lately; nil where it has no say.
-	may  func(context.Context, AccessRequest) (bool, error)
-	said func(AccessRequest) (may, known bool)
+	may    func(context.Context, AccessRequest) (bool, error)
+	cached func(AccessRequest) (may, known bool)
 }
 
 // Administrator is who has the admin token.

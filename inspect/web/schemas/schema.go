@@ -71,7 +71,7 @@ func (h *Handlers) InKuma(t api.Type) endpoint.Schema {
 		properties["mesh"] = endpoint.Schema{"type": "string", "default": api.DefaultMesh}
 	}
 	spec := h.SpecOf(t)
-	if t.Bare {
+	if t.Flat {
 		maps.Copy(properties, spec["properties"].(endpoint.Schema))
 	} else {
 		properties["spec"] = spec
@@ -100,7 +100,7 @@ func (h *Handlers) inKubernetes(t api.Type) endpoint.Schema {
 	} else {
 		properties["spec"] = spec
 	}
-	if t.Bare && !t.Beside {
+	if t.Flat && !t.Beside {
 		properties["mesh"] = jsonschema.Text()
 	}
 	return endpoint.Schema{"title": t.Name, "type": "object", "properties": properties, "required": []string{"apiVersion", "kind", "metadata"}, "additionalProperties": t.Cluster}

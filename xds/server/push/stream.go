@@ -181,10 +181,10 @@ func (s *Stream) RequestDelta(t subscription.ResourceType, q *discoveryv3.DeltaD
 	if f.RequestDelta(q, sub, out) {
 		s.pruned = 0
 	}
-	if !f.Asked() {
+	if !f.Requested() {
 		s.history.unverified.Apply(f)
 	} else {
-		f.AskedAgain(q.GetResourceNamesSubscribe(), source{s})
+		f.RequestedAgain(q.GetResourceNamesSubscribe(), source{s})
 	}
 	s.answered(f, q.GetResponseNonce(), q.GetErrorDetail())
 	s.wait(f, sub, nil, nil)
@@ -196,7 +196,7 @@ func (s *Stream) RequestDelta(t subscription.ResourceType, q *discoveryv3.DeltaD
 func (s *Stream) begin(t subscription.ResourceType, has bool) *subscription.Subscription {
 	s.suspended = false
 	f := &s.subs[t]
-	if f.Asked() {
+	if f.Requested() {
 		return f
 	}
 	f.Bring(s.brings[t])
@@ -341,7 +341,7 @@ func (s *Stream) serve(f *subscription.Subscription) {
 	}
 	t := f.Type()
 	r, notBefore := f.Next(subscription.Offer{
-		Source: source{s}, To: s.to, Want: t.Of(s.want), Revision: s.revision, Turn: s.turn, Bytes: s.opts.ResponseBytes,
+		Source: source{s}, To: s.to, Want: t.Of(s.want), Revision: s.revision, Round: s.turn, Bytes: s.opts.ResponseBytes,
 		Fresh: !s.brought && s.confirmed == nil,
 		// Of endpoints whose clusters are gone the client unsubscribes by itself.
 		Removes: t == subscription.Listeners || s.removing && !(t == subscription.Endpoints && !s.subs[subscription.Clusters].Quiet()),
@@ -361,7 +361,7 @@ func (s *Stream) mayRemove() bool {
 		return false
 	}
 	lds, rds := &s.subs[subscription.Listeners], &s.subs[subscription.Routes]
-	return lds.Quiet() && rds.Quiet() && lds.Asked() && (rds.Asked() || len(s.want.Routes) == 0)
+	return lds.Quiet() && rds.Quiet() && lds.Requested() && (rds.Requested() || len(s.want.Routes) == 0)
 }
 
 // prune takes away what the client should not have: routes, then the clusters that
@@ -420,7 +420,7 @@ func (s *Stream) wakeSlow(began time.Time) {
 // starting reports whether the client has confirmed its first clusters and not asked for listeners: an Envoy
 // does that when all its clusters are ready.
 func (s *Stream) starting() bool {
-	return !s.grpc && s.want != nil && !s.took.IsZero() && !s.subs[subscription.Listeners].Asked()
+	return !s.grpc && s.want != nil && !s.took.IsZero() && !s.subs[subscription.Listeners].Requested()
 }
 
 // slow reports whether what began at a time takes too long by now.

@@ -6,8 +6,8 @@ import (
 	"github.com/weftmesh/weft/xds/resource"
 )
 
-// Resources is what a client may have now, and under which conditions.
-type Resources interface {
+// Available is what a client may have now, and under which conditions.
+type Available interface {
 	// Each yields what it may have of a type until yield says no.
 	Each(t ResourceType, yield func(*resource.Resource) bool)
 	// Find is what it may have under a name; nil for nothing.
@@ -20,11 +20,11 @@ type Resources interface {
 
 // Offer is what a response may be made of.
 type Offer struct {
-	Source   Resources
+	Source   Available
 	To       Recipient
 	Want     []*resource.Resource // what the client should have of the type
 	Revision uint64               // of Want
-	Turn     uint64
+	Round    uint64
 	// Fresh says that the client has not had anything before this stream, and not confirmed all of a revision on it.
 	Fresh bool
 	// Removes says that what the client should not have may be taken away now.

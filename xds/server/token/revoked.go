@@ -93,11 +93,11 @@ func (r *RevokedIDs) All() []string {
 
 var anID = regexp.MustCompile(`^[0-9A-Za-z._-]{1,128}$`)
 
-// ErrNotKept says that tokens are void here and now, but that a restart would forget that.
-var ErrNotKept = errors.New("the tokens are void until this control plane stops, but that cannot be kept")
+// ErrNotStored says that tokens are void here and now, but that a restart would forget that.
+var ErrNotStored = errors.New("the tokens are void until this control plane stops, but that cannot be kept")
 
 // Revoke makes tokens void, all or none, and at once: also where they cannot be kept, which is
-// ErrNotKept. Without an error they are on the disk when it returns.
+// ErrNotStored. Without an error they are on the disk when it returns.
 func (r *RevokedIDs) Revoke(now time.Time, ids ...string) error {
 	for _, id := range ids {
 		if !anID.MatchString(id) {
@@ -111,7 +111,7 @@ func (r *RevokedIDs) Revoke(now time.Time, ids ...string) error {
 		return err
 	}
 	if err := r.keep(next); err != nil {
-		return fmt.Errorf("%w: %w; free the cause and revoke them again", ErrNotKept, err)
+		return fmt.Errorf("%w: %w; free the cause and revoke them again", ErrNotStored, err)
 	}
 	return nil
 }

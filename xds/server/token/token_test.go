@@ -83,7 +83,7 @@ func TestRevokedWithoutADisk(t *testing.T) {
 		kept = ids
 		return nil
 	})
-	if err := r.Revoke(now, "one"); !errors.Is(err, ErrNotKept) || !errors.Is(err, full) || !r.Has("one") {
+	if err := r.Revoke(now, "one"); !errors.Is(err, ErrNotStored) || !errors.Is(err, full) || !r.Has("one") {
 		t.Errorf("%v, and it is void: %v", err, r.Has("one"))
 	}
 	full = nil

@@ -16,8 +16,8 @@ type Sidecar struct {
 	// that it has, or had last; 0 for none.
 	Trust uint64
 
-	Root string    // the fingerprint above the leaf that it was given last; empty for none
-	Ends time.Time // when the last of its leaves ends
+	Root string    // the fingerprint above the certificate that it was given last; empty for none
+	Ends time.Time // when the last of its certificates ends
 }
 
 // Fleet is what is known of all sidecars.
@@ -56,7 +56,7 @@ func (w *Waiting) till(t time.Time) {
 // Step is the next state where its time has come, and s otherwise with what it waits for. It
 // moves by one phase at most; the result has to be stored before it is stepped again.
 //
-// Nothing waits for a sidecar longer than that has a valid leaf: without one it can neither
+// Nothing waits for a sidecar longer than that has a valid certificate: without one it can neither
 // call nor be called, and it gets none before it has acknowledged (MayIssue).
 func (s State) Step(w Fleet, now time.Time) (State, Waiting) {
 	var wait Waiting
@@ -108,7 +108,7 @@ func (s State) moved(wait Waiting, to Phase, now time.Time) (State, Waiting) {
 	return s, wait
 }
 
-// unacknowledged are those with a valid leaf who may not know yet what is trusted now.
+// unacknowledged are those with a valid certificate who may not know yet what is trusted now.
 func (s State) unacknowledged(w Fleet, now time.Time, wait *Waiting) {
 	for c := range w.Sidecars {
 		if c.Trust != s.Trust && c.Ends.After(now) {
@@ -117,7 +117,7 @@ func (s State) unacknowledged(w Fleet, now time.Time, wait *Waiting) {
 	}
 }
 
-// holders are those with a valid leaf of the old root.
+// holders are those with a valid certificate of the old root.
 func (s State) holders(w Fleet, now time.Time, wait *Waiting) {
 	for c := range w.Sidecars {
 		if c.Root == s.Old.Fingerprint && c.Ends.After(now) {
@@ -127,7 +127,7 @@ func (s State) holders(w Fleet, now time.Time, wait *Waiting) {
 }
 
 // Force retires the old root now, against the law, and says whose calls will fail until they
-// have a new leaf or know the new root: for a root whose key is in wrong hands. Where there
+// have a new certificate or know the new root: for a root whose key is in wrong hands. Where there
 // is nothing to retire it changes nothing.
 func (s State) Force(w Fleet, now time.Time) (State, Waiting) {
 	var broken Waiting

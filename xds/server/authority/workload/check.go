@@ -69,7 +69,7 @@ func Check(c CertificateChain, asked CertificateRequest, now time.Time) error {
 	return errors.New(strings.Join(wrong, "; "))
 }
 
-// waysOf are those from the leaf to a root by the rest of the chain.
+// waysOf are those from the certificate to a root by the rest of the chain.
 func waysOf(c CertificateChain, roots []*x509.Certificate, now time.Time) ([][]*x509.Certificate, error) {
 	o := x509.VerifyOptions{Roots: x509.NewCertPool(), Intermediates: x509.NewCertPool(), CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}}
 	for _, r := range roots {

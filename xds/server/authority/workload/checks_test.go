@@ -39,7 +39,7 @@ func TestCheck(t *testing.T) {
 		return CertificateChain{leaf}
 	}
 	leaf := func(by *Signer, names []string, key crypto.PublicKey, life time.Duration, now time.Time) CertificateChain {
-		c, err := by.Leaf(names, key, life, now)
+		c, err := by.Issue(names, key, life, now)
 		if err != nil {
 			t.Fatal(err)
 		}

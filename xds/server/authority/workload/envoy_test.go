@@ -99,7 +99,7 @@ func identity(t *testing.T, by *Signer, now time.Time, names ...string) tls.Cert
 		}
 	}
 	key := newKey(t)
-	chain, err := by.Leaf(names, &key.PublicKey, CertificateLife, now)
+	chain, err := by.Issue(names, &key.PublicKey, CertificateLife, now)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ func NewLocal(root *Signer, now func() time.Time) *LocalAuthority {
 	return &LocalAuthority{root: root, now: now}
 }
 
-// Sign makes a leaf with these names, which its caller has proved, for a public key. It lives no
+// Sign makes a certificate with these names, which its caller has proved, for a public key. It lives no
 // longer than life, and than the root.
 func (l *LocalAuthority) Sign(names []string, public crypto.PublicKey, life time.Duration) (CertificateChain, error) {
 	now := l.now()
@@ -31,7 +31,7 @@ func (l *LocalAuthority) Sign(names []string, public crypto.PublicKey, life time
 	if err != nil {
 		return nil, err
 	}
-	return by.Leaf(names, public, life, now)
+	return by.Issue(names, public, life, now)
 }
 
 // current is the intermediate, replaced at two thirds of its life, and where the clock was set back

@@ -36,9 +36,9 @@ func isProved(key crypto.PublicKey, node string, proof []byte) bool {
 	return false
 }
 
-// Held is what a certificate says that one of these roots has signed, and whose key a proof was
+// VerifyProof is what a certificate says that one of these roots has signed, and whose key a proof was
 // made by, of a dataplane. Its root is the first that its chain leads to.
-func Held(ders [][]byte, node string, proof []byte, roots []*x509.Certificate, now time.Time) (leaf, root *x509.Certificate, err error) {
+func VerifyProof(ders [][]byte, node string, proof []byte, roots []*x509.Certificate, now time.Time) (leaf, root *x509.Certificate, err error) {
 	var chain CertificateChain
 	for _, der := range ders {
 		c, err := x509.ParseCertificate(der)

@@ -24,7 +24,7 @@ type InvalidField struct {
 func (f *InvalidField) Error() string { return f.Field + " " + f.Message }
 
 // Parse reads an authority that people provide, or that Kuma or weft has kept: the rules of
-// spec/identity.md 1.1. It has to outlive two leaves of leafLife.
+// spec/identity.md 1.1. It has to outlive two certificates of leafLife.
 func Parse(certificate, key []byte, leafLife time.Duration, now time.Time) (*Signer, *InvalidField) {
 	block, rest := pem.Decode(certificate)
 	if block == nil || block.Type != "CERTIFICATE" {

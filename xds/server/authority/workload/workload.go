@@ -210,9 +210,9 @@ func ReadChain(text []byte) (out CertificateChain, err error) {
 // errEnds is what a signer answers that has no time left.
 var errEnds = errors.New("the authority ends now, so what it signs would be of no use; rotate its root")
 
-// Leaf makes the certificate of a workload: its names, of which the first is a SPIFFE ID
+// Issue makes the certificate of a workload: its names, of which the first is a SPIFFE ID
 // with a path, and its public key. Its subject is empty, so its names are critical.
-func (s *Signer) Leaf(names []string, public crypto.PublicKey, life time.Duration, now time.Time) (CertificateChain, error) {
+func (s *Signer) Issue(names []string, public crypto.PublicKey, life time.Duration, now time.Time) (CertificateChain, error) {
 	uris, err := uris(names)
 	if err != nil {
 		return nil, err

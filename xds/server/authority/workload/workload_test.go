@@ -153,7 +153,7 @@ func TestNames(t *testing.T) {
 	t.Parallel()
 	root, key := newRoot(t, "default", false, noon), newKey(t)
 	older := []string{"spiffe://default/web", "kuma://kuma.io/service/web", "kuma://version/v1"}
-	chain, err := root.Leaf(older, &key.PublicKey, CertificateLife, noon)
+	chain, err := root.Issue(older, &key.PublicKey, CertificateLife, noon)
 	if err != nil || !slices.Equal(named(chain[0]), older) {
 		t.Errorf("%v, %v", chain, err)
 	}
@@ -165,7 +165,7 @@ func TestNames(t *testing.T) {
 		"would not hold the name":          {"spiffe://default/web", "kuma://a b/c"},
 		"would not hold the name \"%zz\" ": {"spiffe://default/web", "%zz"},
 	} {
-		if _, err := root.Leaf(names, &key.PublicKey, CertificateLife, noon); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := root.Issue(names, &key.PublicKey, CertificateLife, noon); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v", names, err)
 		}
 	}
@@ -183,7 +183,7 @@ func TestConstraints(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, foreign := range map[string]bool{"spiffe://a.mesh/x": false, "spiffe://b.mesh/x": true, "spiffe://a.mesh.evil/x": true} {
-			chain, err := between.Leaf([]string{name}, &key.PublicKey, CertificateLife, noon)
+			chain, err := between.Issue([]string{name}, &key.PublicKey, CertificateLife, noon)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -219,7 +219,7 @@ func TestRequests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	chain, err := newRoot(t, "a.mesh", true, noon).Leaf(web, public, CertificateLife, noon)
+	chain, err := newRoot(t, "a.mesh", true, noon).Issue(web, public, CertificateLife, noon)
 	if err != nil || !slices.Equal(named(chain[0]), web) || chain[0].Subject.String() != "" {
 		t.Errorf("%v, %v", named(chain[0]), err)
 	}
