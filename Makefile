@@ -63,7 +63,7 @@ check: ## vet, and the tests that need no Envoy, cluster or browser, with few ra
 # the core, which has no goroutines (api, route, policies, sim, xds, convert, but for what keeps
 # derived values: resolve/derive); cmd/weft, internal/..., sidecar/agent and control itself,
 # whose tests run Envoys, kill processes or stand for whole clusters; and hack.
-RACE := ./control/admission ./control/auth ./control/connections ./control/issuer ./control/mtls ./control/reconcile ./files ./inspect/web/... ./resolve/derive ./control/authorities ./control/bare \
+RACE := ./control/admission ./control/auth ./control/connections ./control/issuer ./control/mtls ./control/reconcile ./files ./inspect/web/... ./resolve/derive ./control/authorities ./control/uninjected \
 	./control/identity ./control/peers ./control/roots ./control/status ./control/telemetry \
 	./sidecar/attach ./sidecar/callers ./sidecar/identity ./sidecar/probes ./sidecar/resolver \
 	./store/file ./store/kube/... ./store/memory \

@@ -98,7 +98,7 @@ var layers = []string{
 	"inspect/web xds/server/* xds/server sidecar/*",
 	"control/world",
 	"control/install",
-	"control/authorities control/identity control/webhook control/roots control/status control/bare control/peers control/telemetry",
+	"control/authorities control/identity control/webhook control/roots control/status control/uninjected control/peers control/telemetry",
 	"control/storage",
 	"control/reconcile",
 	"control/auth",

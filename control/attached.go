@@ -166,7 +166,7 @@ func (p *Plane) joinPeers() {
 	}
 	p.peers.Begin(peers.Config{
 		Name: p.name, ADS: p.ads, Agents: p.agents, Events: p.observe.Events,
-		Known: func(ref api.Ref) api.Ref {
+		NameOf: func(ref api.Ref) api.Ref {
 			if m := p.loop.Current(); m != nil {
 				return ref.Resolve(reconcile.Serves(m))
 			}
@@ -186,7 +186,7 @@ func (p *Plane) joinPeers() {
 			text, err := files.Read(p.cfg.PeerToken, files.MostSecret)
 			return strings.TrimSpace(string(text)), err
 		},
-		Dial: p.cfg.DialPeer, Secured: p.insights.PeerState, Told: p.insights.HearPeer, Learns: p.insights.PeerLearned, Do: p.caAdmin().LeaderRequest,
+		Dial: p.cfg.DialPeer, SidecarTLS: p.insights.PeerState, OnSidecar: p.insights.HearPeer, Learns: p.insights.PeerLearned, Do: p.caAdmin().LeaderRequest,
 		Log: p.log,
 	})
 }

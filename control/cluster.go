@@ -43,8 +43,8 @@ func (p *Plane) openCluster() error {
 		return err
 	}
 	p.users = identity.NewUsers(p.reviewer)
-	p.keeping = leader.NewAuthorityWriter(leader.AuthorityWriterConfig{Store: s, Namespace: p.cfg.Namespace, Led: func() {
-		p.keeper.Enqueue()
+	p.ledger = leader.NewAuthorityWriter(leader.AuthorityWriterConfig{Store: s, Namespace: p.cfg.Namespace, Led: func() {
+		p.caController.Enqueue()
 		p.restored.Note() // what the leader before has not written
 	}})
 	p.pods = auth.NewPods(p.dismiss, p.receive)
@@ -61,7 +61,7 @@ func (p *Plane) openCluster() error {
 	if err != nil {
 		return err
 	}
-	p.keeping.WriteBy(writer)
+	p.ledger.WriteBy(writer)
 	p.leadWriting(s, writer)
 	if !p.cfg.SharesAuthority() {
 		return nil
@@ -85,7 +85,7 @@ func (p *Plane) openCluster() error {
 	if err != nil {
 		return err
 	}
-	return p.findBare(made, writer)
+	return p.findUninjected(made, writer)
 }
 
 // follow resolves what there is as soon as the store has read it, and then what changes.

@@ -210,14 +210,14 @@ func (p *Plane) watched() (http.Handler, error) {
 type members struct{ users *identity.Users }
 
 // WhoIs asks the API server, or remembers what it said.
-func (m members) WhoIs(ctx context.Context, token string) (rights.Member, error) {
+func (m members) WhoIs(ctx context.Context, token string) (rights.ClusterUser, error) {
 	who, err := m.users.WhoIs(ctx, token, false)
 	if errors.Is(err, identity.ErrNobody) {
 		err = fmt.Errorf("%w: %w", rights.ErrNobody, err)
 	}
-	return rights.Member{Name: who.Name, Groups: who.Groups, May: func(ctx context.Context, a rights.Access) (bool, error) {
-		return m.users.May(ctx, who, identity.Access(a))
-	}, Said: func(a rights.Access) (may, known bool) { return m.users.Said(who, identity.Access(a)) }}, err
+	return rights.ClusterUser{Name: who.Name, Groups: who.Groups, May: func(ctx context.Context, a rights.AccessRequest) (bool, error) {
+		return m.users.May(ctx, who, identity.AccessRequest(a))
+	}, Cached: func(a rights.AccessRequest) (may, known bool) { return m.users.Cached(who, identity.AccessRequest(a)) }}, err
 }
 
 // notReady is the answer to who asks whether the control plane is ready while it is not. Why
@@ -244,7 +244,7 @@ func (p *Plane) mayRead(r *http.Request) error {
 	case err != nil:
 		return httpapi.Refusal(http.StatusServiceUnavailable, err.Error())
 	}
-	access := identity.Access{Verb: "get", Path: r.URL.Path}
+	access := identity.AccessRequest{Verb: "get", Path: r.URL.Path}
 	may, err := p.users.May(r.Context(), who, access)
 	switch {
 	case err != nil:

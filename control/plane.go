@@ -18,7 +18,6 @@ import (
 	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/control/auth"
 	"github.com/weftmesh/weft/control/authorities"
-	"github.com/weftmesh/weft/control/bare"
 	"github.com/weftmesh/weft/control/bootstrap"
 	"github.com/weftmesh/weft/control/connections"
 	"github.com/weftmesh/weft/control/hostnames"
@@ -32,6 +31,7 @@ import (
 	"github.com/weftmesh/weft/control/roots"
 	"github.com/weftmesh/weft/control/storage"
 	"github.com/weftmesh/weft/control/telemetry"
+	"github.com/weftmesh/weft/control/uninjected"
 	"github.com/weftmesh/weft/control/webhook"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/web"
@@ -71,7 +71,7 @@ type Plane struct {
 	reviewer         *identity.APIServer // of a cluster: whose tokens are
 	users            *identity.Users     // of a cluster
 	pods             *auth.Pods          // of a cluster
-	bare             *bare.Finder        // of a cluster whose pods this control plane injects
+	uninjected       *uninjected.Tracker // of a cluster whose pods this control plane injects
 	hooks            *webhook.Made       // with bare
 	authors          storage.Authors
 	observe          *telemetry.Observer
@@ -83,21 +83,21 @@ type Plane struct {
 	lists            hostnames.Lists // of what is current, for agents
 	ephemerals       *connections.Ephemerals
 	returning        *connections.Reconnects
-	keeping          *leader.AuthorityWriter // of a cluster: how keeper writes
-	keeper           *authorities.CAController
-	hosts            *connections.TokenUse
+	ledger           *leader.AuthorityWriter // of a cluster: how keeper writes
+	caController     *authorities.CAController
+	tokenUse         *connections.TokenUse
 	refused          *connections.Refusals
 	restored         *issuer.RestoredStore
 	shown            *x509.Certificate // of --xds-tls-cert
 	mtls             *mtls.Parts
-	leaves           *mtls.IssuedCertificates
+	issued           *mtls.IssuedCertificates
 	revocations      *issuer.Revocations
 	insights         *mtls.Insights
 	controlPlaneKeys *issuer.ControlPlaneKeys
 	api              net.Listener
 	xds              net.Listener
 	apiSrv           *http.Server
-	xdsPort          *port.Port
+	xdsPort          *port.Mux
 	watch            store.Watch
 	tracing          func(context.Context) error
 	profiles         *profiling // with --pprof
@@ -162,19 +162,19 @@ func (p *Plane) prepare(ctx context.Context) (err error) {
 	p.admission, p.writers = p.newAdmission(), leader.NewWriters(p.log)
 	p.mtls = &mtls.Parts{DataDir: p.cfg.DataDir, Cluster: p.cfg.Store == "kube", HoldPlain: p.cfg.HoldPlain, Zone: p.settings.InZone(), Now: p.cfg.Clock(), Log: p.log, Serving: p.serving.Load, NoProof: p.noProof, Certify: p.certifyNow}
 	if p.cfg.Store != "kube" { // what is read of --dir is admitted by what authorities need
-		p.leaves = mtls.NewIssuedCertificates(p.mtls)
-		p.keeper = p.newKeeper()
+		p.issued = mtls.NewIssuedCertificates(p.mtls)
+		p.caController = p.newCAController()
 	}
 	if err := p.open(ctx); err != nil {
 		return err
 	}
-	if p.keeper == nil {
-		p.leaves = mtls.NewIssuedCertificates(p.mtls)
-		p.keeper = p.newKeeper()
+	if p.caController == nil {
+		p.issued = mtls.NewIssuedCertificates(p.mtls)
+		p.caController = p.newCAController()
 	}
 	p.insights = mtls.NewInsights(p.mtls)
 	p.restored, p.revocations = p.newRevocations()
-	p.mtls.Own, p.mtls.Keeper, p.mtls.Peers, p.mtls.Showed = p.own, p.keeper, p.peers, p.restored.Showed
+	p.mtls.Own, p.mtls.Keeper, p.mtls.Peers, p.mtls.Showed = p.own, p.caController, p.peers, p.restored.Showed
 	if err := p.compose(); err != nil {
 		return err
 	}
@@ -213,9 +213,9 @@ func (p *Plane) compose() error {
 	if err != nil {
 		return err
 	}
-	p.hosts = connections.NewTokenUse(p.log)
+	p.tokenUse = connections.NewTokenUse(p.log)
 	p.refused = connections.NewRefusals(p.isDataplane, p.isConnected)
-	auth := connections.NoteProven(p.hosts.Watch(p.revocations.Refuse(inner)))
+	auth := connections.NoteProven(p.tokenUse.Watch(p.revocations.Refuse(inner)))
 	p.composeStreams(auth)
 	p.composeFollowers()
 	p.mtls.Loop, p.mtls.Sidecars, p.mtls.Reconnects, p.mtls.Agents = p.loop, p.sidecars(), p.returning, p.agents

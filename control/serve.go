@@ -149,7 +149,7 @@ func (p *Plane) release() error {
 // leadWriting adds the writers that every cluster has.
 func (p *Plane) leadWriting(s *kube.Store, w *writing.Writer) {
 	p.writers.Add("meshes", leader.NewDefaults(leader.DefaultsConfig{Store: p.store, Writer: w, Lease: p.elector, FirstMesh: p.cfg.FirstMesh(), SkipPolicies: p.cfg.SkipDefaultPolicies, Namespace: p.cfg.Namespace, Log: p.log}).Run)
-	p.writers.Add("authorities", p.keeping.Run)
+	p.writers.Add("authorities", p.ledger.Run)
 	catalog := p.settings.Catalog().InZone(p.settings.InZone())
 	p.writers.Add("services", services.New(services.Config{Store: s, Catalog: catalog, Writer: w, Model: reported{p}.Model, Status: reported{p}.service, Log: p.log}).Run)
 	p.writers.Add("statuses", status.New(status.Config{Plane: reported{p}, Store: s, Catalog: p.settings.Catalog(), Writer: w, Count: p.observe.Statuses(), Log: p.log}).Run)

@@ -123,7 +123,7 @@ func moved(t *testing.T, docs []m, from, to, kind string, n uint64) (said string
 			rest = append(rest, o)
 		}
 	}
-	settings := world.Settings{Authorizer: &filters.Authorizer{}, BackendAddresses: anyAddress}
+	settings := world.Settings{Authorizer: &filters.ExtAuthz{}, BackendAddresses: anyAddress}
 	a.before, _ = settings.Compile(world.Snapshot(objects...))
 	a.after, _ = settings.Compile(world.Snapshot(slices.Concat(rest, a.result.Objects)...))
 	for i, authority := range hostsOf[from] {

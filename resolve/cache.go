@@ -118,15 +118,15 @@ func (f *following) next(changes []snapshot.Change) map[any]*earlier {
 	return out
 }
 
-// placesKey names the places of all dataplanes.
-type placesKey struct{}
+// placementsKey names the placements of all dataplanes.
+type placementsKey struct{}
 
-// allPlaces are the places of all dataplanes of the mesh, found out once for all questions about one
+// allPlacements are the placements of all dataplanes of the mesh, found out once for all questions about one
 // revision: by what changed since somebody asked of an earlier one.
-func (m mesh) allPlaces() *impact.Places {
-	return derive.Followed(m.At, placesKey{}, m.Resolved, func() *impact.Places {
-		return impact.AllPlaces(m.Resolved.All(m.At))
-	}, func(was *impact.Places, changed []string) *impact.Places {
+func (m mesh) allPlacements() *impact.Placements {
+	return derive.Followed(m.At, placementsKey{}, m.Resolved, func() *impact.Placements {
+		return impact.AllPlacements(m.Resolved.All(m.At))
+	}, func(was *impact.Placements, changed []string) *impact.Placements {
 		return was.Follow(changed, func(key string) *effective.Resolved {
 			r, _ := m.Resolved.Get(m.At, key)
 			return r
@@ -160,9 +160,9 @@ func AtDataplanes[T any](q *Reader, mesh string, key any, look func(*effective.R
 }
 
 // Fails adds places to those of Failed, each shared value once.
-func (q *Reader) Fails(places ...impact.Place) {
+func (q *Reader) Fails(places ...impact.Placement) {
 	for _, p := range places {
-		if !slices.ContainsFunc(q.failed, func(f impact.Place) bool { return f.Key() == p.Key() }) {
+		if !slices.ContainsFunc(q.failed, func(f impact.Placement) bool { return f.Key() == p.Key() }) {
 			q.failed = append(q.failed, p)
 		}
 	}

@@ -221,8 +221,8 @@ type NamedRule struct {
 	Matches []match.Match
 }
 
-// NamedByPlace are the rules that a policy names by their places.
-func (q *Reader) NamedByPlace(ref api.Ref) []NamedRule {
+// NamedByIndex are the rules that a policy names by their places.
+func (q *Reader) NamedByIndex(ref api.Ref) []NamedRule {
 	x, ok := q.mesh(ref.Mesh)
 	if !ok {
 		return nil
@@ -237,7 +237,7 @@ func (q *Reader) NamedByPlace(ref api.Ref) []NamedRule {
 			return
 		}
 		for r := range x.SelectedRoutes(to, p.Object.Home()) {
-			if n, ok := byPlace(r, to.SectionName); ok {
+			if n, ok := byIndex(r, to.SectionName); ok {
 				n.Field = at.Field("sectionName")
 				out = append(out, n)
 			}
@@ -252,8 +252,8 @@ func (q *Reader) NamedByPlace(ref api.Ref) []NamedRule {
 	return out
 }
 
-// byPlace is the rule that a sectionName means which is the name of none.
-func byPlace(r *index.Route, section string) (NamedRule, bool) {
+// byIndex is the rule that a sectionName means which is the name of none.
+func byIndex(r *index.Route, section string) (NamedRule, bool) {
 	if r.RuleNames[section] {
 		return NamedRule{}, false
 	}

@@ -52,7 +52,7 @@ func (q *Reader) NotesOn(ref api.Ref) []api.Note {
 		return notes
 	}
 	key := index.ObjectKey(ref)
-	if why := x.KeptOut(o); why != nil && o.From == nil && !q.IsRoute(ref.Kind) {
+	if why := x.Excluded(o); why != nil && o.From == nil && !q.IsRoute(ref.Kind) {
 		return append(notes, *why)
 	}
 	if _, ok := o.Spec.(*api.MeshTrust); ok {
@@ -210,7 +210,7 @@ func (q *Reader) planeNotes(pod api.Ref) []api.Note {
 	if !ok {
 		return nil
 	}
-	if why := x.KeptOut(o); why != nil {
+	if why := x.Excluded(o); why != nil {
 		return []api.Note{*why}
 	}
 	return x.notesOn(x.Others(), index.ObjectKey(o.Ref))

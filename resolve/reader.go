@@ -21,7 +21,7 @@ import (
 // A Reader is for one goroutine.
 type Reader struct {
 	*Model
-	failed   []impact.Place
+	failed   []impact.Placement
 	failures []Failure // of the model, since somebody asked
 	visited  int
 	gone     func() bool
@@ -37,7 +37,7 @@ func (q *Reader) Visited() int { return q.visited }
 
 // Failed are the places at which following objects met a bug, so that nobody knows
 // what is attached there; each shared value once.
-func (q *Reader) Failed() []impact.Place { return q.failed }
+func (q *Reader) Failed() []impact.Placement { return q.failed }
 
 // lookAgain is after how many values the Reader asks whether somebody waits.
 const lookAgain = 64
@@ -200,17 +200,17 @@ func (q *Reader) RoutesOf(ref api.Ref) []*route.ParsedRoute {
 	return out
 }
 
-// ReachOf follows policies and routes of one mesh to the dataplanes that they concern, and
+// ImpactOf follows policies and routes of one mesh to the dataplanes that they concern, and
 // tells for one object after the other about each of those once, in the order of refs. Its
 // cost follows what the objects are about: who calls their destinations, or has inbounds
 // that they select.
-func (q *Reader) ReachOf(mesh string, refs []api.Ref, tell impact.Holder) []*impact.Reach {
+func (q *Reader) ImpactOf(mesh string, refs []api.Ref, tell impact.Visitor) []*impact.Impact {
 	m, ok := q.mesh(mesh)
 	if !ok {
 		return impact.Unknown(refs)
 	}
-	return impact.ReachOf(impact.Question{
-		Visit: q.visit, Fail: func(p impact.Place) { q.failed = append(q.failed, p) }, All: m.allPlaces,
+	return impact.ImpactOf(impact.Query{
+		Visit: q.visit, Fail: func(p impact.Placement) { q.failed = append(q.failed, p) }, All: m.allPlacements,
 		Dataplanes: q.snapshot.Count(api.KindDataplane, mesh),
 	}, m.Mesh.Mesh, refs, tell)
 }

@@ -41,7 +41,7 @@ type told interface {
 	// OverADS is told of a stream whether its sidecar has no agent that makes a key.
 	OverADS(dp api.Ref, is bool)
 	// Given is told which certificate a sidecar is being sent.
-	Given(dp api.Ref, h authorities.Held)
+	Given(dp api.Ref, h authorities.ProvenCertificate)
 }
 
 // keyStream is one stream of such a sidecar.
@@ -176,7 +176,7 @@ func (k *ControlPlaneKeys) certify(x *keyStream) (good time.Duration, err error)
 	}
 	given := secrets.RenderIdentity(dp.Mesh, got.Chain.PEM(), text)
 	if k.ads.Give(dp, x.peer.Stream, given) {
-		k.told.Given(dp, authorities.Held{Owner: got.owner, Root: got.Root, Names: got.names, Issued: got.At, Ends: got.Ends})
+		k.told.Given(dp, authorities.ProvenCertificate{Owner: got.owner, Root: got.Root, Names: got.names, Issued: got.At, Ends: got.Ends})
 	}
 	return got.RenewAt.Sub(k.now()), nil
 }

@@ -109,12 +109,12 @@ func (f Defaults) create(ctx context.Context, now *snapshot.Snapshot) error {
 
 // mesh creates mesh default, unless there is some mesh or was one before.
 func (f Defaults) mesh(ctx context.Context, some bool) error {
-	memo, err := f.Lease.Memo(ctx, memoMesh)
+	memo, err := f.Lease.Annotation(ctx, memoMesh)
 	if err != nil || memo != "" {
 		return err
 	}
 	if some {
-		return f.Lease.SetMemo(ctx, memoMesh, "found")
+		return f.Lease.SetAnnotation(ctx, memoMesh, "found")
 	}
 	err = f.Writer.Create(ctx, f.FirstMesh)
 	if errors.Is(err, writing.ErrExists) { // it comes by the watch
@@ -124,13 +124,13 @@ func (f Defaults) mesh(ctx context.Context, some bool) error {
 		return err
 	}
 	f.Log.Info("the cluster had no mesh; mesh default was created")
-	return f.Lease.SetMemo(ctx, memoMesh, "created")
+	return f.Lease.SetAnnotation(ctx, memoMesh, "created")
 }
 
 // policies creates the default policies of a mesh, unless that was done before. Those that
 // somebody has put into some namespace already stay alone.
 func (f Defaults) policies(ctx context.Context, now *snapshot.Snapshot, mesh *api.Object) error {
-	memo, err := f.Lease.Memo(ctx, memoPolicies)
+	memo, err := f.Lease.Annotation(ctx, memoPolicies)
 	if err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func (f Defaults) policies(ctx context.Context, now *snapshot.Snapshot, mesh *ap
 			f.Log.Info("a default policy was created", "policy", o.Ref.String())
 		}
 	}
-	return f.Lease.SetMemo(ctx, memoPolicies, strings.Join(append(done, mesh.Name), ","))
+	return f.Lease.SetAnnotation(ctx, memoPolicies, strings.Join(append(done, mesh.Name), ","))
 }
 
 // renew rewrites the default policies of the control plane's own namespace that are exactly what an
@@ -176,7 +176,7 @@ func (f Defaults) renew(ctx context.Context, now *snapshot.Snapshot) error {
 // permission creates the permission for all of a mesh that has begun to prove who calls, and
 // says of nobody that he may (spec/identity.md 1.5).
 func (f Defaults) permission(ctx context.Context, now *snapshot.Snapshot, mesh string) error {
-	memo, err := f.Lease.Memo(ctx, memoPermissions)
+	memo, err := f.Lease.Annotation(ctx, memoPermissions)
 	if err != nil {
 		return err
 	}
@@ -186,7 +186,7 @@ func (f Defaults) permission(ctx context.Context, now *snapshot.Snapshot, mesh s
 	case proves == (at >= 0):
 		return nil
 	case !proves:
-		return f.Lease.SetMemo(ctx, memoPermissions, strings.Join(slices.Delete(done, at, at+1), ","))
+		return f.Lease.SetAnnotation(ctx, memoPermissions, strings.Join(slices.Delete(done, at, at+1), ","))
 	}
 	if admission.LacksPermission(now, mesh) && !f.SkipPolicies {
 		o := *admission.DefaultPermission(mesh)
@@ -196,7 +196,7 @@ func (f Defaults) permission(ctx context.Context, now *snapshot.Snapshot, mesh s
 		}
 		f.Log.Info("the mesh proves who calls and no document says who may; a permission for all was created", "policy", o.Ref.String())
 	}
-	return f.Lease.SetMemo(ctx, memoPermissions, strings.Join(append(done, mesh), ","))
+	return f.Lease.SetAnnotation(ctx, memoPermissions, strings.Join(append(done, mesh), ","))
 }
 
 // stands reports whether some namespace has an object of that kind, mesh and name.

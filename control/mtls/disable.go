@@ -51,7 +51,7 @@ func saidOf(s *snapshot.Snapshot, mesh string) *api.MeshInsight {
 		if m, ok := o.Spec.(*api.Mesh); ok && m.MTLS != nil {
 			for _, b := range m.MTLS.Backends {
 				if b.Name == m.MTLS.EnabledBackend {
-					out.MTLS = &api.MeshTLS{EnabledBackend: b.Name, Backends: []api.Backend{{Name: b.Name, Type: api.AuthorityBuiltin, Mode: b.Mode, DPCert: b.DPCert}}}
+					out.MTLS = &api.MeshTLS{EnabledBackend: b.Name, Backends: []api.MeshBackend{{Name: b.Name, Type: api.AuthorityBuiltin, Mode: b.Mode, DPCert: b.DPCert}}}
 				}
 			}
 		}

@@ -77,7 +77,7 @@ func (x *Insights) holdOne(ref api.Ref) (snapshot.Change, bool) {
 // holdsPlain reports whether a dataplane takes plain text at an inbound that is to take none.
 func holdsPlain(m *resolve.Model, ref api.Ref) bool {
 	r, ok := m.Dataplane(ref)
-	return ok && slices.ContainsFunc(r.Inbounds, func(i effective.InboundUse) bool { return i.TLS != nil && i.TLS.Held })
+	return ok && slices.ContainsFunc(r.Inbounds, func(i effective.InboundUse) bool { return i.TLS != nil && i.TLS.PermissiveGrace })
 }
 
 // arrives is how long a connection may be on its way that somebody has begun before he learnt to begin

@@ -60,7 +60,7 @@ func (r *Replica) FindIn(ctx context.Context, s store.Store, service Service) {
 
 // peersIn are the replicas that slices name, in order, at the port for sidecars: of a pod with
 // addresses of two families there are two slices.
-func peersIn(all map[api.Ref]*api.Object, name string) (out []Peer) {
+func peersIn(all map[api.Ref]*api.Object, name string) (out []ReplicaAddress) {
 	for _, o := range all {
 		s, ok := o.Spec.(*api.EndpointSlice)
 		if !ok || s.AddressType == "FQDN" {
@@ -81,15 +81,15 @@ func peersIn(all map[api.Ref]*api.Object, name string) (out []Peer) {
 			if e.Conditions != nil && e.Conditions.Serving != nil {
 				serves = *e.Conditions.Serving
 			}
-			found := Peer{Address: net.JoinHostPort(e.Addresses[0], strconv.FormatUint(uint64(port), 10)), Ready: serves, Stopping: e.Terminates()}
+			found := ReplicaAddress{Address: net.JoinHostPort(e.Addresses[0], strconv.FormatUint(uint64(port), 10)), Ready: serves, Stopping: e.Terminates()}
 			if e.TargetRef != nil {
 				found.Name = e.TargetRef.Name
 			}
 			out = append(out, found)
 		}
 	}
-	slices.SortFunc(out, func(a, b Peer) int {
+	slices.SortFunc(out, func(a, b ReplicaAddress) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Address, b.Address))
 	})
-	return slices.CompactFunc(out, func(a, b Peer) bool { return a.Address == b.Address })
+	return slices.CompactFunc(out, func(a, b ReplicaAddress) bool { return a.Address == b.Address })
 }

@@ -29,8 +29,8 @@ const (
 	largestTold = 16 << 20
 )
 
-// Peer is a replica as it is found.
-type Peer struct {
+// ReplicaAddress is a replica as it is found.
+type ReplicaAddress struct {
 	Address string // HOST:PORT
 	Name    string // of its pod; empty where nobody says
 	Ready   bool   // whoever asks is sent to it
@@ -40,7 +40,7 @@ type Peer struct {
 
 // following is the connection to one peer.
 type following struct {
-	peer  Peer
+	peer  ReplicaAddress
 	stop  context.CancelFunc
 	since time.Time // it was found
 	self  bool      // it is this replica
@@ -64,7 +64,7 @@ var errSelf = errors.New("it is this replica")
 // Find makes these the peers that there are. Those that are gone are followed for as long as
 // they answer: they may still hold sidecars. A peer that has several addresses is followed at
 // one, the same for as long as it has that.
-func (r *Replica) Find(ctx context.Context, peers []Peer) {
+func (r *Replica) Find(ctx context.Context, peers []ReplicaAddress) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.found = true
@@ -88,7 +88,7 @@ func (r *Replica) Find(ctx context.Context, peers []Peer) {
 		if listed[address] {
 			continue
 		}
-		f.peer = Peer{} // which is not dialled again
+		f.peer = ReplicaAddress{} // which is not dialled again
 		if f.lastHeard.IsZero() {
 			f.stop()
 			delete(r.following, address)
@@ -98,7 +98,7 @@ func (r *Replica) Find(ctx context.Context, peers []Peer) {
 
 // once are peers with one address each: the one at which it is followed, or the first. It
 // needs mu.
-func (r *Replica) once(all []Peer) (out []Peer) {
+func (r *Replica) once(all []ReplicaAddress) (out []ReplicaAddress) {
 	at := map[string]int{} // of the peer in out, by its name
 	for _, p := range all {
 		i, known := at[p.Name]

@@ -61,5 +61,5 @@ func (m *HTTPMatch) unmet() string {
 			all = append(all, group[0])
 		}
 	}
-	return all.Unmet(match.Judged)
+	return all.Unmet(match.AtPermissions)
 }

@@ -40,7 +40,7 @@ func (m Mesh) dataplaneRulesOf(key string) *dataplaneRules {
 	out := &dataplaneRules{make([][]inboundRule, len(p.Spec.Networking.Inbound))}
 	for i := range p.Spec.Networking.Inbound {
 		in := &p.Spec.Networking.Inbound[i]
-		first, others := m.FrontendsAt(ids, Placement{key, index.AnswersAt(p, in)})
+		first, others := m.FrontendsAt(ids, InboundPlacement{key, index.AnswersAt(p, in)})
 		if first == nil {
 			continue
 		}
@@ -78,8 +78,8 @@ func (m Mesh) FrontendsTo(plane string) []string {
 
 // FrontendsAt are those that lead to an inbound, as far as they count there: the one by whose rules
 // it goes, which has the oldest policy, and the others. Those that say the same are one.
-func (m Mesh) FrontendsAt(ids []string, at Placement) (first *Path, others []*Path) {
-	var all []*Path
+func (m Mesh) FrontendsAt(ids []string, at InboundPlacement) (first *ArrivingRules, others []*ArrivingRules) {
+	var all []*ArrivingRules
 	for _, id := range ids {
 		places, f := index.Need(m.Placements, m.At, id), index.Need(m.Frontends, m.At, id)
 		if places == nil || f == nil {
@@ -92,7 +92,7 @@ func (m Mesh) FrontendsAt(ids []string, at Placement) (first *Path, others []*Pa
 	if len(all) == 0 {
 		return nil, nil
 	}
-	slices.SortStableFunc(all, func(a, b *Path) int { return cmp.Compare(a.oldest, b.oldest) })
+	slices.SortStableFunc(all, func(a, b *ArrivingRules) int { return cmp.Compare(a.oldest, b.oldest) })
 	return all[0], all[1:]
 }
 

@@ -19,7 +19,7 @@ import (
 // may have meant. Many who are lost ask for them, so they are gathered once for all.
 type names struct {
 	has map[string]bool
-	*nearest.List
+	*nearest.Words
 }
 
 func newNames(has map[string]bool) *names {
@@ -52,7 +52,7 @@ func (m Mesh) routeNames(kind string) *names {
 		for r := range m.RoutesByName.Values(m.At, index.AnyOf(kind)) {
 			all = append(all, r.Object.DisplayName())
 		}
-		return &names{List: nearest.NewList(all)}
+		return &names{Words: nearest.NewList(all)}
 	})
 }
 

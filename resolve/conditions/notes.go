@@ -99,10 +99,10 @@ func DataplaneNotes(x Mesh, p *index.Dataplane) []api.Note {
 		list = &reachability.Calls{}
 	}
 	for _, c := range list.List {
-		if c.Lost != nil && c.Dest != nil {
-			notes = append(notes, api.Notef(origin, api.Warning, c.Lost.Code, c.Field(p), "%s; routes for it do what they say, and what goes to itself fails until somebody answers for it", lostText(c.Lost, x)))
-		} else if c.Lost != nil {
-			notes = append(notes, api.Notef(origin, api.Error, c.Lost.Code, c.Field(p), "%s; the outbound gets no listener", lostText(c.Lost, x)))
+		if c.Unresolved != nil && c.Dest != nil {
+			notes = append(notes, api.Notef(origin, api.Warning, c.Unresolved.Code, c.Field(p), "%s; routes for it do what they say, and what goes to itself fails until somebody answers for it", lostText(c.Unresolved, x)))
+		} else if c.Unresolved != nil {
+			notes = append(notes, api.Notef(origin, api.Error, c.Unresolved.Code, c.Field(p), "%s; the outbound gets no listener", lostText(c.Unresolved, x)))
 		}
 	}
 	for i := range p.Spec.Networking.Outbound {
@@ -211,7 +211,7 @@ func nowhere(x Mesh, p *index.Policy) []*index.Item {
 func MeantFor(x Mesh, o *index.Policy, p *index.Dataplane) bool {
 	if x.AuthorizesRoutes(o) {
 		on, _ := x.PolicyRoutes.Get(x.At, index.ObjectKey(o.Object.Ref))
-		return on == nil || len(on.Routes) == 0 || x.JudgesDataplane(o, index.ObjectKey(p.Object.Ref))
+		return on == nil || len(on.Routes) == 0 || x.AuthorizesDataplane(o, index.ObjectKey(p.Object.Ref))
 	}
 	selectors := x.policySelectors(o)
 	return o.TopRoute != nil && len(selectors) == 0 || AnySelects(selectors, p)

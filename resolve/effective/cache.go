@@ -84,8 +84,8 @@ func (m *Derived) Do(derive func() any) any {
 	return m.derived
 }
 
-// Known is what Do made; not ok where nobody has called it, or not in vain.
-func (m *Derived) Known() (derived any, ok bool) {
+// Made is what Do made; not ok where nobody has called it, or not in vain.
+func (m *Derived) Made() (derived any, ok bool) {
 	if m == nil || !m.done.Load() {
 		return nil, false
 	}

@@ -47,7 +47,7 @@ func NewStage(zone string, unselecting ...string) *Stage {
 	s := &Stage{zone: zone, unselecting: unselecting, schema: &derive.Schema{}}
 	s.addSources()
 	s.addReduced()
-	s.addPlaces()
+	s.addMeshes()
 	s.addPlanes()
 	s.addHeadless()
 	return s

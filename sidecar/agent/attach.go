@@ -30,7 +30,7 @@ type attachment struct {
 	*Agent
 	source *source
 	// named is told of the names as they are now; nil where there is no resolver.
-	named func(resolver.Names)
+	named func(resolver.NameTable)
 }
 
 // keep holds the stream until ctx ends.
@@ -49,7 +49,7 @@ func (t *attachment) keep(ctx context.Context) {
 		pause := pauses.NextBackOff()
 		if status.Code(err) == codes.Unimplemented {
 			pause = t.intervals.longest // a control plane that is older than this agent
-			t.goWithout("this control plane tells no names")
+			t.goWithout("this control plane sends no names")
 		}
 		text := status.Convert(err).Message()
 		if text = text[:min(len(text), 256)]; text != told { // a stranger may have said it
@@ -92,7 +92,7 @@ func (t *attachment) once(ctx context.Context) error {
 	answering.Go(func() { t.answerAll(ctx, g, asked, conn.token) })
 	answering.Go(func() { t.report(ctx, g) })
 	answering.Go(func() { t.reportConnections(ctx, g) })
-	var list attach.List
+	var list attach.NameList
 	for {
 		down, err := g.Recv()
 		if err != nil {

@@ -63,7 +63,7 @@ func (b *Builder) inboundRule(name string, i *effective.Inbound, rule *effective
 	}
 	for _, c := range i.Callers {
 		of := match()
-		of.Headers = append(of.Headers, callersMatch(c.Callers))
+		of.Headers = append(of.Headers, callersMatch(c.CallerMatch))
 		b.inbound(name, of, rule, c.Policies)
 	}
 	b.inbound(name, match(), rule, i.Policies)
@@ -140,7 +140,7 @@ func (b *Builder) inbound(name string, match *routev3.RouteMatch, rule *effectiv
 // header in which Envoy itself writes the names, in place of what came. Only names behind
 // others of the same domain count: that the first is one of its domain is checked in the
 // handshake, and who speaks for another domain may write anything behind it (F2).
-func callersMatch(c effective.Callers) *routev3.HeaderMatcher {
+func callersMatch(c effective.CallerMatch) *routev3.HeaderMatcher {
 	domain, _, _ := strings.Cut(strings.TrimPrefix(c.ID, spiffe.Scheme), "/")
 	name := regexp.QuoteMeta(c.ID)
 	if c.Below {
