@@ -28,13 +28,13 @@ func number(t *testing.T, name string, otherwise uint64) uint64 {
 	return n
 }
 
-// How many pairs are compared: usual in make test, where WEFT_DIFF_PAIRS is not set. From enough on
+// How many pairs are compared: usual in make test, where WEFT_DIFF_PAIRS is not set. From shortRun on
 // verdicts that say that they do not know are sometimes wrong too; longRun fills every cell of the
 // grid, of which the rarest has some 35 of them. make fuzz compares as many.
 const (
-	usual   = 1000
-	enough  = 5000
-	longRun = 50_000
+	usual    = 1000
+	shortRun = 5000
+	longRun  = 50_000
 )
 
 // TestSimAgreesWithEnvoy holds for WEFT_DIFF_PAIRS random pairs of seed WEFT_DIFF_SEED.
@@ -47,7 +47,7 @@ func TestSimAgreesWithEnvoy(t *testing.T) {
 		t.Errorf("a disagreement; keep it in testdata once it is understood:\n%s", r)
 	}
 	t.Logf("%d pairs\n%s", pairs, grid)
-	if idle := grid.Idle(); pairs >= enough && len(idle) > 0 {
+	if idle := grid.Idle(); pairs >= shortRun && len(idle) > 0 {
 		t.Errorf("verdicts say that they do not know, and are right whenever they do: %q", idle)
 	}
 	if cell, n := grid.Least(); pairs >= longRun && len(reports) == 0 && n < 10 { // a report ends the run
