@@ -136,13 +136,17 @@ func JudgeOf(in *effective.Inbound) Judge { return judgeAmong(in.Policies) }
 // JudgeAt decides by a rule of an inbound; nil where what holds of all requests does.
 func JudgeAt(r *effective.InboundRule) Judge { return judgeAmong(r.Over(nil)) }
 
-func judgeAmong(list effective.Policies) Judge {
+func judgeAmong(list effective.Policies) (by Judge) {
 	for _, e := range list {
-		if j, ok := e.Conf.(Judge); ok {
-			return j
+		switch j, ok := e.Conf.(Judge); {
+		case !ok:
+		case by == nil:
+			by = j
+		default:
+			by = both{by, j}
 		}
 	}
-	return nil
+	return by
 }
 
 // Key is equal for decisions that say the same.
