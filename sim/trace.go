@@ -113,7 +113,7 @@ func fingerprint(in *effective.Inbound, holds effective.Policies) string {
 		}
 	}
 	for i := range in.Rules {
-		fmt.Fprintf(&b, "%s %p %s;", in.Rules[i].Match.Text(), in.Rules[i].Permission, in.Rules[i].Closed)
+		fmt.Fprintf(&b, "%s %v %s;", in.Rules[i].Match.Text(), in.Rules[i].Permissions(), in.Rules[i].Closed)
 	}
 	text, err := json.Marshal(PolicyViews(folded, in.Protocol))
 	if err != nil {

@@ -51,7 +51,7 @@ func (s written) partly(mesh string) *api.Object {
 			continue
 		}
 		says, ok := o.Spec.(*policies.Spec)
-		if ok && says.Top().Kind == api.KindMesh && !trafficpermission.Kind.Authorizer.OnlyDenies(says) {
+		if ok && says.Top().Kind == api.KindMesh && !says.Kind.Authorizer.OnlyDenies(says) {
 			return nil
 		}
 		if first == nil || o.Ref.Compare(first.Ref) < 0 {

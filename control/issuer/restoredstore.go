@@ -19,7 +19,6 @@ import (
 	"github.com/weftmesh/weft/control/roots"
 	"github.com/weftmesh/weft/files"
 	"github.com/weftmesh/weft/policies"
-	"github.com/weftmesh/weft/policies/trafficpermission"
 	"github.com/weftmesh/weft/sidecar/attach"
 	"github.com/weftmesh/weft/store"
 )
@@ -180,7 +179,7 @@ func (r *RestoredStore) revoked(s *snapshot.Snapshot) (out []keptRevoked) {
 		if _, ref := r.Document(s, o.Mesh); !ok || o.Ref != ref {
 			continue
 		}
-		for _, n := range trafficpermission.Kind.Authorizer.Revoked(spec) {
+		for _, n := range spec.Kind.Authorizer.Revoked(spec) {
 			name := n.Name
 			if n.Prefix {
 				name += "*"

@@ -9,7 +9,6 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/merge"
-	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/route"
@@ -87,7 +86,6 @@ type InboundPlacement struct {
 // addRouteAuthorization derives what inbounds make of policies that are attached to routes. Without such a policy there
 // is nothing to look at.
 func (c *Stage) addRouteAuthorization() {
-	c.kind = slices.IndexFunc(c.below.Kinds, func(k *policies.Kind) bool { return k.Authorizer != nil && k.RulesOnRoutes })
 	c.PolicyRoutes = derive.Derive(c.below.Schema, "routes judged", c.below.Policies, derive.Values[PolicyRoutes]{
 		Equal: func(a, b *PolicyRoutes) bool { return slices.Equal(a.Routes, b.Routes) },
 	}, func(r *derive.Reader, key string) *PolicyRoutes {
@@ -132,8 +130,8 @@ func (c *Stage) addRouteAuthorization() {
 	byRuleSet := c.dataplaneRules.Group(func(_ string, p *dataplaneRules, add func(string)) {
 		for _, in := range p.inbounds {
 			for _, at := range in {
-				if at.set != "" {
-					add(at.set)
+				for _, set := range at.sets() {
+					add(set)
 				}
 			}
 		}
@@ -144,7 +142,7 @@ func (c *Stage) addRouteAuthorization() {
 
 // AuthorizesRoutes reports whether it is a policy about who may call that is attached to routes.
 func (m Mesh) AuthorizesRoutes(p *index.Policy) bool {
-	return p.TopRoute != nil && p.Kind == m.kind
+	return p.TopRoute != nil && m.Kinds[p.Kind].RulesOnRoutes && m.nobody[p.Kind] != nil
 }
 
 func (m Mesh) policyRoutesOf(p *index.Policy) *PolicyRoutes {

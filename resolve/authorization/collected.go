@@ -76,6 +76,10 @@ func (m Mesh) collectedOne(key string) *Collected {
 	parts := tuple.Split(key)
 	at := slices.IndexFunc(m.Kinds, func(k *policies.Kind) bool { return k.Name == parts[0] })
 	out := &Collected{}
+	if len(parts) == 1 { // the kind says nothing there
+		out.Effective = m.nobody[at]
+		return out
+	}
 	for domain := range m.OwnDomains.Values(m.At) {
 		out.callers.Domains = append(out.callers.Domains, *domain)
 	}
@@ -144,10 +148,23 @@ func (m Mesh) WithCollected(p *index.Dataplane, inbound int, folded effective.Po
 			out = append(out, x.Effective)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b *policies.Effective) int {
+	return m.withSilent(out)
+}
+
+// withSilent adds to what some kinds that authorize say the others which let nobody in of whom no
+// document does, in the order of kinds.
+func (m Mesh) withSilent(said effective.Policies) effective.Policies {
+	if slices.ContainsFunc(said, func(e *policies.Effective) bool { return e.Kind.Authorizer != nil }) {
+		for _, e := range m.nobody {
+			if e != nil && said.Of(e.Kind.Name) == nil && !e.Kind.Authorizer.OpenByDefault() {
+				said = append(said, e)
+			}
+		}
+	}
+	slices.SortStableFunc(said, func(a, b *policies.Effective) int {
 		return cmp.Compare(slices.Index(m.Kinds, a.Kind), slices.Index(m.Kinds, b.Kind))
 	})
-	return out
+	return said
 }
 
 // namesakes are the dataplanes that have one name, by objectKey.

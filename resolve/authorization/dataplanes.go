@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/weftmesh/weft/api/tuple"
 
 	"github.com/weftmesh/weft/merge"
+	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/identity"
 	"github.com/weftmesh/weft/resolve/index"
@@ -16,11 +18,20 @@ import (
 // dataplaneRules is what the inbounds of a dataplane tell apart, in the document's order.
 type dataplaneRules struct{ inbounds [][]inboundRule }
 
-// inboundRule is what is asked at an inbound, and the key of what its policies come to there.
+// inboundRule is what is asked at an inbound, and for each kind of which policies are attached the key
+// of what they come to there.
 type inboundRule struct {
 	asked  *combination
-	set    string
+	byKind string
 	closed string
+}
+
+// sets are those keys.
+func (r *inboundRule) sets() []string {
+	if r.byKind == "" {
+		return nil
+	}
+	return tuple.Split(r.byKind)
 }
 
 func (p *dataplaneRules) equal(o *dataplaneRules) bool {
@@ -54,11 +65,7 @@ func (m Mesh) dataplaneRulesOf(key string) *dataplaneRules {
 		for _, asked := range first.asked {
 			at := inboundRule{asked: asked, closed: asked.closed}
 			if at.closed == "" {
-				var each []string
-				for _, row := range asked.of {
-					each = append(each, m.ruleSet(sets, i, row))
-				}
-				at.set = tuple.Join(each...)
+				at.byKind = m.ruleSets(sets, i, asked.of)
 			}
 			out.inbounds[i] = append(out.inbounds[i], at)
 		}
@@ -96,10 +103,37 @@ func (m Mesh) FrontendsAt(ids []string, at InboundPlacement) (first *ArrivingRul
 	return all[0], all[1:]
 }
 
-// ruleSet is the key of what is said of all requests of an inbound and of those of a row: the kind, and the
-// policies as parts of it, with the layer before the key of one that is attached to a route.
-func (m Mesh) ruleSet(sets *identity.Baseline, inbound int, row *Row) string {
-	parts := []string{m.Kinds[m.kind].Name}
+// ruleSets are the keys of what is asked of requests of rows, for each kind of which policies are
+// attached to one of them.
+func (m Mesh) ruleSets(sets *identity.Baseline, inbound int, rows []*Row) string {
+	var out []string
+	for kind := range m.Kinds {
+		if !slices.ContainsFunc(rows, func(r *Row) bool { return r.byKind(kind) }) {
+			continue
+		}
+		var each []string
+		for _, row := range rows {
+			if set := m.ruleSet(sets, inbound, kind, row); set != "" {
+				each = append(each, set)
+			}
+		}
+		if len(each) > 0 {
+			out = append(out, tuple.Join(each...))
+		}
+	}
+	return tuple.Join(out...)
+}
+
+// byKind reports whether a policy of a kind is attached to the row.
+func (r *Row) byKind(kind int) bool {
+	return slices.ContainsFunc(r.attached, func(b attachment) bool { return b.policy.Kind == kind })
+}
+
+// ruleSet is the key of what policies of a kind say of all requests of an inbound and of those of a row;
+// empty where they say nothing and the kind leaves that to others. Its parts are the kind and the policies, with the
+// layer before the key of one that is attached to a route.
+func (m Mesh) ruleSet(sets *identity.Baseline, inbound, kind int, row *Row) string {
+	parts := []string{m.Kinds[kind].Name}
 	if sets != nil {
 		for _, key := range sets.Inbounds[inbound] {
 			if of := tuple.Split(key); of[0] == parts[0] {
@@ -108,7 +142,12 @@ func (m Mesh) ruleSet(sets *identity.Baseline, inbound int, row *Row) string {
 		}
 	}
 	for _, by := range row.attached {
-		parts = append(parts, tuple.Join(strconv.Itoa(int(by.layer)), index.ObjectKey(by.policy.Object.Ref)))
+		if by.policy.Kind == kind {
+			parts = append(parts, tuple.Join(strconv.Itoa(int(by.layer)), index.ObjectKey(by.policy.Object.Ref)))
+		}
+	}
+	if len(parts) == 1 && m.Kinds[kind].Authorizer.OpenByDefault() {
+		return ""
 	}
 	return tuple.Join(parts...)
 }
@@ -134,16 +173,39 @@ func (m Mesh) RulesAt(p *index.Dataplane, inbound int) []effective.InboundRule {
 	if judged == nil {
 		return nil
 	}
+	sets, _ := m.Baselines.Get(m.At, index.ObjectKey(p.Object.Ref))
 	var out []effective.InboundRule
 	for _, at := range judged.inbounds[inbound] {
 		r := effective.InboundRule{Match: at.asked.match, Rules: at.asked.rules, Closed: at.closed}
+		var own effective.Policies
+		for _, set := range at.sets() {
+			if x := index.Need(m.collectedAtRules, m.At, set); x.Effective != nil {
+				own = append(own, x.Effective)
+			}
+		}
 		switch {
 		case at.closed != "":
-			r.Permission = m.Kinds[m.kind].Nobody()
-		case at.set != "":
-			r.Permission = index.Need(m.collectedAtRules, m.At, at.set).Effective
+			r.Permission = m.nobody[slices.IndexFunc(m.nobody, func(e *policies.Effective) bool { return e != nil })]
+		case len(own) > 0:
+			all := m.withSilent(m.besideOf(own, sets, inbound))
+			r.Permission, r.Beside = all[0], slices.Clip(all[1:])
 		}
 		out = append(out, r)
 	}
 	return out
+}
+
+// besideOf adds to what policies of some kinds say of the requests of a rule what those of others say of
+// all requests of the inbound.
+func (m Mesh) besideOf(own effective.Policies, sets *identity.Baseline, inbound int) effective.Policies {
+	if sets == nil {
+		return own
+	}
+	for _, key := range sets.Inbounds[inbound] {
+		name, _, _ := strings.Cut(key, "\x00")
+		if x := index.Need(m.collected, m.At, key); own.Of(name) == nil && x.Effective != nil {
+			own = append(own, x.Effective)
+		}
+	}
+	return own
 }

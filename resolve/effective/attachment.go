@@ -137,8 +137,10 @@ func (in *Inbound) Attachments() []Attachment { return in.Attached().List }
 func (in *Inbound) Attached() *Attached {
 	all := in.Policies
 	for i := range in.Rules {
-		if e := in.Rules[i].Permission; e != nil && !slices.Contains(all, e) {
-			all = append(slices.Clip(all), e)
+		for _, e := range in.Rules[i].Permissions() {
+			if !slices.Contains(all, e) {
+				all = append(slices.Clip(all), e)
+			}
 		}
 	}
 	return attachedIn(all, in.Protocol)

@@ -136,13 +136,17 @@ func DeciderOf(in *effective.Inbound) Decider { return deciderAmong(in.Policies)
 // DeciderAt decides by a rule of an inbound; nil where what holds of all requests does.
 func DeciderAt(r *effective.InboundRule) Decider { return deciderAmong(r.Over(nil)) }
 
-func deciderAmong(list effective.Policies) Decider {
+func deciderAmong(list effective.Policies) (by Decider) {
 	for _, e := range list {
-		if j, ok := e.Conf.(Decider); ok {
-			return j
+		switch j, ok := e.Conf.(Decider); {
+		case !ok:
+		case by == nil:
+			by = j
+		default:
+			by = both{by, j}
 		}
 	}
-	return nil
+	return by
 }
 
 // Key is equal for decisions that say the same.

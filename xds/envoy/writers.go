@@ -64,11 +64,10 @@ func InboundPlace(i *effective.Inbound) Place {
 
 // namesPath reports whether who may call by a rule depends on paths.
 func namesPath(r effective.InboundRule) bool {
-	if r.Permission == nil {
-		return false
-	}
-	t, ok := r.Permission.Conf.(PathTeller)
-	return ok && t.OneSpelling()
+	return slices.ContainsFunc(r.Permissions(), func(e *policies.Effective) bool {
+		t, ok := e.Conf.(PathTeller)
+		return ok && t.OneSpelling()
+	})
 }
 
 // Guard decides who may come in, and is in every chain but Unguarded before all other
