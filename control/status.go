@@ -13,11 +13,10 @@ import (
 	"github.com/weftmesh/weft/control/bare"
 	"github.com/weftmesh/weft/control/connections"
 	"github.com/weftmesh/weft/control/status"
+	"github.com/weftmesh/weft/control/stores"
 	"github.com/weftmesh/weft/control/telemetry"
-	"github.com/weftmesh/weft/control/webhook"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/resolve"
-	"github.com/weftmesh/weft/store/kube/writing"
 	"github.com/weftmesh/weft/xds/server"
 )
 
@@ -109,13 +108,17 @@ func (p *Plane) Pprof() string {
 // findBare makes ready to find the pods that should have a sidecar and have none: every
 // replica counts them and has them among its problems, the leader writes events
 // (spec/kubernetes.md 4.6).
-func (p *Plane) findBare(made *webhook.Made, w *writing.Writer) error {
+func (p *Plane) findBare(k *stores.Kubernetes) error {
+	made, err := k.Made(p.log)
+	if err != nil {
+		return err
+	}
 	values, err := p.cfg.Injection(p.settings.SystemNamespaces)
 	if err != nil {
 		return err
 	}
 	p.hooks, p.bare = made, bare.New(values, p.cfg.Clock())
-	p.writers.Add("bare pods", func(ctx context.Context) error { return p.bare.Tell(ctx, w.WarnAbout, p.log) })
+	p.writers.Add("bare pods", func(ctx context.Context) error { return p.bare.Tell(ctx, k.Writer.WarnAbout, p.log) })
 	p.observe.BarePods(p.bare.Count)
 	return nil
 }
@@ -123,7 +126,7 @@ func (p *Plane) findBare(made *webhook.Made, w *writing.Writer) error {
 // followBare follows pods, namespaces and webhooks until ctx ends.
 func (p *Plane) followBare(ctx context.Context, running *errgroup.Group) {
 	running.Go(func() error {
-		if p.cluster.Synced(ctx) == nil {
+		if p.backend.Synced(ctx) == nil {
 			p.bare.Follow(ctx, p.store)
 		}
 		return nil

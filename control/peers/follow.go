@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/weftmesh/weft/inspect/web/events"
+	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/xds/server/streams"
 )
 
@@ -30,13 +31,7 @@ const (
 )
 
 // Peer is a replica as it is found.
-type Peer struct {
-	Address string // HOST:PORT
-	Name    string // of its pod; empty where nobody says
-	Ready   bool   // whoever asks is sent to it
-	// Stopping says that it is about to end, and holds sidecars until they have moved.
-	Stopping bool
-}
+type Peer = store.Member
 
 // following is the connection to one peer.
 type following struct {
