@@ -54,16 +54,16 @@ test: tools ## everything: vet, all tests with a real Envoy, the demo
 LONG := control|cmd/weft|sidecar/agent|sidecar/identity|internal/(differential|scale|nodetest|netnstest|envoytest|kubetest)|hack(/.*)?
 
 .PHONY: check
-check: ## vet, and the tests that need no Envoy, cluster or browser: what to run while writing
+check: ## vet, and the tests that need no Envoy, cluster or browser, with few random worlds: what to run while writing
 	$(GO) vet ./...
-	WEFT_ENVOY=none $(GO) test -timeout 10m $(TESTFLAGS) $$($(GO) list ./... | grep -vE '/($(LONG))$$')
+	WEFT_ENVOY=none $(GO) test -short -timeout 10m $(TESTFLAGS) $$($(GO) list ./... | grep -vE '/($(LONG))$$')
 
 # What the race detector looks at: packages in which goroutines share something, with the
 # tests that take no minutes. Left out, so that it takes some minutes on two cores and not an hour:
 # the core, which has no goroutines (api, route, policies, sim, xds, convert, but for what keeps
 # derived values: resolve/derive); cmd/weft, internal/..., sidecar/agent and control itself,
 # whose tests run Envoys, kill processes or stand for whole clusters; and hack.
-RACE := ./control/admission ./control/auth ./control/connections ./control/issuer ./control/mtls ./control/reconcile ./files ./inspect/web/... ./resolve/derive ./control/authorities ./control/bare \
+RACE := ./control/admission ./control/auth ./control/connections ./control/issuer ./control/mtls ./control/reconcile ./files ./inspect/web/... ./resolve/derive ./control/authorities ./control/uninjected \
 	./control/identity ./control/peers ./control/roots ./control/status ./control/telemetry \
 	./sidecar/attach ./sidecar/callers ./sidecar/identity ./sidecar/probes ./sidecar/resolver \
 	./store/file ./store/kube/... ./store/memory \

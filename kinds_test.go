@@ -5,11 +5,13 @@ import (
 	"go/parser"
 	"go/token"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/weftmesh/weft/control/world"
+	"github.com/weftmesh/weft/policies"
 )
 
 // tellers name kinds of policies outside their folders, and why.
@@ -18,6 +20,15 @@ var tellers = map[string]string{
 	"control/admission":      "the policies that come with a mesh are written in its documents",
 	"inspect/kuma":           "Kuma lists its kinds in an order of its own",
 	"cmd/weft/internal/demo": "the demonstration tells of documents that it applies",
+}
+
+// importers import a kind of policy outside the folders of policies, and why. The list only gets shorter:
+// who wants to know what a kind does asks it for an interface (policies.Authorizer, policies.TransportSecurity).
+var importers = map[string]string{
+	"control/admission trafficpermission": "the permission that comes with a mesh is one, and so are those beside which it does not come",
+	"control/issuer trafficpermission":    "the document of revocations is one",
+	"control/mtls tls":                    "by which documents inbounds may turn strict",
+	"inspect/mtls tls":                    "the same, as it is told",
 }
 
 // homonyms are kinds whose name means something else elsewhere, and what.
@@ -35,8 +46,7 @@ func TestKindsAreKnownAtHome(t *testing.T) {
 		}
 	}
 	for _, k := range world.Kinds() {
-		home := "policies/" + strings.ToLower(strings.TrimPrefix(k.Name, "Mesh"))
-		homes[k.Name], homes[k.Plural] = home, home
+		homes[k.Name], homes[k.Plural] = homeOf(k), homeOf(k)
 	}
 	found, told := map[string]bool{}, map[string]bool{}
 	for _, p := range packages(t) {
@@ -69,6 +79,36 @@ func TestKindsAreKnownAtHome(t *testing.T) {
 			t.Errorf("%s names no kind: take the exception away", name)
 		}
 	}
+}
+
+// TestKindsAreImportedAtHome: nobody but the list of all kinds imports one.
+func TestKindsAreImportedAtHome(t *testing.T) {
+	t.Parallel()
+	imports := map[string]bool{}
+	for _, p := range packages(t) {
+		name := strings.TrimPrefix(p.ImportPath, module)
+		for _, dep := range p.Imports {
+			kind, is := strings.CutPrefix(dep, module+"policies/")
+			if is && slices.ContainsFunc(world.Kinds(), func(k *policies.Kind) bool { return homeOf(k) == "policies/"+kind }) && name != "policies/all" && !isSupport(name) {
+				imports[name+" "+kind] = true
+			}
+		}
+	}
+	for what := range imports {
+		if importers[what] == "" {
+			t.Errorf("%s: ask the kinds for an interface", what)
+		}
+	}
+	for what := range importers {
+		if !imports[what] {
+			t.Errorf("%s: it is no import any more; take the exception away", what)
+		}
+	}
+}
+
+// homeOf is the folder of a kind.
+func homeOf(k *policies.Kind) string {
+	return "policies/" + strings.ToLower(strings.TrimPrefix(k.Name, "Mesh"))
 }
 
 type literal struct{ text, place string }

@@ -88,7 +88,7 @@ func TestRouteFieldChangesRoutesOnly(t *testing.T) {
 				// What is said about a headless service holds for its pods.
 				about := o.Destination.Name == name || o.Destination.Above != nil && o.Destination.Above.Name == name
 				if about && o.Table != nil {
-					tables[routes.RenderTable(o.Table, o.Kept).Type+" "+routes.RenderTable(o.Table, o.Kept).Name] = true
+					tables[routes.RenderTable(o.Table, o.Cache).Type+" "+routes.RenderTable(o.Table, o.Cache).Name] = true
 				}
 			}
 			for key, version := range versions(renderer.Render(r)) {

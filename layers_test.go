@@ -21,7 +21,7 @@ const module = "github.com/weftmesh/weft/"
 // packages of lines above its own, and where a line says so packages of its own
 // line. A name with a slash-star stands for every package below it.
 var layers = []string{
-	"deploy api/template api/redact api/nearest",
+	"deploy api/template api/redact api/nearest api/tuple",
 	"api/hostname api/spiffe",
 	"api",
 	"api/jsonschema api/snapshot api/syntax",
@@ -98,7 +98,7 @@ var layers = []string{
 	"inspect/web xds/server/* xds/server sidecar/*",
 	"control/world",
 	"control/install",
-	"control/authorities control/identity control/webhook control/roots control/status control/bare control/peers control/telemetry",
+	"control/authorities control/identity control/webhook control/roots control/status control/uninjected control/peers control/telemetry",
 	"control/storage",
 	"control/reconcile",
 	"control/auth",
@@ -141,7 +141,7 @@ var knowStores = map[string][]string{
 	// Objects of Kubernetes, which no other store has: the Secret of the authority, configurations of webhooks,
 	// statuses, objects that others own, events.
 	"store/kube":         {"control/roots", "control/webhook", "control/status", "control/owned", "control/services"},
-	"store/kube/writing": {"control/status", "control/owned", "control/services", "control/bare"},
+	"store/kube/writing": {"control/status", "control/owned", "control/services", "control/uninjected"},
 }
 
 // forbidden are imports of ours that a package does without although they are
@@ -156,7 +156,7 @@ var impure = []string{"context", "log/slog", "os", "os/exec", "math/rand", "math
 // in it, or makes a constant table at its first use; reflection where documents are read, compared and described, and where a
 // change may have left a value equal.
 var exceptional = map[string][]string{
-	"sync":        {"api/decode/fields.go", "resolve/cache.go", "resolve/effective/cache.go", "route/match/reading.go", "xds/resource/contents.go", "xds/resource/weak.go", "xds/routes/hosts.go"},
+	"sync":        {"api/decode/fields.go", "resolve/cache.go", "resolve/derive/ondemand.go", "resolve/effective/cache.go", "route/match/reading.go", "xds/resource/contents.go", "xds/resource/weak.go", "xds/routes/hosts.go"},
 	"sync/atomic": {"resolve/cache.go", "resolve/effective/cache.go"},
 	"reflect":     {"api/crd", "api/decode", "api/jsonschema", "policies", "resolve/derive", "resolve/pods"},
 }

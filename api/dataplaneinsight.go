@@ -62,7 +62,7 @@ const (
 	// Of a dataplane whose certificates come from the SPIRE beside it.
 	CodeIdentityMismatch = "IdentityMismatch" // they are for another name than the documents make
 	CodeNoSVID           = "NoSVID"           // there are none
-	CodeNoTrust          = "NoTrust"          // nobody is told to believe their trust domain
+	CodeNoTrust          = "NoTrust"          // no MeshTrust has their trust domain
 )
 
 // Validate finds nothing: nobody writes it.

@@ -34,11 +34,11 @@ type Definition struct {
 // document the value is.
 type Column struct{ Name, Type, Path string }
 
-// Rule is a condition on a value that one document says by itself. Test is in CEL,
+// ValidationRule is a condition on a value that one document says by itself. Test is in CEL,
 // the language of Kubernetes for it, where self is the value. It never refuses what
 // Validate accepts: validation has the last word, the rule says the same where no
 // webhook is asked.
-type Rule struct {
+type ValidationRule struct {
 	Test    string `json:"rule"`
 	Message string `json:"message"`             // what is wrong; what to do
 	Field   string `json:"fieldPath,omitempty"` // below the value, where the message belongs; empty for the value itself
@@ -189,5 +189,5 @@ type MatchedService struct {
 
 // NameRule is that of documents of a type with a DNSLabel. It stands at the document,
 // and sees of its metadata the name alone.
-var NameRule = Rule{Test: "size(self.metadata.name) <= 63 && self.metadata.name.matches(r'" + dnsLabel.String() + "')",
+var NameRule = ValidationRule{Test: "size(self.metadata.name) <= 63 && self.metadata.name.matches(r'" + dnsLabel.String() + "')",
 	Message: "the name is no label of RFC 1035; use lower-case letters, digits and -, beginning with a letter, at most 63"}

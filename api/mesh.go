@@ -27,13 +27,13 @@ type MeshServices struct {
 
 // MeshTLS are the authorities of the mesh, and which of them signs (spec/identity.md 1.1).
 type MeshTLS struct {
-	EnabledBackend string    `json:"enabledBackend,omitempty"`
-	SkipValidation bool      `json:"skipValidation,omitempty"`
-	Backends       []Backend `json:"backends,omitempty"`
+	EnabledBackend string        `json:"enabledBackend,omitempty"`
+	SkipValidation bool          `json:"skipValidation,omitempty"`
+	Backends       []MeshBackend `json:"backends,omitempty"`
 }
 
-// Backend is one authority, or one sink of telemetry.
-type Backend struct {
+// MeshBackend is one authority, or one sink of telemetry.
+type MeshBackend struct {
 	Name      string         `json:"name,omitempty"`
 	Type      string         `json:"type,omitempty"`
 	Mode      string         `json:"mode,omitempty"` // mtls: STRICT, PERMISSIVE
@@ -79,9 +79,9 @@ type TagRule struct {
 
 // MeshBackends is one kind of telemetry.
 type MeshBackends struct {
-	DefaultBackend string    `json:"defaultBackend,omitempty"`
-	EnabledBackend string    `json:"enabledBackend,omitempty"`
-	Backends       []Backend `json:"backends,omitempty"`
+	DefaultBackend string        `json:"defaultBackend,omitempty"`
+	EnabledBackend string        `json:"enabledBackend,omitempty"`
+	Backends       []MeshBackend `json:"backends,omitempty"`
 }
 
 // CodeUnsupported marks what weft reads and does not carry out.
@@ -188,8 +188,8 @@ type HostnameSelector struct {
 }
 
 // Rules of a selector; its twin is HostnameGenerator.Validate.
-func (HostnameSelector) Rules() []Rule {
-	return []Rule{{
+func (HostnameSelector) Rules() []ValidationRule {
+	return []ValidationRule{{
 		Test:    "[has(self.meshService), has(self.meshExternalService), has(self.meshMultiZoneService)].filter(x, x).size() == 1",
 		Message: "chooses none or several kinds of services; write exactly one of meshService, meshExternalService, meshMultiZoneService",
 	}}

@@ -18,12 +18,12 @@ import (
 
 // Authority is one backend of Mesh.mtls as it is understood (spec/identity.md 1.1).
 type Authority struct {
-	Name       string
-	Type       string // AuthorityBuiltin or AuthorityProvided
-	Permissive bool
-	LeafLife   time.Duration   // of a workload's certificate
-	RootLife   time.Duration   // of a root that weft makes
-	Cert, Key  *MaterialSource // of one that is provided
+	Name            string
+	Type            string // AuthorityBuiltin or AuthorityProvided
+	Permissive      bool
+	CertificateLife time.Duration   // of a workload's certificate
+	RootLife        time.Duration   // of a root that weft makes
+	Cert, Key       *MaterialSource // of one that is provided
 }
 
 // The types of an Authority.
@@ -49,10 +49,10 @@ func (s *MaterialSource) SecretName() string {
 
 // The lives where a backend does not say otherwise.
 const (
-	defaultLeafLife = 24 * time.Hour
-	defaultRootLife = 10 * year
-	year            = 365 * 24 * time.Hour
-	leastLeaves     = 4 // lives of leaves in that of their root, for a rotation needs two
+	defaultCertificateLife = 24 * time.Hour
+	defaultRootLife        = 10 * year
+	year                   = 365 * 24 * time.Hour
+	leastCertificateLives  = 4 // lives of leaves in that of their root, for a rotation needs two
 )
 
 // Authorities are the backends, with everything that is wrong with them; those with mistakes
@@ -93,8 +93,8 @@ func (t *MeshTLS) Authorities(at Path) ([]Authority, error) {
 }
 
 // authority understands one backend.
-func (b *Backend) authority(at Path) (Authority, error) {
-	a := Authority{Name: b.Name, Type: b.Type, Permissive: b.Mode == "PERMISSIVE", LeafLife: defaultLeafLife, RootLife: defaultRootLife}
+func (b *MeshBackend) authority(at Path) (Authority, error) {
+	a := Authority{Name: b.Name, Type: b.Type, Permissive: b.Mode == "PERMISSIVE", CertificateLife: defaultCertificateLife, RootLife: defaultRootLife}
 	var errs *multierror.Error
 	errs = multierror.Append(errs, validateWord(at.Field("mode"), b.Mode, "STRICT", "PERMISSIVE"))
 	if b.Format != "" {
@@ -104,8 +104,8 @@ func (b *Backend) authority(at Path) (Authority, error) {
 		errs = multierror.Append(errs, at.Field("sampling").Breaks("an authority samples nothing; remove it"))
 	}
 	dp := newPart(at.Field("dpCert"), b.DPCert, &errs, "rotation", "requestTimeout")
-	a.LeafLife = dp.part("rotation", "expiration").life("expiration", defaultLeafLife)
-	errs = multierror.Append(errs, validateLeafLife(at.Field("dpCert").Field("rotation").Field("expiration"), a.LeafLife))
+	a.CertificateLife = dp.part("rotation", "expiration").life("expiration", defaultCertificateLife)
+	errs = multierror.Append(errs, validateCertificateLife(at.Field("dpCert").Field("rotation").Field("expiration"), a.CertificateLife))
 	dp.wait("requestTimeout")
 	newPart(at.Field("rootChain"), b.RootChain, &errs, "requestTimeout").wait("requestTimeout")
 	conf := at.Field("conf")
@@ -115,8 +115,8 @@ func (b *Backend) authority(at Path) (Authority, error) {
 		if _, ok := ca.fields["RSAbits"]; ok {
 			errs = multierror.Append(errs, ca.at.Field("RSAbits").Warns(CodeNoEffect, "weft makes keys of ECDSA P-256, which cost less to sign with; remove it"))
 		}
-		if a.RootLife = ca.life("expiration", defaultRootLife); a.RootLife < leastLeaves*a.LeafLife {
-			errs = multierror.Append(errs, ca.at.Field("expiration").Breaks("is shorter than %d lives of a workload's certificate (%s each); write a longer one", leastLeaves, a.LeafLife))
+		if a.RootLife = ca.life("expiration", defaultRootLife); a.RootLife < leastCertificateLives*a.CertificateLife {
+			errs = multierror.Append(errs, ca.at.Field("expiration").Breaks("is shorter than %d lives of a workload's certificate (%s each); write a longer one", leastCertificateLives, a.CertificateLife))
 		}
 	case AuthorityProvided:
 		both := newPart(conf, b.Conf, &errs, "cert", "key")

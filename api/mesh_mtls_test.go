@@ -43,10 +43,10 @@ func TestAuthorities(t *testing.T) {
   - {name: ca-4, type: builtin}
 `)
 	want := []api.Authority{
-		{Name: "ca-1", Type: "builtin", Permissive: true, LeafLife: 2 * day, RootLife: 365 * day},
-		{Name: "ca-2", Type: "provided", LeafLife: day, RootLife: 3650 * day, Cert: &api.MaterialSource{Secret: "my-cert"}, Key: &api.MaterialSource{File: "/etc/ca.key"}},
-		{Name: "ca-3", Type: "provided", LeafLife: day, RootLife: 3650 * day, Cert: &api.MaterialSource{Inline: []byte("PEM")}, Key: &api.MaterialSource{Inline: []byte("PEM")}},
-		{Name: "ca-4", Type: "builtin", LeafLife: day, RootLife: 3650 * day},
+		{Name: "ca-1", Type: "builtin", Permissive: true, CertificateLife: 2 * day, RootLife: 365 * day},
+		{Name: "ca-2", Type: "provided", CertificateLife: day, RootLife: 3650 * day, Cert: &api.MaterialSource{Secret: "my-cert"}, Key: &api.MaterialSource{File: "/etc/ca.key"}},
+		{Name: "ca-3", Type: "provided", CertificateLife: day, RootLife: 3650 * day, Cert: &api.MaterialSource{Inline: []byte("PEM")}, Key: &api.MaterialSource{Inline: []byte("PEM")}},
+		{Name: "ca-4", Type: "builtin", CertificateLife: day, RootLife: 3650 * day},
 	}
 	if diff := cmp.Diff(want, got); diff != "" || len(wrong) != 1 || !strings.HasPrefix(wrong[0], "warning mtls.backends[2].conf.key: the key stands in the document") {
 		t.Error(diff, wrong)
@@ -91,7 +91,7 @@ func TestAuthorities(t *testing.T) {
 		t.Error(got)
 	}
 	for enabled, want := range map[string]string{"ca-2": `unknown value "ca-2"; did you mean ca-1?`, "": ""} {
-		_, err := (&api.MeshTLS{EnabledBackend: enabled, Backends: []api.Backend{{Name: "ca-1", Type: "builtin"}}}).Authorities("mtls")
+		_, err := (&api.MeshTLS{EnabledBackend: enabled, Backends: []api.MeshBackend{{Name: "ca-1", Type: "builtin"}}}).Authorities("mtls")
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), "mtls.enabledBackend: "+want) {
 			t.Errorf("%s: %v", enabled, err)
 		}

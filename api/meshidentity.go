@@ -98,14 +98,14 @@ type ExtensionProvider struct {
 
 // The bounds of the life of a workload's certificate (spec/identity.md 1.1).
 const (
-	leastLeafLife = 10 * time.Minute
-	longLeafLife  = 7 * 24 * time.Hour
+	leastCertificateLife = 10 * time.Minute
+	longCertificateLife  = 7 * 24 * time.Hour
 )
 
 // What holds of a SPIRE where nobody says otherwise.
 const (
-	spireLeafLife       = time.Hour
-	defaultSpireTimeout = time.Second
+	spireCertificateLife = time.Hour
+	defaultSpireTimeout  = time.Second
 )
 
 // Codes of warnings about identities.
@@ -145,16 +145,16 @@ func (m *MeshIdentity) Validate(at Path) error {
 	return errs.ErrorOrNil()
 }
 
-// LeafLife is how long certificates of workloads live; of a SPIRE, which decides that itself, as
+// CertificateLife is how long certificates of workloads live; of a SPIRE, which decides that itself, as
 // long as they do where nobody says otherwise.
-func (m *MeshIdentity) LeafLife() time.Duration {
+func (m *MeshIdentity) CertificateLife() time.Duration {
 	if m.IsSpire() {
-		return spireLeafLife
+		return spireCertificateLife
 	}
 	if p := m.Provider; p != nil && p.Bundled != nil && p.Bundled.CertificateParameters != nil && p.Bundled.CertificateParameters.Expiry != nil {
 		return time.Duration(*p.Bundled.CertificateParameters.Expiry)
 	}
-	return defaultLeafLife
+	return defaultCertificateLife
 }
 
 // IsSpire reports whether the SPIRE beside each workload signs.
@@ -240,17 +240,17 @@ func (b *BundledProvider) validate(at Path) error {
 		errs = multierror.Append(errs, b.CA.Certificate.validate(at.Field("ca").Field("certificate"), false), b.CA.PrivateKey.validate(at.Field("ca").Field("privateKey"), true))
 	}
 	if c := b.CertificateParameters; c != nil && c.Expiry != nil {
-		errs = multierror.Append(errs, validateLeafLife(at.Field("certificateParameters").Field("expiry"), time.Duration(*c.Expiry)))
+		errs = multierror.Append(errs, validateCertificateLife(at.Field("certificateParameters").Field("expiry"), time.Duration(*c.Expiry)))
 	}
 	return errs.ErrorOrNil()
 }
 
-// validateLeafLife checks how long a certificate of a workload lives.
-func validateLeafLife(at Path, life time.Duration) error {
+// validateCertificateLife checks how long a certificate of a workload lives.
+func validateCertificateLife(at Path, life time.Duration) error {
 	switch {
-	case life < leastLeafLife:
+	case life < leastCertificateLife:
 		return at.Breaks("%s is too short to renew in time; write at least 10m", life)
-	case life > longLeafLife:
+	case life > longCertificateLife:
 		return at.Warns(CodeLongLife, "for %s nothing takes a lost key back, since there is no list of revoked certificates; write at most 168h", life)
 	}
 	return nil

@@ -148,8 +148,8 @@ type Type struct {
 	Unscoped bool
 	// DNSLabel wants names that are RFC 1035 labels, else RFC 1123 subdomains.
 	DNSLabel bool
-	// Bare marks the older kinds whose fields stand beside name instead of under spec.
-	Bare bool
+	// Flat marks the older kinds whose fields stand beside name instead of under spec.
+	Flat bool
 	// Beside marks a Bare kind whose fields stand beside metadata in Kubernetes too.
 	Beside bool
 	// Policy and Route mark what GET /_resources tells of a kind.

@@ -25,8 +25,8 @@ func Given(field string) string {
 
 // Tests are the rules of a ref, in the words of ValidateTargetRef: what its kind takes
 // and needs. Has tells which fields the ref has.
-func (r *RefRules) Tests(has func(field string) bool) []Rule {
-	var out []Rule
+func (r *RefRules) Tests(has func(field string) bool) []ValidationRule {
+	var out []ValidationRule
 	for _, m := range refMembers {
 		takers := r.kindsWhere(m.may)
 		if !has(m.name) || len(takers) == len(r.names()) {
@@ -36,7 +36,7 @@ func (r *RefRules) Tests(has func(field string) bool) []Rule {
 		if len(takers) > 0 {
 			test += " || " + kindIn(takers)
 		}
-		out = append(out, Rule{Test: test, Message: fmt.Sprintf("a ref of this kind takes no %s; %s", m.name, m.hint), Field: "." + m.name})
+		out = append(out, ValidationRule{Test: test, Message: fmt.Sprintf("a ref of this kind takes no %s; %s", m.name, m.hint), Field: "." + m.name})
 	}
 	if has("group") {
 		out = append(out, r.groupTest())
@@ -55,32 +55,32 @@ func (r *RefRules) kindsWhere(is func(refFields) bool) []string {
 	return out
 }
 
-func (r *RefRules) groupTest() Rule {
+func (r *RefRules) groupTest() ValidationRule {
 	test := "!(" + Given("group") + ")"
 	for _, t := range r.Routes {
 		test += fmt.Sprintf(" || self.kind == '%s' && self.group == '%s'", t.Name, t.Group)
 	}
-	return Rule{Test: test, Message: "a ref of this kind has no such group; remove it", Field: ".group"}
+	return ValidationRule{Test: test, Message: "a ref of this kind has no such group; remove it", Field: ".group"}
 }
 
 // selectorTests are about how a ref chooses its objects.
-func (r *RefRules) selectorTests(has func(field string) bool) []Rule {
-	var out []Rule
+func (r *RefRules) selectorTests(has func(field string) bool) []ValidationRule {
+	var out []ValidationRule
 	needs := func(what string) []string {
 		return r.kindsWhere(func(f refFields) bool { return f.needs == what })
 	}
 	if kinds := needs("name"); len(kinds) > 0 {
-		out = append(out, Rule{Test: "!(" + kindIn(kinds) + ") || " + Given("name"), Message: "a ref of this kind needs a name; write it"})
+		out = append(out, ValidationRule{Test: "!(" + kindIn(kinds) + ") || " + Given("name"), Message: "a ref of this kind needs a name; write it"})
 	}
 	if kinds := needs("name or labels"); len(kinds) > 0 {
-		out = append(out, Rule{Test: "!(" + kindIn(kinds) + ") || " + Given("name") + " || " + Given("labels"), Message: "a ref of this kind needs a name or labels; write one of them"})
+		out = append(out, ValidationRule{Test: "!(" + kindIn(kinds) + ") || " + Given("name") + " || " + Given("labels"), Message: "a ref of this kind needs a name or labels; write one of them"})
 	}
 	if has("labels") {
-		out = append(out, Rule{Test: "!(" + Given("name") + " && " + Given("labels") + ")",
+		out = append(out, ValidationRule{Test: "!(" + Given("name") + " && " + Given("labels") + ")",
 			Message: "name and labels exclude each other; remove one of them"})
 	}
 	if has("namespace") {
-		out = append(out, Rule{Test: "!(" + Given("namespace") + ") || " + Given("name"),
+		out = append(out, ValidationRule{Test: "!(" + Given("namespace") + ") || " + Given("name"),
 			Message: "a namespace needs a name beside it; write the name or remove the namespace"})
 	}
 	return out

@@ -78,7 +78,7 @@ func (d *DataSource) redacted() *DataSource {
 	return &out
 }
 
-func redactedBackends(backends []Backend) []Backend {
+func redactedBackends(backends []MeshBackend) []MeshBackend {
 	out := slices.Clone(backends)
 	for i, b := range out {
 		out[i].Conf, _ = redactedTree(b.Conf).(map[string]any)
@@ -139,7 +139,7 @@ func validateTree(at Path, v any) error {
 }
 
 // validateBackends refuses Hidden in the confs of backends.
-func validateBackends(at Path, backends []Backend) error {
+func validateBackends(at Path, backends []MeshBackend) error {
 	var errs *multierror.Error
 	for i, b := range backends {
 		errs = multierror.Append(errs, validateTree(at.Field("backends").Index(i).Field("conf"), b.Conf))

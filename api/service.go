@@ -192,26 +192,26 @@ type MultiZoneSelector struct {
 }
 
 // Rules of a selector; its twin is MeshService.Validate.
-func (ServiceSelector) Rules() []Rule {
-	return []Rule{{
+func (ServiceSelector) Rules() []ValidationRule {
+	return []ValidationRule{{
 		Test:    "[has(self.dataplaneLabels), has(self.dataplaneRef), " + Given("dataplaneTags") + "].filter(x, x).size() <= 1",
 		Message: "dataplaneLabels, dataplaneRef and dataplaneTags exclude each other; keep one",
 	}}
 }
 
 // Rules of a selector; its twin is MeshMultiZoneService.Validate.
-func (MultiZoneSelector) Rules() []Rule {
-	return []Rule{{Test: "has(self.meshService.matchLabels) && size(self.meshService.matchLabels) > 0", Message: "is missing; write meshService.matchLabels"}}
+func (MultiZoneSelector) Rules() []ValidationRule {
+	return []ValidationRule{{Test: "has(self.meshService.matchLabels) && size(self.meshService.matchLabels) > 0", Message: "is missing; write meshService.matchLabels"}}
 }
 
 // Rules of what is demanded of a certificate; their twin is ExternalTLS.validate.
-func (TLSVerification) Rules() []Rule {
-	return []Rule{{Test: "has(self.clientCert) == has(self.clientKey)", Message: "clientCert and clientKey belong together; write both or none"}}
+func (TLSVerification) Rules() []ValidationRule {
+	return []ValidationRule{{Test: "has(self.clientCert) == has(self.clientKey)", Message: "clientCert and clientKey belong together; write both or none"}}
 }
 
 // Rules of material; their twin is DataSource.validate.
-func (DataSource) Rules() []Rule {
-	return []Rule{
+func (DataSource) Rules() []ValidationRule {
+	return []ValidationRule{
 		{Test: "[" + Given("inline") + ", " + Given("inlineString") + ", " + Given("secret") + ", has(self.insecureInline), has(self.secretRef), has(self.file), has(self.envVar)].filter(x, x).size() == 1", Message: oneSource},
 		{Test: "(" + Given("type") + " ? self.type : '') == (has(self.insecureInline) ? 'InsecureInline' : has(self.secretRef) ? 'Secret' : has(self.file) ? 'File' : has(self.envVar) ? 'EnvVar' : '')", Message: sourceType},
 	}

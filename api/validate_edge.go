@@ -10,8 +10,8 @@ import (
 // ask for in TLS.
 const HTTPS = "https"
 
-// Secure reports whether clients speak TLS to the listener.
-func (l *EdgeListener) Secure() bool { return l.Protocol == HTTPS }
+// SpeaksTLS reports whether clients speak TLS to the listener.
+func (l *EdgeListener) SpeaksTLS() bool { return l.Protocol == HTTPS }
 
 // listeners checks where an edge dataplane listens.
 func (g *Gateway) listeners(at Path) error {
@@ -23,14 +23,14 @@ func (g *Gateway) listeners(at Path) error {
 		if name := strings.TrimPrefix(l.Hostname, "*."); l.Hostname != "" {
 			errs = multierror.Append(errs, ValidateHostname(here.Field("hostname"), name))
 		}
-		if s, ok := secure[l.Port]; ok && s != l.Secure() {
+		if s, ok := secure[l.Port]; ok && s != l.SpeaksTLS() {
 			errs = multierror.Append(errs, here.Field("protocol").Breaks("port %d has a listener that speaks the other of http and https; give each its own port", l.Port))
 		}
 		place := EdgeListener{Port: l.Port, Hostname: l.Hostname}
 		if seen[place] {
 			errs = multierror.Append(errs, here.Breaks("port %d has a listener for these hosts already; give it another port or hostname", l.Port))
 		}
-		seen[place], secure[l.Port] = true, l.Secure()
+		seen[place], secure[l.Port] = true, l.SpeaksTLS()
 	}
 	return errs.ErrorOrNil()
 }
@@ -48,7 +48,7 @@ func (l *EdgeListener) speaks(at Path) error {
 		return errs.ErrorOrNil()
 	}
 	here := at.Field("tls")
-	if !l.Secure() {
+	if !l.SpeaksTLS() {
 		errs = multierror.Append(errs, here.Breaks("a listener for http has no certificate; write protocol: https, or remove it"))
 	}
 	if l.TLS.Mode == "Passthrough" {

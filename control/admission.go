@@ -37,14 +37,14 @@ type admitting struct {
 	values inject.Config
 }
 
-// Namespace is what was read. Where that would leave pods bare the API server is asked: it
+// Namespace is what was read. Where that would leave pods without a sidecar the API server is asked: it
 // asks about a pod because it has seen a label, which may be too new to be read here.
 func (a admitting) Namespace(ctx context.Context, name string) (inject.Namespace, error) {
 	o := world.NamespaceOf(a.store.Snapshot(), name)
 	if o == nil || !enabled(o) {
 		fresh, err := a.backend.Kubernetes.Fetch(ctx, api.KindNamespace, "", name)
 		switch {
-		case err != nil: // a label that was not seen would leave the pod bare
+		case err != nil: // a label that was not seen would leave the pod without a sidecar
 			return inject.Namespace{}, err
 		case fresh != nil:
 			o = fresh

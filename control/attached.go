@@ -154,7 +154,7 @@ func (p *Plane) joinPeers() {
 	c := p.backend.Peers
 	c.ADS, c.Agents, c.Events, c.Log = p.ads, p.agents, p.observe.Events, p.log
 	c.Authenticator = connections.NoteProven(c.Authenticator)
-	c.Known = func(ref api.Ref) api.Ref {
+	c.NameOf = func(ref api.Ref) api.Ref {
 		if m := p.loop.Current(); m != nil {
 			return ref.Resolve(reconcile.Serves(m))
 		}
@@ -165,7 +165,7 @@ func (p *Plane) joinPeers() {
 		p.observe.SidecarChangedElsewhere()
 		p.fleet.MarkAll()
 	}
-	c.Dial, c.Secured, c.Told, c.Learns, c.Do = p.cfg.DialPeer, p.insights.PeerState, p.insights.HearPeer, p.insights.PeerLearned, p.caAdmin().LeaderRequest
+	c.Dial, c.SidecarTLS, c.OnSidecar, c.Learns, c.Do = p.cfg.DialPeer, p.insights.PeerState, p.insights.HearPeer, p.insights.PeerLearned, p.caAdmin().LeaderRequest
 	p.peers.Begin(c)
 }
 

@@ -21,12 +21,12 @@ func (p *Plane) keep(ctx context.Context, running *errgroup.Group) {
 	if p.backend.Users != nil {
 		running.Go(func() error { p.backend.Users.Follow(ctx); return nil })
 	}
-	if p.bare != nil {
-		p.followBare(ctx, running)
+	if p.uninjected != nil {
+		p.followUninjected(ctx, running)
 	}
 	if p.peers != nil {
 		running.Go(func() error {
-			p.shared.Members.Follow(ctx, func(all []store.Member) { p.peers.Find(ctx, all) })
+			p.shared.Replicas.Follow(ctx, func(all []store.ReplicaAddress) { p.peers.Find(ctx, all) })
 			return nil
 		})
 	}
@@ -61,9 +61,9 @@ func (p *Plane) tellAuthorities(ctx context.Context) {
 // authorityActor is the keeper of authorities as one that acts.
 const authorityActor = "authority"
 
-func (p *Plane) newKeeper() *authorities.CAController {
+func (p *Plane) newCAController() *authorities.CAController {
 	c := authorities.Config{Zone: p.settings.InZone(), System: p.settings.SystemNamespaces, CAFileRoot: p.cfg.CAFileRoot, Now: p.cfg.Clock(), Log: p.log,
-		Sidecars: p.leaves.Of, Before: p.leaves.UnknownUntil, Certify: func(dp api.Ref) { p.certifyNow(dp) }, Spread: p.cfg.RotationSpread, Relied: func(mesh string, revision uint64) bool { return p.insights.ReliesOn(mesh, revision) },
+		Sidecars: p.issued.Of, Before: p.issued.UnknownUntil, Certify: func(dp api.Ref) { p.certifyNow(dp) }, Spread: p.cfg.RotationSpread, Relied: func(mesh string, revision uint64) bool { return p.insights.ReliesOn(mesh, revision) },
 		Keep: func(ctx context.Context, plan store.Plan) error {
 			_, _, err := p.own.Apply(storage.WithActor(ctx, authorityActor), plan)
 			return err
@@ -80,9 +80,9 @@ func (p *Plane) newKeeper() *authorities.CAController {
 func (p *Plane) keepAuthorities(ctx context.Context, running *errgroup.Group) {
 	running.Go(func() error {
 		if p.backend.Synced(ctx) == nil { // what is not read yet is not missing
-			p.keeper.Take(p.own.Snapshot())
-			p.restored.Begin(p.leaves.Begin())
-			p.keeper.Follow(ctx, p.own)
+			p.caController.Take(p.own.Snapshot())
+			p.restored.Begin(p.issued.Begin())
+			p.caController.Follow(ctx, p.own)
 		}
 		return nil
 	})
@@ -111,11 +111,11 @@ func (p *Plane) followBundles(ctx context.Context, running *errgroup.Group) {
 		state, changed := source.State()
 		switch {
 		case state.Err == nil:
-			p.keeper.Bundles(state.Bundles, nil)
+			p.caController.Bundles(state.Bundles, nil)
 			told = ""
 		case state.Err.Error() != told && ctx.Err() == nil:
 			told = state.Err.Error()
-			p.keeper.Bundles(nil, state.Err)
+			p.caController.Bundles(nil, state.Err)
 			p.log.Warn("the roots of trust domains are not known anew; going by those of before", "error", state.Err)
 		}
 		select {
@@ -128,7 +128,7 @@ func (p *Plane) followBundles(ctx context.Context, running *errgroup.Group) {
 
 // certifier answers sidecars that want certificates.
 func (p *Plane) certifier(who authn.Authenticator) *issuer.Certifier {
-	c := &issuer.Certifier{Model: reconcile.NewDocuments(p.store, p.loop, p.waiting).Model, Who: who, Keeper: p.keeper, Sidecar: p.leaves.Sidecar, Record: p.leaves.Record, Answered: p.insights.Refused, Zone: p.settings.InZone(), Log: p.log}
+	c := &issuer.Certifier{Model: reconcile.NewDocuments(p.store, p.loop, p.waiting).Model, Who: who, Controller: p.caController, Sidecar: p.issued.Sidecar, Record: p.issued.Record, Answered: p.insights.Refused, Zone: p.settings.InZone(), Log: p.log}
 	if why, ok := p.noProof(); ok {
 		c.Proof = why
 	}
@@ -155,7 +155,7 @@ func (p *Plane) certifyNow(name api.Ref) bool {
 
 // newRevocations are those that documents say, and what finds out that the store is one of before them.
 func (p *Plane) newRevocations() (*issuer.RestoredStore, *issuer.Revocations) {
-	r := issuer.RestoredConfig{Shared: p.secrets, Keeper: p.keeper, Own: p.own, Synced: p.backend.Synced, Log: p.log}
+	r := issuer.RestoredConfig{Shared: p.secrets, Controller: p.caController, Own: p.own, Synced: p.backend.Synced, Log: p.log}
 	if p.shared == nil {
 		r.DataDir = p.cfg.DataDir
 	} else {
@@ -173,7 +173,7 @@ func (p *Plane) newRevocations() (*issuer.RestoredStore, *issuer.Revocations) {
 // caAdmin are the authorities as the API shows and turns them.
 func (p *Plane) caAdmin() issuer.CAAdmin {
 	if p.peers == nil {
-		return issuer.NewCAAdmin(p.revocations, p.keeper, nil)
+		return issuer.NewCAAdmin(p.revocations, p.caController, nil)
 	}
-	return issuer.NewCAAdmin(p.revocations, p.keeper, p.peers)
+	return issuer.NewCAAdmin(p.revocations, p.caController, p.peers)
 }

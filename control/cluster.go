@@ -39,7 +39,7 @@ func (p *Plane) leadCluster(k *stores.Kubernetes) error {
 		return err
 	}
 	p.writers.Add("webhooks", func(ctx context.Context) error { trust.Keep(ctx); return nil })
-	return p.findBare(k)
+	return p.findUninjected(k)
 }
 
 // follow resolves what there is as soon as the store has read it, and then what changes.

@@ -67,7 +67,7 @@ func (p *Plane) moved() func(store.Step) {
 
 // led has written what the leader before has not.
 func (p *Plane) led() {
-	p.keeper.Enqueue()
+	p.caController.Enqueue()
 	p.restored.Note()
 }
 
@@ -117,8 +117,8 @@ func (p *Plane) directory() file.Config {
 // newAdmission is what all that is written goes through, and what is only planned.
 func (p *Plane) newAdmission() *admission.Chain {
 	return p.settings.Admission(admission.Options{SkipDefaults: p.cfg.SkipDefaultPolicies, FirstMesh: p.cfg.FirstMesh(), Log: p.log, Cluster: p.backend.Kubernetes != nil, Now: p.cfg.Clock(),
-		File: func(path string) ([]byte, error) { return p.keeper.File(path) },
-		Uses: func(now *snapshot.Snapshot, secret api.Ref) (api.Ref, bool) { return p.keeper.Uses(now, secret) },
+		File: func(path string) ([]byte, error) { return p.caController.File(path) },
+		Uses: func(now *snapshot.Snapshot, secret api.Ref) (api.Ref, bool) { return p.caController.Uses(now, secret) },
 		Model: func() *resolve.Model {
 			if p.loop == nil { // the directory is read before anything is resolved
 				return nil
@@ -227,7 +227,7 @@ func (p *Plane) webHandler(keys auth.Tokens) (http.Handler, error) {
 		About:   web.About{Hostname: host, Version: p.cfg.Version, InstanceID: uuid.NewString()},
 	}
 	c.Authorities = p.caAdmin()
-	c.Census = p.fleet
+	c.FleetCounts = p.fleet
 	c.Admission = p.admission
 	if p.backend.Users != nil && p.cfg.AdminAuth == "token" {
 		c.Users = members{p.backend.Users}
@@ -236,7 +236,7 @@ func (p *Plane) webHandler(keys auth.Tokens) (http.Handler, error) {
 		p.exposed = web.New(c)
 	}
 	if home, err := config.IsLoopback(p.cfg.API); err == nil && home {
-		c.Hosts = []string{} // loopback names only
+		c.TokenUse = []string{} // loopback names only
 	}
 	return web.New(c), nil
 }
@@ -248,11 +248,11 @@ func (p *Plane) problems() []*api.Violation {
 	if p.feed != nil {
 		all = append(all, p.feed.Problems()...)
 	}
-	if p.bare != nil {
-		all = append(all, p.bare.Problems()...)
+	if p.uninjected != nil {
+		all = append(all, p.uninjected.Problems()...)
 	}
-	all = append(all, p.keeper.Problems()...)
-	return append(all, p.hosts.Problems()...)
+	all = append(all, p.caController.Problems()...)
+	return append(all, p.tokenUse.Problems()...)
 }
 
 // trace sends traces to the collector that the configuration or the environment names.

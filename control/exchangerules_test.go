@@ -212,7 +212,9 @@ func (x *exchanges) olderRules() {
 // ofRouteAlone reports whether somebody speaks of the route and not of what it is a part of.
 func ofRouteAlone(p sim.Policy) bool {
 	for _, said := range p.Why {
-		if slices.ContainsFunc(said, func(s sim.Said) bool { return slices.Contains([]string{"include", "inline", "route", "rule"}, s.Layer) }) {
+		if slices.ContainsFunc(said, func(s sim.Opinion) bool {
+			return slices.Contains([]string{"include", "inline", "route", "rule"}, s.Layer)
+		}) {
 			return true
 		}
 	}

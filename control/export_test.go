@@ -69,14 +69,14 @@ func (p *Plane) Held(name string) (names []string, ends time.Time) {
 }
 
 // Stir has authorities be looked at now.
-func (p *Plane) Stir() { p.keeper.Enqueue() }
+func (p *Plane) Stir() { p.caController.Enqueue() }
 
 // SweepCertificates has ends of certificates be looked for now, and not within a minute.
 func (p *Plane) SweepCertificates() { p.insights.Sweep() }
 
 // Phase is where the rotation of the authority of mesh default stands, and whose root signs.
 func (p *Plane) Phase() (phase, signs string) {
-	s, _, _ := p.keeper.State(api.Ref{Kind: api.KindMesh, Name: api.DefaultMesh})
+	s, _, _ := p.caController.State(api.Ref{Kind: api.KindMesh, Name: api.DefaultMesh})
 	return string(s.Phase), s.Signer()
 }
 

@@ -211,7 +211,7 @@ func (p *Plane) watched() (http.Handler, error) {
 type members struct{ users stores.Users }
 
 // WhoIs is whose token it is.
-func (m members) WhoIs(ctx context.Context, token string) (rights.Member, error) {
+func (m members) WhoIs(ctx context.Context, token string) (rights.ClusterUser, error) {
 	who, err := m.users.WhoIs(ctx, token, false)
 	if errors.Is(err, identity.ErrNobody) {
 		err = fmt.Errorf("%w: %w", rights.ErrNobody, err)
@@ -243,13 +243,13 @@ func (p *Plane) mayRead(r *http.Request) error {
 	case err != nil:
 		return httpapi.Refusal(http.StatusServiceUnavailable, err.Error())
 	}
-	access := rights.Access{Verb: "get", Path: r.URL.Path}
+	access := rights.AccessRequest{Verb: "get", Path: r.URL.Path}
 	may, err := who.May(r.Context(), access)
 	switch {
 	case err != nil:
 		return httpapi.Refusal(http.StatusServiceUnavailable, err.Error())
 	case !may:
-		return httpapi.Refusal(http.StatusForbidden, who.Name+" may not "+identity.Access(access).String()+"; bind a ClusterRole with nonResourceURLs to it")
+		return httpapi.Refusal(http.StatusForbidden, who.Name+" may not "+identity.AccessRequest(access).String()+"; bind a ClusterRole with nonResourceURLs to it")
 	}
 	return nil
 }

@@ -99,7 +99,7 @@ func (v *victim) settles(certified bool) {
 		a := v.authority()
 		leaves := 0
 		for _, r := range a.Roots {
-			leaves += r.Leaves
+			leaves += r.Certificates
 		}
 		_, sidecars := v.asked(http.MethodGet, "/meshes/default/_sidecars", "")
 		seen = fmt.Sprintf("%+v\n%s", a, sidecars)

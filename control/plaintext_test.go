@@ -33,9 +33,9 @@ func TestPlaintextClientsAreTold(t *testing.T) {
 	p.sidecar("web-1", p.dataplaneToken("web-1", ""), discard(), time.Second)
 	p.sidecar("pay-1", p.dataplaneToken("pay-1", ""), discard(), time.Second)
 	p.know(map[string]member{"web": web, "payments": pay})
-	payments := func() mtls.SecuredDataplane { return p.mtls().Items[0] }
+	payments := func() mtls.DataplaneMTLS { return p.mtls().Items[0] }
 	eventually(t, "connections by TLS are counted", func() bool { return payments().Inbounds[0].TLS.All > 0 })
-	if s := payments(); s.Name != "pay-1" || s.Identity != "spiffe://default/payments" || s.Certificate == nil || s.Certificate.Issued == nil || s.Inbounds[0].Wanted != "Permissive" || s.Inbounds[0].Held != "Permissive" {
+	if s := payments(); s.Name != "pay-1" || s.Identity != "spiffe://default/payments" || s.Certificate == nil || s.Certificate.Issued == nil || s.Inbounds[0].Wanted != "Permissive" || s.Inbounds[0].Confirmed != "Permissive" {
 		t.Errorf("%+v", s)
 	}
 	eventually(t, "a client in plain text is told of", func() bool {
@@ -58,7 +58,7 @@ func TestPlaintextClientsAreTold(t *testing.T) {
 	eventually(t, "plain text is refused", func() bool { return requested(t.Context(), pay.inbound) == "" })
 	eventually(t, "and all is strict, without a connection in plain text", func() bool {
 		s := payments().Inbounds[0]
-		return s.Wanted == "Strict" && s.Held == "Strict" && s.Plain.Open == 0
+		return s.Wanted == "Strict" && s.Confirmed == "Strict" && s.Plain.Open == 0
 	})
 	if !strings.Contains(requested(t.Context(), pay.outbound), "URI=spiffe://default/payments") {
 		t.Error("who proves who he is is refused")

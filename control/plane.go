@@ -18,7 +18,6 @@ import (
 	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/control/auth"
 	"github.com/weftmesh/weft/control/authorities"
-	"github.com/weftmesh/weft/control/bare"
 	"github.com/weftmesh/weft/control/bootstrap"
 	"github.com/weftmesh/weft/control/connections"
 	"github.com/weftmesh/weft/control/hostnames"
@@ -32,6 +31,7 @@ import (
 	"github.com/weftmesh/weft/control/storage"
 	"github.com/weftmesh/weft/control/stores"
 	"github.com/weftmesh/weft/control/telemetry"
+	"github.com/weftmesh/weft/control/uninjected"
 	"github.com/weftmesh/weft/control/webhook"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/web"
@@ -63,9 +63,9 @@ type Plane struct {
 	secrets          store.SharedSecrets // what the replicas share; with roots
 	sharedKeys       *auth.SharedKeys    // with roots
 	https            []*httpsServer
-	exposed          http.Handler  // the API where --api-tls has all of it
-	bare             *bare.Finder  // of a cluster whose pods this control plane injects
-	hooks            *webhook.Made // with bare
+	exposed          http.Handler        // the API where --api-tls has all of it
+	uninjected       *uninjected.Tracker // of a cluster whose pods this control plane injects
+	hooks            *webhook.Made       // with uninjected
 	authors          storage.Authors
 	observe          *telemetry.Observer
 	lastGood         *connections.LastGood
@@ -76,20 +76,20 @@ type Plane struct {
 	lists            hostnames.Lists // of what is current, for agents
 	ephemerals       *connections.Ephemerals
 	returning        *connections.Reconnects
-	keeper           *authorities.CAController
-	hosts            *connections.TokenUse
+	caController     *authorities.CAController
+	tokenUse         *connections.TokenUse
 	refused          *connections.Refusals
 	restored         *issuer.RestoredStore
 	shown            *x509.Certificate // of --xds-tls-cert
 	mtls             *mtls.Parts
-	leaves           *mtls.IssuedCertificates
+	issued           *mtls.IssuedCertificates
 	revocations      *issuer.Revocations
 	insights         *mtls.Insights
 	controlPlaneKeys *issuer.ControlPlaneKeys
 	api              net.Listener
 	xds              net.Listener
 	apiSrv           *http.Server
-	xdsPort          *port.Port
+	xdsPort          *port.Mux
 	watch            store.Watch
 	tracing          func(context.Context) error
 	profiles         *profiling // with --pprof
@@ -157,14 +157,14 @@ func (p *Plane) prepare(ctx context.Context) (err error) {
 	}
 	p.admission = p.newAdmission()
 	p.mtls = &mtls.Parts{DataDir: p.cfg.DataDir, Shared: p.shared != nil, HoldPlain: p.cfg.HoldPlain, Zone: p.settings.InZone(), Now: p.cfg.Clock(), Log: p.log, Serving: p.serving.Load, NoProof: p.noProof, Certify: p.certifyNow}
-	p.leaves = mtls.NewIssuedCertificates(p.mtls)
-	p.keeper = p.newKeeper() // what is read of --dir is admitted by what authorities need
+	p.issued = mtls.NewIssuedCertificates(p.mtls)
+	p.caController = p.newCAController() // what is read of --dir is admitted by what authorities need
 	if err := p.open(ctx); err != nil {
 		return err
 	}
 	p.insights = mtls.NewInsights(p.mtls)
 	p.restored, p.revocations = p.newRevocations()
-	p.mtls.Own, p.mtls.Keeper, p.mtls.Peers, p.mtls.Showed = p.own, p.keeper, p.peers, p.restored.Showed
+	p.mtls.Own, p.mtls.Keeper, p.mtls.Peers, p.mtls.Showed = p.own, p.caController, p.peers, p.restored.Showed
 	if err := p.compose(); err != nil {
 		return err
 	}
@@ -203,9 +203,9 @@ func (p *Plane) compose() error {
 	if err != nil {
 		return err
 	}
-	p.hosts = connections.NewTokenUse(p.log)
+	p.tokenUse = connections.NewTokenUse(p.log)
 	p.refused = connections.NewRefusals(p.isDataplane, p.isConnected)
-	auth := connections.NoteProven(p.hosts.Watch(p.revocations.Refuse(inner)))
+	auth := connections.NoteProven(p.tokenUse.Watch(p.revocations.Refuse(inner)))
 	p.composeStreams(auth)
 	p.composeFollowers()
 	p.mtls.Loop, p.mtls.Sidecars, p.mtls.Reconnects, p.mtls.Agents = p.loop, p.sidecars(), p.returning, p.agents

@@ -187,7 +187,7 @@ func (r *receiving) comings(effects []plan.Effect, before []string) {
 	want, got := []string{}, []string{}
 	for _, e := range effects {
 		for _, dp := range append(slices.Clone(e.Dataplanes), e.Dataplane) {
-			if dp != "" && e.Mesh == "default" && e.Part == plan.PartDataplane {
+			if dp != "" && e.Mesh == "default" && e.Section == plan.SectionDataplane {
 				want = append(want, fmt.Sprintf("%s: %v to %v", dp, e.Before, e.After))
 			}
 		}

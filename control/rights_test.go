@@ -47,7 +47,7 @@ func (l *lines) String() string {
 	return l.text.String()
 }
 
-func newGranted(t *testing.T, values ...install.Set) *granted {
+func newGranted(t *testing.T, values ...install.SetFlags) *granted {
 	t.Helper()
 	dir := t.TempDir()
 	g := &granted{audit: filepath.Join(dir, "audit.log"), log: &lines{}}
@@ -141,7 +141,7 @@ func right(group, resource, verb string) string {
 // (spec/kubernetes.md 6.7).
 func TestAPIServerGrantsWhatIsNeeded(t *testing.T) {
 	t.Parallel()
-	g := newGranted(t, install.Set{Words: "writeDataplanes=true"})
+	g := newGranted(t, install.SetFlags{Words: "writeDataplanes=true"})
 	g.register()
 	g.asked()
 	early := kubetest.Document(t, retryOf("early", `{numRetries: 3}`, "kuma.io/mesh: elsewhere"))

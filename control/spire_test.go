@@ -115,7 +115,7 @@ func TestSpire(t *testing.T) {
 	m.call()
 	eventually(t, "its certificate is counted", func() bool {
 		a := m.authority()
-		return a.Provider == "Spire" && a.TrustDomain == "spire.test" && len(a.Roots) == 1 && a.Roots[0].Leaves == 1 && slices.Equal(a.Roots[0].Said, []string{"MeshTrust/default/ours"}) && a.Problem == "" && a.Lacking == nil
+		return a.Provider == "Spire" && a.TrustDomain == "spire.test" && len(a.Roots) == 1 && a.Roots[0].Certificates == 1 && slices.Equal(a.Roots[0].Said, []string{"MeshTrust/default/ours"}) && a.Problem == "" && a.Lacking == nil
 	})
 	_, first := m.Held("web-1")
 	m.agent.RSA()

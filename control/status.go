@@ -10,11 +10,11 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/snapshot"
-	"github.com/weftmesh/weft/control/bare"
 	"github.com/weftmesh/weft/control/connections"
 	"github.com/weftmesh/weft/control/status"
 	"github.com/weftmesh/weft/control/stores"
 	"github.com/weftmesh/weft/control/telemetry"
+	"github.com/weftmesh/weft/control/uninjected"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/xds/server"
@@ -105,10 +105,10 @@ func (p *Plane) Pprof() string {
 	return p.profiles.listener.Addr().String()
 }
 
-// findBare makes ready to find the pods that should have a sidecar and have none: every
+// findUninjected makes ready to find the pods that should have a sidecar and have none: every
 // replica counts them and has them among its problems, the leader writes events
 // (spec/kubernetes.md 4.6).
-func (p *Plane) findBare(k *stores.Kubernetes) error {
+func (p *Plane) findUninjected(k *stores.Kubernetes) error {
 	made, err := k.Made(p.log)
 	if err != nil {
 		return err
@@ -117,21 +117,21 @@ func (p *Plane) findBare(k *stores.Kubernetes) error {
 	if err != nil {
 		return err
 	}
-	p.hooks, p.bare = made, bare.New(values, p.cfg.Clock())
-	p.writers.Add("bare pods", func(ctx context.Context) error { return p.bare.Tell(ctx, k.Writer.WarnAbout, p.log) })
-	p.observe.BarePods(p.bare.Count)
+	p.hooks, p.uninjected = made, uninjected.New(values, p.cfg.Clock())
+	p.writers.Add("bare pods", func(ctx context.Context) error { return p.uninjected.Tell(ctx, k.Writer.WarnAbout, p.log) })
+	p.observe.UninjectedPods(p.uninjected.Count)
 	return nil
 }
 
-// followBare follows pods, namespaces and webhooks until ctx ends.
-func (p *Plane) followBare(ctx context.Context, running *errgroup.Group) {
+// followUninjected follows pods, namespaces and webhooks until ctx ends.
+func (p *Plane) followUninjected(ctx context.Context, running *errgroup.Group) {
 	running.Go(func() error {
 		if p.backend.Synced(ctx) == nil {
-			p.bare.Follow(ctx, p.store)
+			p.uninjected.Follow(ctx, p.store)
 		}
 		return nil
 	})
-	running.Go(func() error { p.hooks.Follow(ctx, p.bare.Hooks); return nil })
+	running.Go(func() error { p.hooks.Follow(ctx, p.uninjected.Hooks); return nil })
 }
 
 // reported is a control plane as those see it who write how its objects fare.

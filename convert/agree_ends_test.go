@@ -17,7 +17,7 @@ type end struct {
 	text   string // of the view
 	branch *sim.Branch
 	share  float64 // of the requests
-	rules  []route.Place
+	rules  []route.RuleRef
 	notes  []api.Note // that say that something of the rules is not as it was
 	// lost says that a table which has the rules is said to be left out.
 	lost bool
@@ -51,21 +51,21 @@ func (a *agreement) ends(q *query, v *sim.Verdict, authority string, forgiven []
 	return out, forgiven
 }
 
-func rulesOf(b *sim.Branch) []route.Place {
-	var out []route.Place
+func rulesOf(b *sim.Branch) []route.RuleRef {
+	var out []route.RuleRef
 	if b.Route != nil {
 		for _, o := range b.Route.Origins {
-			out = append(out, route.Place{Ref: o.Ref, Field: o.Field})
+			out = append(out, route.RuleRef{Ref: o.Ref, Field: o.Field})
 		}
 	}
 	return out
 }
 
 // about are the notes about rules that say that something is not as it was.
-func (a *agreement) about(rules []route.Place) []api.Note {
+func (a *agreement) about(rules []route.RuleRef) []api.Note {
 	var out []api.Note
 	for _, n := range a.result.Notes {
-		if n.Severity != api.Info && n.Field != "" && slices.ContainsFunc(rules, func(r route.Place) bool {
+		if n.Severity != api.Info && n.Field != "" && slices.ContainsFunc(rules, func(r route.RuleRef) bool {
 			return r.Ref == n.Origin.Ref && (r.Field == n.Field || notOfAll(&n) && r.Field.Within(n.Field))
 		}) {
 			out = append(out, n)
@@ -116,7 +116,7 @@ func (a *agreement) toldOf(t convert.Table, codes ...string) bool {
 
 // lost reports whether a table that has the rules is said not to be written, nor to have any
 // of its rules; without rules, whether all tables of the query are.
-func (a *agreement) lost(q *query, rules []route.Place) bool {
+func (a *agreement) lost(q *query, rules []route.RuleRef) bool {
 	left := func(t convert.Table) bool {
 		return (!t.Written || t.Bare) && a.toldOf(t, route.UnsaidPlace, "PlaceTaken")
 	}
@@ -145,7 +145,7 @@ func (a *agreement) promised(q *query, x, y *end) bool {
 			return true
 		case len(x.rules) == 0 && t.Written && t.Objects == 0 && y.branch.Outcome == "": // nobody serves the host then
 			return true
-		case a.toldOf(t, "WebSockets") && q.Headers["upgrade"] != "" && slices.ContainsFunc(x.rules, func(r route.Place) bool {
+		case a.toldOf(t, "WebSockets") && q.Headers["upgrade"] != "" && slices.ContainsFunc(x.rules, func(r route.RuleRef) bool {
 			return slices.Contains(a.takers(y), fmt.Sprintf("%s of %s", r.Field, r.FullName()))
 		}):
 			return true

@@ -57,7 +57,7 @@ func TestTheSimulatorAnswersAlike(t *testing.T) {
 			t.Run(pair, func(t *testing.T) {
 				t.Parallel()
 				held, all := 0, 0
-				for n := range *worlds {
+				for n := range drawn() {
 					docs := prepared(from, n)
 					said, h, a := moved(t, docs, from, to, kind, n)
 					if held, all = held+h, all+a; said != "" {
@@ -77,6 +77,9 @@ func enough(t *testing.T, what string, some, all, percents int) {
 		percents = (percents + 1) / 2
 	}
 	t.Logf("%d of %d %s", some, all, what)
+	if testing.Short() {
+		return // the shares are those of all worlds
+	}
 	if some*100 < all*percents || all == 0 || percents == 0 {
 		t.Errorf("%d of %d %s, want %d%%", some, all, what, percents)
 	}
@@ -120,7 +123,7 @@ func moved(t *testing.T, docs []m, from, to, kind string, n uint64) (said string
 			rest = append(rest, o)
 		}
 	}
-	settings := world.Settings{Authorizer: &filters.Authorizer{}, BackendAddresses: anyAddress}
+	settings := world.Settings{Authorizer: &filters.ExtAuthz{}, BackendAddresses: anyAddress}
 	a.before, _ = settings.Compile(world.Snapshot(objects...))
 	a.after, _ = settings.Compile(world.Snapshot(slices.Concat(rest, a.result.Objects)...))
 	for i, authority := range hostsOf[from] {

@@ -15,8 +15,8 @@ type findings struct {
 	// before are pairs of lines of which the second, which was tried later, is now tried
 	// first for requests that both take.
 	before [][2]int
-	// foreign are rules of other documents that take requests of the table.
-	foreign *api.Origin
+	// takes is a rule of another document that takes requests of the table.
+	takes *api.Origin
 	// beyond says that rules of other documents take what no line takes.
 	beyond    bool
 	unmatched *route.MergedRule
@@ -86,7 +86,7 @@ func check(t *route.Table, p *route.Printed, port uint32, made route.Composition
 		}
 	}
 	x.order()
-	x.strangers(strange)
+	x.foreign(strange)
 	return f
 }
 
@@ -94,7 +94,7 @@ func check(t *route.Table, p *route.Printed, port uint32, made route.Composition
 func written(p *route.Printed, c *route.MergedRule) ([]int, bool) {
 	var out []int
 	for _, o := range c.Origins {
-		lines, ok := p.From[route.PlaceOf(o)]
+		lines, ok := p.From[route.RuleRefOf(o)]
 		if !ok {
 			return nil, false
 		}
@@ -178,8 +178,8 @@ func differ(t *route.Table, i, j int, port uint32) bool {
 	return effect(a.MergedRule, a.Path(), of, port) != effect(b.MergedRule, b.Path(), of, port) || text(route.FieldsOf(a.Inline)) != text(route.FieldsOf(b.Inline))
 }
 
-// strangers looks at rows that other documents say.
-func (x *comparison) strangers(rows []int) {
+// foreign looks at rows that other documents say.
+func (x *comparison) foreign(rows []int) {
 	for _, n := range rows {
 		row := &x.rows[n]
 		x.beyond = true
@@ -188,8 +188,8 @@ func (x *comparison) strangers(rows []int) {
 			same := effect(row.MergedRule, row.Match.Path(), line.Path(), x.port) == effect(line.MergedRule, line.Path(), line.Path(), x.port)
 			late := slices.ContainsFunc(x.parts[l], func(y part) bool { return y.row > n && !y.Disjoint(row.Match.Conditions) })
 			if late && !same {
-				if x.foreign = originOf(row.MergedRule); x.foreign == nil {
-					x.foreign = &api.Origin{}
+				if x.takes = originOf(row.MergedRule); x.takes == nil {
+					x.takes = &api.Origin{}
 				}
 			}
 		}

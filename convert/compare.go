@@ -76,8 +76,8 @@ func (w *work) compare() (again bool) {
 	for _, to := range w.places() {
 		w.look(to, read)
 		switch {
-		case w.found.foreign != nil:
-			w.say(-1, api.Error, route.UnsaidPlace, "%s: other routes are there that would take requests first (%s %s); convert them together, or change them", w.where(), w.found.foreign.FullName(), w.found.foreign.Field)
+		case w.found.takes != nil:
+			w.say(-1, api.Error, route.UnsaidPlace, "%s: other routes are there that would take requests first (%s %s); convert them together, or change them", w.where(), w.found.takes.FullName(), w.found.takes.Field)
 			w.printed = nil
 			return false
 		case len(w.found.lost) > 0:
@@ -98,7 +98,7 @@ func (w *work) compare() (again bool) {
 // look compares what is read back at a place.
 func (w *work) look(to api.TargetRef, read *said) {
 	f := frontendOf(to)
-	f.Secure = w.Secure
+	f.TLS = w.TLS
 	w.found = check(&w.Table, w.printed, f.Port, w.target.Compose(f, read.of(to)))
 	w.founds = append(w.founds, w.found)
 }

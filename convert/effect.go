@@ -93,8 +93,8 @@ func leadsNowhere(was, is *route.MergedRule) string {
 	lost := func(c *route.MergedRule) string {
 		do, ok := c.Do.(*route.Forward)
 		for i := 0; ok && i < len(do.Backends); i++ {
-			if b := &do.Backends[i]; b.Lost != nil && b.Weight > 0 {
-				return b.Lost.Message
+			if b := &do.Backends[i]; b.Unresolved != nil && b.Weight > 0 {
+				return b.Unresolved.Message
 			}
 		}
 		return ""
@@ -166,8 +166,8 @@ func backend(b *route.BackendRef) string {
 		section = fmt.Sprint(b.Port)
 	}
 	lost := ""
-	if b.Lost != nil {
-		lost = b.Lost.Code
+	if b.Unresolved != nil {
+		lost = b.Unresolved.Code
 	}
 	return text([]any{ref.Kind, cmp.Or(ref.Namespace, b.Home.Namespace), ref.Name, section, ref.Labels, ref.Tags, lost})
 }

@@ -75,7 +75,7 @@ func Does(c *route.MergedRule, on *match.Condition, path string) string {
 type Trace struct {
 	Tables []Table
 	// From are the rules of the source of which each rule has come, as messages name them.
-	From map[route.Place][]string
+	From map[route.RuleRef][]string
 }
 
 // Table is what clients at some places are told.
@@ -91,7 +91,7 @@ type Table struct {
 // Traced is what is translated, and how.
 func Traced(objects []*api.Object, o Options) (Result, Trace) {
 	c, tables := begin(objects, o)
-	trace := Trace{From: map[route.Place][]string{}}
+	trace := Trace{From: map[route.RuleRef][]string{}}
 	for _, t := range tables {
 		trace.Tables = append(trace.Tables, Table{Places: slices.Clone(t.To), By: t.by[0].Ref})
 	}

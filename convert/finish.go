@@ -134,14 +134,14 @@ func (w *work) tellDifferences() {
 // by itself.
 func (w *work) tellBuckets() {
 	for _, f := range w.founds {
-		rules := map[route.Place][]*route.MergedRule{} // by who says the limit
+		rules := map[route.RuleRef][]*route.MergedRule{} // by who says the limit
 		for n, lines := range f.of {
 			for _, l := range lines {
 				for _, in := range w.lines[l].Inline {
 					if limit, ok := in.Policy.(*route.RateLimit); !ok || limit.Rate == nil || in.Origin == nil {
 						continue
 					}
-					key := route.PlaceOf(in.Origin)
+					key := route.RuleRefOf(in.Origin)
 					if c := f.rows[n].MergedRule; !slices.Contains(rules[key], c) {
 						rules[key] = append(rules[key], c)
 					}

@@ -19,8 +19,16 @@ import (
 
 var (
 	seed   = flag.Uint64("seed", 1, "of the random documents")
-	worlds = flag.Uint64("worlds", 25, "how many sets of documents are drawn")
+	worlds = flag.Uint64("worlds", 25, "how many sets of documents are drawn; a fifth of them with -short")
 )
+
+// drawn is how many sets of documents are drawn.
+func drawn() uint64 {
+	if testing.Short() {
+		return max(1, *worlds/5)
+	}
+	return *worlds
+}
 
 // kinds are the languages by the kind that they print.
 var kinds = map[string]string{"kuma": "MeshHTTPRoute", "gateway": "HTTPRoute", "contour": "HTTPProxy", "skipper": "RouteGroup"}
@@ -67,7 +75,7 @@ func TestTranslationsActAlike(t *testing.T) {
 			t.Run(from+" to "+to, func(t *testing.T) {
 				t.Parallel()
 				carried, all := 0, 0
-				for n := range *worlds {
+				for n := range drawn() {
 					x := &translation{t: t, from: from, to: to, random: rand.New(rand.NewPCG(*seed, n))}
 					x.objects = decoded(t, differential.Languages(*seed, n)[from])
 					x.options = convert.Options{Catalog: world.Catalog(), Dialects: world.Readable(), Kind: kind, Host: "h.example",

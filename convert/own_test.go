@@ -24,7 +24,7 @@ func TestPrintedInTheirOwnLanguage(t *testing.T) {
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()
 			rules, left := 0, 0
-			for n := range *worlds {
+			for n := range drawn() {
 				x := &own{t: t, kind: kind, random: rand.New(rand.NewPCG(*seed, n))}
 				r, l := x.check(n, decoded(t, differential.Languages(*seed, n)[language]))
 				rules, left = rules+r, left+l

@@ -63,7 +63,7 @@ func (w *work) listener() string {
 	switch {
 	case there || w.Port == 0:
 		return ""
-	case w.Secure:
+	case w.TLS:
 		return "https"
 	}
 	return "http"
@@ -140,7 +140,7 @@ func (w *work) locate() bool {
 			return false
 		}
 	}
-	if w.Secure {
+	if w.TLS {
 		w.say(-1, api.Warning, "CertificateNotExpressible", "%s: it is for clients that speak TLS, so the listener for HTTPS at port %d of Gateway %s has to name the certificate%s", w.where(), w.frontend.Port, w.Edge.FullName(), ofSecrets(w.secrets))
 	} else if hosts && w.To[0].Kind == api.KindHost && w.frontend.Port != hostPort {
 		w.say(-1, api.Warning, "PortNotExpressible", "the host is served at port %d, and there may be served at another", w.frontend.Port)

@@ -151,7 +151,7 @@ func (c *converter) translatable(o *route.ParsedRoute, e *route.Entry) bool {
 	switch {
 	case o.Connections:
 		why = "it is about connections, and " + c.Kind + " about requests; keep it as it is"
-	case e.TLS != nil && !c.target.Secure:
+	case e.TLS != nil && !c.target.TLSHosts:
 		why = "it is for clients that speak TLS, with a certificate that " + c.Kind + " does not name; what is written answers plaintext alone, so write a listener for TLS, and the routes for it without a certificate"
 	case o.Top.Kind != api.KindMesh:
 		why = "it is for some dataplanes alone, which " + c.Kind + " cannot say; write it for the whole mesh, or keep it"
@@ -213,12 +213,12 @@ func (c *converter) compose(d *route.Dialect, s *said, to api.TargetRef) *source
 	t := &source{frontend: frontendOf(to)}
 	t.To = []api.TargetRef{to}
 	for _, x := range list {
-		if x.Entry.TLS != nil && c.target.Secure {
-			t.Secure, t.frontend.Secure = true, true
+		if x.Entry.TLS != nil && c.target.TLSHosts {
+			t.TLS, t.frontend.TLS = true, true
 			t.secrets = append(t.secrets, x.Entry.TLS.Secrets...)
 		}
 	}
-	if to.Kind == api.KindHost && (t.Secure || s.secure(to.Name)) {
+	if to.Kind == api.KindHost && (t.TLS || s.secure(to.Name)) {
 		t.Port = t.frontend.Port
 	}
 	made := d.Compose(t.frontend, list)

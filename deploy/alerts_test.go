@@ -110,7 +110,7 @@ func TestAlertsAskForMetricsThatThereAreAndSayWhatToDo(t *testing.T) {
 func TestTheChartHasTheSameAlerts(t *testing.T) {
 	t.Parallel()
 	for _, on := range []bool{false, true} {
-		values, err := install.Read(nil, install.Set{Words: fmt.Sprintf("prometheusRule=%v", on)})
+		values, err := install.Read(nil, install.SetFlags{Words: fmt.Sprintf("prometheusRule=%v", on)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -51,7 +51,7 @@ func TestAboutAndBriefArePartsOfTheWhole(t *testing.T) {
 	}
 	for ref, want := range said {
 		about := func(most int) explain.Explanation {
-			e, err := explain.About(m, plane("a-1"), "", ref, inspect.Part{}, most)
+			e, err := explain.About(m, plane("a-1"), "", ref, inspect.ListOptions{}, most)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -91,7 +91,7 @@ func TestAboutAPolicyForSomeCallers(t *testing.T) {
 	m := secureModel(t, strict, true)
 	changes := []snapshot.Change{{After: text[0]}}
 	m, _ = m.Update(m.Written().With(2, changes), changes)
-	e, err := explain.About(m.Reader(nil), plane("a"), "", text[0].Ref, inspect.Part{}, -1)
+	e, err := explain.About(m.Reader(nil), plane("a"), "", text[0].Ref, inspect.ListOptions{}, -1)
 	if err != nil || len(e.Inbounds) != 1 || len(e.Inbounds[0].Callers) != 1 {
 		t.Errorf("%v: %+v", err, e.Inbounds)
 	}
@@ -105,7 +105,7 @@ func TestAboutIsCutFromTheWhole(t *testing.T) {
 		s := worlds.Snapshot(t, world.Catalog(), 5)
 		m, _ := world.Compile(s)
 		q := m.Reader(nil)
-		part := inspect.Part{Offset: rapid.IntRange(0, 1).Draw(t, "offset"), Size: rapid.IntRange(0, 2).Draw(t, "size")}
+		part := inspect.ListOptions{Offset: rapid.IntRange(0, 1).Draw(t, "offset"), Size: rapid.IntRange(0, 2).Draw(t, "size")}
 		most := rapid.IntRange(-1, 1).Draw(t, "most")
 		for r := range m.Dataplanes("") {
 			whole, err := explain.Of(q, r.Ref, "")
@@ -134,12 +134,12 @@ func printed(t *rapid.T, v any) string {
 }
 
 // cutTo leaves of the whole what is about one object.
-func cutTo(e explain.Explanation, object api.Ref, part inspect.Part, most int) explain.Explanation {
+func cutTo(e explain.Explanation, object api.Ref, part inspect.ListOptions, most int) explain.Explanation {
 	is := func(o *api.Origin) bool { return o != nil && o.Ref == object }
 	speaks := func(all map[string]sim.Policy) bool {
 		for _, p := range all {
 			for _, said := range p.Why {
-				if slices.ContainsFunc(said, func(s sim.Said) bool { return is(s.Origin) }) {
+				if slices.ContainsFunc(said, func(s sim.Opinion) bool { return is(s.Origin) }) {
 					return true
 				}
 			}
@@ -174,6 +174,6 @@ func cutTo(e explain.Explanation, object api.Ref, part inspect.Part, most int) e
 		outbounds = outbounds[:most]
 		e.Notes = append(e.Notes, api.Note{Severity: api.Info, Code: "Cut", Message: fmt.Sprintf("%d more outbounds are not shown; ask about one by to", more)})
 	}
-	e.Outbounds, e.Inbounds, e.Edges, e.Unmatched, e.UnmatchedTotal = outbounds, inbounds, nil, []explain.Unmatched{}, 0
+	e.Outbounds, e.Inbounds, e.Edges, e.NotApplied, e.NotAppliedTotal = outbounds, inbounds, nil, []explain.NotApplied{}, 0
 	return e
 }

@@ -19,7 +19,7 @@ func TestTextOfAnAuthorityOutside(t *testing.T) {
 	err := mtls.Authorities{Mesh: "default", Items: []mtls.Authority{{
 		Of: "MeshIdentity/default/spire", Provider: "Spire", TrustDomain: "prod.example.org", Problem: "its roots are those of before, for nothing newer is known: gone",
 		Roots: []mtls.AuthorityRoot{
-			{Fingerprint: strings.Repeat("ab", 32), NotAfter: time.Date(2030, 1, 2, 0, 0, 0, 0, time.UTC), Role: mtls.RootTrusted, Leaves: 3, Said: []string{"MeshTrust/default/ours", "the Workload API of the control plane"}},
+			{Fingerprint: strings.Repeat("ab", 32), NotAfter: time.Date(2030, 1, 2, 0, 0, 0, 0, time.UTC), Role: mtls.RootTrusted, Certificates: 3, Said: []string{"MeshTrust/default/ours", "the Workload API of the control plane"}},
 		},
 		Lacking: []mtls.Lacking{{Code: "NoSVID", Count: 2}},
 	}}}.Text(&out, terminal.Style{})
@@ -46,7 +46,7 @@ func TestTextOfAWait(t *testing.T) {
 		"waits until 2030-01-02T03:04:05Z for certificates that sidecars may hold which are not known here": {Until: until},
 	} {
 		var out strings.Builder
-		if err := (mtls.Authority{Of: "Mesh/default", Phase: "Settling", WaitsFor: &wait, Roots: []mtls.AuthorityRoot{{Backend: "ca-1", Role: "leaving", Leaves: 1}}}).Text(&out, terminal.Style{}); err != nil {
+		if err := (mtls.Authority{Of: "Mesh/default", Phase: "Settling", WaitsFor: &wait, Roots: []mtls.AuthorityRoot{{Backend: "ca-1", Role: "leaving", Certificates: 1}}}).Text(&out, terminal.Style{}); err != nil {
 			t.Fatal(err)
 		}
 		if got := "Mesh/default  Settling\n  root ca-1  leaving  certificates of 1 sidecar\n  " + want + "\n"; out.String() != got {

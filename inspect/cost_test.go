@@ -77,8 +77,8 @@ func TestAQuestionCostsWhatItTouches(t *testing.T) {
 			costs = append(costs, q.Visited())
 			for r := range m.Dataplanes("") {
 				for _, o := range r.Outbounds {
-					_, table := o.Kept.Rendered().Known()
-					_, listener := o.Listener.Known()
+					_, table := o.Cache.Rendered().Made()
+					_, listener := o.Listener.Made()
 					if table || listener {
 						t.Fatalf("%s rendered %s of %s", name, o.Destination.ID, r.Ref)
 					}

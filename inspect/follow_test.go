@@ -48,7 +48,7 @@ func TestSyncIsOfOneMesh(t *testing.T) {
 	held := inspect.Sidecar{Dataplane: plane("b-1"), Connected: true, Note: "it has no certificate"}
 	awaited := inspect.Sidecar{Dataplane: plane("a-1"), Awaited: true}
 	s := inspect.SyncOf(model(t, street), "default", []inspect.Sidecar{elsewhere, held, awaited})
-	if len(s.Held) != 1 || s.Held[0].Dataplane != "b-1" || !slices.Equal(s.Awaited, []string{"a-1"}) || !slices.Equal(s.Missing, []string{"a-1", "web-1"}) {
+	if len(s.Withheld) != 1 || s.Withheld[0].Dataplane != "b-1" || !slices.Equal(s.Awaited, []string{"a-1"}) || !slices.Equal(s.Missing, []string{"a-1", "web-1"}) {
 		t.Errorf("%+v", s)
 	}
 }

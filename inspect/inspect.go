@@ -22,10 +22,10 @@ type Sidecar struct {
 	// Awaited says of one that is not connected that it was before the control
 	// plane was started, and is expected back.
 	Awaited bool
-	// Lost says of one that is not connected that it was, and that its dataplane is still there; Until
+	// Missing says of one that is not connected that it was, and that its dataplane is still there; Until
 	// is when its last stream ended, where that is known.
-	Lost  bool
-	Until time.Time
+	Missing bool
+	Until   time.Time
 	// Published is the revision up to which it was told all that concerns it,
 	// Acked the one up to which it has confirmed that.
 	Published, Acked uint64
@@ -50,9 +50,9 @@ type Sidecar struct {
 	Client, Version, Agent string
 }
 
-// Held reports whether something keeps the sidecar from its configuration now:
+// Withheld reports whether something keeps the sidecar from its configuration now:
 // a note may outlive its cause.
-func (s *Sidecar) Held() bool { return s.Connected && !s.InSync && s.Note != "" }
+func (s *Sidecar) Withheld() bool { return s.Connected && !s.InSync && s.Note != "" }
 
 // State is how far a dataplane follows.
 type State string
@@ -60,7 +60,7 @@ type State string
 // The states, from the worst.
 const (
 	StateRefusing State = "refusing" // its Envoy did not take what it was sent
-	StateHeld     State = "held"     // something keeps it from its configuration
+	StateWithheld State = "held"     // something keeps it from its configuration
 	StateMissing  State = "missing"  // it is not connected
 	StateBehind   State = "behind"   // it has not confirmed yet what it was sent
 	StateInSync   State = "in sync"
@@ -76,14 +76,14 @@ func (s *Sidecar) State() State {
 	case s.InSync:
 		return StateInSync
 	case s.Note != "":
-		return StateHeld
+		return StateWithheld
 	}
 	return StateBehind
 }
 
 // Troubled reports whether something is wrong with the sidecar, so that Problems tells of it.
 func (s *Sidecar) Troubled() bool {
-	return s.Refusal != nil || s.Held() || s.Lost || s.waits()
+	return s.Refusal != nil || s.Withheld() || s.Missing || s.waits()
 }
 
 // Refusal is what an Envoy did not take.
@@ -101,12 +101,12 @@ type Uncertified struct {
 	Ref       api.Ref `json:"-"`
 }
 
-// Known finds how far one dataplane follows; not ok where its sidecar was never
+// FindSidecar finds how far one dataplane follows; not ok where its sidecar was never
 // connected. A nil one knows nobody.
-type Known func(api.Ref) (Sidecar, bool)
+type FindSidecar func(api.Ref) (Sidecar, bool)
 
 // Listed knows the sidecars of a list.
-func Listed(sidecars []Sidecar) Known {
+func Listed(sidecars []Sidecar) FindSidecar {
 	byRef := make(map[api.Ref]*Sidecar, len(sidecars))
 	for i := range sidecars {
 		byRef[sidecars[i].Dataplane] = &sidecars[i]

@@ -39,7 +39,7 @@ func Dataplane(m *resolve.Reader, dp api.Ref) (*effective.Resolved, error) {
 		return r, nil
 	}
 	if o, ok := m.Snapshot().Get(dp); ok {
-		if why, out := m.KeptOut(o); out {
+		if why, out := m.Excluded(o); out {
 			return nil, fmt.Errorf("dataplane %s: %w: %s", dp.FullName(), ErrNotFound, why.Message)
 		}
 	}
@@ -50,15 +50,15 @@ func Dataplane(m *resolve.Reader, dp api.Ref) (*effective.Resolved, error) {
 	return nil, NotFound("dataplane", dp.FullName(), have)
 }
 
-// Address is what names an outbound: a name, or a name and a port.
-type Address struct {
+// OutboundName is what names an outbound: a name, or a name and a port.
+type OutboundName struct {
 	text, name string
 	port       uint32 // 0 where there is none
 }
 
 // AddressOf reads a name, or a name and a port.
-func AddressOf(text string) Address {
-	a := Address{text: text}
+func AddressOf(text string) OutboundName {
+	a := OutboundName{text: text}
 	if at := strings.LastIndexByte(text, ':'); at >= 0 {
 		if port, err := strconv.ParseUint(text[at+1:], 10, 32); err == nil && strconv.FormatUint(port, 10) == text[at+1:] {
 			a.name, a.port = text[:at], uint32(port)
@@ -69,7 +69,7 @@ func AddressOf(text string) Address {
 
 // Names reports whether it names the outbound o: its destination's id or one of
 // its names, alone or with the port of the listener or of the service.
-func (a Address) Names(o *effective.Outbound) bool {
+func (a OutboundName) Names(o *effective.Outbound) bool {
 	d := o.Destination
 	if a.text == d.ID || a.text == d.Name || slices.Contains(d.Hostnames, a.text) {
 		return true
@@ -129,8 +129,8 @@ func AtMostThree(words []string) string {
 	return strings.Join(words, ", ")
 }
 
-// MeshKnown is an error, with what comes near, where there is no such mesh.
-func MeshKnown(m *resolve.Reader, mesh string) error {
+// CheckMesh is an error, with what comes near, where there is no such mesh.
+func CheckMesh(m *resolve.Reader, mesh string) error {
 	ref := api.Ref{Kind: api.KindMesh, Name: mesh}
 	if m.Snapshot().Has(ref) {
 		return nil

@@ -50,7 +50,7 @@ func TestAboutAPolicyOfANamespace(t *testing.T) {
 	t.Parallel()
 	m, vm := model(t, namesakes), inNamespace(api.KindDataplane, "shop", "vm")
 	for name, want := range map[string]int{"mt": 0, "mt.shop": 1} {
-		e, err := explain.About(m, vm, "", api.Ref{Kind: "MeshTimeout", Name: name}, inspect.Part{}, -1)
+		e, err := explain.About(m, vm, "", api.Ref{Kind: "MeshTimeout", Name: name}, inspect.ListOptions{}, -1)
 		if err != nil || len(e.Outbounds) != want {
 			t.Errorf("about %s: %v, %d outbounds, want %d", name, err, len(e.Outbounds), want)
 		}
@@ -97,9 +97,9 @@ spec: {to: [{targetRef: {kind: Mesh}, default: {http: {requestTimeout: 2s}}}]}
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := slices.IndexFunc(e.Unmatched, func(u explain.Unmatched) bool { return u.Ref.Name == "later" })
-	if at < 0 || e.Unmatched[at].Code != "Shadow" || !strings.Contains(e.Unmatched[at].Reason, "kuma.io/effect: shadow") {
-		t.Errorf("unmatched are %+v", e.Unmatched)
+	at := slices.IndexFunc(e.NotApplied, func(u explain.NotApplied) bool { return u.Ref.Name == "later" })
+	if at < 0 || e.NotApplied[at].Code != "Shadow" || !strings.Contains(e.NotApplied[at].Reason, "kuma.io/effect: shadow") {
+		t.Errorf("unmatched are %+v", e.NotApplied)
 	}
 }
 

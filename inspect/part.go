@@ -8,7 +8,7 @@ import (
 )
 
 // Paged is a part of a list.
-func Paged[T any](list []T, part Part) []T {
+func Paged[T any](list []T, part ListOptions) []T {
 	list = list[min(part.Offset, len(list)):]
 	if part.Size > 0 {
 		list = list[:min(part.Size, len(list))]
@@ -16,8 +16,8 @@ func Paged[T any](list []T, part Part) []T {
 	return list
 }
 
-// Part is what is told of a list.
-type Part struct {
+// ListOptions is what is told of a list.
+type ListOptions struct {
 	Offset int
 	Size   int      // 0 for all
 	Name   string   // a part of the names
@@ -31,7 +31,7 @@ type Part struct {
 }
 
 // TellsOf reports whether who asks is told of an object.
-func (p Part) TellsOf(ref api.Ref) bool { return p.Sees == nil || p.Sees(ref.Namespace) }
+func (p ListOptions) TellsOf(ref api.Ref) bool { return p.Sees == nil || p.Sees(ref.Namespace) }
 
 // Fares chooses objects by how they fare.
 type Fares string
@@ -43,7 +43,7 @@ const (
 )
 
 // Chosen are those of a list that are asked for, but for how they fare.
-func (p Part) Chosen(refs []api.Ref) []api.Ref {
+func (p ListOptions) Chosen(refs []api.Ref) []api.Ref {
 	return slices.DeleteFunc(refs, func(r api.Ref) bool {
 		return !p.TellsOf(r) || !strings.Contains(r.FullName(), p.Name) || len(p.Kinds) > 0 && !slices.Contains(p.Kinds, r.Kind)
 	})

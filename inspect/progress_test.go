@@ -64,7 +64,7 @@ func TestProgressOfAMesh(t *testing.T) {
 		{hard, hard, true, 0, false, mtls.PhaseStrict, "[{certificates 2 2 []} {inbounds 2 2 []} {callers 2 2 []} {strict 2 2 []}] 0"},
 		{hard, allowing, false, 3, true, mtls.PhaseStrict, "[{certificates 1 1 []} {inbounds 1 1 []} {callers 1 1 []} {strict 1 1 []}] 1"},
 	} {
-		by := mtls.SecuredBy{
+		by := mtls.ObservedBy{
 			Sidecar: func(ref api.Ref) (inspect.Sidecar, bool) {
 				from := test.wanted
 				if ref.Name == "a" {
@@ -73,18 +73,18 @@ func TestProgressOfAMesh(t *testing.T) {
 				r, _ := from.Dataplane(ref)
 				return inspect.Sidecar{Dataplane: ref, Connected: ref.Name != "a" || !test.absent, Confirmed: r}, true
 			},
-			Secured: func(ref api.Ref) (mtls.Secured, bool) {
+			Observed: func(ref api.Ref) (mtls.Observed, bool) {
 				if ref.Name != "a" {
-					return mtls.Secured{Certificate: &mtls.Certificate{Expires: time.Unix(1, 0)}}, true
+					return mtls.Observed{Certificate: &mtls.Certificate{Expires: time.Unix(1, 0)}}, true
 				}
-				s := mtls.Secured{Inbounds: map[string]mtls.Connections{"127.0.0.1_80": {Plain: mtls.Count{Open: test.plain, All: test.plain}}}}
+				s := mtls.Observed{Inbounds: map[string]mtls.Connections{"127.0.0.1_80": {Plain: mtls.Count{Open: test.plain, All: test.plain}}}}
 				if test.certificate {
 					s.Certificate = &mtls.Certificate{Expires: time.Unix(1, 0)}
 				}
 				return s, true
 			},
 		}
-		x, err := mtls.Of(test.wanted.Reader(nil), "default", inspect.Part{Name: "nobody"}, by)
+		x, err := mtls.Of(test.wanted.Reader(nil), "default", inspect.ListOptions{Name: "nobody"}, by)
 		if err != nil || len(x.Items) > 0 {
 			t.Fatal(x.Items, err)
 		}

@@ -57,8 +57,8 @@ func TestASidecarThatGetsNothingSaysWhy(t *testing.T) {
 	t.Parallel()
 	m := model(t, street)
 	sidecars := []inspect.Sidecar{{Dataplane: plane("a-1"), Connected: true, Note: "no configuration could be made"}, {Dataplane: plane("b-1"), Connected: true, InSync: true, Note: "an old story"}}
-	got := conditions.OverviewOf(m, "default", sidecars).Sidecars.Held
-	if want := (inspect.Held{Dataplane: "a-1", Message: "no configuration could be made"}); !slices.Equal(got, []inspect.Held{want}) {
+	got := conditions.OverviewOf(m, "default", sidecars).Sidecars.Withheld
+	if want := (inspect.Withheld{Dataplane: "a-1", Message: "no configuration could be made"}); !slices.Equal(got, []inspect.Withheld{want}) {
 		t.Errorf("held are %+v", got)
 	}
 	owners := conditions.Problems(m, sidecars, nil)

@@ -20,7 +20,7 @@ import (
 // the counters are those that a real Envoy has, which package trafficpermission tests.
 func TestShadowsAreCounted(t *testing.T) {
 	t.Parallel()
-	objects := []*api.Object{{Ref: api.Ref{Kind: api.KindMesh, Name: "default"}, Spec: &api.Mesh{MTLS: &api.MeshTLS{EnabledBackend: "ca", Backends: []api.Backend{{Name: "ca", Type: "builtin"}}}}}}
+	objects := []*api.Object{{Ref: api.Ref{Kind: api.KindMesh, Name: "default"}, Spec: &api.Mesh{MTLS: &api.MeshTLS{EnabledBackend: "ca", Backends: []api.MeshBackend{{Name: "ca", Type: "builtin"}}}}}}
 	for i, service := range []string{"pay", "pay", "pay", "web"} {
 		name := fmt.Sprintf("%s-%d", service, i)
 		objects = append(objects, &api.Object{Ref: api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: name}, Spec: &api.Dataplane{Networking: &api.Networking{Address: fmt.Sprintf("10.0.0.%d", i),

@@ -23,16 +23,16 @@ type Sync struct {
 	// Awaited are those of them that were connected before the control plane was
 	// started anew, and are expected back.
 	Awaited []string `json:"awaited,omitempty"`
-	// Held are connected sidecars that something keeps from their configuration,
+	// Withheld are connected sidecars that something keeps from their configuration,
 	// also those of a dataplane that does not exist, and dataplanes of which a bug
 	// in weft keeps something from being told.
-	Held []Held `json:"held,omitempty"`
+	Withheld []Withheld `json:"held,omitempty"`
 	// Uncertified are dataplanes that get no certificate though they have an identity.
 	Uncertified []Uncertified `json:"uncertified,omitempty"`
 }
 
-// Held is a sidecar that does not get its configuration, and why.
-type Held struct {
+// Withheld is a sidecar that does not get its configuration, and why.
+type Withheld struct {
 	Dataplane string `json:"dataplane"`
 	Message   string `json:"message"`
 }
@@ -51,7 +51,7 @@ func SyncOf(m *resolve.Reader, mesh string, sidecars []Sidecar) Sync {
 }
 
 // SyncSeen is SyncOf of those dataplanes that who asks sees.
-func SyncSeen(m *resolve.Reader, mesh string, sidecars []Sidecar, known Known, sees func(api.Ref) bool) Sync {
+func SyncSeen(m *resolve.Reader, mesh string, sidecars []Sidecar, known FindSidecar, sees func(api.Ref) bool) Sync {
 	s := Sync{Revision: m.Snapshot().Revision(), Behind: []string{}, Refusing: []Refuser{}}
 	var behind []api.Ref
 	for r := range m.Dataplanes(mesh) {
@@ -77,18 +77,18 @@ func SyncSeen(m *resolve.Reader, mesh string, sidecars []Sidecar, known Known, s
 		}
 	}
 	s.Unconfirmed = waiting(m, behind, known)
-	s.Held = heldIn(mesh, sidecars, sees)
+	s.Withheld = heldIn(mesh, sidecars, sees)
 	return s
 }
 
 // heldIn are those of sidecars that are held in a mesh, as far as who asks sees them.
-func heldIn(mesh string, sidecars []Sidecar, sees func(api.Ref) bool) (out []Held) {
+func heldIn(mesh string, sidecars []Sidecar, sees func(api.Ref) bool) (out []Withheld) {
 	for i := range sidecars {
-		if c := &sidecars[i]; c.Dataplane.Mesh == mesh && c.Held() && sees(c.Dataplane) {
-			out = append(out, Held{c.Dataplane.FullName(), c.Note})
+		if c := &sidecars[i]; c.Dataplane.Mesh == mesh && c.Withheld() && sees(c.Dataplane) {
+			out = append(out, Withheld{c.Dataplane.FullName(), c.Note})
 		}
 	}
-	slices.SortFunc(out, func(a, b Held) int {
+	slices.SortFunc(out, func(a, b Withheld) int {
 		return cmp.Or(cmp.Compare(a.Dataplane, b.Dataplane), cmp.Compare(a.Message, b.Message))
 	})
 	return out

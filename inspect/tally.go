@@ -86,9 +86,9 @@ func (t *Tally) inOne(state State) []api.Ref {
 // Sync is how far the sidecars of a mesh follow whose dataplanes are counted, at a revision, as
 // SyncOf says it. Troubled are all sidecars with which something is wrong, awaits those that
 // are expected back.
-func (t *Tally) Sync(m *resolve.Reader, mesh string, known Known, troubled []Sidecar, awaits func(api.Ref) bool) Sync {
-	s := Sync{Revision: m.Snapshot().Revision(), Total: t.Total(), InSync: t.counts[StateInSync], Absent: t.counts[StateMissing], Behind: []string{}, Refusing: []Refuser{}, Held: heldIn(mesh, troubled, func(api.Ref) bool { return true })}
-	behind := slices.Clone(t.In(StateBehind, StateHeld))
+func (t *Tally) Sync(m *resolve.Reader, mesh string, known FindSidecar, troubled []Sidecar, awaits func(api.Ref) bool) Sync {
+	s := Sync{Revision: m.Snapshot().Revision(), Total: t.Total(), InSync: t.counts[StateInSync], Absent: t.counts[StateMissing], Behind: []string{}, Refusing: []Refuser{}, Withheld: heldIn(mesh, troubled, func(api.Ref) bool { return true })}
+	behind := slices.Clone(t.In(StateBehind, StateWithheld))
 	for _, ref := range t.In(StateRefusing) {
 		if c, ok := known(ref); ok && c.Refusal != nil {
 			s.Refusing = append(s.Refusing, Refuser{ref.FullName(), c.Refusal.Type, c.Refusal.Resources, c.Refusal.Message})

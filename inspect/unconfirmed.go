@@ -16,9 +16,9 @@ import (
 // Unconfirmed is a type of which an Envoy has neither confirmed nor refused what it was sent, or for
 // which it has not asked though it has clusters.
 type Unconfirmed struct {
-	Type  string // cds, eds, sds, lds, rds
-	Asked bool   // it asked for the type, and was sent something
-	Since time.Time
+	Type      string // cds, eds, sds, lds, rds
+	Requested bool   // it asked for the type, and was sent something
+	Since     time.Time
 	// Resolving are the first of the clusters that it may wait for since they are reached by names.
 	Resolving []string
 }
@@ -27,7 +27,7 @@ type Unconfirmed struct {
 type UnconfirmedBy struct {
 	Dataplane string    `json:"dataplane"`
 	Type      string    `json:"type"`  // cds, eds, sds, lds, rds
-	Asked     bool      `json:"asked"` // false: it has not even asked for the type, though it has clusters
+	Requested bool      `json:"asked"` // false: it has not even asked for the type, though it has clusters
 	Since     time.Time `json:"since"`
 	// Message is what it may wait for, and how to look.
 	Message string `json:"message"`
@@ -61,17 +61,17 @@ func lacks(short string, asked bool) string {
 }
 
 // Lacks says what its Envoy has not done, as "has not confirmed clusters".
-func (u *UnconfirmedBy) Lacks() string { return lacks(u.Type, u.Asked) }
+func (u *UnconfirmedBy) Lacks() string { return lacks(u.Type, u.Requested) }
 
 // waiting are the first of the sidecars of a list that wait, each with what it has waited for longest.
-func waiting(m *resolve.Reader, refs []api.Ref, known Known) (out []UnconfirmedBy) {
+func waiting(m *resolve.Reader, refs []api.Ref, known FindSidecar) (out []UnconfirmedBy) {
 	for _, ref := range refs {
 		c, ok := known(ref)
 		if !ok || !c.waits() {
 			continue
 		}
 		u := c.oldest()
-		out = append(out, UnconfirmedBy{ref.FullName(), u.Type, u.Asked, u.Since, c.why(m, u)})
+		out = append(out, UnconfirmedBy{ref.FullName(), u.Type, u.Requested, u.Since, c.why(m, u)})
 		if len(out) == mostWaiting {
 			break
 		}
@@ -91,7 +91,7 @@ func (s *Sidecar) WaitsFor(m *resolve.Reader) string {
 		return ""
 	}
 	u := s.oldest()
-	return fmt.Sprintf("its Envoy %s since %s: %s", lacks(u.Type, u.Asked), u.Since.UTC().Format(time.RFC3339), s.why(m, u))
+	return fmt.Sprintf("its Envoy %s since %s: %s", lacks(u.Type, u.Requested), u.Since.UTC().Format(time.RFC3339), s.why(m, u))
 }
 
 // why is what may keep an Envoy from confirming, as far as the control plane knows: why it
@@ -104,7 +104,7 @@ func (s *Sidecar) why(m *resolve.Reader, u Unconfirmed) string {
 	look := fmt.Sprintf("`weft inspect config-dump %s` lists those that are not as dynamic_warming_clusters", name)
 	does := "it confirms clusters when all are ready"
 	switch {
-	case !u.Asked:
+	case !u.Requested:
 		does = "it asks for them, and begins to serve, when all its clusters are ready"
 	case u.Type != "cds":
 		return "it answers as soon as it has read them, so it may be busy, stopped or cut off; look at the load and the log of its sidecar"

@@ -45,11 +45,11 @@ func TestWhatASidecarWaitsForIsTold(t *testing.T) {
 		{"as all", nil, nil},
 		{"starts", []inspect.Unconfirmed{{Type: "lds", Since: since, Resolving: bank}},
 			[]string{"has not asked for listeners since 2026-11-28T10:00:00Z: ", "begins to serve, when all its clusters are ready", "bank.example.com of MeshExternalService/bank;", "`weft inspect config-dump front`"}},
-		{"runs", []inspect.Unconfirmed{{Type: "eds", Asked: true, Since: since.Add(time.Second)}, {Type: "cds", Asked: true, Since: since, Resolving: bank}},
+		{"runs", []inspect.Unconfirmed{{Type: "eds", Requested: true, Since: since.Add(time.Second)}, {Type: "cds", Requested: true, Since: since, Resolving: bank}},
 			[]string{"has not confirmed clusters since 2026-11-28T10:00:00Z: ", "may wait for names for which DNS does not answer: bank.example.com of MeshExternalService/bank;"}},
-		{"without names", []inspect.Unconfirmed{{Type: "cds", Asked: true, Since: since}}, []string{"endpoints, certificates and first health checks"}},
-		{"a cluster of another", []inspect.Unconfirmed{{Type: "cds", Asked: true, Since: since, Resolving: []string{"gone:80"}}}, []string{"those of cluster gone:80;"}},
-		{"does not read", []inspect.Unconfirmed{{Type: "rds", Asked: true, Since: since}}, []string{"has not confirmed routes", "busy, stopped or cut off"}},
+		{"without names", []inspect.Unconfirmed{{Type: "cds", Requested: true, Since: since}}, []string{"endpoints, certificates and first health checks"}},
+		{"a cluster of another", []inspect.Unconfirmed{{Type: "cds", Requested: true, Since: since, Resolving: []string{"gone:80"}}}, []string{"those of cluster gone:80;"}},
+		{"does not read", []inspect.Unconfirmed{{Type: "rds", Requested: true, Since: since}}, []string{"has not confirmed routes", "busy, stopped or cut off"}},
 	} {
 		front := inspect.Sidecar{Dataplane: plane("front"), Connected: true, Unconfirmed: c.of}
 		all := []inspect.Sidecar{front, connected("other", true)}
@@ -84,7 +84,7 @@ func TestWhatASidecarWaitsForIsTold(t *testing.T) {
 			}
 		}
 	}
-	done := inspect.Sidecar{Dataplane: plane("front"), Connected: true, InSync: true, Unconfirmed: []inspect.Unconfirmed{{Type: "cds", Asked: true, Since: since}}}
+	done := inspect.Sidecar{Dataplane: plane("front"), Connected: true, InSync: true, Unconfirmed: []inspect.Unconfirmed{{Type: "cds", Requested: true, Since: since}}}
 	if done.Troubled() || done.WaitsFor(m) != "" {
 		t.Error("one that follows waits")
 	}

@@ -6,8 +6,11 @@
 package matcher
 
 import (
+	"maps"
 	"slices"
 	"strings"
+
+	"github.com/weftmesh/weft/api/tuple"
 
 	"github.com/weftmesh/weft/api"
 )
@@ -84,7 +87,7 @@ func (s *Selector) key() string {
 	if s.alone {
 		parts = append(parts, "alone")
 	}
-	return strings.Join(parts, "\x00")
+	return tuple.Join(parts...)
 }
 
 func proxies(types []string) string {
@@ -99,12 +102,11 @@ func text(m map[string]string) string {
 	if len(m) == 0 {
 		return ""
 	}
-	pairs := make([]string, 0, len(m))
-	for k, v := range m {
-		pairs = append(pairs, k+"\x01"+v)
+	pairs := make([]string, 0, 2*len(m))
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		pairs = append(pairs, k, m[k])
 	}
-	slices.Sort(pairs)
-	return strings.Join(pairs, "\x02")
+	return tuple.Join(pairs...)
 }
 
 // Everyone reports whether it selects all clients of a zone: no dataplane is left out but those of

@@ -2,14 +2,14 @@ package merge
 
 import "slices"
 
-// Key is one key of the order in which opinions override each other: what
+// Criterion is one key of the order in which opinions override each other: what
 // decided between two of them.
-type Key uint8
+type Criterion uint8
 
 // The keys, in the order in which they are compared.
 const (
-	NotLost   Key = iota
-	ByDefault     // built in, or made with the mesh, against what somebody wrote
+	NotLost   Criterion = iota
+	ByDefault           // built in, or made with the mesh, against what somebody wrote
 	ByOverride
 	ByRole
 	ByLayer
@@ -42,16 +42,16 @@ func Reason(name string) string {
 }
 
 // String is the key as explanations print it; empty for NotLost.
-func (k Key) String() string { return keyNames[k] }
+func (k Criterion) String() string { return keyNames[k] }
 
-// Place is a layer's place in the order in which the caller laid the layers.
-type Place interface {
+// Rank is a layer's place in the order in which the caller laid the layers.
+type Rank interface {
 	// Below is the key by which the place is weaker than stronger.
-	Below(stronger Place) Key
+	Below(stronger Rank) Criterion
 }
 
 // lost is why l gives way to winner: a layer without a place is built in.
-func (l *Layer) lost(winner *Layer) Key {
+func (l *Layer) lost(winner *Layer) Criterion {
 	if l.Place == nil || winner.Place == nil {
 		return ByDefault
 	}

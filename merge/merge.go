@@ -21,8 +21,8 @@ type Layer struct {
 	Override bool // given over everything that is nearer to the route, not under it
 	Origin   *api.Origin
 	Leaves   []Leaf
-	// Place is where the caller's order put the layer; nil is below all others.
-	Place Place
+	// Rank is where the caller's order put the layer; nil is below all others.
+	Place Rank
 }
 
 // LayerName says from how near to the route a value comes.
@@ -54,7 +54,7 @@ type Said struct {
 	Layer    LayerName
 	Override bool
 	// Lost is the key of the order that decided against it, NotLost where it holds.
-	Lost Key
+	Lost Criterion
 	// Order counts the layers below it that say anything, about whichever field: of two opinions of
 	// one fold the one with the greater Order is stronger, also where they share no field.
 	Order uint32

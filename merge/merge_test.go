@@ -119,7 +119,7 @@ func TestFoldDoesNotShare(t *testing.T) {
 // at is a place of which the greater number wins by name.
 type at int
 
-func (a at) Below(stronger merge.Place) merge.Key {
+func (a at) Below(stronger merge.Rank) merge.Criterion {
 	if a < stronger.(at) {
 		return merge.ByName
 	}

@@ -7,8 +7,11 @@ import (
 
 // Authorizer is implemented for a kind whose confs say who may come in. What several of them
 // say adds up instead of the strongest being the one that holds, so that an override beside a
-// default replaces nothing.
+// default replaces nothing. Where several kinds authorize, a caller gets in whom all of them let in.
 type Authorizer interface {
+	// OpenByDefault reports whether the kind lets everybody in where no document of it is about an
+	// inbound, and leaves that to other kinds; else it lets nobody in there.
+	OpenByDefault() bool
 	// Collect is what everything comes to that is said of one place, items of from weakest first.
 	Collect(Callers, []Collected) *Effective
 	// All lets in whom each of several lets in; none of them is All of others.

@@ -12,7 +12,7 @@ import (
 
 // formRules are about which of to, from and rules are there, and what stands beside a
 // ref to a route. Their twins are form, noInbound and refs.
-func (k *Kind) formRules(c *api.Catalog) []api.Rule {
+func (k *Kind) formRules(c *api.Catalog) []api.ValidationRule {
 	var lists []string
 	if !k.Inbound {
 		lists = append(lists, api.Given("to"))
@@ -23,9 +23,9 @@ func (k *Kind) formRules(c *api.Catalog) []api.Rule {
 	if k.Rules {
 		lists = append(lists, api.Given("rules"))
 	}
-	rules := []api.Rule{{Test: strings.Join(lists, " || "), Message: "says nothing; add " + k.lists()}}
+	rules := []api.ValidationRule{{Test: strings.Join(lists, " || "), Message: "says nothing; add " + k.lists()}}
 	alone := func(a, b, field, message string) {
-		rules = append(rules, api.Rule{Test: "!(" + api.Given(a) + " && " + api.Given(b) + ")", Message: message, Field: field})
+		rules = append(rules, api.ValidationRule{Test: "!(" + api.Given(a) + " && " + api.Given(b) + ")", Message: message, Field: field})
 	}
 	if k.Rules && k.From && !k.FromBesideRules {
 		alone("rules", "from", ".from", "cannot stand beside rules, which replace it; move its items to rules")
@@ -36,28 +36,28 @@ func (k *Kind) formRules(c *api.Catalog) []api.Rule {
 	onRoute := "has(self.targetRef) && " + isRoute(c, "self.targetRef")
 	if k.Inbound {
 		if k.RulesOnRoutes {
-			rules = append(rules, api.Rule{Test: "!(" + onRoute + ") || !has(self.from)", Message: rulesOnRoutes, Field: ".from"})
+			rules = append(rules, api.ValidationRule{Test: "!(" + onRoute + ") || !has(self.from)", Message: rulesOnRoutes, Field: ".from"})
 		}
 		return rules
 	}
 	if len(lists) > 1 {
-		rules = append(rules, api.Rule{Test: "!(" + onRoute + ") || !(" + strings.Join(lists[1:], " || ") + ")",
+		rules = append(rules, api.ValidationRule{Test: "!(" + onRoute + ") || !(" + strings.Join(lists[1:], " || ") + ")",
 			Message: "a route has no inbound side; write to, or target dataplanes in place of the route"})
 	}
-	rules = append(rules, api.Rule{Test: "!(" + onRoute + ") || !has(self.to) || !self.to.exists(i, " + isRoute(c, "i.targetRef") + ")",
+	rules = append(rules, api.ValidationRule{Test: "!(" + onRoute + ") || !has(self.to) || !self.to.exists(i, " + isRoute(c, "i.targetRef") + ")",
 		Message: "an item of a policy of a route names no route; write Mesh, or one MeshService that the route has", Field: ".to"})
 	for _, l := range k.notOnRoutes() {
-		rules = append(rules, api.Rule{Test: fmt.Sprintf("!(%s) || !has(self.to) || !self.to.exists(i, %s)", onRoute, l.given("i")), Message: l.why(), Field: ".to"})
+		rules = append(rules, api.ValidationRule{Test: fmt.Sprintf("!(%s) || !has(self.to) || !self.to.exists(i, %s)", onRoute, l.given("i")), Message: l.why(), Field: ".to"})
 	}
 	return rules
 }
 
 // routeOnlyRules are about the fields of an item, which is called item, of a ref to a
 // route. Their twin is routeOnly.
-func (k *Kind) routeOnlyRules(c *api.Catalog, item string) []api.Rule {
-	var rules []api.Rule
+func (k *Kind) routeOnlyRules(c *api.Catalog, item string) []api.ValidationRule {
+	var rules []api.ValidationRule
 	for _, l := range k.notOnRoutes() {
-		rules = append(rules, api.Rule{Test: fmt.Sprintf("!(%s) || !(%s)", isRoute(c, item+".targetRef"), l.given(item)), Message: l.why()})
+		rules = append(rules, api.ValidationRule{Test: fmt.Sprintf("!(%s) || !(%s)", isRoute(c, item+".targetRef"), l.given(item)), Message: l.why()})
 	}
 	return rules
 }
@@ -104,6 +104,6 @@ func (l SchemaLeaf) given(item string) string {
 }
 
 // Rules of a match of callers; its twin is Spec.rule.
-func (ClientMatch) Rules() []api.Rule {
-	return []api.Rule{{Test: "has(self.spiffeID) || has(self.sni)", Message: "matches nothing; set spiffeID or sni"}}
+func (ClientMatch) Rules() []api.ValidationRule {
+	return []api.ValidationRule{{Test: "has(self.spiffeID) || has(self.sni)", Message: "matches nothing; set spiffeID or sni"}}
 }

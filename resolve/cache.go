@@ -2,12 +2,12 @@ package resolve
 
 import (
 	"iter"
-	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/weftmesh/weft/api/snapshot"
+	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/impact"
 )
@@ -118,140 +118,51 @@ func (f *following) next(changes []snapshot.Change) map[any]*earlier {
 	return out
 }
 
-// changedSince are the dataplanes that came out differently since something was known of all, by key.
-type changedSince struct {
-	lists [][]string
-	size  int
-}
+// placementsKey names the placements of all dataplanes.
+type placementsKey struct{}
 
-// and are those with more; c stays as it is.
-func (c changedSince) and(more []string) changedSince {
-	return changedSince{append(slices.Clip(c.lists), more), c.size + len(more)}
-}
-
-// keys are they, each once.
-func (c changedSince) keys() []string {
-	all := slices.Concat(c.lists...)
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
-// placesSince is where the places of an earlier revision are, and what changed since.
-type placesSince struct {
-	known   *impact.Places
-	changed changedSince
-}
-
-// nextPlaces is what is known of them after an update; nil where finding them anew costs no more.
-func (a *asked) nextPlaces(changed []string) *placesSince {
-	was := a.placesSince
-	if known := a.places.At.Load(); known != nil {
-		was = &placesSince{known: known}
-	}
-	if was == nil || was.changed.size+len(changed) > len(was.known.Dataplanes)/2 {
-		return nil
-	}
-	return &placesSince{was.known, was.changed.and(changed)}
-}
-
-// allPlaces are the places of all dataplanes of a mesh, found out once for all questions
-// about one revision: by what changed since somebody asked of an earlier one.
-func (q *Reader) allPlaces(x mesh, name string) *impact.Places {
-	a := q.asked(name)
-	return a.places.Find(q.whole, func() *impact.Places {
-		if since := a.placesSince; since != nil {
-			return since.known.Follow(since.changed.keys(), func(key string) *effective.Resolved {
-				r, _ := x.Resolved.Get(x.At, key)
-				return r
-			})
-		}
-		return impact.AllPlaces(x.Resolved.All(x.At))
+// allPlacements are the placements of all dataplanes of the mesh, found out once for all questions about one
+// revision: by what changed since somebody asked of an earlier one.
+func (m mesh) allPlacements() *impact.Placements {
+	return derive.Followed(m.At, placementsKey{}, m.Resolved, func() *impact.Placements {
+		return impact.AllPlacements(m.Resolved.All(m.At))
+	}, func(was *impact.Placements, changed []string) *impact.Placements {
+		return was.Follow(changed, func(key string) *effective.Resolved {
+			r, _ := m.Resolved.Get(m.At, key)
+			return r
+		})
 	})
-}
-
-// planesFound is what somebody finds at the dataplanes of a mesh, by their keys, where that is something.
-type planesFound[T any] map[string]T
-
-// planesSince is what was found at the dataplanes of an earlier revision, and what changed since.
-type planesSince struct {
-	known   any // planesFound[T]
-	changed changedSince
-}
-
-// mostPlanesSince is after how many changed dataplanes what was found is given up: nobody asks.
-const mostPlanesSince = 20_000
-
-// nextPlanes is what is known of dataplanes after an update, by key.
-func (a *asked) nextPlanes(changed []string) map[any]*planesSince {
-	out := map[any]*planesSince{}
-	add := func(key any, was *planesSince) {
-		if was.changed.size+len(changed) <= mostPlanesSince {
-			out[key] = &planesSince{was.known, was.changed.and(changed)}
-		}
-	}
-	for key, was := range a.planesSince {
-		add(key, was)
-	}
-	a.planes.Range(func(key, known any) bool {
-		delete(out, key)
-		add(key, &planesSince{known: known})
-		return true
-	})
-	return out
 }
 
 // AtDataplanes yields what look finds at the dataplanes of a mesh, in the order of their keys, where
 // it finds something. It is kept under a key, and look looks again only at dataplanes that came out
 // differently since somebody asked: what it finds must follow from the Resolved alone.
 func AtDataplanes[T any](q *Reader, mesh string, key any, look func(*effective.Resolved) (T, bool)) iter.Seq[T] {
-	x, _ := q.mesh(mesh)
-	a := q.asked(mesh)
-	if a == nil {
-		return func(func(T) bool) {}
-	}
-	at, ok := a.planes.Load(key)
-	if !ok {
-		at = findAt(q, x, a.planesSince[key], look)
-		if !q.left { // else it is not all
-			a.planes.Store(key, at)
-		}
-	}
 	return func(yield func(T) bool) {
-		all := at.(planesFound[T])
-		for _, key := range slices.Sorted(maps.Keys(all)) {
-			if !yield(all[key]) {
+		x, ok := q.mesh(mesh)
+		if !ok {
+			return
+		}
+		found := derive.OnDemand[T]{Name: key, Over: x.Resolved, Make: func(at derive.At, key string) *T {
+			if r, _ := x.Resolved.Get(at, key); r != nil {
+				if v, ok := look(r); ok {
+					return &v
+				}
+			}
+			return nil
+		}}
+		for _, v := range found.At(x.At).All() {
+			if !yield(*v) {
 				return
 			}
 		}
 	}
 }
 
-func findAt[T any](q *Reader, x mesh, since *planesSince, look func(*effective.Resolved) (T, bool)) planesFound[T] {
-	if since == nil {
-		out := planesFound[T]{}
-		for key, r := range x.Resolved.All(x.At) {
-			if v, ok := look(r); ok {
-				out[key] = v
-			}
-		}
-		return out
-	}
-	out := maps.Clone(since.known.(planesFound[T]))
-	for _, key := range since.changed.keys() {
-		delete(out, key)
-		if r, _ := x.Resolved.Get(x.At, key); r != nil && q.visit() {
-			if v, ok := look(r); ok {
-				out[key] = v
-			}
-		}
-	}
-	return out
-}
-
 // Fails adds places to those of Failed, each shared value once.
-func (q *Reader) Fails(places ...impact.Place) {
+func (q *Reader) Fails(places ...impact.Placement) {
 	for _, p := range places {
-		if !slices.ContainsFunc(q.failed, func(f impact.Place) bool { return f.Key() == p.Key() }) {
+		if !slices.ContainsFunc(q.failed, func(f impact.Placement) bool { return f.Key() == p.Key() }) {
 			q.failed = append(q.failed, p)
 		}
 	}

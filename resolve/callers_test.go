@@ -42,7 +42,7 @@ func TestCallers(t *testing.T) {
 		if !slices.Equal(list, index.CallersOf(rapid.Permutation(items).Draw(t, "order"))) {
 			t.Fatal("the order of rules matters")
 		}
-		at := slices.IndexFunc(list, func(c effective.Callers) bool { return c.Have([]string{name}) })
+		at := slices.IndexFunc(list, func(c effective.CallerMatch) bool { return c.Have([]string{name}) })
 		for _, it := range items {
 			want := len(it.Matches) == 0 || slices.ContainsFunc(it.Matches, func(m policies.ClientMatch) bool {
 				return m.SpiffeID.Value == name || m.SpiffeID.Type == "Prefix" && spiffe.Under(name, m.SpiffeID.Value)
@@ -62,7 +62,7 @@ func TestCallers(t *testing.T) {
 // nothing (spec/identity.md 0, F2).
 func TestNamesOfOtherDomains(t *testing.T) {
 	t.Parallel()
-	c := effective.Callers{ID: "spiffe://a/web"}
+	c := effective.CallerMatch{ID: "spiffe://a/web"}
 	for names, want := range map[[2]string]bool{
 		{"spiffe://a/web", "kuma://version/v1"}: true,
 		{"spiffe://a/api", "spiffe://a/web"}:    true,

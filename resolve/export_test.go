@@ -49,7 +49,7 @@ func (m *Model) SelectedByLooking(ref api.Ref) []api.Ref {
 	var out []api.Ref
 	for p := range m.all.Dataplanes.Values(x.At) {
 		if by := x.Policy(ref); by != nil && x.AuthorizesRoutes(by) {
-			if x.JudgesDataplane(by, index.ObjectKey(p.Object.Ref)) {
+			if x.AuthorizesDataplane(by, index.ObjectKey(p.Object.Ref)) {
 				out = append(out, p.Object.Ref)
 			}
 		} else if conditions.AnySelects(x.SelectorsOf(ref), p) {
@@ -96,8 +96,8 @@ func (m *Model) PlacesAfter(before *Model, mesh string) (difference string) {
 	changed := slices.DeleteFunc(slices.Concat(slices.Collect(maps.Keys(had)), slices.Collect(maps.Keys(has))), func(key string) bool { return had[key] == has[key] })
 	slices.Sort(changed)
 	everything := func(*effective.Destination) bool { return true }
-	followed := impact.PlacesOf(all(before, was.At), everything).Follow(slices.Compact(changed), func(key string) *effective.Resolved { return has[key] })
-	return cmp.Diff(impact.PlacesOf(all(m, now.At), everything), followed, cmp.Exporter(func(reflect.Type) bool { return true }),
+	followed := impact.PlacementsOf(all(before, was.At), everything).Follow(slices.Compact(changed), func(key string) *effective.Resolved { return has[key] })
+	return cmp.Diff(impact.PlacementsOf(all(m, now.At), everything), followed, cmp.Exporter(func(reflect.Type) bool { return true }),
 		cmp.Comparer(same[effective.Resolved]), cmp.Comparer(same[effective.Outbound]), cmp.Comparer(same[effective.ClusterUse]), cmp.Comparer(same[effective.Inbound]),
 		cmp.Comparer(same[effective.Destination]), cmpopts.IgnoreTypes((*effective.Derived)(nil)), cmpopts.EquateEmpty())
 }

@@ -132,13 +132,13 @@ func (m *Model) Serves(o *api.Object) bool {
 	return d == nil || m.Tenancy(o.Mesh).ServesClass(index.ClassOf(d, o))
 }
 
-// KeptOut says why a document takes no part in its mesh by Mesh.tenancy; not ok where it does.
-func (q *Reader) KeptOut(o *api.Object) (api.Note, bool) {
+// Excluded says why a document takes no part in its mesh by Mesh.tenancy; not ok where it does.
+func (q *Reader) Excluded(o *api.Object) (api.Note, bool) {
 	x, ok := q.mesh(o.Mesh)
 	if !ok {
 		return api.Note{}, false
 	}
-	n := x.KeptOut(o)
+	n := x.Excluded(o)
 	if n == nil {
 		return api.Note{}, false
 	}

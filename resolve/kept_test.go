@@ -21,7 +21,7 @@ func TestKept(t *testing.T) {
 		want int32
 	}{"kept": {effective.NewCache(), 1}, "not kept": {nil, 8}} {
 		derived.Store(0)
-		if v, ok := c.kept.Rendered().Known(); ok {
+		if v, ok := c.kept.Rendered().Made(); ok {
 			t.Errorf("%s: %v is known before anyone asked", name, v)
 		}
 		var all sync.WaitGroup
@@ -32,10 +32,10 @@ func TestKept(t *testing.T) {
 		if n := derived.Load(); n != c.want {
 			t.Errorf("%s: derived %d times, want %d", name, n, c.want)
 		}
-		if v, ok := c.kept.Rendered().Known(); ok != (c.kept != nil) || ok && v != int32(1) {
+		if v, ok := c.kept.Rendered().Made(); ok != (c.kept != nil) || ok && v != int32(1) {
 			t.Errorf("%s: known is %v, %t", name, v, ok)
 		}
-		if _, ok := c.kept.Listeners().Known(); ok {
+		if _, ok := c.kept.Listeners().Made(); ok {
 			t.Errorf("%s: what one stage derived is known to another", name)
 		}
 	}
@@ -52,7 +52,7 @@ func TestKept(t *testing.T) {
 			failing.Do(func() any { defer func() { first = "another" }(); panic(first) })
 		}()
 	}
-	if _, ok := failing.Known(); ok {
+	if _, ok := failing.Made(); ok {
 		t.Error("what could not be derived is known")
 	}
 }

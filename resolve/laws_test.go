@@ -104,7 +104,7 @@ func checkReach(t worlds.Fataler, m *resolve.Model) {
 	for o := range m.Snapshot().All() {
 		byMesh[o.Mesh] = append(byMesh[o.Mesh], o.Ref)
 		var got []api.Ref
-		told := m.Reader(nil).ReachOf(o.Mesh, []api.Ref{o.Ref}, func(_, _ int, r *effective.Resolved, p impact.Presence) {
+		told := m.Reader(nil).ImpactOf(o.Mesh, []api.Ref{o.Ref}, func(_, _ int, r *effective.Resolved, p impact.Presence) {
 			said[o.Ref] = append(said[o.Ref], fmt.Sprint(r.Ref, p))
 			if p != impact.Lacks {
 				got = append(got, r.Ref)
@@ -113,13 +113,13 @@ func checkReach(t worlds.Fataler, m *resolve.Model) {
 		if !slices.Equal(got, want[o.Ref]) {
 			t.Fatalf("%s takes part on %v, but leads to %v", o.Ref, want[o.Ref], got)
 		}
-		if diff := cmp.Diff(became(told[0]), became(m.Reader(nil).ReachOf(o.Mesh, []api.Ref{o.Ref}, nil)[0])); diff != "" {
+		if diff := cmp.Diff(became(told[0]), became(m.Reader(nil).ImpactOf(o.Mesh, []api.Ref{o.Ref}, nil)[0])); diff != "" {
 			t.Fatalf("%s on its dataplanes (-) and at its places alone (+):\n%s", o.Ref, diff)
 		}
 	}
 	together := map[api.Ref][]string{}
 	for mesh, refs := range byMesh {
-		m.Reader(nil).ReachOf(mesh, refs, func(n, _ int, r *effective.Resolved, p impact.Presence) {
+		m.Reader(nil).ImpactOf(mesh, refs, func(n, _ int, r *effective.Resolved, p impact.Presence) {
 			together[refs[n]] = append(together[refs[n]], fmt.Sprint(r.Ref, p))
 		})
 	}
@@ -129,14 +129,14 @@ func checkReach(t worlds.Fataler, m *resolve.Model) {
 }
 
 // became is what became of an object, and where; a place by the dataplane that is asked about it.
-func became(x *impact.Reach) (out []string) {
+func became(x *impact.Impact) (out []string) {
 	for _, e := range x.Entries {
 		out = append(out, fmt.Sprint(e.Field, e.Acts, e.Idle, e.Why, e.FiltersBy, e.ActionBy, " by "))
 		for _, by := range e.By {
 			out = append(out, fmt.Sprint(*by))
 		}
 	}
-	for _, p := range x.Places {
+	for _, p := range x.Placements {
 		out = append(out, fmt.Sprint(p.At.Ref, p))
 	}
 	return out

@@ -152,9 +152,12 @@ func (m *Matched) Items() []Item {
 		return nil
 	}
 	items := make([]*index.Item, 0, len(m.list))
-	noted := m.q.noted(m.mesh)
+	noted := m.mesh.Attached().At(m.mesh.At)
 	for _, p := range m.list {
-		nowhere := noted.On(p.Object).Nowhere
+		var nowhere []*index.Item
+		if n := noted.Get(index.ObjectKey(p.Object.Ref)); n != nil {
+			nowhere = n.Nowhere
+		}
 		for _, it := range p.Items {
 			if !slices.Contains(nowhere, it) {
 				items = append(items, it)
@@ -218,8 +221,8 @@ type NamedRule struct {
 	Matches []match.Match
 }
 
-// NamedByPlace are the rules that a policy names by their places.
-func (q *Reader) NamedByPlace(ref api.Ref) []NamedRule {
+// NamedByIndex are the rules that a policy names by their places.
+func (q *Reader) NamedByIndex(ref api.Ref) []NamedRule {
 	x, ok := q.mesh(ref.Mesh)
 	if !ok {
 		return nil
@@ -234,7 +237,7 @@ func (q *Reader) NamedByPlace(ref api.Ref) []NamedRule {
 			return
 		}
 		for r := range x.SelectedRoutes(to, p.Object.Home()) {
-			if n, ok := byPlace(r, to.SectionName); ok {
+			if n, ok := byIndex(r, to.SectionName); ok {
 				n.Field = at.Field("sectionName")
 				out = append(out, n)
 			}
@@ -249,8 +252,8 @@ func (q *Reader) NamedByPlace(ref api.Ref) []NamedRule {
 	return out
 }
 
-// byPlace is the rule that a sectionName means which is the name of none.
-func byPlace(r *index.Route, section string) (NamedRule, bool) {
+// byIndex is the rule that a sectionName means which is the name of none.
+func byIndex(r *index.Route, section string) (NamedRule, bool) {
 	if r.RuleNames[section] {
 		return NamedRule{}, false
 	}

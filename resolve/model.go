@@ -17,7 +17,6 @@ import (
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/hostnames"
 	"github.com/weftmesh/weft/resolve/identity"
-	"github.com/weftmesh/weft/resolve/impact"
 	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/resolve/pods"
 	"github.com/weftmesh/weft/resolve/reachability"
@@ -39,26 +38,10 @@ type Model struct {
 	following
 }
 
-// meshState is one mesh at one revision, with what a question found out about all of it.
+// meshState is one mesh at one revision.
 type meshState struct {
 	*derive.Graph
-	*asked
 	own int // documents of the mesh itself
-}
-
-// asked is what questions found out about a mesh.
-type asked struct {
-	notes       *conditions.Cache
-	placesSince *placesSince
-	planesSince map[any]*planesSince // nobody changes it
-	places      effective.Answer[impact.Places]
-	planes      effective.Findings // what AtDataplanes found, by key
-}
-
-// next is what is known of the revision after an update.
-func (a *asked) next(c *collections, after *derive.Graph, d *derive.Delta) *asked {
-	planes := c.all.Resolved.Changed(d)
-	return &asked{notes: a.notes.Next(c.all, after, d), placesSince: a.nextPlaces(planes), planesSince: a.nextPlanes(planes)}
 }
 
 // Affected names the dataplanes whose Resolved changed, appeared or went away.
@@ -123,7 +106,7 @@ func (m *Model) updateMesh(name string, changes []snapshot.Change, common []deri
 	state, ok := m.meshes.Get([]byte(name))
 	before := state.Graph
 	if !ok {
-		state.asked, before, common = &asked{notes: &conditions.Cache{}}, m.all.Schema.New(), m.common()
+		before, common = m.all.Schema.New(), m.common()
 	}
 	list, more := m.tell(before, changes)
 	after, delta := before.Update(slices.Concat(list, common)...)
@@ -131,7 +114,7 @@ func (m *Model) updateMesh(name string, changes []snapshot.Change, common []deri
 	if own == 0 { // namespaces are in no mesh by themselves
 		m.meshes, _, _ = m.meshes.Delete([]byte(name))
 	} else {
-		m.meshes, _, _ = m.meshes.Insert([]byte(name), meshState{after, state.asked.next(m.collections, after, delta), own})
+		m.meshes, _, _ = m.meshes.Insert([]byte(name), meshState{after, own})
 	}
 	affected = make([]api.Ref, 0, m.all.Resolved.Ran(delta))
 	for was, is := range m.all.Resolved.Changes(delta) {
@@ -153,17 +136,13 @@ func (m *Model) Written() *snapshot.Snapshot { return m.stored }
 func (m *Model) Kinds() []*policies.Kind { return m.all.Kinds }
 
 // at is a mesh as somebody reads it who asks by in.
-func (m *Model) at(s meshState, in derive.At) mesh {
-	x := mesh{Mesh: conditions.Mesh{Mesh: m.all.Stage.Mesh(in)}, asked: s.asked}
-	if s.asked != nil {
-		x.Cache = s.asked.notes
-	}
-	return x
+func (m *Model) at(in derive.At) mesh {
+	return mesh{conditions.Mesh{Mesh: m.all.Stage.Mesh(in)}}
 }
 
 func (m *Model) mesh(name string) (mesh, bool) {
 	g, ok := m.meshes.Get([]byte(name))
-	return m.at(g, g.Graph), ok
+	return m.at(g.Graph), ok
 }
 
 // Dataplane is what applies to one dataplane.
@@ -292,12 +271,7 @@ func (m *Model) IsRoute(kind string) bool {
 }
 
 // mesh is one mesh as a question sees it: what it looks at is counted.
-type mesh struct {
-	conditions.Mesh
-	// asked is what other questions found out, as far as it is read only together with at; nil
-	// where nothing is kept.
-	asked *asked
-}
+type mesh struct{ conditions.Mesh }
 
 // collections is how a mesh follows from its documents.
 type collections struct {

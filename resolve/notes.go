@@ -6,6 +6,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/conditions"
+	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/resolve/services"
 	"github.com/weftmesh/weft/route"
@@ -51,28 +52,30 @@ func (q *Reader) NotesOn(ref api.Ref) []api.Note {
 		return notes
 	}
 	key := index.ObjectKey(ref)
-	if why := x.KeptOut(o); why != nil && o.From == nil && !q.IsRoute(ref.Kind) {
+	if why := x.Excluded(o); why != nil && o.From == nil && !q.IsRoute(ref.Kind) {
 		return append(notes, *why)
 	}
 	if _, ok := o.Spec.(*api.MeshTrust); ok {
-		return append(notes, x.NotesOnOther(key)...)
+		return append(notes, x.notesOn(x.Others(), key)...)
 	}
-	if known := q.asked(meshOf(ref)).notes.Noted.At.Load(); known != nil && x.Attachable(ref.Kind) {
-		return append(notes, known.On(o).Notes...)
-	}
-	if p := x.Policy(ref); p != nil {
-		return append(notes, conditions.PolicyNotes(x.Mesh, p)...)
-	}
-	if r := x.Route(ref); r != nil {
-		return slices.Concat(notes, r.Parsed.Notes, conditions.RouteNotes(x.Mesh, r))
+	if x.Attachable(ref.Kind) {
+		return append(notes, x.notesOn(x.Attached(), key)...)
 	}
 	if p, _ := x.Dataplanes.Get(x.At, key); p != nil {
 		if p.Object.From != nil { // they stand at the pod
 			return notes
 		}
-		return slices.Concat(notes, x.NotesOnOther(key), q.plaintextCallerNotes(x, p))
+		return slices.Concat(notes, x.notesOn(x.Others(), key), q.plaintextCallerNotes(x, p))
 	}
-	return append(notes, x.NotesOnOther(key)...)
+	return append(notes, x.notesOn(x.Others(), key)...)
+}
+
+// notesOn are those of some that are on the object of a key.
+func (m mesh) notesOn(some derive.OnDemand[conditions.ObjectNotes], key string) []api.Note {
+	if n := some.Get(m.At, key); n != nil {
+		return n.Notes
+	}
+	return nil
 }
 
 // meshNote says that an object's mesh is not there: no dataplane can join it.
@@ -104,7 +107,7 @@ func (q *Reader) WhyNot(ref, dp api.Ref) []api.Note {
 // those on each of them costs no more than finding them.
 func (q *Reader) AllNotes(mesh string) {
 	if x, ok := q.mesh(mesh); ok {
-		q.noted(x)
+		x.Attached().At(x.At)
 	}
 }
 
@@ -120,7 +123,7 @@ func (q *Reader) NotesAt(dp api.Ref) []api.Note {
 		return nil
 	}
 	notes := slices.Concat(conditions.DataplaneNotes(x.Mesh, p), q.plaintextCallerNotes(x, p), q.stage.NotesOf(q.cluster, dp))
-	for _, n := range q.noted(x).List {
+	for _, n := range x.Attached().At(x.At).All() {
 		if !q.visit() {
 			break
 		}
@@ -141,8 +144,8 @@ func (q *Reader) AllNoted() iter.Seq[api.Note] {
 		alone := q.cluster.Empty() && len(q.Failures()) == 0
 		for name := range q.MeshNames() {
 			x, _ := q.mesh(name)
-			q.noted(x)
-			x.OtherNotes(q.whole)
+			x.Attached().At(x.At)
+			x.Others().At(x.At)
 			alone = alone && q.isThere(name) && !x.Restricted()
 		}
 		if alone {
@@ -167,8 +170,8 @@ func (q *Reader) AllNoted() iter.Seq[api.Note] {
 func (q *Reader) notedIn(yield func(api.Note) bool) {
 	for name := range q.MeshNames() {
 		x, _ := q.mesh(name)
-		for _, known := range []*conditions.Notes{q.noted(x), x.OtherNotes(q.whole)} {
-			for _, of := range known.List {
+		for _, some := range []derive.OnDemand[conditions.ObjectNotes]{x.Attached(), x.Others()} {
+			for _, of := range some.At(x.At).All() {
 				if !q.visit() {
 					return
 				}
@@ -207,10 +210,10 @@ func (q *Reader) planeNotes(pod api.Ref) []api.Note {
 	if !ok {
 		return nil
 	}
-	if why := x.KeptOut(o); why != nil {
+	if why := x.Excluded(o); why != nil {
 		return []api.Note{*why}
 	}
-	return x.NotesOnOther(index.ObjectKey(o.Ref))
+	return x.notesOn(x.Others(), index.ObjectKey(o.Ref))
 }
 
 // Owners are the routes of other kinds that own everything that an entry of a route is

@@ -35,12 +35,12 @@ func TestPoolsNeverMeet(t *testing.T) {
 			meet(api.KindService, at)
 		}
 		for _, kind := range kinds {
-			r := vips.Request{Key: "a", Kind: kind, KRI: name.Draw(t, "kri")}
+			r := vips.AddressRequest{Key: "a", Kind: kind, KRI: name.Draw(t, "kri")}
 			block, _, ok := r.Wants(rapid.IntRange(0, vips.Rounds-1).Draw(t, "round"))
 			if !ok {
 				t.Fatalf("a %s has no pool", kind)
 			}
-			meet(kind, vips.Assign(block, []vips.Request{r}, 0, func(netip.Addr) bool { return false }).At["a"])
+			meet(kind, vips.Assign(block, []vips.AddressRequest{r}, 0, func(netip.Addr) bool { return false }).At["a"])
 		}
 		if len(of) != len(kinds)+1 {
 			t.Fatalf("there are %d pools", len(of))

@@ -59,7 +59,7 @@ func answers(model *resolve.Model) string {
 // entries fare.
 func reachText(model *resolve.Model, ref api.Ref) string {
 	var on [4][]api.Ref
-	x := model.Reader(nil).ReachOf(ref.Mesh, []api.Ref{ref}, func(_, _ int, r *effective.Resolved, p impact.Presence) { on[p] = append(on[p], r.Ref) })[0]
+	x := model.Reader(nil).ImpactOf(ref.Mesh, []api.Ref{ref}, func(_, _ int, r *effective.Resolved, p impact.Presence) { on[p] = append(on[p], r.Ref) })[0]
 	text := ", acts on " + refNames(on[impact.Acts]) + ", loses on " + refNames(on[impact.Loses]) + ", is missing on " + refNames(on[impact.Lacks])
 	for _, e := range x.Entries {
 		text += fmt.Sprintf("\n %s %s", e.Field, [...]string{"holds", "holds in part", "is overridden", "has no effect"}[e.State()])
@@ -103,8 +103,8 @@ func TestAskingForWhatIsNotThere(t *testing.T) {
 	model, _ := resolve.Compile(snapshot.New(1, objects...), c.dialects, c.kinds)
 	for _, ref := range []api.Ref{{Kind: api.KindDataplane, Mesh: "none", Name: "a"}, {Kind: api.KindDataplane, Mesh: "default", Name: "none"}} {
 		_, planed := model.Dataplane(ref)
-		use := model.Reader(nil).ReachOf(ref.Mesh, []api.Ref{ref}, nil)[0]
-		if n := len(model.Reader(nil).NotesAt(ref)) + len(model.Reader(nil).NotesOn(ref)) + len(use.Entries) + len(use.Places) + len(model.Reader(nil).Selected(ref)) +
+		use := model.Reader(nil).ImpactOf(ref.Mesh, []api.Ref{ref}, nil)[0]
+		if n := len(model.Reader(nil).NotesAt(ref)) + len(model.Reader(nil).NotesOn(ref)) + len(use.Entries) + len(use.Placements) + len(model.Reader(nil).Selected(ref)) +
 			len(model.Reader(nil).RoutesOf(ref)) + len(model.Reader(nil).Matched(ref, "MeshRetry").Policies()) + len(model.Reader(nil).Matched(ref, "MeshRetry").Items()); planed || n > 0 {
 			t.Errorf("%s: planed %v, %d answers", ref, planed, n)
 		}

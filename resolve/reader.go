@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/resolve/conditions"
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/impact"
@@ -22,7 +21,7 @@ import (
 // A Reader is for one goroutine.
 type Reader struct {
 	*Model
-	failed   []impact.Place
+	failed   []impact.Placement
 	failures []Failure // of the model, since somebody asked
 	visited  int
 	gone     func() bool
@@ -38,7 +37,7 @@ func (q *Reader) Visited() int { return q.visited }
 
 // Failed are the places at which following objects met a bug, so that nobody knows
 // what is attached there; each shared value once.
-func (q *Reader) Failed() []impact.Place { return q.failed }
+func (q *Reader) Failed() []impact.Placement { return q.failed }
 
 // lookAgain is after how many values the Reader asks whether somebody waits.
 const lookAgain = 64
@@ -77,7 +76,7 @@ func (q *Reader) MeshNames() iter.Seq[string] {
 // counted.
 func (q *Reader) mesh(name string) (mesh, bool) {
 	g, ok := q.meshes.Get([]byte(name))
-	return q.at(g, derive.Counted(g.Graph, q.visit)), ok
+	return q.at(derive.Counted(g.Graph, q.visit)), ok
 }
 
 // Destinations yields those of a mesh in the order of their ids.
@@ -117,18 +116,6 @@ func counted[T any](q *Reader, seq iter.Seq[T]) iter.Seq[T] {
 		}
 	}
 }
-
-// asked is what questions found out about a mesh that is there.
-func (q *Reader) asked(mesh string) *asked {
-	state, _ := q.meshes.Get([]byte(mesh))
-	return state.asked
-}
-
-// noted is what there is to say on all policies and routes of a mesh.
-func (q *Reader) noted(x mesh) *conditions.Notes { return x.AllNotes(q.attachableKinds(), q.whole) }
-
-// whole reports whether the question was answered to its end so far: else what was found is not all.
-func (q *Reader) whole() bool { return !q.left }
 
 // See shows the documents of a mesh as they are now.
 func (q *Reader) See(name string) route.Lister {
@@ -213,17 +200,17 @@ func (q *Reader) RoutesOf(ref api.Ref) []*route.ParsedRoute {
 	return out
 }
 
-// ReachOf follows policies and routes of one mesh to the dataplanes that they concern, and
+// ImpactOf follows policies and routes of one mesh to the dataplanes that they concern, and
 // tells for one object after the other about each of those once, in the order of refs. Its
 // cost follows what the objects are about: who calls their destinations, or has inbounds
 // that they select.
-func (q *Reader) ReachOf(mesh string, refs []api.Ref, tell impact.Holder) []*impact.Reach {
+func (q *Reader) ImpactOf(mesh string, refs []api.Ref, tell impact.Visitor) []*impact.Impact {
 	m, ok := q.mesh(mesh)
 	if !ok {
 		return impact.Unknown(refs)
 	}
-	return impact.ReachOf(impact.Question{
-		Visit: q.visit, Fail: func(p impact.Place) { q.failed = append(q.failed, p) }, All: func() *impact.Places { return q.allPlaces(m, mesh) },
+	return impact.ImpactOf(impact.Query{
+		Visit: q.visit, Fail: func(p impact.Placement) { q.failed = append(q.failed, p) }, All: m.allPlacements,
 		Dataplanes: q.snapshot.Count(api.KindDataplane, mesh),
 	}, m.Mesh.Mesh, refs, tell)
 }

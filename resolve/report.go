@@ -72,7 +72,7 @@ func (m mesh) reportNames(s *index.Service, out *api.ServiceReport) {
 		c := &n.Claims[i]
 		by := api.CoreName{CoreName: c.By.Object.Ref.FullName()}
 		condition := api.StatusCondition{Type: "Generated", Status: "True", Reason: "Generated", Message: "it is called " + c.Name}
-		if reason, why := m.LostClaim(s, c); reason != "" {
+		if reason, why := m.Conflict(s, c); reason != "" {
 			condition.Status, condition.Reason, condition.Message = "False", reason, why
 		} else if !slices.ContainsFunc(out.Addresses, func(a api.ServiceAddress) bool { return a.Hostname == c.Name }) {
 			out.Addresses = append(out.Addresses, api.ServiceAddress{Hostname: c.Name, Origin: originGenerator, HostnameGeneratorRef: &by})
@@ -168,13 +168,13 @@ func (q *Reader) IdentitiesOf(ref api.Ref) (names []string, ok bool) {
 
 // GeneratorReport is what a HostnameGenerator makes of the services of all meshes.
 type GeneratorReport struct {
-	Broken string // why it makes nothing; empty where it can
-	Named  int    // services that have the name that it makes
-	Lost   []LostName
+	Broken  string // why it makes nothing; empty where it can
+	Named   int    // services that have the name that it makes
+	Unnamed []UnnamedService
 }
 
-// LostName is a service that a generator selects and gives no name.
-type LostName struct {
+// UnnamedService is a service that a generator selects and gives no name.
+type UnnamedService struct {
 	Service     api.Ref
 	Reason, Why string // TemplateError or Collision
 }
@@ -199,15 +199,15 @@ func (q *Reader) GeneratorReport(ref api.Ref) (out GeneratorReport, ok bool) {
 				if c.By.Object.Ref != ref {
 					continue
 				}
-				if reason, why := x.LostClaim(n.Service, c); reason != "" {
-					out.Lost = append(out.Lost, LostName{n.Service.Object.Ref, reason, why})
+				if reason, why := x.Conflict(n.Service, c); reason != "" {
+					out.Unnamed = append(out.Unnamed, UnnamedService{n.Service.Object.Ref, reason, why})
 				} else {
 					out.Named++
 				}
 			}
 		}
 	}
-	slices.SortFunc(out.Lost, func(a, b LostName) int { return a.Service.Compare(b.Service) })
+	slices.SortFunc(out.Unnamed, func(a, b UnnamedService) int { return a.Service.Compare(b.Service) })
 	return out, true
 }
 

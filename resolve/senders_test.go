@@ -41,11 +41,11 @@ func TestAClusterForConnectionsAndForRequests(t *testing.T) {
 	model, _ := resolve.Compile(snapshot.New(1, objects...), c.dialects, c.kinds)
 	q, policy := model.Reader(nil), api.Ref{Kind: "MeshTimeout", Mesh: "default", Name: "idle"}
 	var on []string
-	told := q.ReachOf("default", []api.Ref{policy}, func(_, _ int, r *effective.Resolved, _ impact.Presence) { on = append(on, r.Ref.Name) })[0]
+	told := q.ImpactOf("default", []api.Ref{policy}, func(_, _ int, r *effective.Resolved, _ impact.Presence) { on = append(on, r.Ref.Name) })[0]
 	if diff := cmp.Diff([]string{"a", "b"}, on); diff != "" || told.Entries[0].State() != effective.Holds {
 		t.Errorf("it holds on b: %s%v", diff, became(told))
 	}
-	if diff := cmp.Diff(became(told), became(q.ReachOf("default", []api.Ref{policy}, nil)[0])); diff != "" {
+	if diff := cmp.Diff(became(told), became(q.ImpactOf("default", []api.Ref{policy}, nil)[0])); diff != "" {
 		t.Errorf("on its dataplanes (-) and at its places alone (+):\n%s", diff)
 	}
 }

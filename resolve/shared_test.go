@@ -73,13 +73,13 @@ func TestOthersPoliciesKeepTheTable(t *testing.T) {
 		return r.Outbounds[0]
 	}
 	was, is := called(before, 0), called(after, 0)
-	if was.TCP == nil || was.TCP != is.TCP || was.Kept.Rendered() != is.Kept.Rendered() {
+	if was.TCP == nil || was.TCP != is.TCP || was.Cache.Rendered() != is.Cache.Rendered() {
 		t.Error("the table is another one, or what stands beside it")
 	}
-	if was.Kept.Listeners() == is.Kept.Listeners() || was.Listener == is.Listener {
+	if was.Cache.Listeners() == is.Cache.Listeners() || was.Listener == is.Listener {
 		t.Error("other policies, and the same listeners")
 	}
-	if is.Kept != called(after, 1).Kept || is != called(after, 1) {
+	if is.Cache != called(after, 1).Cache || is != called(after, 1) {
 		t.Error("what two have alike stands beside each")
 	}
 }

@@ -3,8 +3,8 @@ package route
 // Action is what happens to a request: *Forward, Passthrough, *Redirect or *Respond.
 type Action interface{ action() }
 
-// Answer is an action of the proxy's own, which asks no backend: *Redirect or *Respond.
-type Answer interface {
+// DirectResponse is an action of the proxy's own, which asks no backend: *Redirect or *Respond.
+type DirectResponse interface {
 	Action
 	answer()
 }
@@ -16,9 +16,9 @@ type Forward struct {
 	Hash []HashKey
 	// NoBackend is the answer where no backend can be used, or none has a weight.
 	NoBackend Respond
-	// Bare says that policies do not apply to NoBackend: it stands in no document
+	// NoPolicies says that policies do not apply to NoBackend: it stands in no document
 	// (spec/httpproxy.md 9).
-	Bare bool `json:",omitempty"`
+	NoPolicies bool `json:",omitempty"`
 }
 
 // Passthrough sends to the destination that the client asked for.

@@ -55,9 +55,9 @@ type MergedRule struct {
 	// nil where nobody's does.
 	Origins             []*api.Origin
 	FiltersBy, ActionBy *api.Origin
-	// Lost are the lists of rules among Origins that gave way to FiltersBy or ActionBy, each as a
+	// SupersededLists are the lists of rules among Origins that gave way to FiltersBy or ActionBy, each as a
 	// whole, strongest first.
-	Lost []LostList
+	SupersededLists []SupersededList
 	// Superseded are written rules that gave way as a whole: nothing of them holds, and
 	// policies on them do not act here.
 	Superseded []*api.Origin
@@ -70,9 +70,9 @@ type MergedRule struct {
 	NoPolicies bool
 }
 
-// LostList is a list of a rule of which something else holds, while another does not: its filters, or
+// SupersededList is a list of a rule of which something else holds, while another does not: its filters, or
 // where it sends requests.
-type LostList struct {
+type SupersededList struct {
 	Origin   *api.Origin
 	Filters  []Filter
 	Redirect *Redirect    // the last one among its filters
@@ -80,7 +80,7 @@ type LostList struct {
 }
 
 // OfFilters reports whether the list that gave way is that of the filters.
-func (l *LostList) OfFilters() bool { return l.Backends == nil }
+func (l *SupersededList) OfFilters() bool { return l.Backends == nil }
 
 // Ordered are the rows of rules: their single matches, those that compare finds
 // equal in the order of the rules. A rule without matches has none and takes

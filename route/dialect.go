@@ -44,9 +44,9 @@ type Dialect struct {
 	// Hosts and Services are whether its documents are for a host, and for who calls a
 	// service.
 	Hosts, Services bool
-	// Secure says that they can be for those alone who speak TLS to a host, whose certificate
+	// TLSHosts says that they can be for those alone who speak TLS to a host, whose certificate
 	// somebody else names.
-	Secure bool
+	TLSHosts bool
 	// Rewriters are what rewrites documents of older forms, by kind: of the language's own
 	// kinds, and of others that it has taken the place of.
 	Rewriters map[string]Rewriter
@@ -58,7 +58,7 @@ type Dialect struct {
 // Findings are what was found about one object.
 type Findings struct {
 	Object   *api.Object
-	Verdicts []Verdict // Accepted, ResolvedRefs, Programmed
+	Verdicts []StatusCondition // Accepted, ResolvedRefs, Programmed
 	Notes    []api.Note
 	// Objects shows the other objects of its mesh, and Edges are those edge dataplanes of
 	// which it says where they listen.
@@ -68,8 +68,8 @@ type Findings struct {
 	Entries []Entry
 }
 
-// Verdict is one condition of an object.
-type Verdict struct{ Type, Status, Reason, Message string }
+// StatusCondition is one condition of an object.
+type StatusCondition struct{ Type, Status, Reason, Message string }
 
 // Lister shows the other objects of the mesh that an object is in.
 type Lister interface {
@@ -93,7 +93,7 @@ type Frontend struct {
 	Kind, Name, Namespace string // of the service; of a host api.KindHost and its name
 	Port                  uint32 // 0 for a kuma.io/service
 	Protocol              api.Protocol
-	Secure                bool // clients speak TLS there
+	TLS                   bool // clients speak TLS there
 }
 
 // HostRef is what an entry says for a host at a port. The host is a name, or *.

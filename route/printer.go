@@ -108,8 +108,8 @@ func (p *Printer) ServicePort(noun string, b *BackendRef, elsewhere string) (por
 	switch {
 	case b.Outside != nil:
 		p.Fail(UnsaidBackend, "%s names services, and not the address %s; write a MeshExternalService and a MeshHTTPRoute to it", noun, ref.Name)
-	case b.Lost != nil:
-		p.Fail(UnsaidBackend, "the backend leads nowhere: %s", b.Lost.Message)
+	case b.Unresolved != nil:
+		p.Fail(UnsaidBackend, "the backend leads nowhere: %s", b.Unresolved.Message)
 	case ref.Kind != api.KindService && ref.Kind != api.KindMeshService || len(ref.Labels)+len(ref.Tags) > 0 || ref.SectionName != "" && err != nil:
 		p.Fail(UnsaidBackend, "%s names services with the number of their port, and nothing else", noun)
 	case port == 0:

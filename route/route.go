@@ -94,8 +94,8 @@ type Mirror struct {
 	Host string `json:",omitempty"`
 }
 
-// Lost is why a ref leads nowhere: a reason in one word, and a message.
-type Lost struct{ Code, Message string }
+// UnresolvedReason is why a ref leads nowhere: a reason in one word, and a message.
+type UnresolvedReason struct{ Code, Message string }
 
 // BackendRef names a backend and its weight.
 type BackendRef struct {
@@ -106,9 +106,9 @@ type BackendRef struct {
 	Port    uint32   // 0 = not given
 	Weight  uint32
 	Field   api.Path // where it stands in the document
-	// Lost is why it cannot be used whatever there is; nil where that depends on what
+	// Unresolved is why it cannot be used whatever there is; nil where that depends on what
 	// it leads to.
-	Lost *Lost
+	Unresolved *UnresolvedReason
 	// Speaks is how its port is spoken to where nobody wrote a protocol down; empty is
 	// as a port of TCP, to which no request can be sent.
 	Speaks api.Protocol

@@ -25,7 +25,7 @@ type Table struct {
 	// several; 0 is all, empty any of the port. Secure says that clients speak TLS there.
 	Port     uint32
 	Listener string
-	Secure   bool
+	TLS      bool
 	Lines    []Line
 }
 
@@ -46,20 +46,20 @@ type Line struct {
 type Printed struct {
 	Objects []*api.Object
 	// From are the lines behind a rule of an object.
-	From map[Place][]int
+	From map[RuleRef][]int
 	// Unsaid is what the language cannot say. A line with an error is in no rule; one with
 	// a warning is in one, but for what is named.
 	Unsaid []Unsaid
 }
 
-// Place is a rule of a document, by the field at which it stands.
-type Place struct {
+// RuleRef is a rule of a document, by the field at which it stands.
+type RuleRef struct {
 	api.Ref
 	Field api.Path
 }
 
-// PlaceOf is where an origin stands, whichever object it was read from.
-func PlaceOf(o *api.Origin) Place { return Place{o.Ref, o.Field} }
+// RuleRefOf is where an origin stands, whichever object it was read from.
+func RuleRefOf(o *api.Origin) RuleRef { return RuleRef{o.Ref, o.Field} }
 
 // Unsaid is a part of a line that a language has no words for.
 type Unsaid struct {
@@ -88,13 +88,13 @@ func (p *Printed) Fail(line int, code, message string) {
 // Put says that a rule has come of lines.
 func (p *Printed) Put(ref api.Ref, at api.Path, lines ...int) {
 	if p.From == nil {
-		p.From = map[Place][]int{}
+		p.From = map[RuleRef][]int{}
 	}
-	p.From[Place{ref, at}] = lines
+	p.From[RuleRef{ref, at}] = lines
 }
 
-// Group is lines that a language which has several matches in a rule writes as one rule.
-type Group struct {
+// RuleGroup is lines that a language which has several matches in a rule writes as one rule.
+type RuleGroup struct {
 	*MergedRule
 	Lines []int
 }
@@ -102,15 +102,15 @@ type Group struct {
 // Groups are the lines by the rules of which they are, in the order of their first
 // lines. Where a rule replaces a part of the path, which depends on the match, each match
 // is a group of its own, and so is a line that wants to be alone.
-func (t *Table) Groups() []Group {
-	var out []Group
+func (t *Table) Groups() []RuleGroup {
+	var out []RuleGroup
 	at := map[*MergedRule]int{}
 	for i := range t.Lines {
 		c := t.Lines[i].MergedRule
 		n, seen := at[c]
 		if !seen || c.replaces() || t.Lines[i].Alone {
 			n = len(out)
-			out, at[c] = append(out, Group{MergedRule: c}), n
+			out, at[c] = append(out, RuleGroup{MergedRule: c}), n
 		}
 		out[n].Lines = append(out[n].Lines, i)
 	}

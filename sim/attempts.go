@@ -23,9 +23,9 @@ type played struct {
 
 // plays plays the script at each of those who may be called, and once more where somebody outside the mesh
 // may be. The inbounds of called are those of the first of runs.
-func (t trace) plays(l *lookup.End, nth func(int) timeline.Answer, b *Branch) (runs []played, called []*Inbound) {
-	play := func(see func(timeline.Answer) timeline.Answer) {
-		line, err := playAt(l, t.from, func(n int) timeline.Answer { return see(nth(n)) })
+func (t trace) plays(l *lookup.Branch, nth func(int) timeline.BackendResponse, b *Branch) (runs []played, called []*Inbound) {
+	play := func(see func(timeline.BackendResponse) timeline.BackendResponse) {
+		line, err := playAt(l, t.from, func(n int) timeline.BackendResponse { return see(nth(n)) })
 		if err != nil {
 			panic(err) // it is forwarded
 		}
@@ -42,22 +42,22 @@ func (t trace) plays(l *lookup.End, nth func(int) timeline.Answer, b *Branch) (r
 			if first, own := in.through(nth(0)); own && in.unread == nil { // else that is said of it already
 				in.ends(first)
 			}
-			play(func(a timeline.Answer) timeline.Answer { seen, _ := in.through(a); return seen })
+			play(func(a timeline.BackendResponse) timeline.BackendResponse { seen, _ := in.through(a); return seen })
 		}
 	}
 	if outside {
-		play(func(a timeline.Answer) timeline.Answer { return a })
+		play(func(a timeline.BackendResponse) timeline.BackendResponse { return a })
 	}
 	return runs, called
 }
 
 // attempts plays the script where b forwards the request, once for all who may
 // be called, or for each set of dataplanes where they come to different ends.
-func (t trace) attempts(l *lookup.End, script []timeline.Answer, b *Branch) (unknown []string) {
+func (t trace) attempts(l *lookup.Branch, script []timeline.BackendResponse, b *Branch) (unknown []string) {
 	if b.Outcome != Forward || l.Route == nil { // passed through, over TCP, or answered by the proxy
 		return []string{timeline.NothingAttempted}
 	}
-	nth := func(n int) timeline.Answer { return script[min(n, len(script)-1)] }
+	nth := func(n int) timeline.BackendResponse { return script[min(n, len(script)-1)] }
 	runs, called := t.plays(l, nth, b)
 	if len(runs) == 0 { // no share of the traffic has anybody to answer
 		return []string{timeline.NothingAttempted}
@@ -89,7 +89,7 @@ func (t trace) attempts(l *lookup.End, script []timeline.Answer, b *Branch) (unk
 
 // Play says what happens to a forwarded request if its backend does to the n-th
 // attempt (from 0) what answer says.
-func Play(w lookup.Reader, from api.Ref, q wire.Request, answer func(n int) timeline.Answer) (timeline.Timeline, error) {
+func Play(w lookup.Reader, from api.Ref, q wire.Request, answer func(n int) timeline.BackendResponse) (timeline.Timeline, error) {
 	r, ok := w.Dataplane(from)
 	if !ok {
 		return timeline.Timeline{}, fmt.Errorf("%s: there is no such dataplane", from)
@@ -108,7 +108,7 @@ func Play(w lookup.Reader, from api.Ref, q wire.Request, answer func(n int) time
 }
 
 // playAt is Play once it is known where the request goes.
-func playAt(l *lookup.End, r *effective.Resolved, answer func(n int) timeline.Answer) (timeline.Timeline, error) {
+func playAt(l *lookup.Branch, r *effective.Resolved, answer func(n int) timeline.BackendResponse) (timeline.Timeline, error) {
 	p, err := playerAt(l, r, answer)
 	if err != nil {
 		return timeline.Timeline{}, err
@@ -117,7 +117,7 @@ func playAt(l *lookup.End, r *effective.Resolved, answer func(n int) timeline.An
 }
 
 // playerAt knows what bounds and repeats the request.
-func playerAt(l *lookup.End, r *effective.Resolved, answer func(n int) timeline.Answer) (*timeline.Player, error) {
+func playerAt(l *lookup.Branch, r *effective.Resolved, answer func(n int) timeline.BackendResponse) (*timeline.Player, error) {
 	if l.Route == nil || !forwards(l.Route) || refuses(l.Call, l.Route) || preflightOf(l.Call, l.Route) != nil || denied(l.Call, l.Route) != 0 {
 		return nil, errNotForwarded
 	}
@@ -137,7 +137,7 @@ func playerAt(l *lookup.End, r *effective.Resolved, answer func(n int) timeline.
 // repeatsAt reports whether the request meets the conditions of a plan at a backend, and
 // whether backends differ in that: conditions see what the filters of the rule made of the
 // request, and those of the backend.
-func repeatsAt(l *lookup.End, plan *timeline.RetryPlan) (some, differ bool) {
+func repeatsAt(l *lookup.Branch, plan *timeline.RetryPlan) (some, differ bool) {
 	rewrite := route.LastRewrite(l.Route.Filters)
 	met, n := 0, 0
 	for i := range l.Route.Backends {

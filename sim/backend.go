@@ -33,16 +33,16 @@ func (x *Backend) forms(sent *wire.Forwarded, answer uint32) []*wire.Forwarded {
 		in.grpc, in.webSocket = read.Headers.GRPC(), wire.UpgradeOf(sent.Headers) == wire.WebSocket
 		switch {
 		case !in.reads():
-			if in.judge(nil); in.denied() {
+			if in.authorize(nil); in.denied() {
 				in.keepOut(true)
 				continue
 			}
 			add(sent.Over(x.http2))
 		case answer != 0:
-			in.unread = &timeline.Answer{Status: answer, Reset: x.http2}
+			in.unread = &timeline.BackendResponse{Status: answer, Reset: x.http2}
 			in.ends(*in.unread)
 		case !normal:
-			in.unread = &timeline.Answer{Status: http.StatusBadRequest}
+			in.unread = &timeline.BackendResponse{Status: http.StatusBadRequest}
 			in.ends(*in.unread)
 		case in.stops(read):
 		default:
@@ -57,7 +57,7 @@ func (x *Backend) called() bool { return x.Status == 0 || len(x.Inbounds) > 0 }
 
 // doubtAnswer notes where an answer in the place of a backend's may be filled with what
 // came, and not with what would go on: changes are those that the verdict shows.
-func doubtAnswer(c *wire.Call, x *Backend, filters []route.Filter, changes *wire.ResponseHeaders) {
+func doubtAnswer(c *wire.NormalizedRequest, x *Backend, filters []route.Filter, changes *wire.ResponseHeaders) {
 	if x.Status != 0 && !changes.Same(wire.ResponseChanges(filters, c.Filling(nil))) {
 		c.Doubt("headers: the answer in the place of " + x.Name + " may be filled with what came, and not with what would go on")
 	}
@@ -68,7 +68,7 @@ func doubtAnswer(c *wire.Call, x *Backend, filters []route.Filter, changes *wire
 // host name by now keeps it; all others were sent to authority, or to what a header
 // names where the rewrite takes the host from one, and without that to its own host
 // name, or where it has none to that which c asks for.
-func filtered(rt *effective.Route, b *Branch, rewrite *route.Rewrite, authority string, c *wire.Call, spoken api.Protocol) {
+func filtered(rt *effective.Route, b *Branch, rewrite *route.Rewrite, authority string, c *wire.NormalizedRequest, spoken api.Protocol) {
 	for n, x := range effective.Sharing(rt.Backends) {
 		if len(x.Filters) == 0 {
 			continue
@@ -95,7 +95,7 @@ func filtered(rt *effective.Route, b *Branch, rewrite *route.Rewrite, authority 
 
 // answered applies them to the answers: before the filters of the route. Where these fill
 // headers with what went on, a backend's answers are its own too.
-func answered(rt *effective.Route, b *Branch, c *wire.Call) {
+func answered(rt *effective.Route, b *Branch, c *wire.NormalizedRequest) {
 	_, fills := route.Fills(rt.Filters)
 	for n, x := range effective.Sharing(rt.Backends) {
 		if len(x.Filters) == 0 && !fills {

@@ -18,7 +18,7 @@ import (
 
 // arrive makes of the request that the caller's sidecar sends the one that the
 // workloads get: their own sidecars read it anew, as that of the caller did.
-func (b *Branch) arrive(c *wire.Call) {
+func (b *Branch) arrive(c *wire.NormalizedRequest) {
 	for i := range b.Backends {
 		x := &b.Backends[i]
 		if x.Status != 0 || x.Share == 0 {
@@ -62,7 +62,7 @@ func (b *Branch) send(n int, f *wire.Forwarded) {
 }
 
 // asks notes what rt asks the service, and that nobody said what it answers.
-func (b *Branch) asks(rt *effective.Route, c *wire.Call) {
+func (b *Branch) asks(rt *effective.Route, c *wire.NormalizedRequest) {
 	b.Authorization = route.Authorizations(rt.Filters)
 	if c.Authz != "" || len(b.Authorization) == 0 {
 		return
@@ -75,7 +75,7 @@ func (b *Branch) asks(rt *effective.Route, c *wire.Call) {
 }
 
 // limited tells what the request counts against.
-func (b *Branch) limited(c *wire.Call, t *effective.Table, rt *effective.Route) {
+func (b *Branch) limited(c *wire.NormalizedRequest, t *effective.Table, rt *effective.Route) {
 	if b.ClientLimit = clientLimit(c, t, rt); b.ClientLimit != nil && c.Outside && b.ClientLimit.Client["x-forwarded-for"] != "" {
 		b.unknown = append(b.unknown, "clientLimit: the listener adds the address of who is connected to x-forwarded-for, by which the client is told")
 	}
@@ -83,7 +83,7 @@ func (b *Branch) limited(c *wire.Call, t *effective.Table, rt *effective.Route) 
 
 // changeForCORS is what the CORS policy of rt makes of its answers: it is the last to change
 // them.
-func (b *Branch) changeForCORS(rt *effective.Route, c *wire.Call) {
+func (b *Branch) changeForCORS(rt *effective.Route, c *wire.NormalizedRequest) {
 	of := route.CORSOf(rt.Filters)
 	if of == nil || !forwards(rt) {
 		return
@@ -100,9 +100,9 @@ func (b *Branch) changeForCORS(rt *effective.Route, c *wire.Call) {
 	}
 }
 
-// judged puts what was decided about the branch's requests into it, and makes one branch for
+// authorized puts what was decided about the branch's requests into it, and makes one branch for
 // each decision where the dataplanes that may be called decide differently.
-func (b Branch) judged(c *wire.Call) []Branch {
+func (b Branch) authorized(c *wire.NormalizedRequest) []Branch {
 	type part struct {
 		key     string
 		share   float64
@@ -165,7 +165,7 @@ func (b Branch) judged(c *wire.Call) []Branch {
 }
 
 // decided takes over what all inbounds of the branch have decided.
-func (b *Branch) decided(c *wire.Call) {
+func (b *Branch) decided(c *wire.NormalizedRequest) {
 	for _, x := range b.Backends {
 		for _, in := range x.Inbounds {
 			if in.Permission == nil && in.Reason == "" {
@@ -227,7 +227,7 @@ func (b *Branch) doubtHost(w *route.Rewrite) {
 }
 
 // settle makes an answer of what would be forwarded where nobody can take it.
-func (b *Branch) settle(c *wire.Call) {
+func (b *Branch) settle(c *wire.NormalizedRequest) {
 	status := uint32(0)
 	for _, x := range b.Backends {
 		if x.Share == 0 {

@@ -47,7 +47,7 @@ func together(list []error) error {
 // followed by @TIME, as 503@2s: how long it takes to begin. Of 200ms@5s, and of
 // 200@200ms@5s, the answer begins after 200ms and is complete after 5s.
 // It is nil for an empty text.
-func ParseAnswers(text string) ([]timeline.Answer, error) {
+func ParseAnswers(text string) ([]timeline.BackendResponse, error) {
 	list, wrong := timeline.ReadAnswers(text)
 	return list, together(wrong)
 }

@@ -137,7 +137,7 @@ func TestWhatChanceLeavesOut(t *testing.T) {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
-	if _, err := playing(chances(), wire.Request{URL: "http://web:8080/"}, func(int) timeline.Answer { return timeline.Answer{Status: 200} }); err == nil {
+	if _, err := playing(chances(), wire.Request{URL: "http://web:8080/"}, func(int) timeline.BackendResponse { return timeline.BackendResponse{Status: 200} }); err == nil {
 		t.Error("it is played, although chance decides what")
 	}
 	v, err := run(chances(), wire.Request{URL: "http://web:8080/", Answers: "200"})

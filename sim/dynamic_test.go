@@ -37,21 +37,21 @@ func under(p api.Protocol, list ...*policies.Effective) *effective.Resolved {
 }
 
 // scripted is what a backend does on a step of a script.
-func scripted(script string) func(int) timeline.Answer {
+func scripted(script string) func(int) timeline.BackendResponse {
 	steps := strings.Split(script, ",")
-	return func(n int) timeline.Answer {
+	return func(n int) timeline.BackendResponse {
 		kind, arg, _ := strings.Cut(steps[min(n, len(steps)-1)], ":")
 		switch kind {
 		case "reset":
-			return timeline.Answer{Reset: true}
+			return timeline.BackendResponse{Reset: true}
 		case "slow":
 			d, _ := time.ParseDuration(arg)
-			return timeline.Answer{Delay: d, Status: 200}
+			return timeline.BackendResponse{Delay: d, Status: 200}
 		case "grpc":
 			code, _ := strconv.ParseUint(arg, 10, 32)
-			return timeline.Answer{Status: 200, GRPCStatus: ptr(uint32(code))}
+			return timeline.BackendResponse{Status: 200, GRPCStatus: ptr(uint32(code))}
 		}
 		status, _ := strconv.ParseUint(kind, 10, 32)
-		return timeline.Answer{Status: uint32(status)}
+		return timeline.BackendResponse{Status: uint32(status)}
 	}
 }

@@ -34,17 +34,17 @@ type Inbound struct {
 	Reason string `json:"reason,omitempty"`
 
 	inbound *effective.Inbound
-	names   []string           // that the caller proves to it
-	holds   effective.Policies // of that caller
-	unread  *timeline.Answer   // what the caller sees where it does not take the request at all
+	names   []string                  // that the caller proves to it
+	holds   effective.Policies        // of that caller
+	unread  *timeline.BackendResponse // what the caller sees where it does not take the request at all
 	// grpc and webSocket are what the request is when it comes to it: filters may change that.
 	grpc, webSocket bool
 }
 
-// judge decides about read, a request as the inbound's proxy has it, or about a connection,
+// authorize decides about read, a request as the inbound's proxy has it, or about a connection,
 // nil; status is that of an answer without a decision, 0 for none. Where nobody proves who
 // it is, nobody is judged.
-func (in *Inbound) judge(read *wire.Forwarded) (status uint32) {
+func (in *Inbound) authorize(read *wire.Forwarded) (status uint32) {
 	if in.inbound.TLS == nil {
 		return 0
 	}
@@ -67,13 +67,13 @@ func (in *Inbound) denied() bool {
 func (in *Inbound) keepOut(requests bool) {
 	if len(in.names) == 0 && !in.inbound.TLS.TakesPlain() || !in.reads() {
 		in.Outcome, in.Status = Refused, 0
-		in.unread = &timeline.Answer{Reset: true}
+		in.unread = &timeline.BackendResponse{Reset: true}
 		if requests {
 			in.Status = http.StatusServiceUnavailable
 		}
 		return
 	}
-	in.unread = &timeline.Answer{Status: http.StatusForbidden}
+	in.unread = &timeline.BackendResponse{Status: http.StatusForbidden}
 	in.ends(*in.unread)
 }
 
@@ -95,13 +95,13 @@ func (in *Inbound) decision() string { return in.Permission.Key() + in.Reason }
 
 // through is what the caller sees of what the workload does: the inbound has
 // bounds of its own, and answers where the workload does not.
-func (in *Inbound) through(a timeline.Answer) (seen timeline.Answer, own bool) {
+func (in *Inbound) through(a timeline.BackendResponse) (seen timeline.BackendResponse, own bool) {
 	if in.unread != nil { // it does not get to the workload
 		return *in.unread, true
 	}
 	if !in.inbound.Protocol.HTTPLike() {
 		if a.Refuse { // the connection was accepted, and ends
-			return timeline.Answer{Reset: true}, true
+			return timeline.BackendResponse{Reset: true}, true
 		}
 		return a, false
 	}
@@ -126,7 +126,7 @@ func (in *Inbound) responds(status uint32) {
 }
 
 // ends notes that a by the sidecar itself ends the request.
-func (in *Inbound) ends(a timeline.Answer) {
+func (in *Inbound) ends(a timeline.BackendResponse) {
 	in.Outcome, in.Status = Respond, a.Status
 	if a.Reset {
 		in.Outcome, in.Status = Reset, http.StatusServiceUnavailable
@@ -134,22 +134,22 @@ func (in *Inbound) ends(a timeline.Answer) {
 }
 
 // answer is what the sidecar of in answers by itself, as the caller's sees it.
-func (in *Inbound) answer(status uint32, after time.Duration) timeline.Answer {
+func (in *Inbound) answer(status uint32, after time.Duration) timeline.BackendResponse {
 	if in.grpc {
 		s := wire.GRPCStatus(status)
-		a := timeline.Answer{Status: http.StatusOK, GRPCStatus: &s, Delay: after}
+		a := timeline.BackendResponse{Status: http.StatusOK, GRPCStatus: &s, Delay: after}
 		if in.webSocket { // which 200 is the word for, between Envoys, that it is open
 			a.Status = http.StatusSwitchingProtocols
 			a = a.CutOff()
 		}
 		return a
 	}
-	return timeline.Answer{Status: status, Delay: after}
+	return timeline.BackendResponse{Status: status, Delay: after}
 }
 
 // stops reports whether the sidecar of in answers read because of who asks.
 func (in *Inbound) stops(read *wire.Forwarded) bool {
-	if status := in.judge(read); status != 0 {
+	if status := in.authorize(read); status != 0 {
 		in.responds(status)
 		in.Reason = permission.RefusedSpelling
 		return true
@@ -167,8 +167,8 @@ func (in Inbound) reads() bool { return in.Protocol.HTTPLike() }
 // carried judges a connection, or the request that it carries where the called side reads it.
 func (in *Inbound) carried(f *wire.Forwarded) {
 	if f == nil || !in.reads() {
-		in.judge(nil)
+		in.authorize(nil)
 		return
 	}
-	in.judge(f)
+	in.authorize(f)
 }

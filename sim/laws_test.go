@@ -144,7 +144,7 @@ func TestTimelineIsConsistent(t *testing.T) {
 		d := anyDice(t)
 		r := under("http", d.Policies()...)
 		steps := rapid.SliceOfN(rapid.SampledFrom([]string{"200", "500", "503", "409", "reset", "slow:30s", "slow:2m"}), 1, 6).Draw(t, "steps")
-		line, err := playing(r, wire.Request{URL: "http://web:8080/"}, func(n int) timeline.Answer { return scripted(steps[min(n, len(steps)-1)])(0) })
+		line, err := playing(r, wire.Request{URL: "http://web:8080/"}, func(n int) timeline.BackendResponse { return scripted(steps[min(n, len(steps)-1)])(0) })
 		if err != nil {
 			t.Fatal(err)
 		}

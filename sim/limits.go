@@ -175,7 +175,7 @@ type ClientLimit struct {
 }
 
 // clientLimit is that of rt, a route of t, for the request; nil where there is none.
-func clientLimit(c *wire.Call, t *effective.Table, rt *effective.Route) *ClientLimit {
+func clientLimit(c *wire.NormalizedRequest, t *effective.Table, rt *effective.Route) *ClientLimit {
 	l := route.ClientLimitOf(rt.Filters)
 	if l == nil || refuses(c, rt) {
 		return nil

@@ -43,25 +43,25 @@ func TestTimelines(t *testing.T) {
 	for name, c := range map[string]struct {
 		times   *timeout.Conf
 		retries *retry.HTTP
-		script  []timeline.Answer
+		script  []timeline.BackendResponse
 		want    string
 	}{
-		"back-off doubles up to its bound": {nil, again(4, 0, second, 3*second), []timeline.Answer{{Status: 503}},
+		"back-off doubles up to its bound": {nil, again(4, 0, second, 3*second), []timeline.BackendResponse{{Status: 503}},
 			"0s..0s answer 503; 0s..1s answer 503; 0s..3s answer 503; 0s..6s answer 503; 0s..9s answer 503; answer 503 after 5 at 0s..9s"},
-		"attempts take their time": {nil, again(1, 0, second, second), []timeline.Answer{{Status: 503, Delay: 2 * time.Second}, {Status: 200, Delay: time.Second}},
+		"attempts take their time": {nil, again(1, 0, second, second), []timeline.BackendResponse{{Status: 503, Delay: 2 * time.Second}, {Status: 200, Delay: time.Second}},
 			"0s..0s answer 503; 2s..3s answer 200; answer 200 after 2 at 3s..4s"},
-		"one attempt is cut": {nil, again(1, second, second, second), []timeline.Answer{{Status: 200, Delay: 2 * time.Second}},
+		"one attempt is cut": {nil, again(1, second, second, second), []timeline.BackendResponse{{Status: 200, Delay: 2 * time.Second}},
 			"0s..0s perTryTimeout 504; 1s..2s perTryTimeout 504; perTryTimeout 504 after 2 at 2s..3s"},
-		"the request is cut": {bounds(2*second, 0), nil, []timeline.Answer{{Status: 200, Delay: 3 * time.Second}},
+		"the request is cut": {bounds(2*second, 0), nil, []timeline.BackendResponse{{Status: 200, Delay: 3 * time.Second}},
 			"0s..0s requestTimeout 504; requestTimeout 504 after 1 at 2s..2s"},
-		"the shorter bound fires": {bounds(5*second, 2*second), nil, []timeline.Answer{{Status: 200, Delay: 9 * time.Second}},
+		"the shorter bound fires": {bounds(5*second, 2*second), nil, []timeline.BackendResponse{{Status: 200, Delay: 9 * time.Second}},
 			"0s..0s streamIdleTimeout 504; streamIdleTimeout 504 after 1 at 2s..2s"},
-		"chance decides whether the back-off is too long": {bounds(2*second, 0), again(1, 0, 3*second, 3*second), []timeline.Answer{{Status: 503, Delay: time.Second}, {Status: 200}},
+		"chance decides whether the back-off is too long": {bounds(2*second, 0), again(1, 0, 3*second, 3*second), []timeline.BackendResponse{{Status: 503, Delay: time.Second}, {Status: 200}},
 			"0s..0s answer 503; 1s..2s answer 200; requestTimeout 504 after 1 at 2s..2s; requestTimeout 504 after 2 at 2s..2s; answer 200 after 2 at 1s..2s"},
-		"a connection is refused": {nil, again(1, 0, second, second), []timeline.Answer{{Refuse: true}, {Reset: true, Delay: time.Second}},
+		"a connection is refused": {nil, again(1, 0, second, second), []timeline.BackendResponse{{Refuse: true}, {Reset: true, Delay: time.Second}},
 			"0s..0s refused 503; 0s..1s reset 503; reset 503 after 2 at 1s..2s"},
-		"without a policy once": {nil, nil, []timeline.Answer{{Reset: true}}, "0s..0s reset 503; reset 503 after 1 at 0s..0s"},
-		"numRetries 0 is off":   {nil, again(0, second, second, second), []timeline.Answer{{Status: 503, Delay: 2 * time.Second}}, "0s..0s answer 503; answer 503 after 1 at 2s..2s"},
+		"without a policy once": {nil, nil, []timeline.BackendResponse{{Reset: true}}, "0s..0s reset 503; reset 503 after 1 at 0s..0s"},
+		"numRetries 0 is off":   {nil, again(0, second, second, second), []timeline.BackendResponse{{Status: 503, Delay: 2 * time.Second}}, "0s..0s answer 503; answer 503 after 1 at 2s..2s"},
 	} {
 		r := under(api.HTTP)
 		rt := r.Outbounds[0].Table.Routes[0]
@@ -71,7 +71,7 @@ func TestTimelines(t *testing.T) {
 		if c.retries != nil {
 			rt.Policies = append(rt.Policies, policyOf(retry.Kind, &retry.Conf{HTTP: c.retries}))
 		}
-		line, err := playing(r, wire.Request{URL: "http://web:8080/"}, func(n int) timeline.Answer { return c.script[min(n, len(c.script)-1)] })
+		line, err := playing(r, wire.Request{URL: "http://web:8080/"}, func(n int) timeline.BackendResponse { return c.script[min(n, len(c.script)-1)] })
 		if got := lineText(line); err != nil || got != c.want {
 			t.Errorf("%s: %v\n%s\nwanted\n%s", name, err, got, c.want)
 		}

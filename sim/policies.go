@@ -16,9 +16,9 @@ func PolicyViews(list effective.Policies, spoken api.Protocol) map[string]Policy
 	}
 	out := make(map[string]Policy, len(list))
 	for _, e := range list {
-		p := Policy{Conf: e.Conf, Why: make(map[string][]Said, len(e.Fields))}
+		p := Policy{Conf: e.Conf, Why: make(map[string][]Opinion, len(e.Fields))}
 		for _, f := range e.Fields {
-			said := make([]Said, len(f.Said))
+			said := make([]Opinion, len(f.Said))
 			for i, s := range f.Said {
 				said[i] = saidOf(s)
 			}
@@ -52,8 +52,8 @@ func (p *Policy) implies(e *policies.Effective, path string) {
 	}
 }
 
-func saidOf(s merge.Said) Said {
-	return Said{Value: s.Value, Origin: s.Origin, Layer: s.Layer.String(), Override: s.Override, Lost: s.Lost.String()}
+func saidOf(s merge.Said) Opinion {
+	return Opinion{Value: s.Value, Origin: s.Origin, Layer: s.Layer.String(), Override: s.Override, Lost: s.Lost.String()}
 }
 
 // answersItself says why nothing of a policy on attempts acts on a route.
@@ -89,8 +89,8 @@ func RoutePolicies(r *effective.Resolved, rt *effective.Route, spoken api.Protoc
 
 // Policy is what one kind does to the request, and who set each field.
 type Policy struct {
-	Conf any               `json:"conf"`
-	Why  map[string][]Said `json:"why"`
+	Conf any                  `json:"conf"`
+	Why  map[string][]Opinion `json:"why"`
 	// Idle are the fields without effect there: on the protocol that is spoken, or
 	// for IdleReason.
 	Idle       []string `json:"idle,omitempty"`
@@ -102,8 +102,8 @@ type Policy struct {
 	Buckets int `json:"buckets,omitempty"`
 }
 
-// Said is one opinion about a field, weakest first in a list; the last holds.
-type Said struct {
+// Opinion is one opinion about a field, weakest first in a list; the last holds.
+type Opinion struct {
 	Value  any         `json:"value"`
 	Origin *api.Origin `json:"origin"`
 	Layer  string      `json:"layer,omitempty"`
@@ -116,7 +116,7 @@ type Said struct {
 }
 
 // Joined reports whether nothing replaces it: the last, and of what adds up the others beside it.
-func (s *Said) Joined() bool { return s.Lost == "" }
+func (s *Opinion) Joined() bool { return s.Lost == "" }
 
 func (p *Policy) drop(path string) {
 	delete(p.Why, path)
@@ -210,7 +210,7 @@ func onward(r *effective.Resolved, list effective.Policies, backends []effective
 }
 
 // sameSaid reports whether two opinions are one.
-func sameSaid(a, b Said) bool {
+func sameSaid(a, b Opinion) bool {
 	return a.Override == b.Override && (a.Origin == b.Origin || a.Origin != nil && b.Origin != nil && a.Origin.Same(b.Origin)) && policies.SameValue(a.Value, b.Value)
 }
 

@@ -16,7 +16,7 @@ import (
 
 // denied is the status with which rt answers c because of the authorization service; 0
 // where it lets c pass.
-func denied(c *wire.Call, rt *effective.Route) uint32 {
+func denied(c *wire.NormalizedRequest, rt *effective.Route) uint32 {
 	if c.Authz == "" || c.Authz == authorized || len(route.Authorizations(rt.Filters)) == 0 {
 		return 0
 	}
@@ -30,7 +30,7 @@ func denied(c *wire.Call, rt *effective.Route) uint32 {
 // deny is what becomes of c where rt asks and the service does not let it pass: the
 // proxy answers, with the header changes of a route that forwards; Envoy makes none
 // where the route would answer itself (measured on 1.40).
-func deny(c *wire.Call, from *effective.Resolved, spoken api.Protocol, rt *effective.Route, status uint32) Branch {
+func deny(c *wire.NormalizedRequest, from *effective.Resolved, spoken api.Protocol, rt *effective.Route, status uint32) Branch {
 	b := respond(c, status)
 	if forwards(rt) {
 		b.ResponseHeaders = wire.ResponseChanges(rt.Changes(), c.Filling(nil))
@@ -43,7 +43,7 @@ func deny(c *wire.Call, from *effective.Resolved, spoken api.Protocol, rt *effec
 
 // preflightOf is the CORS policy of rt, where c is a preflight that is answered by it; else
 // nil. Where rt answers by itself Envoy applies none.
-func preflightOf(c *wire.Call, rt *effective.Route) *route.CORS {
+func preflightOf(c *wire.NormalizedRequest, rt *effective.Route) *route.CORS {
 	if c.Method != http.MethodOptions || c.Headers[route.RequestOrigin] == "" || c.Headers[route.PreflightMethod] == "" || !forwards(rt) {
 		return nil
 	}
@@ -52,7 +52,7 @@ func preflightOf(c *wire.Call, rt *effective.Route) *route.CORS {
 
 // preflight answers c. No other filter sees it, and no change of headers touches the answer;
 // of gRPC it is none.
-func preflight(c *wire.Call, rt *effective.Route, policy *route.CORS) Branch {
+func preflight(c *wire.NormalizedRequest, rt *effective.Route, policy *route.CORS) Branch {
 	h := &wire.ResponseHeaders{Set: allowedOrigin(c, policy)}
 	list := func(name string, values []string, asked string) {
 		switch {
@@ -78,7 +78,7 @@ func preflight(c *wire.Call, rt *effective.Route, policy *route.CORS) Branch {
 
 // allowedOrigin are the headers that every answer to c has, a preflight's or a backend's:
 // none where its origin is not allowed.
-func allowedOrigin(c *wire.Call, of *route.CORS) wire.Headers {
+func allowedOrigin(c *wire.NormalizedRequest, of *route.CORS) wire.Headers {
 	out, origin := wire.Headers{}, c.Headers[route.RequestOrigin]
 	if !of.Allows(origin) {
 		return out
@@ -93,7 +93,7 @@ func allowedOrigin(c *wire.Call, of *route.CORS) wire.Headers {
 // redirect builds the location as Envoy does: it keeps what the redirect does
 // not name, the query always, and the port of the Host header unless the
 // redirect names host or port, or leaves a scheme whose own port it is.
-func redirectOf(c *wire.Call, d *route.Redirect, m *match.Match) Branch {
+func redirectOf(c *wire.NormalizedRequest, d *route.Redirect, m *match.Match) Branch {
 	scheme := c.Headers["x-forwarded-proto"]
 	if scheme != "http" && scheme != "https" {
 		scheme = "http"
@@ -129,7 +129,7 @@ func redirectOf(c *wire.Call, d *route.Redirect, m *match.Match) Branch {
 
 // respond is an answer of the proxy's own. To a gRPC client it goes as a status
 // of gRPC.
-func respond(c *wire.Call, status uint32) Branch {
+func respond(c *wire.NormalizedRequest, status uint32) Branch {
 	b := Branch{Probability: 1, Outcome: Respond, Status: status}
 	if c.GRPC {
 		s := wire.GRPCStatus(status)
@@ -170,7 +170,7 @@ func weightless(list []effective.Backend) string {
 func forwards(rt *effective.Route) bool { return rt.Answers() == nil }
 
 // refuses reports whether the proxy answers c where rt would forward it.
-func refuses(c *wire.Call, rt *effective.Route) bool {
+func refuses(c *wire.NormalizedRequest, rt *effective.Route) bool {
 	return c.Upgrade == wire.WebSocket && rt.Upgrade == route.UpgradeOff && forwards(rt)
 }
 

@@ -113,7 +113,7 @@ func fingerprint(in *effective.Inbound, holds effective.Policies) string {
 		}
 	}
 	for i := range in.Rules {
-		fmt.Fprintf(&b, "%s %p %s;", in.Rules[i].Match.Text(), in.Rules[i].Permission, in.Rules[i].Closed)
+		fmt.Fprintf(&b, "%s %v %s;", in.Rules[i].Match.Text(), in.Rules[i].Permissions(), in.Rules[i].Closed)
 	}
 	text, err := json.Marshal(PolicyViews(folded, in.Protocol))
 	if err != nil {
@@ -124,7 +124,7 @@ func fingerprint(in *effective.Inbound, holds effective.Policies) string {
 
 // connect sends a connection to where whole connections go, and with it the
 // request f, if it carries one.
-func (t trace) connect(l *lookup.End, f *wire.Forwarded) Branch {
+func (t trace) connect(l *lookup.Branch, f *wire.Forwarded) Branch {
 	o := l.Outbound
 	b := Branch{Probability: 1, Outcome: Close, Policies: PolicyViews(o.Policies, o.Protocol())}
 	if l.Connections == nil {
@@ -152,7 +152,7 @@ func (t trace) connect(l *lookup.End, f *wire.Forwarded) Branch {
 }
 
 // branch is what becomes of a request that comes to l.
-func (t trace) branch(l *lookup.End, q wire.Request, script []timeline.Answer) Branch {
+func (t trace) branch(l *lookup.Branch, q wire.Request, script []timeline.BackendResponse) Branch {
 	b := t.outcome(l, q)
 	if len(l.Ends) > 1 {
 		b.Probability, b.Draws = float64(l.Draws.Count())/match.Chances, l.Draws
@@ -165,7 +165,7 @@ func (t trace) branch(l *lookup.End, q wire.Request, script []timeline.Answer) B
 }
 
 // outcome is the branch but for its probability and for what happens in time.
-func (t trace) outcome(l *lookup.End, q wire.Request) Branch {
+func (t trace) outcome(l *lookup.Branch, q wire.Request) Branch {
 	switch o := l.Outbound; {
 	case l.Closed:
 		return Branch{Probability: 1, Outcome: Close}
@@ -192,7 +192,7 @@ type trace struct {
 }
 
 // take does what rt says.
-func (t trace) take(spoken api.Protocol, rt *effective.Route, c *wire.Call) Branch {
+func (t trace) take(spoken api.Protocol, rt *effective.Route, c *wire.NormalizedRequest) Branch {
 	if refuses(c, rt) {
 		return t.refuse(rt, c)
 	}
@@ -260,7 +260,7 @@ func (t trace) proves(e *effective.Endpoint, in *effective.Inbound, documented b
 
 // refuse is what becomes of a WebSocket where rt takes none: no filter of Envoy's
 // sees it, but its answer has the headers of the route and of a drawn backend.
-func (t trace) refuse(rt *effective.Route, c *wire.Call) Branch {
+func (t trace) refuse(rt *effective.Route, c *wire.NormalizedRequest) Branch {
 	b := respond(c, http.StatusForbidden)
 	b.Backends = shares(t.from, rt.Backends, t.draws)
 	for i := range b.Backends {

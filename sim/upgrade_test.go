@@ -31,7 +31,7 @@ func TestRefusedUpgradeTakesNothing(t *testing.T) {
 	if got, want := outcomeText(b)+fmt.Sprintf(" %v %v", b.Policies, v.Unknown), "respond 403: v1=1/403 map[] ["+timeline.NothingAttempted+"]"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if _, err := playing(r, socket, func(int) timeline.Answer { return timeline.Answer{Status: 200} }); err == nil {
+	if _, err := playing(r, socket, func(int) timeline.BackendResponse { return timeline.BackendResponse{Status: 200} }); err == nil {
 		t.Error("it is played")
 	}
 }

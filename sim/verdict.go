@@ -113,7 +113,7 @@ func Run(w lookup.Reader, from api.Ref, q wire.Request) (Verdict, error) {
 				v.Unknown = append(v.Unknown, u)
 			}
 		}
-		v.Branches = append(v.Branches, b.judged(l.Call)...)
+		v.Branches = append(v.Branches, b.authorized(l.Call)...)
 	}
 	v.Notes = append(v.Notes, who.idle(v.Branches)...)
 	return v, nil

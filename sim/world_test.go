@@ -31,7 +31,7 @@ func run(r *effective.Resolved, q wire.Request) (sim.Verdict, error) {
 	return sim.Run(alone{plane: r}, r.Ref, q)
 }
 
-func playing(r *effective.Resolved, q wire.Request, answer func(int) timeline.Answer) (timeline.Timeline, error) {
+func playing(r *effective.Resolved, q wire.Request, answer func(int) timeline.BackendResponse) (timeline.Timeline, error) {
 	return sim.Play(alone{plane: r}, r.Ref, q, answer)
 }
 

@@ -50,7 +50,7 @@ func settle(changes []snapshot.Change) []snapshot.Change {
 }
 
 // step is what a write makes of current: current itself where nothing changes.
-func step(current *api.Object, w Write, now time.Time, revision uint64) (*api.Object, Action) {
+func step(current *api.Object, w Write, now time.Time, revision uint64) (*api.Object, WriteAction) {
 	if w.Put != nil && !w.Own {
 		w.Put = w.Put.MarkDefault(current != nil && current.IsDefault())
 	}

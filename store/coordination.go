@@ -8,10 +8,10 @@ import (
 // Coordination is what control planes have in common that serve the documents of one store at a time, as its
 // replicas. What is nil a configuration leaves out.
 type Coordination struct {
-	Leader  Leader // nil: this replica takes part in no election, and never leads
-	Writer  LeaderWriter
-	Members Members       // nil: replicas do not know each other
-	Secrets SharedSecrets // nil: replicas share none
+	Leader   Leader // nil: this replica takes part in no election, and never leads
+	Writer   LeaderWriter
+	Replicas Replicas      // nil: replicas do not know each other
+	Secrets  SharedSecrets // nil: replicas share none
 }
 
 // Leader elects one replica at a time, which does what must be done once.
@@ -22,10 +22,10 @@ type Leader interface {
 	// Run takes part until ctx ends. Each time that this replica becomes the leader it calls lead with a
 	// context that ends with the leadership, and waits for its return before another replica may lead.
 	Run(ctx context.Context, lead func(context.Context))
-	// Memo is what a leader has left for those after it, by key; empty where none has.
-	Memo(ctx context.Context, key string) (string, error)
-	// SetMemo leaves it. It is ErrNotLeading where this replica does not lead.
-	SetMemo(ctx context.Context, key, value string) error
+	// Annotation is what a leader has left for those after it, by key; empty where none has.
+	Annotation(ctx context.Context, key string) (string, error)
+	// SetAnnotation leaves it. It is ErrNotLeading where this replica does not lead.
+	SetAnnotation(ctx context.Context, key, value string) error
 }
 
 // LeaderWriter writes documents of control planes themselves, as the leader alone may.
@@ -39,8 +39,8 @@ type LeaderWriter interface {
 	Apply(ctx context.Context, plan Plan) error
 }
 
-// Member is one replica as the others find it.
-type Member struct {
+// ReplicaAddress is one replica as the others find it.
+type ReplicaAddress struct {
 	Address string // HOST:PORT for sidecars, where replicas answer too
 	Name    string // empty where nobody says
 	Ready   bool   // whoever asks is sent to it
@@ -48,11 +48,11 @@ type Member struct {
 	Stopping bool
 }
 
-// Members are the replicas that there are.
-type Members interface {
-	// Follow tells found all members, this one too, at first and whenever they are others, in order of their names and
+// Replicas are all that there are.
+type Replicas interface {
+	// Follow tells found all of them, this one too, at first and whenever they are others, in order of their names and
 	// from one goroutine, until ctx ends or the store is closed.
-	Follow(ctx context.Context, found func([]Member))
+	Follow(ctx context.Context, found func([]ReplicaAddress))
 }
 
 // SharedSecrets are small values that all replicas read and write, and nobody else may: keys, and what was revoked.

@@ -106,8 +106,8 @@ func Lasting(changes []snapshot.Change) []snapshot.Change {
 
 func lasts(o *api.Object) bool { return o != nil && o.Owner != api.Ephemeral }
 
-// Told is what changes did to each object.
-func Told(changes []snapshot.Change) []Result {
+// ResultsOf is what changes did to each object.
+func ResultsOf(changes []snapshot.Change) []Result {
 	out := make([]Result, len(changes))
 	for i, c := range changes {
 		out[i] = Result{c.Ref(), Updated}

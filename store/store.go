@@ -76,24 +76,24 @@ func (w Write) Ref() api.Ref {
 	return *w.Delete
 }
 
-// Action is what a write did.
-type Action string
+// WriteAction is what a write did.
+type WriteAction string
 
 // The actions. Missing is a Delete of what is not there: it is no error, so
 // that deleting twice is safe. Unchanged says that the document is as it was;
 // its owner may be another.
 const (
-	Created   Action = "created"
-	Updated   Action = "updated"
-	Unchanged Action = "unchanged"
-	Deleted   Action = "deleted"
-	Missing   Action = "missing"
+	Created   WriteAction = "created"
+	Updated   WriteAction = "updated"
+	Unchanged WriteAction = "unchanged"
+	Deleted   WriteAction = "deleted"
+	Missing   WriteAction = "missing"
 )
 
 // Result is what one write did.
 type Result struct {
-	Ref    api.Ref `json:"ref"`
-	Action Action  `json:"action"`
+	Ref    api.Ref     `json:"ref"`
+	Action WriteAction `json:"action"`
 }
 
 // The refusals of stores.

@@ -60,7 +60,7 @@ func TestAuthorizerCluster(t *testing.T) {
 	t.Parallel()
 	for host, want := range map[string]clusterv3.Cluster_DiscoveryType{"10.0.0.1": clusterv3.Cluster_STATIC, "authz.example.org": clusterv3.Cluster_STRICT_DNS} {
 		cluster := &clusterv3.Cluster{}
-		if err := clusters.Authorization(&filters.Authorizer{Host: host, Port: 9000}).Content().UnmarshalTo(cluster); err != nil {
+		if err := clusters.Authorization(&filters.ExtAuthz{Host: host, Port: 9000}).Content().UnmarshalTo(cluster); err != nil {
 			t.Fatal(err)
 		}
 		if got := cluster.GetType(); got != want {

@@ -32,7 +32,7 @@ func TestClustersOfATable(t *testing.T) {
 	for name, c := range map[string]struct {
 		backends []effective.Backend
 		mirrors  []effective.Mirror
-		answer   route.Answer
+		answer   route.DirectResponse
 		want     []string
 	}{
 		"one":                      {[]effective.Backend{to("a", 1)}, nil, nil, []string{"a"}},

@@ -15,16 +15,16 @@ import (
 // ownEdge is everything that one port of an edge dataplane needs but for its hosts.
 type ownEdge struct {
 	ps       effective.Policies
-	chains   []*effective.Chain  // where clients speak TLS
-	to       *effective.Outbound // where whole connections go
-	listener *resource.Resource  // nil where nobody is let in
-	nobody   *resource.Resource  // the route configuration where there is no host
+	chains   []*effective.FilterChain // where clients speak TLS
+	to       *effective.Outbound      // where whole connections go
+	listener *resource.Resource       // nil where nobody is let in
+	nobody   *resource.Resource       // the route configuration where there is no host
 	notes    []api.Note
 }
 
 // edge renders where an edge dataplane listens, once for as long as e and what is said
 // about the listener last.
-func (x *Renderer) edge(r *effective.Resolved, e effective.EdgeUse, hosts []*effective.Outbound, chains []*effective.Chain) *ownEdge {
+func (x *Renderer) edge(r *effective.Resolved, e effective.EdgeUse, hosts []*effective.Outbound, chains []*effective.FilterChain) *ownEdge {
 	var ps effective.Policies
 	var to *effective.Outbound
 	if len(hosts) > 0 {
@@ -41,7 +41,7 @@ func (x *Renderer) edge(r *effective.Resolved, e effective.EdgeUse, hosts []*eff
 		}
 		return own
 	}
-	own := e.Kept.Do(render).(*ownEdge)
+	own := e.Cache.Do(render).(*ownEdge)
 	if !slices.Equal(own.ps, ps) || !sameChains(own.chains, chains) || own.to != to {
 		return render().(*ownEdge)
 	}
@@ -49,8 +49,8 @@ func (x *Renderer) edge(r *effective.Resolved, e effective.EdgeUse, hosts []*eff
 }
 
 // sameChains reports whether listeners with the chains are one.
-func sameChains(a, b []*effective.Chain) bool {
-	return slices.EqualFunc(a, b, func(a, b *effective.Chain) bool {
+func sameChains(a, b []*effective.FilterChain) bool {
+	return slices.EqualFunc(a, b, func(a, b *effective.FilterChain) bool {
 		return a.Connections == b.Connections && a.To == b.To && a.Name == b.Name && a.Minimum == b.Minimum && a.Maximum == b.Maximum && slices.Equal(a.Secrets, b.Secrets) && slices.Equal(listeners.ChainPolicies(a), listeners.ChainPolicies(b))
 	})
 }
@@ -71,14 +71,14 @@ func (s *rendering) edges(x *Renderer, r *effective.Resolved) {
 		}
 		config := own.nobody
 		if len(hosts) > 0 {
-			config = routes.RenderHosts(naming.Edge(e.Port), hosts, routes.Beside{})
+			config = routes.RenderHosts(naming.Edge(e.Port), hosts, routes.Misdirected{})
 		}
 		s.Add(&s.Routes, config, nil)
 	}
 }
 
 // edgeTLS adds a listener for clients that speak TLS, and the hosts of each of its chains.
-func (s *rendering) edgeTLS(r *effective.Resolved, e effective.EdgeUse, own *ownEdge, chains []*effective.Chain) {
+func (s *rendering) edgeTLS(r *effective.Resolved, e effective.EdgeUse, own *ownEdge, chains []*effective.FilterChain) {
 	if own.listener == nil {
 		s.Notes = append(s.Notes, own.notes...)
 		return
@@ -86,7 +86,7 @@ func (s *rendering) edgeTLS(r *effective.Resolved, e effective.EdgeUse, own *own
 	s.listen(r, own.listener, envoy.HostPort{Host: e.Address, Port: e.Port}, own.notes)
 	for _, c := range chains {
 		if !c.Connections {
-			s.Add(&s.Routes, routes.RenderHosts(naming.ChainRoutes(e.Port, c.Name), c.Hosts, routes.BesideOf(c)), nil)
+			s.Add(&s.Routes, routes.RenderHosts(naming.ChainRoutes(e.Port, c.Name), c.Hosts, routes.MisdirectedOf(c)), nil)
 		}
 	}
 }

@@ -80,7 +80,7 @@ func TestOutboundListenersAreShared(t *testing.T) {
 	bytes := &effective.TCPTable{Destination: web(), Backends: []effective.Backend{to("web:8080", 1)}}
 	limited := effective.Policies{confs(t)["ratelimit"]}
 	render := func(name string, change func(*effective.Resolved, *effective.Outbound)) *resource.Resource {
-		o := &effective.Outbound{Address: "127.0.0.1", Port: 10001, Destination: web(), Table: called, Kept: keptCalled}
+		o := &effective.Outbound{Address: "127.0.0.1", Port: 10001, Destination: web(), Table: called, Cache: keptCalled}
 		r := sidecar(nil, nil)
 		r.Ref.Name = name
 		r.Dataplane = &api.Object{Ref: r.Ref, Spec: &api.Dataplane{Networking: &api.Networking{}}}
@@ -90,16 +90,18 @@ func TestOutboundListenersAreShared(t *testing.T) {
 	}
 	for name, change := range map[string]func(*effective.Resolved, *effective.Outbound){
 		"http": func(*effective.Resolved, *effective.Outbound) {},
-		"tcp":  func(_ *effective.Resolved, o *effective.Outbound) { o.Table, o.TCP, o.Kept = nil, bytes, keptBytes },
+		"tcp":  func(_ *effective.Resolved, o *effective.Outbound) { o.Table, o.TCP, o.Cache = nil, bytes, keptBytes },
 	} {
 		one, two := render("dp-1", change), render("dp-2", change)
 		if one != two {
 			t.Errorf("%s: two listeners for the same", name)
 		}
 		for other, differs := range map[string]func(*effective.Resolved, *effective.Outbound){
-			"port":     func(_ *effective.Resolved, o *effective.Outbound) { o.Port = 10002 },
-			"address":  func(_ *effective.Resolved, o *effective.Outbound) { o.Address = "127.0.0.2" },
-			"policies": func(_ *effective.Resolved, o *effective.Outbound) { o.Policies, o.Kept = limited, effective.NewCache() },
+			"port":    func(_ *effective.Resolved, o *effective.Outbound) { o.Port = 10002 },
+			"address": func(_ *effective.Resolved, o *effective.Outbound) { o.Address = "127.0.0.2" },
+			"policies": func(_ *effective.Resolved, o *effective.Outbound) {
+				o.Policies, o.Cache = limited, effective.NewCache()
+			},
 			"mode": func(r *effective.Resolved, _ *effective.Outbound) {
 				r.Dataplane.Spec.(*api.Dataplane).Networking.TransparentProxying = &api.TransparentProxying{}
 			},

@@ -114,13 +114,13 @@ func TestGRPCSharesRoutes(t *testing.T) {
 	t.Parallel()
 	pay := &effective.Destination{ID: "pay:9000", Kind: api.KindMeshService, Name: "pay", Port: 9000, Protocol: api.GRPC}
 	for name, o := range map[string]*effective.Outbound{
-		"requests":    {Kept: effective.NewCache(), Table: &effective.Table{Destination: pay, Routes: []*effective.Route{rest()}}},
-		"connections": {Kept: effective.NewCache(), TCP: &effective.TCPTable{Destination: pay, Backends: []effective.Backend{to("v1", 1)}}},
+		"requests":    {Cache: effective.NewCache(), Table: &effective.Table{Destination: pay, Routes: []*effective.Route{rest()}}},
+		"connections": {Cache: effective.NewCache(), TCP: &effective.TCPTable{Destination: pay, Backends: []effective.Backend{to("v1", 1)}}},
 	} {
 		routes := map[*resource.Resource]bool{}
 		for _, address := range []string{"127.0.0.1", "127.0.0.2", "127.0.0.1"} {
 			r := sidecar(nil, nil)
-			r.Outbounds = []*effective.Outbound{{Address: address, Port: 9000, Destination: pay, Table: o.Table, TCP: o.TCP, Kept: o.Kept}}
+			r.Outbounds = []*effective.Outbound{{Address: address, Port: 9000, Destination: pay, Table: o.Table, TCP: o.TCP, Cache: o.Cache}}
 			routes[renderer().RenderGRPC(r).Routes[0]] = true
 		}
 		if len(routes) != 1 {

@@ -46,7 +46,7 @@ func TestAChangedHostCostsOneVirtualHost(t *testing.T) {
 			if kept[o.Table] == nil {
 				kept[o.Table] = effective.NewCache()
 			}
-			o.Port, o.Kept = 10080, kept[o.Table]
+			o.Port, o.Cache = 10080, kept[o.Table]
 		}
 		return envoytest.Open(t, x.Render(r).Routes[0], &routev3.RouteConfiguration{})
 	}

@@ -30,14 +30,14 @@ func (x *Renderer) inbound(r *effective.Resolved, i effective.InboundUse) *ownIn
 		resource.Release(own.resources(), func() []*resource.Resource { return x.renderInbound(whose, i.Inbound).resources() })
 		return own
 	}
-	own := i.Kept.Do(render).(*ownInbound)
+	own := i.Cache.Do(render).(*ownInbound)
 	if own.redirected != whose.Redirected {
 		return render().(*ownInbound)
 	}
 	return own
 }
 
-func (x *Renderer) renderInbound(whose listeners.Owner, i *effective.Inbound) *ownInbound {
+func (x *Renderer) renderInbound(whose listeners.Dataplane, i *effective.Inbound) *ownInbound {
 	own, at := &ownInbound{redirected: whose.Redirected}, envoy.InboundPlace(i)
 	var said, more []api.Note
 	if at.Protocol.HTTPLike() {

@@ -69,10 +69,10 @@ func TestSharedValuesAreRenderedOnce(t *testing.T) {
 	tab, u := table(), use("web:8080", web(), effective.Endpoint{Address: "127.0.0.1", Port: 1})
 	x := renderer()
 	kept := effective.NewCache()
-	u.ClusterKept, u.EndpointsKept = new(effective.Derived), new(effective.Derived)
+	u.ClusterCache, u.EndpointsCache = new(effective.Derived), new(effective.Derived)
 	render := func() *resource.State {
 		r := sidecar([]*effective.Table{tab}, []effective.ClusterUse{u})
-		r.Outbounds[0].Kept = kept
+		r.Outbounds[0].Cache = kept
 		return x.Render(r)
 	}
 	a, b := render(), render()

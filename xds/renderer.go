@@ -31,7 +31,7 @@ func NewRenderer(kinds []*policies.Kind) *Renderer {
 }
 
 // Asking is x for a control plane that has an authorization service; nil: it has none.
-func (x *Renderer) Asking(a *filters.Authorizer) *Renderer {
+func (x *Renderer) Asking(a *filters.ExtAuthz) *Renderer {
 	out := &Renderer{listeners: x.listeners}
 	if a != nil {
 		out.authorization = clusters.Authorization(a)
@@ -54,13 +54,13 @@ func (x *Renderer) Render(r *effective.Resolved) *resource.State {
 		switch {
 		case o.ToHost():
 			hosts := routes.HostsAt(r, i)
-			s.Add(&s.Routes, routes.RenderHosts(naming.OutboundHosts(o), hosts, routes.Beside{}), nil)
+			s.Add(&s.Routes, routes.RenderHosts(naming.OutboundHosts(o), hosts, routes.Misdirected{}), nil)
 			if o.Passthrough {
 				s.Add(&s.Clusters, clusters.Passthrough, nil)
 			}
 			i += len(hosts) - 1
 		case o.Table != nil:
-			s.Add(&s.Routes, routes.RenderTable(o.Table, o.Kept), nil)
+			s.Add(&s.Routes, routes.RenderTable(o.Table, o.Cache), nil)
 		}
 	}
 	s.edges(x, r)
@@ -71,10 +71,10 @@ func (x *Renderer) Render(r *effective.Resolved) *resource.State {
 		s.Add(&s.Clusters, own.cluster, nil)
 	}
 	for _, c := range r.Clusters {
-		cluster, notes := clusters.RenderFor(r, c.Cluster, c.ClusterKept)
+		cluster, notes := clusters.RenderFor(r, c.Cluster, c.ClusterCache)
 		s.Add(&s.Clusters, cluster, notes)
 		if cluster != nil && cluster.EDS {
-			s.Add(&s.Endpoints, endpoints.Render(c.Endpoints, c.EndpointsKept), nil)
+			s.Add(&s.Endpoints, endpoints.Render(c.Endpoints, c.EndpointsCache), nil)
 		}
 	}
 	for _, u := range r.Trust {

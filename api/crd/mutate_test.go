@@ -51,7 +51,11 @@ func TestMutationsAgree(t *testing.T) {
 			refused++
 		}
 	})
-	if accepted < 10 || refused < 10 {
+	least := 10
+	if testing.Short() { // with a fifth of the documents
+		least = 1
+	}
+	if accepted < least || refused < least {
 		t.Errorf("%d documents were accepted and %d refused by an API server: too few of either", accepted, refused)
 	}
 }

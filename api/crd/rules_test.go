@@ -68,8 +68,8 @@ func refusals(t *testing.T, d corpus.Document) string {
 }
 
 // allRules are those of all definitions.
-func allRules() []api.Rule {
-	var out []api.Rule
+func allRules() []api.ValidationRule {
+	var out []api.ValidationRule
 	c := world.Catalog()
 	for _, d := range crd.All(c, "dev", crd.Bundles(c)...) {
 		out = append(out, rulesIn(d.Spec.Versions[0].Schema.Root)...)
@@ -77,8 +77,8 @@ func allRules() []api.Rule {
 	return out
 }
 
-func rulesIn(s jsonschema.Schema) []api.Rule {
-	out, _ := s[jsonschema.Rules].([]api.Rule)
+func rulesIn(s jsonschema.Schema) []api.ValidationRule {
+	out, _ := s[jsonschema.Rules].([]api.ValidationRule)
 	for _, key := range []string{"items", "additionalProperties"} {
 		if below, ok := s[key].(jsonschema.Schema); ok {
 			out = append(out, rulesIn(below)...)

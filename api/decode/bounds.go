@@ -81,10 +81,10 @@ func (r *reading) read(doc *syntax.Document) {
 		r.refused = append(r.refused, o)
 	case twice:
 		v := api.Path("name").Breaks("%s is written twice, first at %s; remove one of them", o.Ref, at)
-		v.Code, v.Object, v.Position = "Duplicate", o.Ref, doc.Place(doc.Root)
+		v.Code, v.Object, v.Position = "Duplicate", o.Ref, doc.PositionOf(doc.Root)
 		r.add(v)
 	default:
-		r.first[o.Ref] = doc.Place(doc.Root)
+		r.first[o.Ref] = doc.PositionOf(doc.Root)
 		r.objects = append(r.objects, o)
 	}
 }
@@ -108,7 +108,7 @@ func (r *reading) add(found ...*api.Violation) {
 func (r *reading) leave(doc *syntax.Document, texts []Text) {
 	v := syntax.Invalid(texts[0].File, 1, "")
 	if doc != nil {
-		v.Position = doc.Place(doc.Root)
+		v.Position = doc.PositionOf(doc.Root)
 	}
 	left := 0
 	for i, t := range texts {

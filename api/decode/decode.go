@@ -54,7 +54,7 @@ func One(c *api.Catalog, file string, text []byte, want api.Ref) (*api.Object, e
 		case broken != nil:
 			return nil, asError([]*api.Violation{broken})
 		case d != nil:
-			return nil, asError([]*api.Violation{syntax.Invalid(file, doc.Place(doc.Root).Line, "there is more than one document; send them one by one")})
+			return nil, asError([]*api.Violation{syntax.Invalid(file, doc.PositionOf(doc.Root).Line, "there is more than one document; send them one by one")})
 		}
 		d = doc
 	}

@@ -53,7 +53,7 @@ func (d *decoder) report(node *yaml.Node, v *api.Violation) {
 	if len(d.errs) > maxMistakes {
 		return
 	}
-	v.Position, v.Object = d.Place(node), d.ref
+	v.Position, v.Object = d.PositionOf(node), d.ref
 	d.errs = append(d.errs, v)
 }
 
@@ -221,7 +221,7 @@ func (d *decoder) members(n *yaml.Node, at api.Path) []entry {
 		}
 		k = syntax.Target(k)
 		if first := seen.find(out, k); first != nil {
-			v := at.Field(redact.Clip(k.Value)).Breaks("given twice, first on line %d; remove one of them", d.Place(first).Line)
+			v := at.Field(redact.Clip(k.Value)).Breaks("given twice, first on line %d; remove one of them", d.PositionOf(first).Line)
 			v.Code = "DuplicateField"
 			d.report(k, v)
 			continue

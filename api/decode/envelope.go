@@ -99,7 +99,7 @@ func (d *decoder) envelope(c *api.Catalog) (head, bool) {
 		d.report(d.locateNode(api.Path(key)), v)
 		return head{}, false
 	}
-	if spec := reflect.TypeOf(typ.New()); !typ.Bare && spec.Kind() == reflect.Pointer && spec.Elem().Kind() == reflect.Struct {
+	if spec := reflect.TypeOf(typ.New()); !typ.Flat && spec.Kind() == reflect.Pointer && spec.Elem().Kind() == reflect.Struct {
 		d.below = spec.Elem()
 		defer func() { d.below = nil }()
 	}
@@ -114,7 +114,7 @@ func (d *decoder) envelope(c *api.Catalog) (head, bool) {
 		return d.universal(of), true
 	}
 	if typ.Secret { // Kuma's document of that type is another kind
-		d.report(d.locateNode("type"), absent(api.Path("type").Breaks("%s; a Secret of Kubernetes begins with apiVersion: %s", api.AbsentMessage(kind), typ.APIVersion())))
+		d.report(d.locateNode("type"), absent(api.Path("type").Breaks("%s; a Secret of Kubernetes begins with apiVersion: %s", api.UnsupportedMessage(kind), typ.APIVersion())))
 		return head{}, false
 	}
 	if typ.Cluster {
@@ -134,8 +134,8 @@ func unsupported(c *api.Catalog, at api.Path, kind string) *api.Violation {
 	switch {
 	case kind == "":
 		v = at.Breaks("the kind is missing; write type: and a kind, such as MeshRetry; `weft get --help` lists them")
-	case api.AbsentKind(kind):
-		v = at.Breaks("%s", api.AbsentMessage(kind))
+	case api.UnsupportedKind(kind):
+		v = at.Breaks("%s", api.UnsupportedMessage(kind))
 	}
 	return absent(v)
 }
@@ -147,7 +147,7 @@ func foreign(c *api.Catalog, apiVersion, kind string) bool {
 	if !grouped {
 		group = ""
 	}
-	if kind == "" || apiVersion == "" || group == "kuma.io" || api.AbsentKind(kind) {
+	if kind == "" || apiVersion == "" || group == "kuma.io" || api.UnsupportedKind(kind) {
 		return false
 	}
 	var near []string
@@ -169,12 +169,12 @@ func absent(v *api.Violation) *api.Violation {
 func (d *decoder) universal(typ api.Type) head {
 	var u universal
 	own, rest := d.Root, d.Root
-	if typ.Bare {
+	if typ.Flat {
 		own, rest = d.apart(envelopeKeys)
 	}
 	d.value(own, d.Root, "", reflect.ValueOf(&u).Elem())
 	h := head{typ: typ, spec: u.Spec, status: u.Status, labels: "labels", name: "name", mesh: "mesh", at: "spec", explicit: u.Mesh != ""}
-	if typ.Bare {
+	if typ.Flat {
 		h.spec, h.at = Raw{d, rest, d.Root, "", 0}, ""
 	}
 	h.object = api.Object{Ref: api.Ref{Kind: typ.Name, Mesh: u.Mesh, Namespace: u.Namespace, Name: u.Name}, Labels: u.Labels}
@@ -185,7 +185,7 @@ func (d *decoder) universal(typ api.Type) head {
 	}
 	if typ.Meta || len(typ.Annotations) > 0 {
 		h.object.Meta = (&metadata{Annotations: u.Annotations}).kept(&typ)
-	} else if n := syntax.Member(d.Root, "annotations"); n != nil && !typ.Bare {
+	} else if n := syntax.Member(d.Root, "annotations"); n != nil && !typ.Flat {
 		d.unknown(d.locateNode("annotations"), "", d.fields(reflect.TypeFor[universal]()))
 	}
 	if u.Created != nil {

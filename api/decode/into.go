@@ -20,7 +20,7 @@ func Into(file string, text []byte, at api.Path, into any) error {
 			return asError([]*api.Violation{broken})
 		case d != nil:
 			v := at.Breaks("there is more than one document; write one")
-			v.Position = doc.Place(doc.Root)
+			v.Position = doc.PositionOf(doc.Root)
 			return asError([]*api.Violation{v})
 		}
 		d = &decoder{Document: doc}

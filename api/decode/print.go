@@ -59,7 +59,7 @@ func printJSON(c *api.Catalog, o *api.Object, kri string) ([]byte, error) {
 	w.time("creationTime", o.Created)
 	w.time("modificationTime", o.Modified)
 	w.text("kri", kri)
-	if typ.Bare {
+	if typ.Flat {
 		w.raw(spec[1 : len(spec)-1])
 	} else {
 		w.member("spec", spec)

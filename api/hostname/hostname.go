@@ -44,7 +44,7 @@ func Parse(text string) (*Template, error) {
 // Name is what a template makes of a service: a name of DNS, in lower case. An error says
 // what the service lacks, or what is no name.
 func (t *Template) Name(s Service) (string, error) {
-	text, err := t.read.Text(template.Values{
+	text, err := t.read.Text(template.Input{
 		Of:     "the service",
 		Fields: map[string]string{"DisplayName": s.DisplayName, "Name": s.Name, "Namespace": s.Namespace, "Zone": s.Zone},
 		Label:  s.Label,

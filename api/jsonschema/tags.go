@@ -16,7 +16,7 @@ const Rules = "x-kubernetes-validations"
 const ListMapKey = "x-weft-list-map-key"
 
 // Ruled are types whose values have to satisfy rules.
-type Ruled interface{ Rules() []api.Rule }
+type Ruled interface{ Rules() []api.ValidationRule }
 
 // Itself are types that documents do not write as their Go type is.
 type Itself interface{ JSONSchema() Schema }
@@ -176,22 +176,22 @@ func (s Schema) is(name string, empty bool) {
 
 // durationRule is the rule of a time that bounds something, 0s for no bound; of one
 // that has to pass; or of one that is at least the given one.
-func durationRule(least string) api.Rule {
+func durationRule(least string) api.ValidationRule {
 	const longest = "duration(self) <= duration('876000h')"
 	switch least {
 	case "bound":
-		return api.Rule{Test: "duration(self) == duration('0s') || duration(self) >= duration('1ms') && " + longest,
+		return api.ValidationRule{Test: "duration(self) == duration('0s') || duration(self) >= duration('1ms') && " + longest,
 			Message: "must be from 1ms to 876000h, or 0s for no bound; write a time that can pass"}
 	case "positive":
 		least = "1ms"
 	}
-	return api.Rule{Test: fmt.Sprintf("duration(self) >= duration('%s') && %s", least, longest),
+	return api.ValidationRule{Test: fmt.Sprintf("duration(self) >= duration('%s') && %s", least, longest),
 		Message: fmt.Sprintf("must be from %s to 876000h; write a time that can pass", least)}
 }
 
 // Rule adds rules to what s has.
-func (s Schema) Rule(rules ...api.Rule) Schema {
-	have, _ := s[Rules].([]api.Rule)
+func (s Schema) Rule(rules ...api.ValidationRule) Schema {
+	have, _ := s[Rules].([]api.ValidationRule)
 	if len(rules) > 0 {
 		s[Rules] = append(have, rules...)
 	}

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// List are words among which those near to others are looked for again and again.
-type List struct{ list []lowered }
+// Words are words among which those near to others are looked for again and again.
+type Words struct{ list []lowered }
 
 type lowered struct{ lower, word string }
 
 // NewList are words, of which one may come twice.
-func NewList(words []string) *List {
-	w := &List{make([]lowered, len(words))}
+func NewList(words []string) *Words {
+	w := &Words{make([]lowered, len(words))}
 	for i, word := range words {
 		w.list[i] = lowered{strings.ToLower(word), word}
 	}
@@ -23,7 +23,7 @@ func NewList(words []string) *List {
 
 // Nearest is what Nearest finds among the words. It goes through them as through a tree, and leaves
 // out all that begin as no word that is near does.
-func (w *List) Nearest(word string, limit int) []string {
+func (w *Words) Nearest(word string, limit int) []string {
 	if len(word) > longestWord || limit == 0 {
 		return nil
 	}

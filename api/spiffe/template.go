@@ -42,7 +42,7 @@ func parse(text string, check func(string) error, fields ...string) (*template.T
 	if err != nil {
 		return nil, err
 	}
-	plain := template.Values{Fields: map[string]string{}, Label: func(string) (string, bool) { return "x", true }}
+	plain := template.Input{Fields: map[string]string{}, Label: func(string) (string, bool) { return "x", true }}
 	for _, f := range fields {
 		plain.Fields[f] = "x"
 	}
@@ -68,7 +68,7 @@ func NewTemplate(domain, path *template.Template) *Template { return &Template{d
 // template makes is no ID; nothing is cleaned, so two dataplanes never come to share an
 // ID by accident.
 func (t *Template) ID(w Workload) (ID, error) {
-	values := template.Values{Of: "the dataplane", Fields: map[string]string{}, Label: w.Label}
+	values := template.Input{Of: "the dataplane", Fields: map[string]string{}, Label: w.Label}
 	for name, value := range map[string]string{"Mesh": w.Mesh, "Zone": w.Zone, "Namespace": w.Namespace, "ServiceAccount": w.ServiceAccount, "Workload": w.Workload} {
 		if value != "" {
 			values.Fields[name] = value

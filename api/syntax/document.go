@@ -29,8 +29,8 @@ type Document struct {
 	Root *yaml.Node
 }
 
-// Place is where node stands in the file.
-func (d *Document) Place(n *yaml.Node) api.Position {
+// PositionOf is where node stands in the file.
+func (d *Document) PositionOf(n *yaml.Node) api.Position {
 	return api.Position{File: d.File, Line: n.Line + d.Line - 1, Column: n.Column}
 }
 

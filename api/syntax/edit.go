@@ -22,7 +22,7 @@ const MaxAliased = 100_000
 func Edit(s api.Source, before, after []byte) ([]byte, error) {
 	d := parseAgain(s)
 	if d.Root == nil {
-		return nil, fmt.Errorf("change %s: the text is no document", d.Place(&yaml.Node{Line: 1, Column: 1}))
+		return nil, fmt.Errorf("change %s: the text is no document", d.PositionOf(&yaml.Node{Line: 1, Column: 1}))
 	}
 	was, err := oneJSON(before)
 	if err != nil {
@@ -38,7 +38,7 @@ func Edit(s api.Source, before, after []byte) ([]byte, error) {
 	room := MaxAliased
 	root, ok := writtenOut(d.Root, &room)
 	if !ok {
-		return nil, fmt.Errorf("change %s: too many aliases; write it out", d.Place(d.Root))
+		return nil, fmt.Errorf("change %s: too many aliases; write it out", d.PositionOf(d.Root))
 	}
 	if LooksLikeJSON(s.Text) {
 		Block(root)

@@ -68,7 +68,7 @@ func parseAgain(s api.Source) *Document {
 // the value begins on a later line.
 func (d *Document) Locate(path api.Path) api.Position {
 	at, _ := Walk(d.Root, path)
-	return d.Place(at)
+	return d.PositionOf(at)
 }
 
 // Walk follows path down from n as far as it leads: the node that marks the

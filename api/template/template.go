@@ -20,8 +20,8 @@ type Template struct{ parts []part }
 // part is text, a field or a label.
 type part struct{ text, field, label string }
 
-// Values is what a template may ask.
-type Values struct {
+// Input is what a template may ask.
+type Input struct {
 	// Of is whose values they are, as a message names it: "the service".
 	Of string
 
@@ -89,7 +89,7 @@ func offered(fields []string) string {
 
 // Text is what a template makes of values, at most longest bytes. An error says what the
 // values lack.
-func (t *Template) Text(v Values, longest int) (string, error) {
+func (t *Template) Text(v Input, longest int) (string, error) {
 	var b strings.Builder
 	for _, p := range t.parts {
 		text, err := p.of(v)
@@ -103,7 +103,7 @@ func (t *Template) Text(v Values, longest int) (string, error) {
 	return b.String(), nil
 }
 
-func (p part) of(v Values) (string, error) {
+func (p part) of(v Input) (string, error) {
 	switch {
 	case p.label != "":
 		value, ok := v.Label(p.label)

@@ -49,16 +49,16 @@ func (x *installation) flags(c *cobra.Command) {
 }
 
 // read is the installation that the command line asks for.
-func (x *installation) read() (install.Release, install.Given, error) {
+func (x *installation) read() (install.Release, install.UserValues, error) {
 	if err := install.CheckNamespace(x.namespace); err != nil {
-		return install.Release{}, install.Given{}, usage("--namespace %w", err)
+		return install.Release{}, install.UserValues{}, usage("--namespace %w", err)
 	}
-	var sets []install.Set
+	var sets []install.SetFlags
 	for _, s := range x.sets {
-		sets = append(sets, install.Set{Words: s})
+		sets = append(sets, install.SetFlags{Words: s})
 	}
 	for _, s := range x.texts {
-		sets = append(sets, install.Set{Words: s, Texts: true})
+		sets = append(sets, install.SetFlags{Words: s, Texts: true})
 	}
 	values, err := readValues(x.files, sets...)
 	return install.Release{Namespace: x.namespace, Version: thisBuild().Version, Service: "weft"}, values, err
@@ -77,7 +77,7 @@ func (a *app) installControlPlane(x installation) error {
 	documents := []any{install.Namespace(x.namespace)}
 	for _, name := range values.Secrets.Namespaces { // a right in a namespace needs the namespace
 		if name != x.namespace {
-			documents = append(documents, install.Reference{APIVersion: "v1", Kind: "Namespace", Metadata: install.Identity{Name: name}})
+			documents = append(documents, install.Reference{APIVersion: "v1", Kind: "Namespace", Metadata: install.ObjectName{Name: name}})
 		}
 	}
 	if !x.skipCRDs {
@@ -98,12 +98,12 @@ func (a *app) installControlPlane(x installation) error {
 }
 
 // readValues reads files of values, and values of the command line.
-func readValues(names []string, sets ...install.Set) (install.Given, error) {
+func readValues(names []string, sets ...install.SetFlags) (install.UserValues, error) {
 	var files []install.File
 	for _, name := range names {
 		text, err := os.ReadFile(name)
 		if err != nil {
-			return install.Given{}, fmt.Errorf("read values: %w", err)
+			return install.UserValues{}, fmt.Errorf("read values: %w", err)
 		}
 		files = append(files, install.File{Name: name, Text: text})
 	}

@@ -44,7 +44,7 @@ A comment "# weft:ignore CODE" silences a finding where it is.`,
 		RunE: func(c *cobra.Command, _ []string) error { return a.lint(c.Context(), o) },
 	}, groupAsk)
 	filesFlag(c, &o.files, "documents to look at: a file, a directory, or - for standard input; may be repeated (default: those of the control plane)")
-	c.Flags().StringSliceVar(&o.ignore, "ignore", nil, "codes of which nothing is told, separated by commas")
+	c.Flags().StringSliceVar(&o.ignore, "ignore", nil, "codes that are not reported, separated by commas")
 	c.Flags().BoolVar(&o.strict, "strict", false, "let warnings fail too")
 	exitCodeFlag(c, &o.exitCode, "there is a finding, be it a hint")
 	a.settingsFlags(c)
@@ -81,7 +81,7 @@ func (a *app) lint(ctx context.Context, o lintOptions) error {
 	if len(o.files) > 0 {
 		reading, err = a.read(o.files)
 	} else {
-		reading, err = a.held(ctx)
+		reading, err = a.withheld(ctx)
 	}
 	if err != nil {
 		return err
@@ -103,8 +103,8 @@ func (a *app) lint(ctx context.Context, o lintOptions) error {
 	return exitFound(o.exitCode, len(report.Findings) > 0)
 }
 
-// held are the documents of the control plane, as they were written.
-func (a *app) held(ctx context.Context) (world.Reading, error) {
+// withheld are the documents of the control plane, as they were written.
+func (a *app) withheld(ctx context.Context) (world.Reading, error) {
 	var r world.Reading
 	server, err := client.Find(a.server, a.tokenFile)
 	if err != nil {

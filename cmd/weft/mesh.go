@@ -67,7 +67,7 @@ func (a *app) elsewhere(ctx context.Context, server *client.Client, t api.Type, 
 			held[i.Mesh]++
 		}
 	}
-	return heldText(held)
+	return withheldText(held)
 }
 
 // elsewhereIn is elsewhere for documents of files.
@@ -78,11 +78,11 @@ func elsewhereIn(m *resolve.Model, kind, mesh, name string) string {
 			held[o.Mesh]++
 		}
 	}
-	return heldText(held)
+	return withheldText(held)
 }
 
-// heldText is a hint with a semicolon after it.
-func heldText(held map[string]int) string {
+// withheldText is a hint with a semicolon after it.
+func withheldText(held map[string]int) string {
 	const shown = 5
 	switch meshes := slices.Sorted(maps.Keys(held)); {
 	case len(meshes) == 0:

@@ -54,7 +54,7 @@ type rotation struct {
 func newRotate(a *app) *cobra.Command {
 	var ask rotation
 	var spread time.Duration
-	c := a.turnCommand(&cobra.Command{
+	c := a.rotateCommand(&cobra.Command{
 		Use:   "rotate",
 		Short: "Replace the root of an authority while sidecars call each other",
 		Long: `Makes another root and has it take over without a failed connection: first all
@@ -85,7 +85,7 @@ which sidecars new connections fail until they have renewed; --dry-run only says
 }
 
 func newAbort(a *app) *cobra.Command {
-	return a.turnCommand(&cobra.Command{
+	return a.rotateCommand(&cobra.Command{
 		Use:   "abort",
 		Short: "Go back to the root that was to be replaced",
 		Long: `Ends a rotation by the same phases backwards, so that no connection fails. Once the old
@@ -94,10 +94,10 @@ root is being retired there is no way back: wait, and rotate again.`,
 	}, "/abort", &rotation{})
 }
 
-// turnCommand makes c ask something of a root.
-func (a *app) turnCommand(c *cobra.Command, path string, ask *rotation) *cobra.Command {
+// rotateCommand makes c ask something of a root.
+func (a *app) rotateCommand(c *cobra.Command, path string, ask *rotation) *cobra.Command {
 	c.Args = cobra.NoArgs
-	answers(a, c, "", func(ctx context.Context, server *client.Client, _ []string, done *mtls.Turned) error {
+	answers(a, c, "", func(ctx context.Context, server *client.Client, _ []string, done *mtls.Rotated) error {
 		return server.Post(ctx, a.authoritiesOf(path), ask, done)
 	})
 	c.Flags().StringVar(&ask.Identity, "identity", "", "name of the MeshIdentity whose root it is (default: that of Mesh.mtls)")

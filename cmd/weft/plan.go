@@ -202,7 +202,7 @@ func (a *app) planAgainst(args []string, o planOptions) (p plan.Plan, err error)
 	if err != nil {
 		return p, err
 	}
-	var asked admission.Asked
+	var asked admission.WriteRequest
 	var remove api.Ref
 	var notes []api.Note
 	if o.remove {

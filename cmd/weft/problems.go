@@ -14,9 +14,9 @@ import (
 
 // problems is the answer of GET /_problems.
 type problems struct {
-	Total int                `json:"total"`
-	Items []conditions.Owner `json:"items"`
-	Notes []api.Note         `json:"notes,omitempty"`
+	Total int                       `json:"total"`
+	Items []conditions.ProblemOwner `json:"items"`
+	Notes []api.Note                `json:"notes,omitempty"`
 }
 
 func newProblems(a *app) *cobra.Command {

@@ -142,7 +142,7 @@ func unconfirmedText(u inspect.UnconfirmedBy, now time.Time) string {
 // document that cannot be read. What has no dataplane yet is pending, and dataplanes whose sidecar was never here are none of that.
 func unwell(o conditions.Overview) bool {
 	s := o.Sidecars
-	if behind(s, 0) != nil || len(s.Held) > 0 || len(s.Uncertified) > 0 || len(o.Unread) > 0 {
+	if behind(s, 0) != nil || len(s.Withheld) > 0 || len(s.Uncertified) > 0 || len(o.Unread) > 0 {
 		return true
 	}
 	return slices.ContainsFunc(o.Objects, func(x conditions.Status) bool {
@@ -181,7 +181,7 @@ func overviewText(w io.Writer, o conditions.Overview) error {
 	for _, r := range s.Refusing {
 		fmt.Fprintf(w, "  %s refuses %s: %s\n", r.Dataplane, r.Type, r.Message)
 	}
-	for _, u := range s.Held {
+	for _, u := range s.Withheld {
 		fmt.Fprintf(w, "  %s does not get its configuration: %s\n", u.Dataplane, oneLine(u.Message))
 	}
 	for _, u := range s.Uncertified {

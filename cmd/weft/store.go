@@ -57,7 +57,7 @@ anything is wrong.`,
 	return c
 }
 
-func findings(w io.Writer, path string, f bolt.Findings) error {
+func findings(w io.Writer, path string, f bolt.CheckReport) error {
 	return columns(w, [][]string{
 		{"store", path},
 		{"revision", fmt.Sprintf("%d (acknowledged: %d)", f.Revision, f.Recorded)},

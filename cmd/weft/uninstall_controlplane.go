@@ -47,7 +47,7 @@ func (a *app) uninstallControlPlane(x installation, definitions bool) error {
 	}
 	if definitions {
 		for _, d := range crd.All(world.Catalog(), thisBuild().bundle()) {
-			all = append(all, install.Reference{APIVersion: d.APIVersion, Kind: d.Kind, Metadata: install.Identity{Name: d.Metadata.Name}})
+			all = append(all, install.Reference{APIVersion: d.APIVersion, Kind: d.Kind, Metadata: install.ObjectName{Name: d.Metadata.Name}})
 		}
 	}
 	var out bytes.Buffer

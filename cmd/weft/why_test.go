@@ -212,7 +212,7 @@ func (a *asked) asks(url string) []sim.Branch {
 
 // inText is how a command prints a field: the value that holds with who set it, and those
 // that do not, the strongest first, without what is built in.
-func inText(field string, said []sim.Said) *regexp.Regexp {
+func inText(field string, said []sim.Opinion) *regexp.Regexp {
 	out := ""
 	for i := len(said) - 1; i >= 0; i-- {
 		by, sign := " built-in default", " ✗ "

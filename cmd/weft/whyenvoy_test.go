@@ -131,7 +131,7 @@ func (a *asked) enforced(what string, p sim.Policy, block string, r *envoyRoute)
 }
 
 // note counts what was seen of a field.
-func (a *asked) note(block string, said []sim.Said, last sim.Said) {
+func (a *asked) note(block string, said []sim.Opinion, last sim.Opinion) {
 	a.seen[block]++
 	if len(said) > 2 {
 		a.seen["over others"]++

@@ -78,8 +78,8 @@ func New(o Options) *Chain {
 	return &Chain{Options: o, catalog: o.Catalog.InZone(o.Zone)}
 }
 
-// Asked is what somebody wants to write.
-type Asked struct {
+// WriteRequest is what somebody wants to write.
+type WriteRequest struct {
 	Writes []store.Write
 	// Refused are documents that are refused by themselves, as far as they could be read, so that
 	// all that is wrong is said at once.
@@ -92,8 +92,8 @@ type Asked struct {
 
 // Admitted is what is to be stored of it.
 type Admitted struct {
-	Writes []store.Write
-	Asked  int // how many of them, the first ones, were asked for; the others come along
+	Writes    []store.Write
+	Requested int // how many of them, the first ones, were asked for; the others come along
 	// Found is what is to be said of the documents: warnings.
 	Found []*api.Violation
 }
@@ -177,7 +177,7 @@ func (r *review) refuse(i int, found ...*api.Violation) {
 
 // Admit is what is to be stored of what somebody asks for, without what comes along. The error is
 // a *Refusal.
-func (c *Chain) Admit(by Writer, now *snapshot.Snapshot, a Asked) (Admitted, error) {
+func (c *Chain) Admit(by Writer, now *snapshot.Snapshot, a WriteRequest) (Admitted, error) {
 	r := c.review(by, now, a, steps)
 	if r.failed && a.InOrder {
 		slices.SortStableFunc(r.found, func(a, b *api.Violation) int {
@@ -195,7 +195,7 @@ func (c *Chain) Admit(by Writer, now *snapshot.Snapshot, a Asked) (Admitted, err
 func (c *Chain) Each(by Writer, now *snapshot.Snapshot, writes []store.Write) ([]store.Write, []*api.Violation) {
 	var wrong []*api.Violation
 	for list := steps; ; list = steps[1:] { // a mesh that is refused is no reason for another one
-		r := c.review(by, now, Asked{Writes: writes}, list)
+		r := c.review(by, now, WriteRequest{Writes: writes}, list)
 		if !r.failed {
 			return r.writes, append(wrong, r.found...)
 		}
@@ -222,7 +222,7 @@ func (r *review) asked(writes []store.Write) []store.Write {
 	return writes
 }
 
-func (c *Chain) review(by Writer, now *snapshot.Snapshot, a Asked, list []chainStep) *review {
+func (c *Chain) review(by Writer, now *snapshot.Snapshot, a WriteRequest, list []chainStep) *review {
 	r := &review{by: by, now: now, writes: a.Writes, refused: a.Refused, found: slices.Clone(a.Found), brought: len(a.Found), wrong: map[int]bool{}}
 	r.failed = slices.ContainsFunc(a.Found, func(v *api.Violation) bool { return v.Severity == api.Error })
 	for _, s := range list {
@@ -234,7 +234,7 @@ func (c *Chain) review(by Writer, now *snapshot.Snapshot, a Asked, list []chainS
 }
 
 // Plan is Admit with what would come along. Nothing is kept of it.
-func (c *Chain) Plan(by Writer, now *snapshot.Snapshot, a Asked) (Admitted, error) {
+func (c *Chain) Plan(by Writer, now *snapshot.Snapshot, a WriteRequest) (Admitted, error) {
 	out, err := c.Admit(by, now, a)
 	if err != nil {
 		return out, err

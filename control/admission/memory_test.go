@@ -31,7 +31,7 @@ func TestALargeBatchIsNotCopied(t *testing.T) {
 	for what, found := range map[string][]*api.Violation{"sound": nil, "with a mistake": {api.Path("spec").Breaks("is wrong")}} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		_, err := chain.Admit(admission.People, now, admission.Asked{Writes: admission.Puts(objects), Found: found, InOrder: true})
+		_, err := chain.Admit(admission.People, now, admission.WriteRequest{Writes: admission.Puts(objects), Found: found, InOrder: true})
 		runtime.ReadMemStats(&after)
 		if (err == nil) != (found == nil) {
 			t.Errorf("%s: %v", what, err)

@@ -90,7 +90,7 @@ func pairsOf(o *api.Object) (out []pair) {
 			}
 			conf := at.Field("backends").Index(i).Field("conf")
 			out = append(out, pair{o.Name, map[string]api.Path{"cert": conf.Field("cert"), "key": conf.Field("key")},
-				material{a.Cert.Secret, a.Cert.File, a.Cert.Inline}, material{a.Key.Secret, a.Key.File, a.Key.Inline}, a.LeafLife})
+				material{a.Cert.Secret, a.Cert.File, a.Cert.Inline}, material{a.Key.Secret, a.Key.File, a.Key.Inline}, a.CertificateLife})
 		}
 	case *api.MeshIdentity:
 		if spec.Provider == nil || spec.Provider.Bundled == nil || spec.Provider.Bundled.CA == nil {
@@ -98,7 +98,7 @@ func pairsOf(o *api.Object) (out []pair) {
 		}
 		at, ca := api.Path("spec.provider.bundled.ca"), spec.Provider.Bundled.CA
 		out = append(out, pair{o.Mesh, map[string]api.Path{"cert": at.Field("certificate"), "key": at.Field("privateKey")},
-			materialOf(ca.Certificate), materialOf(ca.PrivateKey), spec.LeafLife()})
+			materialOf(ca.Certificate), materialOf(ca.PrivateKey), spec.CertificateLife()})
 	}
 	return out
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/weftmesh/weft/inspect/notes"
 	"github.com/weftmesh/weft/inspect/plan/step"
 	"github.com/weftmesh/weft/policies"
-	"github.com/weftmesh/weft/policies/trafficpermission"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/store"
 )
@@ -60,9 +59,10 @@ func Puts(objects []*api.Object) []store.Write {
 // mayBeUncarried reports whether an object is a policy about who may call that is attached to
 // routes, for which what it depends on is not in its document alone, or that denies what nobody asks for.
 func mayBeUncarried(o *api.Object) bool {
-	if o == nil || o.Kind != trafficpermission.Kind.Name {
+	if o == nil {
 		return false
 	}
 	spec, ok := o.Spec.(*policies.Spec)
-	return ok && (spec.Top().IsRoute() || trafficpermission.DeniesNothing(spec))
+	return ok && spec.Kind.Authorizer != nil && (spec.Top().IsRoute() ||
+		slices.ContainsFunc(spec.Kind.Authorizer.Void(spec), func(v policies.Void) bool { return v.Protects }))
 }

@@ -44,7 +44,7 @@ func TestRefusalsGoByWhatIsStored(t *testing.T) {
 			now = base.With(3, []snapshot.Change{{After: s.stored}})
 		}
 		m, _ := resolve.Compile(behind, world.Dialects(), world.Kinds())
-		if _, found := chain(m).Admit(admission.People, now, admission.Asked{Writes: permission}); (found != nil) != s.refused {
+		if _, found := chain(m).Admit(admission.People, now, admission.WriteRequest{Writes: permission}); (found != nil) != s.refused {
 			t.Errorf("%s: %v", s.what, found)
 		}
 	}

@@ -220,8 +220,8 @@ func (c *Chain) stands(now *snapshot.Snapshot, before *api.Object, w store.Write
 
 // Removal is the end of an object as a whole: of a mesh with all that is in it, unless it still has
 // dataplanes. The error is a *Refusal.
-func Removal(now *snapshot.Snapshot, ref api.Ref) (Asked, error) {
-	asked := Asked{Writes: []store.Write{{Delete: &ref}}}
+func Removal(now *snapshot.Snapshot, ref api.Ref) (WriteRequest, error) {
+	asked := WriteRequest{Writes: []store.Write{{Delete: &ref}}}
 	if ref.Kind != api.KindMesh {
 		return asked, nil
 	}
@@ -229,7 +229,7 @@ func Removal(now *snapshot.Snapshot, ref api.Ref) (Asked, error) {
 		switch {
 		case o.Mesh != ref.Name:
 		case o.Kind == api.KindDataplane:
-			return Asked{}, &Refusal{[]*api.Violation{objectBreaks(nil, ref, "%s", HasDataplanes(o))}, true}
+			return WriteRequest{}, &Refusal{[]*api.Violation{objectBreaks(nil, ref, "%s", HasDataplanes(o))}, true}
 		default:
 			asked.Writes = append(asked.Writes, store.Write{Delete: &o.Ref})
 		}

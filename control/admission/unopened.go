@@ -31,7 +31,7 @@ func Unopened(now *snapshot.Snapshot, writes []store.Write) (out []*api.Violatio
 		}
 		seen[mesh] = true
 		if first := after.partly(mesh); first != nil {
-			out = append(out, &api.Violation{Position: notes.PlacesIn(snapshot.New(0, w.Put)).Of(api.Note{Origin: &api.Origin{Ref: ref}}), Object: ref, Code: trafficpermission.CodeNobodyAllowed, Severity: api.Warning,
+			out = append(out, &api.Violation{Position: notes.LocatorIn(snapshot.New(0, w.Put)).Of(api.Note{Origin: &api.Origin{Ref: ref}}), Object: ref, Code: trafficpermission.CodeNobodyAllowed, Severity: api.Warning,
 				Message: fmt.Sprintf("inbounds that no permission is about let nobody in: the mesh gets no permission that lets all in, because it has permissions of its own from the start, such as %s; add one with targetRef {kind: Mesh} that allows whom it should, or apply the mesh first to have the one that lets all in", first.Ref)})
 		}
 	}
@@ -51,7 +51,7 @@ func (s written) partly(mesh string) *api.Object {
 			continue
 		}
 		says, ok := o.Spec.(*policies.Spec)
-		if ok && says.Top().Kind == api.KindMesh && !trafficpermission.Kind.Authorizer.OnlyDenies(says) {
+		if ok && says.Top().Kind == api.KindMesh && !says.Kind.Authorizer.OnlyDenies(says) {
 			return nil
 		}
 		if first == nil || o.Ref.Compare(first.Ref) < 0 {

@@ -76,7 +76,7 @@ func (v *allocator) addressed(o *api.Object) *api.Object {
 		if !ok {
 			return o
 		}
-		if at, ok := vips.Assign(block, []vips.Request{request}, round, v.books.taken(o)).At[request.Key]; ok {
+		if at, ok := vips.Assign(block, []vips.AddressRequest{request}, round, v.books.taken(o)).At[request.Key]; ok {
 			return hostnames.WithVIP(o, at)
 		}
 	}

@@ -67,7 +67,7 @@ func TestVIPsRest(t *testing.T) {
 		request := hostnames.VIPRequest(worlds.External(t, "one"), nil)
 		block, _, _ := request.Wants(0)
 		request.Key = "other"
-		return vips.Assign(block, []vips.Request{request}, 0, v.chain.vips.books.taken(other)).At["other"].String()
+		return vips.Assign(block, []vips.AddressRequest{request}, 0, v.chain.vips.books.taken(other)).At["other"].String()
 	}
 	if free() == one {
 		t.Error("the address of a service that has just gone is given away")

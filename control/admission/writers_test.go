@@ -79,9 +79,9 @@ func TestWritersAgree(t *testing.T) {
 				continue
 			}
 			c := chainOf(m, by == admission.APIServer)
-			_, err := c.Admit(by, now, admission.Asked{Writes: []store.Write{w}})
+			_, err := c.Admit(by, now, admission.WriteRequest{Writes: []store.Write{w}})
 			said[name] = messages(admission.RefusalIn(err))
-			_, err = c.Plan(by, now, admission.Asked{Writes: []store.Write{w}})
+			_, err = c.Plan(by, now, admission.WriteRequest{Writes: []store.Write{w}})
 			said["a plan of "+name] = messages(admission.RefusalIn(err))
 		}
 		for name, newest := range map[string]*resolve.Model{"a directory": m, "a directory at the start": nil} {
@@ -173,7 +173,7 @@ func TestAPlanTakesNothing(t *testing.T) {
 		return store.Write{Put: worlds.Decode(t, world.Catalog(), `{"type":"MeshExternalService","mesh":"default","name":"`+name+`","spec":{"match":{"type":"HostnameGenerator","port":80,"protocol":"http"},"endpoints":[{"address":"192.0.2.1","port":80}]}}`)}
 	}
 	plan := func(name string) any {
-		out, err := c.Plan(admission.People, s.Snapshot(), admission.Asked{Writes: []store.Write{service(name)}})
+		out, err := c.Plan(admission.People, s.Snapshot(), admission.WriteRequest{Writes: []store.Write{service(name)}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -202,7 +202,7 @@ func TestWhatWeftMakesIsNotTakenOver(t *testing.T) {
 	other := *made
 	other.Spec = &api.MeshTrust{TrustDomain: "b"}
 	c := chainOf(nil, false)
-	_, err := c.Admit(admission.People, now, admission.Asked{Writes: []store.Write{{Put: &other}}})
+	_, err := c.Admit(admission.People, now, admission.WriteRequest{Writes: []store.Write{{Put: &other}}})
 	if r := admission.RefusalIn(err); r == nil || !r.Conflict || !strings.Contains(r.Reasons(), "is made by weft") {
 		t.Errorf("people: %v", err)
 	}

@@ -34,9 +34,9 @@ const mostSharedRevoked = 512 << 10
 // was revoked: a token that one has issued is good at all, and void at all.
 type SharedKeys struct {
 	secrets store.SharedSecrets
-	revoked *token.Revocations
+	revoked *token.RevokedIDs
 	log     *slog.Logger
-	current atomic.Pointer[token.Keys] // nil while nobody knows them
+	current atomic.Pointer[token.SigningKeys] // nil while nobody knows them
 }
 
 var _ DataplaneKeys = (*SharedKeys)(nil)
@@ -91,7 +91,7 @@ func (s *SharedKeys) Issue(c token.Claims, validFor time.Duration) (token.Token,
 }
 
 // Revocations are the tokens that are void before their time.
-func (s *SharedKeys) Revocations() *token.Revocations { return s.revoked }
+func (s *SharedKeys) Revocations() *token.RevokedIDs { return s.revoked }
 
 // Follow takes what is shared until ctx ends, and tells which tokens others have
 // revoked. What cannot be read leaves in force what was.

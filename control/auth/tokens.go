@@ -53,7 +53,7 @@ type Tokens struct {
 type DataplaneKeys interface {
 	authn.Authenticator
 	Issue(token.Claims, time.Duration) (token.Token, error)
-	Revocations() *token.Revocations
+	Revocations() *token.RevokedIDs
 }
 
 // NewTokens issues tokens of dataplanes by keys, and those of users by a key; isPod says of which
@@ -94,10 +94,10 @@ func (t Tokens) User(name string, groups []string, validFor time.Duration) (toke
 // Revoke makes tokens void and ends the streams that they opened.
 func (t Tokens) Revoke(ids []string) error {
 	err := t.dataplanes.Revocations().Revoke(time.Now(), ids...)
-	if err == nil || errors.Is(err, token.ErrNotKept) {
+	if err == nil || errors.Is(err, token.ErrNotStored) {
 		t.revoked(ids...) // they are void
 	}
-	if errors.Is(err, token.ErrNotKept) {
+	if errors.Is(err, token.ErrNotStored) {
 		return httpapi.Refusal(http.StatusServiceUnavailable, err.Error())
 	}
 	return err

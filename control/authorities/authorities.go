@@ -45,8 +45,8 @@ type Config struct {
 	// more, so that whom they trust stays; nil is never.
 	Relied func(mesh string, revision uint64) bool
 	// Sidecars are those of a mesh for whom an authority signs, as far as they are known here.
-	Sidecars func(owner api.Ref) rotation.World
-	// Before is until when there may be leaves that this control plane was not told of, where the last
+	Sidecars func(owner api.Ref) rotation.Fleet
+	// Before is until when there may be certificates that this control plane was not told of, where the last
 	// one that was signed before it began ends at last; nil is until then.
 	Before func(last time.Time) time.Time
 	// Blind reports whether others sign of whose leaves is not heard now; nil is never.
@@ -68,10 +68,10 @@ type CAController struct {
 
 	mu     sync.Mutex
 	all    map[api.Ref]*authority
-	locals map[string]*workload.Local // by the fingerprint of their root, so that each keeps its intermediate
-	known  map[string][]known         // the roots of a mesh
+	locals map[string]*workload.LocalAuthority // by the fingerprint of their root, so that each keeps its intermediate
+	known  map[string][]known                  // the roots of a mesh
 	waits  map[api.Ref]rotation.Waiting
-	before map[api.Ref]time.Time // until when there may be leaves of before this keeper began; nil before it has
+	before map[api.Ref]time.Time // until when there may be certificates of before this keeper began; nil before it has
 	asked  map[string]time.Time  // when a sidecar was asked to renew, by authority and name
 	broken string                // why writing failed last
 	trusts []*api.Object         // the MeshTrusts that people wrote
@@ -83,7 +83,7 @@ type CAController struct {
 
 // New makes a keeper; Run has it follow a store.
 func New(cfg Config) *CAController {
-	return &CAController{cfg: cfg, again: make(chan struct{}, 1), locals: map[string]*workload.Local{}, waits: map[api.Ref]rotation.Waiting{}, asked: map[string]time.Time{}}
+	return &CAController{cfg: cfg, again: make(chan struct{}, 1), locals: map[string]*workload.LocalAuthority{}, waits: map[api.Ref]rotation.Waiting{}, asked: map[string]time.Time{}}
 }
 
 // notYet is the revision in which something stands that stands nowhere yet.
@@ -169,7 +169,7 @@ func (k *CAController) step(ctx context.Context, s store.Store) time.Duration {
 	return k.pause()
 }
 
-// heed takes note that there may be leaves of which nothing is known here: those that somebody has
+// heed takes note that there may be certificates of which nothing is known here: those that somebody has
 // signed who was not heard.
 func (k *CAController) heed() {
 	if k.cfg.Blind == nil || !k.cfg.Blind() {
@@ -191,7 +191,7 @@ func (k *CAController) watch() {
 	k.mu.Unlock()
 	for ref, a := range all {
 		if a.stated && a.state.Phase != rotation.Steady && k.cfg.Sidecars != nil {
-			_, wait := a.state.Step(k.world(ref), k.cfg.Now())
+			_, wait := a.state.Step(k.fleet(ref), k.cfg.Now())
 			k.mu.Lock()
 			k.waits[ref] = wait
 			k.mu.Unlock()
@@ -199,8 +199,8 @@ func (k *CAController) watch() {
 	}
 }
 
-// world is what is known of the sidecars of an authority.
-func (k *CAController) world(owner api.Ref) rotation.World {
+// fleet is what is known of the sidecars of an authority.
+func (k *CAController) fleet(owner api.Ref) rotation.Fleet {
 	w := k.cfg.Sidecars(owner)
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -267,7 +267,7 @@ func (k *CAController) Take(s *snapshot.Snapshot) {
 			}
 		}
 	}
-	used := map[string]*workload.Local{}
+	used := map[string]*workload.LocalAuthority{}
 	for _, a := range all {
 		for _, r := range a.roots {
 			if r.signer == nil {

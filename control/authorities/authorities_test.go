@@ -57,8 +57,8 @@ func (w *world) start() {
 			_, _, err := w.store.Apply(ctx, plan)
 			return err
 		},
-		Sidecars: func(api.Ref) rotation.World {
-			return rotation.World{Sidecars: func(yield func(rotation.Sidecar) bool) {
+		Sidecars: func(api.Ref) rotation.Fleet {
+			return rotation.Fleet{Sidecars: func(yield func(rotation.Sidecar) bool) {
 				for _, c := range w.cars {
 					if !yield(*c) {
 						return
@@ -75,7 +75,7 @@ func (w *world) start() {
 func (w *world) mutual(enabled string, backends ...string) {
 	m := &api.Mesh{MTLS: &api.MeshTLS{EnabledBackend: enabled}}
 	for _, b := range backends {
-		m.MTLS.Backends = append(m.MTLS.Backends, api.Backend{Name: b, Type: api.AuthorityBuiltin})
+		m.MTLS.Backends = append(m.MTLS.Backends, api.MeshBackend{Name: b, Type: api.AuthorityBuiltin})
 	}
 	w.put(&api.Object{Ref: owner, Spec: m})
 }
@@ -130,7 +130,7 @@ func (w *world) tick(d time.Duration) rotation.State {
 	}
 	w.keep.renew()
 	for _, c := range w.cars {
-		if c.Connected && (c.Root == "" || w.now.After(workload.RenewAt(c.Ends.Add(-workload.LeafLife), c.Ends, c.Name))) {
+		if c.Connected && (c.Root == "" || w.now.After(workload.RenewAt(c.Ends.Add(-workload.CertificateLife), c.Ends, c.Name))) {
 			w.certify(c)
 			w.law()
 		}

@@ -43,7 +43,7 @@ func (k *CAController) awaits(mesh string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, a := range k.all {
-		if a.mesh == mesh && a.signs && a.stated && reserve(a.state, now, a.leafLife(a.state)) != a.state {
+		if a.mesh == mesh && a.signs && a.stated && reserve(a.state, now, a.certificateLife(a.state)) != a.state {
 			return true
 		}
 	}

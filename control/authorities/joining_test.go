@@ -21,7 +21,7 @@ func TestARotationThatNobodyJoined(t *testing.T) {
 	w.put(pod("bare", &api.Pod{}))
 	w.until(rotation.Steady)
 	first, began := w.tick(time.Second).Signer(), w.now
-	if _, err := w.turn(Turn{}); err != nil {
+	if _, err := w.turn(Rotation{}); err != nil {
 		t.Fatal(err)
 	}
 	for range 6 {
@@ -62,7 +62,7 @@ func TestWhoJoinsIsCertified(t *testing.T) {
 				if w.certify(car); car.Ends.IsZero() {
 					t.Fatalf("there is no certificate; reserved is %v", s.Reserved())
 				}
-				if _, err := w.turn(Turn{}); err != nil {
+				if _, err := w.turn(Rotation{}); err != nil {
 					t.Fatal(err)
 				}
 				cancel()

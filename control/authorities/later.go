@@ -43,7 +43,7 @@ func (k *CAController) GivenLater(owner api.Ref, root string, ends time.Time) (L
 	return k.later(a, ends.Add(-a.longestLife()), ends)
 }
 
-// ShownLater judges a certificate that a sidecar shows, by its node id, and that Held does not believe. Its
+// ShownLater judges a certificate that a sidecar shows, by its node id, and that ProvenCertificate does not believe. Its
 // word counts for no more than a warning: it has the key, but nobody who is known has signed.
 func (k *CAController) ShownLater(mesh, node string, chain [][]byte, proof []byte) (Later, bool) {
 	_, err := k.Held(mesh, node, chain, proof)

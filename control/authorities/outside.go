@@ -70,7 +70,7 @@ func (k *CAController) trustOutside(now *snapshot.Snapshot, x outside) *store.Wr
 	}
 	texts := make([]string, 0, len(x.roots))
 	for _, c := range x.roots {
-		texts = append(texts, string(workload.Chain{c}.PEM()))
+		texts = append(texts, string(workload.CertificateChain{c}.PEM()))
 	}
 	return publish(ref, there, x.domain, texts, 0)
 }
@@ -160,8 +160,8 @@ func (s *Standing) believe(r StandingRoot) {
 	}
 }
 
-// judge says what is wrong with whom others believe.
-func (s *Standing) judge(silent string, now time.Time) {
+// assess says what is wrong with whom others believe.
+func (s *Standing) assess(silent string, now time.Time) {
 	s.Roots = slices.Clone(s.Roots)
 	ended := 0
 	for i := range s.Roots {
@@ -173,7 +173,7 @@ func (s *Standing) judge(silent string, now time.Time) {
 	switch {
 	case s.Fault != "":
 	case ended == len(s.Roots):
-		s.Fault = "nobody is told to believe " + s.Domain + "; apply a MeshTrust of that trust domain with the bundle of its SPIRE, or give the control plane a Workload API by SPIFFE_ENDPOINT_SOCKET"
+		s.Fault = "no MeshTrust has the trust domain " + s.Domain + "; apply a MeshTrust of that trust domain with the bundle of its SPIRE, or give the control plane a Workload API by SPIFFE_ENDPOINT_SOCKET"
 	case silent != "":
 		s.Fault = "its roots are those of before, for nothing newer is known: " + silent
 	}

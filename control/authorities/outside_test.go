@@ -25,7 +25,7 @@ func outsideOf(name, domain string) *api.Object {
 func trustOf(name, domain string, roots ...*x509.Certificate) *api.Object {
 	spec := &api.MeshTrust{TrustDomain: domain}
 	for _, c := range roots {
-		spec.CABundles = append(spec.CABundles, api.CABundle{Type: "Pem", PEM: &api.PEMBundle{Value: string(workload.Chain{c}.PEM())}})
+		spec.CABundles = append(spec.CABundles, api.CABundle{Type: "Pem", PEM: &api.PEMBundle{Value: string(workload.CertificateChain{c}.PEM())}})
 	}
 	return &api.Object{Ref: api.Ref{Kind: api.KindMeshTrust, Mesh: "default", Name: name}, Spec: spec}
 }
@@ -66,7 +66,7 @@ func TestAuthoritiesOutsideAreShown(t *testing.T) {
 	for _, c := range w.cars {
 		c.Root, c.Ends = workload.Fingerprint(short), w.now.Add(time.Hour)
 	}
-	if all = stands(); all[0].Fault != "" || len(all[0].Roots) != 1 || all[0].Leaves[all[0].Roots[0].Fingerprint] == 0 || !cmp.Equal(all[0].Leaves, all[1].Leaves) {
+	if all = stands(); all[0].Fault != "" || len(all[0].Roots) != 1 || all[0].Certificates[all[0].Roots[0].Fingerprint] == 0 || !cmp.Equal(all[0].Certificates, all[1].Certificates) {
 		t.Errorf("by a document: %+v", all)
 	}
 	w.keep.Bundles(map[string][]*x509.Certificate{"spire.test": {short, long}, "stranger.test": {long}}, nil)
@@ -83,10 +83,10 @@ func TestAuthoritiesOutsideAreShown(t *testing.T) {
 		t.Errorf("an ended root: %+v", all[0].Roots)
 	}
 	w.now = long.NotAfter
-	if all = stands(); !strings.Contains(all[0].Fault, "nobody is told to believe spire.test") {
+	if all = stands(); !strings.Contains(all[0].Fault, "no MeshTrust has the trust domain spire.test") {
 		t.Errorf("all have ended: %+v", all[0])
 	}
-	if _, err := w.keep.Turn(t.Context(), all[0].Owner, Turn{}); !errors.Is(err, ErrNoAuthority) {
+	if _, err := w.keep.Rotate(t.Context(), all[0].Owner, Rotation{}); !errors.Is(err, ErrNoAuthority) {
 		t.Errorf("its root is turned: %v", err)
 	}
 }

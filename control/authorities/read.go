@@ -38,16 +38,16 @@ type authority struct {
 
 // root is one of an authority.
 type root struct {
-	name      string // of its backend; empty for that of a MeshIdentity
-	at        api.Path
-	made      bool          // weft makes it, and has not yet
-	own       bool          // weft has made it or makes it, or a Kuma before it has
-	cert, key string        // the Secrets that hold it; empty where it is elsewhere
-	life      time.Duration // its own
-	leaves    time.Duration // the life of what it signs
-	text      []byte        // the certificate in PEM; nil where there is none yet
-	signer    *workload.Signer
-	fault     string
+	name         string // of its backend; empty for that of a MeshIdentity
+	at           api.Path
+	made         bool          // weft makes it, and has not yet
+	own          bool          // weft has made it or makes it, or a Kuma before it has
+	cert, key    string        // the Secrets that hold it; empty where it is elsewhere
+	life         time.Duration // its own
+	certificates time.Duration // the life of what it signs
+	text         []byte        // the certificate in PEM; nil where there is none yet
+	signer       *workload.Signer
+	fault        string
 }
 
 func (r *root) fingerprint() string { return workload.Fingerprint(r.signer.Certificate()) }
@@ -72,7 +72,7 @@ func (k *CAController) read(s *snapshot.Snapshot) map[api.Ref]*authority {
 		}
 	}
 	for _, a := range out {
-		r.judge(a)
+		r.assess(a)
 	}
 	return out
 }
@@ -87,7 +87,7 @@ func (r reader) ofMesh(o *api.Object) *authority {
 	backends, _ := m.MTLS.Authorities(at) // it was validated
 	a := &authority{owner: api.Ref{Kind: api.KindMesh, Name: o.Name}, mesh: o.Name, domain: o.Name, trust: api.TrustName(o.Ref), secrets: o.Name + ".ca-rotation"}
 	for i, b := range backends {
-		here := root{name: b.Name, at: at.Field("backends").Index(i), life: b.RootLife, leaves: b.LeafLife, own: b.Type == api.AuthorityBuiltin}
+		here := root{name: b.Name, at: at.Field("backends").Index(i), life: b.RootLife, certificates: b.CertificateLife, own: b.Type == api.AuthorityBuiltin}
 		if b.Name == m.MTLS.EnabledBackend {
 			a.enabled, a.signs, a.at = b.Name, true, here.at
 		}
@@ -123,9 +123,9 @@ func (r reader) ofIdentity(o *api.Object) *authority {
 		a.fault = noDomain(err)
 	}
 	a.domain = domain
-	here := root{at: at, life: workload.RootLife, leaves: workload.LeafLife}
+	here := root{at: at, life: workload.RootLife, certificates: workload.CertificateLife}
 	if c := b.CertificateParameters; c != nil && c.Expiry != nil {
-		here.leaves = time.Duration(*c.Expiry)
+		here.certificates = time.Duration(*c.Expiry)
 	}
 	switch {
 	case b.CA != nil:
@@ -153,7 +153,7 @@ func (r reader) domain(o *api.Object, m *api.MeshIdentity) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	domain, err := t.Text(template.Values{Of: "the MeshIdentity", Fields: map[string]string{"Mesh": o.Mesh, "Zone": r.cfg.Zone.Name}, Label: func(string) (string, bool) { return "", false }}, longestDomain)
+	domain, err := t.Text(template.Input{Of: "the MeshIdentity", Fields: map[string]string{"Mesh": o.Mesh, "Zone": r.cfg.Zone.Name}, Label: func(string) (string, bool) { return "", false }}, longestDomain)
 	if err != nil {
 		return "", err
 	}
@@ -183,7 +183,7 @@ func (r reader) provided(into *root, cert, key func() ([]byte, error)) {
 
 // parse takes a root, and is silent of what stands in the place of its key.
 func (r *root) parse(cert, key []byte, now time.Time) {
-	s, fault := workload.Parse(cert, key, r.leaves, now)
+	s, fault := workload.Parse(cert, key, r.certificates, now)
 	if fault != nil {
 		r.fault = "its " + map[string]string{"cert": "certificate", "key": "key"}[fault.Field] + " " + fault.Message
 		return
@@ -263,8 +263,8 @@ func (r reader) file(path string) ([]byte, error) {
 // caFiles are read while writes wait, also where their file system does not answer.
 var caFiles = files.Timed{Limit: time.Second}
 
-// judge reads the state of an authority, and says what keeps it from signing.
-func (r reader) judge(a *authority) {
+// assess reads the state of an authority, and says what keeps it from signing.
+func (r reader) assess(a *authority) {
 	if text, ok := snapshot.MeshSecretIn(r.Snapshot, a.mesh, a.secrets, r.cfg.System); ok {
 		s, err := parseKept(text)
 		if err != nil {

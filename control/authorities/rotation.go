@@ -15,50 +15,50 @@ import (
 	"github.com/weftmesh/weft/xds/server/authority/workload"
 )
 
-// Turn is what people ask of the root of an authority (spec/identity.md 2.4).
-type Turn struct {
+// Rotation is what people ask of the root of an authority (spec/identity.md 2.4).
+type Rotation struct {
 	// Abort goes back to the root that was to be replaced.
 	Abort bool
-	// Force has a rotation that runs trust the old root no more, whoever still has a leaf of it.
+	// Force has a rotation that runs trust the old root no more, whoever still has a certificate of it.
 	Force bool
 	// Now is a new root, and Force at once: for a root whose key is in wrong hands.
 	Now bool
-	// Spread is over how long leaves are renewed; 0 as the configuration says.
+	// Spread is over how long certificates are renewed; 0 as the configuration says.
 	Spread time.Duration
 	// Dry changes nothing.
 	Dry bool
 }
 
-// Turned is where a rotation stands after a Turn.
-type Turned struct {
+// Rotated is where a rotation stands after a Rotation.
+type Rotated struct {
 	rotation.State
-	// Broken are the sidecars that new connections of fail until they have another leaf, or know
+	// Broken are the sidecars that new connections of fail until they have another certificate, or know
 	// the new root.
 	Broken rotation.Waiting
 }
 
-// ErrTurn is why a Turn is not possible as the authority is.
-type ErrTurn string
+// ErrRotation is why a Rotation is not possible as the authority is.
+type ErrRotation string
 
 // Error is what it says.
-func (e ErrTurn) Error() string { return string(e) }
+func (e ErrRotation) Error() string { return string(e) }
 
-// atOnce is over how long leaves are renewed whose root nobody trusts any more.
+// atOnce is over how long certificates are renewed whose root nobody trusts any more.
 const atOnce = time.Second
 
 var errDry = errors.New("nothing was to be changed")
 
-// Turn does what people ask of the root of an authority. The error is ErrNoAuthority, an ErrTurn, or
+// Rotation does what people ask of the root of an authority. The error is ErrNoAuthority, an ErrRotation, or
 // that of the store.
-func (k *CAController) Turn(ctx context.Context, owner api.Ref, ask Turn) (out Turned, err error) {
+func (k *CAController) Rotate(ctx context.Context, owner api.Ref, ask Rotation) (out Rotated, err error) {
 	made := making{}
 	err = k.cfg.Keep(ctx, func(now *snapshot.Snapshot) ([]store.Write, error) {
 		a := k.read(now)[owner]
 		if a == nil {
 			return nil, ErrNoAuthority
 		}
-		writes, broken, err := k.turn(a, ask, made)
-		if out = (Turned{a.state, broken}); err == nil && ask.Dry {
+		writes, broken, err := k.rotate(a, ask, made)
+		if out = (Rotated{a.state, broken}); err == nil && ask.Dry {
 			return nil, errDry
 		}
 		return writes, err
@@ -70,26 +70,26 @@ func (k *CAController) Turn(ctx context.Context, owner api.Ref, ask Turn) (out T
 	return out, err
 }
 
-// turn are the writes of a Turn, after which a is as they say.
-func (k *CAController) turn(a *authority, ask Turn, made making) (out []store.Write, broken rotation.Waiting, err error) {
+// rotate are the writes of a Rotation, after which a is as they say.
+func (k *CAController) rotate(a *authority, ask Rotation, made making) (out []store.Write, broken rotation.Waiting, err error) {
 	now := k.cfg.Now()
 	switch {
 	case !a.stated || !a.signs:
-		return nil, broken, ErrTurn("it does not sign yet; try again")
+		return nil, broken, ErrRotation("it does not sign yet; try again")
 	case ask.Abort:
 		err = a.abort(now)
 	case a.state.Phase == rotation.Steady && ask.Force && !ask.Now:
-		err = ErrTurn("there is no rotation that could be forced; leave --force out to begin one")
+		err = ErrRotation("there is no rotation that could be forced; leave --force out to begin one")
 	case a.state.Phase == rotation.Steady:
 		out, err = k.begin(a, ask, made, now)
 	case !ask.Force && !ask.Now:
-		err = ErrTurn(fmt.Sprintf("a rotation is in phase %s; wait until it has ended, abort it, or give --force", a.state.Phase))
+		err = ErrRotation(fmt.Sprintf("a rotation is in phase %s; wait until it has ended, abort it, or give --force", a.state.Phase))
 	}
 	if err != nil {
 		return nil, broken, err
 	}
 	if ask.Force || ask.Now {
-		a.state, broken = a.state.Force(k.world(a.owner), now)
+		a.state, broken = a.state.Force(k.fleet(a.owner), now)
 	}
 	switch {
 	case ask.Spread > 0:
@@ -101,12 +101,12 @@ func (k *CAController) turn(a *authority, ask Turn, made making) (out []store.Wr
 }
 
 // begin makes a root beside the one that signs, which is to take over from it.
-func (k *CAController) begin(a *authority, ask Turn, made making, now time.Time) ([]store.Write, error) {
+func (k *CAController) begin(a *authority, ask Rotation, made making, now time.Time) ([]store.Write, error) {
 	old := a.wanted()
 	if !old.own {
-		return nil, ErrTurn("its root is yours: add another backend with the new root to the Mesh and enable that, or put the new root where the MeshIdentity names it")
+		return nil, ErrRotation("its root is yours: add another backend with the new root to the Mesh and enable that, or put the new root where the MeshIdentity names it")
 	}
-	next := root{name: old.name, at: old.at, own: true, made: true, life: old.life, leaves: old.leaves, cert: old.cert + secondPlace, key: old.key + secondPlace}
+	next := root{name: old.name, at: old.at, own: true, made: true, life: old.life, certificates: old.certificates, cert: old.cert + secondPlace, key: old.key + secondPlace}
 	if first, second := trimmed(old.cert), trimmed(old.key); first != old.cert { // that is free
 		next.cert, next.key = first, second
 	}
@@ -115,7 +115,7 @@ func (k *CAController) begin(a *authority, ask Turn, made making, now time.Time)
 		return nil, err
 	}
 	if a.state, err = a.state.Begin(next.fingerprint(), now); err != nil {
-		return nil, ErrTurn(err.Error())
+		return nil, ErrRotation(err.Error())
 	}
 	a.roots = append(a.roots, next)
 	a.asked = asked{Wanted: next.fingerprint(), Spread: ask.Spread}
@@ -126,7 +126,7 @@ func (k *CAController) begin(a *authority, ask Turn, made making, now time.Time)
 func (a *authority) abort(now time.Time) error {
 	next, err := a.state.Abort(now)
 	if err != nil {
-		return ErrTurn(err.Error())
+		return ErrRotation(err.Error())
 	}
 	for _, r := range a.of(a.enabled) {
 		if r.print() == next.New.Fingerprint {
@@ -134,7 +134,7 @@ func (a *authority) abort(now time.Time) error {
 			return nil
 		}
 	}
-	return ErrTurn("the rotation follows from the document, which names another root than before; write the former one there again")
+	return ErrRotation("the rotation follows from the document, which names another root than before; write the former one there again")
 }
 
 // Standing is an authority as people see it.
@@ -147,8 +147,8 @@ type Standing struct {
 	rotation.State
 	Roots   []StandingRoot
 	Waiting rotation.Waiting
-	// Leaves are how many sidecars have a valid leaf of each root, by its fingerprint.
-	Leaves map[string]int
+	// Certificates are how many sidecars have a valid certificate of each root, by its fingerprint.
+	Certificates map[string]int
 }
 
 // StandingRoot is one root of a Standing.
@@ -178,7 +178,7 @@ func (k *CAController) Standings(mesh string) (out []Standing) {
 		if a.mesh != mesh {
 			continue
 		}
-		s := Standing{Owner: a.owner, Domain: a.domain, Fault: a.fault, Stated: a.stated, State: a.state, Waiting: waits[a.owner], Leaves: map[string]int{}}
+		s := Standing{Owner: a.owner, Domain: a.domain, Fault: a.fault, Stated: a.stated, State: a.state, Waiting: waits[a.owner], Certificates: map[string]int{}}
 		for i := range a.roots {
 			r := &a.roots[i]
 			root := StandingRoot{Name: r.name, Fingerprint: r.print(), Own: r.own, Fault: r.fault}
@@ -195,9 +195,9 @@ func (k *CAController) Standings(mesh string) (out []Standing) {
 		if s.Owner.Mesh != mesh {
 			continue
 		}
-		s.Leaves = map[string]int{}
-		s.judge(silent, now)
-		for _, same := range others { // a root does not tell by which of them somebody has a leaf
+		s.Certificates = map[string]int{}
+		s.assess(silent, now)
+		for _, same := range others { // a root does not tell by which of them somebody has a certificate
 			if same.Owner.Mesh == mesh && same.Domain == s.Domain {
 				k.count(&s, same.Owner, now)
 			}
@@ -207,14 +207,14 @@ func (k *CAController) Standings(mesh string) (out []Standing) {
 	return out
 }
 
-// count counts the valid leaves that are known of the authority of a document.
+// count counts the valid certificates that are known of the authority of a document.
 func (k *CAController) count(s *Standing, of api.Ref, now time.Time) {
 	if k.cfg.Sidecars == nil {
 		return
 	}
 	for c := range k.cfg.Sidecars(of).Sidecars {
 		if c.Root != "" && c.Ends.After(now) {
-			s.Leaves[c.Root]++
+			s.Certificates[c.Root]++
 		}
 	}
 }

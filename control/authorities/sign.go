@@ -13,7 +13,7 @@ import (
 
 // Issued is a certificate with what its owner has to know of it.
 type Issued struct {
-	Chain   workload.Chain
+	Chain   workload.CertificateChain
 	Root    string // the fingerprint of the root above it
 	At      time.Time
 	Ends    time.Time
@@ -35,7 +35,7 @@ const leastLife = 5 * time.Minute
 func (k *CAController) Sign(owner api.Ref, names []string, key *ecdsa.PublicKey, to rotation.Sidecar) (Issued, error) {
 	k.mu.Lock()
 	a := k.all[owner]
-	var by *workload.Local
+	var by *workload.LocalAuthority
 	if a != nil && a.stated {
 		by = k.locals[a.state.Signer()]
 	}
@@ -52,7 +52,7 @@ func (k *CAController) Sign(owner api.Ref, names []string, key *ecdsa.PublicKey,
 		return Issued{}, ErrNotTrusting
 	}
 	// What may be given out was reserved before: nobody signs beyond what the state says.
-	life := min(a.leafLife(a.state), a.state.Reserved().Sub(now))
+	life := min(a.certificateLife(a.state), a.state.Reserved().Sub(now))
 	if life < leastLife {
 		return Issued{}, ErrNotReady
 	}

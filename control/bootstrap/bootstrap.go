@@ -184,7 +184,7 @@ func (b *Handler) dataplane(ctx context.Context, who authn.Identity, ref api.Ref
 		if err := auth.CheckClaims(who, &c, there, mesh); err != nil {
 			return nil, err
 		}
-		admitted, err := b.Admission.Admit(admission.Sidecar, now, admission.Asked{Writes: []store.Write{{Put: &c}}})
+		admitted, err := b.Admission.Admit(admission.Sidecar, now, admission.WriteRequest{Writes: []store.Write{{Put: &c}}})
 		return admitted.Writes, err
 	})
 	if err != nil {
@@ -201,7 +201,7 @@ func (b *Handler) dataplane(ctx context.Context, who authn.Identity, ref api.Ref
 func admittedTo(s *snapshot.Snapshot, dp *api.Object) error {
 	mesh, _ := s.Get(api.Ref{Kind: api.KindMesh, Name: dp.Mesh})
 	if home := dp.Home(); !api.TenancyOf(mesh).Admits(home) {
-		return httpapi.Refusal(http.StatusForbidden, fmt.Sprintf("namespace %s takes no part in mesh %s; add it to tenancy.namespaces of Mesh %s, or start the sidecar with another --mesh", home.Namespace, dp.Mesh, dp.Mesh))
+		return httpapi.Refusal(http.StatusForbidden, fmt.Sprintf("namespace %s is not part of mesh %s; add it to tenancy.namespaces of Mesh %s, or start the sidecar with another --mesh", home.Namespace, dp.Mesh, dp.Mesh))
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ type Ephemerals struct {
 	mu     sync.Mutex
 	timers map[api.Ref]*time.Timer
 	due    map[api.Ref]bool // whom to look at now
-	away   absent
+	away   unconnected
 	closed bool
 }
 
@@ -39,7 +39,7 @@ const secondTry = time.Second
 
 func NewEphemerals(into store.Store, connected func(api.Ref) bool, after time.Duration, log *slog.Logger) *Ephemerals {
 	g := &Ephemerals{into: into, connected: connected, after: after, log: log, wake: make(chan struct{}, 1), done: make(chan struct{}),
-		timers: map[api.Ref]*time.Timer{}, due: map[api.Ref]bool{}, away: newAbsent()}
+		timers: map[api.Ref]*time.Timer{}, due: map[api.Ref]bool{}, away: newUnconnected()}
 	for o := range into.Snapshot().OfKind(api.KindDataplane) {
 		if o.Owner == api.Ephemeral {
 			g.expect(o.Ref.AsNode(), after+firstVisit)
@@ -179,7 +179,7 @@ func (g *Ephemerals) do(moves []move) {
 		}
 		return
 	}
-	acts := map[api.Ref]store.Action{}
+	acts := map[api.Ref]store.WriteAction{}
 	for _, r := range results {
 		acts[r.Ref] = r.Action
 	}

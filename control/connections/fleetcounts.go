@@ -178,7 +178,7 @@ func (c *FleetCounts) wrong() (out []inspect.Sidecar) {
 	for _, ref := range slices.SortedFunc(maps.Keys(c.troubled), api.Ref.Compare) {
 		s, ok := c.sidecars.Sidecar(ref)
 		if !ok && c.sidecars.returning.late(ref, time.Now()) {
-			s = inspect.Sidecar{Dataplane: ref, Awaited: true, Lost: true}
+			s = inspect.Sidecar{Dataplane: ref, Awaited: true, Missing: true}
 		}
 		if s.Troubled() {
 			out = append(out, s)

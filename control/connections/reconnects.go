@@ -53,7 +53,7 @@ func NewReconnects(dir string, now time.Time, log *slog.Logger, matters func(mes
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		log.Warn("who was connected before is not known", "file", r.File, "error", err)
 	}
-	for _, ref := range refs[:min(len(refs), mostAbsent)] {
+	for _, ref := range refs[:min(len(refs), mostUnconnected)] {
 		r.before[ref] = true
 	}
 	go r.save()

@@ -63,7 +63,7 @@ func (r *Refusals) Note(dp api.Ref, err error) {
 	case codes.Unavailable, codes.Canceled, codes.DeadlineExceeded, codes.Internal:
 		return // that is no fault of the sidecar, and it tries again
 	}
-	var void *authn.Void
+	var void *authn.VoidReason
 	proved := errors.As(err, &void)
 	if proved {
 		dp = void.Dataplane.AsNode()

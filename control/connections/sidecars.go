@@ -114,7 +114,7 @@ func isHere(here syncstatus.Status, there peers.State) bool {
 
 func (s Sidecars) sidecarOf(st syncstatus.Status, waits bool) inspect.Sidecar {
 	c := inspect.Sidecar{Dataplane: st.Dataplane, Connected: st.Connected, Published: st.Published, Acked: st.Acked,
-		InSync: st.InSync && !waits, Confirmed: st.Confirmed, Rest: st.Rest, Lacks: st.Lacks, Note: st.Note, Lost: !st.Connected && !st.Until.IsZero(), Until: st.Until,
+		InSync: st.InSync && !waits, Confirmed: st.Confirmed, Rest: st.Rest, Lacks: st.Lacks, Note: st.Note, Missing: !st.Connected && !st.Until.IsZero(), Until: st.Until,
 		Since: st.Since, Client: st.Client, Version: st.Version, Agent: st.Agent}
 	for _, u := range st.Unconfirmed {
 		c.Unconfirmed = append(c.Unconfirmed, inspect.Unconfirmed(u))

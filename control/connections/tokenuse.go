@@ -17,9 +17,9 @@ import (
 
 const (
 	codeSecondHost = "SecondHost"
-	// hostsKept is how long a host counts that has let go of its last stream: a workload may move.
-	hostsKept = 10 * time.Minute
-	mostHosts = 8 // of one dataplane
+	// usesKept is how long a host counts that has let go of its last stream: a workload may move.
+	usesKept = 10 * time.Minute
+	mostUses = 8 // of one dataplane
 )
 
 // TokenUse are those from which tokens of dataplanes are used. A second one may be that of who has
@@ -38,7 +38,7 @@ type use struct {
 	last time.Time // when the last of them ended
 }
 
-func (u *use) counts(now time.Time) bool { return u.open > 0 || now.Sub(u.last) < hostsKept }
+func (u *use) counts(now time.Time) bool { return u.open > 0 || now.Sub(u.last) < usesKept }
 
 func NewTokenUse(log *slog.Logger) *TokenUse {
 	return &TokenUse{log: log, of: map[api.Ref]map[string]*use{}}
@@ -75,7 +75,7 @@ func (h *TokenUse) begins(dp api.Ref, host string) {
 	now := time.Now()
 	h.sweep(now, dp)
 	if all[host] == nil {
-		if len(all) == mostHosts {
+		if len(all) == mostUses {
 			return
 		}
 		if all[host] = new(use); len(all) > 1 {
@@ -89,7 +89,7 @@ func (h *TokenUse) begins(dp api.Ref, host string) {
 // where nobody asks for problems. It needs mu.
 func (h *TokenUse) sweep(now time.Time, dp api.Ref) {
 	maps.DeleteFunc(h.of[dp], func(_ string, u *use) bool { return !u.counts(now) })
-	if now.Sub(h.swept) < hostsKept {
+	if now.Sub(h.swept) < usesKept {
 		return
 	}
 	h.swept = now

@@ -23,7 +23,7 @@ func TestWhatIsKnownOfDataplanesThatAreGoneGoes(t *testing.T) {
 			h.begins(dp, "10.0.0.2")
 			h.ends(dp, "10.0.0.2")
 		}
-		time.Sleep(hostsKept + time.Second)
+		time.Sleep(usesKept + time.Second)
 		h.begins(api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "new"}, "10.0.0.3")
 		if len(h.of) != 2 || len(h.of[stays]) != 1 {
 			t.Errorf("%d dataplanes are known, of which the one with a stream has %d hosts", len(h.of), len(h.of[stays]))

@@ -64,12 +64,12 @@ const (
 	longest     = 16 << 10 // of a token, in bytes
 )
 
-// Dataplanes lets sidecars of pods in. It is a server.Authenticator.
-type Dataplanes struct {
+// DataplaneReviewer lets sidecars of pods in. It is a server.Authenticator.
+type DataplaneReviewer struct {
 	reviewer Reviewer
 	pods     Pods
-	ofPods   *limit.Turns // by the UID of the pod and the address
-	others   *limit.Turns // by address
+	ofPods   *limit.FairQueue // by the UID of the pod and the address
+	others   *limit.FairQueue // by address
 	refused  refusals
 
 	mu    sync.Mutex
@@ -77,7 +77,7 @@ type Dataplanes struct {
 	sweep int // how many reviews there may be before those that ended are looked for
 }
 
-var _ authn.Authenticator = (*Dataplanes)(nil)
+var _ authn.Authenticator = (*DataplaneReviewer)(nil)
 
 // reviewed is what the API server said of a token.
 type reviewed struct {
@@ -86,8 +86,8 @@ type reviewed struct {
 }
 
 // NewDataplanes reviews by reviewer, and knows pods.
-func NewDataplanes(reviewer Reviewer, pods Pods) *Dataplanes {
-	return &Dataplanes{reviewer: reviewer, pods: pods, ofPods: limit.NewTurns(mostReviews, mostOfPod, mostWaiting), others: limit.NewTurns(mostUnknown, mostOfAddress, mostBehindThem), known: map[[sha256.Size]byte]reviewed{}, sweep: 1024}
+func NewDataplanes(reviewer Reviewer, pods Pods) *DataplaneReviewer {
+	return &DataplaneReviewer{reviewer: reviewer, pods: pods, ofPods: limit.NewFairQueue(mostReviews, mostOfPod, mostWaiting), others: limit.NewFairQueue(mostUnknown, mostOfAddress, mostBehindThem), known: map[[sha256.Size]byte]reviewed{}, sweep: 1024}
 }
 
 // TokenOf is the Token of the Identity of a pod: server.Revoke with it ends the streams of
@@ -97,7 +97,7 @@ func TokenOf(podUID string) string { return "pod " + podUID }
 // Authenticate is the dataplane of the pod that a token is bound to. It is
 // Unauthenticated where the token is not good, PermissionDenied where its pod has no
 // sidecar, and Unavailable where nobody can say.
-func (d *Dataplanes) Authenticate(ctx context.Context, token string) (authn.Identity, error) {
+func (d *DataplaneReviewer) Authenticate(ctx context.Context, token string) (authn.Identity, error) {
 	r, err := d.review(ctx, token)
 	if err != nil {
 		return authn.Identity{}, err
@@ -117,7 +117,7 @@ func (d *Dataplanes) Authenticate(ctx context.Context, token string) (authn.Iden
 }
 
 // review is what the API server says, or said before.
-func (d *Dataplanes) review(ctx context.Context, token string) (reviewed, error) {
+func (d *DataplaneReviewer) review(ctx context.Context, token string) (reviewed, error) {
 	c, err := shape(token, inject.TokenAudience, "weft-token")
 	if err != nil {
 		return reviewed{}, err
@@ -155,7 +155,7 @@ func (d *Dataplanes) review(ctx context.Context, token string) (reviewed, error)
 }
 
 // turn waits until a token may be reviewed.
-func (d *Dataplanes) turn(ctx context.Context, c claims) (done func(), err error) {
+func (d *DataplaneReviewer) turn(ctx context.Context, c claims) (done func(), err error) {
 	if p, ok := d.pods.Pod(c.Kubernetes.Namespace, c.Kubernetes.Pod.Name); ok && p.UID != "" && p.UID == c.Kubernetes.Pod.UID && p.Account == c.Kubernetes.Account.Name && p.Mesh != "" && !p.Ended {
 		done, err = d.ofPods.Take(ctx, p.UID+" "+limit.From(ctx))
 	} else {
@@ -220,7 +220,7 @@ func bound(s *authenticationv1.TokenReviewStatus) (reviewed, error) {
 }
 
 // wait is the pod of a review, which a cache may not have yet.
-func (d *Dataplanes) wait(ctx context.Context, r reviewed) (Pod, error) {
+func (d *DataplaneReviewer) wait(ctx context.Context, r reviewed) (Pod, error) {
 	end := time.NewTimer(podPatience)
 	defer end.Stop()
 	again := time.NewTicker(podPatience / 50)
@@ -243,7 +243,7 @@ func (d *Dataplanes) wait(ctx context.Context, r reviewed) (Pod, error) {
 	}
 }
 
-func (d *Dataplanes) kept(key [sha256.Size]byte) (reviewed, bool) {
+func (d *DataplaneReviewer) kept(key [sha256.Size]byte) (reviewed, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	r, ok := d.known[key]
@@ -251,7 +251,7 @@ func (d *Dataplanes) kept(key [sha256.Size]byte) (reviewed, bool) {
 }
 
 // keep forgets what ended whenever there is twice as much as was left the last time.
-func (d *Dataplanes) keep(key [sha256.Size]byte, r reviewed) {
+func (d *DataplaneReviewer) keep(key [sha256.Size]byte, r reviewed) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.known[key] = r

@@ -22,28 +22,28 @@ const PeerAudience = "weft-peer"
 // mostPeers bounds the reviews that are kept.
 const mostPeers = 128
 
-// Peers lets in the replicas of a control plane: who has a token of its service account, for
-// PeerAudience. A review holds until its token ends, as for Dataplanes.
-type Peers struct {
+// PeerReviewer lets in the replicas of a control plane: who has a token of its service account, for
+// PeerAudience. A review holds until its token ends, as for DataplaneReviewer.
+type PeerReviewer struct {
 	reviewer Reviewer
 	user     string
-	turns    *limit.Turns // by address
+	turns    *limit.FairQueue // by address
 	refused  refusals
 
 	mu    sync.Mutex
 	known map[[sha256.Size]byte]time.Time // when tokens of peers end
 }
 
-var _ authn.Authenticator = (*Peers)(nil)
+var _ authn.Authenticator = (*PeerReviewer)(nil)
 
 // NewPeers lets in a service account of a namespace.
-func NewPeers(reviewer Reviewer, namespace, name string) *Peers {
-	return &Peers{reviewer: reviewer, user: account + namespace + ":" + name, turns: limit.NewTurns(mostUnknown, mostOfAddress, mostWaiting), known: map[[sha256.Size]byte]time.Time{}}
+func NewPeers(reviewer Reviewer, namespace, name string) *PeerReviewer {
+	return &PeerReviewer{reviewer: reviewer, user: account + namespace + ":" + name, turns: limit.NewFairQueue(mostUnknown, mostOfAddress, mostWaiting), known: map[[sha256.Size]byte]time.Time{}}
 }
 
 // Authenticate is Unauthenticated where the token is not good, PermissionDenied where it is
 // that of somebody else, and Unavailable where nobody can say.
-func (p *Peers) Authenticate(ctx context.Context, token string) (authn.Identity, error) {
+func (p *PeerReviewer) Authenticate(ctx context.Context, token string) (authn.Identity, error) {
 	c, err := shape(token, PeerAudience, "weft-peer")
 	if err != nil {
 		return authn.Identity{}, err
@@ -77,13 +77,13 @@ func (p *Peers) Authenticate(ctx context.Context, token string) (authn.Identity,
 	return who, nil
 }
 
-func (p *Peers) has(key [sha256.Size]byte) bool {
+func (p *PeerReviewer) has(key [sha256.Size]byte) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.known[key].After(time.Now())
 }
 
-func (p *Peers) keep(key [sha256.Size]byte, expires time.Time) {
+func (p *PeerReviewer) keep(key [sha256.Size]byte, expires time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.known) >= mostPeers {

@@ -69,6 +69,6 @@ func (a *APIServer) heard(err error) {
 	}
 	if a.said != err.Error() {
 		a.said = err.Error()
-		a.log.Warn("the API server says nothing of tokens and rights; what it has said holds", "error", err)
+		a.log.Warn("the API server does not answer reviews of tokens and rights; its earlier answers are used", "error", err)
 	}
 }

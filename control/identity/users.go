@@ -50,14 +50,14 @@ type User struct {
 	extra map[string]authenticationv1.ExtraValue
 }
 
-// Access is what a user wants: a verb with a resource of a namespace, all or the one that is
+// AccessRequest is what a user wants: a verb with a resource of a namespace, all or the one that is
 // named, or with a Path instead.
-type Access struct {
+type AccessRequest struct {
 	Verb, Group, Resource, Subresource, Namespace, Name, Path string
 }
 
 // String is the access as RBAC would grant it.
-func (a Access) String() string {
+func (a AccessRequest) String() string {
 	if a.Path != "" {
 		return a.Verb + " " + a.Path
 	}
@@ -79,8 +79,8 @@ func (a Access) String() string {
 // waiting whom the API server knows.
 type Users struct {
 	server *APIServer
-	tokens *limit.Turns // by address
-	rights *limit.Turns // by user
+	tokens *limit.FairQueue // by address
+	rights *limit.FairQueue // by user
 	nobody refusals
 
 	mu      sync.Mutex
@@ -96,7 +96,7 @@ type answer struct {
 
 // NewUsers asks server.
 func NewUsers(server *APIServer) *Users {
-	return &Users{server: server, tokens: limit.NewTurns(mostTokens, mostOfAddress, mostQuestioned), rights: limit.NewTurns(mostQuestions, mostOfUser, mostQuestioned), answers: map[[sha256.Size]byte]answer{}}
+	return &Users{server: server, tokens: limit.NewFairQueue(mostTokens, mostOfAddress, mostQuestioned), rights: limit.NewFairQueue(mostQuestions, mostOfUser, mostQuestioned), answers: map[[sha256.Size]byte]answer{}}
 }
 
 // WhoIs is whose token it is: one for AudienceAPI, or where anyAudience is set one for the API
@@ -138,7 +138,7 @@ func isFor(token, audience string) bool {
 }
 
 // May reports whether the API server allows a user an access. An error is the API server's.
-func (u *Users) May(ctx context.Context, who User, a Access) (bool, error) {
+func (u *Users) May(ctx context.Context, who User, a AccessRequest) (bool, error) {
 	got, err := u.ask(ctx, accessKey(who, a), u.rights, who.Name, func() (answer, error) {
 		q := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: who.Name, UID: who.uid, Groups: who.Groups, Extra: map[string]authorizationv1.ExtraValue{}}}
 		q.APIVersion, q.Kind = authorizationv1.SchemeGroupVersion.String(), "SubjectAccessReview"
@@ -157,13 +157,13 @@ func (u *Users) May(ctx context.Context, who User, a Access) (bool, error) {
 	return got.yes, err
 }
 
-// Said is what May said lately, without asking again.
-func (u *Users) Said(who User, a Access) (may, known bool) {
+// Cached is what May said lately, without asking again.
+func (u *Users) Cached(who User, a AccessRequest) (may, known bool) {
 	got, known := u.remembered(accessKey(who, a))
 	return got.yes, known
 }
 
-func accessKey(who User, a Access) [sha256.Size]byte {
+func accessKey(who User, a AccessRequest) [sha256.Size]byte {
 	return key("access", who.Name, who.uid, who.Groups, who.extra, a)
 }
 
@@ -174,7 +174,7 @@ func key(parts ...any) [sha256.Size]byte {
 }
 
 // ask asks when it is the turn of who asks, unless the answer is remembered.
-func (u *Users) ask(ctx context.Context, k [sha256.Size]byte, turns *limit.Turns, who string, question func() (answer, error)) (answer, error) {
+func (u *Users) ask(ctx context.Context, k [sha256.Size]byte, turns *limit.FairQueue, who string, question func() (answer, error)) (answer, error) {
 	if a, ok := u.remembered(k); ok {
 		return a, nil
 	}

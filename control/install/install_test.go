@@ -28,12 +28,12 @@ func corpus(t *testing.T) []string {
 	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 }
 
-func given(t *testing.T, sets ...string) install.Given {
+func given(t *testing.T, sets ...string) install.UserValues {
 	t.Helper()
-	var words []install.Set
+	var words []install.SetFlags
 	for _, s := range sets {
 		if s != "" {
-			words = append(words, install.Set{Words: s})
+			words = append(words, install.SetFlags{Words: s})
 		}
 	}
 	v, err := install.Read(nil, words...)
@@ -227,7 +227,7 @@ ignoredServiceSelectorLabels: [ok, "a,b"]
 		"ha=maybe":                                   `ha: "maybe" is not what belongs here; write true or false`,
 		"injection.failurePolicy":                    `--set "injection.failurePolicy" is not understood`,
 	} {
-		if _, err := install.Read(nil, install.Set{Words: set}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := install.Read(nil, install.SetFlags{Words: set}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", set, err, want)
 		}
 	}
@@ -265,7 +265,7 @@ func TestValuesAreLaid(t *testing.T) {
 	v, err := install.Read([]install.File{
 		{Name: "a", Text: []byte("replicas: 2\nsidecar: {resources: {limits: {cpu: '2'}}}\nsystemNamespaces: [a, b]\n")},
 		{Name: "b", Text: []byte("replicas: 3\nsystemNamespaces: [c]\n")},
-	}, install.Set{Words: "replicas=4,dns.enabled=true"}, install.Set{Words: "resources.limits.cpu=2", Texts: true})
+	}, install.SetFlags{Words: "replicas=4,dns.enabled=true"}, install.SetFlags{Words: "resources.limits.cpu=2", Texts: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,15 +27,15 @@ type File struct {
 	Text []byte
 }
 
-// Given are values as somebody gave them: what templates see, and the same typed.
-type Given struct {
+// UserValues are values as somebody gave them: what templates see, and the same typed.
+type UserValues struct {
 	Values
 	all map[string]any
 }
 
-// Set are values as Helm's --set takes them: ha=true,sidecar.drainTime=60s. Texts is
+// SetFlags are values as Helm's --set takes them: ha=true,sidecar.drainTime=60s. Texts is
 // --set-string, of which every value is a text.
-type Set struct {
+type SetFlags struct {
 	Words string
 	Texts bool
 }
@@ -44,10 +44,10 @@ type Set struct {
 // last one wins, maps are merged, lists replaced, as Helm does it. It is strict: all
 // mistakes come at once, as *api.Violation with their paths, and places where a file
 // says them.
-func Read(files []File, sets ...Set) (Given, error) {
+func Read(files []File, sets ...SetFlags) (UserValues, error) {
 	all, err := plain(Default())
 	if err != nil {
-		return Given{}, err
+		return UserValues{}, err
 	}
 	var errs *multierror.Error
 	for _, f := range files {
@@ -72,19 +72,19 @@ func Read(files []File, sets ...Set) (Given, error) {
 		}
 	}
 	if errs.ErrorOrNil() != nil {
-		return Given{}, errs
+		return UserValues{}, errs
 	}
-	out := Given{Values: Default(), all: all}
+	out := UserValues{Values: Default(), all: all}
 	text, err := json.Marshal(all)
 	if err != nil {
-		return Given{}, fmt.Errorf("read values: %w", err)
+		return UserValues{}, fmt.Errorf("read values: %w", err)
 	}
 	if err := decode.Into("", text, "", &out.Values); err != nil {
-		return Given{}, said(err, files)
+		return UserValues{}, said(err, files)
 	}
 	out.all = nil
 	if err := json.Unmarshal(text, &out.all); err != nil {
-		return Given{}, fmt.Errorf("read values: %w", err)
+		return UserValues{}, fmt.Errorf("read values: %w", err)
 	}
 	return out, said(out.Validate(), files)
 }

@@ -13,13 +13,13 @@ import (
 
 // Reference is an object by its name, as `kubectl delete -f` reads it.
 type Reference struct {
-	APIVersion string   `json:"apiVersion"`
-	Kind       string   `json:"kind"`
-	Metadata   Identity `json:"metadata"`
+	APIVersion string     `json:"apiVersion"`
+	Kind       string     `json:"kind"`
+	Metadata   ObjectName `json:"metadata"`
 }
 
-// Identity is where an object stands.
-type Identity struct {
+// ObjectName is where an object stands.
+type ObjectName struct {
 	Name      string `json:"name"`
 	Namespace string `json:"namespace,omitempty"`
 }
@@ -30,7 +30,7 @@ var last = []string{"ClusterRoleBinding", "RoleBinding", "ClusterRole", "Role", 
 // Removal are the objects of Render in the order in which they are taken away: first the hooks, since
 // without a control plane an API server would refuse what it has to ask about; the rights last. No
 // namespace is among them, and so no document of anybody.
-func Removal(r Release, v Given) ([]Reference, error) {
+func Removal(r Release, v UserValues) ([]Reference, error) {
 	manifests, err := Render(r, v)
 	if err != nil {
 		return nil, err

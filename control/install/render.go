@@ -27,7 +27,7 @@ type Manifest struct {
 
 // Render are the manifests of values, in the order of their names, without those that
 // the values leave empty. They are those that Helm renders for the chart in deploy/chart.
-func Render(r Release, v Given) ([]Manifest, error) {
+func Render(r Release, v UserValues) ([]Manifest, error) {
 	root := template.New("chart").Option("missingkey=error")
 	root.Funcs(functions(root))
 	const dir = "chart/templates"

@@ -10,8 +10,8 @@ import (
 	"github.com/weftmesh/weft/control/world"
 )
 
-// Rule is a right to do something with some resources of one group.
-type Rule struct {
+// RBACRule is a right to do something with some resources of one group.
+type RBACRule struct {
 	Group     string // empty is that of Kubernetes without a name
 	Resources []string
 	Names     []string // of the only objects that it is for; none is all
@@ -28,7 +28,7 @@ type Role struct {
 }
 
 // Rules are rights.
-type Rules []Rule
+type Rules []RBACRule
 
 var (
 	follows = []string{"list", "watch"}
@@ -61,28 +61,28 @@ func ClusterRole() Role {
 	var rules Rules
 	for _, group := range groups() {
 		if group == "" {
-			rules = append(rules, Rule{Resources: []string{"namespaces", "nodes", "pods", "services"}, Verbs: follows, Why: "what runs where"})
+			rules = append(rules, RBACRule{Resources: []string{"namespaces", "nodes", "pods", "services"}, Verbs: follows, Why: "what runs where"})
 			continue
 		}
-		rules = append(rules, Rule{Group: group, Resources: plurals(group, func(api.Type) bool { return true }), Verbs: follows, Why: "what is served"})
+		rules = append(rules, RBACRule{Group: group, Resources: plurals(group, func(api.Type) bool { return true }), Verbs: follows, Why: "what is served"})
 		if status := statuses(group); len(status) > 0 {
-			rules = append(rules, Rule{Group: group, Resources: status, Verbs: states, Why: "conditions"})
+			rules = append(rules, RBACRule{Group: group, Resources: status, Verbs: states, Why: "conditions"})
 		}
 		if whole := plurals(group, func(t api.Type) bool { return t.Custom != nil && t.Custom.Annotated }); len(whole) > 0 {
-			rules = append(rules, Rule{Group: group, Resources: whole, Verbs: states, Why: "conditions in an annotation, where the published definition has no place for them"})
+			rules = append(rules, RBACRule{Group: group, Resources: whole, Verbs: states, Why: "conditions in an annotation, where the published definition has no place for them"})
 		}
 	}
 	return Role{Name: Name, Rules: append(rules,
-		Rule{Group: "apiextensions.k8s.io", Resources: []string{"customresourcedefinitions"}, Verbs: follows, Why: "which kinds are installed"},
-		Rule{Group: kumaGroup, Resources: foreign(), Verbs: follows, Why: "kinds of Kuma that weft does not serve, to say so"},
-		Rule{Group: kumaGroup, Resources: []string{"meshservices"}, Verbs: []string{"create", "delete", "patch"}, Why: "a MeshService for each Service"},
-		Rule{Group: kumaGroup, Resources: []string{"meshes"}, Verbs: []string{"create"}, Why: "mesh default, once"},
-		Rule{Resources: []string{"namespaces"}, Verbs: []string{"get"}, Why: "a label too new to be known, before a pod stays bare"},
-		Rule{Group: kumaGroup, Resources: []string{"meshes"}, Verbs: []string{"get"}, Why: "a mesh too new to be known, before a document is refused"},
-		Rule{Group: "events.k8s.io", Resources: []string{"events"}, Verbs: []string{"create"}, Why: "what happened to an object"},
-		Rule{Group: "authentication.k8s.io", Resources: []string{"tokenreviews"}, Verbs: []string{"create"}, Why: "who a sidecar or a user is"},
-		Rule{Group: "authorization.k8s.io", Resources: []string{"subjectaccessreviews"}, Verbs: []string{"create"}, Why: "what a user may see"},
-		Rule{Group: "admissionregistration.k8s.io", Resources: []string{"mutatingwebhookconfigurations", "validatingwebhookconfigurations"},
+		RBACRule{Group: "apiextensions.k8s.io", Resources: []string{"customresourcedefinitions"}, Verbs: follows, Why: "which kinds are installed"},
+		RBACRule{Group: kumaGroup, Resources: foreign(), Verbs: follows, Why: "kinds of Kuma that weft does not serve, to say so"},
+		RBACRule{Group: kumaGroup, Resources: []string{"meshservices"}, Verbs: []string{"create", "delete", "patch"}, Why: "a MeshService for each Service"},
+		RBACRule{Group: kumaGroup, Resources: []string{"meshes"}, Verbs: []string{"create"}, Why: "mesh default, once"},
+		RBACRule{Resources: []string{"namespaces"}, Verbs: []string{"get"}, Why: "a label too new to be known, before a pod stays without a sidecar"},
+		RBACRule{Group: kumaGroup, Resources: []string{"meshes"}, Verbs: []string{"get"}, Why: "a mesh too new to be known, before a document is refused"},
+		RBACRule{Group: "events.k8s.io", Resources: []string{"events"}, Verbs: []string{"create"}, Why: "what happened to an object"},
+		RBACRule{Group: "authentication.k8s.io", Resources: []string{"tokenreviews"}, Verbs: []string{"create"}, Why: "who a sidecar or a user is"},
+		RBACRule{Group: "authorization.k8s.io", Resources: []string{"subjectaccessreviews"}, Verbs: []string{"create"}, Why: "what a user may see"},
+		RBACRule{Group: "admissionregistration.k8s.io", Resources: []string{"mutatingwebhookconfigurations", "validatingwebhookconfigurations"},
 			Names: []string{"weft"}, Verbs: []string{"list", "patch", "watch"}, Why: "the authority of its own webhooks"},
 	)}
 }
@@ -120,13 +120,13 @@ func UserRoles() []Role {
 		if len(own) == 0 {
 			continue
 		}
-		view = append(view, Rule{Group: group, Resources: own, Verbs: reads, Why: "documents of the namespace"})
+		view = append(view, RBACRule{Group: group, Resources: own, Verbs: reads, Why: "documents of the namespace"})
 		// Who a workload is, is not for its neighbours to say: a hand-written Dataplane has any
 		// address and any tag, and stands among the endpoints of whoever selects those.
-		edit = append(edit, Rule{Group: group, Resources: without(own, "dataplanes"), Verbs: writes, Why: "documents of the namespace"})
+		edit = append(edit, RBACRule{Group: group, Resources: without(own, "dataplanes"), Verbs: writes, Why: "documents of the namespace"})
 	}
-	view = append(view, Rule{Group: kumaGroup, Resources: []string{"dataplanes/explain"}, Verbs: []string{"get"}, Why: "weft explain, simulate, status"})
-	edit = append(edit, Rule{Group: kumaGroup, Resources: []string{"dataplanes/envoy"}, Verbs: []string{"get"}, Why: "weft inspect"})
+	view = append(view, RBACRule{Group: kumaGroup, Resources: []string{"dataplanes/explain"}, Verbs: []string{"get"}, Why: "weft explain, simulate, status"})
+	edit = append(edit, RBACRule{Group: kumaGroup, Resources: []string{"dataplanes/envoy"}, Verbs: []string{"get"}, Why: "weft inspect"})
 	to := func(role string) map[string]string {
 		return map[string]string{"rbac.authorization.k8s.io/aggregate-to-" + role: "true"}
 	}
@@ -193,7 +193,7 @@ func statuses(group string) []string {
 // foreign are the resources of Kuma that weft has not, beside those that are no custom
 // resources of a cluster.
 func foreign() (out []string) {
-	for _, kind := range api.AbsentKinds() {
+	for _, kind := range api.UnsupportedKinds() {
 		name := strings.ToLower(kind)
 		switch {
 		case strings.HasSuffix(kind, "Secret"):

@@ -27,17 +27,17 @@ import (
 // its workload certified. Of the request nothing counts but the public key: who it is for is
 // who the credential says, and the names are those that the dataplane has by the documents.
 type Certifier struct {
-	Proof    error // why nobody can prove anything here, an api.IdentityRefusal; nil where one can
-	Model    func(context.Context) (*resolve.Model, error)
-	Who      authn.Authenticator
-	Keeper   *authorities.CAController
-	Sidecar  func(dp, owner api.Ref) rotation.Sidecar
-	Record   func(dp, owner api.Ref, root string, ends time.Time) error // before a certificate is given
-	Answered func(dp api.Ref, why api.IdentityRefusal)                  // of each answer; the zero value where nothing is refused
-	Zone     api.Zone
-	Log      *slog.Logger
-	limiter  rateLimiter
-	refusal  refusalLog // of the last refusals, so that each is logged once
+	Proof      error // why nobody can prove anything here, an api.IdentityRefusal; nil where one can
+	Model      func(context.Context) (*resolve.Model, error)
+	Who        authn.Authenticator
+	Controller *authorities.CAController
+	Sidecar    func(dp, owner api.Ref) rotation.Sidecar
+	Record     func(dp, owner api.Ref, root string, ends time.Time) error // before a certificate is given
+	Answered   func(dp api.Ref, why api.IdentityRefusal)                  // of each answer; the zero value where nothing is refused
+	Zone       api.Zone
+	Log        *slog.Logger
+	limiter    rateLimiter
+	refusal    refusalLog // of the last refusals, so that each is logged once
 }
 
 // request is the body of a request.
@@ -193,15 +193,15 @@ func (c *Certifier) issue(ctx context.Context, m *resolve.Model, o *api.Object, 
 // begun in between did not see it: then this one is not given, and the sidecar has to know first
 // whom to trust beside.
 func (c *Certifier) signNoted(x issued, dp api.Ref, key *ecdsa.PublicKey) (authorities.Issued, error) {
-	trust, _ := c.Keeper.Trust(x.owner)
-	got, err := c.Keeper.Sign(x.owner, x.names, key, c.Sidecar(dp, x.owner))
+	trust, _ := c.Controller.Trust(x.owner)
+	got, err := c.Controller.Sign(x.owner, x.names, key, c.Sidecar(dp, x.owner))
 	if err != nil {
 		return got, err
 	}
 	if err := c.Record(dp, x.owner, got.Root, got.Ends); err != nil {
 		return got, err
 	}
-	if now, _ := c.Keeper.Trust(x.owner); now != trust {
+	if now, _ := c.Controller.Trust(x.owner); now != trust {
 		return got, authorities.ErrNotTrusting
 	}
 	return got, nil

@@ -14,7 +14,7 @@ import (
 func ExpiredSecrets(m *resolve.Model, now time.Time) (notes []api.Note) {
 	told := map[api.Ref]bool{} // one may be in several meshes
 	for s := range m.Certificates() {
-		c := leafOf(s.Chain)
+		c := certificateOf(s.Chain)
 		if c == nil || !now.After(workload.WarnAt(c.NotBefore, c.NotAfter)) || told[s.Ref] {
 			continue
 		}
@@ -29,8 +29,8 @@ func ExpiredSecrets(m *resolve.Model, now time.Time) (notes []api.Note) {
 	return notes
 }
 
-// leafOf is the first certificate of a chain in PEM; nil where there is none.
-func leafOf(chain []byte) *x509.Certificate {
+// certificateOf is the first certificate of a chain in PEM; nil where there is none.
+func certificateOf(chain []byte) *x509.Certificate {
 	block, _ := pem.Decode(chain)
 	if block == nil {
 		return nil

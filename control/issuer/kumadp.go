@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"time"
+
+	"github.com/cenkalti/backoff/v5"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/authorities"
@@ -40,7 +41,7 @@ type told interface {
 	// OverADS is told of a stream whether its sidecar has no agent that makes a key.
 	OverADS(dp api.Ref, is bool)
 	// Given is told which certificate a sidecar is being sent.
-	Given(dp api.Ref, h authorities.Held)
+	Given(dp api.Ref, h authorities.ProvenCertificate)
 }
 
 // keyStream is one stream of such a sidecar.
@@ -50,7 +51,7 @@ type keyStream struct {
 	leave  context.CancelFunc
 	timer  *time.Timer // when the next certificate is due
 	giving sync.Mutex  // held while one is made
-	pause  time.Duration
+	pauses *backoff.ExponentialBackOff
 }
 
 // The pauses between two attempts (spec/identity.md 2.3).
@@ -69,7 +70,7 @@ func (k *ControlPlaneKeys) Joined(p syncstatus.Peer) {
 	if p.Proof == nil {
 		return
 	}
-	x := &keyStream{peer: p, pause: firstGivePause}
+	x := &keyStream{peer: p, pauses: &backoff.ExponentialBackOff{InitialInterval: firstGivePause, RandomizationFactor: 0.5, Multiplier: 2, MaxInterval: longestGivePause}}
 	x.end, x.leave = context.WithCancel(context.Background())
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -120,15 +121,14 @@ func (k *ControlPlaneKeys) give(x *keyStream) {
 	case x.end.Err() != nil:
 		return
 	case errors.Is(err, errNoIdentity): // who gets one is told of
-		x.pause = firstGivePause
+		x.pauses.Reset()
 		return
 	case err != nil:
 		k.by.refused("", x.peer.Dataplane, err)
-		wait = x.pause/2 + rand.N(x.pause)
-		x.pause = min(2*x.pause, longestGivePause)
+		wait = x.pauses.NextBackOff()
 	default:
 		k.by.refusal.forget(x.peer.Dataplane)
-		x.pause = firstGivePause
+		x.pauses.Reset()
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -176,7 +176,7 @@ func (k *ControlPlaneKeys) certify(x *keyStream) (good time.Duration, err error)
 	}
 	given := secrets.RenderIdentity(dp.Mesh, got.Chain.PEM(), text)
 	if k.ads.Give(dp, x.peer.Stream, given) {
-		k.told.Given(dp, authorities.Held{Owner: got.owner, Root: got.Root, Names: got.names, Issued: got.At, Ends: got.Ends})
+		k.told.Given(dp, authorities.ProvenCertificate{Owner: got.owner, Root: got.Root, Names: got.names, Issued: got.At, Ends: got.Ends})
 	}
 	return got.RenewAt.Sub(k.now()), nil
 }

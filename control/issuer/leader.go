@@ -16,12 +16,12 @@ import (
 
 // leaderRequest is a Turn as one replica passes it on to the leader.
 type leaderRequest struct {
-	Owner api.Ref               `json:"owner"`
-	Ask   certificates.RootTurn `json:"ask"`
+	Owner api.Ref                   `json:"owner"`
+	Ask   certificates.RootRotation `json:"ask"`
 }
 
-// sendTurn has the replica that leads do it.
-func (s CAAdmin) sendTurn(ctx context.Context, owner api.Ref, ask certificates.RootTurn) (out mtls.Turned, err error) {
+// sendRotation has the replica that leads do it.
+func (s CAAdmin) sendRotation(ctx context.Context, owner api.Ref, ask certificates.RootRotation) (out mtls.Rotated, err error) {
 	if s.leader == nil {
 		return out, httpapi.Refusal(http.StatusServiceUnavailable, "this replica does not lead, so it writes nothing of authorities, and it knows no other; ask the one that holds the Lease "+LeaseName)
 	}
@@ -32,7 +32,7 @@ func (s CAAdmin) sendTurn(ctx context.Context, owner api.Ref, ask certificates.R
 	outcome, err := s.leader.Send(ctx, text)
 	switch {
 	case err != nil:
-		return out, httpapi.Refusal(http.StatusServiceUnavailable, "the root of an authority is turned by the replica that leads: "+err.Error())
+		return out, httpapi.Refusal(http.StatusServiceUnavailable, "the leader rotates the root of an authority: "+err.Error())
 	case outcome.GetStatus() != 0:
 		return out, httpapi.Refusal(int(outcome.GetStatus()), outcome.GetDetail())
 	}
@@ -46,7 +46,7 @@ func (s CAAdmin) LeaderRequest(ctx context.Context, text []byte) (*peers.Outcome
 	if err := json.Unmarshal(text, &e); err != nil {
 		return &peers.Outcome{Status: http.StatusBadRequest, Detail: "the replica that leads does not understand the other one; give all the same release"}, nil
 	}
-	turned, err := s.turn(ctx, e.Owner, e.Ask)
+	turned, err := s.rotate(ctx, e.Owner, e.Ask)
 	if errors.Is(err, store.ErrNotLeading) {
 		return nil, peers.ErrNotLeading
 	}

@@ -18,7 +18,6 @@ import (
 	"github.com/weftmesh/weft/control/authorities"
 	"github.com/weftmesh/weft/files"
 	"github.com/weftmesh/weft/policies"
-	"github.com/weftmesh/weft/policies/trafficpermission"
 	"github.com/weftmesh/weft/sidecar/attach"
 	"github.com/weftmesh/weft/store"
 )
@@ -43,13 +42,13 @@ type RestoredStore struct {
 
 	mu    sync.Mutex
 	begun bool
-	later map[api.Ref]laterLeaf // by the name by which a sidecar calls its dataplane
-	known []keptRevoked         // what the record says
-	gone  []keptRevoked         // and the store does not, since it was opened
+	later map[api.Ref]laterCertificate // by the name by which a sidecar calls its dataplane
+	known []keptRevoked                // what the record says
+	gone  []keptRevoked                // and the store does not, since it was opened
 }
 
-// laterLeaf is a certificate that is newer than the store; it was shown, or else given.
-type laterLeaf struct {
+// laterCertificate is a certificate that is newer than the store; it was shown, or else given.
+type laterCertificate struct {
 	given GivenCertificate
 	shown *attach.Certificate
 }
@@ -70,18 +69,18 @@ func (x keptRevoked) command() string {
 
 // RestoredConfig is what it takes to find out that a store is one of before.
 type RestoredConfig struct {
-	DataDir  string              // where the record is kept; empty where replicas share a store
-	Shared   store.SharedSecrets // what has it where replicas share a store; nil where there is none
-	Keeper   *authorities.CAController
-	Own      store.Store
-	Document func(s *snapshot.Snapshot, mesh string) (*api.Object, api.Ref) // of the revocations of a mesh
-	Synced   func(context.Context) error                                    // waits until the documents are read
-	Leads    func() bool                                                    // this replica does; with Shared
-	Log      *slog.Logger
+	DataDir    string              // where the record is kept; empty where replicas share a store
+	Shared     store.SharedSecrets // what has it where replicas share a store; nil where there is none
+	Controller *authorities.CAController
+	Own        store.Store
+	Document   func(s *snapshot.Snapshot, mesh string) (*api.Object, api.Ref) // of the revocations of a mesh
+	Synced     func(context.Context) error                                    // waits until the documents are read
+	Leads      func() bool                                                    // this replica does; with Shared
+	Log        *slog.Logger
 }
 
 func NewRestoredStore(by RestoredConfig) *RestoredStore {
-	r := &RestoredStore{RestoredConfig: by, later: map[api.Ref]laterLeaf{}, shared: by.Shared, wake: make(chan struct{}, 1)}
+	r := &RestoredStore{RestoredConfig: by, later: map[api.Ref]laterCertificate{}, shared: by.Shared, wake: make(chan struct{}, 1)}
 	if by.DataDir != "" {
 		r.file = filepath.Join(by.DataDir, revokedFile)
 	}
@@ -100,8 +99,8 @@ func (r *RestoredStore) Begin(given []GivenCertificate) {
 	}
 	r.mu.Lock()
 	for _, x := range given {
-		if _, is := r.Keeper.GivenLater(x.Owner, x.Root, x.Ends); is && len(r.later) < mostLater {
-			r.later[x.Dataplane.AsNode()] = laterLeaf{given: x}
+		if _, is := r.Controller.GivenLater(x.Owner, x.Root, x.Ends); is && len(r.later) < mostLater {
+			r.later[x.Dataplane.AsNode()] = laterCertificate{given: x}
 		}
 	}
 	r.mu.Unlock()
@@ -164,7 +163,7 @@ func (r *RestoredStore) record(ctx context.Context) {
 		return
 	}
 	if err := r.writeRecord(ctx, all); err != nil {
-		r.Log.Warn("it cannot be written down which identities are revoked: who restores a backup of before is not told", "record", r.recordedIn(), "error", err)
+		r.Log.Warn("the revoked identities cannot be recorded: a restore of an older backup will not warn that it brings them back", "record", r.recordedIn(), "error", err)
 		return
 	}
 	r.mu.Lock()
@@ -179,7 +178,7 @@ func (r *RestoredStore) revoked(s *snapshot.Snapshot) (out []keptRevoked) {
 		if _, ref := r.Document(s, o.Mesh); !ok || o.Ref != ref {
 			continue
 		}
-		for _, n := range trafficpermission.Kind.Authorizer.Revoked(spec) {
+		for _, n := range spec.Kind.Authorizer.Revoked(spec) {
 			name := n.Name
 			if n.Prefix {
 				name += "*"
@@ -195,13 +194,13 @@ func (r *RestoredStore) revoked(s *snapshot.Snapshot) (out []keptRevoked) {
 
 // Showed is told of a certificate that proves nothing, of the sidecar that shows it.
 func (r *RestoredStore) Showed(dp api.Ref, c *attach.Certificate) {
-	if _, is := r.judge(dp, laterLeaf{shown: c}); !is {
+	if _, is := r.judge(dp, laterCertificate{shown: c}); !is {
 		return
 	}
 	r.mu.Lock()
 	first := len(r.later) == 0
 	if _, known := r.later[dp]; known || len(r.later) < mostLater {
-		r.later[dp] = laterLeaf{shown: c}
+		r.later[dp] = laterCertificate{shown: c}
 	}
 	r.mu.Unlock()
 	if first {
@@ -210,11 +209,11 @@ func (r *RestoredStore) Showed(dp api.Ref, c *attach.Certificate) {
 }
 
 // judge reports whether a certificate is one of later than the store.
-func (r *RestoredStore) judge(dp api.Ref, x laterLeaf) (authorities.Later, bool) {
+func (r *RestoredStore) judge(dp api.Ref, x laterCertificate) (authorities.Later, bool) {
 	if x.shown == nil {
-		return r.Keeper.GivenLater(x.given.Owner, x.given.Root, x.given.Ends)
+		return r.Controller.GivenLater(x.given.Owner, x.given.Root, x.given.Ends)
 	}
-	return r.Keeper.ShownLater(dp.Mesh, dp.Mesh+"."+dp.Name, x.shown.GetChain(), x.shown.GetProof())
+	return r.Controller.ShownLater(dp.Mesh, dp.Mesh+"."+dp.Name, x.shown.GetChain(), x.shown.GetProof())
 }
 
 // Notes are what is wrong, each on the document of the authority or the mesh. What is so no more is forgotten.

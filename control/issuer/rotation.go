@@ -18,8 +18,8 @@ import (
 // CAAdmin are the authorities of a control plane as its API shows and turns them.
 type CAAdmin struct {
 	*Revocations
-	keeper *authorities.CAController
-	leader forwarder
+	controller *authorities.CAController
+	leader     forwarder
 }
 
 // forwarder passes a request on to the replica that leads.
@@ -34,38 +34,38 @@ func NewCAAdmin(x *Revocations, keeper *authorities.CAController, leader forward
 
 // Authorities are those of a mesh.
 func (s CAAdmin) Authorities(mesh string) (out []mtls.Authority) {
-	for _, x := range s.keeper.Standings(mesh) {
+	for _, x := range s.controller.Standings(mesh) {
 		out = append(out, authorityOf(x))
 	}
 	return out
 }
 
 // Roots are those of a mesh.
-func (s CAAdmin) Roots(mesh string) []mtls.Root { return s.keeper.Roots(mesh) }
+func (s CAAdmin) Roots(mesh string) []mtls.Root { return s.controller.Roots(mesh) }
 
-// Turn replaces a root, or goes back. In a cluster the leader does.
-func (s CAAdmin) Turn(ctx context.Context, owner api.Ref, ask certificates.RootTurn) (mtls.Turned, error) {
-	out, err := s.turn(ctx, owner, ask)
+// Rotate replaces a root, or goes back. In a cluster the leader does.
+func (s CAAdmin) Rotate(ctx context.Context, owner api.Ref, ask certificates.RootRotation) (mtls.Rotated, error) {
+	out, err := s.rotate(ctx, owner, ask)
 	if errors.Is(err, store.ErrNotLeading) {
-		return s.sendTurn(ctx, owner, ask)
+		return s.sendRotation(ctx, owner, ask)
 	}
 	return out, err
 }
 
-func (s CAAdmin) turn(ctx context.Context, owner api.Ref, ask certificates.RootTurn) (mtls.Turned, error) {
-	turned, err := s.keeper.Turn(ctx, owner, authorities.Turn{Abort: ask.Abort, Force: ask.Force, Now: ask.Now, Spread: ask.Spread, Dry: ask.Dry})
-	var not authorities.ErrTurn
+func (s CAAdmin) rotate(ctx context.Context, owner api.Ref, ask certificates.RootRotation) (mtls.Rotated, error) {
+	turned, err := s.controller.Rotate(ctx, owner, authorities.Rotation{Abort: ask.Abort, Force: ask.Force, Now: ask.Now, Spread: ask.Spread, Dry: ask.Dry})
+	var not authorities.ErrRotation
 	switch {
 	case errors.Is(err, authorities.ErrNoAuthority):
-		return mtls.Turned{}, httpapi.Refusal(http.StatusNotFound, owner.String()+" has no authority of weft; set Mesh.mtls.enabledBackend, or name a MeshIdentity of type Bundled")
+		return mtls.Rotated{}, httpapi.Refusal(http.StatusNotFound, owner.String()+" has no authority of weft; set Mesh.mtls.enabledBackend, or name a MeshIdentity of type Bundled")
 	case errors.As(err, &not):
-		return mtls.Turned{}, httpapi.Refusal(http.StatusConflict, owner.String()+": "+err.Error())
+		return mtls.Rotated{}, httpapi.Refusal(http.StatusConflict, owner.String()+": "+err.Error())
 	case err != nil:
-		return mtls.Turned{}, err
+		return mtls.Rotated{}, err
 	}
-	out := mtls.Turned{DryRun: ask.Dry, Authority: mtls.Authority{Of: owner.String(), Roots: []mtls.AuthorityRoot{}}}
-	s.keeper.Take(s.Own.Snapshot())
-	for _, x := range s.keeper.Standings(meshOf(owner)) {
+	out := mtls.Rotated{DryRun: ask.Dry, Authority: mtls.Authority{Of: owner.String(), Roots: []mtls.AuthorityRoot{}}}
+	s.controller.Take(s.Own.Snapshot())
+	for _, x := range s.controller.Standings(meshOf(owner)) {
 		if x.Owner == owner {
 			out.Authority = authorityOf(x)
 		}
@@ -103,7 +103,7 @@ func authorityOf(x authorities.Standing) mtls.Authority {
 		out.WaitsFor = &wait
 	}
 	for _, r := range x.Roots {
-		root := mtls.AuthorityRoot{Backend: r.Name, Fingerprint: r.Fingerprint, NotAfter: r.Ends, Provided: !r.Own && !x.Outside, Said: r.Said, Problem: r.Fault, Leaves: x.Leaves[r.Fingerprint], Role: mtls.RootTrusted}
+		root := mtls.AuthorityRoot{Backend: r.Name, Fingerprint: r.Fingerprint, NotAfter: r.Ends, Provided: !r.Own && !x.Outside, Said: r.Said, Problem: r.Fault, Certificates: x.Certificates[r.Fingerprint], Role: mtls.RootTrusted}
 		if r.Left {
 			root.Problem = "its document names it no more; it is trusted until the last certificate of it has ended"
 		}

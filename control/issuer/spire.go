@@ -38,7 +38,7 @@ const mostRoots = 64
 type offered struct {
 	IDs        []string `json:"ids"`
 	Error      string   `json:"error"`
-	Unbelieved bool     `json:"unbelieved"` // the error is that nobody is told to believe its root
+	Unbelieved bool     `json:"unbelieved"` // the error is that its root is in no MeshTrust
 }
 
 // spireOf is the MeshIdentity of a dataplane whose certificates come from the SPIRE beside it.
@@ -80,7 +80,7 @@ func (c *Certifier) spire(m *resolve.Model, o *api.Object, who authn.Identity, b
 	spec, _ := by.Spec.(*api.MeshIdentity)
 	to := &spireOfAgent{ID: names[0], Timeout: spec.SpireTimeout()}
 	if len(roots) <= mostRoots {
-		to.Roots = workload.Chain(roots).DER()
+		to.Roots = workload.CertificateChain(roots).DER()
 	}
 	return answer{Secret: naming.IdentitySecret(o.Mesh), Names: names, Spire: to}, nil
 }
@@ -92,7 +92,7 @@ func domainOf(text string) string {
 }
 
 func noTrust(by *api.Object, id string) api.IdentityRefusal {
-	return api.IdentityRefusal{Code: api.CodeNoTrust, Message: fmt.Sprintf("by %s it is %s, and nobody is told to believe that; apply a MeshTrust of the trust domain %s with the bundle of its SPIRE, or give the control plane a Workload API by SPIFFE_ENDPOINT_SOCKET",
+	return api.IdentityRefusal{Code: api.CodeNoTrust, Message: fmt.Sprintf("by %s it is %s, whose root is in no MeshTrust; apply a MeshTrust of the trust domain %s with the bundle of its SPIRE, or give the control plane a Workload API by SPIFFE_ENDPOINT_SOCKET",
 		by.Ref, id, domainOf(id))}
 }
 

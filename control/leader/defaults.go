@@ -14,7 +14,7 @@ import (
 	"github.com/weftmesh/weft/store"
 )
 
-// What leaders have done once they leave as memos to those after them, so that what users
+// What leaders have done once they leave as annotations to those after them, so that what users
 // delete afterwards stays deleted (spec/kubernetes.md 6.2).
 const (
 	memoMesh = "weft.io/default-mesh" // "created", or "found" where there was a mesh
@@ -32,7 +32,7 @@ type Defaults struct{ DefaultsConfig }
 type DefaultsConfig struct {
 	Store        store.Store
 	Writer       ObjectWriter
-	Leader       store.Leader // whose memos say what was done
+	Leader       store.Leader // whose annotations say what was done
 	FirstMesh    *api.Object  // mesh default
 	SkipPolicies bool         // no default policies are created
 	Namespace    string       // of the control plane
@@ -116,12 +116,12 @@ func (f Defaults) create(ctx context.Context, now *snapshot.Snapshot) error {
 
 // mesh creates mesh default, unless there is some mesh or was one before.
 func (f Defaults) mesh(ctx context.Context, some bool) error {
-	memo, err := f.Leader.Memo(ctx, memoMesh)
+	memo, err := f.Leader.Annotation(ctx, memoMesh)
 	if err != nil || memo != "" {
 		return err
 	}
 	if some {
-		return f.Leader.SetMemo(ctx, memoMesh, "found")
+		return f.Leader.SetAnnotation(ctx, memoMesh, "found")
 	}
 	err = f.Writer.Create(ctx, f.FirstMesh)
 	if errors.Is(err, store.ErrExists) { // it comes by the watch
@@ -131,13 +131,13 @@ func (f Defaults) mesh(ctx context.Context, some bool) error {
 		return err
 	}
 	f.Log.Info("the cluster had no mesh; mesh default was created")
-	return f.Leader.SetMemo(ctx, memoMesh, "created")
+	return f.Leader.SetAnnotation(ctx, memoMesh, "created")
 }
 
 // policies creates the default policies of a mesh, unless that was done before. Those that
 // somebody has put into some namespace already stay alone.
 func (f Defaults) policies(ctx context.Context, now *snapshot.Snapshot, mesh *api.Object) error {
-	memo, err := f.Leader.Memo(ctx, memoPolicies)
+	memo, err := f.Leader.Annotation(ctx, memoPolicies)
 	if err != nil {
 		return err
 	}
@@ -159,7 +159,7 @@ func (f Defaults) policies(ctx context.Context, now *snapshot.Snapshot, mesh *ap
 			f.Log.Info("a default policy was created", "policy", o.Ref.String())
 		}
 	}
-	return f.Leader.SetMemo(ctx, memoPolicies, strings.Join(append(done, mesh.Name), ","))
+	return f.Leader.SetAnnotation(ctx, memoPolicies, strings.Join(append(done, mesh.Name), ","))
 }
 
 // renew rewrites the default policies of the control plane's own namespace that are exactly what an
@@ -183,7 +183,7 @@ func (f Defaults) renew(ctx context.Context, now *snapshot.Snapshot) error {
 // permission creates the permission for all of a mesh that has begun to prove who calls, and
 // says of nobody that he may (spec/identity.md 1.5).
 func (f Defaults) permission(ctx context.Context, now *snapshot.Snapshot, mesh string) error {
-	memo, err := f.Leader.Memo(ctx, memoPermissions)
+	memo, err := f.Leader.Annotation(ctx, memoPermissions)
 	if err != nil {
 		return err
 	}
@@ -193,7 +193,7 @@ func (f Defaults) permission(ctx context.Context, now *snapshot.Snapshot, mesh s
 	case proves == (at >= 0):
 		return nil
 	case !proves:
-		return f.Leader.SetMemo(ctx, memoPermissions, strings.Join(slices.Delete(done, at, at+1), ","))
+		return f.Leader.SetAnnotation(ctx, memoPermissions, strings.Join(slices.Delete(done, at, at+1), ","))
 	}
 	if admission.LacksPermission(now, mesh) && !f.SkipPolicies {
 		o := *admission.DefaultPermission(mesh)
@@ -203,7 +203,7 @@ func (f Defaults) permission(ctx context.Context, now *snapshot.Snapshot, mesh s
 		}
 		f.Log.Info("the mesh proves who calls and no document says who may; a permission for all was created", "policy", o.Ref.String())
 	}
-	return f.Leader.SetMemo(ctx, memoPermissions, strings.Join(append(done, mesh), ","))
+	return f.Leader.SetAnnotation(ctx, memoPermissions, strings.Join(append(done, mesh), ","))
 }
 
 // stands reports whether some namespace has an object of that kind, mesh and name.

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
+
 	"github.com/weftmesh/weft/control/status"
 )
 
@@ -50,7 +52,7 @@ func (w *Writers) Run(ctx context.Context) {
 
 // keep runs a writer until ctx ends, whatever happens in it.
 func (w *Writers) keep(ctx context.Context, x writer) {
-	pause := firstRestart
+	pauses := &backoff.ExponentialBackOff{InitialInterval: firstRestart, Multiplier: 2, MaxInterval: lastRestart}
 	for {
 		started := time.Now()
 		err := status.Guard(func() error { return x.run(ctx) })
@@ -58,14 +60,14 @@ func (w *Writers) keep(ctx context.Context, x writer) {
 			return
 		}
 		if time.Since(started) > lastRestart {
-			pause = firstRestart
+			pauses.Reset()
 		}
+		pause := pauses.NextBackOff()
 		w.log.Error("a writer of the leader has ended; it is started again", "writer", x.name, "error", err, "pause", pause)
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(pause):
 		}
-		pause = min(2*pause, lastRestart)
 	}
 }

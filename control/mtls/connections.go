@@ -25,14 +25,14 @@ func (x *Insights) Connected(dp api.Ref, c *attach.Connections) {
 
 // Secured is what is known of the certificate and the connections of a sidecar; false where
 // nothing was told.
-func (x *Insights) Secured(dp api.Ref) (mtls.Secured, bool) {
+func (x *Insights) Secured(dp api.Ref) (mtls.Observed, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	i := x.insight(dp.AsNode())
 	if i == nil {
-		return mtls.Secured{}, false
+		return mtls.Observed{}, false
 	}
-	out := mtls.Secured{Certificates: int(i.certificates), Inbounds: map[string]mtls.Connections{}}
+	out := mtls.Observed{Certificates: int(i.certificates), Inbounds: map[string]mtls.Connections{}}
 	if i.held != (heldCert{}) {
 		h := i.held.held()
 		out.Certificate = &mtls.Certificate{Names: h.Names, Root: h.Root, Expires: h.Ends.UTC(), Issued: new(h.Issued.UTC())}

@@ -14,27 +14,11 @@ import (
 	"github.com/weftmesh/weft/resolve"
 )
 
-// Nobody is called in a way that he does not take, whatever happens to a control plane: each step
-// of an inbound rests on what Envoys have acknowledged, not on what they were told.
-//
-//	inbound takes        it is called in    the step is made when
-//	plain text           plain text         documents give it an identity
-//	both                 plain text         its Envoy has acknowledged that it takes TLS
-//	both                 TLS                (Strict:) all who are connected have acknowledged that
-//	TLS                  TLS                documents take Strict back
-//	both                 TLS                (no identity any more:) its Envoy has acknowledged that it takes both
-//	both                 plain text         all who are connected have acknowledged that
-//	plain text           plain text
-//
-// Where an inbound stands is written down before anybody is told of it (insights.write), and a
-// control plane that starts goes on from there. So an Envoy may be where it was told to be, or a
-// step before that, and each two of these neighbours understand each other.
-
 // disabledMesh is what a mesh goes on with whose documents give identities no more.
 type disabledMesh struct {
 	*api.MeshInsight
 	since  time.Time
-	agreed *agreed // that nobody is called by TLS
+	agreed *time.Time // see relies
 }
 
 // reliance is what dataplanes rely on: by mesh, what documents said of identities last, and what
@@ -51,7 +35,7 @@ func saidOf(s *snapshot.Snapshot, mesh string) *api.MeshInsight {
 		if m, ok := o.Spec.(*api.Mesh); ok && m.MTLS != nil {
 			for _, b := range m.MTLS.Backends {
 				if b.Name == m.MTLS.EnabledBackend {
-					out.MTLS = &api.MeshTLS{EnabledBackend: b.Name, Backends: []api.Backend{{Name: b.Name, Type: api.AuthorityBuiltin, Mode: b.Mode, DPCert: b.DPCert}}}
+					out.MTLS = &api.MeshTLS{EnabledBackend: b.Name, Backends: []api.MeshBackend{{Name: b.Name, Type: api.AuthorityBuiltin, Mode: b.Mode, DPCert: b.DPCert}}}
 				}
 			}
 		}
@@ -67,7 +51,7 @@ func saidOf(s *snapshot.Snapshot, mesh string) *api.MeshInsight {
 	return out
 }
 
-// beginDisable has dataplanes that lose their identity go on with it for a while longer, as the law above says.
+// beginDisable has dataplanes that lose their identity go on with it for a while longer: see states.go.
 func (x *Insights) beginDisable(before, next *resolve.Model, changes []snapshot.Change, affected []api.Ref) (out []snapshot.Change) {
 	stale := false
 	if x.relied.said == nil {
@@ -135,7 +119,7 @@ func (x *Insights) goesOn(mesh string, was *api.MeshInsight) snapshot.Change {
 	if old, ok := x.relied.left[mesh]; ok {
 		c.Before = &api.Object{Ref: api.MeshInsightRef(mesh), Spec: old.MeshInsight}
 	}
-	x.relied.left[mesh] = disabledMesh{was, time.Now(), &agreed{}}
+	x.relied.left[mesh] = disabledMesh{was, time.Now(), new(time.Time)}
 	return c
 }
 
@@ -143,12 +127,13 @@ func (x *Insights) goesOn(mesh string, was *api.MeshInsight) snapshot.Change {
 // dataplanes by TLS, and all who are connected know that. That does not take for ever.
 func (x *Insights) endDisable(m *resolve.Model, followed func(mesh string) bool) (out []snapshot.Change) {
 	for mesh, l := range x.relied.left {
-		switch wait := x.HoldPlain; {
-		case l.agreed.lasts(!x.isCalled(m, mesh) && followed(mesh)):
-		case time.Since(l.since) > wait:
-			x.Log.Warn("a mesh gives up mutual TLS, although not all sidecars have acknowledged that", "mesh", mesh, "waited", wait)
-		default:
+		called := x.isCalled(m, mesh)
+		on, gaveUp := relies(l.agreed, called, called || followed(mesh), l.since, time.Now(), x.HoldPlain)
+		if on {
 			continue
+		}
+		if gaveUp {
+			x.Log.Warn("a mesh gives up mutual TLS, although not all sidecars have acknowledged that", "mesh", mesh, "waited", x.HoldPlain)
 		}
 		delete(x.relied.left, mesh)
 		out = append(out, snapshot.Change{Before: &api.Object{Ref: api.MeshInsightRef(mesh), Spec: l.MeshInsight}})

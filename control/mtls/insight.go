@@ -37,9 +37,9 @@ type passing struct {
 	askedAt    time.Time
 	refused    api.IdentityRefusal // the last answer to its asking for a certificate
 	skew       time.Duration       // see api.DataplaneInsight
-	plainSince time.Time           // since when it takes plain text although it is to take none
-	agreed     agreed              // that it is to take none
-	followed   time.Time           // since when its Envoy has acknowledged what its certificate is for
+	followed   time.Time           // see state
+	agreed     time.Time           // see state
+	plainSince time.Time           // see state.held
 }
 
 // now is what there is of that.
@@ -94,6 +94,7 @@ type sight struct {
 	sees      bool // it follows, as is known where its stream is
 	held      bool // an inbound takes plain text that is to take none
 	known     bool // and all who call it know that it takes TLS
+	insists   bool // an inbound is Strict
 }
 
 // sighted asks streams. It is asked before the lock: a stream tells of itself, and waits for the
@@ -106,6 +107,7 @@ func (x *Insights) sighted(m *resolve.Model, ref api.Ref, followed func(mesh str
 	s.comes = s.connected || x.Reconnects.Awaits(ref, time.Now())
 	s.held = holdsPlain(m, ref)
 	s.known = s.held && followed(ref.Mesh)
+	s.insists = insists(m, ref)
 	return s
 }
 
@@ -132,46 +134,72 @@ func (x *Insights) one(m *resolve.Model, name api.Ref, now time.Time, followed f
 		i.seesThere = false
 	}
 	want := api.DataplaneInsight{OverADS: i.overADS}
+	var to state
+	var gaveUp bool
 	if id != nil && len(id.Names) > 0 {
-		x.identified(name, i, id, &want, s, now)
-	}
-	if !want.Identity {
-		i.sees = false
-		i.change(func(p *passing) { p.followed = time.Time{} })
-	}
-	if want.Plain = i.resumes || i.told.Plain && s.held && x.holdsOn(ref, i, s.known); want.Plain {
-		x.waiting = append(x.waiting, name)
+		to, gaveUp = x.identified(name, i, id, &want, s, now)
 	} else {
-		i.change(func(p *passing) { p.plainSince, p.agreed = time.Time{}, agreed{} })
+		s.insists = s.insists && id != nil
+		to, gaveUp = x.moved(name, i, facts{}, s)
 	}
-	i.resumes = false
-	strict := id != nil && !want.Plain && insists(m, ref)
+	if gaveUp {
+		x.Log.Warn("an inbound takes plain text no more, although not all sidecars have acknowledged that it takes TLS", "dataplane", ref, "waited", x.HoldPlain)
+	}
+	want.Plain = to.takes == Held
+	strict := to.takes == StrictOnly
 	x.urgent = x.urgent || strict != i.strict || want.TLS != i.told.TLS || want.Plain != i.told.Plain
 	i.strict = strict
 	return changeOf(name, i, ref, want)
 }
 
-// identified makes want what is to be told of a dataplane that has an identity, or is leaving one.
-func (x *Insights) identified(name api.Ref, i *insight, id *effective.Identity, want *api.DataplaneInsight, s sight, now time.Time) {
-	if i.held.valid(now) && i.held.names() != "" {
-		want.Identity = true
-		if i.held.names() != lined(id.Names) {
-			if names := unlined(i.held.names()); !slices.Equal(issuer.SpiffeIDs(names), issuer.SpiffeIDs(id.Names)) {
-				want.Shows = names
-			}
-		}
-		switch {
-		case !id.Leaves:
-			i.sees = i.sees || i.seesThere || i.follows(i.told.Identity && s.sees)
-		case s.connected && !s.here:
-			i.sees = i.seesThere
-		default: // it is called by TLS until it takes plain text
-			i.sees = i.sees && s.comes && !s.sees
-		}
-		if want.TLS = i.sees; s.connected && i.sees == id.Leaves {
-			x.waiting = append(x.waiting, name)
+// state is where a dataplane stands.
+func (i *insight) state() state {
+	known := i.now()
+	out := state{called: Uncertified, takes: AsDocumented, followed: known.followed, agreed: known.agreed, held: known.plainSince}
+	switch {
+	case i.sees:
+		out.called = CalledByTLS
+	case i.told.Identity:
+		out.called = Certified
+	}
+	switch {
+	case i.told.Plain:
+		out.takes = Held
+	case i.strict:
+		out.takes = StrictOnly
+	}
+	return out
+}
+
+// moved is where a dataplane stands after what streams say of it, beside what f says already.
+func (x *Insights) moved(name api.Ref, i *insight, f facts, s sight) (to state, gaveUp bool) {
+	f.connected, f.comes, f.here, f.follows, f.peer = s.connected, s.comes, s.here, s.sees, i.seesThere
+	f.holds, f.known, f.insists, f.resumed = s.held, s.known, s.insists, i.resumes
+	f.now, f.patience = time.Now(), x.HoldPlain
+	to, do := next(i.state(), f)
+	if do.lookAgain {
+		x.waiting = append(x.waiting, name)
+	}
+	i.sees, i.resumes = to.called == CalledByTLS, false
+	i.keep(to)
+	return to, do.gaveUp
+}
+
+// keep takes note of since when something lasts.
+func (i *insight) keep(s state) {
+	i.change(func(p *passing) { p.followed, p.agreed, p.plainSince = s.followed, s.agreed, s.held })
+}
+
+// identified makes want what is to be told of a dataplane that has an identity, or is leaving one, and says
+// where it stands then.
+func (x *Insights) identified(name api.Ref, i *insight, id *effective.Identity, want *api.DataplaneInsight, s sight, now time.Time) (to state, gaveUp bool) {
+	if want.Identity = i.held.valid(now) && i.held.names() != ""; want.Identity && i.held.names() != lined(id.Names) {
+		if names := unlined(i.held.names()); !slices.Equal(issuer.SpiffeIDs(names), issuer.SpiffeIDs(id.Names)) {
+			want.Shows = names
 		}
 	}
+	to, gaveUp = x.moved(name, i, facts{certificate: want.Identity, leaves: id.Leaves}, s)
+	want.TLS = to.called == CalledByTLS
 	if i.held != (heldCert{}) && !i.held.valid(now) {
 		x.ended[name] = true
 	}
@@ -189,21 +217,7 @@ func (x *Insights) identified(name api.Ref, i *insight, id *effective.Identity, 
 	case known.asked != id.Names[0] || now.Sub(known.askedAt).Abs() > sweepEvery/2:
 		x.wanting = append(x.wanting, wanting{name, id.Names[0]})
 	}
-}
-
-// follows is told whether its Envoy has acknowledged everything, and reports whether that was so for
-// the first time as long ago as its workers may take to go by it: until then one may meet TLS by a
-// listener that takes plain text alone.
-func (i *insight) follows(all bool) bool {
-	since := i.now().followed
-	switch {
-	case since.IsZero() && all:
-		i.change(func(p *passing) { p.followed = time.Now() })
-	case !since.IsZero() && time.Since(since) > arrives:
-		i.change(func(p *passing) { p.followed = time.Time{} })
-		return true
-	}
-	return false
+	return to, gaveUp
 }
 
 // wanting is a dataplane that is to have a certificate of a name.

@@ -123,6 +123,6 @@ func (l *IssuedCertificates) all(owner api.Ref) iter.Seq[rotation.Sidecar] {
 }
 
 // Of is what is known of the sidecars for whom an authority signs.
-func (l *IssuedCertificates) Of(owner api.Ref) rotation.World {
-	return rotation.World{Sidecars: l.all(owner)}
+func (l *IssuedCertificates) Of(owner api.Ref) rotation.Fleet {
+	return rotation.Fleet{Sidecars: l.all(owner)}
 }

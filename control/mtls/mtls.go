@@ -3,5 +3,5 @@
 //
 // It promises that nobody is called in a way that it does not take, whatever happens to a control plane:
 // each step rests on what Envoys have acknowledged, and is written down before anybody is told of it.
-// The steps are drawn in disable.go. Who gets a certificate, package issuer decides.
+// The steps are the tables of states.go. Who gets a certificate, package issuer decides.
 package mtls

@@ -67,51 +67,18 @@ func (x *Insights) holdOne(ref api.Ref) (snapshot.Change, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	i := x.entry(ref.AsNode())
-	i.change(func(p *passing) { p.plainSince, p.agreed = time.Now(), agreed{} })
+	to, _ := next(i.state(), facts{hardens: true, now: time.Now()})
+	i.keep(to)
 	x.stale[ref.AsNode()] = true
 	want := *i.told
-	want.Plain = true
+	want.Plain = to.takes == Held
 	return changeOf(ref.AsNode(), i, ref, want)
 }
 
 // holdsPlain reports whether a dataplane takes plain text at an inbound that is to take none.
 func holdsPlain(m *resolve.Model, ref api.Ref) bool {
 	r, ok := m.Dataplane(ref)
-	return ok && slices.ContainsFunc(r.Inbounds, func(i effective.InboundUse) bool { return i.TLS != nil && i.TLS.Held })
-}
-
-// arrives is how long a connection may be on its way that somebody has begun before he learnt to begin
-// others in another way: for so long both ways are taken on.
-const arrives = time.Second
-
-// agreed is since when all have known something without a break; zero where they do not.
-type agreed struct{ since time.Time }
-
-// lasts takes note of whether they do, and reports whether nothing of before is on its way any more.
-func (a *agreed) lasts(known bool) bool {
-	if !known {
-		a.since = time.Time{}
-		return false
-	}
-	if a.since.IsZero() {
-		a.since = time.Now()
-	}
-	return time.Since(a.since) > arrives
-}
-
-// holdsOn reports whether a dataplane goes on doing so: not when it is known to all who are
-// connected that it takes TLS, and not for ever.
-func (x *Insights) holdsOn(ref api.Ref, i *insight, known bool) bool {
-	lasts := false
-	i.change(func(p *passing) { lasts = p.agreed.lasts(i.told.TLS && known) })
-	if lasts {
-		return false
-	}
-	if wait := x.HoldPlain; time.Since(i.now().plainSince) > wait {
-		x.Log.Warn("an inbound takes plain text no more, although not all sidecars have acknowledged that it takes TLS", "dataplane", ref, "waited", wait)
-		return false
-	}
-	return true
+	return ok && slices.ContainsFunc(r.Inbounds, func(i effective.InboundUse) bool { return i.TLS != nil && i.TLS.PermissiveGrace })
 }
 
 // followed says of meshes, found out once for each, whether all sidecars that are connected, or
@@ -162,7 +129,6 @@ func (x *Insights) resume(m *resolve.Model) {
 		x.mu.Lock()
 		i := x.entry(ref.AsNode())
 		if !i.strict {
-			i.change(func(p *passing) { p.plainSince = now })
 			i.resumes = true
 			x.stale[ref.AsNode()] = true
 		}

@@ -127,7 +127,7 @@ func TestALeafAloneIsNoInsight(t *testing.T) {
 		}
 	}
 	unknown("while nothing was told")
-	p.Given(dp, authorities.Held{Owner: owner, Root: "root", Names: []string{"spiffe://default/web"}, Issued: now, Ends: now.Add(time.Hour)})
+	p.Given(dp, authorities.ProvenCertificate{Owner: owner, Root: "root", Names: []string{"spiffe://default/web"}, Issued: now, Ends: now.Add(time.Hour)})
 	if _, ok := p.Secured(dp); !ok || p.Root(dp) != "root" {
 		t.Error("what was told is not known")
 	}

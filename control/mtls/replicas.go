@@ -70,7 +70,7 @@ func (x *Insights) HearPeer(dp api.Ref, s *peers.Sidecar) {
 	i := x.entry(dp.AsNode())
 	changed := false
 	if tells.GetExpires() > 0 {
-		changed = i.takes(newHeldCert(authorities.Held{Root: tells.GetRoot(), Names: tells.GetNames(), Issued: time.Unix(tells.GetIssued(), 0), Ends: time.Unix(tells.GetExpires(), 0)}), attached)
+		changed = i.takes(newHeldCert(authorities.ProvenCertificate{Root: tells.GetRoot(), Names: tells.GetNames(), Issued: time.Unix(tells.GetIssued(), 0), Ends: time.Unix(tells.GetExpires(), 0)}), attached)
 	}
 	if text := tells.GetConnections(); len(text) > 0 {
 		var all attach.Connections

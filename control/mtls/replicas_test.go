@@ -49,9 +49,9 @@ func TestAPeerIsHeard(t *testing.T) {
 func TestTheLaterCertificateIsKnown(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(1_700_000_000, 0)
-	i := &insight{told: &nothingKnown, held: newHeldCert(authorities.Held{Root: "a", Issued: at, Ends: at.Add(time.Hour)})}
+	i := &insight{told: &nothingKnown, held: newHeldCert(authorities.ProvenCertificate{Root: "a", Issued: at, Ends: at.Add(time.Hour)})}
 	for by, want := range map[time.Duration]bool{-time.Second: false, 0: false, time.Second: true} {
-		if h := (authorities.Held{Root: "b", Issued: at.Add(by), Ends: at.Add(by + time.Hour)}); i.yields(newHeldCert(h), true) != want {
+		if h := (authorities.ProvenCertificate{Root: "b", Issued: at.Add(by), Ends: at.Add(by + time.Hour)}); i.yields(newHeldCert(h), true) != want {
 			t.Errorf("a certificate %v later is taken: %v", by, !want)
 		}
 	}

@@ -22,7 +22,7 @@ func (x *Insights) Shown(dp api.Ref, c *attach.Certificate) {
 }
 
 // Given is told which certificate a sidecar is being sent, by the control plane that made it.
-func (x *Insights) Given(dp api.Ref, h authorities.Held) {
+func (x *Insights) Given(dp api.Ref, h authorities.ProvenCertificate) {
 	x.mu.Lock()
 	i := x.entry(dp.AsNode())
 	i.has(newHeldCert(h))
@@ -31,7 +31,7 @@ func (x *Insights) Given(dp api.Ref, h authorities.Held) {
 	x.Enqueue(dp)
 }
 
-// heldCert is an authorities.Held in less space: there is one for each dataplane. The zero value is none.
+// heldCert is an authorities.ProvenCertificate in less space: there is one for each dataplane. The zero value is none.
 type heldCert struct {
 	of           unique.Handle[credential]
 	issued, ends second
@@ -60,15 +60,15 @@ func unlined(text string) (names []string) {
 	return names
 }
 
-func newHeldCert(h authorities.Held) heldCert {
+func newHeldCert(h authorities.ProvenCertificate) heldCert {
 	by := unique.Make(signer{h.Owner, h.Root})
 	return heldCert{unique.Make(credential{by, lined(h.Names)}), secondOf(h.Issued), secondOf(h.Ends)}
 }
 
 // held is what l, which is not zero, was made of.
-func (l heldCert) held() authorities.Held {
+func (l heldCert) held() authorities.ProvenCertificate {
 	by := l.signer()
-	return authorities.Held{Owner: by.owner, Root: by.root, Names: unlined(l.names()), Issued: l.issued.time(), Ends: l.ends.time()}
+	return authorities.ProvenCertificate{Owner: by.owner, Root: by.root, Names: unlined(l.names()), Issued: l.issued.time(), Ends: l.ends.time()}
 }
 
 // signer has signed l, which is not zero.
@@ -158,7 +158,7 @@ func (x *Insights) own(dp api.Ref) {
 }
 
 // took notes what came of a certificate; false where another one is shown by now.
-func (x *Insights) took(dp api.Ref, shown *attach.Certificate, held authorities.Held, err error) bool {
+func (x *Insights) took(dp api.Ref, shown *attach.Certificate, held authorities.ProvenCertificate, err error) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	i := x.insight(dp)
@@ -177,7 +177,7 @@ func (x *Insights) took(dp api.Ref, shown *attach.Certificate, held authorities.
 }
 
 // holds tells rotations of the certificate that a sidecar has.
-func (x *Insights) holds(dp api.Ref, h authorities.Held) {
+func (x *Insights) holds(dp api.Ref, h authorities.ProvenCertificate) {
 	m := x.Loop.Current()
 	if m == nil || h.Owner == (api.Ref{}) {
 		return

@@ -15,12 +15,12 @@ import (
 // tells apart what differs.
 func TestHeldInLessSpace(t *testing.T) {
 	t.Parallel()
-	held := func(t *rapid.T) authorities.Held {
+	held := func(t *rapid.T) authorities.ProvenCertificate {
 		text := rapid.SampledFrom([]string{"", "a", "b"})
 		at := func(what string) time.Time {
 			return time.Unix(rapid.Int64Range(1_700_000_000, 1_700_000_002).Draw(t, what), rapid.Int64Range(0, 1e9-1).Draw(t, what+" and"))
 		}
-		return authorities.Held{Owner: api.Ref{Kind: api.KindMesh, Name: text.Draw(t, "owner")}, Root: text.Draw(t, "root"),
+		return authorities.ProvenCertificate{Owner: api.Ref{Kind: api.KindMesh, Name: text.Draw(t, "owner")}, Root: text.Draw(t, "root"),
 			Names: rapid.SliceOfN(text, 0, 3).Draw(t, "names"), Issued: at("issued"), Ends: at("ends")}
 	}
 	rapid.Check(t, func(t *rapid.T) {
@@ -58,7 +58,7 @@ func TestTimesBeyondSeconds(t *testing.T) {
 			t.Errorf("%s is %s, not %s: %v", text, is, want, err)
 		}
 	}
-	if got := newHeldCert(authorities.Held{}); got == (heldCert{}) || got.valid(time.Now()) || len(got.held().Names) != 0 {
+	if got := newHeldCert(authorities.ProvenCertificate{}); got == (heldCert{}) || got.valid(time.Now()) || len(got.held().Names) != 0 {
 		t.Errorf("a certificate that says nothing is %+v", got)
 	}
 }

@@ -30,12 +30,9 @@ const (
 	largestTold = 16 << 20
 )
 
-// Peer is a replica as it is found.
-type Peer = store.Member
-
 // following is the connection to one peer.
 type following struct {
-	peer  Peer
+	peer  store.ReplicaAddress
 	stop  context.CancelFunc
 	since time.Time // it was found
 	self  bool      // it is this replica
@@ -59,7 +56,7 @@ var errSelf = errors.New("it is this replica")
 // Find makes these the peers that there are. Those that are gone are followed for as long as
 // they answer: they may still hold sidecars. A peer that has several addresses is followed at
 // one, the same for as long as it has that.
-func (r *Replica) Find(ctx context.Context, peers []Peer) {
+func (r *Replica) Find(ctx context.Context, peers []store.ReplicaAddress) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.found = true
@@ -83,7 +80,7 @@ func (r *Replica) Find(ctx context.Context, peers []Peer) {
 		if listed[address] {
 			continue
 		}
-		f.peer = Peer{} // which is not dialled again
+		f.peer = store.ReplicaAddress{} // which is not dialled again
 		if f.lastHeard.IsZero() {
 			f.stop()
 			delete(r.following, address)
@@ -93,7 +90,7 @@ func (r *Replica) Find(ctx context.Context, peers []Peer) {
 
 // once are peers with one address each: the one at which it is followed, or the first. It
 // needs mu.
-func (r *Replica) once(all []Peer) (out []Peer) {
+func (r *Replica) once(all []store.ReplicaAddress) (out []store.ReplicaAddress) {
 	at := map[string]int{} // of the peer in out, by its name
 	for _, p := range all {
 		i, known := at[p.Name]

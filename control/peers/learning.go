@@ -35,9 +35,9 @@ func (r *Replica) Follows(what store.Position) {
 
 // learn hands on what a peer has told of its sidecars, and how far it is with that.
 func (r *Replica) learn(f *following, t *Told) {
-	if r.cfg.Told != nil {
+	if r.cfg.OnSidecar != nil {
 		for _, s := range t.GetSidecars() {
-			r.cfg.Told(refOf(s.GetDataplane()), s)
+			r.cfg.OnSidecar(refOf(s.GetDataplane()), s)
 		}
 	}
 	if n := t.GetHeard()[learntBy+f.name]; n > 0 && r.cfg.Learns != nil {

@@ -207,7 +207,7 @@ func (l *ledger) state(peer string, p *peerState, ref api.Ref, e *entry) (inspec
 		s.Lacks = told.GetLacks()
 	}
 	for _, u := range told.GetUnconfirmed() {
-		s.Unconfirmed = append(s.Unconfirmed, inspect.Unconfirmed{Type: u.GetType(), Asked: u.GetAsked(), Since: time.Unix(0, u.GetSince()), Resolving: u.GetResolving()})
+		s.Unconfirmed = append(s.Unconfirmed, inspect.Unconfirmed{Type: u.GetType(), Requested: u.GetAsked(), Since: time.Unix(0, u.GetSince()), Resolving: u.GetResolving()})
 	}
 	return s, streamOf(peer, told)
 }

@@ -35,22 +35,22 @@ type Config struct {
 	ADS    *server.Server
 	Agents *attached.Server
 	Events *events.Bus
-	// Known is the name of a dataplane by the one that its sidecar has for it.
-	Known func(api.Ref) api.Ref
+	// NameOf is the name of a dataplane by the one that its sidecar has for it.
+	NameOf func(api.Ref) api.Ref
 	// Changed is told whenever a peer has told something of its sidecars.
 	Changed func()
 	// Settled is told when the store has moved, so that the sidecars of peers may be in sync
 	// that were not; nil tells nobody.
 	Settled func()
-	// Secured is what is known here first of a sidecar's certificate and connections, nil for
+	// SidecarTLS is what is known here first of a sidecar's certificate and connections, nil for
 	// nothing, and whether its Envoy has acknowledged that it takes mutual TLS; attached says that
 	// its agent has a stream here. Nil tells nothing.
-	Secured func(dp api.Ref, attached bool) (s *Secured, tls bool)
-	// Told is told of each sidecar that a peer has told of, and Learns how far it is with what it
+	SidecarTLS func(dp api.Ref, attached bool) (s *Secured, tls bool)
+	// OnSidecar is told of each sidecar that a peer has told of, and Learns how far it is with what it
 	// knows of its sidecars (see Learnt), for Follows to say when that holds here; nil for who does
 	// not want it.
-	Told   func(api.Ref, *Sidecar)
-	Learns func(store.Position)
+	OnSidecar func(api.Ref, *Sidecar)
+	Learns    func(store.Position)
 	// Do does what a peer asks of the leader, as Send was told; ErrNotLeading where this replica
 	// does not lead. Nil does nothing.
 	Do func(ctx context.Context, text []byte) (*Outcome, error)

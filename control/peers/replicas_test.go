@@ -21,6 +21,7 @@ import (
 	"github.com/weftmesh/weft/inspect/web/events"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sidecar/attach"
+	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/xds/server"
 	"github.com/weftmesh/weft/xds/server/attached"
 	"github.com/weftmesh/weft/xds/server/authn"
@@ -32,7 +33,7 @@ import (
 type replica struct {
 	*peers.Replica
 	t       *testing.T
-	port    *port.Port
+	port    *port.Mux
 	agents  *attached.Server
 	events  *events.Bus
 	trusts  *tls.Config
@@ -64,7 +65,7 @@ func start(t *testing.T, name string, lasts time.Duration) *replica {
 	r.agents = agents
 	model, _ := resolve.Compile(snapshot.New(1), nil, nil)
 	r.Begin(peers.Config{Name: name, ADS: ads, Agents: agents, Events: r.events, Authenticator: r, Log: slog.New(slog.DiscardHandler), Changed: func() {},
-		Known: func(ref api.Ref) api.Ref { return ref }, TLS: func() *tls.Config { return r.trusts }, Token: func() (string, error) { return "t", nil }})
+		NameOf: func(ref api.Ref) api.Ref { return ref }, TLS: func() *tls.Config { return r.trusts }, Token: func() (string, error) { return "t", nil }})
 	ads.Publish(model, resolve.Affected{})
 	r.Published(model, 1, nil)
 	r.port = port.New(port.Options{Logger: slog.New(slog.DiscardHandler), TLS: ca.TLS(), HTTP: http.NotFoundHandler(), Register: func(g grpc.ServiceRegistrar) {
@@ -90,7 +91,7 @@ func start(t *testing.T, name string, lasts time.Duration) *replica {
 // follows has r follow another.
 func (r *replica) follows(other *replica) {
 	r.trusts = other.trusts
-	r.Find(r.t.Context(), []peers.Peer{{Address: other.address}})
+	r.Find(r.t.Context(), []store.ReplicaAddress{{Address: other.address}})
 }
 
 // resolver connects the agent of a sidecar that resolves names.

@@ -30,7 +30,7 @@ func sidecarOf(ref api.Ref, st syncstatus.Status, agent attached.Stream, isAttac
 	}
 	out.Rest, out.Lacks = st.Rest != nil, st.Lacks
 	for _, u := range st.Unconfirmed {
-		out.Unconfirmed = append(out.Unconfirmed, &Unconfirmed{Type: u.Type, Asked: u.Asked, Since: u.Since.UnixNano(), Resolving: u.Resolving})
+		out.Unconfirmed = append(out.Unconfirmed, &Unconfirmed{Type: u.Type, Asked: u.Requested, Since: u.Since.UnixNano(), Resolving: u.Resolving})
 	}
 	out.Stream = &Stream{Since: st.Since.UnixNano(), Protocol: st.Protocol, Client: st.Client, Version: st.Version, Agent: st.Agent, Types: map[string]*Counters{}}
 	for name, t := range st.Types {

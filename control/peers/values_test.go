@@ -18,14 +18,14 @@ func TestWhatAnEnvoyTakesLongForIsTold(t *testing.T) {
 	ref := api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "front"}
 	since := time.Unix(1000, 5)
 	told := sidecarOf(ref, syncstatus.Status{Connected: true, Unconfirmed: []syncstatus.Unconfirmed{
-		{Type: "cds", Asked: true, Since: since, Resolving: []string{"bank:443"}}, {Type: "lds", Since: since},
+		{Type: "cds", Requested: true, Since: since, Resolving: []string{"bank:443"}}, {Type: "lds", Since: since},
 	}}, attached.Stream{}, false)
 	l := newLedger()
 	l.begin("peer")
 	l.hear("peer", &Told{Sidecars: []*Sidecar{told}, Whole: true})
 	p := l.peers["peer"]
 	s, _ := l.state("peer", p, ref, p.sidecars[ref])
-	want := []inspect.Unconfirmed{{Type: "cds", Asked: true, Since: since, Resolving: []string{"bank:443"}}, {Type: "lds", Since: since}}
+	want := []inspect.Unconfirmed{{Type: "cds", Requested: true, Since: since, Resolving: []string{"bank:443"}}, {Type: "lds", Since: since}}
 	if diff := cmp.Diff(want, s.Unconfirmed); diff != "" {
 		t.Error(diff)
 	}

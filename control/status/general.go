@@ -68,18 +68,18 @@ func generator(q *resolve.Reader, ref api.Ref, problems []*api.Violation) (findi
 	if !ok {
 		return finding{}, inspect.NotFound(ref.Kind, ref.Name, nil)
 	}
-	total := report.Named + len(report.Lost)
+	total := report.Named + len(report.Unnamed)
 	done := api.StatusCondition{Type: "Generated", Status: "True", Reason: "Generated", Message: fmt.Sprintf("services that have the name: %d", total)}
 	switch {
 	case report.Broken != "":
 		done.Status, done.Reason, done.Message = "False", "TemplateError", report.Broken
-	case len(report.Lost) > 0:
-		done.Status, done.Reason, done.Message = "False", report.Lost[0].Reason, fmt.Sprintf("services that have no name: %d of %d: ", len(report.Lost), total)
+	case len(report.Unnamed) > 0:
+		done.Status, done.Reason, done.Message = "False", report.Unnamed[0].Reason, fmt.Sprintf("services that have no name: %d of %d: ", len(report.Unnamed), total)
 		var lost []string
-		for _, l := range report.Lost[:min(named, len(report.Lost))] {
+		for _, l := range report.Unnamed[:min(named, len(report.Unnamed))] {
 			lost = append(lost, l.Service.String()+": "+l.Why)
 		}
-		if len(report.Lost) > named {
+		if len(report.Unnamed) > named {
 			lost = append(lost, "...")
 		}
 		done.Message += strings.Join(lost, "; ")

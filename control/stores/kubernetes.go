@@ -71,7 +71,7 @@ func openKubernetes(c Config) (b *Backend, err error) {
 		return nil, err
 	}
 	if c.PeerToken != "" {
-		b.Shared.Members = kube.Members{Store: s, Namespace: c.Namespace, Name: peersService, Port: peersPort}
+		b.Shared.Replicas = kube.Replicas{Store: s, Namespace: c.Namespace, Name: peersService, Port: peersPort}
 		b.Peers = knowing(b, c, reviewer)
 	}
 	return b, nil
@@ -143,11 +143,11 @@ type clusterUsers struct {
 }
 
 // WhoIs asks the API server, or remembers what it said.
-func (u *clusterUsers) WhoIs(ctx context.Context, token string, anyAudience bool) (rights.Member, error) {
+func (u *clusterUsers) WhoIs(ctx context.Context, token string, anyAudience bool) (rights.ClusterUser, error) {
 	who, err := u.Users.WhoIs(ctx, token, anyAudience)
-	return rights.Member{Name: who.Name, Groups: who.Groups, May: func(ctx context.Context, a rights.Access) (bool, error) {
-		return u.May(ctx, who, identity.Access(a))
-	}, Said: func(a rights.Access) (may, known bool) { return u.Said(who, identity.Access(a)) }}, err
+	return rights.ClusterUser{Name: who.Name, Groups: who.Groups, May: func(ctx context.Context, a rights.AccessRequest) (bool, error) {
+		return u.May(ctx, who, identity.AccessRequest(a))
+	}, Cached: func(a rights.AccessRequest) (may, known bool) { return u.Cached(who, identity.AccessRequest(a)) }}, err
 }
 
 // IsPod looks at the pods that were read.

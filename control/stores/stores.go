@@ -43,7 +43,7 @@ type Backend struct {
 	Namespace  string              // in which the control plane's own documents stand; empty where documents have none
 	History    store.History       // nil: it keeps no revisions
 	Shared     *store.Coordination // nil: one control plane at a time serves it
-	Peers      peers.Config        // with Members: how this replica is called, and how replicas know each other
+	Peers      peers.Config        // with Replicas: how this replica is called, and how replicas know each other
 	Authority  roots.Authority     // that replicas share; nil: theirs is in the data directory, or nobody is shown it
 	Users      Users               // nil: it knows nobody, so that all need tokens of weft
 	Kubernetes *Kubernetes         // nil: documents are no objects of a cluster
@@ -53,7 +53,7 @@ type Backend struct {
 type Users interface {
 	// WhoIs is whose token it is: one for weft's API, or where anyAudience is set one for the store's own. It is
 	// identity.ErrNobody where the token is not good.
-	WhoIs(ctx context.Context, token string, anyAudience bool) (rights.Member, error)
+	WhoIs(ctx context.Context, token string, anyAudience bool) (rights.ClusterUser, error)
 	// IsPod reports whether a dataplane, by its name or as its sidecar calls it, is one whose sidecar the store knows.
 	IsPod(dp api.Ref) bool
 	// Dataplanes lets in the sidecars that the store knows, and by keys those of dataplanes that are none of its pods.

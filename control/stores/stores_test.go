@@ -56,7 +56,7 @@ func TestAlone(t *testing.T) {
 }
 
 // TestCluster: of a cluster the documents are read while it serves, users write elsewhere, and the replica that leads
-// writes memos and secrets that all have.
+// writes annotations and secrets that all have.
 func TestCluster(t *testing.T) {
 	t.Parallel()
 	c := config.Default()
@@ -99,10 +99,10 @@ func leads(ctx context.Context, b *stores.Backend) error {
 		}
 	}
 	none := func(*snapshot.Snapshot) ([]store.Write, error) { return nil, nil }
-	if err := errors.Join(b.Shared.Writer.Apply(ctx, none), b.Shared.Leader.SetMemo(ctx, "weft.io/said", "once")); err != nil {
+	if err := errors.Join(b.Shared.Writer.Apply(ctx, none), b.Shared.Leader.SetAnnotation(ctx, "weft.io/said", "once")); err != nil {
 		return err
 	}
-	if memo, err := b.Shared.Leader.Memo(ctx, "weft.io/said"); memo != "once" || err != nil {
+	if memo, err := b.Shared.Leader.Annotation(ctx, "weft.io/said"); memo != "once" || err != nil {
 		return errors.Join(errors.New("memo "+memo), err)
 	}
 	if err := b.Shared.Secrets.Change(ctx, "a", func([]byte) ([]byte, error) { return []byte("b"), nil }); err != nil {

@@ -21,7 +21,7 @@ type Metrics struct {
 	Changes    *prometheus.CounterVec // by action
 	Resolving  prometheus.Histogram
 	Publishing prometheus.Histogram
-	Reach      prometheus.Histogram
+	Affected   prometheus.Histogram
 	Revision   prometheus.Gauge
 
 	Streams     *prometheus.GaugeVec // by protocol
@@ -72,7 +72,7 @@ func New(version string) *Metrics {
 	begin(m.Changes, actions)
 	m.Resolving = m.histogram("weft_resolve_seconds", "Time to resolve one set of changes.", seconds)
 	m.Publishing = m.histogram("weft_publish_seconds", "Time to hand one revision to the streams.", seconds)
-	m.Reach = m.histogram("weft_affected_dataplanes", "Dataplanes that one set of changes affects.", prometheus.ExponentialBuckets(1, 4, 9))
+	m.Affected = m.histogram("weft_affected_dataplanes", "Dataplanes that one set of changes affects.", prometheus.ExponentialBuckets(1, 4, 9))
 	m.Revision = m.gauges("", "weft_revision", "Revision that is resolved.").WithLabelValues()
 
 	m.Streams = m.gauges("", "weft_streams", "Open ADS streams.", "protocol")

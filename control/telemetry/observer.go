@@ -117,7 +117,7 @@ func (o *Observer) Resolved(span trace.Span, revision uint64, affected resolve.A
 	o.child(span.SpanContext(), "resolve", took, facts(attribute.Int("weft.affected", len(affected.Dataplanes))))
 	span.End()
 	o.Resolving.Observe(took.Seconds())
-	o.Reach.Observe(float64(len(affected.Dataplanes)))
+	o.Affected.Observe(float64(len(affected.Dataplanes)))
 	o.Revision.Set(float64(revision))
 	o.Events.Publish(events.Event{Type: "recompute", Revision: revision, Count: len(affected.Dataplanes), Took: took.Seconds()})
 }

@@ -90,8 +90,8 @@ func (m *Metrics) StatusWrites() *prometheus.CounterVec {
 	return m.counters(byReplicas, "weft_status_writes_total", "Statuses written to the cluster.", "outcome")
 }
 
-// BarePods measures how many pods lack a sidecar.
-func (m *Metrics) BarePods(count func() int) {
+// UninjectedPods measures how many pods lack a sidecar.
+func (m *Metrics) UninjectedPods(count func() int) {
 	m.value(byWebhooks, "weft_bare_pods", "Pods of the cluster that should have a sidecar and have none; every replica counts all of them.", func() float64 { return float64(count()) })
 }
 
@@ -123,7 +123,7 @@ func Everything() []Metric {
 	m.Stale(func() float64 { return 0 })
 	m.Leads(func() float64 { return 0 })
 	m.StatusWrites()
-	m.BarePods(number)
+	m.UninjectedPods(number)
 	m.Injections()
 	m.Reviews()
 	m.Peers(count)

@@ -81,7 +81,7 @@ func (s *server) read(raw []byte) (*api.Object, []*api.Violation) {
 // admitted is what is to be said of o by the chain that all writes go through: beside what was read,
 // as the API server knows it.
 func (s *server) admitted(before, o *api.Object, hasMesh bool, found []*api.Violation) []*api.Violation {
-	asked := admission.Asked{Found: found}
+	asked := admission.WriteRequest{Found: found}
 	if slices.ContainsFunc(found, func(v *api.Violation) bool { return v.Severity == api.Error }) {
 		asked.Refused = []*api.Object{o}
 	} else {

@@ -75,14 +75,14 @@ const (
 // server answers.
 type server struct {
 	Options
-	turns *limit.Turns
+	turns *limit.FairQueue
 	held  *httpapi.Intake
 }
 
 // Handler answers at the paths of the package. Of requests that are no AdmissionReview
 // the status says so; every other answer is one.
 func Handler(o Options) http.Handler {
-	s := &server{Options: o, turns: limit.NewTurns(mostAtOnce, mostOfOne, mostWaiting), held: httpapi.NewIntake(mostHeld, mostOfAddress)}
+	s := &server{Options: o, turns: limit.NewFairQueue(mostAtOnce, mostOfOne, mostWaiting), held: httpapi.NewIntake(mostHeld, mostOfAddress)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+PathInject, s.serve("inject", s.pod))
 	mux.HandleFunc("POST "+PathDefaults, s.serve("defaults", s.fill))

@@ -41,7 +41,7 @@ func (m *Made) Follow(ctx context.Context, see func(time.Time)) {
 	}, Failed: func(err error) {
 		if said != err.Error() {
 			said = err.Error()
-			m.log.Warn("the webhooks cannot be read, so nothing is said of pods without a sidecar", "error", err)
+			m.log.Warn("the webhooks cannot be read, so pods without a sidecar are not reported", "error", err)
 		}
 	}}.Run(ctx)
 }

@@ -91,7 +91,7 @@ func (s *server) admits(mesh, namespace string) bool {
 }
 
 func notAdmitted(namespace, mesh string) *api.Violation {
-	v := api.Path("metadata.namespace").Breaks("namespace %s takes no part in mesh %s; add it to tenancy.namespaces of Mesh %s, or name another mesh by the label %s", namespace, redact.Clip(mesh), redact.Clip(mesh), api.LabelMesh)
+	v := api.Path("metadata.namespace").Breaks("namespace %s is not part of mesh %s; add it to tenancy.namespaces of Mesh %s, or name another mesh by the label %s", namespace, redact.Clip(mesh), redact.Clip(mesh), api.LabelMesh)
 	v.Code = index.CodeNotAdmitted
 	return v
 }

@@ -57,7 +57,7 @@ func TestNamespacesThatTakeNoPart(t *testing.T) {
 	}
 	q := request("on", "Pod", "", string(text), "")
 	q.Kind.Version = "v1"
-	if a := ask(t, h, webhook.PathInject, q); a.Allowed || !strings.Contains(a.Result.Message, "takes no part in mesh default") {
+	if a := ask(t, h, webhook.PathInject, q); a.Allowed || !strings.Contains(a.Result.Message, "is not part of mesh default") {
 		t.Errorf("a pod: %v %+v", a.Allowed, a.Result)
 	}
 	if a := ask(t, handler(t, "type: Mesh\nname: default\ntenancy: {namespaces: [\"o*\"]}\n"), webhook.PathInject, q); !a.Allowed {

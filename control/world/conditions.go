@@ -8,8 +8,8 @@ import (
 
 // conditionsIn are those of objects in a model that no sidecar has seen, so
 // nothing is said of what Envoys hold.
-func conditionsIn(m *resolve.Model, objects []*api.Object) []Condition {
-	out := []Condition{}
+func conditionsIn(m *resolve.Model, objects []*api.Object) []DocumentCondition {
+	out := []DocumentCondition{}
 	asked := map[api.Ref]bool{}
 	var meshes []string
 	seen := map[string]bool{}
@@ -27,7 +27,7 @@ func conditionsIn(m *resolve.Model, objects []*api.Object) []Condition {
 			}
 			for _, c := range s.Conditions {
 				if c.Type != "Programmed" {
-					out = append(out, Condition{Object: s.Object, Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message})
+					out = append(out, DocumentCondition{Object: s.Object, Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message})
 				}
 			}
 		}

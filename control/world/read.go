@@ -55,7 +55,7 @@ func Read(stdin io.Reader, paths ...string) (Reading, error) { return read(stdin
 // ReadOlder is Read where documents of older forms are rewritten first. What was changed
 // of them are violations too: of severity Info, or Error where a part has no form today.
 func ReadOlder(stdin io.Reader, paths ...string) (Reading, error) {
-	kinds := map[string]decode.Rewrite{}
+	kinds := map[string]decode.Migration{}
 	var found []*api.Violation
 	for _, d := range Readable() {
 		for kind, rewrite := range d.Rewriters {
@@ -64,7 +64,7 @@ func ReadOlder(stdin io.Reader, paths ...string) (Reading, error) {
 				today, changes := rewrite(doc)
 				for _, c := range changes {
 					v := &api.Violation{Position: at(c.Field), Object: ref, Field: c.Field, Code: "OlderForm", Message: c.Message, Severity: api.Info}
-					if c.Lost {
+					if c.Dropped {
 						v.Code, v.Severity = "NoFormToday", api.Error
 					}
 					found = append(found, v)
@@ -91,7 +91,7 @@ func named(kind string, doc map[string]any) api.Ref {
 	return api.Ref{Kind: kind, Mesh: api.DefaultMesh, Namespace: namespace, Name: name}
 }
 
-func read(stdin io.Reader, kinds map[string]decode.Rewrite, paths ...string) (Reading, error) {
+func read(stdin io.Reader, kinds map[string]decode.Migration, paths ...string) (Reading, error) {
 	var r Reading
 	sources := make([]source, len(paths))
 	for i, path := range paths {
@@ -180,7 +180,7 @@ func (s Settings) DecodeDir(name string, text []byte) ([]*api.Object, []*api.Vio
 		return nil, nil
 	}
 	violations := api.Violations(err)
-	WarnOfAbsentKinds(violations)
+	WarnOfUnsupportedKinds(violations)
 	return objects, violations
 }
 
@@ -188,20 +188,20 @@ func (s Settings) DecodeDir(name string, text []byte) ([]*api.Object, []*api.Vio
 // many times their room.
 const mostInFile = 1000
 
-// WarnOfAbsentKinds makes a warning of each kind that Kuma has and weft lacks, for documents
+// WarnOfUnsupportedKinds makes a warning of each kind that Kuma has and weft lacks, for documents
 // that are only looked at: storing part of them may leave out what protects.
-func WarnOfAbsentKinds(violations []*api.Violation) {
+func WarnOfUnsupportedKinds(violations []*api.Violation) {
 	for _, v := range violations {
-		if v.Code == api.CodeUnsupportedKind && api.AbsentKind(v.Object.Kind) {
+		if v.Code == api.CodeUnsupportedKind && api.UnsupportedKind(v.Object.Kind) {
 			v.Severity = api.Warning
 		}
 	}
 }
 
-// WarnOfOthers is WarnOfAbsentKinds, and of the documents of other programs too: those that may
+// WarnOfOthers is WarnOfUnsupportedKinds, and of the documents of other programs too: those that may
 // protect have a warning each, and the others one together, at the first of them.
 func WarnOfOthers(violations []*api.Violation) []*api.Violation {
-	WarnOfAbsentKinds(violations)
+	WarnOfUnsupportedKinds(violations)
 	var out []*api.Violation
 	var first *api.Violation
 	counts := map[string]int{}

@@ -32,7 +32,7 @@ type Settings struct {
 	// SystemNamespaces are those where the mesh's operators write; nil: the usual ones.
 	SystemNamespaces []string
 	// Authorizer is the service that filters of routes may ask; nil: there is none.
-	Authorizer *filters.Authorizer
+	Authorizer *filters.ExtAuthz
 	// RootNamespaces are those where HTTPProxies may be roots; none is all.
 	RootNamespaces []string
 	// MeshGrants says that routes of the Gateway API may refer to other namespaces only where
@@ -58,7 +58,7 @@ func (s Settings) dialects() []route.Dialect {
 // Readable are all route languages as they are where nothing is missing that routes may
 // ask for: what they mean, whichever control plane has them.
 func Readable() []route.Dialect {
-	return Settings{Authorizer: &filters.Authorizer{}, BackendAddresses: anyAddress}.dialects()
+	return Settings{Authorizer: &filters.ExtAuthz{}, BackendAddresses: anyAddress}.dialects()
 }
 
 var anyAddress, _ = skipper.ParseAddresses([]string{api.AnyHost}) // which is one

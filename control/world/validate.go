@@ -17,11 +17,11 @@ import (
 type Report struct {
 	Documents  int                 `json:"documents"`
 	Violations []inspect.Violation `json:"violations"`
-	Conditions []Condition         `json:"conditions"`
+	Conditions []DocumentCondition `json:"conditions"`
 }
 
-// Condition is one that a document would get if the documents were the world.
-type Condition struct {
+// DocumentCondition is one that a document would get if the documents were the world.
+type DocumentCondition struct {
 	Object  string `json:"object"`
 	Parent  string `json:"parent,omitempty"`
 	Type    string `json:"type"`
@@ -114,7 +114,7 @@ func (r Report) Failed(strict bool) bool {
 // effect. What depends on the rest of the world never refuses a document.
 func Warnings(m *resolve.Model) []*api.Violation {
 	var out []*api.Violation
-	places := notes.PlacesIn(m.Snapshot())
+	places := notes.LocatorIn(m.Snapshot())
 	for _, n := range notes.All(m.Reader(nil)) {
 		if n.Severity == api.Info || n.Origin == nil {
 			continue

@@ -39,7 +39,7 @@ func TellsIdentity(o *api.Object) bool {
 
 // identityStatus is how such an object fares. Violations are those that are known at run time: of
 // authorities that cannot sign, and of certificates that have ended.
-func identityStatus(m *resolve.Reader, o *api.Object, known inspect.Known, violations []*api.Violation) Status {
+func identityStatus(m *resolve.Reader, o *api.Object, known inspect.FindSidecar, violations []*api.Violation) Status {
 	s := Status{Object: o.Ref.String(), Ref: o.Ref, Notes: m.NotesOn(o.Ref)}
 	accepted := Condition{Type: "Accepted", Status: "True", Reason: "Accepted"}
 	for _, n := range s.Notes {
@@ -160,7 +160,7 @@ func trustReady(violations []*api.Violation) Condition {
 }
 
 // counts: those whose name can be made take part, and those who have shown a certificate have it.
-func (c *certificates) counts(known inspect.Known) Counts {
+func (c *certificates) counts(known inspect.FindSidecar) Counts {
 	n := Counts{Selected: c.selected, Effective: c.selected - c.lacking(api.CodeSpiffeIDInvalid), Programmed: c.proved}
 	n.Rejected = len(c.without) - (c.selected - n.Effective)
 	if known == nil {

@@ -37,12 +37,12 @@ type Target struct {
 	// By are those who stand in its place where it is shadowed.
 	By     []*api.Origin `json:"by,omitempty"`
 	Reason string        `json:"reason,omitempty"`
-	// Lost are the lists of a rule that gave way, while the rest of it holds.
-	Lost []LostPart `json:"lost,omitempty"`
+	// Superseded are the lists of a rule that gave way, while the rest of it holds.
+	Superseded []SupersededPart `json:"lost,omitempty"`
 }
 
-// LostPart is a list of a rule that has no effect, for another's holds.
-type LostPart struct {
+// SupersededPart is a list of a rule that has no effect, for another's holds.
+type SupersededPart struct {
 	What string      `json:"what"` // filters or backends
 	By   *api.Origin `json:"by"`
 }
@@ -60,7 +60,7 @@ const (
 
 // ExplainObject says where a policy or route takes part; violations are as for
 // OverviewOf.
-func ExplainObject(m *resolve.Reader, ref api.Ref, sidecars inspect.Known, violations ...*api.Violation) (ObjectExplanation, error) {
+func ExplainObject(m *resolve.Reader, ref api.Ref, sidecars inspect.FindSidecar, violations ...*api.Violation) (ObjectExplanation, error) {
 	o, ok := m.Snapshot().Get(ref)
 	if !ok {
 		return ObjectExplanation{}, inspect.NotFound(ref.Kind, ref.Name, inspect.NamesOf(m, ref))
@@ -122,7 +122,7 @@ func (t *Target) isOf(field api.Path) bool {
 
 // setState sets the state of the entry; why, in case that it is attached nowhere. A note
 // stands on the entry or on the object's top-level targetRef.
-func (t *Target) setState(e *impact.Entry, notes []api.Note, why string) {
+func (t *Target) setState(e *impact.EntryEffect, notes []api.Note, why string) {
 	t.State = Unused
 	for _, n := range notes {
 		if n.Field != "spec.targetRef" && !t.isOf(n.Field) {
@@ -144,12 +144,12 @@ func (t *Target) setState(e *impact.Entry, notes []api.Note, why string) {
 		}
 	case e.Acts != 0:
 		t.State, t.Reason = Found, ""
-		filters, action := e.LostParts()
+		filters, action := e.SupersededParts()
 		if filters != nil {
-			t.Lost = append(t.Lost, LostPart{explain.LostFilters, filters})
+			t.Superseded = append(t.Superseded, SupersededPart{explain.SupersededFilters, filters})
 		}
 		if action != nil {
-			t.Lost = append(t.Lost, LostPart{explain.LostBackends, action})
+			t.Superseded = append(t.Superseded, SupersededPart{explain.SupersededBackends, action})
 		}
 	case len(e.By) > 0:
 		t.State, t.By, t.Reason = Shadowed, e.By, ""

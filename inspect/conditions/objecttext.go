@@ -26,7 +26,7 @@ func ObjectText(w io.Writer, e ObjectExplanation, s terminal.Style) error {
 			p.Line("  %s  overridden by %s", s.Loser(text), strings.Join(by, ", "))
 		case Found:
 			p.Line("  ✓ %s", text)
-			for _, l := range t.Lost {
+			for _, l := range t.Superseded {
 				p.Line("    %s", p.Loser(l.What+": overridden by "+terminal.OriginText(l.By)))
 			}
 		default:

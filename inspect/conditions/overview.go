@@ -26,19 +26,19 @@ const noteAll = 500
 // object of it that violations refuse, and of its sidecars. Violations are those
 // of documents that are not served as they were written.
 func OverviewOf(m *resolve.Reader, mesh string, sidecars []inspect.Sidecar, violations ...*api.Violation) Overview {
-	return OverviewPart(m, mesh, sidecars, inspect.Part{}, violations...)
+	return OverviewPart(m, mesh, sidecars, inspect.ListOptions{}, violations...)
 }
 
 // OverviewPart is OverviewOf with a part of the objects, in the order of their refs, at a cost
 // that follows those, and how many sidecars there are.
-func OverviewPart(m *resolve.Reader, mesh string, sidecars []inspect.Sidecar, part inspect.Part, violations ...*api.Violation) Overview {
+func OverviewPart(m *resolve.Reader, mesh string, sidecars []inspect.Sidecar, part inspect.ListOptions, violations ...*api.Violation) Overview {
 	known := inspect.Listed(sidecars)
 	return OverviewWith(m, mesh, inspect.SyncSeen(m, mesh, sidecars, known, part.TellsOf), known, part, violations...)
 }
 
 // OverviewWith is OverviewPart where it is known how the sidecars follow that who asks is told
 // of: its cost does not follow how many there are.
-func OverviewWith(m *resolve.Reader, mesh string, sync inspect.Sync, known inspect.Known, part inspect.Part, violations ...*api.Violation) Overview {
+func OverviewWith(m *resolve.Reader, mesh string, sync inspect.Sync, known inspect.FindSidecar, part inspect.ListOptions, violations ...*api.Violation) Overview {
 	out := Overview{Mesh: mesh, Sidecars: sync}
 	out.Sidecars.Uncertified = uncertified(m, mesh, part.TellsOf)
 	if part.Sees == nil {
@@ -95,7 +95,7 @@ func OverviewWith(m *resolve.Reader, mesh string, sync inspect.Sync, known inspe
 		if !part.TellsOf(n.Origin.Ref) {
 			continue
 		}
-		out.Sidecars.Held = append(out.Sidecars.Held, inspect.Held{Dataplane: n.Origin.FullName(), Message: n.Message})
+		out.Sidecars.Withheld = append(out.Sidecars.Withheld, inspect.Withheld{Dataplane: n.Origin.FullName(), Message: n.Message})
 	}
 	return out
 }

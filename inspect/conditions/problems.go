@@ -11,8 +11,8 @@ import (
 	"github.com/weftmesh/weft/resolve"
 )
 
-// Owner is an object, or a file, with everything that is wrong with it.
-type Owner struct {
+// ProblemOwner is an object, or a file, with everything that is wrong with it.
+type ProblemOwner struct {
 	Owner    string    `json:"owner"`
 	Ref      *api.Ref  `json:"ref,omitempty"`
 	Problems []Problem `json:"problems"`
@@ -39,11 +39,11 @@ const ControlPlane = "control plane"
 // for which nobody answers, sidecars that are gone and what Envoys refused, and
 // what is wrong with what runs: notes without an origin are about the control
 // plane itself.
-func Problems(m *resolve.Reader, sidecars []inspect.Sidecar, violations []*api.Violation, running ...api.Note) []Owner {
-	all := map[string]*Owner{}
+func Problems(m *resolve.Reader, sidecars []inspect.Sidecar, violations []*api.Violation, running ...api.Note) []ProblemOwner {
+	all := map[string]*ProblemOwner{}
 	add := func(owner string, ref *api.Ref, p Problem) {
 		if all[owner] == nil {
-			all[owner] = &Owner{Owner: owner, Ref: ref}
+			all[owner] = &ProblemOwner{Owner: owner, Ref: ref}
 		}
 		all[owner].Problems = append(all[owner].Problems, p)
 	}
@@ -83,11 +83,11 @@ func Problems(m *resolve.Reader, sidecars []inspect.Sidecar, violations []*api.V
 			add(s.Dataplane.String(), &s.Dataplane, p)
 		}
 	}
-	out := make([]Owner, 0, len(all))
+	out := make([]ProblemOwner, 0, len(all))
 	for _, o := range all {
 		out = append(out, *o)
 	}
-	slices.SortFunc(out, func(a, b Owner) int { return cmp.Compare(a.Owner, b.Owner) })
+	slices.SortFunc(out, func(a, b ProblemOwner) int { return cmp.Compare(a.Owner, b.Owner) })
 	return out
 }
 
@@ -103,7 +103,7 @@ type problemsKey struct{}
 // notedIn are the problems that notes tell of, in the order of who has to act.
 func notedIn(m *resolve.Reader) []noted {
 	var out []noted
-	places := notes.PlacesOf(m)
+	places := notes.LocatorOf(m)
 	for _, n := range notes.All(m) {
 		if n.Severity == api.Info || n.Origin == nil {
 			continue
@@ -127,7 +127,7 @@ func sidecarProblems(s *inspect.Sidecar, m *resolve.Reader) []Problem {
 	if r := s.Refusal; r != nil {
 		say("Rejected", "its Envoy refused "+r.Type+": "+r.Message)
 	}
-	if s.Held() {
+	if s.Withheld() {
 		say("Held", "its sidecar does not get its configuration: "+s.Note)
 	}
 	if why := s.WaitsFor(m); why != "" {
@@ -135,7 +135,7 @@ func sidecarProblems(s *inspect.Sidecar, m *resolve.Reader) []Problem {
 		out[len(out)-1].Severity = api.Warning
 	}
 	switch {
-	case !s.Lost:
+	case !s.Missing:
 	case s.Awaited:
 		say("NotConnected", "its sidecar was connected before the control plane was started, and has not come back; look whether it runs, and at the end of its log")
 	default:

@@ -13,7 +13,7 @@ import (
 )
 
 // place says of each note where its field stands.
-func (s *Status) place(places *notes.Places) {
+func (s *Status) place(places *notes.Locator) {
 	s.Notes = slices.Clone(s.Notes) // the model's are shared
 	for i := range s.Notes {
 		s.Notes[i].Position = places.Of(s.Notes[i])
@@ -42,7 +42,7 @@ func (s *Status) inOwnForm(m *resolve.Reader, o *api.Object) {
 		f.Entries = r.Entries
 	}
 	for _, c := range s.Conditions {
-		f.Verdicts = append(f.Verdicts, route.Verdict{Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message})
+		f.Verdicts = append(f.Verdicts, route.StatusCondition{Type: c.Type, Status: c.Status, Reason: c.Reason, Message: c.Message})
 	}
 	s.Own = d.Status(f)
 }
@@ -85,7 +85,7 @@ type Overview struct {
 
 // StatusOf is the status of one policy, route or document about identities, at a cost that follows what it
 // is about; violations are as for OverviewOf.
-func StatusOf(m *resolve.Reader, ref api.Ref, sidecars inspect.Known, violations ...*api.Violation) (Status, error) {
+func StatusOf(m *resolve.Reader, ref api.Ref, sidecars inspect.FindSidecar, violations ...*api.Violation) (Status, error) {
 	o, ok := m.Snapshot().Get(ref)
 	if !ok {
 		return Status{}, inspect.NotFound(ref.Kind, ref.Name, inspect.NamesOf(m, ref))
@@ -104,9 +104,9 @@ func StatusOf(m *resolve.Reader, ref api.Ref, sidecars inspect.Known, violations
 
 func statusOf(m *resolve.Reader, o *api.Object, x *participation, look notes.Look) Status {
 	s := Status{Object: o.Ref.String(), Ref: o.Ref, Notes: m.NotesOn(o.Ref), Dataplanes: x.counts}
-	found := notes.OfAttached(m, x.Reach, look)
+	found := notes.OfAttached(m, x.Impact, look)
 	s.Notes = append(s.Notes, found...)
-	s.place(look.Places)
+	s.place(look.Locator)
 	accepted, resolved := verdicts(m, o, s.Notes)
 	accepted.Dataplanes, resolved.Dataplanes = s.Dataplanes, s.Dataplanes
 	var gate listening

@@ -11,12 +11,12 @@ import (
 	"github.com/weftmesh/weft/resolve"
 )
 
-// lostRefs are the codes of a reference that leads nowhere, other than a target.
-var lostRefs = []string{"BackendNotFound", "PortRequired", "UnsupportedProtocol", "RefNotPermitted", "InvalidKind"}
+// unresolvedRefs are the codes of a reference that leads nowhere, other than a target.
+var unresolvedRefs = []string{"BackendNotFound", "PortRequired", "UnsupportedProtocol", "RefNotPermitted", "InvalidKind"}
 
-// lostTarget reports whether n is about an entry whose destination is not there:
+// unresolvedTarget reports whether n is about an entry whose destination is not there:
 // the other entries hold all the same, so it is a warning.
-func lostTarget(n api.Note) bool { return n.Code == "TargetNotFound" && n.Severity != api.Error }
+func unresolvedTarget(n api.Note) bool { return n.Code == "TargetNotFound" && n.Severity != api.Error }
 
 // verdicts are the conditions that follow from the notes on an object. One whose
 // every entry has lost its destination says nothing at all: it is not accepted.
@@ -26,10 +26,10 @@ func verdicts(m *resolve.Reader, o *api.Object, found []api.Note) (accepted, res
 	lost := map[api.Path]bool{}
 	for _, n := range found {
 		switch {
-		case lostTarget(n):
+		case unresolvedTarget(n):
 			lost[n.Field] = true
 			resolved.fails(n)
-		case slices.Contains(lostRefs, n.Code):
+		case slices.Contains(unresolvedRefs, n.Code):
 			resolved.fails(n)
 		case n.Severity == api.Error && n.Code != notes.CodeRejected && n.Code != notes.CodeFailed:
 			accepted.fails(n)
@@ -40,7 +40,7 @@ func verdicts(m *resolve.Reader, o *api.Object, found []api.Note) (accepted, res
 		}
 	}
 	if len(lost) > 0 && len(lost) == entries(m, o) {
-		accepted.fails(found[slices.IndexFunc(found, lostTarget)])
+		accepted.fails(found[slices.IndexFunc(found, unresolvedTarget)])
 	}
 	if o.Shadow() && accepted.Status == "True" {
 		accepted.Message = "label kuma.io/effect: shadow keeps it out of the real configuration"

@@ -17,7 +17,7 @@ import (
 // route, rules, destinations and inbounds at which the policy says something, each with all that
 // holds there. Part is a page of those outbounds; of most it has no more than that, with a note that
 // says how many there are beside them, unless most is negative. What is not shown is not explained.
-func About(m *resolve.Reader, dp api.Ref, to string, object api.Ref, part inspect.Part, most int) (Explanation, error) {
+func About(m *resolve.Reader, dp api.Ref, to string, object api.Ref, part inspect.ListOptions, most int) (Explanation, error) {
 	r, chosen, err := chosenOutbounds(m, dp, to, part)
 	if err != nil {
 		return Explanation{}, err
@@ -28,10 +28,10 @@ func About(m *resolve.Reader, dp api.Ref, to string, object api.Ref, part inspec
 	if most >= 0 && len(page) > most {
 		page, more = page[:most], len(page)-most
 	}
-	var said notes.Set
+	var said notes.Collector
 	e := explanation(m, r, to, page, false, &said)
 	e.note(m, r, &said)
-	e.Edges, e.Unmatched, e.OutboundsTotal = nil, []Unmatched{}, len(chosen)
+	e.Edges, e.NotApplied, e.OutboundsTotal = nil, []NotApplied{}, len(chosen)
 	e.keep(&x)
 	if more > 0 {
 		e.Notes = append(e.Notes, api.Note{Severity: api.Info, Code: "Cut", Message: fmt.Sprintf("%d more outbounds are not shown; ask about one by to", more)})
@@ -65,7 +65,7 @@ func (x *about) concerns(r *effective.Resolved, o *effective.Outbound) bool {
 	}
 	seen := map[string]bool{}
 	for _, rt := range o.Table.Routes {
-		if !seen[rt.Key] && (slices.ContainsFunc(rt.Origins, x.is) || slices.ContainsFunc(rt.Via, x.is) || x.speaks(rt.Policies) || x.speaksOnward(r, rt)) {
+		if !seen[rt.Key] && (slices.ContainsFunc(rt.Origins, x.is) || slices.ContainsFunc(rt.IncludedBy, x.is) || x.speaks(rt.Policies) || x.speaksOnward(r, rt)) {
 			return true
 		}
 		seen[rt.Key] = true
@@ -113,7 +113,7 @@ func (e *Explanation) keep(x *about) {
 	speaks := func(all map[string]sim.Policy) bool {
 		for _, p := range all {
 			for _, said := range p.Why {
-				if slices.ContainsFunc(said, func(s sim.Said) bool { return x.is(s.Origin) }) {
+				if slices.ContainsFunc(said, func(s sim.Opinion) bool { return x.is(s.Origin) }) {
 					return true
 				}
 			}

@@ -34,11 +34,11 @@ type Explanation struct {
 	Next           *string   `json:"next,omitempty"`
 	Inbounds       []Inbound `json:"inbounds"`
 	Edges          []Edge    `json:"edges,omitempty"` // of an edge dataplane
-	// Unmatched are the first of the policies and routes that take no part in what
+	// NotApplied are the first of the policies and routes that take no part in what
 	// is shown, with the reason; UnmatchedTotal counts all of them.
-	Unmatched      []Unmatched `json:"unmatched"`
-	UnmatchedTotal int         `json:"unmatchedTotal"`
-	Notes          []api.Note  `json:"notes"`
+	NotApplied      []NotApplied `json:"unmatched"`
+	NotAppliedTotal int          `json:"unmatchedTotal"`
+	Notes           []api.Note   `json:"notes"`
 }
 
 // Outbound is one destination as the dataplane calls it.
@@ -71,8 +71,8 @@ type Route struct {
 	// outermost first.
 	Over []*api.Origin `json:"over,omitempty"`
 	Via  []*api.Origin `json:"via,omitempty"`
-	// Lost are the lists of rules among Origins of which others hold.
-	Lost []LostList `json:"lost,omitempty"`
+	// SupersededLists are the lists of rules among Origins of which others hold.
+	SupersededLists []SupersededList `json:"lost,omitempty"`
 	// ShadowedBy is set where earlier routes take every request that it matches.
 	ShadowedBy *Shadow               `json:"shadowedBy"`
 	Filters    []string              `json:"filters,omitempty"` // in words
@@ -86,19 +86,19 @@ type Route struct {
 	Policies   map[string]sim.Policy `json:"policies"`
 }
 
-// LostList is what a rule says that gave way to the list of another, while the rest of it holds.
-type LostList struct {
+// SupersededList is what a rule says that gave way to the list of another, while the rest of it holds.
+type SupersededList struct {
 	What   string      `json:"what"` // filters or backends
 	Texts  []string    `json:"texts"`
 	Origin *api.Origin `json:"origin"`
 	By     *api.Origin `json:"by"`
 }
 
-// lostLists are the lists that gave way at a rule.
-func lostLists(rt *effective.Route) (out []LostList) {
-	for i := range rt.Lost {
-		l := &rt.Lost[i]
-		x := LostList{What: LostFilters, Origin: l.Origin, By: rt.FiltersBy, Texts: []string{}}
+// supersededLists are the lists that gave way at a rule.
+func supersededLists(rt *effective.Route) (out []SupersededList) {
+	for i := range rt.SupersededLists {
+		l := &rt.SupersededLists[i]
+		x := SupersededList{What: SupersededFilters, Origin: l.Origin, By: rt.FiltersBy, Texts: []string{}}
 		for i := range l.Filters {
 			x.Texts = append(x.Texts, terminal.FilterText(&l.Filters[i]))
 		}
@@ -106,7 +106,7 @@ func lostLists(rt *effective.Route) (out []LostList) {
 			x.Texts = append(x.Texts, terminal.RedirectText(l.Redirect))
 		}
 		if !l.OfFilters() {
-			x.What, x.By = LostBackends, rt.ActionBy
+			x.What, x.By = SupersededBackends, rt.ActionBy
 			for _, b := range l.Backends {
 				x.Texts = append(x.Texts, "to "+inspect.RefText(b.Target))
 			}
@@ -118,8 +118,8 @@ func lostLists(rt *effective.Route) (out []LostList) {
 
 // What of a rule may give way while the rest of it holds.
 const (
-	LostFilters  = "filters"
-	LostBackends = "backends"
+	SupersededFilters  = "filters"
+	SupersededBackends = "backends"
 )
 
 // Shadow is the route that is in the way.
@@ -172,7 +172,7 @@ func edge(r *effective.Resolved, x *effective.Edge) Edge {
 }
 
 // attempt lets a bug in telling a part of r be a note beside the other parts.
-func attempt(r *effective.Resolved, said *notes.Set, tell func()) {
+func attempt(r *effective.Resolved, said *notes.Collector, tell func()) {
 	defer func() {
 		if bug := recover(); bug != nil {
 			said.Add(notes.Failure(r.Ref, bug))
@@ -293,8 +293,8 @@ func tellOnward(list []sim.Backend, views []map[string]sim.Policy) {
 // routeOf is rt without that.
 func routeOf(r *effective.Resolved, rt *effective.Route) Route {
 	out := Route{
-		Key: rt.Key, Name: rt.Name, Matches: rt.Matches, Origins: rt.Origins, Over: rt.Over, Via: rt.Via, FiltersBy: rt.FiltersBy, BackendsBy: rt.ActionBy,
-		Backends: []sim.Backend{}, Policies: map[string]sim.Policy{}, Mirrors: sim.Mirrors(rt), Lost: lostLists(rt),
+		Key: rt.Key, Name: rt.Name, Matches: rt.Matches, Origins: rt.Origins, Over: rt.Superseded, Via: rt.IncludedBy, FiltersBy: rt.FiltersBy, BackendsBy: rt.ActionBy,
+		Backends: []sim.Backend{}, Policies: map[string]sim.Policy{}, Mirrors: sim.Mirrors(rt), SupersededLists: supersededLists(rt),
 	}
 	if out.Origins == nil {
 		out.Origins = []*api.Origin{}

@@ -15,26 +15,26 @@ import (
 // Of says what applies to a dataplane: all of it, or what concerns the
 // destination that to names by id, name, or name and port.
 func Of(m *resolve.Reader, dp api.Ref, to string) (Explanation, error) {
-	return PartOf(m, dp, to, inspect.Part{})
+	return PartOf(m, dp, to, inspect.ListOptions{})
 }
 
 // PartOf is Explain with a page of the outbounds to destinations of whose ids the name of
 // part is a part. All else is as in the whole.
-func PartOf(m *resolve.Reader, dp api.Ref, to string, part inspect.Part) (Explanation, error) {
+func PartOf(m *resolve.Reader, dp api.Ref, to string, part inspect.ListOptions) (Explanation, error) {
 	r, chosen, err := chosenOutbounds(m, dp, to, part)
 	if err != nil {
 		return Explanation{}, err
 	}
-	var said notes.Set
+	var said notes.Collector
 	e := explanation(m, r, to, inspect.Paged(chosen, part), part.Brief, &said)
 	e.OutboundsTotal = len(chosen)
-	e.Unmatched, e.UnmatchedTotal = unmatched(m, r, chosen)
+	e.NotApplied, e.NotAppliedTotal = notApplied(m, r, chosen)
 	e.note(m, r, &said)
 	return e, nil
 }
 
 // chosenOutbounds are those of a dataplane to a destination, or all, that part chooses by name.
-func chosenOutbounds(m *resolve.Reader, dp api.Ref, to string, part inspect.Part) (r *effective.Resolved, chosen []*effective.Outbound, err error) {
+func chosenOutbounds(m *resolve.Reader, dp api.Ref, to string, part inspect.ListOptions) (r *effective.Resolved, chosen []*effective.Outbound, err error) {
 	if r, err = inspect.Dataplane(m, dp); err != nil {
 		return nil, nil, err
 	}
@@ -52,7 +52,7 @@ func chosenOutbounds(m *resolve.Reader, dp api.Ref, to string, part inspect.Part
 
 // explanation tells of r, of some of its outbounds, and of its inbounds and edges where not one
 // destination is asked for. What cannot be told is among the notes.
-func explanation(m *resolve.Reader, r *effective.Resolved, to string, outbounds []*effective.Outbound, brief bool, said *notes.Set) Explanation {
+func explanation(m *resolve.Reader, r *effective.Resolved, to string, outbounds []*effective.Outbound, brief bool, said *notes.Collector) Explanation {
 	e := Explanation{Dataplane: r.Ref.FullName(), Revision: m.Snapshot().Revision(), Identity: identityOf(m, r), Closed: r.Closed, Outbounds: []Outbound{}, Inbounds: []Inbound{}, Notes: []api.Note{}}
 	for _, o := range outbounds {
 		attempt(r, said, func() { e.Outbounds = append(e.Outbounds, outbound(r, o, brief)) })
@@ -70,7 +70,7 @@ func explanation(m *resolve.Reader, r *effective.Resolved, to string, outbounds 
 }
 
 // note adds what there is to say on r, after those that there are.
-func (e *Explanation) note(m *resolve.Reader, r *effective.Resolved, said *notes.Set) {
+func (e *Explanation) note(m *resolve.Reader, r *effective.Resolved, said *notes.Collector) {
 	said.Add(m.NotesAt(r.Ref)...)
 	said.Add(notes.LookAt(m).At(r)...)
 	e.Notes = append(e.Notes, said.Notes...)

@@ -11,25 +11,25 @@ import (
 	"github.com/weftmesh/weft/sim"
 )
 
-// Filter narrows an explanation to what somebody asks about; empty fields ask
+// Query narrows an explanation to what somebody asks about; empty fields ask
 // for all.
-type Filter struct {
+type Query struct {
 	Route  string // a route object, as NAME or KIND/NAME, or one of its rules, as NAME/RULE
 	Kind   string // of policies
 	Policy string // name of a policy of Kind
 	Field  string // of effective policies, with all below it: http.requestTimeout, or http
 }
 
-func (f Filter) narrow() bool { return f.Kind != "" || f.Field != "" }
+func (f Query) narrow() bool { return f.Kind != "" || f.Field != "" }
 
 // Only is what an explanation says about what f asks for. That nothing is left
 // is an error that names what comes near.
-func (e Explanation) Only(f Filter) (Explanation, error) {
-	if f == (Filter{}) {
+func (e Explanation) Only(f Query) (Explanation, error) {
+	if f == (Query{}) {
 		return e, nil
 	}
 	out := e
-	out.Outbounds, out.Inbounds, out.Edges, out.Notes, out.Unmatched = []Outbound{}, []Inbound{}, nil, []api.Note{}, []Unmatched{}
+	out.Outbounds, out.Inbounds, out.Edges, out.Notes, out.NotApplied = []Outbound{}, []Inbound{}, nil, []api.Note{}, []NotApplied{}
 	for _, o := range e.Outbounds {
 		if o, ok := f.outbound(o); ok {
 			out.Outbounds = append(out.Outbounds, o)
@@ -41,24 +41,24 @@ func (e Explanation) Only(f Filter) (Explanation, error) {
 			out.Inbounds = append(out.Inbounds, in)
 		}
 	}
-	for _, u := range e.Unmatched {
+	for _, u := range e.NotApplied {
 		if f.Kind != "" && strings.HasPrefix(u.Object, f.Kind+"/") && (f.Policy == "" || strings.HasSuffix(u.Object, "/"+f.Policy)) {
-			out.Unmatched = append(out.Unmatched, u)
+			out.NotApplied = append(out.NotApplied, u)
 		}
 	}
-	out.OutboundsTotal, out.UnmatchedTotal = len(out.Outbounds), len(out.Unmatched)
+	out.OutboundsTotal, out.NotAppliedTotal = len(out.Outbounds), len(out.NotApplied)
 	for _, n := range e.Notes {
 		if n.Origin != nil && n.Origin.Kind == f.Kind && (f.Policy == "" || n.Origin.Name == f.Policy) {
 			out.Notes = append(out.Notes, n)
 		}
 	}
-	if len(out.Outbounds)+len(out.Inbounds)+len(out.Unmatched)+len(out.Notes) == 0 {
+	if len(out.Outbounds)+len(out.Inbounds)+len(out.NotApplied)+len(out.Notes) == 0 {
 		return out, f.missed(e)
 	}
 	return out, nil
 }
 
-func (f Filter) inbound(in Inbound) Inbound {
+func (f Query) inbound(in Inbound) Inbound {
 	in.Policies = f.policies(in.Policies)
 	all := in.Callers
 	in.Callers = nil
@@ -70,7 +70,7 @@ func (f Filter) inbound(in Inbound) Inbound {
 	return in
 }
 
-func (f Filter) outbound(o Outbound) (Outbound, bool) {
+func (f Query) outbound(o Outbound) (Outbound, bool) {
 	routes := o.Routes
 	o.Routes, o.Policies = []Route{}, f.policies(o.Policies)
 	for _, r := range routes {
@@ -89,15 +89,15 @@ func (f Filter) outbound(o Outbound) (Outbound, bool) {
 }
 
 // named reports whether a rule is one that Route asks for.
-func (f Filter) named(o *api.Origin) bool {
+func (f Query) named(o *api.Origin) bool {
 	return f.Route == o.Name || f.Route == o.Kind+"/"+o.Name || o.RuleName != "" && f.Route == o.Name+"/"+o.RuleName
 }
 
-func (f Filter) policies(all map[string]sim.Policy) map[string]sim.Policy {
+func (f Query) policies(all map[string]sim.Policy) map[string]sim.Policy {
 	out := map[string]sim.Policy{}
 	for kind, p := range all {
 		why := maps.Clone(p.Why)
-		maps.DeleteFunc(why, func(field string, said []sim.Said) bool {
+		maps.DeleteFunc(why, func(field string, said []sim.Opinion) bool {
 			return f.Field != "" && field != f.Field && !strings.HasPrefix(field, f.Field+".") || f.Policy != "" && !slices.ContainsFunc(said, f.says)
 		})
 		if len(why) > 0 && (f.Kind == "" || kind == f.Kind) {
@@ -108,10 +108,10 @@ func (f Filter) policies(all map[string]sim.Policy) map[string]sim.Policy {
 	return out
 }
 
-func (f Filter) says(s sim.Said) bool { return s.Origin != nil && s.Origin.Name == f.Policy }
+func (f Query) says(s sim.Opinion) bool { return s.Origin != nil && s.Origin.Name == f.Policy }
 
 // missed says that nothing is left of e.
-func (f Filter) missed(e Explanation) error {
+func (f Query) missed(e Explanation) error {
 	fields, routes := map[string]bool{}, map[string]bool{}
 	see := func(all map[string]sim.Policy) {
 		for kind, p := range all {

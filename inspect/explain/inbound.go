@@ -53,11 +53,11 @@ func inbound(in *effective.Inbound) Inbound {
 
 // inboundRoutes is nil where nobody says who may call.
 func inboundRoutes(in *effective.Inbound) []InboundRoute {
-	all := permission.JudgeOf(in)
+	all := permission.DeciderOf(in)
 	if all == nil && len(in.Rules) == 0 {
 		return nil
 	}
-	lists := func(j permission.Judge) *permission.PermissionLists {
+	lists := func(j permission.Decider) *permission.PermissionLists {
 		if j == nil {
 			return nil
 		}
@@ -67,7 +67,7 @@ func inboundRoutes(in *effective.Inbound) []InboundRoute {
 	for i := range in.Rules {
 		r := &in.Rules[i]
 		x := InboundRoute{Match: r.Match.Short(), Rules: r.Rules, Closed: r.Closed, Permissions: lists(all)}
-		if j := permission.JudgeAt(r); j != nil {
+		if j := permission.DeciderAt(r); j != nil {
 			x.Permissions = lists(j)
 		}
 		if r.Closed != "" {

@@ -96,10 +96,10 @@ func Text(w io.Writer, e Explanation, s terminal.Style) error {
 	}
 	if s.Short {
 		p.Notes(e.Notes)
-		p.LeftOut(e.UnmatchedTotal)
+		p.LeftOut(e.NotAppliedTotal)
 		return p.Flush(w)
 	}
-	unmatchedText(&p, e.Unmatched, e.UnmatchedTotal)
+	notAppliedText(&p, e.NotApplied, e.NotAppliedTotal)
 	p.Notes(e.Notes)
 	return p.Flush(w)
 }
@@ -139,7 +139,7 @@ func (r *Route) text(p *terminal.Printer) {
 	if len(r.Backends) > 0 {
 		p.Line("    to %s  %s", terminal.BackendsText(r.Backends), p.Faint(terminal.By(r.BackendsBy)))
 	}
-	for _, l := range r.Lost {
+	for _, l := range r.SupersededLists {
 		for _, text := range l.Texts {
 			p.Line("    %s  %s", p.Loser(text), p.Faint(terminal.OriginText(l.Origin)+", overridden by "+terminal.OriginText(l.By)))
 		}
@@ -160,14 +160,14 @@ func (r *Route) text(p *terminal.Printer) {
 // socketsText is what a rule says about WebSockets.
 var socketsText = map[string]string{"on": "WebSockets pass", "off": "WebSockets are refused with 403"}
 
-// maxUnmatchedLines is how many of those that do not apply a person reads.
-const maxUnmatchedLines = 20
+// maxNotAppliedLines is how many of those that do not apply a person reads.
+const maxNotAppliedLines = 20
 
-func unmatchedText(p *terminal.Printer, list []Unmatched, total int) {
+func notAppliedText(p *terminal.Printer, list []NotApplied, total int) {
 	if total == 0 {
 		return
 	}
-	list = list[:min(len(list), maxUnmatchedLines)]
+	list = list[:min(len(list), maxNotAppliedLines)]
 	p.Line("")
 	p.Line("%s", p.Strong("Not applied"))
 	for _, x := range list {

@@ -138,10 +138,10 @@ func TestBackendsAreNamed(t *testing.T) {
 	if diff := cmp.Diff(map[string]int{"ca-1": 2, kri: 1, "unknown": 1}, services[0].Issued); diff != "" {
 		t.Errorf("service (-want +got):\n%s", diff)
 	}
-	if got := b.Certified(mtls.Secured{Certificates: 2, Certificate: &mtls.Certificate{Root: "02"}}); got.Issued != kri || fmt.Sprint(got.Supported) != fmt.Sprint([]string{"ca-1", kri}) || got.Count != 2 {
+	if got := b.Certified(mtls.Observed{Certificates: 2, Certificate: &mtls.Certificate{Root: "02"}}); got.Issued != kri || fmt.Sprint(got.Supported) != fmt.Sprint([]string{"ca-1", kri}) || got.Count != 2 {
 		t.Errorf("%+v", got)
 	}
-	if b.Certified(mtls.Secured{}) != nil {
+	if b.Certified(mtls.Observed{}) != nil {
 		t.Error("a sidecar without a certificate has one")
 	}
 }

@@ -52,10 +52,10 @@ type atRule struct{ defaults, overrides []tagged }
 func (x *viewBuilder) attached(kind *policies.Kind, items []resolve.Item) []atRule {
 	// By place: a table that did not change keeps the origins of documents that were read
 	// anew since.
-	known := make(map[route.Place]*resolve.Item, len(items))
+	known := make(map[route.RuleRef]*resolve.Item, len(items))
 	for i := range items {
 		if it := &items[i]; it.Spec.Top().IsRoute() {
-			known[route.PlaceOf(it.Origin)] = it
+			known[route.RuleRefOf(it.Origin)] = it
 		}
 	}
 	var out []atRule
@@ -86,13 +86,13 @@ func (x *viewBuilder) attached(kind *policies.Kind, items []resolve.Item) []atRu
 
 // attachedAt is what known items say at a rule, by default or over everything, in
 // the order that the resolver gave them there.
-func attachedAt(e *policies.Effective, known map[route.Place]*resolve.Item, override bool) []tagged {
+func attachedAt(e *policies.Effective, known map[route.RuleRef]*resolve.Item, override bool) []tagged {
 	if e == nil {
 		return nil
 	}
 	var out []tagged
 	for _, o := range inMergeOrder(saidOf(e, func(s merge.Said) bool { return s.Layer > merge.Port && s.Override == override })) {
-		it, ok := known[route.PlaceOf(o)]
+		it, ok := known[route.RuleRefOf(o)]
 		if !ok {
 			continue
 		}

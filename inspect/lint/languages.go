@@ -1,26 +1,26 @@
 package lint
 
 // ofGateway are codes of the Gateway API.
-var ofGateway = []Rule{
+var ofGateway = []CodeInfo{
 	told("HostnameConflict", "Two listeners have one host", "Neither is served.", "Change the host or the port of one."),
 	told("InvalidKind", "A kind is not possible here", "The reference leads nowhere.", "Name a kind that the message lists."),
 	told("InvalidParameters", "Parameters of a Gateway cannot be used", "The Gateway is not served.", "Remove them."),
-	told("InvalidRouteKinds", "A listener allows kinds of routes that it cannot have", "Those take no part.", "Name kinds that fit its protocol."),
+	told("InvalidRouteKinds", "A listener allows kinds of routes that it cannot have", "Those have no effect.", "Name kinds that fit its protocol."),
 	told("ListenersNotValid", "A Gateway has listeners that are not served", "Clients are not let in there.", "The message names each."),
-	told("NoMatchingListenerHostname", "No listener has a host of the route", "The route takes no part.", "Write a host that a listener has."),
-	told("NoMatchingParent", "A parent has no such listener or port", "The route takes no part there.", "Name a `sectionName` or `port` that it has."),
-	told("NoParent", "A route names no parent", "It takes no part.", "Write `parentRefs`."),
-	told("NotAllowedByListeners", "No listener lets the route in", "The route takes no part.", "Let its namespace or kind in by `allowedRoutes`."),
+	told("NoMatchingListenerHostname", "No listener has a host of the route", "The route has no effect.", "Write a host that a listener has."),
+	told("NoMatchingParent", "A parent has no such listener or port", "The route has no effect there.", "Name a `sectionName` or `port` that it has."),
+	told("NoParent", "A route names no parent", "It has no effect.", "Write `parentRefs`."),
+	told("NotAllowedByListeners", "No listener lets the route in", "The route has no effect.", "Let its namespace or kind in by `allowedRoutes`."),
 	told("OnlyOneMirror", "A rule mirrors more than once", "The first mirror holds.", "Remove the others."),
 	told("PortNotFound", "A backend has no such port", "Requests to it are answered with 500.", "Name a port that the Service has."),
 	told("ProtocolConflict", "Two listeners of one port speak different protocols", "Neither is served.", "Give one another port."),
 	told("RefNotPermitted", "A reference to another namespace is not permitted", "It leads nowhere.", "Write a ReferenceGrant there."),
 	told("UnmanagedClass", "A Gateway is of another controller", "weft leaves it alone.", "Name the class of weft, if weft is meant."),
-	told("UnmanagedParent", "A route has a parent that weft does not serve", "It takes no part there.", "Name a Service, or a Gateway of weft."),
+	told("UnmanagedParent", "A route has a parent that weft does not serve", "It has no effect there.", "Name a Service, or a Gateway of weft."),
 }
 
 // ofHTTPProxy are codes of HTTPProxy, in Contour's words where it has any.
-var ofHTTPProxy = []Rule{
+var ofHTTPProxy = []CodeInfo{
 	told("AmbiguousReplacement", "A prefix is replaced in two ways", "None is applied.", "Write one replacement for a prefix."),
 	told("CookieRewritePoliciesInvalid", "Rules for cookies contradict", "The route is not served.", "Write each attribute once."),
 	told("DelegationNotPermitted", "A Secret of another namespace is not delegated", "The host is not served by TLS.", "Write a TLSCertificateDelegation there."),
@@ -53,7 +53,7 @@ var ofHTTPProxy = []Rule{
 }
 
 // ofRouteGroup are codes of RouteGroup.
-var ofRouteGroup = []Rule{
+var ofRouteGroup = []CodeInfo{
 	told("Ambiguous", "Two routes match alike", "Which one holds is decided by their order.", "Make one more specific, or give it a weight."),
 	told("DraftDialect", "The document is in a form of the draft", "It is read as the form of today.", "Write that; the message says how."),
 	told("FilterOrder", "Filters act in another order than written", "Envoy has an order of its own.", "Write them in that order, or split the route."),
@@ -66,7 +66,7 @@ var ofRouteGroup = []Rule{
 }
 
 // ofConvert are codes of weft convert, and of what is printed in another language.
-var ofConvert = []Rule{
+var ofConvert = []CodeInfo{
 	told("ActionNotExpressible", "The language cannot say an action", "What is written does something else.", "Write it by hand, or stay with the language."),
 	told("BackendNotExpressible", "The language cannot say a backend", "What is written does something else.", "Write it by hand, or stay with the language."),
 	told("CertificateNotExpressible", "A certificate has to be named elsewhere", "What is written is for clients that speak TLS, whose certificate the listener of a Gateway names.", "Name the Secret in certificateRefs of the listener."),

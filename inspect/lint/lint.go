@@ -93,7 +93,7 @@ func (v *view) unseen() (out []string) {
 	}
 	for _, mesh := range slices.Sorted(maps.Keys(counts)) {
 		if there := v.anybody(mesh); !there {
-			out = append(out, fmt.Sprintf("mesh %s has no Dataplane or Pod among the documents, so nobody knows where its policies and routes act (%s): whom they select, what they override, which requests reach their rules; add Dataplanes, or ask a control plane",
+			out = append(out, fmt.Sprintf("mesh %s has no Dataplane or Pod among the documents, so it is not known where its policies and routes act (%s): whom they select, what they override, which requests reach their rules; add Dataplanes, or ask a control plane",
 				mesh, counted(counts[mesh], "document")))
 		}
 	}

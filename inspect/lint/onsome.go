@@ -35,7 +35,7 @@ func onSome(v *view) (found []*api.Violation) {
 	for _, mesh := range meshes {
 		refs := byMesh[mesh]
 		has, lacks := make([]int, len(refs)), make([]int, len(refs))
-		v.model.Reader(nil).ReachOf(mesh, refs, func(n, _ int, _ *effective.Resolved, p impact.Presence) {
+		v.model.Reader(nil).ImpactOf(mesh, refs, func(n, _ int, _ *effective.Resolved, p impact.Presence) {
 			if p == impact.Lacks {
 				lacks[n]++
 			} else {

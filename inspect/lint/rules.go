@@ -102,13 +102,13 @@ func inVain(v *view) (found []*api.Violation) {
 		byMesh[ref.Mesh] = append(byMesh[ref.Mesh], ref)
 	}
 	for _, mesh := range meshes {
-		for _, reach := range v.model.Reader(nil).ReachOf(mesh, byMesh[mesh], nil) {
+		for _, reach := range v.model.Reader(nil).ImpactOf(mesh, byMesh[mesh], nil) {
 			for _, e := range reach.Entries {
 				if e.Acts == 0 && len(e.By) > 0 {
 					v.gather(&found, v.vain(reach.Ref, e))
 				}
 				if v.model.IsRoute(reach.Ref.Kind) {
-					filters, action := e.LostParts()
+					filters, action := e.SupersededParts()
 					v.gather(&found, v.lost(reach.Ref, e, "filters", filters))
 					v.gather(&found, v.lost(reach.Ref, e, "backendRefs", action))
 				}
@@ -119,14 +119,14 @@ func inVain(v *view) (found []*api.Violation) {
 }
 
 // lost is about a list of a rule that gave way as a whole, while the rule takes requests.
-func (v *view) lost(ref api.Ref, e *impact.Entry, list string, by *api.Origin) *api.Violation {
+func (v *view) lost(ref api.Ref, e *impact.EntryEffect, list string, by *api.Origin) *api.Violation {
 	if by == nil {
 		return nil
 	}
 	return v.on(ref, e.Field.Field("default").Field(list), "Overridden", "it has no effect: a list holds as a whole, and that of %s counts more; say it there, or remove it", terminal.OriginText(by))
 }
 
-func (v *view) vain(ref api.Ref, e *impact.Entry) *api.Violation {
+func (v *view) vain(ref api.Ref, e *impact.EntryEffect) *api.Violation {
 	var by []string
 	routes := true
 	for _, o := range e.By {

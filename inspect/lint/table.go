@@ -7,8 +7,8 @@ import (
 	"github.com/weftmesh/weft/api"
 )
 
-// Rule is a code, and what it stands for. The documentation page is made of them.
-type Rule struct {
+// CodeInfo is a code, and what it stands for. The documentation page is made of them.
+type CodeInfo struct {
 	Code string
 	// Severity is that of findings that rules of this package make; those of others bring theirs.
 	Severity api.Severity
@@ -22,20 +22,20 @@ type Rule struct {
 // and resolved.
 var table = sorted(own, general, ofGateway, ofHTTPProxy, ofRouteGroup, ofConvert, ofIdentities, ofTenants)
 
-func sorted(parts ...[]Rule) []Rule {
+func sorted(parts ...[]CodeInfo) []CodeInfo {
 	all := slices.Concat(parts...)
-	slices.SortFunc(all, func(a, b Rule) int { return strings.Compare(a.Code, b.Code) })
+	slices.SortFunc(all, func(a, b CodeInfo) int { return strings.Compare(a.Code, b.Code) })
 	return all
 }
 
 // Rules are all codes, sorted.
-func Rules() []Rule { return slices.Clone(table) }
+func Rules() []CodeInfo { return slices.Clone(table) }
 
 // Lookup is what a code stands for.
-func Lookup(code string) (Rule, bool) {
-	i, ok := slices.BinarySearchFunc(table, code, func(r Rule, code string) int { return strings.Compare(r.Code, code) })
+func Lookup(code string) (CodeInfo, bool) {
+	i, ok := slices.BinarySearchFunc(table, code, func(r CodeInfo, code string) int { return strings.Compare(r.Code, code) })
 	if !ok {
-		return Rule{}, false
+		return CodeInfo{}, false
 	}
 	return table[i], true
 }
@@ -46,7 +46,7 @@ func HelpAt(code string) string {
 }
 
 // own are the codes of the rules of this package.
-var own = []Rule{
+var own = []CodeInfo{
 	{"AttemptsOutlastTimeout", api.Warning, "Attempts take longer than the request may",
 		"`numRetries` and one more attempts of `perTryTimeout` each are more than `http.requestTimeout`, which ends the request: the last attempts never happen, or never end.",
 		"Make attempts fewer or shorter, or the request timeout longer. `weft simulate --answers` shows each attempt.", attemptsOutlastTimeout},

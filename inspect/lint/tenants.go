@@ -5,15 +5,15 @@ import (
 )
 
 // ofTenants are codes about whose a namespace, a host or a certificate is (Mesh.tenancy).
-var ofTenants = []Rule{
-	{"HostsOpen", api.Info, "Hosts belong to nobody",
+var ofTenants = []CodeInfo{
+	{"HostsOpen", api.Info, "Hosts have no owner",
 		"Several namespaces share the mesh, and a route of any of them takes any host from the dataplanes of all: also that of another namespace, or one of the world.",
 		"Write `tenancy: {hosts: {mode: Owned}}` in the Mesh, with a grant for each host that acts beyond its namespace; or `mode: Open`, if it is meant so.", hostsOpen},
-	told("CertificateNotShown", "An edge has no key of another namespace", "The host is not served there: its certificate belongs to another namespace, and whoever runs the edge would have its key.", "Name the edge's namespace in `tenancy.edges` of the Mesh, if it may have such keys, or run the edge elsewhere."),
+	told("CertificateNotShown", "An edge may not use the key of another namespace", "The host is not served there: its certificate belongs to another namespace, and whoever runs the edge would have its key.", "Name the edge's namespace in `tenancy.edges` of the Mesh, if it may have such keys, or run the edge elsewhere."),
 	told("HostNotGranted", "A host acts in its own namespace alone", "Dataplanes of other namespaces, edges among them, do not serve it.", "Write a grant in `tenancy.hosts.grants` of the Mesh, if it is to act everywhere."),
 	told("IngressClassServed", "A route of an ingress class is served", "The Mesh names no classes, so weft serves all: also what another controller serves.", "Write `tenancy.ingressClasses` in the Mesh."),
-	told("NamespaceNotAdmitted", "A namespace takes no part in the mesh", "What lives there does nothing in the mesh: dataplanes are not served, services are not called, routes and policies act nowhere.", "Name the namespace in `tenancy.namespaces` of the Mesh, or put it into another mesh."),
-	told("NoNamespaces", "No namespace takes part in the mesh", "Only system namespaces do.", "Name some in `tenancy.namespaces`, or leave it out."),
+	told("NamespaceNotAdmitted", "A namespace is not part of the mesh", "Its objects have no effect in the mesh: dataplanes are not served, services are not called, routes and policies act nowhere.", "Name the namespace in `tenancy.namespaces` of the Mesh, or put it into another mesh."),
+	told("NoNamespaces", "No namespace is part of the mesh", "Only system namespaces are.", "Name some in `tenancy.namespaces`, or leave it out."),
 	told("OtherIngressClass", "A route is of another ingress class", "Another controller serves it, and weft does not.", "Nothing, unless weft is meant: then name its class, or add this one to `tenancy.ingressClasses` of the Mesh."),
 }
 

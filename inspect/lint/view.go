@@ -19,7 +19,7 @@ import (
 type view struct {
 	model  *resolve.Model
 	mine   map[api.Ref]*api.Object // the documents
-	places *notes.Places
+	places *notes.Locator
 	rows   []row
 	said   map[finding]bool
 }
@@ -33,7 +33,7 @@ type row struct {
 
 // newView reads a model. What dataplanes share is looked at once.
 func newView(m *resolve.Model, mine map[api.Ref]*api.Object) *view {
-	v := &view{model: m, mine: mine, places: notes.PlacesIn(m.Snapshot()), said: map[finding]bool{}}
+	v := &view{model: m, mine: mine, places: notes.LocatorIn(m.Snapshot()), said: map[finding]bool{}}
 	seen := map[*effective.Table]bool{}
 	for r := range m.Dataplanes("") {
 		for _, o := range r.Outbounds {

@@ -44,8 +44,8 @@ type AuthorityRoot struct {
 	// Role is signs, next while it is to sign and does not yet, leaving while it is to be trusted no
 	// more, and trusted for all others.
 	Role string `json:"role"`
-	// Leaves are how many sidecars have a valid certificate of it, as far as is known here.
-	Leaves int `json:"leaves"`
+	// Certificates are how many sidecars have a valid certificate of it, as far as is known here.
+	Certificates int `json:"leaves"`
 	// Said are those by whom a root of an authority outside is believed: MeshTrusts that people wrote,
 	// and the Workload API of the control plane.
 	Said    []string `json:"said,omitempty"`
@@ -74,8 +74,8 @@ type AuthorityWait struct {
 	Until time.Time `json:"until,omitzero"`  // it waits no longer, whatever they do
 }
 
-// Turned is the answer to who asks for another root.
-type Turned struct {
+// Rotated is the answer to who asks for another root.
+type Rotated struct {
 	Authority Authority `json:"authority"`
 	// Broken are the sidecars whose new connections fail until they have renewed; only of a
 	// rotation by force.
@@ -103,8 +103,8 @@ func (x Authority) Text(w io.Writer, s terminal.Style) error {
 		if !r.NotAfter.IsZero() {
 			text += "  until " + r.NotAfter.UTC().Format(time.DateOnly)
 		}
-		if r.Leaves > 0 {
-			text += "  certificates of " + terminal.Counted(r.Leaves, "sidecar", "sidecars")
+		if r.Certificates > 0 {
+			text += "  certificates of " + terminal.Counted(r.Certificates, "sidecar", "sidecars")
 		}
 		whose := "of the identity"
 		if strings.HasPrefix(x.Of, api.KindMesh+"/") {
@@ -135,7 +135,7 @@ func (x Authority) Text(w io.Writer, s terminal.Style) error {
 }
 
 // Text says what became of what was asked.
-func (x Turned) Text(w io.Writer, s terminal.Style) error {
+func (x Rotated) Text(w io.Writer, s terminal.Style) error {
 	if err := x.Authority.Text(w, s); err != nil || x.Broken == nil {
 		return err
 	}

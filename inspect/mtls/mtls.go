@@ -22,21 +22,21 @@ type MTLS struct {
 	Authorities []Authority `json:"authorities"` // that sign
 	Progress    Progress    `json:"progress"`    // of all its dataplanes
 	// Senders are those who called in plain text last, most connections first, at most 20.
-	Senders []PlainSender      `json:"senders"`
-	Total   int                `json:"total"`
-	Items   []SecuredDataplane `json:"items"`
-	Next    *string            `json:"next"`
+	Senders []PlainSender   `json:"senders"`
+	Total   int             `json:"total"`
+	Items   []DataplaneMTLS `json:"items"`
+	Next    *string         `json:"next"`
 }
 
-// SecuredDataplane is how the inbounds of one dataplane take mutual TLS.
-type SecuredDataplane struct {
-	Name        string           `json:"name"`
-	Connected   bool             `json:"connected"`
-	Identity    string           `json:"identity,omitempty"` // that it should have
-	Problem     string           `json:"problem,omitempty"`  // why it has none, or no certificate of it
-	Certificate *Certificate     `json:"certificate,omitempty"`
-	Inbounds    []SecuredInbound `json:"inbounds"`
-	Senders     []PlainSender    `json:"senders,omitempty"` // the latest first
+// DataplaneMTLS is how the inbounds of one dataplane take mutual TLS.
+type DataplaneMTLS struct {
+	Name        string        `json:"name"`
+	Connected   bool          `json:"connected"`
+	Identity    string        `json:"identity,omitempty"` // that it should have
+	Problem     string        `json:"problem,omitempty"`  // why it has none, or no certificate of it
+	Certificate *Certificate  `json:"certificate,omitempty"`
+	Inbounds    []InboundMTLS `json:"inbounds"`
+	Senders     []PlainSender `json:"senders,omitempty"` // the latest first
 }
 
 // Certificate is one that a sidecar has.
@@ -47,15 +47,15 @@ type Certificate struct {
 	Expires time.Time  `json:"expires"`
 }
 
-// SecuredInbound is one inbound.
-type SecuredInbound struct {
+// InboundMTLS is one inbound.
+type InboundMTLS struct {
 	Address string `json:"address"`
 	Port    uint32 `json:"port"`
 	Wanted  string `json:"wanted"` // Strict, Permissive or off, as documents say
-	// Held is the same as its Envoy has confirmed it; empty where that is not known.
-	Held  string `json:"held,omitempty"`
-	TLS   Count  `json:"tls"`
-	Plain Count  `json:"plain"`
+	// Confirmed is the same as its Envoy has confirmed it; empty where that is not known.
+	Confirmed string `json:"held,omitempty"`
+	TLS       Count  `json:"tls"`
+	Plain     Count  `json:"plain"`
 }
 
 // Connections are those of one inbound.
@@ -84,8 +84,8 @@ type PlainSender struct {
 	Last        time.Time `json:"last"`
 }
 
-// Secured is what the sidecar of a dataplane tells of its certificate and its connections.
-type Secured struct {
+// Observed is what the sidecar of a dataplane tells of its certificate and its connections.
+type Observed struct {
 	Certificate  *Certificate
 	Certificates int                    // that it has had, as far as is known
 	Inbounds     map[string]Connections // by address and port, as Envoy's statistics write them
@@ -93,7 +93,7 @@ type Secured struct {
 }
 
 // at is what it tells of an inbound.
-func (s *Secured) at(i *effective.Inbound) Connections {
+func (s *Observed) at(i *effective.Inbound) Connections {
 	if len(s.Inbounds) == 0 {
 		return Connections{}
 	}
@@ -101,9 +101,9 @@ func (s *Secured) at(i *effective.Inbound) Connections {
 	return s.Inbounds[string(StatName(room[:0], i.Address, i.Port))]
 }
 
-// SecuredBy says what is known of a sidecar, and what it follows.
-type SecuredBy struct {
-	Secured     func(api.Ref) (Secured, bool)
+// ObservedBy says what is known of a sidecar, and what it follows.
+type ObservedBy struct {
+	Observed    func(api.Ref) (Observed, bool)
 	Sidecar     func(api.Ref) (inspect.Sidecar, bool)
 	Authorities []Authority
 	Now         time.Time
@@ -116,17 +116,17 @@ const notMTLS = "off"
 const mostSenders = 20
 
 // Of is how far a mesh is. Size 0 of part is all dataplanes.
-func Of(q *resolve.Reader, mesh string, part inspect.Part, by SecuredBy) (MTLS, error) {
-	out := MTLS{Mesh: mesh, Authorities: append([]Authority{}, by.Authorities...), Senders: []PlainSender{}, Items: []SecuredDataplane{}}
-	if err := inspect.MeshKnown(q, mesh); err != nil {
+func Of(q *resolve.Reader, mesh string, part inspect.ListOptions, by ObservedBy) (MTLS, error) {
+	out := MTLS{Mesh: mesh, Authorities: append([]Authority{}, by.Authorities...), Senders: []PlainSender{}, Items: []DataplaneMTLS{}}
+	if err := inspect.CheckMesh(q, mesh); err != nil {
 		return out, err
 	}
 	names := callerNames{q: q, mesh: mesh}
 	way := phases{now: by.Now, names: &names}
 	var all progress
-	uncertified, room := q.Uncertified(mesh), []SecuredInbound(nil)
+	uncertified, room := q.Uncertified(mesh), []InboundMTLS(nil)
 	for r := range q.Dataplanes(mesh) {
-		known, _ := by.Secured(r.Ref)
+		known, _ := by.Observed(r.Ref)
 		senders := names.plainSenders(r, known.Senders)
 		out.Senders = append(out.Senders, senders...)
 		shown := false
@@ -138,9 +138,9 @@ func Of(q *resolve.Reader, mesh string, part inspect.Part, by SecuredBy) (MTLS, 
 			continue
 		}
 		s, _ := by.Sidecar(r.Ref)
-		d := SecuredDataplane{Name: r.Ref.FullName(), Connected: s.Connected, Certificate: known.Certificate, Senders: senders, Inbounds: room[:0]}
+		d := DataplaneMTLS{Name: r.Ref.FullName(), Connected: s.Connected, Certificate: known.Certificate, Senders: senders, Inbounds: room[:0]}
 		if shown { // the others need none of their own
-			d.Inbounds = make([]SecuredInbound, 0, len(r.Inbounds))
+			d.Inbounds = make([]InboundMTLS, 0, len(r.Inbounds))
 		}
 		d.secure(r, &known, &s)
 		if r.Identity != nil {
@@ -161,13 +161,13 @@ func Of(q *resolve.Reader, mesh string, part inspect.Part, by SecuredBy) (MTLS, 
 }
 
 // secure adds what is known of the identity and the inbounds of r.
-func (d *SecuredDataplane) secure(r *effective.Resolved, known *Secured, s *inspect.Sidecar) {
+func (d *DataplaneMTLS) secure(r *effective.Resolved, known *Observed, s *inspect.Sidecar) {
 	if r.Identity != nil && len(r.Identity.Names) > 0 {
 		d.Identity = r.Identity.Names[0]
 	}
 	for _, i := range r.Inbounds {
 		c := known.at(i.Inbound)
-		d.Inbounds = append(d.Inbounds, SecuredInbound{Address: i.Address, Port: i.Port, Wanted: wantedMode(r, i.Inbound), Held: heldMode(s, i.Inbound), TLS: c.TLS, Plain: c.Plain})
+		d.Inbounds = append(d.Inbounds, InboundMTLS{Address: i.Address, Port: i.Port, Wanted: wantedMode(r, i.Inbound), Confirmed: heldMode(s, i.Inbound), TLS: c.TLS, Plain: c.Plain})
 	}
 }
 

@@ -61,7 +61,7 @@ type phases struct {
 }
 
 // look looks at a dataplane that has an identity.
-func (x *phases) look(r *effective.Resolved, d *SecuredDataplane) {
+func (x *phases) look(r *effective.Resolved, d *DataplaneMTLS) {
 	x.identified = true
 	switch {
 	case d.Problem != "":
@@ -73,10 +73,10 @@ func (x *phases) look(r *effective.Resolved, d *SecuredDataplane) {
 		in := &d.Inbounds[i]
 		at := func() string { return fmt.Sprintf("%s port %d", d.Name, in.Port) }
 		switch {
-		case d.Connected && (in.Held == "" || in.Held == notMTLS):
+		case d.Connected && (in.Confirmed == "" || in.Confirmed == notMTLS):
 			x.unacknowledged = append(x.unacknowledged, at()+" has not acknowledged mutual TLS")
 		case in.Wanted != effective.Strict || !d.Connected:
-		case in.Held != effective.Strict:
+		case in.Confirmed != effective.Strict:
 			x.strict = append(x.strict, at()+" takes plain text until its callers have learnt better")
 		case in.Plain.Open > 0:
 			x.strict = append(x.strict, fmt.Sprintf("%s has %d connections in plain text", at(), in.Plain.Open))

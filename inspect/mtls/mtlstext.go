@@ -38,7 +38,7 @@ func (x *MTLS) Text(w io.Writer, s terminal.Style) error {
 	return p.Flush(w)
 }
 
-func (d *SecuredDataplane) text(p *terminal.Printer) {
+func (d *DataplaneMTLS) text(p *terminal.Printer) {
 	p.Line("")
 	who := cmp.Or(d.Identity, "no identity")
 	switch {
@@ -56,8 +56,8 @@ func (d *SecuredDataplane) text(p *terminal.Printer) {
 	p.Line("%s  %s%s", p.Strong(d.Name), who, terminal.When(!d.Connected, ", not connected"))
 	for _, i := range d.Inbounds {
 		held := ""
-		if i.Held != i.Wanted {
-			held = ", now " + cmp.Or(i.Held, "not known")
+		if i.Confirmed != i.Wanted {
+			held = ", now " + cmp.Or(i.Confirmed, "not known")
 		}
 		p.Line("  port %d  %s%s: %d connections by TLS, %d in plain text (%d and %d in all)", i.Port, i.Wanted, held, i.TLS.Open, i.Plain.Open, i.TLS.All, i.Plain.All)
 	}

@@ -20,7 +20,7 @@ const plainWindow = 10 * time.Minute
 
 // PlaintextClients are warnings on those of objects by which inbounds of a mesh take plain text no
 // more, where somebody has called these in plain text of late (spec/identity.md 5, phase 4).
-func PlaintextClients(q *resolve.Reader, objects []*api.Object, now time.Time, known func(api.Ref) (Secured, bool)) (out []*api.Violation) {
+func PlaintextClients(q *resolve.Reader, objects []*api.Object, now time.Time, known func(api.Ref) (Observed, bool)) (out []*api.Violation) {
 	for _, s := range switchesOf(objects) {
 		if clients := refusedClients(q, s.mesh, now, known); len(clients) > 0 {
 			out = append(out, s.warn(CodePlaintextClients, "inbounds that take mutual TLS alone were called in plain text in the last 10 minutes, which is refused now: %s; give these clients sidecars, or let a MeshTLS of mode Permissive be about these inbounds", inspect.FirstOf(clients)))
@@ -30,7 +30,7 @@ func PlaintextClients(q *resolve.Reader, objects []*api.Object, now time.Time, k
 }
 
 // refusedClients are those who have called strict inbounds in plain text, in words.
-func refusedClients(q *resolve.Reader, mesh string, now time.Time, known func(api.Ref) (Secured, bool)) (out []string) {
+func refusedClients(q *resolve.Reader, mesh string, now time.Time, known func(api.Ref) (Observed, bool)) (out []string) {
 	names := callerNames{q: q, mesh: mesh}
 	for r := range q.Dataplanes(mesh) {
 		strict := func(port uint32) bool {

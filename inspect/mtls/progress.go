@@ -59,7 +59,7 @@ type progress struct {
 }
 
 // add counts a dataplane that has an identity.
-func (p *progress) add(d *SecuredDataplane) {
+func (p *progress) add(d *DataplaneMTLS) {
 	p.isOn = true
 	if !d.Connected {
 		p.absent++
@@ -70,10 +70,10 @@ func (p *progress) add(d *SecuredDataplane) {
 		if i.Wanted == notMTLS {
 			continue
 		}
-		p.steps[taking].of(d.Name, i.Held == effective.Permissive || i.Held == effective.Strict)
+		p.steps[taking].of(d.Name, i.Confirmed == effective.Permissive || i.Confirmed == effective.Strict)
 		p.steps[callers].of(d.Name, i.Plain.Open == 0)
 		if i.Wanted == effective.Strict {
-			p.steps[hardened].of(d.Name, i.Held == effective.Strict)
+			p.steps[hardened].of(d.Name, i.Confirmed == effective.Strict)
 		}
 	}
 }

@@ -58,7 +58,7 @@ func switchesOf(objects []*api.Object) (out []switched) {
 
 // warn is a warning at it.
 func (s switched) warn(code, format string, args ...any) *api.Violation {
-	return &api.Violation{Position: notes.PlacesIn(snapshot.New(0, s.object)).Of(api.Note{Origin: &api.Origin{Ref: s.object.Ref}, Field: s.field}),
+	return &api.Violation{Position: notes.LocatorIn(snapshot.New(0, s.object)).Of(api.Note{Origin: &api.Origin{Ref: s.object.Ref}, Field: s.field}),
 		Object: s.object.Ref, Field: s.field, Code: code, Severity: api.Warning, Message: fmt.Sprintf(format, args...)}
 }
 

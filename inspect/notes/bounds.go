@@ -120,7 +120,7 @@ func (c *caller) overAttempts() bool {
 // boundNotes are what there is to say on limits that never fire. It serves one question.
 type boundNotes struct {
 	snapshot *snapshot.Snapshot
-	Set
+	Collector
 }
 
 // outbound is about the limits of r itself at an outbound.
@@ -351,7 +351,7 @@ func (n *boundNotes) called(r *effective.Resolved, rt *effective.Route, of func(
 }
 
 // boundsAt are the notes on limits of callers and those whom they call at one place of an object.
-func boundsAt(m *resolve.Reader, p impact.Place, limited *limitedInbounds) []api.Note {
+func boundsAt(m *resolve.Reader, p impact.Placement, limited *limitedInbounds) []api.Note {
 	n := boundNotes{snapshot: m.Snapshot()}
 	var outbounds []*effective.Outbound
 	switch {

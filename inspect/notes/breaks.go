@@ -31,7 +31,7 @@ func Breaks(before, after *resolve.Model, touched ...api.Ref) []*api.Violation {
 		known[of(n)] = true
 	}
 	var out []*api.Violation
-	places := PlacesIn(after.Snapshot())
+	places := LocatorIn(after.Snapshot())
 	for n := range after.Notes() {
 		if n.Severity == api.Info || known[of(n)] || slices.Contains(touched, owner(n)) {
 			continue
@@ -39,7 +39,7 @@ func Breaks(before, after *resolve.Model, touched ...api.Ref) []*api.Violation {
 		known[of(n)] = true
 		v := &api.Violation{Position: places.Of(n), Object: owner(n), Field: n.Field, Code: n.Code, Message: strings.TrimSpace(n.Message), Severity: api.Warning}
 		if lostPermission(after, n) {
-			v.Code, v.Message = permissionLost, "nobody would be asked any more by what it is attached to: "+v.Message
+			v.Code, v.Message = permissionLost, "its route goes, so callers would no longer be checked: "+v.Message
 		}
 		out = append(out, v)
 	}

@@ -10,7 +10,7 @@ import (
 // AllAnew is what Notes says, by looking at every dataplane, and at every object wherever it is
 // attached.
 func AllAnew(m *resolve.Reader) []api.Note {
-	var all Set
+	var all Collector
 	for n := range m.AllNoted() {
 		all.Add(n)
 	}
@@ -24,7 +24,7 @@ func AllAnew(m *resolve.Reader) []api.Note {
 			refs = append(refs, o.Ref)
 		}
 		all.Add(boundsBetween(m.Model.Reader(nil), mesh)...)
-		reaches := m.ReachOf(mesh, refs, nil)
+		reaches := m.ImpactOf(mesh, refs, nil)
 		for _, x := range reaches {
 			all.Add(useless(m, x)...)
 		}

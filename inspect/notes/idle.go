@@ -14,8 +14,8 @@ import (
 // idleNotes are the fields of an object that have an effect nowhere. Items for
 // the whole mesh are left out: they are for every protocol, of which a mesh need
 // not have all.
-func idleNotes(q *resolve.Reader, x *impact.Reach) []api.Note {
-	if !slices.ContainsFunc(x.Entries, func(e *impact.Entry) bool { return len(e.IdleFields()) > 0 }) {
+func idleNotes(q *resolve.Reader, x *impact.Impact) []api.Note {
+	if !slices.ContainsFunc(x.Entries, func(e *impact.EntryEffect) bool { return len(e.IdleFields()) > 0 }) {
 		return nil
 	}
 	o, ok := q.Snapshot().Get(x.Ref)

@@ -7,9 +7,9 @@ import (
 	"github.com/weftmesh/weft/resolve"
 )
 
-// Places finds where the fields of notes stand in their documents. Notes on one
+// Locator finds where the fields of notes stand in their documents. Notes on one
 // object that come one after the other cost one reading of its text.
-type Places struct {
+type Locator struct {
 	snapshot *snapshot.Snapshot
 	ref      api.Ref
 	locate   func(api.Path) api.Position
@@ -24,20 +24,20 @@ type field struct {
 
 type placesKey struct{}
 
-// mostPlaces is of how many fields places are kept: those of documents that are no more are among them.
-const mostPlaces = 10_000
+// mostLocators is of how many fields places are kept: those of documents that are no more are among them.
+const mostLocators = 10_000
 
-// PlacesOf looks in the documents of a model, and knows what was looked for before, also in those of
+// LocatorOf looks in the documents of a model, and knows what was looked for before, also in those of
 // earlier models.
-func PlacesOf(m *resolve.Reader) *Places {
-	return &Places{snapshot: m.Snapshot(), known: resolve.CacheOf[field, api.Position](m, placesKey{}, func() int { return mostPlaces })}
+func LocatorOf(m *resolve.Reader) *Locator {
+	return &Locator{snapshot: m.Snapshot(), known: resolve.CacheOf[field, api.Position](m, placesKey{}, func() int { return mostLocators })}
 }
 
-// PlacesIn looks in the documents of s.
-func PlacesIn(s *snapshot.Snapshot) *Places { return &Places{snapshot: s} }
+// LocatorIn looks in the documents of s.
+func LocatorIn(s *snapshot.Snapshot) *Locator { return &Locator{snapshot: s} }
 
 // Of is the place of a note on an object; zero where its text is not known.
-func (p *Places) Of(n api.Note) api.Position {
+func (p *Locator) Of(n api.Note) api.Position {
 	if n.Position.Line != 0 || n.Origin == nil {
 		return n.Position
 	}

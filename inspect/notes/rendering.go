@@ -18,11 +18,11 @@ import (
 
 // OfAttached are what there is to say about an object where it is attached: fields
 // without effect, and what Envoys do not get as it is written.
-func OfAttached(q *resolve.Reader, x *impact.Reach, look Look) []api.Note {
-	var all Set
+func OfAttached(q *resolve.Reader, x *impact.Impact, look Look) []api.Note {
+	var all Collector
 	all.Add(idleNotes(q, x)...)
 	all.Add(useless(q, x)...)
-	for _, p := range x.Places {
+	for _, p := range x.Placements {
 		if !q.Visit() {
 			break
 		}
@@ -34,7 +34,7 @@ func OfAttached(q *resolve.Reader, x *impact.Reach, look Look) []api.Note {
 
 // place is what the Envoy of the dataplane at p does not get as it is written, and which limits in
 // time never fire there.
-func (l Look) place(p impact.Place) []api.Note {
+func (l Look) place(p impact.Placement) []api.Note {
 	var at any = p.Inbound
 	switch {
 	case p.Outbound != nil:
@@ -50,20 +50,20 @@ func (l Look) place(p impact.Place) []api.Note {
 	return notes
 }
 
-func (l Look) asked(p impact.Place) []api.Note {
+func (l Look) asked(p impact.Placement) []api.Note {
 	return l.safely(p.At, func() []api.Note {
 		switch {
 		case p.Outbound != nil:
-			return slices.Concat(l.renderer.OutboundNotes(p.At, p.Outbound), ownBounds(l.Places.snapshot, p.At, p.Outbound))
+			return slices.Concat(l.renderer.OutboundNotes(p.At, p.Outbound), ownBounds(l.Locator.snapshot, p.At, p.Outbound))
 		case p.Cluster != nil:
-			return slices.Concat(clusters.Notes(p.Cluster), ownBounds(l.Places.snapshot, p.At, p.At.Sending(p.Cluster.Cluster.Name)...))
+			return slices.Concat(clusters.Notes(p.Cluster), ownBounds(l.Locator.snapshot, p.At, p.At.Sending(p.Cluster.Cluster.Name)...))
 		}
 		return l.renderer.InboundNotes(p.At, p.Inbound)
 	})
 }
 
-// Set collects notes, each once.
-type Set struct {
+// Collector collects notes, each once.
+type Collector struct {
 	seen  map[noteKey]bool
 	Notes []api.Note
 }
@@ -76,7 +76,7 @@ type noteKey struct {
 }
 
 // Add adds those that are not there yet.
-func (r *Set) Add(notes ...api.Note) {
+func (r *Collector) Add(notes ...api.Note) {
 	if r.seen == nil {
 		r.seen = map[noteKey]bool{}
 	}
@@ -96,7 +96,7 @@ func (r *Set) Add(notes ...api.Note) {
 // them found, what has no effect, and what Envoys do not get as it is written.
 // Each is said once, however many dataplanes it concerns, in the order of refs.
 func All(m *resolve.Reader) []api.Note {
-	var all Set
+	var all Collector
 	for n := range m.AllNoted() {
 		all.Add(n)
 	}
@@ -110,12 +110,12 @@ func All(m *resolve.Reader) []api.Note {
 			}
 		}
 		all.Add(boundsBetween(m, mesh)...)
-		for _, x := range m.ReachOf(mesh, attachableIn(m, mesh), nil) {
+		for _, x := range m.ImpactOf(mesh, attachableIn(m, mesh), nil) {
 			all.Add(useless(m, x)...)
 		}
 	}
 	for _, mesh := range slices.Sorted(maps.Keys(byMesh)) {
-		for _, x := range m.ReachOf(mesh, idleSomewhere(m, byMesh[mesh]), nil) {
+		for _, x := range m.ImpactOf(mesh, idleSomewhere(m, byMesh[mesh]), nil) {
 			all.Add(idleNotes(m, x)...)
 		}
 	}
@@ -138,7 +138,7 @@ func attachableIn(m *resolve.Reader, mesh string) []api.Ref {
 // On is what Notes says of some objects, at a cost that follows what they
 // are about.
 func On(m *resolve.Reader, refs ...api.Ref) []api.Note {
-	var all Set
+	var all Collector
 	look := LookAt(m)
 	byMesh := map[string][]api.Ref{}
 	for _, ref := range refs {
@@ -151,7 +151,7 @@ func On(m *resolve.Reader, refs ...api.Ref) []api.Note {
 		}
 	}
 	for _, mesh := range slices.Sorted(maps.Keys(byMesh)) {
-		for _, x := range m.ReachOf(mesh, byMesh[mesh], nil) {
+		for _, x := range m.ImpactOf(mesh, byMesh[mesh], nil) {
 			all.Add(OfAttached(m, x, look)...)
 		}
 	}
@@ -199,25 +199,25 @@ func owner(n api.Note) api.Ref {
 type Look struct {
 	renderer *xds.Renderer
 	known    map[any][]api.Note // of places: several objects are attached to one
-	Places   *Places            // of fields, in documents
+	Locator  *Locator           // of fields, in documents
 	Limited  *limitedInbounds
 }
 
 // LookAt begins a question about a model.
 func LookAt(m *resolve.Reader) Look {
-	return Look{renderer: xds.NewRenderer(m.Kinds()), known: map[any][]api.Note{}, Places: PlacesOf(m), Limited: &limitedInbounds{m: m, at: map[api.Ref][]*effective.Inbound{}}}
+	return Look{renderer: xds.NewRenderer(m.Kinds()), known: map[any][]api.Note{}, Locator: LocatorOf(m), Limited: &limitedInbounds{m: m, at: map[api.Ref][]*effective.Inbound{}}}
 }
 
 // At is what the Envoy of r does not get as it is written, at the entry that
 // wrote it, and which limits in time never fire there. What nobody wrote is the mesh's.
 func (l Look) At(r *effective.Resolved) []api.Note {
 	return l.safely(r, func() []api.Note {
-		return slices.Concat(l.renderer.Notes(r), ownBounds(l.Places.snapshot, r, r.Outbounds...))
+		return slices.Concat(l.renderer.Notes(r), ownBounds(l.Locator.snapshot, r, r.Outbounds...))
 	})
 }
 
 // between is what there is to say at p on limits in time of callers and of those whom they call.
-func (l Look) between(q *resolve.Reader, p impact.Place) []api.Note {
+func (l Look) between(q *resolve.Reader, p impact.Placement) []api.Note {
 	type between struct{ at any }
 	key := between{p.Inbound}
 	switch {

@@ -13,7 +13,7 @@ import (
 // beside them makes it so. Before is what holds without the write, nil for nothing: what was shut
 // already may be written on, for its author is about to mend it or means other parts of it.
 func Uncarried(before, after *resolve.Reader, objects []*api.Object) (out []*api.Violation) {
-	places := PlacesIn(snapshot.New(0, objects...))
+	places := LocatorIn(snapshot.New(0, objects...))
 	for _, o := range objects {
 		var known []api.Note
 		if before != nil {

@@ -30,7 +30,7 @@ const (
 // useless are the notes on entries of an object that take part nowhere for what other objects say, or
 // since nobody whom the object selects calls what they are about. It follows from what became of the
 // object, so that it costs no more than that.
-func useless(q *resolve.Reader, x *impact.Reach) []api.Note {
+func useless(q *resolve.Reader, x *impact.Impact) []api.Note {
 	o, ok := q.Snapshot().Get(x.Ref)
 	if !ok || o.Shadow() || o.IsDefault() {
 		return nil
@@ -63,7 +63,7 @@ func explains(known, n api.Note) bool {
 }
 
 // takenByOthers is about a rule whose requests are all taken by other routes.
-func takenByOthers(q *resolve.Reader, ref api.Ref, e *impact.Entry) (api.Note, bool) {
+func takenByOthers(q *resolve.Reader, ref api.Ref, e *impact.EntryEffect) (api.Note, bool) {
 	if e.Acts != 0 || len(e.By) == 0 {
 		return api.Note{}, false
 	}
@@ -83,7 +83,7 @@ func warningOn(ref api.Ref, entry, at api.Path, code, format string, args ...any
 
 // uncalled are about entries for destinations that no selected dataplane calls, of objects that do
 // not select all: those for a whole mesh are for whoever may come to call.
-func uncalled(q *resolve.Reader, o *api.Object, x *impact.Reach) []api.Note {
+func uncalled(q *resolve.Reader, o *api.Object, x *impact.Impact) []api.Note {
 	if spec, ok := o.Spec.(*policies.Spec); ok {
 		return uncalledByPolicy(o, spec, x)
 	}
@@ -109,7 +109,7 @@ func uncalled(q *resolve.Reader, o *api.Object, x *impact.Reach) []api.Note {
 	return notes
 }
 
-func uncalledByPolicy(o *api.Object, spec *policies.Spec, x *impact.Reach) []api.Note {
+func uncalledByPolicy(o *api.Object, spec *policies.Spec, x *impact.Impact) []api.Note {
 	top := spec.Top()
 	if top.IsRoute() || !narrow(top) {
 		return nil

@@ -7,7 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
+
+	"github.com/weftmesh/weft/api/tuple"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
@@ -70,7 +71,7 @@ const (
 // destinations those of a service where to does.
 func Of(q *resolve.Reader, mesh, from, to string) (*Permissions, error) {
 	callers, destinations := map[string]*PermittedCaller{}, map[destinationKey]*PermittedDestination{}
-	judges := map[permission.Judge]int{}
+	judges := map[permission.Decider]int{}
 	known := false
 	for r := range q.Dataplanes(mesh) {
 		if from == "" || r.Ref.Name == from || r.Ref.FullName() == from {
@@ -85,7 +86,7 @@ func Of(q *resolve.Reader, mesh, from, to string) (*Permissions, error) {
 		return nil, fmt.Errorf("dataplane %s: %w", from, inspect.ErrNotFound)
 	}
 	out := &Permissions{Mesh: mesh, Items: []PermissionRow{}}
-	sorted := sortedBy(callers, func(names string) string { return fmt.Sprint(strings.Split(names, "\x00")) })
+	sorted := sortedBy(callers, func(names string) string { return fmt.Sprint(tuple.Split(names)) })
 	for _, d := range sortedBy(destinations, destinationKey.text) {
 		for _, c := range sorted {
 			if len(out.Items) == mostRows {
@@ -100,7 +101,7 @@ func Of(q *resolve.Reader, mesh, from, to string) (*Permissions, error) {
 
 func addCaller(all map[string]*PermittedCaller, r *effective.Resolved) {
 	proves := r.Proves()
-	key := strings.Join(proves, "\x00")
+	key := tuple.Join(proves...)
 	c := all[key]
 	if c == nil {
 		c = &PermittedCaller{proves: proves}
@@ -127,12 +128,12 @@ func (k destinationKey) text() string {
 	return k.service + " " + strconv.FormatUint(uint64(k.port), 10) + " " + string(k.protocol) + " " + k.mode + " " + strconv.Itoa(k.judge) + k.rules
 }
 
-func addDestination(all map[destinationKey]*PermittedDestination, judges map[permission.Judge]int, r *effective.Resolved, in *effective.Inbound, to string) {
+func addDestination(all map[destinationKey]*PermittedDestination, judges map[permission.Decider]int, r *effective.Resolved, in *effective.Inbound, to string) {
 	key := destinationKey{service: serviceOf(r, in), port: in.Port, protocol: in.Protocol}
 	if to != "" && key.service != to {
 		return
 	}
-	number := func(by permission.Judge) int {
+	number := func(by permission.Decider) int {
 		if by == nil {
 			return 0
 		}
@@ -142,9 +143,9 @@ func addDestination(all map[destinationKey]*PermittedDestination, judges map[per
 		return judges[by]
 	}
 	if in.TLS != nil {
-		key.mode, key.judge = in.TLS.Mode, number(permission.JudgeOf(in))
+		key.mode, key.judge = in.TLS.Mode, number(permission.DeciderOf(in))
 		for i := range in.Rules {
-			key.rules += fmt.Sprintf(" %s %d", in.Rules[i].Match.Text(), number(permission.JudgeAt(&in.Rules[i])))
+			key.rules += fmt.Sprintf(" %s %d", in.Rules[i].Match.Text(), number(permission.DeciderAt(&in.Rules[i])))
 		}
 	}
 	d := all[key]

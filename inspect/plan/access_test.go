@@ -51,7 +51,7 @@ func objectsOf(t *testing.T, documents ...string) (out []*api.Object) {
 }
 
 // permitting is the plan of documents over a mesh of others.
-func permitting(t *testing.T, before []string, after ...string) (step.Step, plan.Plan) {
+func permitting(t *testing.T, before []string, after ...string) (step.Comparison, plan.Plan) {
 	t.Helper()
 	m, _ := world.Compile(snapshot.New(1, guarded(t, before...)...))
 	var writes []store.Write
@@ -217,7 +217,7 @@ func TestPlannedVerdictsAreThoseOfTheSimulator(t *testing.T) {
 }
 
 // letsIn reports whether an inbound lets in a request of who.
-func letsIn(in *effective.Inbound, who string, p *permission.Probe) bool {
+func letsIn(in *effective.Inbound, who string, p *permission.SampleRequest) bool {
 	a := permission.Arrive(in, p)
 	return a.LetsIn([]string{who})
 }

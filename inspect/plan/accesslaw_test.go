@@ -49,11 +49,11 @@ func documentsOf(t *rapid.T, which string) (out []string) {
 }
 
 // requests are all that differ in what the drawn worlds ask.
-func requests() (out []permission.Probe) {
+func requests() (out []permission.SampleRequest) {
 	for _, path := range []string{"/", "/admin", "/admin/x", "/admin/a", "/admin/a/b", "/admin/y", "/other", "/other/x", "/zzz"} {
 		for _, method := range []string{"GET", "POST", "PUT"} {
 			for _, h := range []wire.Headers{nil, {"x-mode": "s"}, {"x-key": "1"}, {"x-mode": "s", "x-key": "1"}} {
-				out = append(out, permission.Probe{Method: method, Path: path, Headers: h})
+				out = append(out, permission.SampleRequest{Method: method, Path: path, Headers: h})
 			}
 		}
 	}

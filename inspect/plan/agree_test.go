@@ -57,7 +57,7 @@ type fact struct {
 }
 
 func factOf(e plan.Effect) fact {
-	f := fact{of: encoded(e.Destination), what: string(e.Part)}
+	f := fact{of: encoded(e.Destination), what: string(e.Section)}
 	if e.Policy != "" {
 		f.what = e.Policy + " " + e.Field
 	}
@@ -87,7 +87,7 @@ type held struct{ value, by string }
 func compare(t *rapid.T, told map[fact][2]string, before, after map[fact]held, onward func(fact) bool) {
 	for f := range maps.Keys(maps.Collect(chain(before, after))) {
 		was, is := cmp.Or(before[f].value, "null"), cmp.Or(after[f].value, "null")
-		if was == is || f.what == string(plan.PartRoute) {
+		if was == is || f.what == string(plan.SectionRoute) {
 			continue
 		}
 		whole := func(f fact) bool { said, ok := told[f]; return ok && (said[0] == "null" || said[1] == "null") }
@@ -99,7 +99,7 @@ func compare(t *rapid.T, told map[fact][2]string, before, after map[fact]held, o
 	for f, said := range told {
 		was, is := before[f], after[f]
 		switch {
-		case f.what == string(plan.PartRoute): // a place, which may be the same among others
+		case f.what == string(plan.SectionRoute): // a place, which may be the same among others
 			if said != [2]string{cmp.Or(was.value, "null"), cmp.Or(is.value, "null")} {
 				t.Fatalf("%+v is planned to go from %v, and stands at %q, then %q", f, said, was.value, is.value)
 			}
@@ -233,13 +233,13 @@ func TestPlanTellsWhoComesAndGoes(t *testing.T) {
 		told := map[string][2]string{}
 		for _, e := range plan.Of(step, nil).Effects {
 			for _, dp := range each(e.Listed) {
-				if e.Part == plan.PartEndpoints || e.Part == plan.PartNames {
-					told[fmt.Sprint(e.Mesh, " ", dp, " ", e.Part, " ", encoded(e.Destination))] = [2]string{encoded(e.Before), encoded(e.After)}
+				if e.Section == plan.SectionEndpoints || e.Section == plan.SectionNames {
+					told[fmt.Sprint(e.Mesh, " ", dp, " ", e.Section, " ", encoded(e.Destination))] = [2]string{encoded(e.Before), encoded(e.After)}
 				}
 			}
 		}
 		want := map[string][2]string{}
-		add := func(r *effective.Resolved, part plan.Part, of any, was, is []string) {
+		add := func(r *effective.Resolved, part plan.Section, of any, was, is []string) {
 			if gone, come := without(was, is), without(is, was); len(gone)+len(come) > 0 {
 				want[fmt.Sprint(r.Ref.Mesh, " ", r.Ref.FullName(), " ", part, " ", encoded(of))] = [2]string{encoded(orNull(gone)), encoded(orNull(come))}
 			}
@@ -249,7 +249,7 @@ func TestPlanTellsWhoComesAndGoes(t *testing.T) {
 			if !ok {
 				continue
 			}
-			add(is, plan.PartNames, (*sim.Destination)(nil), namesAt(step.Before, is.Ref), namesAt(step.After, is.Ref))
+			add(is, plan.SectionNames, (*sim.Destination)(nil), namesAt(step.Before, is.Ref), namesAt(step.After, is.Ref))
 			before := map[string]*effective.Endpoints{}
 			for _, u := range was.Clusters {
 				before[u.Cluster.Name] = u.Endpoints
@@ -257,7 +257,7 @@ func TestPlanTellsWhoComesAndGoes(t *testing.T) {
 			for _, u := range is.Clusters {
 				if old, had := before[u.Cluster.Name]; had {
 					d := u.Destination
-					add(is, plan.PartEndpoints, sim.Destination{Kind: d.Kind, Name: d.Name, Namespace: d.Namespace, Port: d.Port}, endpointsOf(old), endpointsOf(u.Endpoints))
+					add(is, plan.SectionEndpoints, sim.Destination{Kind: d.Kind, Name: d.Name, Namespace: d.Namespace, Port: d.Port}, endpointsOf(old), endpointsOf(u.Endpoints))
 				}
 			}
 		}

@@ -47,7 +47,7 @@ func TestDataplanesAreCountedOnce(t *testing.T) {
 	parts := func(p plan.Plan) []string {
 		out := map[string]bool{}
 		for _, e := range p.Effects {
-			out[string(e.Part)+e.Policy] = true
+			out[string(e.Section)+e.Policy] = true
 		}
 		return slices.Sorted(maps.Keys(out))
 	}

@@ -66,10 +66,10 @@ func (d *differ) inbound(base Effect, a, b *effective.Inbound) (out []*entry[Eff
 	}
 	was, is := of(a), of(b)
 	e := base
-	if e.Part, e.Before, e.After = PartInbound, was.address, is.address; differs(e.Before, e.After) {
+	if e.Section, e.Before, e.After = SectionInbound, was.address, is.address; differs(e.Before, e.After) {
 		out = append(out, d.effect(e))
 	}
-	if e.Part, e.Before, e.After = PartProtocol, was.protocol, is.protocol; a != nil && b != nil && differs(e.Before, e.After) {
+	if e.Section, e.Before, e.After = SectionProtocol, was.protocol, is.protocol; a != nil && b != nil && differs(e.Before, e.After) {
 		out = append(out, d.effect(e))
 	}
 	if b == nil {
@@ -140,7 +140,7 @@ func (d *differ) endpointsOf(base Effect, a, b *effective.Endpoints) []*entry[Ef
 	was, is := addresses(a), addresses(b)
 	stays := func(at string) bool { _, there := slices.BinarySearch(is, at); return there }
 	hadIt := func(at string) bool { _, there := slices.BinarySearch(was, at); return there }
-	base.Part = PartEndpoints
+	base.Section = SectionEndpoints
 	base.Before = orNil(slices.DeleteFunc(slices.Clone(was), stays))
 	base.After = orNil(slices.DeleteFunc(slices.Clone(is), hadIt))
 	if base.Before != nil || base.After != nil {

@@ -173,9 +173,9 @@ func (d *differ) compared(ref api.Ref, before, after *effective.Resolved) []*ent
 	base := Effect{Mesh: ref.Mesh}
 	switch {
 	case before == nil:
-		base.Part, base.After = PartDataplane, ref.FullName()
+		base.Section, base.After = SectionDataplane, ref.FullName()
 	case after == nil:
-		base.Part, base.Before = PartDataplane, ref.FullName()
+		base.Section, base.Before = SectionDataplane, ref.FullName()
 	default:
 		return slices.Concat(d.outboundsOf(base, before, after), d.inboundsOf(base, before, after), d.clustersOf(base, before, after))
 	}

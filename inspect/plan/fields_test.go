@@ -26,7 +26,7 @@ func fieldsOf(t *testing.T, change string, printer func(*resource.Resource) ([]b
 }
 
 // stepOf is what writes over a world would change.
-func stepOf(t *testing.T, before, change string) (step.Step, []store.Result) {
+func stepOf(t *testing.T, before, change string) (step.Comparison, []store.Result) {
 	t.Helper()
 	was, violations := world.Decode("before.yaml", []byte(before))
 	is, wrong := world.Decode("change.yaml", []byte(change))

@@ -18,13 +18,13 @@ import (
 )
 
 // drawn is a random world, and a change of it.
-func drawn(t *rapid.T) step.Step {
+func drawn(t *rapid.T) step.Comparison {
 	catalog := world.Catalog()
 	s := worlds.Snapshot(t, catalog, rapid.IntRange(1, 6).Draw(t, "steps"))
 	before, _ := world.Compile(s)
 	changes := worlds.Changes(t, catalog, s)
 	after, affected := before.Update(s.With(s.Revision()+1, changes), changes)
-	step := step.Step{Before: before, After: after, Affected: affected.Dataplanes, Renderer: world.Settings{}.Renderer()}
+	step := step.Comparison{Before: before, After: after, Affected: affected.Dataplanes, Renderer: world.Settings{}.Renderer()}
 	for _, c := range changes {
 		step.Touched = append(step.Touched, c.Ref())
 	}

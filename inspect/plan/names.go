@@ -12,7 +12,7 @@ import (
 // names notes what changes about the names that workloads may call: whose names are others is
 // among those that a step affects. It is looked at once for all who may call the same; the
 // sidecars of those that answer no DNS are not told.
-func (d *differ) names(s step.Step, affected map[api.Ref]bool) {
+func (d *differ) names(s step.Comparison, affected map[api.Ref]bool) {
 	type pair struct{ mesh, was, is string }
 	known := map[pair]*entry[Effect]{}
 	for _, ref := range s.Affected {
@@ -38,7 +38,7 @@ func (d *differ) names(s step.Step, affected map[api.Ref]bool) {
 
 // namesOf is what changes about the names of those who may call the same; nil where nothing
 // does.
-func (d *differ) namesOf(s step.Step, mesh, was, is string) *entry[Effect] {
+func (d *differ) namesOf(s step.Comparison, mesh, was, is string) *entry[Effect] {
 	before := s.Before.Hostnames(mesh, was, nil)
 	after := before
 	if was == is {
@@ -53,7 +53,7 @@ func (d *differ) namesOf(s step.Step, mesh, was, is string) *entry[Effect] {
 	stays := func(in []string) func(string) bool {
 		return func(name string) bool { _, there := slices.BinarySearch(in, name); return there }
 	}
-	e := Effect{Mesh: mesh, Part: PartNames, Before: orNil(slices.DeleteFunc(slices.Clone(had), stays(has))), After: orNil(slices.DeleteFunc(slices.Clone(has), stays(had)))}
+	e := Effect{Mesh: mesh, Section: SectionNames, Before: orNil(slices.DeleteFunc(slices.Clone(had), stays(has))), After: orNil(slices.DeleteFunc(slices.Clone(has), stays(had)))}
 	return d.effect(e)
 }
 

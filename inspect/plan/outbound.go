@@ -62,14 +62,14 @@ func (d *differ) outboundsOf(base Effect, before, after *effective.Resolved) (ou
 	for _, key := range order {
 		if is[key] == nil {
 			e := about(base, was[key].Destination)
-			e.Part, e.Before = PartOutbound, was[key].addresses
+			e.Section, e.Before = SectionOutbound, was[key].addresses
 			out = append(out, d.effect(e))
 		}
 	}
 	for _, key := range newer {
 		b, a := was[key], is[key]
 		e := about(base, a.Destination)
-		e.Part, e.After = PartOutbound, a.addresses
+		e.Section, e.After = SectionOutbound, a.addresses
 		if b != nil {
 			e.Before = b.addresses
 		}
@@ -154,7 +154,7 @@ func (d *differ) outbound(base Effect, a, b side) []*entry[Effect] {
 	var out []*entry[Effect]
 	if pair.was != pair.is {
 		e := base
-		e.Part, e.Before, e.After = PartProtocol, pair.was, pair.is
+		e.Section, e.Before, e.After = SectionProtocol, pair.was, pair.is
 		out = append(out, d.effect(e))
 	}
 	if pair.before != pair.after || pair.before != nil && was != is {
@@ -178,7 +178,7 @@ func (d *differ) connections(base Effect, a, b *effective.TCPTable) (out []*entr
 		if name != "" {
 			e.Route = &Route{ServerName: name, Text: "connections that ask for " + name + " in TLS"}
 		}
-		e.Part, e.Before, e.After, e.Origin = PartBackends, was[name].backends, is[name].backends, is[name].by
+		e.Section, e.Before, e.After, e.Origin = PartBackends, was[name].backends, is[name].backends, is[name].by
 		if e.After == nil {
 			e.Origin = was[name].by
 		}

@@ -50,10 +50,10 @@ type Effect struct {
 	Destination *sim.Destination `json:"destination,omitempty"` // as they call it
 	Inbound     *Inbound         `json:"inbound,omitempty"`     // of theirs
 	Route       *Route           `json:"route,omitempty"`       // to the destination; nil for what holds for all of it
-	// Policy is a kind of policy of which Field changes. Else Part is what changes.
-	Policy string `json:"policy,omitempty"`
-	Field  string `json:"field,omitempty"`
-	Part   Part   `json:"part,omitempty"`
+	// Policy is a kind of policy of which Field changes. Else Section is what changes.
+	Policy  string  `json:"policy,omitempty"`
+	Field   string  `json:"field,omitempty"`
+	Section Section `json:"part,omitempty"`
 	// Before and After are null where there is nothing.
 	Before any `json:"before"`
 	After  any `json:"after"`
@@ -63,24 +63,24 @@ type Effect struct {
 	OriginBefore *api.Origin `json:"originBefore,omitempty"`
 }
 
-// Part is a part of what a dataplane has, but for the fields of policies.
-type Part string
+// Section is a part of what a dataplane has, but for the fields of policies.
+type Section string
 
 // Of a rule of a route all of its parts are told when it is new, and its place alone when it goes.
 const (
-	PartDataplane Part = "dataplane" // its name
-	PartOutbound  Part = "outbound"  // the addresses at which a destination is called
-	PartProtocol  Part = "protocol"  // as it is read at those
-	PartRoute     Part = "route"     // its place among the routes of the destination, from 0
-	PartMatches   Part = "matches"
-	PartBackends  Part = "backends"
-	PartMirrors   Part = "mirrors"
-	PartFilters   Part = "filters"
-	PartAction    Part = "action"    // what the proxy answers, how it chooses endpoints, whether WebSockets pass
-	PartOrigins   Part = "origins"   // the rules that it was merged from
-	PartEndpoints Part = "endpoints" // of a destination: those that go, and those that come
-	PartInbound   Part = "inbound"   // its address
-	PartNames     Part = "names"     // that its workload may call where its sidecar answers DNS: those that go, and those that come
+	SectionDataplane Section = "dataplane" // its name
+	SectionOutbound  Section = "outbound"  // the addresses at which a destination is called
+	SectionProtocol  Section = "protocol"  // as it is read at those
+	SectionRoute     Section = "route"     // its place among the routes of the destination, from 0
+	PartMatches      Section = "matches"
+	PartBackends     Section = "backends"
+	PartMirrors      Section = "mirrors"
+	PartFilters      Section = "filters"
+	SectionAction    Section = "action"    // what the proxy answers, how it chooses endpoints, whether WebSockets pass
+	SectionOrigins   Section = "origins"   // the rules that it was merged from
+	SectionEndpoints Section = "endpoints" // of a destination: those that go, and those that come
+	SectionInbound   Section = "inbound"   // its address
+	SectionNames     Section = "names"     // that its workload may call where its sidecar answers DNS: those that go, and those that come
 )
 
 // Route names a rule, or the name in TLS of those whose connections go on.
@@ -115,7 +115,7 @@ type Resource struct {
 }
 
 // Of is the plan of a step whose writes have results.
-func Of(s step.Step, results []store.Result) Plan {
+func Of(s step.Comparison, results []store.Result) Plan {
 	d := newDiffer(s.Renderer)
 	affected := map[api.Ref]bool{}
 	for _, ref := range s.Affected {
@@ -148,7 +148,7 @@ func Of(s step.Step, results []store.Result) Plan {
 	return p
 }
 
-func dataplanes(s step.Step, affected map[api.Ref]bool, b *step.Budget) Dataplanes {
+func dataplanes(s step.Comparison, affected map[api.Ref]bool, b *step.Budget) Dataplanes {
 	out := Dataplanes{Affected: len(affected)}
 	meshes := map[string]bool{}
 	for _, ref := range s.Touched {

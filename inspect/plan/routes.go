@@ -43,7 +43,7 @@ func (d *differ) routes(base Effect, a, b side) (out []*entry[Effect]) {
 		d.losable(was[key].Origins...)
 		if _, stays := is[key]; !stays {
 			e := on(base, was[key].Route)
-			e.Part, e.Before, e.Origin = PartRoute, was[key].at, access.LastOf(was[key].Origins)
+			e.Section, e.Before, e.Origin = SectionRoute, was[key].at, access.LastOf(was[key].Origins)
 			d.losableAt(was[key].Route)
 			out = append(out, d.effect(e))
 		}
@@ -52,7 +52,7 @@ func (d *differ) routes(base Effect, a, b side) (out []*entry[Effect]) {
 		before, there := was[key]
 		after := is[key]
 		e := on(base, after.Route)
-		e.Part, e.After, e.Origin = PartRoute, after.at, access.LastOf(after.Origins)
+		e.Section, e.After, e.Origin = SectionRoute, after.at, access.LastOf(after.Origins)
 		if there {
 			e.Before = before.at
 		}
@@ -115,10 +115,10 @@ func (d *differ) rule(base Effect, a side, before *effective.Route, b side, afte
 		old = explain.RouteOf(a.of, a.Destination.Protocol, before)
 	}
 	out = d.connected(base, &old, &now)
-	tell := func(p Part, by, byBefore *api.Origin, a, b any) {
+	tell := func(p Section, by, byBefore *api.Origin, a, b any) {
 		if differs(a, b) {
 			e := base
-			e.Part, e.Before, e.After, e.Origin = p, a, b, by
+			e.Section, e.Before, e.After, e.Origin = p, a, b, by
 			if b == nil {
 				e.Origin = byBefore
 			} else if byBefore != nil && !sameOrigin(byBefore, by) {
@@ -130,12 +130,12 @@ func (d *differ) rule(base Effect, a side, before *effective.Route, b side, afte
 	by, byBefore := access.LastOf(now.Origins), access.LastOf(old.Origins)
 	if before != nil {
 		tell(PartMatches, by, byBefore, old.Matches, now.Matches)
-		tell(PartOrigins, by, byBefore, old.Origins, now.Origins)
+		tell(SectionOrigins, by, byBefore, old.Origins, now.Origins)
 	}
 	tell(PartFilters, now.FiltersBy, old.FiltersBy, orNil(old.Filters), orNil(now.Filters))
 	tell(PartBackends, now.BackendsBy, old.BackendsBy, orNil(old.Backends), orNil(now.Backends))
 	tell(PartMirrors, now.FiltersBy, old.FiltersBy, orNil(old.Mirrors), orNil(now.Mirrors))
-	tell(PartAction, now.BackendsBy, old.BackendsBy, actionOf(&old), actionOf(&now))
+	tell(SectionAction, now.BackendsBy, old.BackendsBy, actionOf(&old), actionOf(&now))
 	return append(out, d.policies(base, old.Policies, now.Policies)...)
 }
 
@@ -162,7 +162,7 @@ func join(r *explain.Route) {
 		p := all[kind]
 		p.Why, p.Idle = maps.Clone(p.Why), slices.Clone(p.Idle)
 		if p.Why == nil {
-			p.Why = map[string][]sim.Said{}
+			p.Why = map[string][]sim.Opinion{}
 		}
 		for field, said := range b.Why {
 			p.Why[field] = said
@@ -243,7 +243,7 @@ func sameOrigin(a, b *api.Origin) bool { return a == b || a != nil && b != nil &
 // holding is what holds of a field, and whose words those are: of lists that add up several, the last
 // first.
 type holding struct {
-	sim.Said
+	sim.Opinion
 	also []*api.Origin
 }
 
@@ -264,9 +264,9 @@ func acting(p sim.Policy) map[string]holding {
 }
 
 // held is what holds of what was said: where several lists do, all their entries.
-func held(said []sim.Said) holding {
+func held(said []sim.Opinion) holding {
 	last := len(said) - 1
-	out := holding{Said: said[last]}
+	out := holding{Opinion: said[last]}
 	var all []any
 	for i := range said {
 		list, ok := policies.Items(said[i].Value)

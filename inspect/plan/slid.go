@@ -26,15 +26,15 @@ func Slid(before, after *resolve.Model, touched ...api.Ref) (out []*api.Violatio
 			routes[ref], meshes[ref.Mesh] = true, true
 		}
 	}
-	places := notes.PlacesIn(after.Snapshot())
+	places := notes.LocatorIn(after.Snapshot())
 	for mesh := range meshes {
 		old, now := before.Reader(nil), after.Reader(nil)
 		for o := range now.Attachable(mesh) {
 			if !namesSection(o) {
 				continue
 			}
-			was := old.NamedByPlace(o.Ref)
-			for _, is := range now.NamedByPlace(o.Ref) {
+			was := old.NamedByIndex(o.Ref)
+			for _, is := range now.NamedByIndex(o.Ref) {
 				i := slices.IndexFunc(was, func(x resolve.NamedRule) bool {
 					return x.Field == is.Field && x.Section == is.Section && x.Route == is.Route
 				})
@@ -92,7 +92,7 @@ func placeOf(m *resolve.Model, ref api.Ref, matches []match.Match) *api.Origin {
 	return nil
 }
 
-func slidWarning(places *notes.Places, o *api.Object, after *resolve.Model, was, is *resolve.NamedRule) *api.Violation {
+func slidWarning(places *notes.Locator, o *api.Object, after *resolve.Model, was, is *resolve.NamedRule) *api.Violation {
 	text := fmt.Sprintf("%s is the place of a rule of %s, and names another rule than before: %s, and before %s", strconv.Quote(is.Section), is.Route, terminal.MatchesText(is.Matches), terminal.MatchesText(was.Matches))
 	if at := placeOf(after, is.Route, was.Matches); at != nil {
 		text += ", which is " + terminal.OriginText(at) + " now"

@@ -15,7 +15,7 @@ import (
 
 // spelled warns where inbounds would refuse other spellings of paths than one, and did not: that is of
 // all their requests, whoever calls (spec/identity.md 4.4).
-func spelled(s step.Step) []*api.Violation {
+func spelled(s step.Comparison) []*api.Violation {
 	var places []string
 	var first api.Ref
 	for _, ref := range s.Affected {
@@ -47,7 +47,7 @@ func spelled(s step.Step) []*api.Violation {
 }
 
 // because is the first permission that the step brings or changes, else the dataplane.
-func because(s step.Step, dataplane api.Ref) api.Ref {
+func because(s step.Comparison, dataplane api.Ref) api.Ref {
 	i := slices.IndexFunc(s.Touched, func(ref api.Ref) bool {
 		o, ok := s.After.Snapshot().Get(ref)
 		if !ok {

@@ -93,7 +93,7 @@ func Markdown(w io.Writer, p Plan) error {
 	for i := range p.Effects {
 		e := &p.Effects[i]
 		before, after := valueText(e.Before), valueText(e.After)
-		if e.Part == PartOrigins {
+		if e.Section == SectionOrigins {
 			before, after = originsText(e.Before), originsText(e.After)
 		}
 		row := []string{e.Text(3), e.place(), e.what(), before, after, e.by()}

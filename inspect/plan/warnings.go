@@ -37,7 +37,7 @@ func (d *differ) losableAt(r *effective.Route) {
 
 // warnings are references that would lose what they name, and entries of objects that
 // nobody touches which would have no effect any more.
-func warnings(s step.Step, d *differ) []*api.Violation {
+func warnings(s step.Comparison, d *differ) []*api.Violation {
 	out := notes.Breaks(s.Before, s.After, s.Touched...)
 	broken := len(out)
 	byMesh := map[string][]api.Ref{}
@@ -49,7 +49,7 @@ func warnings(s step.Step, d *differ) []*api.Violation {
 	for _, mesh := range union(byMesh, nil) {
 		refs := byMesh[mesh]
 		slices.SortFunc(refs, api.Ref.Compare)
-		was, is := s.Before.Reader(nil).ReachOf(mesh, refs, nil), s.After.Reader(nil).ReachOf(mesh, refs, nil)
+		was, is := s.Before.Reader(nil).ImpactOf(mesh, refs, nil), s.After.Reader(nil).ImpactOf(mesh, refs, nil)
 		for i, ref := range refs {
 			for _, v := range lost(s.After.Snapshot(), ref, was[i], is[i]) {
 				if !slices.ContainsFunc(out[:broken], func(b *api.Violation) bool { return explains(b, v) }) {
@@ -68,13 +68,13 @@ func explains(broken, entry *api.Violation) bool {
 }
 
 // lost are the entries of an object that acted and would not.
-func lost(after *snapshot.Snapshot, ref api.Ref, was, is *impact.Reach) (out []*api.Violation) {
-	now := map[api.Path]*impact.Entry{}
+func lost(after *snapshot.Snapshot, ref api.Ref, was, is *impact.Impact) (out []*api.Violation) {
+	now := map[api.Path]*impact.EntryEffect{}
 	for _, e := range is.Entries {
 		now[e.Field] = e
 	}
 	o, _ := after.Get(ref)
-	places := notes.PlacesIn(after)
+	places := notes.LocatorIn(after)
 	for _, e := range was.Entries {
 		n := now[e.Field]
 		if e.Acts == 0 || n != nil && n.Acts != 0 {
@@ -87,7 +87,7 @@ func lost(after *snapshot.Snapshot, ref api.Ref, was, is *impact.Reach) (out []*
 }
 
 // why says what becomes of an entry that acted before; n is nil where it is attached nowhere.
-func why(o *api.Object, n *impact.Entry) string {
+func why(o *api.Object, n *impact.EntryEffect) string {
 	what := "it would take no request any more"
 	if _, policy := o.Spec.(*policies.Spec); policy {
 		what = "it would have no effect any more"

@@ -17,7 +17,7 @@ func (e *Effect) what() string {
 	if e.Policy != "" {
 		return e.Policy + " " + e.Field
 	}
-	return string(e.Part)
+	return string(e.Section)
 }
 
 // place is where at its dataplanes an effect is, in words; empty for all of one.
@@ -46,15 +46,15 @@ func (e *Effect) place() string {
 // change is what an effect changes, in words.
 func (e *Effect) change() string {
 	switch {
-	case e.Part == PartRoute && e.Before == nil:
+	case e.Section == SectionRoute && e.Before == nil:
 		return "new"
-	case e.Part == PartRoute && e.After == nil:
+	case e.Section == SectionRoute && e.After == nil:
 		return "goes"
-	case e.Part == PartEndpoints || e.Part == PartNames:
+	case e.Section == SectionEndpoints || e.Section == SectionNames:
 		return strings.TrimSpace(listed("- ", e.Before) + " " + listed("+ ", e.After))
 	case e.Policy != "" && !differs(e.Before, e.After):
 		return valueText(e.After) + ", as before"
-	case e.Part == PartOrigins:
+	case e.Section == SectionOrigins:
 		return originsText(e.Before) + " → " + originsText(e.After)
 	}
 	return valueText(e.Before) + " → " + valueText(e.After)
@@ -62,7 +62,7 @@ func (e *Effect) change() string {
 
 // by is whose word holds, in words.
 func (e *Effect) by() string {
-	if e.Part == PartOrigins || e.Origin == nil && e.OriginBefore == nil {
+	if e.Section == SectionOrigins || e.Origin == nil && e.OriginBefore == nil {
 		return ""
 	}
 	text := terminal.OriginText(e.Origin)

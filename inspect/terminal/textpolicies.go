@@ -100,7 +100,7 @@ func (p *Printer) rows(view sim.Policy) []row {
 	return rows
 }
 
-func saidBy(s sim.Said) string {
+func saidBy(s sim.Opinion) string {
 	if s.Layer == "default" {
 		return OriginText(s.Origin)
 	}
@@ -111,7 +111,7 @@ func saidBy(s sim.Said) string {
 }
 
 // lostBy says what decided against an opinion.
-func lostBy(s sim.Said) string {
+func lostBy(s sim.Opinion) string {
 	if s.Lost == "" {
 		return ""
 	}

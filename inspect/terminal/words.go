@@ -124,7 +124,7 @@ func corsText(c *route.CORS) string {
 }
 
 // AnswerText is what the proxy answers by itself, in one line.
-func AnswerText(a route.Answer) string {
+func AnswerText(a route.DirectResponse) string {
 	switch do := a.(type) {
 	case *route.Redirect:
 		return RedirectText(do)

@@ -158,7 +158,7 @@ func TestEveryAnswerCostsWhatItTells(t *testing.T) {
 	var costs [2]map[string]int
 	for i, size := range []int{10, 10 * times} {
 		var spent spending
-		server, _ := serveWith(t, town(size), false, func(c *web.Config) { c.Asked, c.Listed = spent.add, spent.list })
+		server, _ := serveWith(t, town(size), false, func(c *web.Config) { c.OnReader, c.Listed = spent.add, spent.list })
 		costs[i] = map[string]int{}
 		for _, pattern := range slices.Sorted(maps.Keys(laws)) {
 			l := laws[pattern]

@@ -17,19 +17,19 @@ import (
 
 // cluster says of each user that is asked about what it lets them.
 type cluster struct {
-	may func(rights.Access) bool
+	may func(rights.AccessRequest) bool
 
 	mu       sync.Mutex
-	asked    []rights.Access
+	asked    []rights.AccessRequest
 	at, most int // at once
-	said     map[rights.Access]bool
+	said     map[rights.AccessRequest]bool
 }
 
-func (c *cluster) WhoIs(_ context.Context, token string) (rights.Member, error) {
+func (c *cluster) WhoIs(_ context.Context, token string) (rights.ClusterUser, error) {
 	if token == "" {
-		return rights.Member{}, rights.ErrNobody
+		return rights.ClusterUser{}, rights.ErrNobody
 	}
-	return rights.Member{Name: token, May: c.asks, Said: func(a rights.Access) (bool, bool) {
+	return rights.ClusterUser{Name: token, May: c.asks, Cached: func(a rights.AccessRequest) (bool, bool) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		may, known := c.said[a]
@@ -37,7 +37,7 @@ func (c *cluster) WhoIs(_ context.Context, token string) (rights.Member, error) 
 	}}, nil
 }
 
-func (c *cluster) asks(_ context.Context, a rights.Access) (bool, error) {
+func (c *cluster) asks(_ context.Context, a rights.AccessRequest) (bool, error) {
 	c.mu.Lock()
 	c.asked = append(c.asked, a)
 	c.at++
@@ -51,9 +51,9 @@ func (c *cluster) asks(_ context.Context, a rights.Access) (bool, error) {
 	return may, nil
 }
 
-func inCluster(t *testing.T, docs string, may func(rights.Access) bool) (*cluster, string) {
+func inCluster(t *testing.T, docs string, may func(rights.AccessRequest) bool) (*cluster, string) {
 	t.Helper()
-	c := &cluster{may: may, said: map[rights.Access]bool{}}
+	c := &cluster{may: may, said: map[rights.AccessRequest]bool{}}
 	server, _ := serveWith(t, docs, false, func(o *web.Config) { o.Admin, o.Users = "the admin's token", c })
 	return c, server.URL
 }
@@ -62,7 +62,7 @@ func inCluster(t *testing.T, docs string, may func(rights.Access) bool) (*cluste
 // for each of them; of what is too much they are told so, and others are not.
 func TestMembersCannotFillTheMemory(t *testing.T) {
 	t.Parallel()
-	_, url := inCluster(t, "type: Mesh\nname: default\n", func(rights.Access) bool { return true })
+	_, url := inCluster(t, "type: Mesh\nname: default\n", func(rights.AccessRequest) bool { return true })
 	apply := func(user string, body io.Reader) (int, string) {
 		req, err := http.NewRequest(http.MethodPost, url+"/_apply?dryRun=true", body)
 		if err != nil {
@@ -133,7 +133,7 @@ func TestListsAskAboutFewNamespaces(t *testing.T) {
 	for i := range spaces {
 		fmt.Fprintf(&docs, "---\napiVersion: kuma.io/v1alpha1\nkind: MeshRetry\nmetadata: {name: r, namespace: n%03d}\nspec: {targetRef: {kind: Mesh}, to: [{targetRef: {kind: Mesh}, default: {http: {numRetries: 3}}}]}\n", i)
 	}
-	c, url := inCluster(t, docs.String(), func(a rights.Access) bool { return a.Namespace != "" })
+	c, url := inCluster(t, docs.String(), func(a rights.AccessRequest) bool { return a.Namespace != "" })
 	list := func(query string) string {
 		code, text := send(t, http.MethodGet, url+"/meshes/default/meshretries?size=1"+query, "", "Authorization", "Bearer one")
 		if code != http.StatusOK {
@@ -147,11 +147,11 @@ func TestListsAskAboutFewNamespaces(t *testing.T) {
 	if text := list(""); !strings.Contains(text, `"total":300`) || strings.Contains(text, "notes") || len(c.asked) != 302 {
 		t.Errorf("then %d questions: %s", len(c.asked), text)
 	}
-	all, url := inCluster(t, docs.String(), func(rights.Access) bool { return true })
+	all, url := inCluster(t, docs.String(), func(rights.AccessRequest) bool { return true })
 	if code, text := send(t, http.MethodGet, url+"/meshes/default/meshretries?size=1", "", "Authorization", "Bearer one"); code != http.StatusOK || !strings.Contains(text, `"total":300`) || len(all.asked) != 1 {
 		t.Errorf("who may list all: %d questions, %d %s", len(all.asked), code, text)
 	}
-	few, url := inCluster(t, docs.String(), func(a rights.Access) bool { return a.Namespace != "" })
+	few, url := inCluster(t, docs.String(), func(a rights.AccessRequest) bool { return a.Namespace != "" })
 	if code, text := send(t, http.MethodGet, url+"/meshes/default/meshretries?filter[labels.k8s.kuma.io/namespace]=n250", "", "Authorization", "Bearer one"); code != http.StatusOK || !strings.Contains(text, `"total":1`) || len(few.asked) != 2 {
 		t.Errorf("one namespace: %d questions, %d %s", len(few.asked), code, text)
 	}
@@ -160,7 +160,7 @@ func TestListsAskAboutFewNamespaces(t *testing.T) {
 // TestUsersOfAClusterHaveTokensOfTheCluster: others would be good for nothing.
 func TestUsersOfAClusterHaveTokensOfTheCluster(t *testing.T) {
 	t.Parallel()
-	_, url := inCluster(t, "type: Mesh\nname: default\n", func(rights.Access) bool { return true })
+	_, url := inCluster(t, "type: Mesh\nname: default\n", func(rights.AccessRequest) bool { return true })
 	code, text := send(t, http.MethodPost, url+"/tokens/user", `{"name": "ann", "validFor": "1h"}`, "Authorization", "Bearer the admin's token")
 	if code != http.StatusConflict || !strings.Contains(text, "kubectl create token ACCOUNT --audience weft-api") {
 		t.Errorf("%d %s", code, text)
@@ -184,13 +184,13 @@ func TestPlansTellMembersOfTheirNamespaces(t *testing.T) {
   outbound: [{port: 10001, tags: {kuma.io/service: web}}]}}}
 `
 	const change = `{type: MeshRetry, mesh: default, name: r, spec: {targetRef: {kind: Mesh}, to: [{targetRef: {kind: MeshService, name: web}, default: {http: {numRetries: 7}}}, {targetRef: {kind: MeshService, name: stok, namespace: "off"}, default: {http: {numRetries: 7}}}]}}`
-	_, url := inCluster(t, docs, func(a rights.Access) bool { return a.Subresource != "explain" || a.Namespace == "on" })
+	_, url := inCluster(t, docs, func(a rights.AccessRequest) bool { return a.Subresource != "explain" || a.Namespace == "on" })
 	code, text := send(t, http.MethodPost, url+"/_apply?dryRun=true", change, "Authorization", "Bearer one")
 	if code != http.StatusOK || !strings.Contains(text, `"dataplane":"vm.on"`) || !strings.Contains(text, `"after":7`) || !strings.Contains(text, `"dataplanes":{"total":1,"affected":1,`) ||
 		strings.Contains(text, "vm.off") || strings.Contains(text, "stok") {
 		t.Errorf("who sees one namespace: %d %s", code, text)
 	}
-	_, url = inCluster(t, docs, func(rights.Access) bool { return true })
+	_, url = inCluster(t, docs, func(rights.AccessRequest) bool { return true })
 	code, text = send(t, http.MethodPost, url+"/_apply?dryRun=true", change, "Authorization", "Bearer one")
 	if code != http.StatusOK || !strings.Contains(text, "vm.off") || !strings.Contains(text, "stok") {
 		t.Errorf("who sees all: %d %s", code, text)
@@ -210,7 +210,7 @@ func TestStatusTellsMembersOfTheirNamespaces(t *testing.T) {
 		}
 		fmt.Fprintf(&docs, "---\n{apiVersion: kuma.io/v1alpha1, kind: Dataplane, metadata: {name: vm, namespace: %q}, spec: {networking: {address: 127.0.0.1, inbound: [{port: 9000, tags: {kuma.io/service: web, kuma.io/protocol: http}}]}}}\n", namespace)
 	}
-	may := func(a rights.Access) bool { return a.Subresource == "explain" && a.Namespace == "on" }
+	may := func(a rights.AccessRequest) bool { return a.Subresource == "explain" && a.Namespace == "on" }
 	_, url := inCluster(t, docs.String(), may)
 	get := func(query string) string {
 		code, text := send(t, http.MethodGet, url+"/meshes/default/_status"+query, "", "Authorization", "Bearer one")
@@ -229,11 +229,11 @@ func TestStatusTellsMembersOfTheirNamespaces(t *testing.T) {
 	if code, text := send(t, http.MethodGet, url+"/meshes/default/dataplanes/vm.on/_explain", "", "Authorization", "Bearer one"); code != http.StatusOK || !strings.Contains(text, `{"dataplane":"vm.on"`) {
 		t.Errorf("explain: %d %s", code, text)
 	}
-	none, url := inCluster(t, docs.String(), func(rights.Access) bool { return false })
+	none, url := inCluster(t, docs.String(), func(rights.AccessRequest) bool { return false })
 	if code, text := send(t, http.MethodGet, url+"/meshes/default/_status", "", "Authorization", "Bearer one"); code != http.StatusOK || strings.Contains(text, `vm.`) || strings.Contains(text, "MeshRetry/") || len(none.asked) != 3 {
 		t.Errorf("who sees nothing: %d questions, %d %s", len(none.asked), code, text)
 	}
-	_, url = inCluster(t, docs.String(), func(a rights.Access) bool { return a.Resource == "meshes" })
+	_, url = inCluster(t, docs.String(), func(a rights.AccessRequest) bool { return a.Resource == "meshes" })
 	if code, text := send(t, http.MethodGet, url+"/meshes/default/_status", "", "Authorization", "Bearer one"); code != http.StatusOK || !strings.Contains(text, `"total":4,"objects"`) || !strings.Contains(text, `"vm.off"`) {
 		t.Errorf("who sees all: %d %s", code, text)
 	}
@@ -254,13 +254,13 @@ func TestPreviewsTellMembersOfTheirOwn(t *testing.T) {
 `, namespace)
 	}
 	const query = "/_apply?dryRun=true&shadow=true"
-	_, url := inCluster(t, docs.String(), func(a rights.Access) bool { return a.Namespace == "on" })
+	_, url := inCluster(t, docs.String(), func(a rights.AccessRequest) bool { return a.Namespace == "on" })
 	code, text := send(t, http.MethodPost, url+query, "", "Authorization", "Bearer one")
 	if code != http.StatusOK || strings.Contains(text, "off") || !strings.Contains(text, `"changes":[{"object":"MeshRetry/default/on/preview","action":"unchanged","shadow":true}]`) ||
 		!strings.Contains(text, `"after":7`) || !strings.Contains(text, `"results":[]`) {
 		t.Errorf("who sees one namespace: %d %s", code, text)
 	}
-	_, url = inCluster(t, docs.String(), func(rights.Access) bool { return true })
+	_, url = inCluster(t, docs.String(), func(rights.AccessRequest) bool { return true })
 	code, text = send(t, http.MethodPost, url+query, "", "Authorization", "Bearer one")
 	if code != http.StatusOK || !strings.Contains(text, "off/preview") || !strings.Contains(text, `["vm.off","vm.on"]`) {
 		t.Errorf("who sees all: %d %s", code, text)

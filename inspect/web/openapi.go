@@ -19,6 +19,7 @@ import (
 	"github.com/weftmesh/weft/inspect/mtls"
 	"github.com/weftmesh/weft/inspect/plan"
 	"github.com/weftmesh/weft/inspect/plan/access"
+	"github.com/weftmesh/weft/inspect/web/certificates"
 	"github.com/weftmesh/weft/inspect/web/changes"
 	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
@@ -55,39 +56,44 @@ func (s *server) openAPI(w http.ResponseWriter, _ *http.Request) error {
 
 // componentNames are of types that are called alike, or in Go alone as they are.
 var componentNames = map[reflect.Type]string{
-	reflect.TypeFor[httpapi.Problem](): "Error",
+	reflect.TypeFor[httpapi.ProblemDetails](): "Error",
 
 	reflect.TypeFor[changes.Planned](): "Plan",
 	reflect.TypeFor[answering]():       "About",
 
-	reflect.TypeFor[conditions.Overview](): "MeshStatus",
-	reflect.TypeFor[conditions.Owner]():    "ProblemOwner",
-	reflect.TypeFor[conditions.Counts]():   "DataplaneCounts",
-	reflect.TypeFor[insights.Counts]():     "InsightCounts",
-	reflect.TypeFor[insights.Total]():      "InsightTotal",
-	reflect.TypeFor[insights.Versions]():   "InsightVersions",
-	reflect.TypeFor[kuma.Name]():           "DataplaneName",
-	reflect.TypeFor[kuma.Zone]():           "ZoneName",
-	reflect.TypeFor[plan.Route]():          "PlanRoute",
-	reflect.TypeFor[plan.Inbound]():        "PlanInbound",
-	reflect.TypeFor[plan.Dataplanes]():     "PlanDataplanes",
-	reflect.TypeFor[plan.Resource]():       "EnvoyResource",
-	reflect.TypeFor[plan.Field]():          "EnvoyField",
-	reflect.TypeFor[sim.Route]():           "VerdictRoute",
-	reflect.TypeFor[sim.Inbound]():         "CalledInbound",
-	reflect.TypeFor[sim.Policy]():          "EffectivePolicy",
-	reflect.TypeFor[sim.Said]():            "Opinion",
-	reflect.TypeFor[wire.Request]():        "SimulationRequest",
-	reflect.TypeFor[timeline.EndOfAll]():   "EndOfAttempts",
-	reflect.TypeFor[explain.Shown]():       "EdgeTLS",
-	reflect.TypeFor[conditions.Unread]():   "UnreadDocument",
-	reflect.TypeFor[explain.Unmatched]():   "UnmatchedObject",
+	reflect.TypeFor[conditions.Overview]():        "MeshStatus",
+	reflect.TypeFor[conditions.Counts]():          "DataplaneCounts",
+	reflect.TypeFor[insights.Counts]():            "InsightCounts",
+	reflect.TypeFor[insights.Total]():             "InsightTotal",
+	reflect.TypeFor[insights.Versions]():          "InsightVersions",
+	reflect.TypeFor[kuma.Name]():                  "DataplaneName",
+	reflect.TypeFor[kuma.Zone]():                  "ZoneName",
+	reflect.TypeFor[plan.Route]():                 "PlanRoute",
+	reflect.TypeFor[plan.Inbound]():               "PlanInbound",
+	reflect.TypeFor[plan.Dataplanes]():            "PlanDataplanes",
+	reflect.TypeFor[plan.Resource]():              "EnvoyResource",
+	reflect.TypeFor[plan.Field]():                 "EnvoyField",
+	reflect.TypeFor[sim.Route]():                  "VerdictRoute",
+	reflect.TypeFor[sim.Inbound]():                "CalledInbound",
+	reflect.TypeFor[sim.Policy]():                 "EffectivePolicy",
+	reflect.TypeFor[wire.Request]():               "SimulationRequest",
+	reflect.TypeFor[timeline.EndOfAll]():          "EndOfAttempts",
+	reflect.TypeFor[explain.Shown]():              "EdgeTLS",
+	reflect.TypeFor[conditions.Unread]():          "UnreadDocument",
+	reflect.TypeFor[explain.NotApplied]():         "UnmatchedObject",
+	reflect.TypeFor[explain.SupersededList]():     "LostList",
+	reflect.TypeFor[inspect.Withheld]():           "Held",
+	reflect.TypeFor[mtls.DataplaneMTLS]():         "SecuredDataplane",
+	reflect.TypeFor[mtls.InboundMTLS]():           "SecuredInbound",
+	reflect.TypeFor[certificates.RotateRequest](): "TurnRequest",
+	reflect.TypeFor[conditions.SupersededPart]():  "LostPart",
+	reflect.TypeFor[mtls.Rotated]():               "Turned",
 }
 
 // knownTypes are of texts of which there are few, and types that write themselves.
 var knownTypes = map[reflect.Type]endpoint.Schema{
 	reflect.TypeFor[api.Severity]():        endpoint.OneOf(string(api.Error), string(api.Warning), string(api.Info)),
-	reflect.TypeFor[store.Action]():        endpoint.OneOf(string(store.Created), string(store.Updated), string(store.Unchanged), string(store.Deleted), string(store.Missing)),
+	reflect.TypeFor[store.WriteAction]():   endpoint.OneOf(string(store.Created), string(store.Updated), string(store.Unchanged), string(store.Deleted), string(store.Missing)),
 	reflect.TypeFor[sim.Outcome]():         endpoint.OneOf(string(sim.Forward), string(sim.Redirect), string(sim.Respond), string(sim.Passthrough), string(sim.Close), string(sim.Reset)),
 	reflect.TypeFor[inspect.State]():       sidecars.StateSchema,
 	reflect.TypeFor[access.AccessChange](): endpoint.OneOf(string(access.Widens), string(access.Both), string(access.MayWiden), string(access.Narrows)),
@@ -105,7 +111,7 @@ var knownTypes = map[reflect.Type]endpoint.Schema{
 func Describe(c *api.Catalog, kinds []*policies.Kind, about func(t reflect.Type, field string) string) ([]byte, error) {
 	s := newServer(Config{Catalog: c, Kinds: kinds})
 	parts := &jsonschema.Components{Schemas: endpoint.Schema{}, Names: componentNames, Known: knownTypes, About: about}
-	parts.Of(reflect.TypeFor[httpapi.Problem]())
+	parts.Of(reflect.TypeFor[httpapi.ProblemDetails]())
 	s.documents(parts)
 	paths := endpoint.Schema{}
 	for _, e := range s.routes() {

@@ -147,7 +147,7 @@ func TestAStatusInParts(t *testing.T) {
 
 type problemsPage struct {
 	Total, Owners int
-	Items         []conditions.Owner
+	Items         []conditions.ProblemOwner
 	Next          *string
 }
 

@@ -16,7 +16,7 @@ var described = []string{"/{$}", "/healthz", "/readyz", "/who-am-i", "/_resource
 var envoyQuestions = []string{"xds", "stats", "clusters", "_config"}
 
 // wholeMesh is what all need that speaks of everybody's documents.
-var wholeMesh = rights.Access{Verb: "list", Group: "kuma.io", Resource: "meshes"}
+var wholeMesh = rights.AccessRequest{Verb: "list", Group: "kuma.io", Resource: "meshes"}
 
 // permitted answers what a path has to those alone whom the cluster allows it: to everybody
 // who may ask at all where no cluster decides.
@@ -36,7 +36,7 @@ func (s *server) permitted(pattern string, next http.Handler) http.Handler {
 		switch {
 		case err != nil:
 			return err
-		case !may && part == (rights.Access{}):
+		case !may && part == (rights.AccessRequest{}):
 			return s.authorizer.Lacks(u, want)
 		case !may:
 			r = u.Cut(r, part)
@@ -48,12 +48,12 @@ func (s *server) permitted(pattern string, next http.Handler) http.Handler {
 
 // access is what a path needs. Of an answer that may be cut to namespaces it says what each of
 // them needs; else part is empty.
-func (s *server) access(path string, r *http.Request) (want, part rights.Access) {
+func (s *server) access(path string, r *http.Request) (want, part rights.AccessRequest) {
 	want, cut := s.accessTo(path, r)
 	switch {
 	case path == "/meshes/{mesh}/_status", path == "/_problems":
 		dataplanes, _ := s.Catalog.Type(api.KindDataplane)
-		part = rights.Access{Verb: "get", Group: rights.GroupOf(dataplanes), Resource: dataplanes.Plural, Subresource: "explain"}
+		part = rights.AccessRequest{Verb: "get", Group: rights.GroupOf(dataplanes), Resource: dataplanes.Plural, Subresource: "explain"}
 	case cut:
 		part = want
 	}
@@ -62,23 +62,23 @@ func (s *server) access(path string, r *http.Request) (want, part rights.Access)
 
 // accessTo is what a path needs to be answered as a whole, and whether who has that in some
 // namespaces alone is told of those.
-func (s *server) accessTo(path string, r *http.Request) (want rights.Access, cut bool) {
-	of := func(t api.Type, verb, subresource string, ref api.Ref) rights.Access {
-		return rights.Access{Verb: verb, Group: rights.GroupOf(t), Resource: t.Plural, Subresource: subresource, Namespace: ref.Namespace, Name: ref.Name}
+func (s *server) accessTo(path string, r *http.Request) (want rights.AccessRequest, cut bool) {
+	of := func(t api.Type, verb, subresource string, ref api.Ref) rights.AccessRequest {
+		return rights.AccessRequest{Verb: verb, Group: rights.GroupOf(t), Resource: t.Plural, Subresource: subresource, Namespace: ref.Namespace, Name: ref.Name}
 	}
 	dataplanes, _ := s.Catalog.Type(api.KindDataplane)
-	explain := func(kind string) rights.Access {
+	explain := func(kind string) rights.AccessRequest {
 		return of(dataplanes, "get", "explain", s.source.RefOf(r, kind)).AnyName()
 	}
 	parts := strings.Split(strings.TrimPrefix(path, "/meshes/{mesh}/"), "/")
 	t, known := s.Catalog.ByPlural(r.PathValue("plural"))
 	switch {
 	case path == "/metrics", path == "/config":
-		return rights.Access{Verb: "get", Path: path}, false
+		return rights.AccessRequest{Verb: "get", Path: path}, false
 	case strings.HasPrefix(path, "/tokens/"):
-		return rights.Access{Verb: "create", Group: "kuma.io", Resource: "dataplanes", Subresource: "token"}, false
+		return rights.AccessRequest{Verb: "create", Group: "kuma.io", Resource: "dataplanes", Subresource: "token"}, false
 	case strings.HasPrefix(path, "/meshes/{mesh}/_authorities/"):
-		return rights.Access{Verb: "update", Group: "kuma.io", Resource: "meshes", Subresource: "authority", Name: r.PathValue("mesh")}, false
+		return rights.AccessRequest{Verb: "update", Group: "kuma.io", Resource: "meshes", Subresource: "authority", Name: r.PathValue("mesh")}, false
 	case path == "/meshes", path == "/meshes/{mesh}" && r.Method == http.MethodGet:
 		mesh, _ := s.Catalog.Type(api.KindMesh)
 		if path == "/meshes" {

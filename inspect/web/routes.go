@@ -23,8 +23,8 @@ func (s *server) serve(h endpoint.Handler) http.Handler {
 	})
 }
 
-func (s *server) serviceRoutes() []endpoint.Endpoint {
-	return []endpoint.Endpoint{
+func (s *server) serviceRoutes() []endpoint.Operation {
+	return []endpoint.Operation{
 		endpoint.New("GET /{$}", s.index, "Who answers", endpoint.Says[answering]()),
 		endpoint.New("GET /healthz", s.healthz, "Whether the process lives", endpoint.SaysText()),
 		endpoint.New("GET /readyz", s.readyz, "Whether documents are read, resolved and served; degraded and why, while the store takes no writes", endpoint.SaysText(readyFor)),
@@ -48,7 +48,7 @@ func (s *server) notFound(r *http.Request) error {
 		return httpapi.NotFound()
 	}
 	list := strings.Join(allow, ", ")
-	return httpapi.Problem{Status: http.StatusMethodNotAllowed, Title: "Method not allowed", Detail: r.Method + " is not possible here; use " + list, Allow: list}
+	return httpapi.ProblemDetails{Status: http.StatusMethodNotAllowed, Title: "Method not allowed", Detail: r.Method + " is not possible here; use " + list, Allow: list}
 }
 
 // has reports whether there is something at the path for a method.

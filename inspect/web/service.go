@@ -49,7 +49,7 @@ func (s *server) healthz(w http.ResponseWriter, _ *http.Request) error {
 // keep them from that, so that it is said and no more, unless who asks wants to write.
 func (s *server) readyz(w http.ResponseWriter, r *http.Request) error {
 	if err := s.Ready(); err != nil {
-		return httpapi.Problem{Status: http.StatusServiceUnavailable, Title: "Not ready", Detail: err.Error()}
+		return httpapi.ProblemDetails{Status: http.StatusServiceUnavailable, Title: "Not ready", Detail: err.Error()}
 	}
 	purpose := r.URL.Query().Get(readyFor.Name)
 	if purpose != "" && purpose != forWrites {
@@ -63,7 +63,7 @@ func (s *server) readyz(w http.ResponseWriter, r *http.Request) error {
 	case err == nil:
 		return s.healthz(w, nil)
 	case purpose == forWrites:
-		return httpapi.Problem{Status: http.StatusServiceUnavailable, Title: "No writes", Detail: err.Error()}
+		return httpapi.ProblemDetails{Status: http.StatusServiceUnavailable, Title: "No writes", Detail: err.Error()}
 	}
 	httpapi.Write(w, http.StatusOK, "text/plain; charset=utf-8", []byte("degraded: "+err.Error()+"\n"))
 	return nil
@@ -83,7 +83,7 @@ func (s *server) metrics(w http.ResponseWriter, r *http.Request) error {
 // cluster those read it whom the cluster lets get the path, which permitted has asked.
 func (s *server) config(w http.ResponseWriter, r *http.Request) error {
 	if u := rights.CallerOf(r.Context()); !u.InCluster() && !u.Administers() {
-		return httpapi.Problem{Status: http.StatusForbidden, Title: "Not allowed", Detail: u.Name + " is not in the group " + rights.Admins + ", which alone reads the configuration; use a token of an administrator"}
+		return httpapi.ProblemDetails{Status: http.StatusForbidden, Title: "Not allowed", Detail: u.Name + " is not in the group " + rights.Admins + ", which alone reads the configuration; use a token of an administrator"}
 	}
 	httpapi.Answer(w, http.StatusOK, s.Public)
 	return nil

@@ -40,18 +40,18 @@ import (
 
 // Config is what the API is made of.
 type Config struct {
-	Catalog   *api.Catalog
-	Kinds     []*policies.Kind
-	Documents Documents
-	History   store.History // of Documents; nil where it keeps none
-	Sidecars  sidecars.Sidecars
-	Census    sidecars.FleetCounts // nil: each question counts them
-	Envoys    envoys.Envoys        // nil: none can be asked
+	Catalog     *api.Catalog
+	Kinds       []*policies.Kind
+	Documents   Documents
+	History     store.History // of Documents; nil where it keeps none
+	Sidecars    sidecars.Sidecars
+	FleetCounts sidecars.FleetCounts // nil: each question counts them
+	Envoys      envoys.Envoys        // nil: none can be asked
 	// Renderer is the one whose resources sidecars get; nil: one for Kinds alone.
 	Renderer *xds.Renderer
 	Tokens   tokens.Issuer
 	// Authorities are those of workloads' certificates; nil where none are kept.
-	Authorities certificates.Admin
+	Authorities certificates.CAAdmin
 	Events      *events.Bus
 	// Problems are documents that are not served as they were written.
 	Problems func() []*api.Violation
@@ -69,9 +69,9 @@ type Config struct {
 	// Writes says why the store takes no writes, while all else works; nil where it takes them.
 	Writes  func() error
 	Metrics http.Handler
-	// Asked is told of each reader of a model that a request makes, which counts
+	// OnReader is told of each reader of a model that a request makes, which counts
 	// what the answer costs; nil tells nobody.
-	Asked func(*resolve.Reader)
+	OnReader func(*resolve.Reader)
 	// Traced begins the span of a request of a route; what it returns is told the status of the
 	// answer. Answered is told of each answer, with the route, or refused where none was looked
 	// for. Nil tells nobody.
@@ -89,9 +89,9 @@ type Config struct {
 	// ProvenBy is Proven for a user who is no administrator; false where that user has too many
 	// connections. Nil allows any number.
 	ProvenBy func(ctx context.Context, user string) bool
-	// Hosts are the values of Host that are answered beside loopback names; nil
+	// TokenUse are the values of Host that are answered beside loopback names; nil
 	// answers any, for listeners that are meant to be reached from elsewhere.
-	Hosts []string
+	TokenUse []string
 	// ReadOnly says that documents come from elsewhere, so that no write succeeds.
 	ReadOnly bool
 	// KumaCompat makes GET / say what Kuma's clients want.
@@ -122,16 +122,16 @@ type server struct {
 	mux        *http.ServeMux
 	intake     *httpapi.Intake // of administrators
 	members    *httpapi.Intake // of all others
-	source     *objects.Source
-	authorizer rights.Authorizer
+	source     *objects.Finder
+	authorizer rights.UserAuthorizer
 	schemas    *schemas.Handlers
 }
 
 // New is the whole API as a handler.
 func New(cfg Config) http.Handler {
 	cfg.Catalog = cfg.Catalog.InZone(cfg.Zone)
-	if cfg.Census == nil {
-		cfg.Census = sidecars.Counting(cfg.Sidecars)
+	if cfg.FleetCounts == nil {
+		cfg.FleetCounts = sidecars.Counting(cfg.Sidecars)
 	}
 	cfg.Renderer = cmp.Or(cfg.Renderer, xds.NewRenderer(cfg.Kinds))
 	s := newServer(cfg)
@@ -139,21 +139,21 @@ func New(cfg Config) http.Handler {
 		s.mux.Handle(r.Pattern, s.at(r.Pattern, s.permitted(r.Pattern, s.serve(r.Checked()))))
 	}
 	s.mux.Handle("/", s.at("unknown", s.serve(func(_ http.ResponseWriter, r *http.Request) error { return s.notFound(r) })))
-	return s.watched(s.recovered(s.hosts(s.pages(s.authorised(s.mux)))))
+	return s.watched(s.recovered(s.tokenUse(s.pages(s.authorised(s.mux)))))
 }
 
 // newServer has no paths yet.
 func newServer(cfg Config) *server {
 	s := &server{Config: cfg, mux: http.NewServeMux(), intake: httpapi.NewIntake(mostHeld, mostHeld), members: httpapi.NewIntake(mostHeldOfAll, mostHeldOfMember),
-		authorizer: rights.Authorizer{Catalog: cfg.Catalog, Log: cfg.Log}, schemas: &schemas.Handlers{Catalog: cfg.Catalog, Kinds: cfg.Kinds, ReadOnly: cfg.ReadOnly}}
-	s.source = &objects.Source{Catalog: cfg.Catalog, Documents: cfg.Documents, Asked: cfg.Asked, Listed: cfg.Listed, NotFound: s.notFound}
+		authorizer: rights.UserAuthorizer{Catalog: cfg.Catalog, Log: cfg.Log}, schemas: &schemas.Handlers{Catalog: cfg.Catalog, Kinds: cfg.Kinds, ReadOnly: cfg.ReadOnly}}
+	s.source = &objects.Finder{Catalog: cfg.Catalog, Documents: cfg.Documents, OnReader: cfg.OnReader, Listed: cfg.Listed, NotFound: s.notFound}
 	return s
 }
 
 // routes are all paths. Where two patterns fit, the more specific one answers.
-func (s *server) routes() []endpoint.Endpoint {
+func (s *server) routes() []endpoint.Operation {
 	var roots func(string) []mtls.Root
-	var secured func(api.Ref) (mtls.Secured, bool)
+	var secured func(api.Ref) (mtls.Observed, bool)
 	var resolving func(string) int
 	var ask func(ctx context.Context, dp api.Ref, path string, w io.Writer) error
 	if s.Authorities != nil {
@@ -165,16 +165,16 @@ func (s *server) routes() []endpoint.Endpoint {
 	if s.Envoys != nil {
 		resolving, ask = s.Envoys.Resolving, s.Envoys.Ask
 	}
-	writer := changes.NewWriter(changes.Writer{Source: s.source, Store: s.Documents, History: s.History, Admission: s.Admission, Renderer: s.Renderer, Security: s.Security, ReadOnly: s.ReadOnly, Log: s.Log})
-	var all []endpoint.Endpoint
-	for _, h := range []interface{ Endpoints() []endpoint.Endpoint }{
+	writer := changes.NewWriter(changes.DocumentWriter{Finder: s.source, Store: s.Documents, History: s.History, Admission: s.Admission, Renderer: s.Renderer, Security: s.Security, ReadOnly: s.ReadOnly, Log: s.Log})
+	var all []endpoint.Operation
+	for _, h := range []interface{ Endpoints() []endpoint.Operation }{
 		s.schemas, writer, events.NewHandlers(s.Events),
 		&tokens.Handlers{Tokens: s.Tokens, InCluster: s.Users != nil, Log: s.Log},
-		&documents.Handlers{Source: s.source, Writes: writer, Sidecars: s.Sidecars, Problems: s.Problems, Resolving: resolving},
-		&sidecars.Handlers{Source: s.source, Sidecars: s.Sidecars, Census: s.Census, Secured: secured, Roots: roots, InstanceID: s.About.InstanceID},
-		&certificates.Handlers{Source: s.source, Authorities: s.Authorities, Security: s.Security, Sidecars: s.Sidecars, Log: s.Log},
-		&questions.Handlers{Source: s.source, Sidecars: s.Sidecars, Fleet: s.Census, Ask: ask, Problems: s.Problems, Unknown: s.Unknown, Running: s.Running, Zone: s.Zone.Name},
-		&envoys.Handlers{Source: s.source, Envoys: s.Envoys, Renderer: s.Renderer, KumaCompat: s.KumaCompat},
+		&documents.Handlers{Finder: s.source, Writes: writer, Sidecars: s.Sidecars, Problems: s.Problems, Resolving: resolving},
+		&sidecars.Handlers{Finder: s.source, Sidecars: s.Sidecars, FleetCounts: s.FleetCounts, Observed: secured, Roots: roots, InstanceID: s.About.InstanceID},
+		&certificates.Handlers{Finder: s.source, Authorities: s.Authorities, Security: s.Security, Sidecars: s.Sidecars, Log: s.Log},
+		&questions.Handlers{Finder: s.source, Sidecars: s.Sidecars, Fleet: s.FleetCounts, Ask: ask, Problems: s.Problems, Unknown: s.Unknown, Running: s.Running, Zone: s.Zone.Name},
+		&envoys.Handlers{Finder: s.source, Envoys: s.Envoys, Renderer: s.Renderer, KumaCompat: s.KumaCompat},
 	} {
 		all = append(all, h.Endpoints()...)
 	}

@@ -107,7 +107,7 @@ func inKubernetes(c *api.Catalog, doc map[string]any) (api.Type, map[string]any)
 	for _, key := range []string{"type", "mesh", "name", "namespace", "labels", "creationTime", "modificationTime", "kri"} {
 		delete(doc, key)
 	}
-	if typ.Bare {
+	if typ.Flat {
 		out["spec"] = doc
 		return typ, out
 	}

@@ -8,10 +8,10 @@ import (
 
 // TestIdentitiesAgree: who may call whom, by requests and by connections, in worlds of two
 // trust domains, all modes and all route languages, holds for WEFT_DIFF_PAIRS random pairs
-// (5,000 where it is not set) of seed WEFT_DIFF_SEED.
+// of seed WEFT_DIFF_SEED.
 func TestIdentitiesAgree(t *testing.T) {
 	t.Parallel()
-	pairs := int(number(t, "WEFT_DIFF_PAIRS", 5000))
+	pairs := int(number(t, "WEFT_DIFF_PAIRS", usual))
 	grid := NewGrid()
 	reports := Run(t, byIdentities, number(t, "WEFT_DIFF_SEED", 1), pairs, grid)
 	for _, r := range reports {

@@ -110,7 +110,7 @@ func certificate(t testing.TB, names []string) *resource.Resource {
 		t.Fatal(err)
 	}
 	by, key := must(roots()[id.Domain].Intermediate(time.Now())), must(workload.NewKey())
-	chain := must(by.Leaf(names, &key.PublicKey, workload.LeafLife, time.Now()))
+	chain := must(by.Issue(names, &key.PublicKey, workload.CertificateLife, time.Now()))
 	text := func(b []byte) *corev3.DataSource {
 		return &corev3.DataSource{Specifier: &corev3.DataSource_InlineBytes{InlineBytes: b}}
 	}

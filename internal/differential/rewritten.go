@@ -248,7 +248,7 @@ func (w *World) lets(taken *effective.Route, names []string) (why string) {
 				layer = "rule"
 			}
 		}
-		if layer == "" && section == "" && slices.ContainsFunc(taken.Via, is) {
+		if layer == "" && section == "" && slices.ContainsFunc(taken.IncludedBy, is) {
 			layer = "include"
 		}
 		if layer == "" {

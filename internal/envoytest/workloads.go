@@ -132,7 +132,7 @@ func (w *Workloads) serve(name string, rw http.ResponseWriter, r *http.Request) 
 	}
 	list, err := sim.ParseAnswers(script)
 	if err != nil || len(list) == 0 {
-		list = []timeline.Answer{{Status: 200}}
+		list = []timeline.BackendResponse{{Status: 200}}
 	}
 	if !strings.EqualFold(r.Header.Get("upgrade"), "websocket") && r.Method != http.MethodConnect {
 		c.Body, _ = io.Copy(io.Discard, r.Body) // a broken body is the caller's to see
@@ -153,7 +153,7 @@ func (w *Workloads) serve(name string, rw http.ResponseWriter, r *http.Request) 
 }
 
 // answer does what a says.
-func answer(rw http.ResponseWriter, r *http.Request, a *timeline.Answer) {
+func answer(rw http.ResponseWriter, r *http.Request, a *timeline.BackendResponse) {
 	if !sleep(r, a.Delay) {
 		return
 	}

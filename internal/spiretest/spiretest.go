@@ -69,13 +69,13 @@ func (a *Authority) Roots() (out []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, r := range a.roots {
-		out = append(out, string(signing.Chain{r.Certificate()}.PEM()))
+		out = append(out, string(signing.CertificateChain{r.Certificate()}.PEM()))
 	}
 	return out
 }
 
 // Leaf is a certificate of any names, with its key.
-func (a *Authority) Leaf(names ...string) (signing.Chain, *ecdsa.PrivateKey) {
+func (a *Authority) Leaf(names ...string) (signing.CertificateChain, *ecdsa.PrivateKey) {
 	a.t.Helper()
 	key, err := signing.NewKey()
 	if err != nil {
@@ -85,7 +85,7 @@ func (a *Authority) Leaf(names ...string) (signing.Chain, *ecdsa.PrivateKey) {
 }
 
 // certify has the last root sign.
-func (a *Authority) certify(public crypto.PublicKey, names ...string) signing.Chain {
+func (a *Authority) certify(public crypto.PublicKey, names ...string) signing.CertificateChain {
 	a.t.Helper()
 	a.mu.Lock()
 	root, long, behind := a.roots[len(a.roots)-1], a.life+time.Duration(a.signed)*time.Second, a.behind
@@ -198,7 +198,7 @@ func (g *Agent) say(f func()) {
 
 func (g *Agent) sign(id string) *workload.X509SVID {
 	g.t.Helper()
-	var chain signing.Chain
+	var chain signing.CertificateChain
 	var private crypto.Signer
 	if g.rsa {
 		key, err := rsa.GenerateKey(rand.Reader, 2048)

@@ -46,13 +46,13 @@ func (c *Conf) Validate(at api.Path) error {
 }
 
 // Rules of a block for requests; their twin is Conf.Validate.
-func (HTTP) Rules() []api.Rule {
-	return []api.Rule{{Test: "has(self.disabled) || has(self.requestRate) || has(self.onRateLimit)", Message: "sets nothing; set requestRate, onRateLimit or disabled"}}
+func (HTTP) Rules() []api.ValidationRule {
+	return []api.ValidationRule{{Test: "has(self.disabled) || has(self.requestRate) || has(self.onRateLimit)", Message: "sets nothing; set requestRate, onRateLimit or disabled"}}
 }
 
 // Rules of the headers of an answer; their twin is OnRateLimit.check.
-func (Headers) Rules() []api.Rule {
-	return []api.Rule{{
+func (Headers) Rules() []api.ValidationRule {
+	return []api.ValidationRule{{
 		Test:    "(has(self.set) ? size(self.set) : 0) + (has(self.add) ? size(self.add) : 0) <= 10",
 		Message: "has too many headers in set and add together; Envoy puts at most 10 into an answer, so name fewer",
 	}}

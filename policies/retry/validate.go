@@ -63,8 +63,8 @@ func (h *HTTP) check(f *policies.Findings, at api.Path) {
 }
 
 // Rules of what an attempt avoids; their twin is checkHosts.
-func (HostSelection) Rules() []api.Rule {
-	return []api.Rule{
+func (HostSelection) Rules() []api.ValidationRule {
+	return []api.ValidationRule{
 		{Test: "self.predicate == 'OmitHostsWithTags' ? " + api.Given("tags") + " : !(" + api.Given("tags") + ")",
 			Message: "OmitHostsWithTags, and nothing else, has the tags of the endpoints to avoid; write them there"},
 		{Test: "self.predicate == 'OmitPreviousPriorities' || !has(self.updateFrequency)",

@@ -28,8 +28,8 @@ func (c *Conf) Validate(at api.Path) error {
 }
 
 // Rules of the block; its twin is Conf.Validate.
-func (HTTP) Rules() []api.Rule {
-	return []api.Rule{{
+func (HTTP) Rules() []api.ValidationRule {
+	return []api.ValidationRule{{
 		Test:    "has(self.requestTimeout) || has(self.streamIdleTimeout) || has(self.maxStreamDuration) || has(self.maxConnectionDuration)",
 		Message: "needs requestTimeout, streamIdleTimeout, maxStreamDuration or maxConnectionDuration; set one of them",
 	}}

@@ -43,7 +43,7 @@ type Entry struct {
 	// ShadowedBy is the list that stands in the place of the entry's, and Lost why; nil where
 	// it takes part.
 	ShadowedBy *api.Origin
-	Lost       merge.Key
+	Lost       merge.Criterion
 	// Says is the match of a list, or the ref of an item of from, as it is written.
 	Says  any
 	holds clause

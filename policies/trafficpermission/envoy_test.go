@@ -62,7 +62,7 @@ func (a *authority) leaf(t testing.TB, domain string, names ...string) tls.Certi
 	if err != nil {
 		t.Fatal(err)
 	}
-	chain, err := by.Leaf(names, &key.PublicKey, workload.LeafLife, time.Now())
+	chain, err := by.Issue(names, &key.PublicKey, workload.CertificateLife, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ type inbound struct {
 }
 
 // place is what an inbound in a mesh with identities stands for.
-func place(chain envoy.Chain) envoy.Place {
+func place(chain envoy.FilterChain) envoy.Place {
 	return envoy.Place{Protocol: api.HTTP, Inbound: true, Chain: chain, Domains: []string{"default", "td"}}
 }
 
@@ -179,7 +179,7 @@ func start(t testing.TB, confs ...policies.Conf) *inbound {
 	return in
 }
 
-func (in *inbound) listener(t testing.TB, chain envoy.Chain, port uint32, hosts []*routev3.VirtualHost, confs []policies.Conf) *listenerv3.Listener {
+func (in *inbound) listener(t testing.TB, chain envoy.FilterChain, port uint32, hosts []*routev3.VirtualHost, confs []policies.Conf) *listenerv3.Listener {
 	t.Helper()
 	m := &hcmv3.HttpConnectionManager{StatPrefix: string(chain), NormalizePath: wrapperspb.Bool(true),
 		HttpFilters:    trafficpermission.Kind.New().(envoy.Guard).GuardRequests(place(chain)),

@@ -43,6 +43,9 @@ var Kind = &policies.Kind{
 // authorizer decides who may come in, by documents of the kind.
 type authorizer struct{}
 
+// OpenByDefault is false: a workload that no document is about takes nobody's calls.
+func (authorizer) OpenByDefault() bool { return false }
+
 // AsksPlaintext reports whether callers are judged too that prove no name.
 func (authorizer) AsksPlaintext(e *policies.Effective) bool {
 	p := Of(e)

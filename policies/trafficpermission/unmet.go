@@ -35,16 +35,6 @@ func (authorizer) Void(s *policies.Spec) []policies.Void {
 	return out
 }
 
-// DeniesNothing reports whether a document has an entry that is to deny, and holds of no request.
-func DeniesNothing(s *policies.Spec) bool {
-	for _, v := range (authorizer{}).Void(s) {
-		if v.Protects {
-			return true
-		}
-	}
-	return false
-}
-
 // unmet is why no request meets m, and what to write; empty where one may, or where m is wrong
 // otherwise.
 func (m *HTTPMatch) unmet() string {
@@ -61,5 +51,5 @@ func (m *HTTPMatch) unmet() string {
 			all = append(all, group[0])
 		}
 	}
-	return all.Unmet(match.Judged)
+	return all.Unmet(match.AtPermissions)
 }

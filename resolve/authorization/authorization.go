@@ -1,13 +1,14 @@
 package authorization
 
 import (
+	"cmp"
 	"maps"
 	"slices"
-	"strings"
+
+	"github.com/weftmesh/weft/api/tuple"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/merge"
-	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/route"
@@ -28,9 +29,9 @@ type RoutePolicies struct {
 	Dests    []string
 }
 
-// Frontend is the rules of a destination that forward, in their order, as their requests
+// DestinationRules is the rules of a destination that forward, in their order, as their requests
 // arrive, where such a policy is attached to one of them.
-type Frontend struct{ Rows []*Row }
+type DestinationRules struct{ Rows []*Row }
 
 // Row is one row of them.
 type Row struct {
@@ -62,12 +63,12 @@ type target struct {
 	tags map[string]string
 }
 
-// Placements are the inbounds that rules with policies lead to, as far as one of them has a say
+// InboundPlacements are the inbounds that rules with policies lead to, as far as one of them has a say
 // there; and of policies without a say where they lead to.
-type Placements struct {
-	List     []Placement
-	paths    []*Path  // of each of list; none where a bug keeps the rules from being known
-	services []string // of those, as judgedService says; sorted
+type InboundPlacements struct {
+	List     []InboundPlacement
+	paths    []*ArrivingRules // of each of list; none where a bug keeps the rules from being known
+	services []string         // of those, as judgedService says; sorted
 	Foreign  []ForeignPlacement
 }
 
@@ -77,15 +78,14 @@ type ForeignPlacement struct {
 	Plane  api.Ref
 }
 
-// Placement is one inbound of a dataplane.
-type Placement struct {
+// InboundPlacement is one inbound of a dataplane.
+type InboundPlacement struct {
 	Plane, At string // objectKey of the dataplane, joinedAddress of the inbound
 }
 
 // addRouteAuthorization derives what inbounds make of policies that are attached to routes. Without such a policy there
 // is nothing to look at.
 func (c *Stage) addRouteAuthorization() {
-	c.kind = slices.IndexFunc(c.below.Kinds, func(k *policies.Kind) bool { return k.Authorizer != nil && k.RulesOnRoutes })
 	c.PolicyRoutes = derive.Derive(c.below.Schema, "routes judged", c.below.Policies, derive.Values[PolicyRoutes]{
 		Equal: func(a, b *PolicyRoutes) bool { return slices.Equal(a.Routes, b.Routes) },
 	}, func(r *derive.Reader, key string) *PolicyRoutes {
@@ -106,21 +106,21 @@ func (c *Stage) addRouteAuthorization() {
 			add(id)
 		}
 	})
-	c.Frontends = derive.Derive(c.below.Schema, "frontends judged", c.byDestination, derive.Values[Frontend]{Equal: (*Frontend).equal},
-		func(r *derive.Reader, id string) *Frontend { return c.Mesh(r).frontendOf(id) })
-	c.Placements = derive.Derive(c.below.Schema, "inbounds of frontends judged", c.byDestination, derive.Values[Placements]{
-		Equal: func(a, b *Placements) bool {
-			return slices.Equal(a.List, b.List) && slices.EqualFunc(a.paths, b.paths, (*Path).equal) && slices.Equal(a.services, b.services) && slices.Equal(a.Foreign, b.Foreign)
+	c.Frontends = derive.Derive(c.below.Schema, "frontends judged", c.byDestination, derive.Values[DestinationRules]{Equal: (*DestinationRules).equal},
+		func(r *derive.Reader, id string) *DestinationRules { return c.Mesh(r).frontendOf(id) })
+	c.Placements = derive.Derive(c.below.Schema, "inbounds of frontends judged", c.byDestination, derive.Values[InboundPlacements]{
+		Equal: func(a, b *InboundPlacements) bool {
+			return slices.Equal(a.List, b.List) && slices.EqualFunc(a.paths, b.paths, (*ArrivingRules).equal) && slices.Equal(a.services, b.services) && slices.Equal(a.Foreign, b.Foreign)
 		},
-	}, func(r *derive.Reader, id string) *Placements {
+	}, func(r *derive.Reader, id string) *InboundPlacements {
 		return c.Mesh(r).placementsOf(id)
 	})
-	c.byDataplane = c.Placements.Index(func(_ string, p *Placements, add func(string)) {
+	c.byDataplane = c.Placements.Index(func(_ string, p *InboundPlacements, add func(string)) {
 		for _, x := range p.List {
 			add(x.Plane)
 		}
 	})
-	c.byService = c.Placements.Index(func(_ string, p *Placements, add func(string)) {
+	c.byService = c.Placements.Index(func(_ string, p *InboundPlacements, add func(string)) {
 		for _, name := range p.services {
 			add(name)
 		}
@@ -130,19 +130,19 @@ func (c *Stage) addRouteAuthorization() {
 	byRuleSet := c.dataplaneRules.Group(func(_ string, p *dataplaneRules, add func(string)) {
 		for _, in := range p.inbounds {
 			for _, at := range in {
-				if at.set != "" {
-					add(at.set)
+				for _, set := range at.sets() {
+					add(set)
 				}
 			}
 		}
 	})
 	c.collectedAtRules = derive.Derive(c.below.Schema, "what adds up at rules", byRuleSet, derive.Values[Collected]{Equal: (*Collected).equal},
-		func(r *derive.Reader, key string) *Collected { return c.Mesh(r).collectedOf(key) })
+		func(r *derive.Reader, key string) *Collected { return c.Mesh(r).collectedOf(tuple.Split(key)) })
 }
 
 // AuthorizesRoutes reports whether it is a policy about who may call that is attached to routes.
 func (m Mesh) AuthorizesRoutes(p *index.Policy) bool {
-	return p.TopRoute != nil && p.Kind == m.kind
+	return p.TopRoute != nil && m.Kinds[p.Kind].RulesOnRoutes && m.nobody[p.Kind] != nil
 }
 
 func (m Mesh) policyRoutesOf(p *index.Policy) *PolicyRoutes {
@@ -151,7 +151,7 @@ func (m Mesh) policyRoutesOf(p *index.Policy) *PolicyRoutes {
 	}
 	out := &PolicyRoutes{}
 	for r := range m.SelectedRoutes(p.TopRoute, p.Object.Home()) {
-		if p.TopRoute.SectionName == "" || r.Known[p.TopRoute.SectionName] {
+		if p.TopRoute.SectionName == "" || r.SectionNames[p.TopRoute.SectionName] {
 			out.Routes = append(out.Routes, index.ObjectKey(r.Object.Ref))
 		}
 	}
@@ -185,9 +185,9 @@ func (m Mesh) routePoliciesOf(key string) *RoutePolicies {
 // too that are not ready yet, so that nobody who gets ready is open before. Where a bug keeps the
 // rules from being known, they are those of the destination, and fail with it: they are not open
 // meanwhile to those whom a rule keeps out.
-func (m Mesh) placementsOf(id string) *Placements {
+func (m Mesh) placementsOf(id string) *InboundPlacements {
 	f, failed := m.Frontends.Get(m.At, id)
-	seen := placesSeen{map[Placement]bool{}, map[string]bool{}, map[*index.Policy]api.Ref{}}
+	seen := placesSeen{map[InboundPlacement]bool{}, map[string]bool{}, map[*index.Policy]api.Ref{}}
 	switch {
 	case failed != nil:
 		m.behind(target{id: id}, seen.add)
@@ -228,20 +228,20 @@ func (m Mesh) behind(to target, yield func(p *index.Dataplane, at string)) {
 
 // placesSeen gathers judgedPlaces.
 type placesSeen struct {
-	list     map[Placement]bool
+	list     map[InboundPlacement]bool
 	services map[string]bool
 	foreign  map[*index.Policy]api.Ref
 }
 
 func (s *placesSeen) add(p *index.Dataplane, at string) {
-	s.list[Placement{index.ObjectKey(p.Object.Ref), at}] = true
+	s.list[InboundPlacement{index.ObjectKey(p.Object.Ref), at}] = true
 	s.services[serviceOf(p)] = true
 }
 
 // addBy adds a place as far as one of the policies has a say there.
 func (s *placesSeen) addBy(attached []attachment, p *index.Dataplane, at string) {
 	for _, by := range attached {
-		if by.policy.JudgesAt(p) {
+		if by.policy.AuthorizesAt(p) {
 			s.add(p, at)
 		} else if first, ok := s.foreign[by.policy]; !ok || p.Object.Ref.Compare(first) < 0 {
 			s.foreign[by.policy] = p.Object.Ref
@@ -249,9 +249,9 @@ func (s *placesSeen) addBy(attached []attachment, p *index.Dataplane, at string)
 	}
 }
 
-func (s *placesSeen) places() *Placements {
-	out := &Placements{services: sortedKeys(s.services)}
-	out.List = slices.SortedFunc(maps.Keys(s.list), func(a, b Placement) int { return strings.Compare(a.Plane+"\x00"+a.At, b.Plane+"\x00"+b.At) })
+func (s *placesSeen) places() *InboundPlacements {
+	out := &InboundPlacements{services: sortedKeys(s.services)}
+	out.List = slices.SortedFunc(maps.Keys(s.list), func(a, b InboundPlacement) int { return cmp.Or(cmp.Compare(a.Plane, b.Plane), cmp.Compare(a.At, b.At)) })
 	for p, plane := range s.foreign {
 		out.Foreign = append(out.Foreign, ForeignPlacement{p, plane})
 	}
@@ -269,7 +269,7 @@ func serviceOf(p *index.Dataplane) string {
 	return index.ObjectKey(p.Object.Ref)
 }
 
-func (f *Frontend) equal(o *Frontend) bool {
+func (f *DestinationRules) equal(o *DestinationRules) bool {
 	return slices.EqualFunc(f.Rows, o.Rows, (*Row).equal)
 }
 

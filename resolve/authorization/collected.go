@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weftmesh/weft/api/tuple"
+
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/spiffe"
 	"github.com/weftmesh/weft/matcher"
@@ -46,7 +48,7 @@ func (c *Stage) addCollected() {
 	})
 	c.OwnDomains = derive.Derive(c.below.Schema, "trust domains of its own", byDomain, derive.Values[string]{Equal: func(a, b *string) bool { return *a == *b }},
 		func(_ *derive.Reader, domain string) *string { return &domain })
-	c.collected = derive.Derive(c.below.Schema, "what adds up", c.below.ByBaseline, derive.Values[Collected]{Equal: (*Collected).equal}, func(r *derive.Reader, key string) *Collected { return c.Mesh(r).collectedOf(key) })
+	c.collected = derive.Derive(c.below.Schema, "what adds up", c.below.ByBaseline, derive.Values[Collected]{Equal: (*Collected).equal}, func(r *derive.Reader, key string) *Collected { return c.Mesh(r).collectedOne(key) })
 }
 
 func (s *Collected) equal(o *Collected) bool {
@@ -54,10 +56,9 @@ func (s *Collected) equal(o *Collected) bool {
 }
 
 // collectedOf is what a set of policies comes to, or several sets all of which are asked.
-func (m Mesh) collectedOf(key string) *Collected {
-	sets := strings.Split(key, askedMark)
+func (m Mesh) collectedOf(sets []string) *Collected {
 	if len(sets) == 1 {
-		return m.collectedOne(key)
+		return m.collectedOne(sets[0])
 	}
 	out := &Collected{}
 	var each []*policies.Effective
@@ -72,16 +73,20 @@ func (m Mesh) collectedOf(key string) *Collected {
 }
 
 func (m Mesh) collectedOne(key string) *Collected {
-	name, rest, _ := strings.Cut(key, "\x00")
-	at := slices.IndexFunc(m.Kinds, func(k *policies.Kind) bool { return k.Name == name })
+	parts := tuple.Split(key)
+	at := slices.IndexFunc(m.Kinds, func(k *policies.Kind) bool { return k.Name == parts[0] })
 	out := &Collected{}
+	if len(parts) == 1 { // the kind says nothing there
+		out.Effective = m.nobody[at]
+		return out
+	}
 	for domain := range m.OwnDomains.Values(m.At) {
 		out.callers.Domains = append(out.callers.Domains, *domain)
 	}
 	slices.Sort(out.callers.Domains)
 	var items []*index.Item
 	attached := map[*index.Policy][]merge.LayerName{}
-	for _, part := range strings.Split(rest, "\x00") {
+	for _, part := range parts[1:] {
 		of, layer := cutLayer(part)
 		x := index.Need(m.Policies, m.At, of)
 		out.policies, out.layers = append(out.policies, x), append(out.layers, layer)
@@ -143,10 +148,23 @@ func (m Mesh) WithCollected(p *index.Dataplane, inbound int, folded effective.Po
 			out = append(out, x.Effective)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b *policies.Effective) int {
+	return m.withSilent(out)
+}
+
+// withSilent adds to what some kinds that authorize say the others which let nobody in of whom no
+// document does, in the order of kinds.
+func (m Mesh) withSilent(said effective.Policies) effective.Policies {
+	if slices.ContainsFunc(said, func(e *policies.Effective) bool { return e.Kind.Authorizer != nil }) {
+		for _, e := range m.nobody {
+			if e != nil && said.Of(e.Kind.Name) == nil && !e.Kind.Authorizer.OpenByDefault() {
+				said = append(said, e)
+			}
+		}
+	}
+	slices.SortStableFunc(said, func(a, b *policies.Effective) int {
 		return cmp.Compare(slices.Index(m.Kinds, a.Kind), slices.Index(m.Kinds, b.Kind))
 	})
-	return out
+	return said
 }
 
 // namesakes are the dataplanes that have one name, by objectKey.

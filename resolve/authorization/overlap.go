@@ -14,11 +14,11 @@ const mostOverlaps = 5
 
 // Overlaps tells of rules whose requests are asked for a policy on routes although it is not attached to
 // them, because what arrives may as well be that of a rule to which it is.
-func (p *Placements) Overlaps(of *index.Policy) (out []string) {
+func (p *InboundPlacements) Overlaps(of *index.Policy) (out []string) {
 	if p == nil {
 		return nil
 	}
-	var ways []*Path
+	var ways []*ArrivingRules
 	more := 0
 	for _, w := range p.paths {
 		if slices.Contains(ways, w) {
@@ -53,7 +53,7 @@ func (p *Placements) Overlaps(of *index.Policy) (out []string) {
 // overlap reports whether what the k-th row sends is asked for the policies of the i-th, and somebody wrote
 // both rules and may not know it. What goes to a rule for everything that no other takes is
 // left out: nobody thinks of a part of it that it is open.
-func (w *Path) overlap(i, k int) bool {
+func (w *ArrivingRules) overlap(i, k int) bool {
 	r, s := w.Rows[i], w.Rows[k]
 	if len(s.rules) == 0 || derive.Same(r.rules, s.rules) || slices.Equal(r.attached, s.attached) || r.match.Disjoint(s.match.Conditions) {
 		return false

@@ -17,8 +17,8 @@ import (
 // unchanged, and it does not make such requests of others: then the sender would have given them to
 // that one.
 
-// Path is what inbounds ask to which the same rules of a frontend lead.
-type Path struct {
+// ArrivingRules is what inbounds ask to which the same rules of a frontend lead.
+type ArrivingRules struct {
 	Rows   []*Row // that lead there; of their policies those that have a say there
 	asked  []*combination
 	oldest int64 // when the oldest of the policies was made
@@ -32,20 +32,20 @@ type combination struct {
 	closed string        // why nobody gets in
 }
 
-func (w *Path) equal(o *Path) bool {
+func (w *ArrivingRules) equal(o *ArrivingRules) bool {
 	return w == o || w != nil && o != nil && w.oldest == o.oldest && slices.EqualFunc(w.Rows, o.Rows, (*Row).equal)
 }
 
 // Alike reports whether both treat requests alike.
-func (w *Path) Alike(o *Path) bool {
+func (w *ArrivingRules) Alike(o *ArrivingRules) bool {
 	return slices.EqualFunc(w.asked, o.asked, func(a, b *combination) bool {
 		return a.closed == b.closed && slices.EqualFunc(a.match.Conditions, b.match.Conditions, match.Condition.Equal) &&
 			slices.EqualFunc(a.of, b.of, func(r, s *Row) bool { return slices.Equal(r.attached, s.attached) })
 	})
 }
 
-// Path is that to a place; nil where none leads there.
-func (p *Placements) Path(at Placement) *Path {
+// Path is that to an inbound; nil where none leads there.
+func (p *InboundPlacements) Path(at InboundPlacement) *ArrivingRules {
 	i := slices.Index(p.List, at)
 	if i < 0 || i >= len(p.paths) {
 		return nil
@@ -55,14 +55,14 @@ func (p *Placements) Path(at Placement) *Path {
 
 // pathsTo finds the way to each place. Places to which the same rules lead, and about which the same
 // policies have a say, share one.
-func (m Mesh) pathsTo(f *Frontend, out *Placements) {
-	among := map[Placement]bool{}
+func (m Mesh) pathsTo(f *DestinationRules, out *InboundPlacements) {
+	among := map[InboundPlacement]bool{}
 	for _, at := range out.List {
 		among[at] = true
 	}
 	// Most rules lead to the same: those with equal targets are found together.
 	of, targets := make([]int, len(f.Rows)), []string(nil)
-	leads := map[Placement][]byte{}
+	leads := map[InboundPlacement][]byte{}
 	for i, row := range f.Rows {
 		key := fmt.Sprint(row.to)
 		if of[i] = slices.Index(targets, key); of[i] >= 0 {
@@ -71,7 +71,7 @@ func (m Mesh) pathsTo(f *Frontend, out *Placements) {
 		of[i], targets = len(targets), append(targets, key)
 		for _, to := range row.to {
 			m.behind(to, func(p *index.Dataplane, address string) {
-				if at := (Placement{index.ObjectKey(p.Object.Ref), address}); among[at] {
+				if at := (InboundPlacement{index.ObjectKey(p.Object.Ref), address}); among[at] {
 					for len(leads[at]) <= of[i] {
 						leads[at] = append(leads[at], '0')
 					}
@@ -80,7 +80,7 @@ func (m Mesh) pathsTo(f *Frontend, out *Placements) {
 			})
 		}
 	}
-	ways := map[string]*Path{}
+	ways := map[string]*ArrivingRules{}
 	for _, at := range out.List {
 		plane := index.Need(m.Dataplanes, m.At, at.Plane)
 		key := strings.TrimRight(string(leads[at]), "0") + " " + plane.Object.HomeNamespace()
@@ -94,15 +94,15 @@ func (m Mesh) pathsTo(f *Frontend, out *Placements) {
 // pathOf is that of the rows which lead to a dataplane. A policy of a namespace says nothing about who
 // may call workloads of another one, be it attached to a route that leads there: it neither opens
 // nor closes them (spec/identity.md 7, I12).
-func pathOf(f *Frontend, plane *index.Dataplane, leads func(row int) bool) *Path {
-	out := &Path{}
+func pathOf(f *DestinationRules, plane *index.Dataplane, leads func(row int) bool) *ArrivingRules {
+	out := &ArrivingRules{}
 	for i, row := range f.Rows {
 		if !leads(i) {
 			continue
 		}
-		if slices.ContainsFunc(row.attached, func(by attachment) bool { return !by.policy.JudgesAt(plane) }) {
+		if slices.ContainsFunc(row.attached, func(by attachment) bool { return !by.policy.AuthorizesAt(plane) }) {
 			own := *row
-			own.attached = slices.DeleteFunc(slices.Clone(row.attached), func(by attachment) bool { return !by.policy.JudgesAt(plane) })
+			own.attached = slices.DeleteFunc(slices.Clone(row.attached), func(by attachment) bool { return !by.policy.AuthorizesAt(plane) })
 			row = &own
 		}
 		out.Rows = append(out.Rows, row)

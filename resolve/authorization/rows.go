@@ -17,7 +17,7 @@ import (
 )
 
 // frontendOf is nil for what nobody may be told apart at.
-func (m Mesh) frontendOf(id string) *Frontend {
+func (m Mesh) frontendOf(id string) *DestinationRules {
 	d, said := index.Need(m.Destinations, m.At, id), index.Need(m.Subjects, m.At, id)
 	if d == nil || said == nil {
 		return nil
@@ -26,7 +26,7 @@ func (m Mesh) frontendOf(id string) *Frontend {
 	for i, x := range said.Contributions {
 		everybody[i] = routing.Bit(x.Selector().Everyone(m.ZoneLabels[api.LabelZone]))
 	}
-	f := &Frontend{Rows: m.rowsOf(d, said, m.Compose(d, said.Contributions, string(everybody)))}
+	f := &DestinationRules{Rows: m.rowsOf(d, said, m.Compose(d, said.Contributions, string(everybody)))}
 	for i := range said.Contributions {
 		if everybody[i] == '0' {
 			f.Rows = append(m.rowsAlone(d, said, everybody, i, f.Rows), f.Rows...)

@@ -2,6 +2,7 @@
 package authorization
 
 import (
+	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/identity"
 	"github.com/weftmesh/weft/resolve/tables"
@@ -10,15 +11,15 @@ import (
 // Stage is what policies about who may call come to, at inbounds and at routes.
 type Stage struct {
 	below            tables.Mesh
-	kind             int // of the policies about who may call, -1 for none
+	nobody           []*policies.Effective // by kind: of those that authorize, what lets nobody in
 	PolicyRoutes     *derive.Collection[PolicyRoutes]
 	byRoute          *derive.Index[PolicyRoutes]
 	RoutePolicies    *derive.Collection[RoutePolicies]
 	byDestination    *derive.Group[RoutePolicies]
-	Frontends        *derive.Collection[Frontend]
-	Placements       *derive.Collection[Placements]
-	byDataplane      *derive.Index[Placements]
-	byService        *derive.Index[Placements]
+	Frontends        *derive.Collection[DestinationRules]
+	Placements       *derive.Collection[InboundPlacements]
+	byDataplane      *derive.Index[InboundPlacements]
+	byService        *derive.Index[InboundPlacements]
 	dataplaneRules   *derive.Collection[dataplaneRules]
 	collectedAtRules *derive.Collection[Collected]
 
@@ -42,7 +43,12 @@ func (s *Stage) Mesh(at derive.At) Mesh {
 
 // New adds this stage above the one that it reads.
 func New(below tables.Mesh) Mesh {
-	s := &Stage{below: below}
+	s := &Stage{below: below, nobody: make([]*policies.Effective, len(below.Kinds))}
+	for i, k := range below.Kinds {
+		if k.Authorizer != nil {
+			s.nobody[i] = k.Nobody()
+		}
+	}
 	s.addCollected()
 	s.addRouteAuthorization()
 	return s.Mesh(nil)

@@ -4,7 +4,8 @@ import (
 	"crypto/x509"
 	"fmt"
 	"slices"
-	"strings"
+
+	"github.com/weftmesh/weft/api/tuple"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
@@ -80,7 +81,7 @@ func (m Mesh) tellsPathsApart(p *index.Policy) bool {
 
 // conflictOf is the first dataplane at which others stand in the place of a frontend, and the
 // other frontend.
-func (m Mesh) conflictOf(p *index.Policy, id string, places *authorization.Placements) (where, with string) {
+func (m Mesh) conflictOf(p *index.Policy, id string, places *authorization.InboundPlacements) (where, with string) {
 	if places == nil {
 		return "", ""
 	}
@@ -90,7 +91,7 @@ func (m Mesh) conflictOf(p *index.Policy, id string, places *authorization.Place
 			continue
 		}
 		first, others := m.FrontendsAt(all, place)
-		if !slices.ContainsFunc(others, func(w *authorization.Path) bool {
+		if !slices.ContainsFunc(others, func(w *authorization.ArrivingRules) bool {
 			return slices.ContainsFunc(w.Rows, func(r *authorization.Row) bool { return r.By(p) }) && m.IsFrontend(id, w, place)
 		}) {
 			continue
@@ -109,7 +110,7 @@ func (m Mesh) conflictOf(p *index.Policy, id string, places *authorization.Place
 
 // portOfPlace is the port of a place.
 func portOfPlace(at string) string {
-	_, port, _ := strings.Cut(at, "\x02")
+	_, port, _ := tuple.CutLast(at)
 	return port
 }
 
@@ -215,7 +216,7 @@ func keptCertificates(x Mesh, p *index.Dataplane) []api.Note {
 		if l.TLS == nil || l.Connections {
 			continue
 		}
-		x.SecureCalls(list, l, x.HostScope(p), func(d *services.Destination) {
+		x.EdgeTLSCalls(list, l, x.HostScope(p), func(d *services.Destination) {
 			if x.MayServe(p, d) || len(notes) >= mostKept {
 				return
 			}

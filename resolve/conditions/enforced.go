@@ -55,7 +55,7 @@ const mostOpen = 1000
 // mostOpen. It looks at those of which some are, which as a rule are few.
 func (m Mesh) unproved(p *index.Policy) (open int) {
 	if m.AuthorizesRoutes(p) {
-		seen := map[authorization.Placement]bool{}
+		seen := map[authorization.InboundPlacement]bool{}
 		for at := range m.PlacementsOf(p) {
 			if in, _ := m.Inbounds.Get(m.At, at.Plane); in != nil && !seen[at] && open < mostOpen {
 				seen[at] = true
@@ -173,7 +173,7 @@ func unmetNote(rule *route.Rule, m *match.Match, why string) api.Note {
 }
 
 // readingOf is how paths are read where an entry is about requests.
-func readingOf(e *route.Entry) match.Reading {
+func readingOf(e *route.Entry) match.PathNormalization {
 	if e.To.Kind == api.KindHost {
 		return match.Merged
 	}

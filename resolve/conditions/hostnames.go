@@ -38,7 +38,7 @@ func nameNotes(x Mesh, s *index.Service) []api.Note {
 	var notes []api.Note
 	for i := range n.Claims {
 		c := &n.Claims[i]
-		if reason, why := x.LostClaim(s, c); reason != "" {
+		if reason, why := x.Conflict(s, c); reason != "" {
 			notes = append(notes, api.Notef(&api.Origin{Ref: s.Object.Ref}, api.Warning, reason, "", "%s gives it no name: %s", c.By.Object.Ref, why))
 		}
 	}

@@ -11,7 +11,6 @@ import (
 // Mesh is one mesh at which somebody asks what there is to say on its objects.
 type Mesh struct {
 	dataplanes.Mesh
-	Cache *Cache // what others found out, as far as it is read only together with At; nil where nothing is kept
 }
 
 // SelectorsOf are those of a policy or route of which one must select a dataplane.

@@ -9,6 +9,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/nearest"
 	"github.com/weftmesh/weft/api/redact"
+	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/resolve/services"
@@ -18,7 +19,7 @@ import (
 // may have meant. Many who are lost ask for them, so they are gathered once for all.
 type names struct {
 	has map[string]bool
-	*nearest.List
+	*nearest.Words
 }
 
 func newNames(has map[string]bool) *names {
@@ -51,7 +52,7 @@ func (m Mesh) routeNames(kind string) *names {
 		for r := range m.RoutesByName.Values(m.At, index.AnyOf(kind)) {
 			all = append(all, r.Object.DisplayName())
 		}
-		return &names{List: nearest.NewList(all)}
+		return &names{Words: nearest.NewList(all)}
 	})
 }
 
@@ -81,17 +82,12 @@ func (m Mesh) planeNames(own bool) *names {
 	})
 }
 
+// namesOf tells names of a sort from other answers.
+type namesOf string
+
 // namesIn are the names that gather finds in all of the mesh, also where a question stops.
 func (m Mesh) namesIn(what string, gather func(Mesh) *names) *names {
-	if m.Cache == nil {
-		return gather(m)
-	}
-	if known, ok := m.Cache.words.Load(what); ok {
-		return known.(*names)
-	}
-	found := gather(Mesh{Mesh: m.Stage.Mesh(m.Cache.graph)})
-	m.Cache.words.Store(what, found)
-	return found
+	return derive.Once(m.At, namesOf(what), func(at derive.At) *names { return gather(Mesh{m.Stage.Mesh(at)}) })
 }
 
 // The codes of notes on what Mesh.tenancy keeps from acting.

@@ -61,9 +61,9 @@ func (a *reasons) ofPolicy(p *index.Policy) {
 	}
 	if a.mesh.AuthorizesRoutes(p) {
 		switch {
-		case !p.JudgesAt(a.plane):
+		case !p.AuthorizesAt(a.plane):
 			a.because(NotSelected, top, "it is in namespace %s, and has a say about the workloads there alone", home.Namespace)
-		case !a.mesh.JudgesDataplane(p, index.ObjectKey(a.plane.Object.Ref)):
+		case !a.mesh.AuthorizesDataplane(p, index.ObjectKey(a.plane.Object.Ref)):
 			a.because(NotSelected, top, "none of the rules of %s that it is attached to leads to it", index.RefText(*p.TopRoute))
 		}
 		for _, n := range RouteAuthorizationNotes(a.mesh, p) {
@@ -127,7 +127,7 @@ func (a *reasons) ofRoute(r *index.Route) {
 		a.because(NotSelected, "spec.targetRef", "%s", selectsOthers(r.Parsed.Top))
 		return
 	}
-	if r.KeptOut {
+	if r.Excluded {
 		for _, n := range r.Parsed.Notes {
 			a.because(n.Code, n.Field, "%s", n.Message)
 		}

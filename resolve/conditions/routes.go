@@ -16,7 +16,7 @@ import (
 // RouteNotes finds the dataplanes, destinations and backends of a route that are
 // not there.
 func RouteNotes(x Mesh, r *index.Route) []api.Note {
-	if r.KeptOut {
+	if r.Excluded {
 		return nil // which is said already
 	}
 	notes := ownershipNotes(x, r)

@@ -97,7 +97,7 @@ func askedNotes(x Mesh, p *index.Policy) []api.Note {
 			return true
 		}
 		out = append(out, api.Notef(&api.Origin{Ref: p.Object.Ref}, api.Warning, "PlaintextNotAsked", "",
-			"plaintext clients are not asked: inbounds that it is about, such as %s, take plaintext beside mutual TLS, and let it in; make them Strict, or add an entry with anonymous: true, which judges them too", in.Name))
+			"it does not apply to plaintext clients: inbounds that it selects, such as %s, take plaintext beside mutual TLS, and let it in; make them Strict, or add an entry with anonymous: true, which judges them too", in.Name))
 		return false
 	})
 	return out
@@ -198,11 +198,11 @@ func serverFirstNotes(x Mesh, p *index.Dataplane) []api.Note {
 }
 
 // text is the reason for people, with the names that the writer may have meant.
-func lostText(l *services.LostRef, m Mesh) string {
-	if l.Absent == nil {
+func lostText(l *services.UnresolvedRef, m Mesh) string {
+	if l.Missing == nil {
 		return l.Message
 	}
-	return l.Message + suggestion(m, *l.Absent)
+	return l.Message + suggestion(m, *l.Missing)
 }
 
 // onRoute reports whether a route that the policy targets has the item's
@@ -278,8 +278,8 @@ func routeLost(x Mesh, ref api.TargetRef, home api.Home) string {
 	found, known := false, map[string]bool{}
 	for r := range x.SelectedRoutes(&ref, home) {
 		found = true
-		maps.Copy(known, r.Known)
-		if ref.SectionName == "" || r.Known[ref.SectionName] {
+		maps.Copy(known, r.SectionNames)
+		if ref.SectionName == "" || r.SectionNames[ref.SectionName] {
 			return ""
 		}
 	}

@@ -156,7 +156,7 @@ func (m Mesh) clustersFor(u *ClusterRefs) *clusters {
 	for _, n := range u.clusters {
 		c, e := index.Need(m.clusters, m.At, n.cluster), index.Need(m.endpoints, m.At, n.endpoints)
 		if c != nil && e != nil {
-			out.list = append(out.list, effective.ClusterUse{Cluster: &c.Cluster, Endpoints: &e.Endpoints, ConnectionsOnly: n.connectionsOnly, ClusterKept: &c.kept, EndpointsKept: &e.kept})
+			out.list = append(out.list, effective.ClusterUse{Cluster: &c.Cluster, Endpoints: &e.Endpoints, ConnectionsOnly: n.connectionsOnly, ClusterCache: &c.cache, EndpointsCache: &e.cache})
 		}
 	}
 	slices.SortFunc(out.list, func(a, b effective.ClusterUse) int { return cmp.Compare(a.Cluster.Name, b.Cluster.Name) })
@@ -167,11 +167,11 @@ func (m Mesh) clustersFor(u *ClusterRefs) *clusters {
 type Cluster struct {
 	effective.Cluster
 	variant string // as the end of a key
-	kept    effective.Derived
+	cache   effective.Derived
 }
 
 // Endpoints are those of clusters of one name, with what is made of them.
 type Endpoints struct {
 	effective.Endpoints
-	kept effective.Derived
+	cache effective.Derived
 }

@@ -30,7 +30,7 @@ func (m Mesh) edgesOf(p *index.Dataplane) []effective.EdgeUse {
 			x.TLS = reachability.AtPort(list, l.Port)
 		}
 		x.Connections = l.Connections && l.TLS == nil
-		out = append(out, effective.EdgeUse{Edge: &x.Edge, Kept: &x.kept})
+		out = append(out, effective.EdgeUse{Edge: &x.Edge, Cache: &x.cache})
 	}
 	slices.SortFunc(out, func(a, b effective.EdgeUse) int { return cmp.Compare(a.Port, b.Port) })
 	return out
@@ -38,12 +38,12 @@ func (m Mesh) edgesOf(p *index.Dataplane) []effective.EdgeUse {
 
 type cachedInbound struct {
 	effective.Inbound
-	kept effective.Derived
+	cache effective.Derived
 }
 
 type cachedEdge struct {
 	effective.Edge
-	kept effective.Derived
+	cache effective.Derived
 }
 
 // Inbounds is where a dataplane listens for others.
@@ -100,7 +100,7 @@ func (m Mesh) inboundsOf(p *index.Dataplane) []effective.InboundUse {
 			x.Documented = &documented
 		}
 		m.setPolicies(p, i, &x.Inbound, limits)
-		out = append(out, effective.InboundUse{Inbound: &x.Inbound, Kept: &x.kept})
+		out = append(out, effective.InboundUse{Inbound: &x.Inbound, Cache: &x.cache})
 	}
 	slices.SortFunc(out, func(a, b effective.InboundUse) int {
 		return cmp.Or(cmp.Compare(a.Port, b.Port), cmp.Compare(a.Address, b.Address))
@@ -136,7 +136,7 @@ func (c *Stage) inboundConf(p *index.Dataplane, in *effective.Inbound, limits []
 		return
 	}
 	for _, callers := range index.CallersOf(items) {
-		in.Callers = append(in.Callers, effective.CallerPolicies{Callers: callers, Policies: c.foldOf(items, func(it *index.Item) bool { return it.About(callers) })})
+		in.Callers = append(in.Callers, effective.CallerPolicies{CallerMatch: callers, Policies: c.foldOf(items, func(it *index.Item) bool { return it.About(callers) })})
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 
 type cachedTrust struct {
 	effective.Trust
-	kept effective.Derived
+	cache effective.Derived
 }
 
 // secretsOf are those that the listeners of r show, by name. Of a dataplane that shows
@@ -23,7 +23,7 @@ func (m Mesh) secretsOf(r *effective.Resolved) []effective.SecretUse {
 		for _, c := range r.Chains(e.Edge) {
 			for _, ref := range c.Secrets {
 				if s := m.Certificate(ref); s != nil && !slices.ContainsFunc(out, func(u effective.SecretUse) bool { return u.Secret == &s.Secret }) {
-					out = append(out, effective.SecretUse{Secret: &s.Secret, Kept: &s.Cache})
+					out = append(out, effective.SecretUse{Secret: &s.Secret, Cache: &s.Cache})
 				}
 			}
 		}
@@ -101,7 +101,7 @@ func (m Mesh) trustOf(r *effective.Resolved) []effective.TrustUse {
 	var out []effective.TrustUse
 	for _, key := range slices.Compact(keys) {
 		if t, _ := m.trusts.Get(m.At, key); t != nil {
-			out = append(out, effective.TrustUse{Trust: &t.Trust, Kept: &t.kept})
+			out = append(out, effective.TrustUse{Trust: &t.Trust, Cache: &t.cache})
 		}
 	}
 	return out

@@ -16,3 +16,5 @@ func (c counted) each(of *collection, f func(key string, v any) bool) {
 func (c counted) eachIn(i *index, bucket string, f func(key string, v any) bool) {
 	c.Graph.eachIn(i, bucket, func(key string, v any) bool { return c.visit() && f(key, v) })
 }
+
+func (c counted) question() question { return question{c.Graph, c.visit} }

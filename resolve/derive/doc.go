@@ -18,8 +18,12 @@
 //   - The keys that it names as changed are exactly those with another pointer.
 //   - Two graphs derived from one share what is equal and nothing mutable.
 //
+// What an update need not make is made when somebody asks a Graph: an OnDemand collection has a value for
+// each key of others, Followed brings up to date what was found earlier, Once keeps what is found at one
+// Graph. All of that goes by the same reads, and is the same as if it were found anew.
+//
 // A panic becomes the value Failed, and stops nobody else. Derivations, indexes,
 // equality and hashes must be pure functions: what they look at besides their
-// arguments would be seen by no update. There is no lock, no clock, no reflection
-// and no order of a map that reaches a result.
+// arguments would be seen by no update. There is no clock, no reflection and no order
+// of a map that reaches a result, and no lock but for what questions found out.
 package derive

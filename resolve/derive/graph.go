@@ -24,6 +24,7 @@ type Graph struct {
 	failed  tree[id, none]
 	free    tree[id, none] // numbers that nobody has any more
 	next    id             // the first number that nobody ever had
+	answers *answers       // beside all this: what questions found out
 }
 
 type none struct{}
@@ -65,7 +66,7 @@ type cell struct {
 }
 
 // New is a graph of the schema whose sources are empty.
-func (s *Schema) New() *Graph { return &Graph{schema: s} }
+func (s *Schema) New() *Graph { return &Graph{schema: s, answers: &answers{}} }
 
 // At is where a collection is read: in a Graph, or through a Reader, which takes
 // down what was read.
@@ -77,6 +78,7 @@ type At interface {
 	size(i *index, bucket string) int
 	buckets(i *index, prefix string, f func(bucket string) bool)
 	keys(i *index, bucket string, f func(key string) bool)
+	question() question
 }
 
 func isValue(state any) bool {
@@ -125,6 +127,8 @@ func (g *Graph) keys(i *index, bucket string, f func(key string) bool) {
 		g.grouped.each(readOf(n, 0), func(r read, _ none) bool { return r.what() == n && f(g.cell(r.by()).key) })
 	}
 }
+
+func (g *Graph) question() question { return question{g, func() bool { return true }} }
 
 // values is what stands at the names of a space.
 func (g *Graph) values(names *tree[name, id], space uint32, f func(key string, v any) bool) {
@@ -235,6 +239,10 @@ func (r *Reader) buckets(i *index, _ string, _ func(string) bool) {
 
 func (r *Reader) keys(i *index, _ string, _ func(string) bool) {
 	panic(misuse("derive: " + r.by.name + " lists keys of " + i.of.name + "; only a Graph can"))
+}
+
+func (r *Reader) question() question {
+	panic(misuse("derive: " + r.by.name + " asks for what is made on demand; only a question to a Graph can"))
 }
 
 // Empty reports whether nothing is in any collection.

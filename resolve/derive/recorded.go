@@ -45,6 +45,8 @@ func (r recorded) keys(i *index, bucket string, f func(key string) bool) {
 	r.at.keys(i, bucket, f)
 }
 
+func (r recorded) question() question { return r.at.question() }
+
 // Touched tells of all that may be answered otherwise after the update than before it; one thing maybe
 // more than once, until tell is false. It reports whether it told all.
 func (d *Delta) Touched(tell func(Read) bool) bool {

@@ -60,6 +60,7 @@ func (g *Graph) Update(changes ...Change) (*Graph, *Delta) {
 	u.record()
 	u.tidy()
 	next := u.Graph
+	next.answers = g.answers.next(u.delta)
 	return &next, u.delta
 }
 

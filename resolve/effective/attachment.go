@@ -34,19 +34,19 @@ const (
 	ActionHolds
 )
 
-// State is what an attachment comes to.
-type State uint8
+// AttachmentState is what an attachment comes to.
+type AttachmentState uint8
 
 // The states of an attachment.
 const (
-	Holds      State = iota // all that the entry says has its effect
-	Partly                  // a part of it does
-	Overridden              // others stand in its place
-	NoEffect                // nothing of what it says has an effect there
+	Holds      AttachmentState = iota // all that the entry says has its effect
+	Partly                            // a part of it does
+	Overridden                        // others stand in its place
+	NoEffect                          // nothing of what it says has an effect there
 )
 
-// State is what the attachment comes to.
-func (a *Attachment) State() State {
+// AttachmentState is what the attachment comes to.
+func (a *Attachment) State() AttachmentState {
 	switch {
 	case a.Acts != 0 && a.By == nil && a.Idle == 0:
 		return Holds
@@ -82,7 +82,7 @@ func (o *Outbound) Attachments() []Attachment { return o.Attached().List }
 
 // Attached is Attachments, or why they are not known.
 func (o *Outbound) Attached() *Attached {
-	return o.Kept.attachments().Do(func() any { return attachedBy(o.attach) }).(*Attached)
+	return o.Cache.attachments().Do(func() any { return attachedBy(o.attach) }).(*Attached)
 }
 
 func (o *Outbound) attach() []Attachment {
@@ -137,8 +137,10 @@ func (in *Inbound) Attachments() []Attachment { return in.Attached().List }
 func (in *Inbound) Attached() *Attached {
 	all := in.Policies
 	for i := range in.Rules {
-		if e := in.Rules[i].Permission; e != nil && !slices.Contains(all, e) {
-			all = append(slices.Clip(all), e)
+		for _, e := range in.Rules[i].Permissions() {
+			if !slices.Contains(all, e) {
+				all = append(slices.Clip(all), e)
+			}
 		}
 	}
 	return attachedIn(all, in.Protocol)
@@ -208,10 +210,10 @@ func (a *attacher) rules(earlier []*Route, r *Route) {
 			x.lost(strongest)
 		}
 	}
-	for _, o := range r.Over {
+	for _, o := range r.Superseded {
 		a.of(o).lost(strongest)
 	}
-	for _, o := range r.Via { // an include takes requests where what it includes does
+	for _, o := range r.IncludedBy { // an include takes requests where what it includes does
 		if by == nil || len(by.Origins) == 0 {
 			a.of(o).Acts |= 1
 		} else {
@@ -228,8 +230,8 @@ func (a *Attachment) parts(r *Route, o *api.Origin) {
 	if o.Same(r.ActionBy) {
 		a.Acts |= ActionHolds
 	}
-	for i := range r.Lost {
-		switch l := &r.Lost[i]; {
+	for i := range r.SupersededLists {
+		switch l := &r.SupersededLists[i]; {
 		case !o.Same(l.Origin):
 		case l.OfFilters() && a.FiltersBy == nil:
 			a.FiltersBy = r.FiltersBy

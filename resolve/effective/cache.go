@@ -84,30 +84,13 @@ func (m *Derived) Do(derive func() any) any {
 	return m.derived
 }
 
-// Known is what Do made; not ok where nobody has called it, or not in vain.
-func (m *Derived) Known() (derived any, ok bool) {
+// Made is what Do made; not ok where nobody has called it, or not in vain.
+func (m *Derived) Made() (derived any, ok bool) {
 	if m == nil || !m.done.Load() {
 		return nil, false
 	}
 	return m.derived, true
 }
 
-// Answer keeps what a question found out about a whole model, for those who ask it
-// afterwards. Two who ask at once may both find it out.
-type Answer[T any] struct{ At atomic.Pointer[T] }
-
 // Findings are what questions found out about a whole model or mesh, by key.
 type Findings struct{ sync.Map }
-
-// Find is what work finds out, unless somebody has found it out. It is kept where whole says that
-// work looked at everything.
-func (a *Answer[T]) Find(whole func() bool, work func() *T) *T {
-	if known := a.At.Load(); known != nil {
-		return known
-	}
-	found := work()
-	if whole() { // else it is not all
-		a.At.Store(found)
-	}
-	return found
-}

@@ -7,16 +7,16 @@ import (
 	"github.com/weftmesh/weft/policies"
 )
 
-// Callers are those whose certificate proves one ID, or one that lies below it by
+// CallerMatch are those whose certificate proves one ID, or one that lies below it by
 // segments (spec/identity.md 1.5).
-type Callers struct {
+type CallerMatch struct {
 	ID    string // spiffe://<trust domain>[/<path>]
 	Below bool   // and whoever's ID lies below it
 }
 
 // CallerPolicies is what holds of the requests of some callers.
 type CallerPolicies struct {
-	Callers
+	CallerMatch
 	Policies Policies
 }
 
@@ -26,7 +26,7 @@ func domainOf(id string) string {
 }
 
 // Match is c as a document says it.
-func (c Callers) Match() policies.ValueMatch {
+func (c CallerMatch) Match() policies.ValueMatch {
 	if c.Below {
 		return policies.ValueMatch{Type: "Prefix", Value: c.ID}
 	}
@@ -35,7 +35,7 @@ func (c Callers) Match() policies.ValueMatch {
 
 // Have reports whether a caller is among c whose certificate has these names. The first is of
 // the trust domain of who signed it, and names behind one of another domain prove nothing (F2).
-func (c Callers) Have(names []string) bool {
+func (c CallerMatch) Have(names []string) bool {
 	for _, name := range names {
 		switch {
 		case domainOf(name) != domainOf(c.ID):

@@ -26,12 +26,12 @@ type Edge struct {
 // EdgeUse is an Edge, and what stands beside it.
 type EdgeUse struct {
 	*Edge
-	Kept *Derived
+	Cache *Derived
 }
 
-// Chain is the names that clients ask for in TLS to whom one certificate is shown, and
+// FilterChain is the names that clients ask for in TLS to whom one certificate is shown, and
 // the hosts that are served to them then; or whose connections go on as a whole.
-type Chain struct {
+type FilterChain struct {
 	Name    string // of a host, *. and one for all below it; empty for what no other chain has
 	Secrets []api.Ref
 	// Minimum and Maximum are those of route.ServerTLS.
@@ -62,15 +62,15 @@ func (r *Resolved) Hosts(e *Edge) []*Outbound {
 
 // Chains are those at the port of e, by name; none where clients speak no TLS, or nobody
 // is let in.
-func (r *Resolved) Chains(e *Edge) []*Chain {
+func (r *Resolved) Chains(e *Edge) []*FilterChain {
 	if len(e.TLS) == 0 {
 		return nil
 	}
-	var all []*Chain
-	shut := map[*Chain]bool{}
+	var all []*FilterChain
+	shut := map[*FilterChain]bool{}
 	for i := range e.TLS {
 		l := &e.TLS[i]
-		c := &Chain{Name: l.Hostname, Secrets: l.TLS.Secrets, Minimum: l.TLS.Minimum, Maximum: l.TLS.Maximum, Connections: l.Connections}
+		c := &FilterChain{Name: l.Hostname, Secrets: l.TLS.Secrets, Minimum: l.TLS.Minimum, Maximum: l.TLS.Maximum, Connections: l.Connections}
 		if l.Closed {
 			shut[c] = true
 		} else if len(c.Secrets) == 0 && !c.Connections {
@@ -87,10 +87,10 @@ func (r *Resolved) Chains(e *Edge) []*Chain {
 			continue
 		}
 		name := chainName(o.Destination.Name)
-		all = slices.DeleteFunc(all, func(c *Chain) bool { return c.Name == name })
-		all = append(all, &Chain{Name: name, Secrets: own.Secrets, Minimum: own.Minimum, Maximum: own.Maximum, Own: true})
+		all = slices.DeleteFunc(all, func(c *FilterChain) bool { return c.Name == name })
+		all = append(all, &FilterChain{Name: name, Secrets: own.Secrets, Minimum: own.Minimum, Maximum: own.Maximum, Own: true})
 	}
-	slices.SortFunc(all, func(a, b *Chain) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(all, func(a, b *FilterChain) int { return cmp.Compare(a.Name, b.Name) })
 	for _, o := range hosts {
 		if c := chainOf(all, o.Destination.Name); c != nil && !c.Connections {
 			c.Hosts = append(c.Hosts, o)
@@ -106,12 +106,12 @@ func (r *Resolved) Chains(e *Edge) []*Chain {
 			}
 		}
 	}
-	return slices.DeleteFunc(all, func(c *Chain) bool { return shut[c] })
+	return slices.DeleteFunc(all, func(c *FilterChain) bool { return shut[c] })
 }
 
 // sendOn adds to those of listeners the chains from which whole connections go to hosts: that
 // of the listener which has the name, or one beside it with the same certificates.
-func sendOn(listeners []*Chain, hosts []*Outbound) []*Chain {
+func sendOn(listeners []*FilterChain, hosts []*Outbound) []*FilterChain {
 	all := slices.Clone(listeners)
 	for _, o := range hosts {
 		if o.TCP == nil {
@@ -142,8 +142,8 @@ func chainName(host string) string {
 
 // chainOf is the one of chains to which clients come who ask for a host: that with the
 // nearest name, as Envoy chooses; nil for none.
-func chainOf(all []*Chain, host string) *Chain {
-	var found *Chain
+func chainOf(all []*FilterChain, host string) *FilterChain {
+	var found *FilterChain
 	for _, c := range all {
 		if c.Covers(host) && (found == nil || Nearer(c.Name, found.Name)) {
 			found = c
@@ -154,7 +154,9 @@ func chainOf(all []*Chain, host string) *Chain {
 
 // ChainFor is the one of chains to which a client comes who asks for a name in TLS; nil
 // where it is not let in.
-func ChainFor(all []*Chain, name string) *Chain { return chainOf(all, strings.ToLower(name)) }
+func ChainFor(all []*FilterChain, name string) *FilterChain {
+	return chainOf(all, strings.ToLower(name))
+}
 
 // Nearer reports whether a is the nearer of two names that both cover a host.
 func Nearer(a, b string) bool {
@@ -166,4 +168,4 @@ func Nearer(a, b string) bool {
 
 // Covers reports whether clients that ask for a name come to the chain, if to no other
 // one with a nearer name.
-func (c *Chain) Covers(host string) bool { return c.Name == "" || api.HostCovers(c.Name, host) }
+func (c *FilterChain) Covers(host string) bool { return c.Name == "" || api.HostCovers(c.Name, host) }

@@ -66,7 +66,7 @@ type Inbound struct {
 	Guarded  bool
 	TLS      *InboundTLS // nil: plain text alone
 	Policies Policies
-	// Callers are those of whom more holds than Policies, told apart by what their certificates
+	// CallerMatch are those of whom more holds than Policies, told apart by what their certificates
 	// prove; the first that has a caller says all of it.
 	Callers []CallerPolicies
 	// Rules are of requests of which more holds than of all, in their order: where nobody

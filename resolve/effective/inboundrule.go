@@ -17,8 +17,19 @@ type InboundRule struct {
 	// these too. Where the requests of several rules with permissions arrive alike, it lets in whom
 	// all of them let in.
 	Permission *policies.Effective
+	// Beside is what other kinds that authorize say of these requests, who have to let them in too.
+	Beside Policies
 	// Closed says why nobody gets in; empty where Permission says who does.
 	Closed string
+}
+
+// Permissions are what all kinds that authorize say of the requests of the rule, all of which have to
+// let them in; none where that is what they say of all requests.
+func (r *InboundRule) Permissions() Policies {
+	if r.Permission == nil {
+		return nil
+	}
+	return append(Policies{r.Permission}, r.Beside...)
 }
 
 // Over is what holds of the requests of the rule, where p holds of all.
@@ -26,12 +37,12 @@ func (r *InboundRule) Over(p Policies) Policies {
 	if r == nil || r.Permission == nil {
 		return p
 	}
-	out := slices.DeleteFunc(slices.Clone(p), func(e *policies.Effective) bool { return e.Kind == r.Permission.Kind })
-	return append(out, r.Permission)
+	own := r.Permissions()
+	return append(slices.DeleteFunc(slices.Clone(p), func(e *policies.Effective) bool { return own.Of(e.Kind.Name) != nil }), own...)
 }
 
 // Alike reports whether both rules hold of the same requests, and the same is decided of their
 // callers.
 func (r *InboundRule) Alike(o *InboundRule) bool {
-	return r.Closed == o.Closed && (r.Closed != "" || r.Permission == o.Permission) && slices.EqualFunc(r.Match.Conditions, o.Match.Conditions, match.Condition.Equal)
+	return r.Closed == o.Closed && (r.Closed != "" || slices.Equal(r.Permissions(), o.Permissions())) && slices.EqualFunc(r.Match.Conditions, o.Match.Conditions, match.Condition.Equal)
 }

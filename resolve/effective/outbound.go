@@ -14,14 +14,14 @@ type ClusterUse struct {
 	// ConnectionsOnly says that no table of the dataplane sends requests to it, only
 	// TCPTables whole connections.
 	ConnectionsOnly bool
-	// ClusterKept and EndpointsKept are what stands beside either.
-	ClusterKept, EndpointsKept *Derived
+	// ClusterCache and EndpointsKept are what stands beside either.
+	ClusterCache, EndpointsCache *Derived
 }
 
 // InboundUse is an inbound, and what stands beside it.
 type InboundUse struct {
 	*Inbound
-	Kept *Derived
+	Cache *Derived
 }
 
 // Outbound is one listener: an address that the workload calls.
@@ -37,7 +37,7 @@ type Outbound struct {
 	// Policies are those of the destination as a whole: what a listener takes.
 	Policies Policies
 	// Cache is what stands beside all of them, Listener what stands beside the outbound.
-	Kept     *Cache
+	Cache    *Cache
 	Listener *Derived
 	// Passthrough says that the outbound is to a host behind redirection: what comes to its
 	// address and is for none of the hosts there goes on to where it was going.
@@ -81,7 +81,7 @@ func CompareOutbounds(a, b *Outbound) int { return a.Compare(b.Address, b.Port, 
 // Is reports whether o is equal to x.
 func (o *Outbound) Is(x *Outbound) bool {
 	return o == x || o.Address == x.Address && o.Port == x.Port && o.Edge == x.Edge && o.Passthrough == x.Passthrough && o.Named == x.Named &&
-		o.Destination == x.Destination && o.Table == x.Table && o.TCP == x.TCP && o.Kept == x.Kept && o.Policies.Is(x.Policies)
+		o.Destination == x.Destination && o.Table == x.Table && o.TCP == x.TCP && o.Cache == x.Cache && o.Policies.Is(x.Policies)
 }
 
 // Compare orders an outbound and one at an address to the destination with that id.

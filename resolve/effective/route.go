@@ -27,16 +27,16 @@ type Route struct {
 	// Origins are the rules that contributed, weakest first; empty for the
 	// implicit catch-all.
 	Origins []*api.Origin
-	// Over are rules that gave way as a whole, Via the objects that include the
+	// Superseded are rules that gave way as a whole, Via the objects that include the
 	// rule, outermost first.
-	Over, Via []*api.Origin
-	Filters   []route.Filter
-	// FiltersBy and ActionBy are the rules whose word holds, nil where nobody's does. Lost are
+	Superseded, IncludedBy []*api.Origin
+	Filters                []route.Filter
+	// FiltersBy and ActionBy are the rules whose word holds, nil where nobody's does. SupersededLists are
 	// the lists of others among Origins that gave way to them.
 	FiltersBy, ActionBy *api.Origin
-	Lost                []route.LostList
+	SupersededLists     []route.SupersededList
 	// Answer is what the proxy answers by itself; nil where it forwards to Backends.
-	Answer   route.Answer
+	Answer   route.DirectResponse
 	Backends []Backend
 	// Hash is by what those backends choose an endpoint whose Balance is a hash.
 	Hash []route.HashKey
@@ -50,7 +50,7 @@ type Route struct {
 
 // Answers is what the proxy answers by itself to what matches; nil where it
 // forwards.
-func (r *Route) Answers() route.Answer {
+func (r *Route) Answers() route.DirectResponse {
 	if r.Answer != nil {
 		return r.Answer
 	}

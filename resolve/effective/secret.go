@@ -12,5 +12,5 @@ type Secret struct {
 // SecretUse is a Secret, and what stands beside it.
 type SecretUse struct {
 	*Secret
-	Kept *Derived
+	Cache *Derived
 }

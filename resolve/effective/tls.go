@@ -11,10 +11,10 @@ import (
 type InboundTLS struct {
 	Mode   string      // Strict or Permissive, as Origin says
 	Origin *api.Origin // the item of a MeshTLS, or what gives the identity
-	// Held says that the mode is Strict, and that plain text is taken until those who send it
+	// PermissiveGrace says that the mode is Strict, and that plain text is taken until those who send it
 	// have learnt better.
-	Held    bool
-	Domains []string // trust domains in which names are believed, sorted
+	PermissiveGrace bool
+	Domains         []string // trust domains in which names are believed, sorted
 	policies.TLSParameters
 	Life    time.Duration // of certificates
 	OverADS bool          // the certificate comes by ADS
@@ -30,4 +30,4 @@ type ClusterTLS struct {
 }
 
 // TakesPlain reports whether plain text is taken too.
-func (t *InboundTLS) TakesPlain() bool { return t == nil || t.Mode != Strict || t.Held }
+func (t *InboundTLS) TakesPlain() bool { return t == nil || t.Mode != Strict || t.PermissiveGrace }

@@ -16,5 +16,5 @@ type TrustDomain struct {
 // TrustUse is a Trust, and what stands beside it.
 type TrustUse struct {
 	*Trust
-	Kept *Derived
+	Cache *Derived
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/weftmesh/weft/resolve/index"
 )
 
-// Holder is who has a name that a generator makes: a service, by one of its own names or
+// NameHolder is who has a name that a generator makes: a service, by one of its own names or
 // by a generator, a route, or a cluster.
-type Holder struct {
+type NameHolder struct {
 	service *index.Service
 	by      *Generator // nil of a name that it has without one
 	route   *index.Route
@@ -16,11 +16,11 @@ type Holder struct {
 
 // holderOfName is who has a name that a generator makes of a service. Names that are had without
 // a generator come first, then the generator with the first word, of those the oldest service.
-func (m Mesh) holderOfName(s *index.Service, name string) (h Holder) {
+func (m Mesh) holderOfName(s *index.Service, name string) (h NameHolder) {
 	for o := range m.ServicesByHostname.Values(m.At, name) {
 		switch {
 		case o == s:
-			return Holder{service: s}
+			return NameHolder{service: s}
 		case m.IsOutside(o.Object): // it is told to nobody
 		case !m.Competes(o, s, name):
 		case h.service == nil || Senior(o.Object, h.service.Object):
@@ -44,7 +44,7 @@ func (m Mesh) holderOfName(s *index.Service, name string) (h Holder) {
 				continue
 			}
 		}
-		h = Holder{service: n.Service, by: c.By}
+		h = NameHolder{service: n.Service, by: c.By}
 	}
 	return h
 }
@@ -73,8 +73,8 @@ const (
 	collision     = "Collision"
 )
 
-// LostClaim says why a service has not the name of a claim: reason is empty where it has it.
-func (m Mesh) LostClaim(s *index.Service, c *claim) (reason, why string) {
+// Conflict says why a service has not the name of a claim: reason is empty where it has it.
+func (m Mesh) Conflict(s *index.Service, c *claim) (reason, why string) {
 	if c.Name == "" {
 		return templateError, c.broken
 	}

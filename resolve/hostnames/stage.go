@@ -17,10 +17,10 @@ type Stage struct {
 	namingsByName      *derive.Index[naming]
 	NamingsByGenerator *derive.Index[naming]
 	servicesByVIP      *derive.Index[index.Service]
-	VIPRequests        *derive.Collection[vips.Request]
+	VIPRequests        *derive.Collection[vips.AddressRequest]
 	vipsGiven          Rounds
 	// The same of classic services, by id.
-	classicRequests *derive.Collection[vips.Request]
+	classicRequests *derive.Collection[vips.AddressRequest]
 	classicGiven    Rounds
 }
 

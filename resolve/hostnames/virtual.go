@@ -30,9 +30,9 @@ func (c *Stage) addVIPs() {
 			}
 		}
 	})
-	c.VIPRequests = derive.Derive(c.below.Schema, "requests for virtual addresses", c.below.Services, derive.Values[vips.Request]{
-		Equal: func(a, b *vips.Request) bool { return *a == *b },
-	}, func(r *derive.Reader, key string) *vips.Request {
+	c.VIPRequests = derive.Derive(c.below.Schema, "requests for virtual addresses", c.below.Services, derive.Values[vips.AddressRequest]{
+		Equal: func(a, b *vips.AddressRequest) bool { return *a == *b },
+	}, func(r *derive.Reader, key string) *vips.AddressRequest {
 		s := index.Need(c.below.Services, r, key)
 		for a := range s.StoredVIPs() {
 			if c.Mesh(r).HolderOf(a) == s {
@@ -42,16 +42,16 @@ func (c *Stage) addVIPs() {
 		if !s.Virtual() {
 			return nil
 		}
-		return &vips.Request{Key: key, Kind: s.Object.Kind, KRI: s.KRI()}
+		return &vips.AddressRequest{Key: key, Kind: s.Object.Kind, KRI: s.KRI()}
 	})
 	c.vipsGiven = c.assigning("virtual addresses given", c.VIPRequests, storedIn)
-	c.classicRequests = derive.Derive(c.below.Schema, "requests for virtual addresses of classic services", c.below.DataplanesByClassic, derive.Values[vips.Request]{
-		Equal: func(a, b *vips.Request) bool { return *a == *b },
-	}, func(r *derive.Reader, id string) *vips.Request {
+	c.classicRequests = derive.Derive(c.below.Schema, "requests for virtual addresses of classic services", c.below.DataplanesByClassic, derive.Values[vips.AddressRequest]{
+		Equal: func(a, b *vips.AddressRequest) bool { return *a == *b },
+	}, func(r *derive.Reader, id string) *vips.AddressRequest {
 		if !c.Mesh(r).callsClassic(id) {
 			return nil
 		}
-		return &vips.Request{Key: id, Kind: vips.Classic, KRI: index.ClassicName(id)}
+		return &vips.AddressRequest{Key: id, Kind: vips.Classic, KRI: index.ClassicName(id)}
 	})
 	c.classicGiven = c.assigning("virtual addresses given to classic services", c.classicRequests, storedIn)
 }
@@ -85,23 +85,23 @@ func (m Mesh) callsClassic(id string) bool {
 func ClassicHost(name string) string { return strings.ToLower(name) + ".mesh" }
 
 // assigning derives what is given to requests, round by round.
-func (c *Stage) assigning(what string, all *derive.Collection[vips.Request], storedIn *derive.Index[index.Service]) (given Rounds) {
-	wanting := all.Index(func(_ string, q *vips.Request, add func(string)) { addBlock(*q, 0, add) })
-	given[0] = c.assigned(what, given[:0], wanting, storedIn, func(r *derive.Reader, block string) (list []vips.Request) {
+func (c *Stage) assigning(what string, all *derive.Collection[vips.AddressRequest], storedIn *derive.Index[index.Service]) (given Rounds) {
+	wanting := all.Index(func(_ string, q *vips.AddressRequest, add func(string)) { addBlock(*q, 0, add) })
+	given[0] = c.assigned(what, given[:0], wanting, storedIn, func(r *derive.Reader, block string) (list []vips.AddressRequest) {
 		for q := range wanting.Values(r, block) {
 			list = append(list, *q)
 		}
 		return list
 	})
 	for round := 1; round < vips.Rounds; round++ {
-		lost := given[round-1].Index(func(_ string, g *vips.Given, add func(string)) {
-			for _, q := range g.Lost {
+		lost := given[round-1].Index(func(_ string, g *vips.Assignment, add func(string)) {
+			for _, q := range g.Unassigned {
 				addBlock(q, round, add)
 			}
 		})
-		given[round] = c.assigned(what, given[:round], lost, storedIn, func(r *derive.Reader, block string) (list []vips.Request) {
+		given[round] = c.assigned(what, given[:round], lost, storedIn, func(r *derive.Reader, block string) (list []vips.AddressRequest) {
 			for g := range lost.Values(r, block) {
-				for _, q := range g.Lost {
+				for _, q := range g.Unassigned {
 					if b, _, _ := q.Wants(round); b.String() == block {
 						list = append(list, q)
 					}
@@ -114,10 +114,10 @@ func (c *Stage) assigning(what string, all *derive.Collection[vips.Request], sto
 }
 
 // Rounds are what is given in each.
-type Rounds [vips.Rounds]*derive.Collection[vips.Given]
+type Rounds [vips.Rounds]*derive.Collection[vips.Assignment]
 
 // to is the address that a request is given.
-func (g *Rounds) to(at derive.At, q *vips.Request) netip.Addr {
+func (g *Rounds) to(at derive.At, q *vips.AddressRequest) netip.Addr {
 	for round, given := range g {
 		b, _, _ := q.Wants(round)
 		if x, _ := given.Get(at, b.String()); x != nil && x.At[q.Key].IsValid() {
@@ -128,18 +128,18 @@ func (g *Rounds) to(at derive.At, q *vips.Request) netip.Addr {
 }
 
 // addBlock adds where a request looks for an address in a round.
-func addBlock(q vips.Request, round int, add func(string)) {
+func addBlock(q vips.AddressRequest, round int, add func(string)) {
 	if b, _, ok := q.Wants(round); ok {
 		add(b.String())
 	}
 }
 
 // assigned derives what the blocks of over give away in the round after the earlier ones.
-func (c *Stage) assigned(what string, before []*derive.Collection[vips.Given], over derive.Keys, storedIn *derive.Index[index.Service], requests func(r *derive.Reader, block string) []vips.Request) *derive.Collection[vips.Given] {
+func (c *Stage) assigned(what string, before []*derive.Collection[vips.Assignment], over derive.Keys, storedIn *derive.Index[index.Service], requests func(r *derive.Reader, block string) []vips.AddressRequest) *derive.Collection[vips.Assignment] {
 	round, before := len(before), slices.Clone(before)
-	return derive.Derive(c.below.Schema, what+" in round "+strconv.Itoa(round+1), over, derive.Values[vips.Given]{
-		Equal: func(a, b *vips.Given) bool { return derive.Same(a, b) },
-	}, func(r *derive.Reader, block string) *vips.Given {
+	return derive.Derive(c.below.Schema, what+" in round "+strconv.Itoa(round+1), over, derive.Values[vips.Assignment]{
+		Equal: func(a, b *vips.Assignment) bool { return derive.Same(a, b) },
+	}, func(r *derive.Reader, block string) *vips.Assignment {
 		taken := map[netip.Addr]bool{}
 		for s := range storedIn.Values(r, block) {
 			for a := range s.StoredVIPs() {
@@ -243,9 +243,9 @@ func NeedsVIP(o *api.Object, own func(netip.Addr) bool) bool {
 
 // VIPRequest is how an object asks for one; zone are the labels that the control plane
 // computes.
-func VIPRequest(o *api.Object, zone map[string]string) vips.Request {
+func VIPRequest(o *api.Object, zone map[string]string) vips.AddressRequest {
 	s := index.Service{Object: o, Labels: api.LabelsOf(o, zone)}
-	return vips.Request{Key: index.ObjectKey(o.Ref), Kind: o.Kind, KRI: s.KRI()}
+	return vips.AddressRequest{Key: index.ObjectKey(o.Ref), Kind: o.Kind, KRI: s.KRI()}
 }
 
 // WithVIP is o with one in its status, and its twin.

@@ -4,7 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
-	"strings"
+
+	"github.com/weftmesh/weft/api/tuple"
 
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/derive"
@@ -60,7 +61,7 @@ func (m Mesh) baselineOf(p *index.Dataplane) *Baseline {
 				}
 			}
 			if len(of) > 0 {
-				out.Inbounds[i] = append(out.Inbounds[i], k.Name+"\x00"+strings.Join(of, "\x00"))
+				out.Inbounds[i] = append(out.Inbounds[i], tuple.Join(slices.Insert(of, 0, k.Name)...))
 			}
 		}
 	}

@@ -10,16 +10,16 @@ import (
 // Idle looks at dataplanes for entries of policies of which a field has no effect. It serves one
 // question, and works out once what many dataplanes share.
 type Idle struct {
-	known map[PlaceKey]*effective.Attached
+	known map[PlacementKey]*effective.Attached
 }
 
 // NewIdle has looked at nothing yet.
-func NewIdle() *Idle { return &Idle{map[PlaceKey]*effective.Attached{}} }
+func NewIdle() *Idle { return &Idle{map[PlacementKey]*effective.Attached{}} }
 
 // At are the entries of which a field has no effect at some place of the dataplane, each once, and
 // the places at which following objects meets a bug.
-func (x *Idle) At(r *effective.Resolved) (entries []*api.Origin, failed []Place) {
-	for _, p := range placesAt(r) {
+func (x *Idle) At(r *effective.Resolved) (entries []*api.Origin, failed []Placement) {
+	for _, p := range placementsAt(r) {
 		key := p.Key()
 		at := x.known[key]
 		if at == nil {

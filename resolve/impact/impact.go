@@ -17,10 +17,10 @@ import (
 )
 
 type analyzer struct {
-	q       Question
+	q       Query
 	mesh    dataplanes.Mesh
 	numbers map[api.Ref]int
-	out     []*Reach
+	out     []*Impact
 	// wants are what each object may be missing at; about are the destinations of all of
 	// them, and all says that one is about every destination.
 	wants  [][]want
@@ -33,7 +33,7 @@ type analyzer struct {
 	// everybody says that all dataplanes are looked at, and firsts that of those with equal
 	// places the first is enough, for nobody asks who they are.
 	everybody, firsts bool
-	*Places
+	*Placements
 	attached [][]attachedPlacement // of every object
 	facts    []*index.Dataplane    // of the dataplanes
 	here     []Presence            // of every dataplane, for one object
@@ -62,9 +62,9 @@ type destined struct {
 	among *matcher.Selector // nil for all
 }
 
-func newAnalyzer(q Question, m dataplanes.Mesh, refs []api.Ref) *analyzer {
-	x := &analyzer{q: q, mesh: m, numbers: make(map[api.Ref]int, len(refs)), out: make([]*Reach, len(refs)), wants: make([][]want, len(refs)), about: map[*effective.Destination]bool{}, among: map[string]bool{}, edges: map[string][]int{}, routes: map[*index.Route][]destined{}, attached: make([][]attachedPlacement, len(refs))}
-	all := make([]Reach, len(refs)) // one allocation for many objects
+func newAnalyzer(q Query, m dataplanes.Mesh, refs []api.Ref) *analyzer {
+	x := &analyzer{q: q, mesh: m, numbers: make(map[api.Ref]int, len(refs)), out: make([]*Impact, len(refs)), wants: make([][]want, len(refs)), about: map[*effective.Destination]bool{}, among: map[string]bool{}, edges: map[string][]int{}, routes: map[*index.Route][]destined{}, attached: make([][]attachedPlacement, len(refs))}
+	all := make([]Impact, len(refs)) // one allocation for many objects
 	for i, ref := range refs {
 		x.numbers[ref], x.out[i] = i, &all[i]
 		all[i].Ref = ref
@@ -107,10 +107,10 @@ func (x *analyzer) find(refs []api.Ref) {
 		}
 	}
 	if x.all || x.everybody {
-		x.Places = x.q.All()
+		x.Placements = x.q.All()
 		return
 	}
-	x.Places = PlacesOf(x.candidates(), func(d *effective.Destination) bool { return x.about[d] })
+	x.Placements = PlacementsOf(x.candidates(), func(d *effective.Destination) bool { return x.about[d] })
 }
 
 // candidates yields the dataplanes that may have to do with the objects, in the order
@@ -128,7 +128,7 @@ func (x *analyzer) candidates() iter.Seq2[string, *effective.Resolved] {
 // looksAtAll reports whether all dataplanes are looked at. The places of all are known where somebody
 // asked before, so that whoever wants to know of many objects what became of them, and not on which
 // dataplanes, looks at those.
-func (x *analyzer) looksAtAll(refs []api.Ref, tell Holder) bool {
+func (x *analyzer) looksAtAll(refs []api.Ref, tell Visitor) bool {
 	if len(refs) < manyObjects {
 		return false
 	}

@@ -13,7 +13,7 @@ import (
 func (x *analyzer) look(s *placement) {
 	at := s.attached()
 	if at.Failure != nil {
-		x.q.Fail(s.Place)
+		x.q.Fail(s.Placement)
 	}
 	list := at.List
 	if len(x.numbers) == 1 {
@@ -29,24 +29,24 @@ func (x *analyzer) look(s *placement) {
 		if n != last {
 			last = n
 			x.attached[n] = append(x.attached[n], attachedPlacement{s, Loses})
-			x.out[n].Places = append(x.out[n].Places, s.Place)
+			x.out[n].Placements = append(x.out[n].Placements, s.Placement)
 		}
 		if a.Acts != 0 {
 			x.attached[n][len(x.attached[n])-1].how = Acts
 		}
-		x.out[n].entry(a.Entry.Field).add(a, s.Place)
+		x.out[n].entry(a.Entry.Field).add(a, s.Placement)
 	}
 }
 
 // tell tells what became of every object, on the dataplanes in their order.
-func (x *analyzer) tell(tell Holder) {
+func (x *analyzer) tell(tell Visitor) {
 	listens := make([][]int32, len(x.out)) // planes, by object
-	for plane, key := range x.Places.keys {
+	for plane, key := range x.Placements.keys {
 		for _, n := range x.edges[key] {
 			listens[n] = append(listens[n], int32(plane))
 		}
 	}
-	x.here, x.facts = make([]Presence, len(x.Places.Dataplanes)), make([]*index.Dataplane, len(x.Places.Dataplanes))
+	x.here, x.facts = make([]Presence, len(x.Placements.Dataplanes)), make([]*index.Dataplane, len(x.Placements.Dataplanes))
 	for n := range x.out {
 		for _, a := range x.attached[n] {
 			for _, plane := range a.planes {
@@ -63,7 +63,7 @@ func (x *analyzer) tell(tell Holder) {
 			slices.Sort(x.touched)
 		}
 		for _, plane := range x.touched {
-			tell(n, int(plane), x.Places.Dataplanes[plane], x.here[plane])
+			tell(n, int(plane), x.Placements.Dataplanes[plane], x.here[plane])
 			x.here[plane] = none
 		}
 		x.touched = x.touched[:0]

@@ -163,8 +163,8 @@ func addressDestination(ref *route.BackendRef) *effective.Destination {
 // says all that the matches say of it: single IDs, then those below an ID, the nearest
 // first. A match by the name that a client asks for is not among them: a connection may be
 // one of several services.
-func CallersOf(items []*Item) []effective.Callers {
-	var out []effective.Callers
+func CallersOf(items []*Item) []effective.CallerMatch {
+	var out []effective.CallerMatch
 	for _, it := range items {
 		for _, m := range it.Matches {
 			if c, ok := callers(m); ok {
@@ -172,7 +172,7 @@ func CallersOf(items []*Item) []effective.Callers {
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b effective.Callers) int {
+	slices.SortFunc(out, func(a, b effective.CallerMatch) int {
 		switch {
 		case a.Below != b.Below && a.Below:
 			return 1
@@ -187,16 +187,16 @@ func CallersOf(items []*Item) []effective.Callers {
 }
 
 // callers are those of whom a match of a rule holds.
-func callers(m policies.ClientMatch) (effective.Callers, bool) {
+func callers(m policies.ClientMatch) (effective.CallerMatch, bool) {
 	if m.SpiffeID == nil || m.SNI != nil {
-		return effective.Callers{}, false
+		return effective.CallerMatch{}, false
 	}
-	return effective.Callers{ID: strings.TrimSuffix(m.SpiffeID.Value, "/"), Below: m.SpiffeID.Type == "Prefix"}, true
+	return effective.CallerMatch{ID: strings.TrimSuffix(m.SpiffeID.Value, "/"), Below: m.SpiffeID.Type == "Prefix"}, true
 }
 
 // About reports whether the item says something of all those callers: it has no matches,
 // or one of them holds of each.
-func (it *Item) About(c effective.Callers) bool {
+func (it *Item) About(c effective.CallerMatch) bool {
 	if len(it.Matches) == 0 {
 		return true
 	}

@@ -4,6 +4,8 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/weftmesh/weft/api/tuple"
+
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/derive"
@@ -14,11 +16,11 @@ import (
 // ObjectKey names an object inside its mesh.
 func ObjectKey(r api.Ref) string { return r.Kind + "/" + r.Namespace + "/" + r.Name }
 
-// Labelled is the objects of a kind with a label.
-func Labelled(kind, label string) string { return kind + "\x00" + label }
+// Labelled is the objects of a kind with a label, which is a LabelKey.
+func Labelled(kind, label string) string { return tuple.Join(kind, label) }
 
 // keyed is the route objects of a kind that have a key of their dialect.
-func keyed(kind, key string) string { return kind + "\x04" + key }
+func keyed(kind, key string) string { return tuple.Join(kind, "key", key) }
 
 func (c *Stage) addObjects() {
 	c.ObjectsByKind = map[*derive.Collection[api.Object]]*derive.Index[api.Object]{}

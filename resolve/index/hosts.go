@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weftmesh/weft/api/tuple"
+
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/effective"
 )
@@ -72,5 +74,5 @@ func isHostID(id, name, port string) bool {
 
 // HostsAt is by which name all hosts at a port are found that are seen in a scope.
 func HostsAt(port uint32, scope string) string {
-	return InScope("\x03hosts:"+strconv.FormatUint(uint64(port), 10), scope)
+	return tuple.Join("", "hosts", strconv.FormatUint(uint64(port), 10), scope)
 }

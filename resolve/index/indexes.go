@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weftmesh/weft/api/tuple"
+
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/derive"
@@ -39,7 +41,7 @@ func routeTarget(ref api.TargetRef) string {
 func AnyOf(kind string) string { return kind + "/" + Any }
 
 // LabelKey is one label or tag.
-func LabelKey(k, v string) string { return k + "\x02" + strings.ReplaceAll(v, "\x00", "") }
+func LabelKey(k, v string) string { return tuple.Join(k, v) }
 
 func (c *Stage) addIndexes() {
 	c.indexPolicies()
@@ -181,9 +183,9 @@ func selectorTarget(p *Policy) string {
 
 // What a dataplane is stands among its labels; no label has these keys.
 const (
-	ownName      = "\x03name"
-	ownNamespace = "\x03namespace"
-	OwnType      = "\x03type"
+	ownName      = "/name"
+	ownNamespace = "/namespace"
+	OwnType      = "/type"
 	Gateway      = "Gateway"
 )
 

@@ -10,8 +10,8 @@ import (
 	"github.com/weftmesh/weft/resolve/effective"
 )
 
-// JudgesAt reports whether a policy about who may call has a say at a dataplane to which a route leads.
-func (p *Policy) JudgesAt(plane *Dataplane) bool {
+// AuthorizesAt reports whether a policy about who may call has a say at a dataplane to which a route leads.
+func (p *Policy) AuthorizesAt(plane *Dataplane) bool {
 	home := p.Object.Home()
 	return home.System || plane.Object.HomeNamespace() == home.Namespace
 }

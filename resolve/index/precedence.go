@@ -69,7 +69,7 @@ func (r Rank) Of(to api.TargetRef, index int) Rank {
 
 // order is the keys of spec/kuma.md 4.3, the first one first.
 var order = [...]struct {
-	key     merge.Key
+	key     merge.Criterion
 	compare func(a, b *Rank) int
 }{
 	{merge.ByDefault, func(a, b *Rank) int { return a.written - b.written }},
@@ -86,7 +86,7 @@ var order = [...]struct {
 
 // Decide is negative where b overrides a, and says which key decided. It is a
 // total order of items.
-func (a *Rank) Decide(b *Rank) (int, merge.Key) {
+func (a *Rank) Decide(b *Rank) (int, merge.Criterion) {
 	for i := range order {
 		if c := order[i].compare(a, b); c != 0 {
 			return c, order[i].key
@@ -103,7 +103,7 @@ func (a Rank) Compare(b Rank) int {
 
 // Below is why an item that attaches to no route gives way: to one that
 // attaches to a route by its layer.
-func (it *Item) Below(stronger merge.Place) merge.Key {
+func (it *Item) Below(stronger merge.Rank) merge.Criterion {
 	switch o := stronger.(type) {
 	case *Item:
 		_, key := it.Rank.Decide(&o.Rank)
@@ -116,7 +116,7 @@ func (it *Item) Below(stronger merge.Place) merge.Key {
 
 // Below is why an attached item gives way: of two routes that became one, the
 // order of the routes decides first (spec/kuma.md 4.7).
-func (a *AttachedItem) Below(stronger merge.Place) merge.Key {
+func (a *AttachedItem) Below(stronger merge.Rank) merge.Criterion {
 	if _, ok := stronger.(*Override); ok {
 		return merge.ByOverride
 	}
@@ -184,7 +184,7 @@ func (a *AttachedItem) ByDefault() merge.Layer {
 // is, what targets no route being one layer; then the order of the routes. Among
 // what attaches to one thing the order of defaults is reversed, but for names and
 // positions.
-func (a *Override) Decide(b *Override) (int, merge.Key) {
+func (a *Override) Decide(b *Override) (int, merge.Criterion) {
 	x, y := &a.Item.Rank, &b.Item.Rank
 	if x.role != y.role {
 		return y.role - x.role, merge.ByRole
@@ -211,7 +211,7 @@ func (a *Override) Decide(b *Override) (int, merge.Key) {
 }
 
 // Below is why an override gives way to a stronger one.
-func (a *Override) Below(stronger merge.Place) merge.Key {
+func (a *Override) Below(stronger merge.Rank) merge.Criterion {
 	o, ok := stronger.(*Override)
 	if !ok {
 		return merge.ByOverride

@@ -21,24 +21,24 @@ func (r *Route) AmongEdges(e *route.Entry) *matcher.Selector {
 
 // Route is one route object, read once.
 type Route struct {
-	Object    *api.Object
-	Kind      int // in the order of all kinds: the smaller owns a destination; see owners
-	Dialect   int // in the order of all languages
-	Parsed    *route.ParsedRoute
-	facts     matcher.RouteObject
-	Selector  *matcher.Selector
-	narrowed  map[narrowing]*matcher.Selector // of the dataplanes that entries are for
-	Rank      Rank
-	RuleNames map[string]bool
-	Known     map[string]bool // all by which a sectionName may mean a rule
-	Reads     []string        // what its dialect looked at: keys of objects, or all of a kind
-	Tenancy   *api.Tenancy    // of its mesh
-	KeptOut   bool            // it takes no part in the mesh, and says nothing but why
+	Object       *api.Object
+	Kind         int // in the order of all kinds: the smaller owns a destination; see owners
+	Dialect      int // in the order of all languages
+	Parsed       *route.ParsedRoute
+	facts        matcher.RouteObject
+	Selector     *matcher.Selector
+	narrowed     map[narrowing]*matcher.Selector // of the dataplanes that entries are for
+	Rank         Rank
+	RuleNames    map[string]bool
+	SectionNames map[string]bool // all by which a sectionName may mean a rule
+	Reads        []string        // what its dialect looked at: keys of objects, or all of a kind
+	Tenancy      *api.Tenancy    // of its mesh
+	Excluded     bool            // it takes no part in the mesh, and says nothing but why
 }
 
 func newRouteObject(o *api.Object, kind, dialect int, d *route.Dialect, see Lister) *Route {
 	seen, zone := Recorder{Lister: see}, see.ZoneLabels
-	why := see.KeptOut(o)
+	why := see.Excluded(o)
 	says := &route.ParsedRoute{Object: o, Top: api.TargetRef{Kind: api.KindMesh}}
 	if why != nil {
 		says.Notes = []api.Note{*why}
@@ -53,7 +53,7 @@ func newRouteObject(o *api.Object, kind, dialect int, d *route.Dialect, see List
 	role := cmp.Or(says.Role, api.RoleSystem)
 	local := localOf(o, role)
 	r := &Route{Object: o, Kind: kind, Dialect: dialect, Parsed: says, facts: matcher.RouteOf(o, zone), RuleNames: map[string]bool{},
-		Selector: matcher.SelectorOf(says.Top, local), Rank: rankOf(o, says.Top, role), Tenancy: see.Tenancy(), KeptOut: why != nil}
+		Selector: matcher.SelectorOf(says.Top, local), Rank: rankOf(o, says.Top, role), Tenancy: see.Tenancy(), Excluded: why != nil}
 	r.own()
 	for _, e := range says.Entries {
 		r.narrow(&e, local)
@@ -63,19 +63,19 @@ func newRouteObject(o *api.Object, kind, dialect int, d *route.Dialect, see List
 			}
 		}
 	}
-	r.Known = map[string]bool{}
+	r.SectionNames = map[string]bool{}
 	for _, e := range says.Entries {
 		for i := range e.Rules {
 			if e.Rules[i].Origin.Ref != o.Ref {
 				continue
 			}
 			for _, name := range r.Sections(e.Rules[i].Origin) {
-				r.Known[name] = true
+				r.SectionNames[name] = true
 			}
 		}
 	}
-	if len(seen.Asked) > 0 {
-		r.Reads = slices.Sorted(maps.Keys(seen.Asked))
+	if len(seen.Targets) > 0 {
+		r.Reads = slices.Sorted(maps.Keys(seen.Targets))
 	}
 	return r
 }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weftmesh/weft/api/tuple"
+
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
 	"github.com/weftmesh/weft/resolve/derive"
@@ -176,7 +178,7 @@ func (m Mesh) IsOutside(o *api.Object) bool {
 
 // JoinedAddress is one text for an address and port.
 func JoinedAddress(address string, port uint32) string {
-	return address + "\x02" + strconv.FormatUint(uint64(port), 10)
+	return tuple.Join(address, strconv.FormatUint(uint64(port), 10))
 }
 
 // service reads an object of one of the service kinds. That of a pod of a headless Service

@@ -3,6 +3,8 @@ package index
 import (
 	"strings"
 
+	"github.com/weftmesh/weft/api/tuple"
+
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/resolve/derive"
@@ -44,9 +46,9 @@ func ClassOf(d *route.Dialect, o *api.Object) string {
 	return d.Class(o)
 }
 
-// KeptOut says why a document takes no part in the mesh; nil where it does. Routes of other
+// Excluded says why a document takes no part in the mesh; nil where it does. Routes of other
 // ingress classes are no mistakes: another controller serves them.
-func (m Mesh) KeptOut(o *api.Object) *api.Note {
+func (m Mesh) Excluded(o *api.Object) *api.Note {
 	t := m.Tenancy()
 	if t == nil {
 		return nil
@@ -56,7 +58,7 @@ func (m Mesh) KeptOut(o *api.Object) *api.Note {
 		origin = &api.Origin{Ref: *o.From}
 	}
 	if home := o.Home(); !t.Admits(home) {
-		n := api.Notef(origin, api.Error, CodeNotAdmitted, "", "namespace %s takes no part in mesh %s, so this does nothing there; add the namespace to tenancy.namespaces of Mesh %s, or put this into another mesh", home.Namespace, o.Mesh, o.Mesh)
+		n := api.Notef(origin, api.Error, CodeNotAdmitted, "", "namespace %s is not part of mesh %s, so this does nothing there; add the namespace to tenancy.namespaces of Mesh %s, or put this into another mesh", home.Namespace, o.Mesh, o.Mesh)
 		return &n
 	}
 	if d, _ := KindOf(m.Dialects, o.Kind); d != nil {
@@ -69,7 +71,7 @@ func (m Mesh) KeptOut(o *api.Object) *api.Note {
 }
 
 // admitted reports whether a document takes part in the mesh.
-func (m Mesh) admitted(o *api.Object) bool { return m.KeptOut(o) == nil }
+func (m Mesh) admitted(o *api.Object) bool { return m.Excluded(o) == nil }
 
 // A host at a port is one destination for all dataplanes, but where hosts are owned one for each
 // scope: what those of a namespace see of it follows from the claims of that namespace and from
@@ -108,12 +110,12 @@ func InScope(id, scope string) string {
 	if scope == ScopeAll {
 		return id
 	}
-	return id + "\x04" + scope
+	return tuple.Append(id, scope)
 }
 
 // CutScope is the id of a host, and the scope of its key.
 func CutScope(key string) (id, scope string) {
-	id, scope, _ = strings.Cut(key, "\x04")
+	id, scope, _ = tuple.CutLast(key)
 	return id, scope
 }
 

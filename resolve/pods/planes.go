@@ -108,7 +108,7 @@ func (s *Stage) NotesOn(g *derive.Graph, ref api.Ref) []api.Note {
 		out = append(out, s.headlessNote(g, ref)...)
 	}
 	if ref.Kind == api.KindPod {
-		out = append(append(out, s.twinNote(g, ref)...), s.bareNote(g, ref)...)
+		out = append(append(out, s.twinNote(g, ref)...), s.uninjectedNote(g, ref)...)
 	}
 	return out
 }
@@ -121,9 +121,9 @@ func (s *Stage) NotesOf(g *derive.Graph, plane api.Ref) []api.Note {
 	return nil
 }
 
-// bareNote says of the document of a Pod without a sidecar that it is no part of the mesh.
+// uninjectedNote says of the document of a Pod without a sidecar that it is no part of the mesh.
 // Of a pod that a cluster runs its webhook has said so.
-func (s *Stage) bareNote(g *derive.Graph, ref api.Ref) []api.Note {
+func (s *Stage) uninjectedNote(g *derive.Graph, ref api.Ref) []api.Note {
 	o, _ := s.pods.Get(g, ref.String())
 	if o == nil || !isDocument(o) || podSpec(o).Container(api.SidecarContainer) != nil {
 		return nil

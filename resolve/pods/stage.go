@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/weftmesh/weft/api/tuple"
+
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/resolve/derive"
@@ -45,7 +47,7 @@ func NewStage(zone string, unselecting ...string) *Stage {
 	s := &Stage{zone: zone, unselecting: unselecting, schema: &derive.Schema{}}
 	s.addSources()
 	s.addReduced()
-	s.addPlaces()
+	s.addMeshes()
 	s.addPlanes()
 	s.addHeadless()
 	return s
@@ -86,7 +88,7 @@ func Alone(kind string) bool {
 func inSpace(namespace, what string) string { return namespace + "/" + what }
 
 // pair is one label.
-func pair(k, v string) string { return k + "\x02" + v }
+func pair(k, v string) string { return tuple.Join(k, v) }
 
 func (s *Stage) addSources() {
 	add := func(name string) *derive.Collection[api.Object] {

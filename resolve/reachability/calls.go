@@ -15,18 +15,18 @@ import (
 
 // Call is one destination that a dataplane calls at an address.
 type Call struct {
-	Address string
-	Port    uint32
-	Index   int32                 // in networking.outbound; -1 for what a virtual address reaches
-	Dest    *services.Destination // nil where the ref leads nowhere
-	Lost    *services.LostRef     // beside a destination that is Listed too
-	Edge    bool                  // at a listener of an edge dataplane
-	Passes  bool                  // by a group: see Outbound.Passthrough
-	Named   bool                  // see Outbound.Named
+	Address    string
+	Port       uint32
+	Index      int32                   // in networking.outbound; -1 for what a virtual address reaches
+	Dest       *services.Destination   // nil where the ref leads nowhere
+	Unresolved *services.UnresolvedRef // beside a destination that is Listed too
+	Edge       bool                    // at a listener of an edge dataplane
+	Passes     bool                    // by a group: see Outbound.Passthrough
+	Named      bool                    // see Outbound.Named
 }
 
 func (c Call) equal(o Call) bool {
-	return c.Address == o.Address && c.Port == o.Port && c.Dest == o.Dest && c.Index == o.Index && c.Edge == o.Edge && c.Passes == o.Passes && derive.Same(c.Lost, o.Lost)
+	return c.Address == o.Address && c.Port == o.Port && c.Dest == o.Dest && c.Index == o.Index && c.Edge == o.Edge && c.Passes == o.Passes && derive.Same(c.Unresolved, o.Unresolved)
 }
 
 // callsOf lists what a dataplane reaches (spec/contract.md 8): what its outbounds name
@@ -133,7 +133,7 @@ func (c *Call) at() string { return c.Address + " " + services.PortText(c.Port, 
 
 // conflicts makes a call one that leads nowhere, since another has its address.
 func (c *Call) conflicts(at string) {
-	c.Lost = services.Lost(api.CodeConflicted, "another outbound has the address %s; give each its own", strings.ReplaceAll(at, " ", ":"))
+	c.Unresolved = services.Unresolved(api.CodeConflicted, "another outbound has the address %s; give each its own", strings.ReplaceAll(at, " ", ":"))
 	c.Dest = nil
 }
 
@@ -180,7 +180,7 @@ func (m Mesh) callOf(p *index.Dataplane, i int) Call {
 			listed = d
 		}
 	}
-	if c.Dest, c.Lost = m.FindBackend(route.BackendRef{Target: ref, Port: port, Home: p.Object.Home()}); c.Dest == nil && c.Lost.Code == "BackendNotFound" {
+	if c.Dest, c.Unresolved = m.FindBackend(route.BackendRef{Target: ref, Port: port, Home: p.Object.Home()}); c.Dest == nil && c.Unresolved.Code == "BackendNotFound" {
 		c.Dest = listed // its routes do what they say, and it may come back
 	}
 	return c

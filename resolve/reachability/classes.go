@@ -3,7 +3,8 @@ package reachability
 import (
 	"iter"
 	"slices"
-	"strings"
+
+	"github.com/weftmesh/weft/api/tuple"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
@@ -13,11 +14,11 @@ import (
 
 // ClassKey names a class of dataplanes at a destination: with bits, a digit for
 // each of its selectors.
-func ClassKey(id, bits string) string { return id + "\x00" + bits }
+func ClassKey(id, bits string) string { return tuple.Append(id, bits) }
 
 // CutClass is the destination of a class, and its bits.
 func CutClass(key string) (id, bits string) {
-	id, bits, _ = strings.Cut(key, "\x00")
+	id, bits, _ = tuple.CutLast(key)
 	return id, bits
 }
 

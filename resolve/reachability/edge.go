@@ -79,7 +79,7 @@ func (m Mesh) edgeCalls(p *index.Dataplane, add func(Call)) {
 			continue
 		}
 		if l.TLS != nil {
-			m.SecureCalls(list, l, scope, func(d *services.Destination) { serve(l, d) })
+			m.EdgeTLSCalls(list, l, scope, func(d *services.Destination) { serve(l, d) })
 			continue
 		}
 		for d := range m.HostsSeen(plainHTTP, scope) {

@@ -57,5 +57,5 @@ func SpokenFor(d *services.Destination, from []*index.Contribution) *effective.D
 
 // FrontendOf is a destination as dialects see it.
 func FrontendOf(d *effective.Destination) route.Frontend {
-	return route.Frontend{Kind: d.Kind, Name: d.Name, Namespace: d.Namespace, Port: d.Port, Protocol: d.Protocol, Secure: d.TLS != nil}
+	return route.Frontend{Kind: d.Kind, Name: d.Name, Namespace: d.Namespace, Port: d.Port, Protocol: d.Protocol, TLS: d.TLS != nil}
 }

@@ -9,21 +9,21 @@ import (
 	"github.com/weftmesh/weft/route"
 )
 
-// LostRef is why a ref leads nowhere. It depends on what the ref may mean alone,
+// UnresolvedRef is why a ref leads nowhere. It depends on what the ref may mean alone,
 // so that a route stays as it is when something else comes or goes.
-type LostRef struct {
+type UnresolvedRef struct {
 	Code, Message string
-	Absent        *api.TargetRef // nothing has the name: others may be near
+	Missing       *api.TargetRef // nothing has the name: others may be near
 }
 
 // WrongProtocol is why requests cannot be sent to d.
-func WrongProtocol(d *Destination) *LostRef {
-	return Lost("UnsupportedProtocol", "%s speaks %s; requests can only be routed to http, http2 or grpc", d.ID, d.Protocol)
+func WrongProtocol(d *Destination) *UnresolvedRef {
+	return Unresolved("UnsupportedProtocol", "%s speaks %s; requests can only be routed to http, http2 or grpc", d.ID, d.Protocol)
 }
 
-// Lost is a ref that leads nowhere, by code and message.
-func Lost(code, format string, args ...any) *LostRef {
-	return &LostRef{Code: code, Message: fmt.Sprintf(format, args...)}
+// Unresolved is a ref that leads nowhere, by code and message.
+func Unresolved(code, format string, args ...any) *UnresolvedRef {
+	return &UnresolvedRef{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
 // match is what a ref may mean.
@@ -66,9 +66,9 @@ func (m Mesh) find(ref api.TargetRef, port uint32, section string, home api.Home
 // classic service in mode Disabled and where no object has the name, else the
 // object if it has one port (spec/contract.md 9). A subset, which has no port, is of the
 // classic service where there is one.
-func (m Mesh) FindBackend(want route.BackendRef) (*Destination, *LostRef) {
-	if want.Lost != nil {
-		return nil, &LostRef{Code: want.Lost.Code, Message: want.Lost.Message}
+func (m Mesh) FindBackend(want route.BackendRef) (*Destination, *UnresolvedRef) {
+	if want.Unresolved != nil {
+		return nil, &UnresolvedRef{Code: want.Unresolved.Code, Message: want.Unresolved.Message}
 	}
 	ref, port, home := want.Target, want.Port, want.Home
 	subset := ref.Kind == api.KindMeshServiceSubset
@@ -85,16 +85,16 @@ func (m Mesh) FindBackend(want route.BackendRef) (*Destination, *LostRef) {
 	case f.object != nil && f.ports == 1:
 		return f.object, nil
 	case f.object != nil && subset:
-		return nil, Lost("PortRequired", "%s has %d ports, and a subset cannot say which; write a MeshService with its port", index.RefText(ref), f.ports)
+		return nil, Unresolved("PortRequired", "%s has %d ports, and a subset cannot say which; write a MeshService with its port", index.RefText(ref), f.ports)
 	case f.object != nil:
-		return nil, Lost("PortRequired", "%s has %d ports; say which by port", index.RefText(ref), f.ports)
+		return nil, Unresolved("PortRequired", "%s has %d ports; say which by port", index.RefText(ref), f.ports)
 	case f.real:
-		return nil, Lost("BackendNotFound", "%s has no port %s; use one that it has", index.RefText(ref), PortText(port, section))
+		return nil, Unresolved("BackendNotFound", "%s has no port %s; use one that it has", index.RefText(ref), PortText(port, section))
 	case f.classic != nil:
-		return nil, Lost("BackendNotFound", "there is no MeshService %s, only the kuma.io/service of that name, which has no ports; name it without a port", ref.Name)
+		return nil, Unresolved("BackendNotFound", "there is no MeshService %s, only the kuma.io/service of that name, which has no ports; name it without a port", ref.Name)
 	}
-	l := Lost("BackendNotFound", "there is no %s", index.RefText(ref))
-	l.Absent = &ref
+	l := Unresolved("BackendNotFound", "there is no %s", index.RefText(ref))
+	l.Missing = &ref
 	return nil, l
 }
 

@@ -24,7 +24,7 @@ func (b *tableBuilder) connect(ref *route.BackendRef) effective.Backend {
 }
 
 // found is a ref that means d, or is lost.
-func (b *tableBuilder) found(ref *route.BackendRef, d *services.Destination, lost *services.LostRef, broken effective.Broken, own []ownConf) effective.Backend {
+func (b *tableBuilder) found(ref *route.BackendRef, d *services.Destination, lost *services.UnresolvedRef, broken effective.Broken, own []ownConf) effective.Backend {
 	out := effective.Backend{Kind: ref.Target.Kind, Name: ref.Target.Name, Namespace: ref.Target.Namespace,
 		Tags: ref.Target.Tags, Port: ref.Port, Weight: ref.Weight, Filters: ref.Filters}
 	if lost != nil {

@@ -11,7 +11,7 @@ import (
 
 type cachedOutbound struct {
 	effective.Outbound
-	kept effective.Derived
+	cache effective.Derived
 }
 
 // groupOutbounds are the outbounds that the dataplanes of a group share, by destination.
@@ -22,8 +22,8 @@ type groupOutbounds struct {
 
 // newOutbound makes an outbound and what stands beside it in one piece.
 func newOutbound(c *reachability.Call, t *ClassTable) *effective.Outbound {
-	x := &cachedOutbound{Outbound: effective.Outbound{Address: c.Address, Port: c.Port, Destination: t.dest, Table: t.table, TCP: t.tcp, Kept: t.kept, Policies: t.policies, Edge: c.Edge, Passthrough: c.Passes, Named: c.Named}}
-	x.Listener = &x.kept
+	x := &cachedOutbound{Outbound: effective.Outbound{Address: c.Address, Port: c.Port, Destination: t.dest, Table: t.table, TCP: t.tcp, Cache: t.cache, Policies: t.policies, Edge: c.Edge, Passthrough: c.Passes, Named: c.Named}}
+	x.Listener = &x.cache
 	return &x.Outbound
 }
 

@@ -19,7 +19,7 @@ type stack struct {
 // under is what holds for every rule of the table: what targets no route, and over
 // it what is said for the frontend as a whole.
 func (b *tableBuilder) under(whole []route.Inline) {
-	b.base, b.bare = b.class.base, b.outbound
+	b.base, b.baseline = b.class.base, b.outbound
 	if len(whole) == 0 {
 		return
 	}
@@ -28,7 +28,7 @@ func (b *tableBuilder) under(whole []route.Inline) {
 		kind, layer := b.inline(&whole[i], merge.Host)
 		b.base.Add(kind, layer)
 	}
-	b.bare = b.base.Overridden(b.class.overrides).Fold(b.Kinds)
+	b.baseline = b.base.Overridden(b.class.overrides).Fold(b.Kinds)
 }
 
 // policies lays over that what is attached to the objects that include the rule,
@@ -41,7 +41,7 @@ func (b *tableBuilder) policies(r *route.MergedRule, from []*index.Contribution)
 	}
 	items := b.attachedItems(r, from)
 	if len(items) == 0 && len(r.Inline) == 0 {
-		return b.bare
+		return b.baseline
 	}
 	if len(r.Inline) > 0 {
 		return b.stacked(items, r.Inline)
@@ -130,7 +130,7 @@ func takes(r *route.MergedRule, by *index.Route, a *routing.Attachments) []*inde
 type inlinePlace struct{}
 
 // Below is why they give way.
-func (inlinePlace) Below(stronger merge.Place) merge.Key {
+func (inlinePlace) Below(stronger merge.Rank) merge.Criterion {
 	if _, ok := stronger.(*index.Override); ok {
 		return merge.ByOverride
 	}

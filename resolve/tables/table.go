@@ -17,7 +17,7 @@ type tableBuilder struct {
 	own      effective.Backend
 	clusters []ClusterRef
 	base     index.Layers            // what holds for every rule by default
-	bare     effective.Policies      // of a rule of which nothing more is said
+	baseline effective.Policies      // of a rule of which nothing more is said
 	stacks   map[*index.Item][]stack // by their last item
 }
 
@@ -81,7 +81,7 @@ func (b *tableBuilder) sends(c *route.MergedRule) *effective.TCPTable {
 // route is one composed rule, but for which of its matches it stands for.
 func (b *tableBuilder) route(c *route.MergedRule, from []*index.Contribution) effective.Route {
 	r := effective.Route{Key: c.Key, Name: c.Name, Matches: c.Matches, Origins: c.Origins, Filters: c.Filters, Upgrade: c.Upgrade,
-		FiltersBy: c.FiltersBy, ActionBy: c.ActionBy, Lost: c.Lost, Over: c.Superseded, Via: c.IncludedBy, Policies: b.policies(c, from)}
+		FiltersBy: c.FiltersBy, ActionBy: c.ActionBy, SupersededLists: c.SupersededLists, Superseded: c.Superseded, IncludedBy: c.IncludedBy, Policies: b.policies(c, from)}
 	own := b.ownConfs(c.Inline)
 	switch do := c.Do.(type) {
 	case *route.Forward:
@@ -89,7 +89,7 @@ func (b *tableBuilder) route(c *route.MergedRule, from []*index.Contribution) ef
 		for i := range do.Backends {
 			r.Backends = append(r.Backends, b.backend(&do.Backends[i], own))
 		}
-		if do.Bare && r.Answers() != nil {
+		if do.NoPolicies && r.Answers() != nil {
 			r.Policies = nil
 		}
 	case route.Passthrough:
@@ -98,7 +98,7 @@ func (b *tableBuilder) route(c *route.MergedRule, from []*index.Contribution) ef
 		}
 		b.use(b.class.dest.Destination, new(Variant))
 		r.Backends = []effective.Backend{b.own}
-	case route.Answer:
+	case route.DirectResponse:
 		r.Answer = do
 		return r
 	}

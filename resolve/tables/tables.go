@@ -52,7 +52,7 @@ type ClassTable struct {
 	*DestinationPolicies
 	table    *effective.Table
 	tcp      *effective.TCPTable
-	kept     *effective.Cache // beside all of them
+	cache    *effective.Cache // beside all of them
 	clusters []ClusterRef
 	// virtual are the outbounds at the virtual addresses of the destination, which all
 	// dataplanes of the class share whose traffic is redirected.
@@ -105,7 +105,7 @@ func (m Mesh) table(x *Class, s *DestinationPolicies, all *routing.Composition) 
 	d := x.dest
 	b := &tableBuilder{Mesh: m, class: x, outbound: s.policies, stacks: map[*index.Item][]stack{},
 		own: effective.Backend{Kind: d.Kind, Name: d.Name, Namespace: d.Namespace, Port: d.Port, Weight: 1, Cluster: d.ID}}
-	out := &ClassTable{DestinationPolicies: s, kept: effective.NewCache()}
+	out := &ClassTable{DestinationPolicies: s, cache: effective.NewCache()}
 	if all.Connections != nil || len(all.ServerNames) > 0 {
 		out.tcp = b.connections(&all.Composition)
 	} else {
@@ -136,8 +136,8 @@ func (r *ClassTable) reuse(before *ClassTable) {
 	default:
 		return
 	}
-	if r.kept = before.kept; r.DestinationPolicies != before.DestinationPolicies {
-		r.kept = before.kept.WithOthers()
+	if r.cache = before.cache; r.DestinationPolicies != before.DestinationPolicies {
+		r.cache = before.cache.WithOthers()
 	}
 }
 

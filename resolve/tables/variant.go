@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weftmesh/weft/api/tuple"
+
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
@@ -34,9 +36,6 @@ type ownConf struct {
 	Conf   json.RawMessage
 	Origin *api.Origin
 }
-
-// beyondAll separates a key from the variant that stands behind it.
-const beyondAll = "\x00\x01"
 
 // ClusterName is the destination id, for a subset a hash of its tags with the
 // service's own (spec/kuma.md 6): the first 8 bytes of SHA-256 over keys and values;
@@ -94,19 +93,20 @@ func (v *Variant) Key() string {
 	if err != nil {
 		panic(err) // it holds texts and numbers
 	}
-	return beyondAll + string(text)
+	return tuple.Append("", string(text))
 }
 
 // CutVariant takes a variant off a key.
 func CutVariant(key string) (string, *Variant) {
 	v := new(Variant)
-	key, text, ok := strings.Cut(key, beyondAll)
-	if ok {
-		if err := json.Unmarshal([]byte(text), v); err != nil {
-			panic(err) // variant.key wrote it
-		}
+	rest, text, _ := tuple.CutLast(key)
+	if !strings.HasPrefix(text, "{") { // a class or a scope
+		return key, v
 	}
-	return key, v
+	if err := json.Unmarshal([]byte(text), v); err != nil {
+		panic(err) // Key wrote it
+	}
+	return rest, v
 }
 
 // ownConfs are what a rule says about the connections to its backends.

@@ -72,8 +72,8 @@ func BlockOf(a netip.Addr) Block {
 // String is the block as a key of a collection.
 func (b Block) String() string { return string(b[:]) }
 
-// Request is a service that needs an address.
-type Request struct {
+// AddressRequest is a service that needs an address.
+type AddressRequest struct {
 	Key  string // unique, and the order between those whose hashes meet
 	Kind string
 	KRI  string
@@ -81,7 +81,7 @@ type Request struct {
 
 // Wants is the block and the position in it at which a service looks for an address first,
 // in a round; false of a kind that has no pool.
-func (r Request) Wants(round int) (b Block, first int, ok bool) {
+func (r AddressRequest) Wants(round int) (b Block, first int, ok bool) {
 	pool, ok := pools[r.Kind]
 	if !ok {
 		return Block{}, 0, false
@@ -93,21 +93,21 @@ func (r Request) Wants(round int) (b Block, first int, ok bool) {
 	return Block{pool, sum[0] ^ sum[2], sum[1] ^ sum[3]}, int(binary.BigEndian.Uint32(sum[4:])%positions) + 1, true
 }
 
-// Given are the addresses of one block, by the keys of requests.
-type Given struct {
-	At   map[string]netip.Addr
-	Lost []Request // for whom there was no room, by key
+// Assignment are the addresses of one block, by the keys of requests.
+type Assignment struct {
+	At         map[string]netip.Addr
+	Unassigned []AddressRequest // for whom there was no room, by key
 }
 
 // Assign gives the addresses of the requests' block away that are not taken: to each the one
 // that its hash says, and where several want one the next that is free, after those who have
 // it by their hash. The order of requests does not matter.
-func Assign(block Block, requests []Request, round int, taken func(netip.Addr) bool) *Given {
-	out := &Given{At: make(map[string]netip.Addr, len(requests))}
+func Assign(block Block, requests []AddressRequest, round int, taken func(netip.Addr) bool) *Assignment {
+	out := &Assignment{At: make(map[string]netip.Addr, len(requests))}
 	requests = slices.Clone(requests)
-	slices.SortFunc(requests, func(a, b Request) int { return cmp.Compare(a.Key, b.Key) })
+	slices.SortFunc(requests, func(a, b AddressRequest) int { return cmp.Compare(a.Key, b.Key) })
 	full := map[int]bool{}
-	take := func(r Request, position int) bool {
+	take := func(r AddressRequest, position int) bool {
 		at := netip.AddrFrom4([4]byte{block[0], block[1], block[2], byte(position)})
 		if full[position] || taken(at) {
 			return false
@@ -115,7 +115,7 @@ func Assign(block Block, requests []Request, round int, taken func(netip.Addr) b
 		full[position], out.At[r.Key] = true, at
 		return true
 	}
-	var later []Request
+	var later []AddressRequest
 	for _, r := range requests {
 		if _, first, _ := r.Wants(round); !take(r, first) {
 			later = append(later, r)
@@ -128,7 +128,7 @@ func Assign(block Block, requests []Request, round int, taken func(netip.Addr) b
 			n++
 		}
 		if n == positions {
-			out.Lost = append(out.Lost, r)
+			out.Unassigned = append(out.Unassigned, r)
 		}
 	}
 	return out

@@ -18,12 +18,12 @@ import (
 func TestAddresses(t *testing.T) {
 	t.Parallel()
 	for kind, first := range map[string]byte{api.KindMeshService: 241, api.KindMeshExternalService: 242, api.KindMeshMultiZoneService: 243} {
-		r := vips.Request{Key: "a", Kind: kind, KRI: "kri_x_default_default__a_"}
+		r := vips.AddressRequest{Key: "a", Kind: kind, KRI: "kri_x_default_default__a_"}
 		block, _, ok := r.Wants(0)
 		if !ok || block[0] != first {
 			t.Errorf("%s looks in block %v", kind, block)
 		}
-		at := vips.Assign(block, []vips.Request{r}, 0, free).At["a"]
+		at := vips.Assign(block, []vips.AddressRequest{r}, 0, free).At["a"]
 		if !vips.Pooled(at) || vips.BlockOf(at) != block || !vips.Pooled(vips.Twin(at)) {
 			t.Errorf("%s has %s", kind, at)
 		}
@@ -31,7 +31,7 @@ func TestAddresses(t *testing.T) {
 	if got := vips.Twin(netip.MustParseAddr("242.0.0.7")); got != netip.MustParseAddr("fd77:6566:74::f200:7") {
 		t.Errorf("twin %s", got)
 	}
-	if _, _, ok := (vips.Request{Kind: api.KindService}).Wants(0); ok {
+	if _, _, ok := (vips.AddressRequest{Kind: api.KindService}).Wants(0); ok {
 		t.Error("a Service of a cluster has a pool")
 	}
 }
@@ -49,9 +49,9 @@ func TestAssign(t *testing.T) {
 			taken[p] = true
 		}
 		isTaken := func(a netip.Addr) bool { return taken[a.As4()[3]] }
-		var list []vips.Request
+		var list []vips.AddressRequest
 		for n := range rapid.IntRange(1, 60).Draw(t, "requests") {
-			list = append(list, vips.Request{Key: fmt.Sprint(n), Kind: api.KindMeshService, KRI: fmt.Sprint(rapid.IntRange(0, 40).Draw(t, "kri"))})
+			list = append(list, vips.AddressRequest{Key: fmt.Sprint(n), Kind: api.KindMeshService, KRI: fmt.Sprint(rapid.IntRange(0, 40).Draw(t, "kri"))})
 		}
 		got := vips.Assign(block, list, 0, isTaken)
 		seen := map[netip.Addr]bool{}
@@ -61,14 +61,14 @@ func TestAssign(t *testing.T) {
 			}
 			seen[a] = true
 		}
-		if len(got.At)+len(got.Lost) != len(list) {
-			t.Fatalf("%d of %d requests are answered", len(got.At)+len(got.Lost), len(list))
+		if len(got.At)+len(got.Unassigned) != len(list) {
+			t.Fatalf("%d of %d requests are answered", len(got.At)+len(got.Unassigned), len(list))
 		}
-		if len(got.Lost) > 0 && len(got.At)+len(taken) < 254 {
+		if len(got.Unassigned) > 0 && len(got.At)+len(taken) < 254 {
 			t.Fatal("a request is lost while there is room")
 		}
 		shuffled := rapid.Permutation(list).Draw(t, "shuffled")
-		if again := vips.Assign(block, shuffled, 0, isTaken); !maps.Equal(again.At, got.At) || !slices.Equal(again.Lost, got.Lost) {
+		if again := vips.Assign(block, shuffled, 0, isTaken); !maps.Equal(again.At, got.At) || !slices.Equal(again.Unassigned, got.Unassigned) {
 			t.Fatal("the order of requests matters")
 		}
 	})

@@ -74,7 +74,7 @@ func TestDelegationIsSafe(t *testing.T) {
 		r, _ := x.compile(t).Dataplane(client)
 		for _, o := range r.Outbounds {
 			for _, rt := range o.Table.Routes {
-				if len(rt.Via) == 0 {
+				if len(rt.IncludedBy) == 0 {
 					continue
 				}
 				g := x.way(t, rt)
@@ -91,7 +91,7 @@ func TestDelegationIsSafe(t *testing.T) {
 // way is what the includes before a route ask for.
 func (x tree) way(t *rapid.T, rt *effective.Route) given {
 	g := given{path: "/"}
-	for _, via := range rt.Via {
+	for _, via := range rt.IncludedBy {
 		var at int
 		if _, err := fmt.Sscanf(string(via.Field), "spec.includes[%d]", &at); err != nil {
 			t.Fatal(err)
@@ -175,7 +175,7 @@ func taking(t *rapid.T, model *resolve.Model, host string, a asking) string {
 			if !rt.Match.Holds(a.request(host)) {
 				continue
 			}
-			parts := []any{rt.Name, rt.Match, rt.Origins, rt.Via, rt.Filters, rt.Answer, rt.Backends, rt.Mirrors, rt.Upgrade}
+			parts := []any{rt.Name, rt.Match, rt.Origins, rt.IncludedBy, rt.Filters, rt.Answer, rt.Backends, rt.Mirrors, rt.Upgrade}
 			for _, e := range rt.Policies {
 				parts = append(parts, e.Kind.Name, e.Conf)
 			}

@@ -32,7 +32,7 @@ func (m *routeMaker) forward() route.Action {
 	if !ok {
 		return nil
 	}
-	return &route.Forward{Backends: m.backends, Hash: hash, NoBackend: route.Respond{Status: noService}, Bare: true}
+	return &route.Forward{Backends: m.backends, Hash: hash, NoBackend: route.Respond{Status: noService}, NoPolicies: true}
 }
 
 // backend adds a backend or a mirror; weights is the sum so far.

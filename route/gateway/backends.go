@@ -42,8 +42,8 @@ func (x *reader) backends(r *route.Rule, refs []gatewayv1.HTTPBackendRef, at api
 		own := &said{}
 		x.filters(own, r, refs[i].Filters, here.Field("filters"))
 		out[i].Filters = own.filters
-		if own.closed && out[i].Lost == nil {
-			out[i].Lost = &route.Lost{Code: invalidKind, Message: "one of its filters cannot be carried out"}
+		if own.closed && out[i].Unresolved == nil {
+			out[i].Unresolved = &route.UnresolvedReason{Code: invalidKind, Message: "one of its filters cannot be carried out"}
 		}
 	}
 	return out
@@ -56,7 +56,7 @@ func (x *reader) backend(ref *gatewayv1.BackendObjectReference, at api.Path) rou
 	out := route.BackendRef{Home: home, Port: uint32(or(ref.Port, 0)), Field: at, Broken: x.broken, Speaks: x.speaks, HTTP2: x.speaks == api.GRPC, Weight: 1,
 		Target: api.TargetRef{Kind: kind.kind, Name: string(ref.Name), Namespace: string(or(ref.Namespace, gatewayv1.Namespace(home.Namespace)))}}
 	lose := func(code, format string, args ...any) {
-		out.Lost = &route.Lost{Code: code, Message: fmt.Sprintf(format, args...)}
+		out.Unresolved = &route.UnresolvedReason{Code: code, Message: fmt.Sprintf(format, args...)}
 	}
 	known := slices.IndexFunc(backendKinds, func(k backendKind) bool { return k.group == kind.group && k.kind == kind.kind })
 	switch {
@@ -69,7 +69,7 @@ func (x *reader) backend(ref *gatewayv1.BackendObjectReference, at api.Path) rou
 			lose(invalidKind, "Service %s is of type ExternalName, only another name for a host; name a MeshExternalService of group kuma.io", o.FullName())
 		}
 	}
-	if x.strict && out.Lost == nil && !x.permitted(kind.group, out.Target) {
+	if x.strict && out.Unresolved == nil && !x.permitted(kind.group, out.Target) {
 		lose(refNotPermitted, "no ReferenceGrant in namespace %s lets %ss of namespace %s refer to %s %s; create one there", out.Target.Namespace, x.object.Kind, home.Namespace, kind.kind, out.Target.Name)
 	}
 	return out

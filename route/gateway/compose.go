@@ -110,7 +110,7 @@ func redirect(f route.Frontend, r *gatewayv1.HTTPRequestRedirectFilter) *route.R
 	out := &route.Redirect{Scheme: or(r.Scheme, ""), Hostname: string(or(r.Hostname, "")), Port: uint32(or(r.Port, 0)),
 		Path: modified(r.Path), Status: uint32(or(r.StatusCode, 302))}
 	usual, asked := map[string]uint32{"http": 80, "https": 443}, "http"
-	if f.Secure {
+	if f.TLS {
 		asked = "https"
 	}
 	switch {

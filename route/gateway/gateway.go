@@ -58,7 +58,7 @@ var Dialect = route.Dialect{
 	Compose: compose,
 	Status:  status,
 	Print:   printTable,
-	Prints:  KindHTTPRoute, Hosts: true, Services: true, Secure: true,
+	Prints:  KindHTTPRoute, Hosts: true, Services: true, TLSHosts: true,
 	Assume:    assume,
 	Rewriters: map[string]route.Rewriter{KindHTTPRoute: fromOlder},
 }

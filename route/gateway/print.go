@@ -185,8 +185,8 @@ func (p *printer) reference(b *route.BackendRef) gatewayv1.BackendObjectReferenc
 	switch {
 	case b.Outside != nil:
 		p.Fail(route.UnsaidBackend, "an HTTPRoute names services, and not the address %s; write a MeshExternalService", ref.Name)
-	case b.Lost != nil:
-		p.Fail(route.UnsaidBackend, "the backend leads nowhere: %s", b.Lost.Message)
+	case b.Unresolved != nil:
+		p.Fail(route.UnsaidBackend, "the backend leads nowhere: %s", b.Unresolved.Message)
 	case len(ref.Labels)+len(ref.Tags) > 0 || ref.Kind == api.KindMeshServiceSubset:
 		p.Fail(route.UnsaidBackend, "an HTTPRoute names backends, and selects none by labels or tags")
 	case ref.SectionName != "" && err != nil:

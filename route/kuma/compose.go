@@ -68,7 +68,7 @@ func merged(group []*route.Rule) *route.MergedRule {
 		if out.FiltersBy == nil && says.filters != nil {
 			out.Filters, out.FiltersBy, redirect = says.filters, r.Origin, says.redirect
 		} else if len(says.filters) > 0 || says.redirect != nil {
-			out.Lost = append(out.Lost, route.LostList{Origin: r.Origin, Filters: says.filters, Redirect: says.redirect})
+			out.SupersededLists = append(out.SupersededLists, route.SupersededList{Origin: r.Origin, Filters: says.filters, Redirect: says.redirect})
 		}
 		if out.ActionBy == nil && says.backends != nil {
 			out.ActionBy = r.Origin
@@ -76,12 +76,12 @@ func merged(group []*route.Rule) *route.MergedRule {
 				out.Do = &route.Forward{Backends: says.backends, NoBackend: route.Respond{Status: lost}}
 			}
 		} else if len(says.backends) > 0 {
-			out.Lost = append(out.Lost, route.LostList{Origin: r.Origin, Backends: says.backends})
+			out.SupersededLists = append(out.SupersededLists, route.SupersededList{Origin: r.Origin, Backends: says.backends})
 		}
 	}
 	if redirect != nil { // takes the place of whatever the backends are
 		if do, ok := out.Do.(*route.Forward); ok && out.ActionBy != out.FiltersBy {
-			out.Lost = append(out.Lost, route.LostList{Origin: out.ActionBy, Backends: do.Backends})
+			out.SupersededLists = append(out.SupersededLists, route.SupersededList{Origin: out.ActionBy, Backends: do.Backends})
 		}
 		out.Do, out.ActionBy = redirect, out.FiltersBy
 	}

@@ -38,7 +38,7 @@ func (p *Percentage) DecodeRaw(r decode.Raw) {
 
 // JSONSchema says that either form may be written.
 func (Percentage) JSONSchema() jsonschema.Schema {
-	return jsonschema.Schema{"type": []string{"integer", "string"}, "maxLength": 10}.Rule(api.Rule{
+	return jsonschema.Schema{"type": []string{"integer", "string"}, "maxLength": 10}.Rule(api.ValidationRule{
 		Test:    "type(self) == int ? self >= 0 && self <= 100 : self.matches(r'" + decimalNumber.String() + "') && double(self) <= 100.0",
 		Message: "is not a percentage; write a number from 0 to 100, such as 50 or \"0.5\"",
 	})

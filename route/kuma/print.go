@@ -47,7 +47,7 @@ func printTable(t *route.Table) *route.Printed {
 }
 
 // rule is those lines of a group that can be printed, as one rule.
-func (p *printer) rule(g *route.Group) (out Rule, printed []int) {
+func (p *printer) rule(g *route.RuleGroup) (out Rule, printed []int) {
 	p.Begin(g.Lines[0])
 	p.filters(&out.Default, g.MergedRule)
 	p.action(&out.Default, g.Do)
@@ -142,8 +142,8 @@ func (p *printer) backend(b *route.BackendRef) BackendRef {
 	if port != 0 {
 		out.Port = &port
 	}
-	if b.Lost != nil {
-		p.Fail(route.UnsaidBackend, "the backend leads nowhere: %s", b.Lost.Message)
+	if b.Unresolved != nil {
+		p.Fail(route.UnsaidBackend, "the backend leads nowhere: %s", b.Unresolved.Message)
 	}
 	return out
 }

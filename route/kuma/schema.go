@@ -13,9 +13,9 @@ func (*HTTPRoute) Schema(c *api.Catalog) jsonschema.Schema {
 	backendRef(does.Member("filters", "[]", "requestMirror", "backendRef"), c)
 	const gateway = "has(self.targetRef) && self.targetRef.kind == 'MeshGateway'"
 	return s.Rule(
-		api.Rule{Test: gateway + " || !has(self.to) || !self.to.exists(t, has(t.hostnames) && size(t.hostnames) > 0)",
+		api.ValidationRule{Test: gateway + " || !has(self.to) || !self.to.exists(t, has(t.hostnames) && size(t.hostnames) > 0)",
 			Message: "hostnames belong to routes of a MeshGateway; remove them", Field: ".to"},
-		api.Rule{Test: gateway + " || !has(self.to) || !self.to.exists(t, t.targetRef.kind == 'Mesh')",
+		api.ValidationRule{Test: gateway + " || !has(self.to) || !self.to.exists(t, t.targetRef.kind == 'Mesh')",
 			Message: "Mesh stands in to of routes of a MeshGateway alone; name a service", Field: ".to"})
 }
 
@@ -45,14 +45,14 @@ func backendRefs(does jsonschema.Schema, c *api.Catalog) {
 // backendRef adds the rules of a backend; their twins are refs.validate and BackendRef.validate.
 func backendRef(s jsonschema.Schema, c *api.Catalog) {
 	s.Ref(api.RefRules{Kinds: backendKinds, Catalog: c}).Rule(
-		api.Rule{Test: "!has(self.port) || self.kind != 'MeshServiceSubset' && !(" + api.Given("sectionName") + ")",
+		api.ValidationRule{Test: "!has(self.port) || self.kind != 'MeshServiceSubset' && !(" + api.Given("sectionName") + ")",
 			Message: "port stands neither beside sectionName nor in a MeshServiceSubset; remove it", Field: ".port"},
-		api.Rule{Test: "has(self.port) || self.kind != 'MeshMultiZoneService'", Message: "the port is missing; write that of the MeshMultiZoneService"})
+		api.ValidationRule{Test: "has(self.port) || self.kind != 'MeshMultiZoneService'", Message: "the port is missing; write that of the MeshMultiZoneService"})
 }
 
 // Rules of a comparison of the path; their twin is validatePath.
-func (PathMatch) Rules() []api.Rule {
-	return []api.Rule{
+func (PathMatch) Rules() []api.ValidationRule {
+	return []api.ValidationRule{
 		{Test: "self.type == 'RegularExpression' || self.value.startsWith('/')", Message: "is not absolute; begin it with /", Field: ".value"},
 		{Test: "self.type != 'PathPrefix' || self.value == '/' || !self.value.endsWith('/')",
 			Message: "ends in /; write it without: a prefix matches whole segments", Field: ".value"},
@@ -60,8 +60,8 @@ func (PathMatch) Rules() []api.Rule {
 }
 
 // Rules of a filter; their twin is Filter.validate.
-func (Filter) Rules() []api.Rule {
-	return []api.Rule{{
+func (Filter) Rules() []api.ValidationRule {
+	return []api.ValidationRule{{
 		Test: "(self.type == 'RequestHeaderModifier') == has(self.requestHeaderModifier)" +
 			" && (self.type == 'ResponseHeaderModifier') == has(self.responseHeaderModifier)" +
 			" && (self.type == 'RequestRedirect') == has(self.requestRedirect)" +
@@ -72,8 +72,8 @@ func (Filter) Rules() []api.Rule {
 }
 
 // Rules of a new path; their twin is PathRewrite.validate.
-func (PathRewrite) Rules() []api.Rule {
-	return []api.Rule{
+func (PathRewrite) Rules() []api.ValidationRule {
+	return []api.ValidationRule{
 		{Test: "(self.type == 'ReplaceFullPath') == has(self.replaceFullPath) && (self.type == 'ReplacePrefixMatch') == has(self.replacePrefixMatch)",
 			Message: "a replacement has the field of its type and no other; write it, or change the type"},
 		{Test: "!has(self.replaceFullPath) || self.replaceFullPath.startsWith('/')", Message: "is not absolute; begin it with /", Field: ".replaceFullPath"},
@@ -83,9 +83,9 @@ func (PathRewrite) Rules() []api.Rule {
 }
 
 // Rules of a rewrite; their twin is URLRewrite.validate.
-func (URLRewrite) Rules() []api.Rule {
+func (URLRewrite) Rules() []api.ValidationRule {
 	const backends = "has(self.hostToBackendHostname) && self.hostToBackendHostname"
-	return []api.Rule{
+	return []api.ValidationRule{
 		{Test: "!(" + backends + " && " + api.Given("hostname") + ")", Message: "hostname and hostToBackendHostname exclude each other; remove one of them"},
 		{Test: backends + " || " + api.Given("hostname") + " || has(self.path)", Message: "rewrites nothing; write hostname or path"},
 	}

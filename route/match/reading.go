@@ -10,18 +10,18 @@ import (
 	"github.com/weftmesh/weft/route/match/re2"
 )
 
-// Reading is how a proxy reads the path of a request before it matches.
-type Reading uint8
+// PathNormalization is how a proxy reads the path of a request before it matches.
+type PathNormalization uint8
 
 // The readings. All decode what needs no encoding, encode what does, and resolve dot segments.
 const (
 	// Read is that of calls to services.
-	Read Reading = iota
+	Read PathNormalization = iota
 	// Merged is that of edge dataplanes: slashes in a row are one, too.
 	Merged
-	// Judged is that of inbounds where permissions name paths: there paths with an encoded slash or
+	// AtPermissions is that of inbounds where permissions name paths: there paths with an encoded slash or
 	// backslash are refused, too.
-	Judged
+	AtPermissions
 )
 
 // The parts of the expressions below: hexadecimal digits, the characters of a path but for slash and
@@ -47,15 +47,15 @@ var onWire = map[Subject][]string{
 	OnAuthority: {`[!-"$-.0-;<->A-~]+`},
 }
 
-// onMerged and onJudged are what paths have beside that.
+// onMerged and onPermissions are what paths have beside that.
 var (
-	onMerged = []string{`(?:/[^/]+)*/?`}
-	onJudged = []string{`(?:/[^/]+)*/?`, `(?:[^%]|%[^25]|%2[^fF]|%5[^cC])*%?[25]?`}
+	onMerged      = []string{`(?:/[^/]+)*/?`}
+	onPermissions = []string{`(?:/[^/]+)*/?`, `(?:[^%]|%[^25]|%2[^fF]|%5[^cC])*%?[25]?`}
 )
 
 type wireKey struct {
 	on  Subject
-	how Reading
+	how PathNormalization
 }
 
 // wire is a language of what requests have, also as an expression for texts that are known.
@@ -68,10 +68,10 @@ type wire struct {
 var wires = sync.OnceValue(func() map[wireKey][]wire {
 	out := map[wireKey][]wire{}
 	for on, texts := range onWire {
-		for _, how := range []Reading{Read, Merged, Judged} {
+		for _, how := range []PathNormalization{Read, Merged, AtPermissions} {
 			all := texts
 			if on == OnPath {
-				all = append(all[:len(all):len(all)], map[Reading][]string{Merged: onMerged, Judged: onJudged}[how]...)
+				all = append(all[:len(all):len(all)], map[PathNormalization][]string{Merged: onMerged, AtPermissions: onPermissions}[how]...)
 			}
 			for _, text := range all {
 				out[wireKey{on, how}] = append(out[wireKey{on, how}], wire{re2.LanguageOf(text), regexp.MustCompile(`\A(?s:` + text + `)\z`)})
@@ -82,7 +82,7 @@ var wires = sync.OnceValue(func() map[wireKey][]wire {
 })
 
 // onTheWire reports whether some request has a text.
-func onTheWire(on Subject, how Reading, text string) bool {
+func onTheWire(on Subject, how PathNormalization, text string) bool {
 	for _, w := range wires()[wireKey{on, how}] {
 		if !w.test.MatchString(Bytewise(text)) {
 			return false
@@ -93,7 +93,7 @@ func onTheWire(on Subject, how Reading, text string) bool {
 
 // asRead is a path as proxies have it when they match, for one that somebody wrote by hand: with
 // what needs it encoded, and what does not decoded, without dot segments. It is a proposal.
-func asRead(path string, how Reading) string {
+func asRead(path string, how PathNormalization) string {
 	if !strings.HasPrefix(path, "/") {
 		path = "/" + path
 	}

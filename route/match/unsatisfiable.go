@@ -13,7 +13,7 @@ import (
 
 // Unmet is why no request meets conditions, and what to write instead; empty where one may. It is
 // sound: what is said is certain.
-func (cs Conditions) Unmet(how Reading) string {
+func (cs Conditions) Unmet(how PathNormalization) string {
 	for i := range cs {
 		if why := cs[i].unmet(how); why != "" {
 			return why
@@ -32,7 +32,7 @@ func (cs Conditions) Unmet(how Reading) string {
 
 // UnmetAt reports whether no request for a host meets conditions; a name that begins with * stands
 // for all hosts below it, and AnyHost for all. It is sound, as Unmet is.
-func (cs Conditions) UnmetAt(host string, how Reading) bool {
+func (cs Conditions) UnmetAt(host string, how PathNormalization) bool {
 	if host == api.AnyHost {
 		return false
 	}
@@ -45,7 +45,7 @@ func (cs Conditions) UnmetAt(host string, how Reading) bool {
 }
 
 // unmet is Unmet of a condition by itself.
-func (c *Condition) unmet(how Reading) string {
+func (c *Condition) unmet(how PathNormalization) string {
 	if why := c.unnamed(); why != "" {
 		return why
 	}
@@ -92,7 +92,7 @@ func (c *Condition) unnamed() string {
 }
 
 // possible reports whether a request may have a value of which c holds.
-func (c *Condition) possible(how Reading) bool {
+func (c *Condition) possible(how PathNormalization) bool {
 	if len(onWire[c.On]) == 0 {
 		return true
 	}
@@ -107,7 +107,7 @@ func (c *Condition) possible(how Reading) bool {
 }
 
 // disjointOnWire reports whether no request has a text that is in all languages.
-func disjointOnWire(on Subject, how Reading, all ...*re2.Language) bool {
+func disjointOnWire(on Subject, how PathNormalization, all ...*re2.Language) bool {
 	if re2.Disjoint(all...) {
 		return true
 	}
@@ -129,7 +129,7 @@ func (c *Condition) language() *re2.Language {
 }
 
 // instead is what to write in the place of a value that no request has.
-func (c *Condition) instead(how Reading) string {
+func (c *Condition) instead(how PathNormalization) string {
 	switch {
 	case c.On == OnPath && c.Op == FullMatch:
 		return c.expressionInstead(how)
@@ -137,7 +137,7 @@ func (c *Condition) instead(how Reading) string {
 		return fmt.Sprintf("what follows ? is no part of the path; write %s, and match the query by its parameters", redact.Clip(asRead(c.Value, how)))
 	case c.On == OnPath:
 		if to := asRead(c.Value, how); to != c.Value && onTheWire(OnPath, how, to) {
-			return fmt.Sprintf("paths are matched decoded, and without dot segments%s; write %s", map[Reading]string{Merged: ", with one slash for several", Judged: ", with one slash for several"}[how], redact.Clip(to))
+			return fmt.Sprintf("paths are matched decoded, and without dot segments%s; write %s", map[PathNormalization]string{Merged: ", with one slash for several", AtPermissions: ", with one slash for several"}[how], redact.Clip(to))
 		}
 		return "requests with such a path are refused; write one as it is matched"
 	case c.On == OnHeader && c.Op != FullMatch && strings.Trim(c.Value, " \t") != c.Value:
@@ -153,7 +153,7 @@ func (c *Condition) instead(how Reading) string {
 }
 
 // expressionInstead is instead for an expression on the path.
-func (c *Condition) expressionInstead(how Reading) string {
+func (c *Condition) expressionInstead(how PathNormalization) string {
 	bare := strings.TrimSuffix(strings.TrimPrefix(c.Value, "^"), "$")
 	if to, err := MatchAll(OnPath, "", 0, "/"+bare); err == nil && !strings.HasPrefix(bare, "/") && to.possible(how) {
 		return fmt.Sprintf("it has to match the whole path, which begins with /; write /%s", redact.Clip(bare))
@@ -178,7 +178,7 @@ func queryEncoded(text string) string {
 }
 
 // contradicted says why the i-th condition and others on the same never hold together.
-func (cs Conditions) contradicted(i int, how Reading) string {
+func (cs Conditions) contradicted(i int, how PathNormalization) string {
 	c := &cs[i]
 	var same Conditions // those that ask something of one value
 	for k := range cs {
@@ -203,7 +203,7 @@ func (cs Conditions) oneValue() bool {
 }
 
 // meet reports whether one value may meet all of cs, which are about one part of requests.
-func (cs Conditions) meet(how Reading) bool {
+func (cs Conditions) meet(how PathNormalization) bool {
 	var all []*re2.Language
 	for i := range cs {
 		c := &cs[i]

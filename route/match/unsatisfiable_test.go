@@ -88,7 +88,7 @@ func TestUnmet(t *testing.T) {
 			t.Errorf("%s: %q, want %q", x.cs.Text(), why, x.want)
 		}
 	}
-	for how, never := range map[match.Reading][]string{match.Merged: {"/a//b"}, match.Judged: {"/a//b", "/a%2Fb", "/a%5cb"}} {
+	for how, never := range map[match.PathNormalization][]string{match.Merged: {"/a//b"}, match.AtPermissions: {"/a//b", "/a%2Fb", "/a%5cb"}} {
 		for _, v := range never {
 			if why := (match.Conditions{path(exact, v)}).Unmet(how); why == "" {
 				t.Errorf("%s: may be met", v)

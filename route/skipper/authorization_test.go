@@ -44,7 +44,7 @@ func startGuarded(t *testing.T, documents string) *guarded {
 	if err != nil {
 		t.Fatal(err)
 	}
-	settings := world.Settings{Authorizer: &filters.Authorizer{Host: "127.0.0.1", Port: g.Port}}
+	settings := world.Settings{Authorizer: &filters.ExtAuthz{Host: "127.0.0.1", Port: g.Port}}
 	g.model, _ = settings.Compile(world.Snapshot(objects...))
 	r, _ := g.model.Dataplane(client)
 	s := settings.Renderer().Render(r)

@@ -30,7 +30,7 @@ const (
 
 // ingress is an Ingress on its way to RouteGroups.
 type ingress struct {
-	changes   []route.Change
+	changes   []route.LegacyField
 	notes     map[string]string // annotations
 	weights   map[string]float64
 	filters   []string
@@ -42,7 +42,7 @@ type ingress struct {
 }
 
 // fromIngress makes RouteGroups of an Ingress: hosts with the same paths share one.
-func fromIngress(doc map[string]any) ([]map[string]any, []route.Change) {
+func fromIngress(doc map[string]any) ([]map[string]any, []route.LegacyField) {
 	x := &ingress{notes: map[string]string{}}
 	meta, _ := doc["metadata"].(map[string]any)
 	x.annotations(meta)
@@ -50,7 +50,7 @@ func fromIngress(doc map[string]any) ([]map[string]any, []route.Change) {
 	if x.open {
 		return []map[string]any{doc}, x.changes
 	}
-	x.changes = append(x.changes, route.Change{Field: "kind", Message: "an " + KindIngress + " becomes " + Kind + "s"})
+	x.changes = append(x.changes, route.LegacyField{Field: "kind", Message: "an " + KindIngress + " becomes " + Kind + "s"})
 	var order []string
 	paths := map[string][]ingressPath{} // by host
 	for i, r := range route.ListIn(spec["rules"]) {
@@ -130,7 +130,7 @@ type ingressBackend struct {
 }
 
 func (x *ingress) lose(at api.Path, format string, args ...any) {
-	x.changes = append(x.changes, route.Change{Field: at, Message: fmt.Sprintf(format, args...), Lost: true})
+	x.changes = append(x.changes, route.LegacyField{Field: at, Message: fmt.Sprintf(format, args...), Dropped: true})
 }
 
 func (x *ingress) path(v any, at api.Path) (out ingressPath, ok bool) {

@@ -65,7 +65,7 @@ func (p *printer) defaults(ref api.Ref) {
 		g.Routes[i].Backends = nil
 	}
 	if r := &g.Routes[0]; len(g.Routes) == 1 && r.PathSubtree == "/" && len(r.Methods)+len(r.Predicates)+len(r.Filters) == 0 {
-		lines := p.Out.From[route.Place{Ref: ref, Field: "spec.routes[0]"}]
+		lines := p.Out.From[route.RuleRef{Ref: ref, Field: "spec.routes[0]"}]
 		g.Routes, p.Out.From = nil, nil
 		p.Out.Put(ref, "spec.defaultBackends", lines...)
 	}

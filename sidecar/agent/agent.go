@@ -40,7 +40,7 @@ type Config struct {
 	TokenFile   string // empty: no token
 	CAFile      string // authority of the control plane
 	CA          []byte // the same in PEM, where there is no file
-	// StateDir keeps across restarts what the control plane told of its authorities; nobody
+	// StateDir keeps across restarts what the control plane sent of its authorities; nobody
 	// else may write there. Empty keeps nothing.
 	StateDir string
 	// WorkloadAPI is the address of the SPIFFE Workload API beside the workload, such as
@@ -87,8 +87,8 @@ type Agent struct {
 	log       *slog.Logger
 	intervals intervals
 	state     state
-	identity  *identity.Holder // nil where nobody certifies the workload
-	callers   *callers.Log     // with identity
+	identity  *identity.Holder   // nil where nobody certifies the workload
+	callers   *callers.AccessLog // with identity
 }
 
 // New makes an agent; Run starts it.
@@ -152,7 +152,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	all.Go(func() error {
 		t := &attachment{Agent: a, source: source}
 		if names != nil {
-			t.named = func(n resolver.Names) { names.SetNames(n); a.state.unnamed.Store(false) }
+			t.named = func(n resolver.NameTable) { names.SetNames(n); a.state.unnamed.Store(false) }
 		}
 		t.keep(stop)
 		return nil

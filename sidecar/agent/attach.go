@@ -30,12 +30,12 @@ type attachment struct {
 	*Agent
 	source *source
 	// named is told of the names as they are now; nil where there is no resolver.
-	named func(resolver.Names)
+	named func(resolver.NameTable)
 }
 
 // keep holds the stream until ctx ends.
 func (t *attachment) keep(ctx context.Context) {
-	pause := t.intervals.first
+	pauses := t.intervals.pauses()
 	told := "" // of the last failure: one line of the log for each cause
 	for {
 		began := time.Now()
@@ -44,11 +44,12 @@ func (t *attachment) keep(ctx context.Context) {
 			return
 		}
 		if time.Since(began) > t.intervals.longest {
-			pause = t.intervals.first
+			pauses.Reset()
 		}
+		pause := pauses.NextBackOff()
 		if status.Code(err) == codes.Unimplemented {
 			pause = t.intervals.longest // a control plane that is older than this agent
-			t.goWithout("this control plane tells no names")
+			t.goWithout("this control plane sends no names")
 		}
 		text := status.Convert(err).Message()
 		if text = text[:min(len(text), 256)]; text != told { // a stranger may have said it
@@ -58,9 +59,8 @@ func (t *attachment) keep(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(jittered(pause)):
+		case <-time.After(pause):
 		}
-		pause = min(2*pause, t.intervals.longest)
 	}
 }
 
@@ -92,7 +92,7 @@ func (t *attachment) once(ctx context.Context) error {
 	answering.Go(func() { t.answerAll(ctx, g, asked, conn.token) })
 	answering.Go(func() { t.report(ctx, g) })
 	answering.Go(func() { t.reportConnections(ctx, g) })
-	var list attach.List
+	var list attach.NameList
 	for {
 		down, err := g.Recv()
 		if err != nil {

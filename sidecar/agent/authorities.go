@@ -27,18 +27,18 @@ type authorities struct {
 	path   string // that Envoy reads; empty where nobody reads it
 	log    *slog.Logger
 
-	given, told []byte          // told takes the place of given
-	shown       []byte          // what path holds
-	kept        toldAuthorities // what the state directory holds
+	given, told []byte           // told takes the place of given
+	shown       []byte           // what path holds
+	kept        savedAuthorities // what the state directory holds
 }
 
-// toldAuthorities is what is kept across restarts.
-type toldAuthorities struct {
+// savedAuthorities is what is kept across restarts.
+type savedAuthorities struct {
 	Given []byte `json:"given"`
 	Told  []byte `json:"told"`
 }
 
-func (t toldAuthorities) equal(o toldAuthorities) bool {
+func (t savedAuthorities) equal(o savedAuthorities) bool {
 	return bytes.Equal(t.Given, o.Given) && bytes.Equal(t.Told, o.Told)
 }
 
@@ -62,8 +62,8 @@ func newAuthorities(c Config, dir string, log *slog.Logger) *authorities {
 	case err == nil && bytes.Equal(a.kept.Given, given) && certified(a.kept.Told):
 		a.given, a.told = a.kept.Given, a.kept.Told
 	case err != nil:
-		a.kept = toldAuthorities{}
-		log.Warn("what the control plane told of its authorities before cannot be read; going by what is given", "file", path, "error", err)
+		a.kept = savedAuthorities{}
+		log.Warn("what the control plane sent of its authorities before cannot be read; going by what is given", "file", path, "error", err)
 	}
 	return a
 }
@@ -107,13 +107,13 @@ func (a *authorities) trust(pem, then []byte) {
 	if err := a.show(pem); err != nil {
 		a.log.Warn("envoy keeps the authorities of before", "error", err)
 	}
-	if err := a.keep(toldAuthorities{given, pem}); err != nil {
-		a.log.Warn("what the control plane told of its authorities will be forgotten at a restart", "error", err)
+	if err := a.keep(savedAuthorities{given, pem}); err != nil {
+		a.log.Warn("what the control plane sent of its authorities will be forgotten at a restart", "error", err)
 	}
 }
 
 // keep writes to the state directory what is not there already.
-func (a *authorities) keep(t toldAuthorities) error {
+func (a *authorities) keep(t savedAuthorities) error {
 	if a.config.StateDir == "" || a.kept.equal(t) {
 		return nil
 	}

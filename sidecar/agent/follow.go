@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/cenkalti/backoff/v5"
 )
 
 // intervals is how the agent looks after Envoy's connection to the control plane.
@@ -25,9 +26,9 @@ type intervals struct {
 
 var defaultIntervals = intervals{look: time.Second, cut: 3 * time.Second, idle: 200 * time.Millisecond, linger: 5 * time.Second, first: time.Second, longest: 30 * time.Second, names: 10 * time.Second, connections: 5 * time.Second}
 
-// jittered is d, more or less, so that the sidecars of a mesh do not all come at once.
-func jittered(d time.Duration) time.Duration {
-	return d/2 + rand.N(d)
+// pauses are random ones around those from first to longest, so that the sidecars of a mesh do not all come at once.
+func (i intervals) pauses() *backoff.ExponentialBackOff {
+	return &backoff.ExponentialBackOff{InitialInterval: i.first, RandomizationFactor: 0.5, Multiplier: 2, MaxInterval: i.longest}
 }
 
 // follower looks after one life of Envoy. A control plane that was out of reach
@@ -42,14 +43,14 @@ type follower struct {
 	cut        time.Time // since when Envoy is not connected; zero if it is
 	unverified bool      // the control plane may have forgotten the dataplane
 	next       time.Time // attempt to register
-	pause      time.Duration
+	pauses     *backoff.ExponentialBackOff
 	pending    []byte // another bootstrap than running, which the control plane gave
 }
 
 // follow returns true if Envoy should be replaced: it cannot reach the control
 // plane, and the agent can, and is given another bootstrap.
 func (f *follower) follow(ctx context.Context) (replace bool) {
-	f.pause = f.intervals.first
+	f.pauses = f.intervals.pauses()
 	for {
 		select {
 		case <-ctx.Done():
@@ -75,8 +76,9 @@ func (f *follower) follow(ctx context.Context) (replace bool) {
 func (f *follower) see(connected bool, now time.Time) {
 	switch {
 	case connected && !f.cut.IsZero():
-		f.cut, f.pending, f.pause = time.Time{}, nil, f.intervals.first
-		f.next = now.Add(jittered(f.pause))
+		f.cut, f.pending = time.Time{}, nil
+		f.pauses.Reset()
+		f.next = now.Add(f.pauses.NextBackOff())
 	case connected:
 	case f.cut.IsZero():
 		f.cut = now
@@ -88,8 +90,7 @@ func (f *follower) see(connected bool, now time.Time) {
 // register asks for the bootstrap again and reports whether Envoy needs it.
 func (f *follower) register(ctx context.Context, connected bool) bool {
 	text, err := f.source.fetch(ctx)
-	f.next = time.Now().Add(jittered(f.pause))
-	f.pause = min(2*f.pause, f.intervals.longest)
+	f.next = time.Now().Add(f.pauses.NextBackOff())
 	if err != nil {
 		if ctx.Err() == nil {
 			f.agent.log.Warn("envoy was cut off from the control plane, and registering again fails", "error", err)

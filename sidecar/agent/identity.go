@@ -24,7 +24,7 @@ type certifyRequest struct {
 	Name    string `json:"name"`
 	Request []byte `json:"request"` // PKCS #10 in DER form
 	// Spire is what the Workload API beside the workload offers.
-	Spire *identity.Offer `json:"spire,omitempty"`
+	Spire *identity.WorkloadAPIState `json:"spire,omitempty"`
 }
 
 // largestAnswer bounds what is read of an answer, in bytes.
@@ -48,7 +48,7 @@ func (a *Agent) holdIdentity(ctx, closing context.Context, all *errgroup.Group, 
 }
 
 // certify asks the control plane once.
-func (s *source) certify(ctx context.Context, q identity.Question) (out identity.Answer, err error) {
+func (s *source) certify(ctx context.Context, q identity.CertifyRequest) (out identity.CertifyResponse, err error) {
 	var with request
 	client, err := s.connect(&with)
 	if err != nil {

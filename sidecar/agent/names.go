@@ -72,7 +72,7 @@ func (a *Agent) named(now time.Time) error {
 	}
 	a.state.ready.CompareAndSwap(nil, &now)
 	if now.Sub(*a.state.ready.Load()) < a.intervals.names {
-		return errors.New("the control plane has not told the names of the mesh yet")
+		return errors.New("the control plane has not sent the names of the mesh yet")
 	}
 	a.goWithout(fmt.Sprintf("the control plane did not tell them within %v", a.intervals.names))
 	return nil
@@ -89,10 +89,10 @@ func (a *Agent) goWithout(why string) {
 func (a *Agent) Resolver() string { return text(a.state.resolver.Load()) }
 
 // resolved are names as the resolver has them. What is no address is left out.
-func resolved(names map[string]*attach.Name) resolver.Names {
-	out := make(resolver.Names, len(names))
+func resolved(names map[string]*attach.Name) resolver.NameTable {
+	out := make(resolver.NameTable, len(names))
 	for name, n := range names {
-		a := resolver.Answer{Last: n.GetLast()}
+		a := resolver.Addresses{Last: n.GetLast()}
 		for _, text := range n.GetAddresses() {
 			if ip, err := netip.ParseAddr(text); err == nil {
 				a.Addresses = append(a.Addresses, ip.Unmap())

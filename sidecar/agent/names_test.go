@@ -19,7 +19,7 @@ import (
 // the stream, so that the whole one comes.
 func TestListed(t *testing.T) {
 	t.Parallel()
-	var l attach.List
+	var l attach.NameList
 	name := func(name, address string) *attach.Name {
 		return &attach.Name{Name: name, Addresses: []string{address, "none"}}
 	}
@@ -30,9 +30,9 @@ func TestListed(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := resolved(told)
-		names := resolver.Names{}
+		names := resolver.NameTable{}
 		for name, ip := range want {
-			names[name] = resolver.Answer{Addresses: []netip.Addr{netip.MustParseAddr(ip)}}
+			names[name] = resolver.Addresses{Addresses: []netip.Addr{netip.MustParseAddr(ip)}}
 		}
 		if d := cmp.Diff(names, got, cmpopts.EquateComparable(netip.Addr{})); d != "" {
 			t.Errorf("%s: %s", n.GetVersion(), d)

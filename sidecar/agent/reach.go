@@ -19,9 +19,9 @@ type Reached struct {
 	Says   string    // and its words
 }
 
-// Reach looks whether a sidecar would reach its control plane: by its address, its authority and its token, as
+// CheckControlPlane looks whether a sidecar would reach its control plane: by its address, its authority and its token, as
 // Run does. It brings no Dataplane, and gets neither a bootstrap nor a certificate.
-func Reach(ctx context.Context, config Config) (out Reached, err error) {
+func CheckControlPlane(ctx context.Context, config Config) (out Reached, err error) {
 	dir, err := os.MkdirTemp("", "weft-check-")
 	if err != nil {
 		return out, fmt.Errorf("make a working directory: %w", err)

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
+
 	"github.com/weftmesh/weft/files"
 )
 
@@ -52,7 +54,7 @@ type supervisor struct {
 
 // run starts Envoy again and again until ctx ends or no start can work.
 func (s *supervisor) run(ctx context.Context) error {
-	pause := firstPause
+	pauses := &backoff.ExponentialBackOff{InitialInterval: firstPause, RandomizationFactor: 0.5, Multiplier: 2, MaxInterval: longPause}
 	for {
 		began := time.Now()
 		err := s.once(ctx)
@@ -63,19 +65,19 @@ func (s *supervisor) run(ctx context.Context) error {
 			return err
 		}
 		if errors.Is(err, errReplaced) {
-			pause = firstPause
+			pauses.Reset()
 			continue
 		}
 		if time.Since(began) > stable {
-			pause = firstPause
+			pauses.Reset()
 		}
+		pause := pauses.NextBackOff()
 		s.agent.log.Warn("envoy is not running, trying again", "error", err, "pause", pause)
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(jittered(pause)):
+		case <-time.After(pause):
 		}
-		pause = min(2*pause, longPause)
 	}
 }
 

@@ -5,8 +5,8 @@ import (
 	"maps"
 )
 
-// List is the names that a control plane has told on one stream, whole and by changes.
-type List struct {
+// NameList is the names that a control plane has told on one stream, whole and by changes.
+type NameList struct {
 	version string
 	names   map[string]*Name
 }
@@ -14,7 +14,7 @@ type List struct {
 // Tell takes a list, or the changes since the one before, and answers the names by name, which
 // nobody changes afterwards. It is an error if that was another one: then the whole list is
 // needed.
-func (l *List) Tell(n *Names) (map[string]*Name, error) {
+func (l *NameList) Tell(n *Names) (map[string]*Name, error) {
 	names := map[string]*Name{}
 	if since := n.GetSince(); since != "" {
 		if since != l.version {

@@ -21,8 +21,8 @@ import (
 	"github.com/weftmesh/weft/sidecar/attach"
 )
 
-// Log keeps who called in plain text.
-type Log struct {
+// AccessLog keeps who called in plain text.
+type AccessLog struct {
 	servicev3.UnimplementedAccessLogServiceServer
 
 	mu      sync.Mutex
@@ -36,13 +36,13 @@ type sender struct {
 }
 
 // New makes an empty one.
-func New() *Log { return &Log{senders: map[sender]*attach.Sender{}} }
+func New() *AccessLog { return &AccessLog{senders: map[sender]*attach.Sender{}} }
 
 // Register offers Envoy's access log service on g.
-func (l *Log) Register(g *grpc.Server) { servicev3.RegisterAccessLogServiceServer(g, l) }
+func (l *AccessLog) Register(g *grpc.Server) { servicev3.RegisterAccessLogServiceServer(g, l) }
 
 // StreamAccessLogs takes what Envoy writes until it goes.
-func (l *Log) StreamAccessLogs(from grpc.ClientStreamingServer[servicev3.StreamAccessLogsMessage, servicev3.StreamAccessLogsResponse]) error {
+func (l *AccessLog) StreamAccessLogs(from grpc.ClientStreamingServer[servicev3.StreamAccessLogsMessage, servicev3.StreamAccessLogsResponse]) error {
 	for {
 		m, err := from.Recv()
 		if errors.Is(err, io.EOF) {
@@ -58,7 +58,7 @@ func (l *Log) StreamAccessLogs(from grpc.ClientStreamingServer[servicev3.StreamA
 }
 
 // take takes one connection, unless it was one of mutual TLS.
-func (l *Log) take(c *accesslogv3.AccessLogCommon) {
+func (l *AccessLog) take(c *accesslogv3.AccessLogCommon) {
 	if c.GetTlsProperties().GetTlsVersion() != accesslogv3.TLSProperties_VERSION_UNSPECIFIED {
 		return
 	}
@@ -73,7 +73,7 @@ func (l *Log) take(c *accesslogv3.AccessLogCommon) {
 	l.note(from, c.GetDownstreamLocalAddress().GetSocketAddress().GetPortValue(), ended)
 }
 
-func (l *Log) note(from string, port uint32, ended time.Time) {
+func (l *AccessLog) note(from string, port uint32, ended time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	key := sender{from, port}
@@ -90,7 +90,7 @@ func (l *Log) note(from string, port uint32, ended time.Time) {
 	l.changes++
 }
 
-func (l *Log) oldest() (out sender) {
+func (l *AccessLog) oldest() (out sender) {
 	var last int64
 	for key, s := range l.senders {
 		if out == (sender{}) || s.GetLast() < last || s.GetLast() == last && key.address < out.address {
@@ -101,7 +101,7 @@ func (l *Log) oldest() (out sender) {
 }
 
 // Senders are those who came last, the latest first, and how often there was something new.
-func (l *Log) Senders() (list []*attach.Sender, changes uint64) {
+func (l *AccessLog) Senders() (list []*attach.Sender, changes uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, s := range l.senders {

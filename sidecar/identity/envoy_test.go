@@ -39,13 +39,13 @@ func TestEnvoyIsServed(t *testing.T) {
 		t.Fatal(err)
 	}
 	local := workload.NewLocal(root, time.Now)
-	h := identity.New(func(ctx context.Context, q identity.Question) (identity.Answer, error) {
+	h := identity.New(func(ctx context.Context, q identity.CertifyRequest) (identity.CertifyResponse, error) {
 		key, err := workload.PublicKey(q.Request)
 		if err != nil {
-			return identity.Answer{}, err
+			return identity.CertifyResponse{}, err
 		}
 		chain, err := local.Sign([]string{name}, key, time.Hour)
-		return identity.Answer{Chain: string(chain.PEM()), Secret: naming.IdentitySecret("default"), Renew: time.Now().Add(time.Hour)}, err
+		return identity.CertifyResponse{Chain: string(chain.PEM()), Secret: naming.IdentitySecret("default"), Renew: time.Now().Add(time.Hour)}, err
 	}, "", slog.New(slog.DiscardHandler))
 	socket := filepath.Join(dir, "identity.sock")
 	l, err := identity.Listen(socket)

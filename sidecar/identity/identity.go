@@ -19,11 +19,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
+
 	"github.com/weftmesh/weft/xds/server/authority/workload"
 )
 
-// Answer is what the control plane answers to a request for a certificate.
-type Answer struct {
+// CertifyResponse is what the control plane answers to a request for a certificate.
+type CertifyResponse struct {
 	// Chain are the certificate and what stands between it and its root, in PEM.
 	Chain   string    `json:"chain"`
 	Secret  string    `json:"secret"` // the name by which Envoy asks for it
@@ -35,14 +37,14 @@ type Answer struct {
 	Spire *Spire `json:"spire,omitempty"`
 }
 
-// Question is what the control plane is asked.
-type Question struct {
-	Request []byte // PKCS #10 in DER form
-	Offer   *Offer // of the Workload API; nil where that is not asked
+// CertifyRequest is what the control plane is asked.
+type CertifyRequest struct {
+	Request []byte            // PKCS #10 in DER form
+	Offer   *WorkloadAPIState // of the Workload API; nil where that is not asked
 }
 
-// Asker has a request signed.
-type Asker func(ctx context.Context, q Question) (Answer, error)
+// Certify has a request signed.
+type Certify func(ctx context.Context, q CertifyRequest) (CertifyResponse, error)
 
 // Why there is no certificate.
 var (
@@ -60,7 +62,7 @@ const (
 
 // Certificate is one that is in use.
 type Certificate struct {
-	Answer
+	CertifyResponse
 	Issued time.Time // as its holder knows it
 	Serial string    // SHA-256 of it, in hexadecimal digits
 	DER    [][]byte  // the chain
@@ -73,7 +75,7 @@ func (c Certificate) Prove(node string) ([]byte, error) { return workload.Prove(
 
 // Holder holds the key and the certificate of one workload.
 type Holder struct {
-	ask     Asker
+	ask     Certify
 	log     *slog.Logger
 	again   chan struct{}
 	secrets *secrets
@@ -87,7 +89,7 @@ type Holder struct {
 
 // New makes a holder; Keep has it ask, and Serve serve. The Workload API is asked where the control
 // plane says so; it is empty where there is none.
-func New(ask Asker, workloadAPI string, log *slog.Logger) *Holder {
+func New(ask Certify, workloadAPI string, log *slog.Logger) *Holder {
 	h := &Holder{ask: ask, log: log, again: make(chan struct{}, 1), secrets: newSecrets(), changed: make(chan struct{})}
 	h.outside = &outside{Holder: h, address: workloadAPI}
 	return h
@@ -119,7 +121,8 @@ func (h *Holder) Ready(now time.Time) error {
 
 // Keep asks for certificates, each in time, until ctx ends.
 func (h *Holder) Keep(ctx context.Context) {
-	pause, told := firstPause, ""
+	told := ""
+	pauses := &backoff.ExponentialBackOff{InitialInterval: firstPause, RandomizationFactor: 0.5, Multiplier: 2, MaxInterval: longestPause}
 	for {
 		wait := longestPause
 		err := h.renew(ctx)
@@ -127,25 +130,25 @@ func (h *Holder) Keep(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case err == nil:
-			pause, told = firstPause, ""
+			told = ""
+			pauses.Reset()
 			if c, _, _ := h.Current(); c.Spire == nil {
 				wait = time.Until(c.Renew)
 			} else { // what it is called may change
 				wait = jittered(wait)
 			}
 		case errors.Is(err, ErrNone):
-			pause, told = firstPause, ""
+			told = ""
+			pauses.Reset()
 			wait = jittered(wait)
 		default:
-			if errors.Is(err, ErrRefused) {
-				pause = longestPause
-			}
 			if err.Error() != told {
 				h.log.Warn("no certificate for the workload, trying again", "error", err)
 				told = err.Error()
 			}
-			wait = jittered(pause)
-			pause = min(2*pause, longestPause)
+			if wait = pauses.NextBackOff(); errors.Is(err, ErrRefused) {
+				wait = jittered(longestPause)
+			}
 		}
 		if c, ok, _ := h.Current(); ok && err != nil {
 			h.warn(c)
@@ -154,7 +157,7 @@ func (h *Holder) Keep(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-h.again:
-			pause = firstPause
+			pauses.Reset()
 		case <-time.After(max(wait, firstPause)):
 		}
 	}
@@ -183,7 +186,7 @@ func (h *Holder) renew(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	q := Question{request, h.outside.offer()}
+	q := CertifyRequest{request, h.outside.offer()}
 	answer, err := h.ask(ctx, q)
 	if err != nil {
 		return err
@@ -219,7 +222,7 @@ func (h *Holder) use(c Certificate) error {
 
 // accept looks whether an answer is a certificate of a key that the workload may show now. Roots are
 // nil where whom others believe is not known here.
-func accept(a Answer, key crypto.Signer, roots []*x509.Certificate, now time.Time) (Certificate, error) {
+func accept(a CertifyResponse, key crypto.Signer, roots []*x509.Certificate, now time.Time) (Certificate, error) {
 	chain, err := workload.ReadChain([]byte(a.Chain))
 	if err != nil {
 		return Certificate{}, err
@@ -227,7 +230,7 @@ func accept(a Answer, key crypto.Signer, roots []*x509.Certificate, now time.Tim
 	if a.Secret == "" {
 		return Certificate{}, errors.New("it is not said by which name Envoy asks for it")
 	}
-	if err := workload.Check(chain, workload.Asked{Names: a.Names, Key: key.Public(), Roots: roots}, now); err != nil {
+	if err := workload.Check(chain, workload.CertificateRequest{Names: a.Names, Key: key.Public(), Roots: roots}, now); err != nil {
 		return Certificate{}, err
 	}
 	a.Names = nil
@@ -235,5 +238,5 @@ func accept(a Answer, key crypto.Signer, roots []*x509.Certificate, now time.Tim
 		a.Names = append(a.Names, u.String())
 	}
 	a.Expires = chain[0].NotAfter
-	return Certificate{Answer: a, Issued: now, Serial: workload.Fingerprint(chain[0]), DER: chain.DER(), key: key}, nil
+	return Certificate{CertifyResponse: a, Issued: now, Serial: workload.Fingerprint(chain[0]), DER: chain.DER(), key: key}, nil
 }

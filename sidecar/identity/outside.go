@@ -32,8 +32,8 @@ func (s *Spire) believed() (out []*x509.Certificate) {
 	return out
 }
 
-// Offer is what the Workload API offers, as the control plane is told.
-type Offer struct {
+// WorkloadAPIState is what the Workload API offers, as the control plane is told.
+type WorkloadAPIState struct {
 	IDs        []string `json:"ids,omitempty"`
 	Error      string   `json:"error,omitempty"`
 	Unbelieved bool     `json:"unbelieved,omitempty"` // Error is that others do not believe the root of what is offered
@@ -45,7 +45,7 @@ const (
 	longestText = 512
 )
 
-func (o *Offer) equal(other *Offer) bool {
+func (o *WorkloadAPIState) equal(other *WorkloadAPIState) bool {
 	return o == nil && other == nil || o != nil && other != nil && o.Error == other.Error && o.Unbelieved == other.Unbelieved && slices.Equal(o.IDs, other.IDs)
 }
 
@@ -60,17 +60,17 @@ var (
 type outside struct {
 	*Holder
 	address string
-	told    *Offer // of the goroutine that asks the control plane
+	told    *WorkloadAPIState // of the goroutine that asks the control plane
 
 	using  sync.Mutex // one certificate after the other
-	source *spire.Source
+	source *spire.WorkloadAPI
 	stop   context.CancelFunc
-	answer Answer
+	answer CertifyResponse
 }
 
 // offer is what is offered now, as far as the control plane has to hear of it: where it is told of
 // nothing wrong, nothing is.
-func (o *outside) offer() *Offer {
+func (o *outside) offer() *WorkloadAPIState {
 	if o.source == nil {
 		return nil
 	}
@@ -84,7 +84,7 @@ func (o *outside) offer() *Offer {
 
 // adopt serves a certificate of the name that the control plane has answered to a question. What is
 // wrong with those that are offered is told to the control plane, once.
-func (o *outside) adopt(ctx context.Context, q Question, answer Answer) error {
+func (o *outside) adopt(ctx context.Context, q CertifyRequest, answer CertifyResponse) error {
 	if q.Offer != nil {
 		o.told = q.Offer
 	}
@@ -106,7 +106,7 @@ func (o *outside) adopt(ctx context.Context, q Question, answer Answer) error {
 }
 
 // watch follows the Workload API from the first answer on that says so.
-func (o *outside) watch(ctx context.Context, answer Answer) {
+func (o *outside) watch(ctx context.Context, answer CertifyResponse) {
 	o.using.Lock()
 	defer o.using.Unlock()
 	o.answer = answer
@@ -125,7 +125,7 @@ func (o *outside) leave() {
 	defer o.using.Unlock()
 	if o.source != nil {
 		o.stop()
-		o.source, o.stop, o.told, o.answer = nil, nil, nil, Answer{}
+		o.source, o.stop, o.told, o.answer = nil, nil, nil, CertifyResponse{}
 	}
 }
 
@@ -151,8 +151,8 @@ func (o *outside) first(ctx context.Context, patience time.Duration) (state spir
 
 // follow serves what the Workload API pushes until ctx ends. The control plane is asked where it
 // hears something else of that than before.
-func (o *outside) follow(ctx context.Context, source *spire.Source) {
-	var before *Offer
+func (o *outside) follow(ctx context.Context, source *spire.WorkloadAPI) {
+	var before *WorkloadAPIState
 	said := ""
 	for {
 		state, changed := source.State()
@@ -195,10 +195,10 @@ func errorText(err error) string {
 }
 
 // serve puts the certificate of the right name in the place of the one before.
-func (o *outside) serve(state spire.State) (*Offer, error) {
+func (o *outside) serve(state spire.State) (*WorkloadAPIState, error) {
 	o.using.Lock()
 	defer o.using.Unlock()
-	offer := &Offer{}
+	offer := &WorkloadAPIState{}
 	for _, v := range state.SVIDs[:min(mostOffered, len(state.SVIDs))] {
 		offer.IDs = append(offer.IDs, v.ID[:min(longestText, len(v.ID))])
 	}
@@ -234,7 +234,7 @@ func (o *outside) ending(why error, now time.Time) error {
 // use serves one certificate, unless it is served already.
 func (o *outside) use(v spire.SVID) error {
 	answer := o.answer
-	answer.Chain, answer.Renew = string(workload.Chain(v.Chain).PEM()), time.Now().Add(jittered(longestPause))
+	answer.Chain, answer.Renew = string(workload.CertificateChain(v.Chain).PEM()), time.Now().Add(jittered(longestPause))
 	if c, ok, _ := o.Current(); ok && c.Serial == workload.Fingerprint(v.Chain[0]) && time.Now().Before(c.Expires) {
 		return nil
 	}

@@ -23,16 +23,16 @@ type controlPlane struct {
 
 	mu    sync.Mutex
 	roots [][]byte
-	told  *identity.Offer
+	told  *identity.WorkloadAPIState
 	asked int
 }
 
-func (c *controlPlane) ask(_ context.Context, q identity.Question) (identity.Answer, error) {
+func (c *controlPlane) ask(_ context.Context, q identity.CertifyRequest) (identity.CertifyResponse, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.told = q.Offer
 	c.asked++
-	return identity.Answer{Secret: "s", Names: []string{ofSpire}, Spire: &identity.Spire{ID: ofSpire, Timeout: 200 * time.Millisecond, Roots: c.roots}}, nil
+	return identity.CertifyResponse{Secret: "s", Names: []string{ofSpire}, Spire: &identity.Spire{ID: ofSpire, Timeout: 200 * time.Millisecond, Roots: c.roots}}, nil
 }
 
 // believe has others believe the roots that there are now.
@@ -46,11 +46,11 @@ func (c *controlPlane) believe() {
 	}
 }
 
-func (c *controlPlane) heard() (identity.Offer, int) {
+func (c *controlPlane) heard() (identity.WorkloadAPIState, int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.told == nil {
-		return identity.Offer{}, c.asked
+		return identity.WorkloadAPIState{}, c.asked
 	}
 	return *c.told, c.asked
 }

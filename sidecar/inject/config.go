@@ -139,7 +139,7 @@ func (c Config) Validate() error {
 func (v InterceptionValues) validate(check func(at api.Path, err error)) {
 	check("interception.mode", new(settings).setMode(v.Mode))
 	_, err := intercept.ParseBackend(v.Backend)
-	if f := (*intercept.Fault)(nil); errors.As(err, &f) {
+	if f := (*intercept.InvalidFlag)(nil); errors.As(err, &f) {
 		check("interception.backend", errors.New(f.Message))
 	}
 	for _, list := range []struct {

@@ -18,29 +18,29 @@ const LabelInjection = "kuma.io/sidecar-injection"
 // LabelAdmission on a namespace, with the value disabled, keeps weft's webhooks out of it.
 const LabelAdmission = "weft.io/admission"
 
-// Verdict is what happens to a pod.
-type Verdict string
+// InjectionVerdict is what happens to a pod.
+type InjectionVerdict string
 
 // The verdicts.
 const (
-	Injects  Verdict = "inject"
-	Complete Verdict = "complete" // it has a sidecar; what others added since is adapted
-	Skip     Verdict = "skip"
-	Refuse   Verdict = "refuse"
+	Injects  InjectionVerdict = "inject"
+	Complete InjectionVerdict = "complete" // it has a sidecar; what others added since is adapted
+	Skip     InjectionVerdict = "skip"
+	Refuse   InjectionVerdict = "refuse"
 )
 
 // Decision is what happens to a pod, and why. Code is what events, metrics and
 // `weft inject explain` print.
 type Decision struct {
-	Verdict Verdict `json:"verdict"`
-	Code    string  `json:"code"`
-	Rows    []Row   `json:"rows"` // all of them; those after the one that holds were not asked
+	Verdict InjectionVerdict `json:"verdict"`
+	Code    string           `json:"code"`
+	Rows    []Check          `json:"rows"` // all of them; those after the one that holds were not asked
 	// Refusal is the violation of a pod that this decision refuses.
 	Refusal *api.Violation `json:"-"`
 }
 
-// Row is one condition of spec/kubernetes.md 4.1. The first that holds decides.
-type Row struct {
+// Check is one condition of spec/kubernetes.md 4.1. The first that holds decides.
+type Check struct {
 	Condition string `json:"condition"`
 	Found     string `json:"found,omitempty"` // what was looked at: values, and where they stand
 	Holds     bool   `json:"holds"`
@@ -56,7 +56,7 @@ type question struct {
 
 // answer is what a row says; without a verdict it does not hold.
 type answer struct {
-	verdict     Verdict
+	verdict     InjectionVerdict
 	code, found string
 	refusal     *api.Violation
 }
@@ -83,7 +83,7 @@ var rows = []struct {
 func Decide(pod *corev1.Pod, ns Namespace, c Config) Decision {
 	var d Decision
 	for _, r := range rows {
-		row := Row{Condition: r.condition}
+		row := Check{Condition: r.condition}
 		if d.Verdict == "" {
 			a := r.ask(question{pod, ns, c})
 			row.Asked, row.Found, row.Holds = true, a.found, a.verdict != ""

@@ -69,9 +69,9 @@ var annotationOf = map[string]string{"dns-port": "kuma.io/builtin-dns-port", "ip
 func (s *settings) refusedInterception() []*api.Violation {
 	var out []*api.Violation
 	for _, e := range flat(s.redirect.Validate()) {
-		var f *intercept.Fault
+		var f *intercept.InvalidFlag
 		if !errors.As(e, &f) {
-			f = &intercept.Fault{Message: e.Error()}
+			f = &intercept.InvalidFlag{Message: e.Error()}
 		}
 		name, ok := annotationOf[f.Flag]
 		if !ok {

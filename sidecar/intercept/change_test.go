@@ -107,11 +107,11 @@ func TestForeignRulesInOurChains(t *testing.T) {
 	feed(t, p.Namespace, "table inet weft {\n\tchain x {\n\t\taccept\n\t}\n}\n", "nft", "-f", "-")
 	feed(t, p.Namespace, "*nat\n:WEFT_OUTBOUND - [0:0]\n-A WEFT_OUTBOUND -p udp -j ACCEPT\nCOMMIT\n", "ip6tables-nft-restore")
 	before := everything(p.Namespace, "-nft")
-	for name, do := range map[string]func() (intercept.Outcome, error){
-		"install": func() (intercept.Outcome, error) {
+	for name, do := range map[string]func() (intercept.Applied, error){
+		"install": func() (intercept.Applied, error) {
 			return intercept.Install(context.Background(), intercept.Default(), intercept.Auto)
 		},
-		"uninstall": func() (intercept.Outcome, error) { return intercept.Uninstall(context.Background()) },
+		"uninstall": func() (intercept.Applied, error) { return intercept.Uninstall(context.Background()) },
 	} {
 		err := p.Do(0, func() error { _, err := do(); return err })
 		if err == nil || !strings.Contains(err.Error(), "ip6tables-nft: table nat: a rule in a chain of weft's that weft did not make: -A WEFT_OUTBOUND -p udp -j ACCEPT") ||
@@ -203,7 +203,7 @@ func TestWhichBackend(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		there []string
-		want  intercept.Backend
+		want  intercept.Firewall
 	}{
 		{nil, intercept.IptablesNFT},
 		{[]string{"iptables-legacy"}, intercept.IptablesLegacy},
@@ -241,11 +241,11 @@ func TestTheKernelTakesEveryConfig(t *testing.T) {
 func TestSeveralAtOnce(t *testing.T) {
 	t.Parallel()
 	p := &pod{Namespace: netnstest.New(t).Pod()}
-	outcomes := make(chan intercept.Outcome)
+	outcomes := make(chan intercept.Applied)
 	const several = 4
 	for range several {
 		go func() {
-			var out intercept.Outcome
+			var out intercept.Applied
 			err := p.Do(0, func() (err error) {
 				out, err = intercept.Install(context.Background(), intercept.Default(), intercept.IptablesNFT)
 				return err

@@ -70,15 +70,15 @@ func Default() Config {
 // most bounds each list: what comes from annotations becomes rules that every packet passes.
 const most = 1000
 
-// Fault is a mistake in one setting, by the name of its flag without dashes.
-type Fault struct{ Flag, Message string }
+// InvalidFlag is a mistake in one setting, by the name of its flag without dashes.
+type InvalidFlag struct{ Flag, Message string }
 
-func (f *Fault) Error() string { return "--" + f.Flag + ": " + f.Message }
+func (f *InvalidFlag) Error() string { return "--" + f.Flag + ": " + f.Message }
 
 // Validate reports everything that is wrong, as Faults.
 func (c *Config) Validate() error {
 	var errs *multierror.Error
-	add := func(flag, message string) { errs = multierror.Append(errs, &Fault{flag, message}) }
+	add := func(flag, message string) { errs = multierror.Append(errs, &InvalidFlag{flag, message}) }
 	seen := map[uint16]string{}
 	for _, p := range []struct {
 		flag string

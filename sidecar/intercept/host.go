@@ -126,7 +126,7 @@ func capable(capability uint) bool {
 }
 
 // rights are what is missing to use a backend.
-func rights(b Backend) error {
+func rights(b Firewall) error {
 	var errs *multierror.Error
 	if !capable(netAdmin) {
 		errs = multierror.Append(errs, errors.New("the capability NET_ADMIN is missing; run it as root, in a container with that capability"))

@@ -11,10 +11,10 @@ import (
 	"github.com/hashicorp/go-multierror"
 )
 
-// Outcome is what Install or Uninstall did, for people.
-type Outcome struct {
+// Applied is what Install or Uninstall did, for people.
+type Applied struct {
 	Changed  bool
-	Backend  Backend      // of Install
+	Backend  Firewall     // of Install
 	Families IPFamilyMode // of Install: what is redirected
 	Warnings []string
 }
@@ -32,7 +32,7 @@ func Complete(c *Config) error {
 		c.DNSServers = NameServers(string(text))
 	}
 	if len(c.DNSServers) == 0 {
-		return &Fault{"redirect-dns", resolvConf + " names no server whose questions could be redirected; give --dns-servers, or leave it out"}
+		return &InvalidFlag{"redirect-dns", resolvConf + " names no server whose questions could be redirected; give --dns-servers, or leave it out"}
 	}
 	return nil
 }
@@ -40,8 +40,8 @@ func Complete(c *Config) error {
 // Install makes the network namespace of this process redirect what c says. It checks
 // everything first and reports all that is wrong at once; when a step fails, those
 // before it are undone. Where the rules are there already it changes nothing.
-func Install(ctx context.Context, c Config, b Backend) (Outcome, error) {
-	var out Outcome
+func Install(ctx context.Context, c Config, b Firewall) (Applied, error) {
+	var out Applied
 	errs := out.configured(&c)
 	release, err := alone(ctx)
 	if err != nil {
@@ -60,8 +60,8 @@ func Install(ctx context.Context, c Config, b Backend) (Outcome, error) {
 }
 
 // Check says what would keep Install from its work, all at once. It changes nothing.
-func Check(ctx context.Context, c Config, b Backend) (Outcome, error) {
-	var out Outcome
+func Check(ctx context.Context, c Config, b Firewall) (Applied, error) {
+	var out Applied
 	errs := out.configured(&c)
 	if err := out.check(readState(ctx), c, b); err != nil {
 		errs = multierror.Append(errs, err)
@@ -70,7 +70,7 @@ func Check(ctx context.Context, c Config, b Backend) (Outcome, error) {
 }
 
 // configured completes c, and finds what is wrong with it on this host.
-func (o *Outcome) configured(c *Config) (errs *multierror.Error) {
+func (o *Applied) configured(c *Config) (errs *multierror.Error) {
 	for _, err := range []error{c.Validate(), Complete(c), o.family(c)} {
 		if err != nil {
 			errs = multierror.Append(errs, err)
@@ -80,11 +80,11 @@ func (o *Outcome) configured(c *Config) (errs *multierror.Error) {
 }
 
 // family makes c want no IPv6 where there is none.
-func (o *Outcome) family(c *Config) error {
+func (o *Applied) family(c *Config) error {
 	switch {
 	case c.IPFamilyMode == IPv4 || hasIPv6():
 	case c.IPFamilyMode == IPv6:
-		return &Fault{"ip-family-mode", "there is no IPv6 here; write ipv4"}
+		return &InvalidFlag{"ip-family-mode", "there is no IPv6 here; write ipv4"}
 	default:
 		c.IPFamilyMode = IPv4
 		o.Warnings = append(o.Warnings, "there is no IPv6 here: only IPv4 is redirected")
@@ -94,7 +94,7 @@ func (o *Outcome) family(c *Config) error {
 }
 
 // check chooses the backend, and finds what is missing to use it here.
-func (o *Outcome) check(s *state, c Config, b Backend) error {
+func (o *Applied) check(s *state, c Config, b Firewall) error {
 	var errs *multierror.Error
 	if b == Auto {
 		chosen, ok := s.choose(c.IPFamilyMode)
@@ -125,7 +125,7 @@ func (o *Outcome) check(s *state, c Config, b Backend) error {
 
 // Preview is what Install would do where nothing of weft's is yet. It needs no rights,
 // and touches nothing.
-func Preview(ctx context.Context, c Config, b Backend) ([]Input, error) {
+func Preview(ctx context.Context, c Config, b Firewall) ([]Input, error) {
 	var errs *multierror.Error
 	if err := c.Validate(); err != nil {
 		errs = multierror.Append(errs, err)
@@ -144,8 +144,8 @@ func Preview(ctx context.Context, c Config, b Backend) ([]Input, error) {
 
 // Uninstall takes away what Install made, by whichever backend. It leaves alone what
 // others made, and refuses where both are mixed.
-func Uninstall(ctx context.Context) (Outcome, error) {
-	var out Outcome
+func Uninstall(ctx context.Context) (Applied, error) {
+	var out Applied
 	if err := rights(Auto); err != nil {
 		return out, err
 	}
@@ -165,7 +165,7 @@ func Uninstall(ctx context.Context) (Outcome, error) {
 }
 
 // cannotRead tells of the places that could not be read: for those of b it is an error.
-func (s *state) cannotRead(b Backend) (warnings []string, _ error) {
+func (s *state) cannotRead(b Firewall) (warnings []string, _ error) {
 	var errs *multierror.Error
 	for p, err := range s.unread {
 		if p.backend == b {
@@ -237,7 +237,7 @@ func undo(ctx context.Context, steps []step, cause error) error {
 }
 
 // Describe is one line about an outcome.
-func (o Outcome) Describe() string {
+func (o Applied) Describe() string {
 	families := strings.NewReplacer("dualstack", "IPv4 and IPv6", "ipv4", "IPv4", "ipv6", "IPv6").Replace(string(o.Families))
 	switch {
 	case !o.Changed:

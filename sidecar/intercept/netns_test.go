@@ -17,7 +17,7 @@ const (
 	guest   = 1500
 )
 
-var everyBackend = []intercept.Backend{intercept.IptablesNFT, intercept.IptablesLegacy, intercept.NFT}
+var everyBackend = []intercept.Firewall{intercept.IptablesNFT, intercept.IptablesLegacy, intercept.NFT}
 
 // pod is one with servers at all ports that matter, and another one as a client.
 type pod struct {
@@ -40,7 +40,7 @@ func newPod(t *testing.T) *pod {
 	return p
 }
 
-func (p *pod) install(t *testing.T, c intercept.Config, b intercept.Backend) (out intercept.Outcome) {
+func (p *pod) install(t *testing.T, c intercept.Config, b intercept.Firewall) (out intercept.Applied) {
 	t.Helper()
 	if err := p.Do(0, func() (err error) {
 		out, err = intercept.Install(context.Background(), c, b)
@@ -51,7 +51,7 @@ func (p *pod) install(t *testing.T, c intercept.Config, b intercept.Backend) (ou
 	return out
 }
 
-func (p *pod) uninstall(t *testing.T) (out intercept.Outcome) {
+func (p *pod) uninstall(t *testing.T) (out intercept.Applied) {
 	t.Helper()
 	if err := p.Do(0, func() (err error) {
 		out, err = intercept.Uninstall(context.Background())

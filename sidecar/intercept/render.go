@@ -5,23 +5,23 @@ import (
 	"strings"
 )
 
-// Backend is the program by which rules get into the kernel.
-type Backend string
+// Firewall is the program by which rules get into the kernel.
+type Firewall string
 
 // The backends. Auto is IptablesLegacy where its tables alone hold rules, else
 // IptablesNFT, else NFT, by which of them are there.
 const (
-	Auto           Backend = "auto"
-	IptablesNFT    Backend = "iptables-nft"
-	IptablesLegacy Backend = "iptables-legacy"
-	NFT            Backend = "nft"
+	Auto           Firewall = "auto"
+	IptablesNFT    Firewall = "iptables-nft"
+	IptablesLegacy Firewall = "iptables-legacy"
+	NFT            Firewall = "nft"
 )
 
 // Backends are all of them, as they may be asked for.
-var Backends = []Backend{Auto, IptablesNFT, IptablesLegacy, NFT}
+var Backends = []Firewall{Auto, IptablesNFT, IptablesLegacy, NFT}
 
 // ParseBackend reads the name of a backend.
-func ParseBackend(text string) (Backend, error) {
+func ParseBackend(text string) (Firewall, error) {
 	var names []string
 	for _, b := range Backends {
 		if string(b) == text {
@@ -29,7 +29,7 @@ func ParseBackend(text string) (Backend, error) {
 		}
 		names = append(names, string(b))
 	}
-	return "", &Fault{"backend", fmt.Sprintf("%q is none; write one of %s", text, strings.Join(names, ", "))}
+	return "", &InvalidFlag{"backend", fmt.Sprintf("%q is none; write one of %s", text, strings.Join(names, ", "))}
 }
 
 // String is a line of shell that does it.
@@ -53,7 +53,7 @@ type Input struct {
 // Render is what installs c where nothing of weft's is yet: one transaction for each
 // family, or one for both with NFT. It is a pure function of valid settings, and Auto is
 // IptablesNFT to it, as is no backend.
-func Render(c Config, b Backend) []Input {
+func Render(c Config, b Firewall) []Input {
 	var out []Input
 	if c.IPFamilyMode.has6() {
 		out = append(out, Input{Command: addSelf6})
@@ -79,12 +79,12 @@ var (
 	nftLoad     = []string{"nft", "-f", "-"}
 )
 
-func restore(b Backend, family int) []string {
+func restore(b Firewall, family int) []string {
 	return []string{tool(b, family, "restore"), "--noflush", "--wait", lockWait}
 }
 
 // tool is such as ip6tables-nft-save.
-func tool(b Backend, family int, does string) string {
+func tool(b Firewall, family int, does string) string {
 	variant, name := strings.TrimPrefix(string(b), "iptables-"), "iptables-"
 	if family == 6 {
 		name = "ip6tables-"

@@ -27,7 +27,7 @@ func TestRules(t *testing.T) {
 			t.Fatal(err)
 		}
 		a.Files = a.Files[:1]
-		for _, b := range []intercept.Backend{intercept.IptablesNFT, intercept.NFT} {
+		for _, b := range []intercept.Firewall{intercept.IptablesNFT, intercept.NFT} {
 			for _, in := range intercept.Render(c, b) {
 				a.Files = append(a.Files, txtar.File{Name: strings.Join(in.Command, " "), Data: []byte(in.Text)})
 			}
@@ -58,7 +58,7 @@ func TestNothingElseInRules(t *testing.T) {
 		for _, w := range append(addresses.FindAllString(strings.Join(c.Args(), " "), -1), digits.FindAllString(strings.Join(c.Args(), " "), -1)...) {
 			said = append(said, w, single(w))
 		}
-		for _, b := range []intercept.Backend{intercept.IptablesNFT, intercept.IptablesLegacy, intercept.NFT} {
+		for _, b := range []intercept.Firewall{intercept.IptablesNFT, intercept.IptablesLegacy, intercept.NFT} {
 			for _, in := range intercept.Render(c, b) {
 				for _, word := range strings.Fields(in.Text) {
 					word = strings.TrimSuffix(word, ",")
@@ -121,7 +121,7 @@ func TestAnnotationSaysTheSame(t *testing.T) {
 		if d := cmp.Diff(c.Args(), got.Args()); d != "" {
 			t.Fatalf("(-want +got):\n%s", d)
 		}
-		for _, b := range []intercept.Backend{intercept.IptablesNFT, intercept.NFT} {
+		for _, b := range []intercept.Firewall{intercept.IptablesNFT, intercept.NFT} {
 			if d := cmp.Diff(intercept.Render(c, b), intercept.Render(got, b)); d != "" {
 				t.Fatalf("rules (-want +got):\n%s", d)
 			}

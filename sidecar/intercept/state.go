@@ -10,11 +10,11 @@ import (
 )
 
 // iptablesBackends are those whose rules iptables-save prints.
-var iptablesBackends = []Backend{IptablesNFT, IptablesLegacy}
+var iptablesBackends = []Firewall{IptablesNFT, IptablesLegacy}
 
 // place is where rules of one family stand, by one backend; NFT has one place for both.
 type place struct {
-	backend Backend
+	backend Firewall
 	family  int
 }
 
@@ -49,7 +49,7 @@ func readState(ctx context.Context) *state {
 	return s
 }
 
-func readSave(ctx context.Context, b Backend, family int) (saved, error) {
+func readSave(ctx context.Context, b Firewall, family int) (saved, error) {
 	command := tool(b, family, "save")
 	if !there(command) || b == IptablesLegacy && !legacyTables(family) {
 		return saved{ours: ruleset{}}, nil
@@ -84,8 +84,8 @@ func (s *state) readTable(ctx context.Context) error {
 }
 
 // choose is what Auto means here.
-func (s *state) choose(m IPFamilyMode) (Backend, bool) {
-	rules := func(b Backend) int {
+func (s *state) choose(m IPFamilyMode) (Firewall, bool) {
+	rules := func(b Firewall) int {
 		n := 0
 		for _, family := range []int{4, 6} {
 			save := s.saves[place{b, family}]
@@ -99,7 +99,7 @@ func (s *state) choose(m IPFamilyMode) (Backend, bool) {
 	if rules(IptablesLegacy) > 0 && rules(IptablesNFT) == 0 {
 		return IptablesLegacy, true
 	}
-	for _, b := range []Backend{IptablesNFT, NFT, IptablesLegacy} {
+	for _, b := range []Firewall{IptablesNFT, NFT, IptablesLegacy} {
 		if there(toolsOf(b, m)...) && s.unread[place{b, 4}] == nil && s.unread[place{backend: b}] == nil {
 			return b, true
 		}
@@ -108,7 +108,7 @@ func (s *state) choose(m IPFamilyMode) (Backend, bool) {
 }
 
 // toolsOf are the programs that a backend needs.
-func toolsOf(b Backend, m IPFamilyMode) []string {
+func toolsOf(b Firewall, m IPFamilyMode) []string {
 	var out []string
 	for _, f := range (&Config{IPFamilyMode: m}).families() {
 		if f.number == 6 {
@@ -138,7 +138,7 @@ type step struct {
 
 // steps lead from s to the wanted rules of c by b, and away from all others; a nil c
 // wants none.
-func (s *state) steps(c *Config, b Backend) []step {
+func (s *state) steps(c *Config, b Firewall) []step {
 	var out []step
 	if c != nil && c.IPFamilyMode.has6() && !hasSelf6() {
 		out = append(out, step{do: addSelf6, undo: removeSelf6})

@@ -8,30 +8,30 @@ import (
 	"github.com/miekg/dns"
 )
 
-// Names are the names of the mesh, in lower case without a final dot; *.NAME stands for all
+// NameTable is the names of the mesh, in lower case without a final dot; *.NAME stands for all
 // names below NAME.
-type Names map[string]Answer
+type NameTable map[string]Addresses
 
-// Answer is what is known of a name: addresses of both families.
-type Answer struct {
+// Addresses is what is known of a name: addresses of both families.
+type Addresses struct {
 	Addresses []netip.Addr
 	// Last says that the nameservers are asked first, and the addresses hold where they say
 	// that there is no such name. Those of *.NAME are always last.
 	Last bool
 }
 
-// canonical is a name as Names has it.
+// canonical is a name as a NameTable has it.
 func canonical(name string) string { return strings.ToLower(strings.TrimSuffix(name, ".")) }
 
 // find is what is known of a name, by itself or, wide, by the nearest *.NAME.
-func (n Names) find(name string) (a Answer, wide, ok bool) {
+func (n NameTable) find(name string) (a Addresses, wide, ok bool) {
 	if a, ok := n[name]; ok {
 		return a, false, true
 	}
 	for {
 		_, above, more := strings.Cut(name, ".")
 		if !more {
-			return Answer{}, false, false
+			return Addresses{}, false, false
 		}
 		if a, ok := n["*."+above]; ok {
 			return a, true, true
@@ -48,19 +48,19 @@ func below(name, domain string) bool {
 
 // known is what is known of the name that is asked for. The domain of a cluster is its
 // DNS's alone, which knows all of it.
-func (r *Resolver) known(q *dns.Msg) (a Answer, wide, ok bool) {
+func (r *Resolver) known(q *dns.Msg) (a Addresses, wide, ok bool) {
 	if len(q.Question) != 1 || q.Question[0].Qclass != dns.ClassINET || q.Opcode != dns.OpcodeQuery {
-		return Answer{}, false, false
+		return Addresses{}, false, false
 	}
 	name := canonical(q.Question[0].Name)
 	if below(name, r.upstream.cluster) {
-		return Answer{}, false, false
+		return Addresses{}, false, false
 	}
 	return r.names.Load().find(name)
 }
 
 // reply is the answer about a name of the mesh. Of a family that it lacks it is empty.
-func (a Answer) reply(q *dns.Msg) *dns.Msg {
+func (a Addresses) reply(q *dns.Msg) *dns.Msg {
 	out, asked := new(dns.Msg).SetReply(q), q.Question[0]
 	out.RecursionAvailable = true
 	if e := q.IsEdns0(); e != nil {

@@ -19,7 +19,7 @@ func FuzzReply(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	names := resolver.Names{"x.mesh": {Addresses: []netip.Addr{netip.MustParseAddr("241.0.0.1"), netip.MustParseAddr("fd77:6566:74::f100:1")}}, "*.example": {}}
+	names := resolver.NameTable{"x.mesh": {Addresses: []netip.Addr{netip.MustParseAddr("241.0.0.1"), netip.MustParseAddr("fd77:6566:74::f100:1")}}, "*.example": {}}
 	r.SetNames(names)
 	for _, name := range []string{"x.mesh.", "X.Mesh.", "a.b.example.", ".", "a\\.b.example.", "\\000.mesh."} {
 		for _, kind := range []uint16{dns.TypeA, dns.TypeAAAA, dns.TypeANY, dns.TypeHTTPS} {
@@ -53,7 +53,7 @@ func FuzzReply(f *testing.F) {
 // answered.
 func TestMalformed(t *testing.T) {
 	t.Parallel()
-	r := start(t, resolver.Names{"x.mesh": {Addresses: []netip.Addr{netip.MustParseAddr("241.0.0.1")}}}, "127.0.0.1:1")
+	r := start(t, resolver.NameTable{"x.mesh": {Addresses: []netip.Addr{netip.MustParseAddr("241.0.0.1")}}}, "127.0.0.1:1")
 	conn, err := net.Dial("udp", r.Addresses()[0])
 	if err != nil {
 		t.Fatal(err)
@@ -89,12 +89,12 @@ func TestMalformed(t *testing.T) {
 // they are whole. Who speaks EDNS is answered in it.
 func TestSizes(t *testing.T) {
 	t.Parallel()
-	many := resolver.Answer{}
+	many := resolver.Addresses{}
 	for i := range 100 {
 		many.Addresses = append(many.Addresses, netip.AddrFrom4([4]byte{241, 0, 0, byte(i)}))
 	}
-	up := start(t, resolver.Names{"many.example": many})
-	for name, r := range map[string]*resolver.Resolver{"own": start(t, resolver.Names{"many.example": many}), "forwarded": start(t, nil, up.Addresses()[0])} {
+	up := start(t, resolver.NameTable{"many.example": many})
+	for name, r := range map[string]*resolver.Resolver{"own": start(t, resolver.NameTable{"many.example": many}), "forwarded": start(t, nil, up.Addresses()[0])} {
 		for _, x := range []struct {
 			network string
 			size    uint16
@@ -119,7 +119,7 @@ func TestSizes(t *testing.T) {
 // answered.
 func TestPipelined(t *testing.T) {
 	t.Parallel()
-	r := start(t, resolver.Names{"x.mesh": {Addresses: []netip.Addr{netip.MustParseAddr("241.0.0.1")}}})
+	r := start(t, resolver.NameTable{"x.mesh": {Addresses: []netip.Addr{netip.MustParseAddr("241.0.0.1")}}})
 	conn, err := dns.Dial("tcp", r.Addresses()[0])
 	if err != nil {
 		t.Fatal(err)

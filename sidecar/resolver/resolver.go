@@ -77,7 +77,7 @@ func clusterIn(search []string) string {
 // Resolver answers at one or several addresses.
 type Resolver struct {
 	upstream Upstream
-	names    atomic.Pointer[Names]
+	names    atomic.Pointer[NameTable]
 	forwards chan struct{} // a token for each question that waits for nameservers
 	own      sockets
 	// listeners are one for UDP and one for TCP at each address.
@@ -125,7 +125,7 @@ func (r *Resolver) Addresses() []string {
 }
 
 // SetNames replaces the names of the mesh.
-func (r *Resolver) SetNames(n Names) { r.names.Store(&n) }
+func (r *Resolver) SetNames(n NameTable) { r.names.Store(&n) }
 
 // Serve answers until Close.
 func (r *Resolver) Serve() error {

@@ -12,7 +12,7 @@ import (
 )
 
 // start runs a resolver with these nameservers.
-func start(t *testing.T, names resolver.Names, servers ...string) *resolver.Resolver {
+func start(t *testing.T, names resolver.NameTable, servers ...string) *resolver.Resolver {
 	t.Helper()
 	return serve(t, resolver.Upstream{Servers: servers}, func(r *resolver.Resolver) { r.SetNames(names) })
 }
@@ -43,13 +43,13 @@ func ask(t *testing.T, at, network, name string, kind uint16) *dns.Msg {
 
 // upstream is a nameserver that knows one name.
 func upstream(t *testing.T) *resolver.Resolver {
-	return start(t, resolver.Names{"outside.example": {Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.7")}}})
+	return start(t, resolver.NameTable{"outside.example": {Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.7")}}})
 }
 
 // TestRow48: names of the mesh in any case, in both families, by UDP and TCP.
 func TestRow48(t *testing.T) {
 	t.Parallel()
-	r := start(t, resolver.Names{
+	r := start(t, resolver.NameTable{
 		"x.extsvc.mesh.local": {Addresses: []netip.Addr{netip.MustParseAddr("242.0.0.7"), netip.MustParseAddr("fd77:6566:74::f200:7")}},
 		"four.mesh":           {Addresses: []netip.Addr{netip.MustParseAddr("241.0.0.1")}},
 	}, upstream(t).Addresses()[0])
@@ -101,7 +101,7 @@ func TestOneNameserverIsEnough(t *testing.T) {
 // nameservers again.
 func TestNamesAreReplacedAsAWhole(t *testing.T) {
 	t.Parallel()
-	r := start(t, resolver.Names{"outside.example": {Addresses: []netip.Addr{netip.MustParseAddr("241.0.0.1")}}}, upstream(t).Addresses()[0])
+	r := start(t, resolver.NameTable{"outside.example": {Addresses: []netip.Addr{netip.MustParseAddr("241.0.0.1")}}}, upstream(t).Addresses()[0])
 	for _, want := range []string{"241.0.0.1", "192.0.2.7"} {
 		if a := ask(t, r.Addresses()[0], "udp", "outside.example.", dns.TypeA); len(a.Answer) != 1 || !strings.HasSuffix(a.Answer[0].String(), "\t"+want) {
 			t.Errorf("want %s: %v", want, a)
@@ -129,8 +129,8 @@ func TestLast(t *testing.T) {
 	})}
 	go func() { _ = world.ActivateAndServe() }()
 	t.Cleanup(func() { _ = c.Close() })
-	last := resolver.Answer{Addresses: []netip.Addr{netip.MustParseAddr("241.255.255.255"), netip.MustParseAddr("fd77:6566:74::f1ff:ffff")}, Last: true}
-	r := start(t, resolver.Names{"known.example": last, "unknown.example": last, "*.below.example": last, "x.mesh": {Addresses: []netip.Addr{netip.MustParseAddr("241.0.0.1")}}}, c.LocalAddr().String())
+	last := resolver.Addresses{Addresses: []netip.Addr{netip.MustParseAddr("241.255.255.255"), netip.MustParseAddr("fd77:6566:74::f1ff:ffff")}, Last: true}
+	r := start(t, resolver.NameTable{"known.example": last, "unknown.example": last, "*.below.example": last, "x.mesh": {Addresses: []netip.Addr{netip.MustParseAddr("241.0.0.1")}}}, c.LocalAddr().String())
 	for _, x := range []struct {
 		name string
 		kind uint16

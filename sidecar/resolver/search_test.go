@@ -63,9 +63,9 @@ func TestSearchDomains(t *testing.T) {
 	}
 	upstream.Servers = []string{at.String()}
 	r := serve(t, upstream)
-	hosts := resolver.Answer{Addresses: []netip.Addr{netip.MustParseAddr("241.255.255.255")}, Last: true}
-	written := resolver.Answer{Addresses: []netip.Addr{netip.MustParseAddr("241.0.0.1")}}
-	r.SetNames(resolver.Names{
+	hosts := resolver.Addresses{Addresses: []netip.Addr{netip.MustParseAddr("241.255.255.255")}, Last: true}
+	written := resolver.Addresses{Addresses: []netip.Addr{netip.MustParseAddr("241.0.0.1")}}
+	r.SetNames(resolver.NameTable{
 		"*.corp.example": hosts, "*.cluster.local": hosts, "*.svc.cluster.local": written, "*.example": written, "none.shop.svc.cluster.local": written,
 		"web.mesh": written, "web.other": hosts, "db": written, "both.shop": written, "alone": hosts, "alone.twice": written,
 	})
@@ -125,7 +125,7 @@ func TestNoSearchDomainIsACluster(t *testing.T) {
 	}
 	upstream.Servers = []string{world(t, nil).String()}
 	r := serve(t, upstream)
-	r.SetNames(resolver.Names{"shop.corp.example": {Addresses: []netip.Addr{netip.MustParseAddr("241.0.0.1")}}})
+	r.SetNames(resolver.NameTable{"shop.corp.example": {Addresses: []netip.Addr{netip.MustParseAddr("241.0.0.1")}}})
 	if a := ask(t, r.Addresses()[0], "udp", "shop.corp.example.", dns.TypeA); len(a.Answer) != 1 {
 		t.Errorf("%v", a)
 	}

@@ -16,9 +16,9 @@ import (
 // Found is what a request comes to: several things where chance decides.
 type Found struct {
 	Address   *wire.URL
-	Call      *wire.Call
+	Call      *wire.NormalizedRequest
 	Outbound  *effective.Outbound
-	Ends      []*End
+	Ends      []*Branch
 	Missed    []Miss
 	Unknown   []string
 	Forwarded *wire.Forwarded // of a request that the proxy reads and lets pass
@@ -31,9 +31,9 @@ type Found struct {
 	Connections *effective.TCPTable
 }
 
-// End is one thing that a request comes to: an answer of the proxy's own, or
+// Branch is one thing that a request comes to: an answer of the proxy's own, or
 // else a route; an outbound without routes; or nothing, which is passed through.
-type End struct {
+type Branch struct {
 	*Found
 	Route  *effective.Route
 	Answer uint32
@@ -115,7 +115,7 @@ func (f *Found) end(rt *effective.Route, answer uint32, s wire.Span) {
 			return
 		}
 	}
-	f.Ends = append(f.Ends, &End{Found: f, Route: rt, Answer: answer, Draws: wire.Draws{s}})
+	f.Ends = append(f.Ends, &Branch{Found: f, Route: rt, Answer: answer, Draws: wire.Draws{s}})
 }
 
 // look finds the first route that matches, for every draw. The error says why there is no
@@ -143,7 +143,7 @@ func (f *Found) look(t *effective.Table, q *wire.Request) error {
 	}
 	for _, rt := range t.Routes {
 		reason, ok := missed[rt]
-		if ok && !slices.ContainsFunc(f.Ends, func(l *End) bool { return l.Route == rt }) {
+		if ok && !slices.ContainsFunc(f.Ends, func(l *Branch) bool { return l.Route == rt }) {
 			f.Missed = append(f.Missed, Miss{Key: rt.Key, Origins: rt.Origins, Reason: reason})
 		}
 	}

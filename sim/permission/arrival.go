@@ -13,14 +13,14 @@ import (
 type Arrival struct {
 	in      *effective.Inbound // nil: nobody listens
 	rule    *effective.InboundRule
-	by      Judge
+	by      Decider
 	request *match.Request
 	refused bool // before anybody asks who calls, for how its path is spelled
 }
 
 // arrive writes the path of r as the inbound reads it.
 func arrive(in *effective.Inbound, r *match.Request) Arrival {
-	a := Arrival{in: in, by: JudgeOf(in), request: r}
+	a := Arrival{in: in, by: DeciderOf(in), request: r}
 	if r == nil {
 		return a
 	}
@@ -31,7 +31,7 @@ func arrive(in *effective.Inbound, r *match.Request) Arrival {
 		r.Path = MergeSlashes(r.Path)
 	}
 	a.rule = in.RuleOf(r)
-	if by := JudgeAt(a.rule); by != nil {
+	if by := DeciderAt(a.rule); by != nil {
 		a.by = by
 	}
 	return a
@@ -39,7 +39,7 @@ func arrive(in *effective.Inbound, r *match.Request) Arrival {
 
 // Arrive is a request as it comes to an inbound, nil for one that is not there. What carries bytes
 // has a connection in its place.
-func Arrive(in *effective.Inbound, p *Probe) Arrival {
+func Arrive(in *effective.Inbound, p *SampleRequest) Arrival {
 	switch {
 	case in == nil:
 		return Arrival{}
@@ -72,8 +72,8 @@ func (a *Arrival) Alike(b *Arrival) bool {
 	return a.by == b.by && a.refused == b.refused && closed(a) == closed(b) && a.in.TLS.TakesPlain() == b.in.TLS.TakesPlain()
 }
 
-// judge is what becomes of a caller that proves names, none for plaintext.
-func (a *Arrival) judge(names []string) (p *Permission) {
+// decide is what becomes of a caller that proves names, none for plaintext.
+func (a *Arrival) decide(names []string) (p *Permission) {
 	switch {
 	case a.by != nil:
 		p = a.by.Judge(&Visit{Names: names, Request: a.request})
@@ -101,7 +101,7 @@ func (a *Arrival) LetsIn(names []string) bool {
 	case len(names) == 0 && !a.in.TLS.TakesPlain() || a.refused:
 		return false
 	}
-	return a.judge(names).Decision == Allow
+	return a.decide(names).Decision == Allow
 }
 
 // Access is what that caller may do, whatever else it asks for that the same one decides about; nil
@@ -113,7 +113,7 @@ func (a *Arrival) Access(names []string) *Permission {
 	case len(names) == 0 && !a.in.TLS.TakesPlain():
 		return &Permission{Decision: Deny, Reason: onlyTLS}
 	case a.by == nil:
-		return a.judge(names)
+		return a.decide(names)
 	}
 	p := *a.by.Access(names, a.request != nil)
 	if a.rule != nil && a.rule.Closed != "" && len(names) > 0 {
@@ -135,7 +135,7 @@ func Decide(in *effective.Inbound, v *Visit) (p *Permission, status uint32) {
 	if a.refused {
 		return nil, http.StatusBadRequest
 	}
-	p = a.judge(v.Names)
+	p = a.decide(v.Names)
 	p.identify(v.Names)
 	return p, 0
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/weftmesh/weft/route/match"
 )
 
-// Judge is what the conf of a kind may implement that decides who may come in at an inbound
+// Decider is what the conf of a kind may implement that decides who may come in at an inbound
 // (spec/identity.md 4).
-type Judge interface {
+type Decider interface {
 	Judge(*Visit) *Permission
 	// Access is what becomes of a caller whatever it asks for: Some where that depends on
 	// the request, of an inbound that reads requests.
@@ -99,7 +99,7 @@ func Access(in *effective.Inbound, names []string) *Permission {
 	}
 	reads := in.Protocol.HTTPLike()
 	var p *Permission
-	if by := JudgeOf(in); by != nil && (len(names) > 0 || in.TLS.TakesPlain()) {
+	if by := DeciderOf(in); by != nil && (len(names) > 0 || in.TLS.TakesPlain()) {
 		p = by.Access(names, reads)
 	} else {
 		p, _ = Decide(in, &Visit{Names: names})
@@ -109,7 +109,7 @@ func Access(in *effective.Inbound, names []string) *Permission {
 		return p
 	}
 	for i := range in.Rules { // by which it may be otherwise
-		by := JudgeAt(&in.Rules[i])
+		by := DeciderAt(&in.Rules[i])
 		if by == nil {
 			continue
 		}
@@ -130,19 +130,23 @@ func (p *Permission) identify(names []string) {
 // unasked is why a caller in plaintext comes in.
 const unasked = "plaintext is let in, and nobody asks who calls"
 
-// JudgeOf decides who may come in at an inbound; nil where no document says so.
-func JudgeOf(in *effective.Inbound) Judge { return judgeAmong(in.Policies) }
+// DeciderOf decides who may come in at an inbound; nil where no document says so.
+func DeciderOf(in *effective.Inbound) Decider { return deciderAmong(in.Policies) }
 
-// JudgeAt decides by a rule of an inbound; nil where what holds of all requests does.
-func JudgeAt(r *effective.InboundRule) Judge { return judgeAmong(r.Over(nil)) }
+// DeciderAt decides by a rule of an inbound; nil where what holds of all requests does.
+func DeciderAt(r *effective.InboundRule) Decider { return deciderAmong(r.Over(nil)) }
 
-func judgeAmong(list effective.Policies) Judge {
+func deciderAmong(list effective.Policies) (by Decider) {
 	for _, e := range list {
-		if j, ok := e.Conf.(Judge); ok {
-			return j
+		switch j, ok := e.Conf.(Decider); {
+		case !ok:
+		case by == nil:
+			by = j
+		default:
+			by = both{by, j}
 		}
 	}
-	return nil
+	return by
 }
 
 // Key is equal for decisions that say the same.

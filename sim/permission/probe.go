@@ -9,21 +9,21 @@ import (
 	"github.com/weftmesh/weft/sim/wire"
 )
 
-// Asker is what a Judge may implement whose decision depends on the request.
-type Asker interface {
+// RequestDecider is what a Decider may implement whose decision depends on the request.
+type RequestDecider interface {
 	// Asks are all conditions that its entries ask of requests.
 	Asks() []match.Condition
 }
 
-// Probe is a request that stands for all that some conditions do not tell apart.
-type Probe struct {
+// SampleRequest is a request that stands for all that some conditions do not tell apart.
+type SampleRequest struct {
 	Method, Path string // with the query
 	Authority    string // empty where nothing asks for it
 	Headers      wire.Headers
 }
 
 // String is the probe in words.
-func (p *Probe) String() string {
+func (p *SampleRequest) String() string {
 	text := p.Method + " " + p.Authority + p.Path
 	for _, name := range slices.Sorted(headerNames(p.Headers)) {
 		text += ", " + name + ": " + p.Headers[name]
@@ -50,11 +50,11 @@ const Elsewhere = "/-"
 // Probes are requests for all that conditions tell apart: each path, method and header that
 // they name, and one that they do not. They are whole where no condition is left of which no
 // request is known that meets it, as of a regular expression, and there are not too many.
-func Probes(conditions []match.Condition) (list []Probe, whole bool) {
+func Probes(conditions []match.Condition) (list []SampleRequest, whole bool) {
 	whole = true
 	v := valuesOf(conditions)
 	v.paths, v.methods = append(v.paths, Elsewhere), append(v.methods, other(v.methods))
-	return v.probes(Probe{}, v.whole)
+	return v.probes(SampleRequest{}, v.whole)
 }
 
 // values are what conditions name.
@@ -96,7 +96,7 @@ func other(methods []string) string {
 }
 
 // probes are all that the values make of a request, up to mostProbes.
-func (v *values) probes(base Probe, whole bool) (list []Probe, _ bool) {
+func (v *values) probes(base SampleRequest, whole bool) (list []SampleRequest, _ bool) {
 	headers := v.headers
 	if len(v.all) > 1 {
 		headers = append(slices.Clip(headers), v.all)
@@ -127,7 +127,7 @@ func (v *values) probes(base Probe, whole bool) (list []Probe, _ bool) {
 
 // AsksOf are the conditions that decide who may send which request to an inbound.
 func AsksOf(in *effective.Inbound) []match.Condition {
-	if by, ok := JudgeOf(in).(Asker); ok {
+	if by, ok := DeciderOf(in).(RequestDecider); ok {
 		return by.Asks()
 	}
 	return nil

@@ -14,7 +14,7 @@ const mostRuleProbes = 8192
 // ProbesBetween are requests by which to compare an inbound before and after a change: for all that
 // is not decided alike, or for everything where all says so. Either may be nil, for none. Of what
 // carries bytes there is one, which stands for connections.
-func ProbesBetween(before, after *effective.Inbound, all bool) (list []Probe, whole bool) {
+func ProbesBetween(before, after *effective.Inbound, all bool) (list []SampleRequest, whole bool) {
 	here := func(in *effective.Inbound) bool { return in != nil && in.TLS != nil && in.Protocol.HTTPLike() }
 	both := []*effective.Inbound{before, after}
 	var asks []match.Condition
@@ -28,7 +28,7 @@ func ProbesBetween(before, after *effective.Inbound, all bool) (list []Probe, wh
 		return rest, whole
 	}
 	list = rest // of what no rule takes, and by what the rules are not
-	all = all || !here(before) || !here(after) || JudgeOf(before) != JudgeOf(after) || before.TLS.TakesPlain() != after.TLS.TakesPlain()
+	all = all || !here(before) || !here(after) || DeciderOf(before) != DeciderOf(after) || before.TLS.TakesPlain() != after.TLS.TakesPlain()
 	for _, r := range differing(before, after, all) {
 		more, sure := probesOf(r.Match.Conditions, append(slices.Clip(asks), r.asks...), r.beside)
 		whole = whole && sure
@@ -77,7 +77,7 @@ func differing(before, after *effective.Inbound, all bool) (out []differingRule)
 	for _, list := range [][]effective.InboundRule{was, is} {
 		for i := range list {
 			x := differingRule{InboundRule: &list[i], beside: beside}
-			if by, ok := JudgeAt(&list[i]).(Asker); ok {
+			if by, ok := DeciderAt(&list[i]).(RequestDecider); ok {
 				x.asks = by.Asks()
 			}
 			out = append(out, x)
@@ -91,8 +91,8 @@ const mostBeside = 64
 
 // probesOf are requests that a rule takes, if none before it does, for all that conditions tell
 // apart among them.
-func probesOf(matched, asks, beside []match.Condition) (list []Probe, whole bool) {
-	base, own := Probe{}, values{headers: []wire.Headers{nil}, all: wire.Headers{}, whole: true}
+func probesOf(matched, asks, beside []match.Condition) (list []SampleRequest, whole bool) {
+	base, own := SampleRequest{}, values{headers: []wire.Headers{nil}, all: wire.Headers{}, whole: true}
 	for i := range matched {
 		c := &matched[i]
 		samples := c.Samples()
@@ -138,7 +138,7 @@ func holdsOf(matched []match.Condition, on match.Subject, r *match.Request) bool
 }
 
 // has gives the request a header, or a cookie, by which c holds.
-func (p *Probe) has(c *match.Condition, value string) {
+func (p *SampleRequest) has(c *match.Condition, value string) {
 	if p.Headers == nil {
 		p.Headers = wire.Headers{}
 	}

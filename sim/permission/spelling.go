@@ -12,11 +12,11 @@ func SpelledOnce(in *effective.Inbound) bool {
 	if in.TellsPathsApart() {
 		return true
 	}
-	if j := JudgeOf(in); j != nil && j.OneSpelling() {
+	if j := DeciderOf(in); j != nil && j.OneSpelling() {
 		return true
 	}
 	return slices.ContainsFunc(in.Rules, func(r effective.InboundRule) bool {
-		j := JudgeAt(&r)
+		j := DeciderAt(&r)
 		return j != nil && j.OneSpelling()
 	})
 }

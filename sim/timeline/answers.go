@@ -12,7 +12,7 @@ import (
 )
 
 // ReadAnswers reads them, and says what is wrong with each.
-func ReadAnswers(text string) (list []Answer, wrong []error) {
+func ReadAnswers(text string) (list []BackendResponse, wrong []error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
 	}
@@ -29,8 +29,8 @@ func ReadAnswers(text string) (list []Answer, wrong []error) {
 	return list, wrong
 }
 
-func parseAnswer(text string) (Answer, error) {
-	a := Answer{text: text}
+func parseAnswer(text string) (BackendResponse, error) {
+	a := BackendResponse{text: text}
 	what, times, _ := strings.Cut(text, "@")
 	if _, err := time.ParseDuration(what); err == nil && strings.Trim(what, "0123456789") != "" {
 		what, times = "200", text
@@ -55,7 +55,7 @@ func parseAnswer(text string) (Answer, error) {
 }
 
 // readTimes reads FIRST, or FIRST@LAST.
-func (a *Answer) readTimes(text string) error {
+func (a *BackendResponse) readTimes(text string) error {
 	if text == "" {
 		return nil
 	}
@@ -79,7 +79,7 @@ func (a *Answer) readTimes(text string) error {
 const NothingAttempted = "answers: nothing is attempted, for no request is forwarded to a workload over HTTP"
 
 // Views are a timeline as a verdict has it.
-func (l Timeline) Views(nth func(int) Answer) (attempts []Attempt, ends []EndOfAll) {
+func (l Timeline) Views(nth func(int) BackendResponse) (attempts []Attempt, ends []EndOfAll) {
 	for i, t := range l.Tries {
 		attempts = append(attempts, Attempt{
 			Attempt: i + 1, Earliest: api.Duration(t.Earliest), Latest: api.Duration(t.Latest), Wait: api.Duration(t.Wait),

@@ -8,8 +8,8 @@ import (
 	"github.com/weftmesh/weft/sim/wire"
 )
 
-// Answer is what a backend does to one attempt.
-type Answer struct {
+// BackendResponse is what a backend does to one attempt.
+type BackendResponse struct {
 	Status     uint32
 	GRPCStatus *uint32
 	Headers    wire.Headers
@@ -69,7 +69,7 @@ type Player struct {
 	Plan           RetryPlan
 	Bounds         Timeouts
 	Delay          time.Duration // before the first attempt
-	Answer         func(int) Answer
+	Answer         func(int) BackendResponse
 	LongBody       bool // the body is not repeated
 	BackendsDiffer bool // whether the request is repeated depends on the backend
 	RepeatsUnsent  bool // what a sidecar could not send to its workload (route.UnsentHeader) is repeated
@@ -116,7 +116,7 @@ func (p *Player) Play() Timeline {
 
 // rest is what becomes of an answer that has begun, as done says: its status is
 // sent, so that a bound of time can only break it off.
-func (p *Player) rest(done End, a Answer) Timeline {
+func (p *Player) rest(done End, a BackendResponse) Timeline {
 	left := max(a.Complete-a.Delay, 0)
 	if a.cut {
 		done.By = ByReset
@@ -226,7 +226,7 @@ func (p *Player) deadline() (time.Duration, Ended) {
 }
 
 // CutBy breaks an answer off that has begun and takes too long.
-func (a Answer) CutBy(t Timeouts) Answer {
+func (a BackendResponse) CutBy(t Timeouts) BackendResponse {
 	for _, limit := range []time.Duration{t.Request, t.Stream, a.Delay + t.StreamIdle} {
 		if limit > a.Delay && a.Complete >= limit {
 			a.Complete, a.cut = limit, true
@@ -256,13 +256,13 @@ func (t Timeouts) Limit() time.Duration {
 }
 
 // NotSent is a, of a sidecar that could not send the request to its workload.
-func (a Answer) NotSent() Answer {
+func (a BackendResponse) NotSent() BackendResponse {
 	a.unsent = true
 	return a
 }
 
 // CutOff is a, which a reset ends before it is complete.
-func (a Answer) CutOff() Answer {
+func (a BackendResponse) CutOff() BackendResponse {
 	a.cut = true
 	return a
 }

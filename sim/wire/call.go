@@ -14,8 +14,8 @@ import (
 	"github.com/weftmesh/weft/route/match"
 )
 
-// Call is a request as Envoy has it when it looks for a route.
-type Call struct {
+// NormalizedRequest is a request as Envoy has it when it looks for a route.
+type NormalizedRequest struct {
 	Method    string
 	Authority string
 	Path      string  // normalised unless KeepsPath, without the query
@@ -41,7 +41,7 @@ type Call struct {
 
 // MatchRequest is what conditions may ask of the call. Each line of a repeated header
 // counts: one that fits is enough.
-func (c *Call) MatchRequest() *match.Request {
+func (c *NormalizedRequest) MatchRequest() *match.Request {
 	return &match.Request{
 		Method: c.Method, Authority: c.Authority, Path: c.Path, Query: strings.TrimPrefix(c.Query, "?"), Header: c.Headers.Values,
 		Claim: func(name string) (string, bool) { v, ok := c.Claims[name]; return v, ok },
@@ -50,7 +50,7 @@ func (c *Call) MatchRequest() *match.Request {
 
 // FromOutside makes c what an edge listener makes of a request before it looks at the
 // path: a host has no dot at its end, and what only a mesh may say is not said.
-func (c *Call) FromOutside(scheme string) {
+func (c *NormalizedRequest) FromOutside(scheme string) {
 	c.Outside = true
 	if i := strings.LastIndexByte(c.Authority, '.'); i >= 0 && (i+1 == len(c.Authority) || c.Authority[i+1] == ':') {
 		c.Authority = c.Authority[:i] + c.Authority[i+1:]
@@ -66,7 +66,7 @@ func (c *Call) FromOutside(scheme string) {
 
 // Unread is what the proxy answers to what it could read before it looks for a route; 0
 // where it looks.
-func (c *Call) Unread(q *Request) uint32 {
+func (c *NormalizedRequest) Unread(q *Request) uint32 {
 	path, ok := c.Path, strings.HasPrefix(c.Path, "/")
 	if !c.KeepsPath {
 		path, ok = normalize(c.Path)
@@ -91,8 +91,8 @@ func (c *Call) Unread(q *Request) uint32 {
 const requestID = "00000000-0000-4000-8000-000000000000"
 
 // CallOf is what Envoy makes of q.
-func CallOf(q Request, a *URL) *Call {
-	c := &Call{
+func CallOf(q Request, a *URL) *NormalizedRequest {
+	c := &NormalizedRequest{
 		Method: q.Method, Authority: authority(q, a), Path: a.path, Query: a.query, Sent: received(q.Headers, q.Version == "2"),
 		Body: q.Body, framings: q.framings(), HTTP2: q.Version == "2", Claims: q.Claims, Authz: q.Authz,
 	}
@@ -124,7 +124,7 @@ func authority(q Request, a *URL) string {
 
 // Filling is of the request as it came, without what filters remove: Envoy makes their
 // changes at once, and removes first.
-func (c *Call) Filling(filters []route.Filter) *Filling {
+func (c *NormalizedRequest) Filling(filters []route.Filter) *Filling {
 	f := &Filling{call: c, headers: c.Headers, authority: c.Authority, path: c.Path}
 	for i := range filters {
 		m := filters[i].RequestHeaders
@@ -146,7 +146,7 @@ func (c *Call) Filling(filters []route.Filter) *Filling {
 
 // writes reports whether proxies write a header of c themselves, or tell by it how long a
 // body is.
-func (c *Call) writes(name string) bool {
+func (c *NormalizedRequest) writes(name string) bool {
 	_, given := c.Sent[name]
 	switch name {
 	case idHeader, "content-length":
@@ -158,7 +158,7 @@ func (c *Call) writes(name string) bool {
 }
 
 // Doubt notes what is not known, for the branch that c comes to.
-func (c *Call) Doubt(text string) {
+func (c *NormalizedRequest) Doubt(text string) {
 	if !slices.Contains(c.Doubts, text) {
 		c.Doubts = append(c.Doubts, text)
 	}
@@ -166,13 +166,13 @@ func (c *Call) Doubt(text string) {
 
 // changeHeaders makes the changes of rt to the headers of f, beside which Envoy makes those
 // of others.
-func (c *Call) changeHeaders(f *Forwarded, rt *effective.Route, beside []route.Filter) {
+func (c *NormalizedRequest) changeHeaders(f *Forwarded, rt *effective.Route, beside []route.Filter) {
 	f.ChangeBy(rt.Filters, c.Filling(slices.Concat(rt.Filters, beside)))
 }
 
 // Forward is the request after the route's filters, beside which Envoy makes the
 // changes of others.
-func (c *Call) Forward(rt *effective.Route, rewrite *route.Rewrite, beside ...route.Filter) *Forwarded {
+func (c *NormalizedRequest) Forward(rt *effective.Route, rewrite *route.Rewrite, beside ...route.Filter) *Forwarded {
 	f := &Forwarded{Method: c.Method, Authority: c.Authority, Path: c.Path + c.Query, Headers: maps.Clone(c.Sent)}
 	c.changeHeaders(f, rt, beside)
 	slices.Sort(f.RemovedHeaders)
@@ -195,7 +195,7 @@ func (c *Call) Forward(rt *effective.Route, rewrite *route.Rewrite, beside ...ro
 // HeadRefusal is what the proxy answers to the head of the request itself, whatever the
 // routes are, 0 where it takes it; unknown is what decides that and nobody knows. The error
 // says that there is no answer.
-func (c *Call) HeadRefusal(q *Request, a *URL) (answer uint32, unknown string, err error) {
+func (c *NormalizedRequest) HeadRefusal(q *Request, a *URL) (answer uint32, unknown string, err error) {
 	h := head{c.Method, c.Authority, a.path + a.query, lower(q.Headers), c.HTTP2, c.AnyMethod}
 	switch {
 	case c.Method == http.MethodConnect && c.HTTP2:
@@ -220,7 +220,7 @@ func (c *Call) HeadRefusal(q *Request, a *URL) (answer uint32, unknown string, e
 
 // SendOnWire is what the caller's sidecar sends, with all that it adds and Forward leaves out.
 // limit is how long the first attempt may take, 0 for as long as it likes.
-func (c *Call) SendOnWire(rt *effective.Route, rewrite *route.Rewrite, limit time.Duration, beside ...route.Filter) *Forwarded {
+func (c *NormalizedRequest) SendOnWire(rt *effective.Route, rewrite *route.Rewrite, limit time.Duration, beside ...route.Filter) *Forwarded {
 	f := &Forwarded{Headers: maps.Clone(c.Headers)}
 	delete(f.Headers, "host")
 	if limit > 0 { // of the first attempt; later ones may have less time left
@@ -253,7 +253,7 @@ func filteredApart(rt *effective.Route) bool {
 
 // upgraded is what reaches a backend of the headers that ask for an upgrade: those
 // of a WebSocket, although they concern one connection.
-func (c *Call) upgraded(all Headers) {
+func (c *NormalizedRequest) upgraded(all Headers) {
 	c.Upgrade = UpgradeOf(all)
 	for name, v := range all {
 		name = strings.ToLower(strings.TrimSpace(name))
@@ -269,7 +269,7 @@ func (c *Call) upgraded(all Headers) {
 // dropConnectionHeaders takes away the headers that Connection names (RFC 9110, 7.6.1); ok is
 // false where Envoy refuses that. Of an upgrade that is under way, and so of CONNECT
 // in HTTP/1, it reads nothing.
-func (c *Call) dropConnectionHeaders(all Headers) (ok bool) {
+func (c *NormalizedRequest) dropConnectionHeaders(all Headers) (ok bool) {
 	if c.Upgrade == WebSocket || c.Method == http.MethodConnect && !c.HTTP2 {
 		return true
 	}

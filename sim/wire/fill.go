@@ -6,7 +6,7 @@ import (
 
 // Filling is of what headers are filled.
 type Filling struct {
-	call      *Call
+	call      *NormalizedRequest
 	headers   Headers // of the request
 	authority string
 	path      string

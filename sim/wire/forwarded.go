@@ -11,7 +11,7 @@ import (
 )
 
 // Filling is of the request as it goes on.
-func (f *Forwarded) Filling(c *Call) *Filling {
+func (f *Forwarded) Filling(c *NormalizedRequest) *Filling {
 	path, _, _ := strings.Cut(f.Path, "?")
 	return &Filling{call: c, headers: f.OnWire.Headers, authority: f.Authority, path: path}
 }
@@ -120,7 +120,7 @@ func (f *Forwarded) Over(http2 bool) *Forwarded {
 var bodiless = []string{http.MethodGet, http.MethodHead, http.MethodDelete, http.MethodTrace, http.MethodConnect}
 
 // Refusals are what a sidecar may answer to f as it reads it.
-func (f *Forwarded) Refusals(c *Call, http2 bool) []uint32 {
+func (f *Forwarded) Refusals(c *NormalizedRequest, http2 bool) []uint32 {
 	by := c.framings
 	if !http2 && by[0] == (framing{}) && !slices.Contains(bodiless, f.Method) && c.Upgrade != WebSocket {
 		by = []framing{{length: "0"}}

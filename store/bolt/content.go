@@ -201,7 +201,7 @@ func (s *Store) write(revision store.Revision, changes []snapshot.Change) (err e
 			}
 		}
 		lasting := store.Lasting(changes)
-		revision.Objects = store.Told(lasting)
+		revision.Objects = store.ResultsOf(lasting)
 		if err := past.keep(revision, recorded(objects, lasting)); err != nil {
 			return err
 		}

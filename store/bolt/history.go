@@ -47,8 +47,8 @@ type told struct {
 }
 
 type act struct {
-	Key    string       `json:"key"`
-	Action store.Action `json:"action"`
+	Key    string            `json:"key"`
+	Action store.WriteAction `json:"action"`
 }
 
 // before is what an object was before a revision.

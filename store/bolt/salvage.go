@@ -11,8 +11,8 @@ import (
 	"github.com/weftmesh/weft/api"
 )
 
-// Findings is what Check found in a file.
-type Findings struct {
+// CheckReport is what Check found in a file.
+type CheckReport struct {
 	Revision  uint64 `json:"revision"`            // of the file; 0 where its totals are lost
 	Recorded  uint64 `json:"recorded"`            // the last revision that was acknowledged
 	Records   int    `json:"records"`             // readable or not
@@ -22,13 +22,13 @@ type Findings struct {
 }
 
 // Sound reports whether nothing is wrong.
-func (f Findings) Sound() bool {
+func (f CheckReport) Sound() bool {
 	return f.Damaged == 0 && f.Missing == 0 && f.Structure == "" && f.Revision >= f.Recorded
 }
 
 // Check looks at a file that no process has open, and changes nothing.
-func Check(path string) (Findings, error) {
-	var f Findings
+func Check(path string) (CheckReport, error) {
+	var f CheckReport
 	want, err := records(path, func(key, record []byte) {
 		f.Records++
 		if _, err := parse(key, record); err != nil {

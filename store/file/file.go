@@ -117,7 +117,7 @@ func (f *Feed) apply(ctx context.Context) error {
 	}
 	f.waiting = len(left) > 0
 	f.remember(now, objects, left)
-	counts := map[store.Action]int{}
+	counts := map[store.WriteAction]int{}
 	for _, r := range results {
 		counts[r.Action]++
 	}

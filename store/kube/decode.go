@@ -109,6 +109,6 @@ func foreign(kind string) reader {
 		if m, ok := obj.(metav1.Object); ok {
 			ref.Mesh = m.GetLabels()[api.LabelMesh]
 		}
-		return nil, []*api.Violation{{Object: ref, Code: api.CodeUnsupportedKind, Severity: api.Warning, Message: api.AbsentMessage(kind)}}
+		return nil, []*api.Violation{{Object: ref, Code: api.CodeUnsupportedKind, Severity: api.Warning, Message: api.UnsupportedMessage(kind)}}
 	}
 }

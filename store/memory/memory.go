@@ -1,6 +1,6 @@
 // Package memory is the store that forgets when the process ends. Other stores
 // stand on it: it owns the order of publications and the watches, and hands
-// every step to a Keeper before anybody sees it.
+// every step to a Persist before anybody sees it.
 package memory
 
 import (
@@ -17,15 +17,15 @@ import (
 	"github.com/weftmesh/weft/store"
 )
 
-// Keeper makes a step durable. It is called by one goroutine at a time, and
+// Persist makes a step durable. It is called by one goroutine at a time, and
 // only what it returns nil for is published. The revision has no objects yet.
-type Keeper func(revision store.Revision, changes []snapshot.Change) error
+type Persist func(revision store.Revision, changes []snapshot.Change) error
 
 // Store is a store.Store in memory.
 type Store struct {
 	store.Local
 	now    func() time.Time
-	keep   Keeper
+	keep   Persist
 	past   past
 	latest atomic.Pointer[snapshot.Snapshot]
 
@@ -41,7 +41,7 @@ var (
 )
 
 // New begins with start; keep may be nil. It reads the time from now.
-func New(start *snapshot.Snapshot, keep Keeper, now func() time.Time) *Store {
+func New(start *snapshot.Snapshot, keep Persist, now func() time.Time) *Store {
 	s := &Store{now: now, keep: keep, watches: map[*watch]bool{}}
 	s.latest.Store(start)
 	return s

@@ -40,7 +40,7 @@ func (p *past) add(r store.Revision, changes []snapshot.Change) {
 	if p.most < 1 || len(changes) == 0 {
 		return
 	}
-	r.Objects = store.Told(changes)
+	r.Objects = store.ResultsOf(changes)
 	p.steps = append(p.steps, step{r, changes})
 	if over := len(p.steps) - p.most; over > 0 {
 		p.oldest = p.steps[over-1].Number

@@ -139,7 +139,7 @@ func unchanged(t *testing.T, s store.Store) {
 func deleteTwice(t *testing.T, s store.Store) {
 	Put(t, s, Service(t, "a", 1))
 	ref := Service(t, "a", 1).Ref
-	for _, want := range []store.Action{store.Deleted, store.Missing} {
+	for _, want := range []store.WriteAction{store.Deleted, store.Missing} {
 		snapshot, results, err := s.Apply(t.Context(), store.Writes(store.Write{Delete: &ref}))
 		if err != nil || results[0].Action != want {
 			t.Fatalf("%v %v, want %s", results, err, want)

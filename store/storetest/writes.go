@@ -139,7 +139,7 @@ func onlyOwnWritesMark(t *testing.T, s store.Store) {
 		what string
 		put  *api.Object
 		own  bool
-		act  store.Action
+		act  store.WriteAction
 		want bool
 	}{
 		{"a client's new object", marked, false, store.Created, false},

@@ -13,7 +13,7 @@ import (
 
 // Authorization is the authorization service as sidecars call it. Its circuit breaker is as wide as that
 // of a destination: what it sheds is answered as if the service were down.
-func Authorization(a *filters.Authorizer) *resource.Resource {
+func Authorization(a *filters.ExtAuthz) *resource.Resource {
 	out := &clusterv3.Cluster{
 		Name:                          naming.Authorization,
 		ConnectTimeout:                durationpb.New(filters.AuthorizationTimeout),

@@ -177,7 +177,7 @@ func Notes(u *effective.ClusterUse) []api.Note {
 	if u.Destination.External == nil {
 		return nil
 	}
-	r, notes := Render(u.Cluster, u.ClusterKept)
+	r, notes := Render(u.Cluster, u.ClusterCache)
 	if r != nil {
 		notes = slices.Concat(notes, r.Notes)
 	}

@@ -29,7 +29,7 @@ func formsOf(beside *effective.Derived) *forms {
 
 // get is one of them, or why there is none.
 func (s *forms) get(f form, render func() (*resource.Resource, []api.Note)) (*resource.Resource, []api.Note) {
-	if notes, ok := s.refused[f].Known(); ok {
+	if notes, ok := s.refused[f].Made(); ok {
 		return nil, notes.([]api.Note)
 	}
 	var notes []api.Note

@@ -24,25 +24,25 @@ import (
 // that no other kind sets, so the order of kinds does not matter. A conf writes
 // only what it has a value for.
 
-// Chain is a chain of filters of an inbound in a mesh with identities, by the name that it
+// FilterChain is a chain of filters of an inbound in a mesh with identities, by the name that it
 // has in the listener (spec/identity.md 3.2).
-type Chain string
+type FilterChain string
 
 // The chains; an inbound where nobody proves who it is has Unguarded alone.
 const (
-	Unguarded Chain = ""
-	MTLS      Chain = "mtls"  // callers have proved who they are
-	Plain     Chain = "plain" // they speak plaintext
-	Own       Chain = "own"   // they speak TLS with the workload itself
+	Unguarded FilterChain = ""
+	MTLS      FilterChain = "mtls"  // callers have proved who they are
+	Plain     FilterChain = "plain" // they speak plaintext
+	Own       FilterChain = "own"   // they speak TLS with the workload itself
 )
 
 // Place says what an object stands for.
 type Place struct {
 	Protocol api.Protocol
 	Inbound  bool
-	// Chain is that of a filter or of a manager; of routes, which all chains of an inbound
+	// FilterChain is that of a filter or of a manager; of routes, which all chains of an inbound
 	// share, it is MTLS where there is such a chain.
-	Chain Chain
+	Chain FilterChain
 	// Domains are the trust domains in which the inbound believes names, sorted.
 	Domains []string
 	// Outside says that a share of a route leads out of the mesh: nobody there may be believed
@@ -64,11 +64,10 @@ func InboundPlace(i *effective.Inbound) Place {
 
 // namesPath reports whether who may call by a rule depends on paths.
 func namesPath(r effective.InboundRule) bool {
-	if r.Permission == nil {
-		return false
-	}
-	t, ok := r.Permission.Conf.(PathTeller)
-	return ok && t.OneSpelling()
+	return slices.ContainsFunc(r.Permissions(), func(e *policies.Effective) bool {
+		t, ok := e.Conf.(PathTeller)
+		return ok && t.OneSpelling()
+	})
 }
 
 // Guard decides who may come in, and is in every chain but Unguarded before all other

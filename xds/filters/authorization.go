@@ -34,15 +34,15 @@ const (
 	authorizationFailed = typev3.StatusCode_ServiceUnavailable
 )
 
-// Authorizer is where sidecars find the authorization service: one that speaks Envoy's
+// ExtAuthz is where sidecars find the authorization service: one that speaks Envoy's
 // envoy.service.auth.v3 over gRPC without TLS.
-type Authorizer struct {
+type ExtAuthz struct {
 	Host string
 	Port uint32
 }
 
 // ParseAuthorizer reads grpc://HOST:PORT; nil of an empty text: there is no service.
-func ParseAuthorizer(text string) (*Authorizer, error) {
+func ParseAuthorizer(text string) (*ExtAuthz, error) {
 	if text == "" {
 		return nil, nil
 	}
@@ -58,7 +58,7 @@ func ParseAuthorizer(text string) (*Authorizer, error) {
 	case !envoy.IsIP(host) && api.ValidateHostname("", host) != nil:
 		return nil, fmt.Errorf("%q has no host that sidecars can find; write an IP address or a name in lower case", redact.Clip(text))
 	}
-	return &Authorizer{host, uint32(n)}, nil
+	return &ExtAuthz{host, uint32(n)}, nil
 }
 
 // AuthorizationFilter is in the connection managers of all hosts, also where there is no

@@ -22,14 +22,14 @@ import (
 
 // Edge renders where an edge dataplane listens, nil where nobody is let in: ps are of the hosts
 // there, chains where clients speak TLS, and to is where whole connections go; without it they are closed.
-func (b *Builder) Edge(r *effective.Resolved, e *effective.Edge, ps effective.Policies, chains []*effective.Chain, to *effective.Outbound) (*resource.Resource, []api.Note) {
+func (b *Builder) Edge(r *effective.Resolved, e *effective.Edge, ps effective.Policies, chains []*effective.FilterChain, to *effective.Outbound) (*resource.Resource, []api.Note) {
 	if len(e.TLS) > 0 {
 		return b.edgeTLS(r, e, chains)
 	}
 	name := naming.Edge(e.Port)
 	c := chain{place: envoy.Place{Protocol: api.HTTP}, stat: name, routes: name, hosts: true, ps: ps, edge: e}
 	if e.Connections {
-		c = edgeChain(e, &effective.Chain{Connections: true, To: to}, name)
+		c = edgeChain(e, &effective.FilterChain{Connections: true, To: to}, name)
 	}
 	out := &listenerv3.Listener{Name: naming.EdgeListener(e), TrafficDirection: corev3.TrafficDirection_INBOUND}
 	listener, notes := b.listener(out, e.Address, e.Port, b.common(c), OwnerOf(r), nil)
@@ -41,7 +41,7 @@ func (b *Builder) Edge(r *effective.Resolved, e *effective.Edge, ps effective.Po
 
 // edgeTLS renders where an edge dataplane listens for clients that speak TLS: a chain
 // of filters for each name that they may ask for there.
-func (b *Builder) edgeTLS(r *effective.Resolved, e *effective.Edge, chains []*effective.Chain) (*resource.Resource, []api.Note) {
+func (b *Builder) edgeTLS(r *effective.Resolved, e *effective.Edge, chains []*effective.FilterChain) (*resource.Resource, []api.Note) {
 	if len(chains) == 0 {
 		return nil, nil
 	}
@@ -81,7 +81,7 @@ func (b *Builder) edgeTLS(r *effective.Resolved, e *effective.Edge, chains []*ef
 }
 
 // edgeChain is what a listener does with connections of those who ask for the names of c.
-func edgeChain(e *effective.Edge, c *effective.Chain, name string) chain {
+func edgeChain(e *effective.Edge, c *effective.FilterChain, name string) chain {
 	if !c.Connections {
 		return chain{place: envoy.Place{Protocol: api.HTTP}, stat: name, routes: name, hosts: true, ps: ChainPolicies(c), edge: e}
 	}
@@ -94,7 +94,7 @@ func edgeChain(e *effective.Edge, c *effective.Chain, name string) chain {
 
 // showing is how a listener speaks TLS to those who ask for the names of a chain; nil where
 // it passes it on.
-func showing(c *effective.Chain) *corev3.TransportSocket {
+func showing(c *effective.FilterChain) *corev3.TransportSocket {
 	if len(c.Secrets) == 0 {
 		return nil
 	}
@@ -119,7 +119,7 @@ func showing(c *effective.Chain) *corev3.TransportSocket {
 }
 
 // ChainPolicies are those of the hosts of a chain as a whole.
-func ChainPolicies(c *effective.Chain) effective.Policies {
+func ChainPolicies(c *effective.FilterChain) effective.Policies {
 	if c.To != nil {
 		return c.To.Policies
 	}

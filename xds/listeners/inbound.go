@@ -24,7 +24,7 @@ import (
 const plainBound = 5 * time.Minute
 
 // Inbound renders the listener of an inbound, at which place what is for it arrives.
-func (b *Builder) Inbound(whose Owner, at envoy.Place, i *effective.Inbound) (*resource.Resource, []api.Note) {
+func (b *Builder) Inbound(whose Dataplane, at envoy.Place, i *effective.Inbound) (*resource.Resource, []api.Note) {
 	name := naming.Inbound(i)
 	c := chain{place: envoy.Place{Protocol: i.Protocol, Inbound: true, Domains: at.Domains, Paths: at.Paths}, stat: name, ps: i.Policies}
 	if at.Protocol.HTTPLike() {

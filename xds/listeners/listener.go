@@ -74,14 +74,14 @@ func (b *Builder) common(c chain) *common {
 	return out
 }
 
-// Owner is a dataplane as far as its listeners depend on it.
-type Owner struct {
+// Dataplane is a dataplane as far as its listeners depend on it.
+type Dataplane struct {
 	ref        api.Ref
 	Redirected bool // its traffic is redirected to them
 }
 
 // OwnerOf is the dataplane of r.
-func OwnerOf(r *effective.Resolved) Owner { return Owner{r.Ref, transparent(r)} }
+func OwnerOf(r *effective.Resolved) Dataplane { return Dataplane{r.Ref, transparent(r)} }
 
 func transparent(r *effective.Resolved) bool {
 	dp, ok := r.Dataplane.Spec.(*api.Dataplane)
@@ -89,7 +89,7 @@ func transparent(r *effective.Resolved) bool {
 }
 
 // listener finishes out: address, filters, metadata, checks.
-func (b *Builder) listener(out *listenerv3.Listener, ip string, port uint32, in *common, whose Owner, tags map[string]string) (*resource.Resource, []api.Note) {
+func (b *Builder) listener(out *listenerv3.Listener, ip string, port uint32, in *common, whose Dataplane, tags map[string]string) (*resource.Resource, []api.Note) {
 	out.Address = envoy.Socket(ip, port)
 	if whose.Redirected && in.edge == nil {
 		out.BindToPort = wrapperspb.Bool(false)

@@ -44,9 +44,9 @@ func (b *Builder) Outbound(r *effective.Resolved, o *effective.Outbound) (*resou
 // sharedOutbound is one for all outbounds with the same configuration in one place. What is
 // refused is not shared: its note names the dataplane.
 func (b *Builder) sharedOutbound(r *effective.Resolved, o *effective.Outbound, at place) *ownOutbound {
-	kept := o.Kept.Listeners()
+	kept := o.Cache.Listeners()
 	if o.Passthrough {
-		kept = o.Kept.Passing()
+		kept = o.Cache.Passing()
 	}
 	in := kept.Do(func() any { return b.common(outboundChain(o)) }).(*common)
 	var refused *ownOutbound

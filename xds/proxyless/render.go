@@ -60,9 +60,9 @@ func Render(r *effective.Resolved) *resource.State {
 func grpcRoutes(o *effective.Outbound) *resource.Resource {
 	switch {
 	case o.Table != nil:
-		return routes.ForGRPC(o.Table, o.Kept).Do(func() any { return renderGRPCRoutes(o.Table) }).(*resource.Resource)
+		return routes.ForGRPC(o.Table, o.Cache).Do(func() any { return renderGRPCRoutes(o.Table) }).(*resource.Resource)
 	case o.Destination.Protocol.HTTPLike():
-		return o.Kept.Rendered().Do(func() any { return renderGRPCRoutes(grpcTable(o.TCP)) }).(*resource.Resource)
+		return o.Cache.Rendered().Do(func() any { return renderGRPCRoutes(grpcTable(o.TCP)) }).(*resource.Resource)
 	}
 	return nil
 }
@@ -204,14 +204,14 @@ type grpcForm struct {
 
 // grpcCluster is u with its endpoints: this client takes no fixed ones.
 func grpcCluster(u effective.ClusterUse) (cluster, list *resource.Resource, notes []api.Note) {
-	cluster, notes = clusters.Render(u.Cluster, u.ClusterKept)
+	cluster, notes = clusters.Render(u.Cluster, u.ClusterCache)
 	if cluster == nil {
 		return nil, nil, notes
 	}
 	if cluster.EDS {
-		return cluster, endpoints.Render(u.Endpoints, u.EndpointsKept), nil
+		return cluster, endpoints.Render(u.Endpoints, u.EndpointsCache), nil
 	}
-	made := clusters.ForGRPC(u.ClusterKept).Do(func() any { return outsideForGRPC(u.Cluster) }).(grpcForm)
+	made := clusters.ForGRPC(u.ClusterCache).Do(func() any { return outsideForGRPC(u.Cluster) }).(grpcForm)
 	return made.cluster, made.endpoints, made.notes
 }
 

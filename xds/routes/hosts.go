@@ -25,17 +25,17 @@ type hostSets struct {
 type hostSet struct {
 	name  string
 	rest  []*effective.Table
-	other Beside
+	other Misdirected
 	made  weak.Pointer[resource.Resource]
 }
 
 // RenderHosts is the route configuration of the hosts at one port: one for all
 // dataplanes that have the same tables, and other hosts beside them.
-func RenderHosts(name string, list []*effective.Outbound, other Beside) *resource.Resource {
+func RenderHosts(name string, list []*effective.Outbound, other Misdirected) *resource.Resource {
 	if len(list) == 0 {
 		return newHostsResource(name, nil, other)
 	}
-	first := formsOf(list[0].Table, list[0].Kept)
+	first := formsOf(list[0].Table, list[0].Cache)
 	var rest []*effective.Table
 	for _, o := range list[1:] {
 		rest = append(rest, o.Table)
@@ -63,7 +63,7 @@ type hostForm struct {
 // hostOf is the virtual host of o, made once for its table: where one host among many
 // changes, the others are only put together anew.
 func hostOf(o *effective.Outbound) *hostForm {
-	return formsOf(o.Table, o.Kept).host.Do(func() any {
+	return formsOf(o.Table, o.Cache).host.Do(func() any {
 		b := Build(o.Table)
 		host := b.host(o.Table, o.Destination.Name)
 		filters.WithClaims(host, o.Table)
@@ -72,7 +72,7 @@ func hostOf(o *effective.Outbound) *hostForm {
 	}).(*hostForm)
 }
 
-func newHostsResource(name string, list []*effective.Outbound, other Beside) *resource.Resource {
+func newHostsResource(name string, list []*effective.Outbound, other Misdirected) *resource.Resource {
 	out := &resource.Resource{}
 	var hosts []*routev3.VirtualHost
 	for _, o := range list {

@@ -63,7 +63,7 @@ func (b *Builder) inboundRule(name string, i *effective.Inbound, rule *effective
 	}
 	for _, c := range i.Callers {
 		of := match()
-		of.Headers = append(of.Headers, callersMatch(c.Callers))
+		of.Headers = append(of.Headers, callersMatch(c.CallerMatch))
 		b.inbound(name, of, rule, c.Policies)
 	}
 	b.inbound(name, match(), rule, i.Policies)
@@ -79,15 +79,16 @@ func (b *Builder) guard(filters *map[string]*anypb.Any, ps effective.Policies) (
 			continue
 		}
 		if bug := recovered(func() { w.WriteInbound(filters, b.place) }); bug != nil {
-			*filters, failed = nil, true
+			*filters = nil
 			for _, f := range e.Fields {
 				o := f.Winner().Origin
 				b.note(api.Note{Origin: o, Severity: api.Error, Code: conditions.Unresolvable, Field: o.Field,
 					Message: fmt.Sprintf("a bug in weft keeps it from being carried out, so nobody gets in where it holds; report it: %v", bug)})
 			}
+			return true // by no other kind alone either
 		}
 	}
-	return failed
+	return false
 }
 
 // recovered is what f panicked with; nil if it did not.
@@ -110,11 +111,13 @@ func (b *Builder) inbound(name string, match *routev3.RouteMatch, rule *effectiv
 	if rule != nil {
 		origins = append(origins, rule.Rules...)
 		if rule.Permission != nil {
-			if b.guard(&out.TypedPerFilterConfig, effective.Policies{rule.Permission}) { // what holds of all is not for these
+			if b.guard(&out.TypedPerFilterConfig, rule.Permissions()) { // what holds of all is not for these
 				out.Action = respond(&route.Respond{Status: 403})
 			}
-			for _, f := range rule.Permission.Fields {
-				origins = append(origins, f.Winner().Origin)
+			for _, e := range rule.Permissions() {
+				for _, f := range e.Fields {
+					origins = append(origins, f.Winner().Origin)
+				}
 			}
 		}
 	}
@@ -140,7 +143,7 @@ func (b *Builder) inbound(name string, match *routev3.RouteMatch, rule *effectiv
 // header in which Envoy itself writes the names, in place of what came. Only names behind
 // others of the same domain count: that the first is one of its domain is checked in the
 // handshake, and who speaks for another domain may write anything behind it (F2).
-func callersMatch(c effective.Callers) *routev3.HeaderMatcher {
+func callersMatch(c effective.CallerMatch) *routev3.HeaderMatcher {
 	domain, _, _ := strings.Cut(strings.TrimPrefix(c.ID, spiffe.Scheme), "/")
 	name := regexp.QuoteMeta(c.ID)
 	if c.Below {

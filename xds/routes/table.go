@@ -235,7 +235,7 @@ func clustersOf(r *routev3.Route) []string {
 
 // Notes is what rendering the table of an outbound has to say; it renders nothing.
 func Notes(o *effective.Outbound) []api.Note {
-	if known, ok := o.Kept.Rendered().Known(); ok {
+	if known, ok := o.Cache.Rendered().Made(); ok {
 		return known.(*tableForms).envoy.Notes
 	}
 	var out origin.Notes

@@ -75,7 +75,7 @@ func Trusting(name string) *tlsv3.SdsSecretConfig {
 
 // RenderCertificate renders a certificate, once for as long as it lasts.
 func RenderCertificate(u effective.SecretUse) *resource.Resource {
-	return u.Kept.Do(func() any {
+	return u.Cache.Do(func() any {
 		return resource.New(u.Name, &tlsv3.Secret{Name: u.Name, Type: &tlsv3.Secret_TlsCertificate{
 			TlsCertificate: &tlsv3.TlsCertificate{CertificateChain: bootstrap.Inline(u.Chain), PrivateKey: bootstrap.Inline(u.Key)},
 		}})
@@ -85,7 +85,7 @@ func RenderCertificate(u effective.SecretUse) *resource.Resource {
 // RenderTrust is whom proxies believe: in each trust domain its own authorities alone (F1).
 // Where nobody speaks for one nobody is believed.
 func RenderTrust(u effective.TrustUse) *resource.Resource {
-	return u.Kept.Do(func() any {
+	return u.Cache.Do(func() any {
 		validator := &tlsv3.SPIFFECertValidatorConfig{}
 		for _, d := range u.Domains {
 			bundle := []byte(Nobody)

@@ -16,7 +16,7 @@ import (
 	"github.com/weftmesh/weft/xds/server/token"
 )
 
-func keys(t *testing.T) *token.Keys {
+func keys(t *testing.T) *token.SigningKeys {
 	t.Helper()
 	k, err := token.Load(t.TempDir())
 	if err != nil {
@@ -25,7 +25,7 @@ func keys(t *testing.T) *token.Keys {
 	return k
 }
 
-func issue(t *testing.T, k *token.Keys, name string) string {
+func issue(t *testing.T, k *token.SigningKeys, name string) string {
 	t.Helper()
 	s, err := k.Issue(token.Claims{Mesh: "default", Name: name}, time.Hour)
 	if err != nil {

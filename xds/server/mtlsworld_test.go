@@ -51,7 +51,7 @@ func newProving(t testing.TB, kinds *xds.Renderer) *proving {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &proving{Renderer: kinds, t: t, by: root, life: workload.LeafLife, mute: map[string]bool{}, as: map[string][]string{}, known: map[string]*resource.Resource{}}
+	return &proving{Renderer: kinds, t: t, by: root, life: workload.CertificateLife, mute: map[string]bool{}, as: map[string][]string{}, known: map[string]*resource.Resource{}}
 }
 
 func (p *proving) Render(r *effective.Resolved) *resource.State {
@@ -82,7 +82,7 @@ func (p *proving) leafOf(root *workload.Signer, names ...string) tls.Certificate
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	chain, err := by.Leaf(names, &key.PublicKey, p.life, time.Now())
+	chain, err := by.Issue(names, &key.PublicKey, p.life, time.Now())
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -59,9 +59,9 @@ type Server struct {
 
 // peer is what is known of one dataplane, connected or not.
 type peer struct {
-	streams []*stream         // oldest first
-	last    syncstatus.Status // of the last stream that ended; of whom in any case
-	history push.History      // of its streams
+	streams []*stream            // oldest first
+	last    syncstatus.Status    // of the last stream that ended; of whom in any case
+	history push.DataplaneRecord // of its streams
 }
 
 // New makes a server that refuses streams until something is published.

@@ -52,15 +52,15 @@ func newStream(s *Server, p syncstatus.Peer, end context.CancelCauseFunc) *strea
 
 // CreateWatch takes a request of the state-of-the-world form from the library's engine.
 func (st *stream) CreateWatch(q *discoveryv3.DiscoveryRequest, sub cache.Subscription, out chan cache.Response) (func(), error) {
-	return st.watch(q.GetTypeUrl(), sub, func(t subscription.Type) { st.push.Request(t, q, sub, out) })
+	return st.watch(q.GetTypeUrl(), sub, func(t subscription.ResourceType) { st.push.Request(t, q, sub, out) })
 }
 
 // CreateDeltaWatch takes a request of the delta form from the library's engine.
 func (st *stream) CreateDeltaWatch(q *discoveryv3.DeltaDiscoveryRequest, sub cache.Subscription, out chan cache.DeltaResponse) (func(), error) {
-	return st.watch(q.GetTypeUrl(), sub, func(t subscription.Type) { st.push.RequestDelta(t, q, sub, out) })
+	return st.watch(q.GetTypeUrl(), sub, func(t subscription.ResourceType) { st.push.RequestDelta(t, q, sub, out) })
 }
 
-func (st *stream) watch(url string, sub cache.Subscription, request func(subscription.Type)) (func(), error) {
+func (st *stream) watch(url string, sub cache.Subscription, request func(subscription.ResourceType)) (func(), error) {
 	t, ok := subscription.TypeOf(url)
 	if !ok {
 		return nil, nil // never answered: weft has nothing of that type
@@ -104,7 +104,7 @@ func (st *stream) sending(url, nonce string) {
 }
 
 // bring takes what a client has of a type from an earlier stream.
-func (st *stream) bring(t subscription.Type, versions map[string]string) {
+func (st *stream) bring(t subscription.ResourceType, versions map[string]string) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	st.push.Bring(t, versions)
@@ -231,7 +231,7 @@ func (st *stream) sent() *resource.State {
 }
 
 // keep takes note in h of what the next stream of the client goes on with.
-func (st *stream) keep(h *push.History) {
+func (st *stream) keep(h *push.DataplaneRecord) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	h.Keep(&st.push)

@@ -79,7 +79,7 @@ func TestAClientThatDoesNotConfirm(t *testing.T) {
 		}
 	}
 	s, _ := p.Brief(dataplaneRef("front"))
-	if u := s.Unconfirmed; len(u) != 1 || u[0].Type != "cds" || !u[0].Asked || u[0].Since.Before(before) || !slices.Equal(u[0].Resolving, []string{"extsvc_bank:443"}) {
+	if u := s.Unconfirmed; len(u) != 1 || u[0].Type != "cds" || !u[0].Requested || u[0].Since.Before(before) || !slices.Equal(u[0].Resolving, []string{"extsvc_bank:443"}) {
 		t.Fatalf("%+v", u)
 	}
 	for len(told) > 0 {
@@ -192,7 +192,7 @@ func TestAnEnvoyWaitsForDNS(t *testing.T) {
 			}
 			want := syncstatus.Unconfirmed{Type: "lds", Resolving: []string{"extsvc_bank:443"}}
 			if runs {
-				want.Type, want.Asked = "cds", true
+				want.Type, want.Requested = "cds", true
 				p.apply(caller("front", map[uint32]string{envoytest.Port(t): "web"}))
 			} else {
 				p.apply(outside(t))

@@ -88,7 +88,7 @@ func (x *Line) Flags(c *cobra.Command) {
 	f.StringVar(&x.file, "dataplane-file", "", "Dataplane document to bring along; without it the control plane must have one")
 	f.StringVar(&config.TokenFile, "token-file", "", "file with the dataplane token")
 	f.StringVar(&config.CAFile, "ca-file", "", "authority of the control plane (its data directory has it as ca.pem)")
-	f.StringVar(&config.StateDir, "state-dir", "", "directory that nobody else may write, which keeps across restarts what the control plane told of its authorities (default: nothing is kept)")
+	f.StringVar(&config.StateDir, "state-dir", "", "directory that nobody else may write, which keeps across restarts what the control plane sent of its authorities (default: nothing is kept)")
 	f.StringVar(&config.Envoy, "envoy", "", "Envoy's binary")
 	f.Uint32Var(&config.AdminPort, "admin-port", 0, "port of Envoy's administration on loopback, where every user of the host reaches it; 0 is a socket that is this sidecar's alone")
 	f.StringVar(&config.Readiness, "readiness", config.Readiness, "address of this agent's /readyz; port 0 is any")

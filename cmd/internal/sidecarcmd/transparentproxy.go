@@ -79,7 +79,7 @@ func (x *interception) flags(f *pflag.FlagSet) {
 }
 
 // Interception is what flags of InstallTransparentProxy ask for.
-func Interception(args []string) (intercept.Config, intercept.Backend, error) {
+func Interception(args []string) (intercept.Config, intercept.Firewall, error) {
 	x, f := interception{config: intercept.Default()}, pflag.NewFlagSet("", pflag.ContinueOnError)
 	x.flags(f)
 	if err := f.Parse(args); err != nil {
@@ -89,13 +89,13 @@ func Interception(args []string) (intercept.Config, intercept.Backend, error) {
 }
 
 // read takes the texts apart. What is wrong is reported all at once.
-func (x *interception) read() (intercept.Config, intercept.Backend, error) {
+func (x *interception) read() (intercept.Config, intercept.Firewall, error) {
 	c := x.config
 	var errs *multierror.Error
 	wrong := func(flag string, err error) {
 		for _, e := range cli.Flatten(err) {
 			if e != nil {
-				errs = multierror.Append(errs, &intercept.Fault{Flag: flag, Message: e.Error()})
+				errs = multierror.Append(errs, &intercept.InvalidFlag{Flag: flag, Message: e.Error()})
 			}
 		}
 	}
@@ -143,7 +143,7 @@ func (x *interception) install(cmd *cobra.Command) error {
 }
 
 // intercepted tells what was done.
-func intercepted(c *cobra.Command, done intercept.Outcome, err error) error {
+func intercepted(c *cobra.Command, done intercept.Applied, err error) error {
 	for _, w := range done.Warnings {
 		fmt.Fprintln(c.ErrOrStderr(), c.Root().Name()+": warning: "+w)
 	}

@@ -48,7 +48,7 @@ type Certified struct {
 }
 
 // Certified tells of the certificate of a sidecar; nil where it has none.
-func (b Backends) Certified(s mtls.Secured) *Certified {
+func (b Backends) Certified(s mtls.Observed) *Certified {
 	c := s.Certificate
 	if c == nil {
 		return nil

@@ -89,7 +89,7 @@ type changedAccess struct {
 
 // Widening are the verdicts of a step by which something gets in that did not, the first of them, and
 // how many there are beside.
-func Widening(s step.Step, most int) (out []Access, cut int) {
+func Widening(s step.Comparison, most int) (out []Access, cut int) {
 	b := step.NewBudget(step.MostNames)
 	all, _ := Between(s, &b)
 	for i := range all {
@@ -107,7 +107,7 @@ func Widening(s step.Step, most int) (out []Access, cut int) {
 // Between is what changes about who may call, widening first, and how many such pairs are not
 // among them. It costs what permissions, modes and identities change: of inbounds that decide
 // as before only callers are looked at that prove another name.
-func Between(s step.Step, b *step.Budget) (out []Access, cut int) {
+func Between(s step.Comparison, b *step.Budget) (out []Access, cut int) {
 	changed, meshes := changedCallees(s)
 	var pairs []changedAccess
 	known := &compared{of: map[decidedPair][]*Access{}}

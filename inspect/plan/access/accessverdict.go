@@ -15,7 +15,7 @@ import (
 // have one verdict.
 type decidedPair struct {
 	was, is         string
-	before, after   permission.Judge
+	before, after   permission.Decider
 	modeWas, modeIs mode
 	spoken          [2]api.Protocol
 }
@@ -42,7 +42,7 @@ func (x *compared) at(c *caller, d *callee) []*Access {
 	if d.before == nil || d.after == nil || len(d.before.Rules)+len(d.after.Rules) > 0 {
 		return x.compare(c, d)
 	}
-	pair := decidedPair{strings.Join(c.was, " "), strings.Join(c.is, " "), permission.JudgeOf(d.before), permission.JudgeOf(d.after), modeOf(d.before), modeOf(d.after), [2]api.Protocol{d.before.Protocol, d.after.Protocol}}
+	pair := decidedPair{strings.Join(c.was, " "), strings.Join(c.is, " "), permission.DeciderOf(d.before), permission.DeciderOf(d.after), modeOf(d.before), modeOf(d.after), [2]api.Protocol{d.before.Protocol, d.after.Protocol}}
 	list, ok := x.of[pair]
 	if !ok {
 		list = x.compare(c, d)
@@ -62,7 +62,7 @@ type ruleComparison struct {
 	rule   *effective.InboundRule // nil for what no such rule takes
 	before []permission.Arrival
 	after  []permission.Arrival
-	probes []permission.Probe
+	probes []permission.SampleRequest
 }
 
 // comparison is of all requests, or of those about which not the same is decided of everybody.
@@ -79,7 +79,7 @@ func (d *callee) comparison(all bool) *comparison {
 
 func compareAt(before, after *effective.Inbound, all bool) *comparison {
 	out := &comparison{}
-	var probes []permission.Probe
+	var probes []permission.SampleRequest
 	probes, out.whole = permission.ProbesBetween(before, after, all)
 	at := map[*effective.InboundRule]*ruleComparison{}
 	for i := range probes {

@@ -15,7 +15,7 @@ import (
 
 // changedCallees are inbounds, by mesh, that decide otherwise afterwards, and the meshes in
 // which anything of that changes.
-func changedCallees(s step.Step) (map[string][]*callee, map[string]bool) {
+func changedCallees(s step.Comparison) (map[string][]*callee, map[string]bool) {
 	found, meshes := map[string]map[string]*callee{}, map[string]bool{}
 	for _, ref := range s.Affected {
 		if s.Wanted != nil && !s.Wanted() {
@@ -95,10 +95,10 @@ func decided(in *effective.Inbound) string {
 		return ""
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%p %v", permission.JudgeOf(in), modeOf(in))
+	fmt.Fprintf(&b, "%p %v", permission.DeciderOf(in), modeOf(in))
 	for i := range in.Rules {
 		r := &in.Rules[i]
-		fmt.Fprintf(&b, "\n%s %p %s", r.Match.Text(), permission.JudgeAt(r), r.Closed)
+		fmt.Fprintf(&b, "\n%s %p %s", r.Match.Text(), permission.DeciderAt(r), r.Closed)
 	}
 	return b.String()
 }
@@ -124,7 +124,7 @@ func modeOf(in *effective.Inbound) mode {
 // decidesAlike reports whether nothing about who may come in has changed: what is decided is
 // one value as long as it is the same.
 func decidesAlike(a, b *effective.Inbound) bool {
-	return a == b || a != nil && b != nil && modeOf(a) == modeOf(b) && a.Protocol == b.Protocol && permission.JudgeOf(a) == permission.JudgeOf(b) &&
+	return a == b || a != nil && b != nil && modeOf(a) == modeOf(b) && a.Protocol == b.Protocol && permission.DeciderOf(a) == permission.DeciderOf(b) &&
 		slices.EqualFunc(a.Rules, b.Rules, func(x, y effective.InboundRule) bool { return x.Alike(&y) })
 }
 
@@ -138,7 +138,7 @@ func namesOf(r *effective.Resolved) []string {
 
 // callersOf are the dataplanes of a mesh that call alike, with one class that speaks plaintext
 // from outside, and all inbounds of it that decide as before.
-func callersOf(s step.Step, mesh string) (callers []*caller, unchanged func() []*callee) {
+func callersOf(s step.Comparison, mesh string) (callers []*caller, unchanged func() []*callee) {
 	found := map[string]*caller{"": {mesh: mesh}}
 	var refs []api.Ref
 	for o := range s.After.Snapshot().Of(api.KindDataplane, mesh) {

@@ -28,8 +28,8 @@ func (c *Change) Text() string {
 	return c.Action
 }
 
-// Step is a change from one model to another.
-type Step struct {
+// Comparison is a change from one model to another.
+type Comparison struct {
 	Before, After *resolve.Model
 	// Affected are the dataplanes of which something may be another.
 	Affected []api.Ref
@@ -50,16 +50,16 @@ type Step struct {
 
 // Next is the step from what holds to what would hold after writes, with now as their time,
 // and what would become of each. Nothing of m changes.
-func Next(m *resolve.Model, writes []store.Write, now time.Time) (Step, []store.Result) {
+func Next(m *resolve.Model, writes []store.Write, now time.Time) (Comparison, []store.Result) {
 	written := m.Written()
 	changes, results := store.Changes(written, writes, now)
 	return Between(m, written.Revision()+1, changes), results
 }
 
 // Between is the step from m to what holds after changes of its documents, at a revision.
-func Between(m *resolve.Model, revision uint64, changes []snapshot.Change) Step {
+func Between(m *resolve.Model, revision uint64, changes []snapshot.Change) Comparison {
 	next, affected := m.Update(m.Written().With(revision, changes), changes)
-	s := Step{Before: m, After: next, Affected: affected.Dataplanes, Changes: changes}
+	s := Comparison{Before: m, After: next, Affected: affected.Dataplanes, Changes: changes}
 	for _, c := range changes {
 		s.Touched = append(s.Touched, c.Ref())
 	}
@@ -67,7 +67,7 @@ func Between(m *resolve.Model, revision uint64, changes []snapshot.Change) Step 
 }
 
 // Actions are the words for what becomes of a document.
-var Actions = map[store.Action]string{store.Created: "create", store.Updated: "update", store.Deleted: "delete", store.Unchanged: "unchanged"}
+var Actions = map[store.WriteAction]string{store.Created: "create", store.Updated: "update", store.Deleted: "delete", store.Unchanged: "unchanged"}
 
 // ChangesOf is what becomes of documents by the results of writes.
 func ChangesOf(results []store.Result) []Change {

@@ -21,26 +21,26 @@ import (
 	"github.com/weftmesh/weft/inspect/web/sidecars"
 )
 
-// Admin are those that sign the certificates of workloads.
-type Admin interface {
+// CAAdmin are those that sign the certificates of workloads.
+type CAAdmin interface {
 	// Authorities are those of a mesh.
 	Authorities(mesh string) []mtls.Authority
 	// Roots are theirs.
 	Roots(mesh string) []mtls.Root
-	// Turn replaces the root of the authority of a document, or goes back.
-	Turn(ctx context.Context, owner api.Ref, ask RootTurn) (mtls.Turned, error)
+	// Rotate replaces the root of the authority of a document, or goes back.
+	Rotate(ctx context.Context, owner api.Ref, ask RootRotation) (mtls.Rotated, error)
 	// Revoke has an identity of a mesh refused everywhere.
 	Revoke(ctx context.Context, mesh, spiffeID string, dry bool) (mtls.RevokedIdentity, error)
 }
 
-// RootTurn is what is asked of the root of an authority.
-type RootTurn struct {
+// RootRotation is what is asked of the root of an authority.
+type RootRotation struct {
 	Abort, Force, Now, Dry bool
 	Spread                 time.Duration // 0: as the configuration says
 }
 
-// turnRequest is the body of a request for another root, or to go back.
-type turnRequest struct {
+// RotateRequest is the body of a request for another root, or to go back.
+type RotateRequest struct {
 	Identity string `json:"identity,omitempty"` // a MeshIdentity; that of Mesh.mtls where it is left out
 	Force    bool   `json:"force,omitempty"`
 	Now      bool   `json:"now,omitempty"`
@@ -56,19 +56,19 @@ type revokeRequest struct {
 
 // Handlers answer about authorities and mutual TLS, and turn roots.
 type Handlers struct {
-	*objects.Source
-	Authorities Admin    // nil where none are kept
+	*objects.Finder
+	Authorities CAAdmin  // nil where none are kept
 	Security    Security // nil where nobody tells
 	Sidecars    sidecars.Sidecars
 	Log         *slog.Logger
 }
 
 // Endpoints are those of authorities and mutual TLS of a mesh.
-func (h *Handlers) Endpoints() []endpoint.Endpoint {
-	return []endpoint.Endpoint{
+func (h *Handlers) Endpoints() []endpoint.Operation {
+	return []endpoint.Operation{
 		endpoint.New("GET /meshes/{mesh}/_authorities", h.authorities, "The authorities of workloads' certificates, and where the rotations of their roots stand", endpoint.Says[mtls.Authorities]()),
-		endpoint.New("POST /meshes/{mesh}/_authorities/rotate", h.rotates(false), "Replace the root of an authority while sidecars call each other", endpoint.Reads[turnRequest](endpoint.Says[mtls.Turned]())),
-		endpoint.New("POST /meshes/{mesh}/_authorities/abort", h.rotates(true), "Go back to the root that was to be replaced", endpoint.Reads[turnRequest](endpoint.Says[mtls.Turned]())),
+		endpoint.New("POST /meshes/{mesh}/_authorities/rotate", h.rotates(false), "Replace the root of an authority while sidecars call each other", endpoint.Reads[RotateRequest](endpoint.Says[mtls.Rotated]())),
+		endpoint.New("POST /meshes/{mesh}/_authorities/abort", h.rotates(true), "Go back to the root that was to be replaced", endpoint.Reads[RotateRequest](endpoint.Says[mtls.Rotated]())),
 		endpoint.New("POST /meshes/{mesh}/_authorities/revoke", h.revokeIdentity, "Refuse an identity everywhere, and give it no certificate", endpoint.Reads[revokeRequest](endpoint.Says[mtls.RevokedIdentity]())),
 		endpoint.New("GET /meshes/{mesh}/_mtls", h.mtls, "How far a mesh is with mutual TLS: roots, certificates, modes, and who calls in plain text", endpoint.Says[mtls.MTLS](endpoint.StatusSize, endpoint.PageOffset, endpoint.PartOfName)),
 	}
@@ -77,11 +77,11 @@ func (h *Handlers) Endpoints() []endpoint.Endpoint {
 // meshOf is the mesh that the path names, which must be there.
 func (h *Handlers) meshOf(r *http.Request) (string, error) {
 	mesh := r.PathValue("mesh")
-	if err := h.MeshKnown(mesh); err != nil {
+	if err := h.CheckMesh(mesh); err != nil {
 		return "", err
 	}
 	if h.Authorities == nil {
-		return "", httpapi.Problem{Status: http.StatusNotImplemented, Title: "Not here", Detail: "this control plane keeps no authorities"}
+		return "", httpapi.ProblemDetails{Status: http.StatusNotImplemented, Title: "Not here", Detail: "this control plane keeps no authorities"}
 	}
 	return mesh, nil
 }
@@ -104,7 +104,7 @@ func (h *Handlers) authorities(w http.ResponseWriter, r *http.Request) error {
 // rotates answers who asks for another root, or for the former one.
 func (h *Handlers) rotates(abort bool) endpoint.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		var ask turnRequest
+		var ask RotateRequest
 		body, err := httpapi.Body(w, r, httpapi.MaxSmall)
 		if err != nil {
 			return err
@@ -115,7 +115,7 @@ func (h *Handlers) rotates(abort bool) endpoint.Handler {
 		if err := httpapi.DecodeBody(body, &ask); err != nil {
 			return err
 		}
-		turn := RootTurn{Abort: abort, Force: ask.Force, Now: ask.Now, Dry: ask.DryRun}
+		turn := RootRotation{Abort: abort, Force: ask.Force, Now: ask.Now, Dry: ask.DryRun}
 		if abort && (ask.Force || ask.Now || ask.Spread != "") {
 			return httpapi.BadField("", "to go back is never forced, and takes the way that it takes; leave force, now and spread out")
 		}
@@ -134,7 +134,7 @@ func (h *Handlers) rotates(abort bool) endpoint.Handler {
 		if ask.Identity != "" {
 			owner = h.identityRef(mesh, ask.Identity)
 		}
-		out, err := h.Authorities.Turn(r.Context(), owner, turn)
+		out, err := h.Authorities.Rotate(r.Context(), owner, turn)
 		if err != nil {
 			return err
 		}

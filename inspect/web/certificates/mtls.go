@@ -16,7 +16,7 @@ import (
 // Security is what is known at run time of certificates and of connections of sidecars.
 type Security interface {
 	// Secured is what the sidecar of a dataplane tells; false where it has told nothing.
-	Secured(api.Ref) (mtls.Secured, bool)
+	Secured(api.Ref) (mtls.Observed, bool)
 	// Unproven is why the sidecar of a dataplane would get no certificate of the names that a model
 	// gives it; not ok where nothing is known to keep it from one.
 	Unproven(m *resolve.Model, dp api.Ref) (api.IdentityRefusal, bool)
@@ -33,12 +33,12 @@ func (h *Handlers) mtls(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	part := inspect.Part{Offset: sel.Offset, Size: sel.Size, Name: sel.Name}
+	part := inspect.ListOptions{Offset: sel.Offset, Size: sel.Size, Name: sel.Name}
 	if query.Get(endpoint.StatusSize.Name) == "" {
 		part.Size = 0
 	}
 	mesh := r.PathValue("mesh")
-	out, err := mtls.Of(q, mesh, part, h.securedBy(mesh))
+	out, err := mtls.Of(q, mesh, part, h.observedBy(mesh))
 	if err != nil {
 		return httpapi.Unknown(err)
 	}
@@ -50,11 +50,11 @@ func (h *Handlers) mtls(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// securedBy is what is known of a mesh at run time; nothing where nobody keeps it.
-func (h *Handlers) securedBy(mesh string) mtls.SecuredBy {
-	by := mtls.SecuredBy{Now: time.Now(), Sidecar: h.Sidecars.Sidecar, Secured: func(api.Ref) (mtls.Secured, bool) { return mtls.Secured{}, false }}
+// observedBy is what is known of a mesh at run time; nothing where nobody keeps it.
+func (h *Handlers) observedBy(mesh string) mtls.ObservedBy {
+	by := mtls.ObservedBy{Now: time.Now(), Sidecar: h.Sidecars.Sidecar, Observed: func(api.Ref) (mtls.Observed, bool) { return mtls.Observed{}, false }}
 	if h.Security != nil {
-		by.Secured = h.Security.Secured
+		by.Observed = h.Security.Secured
 	}
 	if h.Authorities != nil {
 		by.Authorities = h.Authorities.Authorities(mesh)

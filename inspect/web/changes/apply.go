@@ -44,7 +44,7 @@ const (
 )
 
 // apply writes a stream of documents as one revision, or none of them.
-func (c *Writer) apply(w http.ResponseWriter, r *http.Request) error {
+func (c *DocumentWriter) apply(w http.ResponseWriter, r *http.Request) error {
 	b, err := c.batchOf(r)
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func (c *Writer) apply(w http.ResponseWriter, r *http.Request) error {
 }
 
 // applying waits until no other apply of a user of a cluster is at work; end has to follow.
-func (c *Writer) applying(ctx context.Context) (end func(), err error) {
+func (c *DocumentWriter) applying(ctx context.Context) (end func(), err error) {
 	late := time.NewTimer(turnPatience)
 	defer late.Stop()
 	select {
@@ -104,7 +104,7 @@ func (c *Writer) applying(ctx context.Context) (end func(), err error) {
 }
 
 // hasMesh reports of a mesh whether it is stored now, or is made with the first document.
-func (c *Writer) hasMesh() func(name string) bool {
+func (c *DocumentWriter) hasMesh() func(name string) bool {
 	now := c.Documents.Snapshot()
 	return func(name string) bool {
 		return name == api.DefaultMesh || now.Has(api.Ref{Kind: api.KindMesh, Name: name})
@@ -112,9 +112,9 @@ func (c *Writer) hasMesh() func(name string) bool {
 }
 
 // batchOf is what a request says of what it writes, beside the documents.
-func (c *Writer) batchOf(r *http.Request) (*batch, error) {
+func (c *DocumentWriter) batchOf(r *http.Request) (*batch, error) {
 	q := r.URL.Query()
-	b := &batch{Writer: c, stream: true}
+	b := &batch{DocumentWriter: c, stream: true}
 	var err error
 	if b.dry, err = endpoint.Flag(q, "dryRun"); err != nil {
 		return nil, err
@@ -140,7 +140,7 @@ func (c *Writer) batchOf(r *http.Request) (*batch, error) {
 }
 
 // applied answers with what became of a batch, or would become of it.
-func (c *Writer) applied(ctx context.Context, w http.ResponseWriter, b *batch, done outcome, dry bool) error {
+func (c *DocumentWriter) applied(ctx context.Context, w http.ResponseWriter, b *batch, done outcome, dry bool) error {
 	warnings := done.told
 	everything, err := c.authorizer.ExplainsAll(ctx)
 	if err != nil {
@@ -176,17 +176,17 @@ func (c *Writer) applied(ctx context.Context, w http.ResponseWriter, b *batch, d
 
 // wanted is what is asked for, unless who asks has gone before it begins.
 func wanted(ctx context.Context, ask Asking) Asking {
-	return func(now *snapshot.Snapshot) (admission.Asked, error) {
+	return func(now *snapshot.Snapshot) (admission.WriteRequest, error) {
 		if err := ctx.Err(); err != nil {
-			return admission.Asked{}, err
+			return admission.WriteRequest{}, err
 		}
 		return ask(now)
 	}
 }
 
 // asked is all of it as writes over now.
-func (b *batch) asked(now *snapshot.Snapshot) (admission.Asked, error) {
-	a := admission.Asked{Writes: make([]store.Write, 0, len(b.objects)), Refused: b.refused, Found: b.found, InOrder: b.stream}
+func (b *batch) asked(now *snapshot.Snapshot) (admission.WriteRequest, error) {
+	a := admission.WriteRequest{Writes: make([]store.Write, 0, len(b.objects)), Refused: b.refused, Found: b.found, InOrder: b.stream}
 	for _, o := range b.objects {
 		a.Writes = append(a.Writes, store.Write{Put: o})
 	}

@@ -11,7 +11,7 @@ import (
 
 // batch is what one request writes.
 type batch struct {
-	*Writer
+	*DocumentWriter
 	objects, refused []*api.Object
 	dry, asReal      bool              // it is only planned; as if documents of previews took part
 	fields           bool              // of a plan: with what changes in Envoy's resources

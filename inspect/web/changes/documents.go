@@ -14,7 +14,7 @@ import (
 )
 
 // wouldRemove deletes nothing, and says what would change, and what would lose what it refers to.
-func (c *Writer) wouldRemove(w http.ResponseWriter, r *http.Request, ask Asking, err error) error {
+func (c *DocumentWriter) wouldRemove(w http.ResponseWriter, r *http.Request, ask Asking, err error) error {
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (c *Writer) wouldRemove(w http.ResponseWriter, r *http.Request, ask Asking,
 }
 
 // Put creates or replaces one object from the request's body.
-func (c *Writer) Put(w http.ResponseWriter, r *http.Request, ref api.Ref) error {
+func (c *DocumentWriter) Put(w http.ResponseWriter, r *http.Request, ref api.Ref) error {
 	body, err := httpapi.Body(w, r, MaxDocument)
 	if err != nil {
 		return err
@@ -49,7 +49,7 @@ func (c *Writer) Put(w http.ResponseWriter, r *http.Request, ref api.Ref) error 
 	if errors.Is(err, syntax.ErrNoDocuments) {
 		return httpapi.BadField("", "the body is empty; send the document")
 	}
-	b := batch{Writer: c, found: api.Violations(err)}
+	b := batch{DocumentWriter: c, found: api.Violations(err)}
 	if o == nil {
 		b.refused = []*api.Object{{Ref: ref}}
 	} else {
@@ -75,7 +75,7 @@ func (c *Writer) Put(w http.ResponseWriter, r *http.Request, ref api.Ref) error 
 }
 
 // Remove deletes ref, which is the first write that is asked for.
-func (c *Writer) Remove(w http.ResponseWriter, r *http.Request, ref api.Ref, ask Asking) error {
+func (c *DocumentWriter) Remove(w http.ResponseWriter, r *http.Request, ref api.Ref, ask Asking) error {
 	dry, err := endpoint.Flag(r.URL.Query(), "dryRun")
 	if dry || err != nil {
 		return c.wouldRemove(w, r, under(r, ref, ask), err)

@@ -26,7 +26,7 @@ import (
 
 // Endpoints are those of batches and of the history. Writes of one document are put under its path by
 // package documents.
-func (c *Writer) Endpoints() []endpoint.Endpoint {
+func (c *DocumentWriter) Endpoints() []endpoint.Operation {
 	at := func(name, about string) endpoint.Parameter {
 		return endpoint.Parameter{Name: name, About: about, Schema: endpoint.Schema{"type": "integer", "minimum": 0}}
 	}
@@ -37,7 +37,7 @@ func (c *Writer) Endpoints() []endpoint.Endpoint {
 	object := endpoint.Parameter{Name: "object", About: "One object: KIND/NAME, or as it is printed", Schema: endpoint.Text(1024),
 		Reads: func(text string) error { _, err := c.named(text); return err }}
 	back := endpoint.Says[applied](must(at("to", "The revision to go back to"), "give the revision to go back to"), endpoint.DryRun, withFields, restoreRevoked).OrSays(endpoint.OfJSON, reflect.TypeFor[Planned]())
-	return []endpoint.Endpoint{
+	return []endpoint.Operation{
 		endpoint.New("POST /_apply", c.apply, "Write many documents, all or none: a stream, an array, or a form with a field for each file", applies()),
 		endpoint.New("GET /_history", c.revisions, "Who changed what and when, newest first",
 			endpoint.Says[revisionPage](at("since", "Only revisions after this one"), at("before", "Only revisions before this one"), object, endpoint.PageSize)),
@@ -68,7 +68,7 @@ type revisionItem struct {
 }
 
 // revisions answers with what was changed, newest first.
-func (c *Writer) revisions(w http.ResponseWriter, r *http.Request) error {
+func (c *DocumentWriter) revisions(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	since, err := revisionOf(q, "since", 0)
 	if err != nil {
@@ -142,7 +142,7 @@ func revisionOf(q url.Values, name string, otherwise uint64) (uint64, error) {
 
 // named reports of which object KIND/NAME speaks, in whichever mesh, or as an object is
 // printed: KIND/MESH/NAME or KIND/MESH/NAMESPACE/NAME; nil for any.
-func (c *Writer) named(text string) (func(api.Ref) bool, error) {
+func (c *DocumentWriter) named(text string) (func(api.Ref) bool, error) {
 	if text == "" {
 		return nil, nil
 	}
@@ -174,11 +174,11 @@ func past(err error) error {
 	var gone *store.GoneError
 	switch {
 	case errors.As(err, &gone):
-		return httpapi.Problem{Status: http.StatusGone, Title: "Not kept", Detail: err.Error()}
+		return httpapi.ProblemDetails{Status: http.StatusGone, Title: "Not kept", Detail: err.Error()}
 	case errors.Is(err, store.ErrNoHistory):
-		return httpapi.Problem{Status: http.StatusNotFound, Title: "No history", Detail: err.Error()}
+		return httpapi.ProblemDetails{Status: http.StatusNotFound, Title: "No history", Detail: err.Error()}
 	case errors.Is(err, store.ErrNoRevision):
-		return httpapi.Problem{Status: http.StatusNotFound, Title: "No such revision", Detail: err.Error()}
+		return httpapi.ProblemDetails{Status: http.StatusNotFound, Title: "No such revision", Detail: err.Error()}
 	}
 	return err
 }
@@ -190,7 +190,7 @@ type compared struct {
 }
 
 // diff answers with what changed from one revision to another, later or earlier.
-func (c *Writer) diff(w http.ResponseWriter, r *http.Request) error {
+func (c *DocumentWriter) diff(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	from, err := revisionOf(q, "from", 0)
 	if err != nil {
@@ -215,7 +215,7 @@ func (c *Writer) diff(w http.ResponseWriter, r *http.Request) error {
 	}
 	before := step.Between(model, from, was).After
 	step := step.Between(before, to, fromTo(now, was, is))
-	p, err := c.plan(r.Context(), outcome{revision: to, results: store.Told(step.Changes), model: step.After, step: &step})
+	p, err := c.plan(r.Context(), outcome{revision: to, results: store.ResultsOf(step.Changes), model: step.After, step: &step})
 	if err != nil {
 		return err
 	}
@@ -225,7 +225,7 @@ func (c *Writer) diff(w http.ResponseWriter, r *http.Request) error {
 }
 
 // undo are the changes from now back to a revision.
-func (c *Writer) undo(ctx context.Context, now *snapshot.Snapshot, to uint64) ([]snapshot.Change, error) {
+func (c *DocumentWriter) undo(ctx context.Context, now *snapshot.Snapshot, to uint64) ([]snapshot.Change, error) {
 	if c.History == nil {
 		return nil, past(store.ErrNoHistory)
 	}
@@ -252,7 +252,7 @@ const mostTries = 50
 
 // rollback stores again what was stored at a revision, in the way of POST /_apply: as one
 // revision, checked, or none of it.
-func (c *Writer) rollback(w http.ResponseWriter, r *http.Request) error {
+func (c *DocumentWriter) rollback(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	dry, err := endpoint.Flag(q, "dryRun")
 	if err != nil {
@@ -276,7 +276,7 @@ func (c *Writer) rollback(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	b := &batch{Writer: c, fields: fields, restoreRevoked: revoked}
+	b := &batch{DocumentWriter: c, fields: fields, restoreRevoked: revoked}
 	do := c.stored
 	if dry {
 		do = c.previewed
@@ -299,7 +299,7 @@ func (c *Writer) rollback(w http.ResponseWriter, r *http.Request) error {
 }
 
 // rolledBack does what leads back to a revision, unless somebody writes meanwhile.
-func (c *Writer) rolledBack(ctx context.Context, b *batch, do func(context.Context, Asking) (outcome, error), to uint64) (outcome, error) {
+func (c *DocumentWriter) rolledBack(ctx context.Context, b *batch, do func(context.Context, Asking) (outcome, error), to uint64) (outcome, error) {
 	model, err := c.Documents.Model(ctx)
 	if err != nil {
 		return outcome{}, err
@@ -309,9 +309,9 @@ func (c *Writer) rolledBack(ctx context.Context, b *batch, do func(context.Conte
 	if err != nil {
 		return outcome{}, err
 	}
-	return do(ctx, func(now *snapshot.Snapshot) (admission.Asked, error) {
+	return do(ctx, func(now *snapshot.Snapshot) (admission.WriteRequest, error) {
 		if now.Revision() != from.Revision() {
-			return admission.Asked{}, errMoved
+			return admission.WriteRequest{}, errMoved
 		}
 		return b.restored(now, changes)
 	})

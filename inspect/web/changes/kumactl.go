@@ -11,7 +11,7 @@ import (
 // keptTenancy is the document of a Mesh that somebody writes, with the tenancy that there is where
 // the writer is Kuma's client: it reads a Mesh, leaves out what it has no word for, and writes it
 // back, which would open a mesh without anybody's Asking.
-func (c *Writer) keptTenancy(r *http.Request, ref api.Ref, body []byte) []byte {
+func (c *DocumentWriter) keptTenancy(r *http.Request, ref api.Ref, body []byte) []byte {
 	if !strings.HasPrefix(strings.ToLower(r.UserAgent()), "kumactl") {
 		return body
 	}

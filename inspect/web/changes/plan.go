@@ -30,13 +30,13 @@ type Planned struct {
 }
 
 // previewed writes nothing, and says what would become of what is asked for, and comes along with it.
-func (c *Writer) previewed(ctx context.Context, ask Asking) (outcome, error) {
+func (c *DocumentWriter) previewed(ctx context.Context, ask Asking) (outcome, error) {
 	var done outcome
 	return c.preview(ctx, c.planOf(ask, c.Admission.Plan, &done), &done)
 }
 
 // preview writes nothing, and adds to done what would become of what write says.
-func (c *Writer) preview(ctx context.Context, write store.Plan, done *outcome) (outcome, error) {
+func (c *DocumentWriter) preview(ctx context.Context, write store.Plan, done *outcome) (outcome, error) {
 	model, err := c.Documents.Model(ctx)
 	if err != nil {
 		return outcome{}, err
@@ -52,7 +52,7 @@ func (c *Writer) preview(ctx context.Context, write store.Plan, done *outcome) (
 
 // previewedAsReal is previewed where what only takes part in previews takes part: what write
 // brings, and what is stored of which who asks may be told.
-func (c *Writer) previewedAsReal(ctx context.Context, ask Asking) (outcome, error) {
+func (c *DocumentWriter) previewedAsReal(ctx context.Context, ask Asking) (outcome, error) {
 	var failed error
 	var done outcome
 	p := &plan.Preview{Takes: c.authorizer.Gettable(ctx, &failed)}
@@ -66,7 +66,7 @@ func (c *Writer) previewedAsReal(ctx context.Context, ask Asking) (outcome, erro
 
 // plan is what would change by what nobody did. Who may not ask about all dataplanes is told
 // of those that may be asked about, and of no other's documents.
-func (c *Writer) plan(ctx context.Context, o outcome) (Planned, error) {
+func (c *DocumentWriter) plan(ctx context.Context, o outcome) (Planned, error) {
 	step := *o.step
 	step.Renderer = c.Renderer
 	step.Wanted = func() bool { return ctx.Err() == nil }
@@ -91,7 +91,7 @@ func (c *Writer) plan(ctx context.Context, o outcome) (Planned, error) {
 	}
 	if cut {
 		out.Notes = append(out.Notes, api.Note{Severity: api.Info, Code: "Cut",
-			Message: fmt.Sprintf("the change may concern dataplanes of more than %d namespaces, of which the others were not looked at; ask who may see all", rights.MostAsked)})
+			Message: fmt.Sprintf("the change may concern dataplanes of more than %d namespaces, of which the others were not looked at; ask who may see all", rights.MostChecks)})
 	}
 	return out, errors.Join(failed, ctx.Err())
 }
@@ -110,7 +110,7 @@ func wantsFields(q url.Values, dry bool) (bool, error) {
 
 // refusal is what a store that takes no writes answers to one: where documents are written
 // instead. The write that it is asked for deletes nothing, in any store.
-func (c *Writer) refusal(ctx context.Context) error {
+func (c *DocumentWriter) refusal(ctx context.Context) error {
 	if _, _, err := c.Store.Apply(ctx, store.Writes(store.Write{Delete: &api.Ref{}})); err != nil {
 		return err
 	}

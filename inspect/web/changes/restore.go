@@ -12,7 +12,7 @@ import (
 // stays, since it says what is, and so do the Dataplanes that sidecars brought along, and what
 // weft has made of authorities, and revocations, unless their mesh goes: who has a certificate goes by
 // that.
-func (b *batch) restored(now *snapshot.Snapshot, changes []snapshot.Change) (admission.Asked, error) {
+func (b *batch) restored(now *snapshot.Snapshot, changes []snapshot.Change) (admission.WriteRequest, error) {
 	b.objects = nil
 	var gone []store.Write
 	going := map[string]bool{}

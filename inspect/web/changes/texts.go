@@ -61,7 +61,7 @@ func textsOf(w http.ResponseWriter, r *http.Request, file string) ([]decode.Text
 
 // badForm is what is wrong with a form that cannot be read.
 func badForm(err error) error {
-	if httpapi.Told(err) {
+	if httpapi.IsBodyError(err) {
 		return err
 	}
 	return httpapi.BadField("", "the body is not a form with files: "+err.Error())

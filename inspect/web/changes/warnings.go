@@ -38,7 +38,7 @@ const mostWidened = 50
 
 // widened is by which verdicts something gets in since documents were stored, of dataplanes of their
 // meshes. A bug that is met is a log: the documents are stored.
-func (c *Writer) widened(ctx context.Context, done outcome) (out []access.Access, cut int) {
+func (c *DocumentWriter) widened(ctx context.Context, done outcome) (out []access.Access, cut int) {
 	if done.before == nil || done.model == nil {
 		return nil, 0
 	}
@@ -48,7 +48,7 @@ func (c *Writer) widened(ctx context.Context, done outcome) (out []access.Access
 			out, cut = nil, 0
 		}
 	}()
-	step := step.Step{Before: done.before, After: done.model, Wanted: func() bool { return ctx.Err() == nil }}
+	step := step.Comparison{Before: done.before, After: done.model, Wanted: func() bool { return ctx.Err() == nil }}
 	meshes := map[string]bool{}
 	for _, r := range done.results {
 		meshes[cmp.Or(r.Ref.Mesh, r.Ref.Name)] = r.Action != store.Unchanged || meshes[cmp.Or(r.Ref.Mesh, r.Ref.Name)]
@@ -72,7 +72,7 @@ func (c *Writer) widened(ctx context.Context, done outcome) (out []access.Access
 // nowhere, fields without effect. It looks at what they are about. The places are
 // those in the texts that were sent, also where the store keeps an older text that
 // says the same. A bug that is met is a warning: the documents are stored.
-func (c *Writer) dangling(model *resolve.Model, objects []*api.Object) (out []*api.Violation) {
+func (c *DocumentWriter) dangling(model *resolve.Model, objects []*api.Object) (out []*api.Violation) {
 	if model == nil {
 		return nil
 	}
@@ -88,7 +88,7 @@ func (c *Writer) dangling(model *resolve.Model, objects []*api.Object) (out []*a
 		refs[i] = o.Ref
 	}
 	// Most documents have no notes, and an index of all of a large batch is half as large as they are.
-	places := sync.OnceValue(func() *notes.Places { return notes.PlacesIn(snapshot.New(0, objects...)) })
+	places := sync.OnceValue(func() *notes.Locator { return notes.LocatorIn(snapshot.New(0, objects...)) })
 	for _, n := range notes.On(c.ReaderOf(model, nil), refs...) {
 		if n.Severity != api.Info {
 			out = append(out, &api.Violation{Position: places().Of(n), Object: n.Origin.Ref, Field: n.Field, Code: n.Code,
@@ -100,7 +100,7 @@ func (c *Writer) dangling(model *resolve.Model, objects []*api.Object) (out []*a
 
 // plaintextClients are warnings on written objects after which somebody is refused who calls in
 // plain text.
-func (c *Writer) plaintextClients(m *resolve.Model, objects []*api.Object) []*api.Violation {
+func (c *DocumentWriter) plaintextClients(m *resolve.Model, objects []*api.Object) []*api.Violation {
 	if m == nil || c.Security == nil {
 		return nil
 	}
@@ -109,7 +109,7 @@ func (c *Writer) plaintextClients(m *resolve.Model, objects []*api.Object) []*ap
 
 // refusedBySwitch are warnings on planned objects after which dataplanes are refused, certificates or
 // as callers.
-func (c *Writer) refusedBySwitch(o outcome, objects []*api.Object) []*api.Violation {
+func (c *DocumentWriter) refusedBySwitch(o outcome, objects []*api.Object) []*api.Violation {
 	if o.step == nil || c.Security == nil {
 		return nil
 	}

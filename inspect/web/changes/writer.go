@@ -22,13 +22,13 @@ import (
 )
 
 type result struct {
-	Object string       `json:"object"`
-	Action store.Action `json:"action"`
+	Object string            `json:"object"`
+	Action store.WriteAction `json:"action"`
 }
 
-// Writer writes documents, or says what writing them would change.
-type Writer struct {
-	*objects.Source
+// DocumentWriter writes documents, or says what writing them would change.
+type DocumentWriter struct {
+	*objects.Finder
 	Store      Store
 	History    store.History // of Store; nil where it keeps none
 	Admission  *admission.Chain
@@ -36,13 +36,13 @@ type Writer struct {
 	Security   certificates.Security // nil where nobody tells
 	ReadOnly   bool                  // documents come from elsewhere, so that no write succeeds
 	Log        *slog.Logger
-	authorizer rights.Authorizer
+	authorizer rights.UserAuthorizer
 	turn       chan struct{} // of applies of users who are not trusted
 }
 
 // NewWriter takes one apply at a time of those who are not trusted.
-func NewWriter(c Writer) *Writer {
-	c.authorizer, c.turn = rights.Authorizer{Catalog: c.Catalog, Log: c.Log}, make(chan struct{}, 1)
+func NewWriter(c DocumentWriter) *DocumentWriter {
+	c.authorizer, c.turn = rights.UserAuthorizer{Catalog: c.Catalog, Log: c.Log}, make(chan struct{}, 1)
 	return &c
 }
 
@@ -61,13 +61,13 @@ type outcome struct {
 	told     []*api.Violation // of the documents
 	before   *resolve.Model   // of what was stored before; nil where that is not known
 	model    *resolve.Model   // with the documents; nil where the client did not wait for it
-	step     *step.Step       // that was only previewed
+	step     *step.Comparison // that was only previewed
 	fields   bool             // what changes in Envoy's resources is told of a preview
 	preview  *plan.Preview    // with what only takes part in previews; nil without
 }
 
 // stored does what is asked for.
-func (c *Writer) stored(ctx context.Context, ask Asking) (outcome, error) {
+func (c *DocumentWriter) stored(ctx context.Context, ask Asking) (outcome, error) {
 	before := c.covering(ctx)
 	done, err := c.commit(ctx, ask)
 	if err == nil {
@@ -78,7 +78,7 @@ func (c *Writer) stored(ctx context.Context, ask Asking) (outcome, error) {
 
 // covering is the model with all that was written; nil where the client is gone
 // before it is there. The documents are stored all the same.
-func (c *Writer) covering(ctx context.Context) *resolve.Model {
+func (c *DocumentWriter) covering(ctx context.Context) *resolve.Model {
 	model, err := c.Documents.Model(ctx)
 	if err != nil {
 		return nil
@@ -95,14 +95,14 @@ func resultsOf(list []store.Result) []result {
 }
 
 // Asking is what a request wants to be written over what there is. It is asked as a store.Plan is.
-type Asking func(now *snapshot.Snapshot) (admission.Asked, error)
+type Asking func(now *snapshot.Snapshot) (admission.WriteRequest, error)
 
 // under is what is asked for under the preconditions of a request about one object.
 func under(r *http.Request, ref api.Ref, ask Asking) Asking {
 	holds := httpapi.Preconditions(r, ref)
-	return func(now *snapshot.Snapshot) (admission.Asked, error) {
+	return func(now *snapshot.Snapshot) (admission.WriteRequest, error) {
 		if err := holds(now); err != nil {
-			return admission.Asked{}, err
+			return admission.WriteRequest{}, err
 		}
 		return ask(now)
 	}
@@ -110,7 +110,7 @@ func under(r *http.Request, ref api.Ref, ask Asking) Asking {
 
 // commit writes to the store what somebody who may write asks for, as far as it is admitted. Who was
 // let in to ask is refused here too, whatever the request says.
-func (c *Writer) commit(ctx context.Context, ask Asking) (outcome, error) {
+func (c *DocumentWriter) commit(ctx context.Context, ask Asking) (outcome, error) {
 	if err := rights.MayChange(ctx); err != nil {
 		return outcome{}, err
 	}
@@ -125,7 +125,7 @@ func (c *Writer) commit(ctx context.Context, ask Asking) (outcome, error) {
 
 // planOf is the plan to do what is asked for as far as it is admitted. What is to be said of the
 // documents goes into done.
-func (c *Writer) planOf(ask Asking, admit func(admission.Writer, *snapshot.Snapshot, admission.Asked) (admission.Admitted, error), done *outcome) store.Plan {
+func (c *DocumentWriter) planOf(ask Asking, admit func(admission.Writer, *snapshot.Snapshot, admission.WriteRequest) (admission.Admitted, error), done *outcome) store.Plan {
 	return func(now *snapshot.Snapshot) ([]store.Write, error) {
 		asked, err := ask(now)
 		if err != nil {
@@ -135,7 +135,7 @@ func (c *Writer) planOf(ask Asking, admit func(admission.Writer, *snapshot.Snaps
 		if err != nil {
 			return nil, err
 		}
-		done.told, done.asked = out.Found, out.Asked
+		done.told, done.asked = out.Found, out.Requested
 		return out.Writes, nil
 	}
 }

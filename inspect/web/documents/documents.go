@@ -20,8 +20,8 @@ import (
 
 // Handlers show documents, and have them written.
 type Handlers struct {
-	*objects.Source
-	Writes   *changes.Writer
+	*objects.Finder
+	Writes   *changes.DocumentWriter
 	Sidecars sidecars.Sidecars
 	// Problems are documents that are not served as they were written.
 	Problems func() []*api.Violation
@@ -129,7 +129,7 @@ func (h *Handlers) delete(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return h.Writes.Remove(w, r, ref, func(now *snapshot.Snapshot) (admission.Asked, error) { return admission.Removal(now, ref) })
+	return h.Writes.Remove(w, r, ref, func(now *snapshot.Snapshot) (admission.WriteRequest, error) { return admission.Removal(now, ref) })
 }
 
 // deleteMesh deletes a mesh with its documents, but not under the feet of sidecars.
@@ -138,7 +138,7 @@ func (h *Handlers) deleteMesh(w http.ResponseWriter, r *http.Request) error {
 	for o := range h.SnapshotOf(r.Context(), api.KindDataplane).Of(api.KindDataplane, mesh.Name) {
 		return httpapi.Conflict(admission.HasDataplanes(o))
 	}
-	return h.Writes.Remove(w, r, mesh, func(now *snapshot.Snapshot) (admission.Asked, error) { return admission.Removal(now, mesh) })
+	return h.Writes.Remove(w, r, mesh, func(now *snapshot.Snapshot) (admission.WriteRequest, error) { return admission.Removal(now, mesh) })
 }
 
 var inFormat = endpoint.Parameter{Name: "format", About: "universal: as readers see it; kubernetes: in the envelope of Kubernetes; written: as its writer gave it", Schema: endpoint.OneOf("universal", "kubernetes", "k8s", "written")}
@@ -156,8 +156,8 @@ func listsDocuments(more ...endpoint.Parameter) endpoint.Form {
 }
 
 // Endpoints are the paths of documents.
-func (h *Handlers) Endpoints() []endpoint.Endpoint {
-	return slices.Concat(h.absentEndpoints(), h.kubernetesEndpoints(), []endpoint.Endpoint{
+func (h *Handlers) Endpoints() []endpoint.Operation {
+	return slices.Concat(h.unsupportedEndpoints(), h.kubernetesEndpoints(), []endpoint.Operation{
 		endpoint.New("GET /_kri/{kri}", h.byKRI, "One document by its KRI", shows()),
 		endpoint.New("GET /meshes", h.listOf("Mesh"), "All meshes", listsDocuments()),
 		endpoint.New("GET /meshes/{mesh}", h.getMesh, "One mesh", shows()),

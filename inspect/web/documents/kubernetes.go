@@ -15,9 +15,9 @@ import (
 )
 
 // kubernetesEndpoints are documents under the paths that they have in Kubernetes.
-func (h *Handlers) kubernetesEndpoints() []endpoint.Endpoint {
+func (h *Handlers) kubernetesEndpoints() []endpoint.Operation {
 	const one, unscoped = "/k8s/{group}/{version}/namespaces/{namespace}/{plural}/{name}", "/k8s/{group}/{version}/{plural}/{name}"
-	return []endpoint.Endpoint{
+	return []endpoint.Operation{
 		endpoint.New("GET "+one, h.getKubernetes, "One document in the envelope of Kubernetes, with its status in the form of its language", endpoint.Says[endpoint.KubernetesDocument](endpoint.InMesh)),
 		endpoint.New("PUT "+one, h.putKubernetes, "Create or replace a document", changes.PutForm()),
 		endpoint.New("DELETE "+one, h.deleteKubernetes, "Delete a document", changes.DeleteForm()),
@@ -87,5 +87,5 @@ func (h *Handlers) deleteKubernetes(w http.ResponseWriter, r *http.Request) erro
 	if err != nil {
 		return err
 	}
-	return h.Writes.Remove(w, r, ref, func(now *snapshot.Snapshot) (admission.Asked, error) { return admission.Removal(now, ref) })
+	return h.Writes.Remove(w, r, ref, func(now *snapshot.Snapshot) (admission.WriteRequest, error) { return admission.Removal(now, ref) })
 }

@@ -13,11 +13,11 @@ import (
 func (h *Handlers) list(w http.ResponseWriter, r *http.Request) error {
 	t, ok := h.Catalog.ByPlural(r.PathValue("plural"))
 	mesh := r.PathValue("mesh")
-	_, empty := h.IsAbsent(r)
+	_, empty := h.IsUnsupported(r)
 	if !empty && (!ok || t.Global && mesh != "") {
 		return h.NotFound(r)
 	}
-	if err := h.MeshKnown(mesh); err != nil {
+	if err := h.CheckMesh(mesh); err != nil {
 		return err
 	}
 	if empty {

@@ -22,7 +22,7 @@ import (
 // describes; all that is wrong with one is told at once. Of a question, parameters that it does
 // not know are ignored with a warning, as clients of other versions send them; what writes
 // refuses them: one may be a misspelled dryRun.
-func (e Endpoint) Checked() Handler {
+func (e Operation) Checked() Handler {
 	patterns := map[string]*regexp.Regexp{}
 	for _, p := range e.form.query {
 		for _, of := range []Schema{p.item(), p.keys()} {
@@ -62,7 +62,7 @@ func (e Endpoint) Checked() Handler {
 }
 
 // names are those of the parameters of an endpoint, for people.
-func (e Endpoint) names() string {
+func (e Operation) names() string {
 	var out []string
 	for _, p := range e.form.query {
 		out = append(out, p.Name)
@@ -71,7 +71,7 @@ func (e Endpoint) names() string {
 }
 
 // parameter is the one of that name; of name[key] the deep one of that name.
-func (e Endpoint) parameter(name string) (Parameter, bool) {
+func (e Operation) parameter(name string) (Parameter, bool) {
 	head, _, deep := strings.Cut(name, "[")
 	i := slices.IndexFunc(e.form.query, func(p Parameter) bool { return p.Name == head && (p.deep || !deep) })
 	if i < 0 {

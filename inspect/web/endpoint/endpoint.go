@@ -13,8 +13,8 @@ import (
 // Handler answers a request with a value for JSON, or a raw body, or an error.
 type Handler func(http.ResponseWriter, *http.Request) error
 
-// Endpoint is one path of the API and what GET /_openapi.json says of it.
-type Endpoint struct {
+// Operation is one path of the API and what GET /_openapi.json says of it.
+type Operation struct {
 	Pattern string // of http.ServeMux, method first
 	handle  Handler
 	about   string
@@ -22,8 +22,8 @@ type Endpoint struct {
 }
 
 // New is an endpoint at a pattern of http.ServeMux, method first.
-func New(pattern string, handle Handler, about string, f Form) Endpoint {
-	return Endpoint{pattern, handle, about, f}
+func New(pattern string, handle Handler, about string, f Form) Operation {
+	return Operation{pattern, handle, about, f}
 }
 
 // Flag reads a parameter that is true or false, false where it is not given.

@@ -8,7 +8,7 @@ import (
 )
 
 // Operation describes one endpoint.
-func (e Endpoint) Operation(method, path string, parts *jsonschema.Components) Schema {
+func (e Operation) Operation(method, path string, parts *jsonschema.Components) Schema {
 	out := Schema{"summary": e.about, "operationId": operationID(method, path)}
 	all := parameters(path)
 	for _, p := range e.form.query {

@@ -20,16 +20,16 @@ import (
 
 // Handlers ask the Envoys of sidecars, and show what they are given.
 type Handlers struct {
-	*objects.Source
+	*objects.Finder
 	Envoys     Envoys // nil: none can be asked
 	Renderer   *xds.Renderer
 	KumaCompat bool
 }
 
 // Endpoints are the questions to the Envoy of a sidecar (spec/kuma.md 5, spec/contract.md 7).
-func (h *Handlers) Endpoints() []endpoint.Endpoint {
+func (h *Handlers) Endpoints() []endpoint.Operation {
 	const dp = "GET /meshes/{mesh}/dataplanes/{name}"
-	return []endpoint.Endpoint{
+	return []endpoint.Operation{
 		endpoint.New(dp+"/xds", h.configDump, "The configuration that the sidecar's Envoy holds, without secrets; of one that cannot be asked what it was sent, marked so", endpoint.Says[endpoint.Anything](endpoint.InNamespace)),
 		endpoint.New(dp+"/_config", h.dataplaneConfig, "The configuration that the sidecar's Envoy is given, computed and not fetched; with shadow policies on demand, and what they change",
 			endpoint.Says[dataplaneConfig](withShadow, include, endpoint.InNamespace)),
@@ -39,7 +39,7 @@ func (h *Handlers) Endpoints() []endpoint.Endpoint {
 }
 
 // errNoStream is the contract's answer where nobody can ask.
-var errNoStream = httpapi.Problem{Status: http.StatusServiceUnavailable, Title: "Cannot ask the sidecar", Detail: attach.ErrNoStream.Error()}
+var errNoStream = httpapi.ProblemDetails{Status: http.StatusServiceUnavailable, Title: "Cannot ask the sidecar", Detail: attach.ErrNoStream.Error()}
 
 // dataplaneAt is the dataplane of a path.
 func (h *Handlers) dataplaneAt(r *http.Request) (api.Ref, error) {
@@ -89,7 +89,7 @@ func (h *Handlers) configDump(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	err = h.pass(w, r, ref, attach.ConfigDump, "application/json")
-	var refused httpapi.Problem
+	var refused httpapi.ProblemDetails
 	if h.Envoys == nil || !errors.As(err, &refused) || refused.Detail != errNoStream.Detail {
 		return err
 	}
@@ -122,9 +122,9 @@ func (h *Handlers) pass(w http.ResponseWriter, r *http.Request, ref api.Ref, pat
 	case errors.Is(err, attach.ErrNoStream):
 		return errNoStream
 	case errors.Is(err, attach.ErrLate), errors.Is(err, context.DeadlineExceeded):
-		return httpapi.Problem{Status: http.StatusGatewayTimeout, Title: "Cannot ask the sidecar", Detail: err.Error()}
+		return httpapi.ProblemDetails{Status: http.StatusGatewayTimeout, Title: "Cannot ask the sidecar", Detail: err.Error()}
 	}
-	return httpapi.Problem{Status: http.StatusBadGateway, Title: "Cannot ask the sidecar", Detail: err.Error()}
+	return httpapi.ProblemDetails{Status: http.StatusBadGateway, Title: "Cannot ask the sidecar", Detail: err.Error()}
 }
 
 // passing begins an answer with its first byte.

@@ -164,8 +164,8 @@ func NewHandlers(e *Bus) *Handlers {
 }
 
 // Endpoints are the stream of events, and the list of those that are kept.
-func (h *Handlers) Endpoints() []endpoint.Endpoint {
-	return []endpoint.Endpoint{
+func (h *Handlers) Endpoints() []endpoint.Operation {
+	return []endpoint.Operation{
 		endpoint.New("GET /_events", h.events, "What happens, as server-sent events; the header Last-Event-ID goes on where a stream broke off", saysEvents()),
 	}
 }

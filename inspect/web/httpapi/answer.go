@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// Printed is an answer that prints itself, as encoding/json would print it: what an object prints
+// JSONAppender is an answer that prints itself, as encoding/json would print it: what an object prints
 // for encoding/json is read once more, letter by letter.
-type Printed interface {
+type JSONAppender interface {
 	AppendJSON(to []byte) ([]byte, error)
 }
 
@@ -31,7 +31,7 @@ type jsonWriter struct {
 }
 
 func (j *jsonWriter) print(body any) error {
-	p, ok := body.(Printed)
+	p, ok := body.(JSONAppender)
 	if !ok {
 		return json.NewEncoder(j).Encode(body)
 	}

@@ -71,12 +71,12 @@ const mostWarnings = 16
 
 // unknownField is a field that nothing knows.
 type unknownField struct {
-	Problem
+	ProblemDetails
 	name string
 }
 
 // Unwrap makes it the problem that it is.
-func (u unknownField) Unwrap() error { return u.Problem }
+func (u unknownField) Unwrap() error { return u.ProblemDetails }
 
 // DecodeBody reads one JSON object, strictly. All that is wrong with its fields comes at once,
 // as a *multierror.Error, and into has the others.
@@ -123,7 +123,7 @@ func decodeOne(body []byte, into any) error {
 // mistakeIn is what decoding says of a field of a body, or of the body, whose name is empty. A
 // type that reads itself says where it is wrong before a colon.
 func mistakeIn(name string, err error) error {
-	if p, ok := errors.AsType[Problem](err); ok {
+	if p, ok := errors.AsType[ProblemDetails](err); ok {
 		return p
 	}
 	if field, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
@@ -163,16 +163,16 @@ func kindText(t reflect.Type) string {
 // is the fault of its sender.
 func Body(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
 	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
-	if err != nil && !Told(err) {
+	if err != nil && !IsBodyError(err) {
 		err = BadField("", "the body cannot be read: "+err.Error()+"; send it again")
 	}
 	return bytes.Clone(text), err // of its own length: a document keeps its text
 }
 
-// Told reports whether an error says by itself what was wrong with a body: it was too large,
+// IsBodyError reports whether an error says by itself what was wrong with a body: it was too large,
 // or too much came at once.
-func Told(err error) bool {
+func IsBodyError(err error) bool {
 	var tooLarge *http.MaxBytesError
-	var busy Problem
+	var busy ProblemDetails
 	return errors.As(err, &tooLarge) || errors.As(err, &busy)
 }

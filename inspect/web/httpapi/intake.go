@@ -8,12 +8,12 @@ import (
 )
 
 // ErrBusy is the answer to who would make the control plane hold too much.
-var ErrBusy = Problem{Status: http.StatusServiceUnavailable, Title: "Too much at once", Retry: "1",
+var ErrBusy = ProblemDetails{Status: http.StatusServiceUnavailable, Title: "Too much at once", Retry: "1",
 	Detail: "too much is being sent at once; try again, with fewer documents at once"}
 
 // TooMuch reports whether a body could not be read because too much is held.
 func TooMuch(err error) bool {
-	var p Problem
+	var p ProblemDetails
 	return errors.As(err, &p) && p.Status == ErrBusy.Status
 }
 

@@ -19,9 +19,9 @@ import (
 	"github.com/weftmesh/weft/store"
 )
 
-// Problem is an error as clients see it (spec/kuma.md 5.1): RFC 7807 with the
+// ProblemDetails is an error as clients see it (spec/kuma.md 5.1): RFC 7807 with the
 // older names beside it.
-type Problem struct {
+type ProblemDetails struct {
 	Type              string             `json:"type"`
 	Status            int                `json:"status"`
 	Title             string             `json:"title"`
@@ -53,15 +53,15 @@ type Cause struct {
 const MostMistakes = 1000
 
 // Error makes a problem the failure of a handler.
-func (p Problem) Error() string { return p.Detail }
+func (p ProblemDetails) Error() string { return p.Detail }
 
 // CannotProcess is the title of a problem with what a request brings.
 const CannotProcess = "Could not process a resource"
 
 // NotValid is the answer to documents that are refused. It tells of MostMistakes, and how many
 // more there are.
-func NotValid(found []*api.Violation) Problem {
-	p := Problem{Status: http.StatusBadRequest, Title: CannotProcess, Detail: "Resource is not valid"}
+func NotValid(found []*api.Violation) ProblemDetails {
+	p := ProblemDetails{Status: http.StatusBadRequest, Title: CannotProcess, Detail: "Resource is not valid"}
 	more := 0
 	var cut *api.Violation // which says of itself how many more there are
 	for _, v := range found {
@@ -85,7 +85,7 @@ func NotValid(found []*api.Violation) Problem {
 }
 
 // tell adds a violation.
-func (p *Problem) tell(v *api.Violation) {
+func (p *ProblemDetails) tell(v *api.Violation) {
 	i := InvalidParameter{Field: string(v.Field), Reason: v.Message, Source: v.Position.String()}
 	if v.Object.Name != "" {
 		i.Object = v.Object.String()
@@ -96,32 +96,32 @@ func (p *Problem) tell(v *api.Violation) {
 }
 
 // BadField is the answer to one wrong parameter.
-func BadField(field, reason string) Problem {
-	return Problem{Status: http.StatusBadRequest, Title: "Bad request", Detail: reason,
+func BadField(field, reason string) ProblemDetails {
+	return ProblemDetails{Status: http.StatusBadRequest, Title: "Bad request", Detail: reason,
 		InvalidParameters: []InvalidParameter{{Field: field, Reason: reason}}, Causes: []Cause{{field, reason}}}
 }
 
 // NotFound is the answer to a path that names nothing.
-func NotFound() Problem {
-	return Problem{Status: http.StatusNotFound, Title: "Could not retrieve a resource", Detail: "Not found"}
+func NotFound() ProblemDetails {
+	return ProblemDetails{Status: http.StatusNotFound, Title: "Could not retrieve a resource", Detail: "Not found"}
 }
 
 // Conflict is the answer to a change that something stands against.
-func Conflict(detail string) Problem {
-	return Problem{Status: http.StatusConflict, Title: CannotProcess, Detail: detail}
+func Conflict(detail string) ProblemDetails {
+	return ProblemDetails{Status: http.StatusConflict, Title: CannotProcess, Detail: detail}
 }
 
 // FailedPrecondition is the answer to a write that was meant for another state.
-func FailedPrecondition(detail string) Problem {
-	return Problem{Status: http.StatusPreconditionFailed, Title: CannotProcess, Detail: detail}
+func FailedPrecondition(detail string) ProblemDetails {
+	return ProblemDetails{Status: http.StatusPreconditionFailed, Title: CannotProcess, Detail: detail}
 }
 
 // BadFields is the answer to all that is wrong with a request.
-func BadFields(wrong []Problem) Problem {
+func BadFields(wrong []ProblemDetails) ProblemDetails {
 	if len(wrong) == 1 {
 		return wrong[0]
 	}
-	p := Problem{Status: http.StatusBadRequest, Title: "Bad request"}
+	p := ProblemDetails{Status: http.StatusBadRequest, Title: "Bad request"}
 	var names []string
 	for _, w := range wrong[:min(len(wrong), MostMistakes)] {
 		p.InvalidParameters, p.Causes = append(p.InvalidParameters, w.InvalidParameters...), append(p.Causes, w.Causes...)
@@ -136,13 +136,13 @@ func BadFields(wrong []Problem) Problem {
 }
 
 // BadFieldsIn are what a handler says to be wrong with fields, nil where err is anything else.
-func BadFieldsIn(err error) (wrong []Problem) {
+func BadFieldsIn(err error) (wrong []ProblemDetails) {
 	var many *multierror.Error
 	if !errors.As(err, &many) {
 		return nil
 	}
 	for _, e := range many.Errors {
-		var p Problem
+		var p ProblemDetails
 		if !errors.As(e, &p) {
 			return nil
 		}
@@ -152,8 +152,8 @@ func BadFieldsIn(err error) (wrong []Problem) {
 }
 
 // ProblemOf is the answer to any failure of a handler.
-func ProblemOf(err error) Problem {
-	var p Problem
+func ProblemOf(err error) ProblemDetails {
+	var p ProblemDetails
 	var tooLarge *http.MaxBytesError
 	if wrong := BadFieldsIn(err); len(wrong) > 0 {
 		return BadFields(wrong)
@@ -166,21 +166,21 @@ func ProblemOf(err error) Problem {
 	case refused != nil:
 		return NotValid(refused.Found)
 	case errors.As(err, &tooLarge):
-		return Problem{Status: http.StatusRequestEntityTooLarge, Title: "Too large", Detail: "the body is too large; send fewer or smaller documents"}
+		return ProblemDetails{Status: http.StatusRequestEntityTooLarge, Title: "Too large", Detail: "the body is too large; send fewer or smaller documents"}
 	case errors.Is(err, store.ErrReadOnly):
-		return Problem{Status: http.StatusMethodNotAllowed, Title: CannotProcess, Detail: err.Error()}
+		return ProblemDetails{Status: http.StatusMethodNotAllowed, Title: CannotProcess, Detail: err.Error()}
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, store.ErrClosed), errors.Is(err, store.ErrStopped):
-		return Problem{Status: http.StatusServiceUnavailable, Title: CannotProcess, Detail: err.Error()}
+		return ProblemDetails{Status: http.StatusServiceUnavailable, Title: CannotProcess, Detail: err.Error()}
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		return Problem{Status: http.StatusServiceUnavailable, Title: "Not in time", Detail: "the answer was not ready in time; try again"}
+		return ProblemDetails{Status: http.StatusServiceUnavailable, Title: "Not in time", Detail: "the answer was not ready in time; try again"}
 	case len(api.Violations(err)) > 0:
 		return NotValid(api.Violations(err))
 	}
-	return Problem{Status: http.StatusInternalServerError, Title: "Internal error", Detail: err.Error()}
+	return ProblemDetails{Status: http.StatusInternalServerError, Title: "Internal error", Detail: err.Error()}
 }
 
 // Fail writes a problem.
-func Fail(w http.ResponseWriter, p Problem) {
+func Fail(w http.ResponseWriter, p ProblemDetails) {
 	p.Type, p.Details = "/std-errors", p.Detail
 	if p.Allow != "" {
 		w.Header().Set("Allow", p.Allow)
@@ -193,12 +193,12 @@ func Fail(w http.ResponseWriter, p Problem) {
 
 // Refusal is an error that Refuse answers with status.
 func Refusal(status int, detail string) error {
-	return Problem{Status: status, Title: http.StatusText(status), Detail: detail}
+	return ProblemDetails{Status: status, Title: http.StatusText(status), Detail: detail}
 }
 
 // Refused is what a Refusal says; not ok for another error.
 func Refused(err error) (status int, detail string, ok bool) {
-	var p Problem
+	var p ProblemDetails
 	ok = errors.As(err, &p)
 	return p.Status, p.Detail, ok
 }
@@ -218,13 +218,13 @@ func Truncate(text string) string {
 // Unknown makes what package inspect does not find a 404 in its words.
 func Unknown(err error) error {
 	if errors.Is(err, inspect.ErrNotFound) {
-		return Problem{Status: http.StatusNotFound, Title: "Could not retrieve a resource", Detail: err.Error()}
+		return ProblemDetails{Status: http.StatusNotFound, Title: "Could not retrieve a resource", Detail: err.Error()}
 	}
 	return err
 }
 
 // TooMany is the answer to who has too many of what others need too.
-func TooMany(of string) Problem {
-	return Problem{Status: http.StatusTooManyRequests, Title: "Too much at once", Retry: "1",
+func TooMany(of string) ProblemDetails {
+	return ProblemDetails{Status: http.StatusTooManyRequests, Title: "Too much at once", Retry: "1",
 		Detail: "you have too many " + of + "; close some of them and try again"}
 }

@@ -30,7 +30,7 @@ func PageOf[T any](r *http.Request, all []T, name func(T) string) (httpapi.Page[
 
 // Page answers the part of the objects of a kind, in one mesh or in all, that the
 // query asks for, each added by add.
-func (s *Source) Page(w http.ResponseWriter, r *http.Request, kind, mesh string, add func(*httpapi.PrintedPage, *api.Object) error) error {
+func (s *Finder) Page(w http.ResponseWriter, r *http.Request, kind, mesh string, add func(*httpapi.PrintedPage, *api.Object) error) error {
 	sel, err := SelectionOf(r.URL.Query())
 	if err != nil {
 		return err
@@ -84,7 +84,7 @@ func (s *Source) Page(w http.ResponseWriter, r *http.Request, kind, mesh string,
 }
 
 // Chosen reports whether a list asks for an object.
-func (s *Source) Chosen(sel Selection, o *api.Object) bool {
+func (s *Finder) Chosen(sel Selection, o *api.Object) bool {
 	shown := s.Catalog.Labels(o)
 	return sel.takes(o) && shown.Carry(sel.labels)
 }

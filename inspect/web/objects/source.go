@@ -15,7 +15,7 @@ import (
 
 // KubernetesRef is the object that the path names. Without ?mesh= it is looked for in
 // mesh default first, then in the others.
-func (s *Source) KubernetesRef(r *http.Request) (api.Ref, error) {
+func (s *Finder) KubernetesRef(r *http.Request) (api.Ref, error) {
 	t, ok := s.Catalog.ByPlural(r.PathValue("plural"))
 	namespace := r.PathValue("namespace")
 	if !ok || r.PathValue("group") != cmp.Or(t.Group, "kuma.io") || !t.Reads(t.In(r.PathValue("version"))) || t.Unscoped != (namespace == "") {
@@ -39,8 +39,8 @@ func (s *Source) KubernetesRef(r *http.Request) (api.Ref, error) {
 	return ref, nil
 }
 
-// MeshKnown fails where a mesh is named that is not there.
-func (s *Source) MeshKnown(mesh string) error {
+// CheckMesh fails where a mesh is named that is not there.
+func (s *Finder) CheckMesh(mesh string) error {
 	if mesh == "" {
 		return nil
 	}
@@ -51,13 +51,13 @@ func (s *Source) MeshKnown(mesh string) error {
 }
 
 // ReaderAt is the object that the path names, and a reader of the model that holds.
-func (s *Source) ReaderAt(r *http.Request, kind string) (*resolve.Reader, api.Ref, error) {
+func (s *Finder) ReaderAt(r *http.Request, kind string) (*resolve.Reader, api.Ref, error) {
 	q, err := s.Reader(r.Context())
 	return q, s.RefOf(r, kind), err
 }
 
 // Reader reads the model that holds for as long as the client waits.
-func (s *Source) Reader(ctx context.Context) (*resolve.Reader, error) {
+func (s *Finder) Reader(ctx context.Context) (*resolve.Reader, error) {
 	m, err := s.Documents.Model(ctx)
 	if err != nil {
 		return nil, err
@@ -67,21 +67,21 @@ func (s *Source) Reader(ctx context.Context) (*resolve.Reader, error) {
 
 // ReaderOf reads a model until gone says that nobody waits; nil for somebody who
 // always does.
-func (s *Source) ReaderOf(m *resolve.Model, gone func() bool) *resolve.Reader {
+func (s *Finder) ReaderOf(m *resolve.Model, gone func() bool) *resolve.Reader {
 	q := m.Reader(gone)
-	if s.Asked != nil {
-		s.Asked(q)
+	if s.OnReader != nil {
+		s.OnReader(q)
 	}
 	return q
 }
 
-// Source finds the objects, and the model, that requests are about.
-type Source struct {
+// Finder finds the objects, and the model, that requests are about.
+type Finder struct {
 	Catalog   *api.Catalog
 	Documents Documents
-	// Asked is told of each reader of a model that a request makes, which counts what the answer
+	// OnReader is told of each reader of a model that a request makes, which counts what the answer
 	// costs; nil tells nobody.
-	Asked func(*resolve.Reader)
+	OnReader func(*resolve.Reader)
 	// Listed is told how many documents a list looked at; nil tells nobody.
 	Listed func(int)
 	// NotFound is the answer to a request whose path leads nowhere.
@@ -97,7 +97,7 @@ type Documents interface {
 
 // SnapshotOf is what there is of a kind: Dataplanes with those of pods, which follow from what
 // is written, and of all else what is written.
-func (s *Source) SnapshotOf(ctx context.Context, kind string) *snapshot.Snapshot {
+func (s *Finder) SnapshotOf(ctx context.Context, kind string) *snapshot.Snapshot {
 	if kind == api.KindDataplane {
 		if m, err := s.Documents.Model(ctx); err == nil {
 			return m.Snapshot()
@@ -108,7 +108,7 @@ func (s *Source) SnapshotOf(ctx context.Context, kind string) *snapshot.Snapshot
 
 // TypeAt is the type that the path names, which must fit its place: in a mesh
 // or outside.
-func (s *Source) TypeAt(r *http.Request) (api.Type, error) {
+func (s *Finder) TypeAt(r *http.Request) (api.Type, error) {
 	t, ok := s.Catalog.ByPlural(r.PathValue("plural"))
 	if !ok || t.Global != (r.PathValue("mesh") == "") {
 		return t, s.withoutType(r)
@@ -117,14 +117,14 @@ func (s *Source) TypeAt(r *http.Request) (api.Type, error) {
 }
 
 // RefAt is the object that the path names.
-func (s *Source) RefAt(r *http.Request) (api.Ref, error) {
+func (s *Finder) RefAt(r *http.Request) (api.Ref, error) {
 	t, err := s.TypeAt(r)
 	return s.RefOf(r, t.Name), err
 }
 
 // RefOf is the object of that kind that the path names. An object with a
 // namespace answers to ?namespace= and to <name>.<namespace>, its name in Kuma.
-func (s *Source) RefOf(r *http.Request, kind string) api.Ref {
+func (s *Finder) RefOf(r *http.Request, kind string) api.Ref {
 	ref := api.Ref{Kind: kind, Mesh: r.PathValue("mesh"), Namespace: r.URL.Query().Get("namespace"), Name: r.PathValue("name")}
 	return ref.Resolve(s.SnapshotOf(r.Context(), kind).Has)
 }

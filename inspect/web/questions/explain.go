@@ -40,7 +40,7 @@ func (h *Handlers) explain(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	part := inspect.Part{Offset: sel.Offset, Size: sel.Size, Name: sel.Name, Brief: brief}
+	part := inspect.ListOptions{Offset: sel.Offset, Size: sel.Size, Name: sel.Name, Brief: brief}
 	if q.Get(explainSize.Name) == "" {
 		part.Size = 0
 	}
@@ -65,7 +65,7 @@ func (h *Handlers) explain(w http.ResponseWriter, r *http.Request) error {
 
 // explanation is a part of what applies to a dataplane; of what one object has a say in where the
 // query asks for that.
-func (h *Handlers) explanation(m *resolve.Reader, ref api.Ref, q url.Values, part inspect.Part) (explain.Explanation, error) {
+func (h *Handlers) explanation(m *resolve.Reader, ref api.Ref, q url.Values, part inspect.ListOptions) (explain.Explanation, error) {
 	about := q.Get("about")
 	if about == "" {
 		e, err := explain.PartOf(m, ref, q.Get("to"), part)

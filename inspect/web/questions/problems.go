@@ -30,7 +30,7 @@ func (h *Handlers) problems(w http.ResponseWriter, r *http.Request) error {
 		running = append(running, h.Running()...)
 	}
 	owners := conditions.Problems(m, h.Fleet.Troubled(), h.Problems(), running...)
-	owners = slices.DeleteFunc(owners, func(o conditions.Owner) bool { return !strings.Contains(o.Owner, sel.Name) })
+	owners = slices.DeleteFunc(owners, func(o conditions.ProblemOwner) bool { return !strings.Contains(o.Owner, sel.Name) })
 	owners, notes, err := seenOwners(r.Context(), owners)
 	if err != nil {
 		return err
@@ -53,7 +53,7 @@ func (h *Handlers) problems(w http.ResponseWriter, r *http.Request) error {
 
 // seenOwners cuts what is wrong to the namespaces of which who asks is told: what is wrong with a whole
 // mesh, with a file or with the control plane is for those who are told of everything.
-func seenOwners(ctx context.Context, owners []conditions.Owner) ([]conditions.Owner, []api.Note, error) {
+func seenOwners(ctx context.Context, owners []conditions.ProblemOwner) ([]conditions.ProblemOwner, []api.Note, error) {
 	v, isCut := rights.CutTo(ctx)
 	if !isCut {
 		return owners, nil, nil
@@ -65,14 +65,14 @@ func seenOwners(ctx context.Context, owners []conditions.Owner) ([]conditions.Ow
 		}
 	}
 	sees, said, err := v.Namespaces(ctx, slices.Collect(maps.Keys(there)))
-	return slices.DeleteFunc(owners, func(o conditions.Owner) bool { return o.Ref == nil || !sees[o.Ref.Namespace] }), cutNotes(said), err
+	return slices.DeleteFunc(owners, func(o conditions.ProblemOwner) bool { return o.Ref == nil || !sees[o.Ref.Namespace] }), cutNotes(said), err
 }
 
 // problemList is all that is wrong.
 type problemList struct {
-	Total  int                `json:"total"`  // of problems
-	Owners int                `json:"owners"` // how many there are, of which Items may be a part
-	Items  []conditions.Owner `json:"items"`
-	Notes  []api.Note         `json:"notes,omitempty"` // about what is not told
-	Next   *string            `json:"next,omitempty"`  // the address of those that follow
+	Total  int                       `json:"total"`  // of problems
+	Owners int                       `json:"owners"` // how many there are, of which Items may be a part
+	Items  []conditions.ProblemOwner `json:"items"`
+	Notes  []api.Note                `json:"notes,omitempty"` // about what is not told
+	Next   *string                   `json:"next,omitempty"`  // the address of those that follow
 }

@@ -22,7 +22,7 @@ import (
 
 // Handlers answer what applies to dataplanes, and how objects fare.
 type Handlers struct {
-	*objects.Source
+	*objects.Finder
 	Sidecars sidecars.Sidecars
 	Fleet    sidecars.FleetCounts
 	// Ask writes the answer of the Envoy of a dataplane; nil where none can be asked.
@@ -37,7 +37,7 @@ type Handlers struct {
 }
 
 // Endpoints are the questions about dataplanes, objects and meshes.
-func (h *Handlers) Endpoints() []endpoint.Endpoint {
+func (h *Handlers) Endpoints() []endpoint.Operation {
 	const dp, object = "/meshes/{mesh}/dataplanes/{name}", "/meshes/{mesh}/{plural}/{name}"
 	return append(h.viewEndpoints(),
 		endpoint.New("GET "+dp+"/_explain", h.explain, "Everything that applies to a dataplane, and why", endpoint.Says[explain.Explanation](toService, partOfID, explainSize, endpoint.PageOffset, h.aboutObject(), inBrief, endpoint.InNamespace)),
@@ -56,7 +56,7 @@ func (h *Handlers) explainObject(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	e, err := conditions.ExplainObject(m, ref, sidecars.KnownBy(h.Fleet, h.Sidecars, m, ref.Mesh), h.Problems()...)
+	e, err := conditions.ExplainObject(m, ref, sidecars.FindIn(h.Fleet, h.Sidecars, m, ref.Mesh), h.Problems()...)
 	if err != nil {
 		return httpapi.Unknown(err)
 	}

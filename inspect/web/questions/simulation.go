@@ -64,12 +64,12 @@ func unreadable(err error, q wire.Request) error {
 
 // cannotSimulate is the answer to a request that cannot be simulated: all that is wrong with
 // its fields.
-func cannotSimulate(err error) httpapi.Problem {
+func cannotSimulate(err error) httpapi.ProblemDetails {
 	many, ok := errors.AsType[*multierror.Error](err)
 	if !ok {
 		return wrongField(err)
 	}
-	wrong := make([]httpapi.Problem, len(many.Errors))
+	wrong := make([]httpapi.ProblemDetails, len(many.Errors))
 	for i, e := range many.Errors {
 		wrong[i] = wrongField(e)
 	}
@@ -78,7 +78,7 @@ func cannotSimulate(err error) httpapi.Problem {
 
 // wrongField is what is wrong with one field of a simulation. The error begins with it, or
 // else the url leads nowhere.
-func wrongField(err error) httpapi.Problem {
+func wrongField(err error) httpapi.ProblemDetails {
 	field, reason, ok := strings.Cut(err.Error(), ": ")
 	if ok && (slices.Contains([]string{"url", "headers", "answers", "version", "body", "draw", "authz", "sni", "as", "plaintext"}, field) || strings.HasPrefix(field, "headers.")) {
 		return httpapi.BadField(field, reason)

@@ -31,7 +31,7 @@ func (h *Handlers) status(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := inspect.MeshKnown(m, mesh); err != nil {
+	if err := inspect.CheckMesh(m, mesh); err != nil {
 		return httpapi.Unknown(err)
 	}
 	q := r.URL.Query()
@@ -39,7 +39,7 @@ func (h *Handlers) status(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	part := inspect.Part{Offset: sel.Offset, Size: sel.Size, Name: sel.Name}
+	part := inspect.ListOptions{Offset: sel.Offset, Size: sel.Size, Name: sel.Name}
 	if q.Get(endpoint.StatusSize.Name) == "" {
 		part.Size = 0
 	}
@@ -66,7 +66,7 @@ func (h *Handlers) status(w http.ResponseWriter, r *http.Request) error {
 }
 
 // choose reads of which kinds and states the objects are that are asked for.
-func (h *Handlers) choose(q url.Values, part *inspect.Part) error {
+func (h *Handlers) choose(q url.Values, part *inspect.ListOptions) error {
 	part.Fares = inspect.Fares(q.Get(byFare.Name))
 	if q.Get(byKind.Name) == "" {
 		return nil
@@ -82,7 +82,7 @@ func (h *Handlers) choose(q url.Values, part *inspect.Part) error {
 
 // seenOf cuts a part of the status of a mesh to the namespaces of which who asks is told. Its
 // notes say of which that is not known.
-func (h *Handlers) seenOf(ctx context.Context, m *resolve.Reader, mesh string, part *inspect.Part) ([]api.Note, error) {
+func (h *Handlers) seenOf(ctx context.Context, m *resolve.Reader, mesh string, part *inspect.ListOptions) ([]api.Note, error) {
 	v, isCut := rights.CutTo(ctx)
 	if !isCut {
 		return nil, nil
@@ -102,7 +102,7 @@ func (h *Handlers) seenOf(ctx context.Context, m *resolve.Reader, mesh string, p
 
 // cutNotes say that an answer is cut to namespaces, and of which that is not known.
 func cutNotes(said []string) []api.Note {
-	notes := []api.Note{{Severity: api.Info, Code: "Cut", Message: "only what is in namespaces of which you may get dataplanes/explain is told"}}
+	notes := []api.Note{{Severity: api.Info, Code: "Cut", Message: "only objects in namespaces of which you may get dataplanes/explain are listed"}}
 	for _, text := range said {
 		notes = append(notes, api.Note{Severity: api.Info, Code: "Cut", Message: text})
 	}

@@ -85,9 +85,9 @@ func (h *Handlers) ofPort(ask func(*http.Request, *resolve.Reader, api.Ref) (any
 }
 
 // viewEndpoints are Kuma's views of what applies to a dataplane.
-func (h *Handlers) viewEndpoints() []endpoint.Endpoint {
+func (h *Handlers) viewEndpoints() []endpoint.Operation {
 	const dp = "GET /meshes/{mesh}/dataplanes/{name}"
-	return []endpoint.Endpoint{
+	return []endpoint.Operation{
 		endpoint.New(dp+"/_rules", h.ofDataplane(func(_ *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
 			return kuma.Rules(m, h.Catalog, dp)
 		}),
@@ -130,7 +130,7 @@ func (h *Handlers) attachable(r *http.Request) (*resolve.Reader, api.Ref, error)
 		return nil, api.Ref{}, err
 	}
 	if !t.Policy && !t.Route {
-		return nil, api.Ref{}, httpapi.Problem{Status: http.StatusBadRequest, Title: "Bad request", Detail: t.Name + " is neither a policy nor a route; ask about one of those"}
+		return nil, api.Ref{}, httpapi.ProblemDetails{Status: http.StatusBadRequest, Title: "Bad request", Detail: t.Name + " is neither a policy nor a route; ask about one of those"}
 	}
 	return h.ReaderAt(r, t.Name)
 }

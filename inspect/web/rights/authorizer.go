@@ -13,17 +13,17 @@ import (
 
 // Gettable reports whether an object is a policy or a route that who asks may get. What keeps
 // that from being known is failed.
-func (a *Authorizer) Gettable(ctx context.Context, failed *error) func(*api.Object) bool {
+func (a *UserAuthorizer) Gettable(ctx context.Context, failed *error) func(*api.Object) bool {
 	u := CallerOf(ctx)
-	known := map[Access]bool{}
+	known := map[AccessRequest]bool{}
 	return func(o *api.Object) bool {
 		t, _ := a.Catalog.Type(o.Kind)
 		if !t.Policy && !t.Route || !u.InCluster() {
 			return t.Policy || t.Route
 		}
-		want := Access{Verb: "get", Group: GroupOf(t), Resource: t.Plural, Namespace: o.Namespace}
+		want := AccessRequest{Verb: "get", Group: GroupOf(t), Resource: t.Plural, Namespace: o.Namespace}
 		may, asked := known[want]
-		if !asked && len(known) < MostAsked && *failed == nil {
+		if !asked && len(known) < MostChecks && *failed == nil {
 			may, *failed = u.Has(ctx, want)
 			known[want] = may
 		}
@@ -33,29 +33,29 @@ func (a *Authorizer) Gettable(ctx context.Context, failed *error) func(*api.Obje
 
 // ExplainsAll reports whether who asks may be told what applies to every dataplane, and so what
 // there is in every namespace.
-func (a *Authorizer) ExplainsAll(ctx context.Context) (bool, error) {
+func (a *UserAuthorizer) ExplainsAll(ctx context.Context) (bool, error) {
 	if !MustAsk(ctx) {
 		return true, nil
 	}
 	u := CallerOf(ctx)
 	t, _ := a.Catalog.Type(api.KindDataplane)
-	return u.Has(ctx, Access{Verb: "get", Group: GroupOf(t), Resource: t.Plural, Subresource: "explain"})
+	return u.Has(ctx, AccessRequest{Verb: "get", Group: GroupOf(t), Resource: t.Plural, Subresource: "explain"})
 }
 
 // Explained reports whether a user may be told what applies to a dataplane. What keeps that
 // from being known is failed; cut are dataplanes of more namespaces than are asked about.
-func (a *Authorizer) Explained(ctx context.Context, failed *error, cut *bool) func(api.Ref) bool {
+func (a *UserAuthorizer) Explained(ctx context.Context, failed *error, cut *bool) func(api.Ref) bool {
 	u := CallerOf(ctx)
 	t, _ := a.Catalog.Type(api.KindDataplane)
 	known := map[string]bool{}
 	return func(ref api.Ref) bool {
 		may, asked := known[ref.Namespace]
-		if !asked && len(known) >= MostAsked {
+		if !asked && len(known) >= MostChecks {
 			*cut = true
 			return false
 		}
 		if !asked && *failed == nil {
-			may, *failed = u.Has(ctx, Access{Verb: "get", Group: GroupOf(t), Resource: t.Plural, Subresource: "explain", Namespace: ref.Namespace})
+			may, *failed = u.Has(ctx, AccessRequest{Verb: "get", Group: GroupOf(t), Resource: t.Plural, Subresource: "explain", Namespace: ref.Namespace})
 			known[ref.Namespace] = may
 		}
 		return may
@@ -63,39 +63,39 @@ func (a *Authorizer) Explained(ctx context.Context, failed *error, cut *bool) fu
 }
 
 // Lacks is the refusal of a user who has not an access.
-func (a *Authorizer) Lacks(u User, want Access) error {
+func (a *UserAuthorizer) Lacks(u User, want AccessRequest) error {
 	a.Log.Warn("refused a request", "user", httpapi.Truncate(u.Name), "verb", want.Verb, "resource", want.Resource, "subresource", want.Subresource, "namespace", httpapi.Truncate(want.Namespace), "status", http.StatusForbidden)
 	what := want.Verb + " " + want.Resource
 	if want.Subresource != "" {
 		what += "/" + want.Subresource
 	}
 	if want.Path != "" {
-		return httpapi.Problem{Status: http.StatusForbidden, Title: "Not allowed", Detail: u.Name + " may not get " + want.Path + "; ask for a ClusterRole with nonResourceURLs: [" + want.Path + "]"}
+		return httpapi.ProblemDetails{Status: http.StatusForbidden, Title: "Not allowed", Detail: u.Name + " may not get " + want.Path + "; ask for a ClusterRole with nonResourceURLs: [" + want.Path + "]"}
 	}
 	what += " of " + cmp.Or(want.Group, "the core group")
 	where := "the whole cluster"
 	if want.Namespace != "" {
 		where = "namespace " + want.Namespace
 	}
-	return httpapi.Problem{Status: http.StatusForbidden, Title: "Not allowed", Detail: u.Name + " may not " + what + " in " + where + "; ask for a role that allows it, such as weft-view"}
+	return httpapi.ProblemDetails{Status: http.StatusForbidden, Title: "Not allowed", Detail: u.Name + " may not " + what + " in " + where + "; ask for a role that allows it, such as weft-view"}
 }
 
 // MayWrite refuses documents of kinds that a user may not get: what becomes of them tells what
 // there is.
-func (a *Authorizer) MayWrite(ctx context.Context, objects []*api.Object) error {
+func (a *UserAuthorizer) MayWrite(ctx context.Context, objects []*api.Object) error {
 	u := CallerOf(ctx)
 	if !u.InCluster() {
 		return nil
 	}
-	asked := map[Access]bool{}
+	asked := map[AccessRequest]bool{}
 	for _, o := range objects {
 		t, ok := a.Catalog.Type(o.Kind)
-		want := Access{Verb: "get", Group: GroupOf(t), Resource: t.Plural, Namespace: o.Namespace}
+		want := AccessRequest{Verb: "get", Group: GroupOf(t), Resource: t.Plural, Namespace: o.Namespace}
 		if !ok || asked[want] {
 			continue
 		}
-		if asked[want] = true; len(asked) > MostAsked {
-			return httpapi.BadField("", fmt.Sprintf("the documents are of more than %d kinds and namespaces together; send those of fewer namespaces at once", MostAsked))
+		if asked[want] = true; len(asked) > MostChecks {
+			return httpapi.BadField("", fmt.Sprintf("the documents are of more than %d kinds and namespaces together; send those of fewer namespaces at once", MostChecks))
 		}
 		may, err := u.Has(ctx, want)
 		if err != nil {
@@ -108,8 +108,8 @@ func (a *Authorizer) MayWrite(ctx context.Context, objects []*api.Object) error 
 	return nil
 }
 
-// Authorizer asks the cluster what a user may, where the cluster decides that.
-type Authorizer struct {
+// UserAuthorizer asks the cluster what a user may, where the cluster decides that.
+type UserAuthorizer struct {
 	Catalog *api.Catalog
 	Log     *slog.Logger
 }

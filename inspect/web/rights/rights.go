@@ -15,31 +15,31 @@ import (
 // that (spec/kubernetes.md 7.5).
 type Users interface {
 	// WhoIs is whose token it is. The error is an ErrNobody where it is not good.
-	WhoIs(ctx context.Context, token string) (Member, error)
+	WhoIs(ctx context.Context, token string) (ClusterUser, error)
 }
 
 // ErrNobody is that a token is good for nothing.
 var ErrNobody = errors.New("the request carries no valid token")
 
-// Member is one user of a cluster.
-type Member struct {
+// ClusterUser is one user of a cluster.
+type ClusterUser struct {
 	Name   string
 	Groups []string
 	// May reports whether the user has an access. An error is that nobody can say.
-	May func(context.Context, Access) (bool, error)
-	// Said is what May said of an access lately, without asking again; nil remembers nothing.
-	Said func(Access) (may, known bool)
+	May func(context.Context, AccessRequest) (bool, error)
+	// Cached is what May said of an access lately, without asking again; nil remembers nothing.
+	Cached func(AccessRequest) (may, known bool)
 }
 
-// Access is what a user wants, as RBAC calls it: a verb with a resource of a namespace, of all
+// AccessRequest is what a user wants, as RBAC calls it: a verb with a resource of a namespace, of all
 // where it is empty, and one object where it is named; or with a Path of this API.
-type Access struct {
+type AccessRequest struct {
 	Verb, Group, Resource, Subresource, Namespace, Name, Path string
 }
 
 // AnyName is the access to all objects of the namespace: a question about one object tells of
 // others too.
-func (a Access) AnyName() Access {
+func (a AccessRequest) AnyName() AccessRequest {
 	a.Name = ""
 	return a
 }
@@ -58,6 +58,6 @@ func MustAsk(ctx context.Context) bool {
 }
 
 // User is the member as requests come from it.
-func (m *Member) User() User {
-	return User{Name: m.Name, Groups: append(slices.Clone(m.Groups), authenticated), may: m.May, said: m.Said}
+func (m *ClusterUser) User() User {
+	return User{Name: m.Name, Groups: append(slices.Clone(m.Groups), authenticated), may: m.May, cached: m.Cached}
 }

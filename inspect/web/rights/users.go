@@ -23,8 +23,8 @@ type User struct {
 	client string   // what the request says of its program
 	asks   bool     // it may change nothing
 	// may asks the cluster, and said is what it said lately; nil where it has no say.
-	may  func(context.Context, Access) (bool, error)
-	said func(Access) (may, known bool)
+	may    func(context.Context, AccessRequest) (bool, error)
+	cached func(AccessRequest) (may, known bool)
 }
 
 // Administrator is who has the admin token.
@@ -80,10 +80,10 @@ func (u User) Bounded() bool { return u.InCluster() || u.asks }
 func (u User) InCluster() bool { return u.may != nil }
 
 // Has reports whether a user whose rights the cluster keeps has an access.
-func (u User) Has(ctx context.Context, want Access) (bool, error) {
+func (u User) Has(ctx context.Context, want AccessRequest) (bool, error) {
 	may, err := u.may(ctx, want)
 	if err != nil {
-		err = httpapi.Problem{Status: http.StatusServiceUnavailable, Title: "Not known", Detail: err.Error()}
+		err = httpapi.ProblemDetails{Status: http.StatusServiceUnavailable, Title: "Not known", Detail: err.Error()}
 	}
 	return may, err
 }
@@ -96,7 +96,7 @@ func MayOnlyAsk(name string) string {
 // MayChange refuses who was let in only to ask.
 func MayChange(ctx context.Context) error {
 	if u := CallerOf(ctx); u.OnlyAsks() {
-		return httpapi.Problem{Status: http.StatusForbidden, Title: "Not allowed", Detail: MayOnlyAsk(u.Name)}
+		return httpapi.ProblemDetails{Status: http.StatusForbidden, Title: "Not allowed", Detail: MayOnlyAsk(u.Name)}
 	}
 	return nil
 }

@@ -15,8 +15,8 @@ import (
 // How many namespaces one list asks the cluster about, of which it has said nothing lately,
 // and how many at once.
 const (
-	MostAsked = 200
-	askedOnce = 8
+	MostChecks = 200
+	askedOnce  = 8
 )
 
 type visibleKey struct{}
@@ -24,7 +24,7 @@ type visibleKey struct{}
 // visible is which namespaces a user sees in a list, who does not see all of them.
 type visible struct {
 	user User
-	want Access
+	want AccessRequest
 }
 
 // CutTo is what the answer to a request is cut to; false where it is not cut.
@@ -34,7 +34,7 @@ func CutTo(ctx context.Context) (visible, bool) {
 }
 
 // Cut is a request of a user whose answer is cut to the namespaces in which the user has an access.
-func (u User) Cut(r *http.Request, want Access) *http.Request {
+func (u User) Cut(r *http.Request, want AccessRequest) *http.Request {
 	return r.WithContext(context.WithValue(r.Context(), visibleKey{}, visible{u, want}))
 }
 
@@ -46,19 +46,19 @@ func (v visible) Namespaces(ctx context.Context, names []string) (sees map[strin
 	for _, name := range names {
 		want := v.want
 		want.Namespace = name
-		if v.user.said == nil {
+		if v.user.cached == nil {
 			unknown = append(unknown, name)
-		} else if may, known := v.user.said(want); !known {
+		} else if may, known := v.user.cached(want); !known {
 			unknown = append(unknown, name)
 		} else if may {
 			sees[name] = true
 		}
 	}
-	if len(unknown) > MostAsked {
+	if len(unknown) > MostChecks {
 		slices.Sort(unknown)
-		notes = append(notes, fmt.Sprintf("of %d namespaces it was not asked whether you may see them, from %s on, and the list is without them; "+
-			"ask again, or for one namespace, by filter[labels.%s]=NAME", len(unknown)-MostAsked, unknown[MostAsked], api.LabelNamespace))
-		unknown = unknown[:MostAsked]
+		notes = append(notes, fmt.Sprintf("for %d namespaces, from %s on, your rights were not checked, and the list does not have them; "+
+			"ask again, or for one namespace, by filter[labels.%s]=NAME", len(unknown)-MostChecks, unknown[MostChecks], api.LabelNamespace))
+		unknown = unknown[:MostChecks]
 	}
 	var mu sync.Mutex
 	asking, ctx := errgroup.WithContext(ctx)

@@ -23,8 +23,8 @@ type Handlers struct {
 }
 
 // Endpoints list types and give their schemas.
-func (h *Handlers) Endpoints() []endpoint.Endpoint {
-	return []endpoint.Endpoint{
+func (h *Handlers) Endpoints() []endpoint.Operation {
+	return []endpoint.Operation{
 		endpoint.New("GET /_resources", h.resources, "All types of documents", endpoint.Says[resourceTypes]()),
 		endpoint.New("GET /policies", h.policyTypes, "All types of policies, in the older form", endpoint.Says[policyTypes]()),
 		endpoint.New("GET /_schemas/{kind}", h.schema, "The JSON schema of one kind of document: its name and .json", endpoint.Says[endpoint.Anything]()),
@@ -71,7 +71,7 @@ func (h *Handlers) InKuma(t api.Type) endpoint.Schema {
 		properties["mesh"] = endpoint.Schema{"type": "string", "default": api.DefaultMesh}
 	}
 	spec := h.SpecOf(t)
-	if t.Bare {
+	if t.Flat {
 		maps.Copy(properties, spec["properties"].(endpoint.Schema))
 	} else {
 		properties["spec"] = spec
@@ -100,7 +100,7 @@ func (h *Handlers) inKubernetes(t api.Type) endpoint.Schema {
 	} else {
 		properties["spec"] = spec
 	}
-	if t.Bare && !t.Beside {
+	if t.Flat && !t.Beside {
 		properties["mesh"] = jsonschema.Text()
 	}
 	return endpoint.Schema{"title": t.Name, "type": "object", "properties": properties, "required": []string{"apiVersion", "kind", "metadata"}, "additionalProperties": t.Cluster}

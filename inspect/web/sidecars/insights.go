@@ -19,7 +19,7 @@ var ofType = endpoint.Parameter{Name: "type", About: "Services of one type", Sch
 
 // insightsOf summarises a mesh and its services.
 func (h *Handlers) insightsOf(snapshot *snapshot.Snapshot, mesh *api.Object) (insights.MeshInsight, []insights.ServiceInsight) {
-	insight, services := h.Census.Insights(h.Catalog, snapshot, mesh)
+	insight, services := h.FleetCounts.Insights(h.Catalog, snapshot, mesh)
 	h.backends(snapshot, mesh.Name).Name(&insight, services)
 	return insight, services
 }
@@ -56,7 +56,7 @@ func (h *Handlers) meshInsight(w http.ResponseWriter, r *http.Request) error {
 
 // services are those of the mesh of a request.
 func (h *Handlers) services(r *http.Request) ([]insights.ServiceInsight, error) {
-	if err := h.MeshKnown(r.PathValue("mesh")); err != nil {
+	if err := h.CheckMesh(r.PathValue("mesh")); err != nil {
 		return nil, err
 	}
 	snapshot := h.SnapshotOf(r.Context(), api.KindDataplane)
@@ -149,7 +149,7 @@ func (h *Handlers) globalInsight(w http.ResponseWriter, r *http.Request) error {
 	planes := map[string]*globalCounts{"standard": {}, "gatewayDelegated": {}, "gatewayBuiltin": {}}
 	services := map[string]*globalCounts{insights.Internal: {}, insights.External: {}, "gatewayDelegated": {}, "gatewayBuiltin": {}}
 	for mesh := range snapshot.OfKind(api.KindMesh) {
-		insight, all := h.Census.Insights(h.Catalog, snapshot, mesh)
+		insight, all := h.FleetCounts.Insights(h.Catalog, snapshot, mesh)
 		for class, n := range insight.ByType {
 			if planes[class] != nil {
 				planes[class].add(n)

@@ -17,11 +17,11 @@ import (
 
 // Handlers answer how far dataplanes follow, and count them.
 type Handlers struct {
-	*objects.Source
-	Sidecars Sidecars
-	Census   FleetCounts
-	// Secured is what the sidecar of a dataplane tells of its certificate; nil where nobody knows.
-	Secured func(api.Ref) (mtls.Secured, bool)
+	*objects.Finder
+	Sidecars    Sidecars
+	FleetCounts FleetCounts
+	// Observed is what the sidecar of a dataplane tells of its certificate; nil where nobody knows.
+	Observed func(api.Ref) (mtls.Observed, bool)
 	// Roots are those of the authorities of a mesh; nil where none are kept.
 	Roots func(mesh string) []mtls.Root
 	// InstanceID is this control plane.
@@ -29,9 +29,9 @@ type Handlers struct {
 }
 
 // Endpoints are overviews of dataplanes, with the state of their sidecars, and insights.
-func (h *Handlers) Endpoints() []endpoint.Endpoint {
+func (h *Handlers) Endpoints() []endpoint.Operation {
 	const dp = "/meshes/{mesh}/dataplanes"
-	return []endpoint.Endpoint{
+	return []endpoint.Operation{
 		endpoint.New("GET "+dp+"/_overview", h.overviews, "All dataplanes with the state of their sidecars", endpoint.Lists[dataplaneOverview](endpoint.ByLabels, endpoint.ByTags, endpoint.ByGateway)),
 		endpoint.New("GET /dataplanes/_overview", h.overviews, "The same in all meshes", endpoint.Lists[dataplaneOverview](endpoint.ByLabels, endpoint.ByTags, endpoint.ByGateway)),
 		endpoint.New("GET /meshes/{mesh}/dataplanes+insights", h.overviews, "The same, in the older place", endpoint.Lists[dataplaneOverview](endpoint.ByLabels, endpoint.ByTags, endpoint.ByGateway)),
@@ -122,8 +122,8 @@ func (h *Handlers) overviewOf(snapshot *snapshot.Snapshot, o *api.Object) datapl
 	}
 	sub.Status.Total = sum.text()
 	v.Insight = &dataplaneInsight{Subscriptions: []subscription{sub}}
-	if h.Secured != nil {
-		if known, ok := h.Secured(o.Ref); ok {
+	if h.Observed != nil {
+		if known, ok := h.Observed(o.Ref); ok {
 			v.Insight.MTLS = h.backends(snapshot, o.Mesh).Certified(known)
 		}
 	}
@@ -136,7 +136,7 @@ func (c Counters) text() discoveryCounts {
 
 func (h *Handlers) overviews(w http.ResponseWriter, r *http.Request) error {
 	mesh := r.PathValue("mesh")
-	if err := h.MeshKnown(mesh); err != nil {
+	if err := h.CheckMesh(mesh); err != nil {
 		return err
 	}
 	snapshot := h.SnapshotOf(r.Context(), api.KindDataplane)

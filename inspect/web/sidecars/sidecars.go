@@ -36,7 +36,7 @@ type sidecar struct {
 	Message   string        `json:"message,omitempty"` // what keeps it from its configuration
 }
 
-var sidecarStates = []inspect.State{inspect.StateRefusing, inspect.StateHeld, inspect.StateMissing, inspect.StateBehind, inspect.StateInSync}
+var sidecarStates = []inspect.State{inspect.StateRefusing, inspect.StateWithheld, inspect.StateMissing, inspect.StateBehind, inspect.StateInSync}
 
 // byState is the parameter that cuts the list.
 var byState = endpoint.Parameter{Name: "state", About: "How far the dataplanes follow: one of these; may be repeated", Schema: jsonschema.ListOf(StateSchema)}
@@ -58,7 +58,7 @@ type sidecarList struct {
 // sidecars answers a page of rows, chosen by the filters of lists and by state.
 func (h *Handlers) sidecars(w http.ResponseWriter, r *http.Request) error {
 	mesh := r.PathValue("mesh")
-	if err := h.MeshKnown(mesh); err != nil {
+	if err := h.CheckMesh(mesh); err != nil {
 		return err
 	}
 	sel, err := objects.SelectionOf(r.URL.Query())
@@ -137,7 +137,7 @@ func (h *Handlers) sidecarsChosen(ctx context.Context, snapshot *snapshot.Snapsh
 // sidecarsOf is a page of all, or of those in some states, of which that page is looked at, and
 // those before it where one of the states is that of which nobody keeps who is in it.
 func (h *Handlers) sidecarsOf(snapshot *snapshot.Snapshot, mesh string, want []inspect.State, sel objects.Selection, model func() *resolve.Reader) sidecarList {
-	counts, in := h.Census.States(snapshot, mesh, want)
+	counts, in := h.FleetCounts.States(snapshot, mesh, want)
 	p := sidecarList{States: counts, Items: []sidecar{}}
 	for _, state := range want {
 		p.Total += counts[state]
@@ -185,7 +185,7 @@ func sidecarRowOf(o *api.Object, c *inspect.Sidecar, model func() *resolve.Reade
 	switch row.State {
 	case inspect.StateRefusing:
 		row.Message = c.Refusal.Type + ": " + c.Refusal.Message
-	case inspect.StateHeld:
+	case inspect.StateWithheld:
 		row.Message = c.Note
 	}
 	if len(c.Unconfirmed) > 0 && row.State != inspect.StateRefusing {

@@ -29,8 +29,8 @@ type Handlers struct {
 }
 
 // Endpoints issue tokens and take them back.
-func (h *Handlers) Endpoints() []endpoint.Endpoint {
-	return []endpoint.Endpoint{
+func (h *Handlers) Endpoints() []endpoint.Operation {
+	return []endpoint.Operation{
 		endpoint.New("POST /tokens/dataplane", h.dataplaneToken, "Issue a token for one dataplane", endpoint.Reads[dataplaneTokenRequest](endpoint.SaysText())),
 		endpoint.New("POST /tokens/user", h.userToken, "Issue a token for a user", endpoint.Reads[userTokenRequest](endpoint.SaysText())),
 		endpoint.New("POST /tokens/revoke", h.revokeTokens, "Make tokens void before their time, by their ids (jti)", endpoint.Reads[tokenIDs](endpoint.Says[revoked]())),
@@ -161,7 +161,7 @@ func written(all map[string][]string) map[string][]string {
 func (h *Handlers) userToken(w http.ResponseWriter, r *http.Request) error {
 	var ask userTokenRequest
 	if h.InCluster { // which would know none of them
-		return httpapi.Problem{Status: http.StatusConflict, Title: "Not issued here", Detail: "the cluster says who its users are: ask it for a token by `kubectl create token ACCOUNT --audience weft-api`, " +
+		return httpapi.ProblemDetails{Status: http.StatusConflict, Title: "Not issued here", Detail: "the cluster says who its users are: ask it for a token by `kubectl create token ACCOUNT --audience weft-api`, " +
 			"and give the account a role such as weft-view"}
 	}
 	if err := httpapi.ReadLeniently(w, r, &ask); err != nil {
@@ -184,7 +184,7 @@ func (h *Handlers) revokeTokens(w http.ResponseWriter, r *http.Request) error {
 	if len(ask.IDs) == 0 {
 		return httpapi.BadField("ids", "no ids of tokens; give the claims jti of those to revoke")
 	}
-	var refusal httpapi.Problem
+	var refusal httpapi.ProblemDetails
 	switch err := h.Tokens.Revoke(ask.IDs); {
 	case errors.As(err, &refusal):
 		h.Log.Error("revoked tokens are not kept", "ids", ask.IDs, "error", refusal.Detail)
@@ -204,12 +204,12 @@ func (h *Handlers) revokedTokens(w http.ResponseWriter, _ *http.Request) error {
 }
 
 func (h *Handlers) zoneToken(http.ResponseWriter, *http.Request) error {
-	return httpapi.Problem{Status: http.StatusNotImplemented, Title: "Not implemented", Detail: "this version has no zones that join a control plane, so there are no tokens for them"}
+	return httpapi.ProblemDetails{Status: http.StatusNotImplemented, Title: "Not implemented", Detail: "this version has no zones that join a control plane, so there are no tokens for them"}
 }
 
 // issued answers with a token, and logs all of it but its text.
 func (h *Handlers) issued(w http.ResponseWriter, r *http.Request, token Token, err error, kind, whom string) error {
-	var refusal httpapi.Problem
+	var refusal httpapi.ProblemDetails
 	switch {
 	case errors.As(err, &refusal):
 		return refusal

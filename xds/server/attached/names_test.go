@@ -79,7 +79,7 @@ func TestSteps(t *testing.T) {
 		for i := range lists {
 			lists[i] = drawNames(t, fmt.Sprint("list ", i))
 		}
-		s, agents := steps{}, make([]attach.List, 2)
+		s, agents := steps{}, make([]attach.NameList, 2)
 		told := make([]*attach.Names, len(agents))
 		for i, now := range lists {
 			for j := range agents {

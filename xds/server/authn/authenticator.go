@@ -50,15 +50,15 @@ func Authenticate(ctx context.Context, by Authenticator) (Identity, error) {
 	return who, nil
 }
 
-// Void is why a credential is good no more that was good for a dataplane: who shows it is or was that
+// VoidReason is why a credential is good no more that was good for a dataplane: who shows it is or was that
 // dataplane.
-type Void struct {
+type VoidReason struct {
 	Dataplane api.Ref
 	Why       string
 }
 
 // Error says why.
-func (v *Void) Error() string { return v.Why }
+func (v *VoidReason) Error() string { return v.Why }
 
 // GRPCStatus makes it a refusal.
-func (v *Void) GRPCStatus() *status.Status { return status.New(codes.Unauthenticated, v.Why) }
+func (v *VoidReason) GRPCStatus() *status.Status { return status.New(codes.Unauthenticated, v.Why) }

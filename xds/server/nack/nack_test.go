@@ -72,7 +72,7 @@ func TestOf(t *testing.T) {
 func TestLog(t *testing.T) {
 	t.Parallel()
 	var text bytes.Buffer
-	var l Log
+	var l RefusalLog
 	to, now := slog.New(slog.NewTextHandler(&text, nil)), time.Unix(0, 0)
 	write := func(at time.Time, words string) {
 		l.Write(to, api.Ref{Name: "web"}, syncstatus.Nack{At: at, Type: "cds", Message: words}, time.Minute)

@@ -45,7 +45,7 @@ const (
 	mostHeaders = 64 << 10
 )
 
-// Options is what a Port serves.
+// Options is what a Mux serves.
 type Options struct {
 	Logger *slog.Logger
 	TLS    *tls.Config // nil is plaintext
@@ -56,8 +56,8 @@ type Options struct {
 	Register func(grpc.ServiceRegistrar)
 }
 
-// Port serves on one listener.
-type Port struct {
+// Mux serves on one listener.
+type Mux struct {
 	opts Options
 	grpc *grpc.Server
 	http *http.Server
@@ -73,7 +73,7 @@ type Port struct {
 }
 
 // New makes a port that is not open yet.
-func New(o Options) *Port {
+func New(o Options) *Mux {
 	if o.Patience == 0 {
 		o.Patience = patience
 	}
@@ -83,7 +83,7 @@ func New(o Options) *Port {
 		// gRPC offer h2 alone.
 		o.TLS.NextProtos = []string{"http/1.1", "h2"}
 	}
-	p := &Port{opts: o, detecting: map[net.Conn]bool{}}
+	p := &Mux{opts: o, detecting: map[net.Conn]bool{}}
 	p.grpc = p.server(keepalive.ServerParameters{Time: ping, Timeout: pong})
 	p.http = &http.Server{
 		Handler: o.HTTP, ReadHeaderTimeout: min(detection, o.Patience), ReadTimeout: o.Patience, WriteTimeout: o.Patience,
@@ -94,7 +94,7 @@ func New(o Options) *Port {
 }
 
 // server makes one that speaks gRPC.
-func (p *Port) server(k keepalive.ServerParameters) *grpc.Server {
+func (p *Mux) server(k keepalive.ServerParameters) *grpc.Server {
 	g := grpc.NewServer(
 		grpc.ForceServerCodecV2(codec.New()),
 		grpc.KeepaliveParams(k),
@@ -111,7 +111,7 @@ func (p *Port) server(k keepalive.ServerParameters) *grpc.Server {
 }
 
 // Serve takes connections from l until Shutdown, and returns nil then.
-func (p *Port) Serve(l net.Listener) error {
+func (p *Mux) Serve(l net.Listener) error {
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
@@ -132,7 +132,7 @@ func (p *Port) Serve(l net.Listener) error {
 	return p.accept(l)
 }
 
-func (p *Port) accept(l net.Listener) error {
+func (p *Mux) accept(l net.Listener) error {
 	for {
 		c, err := l.Accept()
 		if err == nil {
@@ -156,7 +156,7 @@ func (p *Port) accept(l net.Listener) error {
 }
 
 // detect finds out what c speaks, beside the other connections.
-func (p *Port) detect(c net.Conn) {
+func (p *Mux) detect(c net.Conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
@@ -181,7 +181,7 @@ func (p *Port) detect(c net.Conn) {
 }
 
 // identify reports whether c speaks HTTP/2, and what is left to read of it.
-func (p *Port) identify(c net.Conn) (net.Conn, bool, error) {
+func (p *Mux) identify(c net.Conn) (net.Conn, bool, error) {
 	if err := c.SetDeadline(time.Now().Add(detection)); err != nil {
 		return nil, false, err
 	}
@@ -204,7 +204,7 @@ func (p *Port) identify(c net.Conn) (net.Conn, bool, error) {
 }
 
 // conns is who takes connections now.
-func (p *Port) conns(h2 bool) *connListener {
+func (p *Mux) conns(h2 bool) *connListener {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {

@@ -22,7 +22,7 @@ type lateServer struct {
 // Drain tells clients of gRPC to open new streams elsewhere. Theirs go on, and whoever comes is
 // served still, for a while at a time, which services may refuse; by HTTP nobody is any more.
 // Shutdown must follow.
-func (p *Port) Drain() {
+func (p *Mux) Drain() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.late != nil || p.listens == nil || p.closed {
@@ -46,7 +46,7 @@ func (p *Port) Drain() {
 // Shutdown stops taking connections, tells clients of gRPC to open new streams elsewhere, lets
 // requests end until ctx is over, and then closes what is left. Streams of gRPC must be ended
 // by their services.
-func (p *Port) Shutdown(ctx context.Context) error {
+func (p *Mux) Shutdown(ctx context.Context) error {
 	p.mu.Lock()
 	p.closed = true
 	late := p.late

@@ -21,7 +21,7 @@ type content struct {
 }
 
 // find is the resource of that name that the client may have.
-func (c *content) find(t subscription.Type, name string) *resource.Resource {
+func (c *content) find(t subscription.ResourceType, name string) *resource.Resource {
 	if c.want == nil {
 		return nil
 	}
@@ -32,7 +32,7 @@ func (c *content) find(t subscription.Type, name string) *resource.Resource {
 }
 
 // each yields what the client may have of one type.
-func (c *content) each(t subscription.Type, yield func(*resource.Resource) bool) {
+func (c *content) each(t subscription.ResourceType, yield func(*resource.Resource) bool) {
 	for _, r := range t.Of(c.want) {
 		c.looked++
 		if !yield(r) {

@@ -8,6 +8,6 @@
 // response may hold now, asked again whenever something changed: there is no state
 // of a phase that could get stuck.
 //
-// A Stream has no lock. Who holds it calls it for one goroutine at a time; History
+// A Stream has no lock. Who holds it calls it for one goroutine at a time; DataplaneRecord
 // alone is for several.
 package push

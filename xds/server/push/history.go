@@ -7,12 +7,12 @@ import (
 	"github.com/weftmesh/weft/xds/server/nack"
 )
 
-// History is what outlives the streams of a dataplane. Its streams share what is known of refusals; Keep and
+// DataplaneRecord is what outlives the streams of a dataplane. Its streams share what is known of refusals; Keep and
 // Stream.Resume are for one goroutine at a time.
-type History struct {
+type DataplaneRecord struct {
 	drains     drains // of the last stream
 	unverified nack.Unverified
-	refusals   nack.Log
+	refusals   nack.RefusalLog
 }
 
 // drains is what a listener may still need that drains, and until when.
@@ -22,7 +22,7 @@ type drains struct {
 }
 
 // Keep takes note of what the next stream goes on with. It needs the lock of s.
-func (h *History) Keep(s *Stream) {
+func (h *DataplaneRecord) Keep(s *Stream) {
 	h.drains = drains{}
 	if !s.grpc && time.Now().Before(s.drained) {
 		h.drains = drains{s.retained, s.drained}

@@ -29,6 +29,6 @@ func asksForKey(r *effective.Resolved) bool {
 
 // keepsSecret reports whether the client goes on with a secret of an earlier stream until it is given
 // another one.
-func keepsSecret(r *effective.Resolved, t subscription.Type, name string) bool {
+func keepsSecret(r *effective.Resolved, t subscription.ResourceType, name string) bool {
 	return t == subscription.Secrets && r != nil && asksForKey(r) && name == naming.IdentitySecret(r.Ref.Mesh)
 }

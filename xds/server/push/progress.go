@@ -60,13 +60,13 @@ func (p *progress) part(lacks []string, known bool) (turned bool) {
 // complete reports whether the client has asked for everything that it will
 // ask for. It needs all subscriptions quiet.
 func complete(subs *subscription.All, want *resource.State, grpc bool) bool {
-	if !subs[subscription.Listeners].Asked() {
+	if !subs[subscription.Listeners].Requested() {
 		return false
 	}
 	if grpc {
 		return true
 	}
-	if !subs[subscription.Clusters].Asked() {
+	if !subs[subscription.Clusters].Requested() {
 		return false
 	}
 	for _, l := range want.Listeners {

@@ -9,10 +9,12 @@ import (
 type source struct{ *Stream }
 
 // Each yields what it may have of a type.
-func (s source) Each(t subscription.Type, yield func(*resource.Resource) bool) { s.each(t, yield) }
+func (s source) Each(t subscription.ResourceType, yield func(*resource.Resource) bool) {
+	s.each(t, yield)
+}
 
 // Waits reports whether r has to wait for a cluster that it names.
-func (s source) Waits(t subscription.Type, r *resource.Resource) bool {
+func (s source) Waits(t subscription.ResourceType, r *resource.Resource) bool {
 	if s.grpc || t < subscription.Listeners || len(s.warming) == 0 {
 		return false
 	}
@@ -27,6 +29,6 @@ func (s source) Waits(t subscription.Type, r *resource.Resource) bool {
 }
 
 // Keeps reports whether the client goes on with a secret of an earlier stream.
-func (s source) Keeps(t subscription.Type, name string) bool {
+func (s source) Keeps(t subscription.ResourceType, name string) bool {
 	return keepsSecret(s.resolved, t, name)
 }

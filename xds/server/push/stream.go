@@ -21,17 +21,17 @@ type Stream struct {
 	to      Transport
 	peer    *syncstatus.Peer
 	grpc    bool // the client is gRPC itself, not Envoy
-	history *History
+	history *DataplaneRecord
 
 	content
 	progress
 	warming  warming
 	alarm    alarm
 	subs     subscription.All
-	secret   *resource.Resource                          // that this stream alone is served; nil for none
-	brings   map[subscription.Type]subscription.LastSent // what the client had before it opened the stream, until it asks for the type
-	deltaOut chan cache.DeltaResponse                    // where answers of the delta form go
-	noted    map[string]string                           // by the library, of names that a client unsubscribes from
+	secret   *resource.Resource                                  // that this stream alone is served; nil for none
+	brings   map[subscription.ResourceType]subscription.LastSent // what the client had before it opened the stream, until it asks for the type
+	deltaOut chan cache.DeltaResponse                            // where answers of the delta form go
+	noted    map[string]string                                   // by the library, of names that a client unsubscribes from
 
 	closed    bool
 	suspended bool      // the library is busy with a request that is not here yet
@@ -47,7 +47,7 @@ func New(o *Options, p *syncstatus.Peer, to Transport) Stream {
 }
 
 // Resume goes on with what earlier streams of the dataplane left, and with what it refused last; nil for nothing.
-func (s *Stream) Resume(h *History, refused *syncstatus.Nack) {
+func (s *Stream) Resume(h *DataplaneRecord, refused *syncstatus.Nack) {
 	s.history, s.nack = h, refused
 	if !s.grpc {
 		s.retained, s.drained = h.drains.retained, h.drains.until
@@ -71,7 +71,9 @@ func (s *Stream) Resolved() *effective.Resolved { return s.resolved }
 func (s *Stream) Want() *resource.State { return s.want }
 
 // Find is the resource of a name that the client may have; nil for none.
-func (s *Stream) Find(t subscription.Type, name string) *resource.Resource { return s.find(t, name) }
+func (s *Stream) Find(t subscription.ResourceType, name string) *resource.Resource {
+	return s.find(t, name)
+}
 
 // Note says in the status what keeps the client without its configuration.
 func (s *Stream) Note(text string) { s.note = text }
@@ -148,7 +150,7 @@ func (s *Stream) replace(now *resource.State, revision uint64) {
 
 // Bring takes what a client brings along of a type from an earlier stream, as it says
 // in its first request for it.
-func (s *Stream) Bring(t subscription.Type, versions map[string]string) {
+func (s *Stream) Bring(t subscription.ResourceType, versions map[string]string) {
 	if len(versions) == 0 {
 		return
 	}
@@ -157,13 +159,13 @@ func (s *Stream) Bring(t subscription.Type, versions map[string]string) {
 		want = t.Of(s.want)
 	}
 	if s.brings == nil {
-		s.brings = map[subscription.Type]subscription.LastSent{}
+		s.brings = map[subscription.ResourceType]subscription.LastSent{}
 	}
 	s.brings[t] = subscription.Brought(versions, want)
 }
 
 // Request takes a request of the state-of-the-world form, whose answer goes to out.
-func (s *Stream) Request(t subscription.Type, q *discoveryv3.DiscoveryRequest, sub cache.Subscription, out chan cache.Response) {
+func (s *Stream) Request(t subscription.ResourceType, q *discoveryv3.DiscoveryRequest, sub cache.Subscription, out chan cache.Response) {
 	f := s.begin(t, q.GetVersionInfo() != "")
 	if f.Request(q, sub) {
 		s.pruned = 0
@@ -173,16 +175,16 @@ func (s *Stream) Request(t subscription.Type, q *discoveryv3.DiscoveryRequest, s
 }
 
 // RequestDelta takes a request of the delta form, after the library took it into sub; answers go to out.
-func (s *Stream) RequestDelta(t subscription.Type, q *discoveryv3.DeltaDiscoveryRequest, sub cache.Subscription, out chan cache.DeltaResponse) {
+func (s *Stream) RequestDelta(t subscription.ResourceType, q *discoveryv3.DeltaDiscoveryRequest, sub cache.Subscription, out chan cache.DeltaResponse) {
 	f := s.begin(t, false)
 	s.deltaOut = out
 	if f.RequestDelta(q, sub, out) {
 		s.pruned = 0
 	}
-	if !f.Asked() {
+	if !f.Requested() {
 		s.history.unverified.Apply(f)
 	} else {
-		f.AskedAgain(q.GetResourceNamesSubscribe(), source{s})
+		f.RequestedAgain(q.GetResourceNamesSubscribe(), source{s})
 	}
 	s.answered(f, q.GetResponseNonce(), q.GetErrorDetail())
 	s.wait(f, sub, nil, nil)
@@ -191,10 +193,10 @@ func (s *Stream) RequestDelta(t subscription.Type, q *discoveryv3.DeltaDiscovery
 // begin takes note, before the first request for a type, of what the client has of it from an earlier stream, as
 // it said before or says now with has. Which of its listeners drain only that stream knew, so whatever the client
 // should not have stays for the drain time.
-func (s *Stream) begin(t subscription.Type, has bool) *subscription.Subscription {
+func (s *Stream) begin(t subscription.ResourceType, has bool) *subscription.Subscription {
 	s.suspended = false
 	f := &s.subs[t]
-	if f.Asked() {
+	if f.Requested() {
 		return f
 	}
 	f.Bring(s.brings[t])
@@ -296,7 +298,7 @@ func (s *Stream) Returned(r *subscription.Response) map[string]string {
 }
 
 // Sending takes note that the queued response of a type is sent under a nonce.
-func (s *Stream) Sending(t subscription.Type, nonce string) {
+func (s *Stream) Sending(t subscription.ResourceType, nonce string) {
 	r := s.subs[t].Sending(nonce)
 	if r == nil {
 		return
@@ -339,7 +341,7 @@ func (s *Stream) serve(f *subscription.Subscription) {
 	}
 	t := f.Type()
 	r, notBefore := f.Next(subscription.Offer{
-		Source: source{s}, To: s.to, Want: t.Of(s.want), Revision: s.revision, Turn: s.turn, Bytes: s.opts.ResponseBytes,
+		Source: source{s}, To: s.to, Want: t.Of(s.want), Revision: s.revision, Round: s.turn, Bytes: s.opts.ResponseBytes,
 		Fresh: !s.brought && s.confirmed == nil,
 		// Of endpoints whose clusters are gone the client unsubscribes by itself.
 		Removes: t == subscription.Listeners || s.removing && !(t == subscription.Endpoints && !s.subs[subscription.Clusters].Quiet()),
@@ -359,7 +361,7 @@ func (s *Stream) mayRemove() bool {
 		return false
 	}
 	lds, rds := &s.subs[subscription.Listeners], &s.subs[subscription.Routes]
-	return lds.Quiet() && rds.Quiet() && lds.Asked() && (rds.Asked() || len(s.want.Routes) == 0)
+	return lds.Quiet() && rds.Quiet() && lds.Requested() && (rds.Requested() || len(s.want.Routes) == 0)
 }
 
 // prune takes away what the client should not have: routes, then the clusters that
@@ -418,7 +420,7 @@ func (s *Stream) wakeSlow(began time.Time) {
 // starting reports whether the client has confirmed its first clusters and not asked for listeners: an Envoy
 // does that when all its clusters are ready.
 func (s *Stream) starting() bool {
-	return !s.grpc && s.want != nil && !s.took.IsZero() && !s.subs[subscription.Listeners].Asked()
+	return !s.grpc && s.want != nil && !s.took.IsZero() && !s.subs[subscription.Listeners].Requested()
 }
 
 // slow reports whether what began at a time takes too long by now.

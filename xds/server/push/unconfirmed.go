@@ -13,7 +13,7 @@ const mostResolving = 10
 
 // unanswered is a response that a client takes too long to answer.
 func unanswered(r *subscription.Response) syncstatus.Unconfirmed {
-	u := syncstatus.Unconfirmed{Type: r.Type.String(), Asked: true, Since: r.At}
+	u := syncstatus.Unconfirmed{Type: r.Type.String(), Requested: true, Since: r.At}
 	for _, v := range r.Changed {
 		resolving(&u, v.Resource)
 	}

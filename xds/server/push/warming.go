@@ -35,7 +35,7 @@ func (w *warming) track(before, held, now *resource.State) {
 }
 
 // confirm takes note that the client has a cluster, or its endpoints.
-func (w *warming) confirm(t subscription.Type, name string) {
+func (w *warming) confirm(t subscription.ResourceType, name string) {
 	u, ok := (*w)[name]
 	if !ok || t > subscription.Endpoints {
 		return

@@ -11,7 +11,7 @@ type All [Types]Subscription
 // New are those of a stream that has asked for nothing yet.
 func New() (all All) {
 	for t := range all {
-		all[t].typ = Type(t)
+		all[t].typ = ResourceType(t)
 	}
 	return all
 }
@@ -48,7 +48,7 @@ func (a *All) any(is func(*Subscription) bool) bool {
 // nothing changed those of an earlier state would be kept.
 func (a *All) Tidy(want *resource.State) {
 	for t := range a {
-		a[t].tidy(Type(t).Of(want))
+		a[t].tidy(ResourceType(t).Of(want))
 	}
 }
 
@@ -57,7 +57,7 @@ func (a *All) Sent(want *resource.State) *resource.State {
 	out := &resource.State{}
 	for t, into := range [Types]*[]*resource.Resource{&out.Clusters, &out.Endpoints, &out.Secrets, &out.Listeners, &out.Routes} {
 		if a[t].sent {
-			*into = Type(t).Of(want)
+			*into = ResourceType(t).Of(want)
 		}
 	}
 	return out
@@ -70,10 +70,10 @@ func (a *All) Totals(want *resource.State) map[string]syncstatus.TypeStatus {
 	for t := range a {
 		n := a[t].total
 		if want != nil {
-			n.Resources = len(Type(t).Of(want))
+			n.Resources = len(ResourceType(t).Of(want))
 		}
-		if Type(t) != Secrets || n != (syncstatus.TypeStatus{}) { // few have any
-			out[Type(t).String()] = n
+		if ResourceType(t) != Secrets || n != (syncstatus.TypeStatus{}) { // few have any
+			out[ResourceType(t).String()] = n
 		}
 	}
 	return out

@@ -6,25 +6,25 @@ import (
 	"github.com/weftmesh/weft/xds/resource"
 )
 
-// Source is what a client may have now, and under which conditions.
-type Source interface {
+// Available is what a client may have now, and under which conditions.
+type Available interface {
 	// Each yields what it may have of a type until yield says no.
-	Each(t Type, yield func(*resource.Resource) bool)
+	Each(t ResourceType, yield func(*resource.Resource) bool)
 	// Find is what it may have under a name; nil for nothing.
-	Find(t Type, name string) *resource.Resource
+	Find(t ResourceType, name string) *resource.Resource
 	// Waits reports whether a resource may not be sent before another one is confirmed.
-	Waits(t Type, r *resource.Resource) bool
+	Waits(t ResourceType, r *resource.Resource) bool
 	// Keeps reports whether the client goes on with a resource of an earlier stream until it is given another one.
-	Keeps(t Type, name string) bool
+	Keeps(t ResourceType, name string) bool
 }
 
 // Offer is what a response may be made of.
 type Offer struct {
-	Source   Source
+	Source   Available
 	To       Recipient
 	Want     []*resource.Resource // what the client should have of the type
 	Revision uint64               // of Want
-	Turn     uint64
+	Round    uint64
 	// Fresh says that the client has not had anything before this stream, and not confirmed all of a revision on it.
 	Fresh bool
 	// Removes says that what the client should not have may be taken away now.

@@ -23,7 +23,7 @@ type Recipient interface {
 // Response is one answer in either form of the protocol. The library writes a
 // nonce into the message, so each stream has its own; what is in it is shared.
 type Response struct {
-	Type     Type
+	Type     ResourceType
 	Revision uint64
 	Changed  []Versioned // of what is sent what the client does not have yet
 	Removed  []string    // delta only

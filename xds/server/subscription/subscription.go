@@ -17,7 +17,7 @@ import (
 // waits for a change), queued (the library has a response to send), or out (the
 // client has a response to answer).
 type Subscription struct {
-	typ    Type
+	typ    ResourceType
 	watch  watch // what the client asked for last
 	open   bool
 	queued *Response
@@ -55,11 +55,11 @@ type Subscription struct {
 	total            syncstatus.TypeStatus
 }
 
-// Type is what the client subscribes to.
-func (s *Subscription) Type() Type { return s.typ }
+// ResourceType is what the client subscribes to.
+func (s *Subscription) Type() ResourceType { return s.typ }
 
-// Asked reports whether the client ever subscribed.
-func (s *Subscription) Asked() bool { return s.asked }
+// Requested reports whether the client ever subscribed.
+func (s *Subscription) Requested() bool { return s.asked }
 
 // Sent reports whether anything was ever sent.
 func (s *Subscription) Sent() bool { return s.sent }
@@ -139,7 +139,7 @@ func (s *Subscription) RequestDelta(q *discoveryv3.DeltaDiscoveryRequest, sub ca
 
 // unqueue takes back a response that was made for the request before: it does
 // not know of this one, and would make the client's state unknown.
-func unqueue(t Type, queue chan cache.DeltaResponse) {
+func unqueue(t ResourceType, queue chan cache.DeltaResponse) {
 	for range len(queue) {
 		if r := <-queue; r.(*Response).Type != t {
 			queue <- r
@@ -187,9 +187,9 @@ func (s *Subscription) force(name, hash string) {
 	s.covers = 0
 }
 
-// AskedAgain sends what the client subscribes to although it was sent before:
+// RequestedAgain sends what the client subscribes to although it was sent before:
 // it forgot it in between.
-func (s *Subscription) AskedAgain(names []string, from Source) {
+func (s *Subscription) RequestedAgain(names []string, from Available) {
 	for _, name := range names {
 		if _, ok := s.last.Version(name); !ok {
 			continue
@@ -203,7 +203,7 @@ func (s *Subscription) AskedAgain(names []string, from Source) {
 // Reload sends the endpoints of every changed cluster again, right behind it. An
 // Envoy that warms a changed cluster asks for nothing and waits for a version
 // that it has not seen; until then the change is neither active nor confirmed.
-func (s *Subscription) Reload(clusters *Response, from Source) {
+func (s *Subscription) Reload(clusters *Response, from Available) {
 	for _, v := range clusters.Changed {
 		if !v.EDS || !v.again {
 			continue
@@ -284,7 +284,7 @@ func (s *Subscription) Next(o Offer) (r *Response, notBefore time.Time) {
 		if !held {
 			s.limit = 0
 		}
-		s.cover(o.Turn, s.quiet)
+		s.cover(o.Round, s.quiet)
 		return nil, time.Time{}
 	}
 	if time.Now().Before(s.resendAt) {
@@ -293,7 +293,7 @@ func (s *Subscription) Next(o Offer) (r *Response, notBefore time.Time) {
 	if !s.resendAt.IsZero() {
 		s.resent, s.resendAt = time.Now(), time.Time{}
 	}
-	s.cover(o.Turn, !held && !r.part && s.limit == 0 && len(s.refused) == 0)
+	s.cover(o.Round, !held && !r.part && s.limit == 0 && len(s.refused) == 0)
 	s.queued, s.open = r, false
 	return r, time.Time{}
 }

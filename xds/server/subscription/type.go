@@ -7,13 +7,13 @@ import (
 	"github.com/weftmesh/weft/xds/resource"
 )
 
-// Type is one of the five types of resources, in the order in which a stream is
+// ResourceType is one of the five types of resources, in the order in which a stream is
 // served: what is named comes before what names it.
-type Type int
+type ResourceType int
 
 // The types.
 const (
-	Clusters Type = iota
+	Clusters ResourceType = iota
 	Endpoints
 	Secrets
 	Listeners
@@ -27,23 +27,23 @@ var (
 )
 
 // TypeOf is false for types that weft does not serve.
-func TypeOf(url string) (Type, bool) {
+func TypeOf(url string) (ResourceType, bool) {
 	for t, u := range urls {
 		if u == url {
-			return Type(t), true
+			return ResourceType(t), true
 		}
 	}
 	return 0, false
 }
 
 // URL is by what name requests ask for the type, one text for all.
-func (t Type) URL() string { return urls[t] }
+func (t ResourceType) URL() string { return urls[t] }
 
 // String is the short name: cds, eds, sds, lds, rds.
-func (t Type) String() string { return names[t] }
+func (t ResourceType) String() string { return names[t] }
 
 // Of is the list of one type.
-func (t Type) Of(s *resource.State) []*resource.Resource {
+func (t ResourceType) Of(s *resource.State) []*resource.Resource {
 	switch t {
 	case Clusters:
 		return s.Clusters
@@ -59,7 +59,7 @@ func (t Type) Of(s *resource.State) []*resource.Resource {
 
 // whole reports whether a state-of-the-world response of t means that whatever
 // it leaves out is gone.
-func (t Type) whole() bool { return t == Clusters || t == Listeners }
+func (t ResourceType) whole() bool { return t == Clusters || t == Listeners }
 
 // Find looks a name up in a sorted list; nil where it is not there.
 func Find(list []*resource.Resource, name string) *resource.Resource {

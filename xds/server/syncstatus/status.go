@@ -45,9 +45,9 @@ type Status struct {
 // Unconfirmed is a type of which a client neither confirms nor refuses a response, or for which an
 // Envoy does not ask though it has clusters.
 type Unconfirmed struct {
-	Type  string // cds, eds, sds, lds, rds
-	Asked bool   // it asked for the type, and has a response
-	Since time.Time
+	Type      string // cds, eds, sds, lds, rds
+	Requested bool   // it asked for the type, and has a response
+	Since     time.Time
 	// Resolving are clusters that it may wait for since they are reached by names, of very many the
 	// first. An Envoy that starts asks for listeners when its clusters are ready, one that runs confirms
 	// clusters when they are, and these are when DNS has answered or was given up.

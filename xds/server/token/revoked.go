@@ -24,10 +24,10 @@ const revokedFile = "revoked-tokens.json" // in the data directory
 // mostRevoked is how many tokens can be revoked; a new key is the answer to more.
 const mostRevoked = 100_000
 
-// Revocations are the ids of tokens, of dataplanes and of users, that are void
+// RevokedIDs are the ids of tokens, of dataplanes and of users, that are void
 // before their time. They are kept in the data directory; nothing of a token but
 // its id is in them.
-type Revocations struct {
+type RevokedIDs struct {
 	path string
 	// shared keeps them elsewhere than in the data directory.
 	shared func(ids map[string]time.Time) error
@@ -39,8 +39,8 @@ type Revocations struct {
 
 // LoadRevocations reads those of a data directory. A file that cannot be
 // understood is refused: what was revoked must not come to life again.
-func LoadRevocations(dir string) (*Revocations, error) {
-	r := &Revocations{path: filepath.Join(dir, revokedFile), ids: map[string]time.Time{}}
+func LoadRevocations(dir string) (*RevokedIDs, error) {
+	r := &RevokedIDs{path: filepath.Join(dir, revokedFile), ids: map[string]time.Time{}}
 	text, err := files.Read(r.path, files.MostDocument)
 	if errors.Is(err, fs.ErrNotExist) {
 		return r, nil
@@ -77,7 +77,7 @@ func Prune(ids map[string]time.Time, now time.Time) {
 }
 
 // Has reports whether a token is revoked.
-func (r *Revocations) Has(id string) bool {
+func (r *RevokedIDs) Has(id string) bool {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	_, ok := r.ids[id]
@@ -85,7 +85,7 @@ func (r *Revocations) Has(id string) bool {
 }
 
 // All are the revoked tokens, sorted.
-func (r *Revocations) All() []string {
+func (r *RevokedIDs) All() []string {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return slices.Sorted(maps.Keys(r.ids))
@@ -93,12 +93,12 @@ func (r *Revocations) All() []string {
 
 var anID = regexp.MustCompile(`^[0-9A-Za-z._-]{1,128}$`)
 
-// ErrNotKept says that tokens are void here and now, but that a restart would forget that.
-var ErrNotKept = errors.New("the tokens are void until this control plane stops, but that cannot be kept")
+// ErrNotStored says that tokens are void here and now, but that a restart would forget that.
+var ErrNotStored = errors.New("the tokens are void until this control plane stops, but that cannot be kept")
 
 // Revoke makes tokens void, all or none, and at once: also where they cannot be kept, which is
-// ErrNotKept. Without an error they are on the disk when it returns.
-func (r *Revocations) Revoke(now time.Time, ids ...string) error {
+// ErrNotStored. Without an error they are on the disk when it returns.
+func (r *RevokedIDs) Revoke(now time.Time, ids ...string) error {
 	for _, id := range ids {
 		if !anID.MatchString(id) {
 			return fmt.Errorf("%.40q is not the id of a token; give the claim jti", id)
@@ -111,13 +111,13 @@ func (r *Revocations) Revoke(now time.Time, ids ...string) error {
 		return err
 	}
 	if err := r.keep(next); err != nil {
-		return fmt.Errorf("%w: %w; free the cause and revoke them again", ErrNotKept, err)
+		return fmt.Errorf("%w: %w; free the cause and revoke them again", ErrNotStored, err)
 	}
 	return nil
 }
 
 // void makes tokens void here, and answers with all that are.
-func (r *Revocations) void(now time.Time, ids []string) (map[string]time.Time, error) {
+func (r *RevokedIDs) void(now time.Time, ids []string) (map[string]time.Time, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	next := maps.Clone(r.ids)
@@ -135,13 +135,13 @@ func (r *Revocations) void(now time.Time, ids []string) (map[string]time.Time, e
 }
 
 // NewRevocations are kept by keep, which has to have stored them when it returns.
-func NewRevocations(keep func(ids map[string]time.Time) error) *Revocations {
-	return &Revocations{shared: keep, ids: map[string]time.Time{}}
+func NewRevocations(keep func(ids map[string]time.Time) error) *RevokedIDs {
+	return &RevokedIDs{shared: keep, ids: map[string]time.Time{}}
 }
 
 // Take adds those that another has kept, as JSON, and says which are new here. Those that have
 // ended by now are forgotten.
-func (r *Revocations) Take(now time.Time, text []byte) (added []string, err error) {
+func (r *RevokedIDs) Take(now time.Time, text []byte) (added []string, err error) {
 	kept := map[string]time.Time{}
 	if err := json.Unmarshal(text, &kept); err != nil {
 		return nil, errors.New("the revoked tokens are no JSON of ids and times; restore them")
@@ -161,7 +161,7 @@ func (r *Revocations) Take(now time.Time, text []byte) (added []string, err erro
 }
 
 // keep replaces the file by a whole one.
-func (r *Revocations) keep(ids map[string]time.Time) error {
+func (r *RevokedIDs) keep(ids map[string]time.Time) error {
 	if r.shared != nil {
 		return r.shared(ids)
 	}

@@ -34,12 +34,12 @@ const (
 	MostValid = 10 * 365 * 24 * time.Hour
 )
 
-// Keys signs and verifies tokens.
-type Keys struct {
+// SigningKeys signs and verifies tokens.
+type SigningKeys struct {
 	private ed25519.PrivateKey
 	id      string
 	now     func() time.Time
-	revoked *Revocations
+	revoked *RevokedIDs
 }
 
 // Claims are what a token says of its dataplane.
@@ -72,7 +72,7 @@ type Token struct {
 }
 
 // Load reads the key from dir, or makes one there.
-func Load(dir string) (*Keys, error) {
+func Load(dir string) (*SigningKeys, error) {
 	file := filepath.Join(dir, keyFile)
 	text, err := secret.Load(file, NewKey)
 	if err != nil {
@@ -91,7 +91,7 @@ func Load(dir string) (*Keys, error) {
 
 // Parse is the key that NewKey has written, with those of its tokens that are void. An error
 // quotes nothing of it.
-func Parse(text []byte, revoked *Revocations) (*Keys, error) {
+func Parse(text []byte, revoked *RevokedIDs) (*SigningKeys, error) {
 	block, _ := pem.Decode(text)
 	if block == nil {
 		return nil, errors.New("not PEM")
@@ -102,11 +102,11 @@ func Parse(text []byte, revoked *Revocations) (*Keys, error) {
 		return nil, errors.New("no Ed25519 key")
 	}
 	public := private.Public().(ed25519.PublicKey)
-	return &Keys{private: private, id: hex.EncodeToString(public[:8]), now: time.Now, revoked: revoked}, nil
+	return &SigningKeys{private: private, id: hex.EncodeToString(public[:8]), now: time.Now, revoked: revoked}, nil
 }
 
-// Revocations are the tokens that are void before their time.
-func (k *Keys) Revocations() *Revocations { return k.revoked }
+// RevokedIDs are the tokens that are void before their time.
+func (k *SigningKeys) Revocations() *RevokedIDs { return k.revoked }
 
 // NewKey makes a key, in PEM.
 func NewKey() ([]byte, error) {
@@ -122,7 +122,7 @@ func NewKey() ([]byte, error) {
 }
 
 // Issue makes a token for one dataplane.
-func (k *Keys) Issue(c Claims, validFor time.Duration) (Token, error) {
+func (k *SigningKeys) Issue(c Claims, validFor time.Duration) (Token, error) {
 	switch {
 	case c.Mesh == "" || c.Name == "":
 		return Token{}, errors.New("a token is for one dataplane; give mesh and name")
@@ -154,7 +154,7 @@ func IsOwn(text string) bool {
 
 // Verify is the dataplane that a token is for, what the token binds, and when it
 // ends. It ends to the second: the clock is the one by which it was issued.
-func (k *Keys) Verify(token string) (authn.Identity, error) {
+func (k *SigningKeys) Verify(token string) (authn.Identity, error) {
 	if token == "" {
 		return authn.Identity{}, errors.New("no dataplane token; give one in the metadata key authorization")
 	}
@@ -164,19 +164,19 @@ func (k *Keys) Verify(token string) (authn.Identity, error) {
 		jwt.WithExpirationRequired(), jwt.WithTimeFunc(k.now))
 	switch {
 	case errors.Is(err, jwt.ErrTokenExpired) && c.ID != "" && c.Subject == c.Mesh+"."+c.Name: // of which the signature is good
-		return authn.Identity{}, &authn.Void{Dataplane: c.dataplane(), Why: fmt.Sprintf("the dataplane token is not good: %v, at %s; issue a new one", err, c.ExpiresAt.UTC().Format(time.RFC3339))}
+		return authn.Identity{}, &authn.VoidReason{Dataplane: c.dataplane(), Why: fmt.Sprintf("the dataplane token is not good: %v, at %s; issue a new one", err, c.ExpiresAt.UTC().Format(time.RFC3339))}
 	case err != nil:
 		return authn.Identity{}, fmt.Errorf("the dataplane token is not good: %w; issue a new one", err)
 	case c.Mesh == "" || c.Name == "" || c.ID == "" || c.Subject != c.Mesh+"."+c.Name:
 		return authn.Identity{}, errors.New("the dataplane token names no dataplane; issue a new one")
 	case k.revoked.Has(c.ID):
-		return authn.Identity{}, &authn.Void{Dataplane: c.dataplane(), Why: fmt.Sprintf("the dataplane token %s is revoked; issue a new one", c.ID)}
+		return authn.Identity{}, &authn.VoidReason{Dataplane: c.dataplane(), Why: fmt.Sprintf("the dataplane token %s is revoked; issue a new one", c.ID)}
 	}
 	return authn.Identity{Dataplane: c.dataplane(),
 		Expires: c.ExpiresAt.Time, Token: c.ID, Proof: api.Proof{Tags: c.Tags, Labels: c.Labels, Workload: c.Workload}}, nil
 }
 
 // Authenticate lets in who has a good token, as the dataplane of the token.
-func (k *Keys) Authenticate(_ context.Context, credentials string) (authn.Identity, error) {
+func (k *SigningKeys) Authenticate(_ context.Context, credentials string) (authn.Identity, error) {
 	return k.Verify(credentials)
 }

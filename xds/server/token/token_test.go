@@ -17,7 +17,7 @@ import (
 )
 
 // load makes keys in a new directory, at a clock that tests move.
-func load(t *testing.T, now *time.Time) (*Keys, string) {
+func load(t *testing.T, now *time.Time) (*SigningKeys, string) {
 	t.Helper()
 	dir := t.TempDir()
 	k, err := Load(dir)
@@ -83,7 +83,7 @@ func TestRevokedWithoutADisk(t *testing.T) {
 		kept = ids
 		return nil
 	})
-	if err := r.Revoke(now, "one"); !errors.Is(err, ErrNotKept) || !errors.Is(err, full) || !r.Has("one") {
+	if err := r.Revoke(now, "one"); !errors.Is(err, ErrNotStored) || !errors.Is(err, full) || !r.Has("one") {
 		t.Errorf("%v, and it is void: %v", err, r.Has("one"))
 	}
 	full = nil
@@ -118,7 +118,7 @@ func TestRevoked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, keys := range []*Keys{k, again} {
+	for _, keys := range []*SigningKeys{k, again} {
 		if _, err := keys.Verify(list[0].Text); err == nil || !strings.Contains(err.Error(), list[0].ID) {
 			t.Errorf("the revoked one: %v", err)
 		}

@@ -239,7 +239,7 @@ func authorityGood(_ context.Context, q *question) finding {
 func reaches(ctx context.Context, q *question) finding {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	reached, err := agent.Reach(ctx, q.Sidecar.Config)
+	reached, err := agent.CheckControlPlane(ctx, q.Sidecar.Config)
 	if err != nil {
 		return says(Error, "%s", err)
 	}

@@ -137,7 +137,7 @@ func (s step) compare(all []Response, why Explanation) (remark string, err error
 	return remark, errors.Join(wrong...)
 }
 
-func (f field) compare(said []sim.Said) error {
+func (f field) compare(said []sim.Opinion) error {
 	if len(said) == 0 {
 		return errors.New("nobody sets it")
 	}
@@ -146,7 +146,7 @@ func (f field) compare(said []sim.Said) error {
 		return fmt.Errorf("%s by %s, wanted %s by %s", got, by, f.value, f.by)
 	}
 	for _, over := range f.over {
-		if !slices.ContainsFunc(said[:len(said)-1], func(x sim.Said) bool { return origin(x.Origin) == over }) {
+		if !slices.ContainsFunc(said[:len(said)-1], func(x sim.Opinion) bool { return origin(x.Origin) == over }) {
 			return fmt.Errorf("%s is not among those that it overrides", over)
 		}
 	}

@@ -120,7 +120,7 @@ func backendsText(b sim.Branch) string {
 }
 
 // fieldText is the value that holds, who set it, and over whom.
-func (d *Demo) fieldText(said []sim.Said) string {
+func (d *Demo) fieldText(said []sim.Opinion) string {
 	winner := said[len(said)-1]
 	text := fmt.Sprintf("%s\tby %s", bare(winner.Value), origin(winner.Origin))
 	if winner.Override {

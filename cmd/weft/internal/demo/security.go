@@ -74,8 +74,8 @@ func (d *Demo) settled(ctx context.Context, revision uint64) error {
 	}
 	for _, x := range secured.Items {
 		for _, i := range x.Inbounds {
-			if i.Held != i.Wanted || i.Wanted == "Strict" && i.Plain.Open > 0 || x.Certificate == nil {
-				return fmt.Errorf("%s is %s, with %d connections in plain text", x.Name, cmp.Or(i.Held, "not known"), i.Plain.Open)
+			if i.Confirmed != i.Wanted || i.Wanted == "Strict" && i.Plain.Open > 0 || x.Certificate == nil {
+				return fmt.Errorf("%s is %s, with %d connections in plain text", x.Name, cmp.Or(i.Confirmed, "not known"), i.Plain.Open)
 			}
 		}
 	}

@@ -106,8 +106,8 @@ func (v *View) head(columns int, now time.Time) []line {
 	}
 	second := line{text(plain, "%d dataplanes: ", s.Total), text(good, "%d in sync", s.InSync), text(plain, ", "), counted(warn, len(s.Behind), "behind"), text(plain, ", "),
 		counted(bad, len(s.Refusing), "refusing"), text(plain, ", "), counted(subtle, s.Absent, "not connected")}
-	if len(s.Held) > 0 {
-		second = append(second, text(plain, ", "), counted(bad, len(s.Held), "held"))
+	if len(s.Withheld) > 0 {
+		second = append(second, text(plain, ", "), counted(bad, len(s.Withheld), "held"))
 	}
 	out := []line{first, second}
 	if columns > 0 && s.Total > 0 {
@@ -117,7 +117,7 @@ func (v *View) head(columns int, now time.Time) []line {
 		out = append(out, line{text(warn, "%d of %d documents do not hold: ", len(v.troubled), v.objects), text(plain, "%s", v.troubled[0])})
 	}
 	if v.missed > 0 {
-		out = append(out, line{text(warn, "%d events came too fast to be told; counts of changes are too low", v.missed)})
+		out = append(out, line{text(warn, "%d events came too fast to be shown; counts of changes are too low", v.missed)})
 	}
 	return out
 }

@@ -147,7 +147,7 @@ func (v *View) stragglers() (out []Straggler) {
 	for _, r := range v.sync.Refusing {
 		out = append(out, Straggler{Dataplane: r.Dataplane, State: "refusing", Message: r.Type + ": " + r.Message})
 	}
-	for _, h := range v.sync.Held {
+	for _, h := range v.sync.Withheld {
 		out = append(out, Straggler{Dataplane: h.Dataplane, State: "held", Message: h.Message})
 	}
 	behind := slices.Clone(v.sync.Behind)

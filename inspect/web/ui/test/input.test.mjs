@@ -30,7 +30,7 @@ const addresses = [
   ['/meshes/default/policies?kind=MeshHTTPRoute', 'filter-kind', /There is no MeshHTTPRoute here/],
   ['/meshes/default/routes/Nonsense/x', '', /Nonsense is not among .*MeshHTTPRoute/],
   ['/meshes/default/routes/MeshHTTPRoute/rout-1', '', /not found; did you mean route-1/],
-  ['/meshes/default/policies/MeshRetry/mr-1?from=nonsense', 'from', /takes no part at nonsense; choose another/],
+  ['/meshes/default/policies/MeshRetry/mr-1?from=nonsense', 'from', /has no effect at nonsense; choose another/],
   ['/meshes/default/policies/MeshRetry/mr-1?rules=99', '', /There is no rule 99; there are 1/],
   ['/meshes/default/policies/MeshRetry/mr-1?policy=nonsense', 'filter-policy', /There is no nonsense here/],
   ['/meshes/default/simulate?from=frontent-1&url=http://web/', 'sim-from', /did you mean frontend-1/],

@@ -128,7 +128,7 @@ describe('the screens', () => {
     await finish()
   })
 
-  test('route: its rules, and the fields that hold at each with who lost', async () => {
+  test('route: its rules, and the fields that hold at each with overridden values', async () => {
     const { page, finish } = await open()
     await page.getByRole('link', { name: 'Routes', exact: true }).click()
     await page.getByTestId('objects').getByRole('link', { name: 'route-1' }).waitFor()

@@ -67,14 +67,14 @@ func (m *mesh) state() State {
 	return s
 }
 
-func (m *mesh) world() World {
+func (m *mesh) world() Fleet {
 	var all []Sidecar
 	for _, e := range m.envoys {
 		if c, ok := m.known[e.name]; ok {
 			all = append(all, c)
 		}
 	}
-	return World{Sidecars: slices.Values(all), Unknown: m.unknown}
+	return Fleet{Sidecars: slices.Values(all), Unknown: m.unknown}
 }
 
 // law is that of the package.

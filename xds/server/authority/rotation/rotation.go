@@ -1,13 +1,13 @@
 // Package rotation replaces the root of workloads' certificates by another while they call
 // each other (spec/identity.md 2.4), as a state that moves from phase to phase.
 //
-// Its law: no sidecar holds a leaf that another one, whose own leaf has not ended, does not
+// Its law: no sidecar holds a certificate that another one, whose own certificate has not ended, does not
 // trust yet or trusts no more. It holds whatever is lost, late or repeated, where whoever
 // drives it keeps three rules:
 //
 //   - A State is stored before anything follows from it: before what it trusts is sent, and
-//     before a leaf is given out whose end it has reserved.
-//   - A sidecar gets a leaf only where MayIssue says so: trust comes before certificates.
+//     before a certificate is given out whose end it has reserved.
+//   - A sidecar gets a certificate only where MayIssue says so: trust comes before certificates.
 //   - No sidecar is sent a generation of trust that is older than one it had.
 //
 // It has no clock and stores nothing: all functions are pure, and those that change a State
@@ -38,7 +38,7 @@ const (
 type Root struct {
 	Fingerprint string `json:"fingerprint"`
 
-	// Ends is a time after which no leaf of the root is valid; zero where it has signed
+	// Ends is a time after which no certificate of the root is valid; zero where it has signed
 	// none.
 	Ends time.Time `json:"ends,omitzero"`
 }
@@ -61,8 +61,8 @@ func Start(root string, now time.Time) State {
 }
 
 // Over is a state that is not known, of a root that signs and another one that may have: both are
-// trusted until no leaf is left, and the one that signs waits for those who do not trust it yet.
-// It takes the leaves of both to live as long as those of s.
+// trusted until no certificate is left, and the one that signs waits for those who do not trust it yet.
+// It takes the certificates of both to live as long as those of s.
 func (s State) Over(other string, trusted bool) State {
 	root := s.signer()
 	s.Old, s.New = Root{other, root.Ends}, Root{root.Fingerprint, root.Ends}
@@ -90,7 +90,7 @@ func (s State) Trusted() []string {
 	return []string{s.Old.Fingerprint, s.New.Fingerprint}
 }
 
-// Signer is the fingerprint of the root below which leaves are made.
+// Signer is the fingerprint of the root below which certificates are made.
 func (s State) Signer() string { return s.signer().Fingerprint }
 
 func (s *State) signer() *Root {
@@ -130,9 +130,9 @@ func (s State) Abort(now time.Time) (State, error) {
 	return s, nil
 }
 
-// Reserve records that the root that signs makes a leaf which ends then, and reports whether
-// that has to be stored before the leaf is given out. It reserves slack more, so that it
-// has to be stored once in that time and not with each leaf.
+// Reserve records that the root that signs makes a certificate which ends then, and reports whether
+// that has to be stored before the certificate is given out. It reserves slack more, so that it
+// has to be stored once in that time and not with each certificate.
 func (s State) Reserve(ends time.Time, slack time.Duration) (State, bool) {
 	if r := s.signer(); ends.After(r.Ends) {
 		r.Ends = ends.Add(slack)
@@ -141,10 +141,10 @@ func (s State) Reserve(ends time.Time, slack time.Duration) (State, bool) {
 	return s, false
 }
 
-// Reserved is until when leaves of the root that signs may live, by what was stored.
+// Reserved is until when certificates of the root that signs may live, by what was stored.
 func (s State) Reserved() time.Time { return s.signer().Ends }
 
-// LastEnd is a time after which no leaf is valid that has been made until now.
+// LastEnd is a time after which no certificate is valid that has been made until now.
 func (s State) LastEnd() time.Time {
 	if s.New.Ends.After(s.Old.Ends) {
 		return s.New.Ends
@@ -152,13 +152,13 @@ func (s State) LastEnd() time.Time {
 	return s.Old.Ends
 }
 
-// MayIssue reports whether a sidecar may have a leaf now: it has acknowledged what all
+// MayIssue reports whether a sidecar may have a certificate now: it has acknowledged what all
 // trust now.
 func (s State) MayIssue(c Sidecar) bool { return c.Connected && c.Trust == s.Trust }
 
-// RenewAt is when a sidecar is to renew a leaf because of a rotation; not ok where it holds
+// RenewAt is when a sidecar is to renew a certificate because of a rotation; not ok where it holds
 // none of the old root, or that root signs. Renewals are spread over at most spread, and
-// over half of what is left of the leaf.
+// over half of what is left of the certificate.
 func (s State) RenewAt(c Sidecar, spread time.Duration) (at time.Time, ok bool) {
 	if s.Signer() == s.Old.Fingerprint || c.Root != s.Old.Fingerprint {
 		return time.Time{}, false

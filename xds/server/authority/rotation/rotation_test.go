@@ -14,7 +14,7 @@ import (
 var noon = time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
 
 // with is a world of these sidecars.
-func with(all ...Sidecar) World { return World{Sidecars: slices.Values(all)} }
+func with(all ...Sidecar) Fleet { return Fleet{Sidecars: slices.Values(all)} }
 
 // TestPhases: a rotation from its begin to its end, what each phase waits for, and what is
 // trusted and who signs meanwhile.

@@ -16,12 +16,12 @@ type Sidecar struct {
 	// that it has, or had last; 0 for none.
 	Trust uint64
 
-	Root string    // the fingerprint above the leaf that it was given last; empty for none
-	Ends time.Time // when the last of its leaves ends
+	Root string    // the fingerprint above the certificate that it was given last; empty for none
+	Ends time.Time // when the last of its certificates ends
 }
 
-// World is what is known of all sidecars.
-type World struct {
+// Fleet is what is known of all sidecars.
+type Fleet struct {
 	Sidecars iter.Seq[Sidecar]
 
 	// Unknown is until when there may be valid leaves with sidecars that are not among
@@ -56,9 +56,9 @@ func (w *Waiting) till(t time.Time) {
 // Step is the next state where its time has come, and s otherwise with what it waits for. It
 // moves by one phase at most; the result has to be stored before it is stepped again.
 //
-// Nothing waits for a sidecar longer than that has a valid leaf: without one it can neither
+// Nothing waits for a sidecar longer than that has a valid certificate: without one it can neither
 // call nor be called, and it gets none before it has acknowledged (MayIssue).
-func (s State) Step(w World, now time.Time) (State, Waiting) {
+func (s State) Step(w Fleet, now time.Time) (State, Waiting) {
 	var wait Waiting
 	switch s.Phase {
 	case Trusting:
@@ -108,8 +108,8 @@ func (s State) moved(wait Waiting, to Phase, now time.Time) (State, Waiting) {
 	return s, wait
 }
 
-// unacknowledged are those with a valid leaf who may not know yet what is trusted now.
-func (s State) unacknowledged(w World, now time.Time, wait *Waiting) {
+// unacknowledged are those with a valid certificate who may not know yet what is trusted now.
+func (s State) unacknowledged(w Fleet, now time.Time, wait *Waiting) {
 	for c := range w.Sidecars {
 		if c.Trust != s.Trust && c.Ends.After(now) {
 			wait.add(c)
@@ -117,8 +117,8 @@ func (s State) unacknowledged(w World, now time.Time, wait *Waiting) {
 	}
 }
 
-// holders are those with a valid leaf of the old root.
-func (s State) holders(w World, now time.Time, wait *Waiting) {
+// holders are those with a valid certificate of the old root.
+func (s State) holders(w Fleet, now time.Time, wait *Waiting) {
 	for c := range w.Sidecars {
 		if c.Root == s.Old.Fingerprint && c.Ends.After(now) {
 			wait.add(c)
@@ -127,9 +127,9 @@ func (s State) holders(w World, now time.Time, wait *Waiting) {
 }
 
 // Force retires the old root now, against the law, and says whose calls will fail until they
-// have a new leaf or know the new root: for a root whose key is in wrong hands. Where there
+// have a new certificate or know the new root: for a root whose key is in wrong hands. Where there
 // is nothing to retire it changes nothing.
-func (s State) Force(w World, now time.Time) (State, Waiting) {
+func (s State) Force(w Fleet, now time.Time) (State, Waiting) {
 	var broken Waiting
 	if s.Phase == Steady || s.Phase == Retiring {
 		return s, broken

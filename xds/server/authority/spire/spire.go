@@ -39,8 +39,8 @@ type State struct {
 	Err     error                          // why there is nothing newer; nil while it answers
 }
 
-// Source is a Workload API.
-type Source struct {
+// WorkloadAPI is a Workload API.
+type WorkloadAPI struct {
 	address string
 
 	mu      sync.Mutex
@@ -50,7 +50,9 @@ type Source struct {
 
 // New has the Workload API at an address such as unix:///run/spire/agent.sock. Nothing is asked
 // before one of the watches runs.
-func New(address string) *Source { return &Source{address: address, changed: make(chan struct{})} }
+func New(address string) *WorkloadAPI {
+	return &WorkloadAPI{address: address, changed: make(chan struct{})}
+}
 
 // Check says what is wrong with an address.
 func Check(address string) error {
@@ -61,13 +63,13 @@ func Check(address string) error {
 }
 
 // State is what was said last, and is closed when something else is.
-func (s *Source) State() (State, <-chan struct{}) {
+func (s *WorkloadAPI) State() (State, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.state, s.changed
 }
 
-func (s *Source) change(f func(*State)) {
+func (s *WorkloadAPI) change(f func(*State)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f(&s.state)
@@ -76,19 +78,19 @@ func (s *Source) change(f func(*State)) {
 }
 
 // WatchSVIDs keeps the certificates of the workload until ctx ends.
-func (s *Source) WatchSVIDs(ctx context.Context) {
+func (s *WorkloadAPI) WatchSVIDs(ctx context.Context) {
 	s.watch(ctx, func(c *workloadapi.Client) error { return c.WatchX509Context(ctx, svids{s}) })
 }
 
 // WatchBundles keeps the roots of trust domains until ctx ends.
-func (s *Source) WatchBundles(ctx context.Context) {
+func (s *WorkloadAPI) WatchBundles(ctx context.Context) {
 	s.watch(ctx, func(c *workloadapi.Client) error { return c.WatchX509Bundles(ctx, bundles{s}) })
 }
 
 // again is how long a watch rests that its client has given up.
 const again = 30 * time.Second
 
-func (s *Source) watch(ctx context.Context, follow func(*workloadapi.Client) error) {
+func (s *WorkloadAPI) watch(ctx context.Context, follow func(*workloadapi.Client) error) {
 	for ctx.Err() == nil {
 		if err := s.once(ctx, follow); err != nil && ctx.Err() == nil {
 			s.change(func(now *State) { now.Err = err })
@@ -100,7 +102,7 @@ func (s *Source) watch(ctx context.Context, follow func(*workloadapi.Client) err
 	}
 }
 
-func (s *Source) once(ctx context.Context, follow func(*workloadapi.Client) error) error {
+func (s *WorkloadAPI) once(ctx context.Context, follow func(*workloadapi.Client) error) error {
 	if s.address == "" {
 		return errNowhere
 	}
@@ -116,7 +118,7 @@ func (s *Source) once(ctx context.Context, follow func(*workloadapi.Client) erro
 }
 
 // because names the Workload API that an error is about.
-func (s *Source) because(err error) error {
+func (s *WorkloadAPI) because(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -124,14 +126,14 @@ func (s *Source) because(err error) error {
 }
 
 // failed says why there is nothing newer.
-func (s *Source) failed(err error) {
+func (s *WorkloadAPI) failed(err error) {
 	if err != nil {
 		s.change(func(now *State) { now.Err = s.because(err) })
 	}
 }
 
 // svids takes certificates.
-type svids struct{ *Source }
+type svids struct{ *WorkloadAPI }
 
 func (s svids) OnX509ContextUpdate(x *workloadapi.X509Context) {
 	var all []SVID
@@ -144,7 +146,7 @@ func (s svids) OnX509ContextUpdate(x *workloadapi.X509Context) {
 func (s svids) OnX509ContextWatchError(err error) { s.failed(err) }
 
 // bundles takes roots.
-type bundles struct{ *Source }
+type bundles struct{ *WorkloadAPI }
 
 func (s bundles) OnX509BundlesUpdate(set *x509bundle.Set) {
 	all := map[string][]*x509.Certificate{}

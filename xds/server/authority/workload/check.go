@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Asked is what a leaf was asked for.
-type Asked struct {
+// CertificateRequest is what a certificate was asked for.
+type CertificateRequest struct {
 	Names []string // the SPIFFE ID first; nil where it is not known here
 	Key   crypto.PublicKey
 	Roots []*x509.Certificate // whom others believe; nil where it is not known here
@@ -24,7 +24,7 @@ var ErrUnbelieved = errors.New("no root that others believe has signed it")
 // weft or outside; nil where it may be used (spec/identity.md 2.6). The first name must be the
 // first, since validators of SPIFFE look at that alone (F2). Names of hosts have no effect, and a
 // SPIRE may add some.
-func Check(c Chain, asked Asked, now time.Time) error {
+func Check(c CertificateChain, asked CertificateRequest, now time.Time) error {
 	if len(c) == 0 {
 		return errors.New("there is no certificate")
 	}
@@ -69,8 +69,8 @@ func Check(c Chain, asked Asked, now time.Time) error {
 	return errors.New(strings.Join(wrong, "; "))
 }
 
-// waysOf are those from the leaf to a root by the rest of the chain.
-func waysOf(c Chain, roots []*x509.Certificate, now time.Time) ([][]*x509.Certificate, error) {
+// waysOf are those from the certificate to a root by the rest of the chain.
+func waysOf(c CertificateChain, roots []*x509.Certificate, now time.Time) ([][]*x509.Certificate, error) {
 	o := x509.VerifyOptions{Roots: x509.NewCertPool(), Intermediates: x509.NewCertPool(), CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}}
 	for _, r := range roots {
 		o.Roots.AddCert(r)

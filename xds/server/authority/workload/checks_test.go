@@ -22,44 +22,44 @@ func TestCheck(t *testing.T) {
 	t.Parallel()
 	root, key, other := newRoot(t, "a.mesh", true, noon), newKey(t), newKey(t)
 	names := []string{web[0], "spiffe://a.mesh/second"}
-	asked := Asked{names, &key.PublicKey, []*x509.Certificate{root.certificate}}
+	asked := CertificateRequest{names, &key.PublicKey, []*x509.Certificate{root.certificate}}
 	stranger := newRoot(t, "a.mesh", true, noon)
-	template := func(change func(*x509.Certificate)) Chain {
+	template := func(change func(*x509.Certificate)) CertificateChain {
 		u, err := uris(names)
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: noon, NotAfter: noon.Add(LeafLife), KeyUsage: x509.KeyUsageDigitalSignature, URIs: u,
+		c := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: noon, NotAfter: noon.Add(CertificateLife), KeyUsage: x509.KeyUsageDigitalSignature, URIs: u,
 			BasicConstraintsValid: true, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
 		change(c)
 		leaf, err := sign(c, root.certificate, &key.PublicKey, root.key)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return Chain{leaf}
+		return CertificateChain{leaf}
 	}
-	leaf := func(by *Signer, names []string, key crypto.PublicKey, life time.Duration, now time.Time) Chain {
-		c, err := by.Leaf(names, key, life, now)
+	leaf := func(by *Signer, names []string, key crypto.PublicKey, life time.Duration, now time.Time) CertificateChain {
+		c, err := by.Issue(names, key, life, now)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return c
 	}
 	for _, c := range []struct {
-		chain Chain
+		chain CertificateChain
 		wrong []string
 	}{
-		{leaf(root, names, &key.PublicKey, LeafLife, noon), nil},
+		{leaf(root, names, &key.PublicKey, CertificateLife, noon), nil},
 		{template(func(*x509.Certificate) {}), nil},
-		{leaf(root, names, &key.PublicKey, LeafLife/2, noon), nil},
+		{leaf(root, names, &key.PublicKey, CertificateLife/2, noon), nil},
 		{nil, []string{"there is no certificate"}},
-		{leaf(root, web, &key.PublicKey, LeafLife, noon), []string{"it names spiffe://a.mesh/ns/shop/sa/web instead of"}},
-		{leaf(root, []string{names[1], names[0]}, &key.PublicKey, LeafLife, noon), []string{"it names spiffe://a.mesh/second, "}},
+		{leaf(root, web, &key.PublicKey, CertificateLife, noon), []string{"it names spiffe://a.mesh/ns/shop/sa/web instead of"}},
+		{leaf(root, []string{names[1], names[0]}, &key.PublicKey, CertificateLife, noon), []string{"it names spiffe://a.mesh/second, "}},
 		{leaf(root, names, &other.PublicKey, 48*time.Hour, noon), []string{"another key"}},
-		{leaf(stranger, names, &key.PublicKey, LeafLife, noon), []string{"no root that others believe has signed it"}},
-		{leaf(stranger, names, &other.PublicKey, LeafLife, noon), []string{"another key", "its chain does not hold"}},
-		{leaf(root, names, &key.PublicKey, LeafLife, noon.Add(-25*time.Hour)), []string{"it has ended at "}},
-		{leaf(root, names, &key.PublicKey, LeafLife, noon.Add(90*time.Minute)), []string{"it is not valid before "}},
+		{leaf(stranger, names, &key.PublicKey, CertificateLife, noon), []string{"no root that others believe has signed it"}},
+		{leaf(stranger, names, &other.PublicKey, CertificateLife, noon), []string{"another key", "its chain does not hold"}},
+		{leaf(root, names, &key.PublicKey, CertificateLife, noon.Add(-25*time.Hour)), []string{"it has ended at "}},
+		{leaf(root, names, &key.PublicKey, CertificateLife, noon.Add(90*time.Minute)), []string{"it is not valid before "}},
 		{template(func(c *x509.Certificate) { c.DNSNames, c.IPAddresses = []string{"web"}, []net.IP{{127, 0, 0, 1}} }), nil},
 		{template(func(c *x509.Certificate) { c.URIs = nil }), []string{"it names nobody instead of"}},
 		{template(func(c *x509.Certificate) { c.IsCA, c.KeyUsage = true, x509.KeyUsageCertSign }), []string{"may sign others", "lacks the use digitalSignature"}},
@@ -131,7 +131,7 @@ func TestProvided(t *testing.T) {
 		{newKey(t), func(c *x509.Certificate) { c.NotBefore = noon.Add(time.Hour) }, "cert", "not valid before"},
 	} {
 		certificate, private := made(c.key, c.change)
-		s, fault := Parse(certificate, private, LeafLife, noon)
+		s, fault := Parse(certificate, private, CertificateLife, noon)
 		if c.want == "" && fault != nil || c.want != "" && (fault == nil || fault.Field != c.field || !strings.Contains(fault.Message, c.want)) {
 			t.Errorf("want %s, got %v", c.want, fault)
 		}
@@ -139,15 +139,15 @@ func TestProvided(t *testing.T) {
 			continue
 		}
 		key := newKey(t)
-		chain, err := NewLocal(s, func() time.Time { return noon }).Sign(web, &key.PublicKey, LeafLife)
+		chain, err := NewLocal(s, func() time.Time { return noon }).Sign(web, &key.PublicKey, CertificateLife)
 		if err == nil {
-			err = Check(chain, Asked{web, &key.PublicKey, []*x509.Certificate{s.certificate}}, noon)
+			err = Check(chain, CertificateRequest{web, &key.PublicKey, []*x509.Certificate{s.certificate}}, noon)
 		}
 		if err != nil {
 			t.Errorf("what %T signs: %v", c.key, err)
 		}
 	}
-	if s, fault := Parse(kept, keptKey, LeafLife, noon); fault != nil || Fingerprint(s.certificate) == "" || !strings.HasPrefix(s.String(), "weft root ") {
+	if s, fault := Parse(kept, keptKey, CertificateLife, noon); fault != nil || Fingerprint(s.certificate) == "" || !strings.HasPrefix(s.String(), "weft root ") {
 		t.Errorf("our own: %v", fault)
 	}
 	for want, pair := range map[string][2][]byte{
@@ -157,7 +157,7 @@ func TestProvided(t *testing.T) {
 		"key holds no private key":       {kept, []byte("s3cr3t")},
 		"key is not the private key":     {kept, foreign},
 	} {
-		_, fault := Parse(pair[0], pair[1], LeafLife, noon)
+		_, fault := Parse(pair[0], pair[1], CertificateLife, noon)
 		if fault == nil || !strings.HasPrefix(fault.Error(), want) || strings.Contains(fault.Error(), "s3cr3t") {
 			t.Errorf("%s: %v", want, fault)
 		}

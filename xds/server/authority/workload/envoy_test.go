@@ -99,7 +99,7 @@ func identity(t *testing.T, by *Signer, now time.Time, names ...string) tls.Cert
 		}
 	}
 	key := newKey(t)
-	chain, err := by.Leaf(names, &key.PublicKey, LeafLife, now)
+	chain, err := by.Issue(names, &key.PublicKey, CertificateLife, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +221,7 @@ func tagFirst(t *testing.T, by *Signer, now time.Time) tls.Certificate {
 		t.Fatal(err)
 	}
 	key := newKey(t)
-	leaf, err := sign(&x509.Certificate{SerialNumber: serial, NotBefore: now.Add(-Leeway), NotAfter: now.Add(LeafLife), KeyUsage: x509.KeyUsageDigitalSignature,
+	leaf, err := sign(&x509.Certificate{SerialNumber: serial, NotBefore: now.Add(-Leeway), NotAfter: now.Add(CertificateLife), KeyUsage: x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}, URIs: names}, by.certificate, &key.PublicKey, by.key)
 	if err != nil {
 		t.Fatal(err)

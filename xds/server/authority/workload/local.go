@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Local is an authority whose root is here. It signs by an intermediate of its own that
+// LocalAuthority is an authority whose root is here. It signs by an intermediate of its own that
 // travels with the leaves, so that who restarts needs none of before. It serves any
 // number of callers at once.
-type Local struct {
+type LocalAuthority struct {
 	root *Signer
 	now  func() time.Time
 
@@ -19,22 +19,24 @@ type Local struct {
 }
 
 // NewLocal has a root; the clock is now.
-func NewLocal(root *Signer, now func() time.Time) *Local { return &Local{root: root, now: now} }
+func NewLocal(root *Signer, now func() time.Time) *LocalAuthority {
+	return &LocalAuthority{root: root, now: now}
+}
 
-// Sign makes a leaf with these names, which its caller has proved, for a public key. It lives no
+// Sign makes a certificate with these names, which its caller has proved, for a public key. It lives no
 // longer than life, and than the root.
-func (l *Local) Sign(names []string, public crypto.PublicKey, life time.Duration) (Chain, error) {
+func (l *LocalAuthority) Sign(names []string, public crypto.PublicKey, life time.Duration) (CertificateChain, error) {
 	now := l.now()
 	by, err := l.current(now)
 	if err != nil {
 		return nil, err
 	}
-	return by.Leaf(names, public, life, now)
+	return by.Issue(names, public, life, now)
 }
 
 // current is the intermediate, replaced at two thirds of its life, and where the clock was set back
 // to before it; the root itself where that may sign leaves only.
-func (l *Local) current(now time.Time) (*Signer, error) {
+func (l *LocalAuthority) current(now time.Time) (*Signer, error) {
 	if !l.root.CanDelegate() {
 		return l.root, nil
 	}

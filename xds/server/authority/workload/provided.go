@@ -13,43 +13,43 @@ import (
 	"time"
 )
 
-// Fault is what is wrong with an authority that people provide. Message quotes nothing of
+// InvalidField is what is wrong with an authority that people provide. Message quotes nothing of
 // it: what stands in the place of a certificate may be a key.
-type Fault struct {
+type InvalidField struct {
 	Field   string // cert or key, as in a backend's conf
 	Message string
 }
 
 // Error is for logs; documents have the field in its place.
-func (f *Fault) Error() string { return f.Field + " " + f.Message }
+func (f *InvalidField) Error() string { return f.Field + " " + f.Message }
 
 // Parse reads an authority that people provide, or that Kuma or weft has kept: the rules of
-// spec/identity.md 1.1. It has to outlive two leaves of leafLife.
-func Parse(certificate, key []byte, leafLife time.Duration, now time.Time) (*Signer, *Fault) {
+// spec/identity.md 1.1. It has to outlive two certificates of leafLife.
+func Parse(certificate, key []byte, leafLife time.Duration, now time.Time) (*Signer, *InvalidField) {
 	block, rest := pem.Decode(certificate)
 	if block == nil || block.Type != "CERTIFICATE" {
-		return nil, &Fault{"cert", "holds no certificate in PEM form; write that of the authority"}
+		return nil, &InvalidField{"cert", "holds no certificate in PEM form; write that of the authority"}
 	}
 	if more, _ := pem.Decode(rest); more != nil {
-		return nil, &Fault{"cert", "holds more than one certificate; write the authority's alone, which everybody will trust"}
+		return nil, &InvalidField{"cert", "holds more than one certificate; write the authority's alone, which everybody will trust"}
 	}
 	c, err := x509.ParseCertificate(block.Bytes)
 	if err != nil {
-		return nil, &Fault{"cert", "holds a certificate that cannot be read; write it as its authority made it"}
+		return nil, &InvalidField{"cert", "holds a certificate that cannot be read; write it as its authority made it"}
 	}
 	if why := unfit(c, leafLife, now); why != "" {
-		return nil, &Fault{"cert", why}
+		return nil, &InvalidField{"cert", why}
 	}
 	if block, _ := pem.Decode(key); block == nil {
-		return nil, &Fault{"key", "holds no private key in PEM form; write the authority's, without a password"}
+		return nil, &InvalidField{"key", "holds no private key in PEM form; write the authority's, without a password"}
 	}
 	pair, err := tls.X509KeyPair(certificate, key)
 	if err != nil { // the cause may quote the key
-		return nil, &Fault{"key", "is not the private key of the certificate; write both of one pair, the key without a password"}
+		return nil, &InvalidField{"key", "is not the private key of the certificate; write both of one pair, the key without a password"}
 	}
 	signer, ok := pair.PrivateKey.(crypto.Signer)
 	if !ok {
-		return nil, &Fault{"key", "cannot sign; use RSA, ECDSA or Ed25519"}
+		return nil, &InvalidField{"key", "cannot sign; use RSA, ECDSA or Ed25519"}
 	}
 	return &Signer{certificate: c, key: signer}, nil
 }

@@ -13,7 +13,7 @@ func Draw(name string) float64 {
 	return float64(binary.BigEndian.Uint64(sum[:])>>11) / (1 << 53)
 }
 
-// RenewAt is when the sidecar of a name renews a leaf that it got at issued: between half
+// RenewAt is when the sidecar of a name renews a certificate that it got at issued: between half
 // and two thirds of its life.
 func RenewAt(issued, ends time.Time, sidecar string) time.Time {
 	life := ends.Sub(issued)

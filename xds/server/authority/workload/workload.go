@@ -31,7 +31,7 @@ import (
 const (
 	RootLife         = 10 * 365 * 24 * time.Hour
 	IntermediateLife = 90 * 24 * time.Hour
-	LeafLife         = 24 * time.Hour
+	CertificateLife  = 24 * time.Hour
 )
 
 // Leeway is how long before it was made a certificate is valid, for clocks that are
@@ -174,11 +174,11 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// Chain is a leaf and what stands between it and its root, the leaf first.
-type Chain []*x509.Certificate
+// CertificateChain is a leaf and what stands between it and its root, the leaf first.
+type CertificateChain []*x509.Certificate
 
 // PEM is the chain as Envoy takes it.
-func (c Chain) PEM() []byte {
+func (c CertificateChain) PEM() []byte {
 	var b bytes.Buffer
 	for _, certificate := range c {
 		b.Write(certificatePEM(certificate))
@@ -187,7 +187,7 @@ func (c Chain) PEM() []byte {
 }
 
 // DER are the certificates of the chain, as they are signed.
-func (c Chain) DER() [][]byte {
+func (c CertificateChain) DER() [][]byte {
 	out := make([][]byte, len(c))
 	for i, certificate := range c {
 		out[i] = certificate.Raw
@@ -196,7 +196,7 @@ func (c Chain) DER() [][]byte {
 }
 
 // ReadChain reads what PEM has written.
-func ReadChain(text []byte) (out Chain, err error) {
+func ReadChain(text []byte) (out CertificateChain, err error) {
 	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
 		c, err := x509.ParseCertificate(block.Bytes)
 		if err != nil {
@@ -210,9 +210,9 @@ func ReadChain(text []byte) (out Chain, err error) {
 // errEnds is what a signer answers that has no time left.
 var errEnds = errors.New("the authority ends now, so what it signs would be of no use; rotate its root")
 
-// Leaf makes the certificate of a workload: its names, of which the first is a SPIFFE ID
+// Issue makes the certificate of a workload: its names, of which the first is a SPIFFE ID
 // with a path, and its public key. Its subject is empty, so its names are critical.
-func (s *Signer) Leaf(names []string, public crypto.PublicKey, life time.Duration, now time.Time) (Chain, error) {
+func (s *Signer) Issue(names []string, public crypto.PublicKey, life time.Duration, now time.Time) (CertificateChain, error) {
 	uris, err := uris(names)
 	if err != nil {
 		return nil, err
@@ -237,7 +237,7 @@ func (s *Signer) Leaf(names []string, public crypto.PublicKey, life time.Duratio
 	if err != nil {
 		return nil, err
 	}
-	return append(Chain{leaf}, s.above...), nil
+	return append(CertificateChain{leaf}, s.above...), nil
 }
 
 // uris are names as certificates hold them, each byte by byte.

@@ -42,7 +42,7 @@ func TestFields(t *testing.T) {
 	t.Parallel()
 	local := NewLocal(newRoot(t, "a.mesh", true, noon), func() time.Time { return noon })
 	key := newKey(t)
-	chain, err := local.Sign(web, &key.PublicKey, LeafLife)
+	chain, err := local.Sign(web, &key.PublicKey, CertificateLife)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestFields(t *testing.T) {
 		t.Fatalf("%d certificates", len(chain))
 	}
 	leaf, between, root := chain[0], chain[1], local.root.certificate
-	if err := Check(chain, Asked{web, &key.PublicKey, []*x509.Certificate{root}}, noon); err != nil {
+	if err := Check(chain, CertificateRequest{web, &key.PublicKey, []*x509.Certificate{root}}, noon); err != nil {
 		t.Error(err)
 	}
 	for _, c := range []struct {
@@ -64,7 +64,7 @@ func TestFields(t *testing.T) {
 	}{
 		{"root", root, true, 1, RootLife, x509.KeyUsageCertSign | x509.KeyUsageCRLSign, "spiffe://a.mesh"},
 		{"intermediate", between, true, 0, IntermediateLife, x509.KeyUsageCertSign | x509.KeyUsageCRLSign, ""},
-		{"leaf", leaf, false, -1, LeafLife, x509.KeyUsageDigitalSignature, web[0]},
+		{"leaf", leaf, false, -1, CertificateLife, x509.KeyUsageDigitalSignature, web[0]},
 	} {
 		k, ok := c.c.PublicKey.(*ecdsa.PublicKey)
 		if !ok || k.Curve != elliptic.P256() || c.c.SignatureAlgorithm != x509.ECDSAWithSHA256 {
@@ -106,7 +106,7 @@ func TestOverYears(t *testing.T) {
 		if day%500 == 499 {
 			local = NewLocal(root, func() time.Time { return now })
 		}
-		chain, err := local.Sign(web, &key.PublicKey, LeafLife)
+		chain, err := local.Sign(web, &key.PublicKey, CertificateLife)
 		if !now.Before(root.certificate.NotAfter) {
 			if err == nil {
 				t.Fatalf("%v: a root that ended signed", now)
@@ -120,7 +120,7 @@ func TestOverYears(t *testing.T) {
 		if _, err := waysOf(chain, []*x509.Certificate{root.certificate}, last); err != nil {
 			t.Fatalf("%v: %v", now, err)
 		}
-		if chain[0].NotAfter.Before(earlier(now.Add(LeafLife), root.certificate.NotAfter)) {
+		if chain[0].NotAfter.Before(earlier(now.Add(CertificateLife), root.certificate.NotAfter)) {
 			t.Fatalf("%v: the leaf ends at %v", now, chain[0].NotAfter)
 		}
 		intermediates[string(chain[1].Raw)] = true
@@ -138,7 +138,7 @@ func TestClockSetBack(t *testing.T) {
 	root := newRoot(t, "a.mesh", true, noon)
 	local := NewLocal(root, func() time.Time { return now })
 	for _, now = range []time.Time{noon, noon.Add(100 * 24 * time.Hour), noon} {
-		chain, err := local.Sign(web, &key.PublicKey, LeafLife)
+		chain, err := local.Sign(web, &key.PublicKey, CertificateLife)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,7 +153,7 @@ func TestNames(t *testing.T) {
 	t.Parallel()
 	root, key := newRoot(t, "default", false, noon), newKey(t)
 	older := []string{"spiffe://default/web", "kuma://kuma.io/service/web", "kuma://version/v1"}
-	chain, err := root.Leaf(older, &key.PublicKey, LeafLife, noon)
+	chain, err := root.Issue(older, &key.PublicKey, CertificateLife, noon)
 	if err != nil || !slices.Equal(named(chain[0]), older) {
 		t.Errorf("%v, %v", chain, err)
 	}
@@ -165,7 +165,7 @@ func TestNames(t *testing.T) {
 		"would not hold the name":          {"spiffe://default/web", "kuma://a b/c"},
 		"would not hold the name \"%zz\" ": {"spiffe://default/web", "%zz"},
 	} {
-		if _, err := root.Leaf(names, &key.PublicKey, LeafLife, noon); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := root.Issue(names, &key.PublicKey, CertificateLife, noon); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v", names, err)
 		}
 	}
@@ -183,7 +183,7 @@ func TestConstraints(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, foreign := range map[string]bool{"spiffe://a.mesh/x": false, "spiffe://b.mesh/x": true, "spiffe://a.mesh.evil/x": true} {
-			chain, err := between.Leaf([]string{name}, &key.PublicKey, LeafLife, noon)
+			chain, err := between.Issue([]string{name}, &key.PublicKey, CertificateLife, noon)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -219,7 +219,7 @@ func TestRequests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	chain, err := newRoot(t, "a.mesh", true, noon).Leaf(web, public, LeafLife, noon)
+	chain, err := newRoot(t, "a.mesh", true, noon).Issue(web, public, CertificateLife, noon)
 	if err != nil || !slices.Equal(named(chain[0]), web) || chain[0].Subject.String() != "" {
 		t.Errorf("%v, %v", named(chain[0]), err)
 	}
@@ -260,7 +260,7 @@ func FuzzPublicKey(f *testing.F) {
 // at the same time.
 func TestRenewals(t *testing.T) {
 	t.Parallel()
-	ends := noon.Add(LeafLife)
+	ends := noon.Add(CertificateLife)
 	buckets := map[int]int{}
 	for i := range 10_000 {
 		name := "web-" + big.NewInt(int64(i)).String()
@@ -275,7 +275,7 @@ func TestRenewals(t *testing.T) {
 			t.Errorf("%d of 10000 renew in the %dth tenth", n, b)
 		}
 	}
-	if at := WarnAt(noon, ends); !at.Equal(noon.Add(LeafLife * 4 / 5)) {
+	if at := WarnAt(noon, ends); !at.Equal(noon.Add(CertificateLife * 4 / 5)) {
 		t.Errorf("warned at %v", at)
 	}
 }
