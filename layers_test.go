@@ -108,6 +108,7 @@ var layers = []string{
 	"control/leader",
 	"control/owned",
 	"control/services control/mirror",
+	"control/stores",
 	"control",
 	"examples",
 	"cmd/internal/cli",
@@ -123,12 +124,24 @@ var homes = map[string][]string{
 	"github.com/envoyproxy/go-control-plane/envoy":      {"xds", "policies/", "sidecar/identity", "sidecar/callers", "internal/", "hack/"},
 	"github.com/envoyproxy/go-control-plane/pkg/server": {"xds/server"},
 	"github.com/envoyproxy/go-control-plane/pkg/cache":  {"xds/server"},
-	"k8s.io/":                {"store/kube", "sidecar/inject", "control/identity", "control/webhook", "control/roots", "control/install", "cmd/weft/internal/", "internal/", "hack/chart"},
+	"k8s.io/":                {"store/kube", "sidecar/inject", "control/identity", "control/webhook", "control/roots", "control/install", "control/stores", "cmd/weft/internal/", "internal/", "hack/chart"},
 	"sigs.k8s.io/":           {"route/gateway", "sidecar/inject"},
 	"github.com/spf13/cobra": {"cmd/", "internal/commandpages"},
 	"go.etcd.io/bbolt":       {"store/bolt"},
 	"github.com/spiffe":      {"xds/server/authority/spire", "internal/"},
 	"go.yaml.in/yaml":        {"api/decode", "api/syntax", "cmd/", "sidecar/agent", "hack/published", "internal/corpus"},
+}
+
+// knowStores names who knows one store from another, beside control/stores, which opens the one that a
+// configuration names, and the stores themselves: all others ask the interfaces of package store. A store that is
+// not here nobody else knows.
+var knowStores = map[string][]string{
+	"store/bolt": {"cmd/weft"},                 // weft store check and export read its file, of a control plane that does not run
+	"store/file": {"control", "control/world"}, // --dir is put into any store, and read without one
+	// Objects of Kubernetes, which no other store has: the Secret of the authority, configurations of webhooks,
+	// statuses, objects that others own, events.
+	"store/kube":         {"control/roots", "control/webhook", "control/status", "control/owned", "control/services"},
+	"store/kube/writing": {"control/status", "control/owned", "control/services", "control/uninjected"},
 }
 
 // forbidden are imports of ours that a package does without although they are
@@ -267,6 +280,30 @@ func TestHeavyImportsStayAtHome(t *testing.T) {
 				if strings.HasPrefix(i, heavy) && !anyPrefix(name, at) {
 					t.Errorf("%s imports %s, which belongs to %s", name, i, strings.Join(at, ", "))
 				}
+			}
+		}
+	}
+}
+
+func TestStoresAreToldApartInOnePlace(t *testing.T) {
+	known := map[string]bool{}
+	for _, p := range packages(t) {
+		name := strings.TrimPrefix(p.ImportPath, module)
+		for _, i := range p.Imports {
+			dep, ours := strings.CutPrefix(i, module)
+			if !ours || !strings.HasPrefix(dep, "store/") || strings.HasPrefix(name, "store/") || name == "control/stores" || isSupport(name) {
+				continue
+			}
+			known[dep+" "+name] = true
+			if !slices.Contains(knowStores[dep], name) {
+				t.Errorf("%s imports %s: have control/stores open it, and ask an interface of package store", name, dep)
+			}
+		}
+	}
+	for dep, names := range knowStores {
+		for _, name := range names {
+			if !known[dep+" "+name] {
+				t.Errorf("%s does without %s: take the exception away", name, dep)
 			}
 		}
 	}

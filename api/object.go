@@ -184,6 +184,11 @@ type Type struct {
 	Custom *Definition
 }
 
+// HasStatus reports whether weft says of objects of the type how they fare, as their status in a cluster.
+func (t Type) HasStatus() bool {
+	return t.Policy || t.Route || t.Reported || t.NewStatus != nil || t.Name == KindMesh || t.Name == KindHostnameGenerator
+}
+
 // kumaGroup is the group of the kinds that name none.
 const kumaGroup = "kuma.io"
 

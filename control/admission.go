@@ -42,7 +42,7 @@ type admitting struct {
 func (a admitting) Namespace(ctx context.Context, name string) (inject.Namespace, error) {
 	o := world.NamespaceOf(a.store.Snapshot(), name)
 	if o == nil || !enabled(o) {
-		fresh, err := a.cluster.Fetch(ctx, api.KindNamespace, "", name)
+		fresh, err := a.backend.Kubernetes.Fetch(ctx, api.KindNamespace, "", name)
 		switch {
 		case err != nil: // a label that was not seen would leave the pod without a sidecar
 			return inject.Namespace{}, err
@@ -71,7 +71,7 @@ func (a admitting) HasMesh(ctx context.Context, name string) (bool, error) {
 	if a.store.Snapshot().Has(api.Ref{Kind: api.KindMesh, Name: name}) {
 		return true, nil
 	}
-	o, err := a.cluster.Fetch(ctx, api.KindMesh, "", name)
+	o, err := a.backend.Kubernetes.Fetch(ctx, api.KindMesh, "", name)
 	return o != nil, err
 }
 

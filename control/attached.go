@@ -3,20 +3,14 @@ package control
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/connections"
-	"github.com/weftmesh/weft/control/identity"
-	"github.com/weftmesh/weft/control/peers"
 	"github.com/weftmesh/weft/control/reconcile"
-	"github.com/weftmesh/weft/control/webhook"
-	"github.com/weftmesh/weft/files"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sidecar/attach"
 	"github.com/weftmesh/weft/xds/server/attached"
@@ -138,10 +132,10 @@ func (p *Plane) receive(dp api.Ref, token string) {
 
 // isPod reports whether a dataplane is that of a pod of the cluster.
 func (p *Plane) isPod(dp api.Ref) bool {
-	if p.cluster == nil {
+	if p.backend.Users == nil {
 		return false // nobody reviews the tokens of its pods
 	}
-	if p.pods.IsPod(dp) {
+	if p.backend.Users.IsPod(dp) {
 		return true
 	}
 	m := p.loop.Current()
@@ -152,43 +146,27 @@ func (p *Plane) isPod(dp api.Ref) bool {
 	return ok && o.From != nil
 }
 
-// PeersService is the headless Service of the replicas of a control plane (spec/kubernetes.md
-// 6.4), and peersPort is how its port is called.
-const (
-	PeersService = webhook.ServiceName + "-peers"
-	peersPort    = "grpc-xds"
-)
-
 // joinPeers makes this replica one of its peers, if it has a token for them.
 func (p *Plane) joinPeers() {
 	if p.peers == nil {
 		return
 	}
-	p.peers.Begin(peers.Config{
-		Name: p.name, ADS: p.ads, Agents: p.agents, Events: p.observe.Events,
-		NameOf: func(ref api.Ref) api.Ref {
-			if m := p.loop.Current(); m != nil {
-				return ref.Resolve(reconcile.Serves(m))
-			}
-			return ref
-		},
-		Settled: p.fleet.MarkAll,
-		Changed: func() {
-			p.observe.SidecarChangedElsewhere()
-			p.fleet.MarkAll()
-		},
-		Authenticator: connections.NoteProven(identity.NewPeers(p.reviewer, p.cfg.Namespace, webhook.ServiceName)),
-		TLS: func() *tls.Config {
-			ca, _ := p.roots.PEM()
-			return peers.TLSOf(webhook.ServiceName+"."+p.cfg.Namespace+".svc", ca)
-		},
-		Token: func() (string, error) {
-			text, err := files.Read(p.cfg.PeerToken, files.MostSecret)
-			return strings.TrimSpace(string(text)), err
-		},
-		Dial: p.cfg.DialPeer, SidecarTLS: p.insights.PeerState, OnSidecar: p.insights.HearPeer, Learns: p.insights.PeerLearned, Do: p.caAdmin().LeaderRequest,
-		Log: p.log,
-	})
+	c := p.backend.Peers
+	c.ADS, c.Agents, c.Events, c.Log = p.ads, p.agents, p.observe.Events, p.log
+	c.Authenticator = connections.NoteProven(c.Authenticator)
+	c.NameOf = func(ref api.Ref) api.Ref {
+		if m := p.loop.Current(); m != nil {
+			return ref.Resolve(reconcile.Serves(m))
+		}
+		return ref
+	}
+	c.Settled = p.fleet.MarkAll
+	c.Changed = func() {
+		p.observe.SidecarChangedElsewhere()
+		p.fleet.MarkAll()
+	}
+	c.Dial, c.SidecarTLS, c.OnSidecar, c.Learns, c.Do = p.cfg.DialPeer, p.insights.PeerState, p.insights.HearPeer, p.insights.PeerLearned, p.caAdmin().LeaderRequest
+	p.peers.Begin(c)
 }
 
 // tellPeers says what holds now.
@@ -199,21 +177,12 @@ func (p *Plane) tellPeers(m *resolve.Model, affected resolve.Affected) {
 	}
 }
 
-// findPeers keeps it known which peers there are until ctx ends or the store is closed.
-func (p *Plane) findPeers(ctx context.Context) {
-	if p.cluster.Synced(ctx) == nil {
-		p.peers.FindIn(ctx, p.store, peers.Service{Namespace: p.cfg.Namespace, Name: PeersService, Port: peersPort})
-	}
-}
-
 // unknown says what is not known now: documents of an API server that is away, and sidecars
 // of replicas that do not answer.
 func (p *Plane) unknown() (notes []api.Note) {
-	if p.cluster != nil {
-		if stale := p.cluster.Stale().Truncate(time.Second); stale > 0 {
-			notes = append(notes, api.Note{Severity: api.Warning, Code: "StaleDocuments",
-				Message: fmt.Sprintf("the Kubernetes API server has not been followed for %v; documents are as they were then", stale)})
-		}
+	if stale := p.backend.Stale().Truncate(time.Second); stale > 0 {
+		notes = append(notes, api.Note{Severity: api.Warning, Code: "StaleDocuments",
+			Message: fmt.Sprintf("the %s has not been followed for %v; documents are as they were then", p.backend.Name, stale)})
 	}
 	if p.peers != nil {
 		notes = append(append(notes, p.peers.Silent()...), p.peers.Differing()...)

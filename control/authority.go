@@ -9,30 +9,32 @@ import (
 	"github.com/weftmesh/weft/control/authorities"
 	"github.com/weftmesh/weft/control/issuer"
 	"github.com/weftmesh/weft/control/reconcile"
-	"github.com/weftmesh/weft/control/roots"
 	"github.com/weftmesh/weft/control/storage"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/xds/server/authn"
 	"github.com/weftmesh/weft/xds/server/authority/spire"
 )
 
-// keep keeps the authority of the cluster, who its pods are, and which lack a sidecar, until
+// keep keeps the authority of the replicas, who the pods of a cluster are, and which lack a sidecar, until
 // ctx ends.
 func (p *Plane) keep(ctx context.Context, running *errgroup.Group) {
-	if p.pods != nil {
-		running.Go(func() error { p.pods.Follow(ctx, p.store); return nil })
+	if p.backend.Users != nil {
+		running.Go(func() error { p.backend.Users.Follow(ctx); return nil })
 	}
 	if p.uninjected != nil {
 		p.followUninjected(ctx, running)
 	}
 	if p.peers != nil {
-		running.Go(func() error { p.findPeers(ctx); return nil })
+		running.Go(func() error {
+			p.shared.Replicas.Follow(ctx, func(all []store.ReplicaAddress) { p.peers.Find(ctx, all) })
+			return nil
+		})
 	}
 	if p.roots != nil {
-		if p.roots != roots.Authority(p.shared) {
+		if any(p.roots) != any(p.secrets) { // which keep it themselves
 			running.Go(func() error { p.roots.Run(ctx); return nil })
 		}
-		running.Go(func() error { p.shared.Run(ctx); return nil })
+		running.Go(func() error { p.secrets.Run(ctx); return nil })
 		running.Go(func() error { p.sharedKeys.Follow(ctx, p.revoke); return nil })
 		running.Go(func() error { p.tellAuthorities(ctx); return nil })
 	}
@@ -66,8 +68,9 @@ func (p *Plane) newCAController() *authorities.CAController {
 			_, _, err := p.own.Apply(storage.WithActor(ctx, authorityActor), plan)
 			return err
 		}}
-	if p.cluster != nil {
-		c.Namespace, c.Keep, c.Leads, c.Gone = p.cfg.Namespace, p.ledger.Apply, p.ledger.IsLeading, p.ledger.Gone
+	c.Namespace, c.Gone = p.backend.Namespace, p.backend.Gone
+	if p.shared != nil {
+		c.Keep, c.Leads = p.shared.Writer.Apply, p.shared.Writer.IsLeading
 		c.Blind = func() bool { return p.peers != nil && len(p.peers.Silent()) > 0 }
 	}
 	return authorities.New(c)
@@ -76,7 +79,7 @@ func (p *Plane) newCAController() *authorities.CAController {
 // keepAuthorities keeps the authorities of meshes until ctx ends.
 func (p *Plane) keepAuthorities(ctx context.Context, running *errgroup.Group) {
 	running.Go(func() error {
-		if p.cluster == nil || p.cluster.Synced(ctx) == nil { // what is not read yet is not missing
+		if p.backend.Synced(ctx) == nil { // what is not read yet is not missing
 			p.caController.Take(p.own.Snapshot())
 			p.restored.Begin(p.issued.Begin())
 			p.caController.Follow(ctx, p.own)
@@ -152,13 +155,13 @@ func (p *Plane) certifyNow(name api.Ref) bool {
 
 // newRevocations are those that documents say, and what finds out that the store is one of before them.
 func (p *Plane) newRevocations() (*issuer.RestoredStore, *issuer.Revocations) {
-	r := issuer.RestoredConfig{Shared: p.shared, Controller: p.caController, Own: p.own, Log: p.log}
-	if p.cluster == nil {
+	r := issuer.RestoredConfig{Shared: p.secrets, Controller: p.caController, Own: p.own, Synced: p.backend.Synced, Log: p.log}
+	if p.shared == nil {
 		r.DataDir = p.cfg.DataDir
 	} else {
-		r.Synced, r.Leads = p.cluster.Synced, p.ledger.IsLeading
+		r.Leads = p.shared.Writer.IsLeading
 	}
-	revoked := issuer.NewRevocations(issuer.RevocationConfig{Catalog: p.settings.Catalog(), Store: p.store, Own: p.own, Cluster: p.cluster != nil, Namespace: p.cfg.Namespace, Waiting: p.waiting,
+	revoked := issuer.NewRevocations(issuer.RevocationConfig{Catalog: p.settings.Catalog(), Store: p.store, Own: p.own, Namespace: p.backend.Namespace, Waiting: p.waiting,
 		Loop:    func() *reconcile.Loop { return p.loop },
 		Changed: func() { p.restored.Note() },
 		End:     func(dp api.Ref) { p.revokeOf(dp, func(string) bool { return true }) },

@@ -5,94 +5,48 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/weftmesh/weft/control/auth"
-	"github.com/weftmesh/weft/control/identity"
-	"github.com/weftmesh/weft/control/issuer"
+	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/leader"
-	"github.com/weftmesh/weft/control/peers"
+	"github.com/weftmesh/weft/control/mirror"
+	"github.com/weftmesh/weft/control/owned"
 	"github.com/weftmesh/weft/control/reconcile"
-	"github.com/weftmesh/weft/control/roots"
-	"github.com/weftmesh/weft/control/webhook"
+	"github.com/weftmesh/weft/control/services"
+	"github.com/weftmesh/weft/control/status"
+	"github.com/weftmesh/weft/control/stores"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
-	"github.com/weftmesh/weft/store/kube"
-	"github.com/weftmesh/weft/store/kube/election"
-	"github.com/weftmesh/weft/store/kube/writing"
-	"github.com/weftmesh/weft/xds/server/token"
 )
 
-// openCluster is --store kube: users write through the Kubernetes API, and the store
-// provides mesh default while the cluster has no mesh. It waits for nothing.
-func (p *Plane) openCluster() error {
-	rest, err := kube.REST(p.cfg.Kubeconfig, "weft/"+p.cfg.Version)
-	if err != nil {
-		return err
-	}
-	c := kube.Config{REST: rest, Catalog: p.settings.Catalog(), Default: p.cfg.FirstMesh(),
-		Namespaces: p.cfg.ReadNamespaces(), Secrets: p.cfg.SecretNamespaces, MeshSecrets: p.cfg.Namespace, Reports: p.cfg.Namespace != "", Log: p.log}
-	if p.name = p.cfg.ReplicaName(); p.cfg.PeerToken != "" {
-		p.peers = peers.New()
-		c.Moved = p.peers.Moved
-	}
-	s, err := kube.Open(c)
-	if err != nil {
-		return err
-	}
-	p.store, p.own, p.cluster = s, s, s
-	p.observe.Stale(func() float64 { return s.Stale().Seconds() })
-	if p.reviewer, err = identity.NewAPIServer(rest, p.log); err != nil {
-		return err
-	}
-	p.users = identity.NewUsers(p.reviewer)
-	p.ledger = leader.NewAuthorityWriter(leader.AuthorityWriterConfig{Store: s, Namespace: p.cfg.Namespace, Led: func() {
-		p.caController.Enqueue()
-		p.restored.Note() // what the leader before has not written
-	}})
-	p.pods = auth.NewPods(p.dismiss, p.receive)
-	if p.cfg.Namespace == "" {
-		p.log.Warn("without --namespace this control plane writes nothing to the cluster: no status, no mesh default")
+// leadCluster adds what the leader writes to the objects of a cluster, which no other store has: nothing where it
+// may write nothing.
+func (p *Plane) leadCluster(k *stores.Kubernetes) error {
+	if k.Writer == nil {
 		return nil
 	}
-	p.elector, err = election.New(election.Config{REST: rest, Namespace: p.cfg.Namespace, Name: issuer.LeaseName, Identity: p.name, Says: p.leaderSays, Log: p.log})
-	if err != nil {
-		return err
+	p.writers.Add("meshes", leader.NewDefaults(leader.DefaultsConfig{Store: p.store, Writer: k.Writer, Leader: p.shared.Leader, FirstMesh: p.cfg.FirstMesh(), SkipPolicies: p.cfg.SkipDefaultPolicies, Namespace: p.cfg.Namespace, Log: p.log}).Run)
+	p.writers.Add("authorities", k.Plans.Run)
+	catalog := p.settings.Catalog().InZone(p.settings.InZone())
+	p.writers.Add("services", services.New(services.Config{Store: k.Store, Catalog: catalog, Writer: k.Writer, Model: reported{p}.Model, Status: reported{p}.service, Log: p.log}).Run)
+	p.writers.Add("statuses", status.New(status.Config{Plane: reported{p}, Store: k.Store, Catalog: p.settings.Catalog(), Writer: k.Writer, Count: p.observe.Statuses(), Log: p.log}).Run)
+	if p.cfg.WriteDataplanes {
+		m := &mirror.Maker{Store: k.Store, Catalog: catalog, Model: reported{p}.Model}
+		p.writers.Add("dataplanes", owned.New(owned.Config{Kind: api.KindDataplane, Store: k.Store, Writer: k.Writer, Maker: m, Resolved: m.Resolved, Log: p.log}).Run)
 	}
-	p.observe.Leads(p.leads)
-	writer, err := writing.New(s, p.settings.Catalog(), p.elector.Fenced(rest))
-	if err != nil {
-		return err
-	}
-	p.ledger.WriteBy(writer)
-	p.leadWriting(s, writer)
-	if !p.cfg.SharesAuthority() {
+	if p.roots == nil || p.cfg.Webhooks == "" {
 		return nil
 	}
-	if p.shared, err = roots.New(roots.Config{REST: rest, Namespace: p.cfg.Namespace, Hosts: p.cfg.Hosts(), Others: map[string]func() ([]byte, error){auth.SharedTokenKey: token.NewKey}, Now: p.cfg.Clock(), Log: p.log}); err != nil {
-		return err
-	}
-	p.roots = p.shared
-	if p.cfg.Certificates != "" {
-		p.roots = roots.NewDirectory(p.cfg.Certificates, p.cfg.Hosts(), p.cfg.Clock(), p.log)
-	}
-	if p.cfg.Webhooks == "" {
-		return nil
-	}
-	trust, err := webhook.NewTrust(rest, p.elector.Fenced(rest), p.roots.PEM, p.log)
+	trust, err := k.Trust(p.roots.PEM, p.log)
 	if err != nil {
 		return err
 	}
 	p.writers.Add("webhooks", func(ctx context.Context) error { trust.Keep(ctx); return nil })
-	made, err := webhook.NewMade(rest, p.log)
-	if err != nil {
-		return err
-	}
-	return p.findUninjected(made, writer)
+	return p.findUninjected(k)
 }
 
 // follow resolves what there is as soon as the store has read it, and then what changes.
 // It ends with ctx.
 func (p *Plane) follow(ctx context.Context) error {
-	if p.cluster != nil {
-		if err := p.cluster.Synced(ctx); err != nil {
+	if !p.resolved.Load() {
+		if err := p.backend.Synced(ctx); err != nil {
 			return nil // ctx has ended
 		}
 		if p.peers != nil { // else its first configuration would know of no certificate
@@ -103,15 +57,12 @@ func (p *Plane) follow(ctx context.Context) error {
 	return p.loop.Run(ctx, p.watch)
 }
 
-// waiting is what is not read yet of a cluster; nil when all is, and for other stores.
+// waiting is what is not read yet of what the store and its replicas have; nil when all is.
 func (p *Plane) waiting() error {
-	if p.cluster == nil {
-		return nil
+	if p.secrets == nil {
+		return p.backend.Waiting()
 	}
-	if p.roots != nil {
-		return errors.Join(p.cluster.Waiting(), p.roots.Waiting(), p.sharedKeys.Waiting())
-	}
-	return p.cluster.Waiting()
+	return errors.Join(p.backend.Waiting(), p.roots.Waiting(), p.sharedKeys.Waiting())
 }
 
 // unread are the paths of the API that answer before the documents are read: they say
@@ -121,11 +72,8 @@ var unread = map[string]bool{"/": true, "/healthz": true, "/readyz": true, "/met
 // onceRead answers 503 until the documents are read, so that an empty list never stands
 // for one that is not known.
 func (p *Plane) onceRead(next http.Handler) http.Handler {
-	if p.cluster == nil {
-		return next
-	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !unread[r.URL.Path] && p.cluster.Waiting() != nil {
+		if !unread[r.URL.Path] && p.backend.Waiting() != nil {
 			httpapi.Refuse(w, reconcile.ErrUnread)
 			return
 		}

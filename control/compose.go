@@ -3,12 +3,10 @@ package control
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"os"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -18,45 +16,78 @@ import (
 	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/control/auth"
 	"github.com/weftmesh/weft/control/config"
-	"github.com/weftmesh/weft/control/identity"
+	"github.com/weftmesh/weft/control/peers"
 	"github.com/weftmesh/weft/control/reconcile"
 	"github.com/weftmesh/weft/control/storage"
+	"github.com/weftmesh/weft/control/stores"
 	"github.com/weftmesh/weft/control/telemetry"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/files"
 	"github.com/weftmesh/weft/inspect/web"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/store"
-	"github.com/weftmesh/weft/store/bolt"
 	"github.com/weftmesh/weft/store/file"
-	"github.com/weftmesh/weft/store/memory"
 	"github.com/weftmesh/weft/xds/server/authn"
 	"github.com/weftmesh/weft/xds/server/authority"
 	"github.com/weftmesh/weft/xds/server/limit"
 	"github.com/weftmesh/weft/xds/server/token"
 )
 
-// open opens the store and reads the directory, and creates mesh default where
+// openStore opens the store, beneath all that is written to it and read of it.
+func (p *Plane) openStore() (err error) {
+	p.backend, err = stores.Open(stores.Config{Config: p.cfg, Settings: p.settings, Name: p.cfg.ReplicaName(), Log: p.log, Moved: p.moved(), Led: p.led,
+		Fault: func() string {
+			if err := p.authorityFault(); err != nil {
+				return telemetry.Truncate(err.Error())
+			}
+			return ""
+		}, Came: p.receive, Left: p.dismiss})
+	if err != nil {
+		return err
+	}
+	p.store, p.own = p.backend, p.backend
+	if p.roots, p.shared = p.backend.Authority, p.backend.Shared; p.shared != nil {
+		p.secrets = p.shared.Secrets
+		p.observe.Stale(func() float64 { return p.backend.Stale().Seconds() })
+		if p.shared.Leader != nil {
+			p.observe.Leads(p.leads)
+		}
+	}
+	return nil
+}
+
+// moved is what is told of the store, where replicas compare how far they are.
+func (p *Plane) moved() func(store.Step) {
+	if p.cfg.PeerToken == "" {
+		return nil
+	}
+	p.peers = peers.New()
+	return p.peers.Moved
+}
+
+// led has written what the leader before has not.
+func (p *Plane) led() {
+	p.caController.Enqueue()
+	p.restored.Note()
+}
+
+// open puts the steps of all writes around the store and reads the directory, and creates mesh default where
 // there is no mesh at all.
 func (p *Plane) open(ctx context.Context) error {
-	var inner store.Store
-	switch p.cfg.Store {
-	case "bolt":
-		seal := storage.NewSealer(p.settings.Catalog(), p.cfg.SecretsKey())
-		s, err := bolt.Open(bolt.Config{Dir: p.cfg.DataDir, Decode: storage.DecodeStored(p.settings.Catalog()), Encode: seal.Encode, Open: seal.Open, Now: time.Now, History: p.cfg.History})
-		if err != nil {
-			return err
-		}
-		inner, p.history = s, s
-	case "memory":
-		s := memory.New(snapshot.New(0), nil, time.Now).Remember(min(p.cfg.History, storage.MemoryHistory))
-		inner, p.history = s, s
-	case "file":
-		return p.openDirectory(ctx)
-	case "kube":
-		return p.openCluster()
+	if p.backend.Kubernetes != nil { // its API server asks for the steps, and the leader creates the mesh
+		return p.leadCluster(p.backend.Kubernetes)
 	}
-	kept, err := p.admission.Open(ctx, p.audited(inner))
+	inner := storage.NewAudit(telemetry.Measured(p.backend, p.observe), p.log, &p.authors)
+	if p.backend.ReadOnly() != nil { // the directory is all that users have
+		p.own = p.admission.Over(inner)
+		s, err := file.Open(storage.WithActor(ctx, storage.DirectoryActor), p.directory(), p.own)
+		if err != nil {
+			return fmt.Errorf("--dir: %w", err)
+		}
+		p.store = s
+		return p.firstMesh(ctx)
+	}
+	kept, err := p.admission.Open(ctx, inner)
 	if err != nil {
 		return err
 	}
@@ -73,29 +104,7 @@ func (p *Plane) open(ctx context.Context) error {
 
 // Rekey seals the Secrets of the store in a data directory with a new key, and says how many there
 // are (`weft store rekey`). No control plane may run.
-func Rekey(c Config) (int, error) {
-	settings, err := c.Settings()
-	if err != nil {
-		return 0, err
-	}
-	return storage.Rekey(settings.Catalog(), c.DataDir, c.SecretsKey())
-}
-
-// audited is a store whose writes are measured, traced and logged.
-func (p *Plane) audited(inner store.Store) store.Store {
-	return storage.NewAudit(telemetry.Measured(inner, p.observe), p.log, &p.authors)
-}
-
-// openDirectory is --store file: the directory is all that users have.
-func (p *Plane) openDirectory(ctx context.Context) error {
-	p.own = p.admission.Over(p.audited(memory.New(snapshot.New(0), nil, time.Now)))
-	s, err := file.Open(storage.WithActor(ctx, storage.DirectoryActor), p.directory(), p.own)
-	if err != nil {
-		return fmt.Errorf("--dir: %w", errors.Join(err, p.own.Close()))
-	}
-	p.store = s
-	return p.firstMesh(ctx)
-}
+func Rekey(c Config) (int, error) { return stores.Rekey(c) }
 
 // directory is how --dir is read.
 func (p *Plane) directory() file.Config {
@@ -107,7 +116,7 @@ func (p *Plane) directory() file.Config {
 
 // newAdmission is what all that is written goes through, and what is only planned.
 func (p *Plane) newAdmission() *admission.Chain {
-	return p.settings.Admission(admission.Options{SkipDefaults: p.cfg.SkipDefaultPolicies, FirstMesh: p.cfg.FirstMesh(), Log: p.log, Cluster: p.cfg.Store == "kube", Now: p.cfg.Clock(),
+	return p.settings.Admission(admission.Options{SkipDefaults: p.cfg.SkipDefaultPolicies, FirstMesh: p.cfg.FirstMesh(), Log: p.log, Cluster: p.backend.Kubernetes != nil, Now: p.cfg.Clock(),
 		File: func(path string) ([]byte, error) { return p.caController.File(path) },
 		Uses: func(now *snapshot.Snapshot, secret api.Ref) (api.Ref, bool) { return p.caController.Uses(now, secret) },
 		Model: func() *resolve.Model {
@@ -146,18 +155,18 @@ func (p *Plane) credentials() (authn.Authenticator, auth.Tokens, error) {
 	switch {
 	case p.cfg.DataplaneAuth == "none":
 		return authn.Anyone{}, all, nil
-	case p.cluster != nil:
-		return auth.NewClusterAuthenticator(keys, identity.NewDataplanes(p.reviewer, p.pods), p.isPod), all, nil
+	case p.backend.Users != nil:
+		return p.backend.Users.Dataplanes(keys, p.isPod), all, nil
 	}
 	return keys, all, nil
 }
 
-// dataplaneKeys are in the data directory, or where replicas share them in the cluster.
+// dataplaneKeys are in the data directory, or where replicas share them.
 func (p *Plane) dataplaneKeys() (auth.DataplaneKeys, error) {
-	if p.shared == nil {
+	if p.secrets == nil {
 		return token.Load(p.cfg.DataDir)
 	}
-	p.sharedKeys = auth.NewSharedKeys(p.shared, p.log)
+	p.sharedKeys = auth.NewSharedKeys(p.secrets, p.log)
 	return p.sharedKeys, nil
 }
 
@@ -211,8 +220,8 @@ func (p *Plane) webHandler(keys auth.Tokens) (http.Handler, error) {
 	}
 	host, _ := os.Hostname()
 	c := web.Config{
-		Catalog: p.settings.Catalog(), Kinds: world.Kinds(), Documents: reconcile.NewDocuments(p.store, p.loop, p.waiting), History: storage.NewHistory(p.history, p.cfg.Store), Sidecars: p.sidecars(), Envoys: envoys{p}, Unknown: p.unknown, Renderer: p.settings.Renderer(), Tokens: keys,
-		Security: p.insights, Proven: limit.Proven, ProvenBy: limit.ProvenBy, Events: p.observe.Events, Problems: p.problems, Running: p.running, Ready: p.ready, Writes: func() error { return p.store.Health() }, Admin: admin, ReadOnly: p.cfg.Store == "file" || p.cluster != nil, KumaCompat: p.cfg.KumaCompat, Zone: p.settings.InZone(), Public: p.cfg, Log: p.log,
+		Catalog: p.settings.Catalog(), Kinds: world.Kinds(), Documents: reconcile.NewDocuments(p.store, p.loop, p.waiting), History: storage.NewHistory(p.backend.History, p.cfg.Store), Sidecars: p.sidecars(), Envoys: envoys{p}, Unknown: p.unknown, Renderer: p.settings.Renderer(), Tokens: keys,
+		Security: p.insights, Proven: limit.Proven, ProvenBy: limit.ProvenBy, Events: p.observe.Events, Problems: p.problems, Running: p.running, Ready: p.ready, Writes: func() error { return p.store.Health() }, Admin: admin, ReadOnly: p.backend.ReadOnly() != nil, KumaCompat: p.cfg.KumaCompat, Zone: p.settings.InZone(), Public: p.cfg, Log: p.log,
 		Traced: p.observe.Request, Answered: p.observe.Answered,
 		Metrics: promhttp.HandlerFor(p.observe.Registry, promhttp.HandlerOpts{}),
 		About:   web.About{Hostname: host, Version: p.cfg.Version, InstanceID: uuid.NewString()},
@@ -220,8 +229,8 @@ func (p *Plane) webHandler(keys auth.Tokens) (http.Handler, error) {
 	c.Authorities = p.caAdmin()
 	c.FleetCounts = p.fleet
 	c.Admission = p.admission
-	if p.cluster != nil && p.cfg.AdminAuth == "token" {
-		c.Users = members{p.users}
+	if p.backend.Users != nil && p.cfg.AdminAuth == "token" {
+		c.Users = members{p.backend.Users}
 	}
 	if p.cfg.APIExpose {
 		p.exposed = web.New(c)

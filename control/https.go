@@ -19,6 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/weftmesh/weft/control/identity"
+	"github.com/weftmesh/weft/control/stores"
 	"github.com/weftmesh/weft/files"
 	"github.com/weftmesh/weft/inspect/web"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
@@ -207,17 +208,15 @@ func (p *Plane) watched() (http.Handler, error) {
 }
 
 // members are the users of the cluster, as it says who they are and what they may.
-type members struct{ users *identity.Users }
+type members struct{ users stores.Users }
 
-// WhoIs asks the API server, or remembers what it said.
+// WhoIs is whose token it is.
 func (m members) WhoIs(ctx context.Context, token string) (rights.ClusterUser, error) {
 	who, err := m.users.WhoIs(ctx, token, false)
 	if errors.Is(err, identity.ErrNobody) {
 		err = fmt.Errorf("%w: %w", rights.ErrNobody, err)
 	}
-	return rights.ClusterUser{Name: who.Name, Groups: who.Groups, May: func(ctx context.Context, a rights.AccessRequest) (bool, error) {
-		return m.users.May(ctx, who, identity.AccessRequest(a))
-	}, Cached: func(a rights.AccessRequest) (may, known bool) { return m.users.Cached(who, identity.AccessRequest(a)) }}, err
+	return who, err
 }
 
 // notReady is the answer to who asks whether the control plane is ready while it is not. Why
@@ -237,20 +236,20 @@ func (p *Plane) mayRead(r *http.Request) error {
 	if !strings.EqualFold(scheme, "bearer") {
 		token = ""
 	}
-	who, err := p.users.WhoIs(r.Context(), strings.TrimSpace(token), true)
+	who, err := p.backend.Users.WhoIs(r.Context(), strings.TrimSpace(token), true)
 	switch {
 	case errors.Is(err, identity.ErrNobody):
 		return httpapi.Refusal(http.StatusUnauthorized, err.Error())
 	case err != nil:
 		return httpapi.Refusal(http.StatusServiceUnavailable, err.Error())
 	}
-	access := identity.AccessRequest{Verb: "get", Path: r.URL.Path}
-	may, err := p.users.May(r.Context(), who, access)
+	access := rights.AccessRequest{Verb: "get", Path: r.URL.Path}
+	may, err := who.May(r.Context(), access)
 	switch {
 	case err != nil:
 		return httpapi.Refusal(http.StatusServiceUnavailable, err.Error())
 	case !may:
-		return httpapi.Refusal(http.StatusForbidden, who.Name+" may not "+access.String()+"; bind a ClusterRole with nonResourceURLs to it")
+		return httpapi.Refusal(http.StatusForbidden, who.Name+" may not "+identity.AccessRequest(access).String()+"; bind a ClusterRole with nonResourceURLs to it")
 	}
 	return nil
 }

@@ -21,7 +21,6 @@ import (
 	"github.com/weftmesh/weft/control/bootstrap"
 	"github.com/weftmesh/weft/control/connections"
 	"github.com/weftmesh/weft/control/hostnames"
-	"github.com/weftmesh/weft/control/identity"
 	"github.com/weftmesh/weft/control/issuer"
 	"github.com/weftmesh/weft/control/leader"
 	"github.com/weftmesh/weft/control/mtls"
@@ -30,6 +29,7 @@ import (
 	"github.com/weftmesh/weft/control/reconcile"
 	"github.com/weftmesh/weft/control/roots"
 	"github.com/weftmesh/weft/control/storage"
+	"github.com/weftmesh/weft/control/stores"
 	"github.com/weftmesh/weft/control/telemetry"
 	"github.com/weftmesh/weft/control/uninjected"
 	"github.com/weftmesh/weft/control/webhook"
@@ -38,8 +38,6 @@ import (
 	"github.com/weftmesh/weft/inspect/web/events"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/store/file"
-	"github.com/weftmesh/weft/store/kube"
-	"github.com/weftmesh/weft/store/kube/election"
 	"github.com/weftmesh/weft/xds/server"
 	"github.com/weftmesh/weft/xds/server/attached"
 	"github.com/weftmesh/weft/xds/server/authn"
@@ -53,26 +51,21 @@ type Plane struct {
 	cfg              Config
 	settings         world.Settings
 	log              *slog.Logger
-	store            store.Store       // what users write to; may be read-only
-	admission        *admission.Chain  // that all writes go through
-	own              store.Store       // what the control plane itself writes to
-	history          store.History     // of the store; nil where it keeps none
-	feed             *file.Feed        // of --dir beside another store
-	cluster          *kube.Store       // of --store kube
-	name             string            // of this replica
-	peers            *peers.Replica    // with --peer-token: the other replicas
-	elector          *election.Elector // with a namespace: who of its replicas writes
+	store            store.Store         // what users write to; may be read-only
+	admission        *admission.Chain    // that all writes go through
+	own              store.Store         // what the control plane itself writes to
+	backend          *stores.Backend     // beneath both
+	feed             *file.Feed          // of --dir beside another store
+	shared           *store.Coordination // of the backend; nil where there are no other replicas
+	peers            *peers.Replica      // with --peer-token: the other replicas
 	writers          *leader.Writers
-	roots            roots.Authority  // of a cluster; nil where its authority is not needed
-	shared           *roots.Roots     // what the replicas of a cluster share; with roots
-	sharedKeys       *auth.SharedKeys // with roots
+	roots            roots.Authority     // of the backend; nil where the authority of replicas is not needed
+	secrets          store.SharedSecrets // what the replicas share; with roots
+	sharedKeys       *auth.SharedKeys    // with roots
 	https            []*httpsServer
 	exposed          http.Handler        // the API where --api-tls has all of it
-	reviewer         *identity.APIServer // of a cluster: whose tokens are
-	users            *identity.Users     // of a cluster
-	pods             *auth.Pods          // of a cluster
 	uninjected       *uninjected.Tracker // of a cluster whose pods this control plane injects
-	hooks            *webhook.Made       // with bare
+	hooks            *webhook.Made       // with uninjected
 	authors          storage.Authors
 	observe          *telemetry.Observer
 	lastGood         *connections.LastGood
@@ -83,7 +76,6 @@ type Plane struct {
 	lists            hostnames.Lists // of what is current, for agents
 	ephemerals       *connections.Ephemerals
 	returning        *connections.Reconnects
-	ledger           *leader.AuthorityWriter // of a cluster: how keeper writes
 	caController     *authorities.CAController
 	tokenUse         *connections.TokenUse
 	refused          *connections.Refusals
@@ -118,8 +110,8 @@ func Run(ctx context.Context, cfg Config, log *slog.Logger) error {
 }
 
 // New opens the store and the listeners, and reads and resolves everything, so
-// that what it returns can serve at once; but what a cluster holds is read while
-// it serves. Serve must follow.
+// that what it returns can serve at once; but what comes from elsewhere, as that of a
+// cluster, is read while it serves. Serve must follow.
 func New(ctx context.Context, cfg Config, log *slog.Logger) (*Plane, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -159,18 +151,16 @@ func (p *Plane) prepare(ctx context.Context) (err error) {
 	}
 	p.tracing = tracing.Stop
 	p.observe = telemetry.NewObserver(telemetry.New(p.cfg.Version), tracing, events.NewBus(), &p.authors)
-	p.admission, p.writers = p.newAdmission(), leader.NewWriters(p.log)
-	p.mtls = &mtls.Parts{DataDir: p.cfg.DataDir, Cluster: p.cfg.Store == "kube", HoldPlain: p.cfg.HoldPlain, Zone: p.settings.InZone(), Now: p.cfg.Clock(), Log: p.log, Serving: p.serving.Load, NoProof: p.noProof, Certify: p.certifyNow}
-	if p.cfg.Store != "kube" { // what is read of --dir is admitted by what authorities need
-		p.issued = mtls.NewIssuedCertificates(p.mtls)
-		p.caController = p.newCAController()
-	}
-	if err := p.open(ctx); err != nil {
+	p.writers = leader.NewWriters(p.log)
+	if err := p.openStore(); err != nil {
 		return err
 	}
-	if p.caController == nil {
-		p.issued = mtls.NewIssuedCertificates(p.mtls)
-		p.caController = p.newCAController()
+	p.admission = p.newAdmission()
+	p.mtls = &mtls.Parts{DataDir: p.cfg.DataDir, Shared: p.shared != nil, HoldPlain: p.cfg.HoldPlain, Zone: p.settings.InZone(), Now: p.cfg.Clock(), Log: p.log, Serving: p.serving.Load, NoProof: p.noProof, Certify: p.certifyNow}
+	p.issued = mtls.NewIssuedCertificates(p.mtls)
+	p.caController = p.newCAController() // what is read of --dir is admitted by what authorities need
+	if err := p.open(ctx); err != nil {
+		return err
 	}
 	p.insights = mtls.NewInsights(p.mtls)
 	p.restored, p.revocations = p.newRevocations()
@@ -178,7 +168,7 @@ func (p *Plane) prepare(ctx context.Context) (err error) {
 	if err := p.compose(); err != nil {
 		return err
 	}
-	if p.cluster == nil {
+	if p.peers == nil && p.backend.Waiting() == nil {
 		p.begin()
 	}
 	return nil
@@ -240,7 +230,7 @@ func (p *Plane) composeStreams(auth authn.Authenticator) {
 	options.Drain = p.cfg.ListenerDrain
 	options.Logger, options.Renderer, options.Authenticator, options.Observer = p.log, p.settings.Renderer(), auth, p.observe
 	options.Refused = p.refused.Refused
-	if p.cluster != nil {
+	if p.shared != nil {
 		options.Hold = p.insights.AwaitAgent
 	}
 	p.ads = server.New(options)
@@ -269,7 +259,7 @@ func (p *Plane) composeFollowers() {
 	}
 	p.ephemerals = connections.NewEphemerals(p.own, connected, p.cfg.DeregisterAfter, p.log)
 	p.returning = connections.NewReconnects(p.cfg.DataDir, time.Now(), p.log, p.secures)
-	p.lastGood = connections.NewLastGood(p.cfg.DataDir, p.cfg.Store == "bolt", p.log)
+	p.lastGood = connections.NewLastGood(p.cfg.DataDir, p.backend.Durable(), p.log)
 	p.observe.Hooks.Nacked, p.observe.Hooks.Synced = p.lastGood.Refused, p.lastGood.Synced
 	p.observe.Hooks.Joined = func(peer syncstatus.Peer) {
 		p.ephemerals.Joined(peer.Dataplane)

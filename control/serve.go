@@ -13,18 +13,9 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/issuer"
-	"github.com/weftmesh/weft/control/leader"
-	"github.com/weftmesh/weft/control/mirror"
-	"github.com/weftmesh/weft/control/owned"
 	"github.com/weftmesh/weft/control/reconcile"
-	"github.com/weftmesh/weft/control/roots"
-	"github.com/weftmesh/weft/control/services"
-	"github.com/weftmesh/weft/control/status"
 	"github.com/weftmesh/weft/control/storage"
-	"github.com/weftmesh/weft/control/telemetry"
 	"github.com/weftmesh/weft/files"
-	"github.com/weftmesh/weft/store/kube"
-	"github.com/weftmesh/weft/store/kube/writing"
 	"github.com/weftmesh/weft/xds/server/authority/workload"
 )
 
@@ -61,11 +52,11 @@ func (p *Plane) Serve(ctx context.Context) error {
 }
 
 // shutdown ends what serves. Streams end first, so that sidecars turn to another control
-// plane; they keep what they have. Those of a cluster do so little by little, and meanwhile
+// plane; they keep what they have. Those of a store with replicas do so little by little, and meanwhile
 // everything is answered as before, to peers too, but that nobody is sent here any more.
 func (p *Plane) shutdown(ctx context.Context) {
 	over := time.Duration(0)
-	if p.cluster != nil {
+	if p.shared != nil {
 		over = p.cfg.StreamsOver
 	}
 	ctx, cancel := context.WithTimeout(ctx, over+p.cfg.ShutdownGrace)
@@ -146,22 +137,9 @@ func (p *Plane) release() error {
 	return errors.Join(errs...)
 }
 
-// leadWriting adds the writers that every cluster has.
-func (p *Plane) leadWriting(s *kube.Store, w *writing.Writer) {
-	p.writers.Add("meshes", leader.NewDefaults(leader.DefaultsConfig{Store: p.store, Writer: w, Lease: p.elector, FirstMesh: p.cfg.FirstMesh(), SkipPolicies: p.cfg.SkipDefaultPolicies, Namespace: p.cfg.Namespace, Log: p.log}).Run)
-	p.writers.Add("authorities", p.ledger.Run)
-	catalog := p.settings.Catalog().InZone(p.settings.InZone())
-	p.writers.Add("services", services.New(services.Config{Store: s, Catalog: catalog, Writer: w, Model: reported{p}.Model, Status: reported{p}.service, Log: p.log}).Run)
-	p.writers.Add("statuses", status.New(status.Config{Plane: reported{p}, Store: s, Catalog: p.settings.Catalog(), Writer: w, Count: p.observe.Statuses(), Log: p.log}).Run)
-	if p.cfg.WriteDataplanes {
-		m := &mirror.Maker{Store: s, Catalog: catalog, Model: reported{p}.Model}
-		p.writers.Add("dataplanes", owned.New(owned.Config{Kind: api.KindDataplane, Store: s, Writer: w, Maker: m, Resolved: m.Resolved, Log: p.log}).Run)
-	}
-}
-
 // campaign takes part in the election until ctx ends.
 func (p *Plane) campaign(ctx context.Context) {
-	if p.elector == nil || p.cluster.Synced(ctx) != nil {
+	if p.shared == nil || p.shared.Leader == nil || p.backend.Synced(ctx) != nil {
 		return
 	}
 	if _, err := p.loop.Model(ctx, 0); err != nil {
@@ -170,12 +148,12 @@ func (p *Plane) campaign(ctx context.Context) {
 	if p.peers != nil {
 		p.peers.Settle(ctx) // else the first statuses would leave theirs out
 	}
-	p.elector.Run(ctx, p.writers.Run)
+	p.shared.Leader.Run(ctx, p.writers.Run)
 }
 
 // leads is 1 where this replica leads.
 func (p *Plane) leads() float64 {
-	if p.elector.Leads() {
+	if p.shared.Leader.Leads() {
 		return 1
 	}
 	return 0
@@ -200,7 +178,7 @@ func (p *Plane) degraded() (notes []api.Note) {
 	}
 	if err := p.store.Health(); err != nil {
 		say(api.Error, codeStore, err.Error())
-	} else if free, known := files.Room(p.cfg.DataDir); p.cfg.Store != "bolt" && known && free < leastDataRoom {
+	} else if free, known := files.Room(p.cfg.DataDir); known && free < leastDataRoom {
 		say(api.Warning, codeDataDirectory, fmt.Sprintf("%d KiB are free for the data directory %s, so that what the next control plane has to know is not kept; make room", free>>10, p.cfg.DataDir))
 	}
 	if err := p.authorityFault(); err != nil {
@@ -223,23 +201,13 @@ func (p *Plane) authorityFault() error {
 		return nil
 	}
 	err := p.roots.Fault()
-	if err == nil && p.shared != nil {
-		err = p.shared.Fault()
+	if err == nil && p.secrets != nil {
+		err = p.secrets.Fault()
 	}
 	if err == nil {
 		return nil
 	}
 	return fmt.Errorf("the authority of the cluster cannot be read: %w; replicas that run go on with what they have read, one that starts now stays not ready", err)
-}
-
-// leaderSays is what stands in the Lease while this replica leads: what `weft check` cannot see elsewhere, for
-// it reads no Secret.
-func (p *Plane) leaderSays() map[string]string {
-	text := ""
-	if err := p.authorityFault(); err != nil {
-		text = telemetry.Truncate(err.Error())
-	}
-	return map[string]string{roots.FaultAnnotation: text}
 }
 
 // running is what is wrong with sidecars and certificates, each with the object that it is about.

@@ -12,12 +12,11 @@ import (
 	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/connections"
 	"github.com/weftmesh/weft/control/status"
+	"github.com/weftmesh/weft/control/stores"
 	"github.com/weftmesh/weft/control/telemetry"
 	"github.com/weftmesh/weft/control/uninjected"
-	"github.com/weftmesh/weft/control/webhook"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/resolve"
-	"github.com/weftmesh/weft/store/kube/writing"
 	"github.com/weftmesh/weft/xds/server"
 )
 
@@ -109,13 +108,17 @@ func (p *Plane) Pprof() string {
 // findUninjected makes ready to find the pods that should have a sidecar and have none: every
 // replica counts them and has them among its problems, the leader writes events
 // (spec/kubernetes.md 4.6).
-func (p *Plane) findUninjected(made *webhook.Made, w *writing.Writer) error {
+func (p *Plane) findUninjected(k *stores.Kubernetes) error {
+	made, err := k.Made(p.log)
+	if err != nil {
+		return err
+	}
 	values, err := p.cfg.Injection(p.settings.SystemNamespaces)
 	if err != nil {
 		return err
 	}
 	p.hooks, p.uninjected = made, uninjected.New(values, p.cfg.Clock())
-	p.writers.Add("bare pods", func(ctx context.Context) error { return p.uninjected.Tell(ctx, w.WarnAbout, p.log) })
+	p.writers.Add("bare pods", func(ctx context.Context) error { return p.uninjected.Tell(ctx, k.Writer.WarnAbout, p.log) })
 	p.observe.UninjectedPods(p.uninjected.Count)
 	return nil
 }
@@ -123,7 +126,7 @@ func (p *Plane) findUninjected(made *webhook.Made, w *writing.Writer) error {
 // followUninjected follows pods, namespaces and webhooks until ctx ends.
 func (p *Plane) followUninjected(ctx context.Context, running *errgroup.Group) {
 	running.Go(func() error {
-		if p.cluster.Synced(ctx) == nil {
+		if p.backend.Synced(ctx) == nil {
 			p.uninjected.Follow(ctx, p.store)
 		}
 		return nil

@@ -14,13 +14,13 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/weftmesh/weft/control/roots"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
+	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/xds/server/authn"
 	"github.com/weftmesh/weft/xds/server/token"
 )
 
-// What the Secret of the authority holds beside it.
+// What replicas share beside their authority.
 const (
 	SharedTokenKey = "token-key.pem"
 	sharedRevoked  = "revoked-tokens.json"
@@ -30,10 +30,10 @@ const (
 // base64.
 const mostSharedRevoked = 512 << 10
 
-// SharedKeys are those of dataplane tokens that the replicas of a cluster share, with what
+// SharedKeys are those of dataplane tokens that the replicas of a store share, with what
 // was revoked: a token that one has issued is good at all, and void at all.
 type SharedKeys struct {
-	roots   *roots.Roots
+	secrets store.SharedSecrets
 	revoked *token.RevokedIDs
 	log     *slog.Logger
 	current atomic.Pointer[token.SigningKeys] // nil while nobody knows them
@@ -41,25 +41,25 @@ type SharedKeys struct {
 
 var _ DataplaneKeys = (*SharedKeys)(nil)
 
-func NewSharedKeys(r *roots.Roots, log *slog.Logger) *SharedKeys {
-	return &SharedKeys{roots: r, log: log, revoked: token.NewRevocations(func(ids map[string]time.Time) error {
-		return r.Change(context.Background(), sharedRevoked, func(old []byte) ([]byte, error) { return addRevoked(old, ids, time.Now()) })
+func NewSharedKeys(s store.SharedSecrets, log *slog.Logger) *SharedKeys {
+	return &SharedKeys{secrets: s, log: log, revoked: token.NewRevocations(func(ids map[string]time.Time) error {
+		return s.Change(context.Background(), sharedRevoked, func(old []byte) ([]byte, error) { return addRevoked(s, old, ids, time.Now()) })
 	})}
 }
 
 // addRevoked is a list of revoked tokens with more of them, and without those that have ended.
-func addRevoked(old []byte, ids map[string]time.Time, now time.Time) ([]byte, error) {
+func addRevoked(in fmt.Stringer, old []byte, ids map[string]time.Time, now time.Time) ([]byte, error) {
 	all := map[string]time.Time{}
 	if len(old) > 0 {
 		if err := json.Unmarshal(old, &all); err != nil {
-			return nil, errors.New(sharedRevoked + " of the Secret " + roots.SecretName + " cannot be read; restore it")
+			return nil, fmt.Errorf("%s of the %s cannot be read; restore it", sharedRevoked, in)
 		}
 	}
 	maps.Copy(all, ids)
 	token.Prune(all, now)
 	text, err := json.Marshal(all)
 	if err == nil && len(text) > mostSharedRevoked {
-		err = fmt.Errorf("%d revoked tokens that have not ended do not fit into the Secret %s; make all tokens void instead: remove %s and %s from its data, and a new key is made", len(all), roots.SecretName, SharedTokenKey, sharedRevoked)
+		err = fmt.Errorf("%d revoked tokens that have not ended do not fit into the %s; make all tokens void instead: remove %s and %s from its data, and a new key is made", len(all), in, SharedTokenKey, sharedRevoked)
 	}
 	return text, err
 }
@@ -93,13 +93,13 @@ func (s *SharedKeys) Issue(c token.Claims, validFor time.Duration) (token.Token,
 // Revocations are the tokens that are void before their time.
 func (s *SharedKeys) Revocations() *token.RevokedIDs { return s.revoked }
 
-// Follow takes what the Secret holds until ctx ends, and tells which tokens others have
+// Follow takes what is shared until ctx ends, and tells which tokens others have
 // revoked. What cannot be read leaves in force what was.
 func (s *SharedKeys) Follow(ctx context.Context, revoked func(ids ...string)) {
 	seen := ""
 	for {
-		key, changed := s.roots.Value(SharedTokenKey)
-		ids, _ := s.roots.Value(sharedRevoked)
+		key, changed := s.secrets.Value(SharedTokenKey)
+		ids, _ := s.secrets.Value(sharedRevoked)
 		known := true
 		if len(ids) > 0 {
 			added, err := s.revoked.Take(time.Now(), ids)

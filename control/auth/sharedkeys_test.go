@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weftmesh/weft/control/roots"
 	"github.com/weftmesh/weft/xds/server/token"
 )
 
@@ -22,7 +23,7 @@ func TestRevokedTokensThatEndedAreForgotten(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if list, err = addRevoked(list, map[string]time.Time{id: at, fmt.Sprint("old-", day%7): at}, at); err != nil {
+		if list, err = addRevoked(&roots.Roots{}, list, map[string]time.Time{id: at, fmt.Sprint("old-", day%7): at}, at); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -38,7 +39,7 @@ func TestRevokedTokensThatEndedAreForgotten(t *testing.T) {
 		}
 		many[id] = now
 	}
-	if _, err := addRevoked(nil, many, now); err == nil || !strings.Contains(err.Error(), "20000 revoked tokens") || !strings.Contains(err.Error(), "token-key.pem") {
+	if _, err := addRevoked(&roots.Roots{}, nil, many, now); err == nil || !strings.Contains(err.Error(), "20000 revoked tokens") || !strings.Contains(err.Error(), "token-key.pem") {
 		t.Errorf("too many: %v", err)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/control/world"
-	"github.com/weftmesh/weft/store/kube"
 )
 
 // RBACRule is a right to do something with some resources of one group.
@@ -184,7 +183,7 @@ func plurals(group string, of func(api.Type) bool) (out []string) {
 
 // statuses are the subresources in which weft says what became of an object.
 func statuses(group string) []string {
-	out := plurals(group, func(t api.Type) bool { return kube.Reported(t) })
+	out := plurals(group, api.Type.HasStatus)
 	for i := range out {
 		out[i] += "/status"
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/weftmesh/weft/inspect/mtls"
 	"github.com/weftmesh/weft/inspect/web/certificates"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
-	"github.com/weftmesh/weft/store/kube/election"
+	"github.com/weftmesh/weft/store"
 )
 
 // leaderRequest is a Turn as one replica passes it on to the leader.
@@ -47,7 +47,7 @@ func (s CAAdmin) LeaderRequest(ctx context.Context, text []byte) (*peers.Outcome
 		return &peers.Outcome{Status: http.StatusBadRequest, Detail: "the replica that leads does not understand the other one; give all the same release"}, nil
 	}
 	turned, err := s.rotate(ctx, e.Owner, e.Ask)
-	if errors.Is(err, election.ErrNotLeading) {
+	if errors.Is(err, store.ErrNotLeading) {
 		return nil, peers.ErrNotLeading
 	}
 	if status, detail, ok := httpapi.Refused(err); ok {

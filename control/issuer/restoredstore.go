@@ -16,7 +16,6 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/authorities"
-	"github.com/weftmesh/weft/control/roots"
 	"github.com/weftmesh/weft/files"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/sidecar/attach"
@@ -37,7 +36,7 @@ type RestoredStore struct {
 	// The record of which identities are revoked is in the file, or in the Secret of the authority of
 	// a cluster; there is none in a cluster whose control planes share no authority.
 	file    string
-	shared  *roots.Roots
+	shared  store.SharedSecrets
 	writing sync.Mutex    // held while the record is written
 	wake    chan struct{} // has a token when that of a cluster may have to be written
 
@@ -70,13 +69,13 @@ func (x keptRevoked) command() string {
 
 // RestoredConfig is what it takes to find out that a store is one of before.
 type RestoredConfig struct {
-	DataDir    string       // where the record is kept; empty in a cluster
-	Shared     *roots.Roots // what has it in a cluster; nil where there is none
+	DataDir    string              // where the record is kept; empty where replicas share a store
+	Shared     store.SharedSecrets // what has it where replicas share a store; nil where there is none
 	Controller *authorities.CAController
 	Own        store.Store
 	Document   func(s *snapshot.Snapshot, mesh string) (*api.Object, api.Ref) // of the revocations of a mesh
-	Synced     func(context.Context) error                                    // waits until the documents of a cluster are read
-	Leads      func() bool                                                    // of a cluster, this replica does
+	Synced     func(context.Context) error                                    // waits until the documents are read
+	Leads      func() bool                                                    // this replica does; with Shared
 	Log        *slog.Logger
 }
 
@@ -164,7 +163,7 @@ func (r *RestoredStore) record(ctx context.Context) {
 		return
 	}
 	if err := r.writeRecord(ctx, all); err != nil {
-		r.Log.Warn("the revoked identities cannot be recorded: a restore of an older backup will not warn that it brings them back", "record", cmp.Or(r.file, roots.SecretName), "error", err)
+		r.Log.Warn("the revoked identities cannot be recorded: a restore of an older backup will not warn that it brings them back", "record", r.recordedIn(), "error", err)
 		return
 	}
 	r.mu.Lock()

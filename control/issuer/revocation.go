@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -36,8 +37,7 @@ type RevocationConfig struct {
 	Catalog   *api.Catalog
 	Store     store.Store // what users write to
 	Own       store.Store // what the control plane writes to
-	Cluster   bool        // documents are those of a cluster, and those of revocations stand in Namespace
-	Namespace string
+	Namespace string      // in which the documents of revocations stand; empty where documents have none
 	Waiting   func() error
 	Loop      func() *reconcile.Loop
 	Changed   func()           // is told when something was revoked or taken back
@@ -49,10 +49,7 @@ func NewRevocations(by RevocationConfig) *Revocations { return &Revocations{by} 
 
 // Document is where the revocations of a mesh stand.
 func (x *Revocations) Document(s *snapshot.Snapshot, mesh string) (*api.Object, api.Ref) {
-	ref := api.Ref{Kind: permissionKind, Mesh: mesh, Name: api.RevocationsName(mesh)}
-	if x.Cluster {
-		ref.Namespace = x.Namespace
-	}
+	ref := api.Ref{Kind: permissionKind, Mesh: mesh, Namespace: x.Namespace, Name: api.RevocationsName(mesh)}
 	o, _ := s.Get(ref)
 	return o, ref
 }
@@ -140,7 +137,7 @@ func (x *Revocations) Revoke(ctx context.Context, mesh, text string, dry bool) (
 	if err == nil {
 		x.Changed() // before it is answered
 	}
-	if err != nil && x.Cluster {
+	if errors.Is(err, store.ErrKubernetes) {
 		o, print := x.with(m.Snapshot(), mesh, text)
 		doc, shown := decode.PrintJSON(x.Catalog, o)
 		if cmp.Or(print, shown) == nil {

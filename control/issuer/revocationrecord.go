@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/weftmesh/weft/control/roots"
 	"github.com/weftmesh/weft/files"
 )
 
@@ -50,7 +49,7 @@ func (r *RestoredStore) takeRecord(text []byte) {
 	var now []keptRevoked
 	if len(text) > 0 {
 		if err := json.Unmarshal(text, &now); err != nil {
-			r.Log.Warn("which identities were revoked before is not known", "secret", roots.SecretName, "key", revokedFile, "error", err)
+			r.Log.Warn("which identities were revoked before is not known", "secret", r.shared.String(), "key", revokedFile, "error", err)
 			return
 		}
 	}
@@ -82,7 +81,15 @@ func (r *RestoredStore) writeRecord(ctx context.Context, all []keptRevoked) erro
 		return err
 	}
 	if len(text) > mostSharedIdentities {
-		return fmt.Errorf("%d revoked identities do not fit into the Secret %s; revoke by prefix what belongs together", len(all), roots.SecretName)
+		return fmt.Errorf("%d revoked identities do not fit into the %s; revoke by prefix what belongs together", len(all), r.shared)
 	}
 	return r.shared.Change(ctx, revokedFile, func([]byte) ([]byte, error) { return text, nil })
+}
+
+// recordedIn is where people find the record.
+func (r *RestoredStore) recordedIn() string {
+	if r.shared == nil {
+		return r.file
+	}
+	return r.shared.String()
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/weftmesh/weft/inspect/mtls"
 	"github.com/weftmesh/weft/inspect/web/certificates"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
-	"github.com/weftmesh/weft/store/kube/election"
+	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/xds/server/authority/rotation"
 )
 
@@ -46,7 +46,7 @@ func (s CAAdmin) Roots(mesh string) []mtls.Root { return s.controller.Roots(mesh
 // Rotate replaces a root, or goes back. In a cluster the leader does.
 func (s CAAdmin) Rotate(ctx context.Context, owner api.Ref, ask certificates.RootRotation) (mtls.Rotated, error) {
 	out, err := s.rotate(ctx, owner, ask)
-	if errors.Is(err, election.ErrNotLeading) {
+	if errors.Is(err, store.ErrNotLeading) {
 		return s.sendRotation(ctx, owner, ask)
 	}
 	return out, err

@@ -12,11 +12,9 @@ import (
 	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/store"
-	"github.com/weftmesh/weft/store/kube/election"
-	"github.com/weftmesh/weft/store/kube/writing"
 )
 
-// What leaders have done once stands in annotations of their Lease, so that what users
+// What leaders have done once they leave as annotations to those after them, so that what users
 // delete afterwards stays deleted (spec/kubernetes.md 6.2).
 const (
 	memoMesh = "weft.io/default-mesh" // "created", or "found" where there was a mesh
@@ -33,12 +31,21 @@ type Defaults struct{ DefaultsConfig }
 // DefaultsConfig are what they are made by.
 type DefaultsConfig struct {
 	Store        store.Store
-	Writer       *writing.Writer
-	Lease        *election.Elector
-	FirstMesh    *api.Object // mesh default
-	SkipPolicies bool        // no default policies are created
-	Namespace    string      // of the control plane
+	Writer       ObjectWriter
+	Leader       store.Leader // whose annotations say what was done
+	FirstMesh    *api.Object  // mesh default
+	SkipPolicies bool         // no default policies are created
+	Namespace    string       // of the control plane
 	Log          *slog.Logger
+}
+
+// ObjectWriter writes objects of a cluster, each where nobody else has been faster: else the error is a
+// store.ErrExists, ErrChanged or ErrGone. It is a store.ErrNotServed where the cluster lacks the kind.
+type ObjectWriter interface {
+	// Create creates an object of which there is none.
+	Create(ctx context.Context, o *api.Object) error
+	// Put makes the object of the same ResourceVersion say the same, and tells its version then.
+	Put(ctx context.Context, o *api.Object) (version string, err error)
 }
 
 func NewDefaults(by DefaultsConfig) Defaults { return Defaults{by} }
@@ -53,7 +60,7 @@ func (f Defaults) Run(ctx context.Context) error {
 	admission.Renewals(now, f.Log) // once, for what it says of those that stay
 	for {
 		err := f.create(ctx, now)
-		if err != nil && !errors.Is(err, writing.ErrNotServed) {
+		if err != nil && !errors.Is(err, store.ErrNotServed) {
 			return err
 		}
 		if now, err = f.wait(ctx, watch, err != nil); err != nil {
@@ -109,28 +116,28 @@ func (f Defaults) create(ctx context.Context, now *snapshot.Snapshot) error {
 
 // mesh creates mesh default, unless there is some mesh or was one before.
 func (f Defaults) mesh(ctx context.Context, some bool) error {
-	memo, err := f.Lease.Annotation(ctx, memoMesh)
+	memo, err := f.Leader.Annotation(ctx, memoMesh)
 	if err != nil || memo != "" {
 		return err
 	}
 	if some {
-		return f.Lease.SetAnnotation(ctx, memoMesh, "found")
+		return f.Leader.SetAnnotation(ctx, memoMesh, "found")
 	}
 	err = f.Writer.Create(ctx, f.FirstMesh)
-	if errors.Is(err, writing.ErrExists) { // it comes by the watch
+	if errors.Is(err, store.ErrExists) { // it comes by the watch
 		return nil
 	}
 	if err != nil {
 		return err
 	}
 	f.Log.Info("the cluster had no mesh; mesh default was created")
-	return f.Lease.SetAnnotation(ctx, memoMesh, "created")
+	return f.Leader.SetAnnotation(ctx, memoMesh, "created")
 }
 
 // policies creates the default policies of a mesh, unless that was done before. Those that
 // somebody has put into some namespace already stay alone.
 func (f Defaults) policies(ctx context.Context, now *snapshot.Snapshot, mesh *api.Object) error {
-	memo, err := f.Lease.Annotation(ctx, memoPolicies)
+	memo, err := f.Leader.Annotation(ctx, memoPolicies)
 	if err != nil {
 		return err
 	}
@@ -146,13 +153,13 @@ func (f Defaults) policies(ctx context.Context, now *snapshot.Snapshot, mesh *ap
 			}
 			o := *p
 			o.Namespace = f.Namespace
-			if err := f.Writer.Create(ctx, &o); err != nil && !errors.Is(err, writing.ErrExists) {
+			if err := f.Writer.Create(ctx, &o); err != nil && !errors.Is(err, store.ErrExists) {
 				return err
 			}
 			f.Log.Info("a default policy was created", "policy", o.Ref.String())
 		}
 	}
-	return f.Lease.SetAnnotation(ctx, memoPolicies, strings.Join(append(done, mesh.Name), ","))
+	return f.Leader.SetAnnotation(ctx, memoPolicies, strings.Join(append(done, mesh.Name), ","))
 }
 
 // renew rewrites the default policies of the control plane's own namespace that are exactly what an
@@ -165,7 +172,7 @@ func (f Defaults) renew(ctx context.Context, now *snapshot.Snapshot) error {
 		o := *w.Put
 		before, _ := now.Get(o.Ref)
 		o.ResourceVersion = before.ResourceVersion
-		if _, err := f.Writer.Put(ctx, &o); err != nil && !errors.Is(err, writing.ErrChanged) && !errors.Is(err, writing.ErrGone) {
+		if _, err := f.Writer.Put(ctx, &o); err != nil && !errors.Is(err, store.ErrChanged) && !errors.Is(err, store.ErrGone) {
 			return err
 		}
 		f.Log.Info("a default policy of an earlier release was renewed", "policy", o.Ref.String())
@@ -176,7 +183,7 @@ func (f Defaults) renew(ctx context.Context, now *snapshot.Snapshot) error {
 // permission creates the permission for all of a mesh that has begun to prove who calls, and
 // says of nobody that he may (spec/identity.md 1.5).
 func (f Defaults) permission(ctx context.Context, now *snapshot.Snapshot, mesh string) error {
-	memo, err := f.Lease.Annotation(ctx, memoPermissions)
+	memo, err := f.Leader.Annotation(ctx, memoPermissions)
 	if err != nil {
 		return err
 	}
@@ -186,17 +193,17 @@ func (f Defaults) permission(ctx context.Context, now *snapshot.Snapshot, mesh s
 	case proves == (at >= 0):
 		return nil
 	case !proves:
-		return f.Lease.SetAnnotation(ctx, memoPermissions, strings.Join(slices.Delete(done, at, at+1), ","))
+		return f.Leader.SetAnnotation(ctx, memoPermissions, strings.Join(slices.Delete(done, at, at+1), ","))
 	}
 	if admission.LacksPermission(now, mesh) && !f.SkipPolicies {
 		o := *admission.DefaultPermission(mesh)
 		o.Namespace = f.Namespace
-		if err := f.Writer.Create(ctx, &o); err != nil && !errors.Is(err, writing.ErrExists) {
+		if err := f.Writer.Create(ctx, &o); err != nil && !errors.Is(err, store.ErrExists) {
 			return err
 		}
 		f.Log.Info("the mesh proves who calls and no document says who may; a permission for all was created", "policy", o.Ref.String())
 	}
-	return f.Lease.SetAnnotation(ctx, memoPermissions, strings.Join(append(done, mesh), ","))
+	return f.Leader.SetAnnotation(ctx, memoPermissions, strings.Join(append(done, mesh), ","))
 }
 
 // stands reports whether some namespace has an object of that kind, mesh and name.

@@ -33,8 +33,8 @@ func NewWriters(log *slog.Logger) *Writers { return &Writers{log: log} }
 
 // Add adds work that only the replica that leads does, before run. It runs while this replica leads,
 // when everything was read and resolved once; its context ends with the leadership. Work that returns
-// while it should run is started again, later each time, and touches no other. It writes through a
-// connection that election.Elector.Fenced has made, and every write carries the version that it was
+// while it should run is started again, later each time, and touches no other. Nothing of it
+// arrives that was sent by a replica which leads no more, and every write carries the version that it was
 // computed from or applies fields of its own.
 func (w *Writers) Add(name string, run func(context.Context) error) {
 	w.all = append(w.all, writer{name, run})

@@ -15,12 +15,12 @@ import (
 	"github.com/weftmesh/weft/control/owned"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/resolve"
-	"github.com/weftmesh/weft/store/kube"
+	"github.com/weftmesh/weft/store"
 )
 
 // Maker makes the mirrors.
 type Maker struct {
-	Store   *kube.Store
+	Store   store.Store
 	Catalog *api.Catalog
 	// Model is what holds; nil while nothing was resolved.
 	Model func() *resolve.Model

@@ -44,7 +44,7 @@ type Insights struct {
 // known yet as insights and leaves are made of them is set before the first stream.
 type Parts struct {
 	DataDir   string
-	Cluster   bool          // what is known is not written down: replicas tell each other
+	Shared    bool          // of a store with replicas: what is known is not written down, they tell each other
 	HoldPlain time.Duration // for how long inbounds wait at most until others know that they take TLS
 	Zone      api.Zone
 	Now       func() time.Time

@@ -41,7 +41,7 @@ func (x workloadCert) good(now time.Time) bool { return x != (workloadCert{}) &&
 // out or was told of them.
 type IssuedCertificates struct {
 	*Parts
-	ledger  *ledger                   // nil in a cluster
+	ledger  *ledger                   // nil where replicas share the store
 	before  []issuer.GivenCertificate // what it said, until begin
 	none    bool                      // there was no ledger of a control plane before this one
 	unknown *time.Time                // what it said of others; nil where it said nothing
@@ -52,7 +52,7 @@ type IssuedCertificates struct {
 func NewIssuedCertificates(by *Parts) *IssuedCertificates {
 	l := &IssuedCertificates{Parts: by, records: &by.records}
 	by.issued = l
-	if !by.Cluster {
+	if !by.Shared {
 		l.keep(by.DataDir)
 	}
 	return l

@@ -15,7 +15,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/status"
-	"github.com/weftmesh/weft/store/kube/writing"
+	"github.com/weftmesh/weft/store"
 )
 
 // The rhythm of objects.
@@ -148,7 +148,7 @@ func (k *Keeper) send(ctx context.Context, list []action) {
 	}
 	_ = sending.Wait()
 	failed := slices.DeleteFunc(outcomes, func(err error) bool {
-		return err == nil || errors.Is(err, writing.ErrChanged) || errors.Is(err, writing.ErrGone) // the watch will say what it is now
+		return err == nil || errors.Is(err, store.ErrChanged) || errors.Is(err, store.ErrGone) // the watch will say what it is now
 	})
 	if len(failed) > 0 && ctx.Err() == nil {
 		k.Log.Warn("objects could not be written; they are tried again", "kind", k.Kind, "objects", len(failed), "error", failed[0])
@@ -172,7 +172,7 @@ func (k *Keeper) keep(view View, n Key, status bool) func(context.Context) error
 	case made == nil:
 		return func(ctx context.Context) error {
 			err := k.Writer.CreateOwned(ctx, want.Object, want.owner())
-			if errors.Is(err, writing.ErrExists) {
+			if errors.Is(err, store.ErrExists) {
 				return nil // the watch will say whose it is
 			}
 			return err

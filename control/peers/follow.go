@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/weftmesh/weft/inspect/web/events"
+	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/xds/server/streams"
 )
 
@@ -29,18 +30,9 @@ const (
 	largestTold = 16 << 20
 )
 
-// ReplicaAddress is a replica as it is found.
-type ReplicaAddress struct {
-	Address string // HOST:PORT
-	Name    string // of its pod; empty where nobody says
-	Ready   bool   // whoever asks is sent to it
-	// Stopping says that it is about to end, and holds sidecars until they have moved.
-	Stopping bool
-}
-
 // following is the connection to one peer.
 type following struct {
-	peer  ReplicaAddress
+	peer  store.ReplicaAddress
 	stop  context.CancelFunc
 	since time.Time // it was found
 	self  bool      // it is this replica
@@ -64,7 +56,7 @@ var errSelf = errors.New("it is this replica")
 // Find makes these the peers that there are. Those that are gone are followed for as long as
 // they answer: they may still hold sidecars. A peer that has several addresses is followed at
 // one, the same for as long as it has that.
-func (r *Replica) Find(ctx context.Context, peers []ReplicaAddress) {
+func (r *Replica) Find(ctx context.Context, peers []store.ReplicaAddress) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.found = true
@@ -88,7 +80,7 @@ func (r *Replica) Find(ctx context.Context, peers []ReplicaAddress) {
 		if listed[address] {
 			continue
 		}
-		f.peer = ReplicaAddress{} // which is not dialled again
+		f.peer = store.ReplicaAddress{} // which is not dialled again
 		if f.lastHeard.IsZero() {
 			f.stop()
 			delete(r.following, address)
@@ -98,7 +90,7 @@ func (r *Replica) Find(ctx context.Context, peers []ReplicaAddress) {
 
 // once are peers with one address each: the one at which it is followed, or the first. It
 // needs mu.
-func (r *Replica) once(all []ReplicaAddress) (out []ReplicaAddress) {
+func (r *Replica) once(all []store.ReplicaAddress) (out []store.ReplicaAddress) {
 	at := map[string]int{} // of the peer in out, by its name
 	for _, p := range all {
 		i, known := at[p.Name]

@@ -21,6 +21,7 @@ import (
 	"github.com/weftmesh/weft/inspect/web/events"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sidecar/attach"
+	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/xds/server"
 	"github.com/weftmesh/weft/xds/server/attached"
 	"github.com/weftmesh/weft/xds/server/authn"
@@ -90,7 +91,7 @@ func start(t *testing.T, name string, lasts time.Duration) *replica {
 // follows has r follow another.
 func (r *replica) follows(other *replica) {
 	r.trusts = other.trusts
-	r.Find(r.t.Context(), []peers.ReplicaAddress{{Address: other.address}})
+	r.Find(r.t.Context(), []store.ReplicaAddress{{Address: other.address}})
 }
 
 // resolver connects the agent of a sidecar that resolves names.

@@ -25,6 +25,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
+	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/store/kube"
 	"github.com/weftmesh/weft/xds/server/authority"
 )
@@ -71,6 +72,11 @@ type Roots struct {
 	why     error                      // what is wrong now
 	changed chan struct{}              // closed when data is other
 }
+
+var _ store.SharedSecrets = (*Roots)(nil)
+
+// String is what people look for.
+func (r *Roots) String() string { return "Secret " + SecretName }
 
 // New reads nothing yet; Run does.
 func New(cfg Config) (*Roots, error) {

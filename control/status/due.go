@@ -8,7 +8,6 @@ import (
 	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/store"
-	"github.com/weftmesh/weft/store/kube"
 )
 
 // current reports whether the model knows what the object says at the API server now. Its
@@ -29,7 +28,7 @@ func (r *Reporter) due(m *resolve.Model, f finding, now time.Time) []*write {
 	t, known := r.Catalog.Type(f.ref.Kind)
 	served, installed := r.Store.Served(f.ref.Kind)
 	had, there := r.Store.Report(f.ref)
-	if !known || !kube.Reported(t) || !installed || !there || !served.Status && (served.Own || !annotated(t)) {
+	if !known || !t.HasStatus() || !installed || !there || !served.Status && (served.Own || !annotated(t)) {
 		return nil
 	}
 	o, holds := m.Snapshot().Get(f.ref)

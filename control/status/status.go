@@ -103,7 +103,7 @@ func (r *Reporter) note(changes []snapshot.Change) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, c := range changes {
-		if t, _ := r.Catalog.Type(c.Ref().Kind); !kube.Reported(t) || c.After == nil || store.SaysNothingNew(c) {
+		if t, _ := r.Catalog.Type(c.Ref().Kind); !t.HasStatus() || c.After == nil || store.SaysNothingNew(c) {
 			continue
 		}
 		if len(r.edited) < some {
@@ -235,7 +235,7 @@ func (r *Reporter) send(ctx context.Context, writes []*write) {
 		case err == nil:
 			r.Count("written")
 			r.stands(writes[i], now)
-		case errors.Is(err, writing.ErrChanged), errors.Is(err, writing.ErrGone):
+		case errors.Is(err, store.ErrChanged), errors.Is(err, store.ErrGone):
 			r.Count("outdated")
 			r.owed = true
 		default:

@@ -7,15 +7,17 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/store/bolt"
 	"github.com/weftmesh/weft/xds/server/secret"
 )
 
-// Rekey seals the Secrets of the store in a directory with a new key in the file at path, and says how
-// many there are. While it works the file of the key has both, the new one first, so that
+// Reseal makes the stored text of an object, which file names in messages, another.
+type Reseal = func(ref api.Ref, file string, text []byte) ([]byte, error)
+
+// Rekey seals the Secrets of a store with a new key in the file at path, and says how many there are. It has
+// rewrite reseal all of a kind. While it works the file of the key has both, the new one first, so that
 // whoever is stopped in between opens everything, and goes on with another call. No control plane
 // may run.
-func Rekey(catalog *api.Catalog, dir, path string) (int, error) {
+func Rekey(catalog *api.Catalog, path string, rewrite func(kind string, by Reseal) (int, error)) (int, error) {
 	text, err := secret.Read(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, fmt.Errorf("%s, which holds the key, is not there; a store without a Secret has none", path)
@@ -42,7 +44,7 @@ func Rekey(catalog *api.Catalog, dir, path string) (int, error) {
 	}
 	v := NewSealer(catalog, path)
 	decode := DecodeStored(v.catalog)
-	n, err := bolt.Rewrite(dir, api.KindSecret, func(_ api.Ref, file string, text []byte) ([]byte, error) {
+	n, err := rewrite(api.KindSecret, func(_ api.Ref, file string, text []byte) ([]byte, error) {
 		o, err := decode(file, text)
 		if err == nil {
 			o, err = v.Open(o)

@@ -76,8 +76,8 @@ type Store struct {
 }
 
 var (
-	_ store.Store   = (*Store)(nil)
-	_ store.History = (*Store)(nil)
+	_ store.Documents = (*Store)(nil)
+	_ store.History   = (*Store)(nil)
 )
 
 // ErrSealed says that what was sealed in a stored object cannot be opened.
@@ -253,6 +253,9 @@ func (s *Store) keep(revision store.Revision, changes []snapshot.Change) error {
 	}
 	return nil
 }
+
+// Durable is true: the file has the last revision.
+func (s *Store) Durable() bool { return true }
 
 // Health is why nothing is written now. A disk that has failed once may have
 // lost what it said it kept, so only a restart, which reads everything again,

@@ -141,6 +141,13 @@ func (s *Store) Served(kind string) (Served, bool) {
 	return r, ok
 }
 
+// Gone reports whether a document that was not read is not there: its kind is served, and nothing
+// is wrong with one of that name.
+func (s *Store) Gone(kind, name string) bool {
+	_, served := s.Served(kind)
+	return served && !slices.ContainsFunc(s.Problems(), func(v *api.Violation) bool { return v.Object.Kind == kind && v.Object.Name == name })
+}
+
 // serve notes how a kind is served; nil for no more.
 func (s *Store) serve(kind string, r *Served) {
 	s.mu.Lock()

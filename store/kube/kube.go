@@ -84,7 +84,7 @@ type Store struct {
 	away     map[*connection]*absence // who hears nothing of the API server
 }
 
-var _ store.Store = (*Store)(nil)
+var _ store.Documents = (*Store)(nil)
 
 // Open begins to read the cluster, and returns at once: what there is waits for Synced.
 // An API server that does not answer is asked until Close.
@@ -147,6 +147,9 @@ func (s *Store) Apply(ctx context.Context, plan store.Plan) (*snapshot.Snapshot,
 	}
 	return now, nil, nil
 }
+
+// ReadOnly is store.ErrKubernetes.
+func (s *Store) ReadOnly() error { return store.ErrKubernetes }
 
 // Health is nil: what is served stays right without the API server, and readiness with
 // it (spec/kubernetes.md 6.1). Stale tells how old it is.

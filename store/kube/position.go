@@ -43,7 +43,7 @@ func number(version string) uint64 {
 	return n
 }
 
-// Older reports whether a version of an object is one before another.
+// Older reports whether a version of an object at the API server is one before another.
 func Older(version, other string) bool { return number(version) < number(other) }
 
 // name is that of what is followed, the same in all control planes.

@@ -99,15 +99,10 @@ func (s *Store) Report(ref api.Ref) (Report, bool) {
 	return r, ok
 }
 
-// Reported reports whether weft writes the status of a type.
-func Reported(t api.Type) bool {
-	return t.Policy || t.Route || t.Reported || t.NewStatus != nil || t.Name == api.KindMesh || t.Name == api.KindHostnameGenerator
-}
-
 // reporting is read for a type whose status is kept, or of which weft makes objects: take keeps it, under the store's lock,
 // when the object is taken.
 func (s *Store) reporting(typ api.Type) func(obj any) *Report {
-	if !s.cfg.Reports || !Reported(typ) && ownersOfMade[typ.Name] == nil {
+	if !s.cfg.Reports || !typ.HasStatus() && ownersOfMade[typ.Name] == nil {
 		return nil
 	}
 	return func(obj any) *Report {

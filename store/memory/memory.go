@@ -23,6 +23,7 @@ type Persist func(revision store.Revision, changes []snapshot.Change) error
 
 // Store is a store.Store in memory.
 type Store struct {
+	store.Local
 	now    func() time.Time
 	keep   Persist
 	past   past
@@ -35,8 +36,8 @@ type Store struct {
 }
 
 var (
-	_ store.Store   = (*Store)(nil)
-	_ store.History = (*Store)(nil)
+	_ store.Documents = (*Store)(nil)
+	_ store.History   = (*Store)(nil)
 )
 
 // New begins with start; keep may be nil. It reads the time from now.

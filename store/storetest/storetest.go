@@ -4,6 +4,7 @@ package storetest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -74,6 +75,7 @@ func Run(t *testing.T, open func(*testing.T) store.Store) {
 		"concurrent writers lose nothing":        concurrent,
 		"a closed store refuses":                 closed,
 		"a cancelled apply does nothing":         cancelled,
+		"what is told of its source holds":       source,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -81,6 +83,21 @@ func Run(t *testing.T, open func(*testing.T) store.Store) {
 			t.Cleanup(func() { _ = s.Close() })
 			promise(t, s)
 		})
+	}
+}
+
+// source: of a store that takes writes, all that there was is known once it is open.
+func source(t *testing.T, s store.Store) {
+	d, ok := s.(store.Documents)
+	if !ok {
+		t.Skip("nobody opens it as Documents")
+	}
+	Put(t, s, Service(t, "a", 1))
+	if err := errors.Join(d.Synced(t.Context()), d.Waiting(), d.ReadOnly()); err != nil || d.Stale() != 0 {
+		t.Errorf("%v, stale for %v", err, d.Stale())
+	}
+	if !d.Gone(api.KindMeshService, "b") {
+		t.Error("what is not there may be there")
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/weftmesh/weft/store"
 )
 
 // Annotation is an annotation of the Lease, by which leaders tell their successors what was done
@@ -21,7 +23,7 @@ func (e *Elector) Annotation(ctx context.Context, key string) (string, error) {
 }
 
 // SetAnnotation writes an annotation of the Lease, which stays over all that become the leader. It
-// fails with ErrNotLeading where this replica is not the leader.
+// fails with store.ErrNotLeading where this replica is not the leader.
 func (e *Elector) SetAnnotation(ctx context.Context, key, value string) error {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
@@ -31,7 +33,7 @@ func (e *Elector) SetAnnotation(ctx context.Context, key, value string) error {
 			return fmt.Errorf("annotate the Lease of the leader: %w", err)
 		}
 		if (&held{object}).holder() != e.cfg.Identity || !e.Leads() {
-			return ErrNotLeading
+			return store.ErrNotLeading
 		}
 		annotations := object.GetAnnotations()
 		if annotations[key] == value {

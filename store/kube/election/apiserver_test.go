@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/weftmesh/weft/internal/kubetest"
+	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/store/kube/election"
 )
 
@@ -168,7 +169,7 @@ func TestAPIServerTakesNothingOfAnExLeader(t *testing.T) {
 		t.Fatalf("steal the Lease: %d %v", status, got["message"])
 	}
 	eventually(t, "it leads no more", func() bool { return !a.leading.Load() && !a.Leads() })
-	if err := write("of-an-ex-leader"); !errors.Is(err, election.ErrNotLeading) {
+	if err := write("of-an-ex-leader"); !errors.Is(err, store.ErrNotLeading) {
 		t.Errorf("a write of an ex-leader: %v", err)
 	}
 	if _, err := maps.Get(t.Context(), "of-the-leader", metav1.GetOptions{}); err != nil {
@@ -178,7 +179,7 @@ func TestAPIServerTakesNothingOfAnExLeader(t *testing.T) {
 	c.Stop()
 	eventually(t, "it cannot renew, and leads no more", func() bool { return !a.leading.Load() && !a.Leads() })
 	c.Restart(t)
-	if err := write("after-an-outage"); !errors.Is(err, election.ErrNotLeading) && !a.leading.Load() {
+	if err := write("after-an-outage"); !errors.Is(err, store.ErrNotLeading) && !a.leading.Load() {
 		t.Errorf("a write after an outage: %v", err)
 	}
 	eventually(t, "it leads again", a.leading.Load)

@@ -45,7 +45,7 @@ type Config struct {
 	Log  *slog.Logger
 }
 
-// Elector takes part in one election. Its fields other than the fence belong to Run.
+// Elector is the store.Leader of a cluster: it takes part in one election. Its fields other than the fence belong to Run.
 type Elector struct {
 	cfg   Config
 	lease dynamic.ResourceInterface

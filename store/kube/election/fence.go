@@ -1,16 +1,14 @@
 package election
 
 import (
-	"errors"
 	"net/http"
 	"sync"
 	"time"
 
 	"k8s.io/client-go/rest"
-)
 
-// ErrNotLeading is why a write was not sent.
-var ErrNotLeading = errors.New("this replica does not lead, so it writes nothing")
+	"github.com/weftmesh/weft/store"
+)
 
 // fence is until when this replica leads: Renewal after the last renewal was sent.
 type fence struct {
@@ -56,7 +54,7 @@ func (f fenced) RoundTrip(q *http.Request) (*http.Response, error) {
 		if q.Body != nil {
 			_ = q.Body.Close() // as a RoundTripper has to
 		}
-		return nil, ErrNotLeading
+		return nil, store.ErrNotLeading
 	}
 	return f.next.RoundTrip(q)
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/route/gateway"
+	"github.com/weftmesh/weft/store"
 )
 
 // Owner is the Service or Pod that an object follows from.
@@ -97,7 +98,7 @@ func (w *Writer) WarnAbout(ctx context.Context, about About, reason, note string
 		"regarding": map[string]any{"apiVersion": about.APIVersion, "kind": about.Kind, "namespace": about.Namespace, "name": about.Name, "uid": about.UID},
 	}}
 	_, err := w.client.Resource(events).Namespace(about.Namespace).Create(ctx, event, metav1.CreateOptions{FieldManager: objectManager})
-	if err = named("write an event at", api.Ref{Kind: about.Kind, Namespace: about.Namespace, Name: about.Name}, err); errors.Is(err, ErrExists) {
+	if err = named("write an event at", api.Ref{Kind: about.Kind, Namespace: about.Namespace, Name: about.Name}, err); errors.Is(err, store.ErrExists) {
 		return nil
 	}
 	return err

@@ -23,7 +23,7 @@ var secrets = schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
 
 // Put creates an object, or makes the one of its version say the same, where it has one; and
 // tells the version that it has then. Of one that is there all else stays that others have added,
-// labels too. It is ErrExists, ErrChanged or ErrGone where somebody else was faster.
+// labels too. It is store.ErrExists, store.ErrChanged or store.ErrGone where somebody else was faster.
 func (w *Writer) Put(ctx context.Context, o *api.Object) (version string, err error) {
 	client, err := w.of(o.Ref)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 const statusManager = "weft-status"
 
 // Status writes the fields of a status that are weft's, of the version of the object that
-// they were computed from; those of others stay (spec/kubernetes.md 6.3). ErrChanged says
+// they were computed from; those of others stay (spec/kubernetes.md 6.3). store.ErrChanged says
 // that the object is of another version by now.
 func (w *Writer) Status(ctx context.Context, ref api.Ref, version string, status map[string]any) error {
 	return w.apply(ctx, ref, map[string]any{"resourceVersion": version}, map[string]any{"status": status}, "status")

@@ -9,7 +9,6 @@ package writing
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,19 +18,12 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/store/kube"
 )
 
 // The managers of fields, as they stand in managedFields.
 const objectManager = "weft"
-
-// Why something was not written. What the API server has said stands behind it.
-var (
-	ErrExists    = errors.New("there is such an object already")
-	ErrChanged   = errors.New("the object has changed meanwhile")
-	ErrGone      = errors.New("there is no such object, or no such namespace")
-	ErrNotServed = errors.New("the cluster does not serve the kind")
-)
 
 // Writer writes to one cluster. It is safe for many goroutines.
 type Writer struct {
@@ -40,16 +32,16 @@ type Writer struct {
 	client  dynamic.Interface
 }
 
-// New writes to the cluster that store reads, by REST, which has to be fenced.
-func New(store *kube.Store, catalog *api.Catalog, c *rest.Config) (*Writer, error) {
+// New writes to the cluster that s reads, by REST, which has to be fenced.
+func New(s *kube.Store, catalog *api.Catalog, c *rest.Config) (*Writer, error) {
 	client, err := dynamic.NewForConfig(c)
 	if err != nil {
 		return nil, fmt.Errorf("write to the cluster: %w", err)
 	}
-	return &Writer{store, catalog, client}, nil
+	return &Writer{s, catalog, client}, nil
 }
 
-// Create creates an object where there is none of its name: else ErrExists.
+// Create creates an object where there is none of its name: else store.ErrExists.
 func (w *Writer) Create(ctx context.Context, o *api.Object) error {
 	return w.create(ctx, o, func(*unstructured.Unstructured) {})
 }
@@ -76,7 +68,7 @@ func (w *Writer) of(ref api.Ref) (dynamic.ResourceInterface, error) {
 	}
 	r, ok := w.store.Served(ref.Kind)
 	if !ok {
-		return nil, fmt.Errorf("%s: %w", ref, ErrNotServed)
+		return nil, fmt.Errorf("%s: %w", ref, store.ErrNotServed)
 	}
 	if client := w.client.Resource(r.GroupVersionResource); !r.Namespaced {
 		return client, nil
@@ -91,11 +83,11 @@ func named(what string, ref api.Ref, err error) error {
 	case err == nil:
 		return nil
 	case apierrors.IsAlreadyExists(err):
-		return fmt.Errorf("%s %s: %w: %w", what, ref, ErrExists, err)
+		return fmt.Errorf("%s %s: %w: %w", what, ref, store.ErrExists, err)
 	case apierrors.IsConflict(err):
-		return fmt.Errorf("%s %s: %w: %w", what, ref, ErrChanged, err)
+		return fmt.Errorf("%s %s: %w: %w", what, ref, store.ErrChanged, err)
 	case apierrors.IsNotFound(err):
-		return fmt.Errorf("%s %s: %w: %w", what, ref, ErrGone, err)
+		return fmt.Errorf("%s %s: %w: %w", what, ref, store.ErrGone, err)
 	}
 	return fmt.Errorf("%s %s: %w", what, ref, err)
 }

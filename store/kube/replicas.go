@@ -1,4 +1,4 @@
-package peers
+package kube
 
 import (
 	"cmp"
@@ -11,56 +11,61 @@ import (
 	"github.com/weftmesh/weft/store"
 )
 
-// Service is that of the replicas of a control plane, whose pods are its peers.
-type Service struct {
-	Namespace, Name string
+// Replicas are the replicas of a control plane: the pods of a Service, by its EndpointSlices.
+type Replicas struct {
+	Store           *Store
+	Namespace, Name string // of the Service
 	Port            string // as it is called, that for sidecars
 }
 
+var _ store.Replicas = Replicas{}
+
 // has reports whether an EndpointSlice is one of it.
-func (s Service) has(slice *api.Object) bool {
-	return slice.Namespace == s.Namespace && slice.Labels[api.LabelServiceName] == s.Name
+func (r Replicas) has(slice *api.Object) bool {
+	return slice.Namespace == r.Namespace && slice.Labels[api.LabelServiceName] == r.Name
 }
 
-// FindIn keeps it known which peers there are, by the EndpointSlices of their Service in a store that was
-// read, until ctx ends or the store is closed.
-func (r *Replica) FindIn(ctx context.Context, s store.Store, service Service) {
-	now, watch := s.Watch()
+// Follow finds them once the store was read.
+func (r Replicas) Follow(ctx context.Context, found func([]store.ReplicaAddress)) {
+	if r.Store.Synced(ctx) != nil {
+		return // ctx has ended
+	}
+	now, watch := r.Store.Watch()
 	defer watch.Stop()
 	slices := map[api.Ref]*api.Object{}
 	for o := range now.OfKind(api.KindEndpointSlice) {
-		if service.has(o) {
+		if r.has(o) {
 			slices[o.Ref] = o
 		}
 	}
-	r.Find(ctx, peersIn(slices, service.Port))
+	found(replicasIn(slices, r.Port))
 	for {
 		_, changes, err := watch.Next(ctx)
 		if err != nil {
 			return
 		}
-		found := false
+		others := false
 		for _, c := range changes {
 			ref := c.Ref()
 			if ref.Kind != api.KindEndpointSlice {
 				continue
 			}
-			if c.After != nil && service.has(c.After) {
-				slices[ref], found = c.After, true
+			if c.After != nil && r.has(c.After) {
+				slices[ref], others = c.After, true
 			} else if slices[ref] != nil {
 				delete(slices, ref)
-				found = true
+				others = true
 			}
 		}
-		if found {
-			r.Find(ctx, peersIn(slices, service.Port))
+		if others {
+			found(replicasIn(slices, r.Port))
 		}
 	}
 }
 
-// peersIn are the replicas that slices name, in order, at the port for sidecars: of a pod with
+// replicasIn are the replicas that slices name, in order, at the port for sidecars: of a pod with
 // addresses of two families there are two slices.
-func peersIn(all map[api.Ref]*api.Object, name string) (out []ReplicaAddress) {
+func replicasIn(all map[api.Ref]*api.Object, name string) (out []store.ReplicaAddress) {
 	for _, o := range all {
 		s, ok := o.Spec.(*api.EndpointSlice)
 		if !ok || s.AddressType == "FQDN" {
@@ -81,15 +86,15 @@ func peersIn(all map[api.Ref]*api.Object, name string) (out []ReplicaAddress) {
 			if e.Conditions != nil && e.Conditions.Serving != nil {
 				serves = *e.Conditions.Serving
 			}
-			found := ReplicaAddress{Address: net.JoinHostPort(e.Addresses[0], strconv.FormatUint(uint64(port), 10)), Ready: serves, Stopping: e.Terminates()}
+			found := store.ReplicaAddress{Address: net.JoinHostPort(e.Addresses[0], strconv.FormatUint(uint64(port), 10)), Ready: serves, Stopping: e.Terminates()}
 			if e.TargetRef != nil {
 				found.Name = e.TargetRef.Name
 			}
 			out = append(out, found)
 		}
 	}
-	slices.SortFunc(out, func(a, b ReplicaAddress) int {
+	slices.SortFunc(out, func(a, b store.ReplicaAddress) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Address, b.Address))
 	})
-	return slices.CompactFunc(out, func(a, b ReplicaAddress) bool { return a.Address == b.Address })
+	return slices.CompactFunc(out, func(a, b store.ReplicaAddress) bool { return a.Address == b.Address })
 }

@@ -1,4 +1,4 @@
-package leader
+package writing
 
 import (
 	"context"
@@ -14,40 +14,36 @@ import (
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/store/kube"
 	"github.com/weftmesh/weft/store/kube/election"
-	"github.com/weftmesh/weft/store/kube/writing"
 )
 
-// AuthorityWriter writes what follows from authorities into a cluster, where there is no step that
-// writes several objects: it writes one after the other, in the order of the plan, and stops
-// at the first that fails. What is missing is planned again, by what there is then.
+// PlanWriter is the store.LeaderWriter of a cluster, where there is no step that writes several
+// objects: it writes one after the other, in the order of the plan, and stops at the first that
+// fails. What is missing is planned again, by what there is then.
 //
-// Nothing is planned before this replica has seen all that it and the leaders before it have
-// written. Each write carries the version that it was computed from, and only the leader's
-// arrives at all.
-type AuthorityWriter struct {
-	AuthorityWriterConfig
+// Nothing is planned before this replica has seen all Secrets of authorities that it and the
+// leaders before it have written. Each write carries the version that it was computed from, and only
+// the leader's arrives at all.
+type PlanWriter struct {
+	PlanConfig
 	leads atomic.Bool // and has seen what leaders before it have written
 	mu    sync.Mutex  // one plan after the other
 }
 
-// AuthorityWriterConfig is what it is made by.
-type AuthorityWriterConfig struct {
+var _ store.LeaderWriter = (*PlanWriter)(nil)
+
+// PlanConfig is what it is made by.
+type PlanConfig struct {
 	Store     *kube.Store
 	Namespace string // of the control plane
 	Led       func() // is told when this replica leads, and has seen what leaders before it have written
-	Writer    *writing.Writer
+	Writer    *Writer
 }
 
-// NewAuthorityWriter is one that writes nothing before WriteBy.
-func NewAuthorityWriter(by AuthorityWriterConfig) *AuthorityWriter {
-	return &AuthorityWriter{AuthorityWriterConfig: by}
-}
-
-// WriteBy has it write by w.
-func (k *AuthorityWriter) WriteBy(w *writing.Writer) { k.Writer = w }
+// NewPlanWriter writes nothing before Run.
+func NewPlanWriter(by PlanConfig) *PlanWriter { return &PlanWriter{PlanConfig: by} }
 
 // IsLeading reports whether this replica leads, and has seen what leaders before it have written.
-func (k *AuthorityWriter) IsLeading() bool { return k.leads.Load() }
+func (k *PlanWriter) IsLeading() bool { return k.leads.Load() }
 
 // Bounds on how long what was written takes to be seen, and how often a plan is made anew
 // whose objects somebody else was writing.
@@ -57,7 +53,7 @@ const (
 )
 
 // Run takes part as long as this replica leads.
-func (k *AuthorityWriter) Run(ctx context.Context) error {
+func (k *PlanWriter) Run(ctx context.Context) error {
 	if err := k.catchUp(ctx); err != nil {
 		return err
 	}
@@ -70,7 +66,7 @@ func (k *AuthorityWriter) Run(ctx context.Context) error {
 
 // catchUp waits until the Secrets are read as they are now: where a rotation stands decides
 // what is to be trusted, and may be newer than the MeshTrusts that were read.
-func (k *AuthorityWriter) catchUp(ctx context.Context) error {
+func (k *PlanWriter) catchUp(ctx context.Context) error {
 	for end := time.Now().Add(seenWithin); ; {
 		asking, cancel := context.WithTimeout(ctx, election.Timeout)
 		there, err := k.Writer.Versions(asking, k.Namespace, api.SecretMesh)
@@ -103,12 +99,12 @@ func (k *AuthorityWriter) catchUp(ctx context.Context) error {
 const lookForWritten = 100 * time.Millisecond
 
 // Apply does what plan says, and returns when this replica has seen it.
-func (k *AuthorityWriter) Apply(ctx context.Context, plan store.Plan) error {
+func (k *PlanWriter) Apply(ctx context.Context, plan store.Plan) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for again := 0; ; again++ {
 		if !k.leads.Load() {
-			return election.ErrNotLeading
+			return store.ErrNotLeading
 		}
 		now := k.Store.Snapshot()
 		writes, err := plan(now)
@@ -116,7 +112,7 @@ func (k *AuthorityWriter) Apply(ctx context.Context, plan store.Plan) error {
 			return err
 		}
 		err = k.write(ctx, now, writes)
-		other := errors.Is(err, writing.ErrChanged) || errors.Is(err, writing.ErrExists) || errors.Is(err, writing.ErrGone)
+		other := errors.Is(err, store.ErrChanged) || errors.Is(err, store.ErrExists) || errors.Is(err, store.ErrGone)
 		if !other || again == mostReplans {
 			return err
 		}
@@ -136,7 +132,7 @@ type stored struct {
 }
 
 // write does writes, one after the other, and waits until those that it has done are seen.
-func (k *AuthorityWriter) write(ctx context.Context, now *snapshot.Snapshot, writes []store.Write) error {
+func (k *PlanWriter) write(ctx context.Context, now *snapshot.Snapshot, writes []store.Write) error {
 	var done []stored
 	var failed error
 	for _, w := range writes {
@@ -164,7 +160,7 @@ func (k *AuthorityWriter) write(ctx context.Context, now *snapshot.Snapshot, wri
 }
 
 // seen waits until what was read is no older than what was written.
-func (k *AuthorityWriter) seen(ctx context.Context, done []stored) error {
+func (k *PlanWriter) seen(ctx context.Context, done []stored) error {
 	ctx, cancel := context.WithTimeout(ctx, seenWithin)
 	defer cancel()
 	now, watch := k.Store.Watch()
@@ -185,11 +181,4 @@ func (k *AuthorityWriter) seen(ctx context.Context, done []stored) error {
 			return fmt.Errorf("what was written of authorities is not read back: %w", err)
 		}
 	}
-}
-
-// Gone reports whether a document that was not read is not there: its kind is served, and nothing
-// is wrong with one of that name.
-func (k *AuthorityWriter) Gone(kind, name string) bool {
-	_, served := k.Store.Served(kind)
-	return served && !slices.ContainsFunc(k.Store.Problems(), func(v *api.Violation) bool { return v.Object.Kind == kind && v.Object.Name == name })
 }

@@ -1,0 +1,55 @@
+package store
+
+import (
+	"context"
+	"time"
+)
+
+// Documents are a Store as a control plane opens it: one of which it is known where its documents come from.
+type Documents interface {
+	Store
+	Source
+}
+
+// Source is where the documents of a store come from. All methods may be called concurrently.
+type Source interface {
+	// Synced waits until all that there was at the start is in the snapshot. Its error is that of ctx.
+	Synced(ctx context.Context) error
+	// Waiting is what Synced waits for, nil once that is there and from then on. Until then the snapshot is
+	// empty, which says nothing about what there is.
+	Waiting() error
+	// Stale is for how long it has not been heard what others write; zero while that is followed.
+	Stale() time.Duration
+	// Gone reports whether a document that the snapshot does not have, although Waiting is nil, is not there at
+	// all: false where there may be one that cannot be read.
+	Gone(kind, name string) bool
+	// ReadOnly is why users write nothing by Apply, as an ErrReadOnly; nil where they do.
+	ReadOnly() error
+	// Durable reports whether revisions go on where the last process ended, so that the number of one may be
+	// written down.
+	Durable() bool
+}
+
+// Local is the Source of documents that were read when the store was opened, which nobody else writes, and which
+// end with the process.
+type Local struct{}
+
+var _ Source = Local{}
+
+// Synced is at once.
+func (Local) Synced(context.Context) error { return nil }
+
+// Waiting is nil.
+func (Local) Waiting() error { return nil }
+
+// Stale is zero.
+func (Local) Stale() time.Duration { return 0 }
+
+// Gone is true.
+func (Local) Gone(string, string) bool { return true }
+
+// ReadOnly is nil.
+func (Local) ReadOnly() error { return nil }
+
+// Durable is false.
+func (Local) Durable() bool { return false }
