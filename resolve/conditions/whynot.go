@@ -31,7 +31,7 @@ func (m Mesh) inboundsWith(bucket string, p *index.Policy, yield func(*effective
 			}
 			all := []*policies.Effective{x.Policies.Of(name)}
 			for i := range x.Rules {
-				all = append(all, x.Rules[i].Permission)
+				all = append(all, x.Rules[i].Permissions()...)
 			}
 			for _, e := range all {
 				if e != nil && saidBy(e, p) && !yield(x.Inbound, e) {
@@ -149,7 +149,7 @@ func (m Mesh) inboundsAbout(p *index.Policy, visit func(*effective.Inbound, *pol
 			own := x.AsDocumented()
 			all := []*policies.Effective{own.Policies.Of(name)}
 			for i := range own.Rules {
-				all = append(all, own.Rules[i].Permission)
+				all = append(all, own.Rules[i].Permissions()...)
 			}
 			for _, e := range all {
 				if own.TLS != nil && e != nil && saidBy(e, p) {
