@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/sim/lookup"
@@ -87,27 +86,7 @@ func (t trace) attempts(l *lookup.Branch, script []timeline.BackendResponse, b *
 	return append(unknown, "answers: which dataplane an attempt comes to is chance, and they treat it differently; each shows what happens if all attempts come to it and its like")
 }
 
-// Play says what happens to a forwarded request if its backend does to the n-th
-// attempt (from 0) what answer says.
-func Play(w lookup.Reader, from api.Ref, q wire.Request, answer func(n int) timeline.BackendResponse) (timeline.Timeline, error) {
-	r, ok := w.Dataplane(from)
-	if !ok {
-		return timeline.Timeline{}, fmt.Errorf("%s: there is no such dataplane", from)
-	}
-	if err := Check(q); err != nil {
-		return timeline.Timeline{}, err
-	}
-	f, err := lookup.Find(w, r, q)
-	if err != nil {
-		return timeline.Timeline{}, err
-	}
-	if len(f.Ends) > 1 {
-		return timeline.Timeline{}, fmt.Errorf("draw: chance decides which route takes the request; say by which draw")
-	}
-	return playAt(f.Ends[0], r, answer)
-}
-
-// playAt is Play once it is known where the request goes.
+// playAt is what happens to a request that goes there if its backend answers so.
 func playAt(l *lookup.Branch, r *effective.Resolved, answer func(n int) timeline.BackendResponse) (timeline.Timeline, error) {
 	p, err := playerAt(l, r, answer)
 	if err != nil {

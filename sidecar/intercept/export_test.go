@@ -1,5 +1,7 @@
 package intercept
 
+import "github.com/hashicorp/go-multierror"
+
 // The pure half of reading and changing what is in the kernel, for tests.
 
 // Ruleset is what is ours in the tables of one family.
@@ -22,3 +24,8 @@ func Same(a, b Ruleset) bool { return same(a, b) }
 
 // NFTOurs reports whether a table is ours.
 func NFTOurs(listing string) bool { return nftOurs(listing) }
+
+func (s saved) err() error {
+	var errs *multierror.Error
+	return multierror.Append(errs, s.faults...).ErrorOrNil()
+}

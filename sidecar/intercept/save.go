@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/hashicorp/go-multierror"
 )
 
 // saved is what iptables-save prints of one family.
@@ -59,11 +57,6 @@ func parseSave(command, text string) saved {
 	endOfTable()
 	slices.SortFunc(out.faults, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	return out
-}
-
-func (s saved) err() error {
-	var errs *multierror.Error
-	return multierror.Append(errs, s.faults...).ErrorOrNil()
 }
 
 // carriesOurs reports whether a rule has weft's comment, of any version.

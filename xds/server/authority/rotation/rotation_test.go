@@ -124,14 +124,14 @@ func TestStored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := Parse(text); err != nil || again != s {
+	if again, err := parse(text); err != nil || again != s {
 		t.Errorf("%s: %+v, %v", text, again, err)
 	}
 	for _, text := range []string{``, `{}`, `{"phase":"Steady"}`, `{"phase":"Resting","old":{"fingerprint":"a"},"trust":1}`,
 		`{"phase":"Trusting","old":{"fingerprint":"a"},"trust":1}`, `{"phase":"Steady","old":{"fingerprint":"a"},"trust":1,"more":1}`,
 		`{"phase":"Steady","old":{"fingerprint":"a"},"new":{"fingerprint":"b"},"trust":1}`, `{"phase":"Steady","old":{"fingerprint":"a"},"trust":0}`,
 		string(text) + string(text)} {
-		if s, err := Parse([]byte(text)); err == nil {
+		if s, err := parse([]byte(text)); err == nil {
 			t.Errorf("%s: %+v", text, s)
 		}
 	}
