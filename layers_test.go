@@ -124,7 +124,7 @@ var homes = map[string][]string{
 	"github.com/envoyproxy/go-control-plane/envoy":      {"xds", "policies/", "sidecar/identity", "sidecar/callers", "internal/", "hack/"},
 	"github.com/envoyproxy/go-control-plane/pkg/server": {"xds/server"},
 	"github.com/envoyproxy/go-control-plane/pkg/cache":  {"xds/server"},
-	"k8s.io/":                {"store/kube", "sidecar/inject", "control/identity", "control/webhook", "control/roots", "control/install", "control/stores", "cmd/weft/internal/", "internal/"},
+	"k8s.io/":                {"store/kube", "sidecar/inject", "control/identity", "control/webhook", "control/roots", "control/install", "control/stores", "cmd/weft/internal/", "internal/", "hack/chart"},
 	"sigs.k8s.io/":           {"route/gateway", "sidecar/inject"},
 	"github.com/spf13/cobra": {"cmd/", "internal/commandpages"},
 	"go.etcd.io/bbolt":       {"store/bolt"},

@@ -11,6 +11,7 @@ import (
 	"github.com/weftmesh/weft/control"
 	"github.com/weftmesh/weft/control/webhook"
 	"github.com/weftmesh/weft/control/world"
+	"github.com/weftmesh/weft/hack/chart/webhooks"
 	"github.com/weftmesh/weft/internal/kubetest"
 	"github.com/weftmesh/weft/sidecar/inject"
 )
@@ -65,7 +66,7 @@ func admittingBy(t *testing.T, flags []string, change func(*control.Config)) *ad
 // register applies the hooks without an authority, as `weft install` prints them.
 func (a *admitted) register() {
 	a.Helper()
-	r := webhook.RegistrationOf(inject.Default("dev"))
+	r := webhooks.RegistrationOf(inject.Default("dev"))
 	r.URL = "https://" + a.plane.Webhooks()
 	mutating, validating := r.MutatingConfiguration(), r.ValidatingConfiguration()
 	for plural, c := range map[string]interface{ SetResourceVersion(string) }{"mutatingwebhookconfigurations": mutating, "validatingwebhookconfigurations": validating} {

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/weftmesh/weft/api/crd"
-	"github.com/weftmesh/weft/control/webhook"
 	"github.com/weftmesh/weft/control/world"
+	"github.com/weftmesh/weft/hack/chart/webhooks"
 	"github.com/weftmesh/weft/internal/kubetest"
 	"github.com/weftmesh/weft/sidecar/inject"
 )
@@ -39,7 +39,7 @@ func TestAPIServerTrustsWhoKeepsCertificates(t *testing.T) {
 	a.cfg = clustered(t, a.URL, a.Cluster)
 	a.cfg.Namespace, a.cfg.Webhooks, a.cfg.Certificates = "weft-system", "127.0.0.1:0", dir
 	a.plane = start(t, a.cfg)
-	r := webhook.RegistrationOf(inject.Default("dev"))
+	r := webhooks.RegistrationOf(inject.Default("dev"))
 	r.URL, r.CA, r.Certificate = "https://"+a.plane.Webhooks(), []byte(files["ca.crt"]), "weft-control-plane" // as cert-manager writes it
 	for plural, c := range map[string]any{"mutatingwebhookconfigurations": r.MutatingConfiguration(), "validatingwebhookconfigurations": r.ValidatingConfiguration()} {
 		if status, got := a.Send(t, http.MethodPost, registrations+plural, c); status != http.StatusCreated {

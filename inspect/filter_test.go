@@ -12,7 +12,7 @@ import (
 )
 
 // asked explains a-1 of the street, narrowed by f.
-func asked(t *testing.T, f explain.Query) (explain.Explanation, error) {
+func asked(t *testing.T, f explain.Narrowing) (explain.Explanation, error) {
 	t.Helper()
 	e, err := explain.Of(model(t, street), plane("a-1"), "")
 	if err != nil {
@@ -25,11 +25,11 @@ func asked(t *testing.T, f explain.Query) (explain.Explanation, error) {
 // else is said.
 func TestAFilterSaysOnlyWhatIsAskedFor(t *testing.T) {
 	t.Parallel()
-	whole, err := asked(t, explain.Query{})
+	whole, err := asked(t, explain.Narrowing{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range []explain.Query{{Field: "http.numRetries"}, {Field: "http"}, {Kind: "MeshRetry"}, {Kind: "MeshRetry", Field: "http.numRetries"}} {
+	for _, f := range []explain.Narrowing{{Field: "http.numRetries"}, {Field: "http"}, {Kind: "MeshRetry"}, {Kind: "MeshRetry", Field: "http.numRetries"}} {
 		e, err := asked(t, f)
 		if err != nil {
 			t.Fatal(err)
@@ -57,13 +57,13 @@ func TestAFilterSaysOnlyWhatIsAskedFor(t *testing.T) {
 func TestAFilterThatFindsNothing(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		filter explain.Query
+		filter explain.Narrowing
 		want   string
 	}{
-		{explain.Query{Field: "http.numRetris"}, "did you mean http.numRetries"},
-		{explain.Query{Field: "http.num"}, "field with a value on a-1 http.num: not found"},
-		{explain.Query{Route: "nothing"}, "route on a-1 nothing: not found"},
-		{explain.Query{Kind: "MeshRetry", Policy: "nobody"}, "nothing of MeshRetry/nobody applies"},
+		{explain.Narrowing{Field: "http.numRetris"}, "did you mean http.numRetries"},
+		{explain.Narrowing{Field: "http.num"}, "field with a value on a-1 http.num: not found"},
+		{explain.Narrowing{Route: "nothing"}, "route on a-1 nothing: not found"},
+		{explain.Narrowing{Kind: "MeshRetry", Policy: "nobody"}, "nothing of MeshRetry/nobody applies"},
 	} {
 		if _, err := asked(t, c.filter); !errors.Is(err, inspect.ErrNotFound) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v", c.filter, err)
@@ -75,7 +75,7 @@ func TestAFilterThatFindsNothing(t *testing.T) {
 // away that it is.
 func TestAShortText(t *testing.T) {
 	t.Parallel()
-	e, err := asked(t, explain.Query{})
+	e, err := asked(t, explain.Narrowing{})
 	if err != nil {
 		t.Fatal(err)
 	}

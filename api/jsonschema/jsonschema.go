@@ -105,7 +105,7 @@ func members(t reflect.Type, depth int, out Schema, required *[]string) {
 			members(f.Type, depth, out, required)
 		} else if name := NameOf(f); name != "" {
 			s := of(f.Type, depth)
-			constrain(s, f)
+			Constrain(s, f)
 			out[name] = s
 			if _, ok := TagOf(f)["required"]; ok {
 				*required = append(*required, name)
@@ -122,3 +122,9 @@ func NameOf(f reflect.StructField) string {
 	}
 	return name
 }
+
+// refTo is where an OpenAPI document has its schemas.
+const refTo = "#/components/schemas/"
+
+// RefTo is a reference to a schema by its name.
+func RefTo(name string) Schema { return Schema{"$ref": refTo + name} }

@@ -86,8 +86,8 @@ func number(text string) int {
 // leasts are the keywords of the least of something, by type.
 var leasts = map[string]string{"array": "minItems", "string": "minLength", "object": "minProperties"}
 
-// constrain adds to the schema of a field's type what its tag says.
-func constrain(s Schema, f reflect.StructField) {
+// Constrain adds to the schema of a field's type what its tag says.
+func Constrain(s Schema, f reflect.StructField) {
 	tag := TagOf(f)
 	_, required := tag["required"]
 	empty := f.Type.Kind() != reflect.Pointer && !required && strings.Contains(f.Tag.Get("json"), ",omitempty")

@@ -100,8 +100,8 @@ type dataplaneQuestion struct {
 	files                    []string
 }
 
-func (o *dataplaneQuestion) filter() (explain.Query, error) {
-	f := explain.Query{Route: o.route, Field: o.field}
+func (o *dataplaneQuestion) filter() (explain.Narrowing, error) {
+	f := explain.Narrowing{Route: o.route, Field: o.field}
 	if o.policy == "" {
 		return f, nil
 	}

@@ -42,7 +42,7 @@ func (a *app) authoritiesOf(what string) string {
 	return "/meshes/" + url.PathEscape(a.mesh) + "/_authorities" + what
 }
 
-// turning is what is asked of a root.
+// turning is what rotate and abort ask for.
 type rotation struct {
 	Identity string `json:"identity,omitempty"`
 	Force    bool   `json:"force,omitempty"`

@@ -139,7 +139,7 @@ func tagsOf(o *api.Object) map[string][]string {
 	return out
 }
 
-// TokenCommand issues a token that proves what a guest says of itself.
+// TokenCommand issues a token that proves what an ephemeral dataplane says of itself.
 func TokenCommand(o *api.Object, labels []string) string {
 	text := "weft token dataplane --mesh " + o.Mesh + " --name " + o.FullName()
 	for _, v := range slices.Sorted(slices.Values(tagsOf(o)[api.TagService])) {

@@ -71,7 +71,7 @@ type CAController struct {
 	locals map[string]*workload.LocalAuthority // by the fingerprint of their root, so that each keeps its intermediate
 	known  map[string][]known                  // the roots of a mesh
 	waits  map[api.Ref]rotation.Waiting
-	before map[api.Ref]time.Time // until when there may be certificates of before this keeper began; nil before it has
+	before map[api.Ref]time.Time // until when there may be certificates of before this control plane began; nil before it has
 	asked  map[string]time.Time  // when a sidecar was asked to renew, by authority and name
 	broken string                // why writing failed last
 	trusts []*api.Object         // the MeshTrusts that people wrote

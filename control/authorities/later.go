@@ -31,7 +31,7 @@ func (k *CAController) later(a *authority, issued, ends time.Time) (Later, bool)
 	return Later{a.owner, a.state.Signer(), a.state.Since, ends}, true
 }
 
-// GivenLater judges a certificate that was given before this control plane began. When it was issued is
+// GivenLater looks at a certificate that was given before this control plane began. When it was issued is
 // not known: not before a whole life before its end.
 func (k *CAController) GivenLater(owner api.Ref, root string, ends time.Time) (Later, bool) {
 	k.mu.Lock()
@@ -43,7 +43,7 @@ func (k *CAController) GivenLater(owner api.Ref, root string, ends time.Time) (L
 	return k.later(a, ends.Add(-a.longestLife()), ends)
 }
 
-// ShownLater judges a certificate that a sidecar shows, by its node id, and that ProvenCertificate does not believe. Its
+// ShownLater looks at a certificate that a sidecar shows, by its node id, and that Held does not accept. Its
 // word counts for no more than a warning: it has the key, but nobody who is known has signed.
 func (k *CAController) ShownLater(mesh, node string, chain [][]byte, proof []byte) (Later, bool) {
 	_, err := k.Held(mesh, node, chain, proof)

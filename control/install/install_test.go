@@ -13,6 +13,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/install"
 	"github.com/weftmesh/weft/control/webhook"
+	"github.com/weftmesh/weft/hack/chart/webhooks"
 	"github.com/weftmesh/weft/internal/kubetest"
 	"github.com/weftmesh/weft/sidecar/inject"
 )
@@ -86,7 +87,7 @@ func TestChartSaysWhatGoSays(t *testing.T) {
 		all := rendered(t, set)
 		v := given(t, set)
 		c := v.Injection("1.2.3", "weft-system")
-		r := webhook.RegistrationOf(c)
+		r := webhooks.RegistrationOf(c)
 		if v.CertManager {
 			r.Certificate = install.Name
 		}

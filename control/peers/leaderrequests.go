@@ -13,13 +13,13 @@ import (
 	"github.com/weftmesh/weft/xds/server/authn"
 )
 
-// ErrNotLeading is that of an errand to a replica that does not lead.
+// ErrNotLeading is that of a leader request to a replica that does not lead.
 var ErrNotLeading = errors.New("this replica does not lead")
 
-// ErrNoLeader is that of an errand that no peer takes.
+// ErrNoLeader is that of a leader request that no peer takes.
 var ErrNoLeader = errors.New("no replica leads, or the one that does is not reached; try again")
 
-// requestWithin is how long an errand may take.
+// requestWithin is how long a leader request may take.
 const requestWithin = 30 * time.Second
 
 // Send has the peer that leads do what text asks; each that is followed is asked in turn.

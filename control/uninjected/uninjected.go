@@ -69,7 +69,7 @@ type hooks struct {
 	since  time.Time // when that was heard
 }
 
-// New is a finder that judges pods by the values of the installation.
+// New is a tracker that decides about pods by the values of the installation.
 func New(c inject.Config, now func() time.Time) *Tracker {
 	return &Tracker{config: c, now: now, enqueued: make(chan struct{}, 1), spaces: map[string]*space{}}
 }
@@ -140,7 +140,7 @@ func (f *Tracker) take(now *snapshot.Snapshot, changes []snapshot.Change) {
 	}
 }
 
-// takeSpace judges the pods of a namespace anew where its labels have changed.
+// takeSpace decides about the pods of a namespace again where its labels have changed.
 func (f *Tracker) takeSpace(name string, now *api.Object) {
 	s := f.space(name)
 	before := s.object

@@ -16,6 +16,7 @@ import (
 	"github.com/weftmesh/weft/api/crd"
 	"github.com/weftmesh/weft/control/webhook"
 	"github.com/weftmesh/weft/control/world"
+	"github.com/weftmesh/weft/hack/chart/webhooks"
 	"github.com/weftmesh/weft/internal/kubetest"
 	"github.com/weftmesh/weft/sidecar/inject"
 )
@@ -63,7 +64,7 @@ func newBed(t *testing.T, change ...func(*cluster)) *bed {
 	for _, d := range crd.All(world.Catalog(), "dev") {
 		b.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", d)
 	}
-	r := registered()
+	r := webhooks.RegistrationOf(injection)
 	r.URL, r.CA = b.hooks.URL, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: b.hooks.Certificate().Raw})
 	b.create("/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations", r.MutatingConfiguration())
 	b.create("/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations", r.ValidatingConfiguration())

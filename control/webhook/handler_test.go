@@ -22,6 +22,9 @@ import (
 	"github.com/weftmesh/weft/sidecar/inject"
 )
 
+// injection is what the control plane of these tests injects.
+var injection = inject.Default("test")
+
 // cluster has mesh default, and the namespaces on, off and bare of spec/kubernetes.md 8.
 type cluster struct {
 	model *resolve.Model

@@ -136,7 +136,7 @@ func (k *keeper) bring(ctx context.Context, ca []byte) error {
 	k.mu.Lock()
 	seen := k.seen
 	k.mu.Unlock()
-	if seen == nil || seen.GetAnnotations()[annotationInjectCA] != "" {
+	if seen == nil || seen.GetAnnotations()[AnnotationInjectCA] != "" {
 		return nil
 	}
 	text, err := seen.MarshalJSON()

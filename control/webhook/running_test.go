@@ -10,6 +10,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/webhook"
 	"github.com/weftmesh/weft/control/world"
+	"github.com/weftmesh/weft/hack/chart/webhooks"
 	"github.com/weftmesh/weft/resolve/pods"
 	"github.com/weftmesh/weft/sidecar/inject"
 )
@@ -72,7 +73,7 @@ func TestWhatIsReadOfARunningPod(t *testing.T) {
 			t.Errorf("%s: the Dataplane follows it: %t; the hook asks about it: %t", a.Name, live, asked[a.Name])
 		}
 	}
-	hooks := registered().ValidatingConfiguration().Webhooks
+	hooks := webhooks.RegistrationOf(injection).ValidatingConfiguration().Webhooks
 	for name := range asked {
 		if condition := hooks[0].MatchConditions[1].Expression; !strings.Contains(condition, "'"+name+"'") {
 			t.Errorf("%s is not in %s", name, condition)

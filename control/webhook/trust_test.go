@@ -11,6 +11,7 @@ import (
 	registration "k8s.io/api/admissionregistration/v1"
 
 	"github.com/weftmesh/weft/control/webhook"
+	"github.com/weftmesh/weft/hack/chart/webhooks"
 	"github.com/weftmesh/weft/internal/kubetest"
 )
 
@@ -22,7 +23,7 @@ func TestAPIServerTakesTheAuthority(t *testing.T) {
 	b.hooks = httptest.NewTLSServer(webhook.Handler(webhook.Options{Catalog: catalog, Admission: chain(), Cluster: live{known(t, ""), t, b.Cluster}, Log: slog.New(slog.DiscardHandler)}))
 	t.Cleanup(b.hooks.Close)
 	b.create("/api/v1/namespaces", map[string]any{"metadata": map[string]any{"name": "on", "labels": map[string]any{"kuma.io/sidecar-injection": "enabled"}}})
-	r := registered()
+	r := webhooks.RegistrationOf(injection)
 	r.URL = b.hooks.URL
 	const group = "/apis/admissionregistration.k8s.io/v1/"
 	b.create(group+"mutatingwebhookconfigurations", r.MutatingConfiguration())

@@ -29,7 +29,7 @@ func run(to string) error {
 		"values.schema.json":      schemaFile,
 		"README.md":               page,
 		"templates/roles.yaml":    roles,
-		"templates/webhooks.yaml": webhooks,
+		"templates/webhooks.yaml": hooks,
 	} {
 		text, err := write()
 		if err != nil {

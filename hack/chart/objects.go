@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/control/install"
-	"github.com/weftmesh/weft/control/webhook"
+	"github.com/weftmesh/weft/hack/chart/webhooks"
 	"github.com/weftmesh/weft/sidecar/inject"
 )
 
@@ -61,12 +61,12 @@ func bound(kind, in string, r install.Role) string {
 	return out + labels + fmt.Sprintf("roleRef: {apiGroup: rbac.authorization.k8s.io, kind: %s, name: %s}\nsubjects:\n  - kind: ServiceAccount\n    name: %s\n    namespace: %s\n", kind, r.Name, install.Name, namespace)
 }
 
-// webhooks are what the API server asks, as control/webhook has them for every value.
-func webhooks() (string, error) {
+// hooks are what the API server asks, as control/webhook has them for every value.
+func hooks() (string, error) {
 	const systems, failure = "SYSTEM-NAMESPACES", "FAILURE-POLICY"
 	c := inject.Default("")
 	c.Injection.FailurePolicy, c.SystemNamespaces = failure, []string{systems}
-	r := webhook.RegistrationOf(c)
+	r := webhooks.RegistrationOf(c)
 	r.Namespace, r.Certificate = namespace, install.Name
 	out := head
 	for _, configuration := range []any{r.MutatingConfiguration(), r.ValidatingConfiguration()} {

@@ -9,8 +9,8 @@ import (
 	"os"
 
 	"github.com/weftmesh/weft/control/world"
-	"github.com/weftmesh/weft/inspect/web"
 	"github.com/weftmesh/weft/internal/comments"
+	"github.com/weftmesh/weft/internal/openapi"
 )
 
 func main() {
@@ -24,7 +24,7 @@ func main() {
 }
 
 func run(root, to string) error {
-	text, err := web.Describe(world.Catalog(), world.Kinds(), comments.New("github.com/weftmesh/weft/", root).About)
+	text, err := openapi.Describe(world.Catalog(), world.Kinds(), comments.New("github.com/weftmesh/weft/", root).About)
 	if err != nil {
 		return fmt.Errorf("describe the API: %w", err)
 	}

@@ -11,21 +11,21 @@ import (
 	"github.com/weftmesh/weft/sim"
 )
 
-// Query narrows an explanation to what somebody asks about; empty fields ask
+// Narrowing is what narrows an explanation to what somebody asks about; empty fields ask
 // for all.
-type Query struct {
+type Narrowing struct {
 	Route  string // a route object, as NAME or KIND/NAME, or one of its rules, as NAME/RULE
 	Kind   string // of policies
 	Policy string // name of a policy of Kind
 	Field  string // of effective policies, with all below it: http.requestTimeout, or http
 }
 
-func (f Query) narrow() bool { return f.Kind != "" || f.Field != "" }
+func (f Narrowing) narrow() bool { return f.Kind != "" || f.Field != "" }
 
 // Only is what an explanation says about what f asks for. That nothing is left
 // is an error that names what comes near.
-func (e Explanation) Only(f Query) (Explanation, error) {
-	if f == (Query{}) {
+func (e Explanation) Only(f Narrowing) (Explanation, error) {
+	if f == (Narrowing{}) {
 		return e, nil
 	}
 	out := e
@@ -58,7 +58,7 @@ func (e Explanation) Only(f Query) (Explanation, error) {
 	return out, nil
 }
 
-func (f Query) inbound(in Inbound) Inbound {
+func (f Narrowing) inbound(in Inbound) Inbound {
 	in.Policies = f.policies(in.Policies)
 	all := in.Callers
 	in.Callers = nil
@@ -70,7 +70,7 @@ func (f Query) inbound(in Inbound) Inbound {
 	return in
 }
 
-func (f Query) outbound(o Outbound) (Outbound, bool) {
+func (f Narrowing) outbound(o Outbound) (Outbound, bool) {
 	routes := o.Routes
 	o.Routes, o.Policies = []Route{}, f.policies(o.Policies)
 	for _, r := range routes {
@@ -89,11 +89,11 @@ func (f Query) outbound(o Outbound) (Outbound, bool) {
 }
 
 // named reports whether a rule is one that Route asks for.
-func (f Query) named(o *api.Origin) bool {
+func (f Narrowing) named(o *api.Origin) bool {
 	return f.Route == o.Name || f.Route == o.Kind+"/"+o.Name || o.RuleName != "" && f.Route == o.Name+"/"+o.RuleName
 }
 
-func (f Query) policies(all map[string]sim.Policy) map[string]sim.Policy {
+func (f Narrowing) policies(all map[string]sim.Policy) map[string]sim.Policy {
 	out := map[string]sim.Policy{}
 	for kind, p := range all {
 		why := maps.Clone(p.Why)
@@ -108,10 +108,10 @@ func (f Query) policies(all map[string]sim.Policy) map[string]sim.Policy {
 	return out
 }
 
-func (f Query) says(s sim.Opinion) bool { return s.Origin != nil && s.Origin.Name == f.Policy }
+func (f Narrowing) says(s sim.Opinion) bool { return s.Origin != nil && s.Origin.Name == f.Policy }
 
 // missed says that nothing is left of e.
-func (f Query) missed(e Explanation) error {
+func (f Narrowing) missed(e Explanation) error {
 	fields, routes := map[string]bool{}, map[string]bool{}
 	see := func(all map[string]sim.Policy) {
 		for kind, p := range all {

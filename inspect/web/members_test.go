@@ -141,7 +141,7 @@ func TestListsAskAboutFewNamespaces(t *testing.T) {
 		}
 		return text
 	}
-	if text := list(""); !strings.Contains(text, `"total":200`) || !strings.Contains(text, "of 100 namespaces it was not asked") || len(c.asked) != 201 || c.most > 8 || c.asked[0].Namespace != "" {
+	if text := list(""); !strings.Contains(text, `"total":200`) || !strings.Contains(text, "for 100 namespaces, from n200 on, your rights were not checked") || len(c.asked) != 201 || c.most > 8 || c.asked[0].Namespace != "" {
 		t.Errorf("%d questions, %d at once: %s", len(c.asked), c.most, text)
 	}
 	if text := list(""); !strings.Contains(text, `"total":300`) || strings.Contains(text, "notes") || len(c.asked) != 302 {

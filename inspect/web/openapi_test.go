@@ -10,9 +10,9 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/weftmesh/weft/control/world"
-	"github.com/weftmesh/weft/inspect/web"
 	"github.com/weftmesh/weft/internal/apitest"
 	"github.com/weftmesh/weft/internal/comments"
+	"github.com/weftmesh/weft/internal/openapi"
 )
 
 // described is the document of the API, by which the answers of all tests are judged.
@@ -32,7 +32,7 @@ func TestTheDescriptionIsThatOfTheCode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := web.Describe(world.Catalog(), world.Kinds(), comments.New("github.com/weftmesh/weft/", "../..").About)
+	want, err := openapi.Describe(world.Catalog(), world.Kinds(), comments.New("github.com/weftmesh/weft/", "../..").About)
 	if err != nil {
 		t.Fatal(err)
 	}

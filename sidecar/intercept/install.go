@@ -125,7 +125,7 @@ func (o *Applied) check(s *state, c Config, b Firewall) error {
 
 // Preview is what Install would do where nothing of weft's is yet. It needs no rights,
 // and touches nothing.
-func Preview(ctx context.Context, c Config, b Firewall) ([]Input, error) {
+func Preview(ctx context.Context, c Config, b Firewall) ([]CommandInput, error) {
 	var errs *multierror.Error
 	if err := c.Validate(); err != nil {
 		errs = multierror.Append(errs, err)

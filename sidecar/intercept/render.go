@@ -33,7 +33,7 @@ func ParseBackend(text string) (Firewall, error) {
 }
 
 // String is a line of shell that does it.
-func (in Input) String() string {
+func (in CommandInput) String() string {
 	line := strings.Join(in.Command, " ")
 	if in.Text == "" {
 		return line + "\n"
@@ -44,8 +44,8 @@ func (in Input) String() string {
 // lockWait is how many seconds iptables waits for others that change rules.
 const lockWait = "5"
 
-// Input is a command and what it reads.
-type Input struct {
+// CommandInput is a command and what it reads.
+type CommandInput struct {
 	Command []string
 	Text    string
 }
@@ -53,19 +53,19 @@ type Input struct {
 // Render is what installs c where nothing of weft's is yet: one transaction for each
 // family, or one for both with NFT. It is a pure function of valid settings, and Auto is
 // IptablesNFT to it, as is no backend.
-func Render(c Config, b Firewall) []Input {
-	var out []Input
+func Render(c Config, b Firewall) []CommandInput {
+	var out []CommandInput
 	if c.IPFamilyMode.has6() {
-		out = append(out, Input{Command: addSelf6})
+		out = append(out, CommandInput{Command: addSelf6})
 	}
 	if b == NFT {
-		return append(out, Input{nftLoad, nftReplace(nftBody(c))})
+		return append(out, CommandInput{nftLoad, nftReplace(nftBody(c))})
 	}
 	if b == Auto || b == "" {
 		b = IptablesNFT
 	}
 	for _, f := range c.families() {
-		out = append(out, Input{restore(b, f.number), restoreText(nil, iptables(c, f.number))})
+		out = append(out, CommandInput{restore(b, f.number), restoreText(nil, iptables(c, f.number))})
 	}
 	return out
 }

@@ -24,14 +24,14 @@ import (
 // refuses them: one may be a misspelled dryRun.
 func (e Operation) Checked() Handler {
 	patterns := map[string]*regexp.Regexp{}
-	for _, p := range e.form.query {
+	for _, p := range e.Form.Query {
 		for _, of := range []Schema{p.item(), p.keys()} {
 			if text, ok := of["pattern"].(string); ok {
 				patterns[text] = regexp.MustCompile(text)
 			}
 		}
 	}
-	asks := strings.HasPrefix(e.Pattern, http.MethodGet) || len(e.form.query) == 0
+	asks := strings.HasPrefix(e.Pattern, http.MethodGet) || len(e.Form.Query) == 0
 	return func(w http.ResponseWriter, r *http.Request) error {
 		q, err := url.ParseQuery(r.URL.RawQuery)
 		if err != nil {
@@ -49,7 +49,7 @@ func (e Operation) Checked() Handler {
 				wrong = multierror.Append(wrong, httpapi.BadField(name, "unknown parameter; leave it out, or use "+e.names()))
 			}
 		}
-		for _, p := range e.form.query {
+		for _, p := range e.Form.Query {
 			if p.Required != "" && !q.Has(p.Name) {
 				wrong = multierror.Append(wrong, httpapi.BadField(p.Name, p.Required))
 			}
@@ -64,7 +64,7 @@ func (e Operation) Checked() Handler {
 // names are those of the parameters of an endpoint, for people.
 func (e Operation) names() string {
 	var out []string
-	for _, p := range e.form.query {
+	for _, p := range e.Form.Query {
 		out = append(out, p.Name)
 	}
 	return strings.Join(out, ", or ")
@@ -73,11 +73,11 @@ func (e Operation) names() string {
 // parameter is the one of that name; of name[key] the deep one of that name.
 func (e Operation) parameter(name string) (Parameter, bool) {
 	head, _, deep := strings.Cut(name, "[")
-	i := slices.IndexFunc(e.form.query, func(p Parameter) bool { return p.Name == head && (p.deep || !deep) })
+	i := slices.IndexFunc(e.Form.Query, func(p Parameter) bool { return p.Name == head && (p.Deep || !deep) })
 	if i < 0 {
 		return Parameter{}, false
 	}
-	return e.form.query[i], true
+	return e.Form.Query[i], true
 }
 
 // item is the schema of one value.
@@ -98,10 +98,10 @@ func (p Parameter) keys() Schema {
 
 // check is what is wrong with the values of a parameter. An empty text is as none.
 func (p Parameter) check(name string, values []string, patterns map[string]*regexp.Regexp) (wrong []error) {
-	if p.deep && name == p.Name {
+	if p.Deep && name == p.Name {
 		return []error{httpapi.BadField(name, "the parameter has keys; write it as "+p.Name+"[KEY]=VALUE")}
 	}
-	if key, ok := strings.CutSuffix(strings.TrimPrefix(name, p.Name+"["), "]"); p.deep {
+	if key, ok := strings.CutSuffix(strings.TrimPrefix(name, p.Name+"["), "]"); p.Deep {
 		if pattern := patterns[fmt.Sprint(p.keys()["pattern"])]; !ok || pattern != nil && !pattern.MatchString(key) {
 			return []error{httpapi.BadField(name, "unknown "+p.Name+"; "+p.About)}
 		}

@@ -17,8 +17,8 @@ type Handler func(http.ResponseWriter, *http.Request) error
 type Operation struct {
 	Pattern string // of http.ServeMux, method first
 	handle  Handler
-	about   string
-	form    Form
+	About   string
+	Form    Form
 }
 
 // New is an endpoint at a pattern of http.ServeMux, method first.

@@ -13,25 +13,25 @@ type Schema = jsonschema.Schema
 
 // Form is what an endpoint takes and answers, as GET /_openapi.json describes it.
 type Form struct {
-	query   []Parameter
-	bodies  []media // of a request, one for each content type
-	answers []media
+	Query   []Parameter
+	Bodies  []Media // of a request, one for each content type
+	Answers []Media
 	// Created says that a PUT answers 201 where there was nothing.
 	Created bool
 }
 
-// media is a body of one content type.
-type media struct {
-	contentType string
-	of          reflect.Type
+// Media is a body of one content type.
+type Media struct {
+	ContentType string
+	Of          reflect.Type
 }
 
 // Parameter is one of the query.
 type Parameter struct {
 	Name, About string
 	Schema      Schema
-	// deep is one whose values are given as name[key]=value.
-	deep bool
+	// Deep is one whose values are given as name[key]=value.
+	Deep bool
 	// Required says what to do where it is not given; empty where it may be left out.
 	Required string
 	// Reads is why a value that fits the schema is none all the same; nil for one that always is.
@@ -49,17 +49,17 @@ const (
 
 // Says is a form that answers a T as JSON.
 func Says[T any](query ...Parameter) Form {
-	return Form{query: query}.OrSays(OfJSON, reflect.TypeFor[T]())
+	return Form{Query: query}.OrSays(OfJSON, reflect.TypeFor[T]())
 }
 
 // SaysText is a form that answers text.
 func SaysText(query ...Parameter) Form {
-	return Form{query: query}.OrSays(ofText, reflect.TypeFor[string]())
+	return Form{Query: query}.OrSays(ofText, reflect.TypeFor[string]())
 }
 
 // OrSays is f with an answer of another content type.
 func (f Form) OrSays(contentType string, of reflect.Type) Form {
-	f.answers = append(slices.Clone(f.answers), media{contentType, of})
+	f.Answers = append(slices.Clone(f.Answers), Media{contentType, of})
 	return f
 }
 
@@ -68,7 +68,7 @@ func Reads[B any](f Form) Form { return f.OrReads(OfJSON, reflect.TypeFor[B]()) 
 
 // OrReads is f with a body of another content type.
 func (f Form) OrReads(contentType string, of reflect.Type) Form {
-	f.bodies = append(slices.Clone(f.bodies), media{contentType, of})
+	f.Bodies = append(slices.Clone(f.Bodies), Media{contentType, of})
 	return f
 }
 

@@ -8,7 +8,7 @@ var (
 	StatusSize = Parameter{Name: "size", About: "How many objects to tell of at most; all where it is not given", Schema: Schema{"type": "integer", "minimum": 1, "maximum": LargestPage}}
 	PageOffset = Parameter{Name: "offset", About: "How many items come before the page", Schema: Schema{"type": "integer", "minimum": 0, "default": 0}}
 	PartOfName = Parameter{Name: "name", About: "A part of the names of the items", Schema: Text(253)}
-	ByLabels   = Parameter{Name: "filter", About: "Labels that the items carry, all of them: filter[labels.KEY]=VALUE", deep: true,
+	ByLabels   = Parameter{Name: "filter", About: "Labels that the items carry, all of them: filter[labels.KEY]=VALUE", Deep: true,
 		Schema: Schema{"type": "object", "additionalProperties": Text(253), "propertyNames": Schema{"pattern": `^labels\..+$`}}}
 	ByTags = Parameter{Name: "tag", About: "Tags of an inbound or of the gateway, all of them, as KEY:PART of the value; of dataplanes only",
 		Schema: jsonschema.ListOf(Schema{"type": "string", "pattern": "^[^:]+:", "maxLength": 1024})}

@@ -23,7 +23,7 @@ type FleetCounts interface {
 	Insights(catalog *api.Catalog, s *snapshot.Snapshot, mesh *api.Object) (insights.MeshInsight, []insights.ServiceInsight)
 }
 
-// FindIn tells how far the sidecars of a mesh follow. Most of them do, of which the census knows
+// FindIn tells how far the sidecars of a mesh follow. Most of them do, of which the fleet counts know
 // without looking at each; of the others it is asked.
 func FindIn(census FleetCounts, all Sidecars, m *resolve.Reader, mesh string) inspect.FindSidecar {
 	counts, others := census.States(m.Snapshot(), mesh, []inspect.State{inspect.StateRefusing, inspect.StateWithheld, inspect.StateMissing, inspect.StateBehind})

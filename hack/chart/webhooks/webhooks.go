@@ -1,4 +1,6 @@
-package webhook
+// Package webhooks makes what the chart registers with the API server, so that it asks what
+// control/webhook answers.
+package webhooks
 
 import (
 	"slices"
@@ -8,41 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/control/webhook"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/sidecar/inject"
-)
-
-const (
-	// ConfigurationName is that of both webhook configurations.
-	ConfigurationName = "weft"
-	// ServiceName is that of the Service and of the account of the control plane.
-	ServiceName = "weft-control-plane"
-)
-
-// The names of the webhooks beside inject.HookNamespace and inject.HookPod.
-const (
-	HookDefaults = "defaults.weft.io"
-	HookKuma     = "kuma.validator.weft.io"
-	HookRoutes   = "routes.validator.weft.io"
-)
-
-// The paths at which Handler answers.
-const (
-	PathInject   = "/inject"
-	PathDefaults = "/defaults"
-	PathKuma     = "/validate"
-	PathRoutes   = "/validate-routes"
-)
-
-const (
-	// Port is that of webhooks in a cluster (spec/kubernetes.md 6.8).
-	Port = 5443
-	// Seconds are how long an API server waits for an answer.
-	Seconds = 2
-	// labelRev is reserved for a second control plane in the cluster.
-	labelRev = "weft.io/rev"
-	// annotationInjectCA lets cert-manager write the authority.
-	annotationInjectCA = "cert-manager.io/inject-ca-from"
 )
 
 // Registration is what an API server has to know to ask.
@@ -66,7 +36,7 @@ type Registration struct {
 // RegistrationOf is that of a control plane with the values of injection, installed in the
 // first of the system namespaces.
 func RegistrationOf(c inject.Config) Registration {
-	return Registration{Namespace: c.SystemNamespaces[0], Service: ServiceName, Account: ServiceName,
+	return Registration{Namespace: c.SystemNamespaces[0], Service: webhook.ServiceName, Account: webhook.ServiceName,
 		FailurePolicy: c.Injection.FailurePolicy, SystemNamespaces: c.SystemNamespaces}
 }
 
@@ -77,7 +47,7 @@ func (r Registration) MutatingConfiguration() *registration.MutatingWebhookConfi
 		hooks = append(hooks, registration.MutatingWebhook{
 			Name: h.name, ClientConfig: h.client, Rules: h.rules, NamespaceSelector: h.namespaces, ObjectSelector: h.objects, MatchConditions: h.conditions,
 			FailurePolicy: new(h.failure), ReinvocationPolicy: new(h.again), MatchPolicy: new(registration.Equivalent),
-			SideEffects: new(registration.SideEffectClassNone), TimeoutSeconds: new(int32(Seconds)), AdmissionReviewVersions: []string{"v1"},
+			SideEffects: new(registration.SideEffectClassNone), TimeoutSeconds: new(int32(webhook.Seconds)), AdmissionReviewVersions: []string{"v1"},
 		})
 	}
 	return &registration.MutatingWebhookConfiguration{
@@ -93,7 +63,7 @@ func (r Registration) ValidatingConfiguration() *registration.ValidatingWebhookC
 		hooks = append(hooks, registration.ValidatingWebhook{
 			Name: h.name, ClientConfig: h.client, Rules: h.rules, NamespaceSelector: h.namespaces, ObjectSelector: h.objects, MatchConditions: h.conditions,
 			FailurePolicy: new(h.failure), MatchPolicy: new(registration.Equivalent),
-			SideEffects: new(registration.SideEffectClassNone), TimeoutSeconds: new(int32(Seconds)), AdmissionReviewVersions: []string{"v1"},
+			SideEffects: new(registration.SideEffectClassNone), TimeoutSeconds: new(int32(webhook.Seconds)), AdmissionReviewVersions: []string{"v1"},
 		})
 	}
 	return &registration.ValidatingWebhookConfiguration{
@@ -103,9 +73,9 @@ func (r Registration) ValidatingConfiguration() *registration.ValidatingWebhookC
 }
 
 func (r Registration) meta() metav1.ObjectMeta {
-	m := metav1.ObjectMeta{Name: ConfigurationName, Labels: map[string]string{"app.kubernetes.io/name": "weft", "app.kubernetes.io/part-of": "weft"}}
+	m := metav1.ObjectMeta{Name: webhook.ConfigurationName, Labels: map[string]string{"app.kubernetes.io/name": "weft", "app.kubernetes.io/part-of": "weft"}}
 	if r.Certificate != "" {
-		m.Annotations = map[string]string{annotationInjectCA: r.Namespace + "/" + r.Certificate}
+		m.Annotations = map[string]string{webhook.AnnotationInjectCA: r.Namespace + "/" + r.Certificate}
 	}
 	return m
 }
@@ -127,7 +97,7 @@ func (r Registration) hook(name, path string, failure registration.FailurePolicy
 	if r.URL != "" {
 		client.URL = new(strings.TrimSuffix(r.URL, "/") + path)
 	} else {
-		client.Service = &registration.ServiceReference{Namespace: r.Namespace, Name: r.Service, Path: new(path), Port: new(int32(Port))}
+		client.Service = &registration.ServiceReference{Namespace: r.Namespace, Name: r.Service, Path: new(path), Port: new(int32(webhook.Port))}
 	}
 	return hook{name: name, client: client, rules: rules, failure: failure, again: registration.NeverReinvocationPolicy,
 		namespaces: selecting(not(inject.LabelAdmission, "disabled")), objects: &metav1.LabelSelector{}}
@@ -135,7 +105,7 @@ func (r Registration) hook(name, path string, failure registration.FailurePolicy
 
 // injecting is a hook for new pods.
 func (r Registration) injecting(name string, namespaces ...metav1.LabelSelectorRequirement) hook {
-	h := r.hook(name, PathInject, registration.FailurePolicyType(r.FailurePolicy), rule("", "v1", []string{"pods"}, registration.Create))
+	h := r.hook(name, webhook.PathInject, registration.FailurePolicyType(r.FailurePolicy), rule("", "v1", []string{"pods"}, registration.Create))
 	excluded := append(slices.Clone(inject.KubernetesNamespaces), r.SystemNamespaces...)
 	h.namespaces = selecting(append(namespaces,
 		not(inject.LabelAdmission, "disabled"),
@@ -163,7 +133,7 @@ func (r Registration) ofPods() hook {
 }
 
 func (r Registration) defaults() hook {
-	h := r.hook(HookDefaults, PathDefaults, registration.Fail, rule(kumaGroup, "v1alpha1", kumaPlurals(), registration.Create, registration.Update))
+	h := r.hook(webhook.HookDefaults, webhook.PathDefaults, registration.Fail, rule(kumaGroup, "v1alpha1", kumaPlurals(), registration.Create, registration.Update))
 	h.conditions = r.notOurselves()
 	return h
 }
@@ -172,7 +142,7 @@ func (r Registration) defaults() hook {
 // never holds up the end of a namespace. It asks about pods that run as well, for what
 // their annotations say becomes part of a Dataplane.
 func (r Registration) kuma() hook {
-	h := r.hook(HookKuma, PathKuma, registration.Fail,
+	h := r.hook(webhook.HookKuma, webhook.PathKuma, registration.Fail,
 		rule(kumaGroup, "v1alpha1", kumaPlurals(), registration.Create, registration.Update),
 		rule(kumaGroup, "v1alpha1", []string{"meshes"}, registration.Delete),
 		rule("", "v1", []string{"pods"}, registration.Update))
@@ -189,7 +159,7 @@ func (r Registration) routes() hook {
 			rules = append(rules, rule(t.Group, t.Version, []string{t.Plural}, registration.Create, registration.Update))
 		}
 	}
-	return r.hook(HookRoutes, PathRoutes, registration.Ignore, rules...)
+	return r.hook(webhook.HookRoutes, webhook.PathRoutes, registration.Ignore, rules...)
 }
 
 // runningPods is met by what is no pod, and by a change of those annotations of a pod that are read
@@ -205,15 +175,13 @@ func runningPods() registration.MatchCondition {
 
 // notOurselves leaves out what the control plane writes.
 func (r Registration) notOurselves() []registration.MatchCondition {
-	return []registration.MatchCondition{{Name: "not-the-control-plane", Expression: "request.userInfo.username != '" + AccountName(r.Namespace, r.Account) + "'"}}
-}
-
-// AccountName is how an API server calls a service account.
-func AccountName(namespace, name string) string {
-	return "system:serviceaccount:" + namespace + ":" + name
+	return []registration.MatchCondition{{Name: "not-the-control-plane", Expression: "request.userInfo.username != '" + webhook.AccountName(r.Namespace, r.Account) + "'"}}
 }
 
 const kumaGroup = "kuma.io"
+
+// labelRev is reserved for a second control plane in the cluster.
+const labelRev = "weft.io/rev"
 
 // kumaPlurals are the resources of kuma.io that weft defines.
 func kumaPlurals() []string {

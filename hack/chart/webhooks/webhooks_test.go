@@ -1,4 +1,4 @@
-package webhook_test
+package webhooks_test
 
 import (
 	"maps"
@@ -11,12 +11,13 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/weftmesh/weft/control/webhook"
+	"github.com/weftmesh/weft/hack/chart/webhooks"
 	"github.com/weftmesh/weft/sidecar/inject"
 )
 
 var injection = inject.Default("test")
 
-func registered() webhook.Registration { return webhook.RegistrationOf(injection) }
+func registered() webhooks.Registration { return webhooks.RegistrationOf(injection) }
 
 // TestWhichPodsAreAskedAbout: the API server asks by the selectors of the hooks exactly
 // where inject.Hook, which `weft inject explain` prints, says so.

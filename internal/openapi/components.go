@@ -1,6 +1,7 @@
-package jsonschema
+package openapi
 
 import (
+	"encoding"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -9,42 +10,38 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/jsonschema"
 )
 
 // Components describes Go types as encoding/json writes them, each struct once and by a
 // name, as the components of an OpenAPI document do.
 //
-// It differs from Of, which describes what is read: a member that is always written is
+// It differs from jsonschema.Of, which describes what is read: a member that is always written is
 // required, and a pointer that is written without a value may be null. A list that is
 // always written is taken to be one, also where it is empty.
 type Components struct {
 	// Schemas are those of all types that were asked for, by name.
-	Schemas Schema
+	Schemas jsonschema.Schema
 	// Names are of types that are to be called otherwise than in Go.
 	Names map[reflect.Type]string
 	// Known are schemas of types that are written otherwise than their Go type says, and of
 	// texts of which there are few.
-	Known map[reflect.Type]Schema
+	Known map[reflect.Type]jsonschema.Schema
 	// About describes a type, or a member of it, in words; empty where there are none.
 	About func(t reflect.Type, field string) string
 
 	types map[string]reflect.Type
 }
 
-// refTo is where an OpenAPI document has its schemas.
-const refTo = "#/components/schemas/"
-
-// RefTo is a reference to a schema by its name.
-func RefTo(name string) Schema { return Schema{"$ref": refTo + name} }
-
 var (
+	texts     = reflect.TypeFor[encoding.TextUnmarshaler]()
 	marshaler = reflect.TypeFor[json.Marshaler]()
-	itself    = reflect.TypeFor[Itself]()
+	itself    = reflect.TypeFor[jsonschema.Itself]()
 )
 
 // Of is the schema of a type, in which structs with a name are references. It panics of two
 // types that have one name, and of a type that writes itself in a form that is not known.
-func (c *Components) Of(t reflect.Type) Schema {
+func (c *Components) Of(t reflect.Type) jsonschema.Schema {
 	if known, ok := c.Known[t]; ok {
 		return known
 	}
@@ -52,15 +49,15 @@ func (c *Components) Of(t reflect.Type) Schema {
 	case t.Kind() == reflect.Pointer:
 		return c.Of(t.Elem())
 	case t.Implements(itself):
-		return reflect.Zero(t).Interface().(Itself).JSONSchema()
+		return reflect.Zero(t).Interface().(jsonschema.Itself).JSONSchema()
 	case t == reflect.TypeFor[time.Time]():
-		return Schema{"type": "string", "format": "date-time"}
+		return jsonschema.Schema{"type": "string", "format": "date-time"}
 	case t == reflect.TypeFor[json.RawMessage](), t == reflect.TypeFor[api.IntOrName](), t == reflect.TypeFor[api.Duration]():
-		return Of(t)
+		return jsonschema.Of(t)
 	case t == reflect.TypeFor[api.Labels]():
-		return MapOf(Text())
-	case reflect.PointerTo(t).Implements(textual):
-		return Text()
+		return jsonschema.MapOf(jsonschema.Text())
+	case reflect.PointerTo(t).Implements(texts):
+		return jsonschema.Text()
 	case reflect.PointerTo(t).Implements(marshaler):
 		panic(fmt.Sprintf("%v writes itself in a form that is not known; name it among Known", t))
 	}
@@ -68,15 +65,15 @@ func (c *Components) Of(t reflect.Type) Schema {
 	case reflect.Struct:
 		return c.component(t)
 	case reflect.Slice:
-		return ListOf(c.Of(t.Elem()))
+		return jsonschema.ListOf(c.Of(t.Elem()))
 	case reflect.Map:
-		return MapOf(c.Of(t.Elem()))
+		return jsonschema.MapOf(c.Of(t.Elem()))
 	}
-	return Of(t)
+	return jsonschema.Of(t)
 }
 
 // component is a reference to a struct, which is described the first time.
-func (c *Components) component(t reflect.Type) Schema {
+func (c *Components) component(t reflect.Type) jsonschema.Schema {
 	name := c.nameOf(t)
 	if name == "" {
 		return c.object(t)
@@ -90,7 +87,7 @@ func (c *Components) component(t reflect.Type) Schema {
 		c.types[name] = t
 		c.Schemas[name] = c.object(t)
 	}
-	return RefTo(name)
+	return jsonschema.RefTo(name)
 }
 
 // nameOf is the name of a struct: its own, with a capital; and of a list of items, which has
@@ -116,13 +113,13 @@ func (c *Components) nameOf(t reflect.Type) string {
 	return strings.ToUpper(name[:1]) + name[1:]
 }
 
-func (c *Components) object(t reflect.Type) Schema {
-	out := Closed(Schema{})
+func (c *Components) object(t reflect.Type) jsonschema.Schema {
+	out := jsonschema.Closed(jsonschema.Schema{})
 	if text := c.about(t, ""); text != "" {
 		out["description"] = text
 	}
 	required := []string{}
-	c.members(t, out["properties"].(Schema), &required)
+	c.members(t, out["properties"].(jsonschema.Schema), &required)
 	if len(required) > 0 {
 		out["required"] = required
 	}
@@ -136,10 +133,10 @@ func (c *Components) about(t reflect.Type, field string) string {
 	return c.About(t, field)
 }
 
-func (c *Components) members(t reflect.Type, out Schema, required *[]string) {
+func (c *Components) members(t reflect.Type, out jsonschema.Schema, required *[]string) {
 	for i := range t.NumField() {
 		f := t.Field(i)
-		name := NameOf(f)
+		name := jsonschema.NameOf(f)
 		if f.Anonymous && name == "" && f.Type.Kind() == reflect.Struct {
 			c.members(f.Type, out, required)
 			continue
@@ -151,22 +148,22 @@ func (c *Components) members(t reflect.Type, out Schema, required *[]string) {
 		if !strings.Contains(options, "omit") {
 			*required = append(*required, name)
 			if f.Type.Kind() == reflect.Pointer {
-				s = Schema{"anyOf": []Schema{s, {"type": "null"}}}
+				s = jsonschema.Schema{"anyOf": []jsonschema.Schema{s, {"type": "null"}}}
 			}
 		}
 		if text := c.about(t, f.Name); text != "" {
-			s = s.with("description", text)
+			s = with(s, "description", text)
 		}
-		if len(TagOf(f)) > 0 {
-			s = s.with("type", s["type"])
-			constrain(s, f)
+		if len(jsonschema.TagOf(f)) > 0 {
+			s = with(s, "type", s["type"])
+			jsonschema.Constrain(s, f)
 		}
 		out[name] = s
 	}
 }
 
 // with is a copy of s with a keyword.
-func (s Schema) with(key string, value any) Schema {
+func with(s jsonschema.Schema, key string, value any) jsonschema.Schema {
 	out := maps.Clone(s)
 	out[key] = value
 	return out
