@@ -19,14 +19,14 @@ import (
 // ctx ends.
 func (p *Plane) keep(ctx context.Context, running *errgroup.Group) {
 	if p.backend.Users != nil {
-		running.Go(func() error { p.backend.Users.Follow(ctx); return nil })
+		running.Go(func() error { p.backend.Users.Follow(ctx, p.store); return nil })
 	}
 	if p.uninjected != nil {
 		p.followUninjected(ctx, running)
 	}
 	if p.peers != nil {
 		running.Go(func() error {
-			p.shared.Replicas.Follow(ctx, func(all []store.ReplicaAddress) { p.peers.Find(ctx, all) })
+			p.shared.FollowReplicas(ctx, func(all []store.ReplicaAddress) { p.peers.Find(ctx, all) })
 			return nil
 		})
 	}

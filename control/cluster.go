@@ -13,6 +13,7 @@ import (
 	"github.com/weftmesh/weft/control/services"
 	"github.com/weftmesh/weft/control/status"
 	"github.com/weftmesh/weft/control/stores"
+	"github.com/weftmesh/weft/control/webhook"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 )
 
@@ -34,7 +35,7 @@ func (p *Plane) leadCluster(k *stores.Kubernetes) error {
 	if p.roots == nil || p.cfg.Webhooks == "" {
 		return nil
 	}
-	trust, err := k.Trust(p.roots.PEM, p.log)
+	trust, err := webhook.NewTrust(k.REST, k.Fenced, p.roots.PEM, p.log)
 	if err != nil {
 		return err
 	}

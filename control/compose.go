@@ -35,14 +35,16 @@ import (
 
 // openStore opens the store, beneath all that is written to it and read of it.
 func (p *Plane) openStore() (err error) {
-	p.backend, err = stores.Open(stores.Config{Config: p.cfg, Settings: p.settings, Name: p.cfg.ReplicaName(), Log: p.log, Moved: p.moved(), Led: p.led,
-		Fault: func() string {
-			if err := p.authorityFault(); err != nil {
-				return telemetry.Truncate(err.Error())
-			}
-			return ""
-		}, Came: p.receive, Left: p.dismiss})
-	if err != nil {
+	c := stores.Config{Config: p.cfg, Settings: p.settings, Name: p.cfg.ReplicaName(), Log: p.log, Fault: p.authorityFault, Came: p.receive, Left: p.dismiss,
+		Led: func() {
+			p.caController.Enqueue()
+			p.restored.Note() // what the leader before has not written
+		}}
+	if p.cfg.PeerToken != "" {
+		p.peers = peers.New()
+		c.Moved = p.peers.Moved
+	}
+	if p.backend, err = stores.Open(c); err != nil {
 		return err
 	}
 	p.store, p.own = p.backend, p.backend
@@ -54,21 +56,6 @@ func (p *Plane) openStore() (err error) {
 		}
 	}
 	return nil
-}
-
-// moved is what is told of the store, where replicas compare how far they are.
-func (p *Plane) moved() func(store.Step) {
-	if p.cfg.PeerToken == "" {
-		return nil
-	}
-	p.peers = peers.New()
-	return p.peers.Moved
-}
-
-// led has written what the leader before has not.
-func (p *Plane) led() {
-	p.caController.Enqueue()
-	p.restored.Note()
 }
 
 // open puts the steps of all writes around the store and reads the directory, and creates mesh default where

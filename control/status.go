@@ -15,6 +15,7 @@ import (
 	"github.com/weftmesh/weft/control/stores"
 	"github.com/weftmesh/weft/control/telemetry"
 	"github.com/weftmesh/weft/control/uninjected"
+	"github.com/weftmesh/weft/control/webhook"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/xds/server"
@@ -109,7 +110,7 @@ func (p *Plane) Pprof() string {
 // replica counts them and has them among its problems, the leader writes events
 // (spec/kubernetes.md 4.6).
 func (p *Plane) findUninjected(k *stores.Kubernetes) error {
-	made, err := k.Made(p.log)
+	made, err := webhook.NewMade(k.REST, p.log)
 	if err != nil {
 		return err
 	}

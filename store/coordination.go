@@ -8,10 +8,12 @@ import (
 // Coordination is what control planes have in common that serve the documents of one store at a time, as its
 // replicas. What is nil a configuration leaves out.
 type Coordination struct {
-	Leader   Leader // nil: this replica takes part in no election, and never leads
-	Writer   LeaderWriter
-	Replicas Replicas      // nil: replicas do not know each other
-	Secrets  SharedSecrets // nil: replicas share none
+	Leader Leader // nil: this replica takes part in no election, and never leads
+	Writer LeaderWriter
+	// FollowReplicas tells found all replicas, this one too, at first and whenever they are others, in order of their
+	// names and from one goroutine, until ctx ends or the store is closed; nil: they do not know each other.
+	FollowReplicas func(ctx context.Context, found func([]ReplicaAddress))
+	Secrets        SharedSecrets // nil: replicas share none
 }
 
 // Leader elects one replica at a time, which does what must be done once.
@@ -46,13 +48,6 @@ type ReplicaAddress struct {
 	Ready   bool   // whoever asks is sent to it
 	// Stopping says that it is about to end, and holds sidecars until they have moved.
 	Stopping bool
-}
-
-// Replicas are all that there are.
-type Replicas interface {
-	// Follow tells found all of them, this one too, at first and whenever they are others, in order of their names and
-	// from one goroutine, until ctx ends or the store is closed.
-	Follow(ctx context.Context, found func([]ReplicaAddress))
 }
 
 // SharedSecrets are small values that all replicas read and write, and nobody else may: keys, and what was revoked.

@@ -5,14 +5,10 @@ import (
 	"time"
 )
 
-// Documents are a Store as a control plane opens it: one of which it is known where its documents come from.
-type Documents interface {
-	Store
-	Source
-}
-
-// Source is where the documents of a store come from. All methods may be called concurrently.
+// Source is a Store as a control plane opens it, which says where its documents come from. All methods may be
+// called concurrently.
 type Source interface {
+	Store
 	// Synced waits until all that there was at the start is in the snapshot. Its error is that of ctx.
 	Synced(ctx context.Context) error
 	// Waiting is what Synced waits for, nil once that is there and from then on. Until then the snapshot is
@@ -30,26 +26,13 @@ type Source interface {
 	Durable() bool
 }
 
-// Local is the Source of documents that were read when the store was opened, which nobody else writes, and which
-// end with the process.
+// Local is embedded by a Source of documents that were read when it was opened, which nobody else writes, and
+// which end with the process.
 type Local struct{}
 
-var _ Source = Local{}
-
-// Synced is at once.
 func (Local) Synced(context.Context) error { return nil }
-
-// Waiting is nil.
-func (Local) Waiting() error { return nil }
-
-// Stale is zero.
-func (Local) Stale() time.Duration { return 0 }
-
-// Gone is true.
-func (Local) Gone(string, string) bool { return true }
-
-// ReadOnly is nil.
-func (Local) ReadOnly() error { return nil }
-
-// Durable is false.
-func (Local) Durable() bool { return false }
+func (Local) Waiting() error               { return nil }
+func (Local) Stale() time.Duration         { return 0 }
+func (Local) Gone(string, string) bool     { return true }
+func (Local) ReadOnly() error              { return nil }
+func (Local) Durable() bool                { return false }

@@ -163,7 +163,7 @@ func (r *RestoredStore) record(ctx context.Context) {
 		return
 	}
 	if err := r.writeRecord(ctx, all); err != nil {
-		r.Log.Warn("the revoked identities cannot be recorded: a restore of an older backup will not warn that it brings them back", "record", r.recordedIn(), "error", err)
+		r.Log.Warn("the revoked identities cannot be recorded: a restore of an older backup will not warn that it brings them back", "record", cmp.Or(r.file, fmt.Sprint(r.shared)), "error", err)
 		return
 	}
 	r.mu.Lock()

@@ -85,11 +85,3 @@ func (r *RestoredStore) writeRecord(ctx context.Context, all []keptRevoked) erro
 	}
 	return r.shared.Change(ctx, revokedFile, func([]byte) ([]byte, error) { return text, nil })
 }
-
-// recordedIn is where people find the record.
-func (r *RestoredStore) recordedIn() string {
-	if r.shared == nil {
-		return r.file
-	}
-	return r.shared.String()
-}

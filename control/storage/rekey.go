@@ -10,14 +10,11 @@ import (
 	"github.com/weftmesh/weft/xds/server/secret"
 )
 
-// Reseal makes the stored text of an object, which file names in messages, another.
-type Reseal = func(ref api.Ref, file string, text []byte) ([]byte, error)
-
 // Rekey seals the Secrets of a store with a new key in the file at path, and says how many there are. It has
-// rewrite reseal all of a kind. While it works the file of the key has both, the new one first, so that
+// rewrite replace the stored texts of all of a kind, which file names in messages. While it works the file of the key has both, the new one first, so that
 // whoever is stopped in between opens everything, and goes on with another call. No control plane
 // may run.
-func Rekey(catalog *api.Catalog, path string, rewrite func(kind string, by Reseal) (int, error)) (int, error) {
+func Rekey(catalog *api.Catalog, path string, rewrite func(kind string, reseal func(ref api.Ref, file string, text []byte) ([]byte, error)) (int, error)) (int, error) {
 	text, err := secret.Read(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, fmt.Errorf("%s, which holds the key, is not there; a store without a Secret has none", path)

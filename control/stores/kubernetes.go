@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"log/slog"
 	"strings"
 
 	"k8s.io/client-go/rest"
@@ -15,6 +14,7 @@ import (
 	"github.com/weftmesh/weft/control/issuer"
 	"github.com/weftmesh/weft/control/peers"
 	"github.com/weftmesh/weft/control/roots"
+	"github.com/weftmesh/weft/control/telemetry"
 	"github.com/weftmesh/weft/control/webhook"
 	"github.com/weftmesh/weft/files"
 	"github.com/weftmesh/weft/inspect/web/rights"
@@ -40,7 +40,7 @@ type Kubernetes struct {
 	Writer *writing.Writer     // of the leader; nil without a namespace, when nothing is written
 	Plans  *writing.PlanWriter // that of the backend's Coordination
 
-	read, write *rest.Config
+	REST, Fenced *rest.Config // how it is reached; nothing arrives by Fenced unless this replica leads
 }
 
 // openKubernetes is --store kube: users write through the Kubernetes API, and the store
@@ -60,18 +60,18 @@ func openKubernetes(c Config) (b *Backend, err error) {
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	k := &Kubernetes{Store: s, read: at}
-	b = &Backend{Documents: s, Name: "Kubernetes API server", Namespace: c.Namespace, Shared: new(store.Coordination), Kubernetes: k}
+	k := &Kubernetes{Store: s, REST: at}
+	b = &Backend{Source: s, Name: "Kubernetes API server", Namespace: c.Namespace, Shared: new(store.Coordination), Kubernetes: k}
 	reviewer, err := identity.NewAPIServer(at, c.Log)
 	if err != nil {
 		return nil, err
 	}
-	b.Users = &clusterUsers{Users: identity.NewUsers(reviewer), reviewer: reviewer, pods: auth.NewPods(c.Left, c.Came), in: s}
+	b.Users = &clusterUsers{identity.NewUsers(reviewer), auth.NewPods(c.Left, c.Came), reviewer}
 	if err := k.lead(b, c); err != nil {
 		return nil, err
 	}
 	if c.PeerToken != "" {
-		b.Shared.Replicas = kube.Replicas{Store: s, Namespace: c.Namespace, Name: peersService, Port: peersPort}
+		b.Shared.FollowReplicas = kube.Replicas{Store: s, Namespace: c.Namespace, Name: peersService, Port: peersPort}.Follow
 		b.Peers = knowing(b, c, reviewer)
 	}
 	return b, nil
@@ -83,22 +83,28 @@ func (k *Kubernetes) lead(b *Backend, c Config) error {
 	if c.Namespace == "" {
 		c.Log.Warn("without --namespace this control plane writes nothing to the cluster: no status, no mesh default")
 	} else {
-		says := func() map[string]string { return map[string]string{roots.FaultAnnotation: c.Fault()} }
-		elector, err := election.New(election.Config{REST: k.read, Namespace: c.Namespace, Name: issuer.LeaseName, Identity: c.Name, Says: says, Log: c.Log})
+		says := func() map[string]string {
+			text := ""
+			if err := c.Fault(); err != nil {
+				text = telemetry.Truncate(err.Error())
+			}
+			return map[string]string{roots.FaultAnnotation: text}
+		}
+		elector, err := election.New(election.Config{REST: k.REST, Namespace: c.Namespace, Name: issuer.LeaseName, Identity: c.Name, Says: says, Log: c.Log})
 		if err != nil {
 			return err
 		}
-		b.Shared.Leader, k.write = elector, elector.Fenced(k.read)
-		if k.Writer, err = writing.New(k.Store, c.Settings.Catalog(), k.write); err != nil {
+		b.Shared.Leader, k.Fenced = elector, elector.Fenced(k.REST)
+		if k.Writer, err = writing.New(k.Store, c.Settings.Catalog(), k.Fenced); err != nil {
 			return err
 		}
 	}
-	k.Plans = writing.NewPlanWriter(writing.PlanConfig{Store: k.Store, Namespace: c.Namespace, Led: c.Led, Writer: k.Writer})
+	k.Plans = &writing.PlanWriter{Store: k.Store, Namespace: c.Namespace, Led: c.Led, Writer: k.Writer}
 	b.Shared.Writer = k.Plans
 	if !c.SharesAuthority() {
 		return nil
 	}
-	secret, err := roots.New(roots.Config{REST: k.read, Namespace: c.Namespace, Hosts: c.Hosts(), Others: map[string]func() ([]byte, error){auth.SharedTokenKey: token.NewKey}, Now: c.Clock(), Log: c.Log})
+	secret, err := roots.New(roots.Config{REST: k.REST, Namespace: c.Namespace, Hosts: c.Hosts(), Others: map[string]func() ([]byte, error){auth.SharedTokenKey: token.NewKey}, Now: c.Clock(), Log: c.Log})
 	if err != nil {
 		return err
 	}
@@ -124,22 +130,11 @@ func knowing(b *Backend, c Config, reviewer *identity.APIServer) peers.Config {
 	}
 }
 
-// Trust is what keeps the webhooks of the cluster trusting an authority, as the leader.
-func (k *Kubernetes) Trust(ca func() (pem []byte, changed <-chan struct{}), log *slog.Logger) (*webhook.Trust, error) {
-	return webhook.NewTrust(k.read, k.write, ca, log)
-}
-
-// Made is what follows since when the API server asks about pods.
-func (k *Kubernetes) Made(log *slog.Logger) (*webhook.Made, error) {
-	return webhook.NewMade(k.read, log)
-}
-
 // clusterUsers are the service accounts of a cluster, its pods among them, and its users.
 type clusterUsers struct {
 	*identity.Users
+	*auth.Pods
 	reviewer *identity.APIServer
-	pods     *auth.Pods
-	in       store.Store
 }
 
 // WhoIs asks the API server, or remembers what it said.
@@ -150,13 +145,7 @@ func (u *clusterUsers) WhoIs(ctx context.Context, token string, anyAudience bool
 	}, Cached: func(a rights.AccessRequest) (may, known bool) { return u.Cached(who, identity.AccessRequest(a)) }}, err
 }
 
-// IsPod looks at the pods that were read.
-func (u *clusterUsers) IsPod(dp api.Ref) bool { return u.pods.IsPod(dp) }
-
 // Dataplanes has the API server review the tokens of pods.
 func (u *clusterUsers) Dataplanes(keys auth.DataplaneKeys, isPod func(api.Ref) bool) authn.Authenticator {
-	return auth.NewClusterAuthenticator(keys, identity.NewDataplanes(u.reviewer, u.pods), isPod)
+	return auth.NewClusterAuthenticator(keys, identity.NewDataplanes(u.reviewer, u.Pods), isPod)
 }
-
-// Follow follows the pods.
-func (u *clusterUsers) Follow(ctx context.Context) { u.pods.Follow(ctx, u.in) }

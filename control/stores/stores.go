@@ -32,18 +32,18 @@ type Config struct {
 
 	Moved      func(store.Step)               // is told of each publication how far it is known; nil tells nobody
 	Led        func()                         // is told when this replica leads (store.LeaderWriter)
-	Fault      func() string                  // is what is wrong with the authority of replicas, which the leader says where operators look; empty for nothing
+	Fault      func() error                   // is what is wrong with the authority of replicas, which the leader says where operators look
 	Came, Left func(dp api.Ref, token string) // are told of the dataplanes that Users know, and their tokens
 }
 
 // Backend is the store of a control plane. What is nil its configuration does without.
 type Backend struct {
-	store.Documents
+	store.Source
 	Name       string              // of where documents come from, for people
 	Namespace  string              // in which the control plane's own documents stand; empty where documents have none
 	History    store.History       // nil: it keeps no revisions
 	Shared     *store.Coordination // nil: one control plane at a time serves it
-	Peers      peers.Config        // with Replicas: how this replica is called, and how replicas know each other
+	Peers      peers.Config        // with FollowReplicas: how this replica is called, and how replicas know each other
 	Authority  roots.Authority     // that replicas share; nil: theirs is in the data directory, or nobody is shown it
 	Users      Users               // nil: it knows nobody, so that all need tokens of weft
 	Kubernetes *Kubernetes         // nil: documents are no objects of a cluster
@@ -58,8 +58,8 @@ type Users interface {
 	IsPod(dp api.Ref) bool
 	// Dataplanes lets in the sidecars that the store knows, and by keys those of dataplanes that are none of its pods.
 	Dataplanes(keys auth.DataplaneKeys, isPod func(api.Ref) bool) authn.Authenticator
-	// Follow keeps it known who they are until ctx ends or the store is closed.
-	Follow(ctx context.Context)
+	// Follow keeps it known by the documents who they are until ctx ends or the store is closed.
+	Follow(ctx context.Context, documents store.Store)
 }
 
 // Open opens the store of a configuration that is valid.
@@ -73,12 +73,12 @@ func Open(c Config) (*Backend, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &Backend{Documents: s, History: s}, nil
+		return &Backend{Source: s, History: s}, nil
 	case "file":
-		return &Backend{Documents: directory{memory.New(snapshot.New(0), nil, time.Now)}}, nil
+		return &Backend{Source: directory{memory.New(snapshot.New(0), nil, time.Now)}}, nil
 	}
 	s := memory.New(snapshot.New(0), nil, time.Now).Remember(min(c.History, storage.MemoryHistory))
-	return &Backend{Documents: s, History: s}, nil
+	return &Backend{Source: s, History: s}, nil
 }
 
 // directory is what the documents of --dir are put into where users write files alone.
@@ -94,5 +94,7 @@ func Rekey(c config.Config) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return storage.Rekey(settings.Catalog(), c.SecretsKey(), func(kind string, seal storage.Reseal) (int, error) { return bolt.Rewrite(c.DataDir, kind, seal) })
+	return storage.Rekey(settings.Catalog(), c.SecretsKey(), func(kind string, reseal func(api.Ref, string, []byte) ([]byte, error)) (int, error) {
+		return bolt.Rewrite(c.DataDir, kind, reseal)
+	})
 }

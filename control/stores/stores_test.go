@@ -21,7 +21,7 @@ func open(t *testing.T, c config.Config) *stores.Backend {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := stores.Open(stores.Config{Config: c, Settings: settings, Name: "one", Log: slog.New(slog.DiscardHandler), Led: func() {}, Fault: func() string { return "" }})
+	b, err := stores.Open(stores.Config{Config: c, Settings: settings, Name: "one", Log: slog.New(slog.DiscardHandler), Led: func() {}, Fault: func() error { return nil }})
 	if err != nil {
 		t.Fatal(err)
 	}

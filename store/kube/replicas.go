@@ -18,8 +18,6 @@ type Replicas struct {
 	Port            string // as it is called, that for sidecars
 }
 
-var _ store.Replicas = Replicas{}
-
 // has reports whether an EndpointSlice is one of it.
 func (r Replicas) has(slice *api.Object) bool {
 	return slice.Namespace == r.Namespace && slice.Labels[api.LabelServiceName] == r.Name

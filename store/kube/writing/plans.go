@@ -24,23 +24,16 @@ import (
 // leaders before it have written. Each write carries the version that it was computed from, and only
 // the leader's arrives at all.
 type PlanWriter struct {
-	PlanConfig
+	Store     *kube.Store
+	Namespace string // of the control plane
+	Led       func() // is told when this replica leads, and has seen what leaders before it have written
+	Writer    *Writer
+
 	leads atomic.Bool // and has seen what leaders before it have written
 	mu    sync.Mutex  // one plan after the other
 }
 
 var _ store.LeaderWriter = (*PlanWriter)(nil)
-
-// PlanConfig is what it is made by.
-type PlanConfig struct {
-	Store     *kube.Store
-	Namespace string // of the control plane
-	Led       func() // is told when this replica leads, and has seen what leaders before it have written
-	Writer    *Writer
-}
-
-// NewPlanWriter writes nothing before Run.
-func NewPlanWriter(by PlanConfig) *PlanWriter { return &PlanWriter{PlanConfig: by} }
 
 // IsLeading reports whether this replica leads, and has seen what leaders before it have written.
 func (k *PlanWriter) IsLeading() bool { return k.leads.Load() }
