@@ -19,7 +19,7 @@ const (
 // repeated are the names of exported types that several packages have, with the reason.
 // The list may only shrink: a new type gets a name that says what it is.
 var repeated = map[string]string{
-	"Builder": ofPackage, "Cache": ofPackage, "Config": ofPackage, "Handler": ofPackage, "Handlers": ofPackage, "Key": ofPackage, "Options": ofPackage,
+	"Builder": ofPackage, "Config": ofPackage, "Handler": ofPackage, "Handlers": ofPackage, "Key": ofPackage, "Options": ofPackage,
 	"Printer": ofPackage, "Reader": ofPackage, "Report": ofPackage, "Result": ofPackage, "Row": ofPackage, "Schema": ofPackage, "Server": ofPackage,
 	"Settings": ofPackage, "Spec": ofPackage, "State": ofPackage, "Status": ofPackage, "Template": ofPackage, "Values": ofPackage,
 
@@ -31,7 +31,7 @@ var repeated = map[string]string{
 	"Counts": oneThing, "Dataplane": oneThing, "Definition": oneThing, "Destination": oneThing, "Document": oneThing, "Edge": oneThing,
 	"Endpoints": oneThing, "Event": oneThing, "Failure": oneThing, "Field": oneThing, "FilterChain": oneThing, "GeneratorReport": oneThing,
 	"Header": oneThing, "Hostname": oneThing, "Identity": oneThing, "Inbound": oneThing, "InboundRule": oneThing, "InboundTLS": oneThing,
-	"Item": oneThing, "Members": oneThing, "Meta": oneThing, "Mirror": oneThing, "Namespace": oneThing, "Notes": oneThing, "Object": oneThing,
+	"Item": oneThing, "Members": oneThing, "Meta": oneThing, "Mirror": oneThing, "Namespace": oneThing, "Object": oneThing,
 	"Outbound": oneThing, "Outbounds": oneThing, "Owner": oneThing, "Pod": oneThing, "Pods": oneThing, "Policy": oneThing, "Problem": oneThing,
 	"Refusal": oneThing, "Request": oneThing, "Resource": oneThing, "Root": oneThing, "Rotated": oneThing, "Route": oneThing, "Rule": oneThing,
 	"Secret": oneThing, "ServerName": oneThing, "Service": oneThing, "Sidecar": oneThing, "StatusCondition": oneThing, "Stream": oneThing,

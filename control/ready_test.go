@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/weftmesh/weft/control"
+	"github.com/weftmesh/weft/internal/storetest"
 	"github.com/weftmesh/weft/store"
-	"github.com/weftmesh/weft/store/storetest"
 )
 
 // A control plane whose store takes no more writes serves all the same: by its readiness

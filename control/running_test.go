@@ -10,8 +10,8 @@ import (
 
 	"github.com/weftmesh/weft/control"
 	"github.com/weftmesh/weft/internal/certs"
+	"github.com/weftmesh/weft/internal/storetest"
 	"github.com/weftmesh/weft/store"
-	"github.com/weftmesh/weft/store/storetest"
 )
 
 // problemsSay waits until the problems have all of some words.

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Source is a Store as a control plane opens it, which says where its documents come from. All methods may be
+// BackingStore is a Store as a control plane opens it, which says where its documents come from. All methods may be
 // called concurrently.
-type Source interface {
+type BackingStore interface {
 	Store
 	// Synced waits until all that there was at the start is in the snapshot. Its error is that of ctx.
 	Synced(ctx context.Context) error
@@ -26,13 +26,13 @@ type Source interface {
 	Durable() bool
 }
 
-// Local is embedded by a Source of documents that were read when it was opened, which nobody else writes, and
+// LocalStore is embedded by a BackingStore of documents that were read when it was opened, which nobody else writes, and
 // which end with the process.
-type Local struct{}
+type LocalStore struct{}
 
-func (Local) Synced(context.Context) error { return nil }
-func (Local) Waiting() error               { return nil }
-func (Local) Stale() time.Duration         { return 0 }
-func (Local) Gone(string, string) bool     { return true }
-func (Local) ReadOnly() error              { return nil }
-func (Local) Durable() bool                { return false }
+func (LocalStore) Synced(context.Context) error { return nil }
+func (LocalStore) Waiting() error               { return nil }
+func (LocalStore) Stale() time.Duration         { return 0 }
+func (LocalStore) Gone(string, string) bool     { return true }
+func (LocalStore) ReadOnly() error              { return nil }
+func (LocalStore) Durable() bool                { return false }

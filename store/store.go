@@ -5,7 +5,7 @@
 // Apply become visible together or not at all, and that a watch misses no
 // change: a slow reader gets fewer, larger steps, never a gap. Its
 // implementations are the folders below, held to one conformance suite in
-// store/storetest. Where documents come from a Source says, and what control planes
+// internal/storetest. Where documents come from a BackingStore says, and what control planes
 // have in common that serve one store is their Coordination. It refuses to judge documents: whoever writes has decoded
 // and validated them.
 package store

@@ -9,9 +9,9 @@ import (
 
 	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/status"
+	"github.com/weftmesh/weft/internal/storetest"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/store/memory"
-	"github.com/weftmesh/weft/store/storetest"
 )
 
 // TestGuard: a bug is an error that names it, and what there was to do is done else.

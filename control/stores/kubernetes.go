@@ -61,7 +61,7 @@ func openKubernetes(c Config) (b *Backend, err error) {
 		}
 	}()
 	k := &Kubernetes{Store: s, REST: at}
-	b = &Backend{Source: s, Name: "Kubernetes API server", Namespace: c.Namespace, Shared: new(store.Coordination), Kubernetes: k}
+	b = &Backend{BackingStore: s, Name: "Kubernetes API server", Namespace: c.Namespace, Shared: new(store.Coordination), Kubernetes: k}
 	reviewer, err := identity.NewAPIServer(at, c.Log)
 	if err != nil {
 		return nil, err

@@ -38,7 +38,7 @@ type Config struct {
 
 // Backend is the store of a control plane. What is nil its configuration does without.
 type Backend struct {
-	store.Source
+	store.BackingStore
 	Name       string              // of where documents come from, for people
 	Namespace  string              // in which the control plane's own documents stand; empty where documents have none
 	History    store.History       // nil: it keeps no revisions
@@ -73,12 +73,12 @@ func Open(c Config) (*Backend, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &Backend{Source: s, History: s}, nil
+		return &Backend{BackingStore: s, History: s}, nil
 	case "file":
-		return &Backend{Source: directory{memory.New(snapshot.New(0), nil, time.Now)}}, nil
+		return &Backend{BackingStore: directory{memory.New(snapshot.New(0), nil, time.Now)}}, nil
 	}
 	s := memory.New(snapshot.New(0), nil, time.Now).Remember(min(c.History, storage.MemoryHistory))
-	return &Backend{Source: s, History: s}, nil
+	return &Backend{BackingStore: s, History: s}, nil
 }
 
 // directory is what the documents of --dir are put into where users write files alone.

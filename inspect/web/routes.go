@@ -25,7 +25,7 @@ func (s *server) serve(h endpoint.Handler) http.Handler {
 
 func (s *server) serviceRoutes() []endpoint.Operation {
 	return []endpoint.Operation{
-		endpoint.New("GET /{$}", s.index, "Who answers", endpoint.Says[Index]()),
+		endpoint.New("GET /{$}", s.index, "Who answers", endpoint.Says[ServerInfo]()),
 		endpoint.New("GET /healthz", s.healthz, "Whether the process lives", endpoint.SaysText()),
 		endpoint.New("GET /readyz", s.readyz, "Whether documents are read, resolved and served; degraded and why, while the store takes no writes", endpoint.SaysText(readyFor)),
 		endpoint.New("GET /metrics", s.metrics, "Metrics in the text format of Prometheus", endpoint.SaysText()),

@@ -22,13 +22,13 @@ func (s *server) index(w http.ResponseWriter, _ *http.Request) error {
 	if s.KumaCompat {
 		product, version = "Kuma", KumaVersion
 	}
-	httpapi.Answer(w, http.StatusOK, Index{Hostname: s.About.Hostname, Product: product, Tagline: product, Version: version, BasedOnKuma: KumaVersion,
+	httpapi.Answer(w, http.StatusOK, ServerInfo{Hostname: s.About.Hostname, Product: product, Tagline: product, Version: version, BasedOnKuma: KumaVersion,
 		Weft: sidecars.Program{Version: s.About.Version}, Instance: s.About.InstanceID, Cluster: s.About.InstanceID, GUI: "/gui"})
 	return nil
 }
 
-// Index is who answers, as GET / says it.
-type Index struct {
+// ServerInfo is who answers, as GET / says it.
+type ServerInfo struct {
 	Hostname    string           `json:"hostname"`
 	Product     string           `json:"product"`
 	Tagline     string           `json:"tagline"`

@@ -76,7 +76,7 @@ type Store struct {
 }
 
 var (
-	_ store.Source  = (*Store)(nil)
+	_ store.BackingStore  = (*Store)(nil)
 	_ store.History = (*Store)(nil)
 )
 

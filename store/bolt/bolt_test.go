@@ -12,9 +12,9 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/internal/storetest"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/store/bolt"
-	"github.com/weftmesh/weft/store/storetest"
 )
 
 func config(dir string) bolt.Config {

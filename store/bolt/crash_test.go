@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/internal/storetest"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/store/bolt"
-	"github.com/weftmesh/weft/store/storetest"
 )
 
 // The test binary is its own victim: with these set it writes until it dies.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weftmesh/weft/internal/storetest"
 	"github.com/weftmesh/weft/store/bolt"
-	"github.com/weftmesh/weft/store/storetest"
 )
 
 // filled is a directory with a store of n documents, closed.

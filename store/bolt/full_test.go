@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/weftmesh/weft/store/storetest"
+	"github.com/weftmesh/weft/internal/storetest"
 )
 
 // TestAFullDiskIsTold: by what the file system says before anything is written, and by what became of the

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/internal/storetest"
 	"github.com/weftmesh/weft/store"
-	"github.com/weftmesh/weft/store/storetest"
 )
 
 // ownDisk makes the test binary one that has a small file system of its own.

@@ -11,8 +11,8 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/internal/storetest"
 	"github.com/weftmesh/weft/store"
-	"github.com/weftmesh/weft/store/storetest"
 )
 
 // remembering is a store in a directory that keeps so many revisions, with a clock of its own.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/snapshot"
+	"github.com/weftmesh/weft/internal/storetest"
 	"github.com/weftmesh/weft/store"
-	"github.com/weftmesh/weft/store/storetest"
 )
 
 func configOf(dir string) Config { return Config{Dir: dir, Decode: storetest.Decode, Now: time.Now} }

@@ -6,8 +6,8 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/internal/storetest"
 	"github.com/weftmesh/weft/store"
-	"github.com/weftmesh/weft/store/storetest"
 )
 
 // Databases without owners open, and what their sidecars brought along stays

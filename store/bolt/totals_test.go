@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weftmesh/weft/store/storetest"
+	"github.com/weftmesh/weft/internal/storetest"
 )
 
 // What a file says it holds is taken at its word only where it is whole, and a

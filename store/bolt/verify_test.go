@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weftmesh/weft/store/storetest"
+	"github.com/weftmesh/weft/internal/storetest"
 )
 
 const testPage = 1024

@@ -11,10 +11,10 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/snapshot"
+	"github.com/weftmesh/weft/internal/storetest"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/store/file"
 	"github.com/weftmesh/weft/store/memory"
-	"github.com/weftmesh/weft/store/storetest"
 )
 
 // feed reads a directory into a store, as at the start of a process.

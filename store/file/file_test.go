@@ -13,10 +13,10 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/api/snapshot"
+	"github.com/weftmesh/weft/internal/storetest"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/store/file"
 	"github.com/weftmesh/weft/store/memory"
-	"github.com/weftmesh/weft/store/storetest"
 )
 
 var catalog = api.NewCatalog(api.Types()...)

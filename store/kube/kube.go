@@ -84,7 +84,7 @@ type Store struct {
 	away     map[*connection]*absence // who hears nothing of the API server
 }
 
-var _ store.Source = (*Store)(nil)
+var _ store.BackingStore = (*Store)(nil)
 
 // Open begins to read the cluster, and returns at once: what there is waits for Synced.
 // An API server that does not answer is asked until Close.

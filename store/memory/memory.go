@@ -23,7 +23,7 @@ type Persist func(revision store.Revision, changes []snapshot.Change) error
 
 // Store is a store.Store in memory.
 type Store struct {
-	store.Local
+	store.LocalStore
 	now    func() time.Time
 	keep   Persist
 	past   past
@@ -36,7 +36,7 @@ type Store struct {
 }
 
 var (
-	_ store.Source  = (*Store)(nil)
+	_ store.BackingStore  = (*Store)(nil)
 	_ store.History = (*Store)(nil)
 )
 

@@ -7,9 +7,9 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/snapshot"
+	"github.com/weftmesh/weft/internal/storetest"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/store/memory"
-	"github.com/weftmesh/weft/store/storetest"
 )
 
 func TestStore(t *testing.T) {

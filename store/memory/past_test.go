@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api/snapshot"
+	"github.com/weftmesh/weft/internal/storetest"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/store/memory"
-	"github.com/weftmesh/weft/store/storetest"
 )
 
 func TestMemoryKeepsItsHistory(t *testing.T) {

@@ -88,7 +88,7 @@ func Run(t *testing.T, open func(*testing.T) store.Store) {
 
 // source: of a store that takes writes, all that there was is known once it is open.
 func source(t *testing.T, s store.Store) {
-	d, ok := s.(store.Source)
+	d, ok := s.(store.BackingStore)
 	if !ok {
 		t.Skip("nobody opens it as a Source")
 	}
