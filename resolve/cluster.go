@@ -196,7 +196,7 @@ func (m *Model) Failures() []Failure {
 func (m *Model) concerned(f derive.Failure, mesh string) []api.Ref {
 	var all, attachable []api.Ref
 	for _, in := range f.Inputs {
-		parts := strings.SplitN(in.Key, "/", 3) // as objectKey put them together
+		parts := strings.SplitN(in.Key, "/", 3) // as ObjectKey put them together
 		ref := api.Ref{Kind: parts[0], Mesh: mesh, Namespace: parts[1], Name: parts[2]}
 		if ref.Kind == api.KindMesh {
 			ref.Mesh = ""

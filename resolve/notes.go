@@ -257,8 +257,8 @@ const codeStrictDestination = "StrictDestination"
 
 // strangers are the calls of a mesh that are refused because who calls has no identity.
 type plaintextCallers struct {
-	calls   map[string][]string // ids of destinations, by objectKey of the caller
-	callers map[string][]string // names of dataplanes, by objectKey of who is called
+	calls   map[string][]string // ids of destinations, by ObjectKey of the caller
+	callers map[string][]string // names of dataplanes, by ObjectKey of who is called
 }
 
 type plaintextCallersKey string
@@ -300,7 +300,7 @@ func (q *Reader) plaintextCallersIn(x mesh, name string) *plaintextCallers {
 	})
 }
 
-// strictBehind are those who answer for a destination and take mutual TLS alone, by objectKey.
+// strictBehind are those who answer for a destination and take mutual TLS alone, by ObjectKey.
 func (m mesh) strictBehind(d *services.Destination) (out []string) {
 	for _, e := range m.MembersOf(d).List {
 		key := index.ObjectKey(e.Dataplane)

@@ -4,8 +4,8 @@
 // A store promises that what Apply acknowledged is kept, that the writes of one
 // Apply become visible together or not at all, and that a watch misses no
 // change: a slow reader gets fewer, larger steps, never a gap. Its
-// implementations are the folders below, held to one conformance suite in
-// internal/storetest. Where documents come from a BackingStore says, and what control planes
+// implementations are memory, bolt and kube below, held to one conformance suite in
+// internal/storetest; file brings the documents of a directory into one of them. Where documents come from a BackingStore says, and what control planes
 // have in common that serve one store is their Coordination. It refuses to judge documents: whoever writes has decoded
 // and validated them.
 package store

@@ -4,7 +4,8 @@
 // It is one ordered list of steps, and promises one answer for one question, whoever
 // asks: the HTTP API, the directory of --dir, a sidecar that brings its Dataplane along,
 // the webhooks of an API server, and whoever only plans. What a document says by itself
-// is decided where it is decoded.
+// is decided where it is decoded. Who may write at all is asked before: by control/webhook and
+// inspect/web/rights.
 package admission
 
 import (
@@ -140,7 +141,7 @@ type chainStep struct {
 }
 
 // steps are the chain. Preconditions come before, as they are about the request; what weft writes
-// by itself begins behind the last of them, with what comes along (Complete); values of Secrets
+// by itself begins behind the last of them, with what comes along (complete); values of Secrets
 // are sealed last, by the store, which alone has the key.
 var steps = []chainStep{
 	{"a mesh where there is none", Directory, false, (*Chain).firstMesh},

@@ -38,7 +38,7 @@ var componentNames = map[reflect.Type]string{
 	reflect.TypeFor[httpapi.ProblemDetails](): "Error",
 
 	reflect.TypeFor[changes.Planned](): "Plan",
-	reflect.TypeFor[web.ServerInfo]():       "About",
+	reflect.TypeFor[web.ServerInfo]():  "About",
 
 	reflect.TypeFor[conditions.Overview]():        "MeshStatus",
 	reflect.TypeFor[conditions.Counts]():          "DataplaneCounts",

@@ -88,10 +88,7 @@ func Run(t *testing.T, open func(*testing.T) store.Store) {
 
 // source: of a store that takes writes, all that there was is known once it is open.
 func source(t *testing.T, s store.Store) {
-	d, ok := s.(store.BackingStore)
-	if !ok {
-		t.Skip("nobody opens it as a Source")
-	}
+	d := s.(store.BackingStore)
 	Put(t, s, Service(t, "a", 1))
 	if err := errors.Join(d.Synced(t.Context()), d.Waiting(), d.ReadOnly()); err != nil || d.Stale() != 0 {
 		t.Errorf("%v, stale for %v", err, d.Stale())

@@ -14,7 +14,8 @@ type word struct {
 }
 
 // words are all texts but numbers and methods. Envoy spells the gRPC status 1
-// with two l and ignores any other spelling, so spec/kuma.md 3.1 is not followed there.
+// with two l and ignores any other spelling, so spec/kuma.md 3.1 is not followed there. What a word
+// repeats stands in behaviour.go too, and what it includes in implied.go.
 var words = []word{
 	{name: "5xx", envoy: "5xx"},
 	{name: "GatewayError", envoy: "gateway-error"},

@@ -19,7 +19,7 @@ import (
 // arrive, on what arrives, by whatever way (spec/identity.md 4.5): an inbound to which a rule
 // with such a policy leads tells requests apart as the rules of its frontend do.
 
-// PolicyRoutes is the routes to which a policy about who may call is attached, by objectKey.
+// PolicyRoutes is the routes to which a policy about who may call is attached, by ObjectKey.
 type PolicyRoutes struct{ Routes []string }
 
 // RoutePolicies is a route with such policies, and the destinations that its rules are for, be
@@ -68,7 +68,7 @@ type target struct {
 type InboundPlacements struct {
 	List     []InboundPlacement
 	paths    []*ArrivingRules // of each of list; none where a bug keeps the rules from being known
-	services []string         // of those, as judgedService says; sorted
+	services []string         // of those, as serviceOf says; sorted
 	Foreign  []ForeignPlacement
 }
 
@@ -80,7 +80,7 @@ type ForeignPlacement struct {
 
 // InboundPlacement is one inbound of a dataplane.
 type InboundPlacement struct {
-	Plane, At string // objectKey of the dataplane, joinedAddress of the inbound
+	Plane, At string // ObjectKey of the dataplane, index.JoinedAddress of the inbound
 }
 
 // addRouteAuthorization derives what inbounds make of policies that are attached to routes. Without such a policy there
@@ -226,7 +226,7 @@ func (m Mesh) behind(to target, yield func(p *index.Dataplane, at string)) {
 	}
 }
 
-// placesSeen gathers judgedPlaces.
+// placesSeen gathers InboundPlacements.
 type placesSeen struct {
 	list     map[InboundPlacement]bool
 	services map[string]bool

@@ -167,7 +167,7 @@ func (m Mesh) withSilent(said effective.Policies) effective.Policies {
 	return said
 }
 
-// namesakes are the dataplanes that have one name, by objectKey.
+// namesakes are the dataplanes that have one name, by ObjectKey.
 type namesakes struct{ planes []*index.Dataplane }
 
 func (m Mesh) namesakesOf(name string) *namesakes {

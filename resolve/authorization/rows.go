@@ -16,7 +16,7 @@ import (
 	"github.com/weftmesh/weft/route/match"
 )
 
-// frontendOf is nil for what nobody may be told apart at.
+// frontendOf is nil where no rule has a policy about who may call.
 func (m Mesh) frontendOf(id string) *DestinationRules {
 	d, said := index.Need(m.Destinations, m.At, id), index.Need(m.Subjects, m.At, id)
 	if d == nil || said == nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/weftmesh/weft/resolve/vips"
 )
 
-// Stage is the names that generators make of services, by objectKey of the service, and
-// who is given which virtual address: by objectKey, and by block of addresses.
+// Stage is the names that generators make of services, by ObjectKey of the service, and
+// who is given which virtual address: by ObjectKey, and by block of addresses.
 type Stage struct {
 	below              identity.Mesh
 	generators         *derive.Collection[Generator]

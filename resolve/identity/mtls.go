@@ -239,7 +239,8 @@ func (s *DataplaneTLS) CalledPlain(p *index.Dataplane, address string, port uint
 	return t.TakesPlain() && (t == nil || !s.acknowledged)
 }
 
-// ClusterTLS is how a destination is called by TLS; nil where nobody answers who has a name.
+// ClusterTLS is how a destination is called by TLS; nil where nobody answers who has a name. Which of its
+// endpoints are called so now CalledPlain says.
 func (m Mesh) ClusterTLS(d *effective.Destination, p *Peers) *effective.ClusterTLS {
 	if p == nil {
 		return nil

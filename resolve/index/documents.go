@@ -52,7 +52,7 @@ func (c *Stage) addObjects() {
 	c.Insights = derive.Source(c.Schema, "insights", derive.Values[api.DataplaneInsight]{})
 }
 
-// Objects yields the documents of a kind that carry all the labels, by objectKey.
+// Objects yields the documents of a kind that carry all the labels, by ObjectKey.
 func (m Mesh) Objects(kind string, labels map[string]string) iter.Seq[*api.Object] {
 	source, bucket := m.Written(kind), kind
 	if len(labels) > 0 && (source == m.ServiceObjects || source == m.OtherObjects) {

@@ -10,7 +10,8 @@ import (
 	"github.com/weftmesh/weft/resolve/effective"
 )
 
-// AuthorizesAt reports whether a policy about who may call has a say at a dataplane to which a route leads.
+// AuthorizesAt reports whether a policy about who may call has a say at a dataplane to which a route leads:
+// one of its own namespace, or any where a system namespace wrote the policy.
 func (p *Policy) AuthorizesAt(plane *Dataplane) bool {
 	home := p.Object.Home()
 	return home.System || plane.Object.HomeNamespace() == home.Namespace

@@ -22,7 +22,7 @@ func (r *Route) AmongEdges(e *route.Entry) *matcher.Selector {
 // Route is one route object, read once.
 type Route struct {
 	Object       *api.Object
-	Kind         int // in the order of all kinds: the smaller owns a destination; see owners
+	Kind         int // in the order of all kinds: the smaller owns a destination: see owners of resolve/routing
 	Dialect      int // in the order of all languages
 	Parsed       *route.ParsedRoute
 	facts        matcher.RouteObject

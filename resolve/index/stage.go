@@ -26,7 +26,7 @@ type Stage struct {
 	ZoneLabels map[string]string // labels that the control plane computes
 	Schema     *derive.Schema
 
-	// What is written, by objectKey.
+	// What is written, by ObjectKey.
 	MeshObjects, PolicyObjects, RouteObjects, ServiceObjects, planeObjects, OtherObjects *derive.Collection[api.Object]
 	ObjectsByKind                                                                        map[*derive.Collection[api.Object]]*derive.Index[api.Object]
 	GeneratorObjects                                                                     *derive.Collection[api.Object]           // those of all meshes

@@ -2,7 +2,8 @@ package match
 
 // PerOp is one T for each operator: what code outside of this package does with it.
 // NewPerOp makes it, so an operator that is added does not compile until each of them
-// says what it does.
+// says what it does. The words of documents (CheckHeaderMatch, tags of policies.HeaderMatch, readers of
+// dialects) and printers that ask for one operator by its name are not asked.
 type PerOp[T any] struct{ of [endOfOps]T }
 
 // NewPerOp is a PerOp. Its parameters are all operators, in their order.

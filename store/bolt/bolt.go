@@ -76,8 +76,8 @@ type Store struct {
 }
 
 var (
-	_ store.BackingStore  = (*Store)(nil)
-	_ store.History = (*Store)(nil)
+	_ store.BackingStore = (*Store)(nil)
+	_ store.History      = (*Store)(nil)
 )
 
 // ErrSealed says that what was sealed in a stored object cannot be opened.

@@ -36,8 +36,8 @@ type Store struct {
 }
 
 var (
-	_ store.BackingStore  = (*Store)(nil)
-	_ store.History = (*Store)(nil)
+	_ store.BackingStore = (*Store)(nil)
+	_ store.History      = (*Store)(nil)
 )
 
 // New begins with start; keep may be nil. It reads the time from now.
