@@ -287,3 +287,118 @@ func newCollections(dialects []route.Dialect, kinds []*policies.Kind, in api.Zon
 
 // IsAttachable reports whether the documents of a kind are policies or routes.
 func (m *Model) IsAttachable(kind string) bool { return m.all.Attachable(kind) }
+
+// told is what the meshes are to learn of a set of changes.
+type told struct {
+	byMesh map[string][]snapshot.Change
+	common []derive.Change // of namespaces and generators of hostnames, which every mesh knows
+}
+
+// surplus is how many more objects of changes are not as somebody wrote them.
+func surplus(changes []snapshot.Change) (n int) {
+	for _, ch := range changes {
+		if ch.Before != nil && ch.Before.From != nil {
+			n--
+		}
+		if ch.After != nil && ch.After.From != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// bring makes the stage and the snapshot of next, which m becomes by changes of what is
+// written.
+func (next *Model) bring(m *Model, changes []snapshot.Change) told {
+	var made, placed []snapshot.Change
+	next.cluster, made, placed = m.stage.Update(m.cluster, changes)
+	next.derived = m.derived + surplus(made) + surplus(placed)
+	there := placed
+	out := told{byMesh: map[string][]snapshot.Change{}}
+	for _, ch := range changes {
+		switch ref := ch.Ref(); {
+		case ref.Kind == api.KindService || ref.Kind == api.KindEndpointSlice: // as they are placed
+		case ref.Kind == api.KindNamespace:
+			out.common = append(out.common, next.space(ref.Name))
+			there = append(there, ch)
+		case ref.Kind == api.KindHostnameGenerator:
+			out.common = append(out.common, next.all.GeneratorObjects.Put(ref.String(), ch.After))
+			there = append(there, ch)
+		case ref.Kind == api.KindDataplaneInsight || ref.Kind == api.KindMeshInsight: // nobody has written them
+			out.byMesh[ref.Mesh] = append(out.byMesh[ref.Mesh], ch)
+		case m.stage.Made(next.cluster, ref) == nil: // else the pod's own holds
+			there = append(there, ch)
+		}
+	}
+	for _, ch := range made { // behind which a written one may stand
+		if ch.After == nil {
+			ch.After, _ = next.stored.Get(ch.Before.Ref)
+		}
+		there = append(there, ch)
+	}
+	if next.snapshot = next.stored; next.derived > 0 {
+		next.snapshot = m.snapshot.With(next.stored.Revision(), there)
+	}
+	for _, ch := range there {
+		ref := ch.Ref()
+		if name := meshOf(ref); name != "" && !pods.Alone(ref.Kind) && ref.Kind != api.KindNamespace { // the others take no part in any
+			out.byMesh[name] = append(out.byMesh[name], ch)
+		}
+	}
+	return out
+}
+
+// space is what a mesh is told of a namespace.
+func (m *Model) space(name string) derive.Change {
+	return m.all.OtherObjects.Put(index.ObjectKey(api.Ref{Kind: api.KindNamespace, Name: name}), m.stage.Namespace(m.cluster, name))
+}
+
+// common is what a mesh is told that nobody knew before.
+func (m *Model) common() []derive.Change {
+	var out []derive.Change
+	for o := range m.stage.Namespaces(m.cluster) {
+		out = append(out, m.space(o.Name))
+	}
+	for o := range m.stored.OfKind(api.KindHostnameGenerator) {
+		out = append(out, m.all.GeneratorObjects.Put(o.Ref.String(), o))
+	}
+	return out
+}
+
+// tell is what the documents of a mesh become for it, and by how many of its own it has
+// more then.
+func (m *Model) tell(before *derive.Graph, changes []snapshot.Change) (list []derive.Change, more int) {
+	has := map[api.Ref]bool{}
+	for _, ch := range changes {
+		ref := ch.Ref()
+		there, change := m.put(before, ref, ch.After)
+		had, again := has[ref]
+		if !again {
+			had = there
+		}
+		if has[ref] = ch.After != nil; had != has[ref] {
+			if more--; has[ref] {
+				more += 2
+			}
+		}
+		list = append(list, change)
+	}
+	return list, more
+}
+
+// put gives an object the source that it belongs to, nil takes it away, and reports whether it was
+// there. Of an insight only what it says is kept, under the key of its dataplane.
+func (c *collections) put(before *derive.Graph, ref api.Ref, o *api.Object) (was bool, change derive.Change) {
+	if ref.Kind != api.KindDataplaneInsight {
+		source, key := c.all.Written(ref.Kind), index.ObjectKey(ref)
+		x, _ := source.Get(before, key)
+		return x != nil, source.Put(key, o)
+	}
+	ref.Kind = api.KindDataplane
+	key := index.ObjectKey(ref)
+	x, _ := c.all.Insights.Get(before, key)
+	if o == nil {
+		return x != nil, c.all.Insights.Delete(key)
+	}
+	return x != nil, c.all.Insights.Put(key, o.Spec.(*api.DataplaneInsight))
+}

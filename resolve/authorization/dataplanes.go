@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/weftmesh/weft/api/tuple"
 
@@ -202,7 +201,7 @@ func (m Mesh) besideOf(own effective.Policies, sets *identity.Baseline, inbound 
 		return own
 	}
 	for _, key := range sets.Inbounds[inbound] {
-		name, _, _ := strings.Cut(key, "\x00")
+		name := tuple.Split(key)[0]
 		if x := index.Need(m.collected, m.At, key); own.Of(name) == nil && x.Effective != nil {
 			own = append(own, x.Effective)
 		}

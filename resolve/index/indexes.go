@@ -105,14 +105,14 @@ func AnswersAt(p *Dataplane, in *api.Inbound) string {
 
 func (c *Stage) indexPolicies() {
 	c.PoliciesByKind = c.Policies.Index(func(_ string, p *Policy, add func(string)) { add(p.Object.Kind) })
-	c.policiesByRoute = c.Policies.Index(func(_ string, p *Policy, add func(string)) {
+	c.PoliciesByRoute = c.Policies.Index(func(_ string, p *Policy, add func(string)) {
 		for _, it := range p.Items {
 			if ref := it.RouteRef(); ref != nil {
 				add(routeTarget(*ref))
 			}
 		}
 	})
-	c.policiesByTarget = c.Policies.Index(func(_ string, p *Policy, add func(string)) {
+	c.PoliciesByTarget = c.Policies.Index(func(_ string, p *Policy, add func(string)) {
 		for _, it := range p.Items {
 			if it.RouteRef() == nil {
 				add(TargetName(it.Target))

@@ -41,7 +41,7 @@ type Stage struct {
 	Dataplanes *derive.Collection[Dataplane]
 	Secrets    *derive.Collection[CachedSecret] // for TLS
 
-	policiesByRoute, policiesByTarget, PoliciesBySelector, PoliciesByKind   *derive.Index[Policy]
+	PoliciesByRoute, PoliciesByTarget, PoliciesBySelector, PoliciesByKind   *derive.Index[Policy]
 	RoutesByName, RoutesByTarget, RoutesByHost, routesByRead, RoutesByEdges *derive.Index[Route]
 	RoutesByAddress                                                         *derive.Index[Route]
 	ServicesByID, ServicesByTarget, ServicesByHostname                      *derive.Index[Service]
@@ -128,23 +128,6 @@ func (m Mesh) Policy(ref api.Ref) *Policy {
 func (m Mesh) Route(ref api.Ref) *Route {
 	r, _ := m.Routes.Get(m.At, ObjectKey(ref))
 	return r
-}
-
-// RoutesAbout yields the route objects that target a destination by one of the
-// names or by labels, policiesAbout the policies that do, policiesOn those that
-// target a route so; each once.
-func (m Mesh) RoutesAbout(names ...string) iter.Seq[*Route] {
-	return InAny(m.At, m.RoutesByTarget, append(names, Any)...)
-}
-
-// PoliciesAbout yields the policies that target a destination by one of the names or by labels, each once.
-func (m Mesh) PoliciesAbout(names ...string) iter.Seq[*Policy] {
-	return InAny(m.At, m.policiesByTarget, append(names, Any)...)
-}
-
-// PoliciesOn yields the policies that target one of the routes, each once.
-func (m Mesh) PoliciesOn(routes ...string) iter.Seq[*Policy] {
-	return InAny(m.At, m.policiesByRoute, routes...)
 }
 
 // SelectedRoutes yields the route objects that a ref, written in namespace home, selects.

@@ -146,7 +146,7 @@ func (s *Subjects) equal(o *Subjects) bool {
 
 func (m Mesh) gatherRouting(d *services.Destination) *Routing {
 	x := &Routing{}
-	for r := range m.RoutesAbout(d.LinkNames()...) {
+	for r := range index.InAny(m.At, m.RoutesByTarget, append(d.LinkNames(), index.Any)...) {
 		for i := range r.Parsed.Entries {
 			e := &r.Parsed.Entries[i]
 			if !r.Object.Shadow() && matcher.Destination(e.To, r.Object.Home(), &d.Facts) {
@@ -173,7 +173,7 @@ func (m Mesh) gatherRouting(d *services.Destination) *Routing {
 
 func (m Mesh) gatherSubjects(d *services.Destination, x *Routing) *Subjects {
 	s := &Subjects{Routing: x, Attached: map[*index.Route]*Attachments{}}
-	for p := range m.PoliciesAbout(d.LinkNames()...) {
+	for p := range index.InAny(m.At, m.PoliciesByTarget, append(d.LinkNames(), index.Any)...) {
 		for _, it := range p.Items {
 			if it.RouteRef() == nil && it.Selects(&d.Facts) {
 				s.Items = append(s.Items, it)
@@ -235,7 +235,7 @@ func (m Mesh) attachedTo(r *index.Route, s *matcher.Service) []*index.Item {
 	if n := r.Object.DisplayName(); n != r.Object.Name {
 		targets = append(targets, kind+n)
 	}
-	for p := range m.PoliciesOn(targets...) {
+	for p := range index.InAny(m.At, m.PoliciesByRoute, targets...) {
 		for _, it := range p.Items {
 			if it.Attaches(r, s) {
 				out = append(out, it)
