@@ -95,17 +95,16 @@ func (s *Spec) rules(raw []rawRule) []Rule {
 // confs are what one entry says. Where it has neither, the default is an empty
 // conf: Validate then says what is missing.
 func (s *Spec) confs(def, override decode.Raw) (Conf, Conf) {
+	read := func(raw decode.Raw) Conf {
+		c := s.Kind.New()
+		raw.Decode(c)
+		return c
+	}
 	switch {
 	case !override.IsSet():
-		return s.conf(def), nil
+		return read(def), nil
 	case !def.IsSet():
-		return nil, s.conf(override)
+		return nil, read(override)
 	}
-	return s.conf(def), s.conf(override)
-}
-
-func (s *Spec) conf(raw decode.Raw) Conf {
-	c := s.Kind.New()
-	raw.Decode(c)
-	return c
+	return read(def), read(override)
 }

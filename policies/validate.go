@@ -48,7 +48,7 @@ func (s *Spec) refs(f *Findings, c *api.Catalog, at api.Path) {
 	inbound := len(s.From)+len(s.Rules) > 0
 	to := api.RefRules{Kinds: toKinds, Routes: routes, Catalog: c}
 	if s.TargetRef != nil {
-		f.ref(at.Field("targetRef"), *s.TargetRef, api.RefRules{Kinds: s.Kind.tops(), Routes: routes, Catalog: c, Top: true, InboundSection: inbound})
+		f.Include(api.ValidateTargetRef(at.Field("targetRef"), *s.TargetRef, api.RefRules{Kinds: s.Kind.tops(), Routes: routes, Catalog: c, Top: true, InboundSection: inbound}))
 	}
 	if isRoute(s.Top()) {
 		to = api.RefRules{Kinds: underRouteKinds, Catalog: c}
@@ -56,14 +56,14 @@ func (s *Spec) refs(f *Findings, c *api.Catalog, at api.Path) {
 	}
 	for i := range s.To {
 		item, at := &s.To[i], at.Field("to").Index(i)
-		f.ref(at.Field("targetRef"), item.TargetRef, to)
+		f.Include(api.ValidateTargetRef(at.Field("targetRef"), item.TargetRef, to))
 		if isRoute(s.Top()) || isRoute(item.TargetRef) {
 			s.routeOnly(f, at.Field("default"), item.Leaves())
 			s.routeOnly(f, at.Field("override"), item.Overrides())
 		}
 	}
 	for i := range s.From {
-		f.ref(at.Field("from").Index(i).Field("targetRef"), s.From[i].TargetRef, api.RefRules{Kinds: s.Kind.froms(), Catalog: c})
+		f.Include(api.ValidateTargetRef(at.Field("from").Index(i).Field("targetRef"), s.From[i].TargetRef, api.RefRules{Kinds: s.Kind.froms(), Catalog: c}))
 	}
 }
 
@@ -109,11 +109,6 @@ func (s *Spec) noInbound(f *Findings, at api.Path) {
 	if len(s.Rules) > 0 {
 		f.Breaks(at.Field("rules"), why)
 	}
-}
-
-// ref checks one targetRef.
-func (f *Findings) ref(at api.Path, ref api.TargetRef, rules api.RefRules) {
-	f.Include(api.ValidateTargetRef(at, ref, rules))
 }
 
 // form checks which of to, from and rules are there, and whether they go together.
