@@ -43,7 +43,7 @@ func (c *Chain) beside(r *review) {
 		case w.Put != nil && r.cut(len(r.writes)-i):
 			return
 		case w.Put != nil:
-			r.refuse(i, c.besides(r, w.Put, meshed(w.Put))...)
+			r.refuse(i, c.keptOut(r, w.Put, meshed(w.Put))...)
 		case w.Delete.Kind == api.KindMesh && r.now.Has(*w.Delete):
 			if left, ok := r.remainingDocument(w.Delete.Name, going); ok {
 				r.refuse(i, objectBreaks(nil, *w.Delete, "mesh %s is to go and still has documents, such as %s; delete them first, or the mesh with all that is in it", w.Delete.Name, left))
@@ -54,7 +54,7 @@ func (c *Chain) beside(r *review) {
 		if r.cut(len(r.refused) - i) {
 			return
 		}
-		r.refuse(-1, c.besides(r, o, meshed(o))...)
+		r.refuse(-1, c.keptOut(r, o, meshed(o))...)
 	}
 }
 
@@ -69,8 +69,8 @@ func (r *review) cut(left int) bool {
 	return true
 }
 
-// besides is what keeps one document from being stored.
-func (c *Chain) besides(r *review, o *api.Object, meshed bool) []*api.Violation {
+// keptOut is what keeps one document from being stored.
+func (c *Chain) keptOut(r *review, o *api.Object, meshed bool) []*api.Violation {
 	var found []*api.Violation
 	if !meshed {
 		found = append(found, noMesh(o, r.by))
