@@ -80,7 +80,8 @@ func TestGoldens(t *testing.T) {
 			if _, ok := conf.(envoy.RouteWriter); ok || conf == nil {
 				r := rule("r", path(match.SegmentPrefix, "/a"), prefixRewrite("/b"))
 				r.Policies = ps
-				config, _, _ := routes.Configuration(&effective.Table{Destination: web(), Routes: []*effective.Route{r}})
+				table := &effective.Table{Destination: web(), Routes: []*effective.Route{r}}
+				config := routes.Build(table).Configuration(table)
 				golden(t, "route-"+name, config)
 			}
 			if _, ok := conf.(envoy.ClusterWriter); ok || conf == nil {

@@ -38,9 +38,10 @@ type tableForms struct {
 
 func formsOf(t *effective.Table, beside *effective.Cache) *tableForms {
 	return beside.Rendered().Do(func() any {
-		config, clusters, notes := Configuration(t)
+		b := Build(t)
+		config := b.Configuration(t)
 		r := resource.New(config.Name, config)
-		r.Clusters, r.Notes = clusters, notes
+		r.Clusters, r.Notes = slices.Compact(b.Clusters), b.Notes
 		return &tableForms{envoy: r}
 	}).(*tableForms)
 }
@@ -48,13 +49,6 @@ func formsOf(t *effective.Table, beside *effective.Cache) *tableForms {
 // ForGRPC is for what the table is to gRPC clients; made when the first one asks.
 func ForGRPC(t *effective.Table, beside *effective.Cache) *effective.Derived {
 	return &formsOf(t, beside).grpc
-}
-
-// Configuration renders t before it is serialised, with the clusters that
-// it names, for tests that put other clusters in their place.
-func Configuration(t *effective.Table) (*routev3.RouteConfiguration, []string, []api.Note) {
-	b := Build(t)
-	return b.Configuration(t), slices.Compact(b.Clusters), b.Notes
 }
 
 // Build renders the routes of t, before they stand in a configuration.

@@ -92,10 +92,7 @@ func (s *Server) DeltaAggregatedResources(g deltaStream) error { return serveDel
 // affected names and returns without waiting for them; what a stream has not
 // picked up before the next publication it never sees.
 func (s *Server) Publish(m *resolve.Model, affected resolve.Affected) {
-	s.publish(&published{m, m.Snapshot().Revision()}, affected)
-}
-
-func (s *Server) publish(p *published, affected resolve.Affected) {
+	p := &published{m, m.Snapshot().Revision()}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
