@@ -223,7 +223,7 @@ func (p *Plane) webHandler(keys auth.Tokens) (http.Handler, error) {
 		p.exposed = web.New(c)
 	}
 	if home, err := config.IsLoopback(p.cfg.API); err == nil && home {
-		c.TokenUse = []string{} // loopback names only
+		c.Hosts = []string{} // loopback names only
 	}
 	return web.New(c), nil
 }

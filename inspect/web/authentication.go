@@ -119,9 +119,9 @@ func bearer(r *http.Request) string {
 	return strings.TrimSpace(token)
 }
 
-// tokenUse refuses requests that a foreign web page makes a browser send: those
+// sameSite refuses requests that a foreign web page makes a browser send: those
 // with another Host, by rebinding a name, and those with a foreign Origin.
-func (s *server) tokenUse(next http.Handler) http.Handler {
+func (s *server) sameSite(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		origin := r.Header.Get("Origin")
 		switch {
@@ -146,7 +146,7 @@ func (s *server) isOwnHost(hostport string) bool {
 	if ip, err := netip.ParseAddr(host); host == "localhost" || err == nil && ip.IsLoopback() {
 		return true
 	}
-	return s.TokenUse == nil || slices.Contains(s.TokenUse, host)
+	return s.Hosts == nil || slices.Contains(s.Hosts, host)
 }
 
 // sameOrigin reports whether an Origin header is that of our own pages.

@@ -89,9 +89,9 @@ type Config struct {
 	// ProvenBy is Proven for a user who is no administrator; false where that user has too many
 	// connections. Nil allows any number.
 	ProvenBy func(ctx context.Context, user string) bool
-	// TokenUse are the values of Host that are answered beside loopback names; nil
+	// Hosts are the values of Host that are answered beside loopback names; nil
 	// answers any, for listeners that are meant to be reached from elsewhere.
-	TokenUse []string
+	Hosts []string
 	// ReadOnly says that documents come from elsewhere, so that no write succeeds.
 	ReadOnly bool
 	// KumaCompat makes GET / say what Kuma's clients want.
@@ -139,7 +139,7 @@ func New(cfg Config) http.Handler {
 		s.mux.Handle(r.Pattern, s.at(r.Pattern, s.permitted(r.Pattern, s.serve(r.Checked()))))
 	}
 	s.mux.Handle("/", s.at("unknown", s.serve(func(_ http.ResponseWriter, r *http.Request) error { return s.notFound(r) })))
-	return s.watched(s.recovered(s.tokenUse(s.pages(s.authorised(s.mux)))))
+	return s.watched(s.recovered(s.sameSite(s.pages(s.authorised(s.mux)))))
 }
 
 // newServer has no paths yet.
