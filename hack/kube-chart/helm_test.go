@@ -90,7 +90,7 @@ func TestHelmRendersTheSame(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%q: %v", set, err)
 			}
-			given, err := install.Read(nil, install.Set{Words: set})
+			given, err := install.Read(nil, install.SetFlags{Words: set})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -123,7 +123,7 @@ func TestSchemaRefusesWhatIsNoValue(t *testing.T) {
 		if _, err := byHelm(load(t), "weft-system", set); err == nil {
 			t.Errorf("Helm takes %s", set)
 		}
-		if _, err := install.Read(nil, install.Set{Words: set}); err == nil {
+		if _, err := install.Read(nil, install.SetFlags{Words: set}); err == nil {
 			t.Errorf("weft takes %s", set)
 		}
 	}
