@@ -17,4 +17,4 @@ func (c counted) eachIn(i *index, bucket string, f func(key string, v any) bool)
 	c.Graph.eachIn(i, bucket, func(key string, v any) bool { return c.visit() && f(key, v) })
 }
 
-func (c counted) question() question { return question{c.Graph, c.visit} }
+func (c counted) question() question { return question(c) }
