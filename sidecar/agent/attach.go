@@ -35,7 +35,7 @@ type attachment struct {
 
 // keep holds the stream until ctx ends.
 func (t *attachment) keep(ctx context.Context) {
-	pauses := t.intervals.pauses()
+	pauses := t.intervals.pauses(t.intervals.first)
 	told := "" // of the last failure: one line of the log for each cause
 	for {
 		began := time.Now()
@@ -44,11 +44,10 @@ func (t *attachment) keep(ctx context.Context) {
 			return
 		}
 		if time.Since(began) > t.intervals.longest {
-			pauses.Reset()
+			pauses = t.intervals.pauses(t.intervals.first)
 		}
-		pause := pauses.NextBackOff()
 		if status.Code(err) == codes.Unimplemented {
-			pause = t.intervals.longest // a control plane that is older than this agent
+			pauses = t.intervals.pauses(t.intervals.longest) // a control plane that is older than this agent
 			t.goWithout("this control plane sends no names")
 		}
 		text := status.Convert(err).Message()
@@ -59,7 +58,7 @@ func (t *attachment) keep(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(pause):
+		case <-time.After(pauses.NextBackOff()):
 		}
 	}
 }

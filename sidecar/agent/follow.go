@@ -26,9 +26,9 @@ type intervals struct {
 
 var defaultIntervals = intervals{look: time.Second, cut: 3 * time.Second, idle: 200 * time.Millisecond, linger: 5 * time.Second, first: time.Second, longest: 30 * time.Second, names: 10 * time.Second, connections: 5 * time.Second}
 
-// pauses are random ones around those from first to longest, so that the sidecars of a mesh do not all come at once.
-func (i intervals) pauses() *backoff.ExponentialBackOff {
-	return &backoff.ExponentialBackOff{InitialInterval: i.first, RandomizationFactor: 0.5, Multiplier: 2, MaxInterval: i.longest}
+// pauses are random ones around those from begin to longest, so that the sidecars of a mesh do not all come at once.
+func (i intervals) pauses(begin time.Duration) *backoff.ExponentialBackOff {
+	return &backoff.ExponentialBackOff{InitialInterval: begin, RandomizationFactor: 0.5, Multiplier: 2, MaxInterval: i.longest}
 }
 
 // follower looks after one life of Envoy. A control plane that was out of reach
@@ -50,7 +50,7 @@ type follower struct {
 // follow returns true if Envoy should be replaced: it cannot reach the control
 // plane, and the agent can, and is given another bootstrap.
 func (f *follower) follow(ctx context.Context) (replace bool) {
-	f.pauses = f.intervals.pauses()
+	f.pauses = f.intervals.pauses(f.intervals.first)
 	for {
 		select {
 		case <-ctx.Done():
@@ -79,6 +79,7 @@ func (f *follower) see(connected bool, now time.Time) {
 		f.cut, f.pending = time.Time{}, nil
 		f.pauses.Reset()
 		f.next = now.Add(f.pauses.NextBackOff())
+		f.pauses.Reset() // the first attempt, which that was for, is followed by a short one too
 	case connected:
 	case f.cut.IsZero():
 		f.cut = now

@@ -122,7 +122,7 @@ func (h *Holder) Ready(now time.Time) error {
 // Keep asks for certificates, each in time, until ctx ends.
 func (h *Holder) Keep(ctx context.Context) {
 	told := ""
-	pauses := &backoff.ExponentialBackOff{InitialInterval: firstPause, RandomizationFactor: 0.5, Multiplier: 2, MaxInterval: longestPause}
+	pauses := pausesFrom(firstPause)
 	for {
 		wait := longestPause
 		err := h.renew(ctx)
@@ -131,7 +131,7 @@ func (h *Holder) Keep(ctx context.Context) {
 			return
 		case err == nil:
 			told = ""
-			pauses.Reset()
+			pauses = pausesFrom(firstPause)
 			if c, _, _ := h.Current(); c.Spire == nil {
 				wait = time.Until(c.Renew)
 			} else { // what it is called may change
@@ -139,16 +139,17 @@ func (h *Holder) Keep(ctx context.Context) {
 			}
 		case errors.Is(err, ErrNone):
 			told = ""
-			pauses.Reset()
+			pauses = pausesFrom(firstPause)
 			wait = jittered(wait)
 		default:
 			if err.Error() != told {
 				h.log.Warn("no certificate for the workload, trying again", "error", err)
 				told = err.Error()
 			}
-			if wait = pauses.NextBackOff(); errors.Is(err, ErrRefused) {
-				wait = jittered(longestPause)
+			if errors.Is(err, ErrRefused) {
+				pauses = pausesFrom(longestPause)
 			}
+			wait = pauses.NextBackOff()
 		}
 		if c, ok, _ := h.Current(); ok && err != nil {
 			h.warn(c)
@@ -157,7 +158,7 @@ func (h *Holder) Keep(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-h.again:
-			pauses.Reset()
+			pauses = pausesFrom(firstPause)
 		case <-time.After(max(wait, firstPause)):
 		}
 	}
@@ -171,6 +172,11 @@ func (h *Holder) warn(c Certificate) {
 		h.warned = true
 		h.log.Error("the certificate of the workload ends soon and cannot be renewed", "expires", c.Expires)
 	}
+}
+
+// pausesFrom are random ones around those from begin to the longest.
+func pausesFrom(begin time.Duration) *backoff.ExponentialBackOff {
+	return &backoff.ExponentialBackOff{InitialInterval: begin, RandomizationFactor: 0.5, Multiplier: 2, MaxInterval: longestPause}
 }
 
 // jittered is d, more or less, so that sidecars do not all come at once.
