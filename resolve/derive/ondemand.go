@@ -39,6 +39,9 @@ func (d OnDemand[T]) At(at At) *Demanded[T] {
 	find := func() any {
 		out := &Demanded[T]{made: map[string]made[T]{}}
 		for key := range q.keysIn(over) {
+			if !q.visit() {
+				break
+			}
 			out.make(at, q, d, over, key)
 		}
 		return out.sorted()
@@ -46,7 +49,7 @@ func (d OnDemand[T]) At(at At) *Demanded[T] {
 	follow := func(was any, since *since) any {
 		out := &Demanded[T]{made: maps.Clone(was.(*Demanded[T]).made)}
 		again := since.keys()
-		touched := newTouches(since.touched)
+		touched := newTouched(since.touched)
 		for key, v := range out.made {
 			if slices.ContainsFunc(v.reads, touched.has) {
 				again = append(again, key)
@@ -54,6 +57,9 @@ func (d OnDemand[T]) At(at At) *Demanded[T] {
 		}
 		slices.Sort(again)
 		for _, key := range slices.Compact(again) {
+			if !q.visit() {
+				break
+			}
 			out.make(at, q, d, over, key)
 		}
 		return out.sorted()
@@ -81,7 +87,7 @@ func (d OnDemand[T]) Get(at At, key string) *T {
 // make makes the value of a key.
 func (m *Demanded[T]) make(at At, q question, d OnDemand[T], over []*keys, key string) {
 	delete(m.made, key)
-	if !q.visit() || !q.hasKey(over, key) {
+	if !q.hasKey(over, key) {
 		return
 	}
 	var v made[T]
@@ -252,14 +258,14 @@ func (d *Delta) touches() (reads []Read, all bool) {
 	return reads, all
 }
 
-// touches are what was touched. Most that is looked for is none of it, which few bits tell.
-type touches struct {
+// touchedReads are what was touched. Most that is looked for is none of it, which few bits tell.
+type touchedReads struct {
 	all  map[Read]struct{}
 	bits [1 << 10]uint64
 }
 
-func newTouches(lists [][]Read) *touches {
-	t := &touches{all: map[Read]struct{}{}}
+func newTouched(lists [][]Read) *touchedReads {
+	t := &touchedReads{all: map[Read]struct{}{}}
 	for _, list := range lists {
 		for _, r := range list {
 			t.all[r] = struct{}{}
@@ -269,7 +275,7 @@ func newTouches(lists [][]Read) *touches {
 	return t
 }
 
-func (t *touches) has(r Read) bool {
+func (t *touchedReads) has(r Read) bool {
 	if t.bits[r>>6%Read(len(t.bits))]&(1<<(r%64)) == 0 {
 		return false
 	}
@@ -288,19 +294,14 @@ func collectionsOf(over Keys) []*keys {
 	return list
 }
 
-// keysIn yields the keys that are in one of the collections.
+// keysIn yields the keys that are in one of the collections, each once.
 func (g *Graph) keysIn(over []*keys) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		seen := map[string]bool{}
-		for i, k := range over {
-			g.each(k.collection, func(key string, _ any) bool {
-				if len(over) > 1 && seen[key] {
-					return true
-				}
-				if i < len(over)-1 {
-					seen[key] = true
-				}
-				return yield(key)
+		more := true
+		for i := 0; i < len(over) && more; i++ {
+			g.each(over[i].collection, func(key string, _ any) bool {
+				more = g.hasKey(over[:i], key) || yield(key)
+				return more
 			})
 		}
 	}
