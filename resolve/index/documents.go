@@ -17,10 +17,10 @@ import (
 func ObjectKey(r api.Ref) string { return r.Kind + "/" + r.Namespace + "/" + r.Name }
 
 // Labelled is the objects of a kind with a label, which is a LabelKey.
-func Labelled(kind, label string) string { return tuple.Join(kind, label) }
+func Labelled(kind, label string) string { return tuple.Append(label, kind) }
 
 // keyed is the route objects of a kind that have a key of their dialect.
-func keyed(kind, key string) string { return tuple.Join(kind, "key", key) }
+func keyed(kind, key string) string { return tuple.Join(kind, key) }
 
 func (c *Stage) addObjects() {
 	c.ObjectsByKind = map[*derive.Collection[api.Object]]*derive.Index[api.Object]{}
