@@ -22,8 +22,7 @@ const alsoLets = "it lets the caller in, and the other kinds of policies that ar
 
 // joined is what two decisions come to, of which the one that lets in less is told.
 func joined(p, q *Permission) *Permission {
-	weight := map[string]int{Deny: 2, Some: 1}
-	if weight[q.Decision] > weight[p.Decision] || q.Decision == p.Decision && p.Tier == 0 {
+	if strictness(q.Decision) > strictness(p.Decision) || q.Decision == p.Decision && p.Tier == 0 {
 		p, q = q, p
 	}
 	out := *p
@@ -34,6 +33,17 @@ func joined(p, q *Permission) *Permission {
 		out.Others = append(slices.Clip(out.Others), Considered{By: *q.By, Why: alsoLets})
 	}
 	return &out
+}
+
+// strictness is larger for a decision that lets in less.
+func strictness(decision string) int {
+	switch decision {
+	case Deny:
+		return 2
+	case Some:
+		return 1
+	}
+	return 0
 }
 
 // OneSpelling reports whether one of them wants it.
