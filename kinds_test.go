@@ -25,10 +25,10 @@ var tellers = map[string]string{
 // importers import a kind of policy outside the folders of policies, and why. The list only gets shorter:
 // who wants to know what a kind does asks it for an interface (policies.Authorizer, policies.TransportSecurity).
 var importers = map[string]string{
-	"control/admission trafficpermission": "the permission that comes with a mesh is one, and so are those beside which it does not come",
-	"control/issuer trafficpermission":    "the document of revocations is one",
-	"control/mtls tls":                    "by which documents inbounds may turn strict",
-	"inspect/mtls tls":                    "the same, as it is told",
+	"control/admission policies/trafficpermission": "the permission that comes with a mesh is one, and so are those beside which it does not come",
+	"control/issuer policies/trafficpermission":    "the document of revocations is one",
+	"control/mtls policies/tls":                    "by which documents inbounds may turn strict",
+	"inspect/mtls policies/tls":                    "the same, as it is told",
 }
 
 // homonyms are kinds whose name means something else elsewhere, and what.
@@ -84,26 +84,9 @@ func TestKindsAreKnownAtHome(t *testing.T) {
 // TestKindsAreImportedAtHome: nobody but the list of all kinds imports one.
 func TestKindsAreImportedAtHome(t *testing.T) {
 	t.Parallel()
-	imports := map[string]bool{}
-	for _, p := range packages(t) {
-		name := strings.TrimPrefix(p.ImportPath, module)
-		for _, dep := range p.Imports {
-			kind, is := strings.CutPrefix(dep, module+"policies/")
-			if is && slices.ContainsFunc(world.Kinds(), func(k *policies.Kind) bool { return homeOf(k) == "policies/"+kind }) && name != "policies/all" && !isSupport(name) {
-				imports[name+" "+kind] = true
-			}
-		}
-	}
-	for what := range imports {
-		if importers[what] == "" {
-			t.Errorf("%s: ask the kinds for an interface", what)
-		}
-	}
-	for what := range importers {
-		if !imports[what] {
-			t.Errorf("%s: it is no import any more; take the exception away", what)
-		}
-	}
+	importedOnlyBy(t, importers, "ask the kinds for an interface", func(name, dep string) bool {
+		return name != "policies/all" && slices.ContainsFunc(world.Kinds(), func(k *policies.Kind) bool { return dep == homeOf(k) })
+	})
 }
 
 // homeOf is the folder of a kind.

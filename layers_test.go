@@ -132,16 +132,22 @@ var homes = map[string][]string{
 	"go.yaml.in/yaml":        {"api/decode", "api/syntax", "cmd/", "sidecar/agent", "hack/published", "internal/corpus"},
 }
 
-// knowStores names who knows one store from another, beside control/stores, which opens the one that a
-// configuration names, and the stores themselves: all others ask the interfaces of package store. A store that is
-// not here nobody else knows.
-var knowStores = map[string][]string{
-	"store/bolt": {"cmd/weft"},                 // weft store check and export read its file, of a control plane that does not run
-	"store/file": {"control", "control/world"}, // --dir is put into any store, and read without one
-	// Objects of Kubernetes, which no other store has: the Secret of the authority, configurations of webhooks,
-	// statuses, objects that others own, events.
-	"store/kube":         {"control/roots", "control/webhook", "control/status", "control/owned", "control/services"},
-	"store/kube/writing": {"control/status", "control/owned", "control/services", "control/uninjected"},
+// knowStores are the imports by which others than control/stores, which opens the store that a configuration
+// names, and the stores themselves know one store from another, and why: all others ask the interfaces of
+// package store.
+var knowStores = map[string]string{
+	"cmd/weft store/bolt":                   "weft store check and export read its file, of a control plane that does not run",
+	"control store/file":                    "--dir is put into any store",
+	"control/world store/file":              "--dir is read without a store",
+	"control/roots store/kube":              "the Secret of the authority",
+	"control/webhook store/kube":            "configurations of webhooks",
+	"control/status store/kube":             "statuses of objects",
+	"control/status store/kube/writing":     "the same, written",
+	"control/owned store/kube":              "objects that others own",
+	"control/owned store/kube/writing":      "the same, written",
+	"control/services store/kube":           "Services, which are a cluster's",
+	"control/services store/kube/writing":   "the same, written",
+	"control/uninjected store/kube/writing": "events of pods",
 }
 
 // forbidden are imports of ours that a package does without although they are
@@ -286,25 +292,32 @@ func TestHeavyImportsStayAtHome(t *testing.T) {
 }
 
 func TestStoresAreToldApartInOnePlace(t *testing.T) {
-	known := map[string]bool{}
+	importedOnlyBy(t, knowStores, "have control/stores open it, and ask an interface of package store", func(name, dep string) bool {
+		return strings.HasPrefix(dep, "store/") && !strings.HasPrefix(name, "store/") && name != "control/stores"
+	})
+}
+
+// importedOnlyBy holds that the imports among our packages that are meant are those that are excepted, as importer
+// and imported with a space between them, and that no exception is stale.
+func importedOnlyBy(t *testing.T, excepted map[string]string, instead string, meant func(name, dep string) bool) {
+	t.Helper()
+	found := map[string]bool{}
 	for _, p := range packages(t) {
 		name := strings.TrimPrefix(p.ImportPath, module)
 		for _, i := range p.Imports {
-			dep, ours := strings.CutPrefix(i, module)
-			if !ours || !strings.HasPrefix(dep, "store/") || strings.HasPrefix(name, "store/") || name == "control/stores" || isSupport(name) {
-				continue
-			}
-			known[dep+" "+name] = true
-			if !slices.Contains(knowStores[dep], name) {
-				t.Errorf("%s imports %s: have control/stores open it, and ask an interface of package store", name, dep)
+			if dep, ours := strings.CutPrefix(i, module); ours && !isSupport(name) && meant(name, dep) {
+				found[name+" "+dep] = true
 			}
 		}
 	}
-	for dep, names := range knowStores {
-		for _, name := range names {
-			if !known[dep+" "+name] {
-				t.Errorf("%s does without %s: take the exception away", name, dep)
-			}
+	for what := range found {
+		if excepted[what] == "" {
+			t.Errorf("%s: %s", what, instead)
+		}
+	}
+	for what := range excepted {
+		if !found[what] {
+			t.Errorf("%s: it is no import any more; take the exception away", what)
 		}
 	}
 }
