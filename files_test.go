@@ -2,9 +2,6 @@ package weft_test
 
 import (
 	"go/ast"
-	"go/parser"
-	"go/token"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -24,19 +21,15 @@ var fileCalls = map[string]map[string]string{
 // TestOneWriterOfFiles: what a program keeps is whole and on the disk, because one package does
 // all of it.
 func TestOneWriterOfFiles(t *testing.T) {
+	t.Parallel()
 	used := map[string]bool{}
 	for _, p := range packages(t) {
 		name := strings.TrimPrefix(p.ImportPath, module)
 		if name == "files" || isSupport(name) {
 			continue
 		}
-		for _, file := range p.GoFiles {
-			set := token.NewFileSet()
-			tree, err := parser.ParseFile(set, filepath.Join(p.Dir, file), nil, parser.SkipObjectResolution)
-			if err != nil {
-				t.Fatal(err)
-			}
-			ast.Inspect(tree, func(n ast.Node) bool {
+		for _, f := range sources(t, p) {
+			ast.Inspect(f.tree, func(n ast.Node) bool {
 				s, ok := n.(*ast.SelectorExpr)
 				if !ok {
 					return true
@@ -46,8 +39,8 @@ func TestOneWriterOfFiles(t *testing.T) {
 					return true
 				}
 				allowed, restricted := fileCalls[s.Sel.Name]
-				if at := name + "/" + file; restricted && allowed[at] == "" {
-					t.Errorf("%s: use package files instead of os.%s", set.Position(s.Pos()), s.Sel.Name)
+				if at := name + "/" + f.name; restricted && allowed[at] == "" {
+					t.Errorf("%s: use package files instead of os.%s", positions.Position(s.Pos()), s.Sel.Name)
 				} else {
 					used[s.Sel.Name+" "+at] = true
 				}

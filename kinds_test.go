@@ -2,9 +2,7 @@ package weft_test
 
 import (
 	"go/ast"
-	"go/parser"
 	"go/token"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,8 +52,8 @@ func TestKindsAreKnownAtHome(t *testing.T) {
 		if isSupport(name) {
 			continue
 		}
-		for _, file := range p.GoFiles {
-			for _, at := range literals(t, filepath.Join(p.Dir, file)) {
+		for _, f := range sources(t, p) {
+			for _, at := range literals(t, f.tree) {
 				home, kind := homes[at.text]
 				switch {
 				case !kind, name != home && homonyms[at.text] != "":
@@ -97,13 +95,8 @@ func homeOf(k *policies.Kind) string {
 type literal struct{ text, place string }
 
 // literals are the strings of a file.
-func literals(t *testing.T, file string) []literal {
+func literals(t *testing.T, tree *ast.File) []literal {
 	t.Helper()
-	set := token.NewFileSet()
-	tree, err := parser.ParseFile(set, file, nil, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var out []literal
 	ast.Inspect(tree, func(n ast.Node) bool {
 		if l, ok := n.(*ast.BasicLit); ok && l.Kind == token.STRING {
@@ -111,7 +104,7 @@ func literals(t *testing.T, file string) []literal {
 			if err != nil {
 				t.Fatal(err)
 			}
-			out = append(out, literal{text, set.Position(l.Pos()).String()})
+			out = append(out, literal{text, positions.Position(l.Pos()).String()})
 		}
 		return true
 	})

@@ -2,8 +2,10 @@
 package weft_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -12,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -177,28 +180,79 @@ type pkg struct {
 	Export           string // file of its export data, where that was asked for
 }
 
-// packages are ours, and by -deps those that they need.
-func packages(t *testing.T, flags ...string) []pkg {
-	t.Helper()
-	args := append([]string{"list", "-json=ImportPath,Dir,Imports,GoFiles,Export"}, flags...)
-	cmd := exec.Command("go", append(args, "./...")...)
-	out, err := cmd.Output()
+// listed are our packages and all that they need, with their export data: asked for once.
+var listed = sync.OnceValues(func() (all []pkg, err error) {
+	out, err := exec.Command("go", "list", "-json=ImportPath,Dir,Imports,GoFiles,Export", "-export", "-deps", "./...").Output()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
-		t.Fatalf("go list: %s", exit.Stderr)
+		return nil, fmt.Errorf("go list: %s", exit.Stderr)
 	} else if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	var all []pkg
-	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p pkg
 		if err := d.Decode(&p); err == io.EOF {
-			return all
+			return all, nil
 		} else if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		all = append(all, p)
 	}
+})
+
+// packages are ours.
+func packages(t *testing.T) (ours []pkg) {
+	t.Helper()
+	all, err := listed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range all {
+		if strings.HasPrefix(p.ImportPath+"/", module) {
+			ours = append(ours, p)
+		}
+	}
+	return ours
+}
+
+// source is one file of a package, without its tests.
+type source struct {
+	name string
+	tree *ast.File
+}
+
+// parsed are the files of our packages by the package's path, and the set of their positions: parsed once.
+var parsed = sync.OnceValues(func() (map[string][]source, error) {
+	all, err := listed()
+	if err != nil {
+		return nil, err
+	}
+	files := map[string][]source{}
+	for _, p := range all {
+		if !strings.HasPrefix(p.ImportPath+"/", module) {
+			continue
+		}
+		for _, name := range p.GoFiles {
+			tree, err := parser.ParseFile(positions, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution|parser.ParseComments)
+			if err != nil {
+				return nil, err
+			}
+			files[p.ImportPath] = append(files[p.ImportPath], source{name, tree})
+		}
+	}
+	return files, nil
+})
+
+var positions = token.NewFileSet()
+
+// sources are the files of one package of ours.
+func sources(t *testing.T, p pkg) []source {
+	t.Helper()
+	all, err := parsed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all[p.ImportPath]
 }
 
 // layer is the line of a package, -1 for none. The longest name wins.
@@ -334,22 +388,17 @@ func TestCoreIsPure(t *testing.T) {
 				t.Errorf("%s imports %s, but the core is pure", name, i)
 			}
 		}
-		for _, file := range p.GoFiles {
-			set := token.NewFileSet()
-			tree, err := parser.ParseFile(set, filepath.Join(p.Dir, file), nil, parser.SkipObjectResolution)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, at := range readsClock(set, tree) {
+		for _, f := range sources(t, p) {
+			for _, at := range readsClock(f.tree) {
 				t.Errorf("%s: the core has no clock", at)
 			}
-			for _, spec := range tree.Imports {
+			for _, spec := range f.tree.Imports {
 				i := strings.Trim(spec.Path.Value, `"`)
 				allowed, restricted := exceptional[i]
-				if restricted && !slices.Contains(allowed, name) && !slices.Contains(allowed, name+"/"+file) {
-					t.Errorf("%s/%s imports %s, which only %s may", name, file, i, strings.Join(allowed, ", "))
+				if restricted && !slices.Contains(allowed, name) && !slices.Contains(allowed, name+"/"+f.name) {
+					t.Errorf("%s/%s imports %s, which only %s may", name, f.name, i, strings.Join(allowed, ", "))
 				}
-				used[i+" "+name], used[i+" "+name+"/"+file] = restricted, restricted
+				used[i+" "+name], used[i+" "+name+"/"+f.name] = restricted, restricted
 			}
 		}
 	}
@@ -363,12 +412,12 @@ func TestCoreIsPure(t *testing.T) {
 }
 
 // readsClock lists the places of a file that ask what time it is.
-func readsClock(set *token.FileSet, tree *ast.File) []string {
+func readsClock(tree *ast.File) []string {
 	var places []string
 	ast.Inspect(tree, func(n ast.Node) bool {
 		if s, ok := n.(*ast.SelectorExpr); ok {
 			if x, ok := s.X.(*ast.Ident); ok && x.Name == "time" && slices.Contains(clock, s.Sel.Name) {
-				places = append(places, set.Position(s.Pos()).String())
+				places = append(places, positions.Position(s.Pos()).String())
 			}
 		}
 		return true

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"go/ast"
 	"go/importer"
-	"go/parser"
 	"go/token"
 	"go/types"
 	"io"
@@ -35,8 +34,7 @@ var entangled = map[string]int{
 func TestRoomsAreSmall(t *testing.T) {
 	t.Parallel()
 	list, exports := shipped(t)
-	set := token.NewFileSet()
-	imports := importer.ForCompiler(set, "gc", func(path string) (io.ReadCloser, error) {
+	imports := importer.ForCompiler(positions, "gc", func(path string) (io.ReadCloser, error) {
 		if exports[path] == "" {
 			return nil, errors.New("no export data of " + path)
 		}
@@ -44,7 +42,7 @@ func TestRoomsAreSmall(t *testing.T) {
 	})
 	for _, p := range list {
 		name := strings.TrimPrefix(p.ImportPath, module)
-		files, lines := handWritten(t, set, p)
+		files, lines := handWritten(t, p)
 		bound := max(mostLines, larger[name])
 		if lines > bound {
 			t.Errorf("%s has %d lines, more than %d: split it by idea", name, lines, bound)
@@ -53,7 +51,7 @@ func TestRoomsAreSmall(t *testing.T) {
 		if len(files) <= mostComponent && entangled[name] == 0 {
 			continue
 		}
-		group := component(t, set, imports, p.ImportPath, files)
+		group := component(t, imports, p.ImportPath, files)
 		switch {
 		case len(group) > bound:
 			t.Errorf("%s: %d files reach each other, more than %d: %s", name, len(group), bound, strings.Join(group, " "))
@@ -66,9 +64,7 @@ func TestRoomsAreSmall(t *testing.T) {
 // shipped are our packages that programs are made of, and the export data of all packages.
 func shipped(t *testing.T) (list []pkg, exports map[string]string) {
 	t.Helper()
-	exports = map[string]string{}
-	for _, p := range packages(t, "-export", "-deps") {
-		exports[p.ImportPath] = p.Export
+	for _, p := range packages(t) {
 		if name, ours := strings.CutPrefix(p.ImportPath, module); ours && !isSupport(name) {
 			list = append(list, p)
 		}
@@ -76,34 +72,35 @@ func shipped(t *testing.T) (list []pkg, exports map[string]string) {
 	if len(list) < 100 {
 		t.Fatalf("only %d packages were looked at", len(list))
 	}
+	all, _ := listed()
+	exports = make(map[string]string, len(all))
+	for _, p := range all {
+		exports[p.ImportPath] = p.Export
+	}
 	return list, exports
 }
 
 // handWritten are the files of a package, and the lines of those that nobody generates.
-func handWritten(t *testing.T, set *token.FileSet, p pkg) (files []*ast.File, lines int) {
+func handWritten(t *testing.T, p pkg) (files []*ast.File, lines int) {
 	t.Helper()
-	for _, name := range p.GoFiles {
-		tree, err := parser.ParseFile(set, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution|parser.ParseComments)
-		if err != nil {
-			t.Fatal(err)
-		}
-		files = append(files, tree)
-		if !ast.IsGenerated(tree) {
-			lines += set.File(tree.FileStart).LineCount() - 1
+	for _, f := range sources(t, p) {
+		files = append(files, f.tree)
+		if !ast.IsGenerated(f.tree) {
+			lines += positions.File(f.tree.FileStart).LineCount() - 1
 		}
 	}
 	return files, lines
 }
 
 // component are the names of the largest group of files that reach each other.
-func component(t *testing.T, set *token.FileSet, imports types.Importer, path string, files []*ast.File) []string {
+func component(t *testing.T, imports types.Importer, path string, files []*ast.File) []string {
 	t.Helper()
 	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
 	conf := types.Config{Importer: imports}
-	if _, err := conf.Check(path, set, files, info); err != nil {
+	if _, err := conf.Check(path, positions, files, info); err != nil {
 		t.Fatal(err)
 	}
-	of := func(pos token.Pos) string { return filepath.Base(set.Position(pos).Filename) }
+	of := func(pos token.Pos) string { return filepath.Base(positions.Position(pos).Filename) }
 	uses := map[string]map[string]bool{}
 	for id, obj := range info.Uses {
 		from := of(id.Pos())

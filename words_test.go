@@ -2,7 +2,6 @@ package weft_test
 
 import (
 	"go/ast"
-	"go/token"
 	"regexp"
 	"slices"
 	"strings"
@@ -102,13 +101,12 @@ func TestNamesAreWordsOfTheField(t *testing.T) {
 // exportedNames calls each for the exported declarations of shipped packages that people write.
 func exportedNames(t *testing.T, each func(name string, id *ast.Ident, at ast.Node)) {
 	t.Helper()
-	set := token.NewFileSet()
 	for _, p := range packages(t) {
 		name, ours := strings.CutPrefix(p.ImportPath, module)
 		if !ours || isSupport(name) {
 			continue
 		}
-		files, _ := handWritten(t, set, p)
+		files, _ := handWritten(t, p)
 		for _, file := range files {
 			if ast.IsGenerated(file) || file.Name.Name == "main" {
 				continue
