@@ -16,10 +16,12 @@ import (
 
 	"github.com/weftmesh/weft/cmd/weft/internal/demo"
 	"github.com/weftmesh/weft/hack/mutate/planted"
+	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/sidecar/agent"
 )
 
 func TestMain(m *testing.M) {
+	envoytest.Waits("4")
 	testscript.Main(m, map[string]func(){"weft": main, "curl": fetch})
 }
 

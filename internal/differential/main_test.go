@@ -6,6 +6,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/weftmesh/weft/internal/envoytest"
 )
 
 // TestMain starts the program anew in an environment in which servers of Go take a
@@ -19,5 +21,6 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "start anew:", err)
 		os.Exit(1)
 	}
+	envoytest.Waits("8")
 	os.Exit(m.Run())
 }

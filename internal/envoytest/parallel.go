@@ -1,0 +1,12 @@
+package envoytest
+
+import "flag"
+
+// Waits lets so many tests of a program run beside each other, for a program whose tests mostly wait: for
+// Envoys, limits that fill and bounds of time. Without it they are as many as there are processors. -parallel
+// on the command line wins.
+func Waits(tests string) {
+	if err := flag.Set("test.parallel", tests); err != nil {
+		panic(err)
+	}
+}
