@@ -86,7 +86,7 @@ type InboundPlacement struct {
 // addRouteAuthorization derives what inbounds make of policies that are attached to routes. Without such a policy there
 // is nothing to look at.
 func (c *Stage) addRouteAuthorization() {
-	c.PolicyRoutes = derive.Derive(c.below.Schema, "routes judged", c.below.Policies, derive.Values[PolicyRoutes]{
+	c.PolicyRoutes = derive.Derive(c.below.Schema, "routes of authorization policies", c.below.Policies, derive.Values[PolicyRoutes]{
 		Equal: func(a, b *PolicyRoutes) bool { return slices.Equal(a.Routes, b.Routes) },
 	}, func(r *derive.Reader, key string) *PolicyRoutes {
 		return c.Mesh(r).policyRoutesOf(index.Need(c.below.Policies, r, key))
@@ -96,7 +96,7 @@ func (c *Stage) addRouteAuthorization() {
 			add(key)
 		}
 	})
-	c.RoutePolicies = derive.Derive(c.below.Schema, "policies on routes judged", c.byRoute, derive.Values[RoutePolicies]{
+	c.RoutePolicies = derive.Derive(c.below.Schema, "authorization policies of routes", c.byRoute, derive.Values[RoutePolicies]{
 		Equal: func(a, b *RoutePolicies) bool {
 			return slices.Equal(a.policies, b.policies) && slices.Equal(a.Dests, b.Dests)
 		},
@@ -106,9 +106,9 @@ func (c *Stage) addRouteAuthorization() {
 			add(id)
 		}
 	})
-	c.Frontends = derive.Derive(c.below.Schema, "frontends judged", c.byDestination, derive.Values[DestinationRules]{Equal: (*DestinationRules).equal},
+	c.Frontends = derive.Derive(c.below.Schema, "route authorization of destinations", c.byDestination, derive.Values[DestinationRules]{Equal: (*DestinationRules).equal},
 		func(r *derive.Reader, id string) *DestinationRules { return c.Mesh(r).frontendOf(id) })
-	c.Placements = derive.Derive(c.below.Schema, "inbounds of frontends judged", c.byDestination, derive.Values[InboundPlacements]{
+	c.Placements = derive.Derive(c.below.Schema, "inbounds of authorized routes", c.byDestination, derive.Values[InboundPlacements]{
 		Equal: func(a, b *InboundPlacements) bool {
 			return slices.Equal(a.List, b.List) && slices.EqualFunc(a.paths, b.paths, (*ArrivingRules).equal) && slices.Equal(a.services, b.services) && slices.Equal(a.Foreign, b.Foreign)
 		},
@@ -125,7 +125,7 @@ func (c *Stage) addRouteAuthorization() {
 			add(name)
 		}
 	})
-	c.dataplaneRules = derive.Derive(c.below.Schema, "inbounds judged", c.byDataplane, derive.Values[dataplaneRules]{Equal: (*dataplaneRules).equal},
+	c.dataplaneRules = derive.Derive(c.below.Schema, "route authorization of inbounds", c.byDataplane, derive.Values[dataplaneRules]{Equal: (*dataplaneRules).equal},
 		func(r *derive.Reader, key string) *dataplaneRules { return c.Mesh(r).dataplaneRulesOf(key) })
 	byRuleSet := c.dataplaneRules.Group(func(_ string, p *dataplaneRules, add func(string)) {
 		for _, in := range p.inbounds {

@@ -168,13 +168,13 @@ func (m Mesh) RulesAt(p *index.Dataplane, inbound int) []effective.InboundRule {
 	if m.byService.Len(m.At, serviceOf(p)) == 0 {
 		return nil
 	}
-	judged := index.Need(m.dataplaneRules, m.At, index.ObjectKey(p.Object.Ref))
-	if judged == nil {
+	rules := index.Need(m.dataplaneRules, m.At, index.ObjectKey(p.Object.Ref))
+	if rules == nil {
 		return nil
 	}
 	sets, _ := m.Baselines.Get(m.At, index.ObjectKey(p.Object.Ref))
 	var out []effective.InboundRule
-	for _, at := range judged.inbounds[inbound] {
+	for _, at := range rules.inbounds[inbound] {
 		r := effective.InboundRule{Match: at.asked.match, Rules: at.asked.rules, Closed: at.closed}
 		var own effective.Policies
 		for _, set := range at.sets() {

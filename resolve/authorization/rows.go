@@ -160,40 +160,19 @@ func (m Mesh) withTarget(list []target, ref *route.BackendRef) []target {
 // attachmentsOf are the policies that are attached to a rule, to its routes, and to the objects that
 // include it.
 func (m Mesh) attachmentsOf(c *route.MergedRule, said *routing.Subjects, from []*index.Contribution) []attachment {
-	if c.NoPolicies {
-		return nil
-	}
 	var out []attachment
-	add := func(layer merge.LayerName, p *index.Policy) {
-		if by := (attachment{layer, p}); !slices.Contains(out, by) {
-			out = append(out, by)
+	for layer, by := range said.Standing(c, from) {
+		on, _ := m.RoutePolicies.Get(m.At, index.ObjectKey(by.Route.Object.Ref))
+		if on == nil {
+			continue
 		}
-	}
-	on := func(r *index.Route) []*index.Policy {
-		if j, _ := m.RoutePolicies.Get(m.At, index.ObjectKey(r.Object.Ref)); j != nil {
-			return j.policies
-		}
-		return nil
-	}
-	for _, o := range c.IncludedBy {
-		if x := said.Speaker(o.Ref); x != nil {
-			for _, p := range on(x) {
-				if p.TopRoute.SectionName == "" {
-					add(merge.Include, p)
-				}
-			}
-		}
-	}
-	for _, x := range said.Contributors(c, from) {
-		for _, p := range on(x.Route) {
+		for _, p := range on.policies {
 			section := p.TopRoute.SectionName
-			switch {
-			case section == "":
-				add(merge.Route, p)
-			case slices.ContainsFunc(c.Origins, func(o *api.Origin) bool {
-				return o.Ref == x.Route.Object.Ref && slices.Contains(x.Route.Sections(o), section)
-			}):
-				add(merge.Rule, p)
+			if (section != "") != (layer == merge.Rule) || section != "" && !slices.Contains(routing.SectionsOf(c, by.Route), section) {
+				continue
+			}
+			if x := (attachment{layer, p}); !slices.Contains(out, x) {
+				out = append(out, x)
 			}
 		}
 	}

@@ -1,12 +1,14 @@
 package routing
 
 import (
+	"iter"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/matcher"
+	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/index"
 	"github.com/weftmesh/weft/resolve/services"
@@ -55,9 +57,45 @@ func (s *Subjects) Speaker(ref api.Ref) *index.Route {
 	return nil
 }
 
-// Contributors are the route objects behind a rule, weakest first, each once, by
+// Standing yields by which routes, and how, policies are attached to a merged rule, weakest first: to routes that
+// include it, to the routes that it comes from, and to those of their rules that it comes from (SectionsOf). Each
+// layer has the routes in their order (spec/kuma.md 4.3); what names one rule comes after all that names a whole
+// route (4.7). Nothing is attached to a rule that holds without policies.
+func (s *Subjects) Standing(r *route.MergedRule, from []*index.Contribution) iter.Seq2[merge.LayerName, *index.Contribution] {
+	return func(yield func(merge.LayerName, *index.Contribution) bool) {
+		if r.NoPolicies {
+			return
+		}
+		for depth, o := range r.IncludedBy {
+			if x := s.Speaker(o.Ref); x != nil && !yield(merge.Include, &index.Contribution{Route: x, Rank: x.Rank, Depth: depth}) {
+				return
+			}
+		}
+		by := s.contributors(r, from)
+		for _, layer := range []merge.LayerName{merge.Route, merge.Rule} {
+			for _, c := range by {
+				if !yield(layer, c) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// SectionsOf are the sectionNames of those rules of a route that a merged rule comes from.
+func SectionsOf(r *route.MergedRule, by *index.Route) []string {
+	var out []string
+	for _, o := range r.Origins {
+		if o.Ref == by.Object.Ref {
+			out = append(out, by.Sections(o)...)
+		}
+	}
+	return out
+}
+
+// contributors are the route objects behind a rule, weakest first, each once, by
 // the weakest of what they say about the destination; those that others include last.
-func (s *Subjects) Contributors(r *route.MergedRule, from []*index.Contribution) []*index.Contribution {
+func (s *Subjects) contributors(r *route.MergedRule, from []*index.Contribution) []*index.Contribution {
 	var out []*index.Contribution
 	for _, c := range from {
 		if !speaks(out, c.Route) && slices.ContainsFunc(r.Origins, func(o *api.Origin) bool { return o.Ref == c.Route.Object.Ref }) {
@@ -100,19 +138,32 @@ type Subjects struct {
 type Attachments struct {
 	all       []*index.Item
 	Whole     []*index.Item
-	BySection map[string][]*index.Item
+	bySection map[string][]*index.Item
 }
 
 func newAttachments(all []*index.Item) *Attachments {
-	a := &Attachments{all: all, BySection: map[string][]*index.Item{}}
+	a := &Attachments{all: all, bySection: map[string][]*index.Item{}}
 	for _, it := range all {
 		if name := it.RouteRef().SectionName; name != "" {
-			a.BySection[name] = append(a.BySection[name], it)
+			a.bySection[name] = append(a.bySection[name], it)
 		} else {
 			a.Whole = append(a.Whole, it)
 		}
 	}
 	return a
+}
+
+// To lists the items attached to rules of a route that a merged rule comes from, weakest first.
+func (a *Attachments) To(r *route.MergedRule, by *index.Route) []*index.Item {
+	if len(a.bySection) == 0 {
+		return nil
+	}
+	var out []*index.Item
+	for _, name := range SectionsOf(r, by) {
+		out = append(out, a.bySection[name]...)
+	}
+	slices.SortFunc(out, index.ByRank)
+	return slices.Compact(out)
 }
 
 // addSubjects derives what is said about each destination.

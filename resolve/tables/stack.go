@@ -6,7 +6,6 @@ import (
 	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/index"
-	"github.com/weftmesh/weft/resolve/routing"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -32,9 +31,7 @@ func (b *tableBuilder) under(whole []route.Inline) {
 }
 
 // policies lays over that what is attached to the objects that include the rule,
-// what the rule says itself, and what is attached to the contributing routes: the
-// routes in their order, then within each the order of spec/kuma.md 4.3 (4.7); what
-// names one rule comes after all that names a whole route.
+// what the rule says itself, and what is attached to the contributing routes and their rules.
 func (b *tableBuilder) policies(r *route.MergedRule, from []*index.Contribution) effective.Policies {
 	if r.NoPolicies {
 		return nil
@@ -80,48 +77,19 @@ func (b *tableBuilder) stacked(items []index.AttachedItem, own []route.Inline) e
 // attachedItems are those that the class has, weakest first.
 func (b *tableBuilder) attachedItems(r *route.MergedRule, from []*index.Contribution) []index.AttachedItem {
 	var items []index.AttachedItem
-	said := b.class.subjects
-	for depth, o := range r.IncludedBy {
-		if x := said.Speaker(o.Ref); x != nil {
-			items = b.class.holds(items, said.Attached[x].Whole, merge.Include, &index.Contribution{Route: x, Rank: x.Rank, Depth: depth})
+	for layer, by := range b.class.subjects.Standing(r, from) {
+		on := b.class.subjects.Attached[by.Route]
+		list := on.Whole
+		if layer == merge.Rule {
+			list = on.To(r, by.Route)
 		}
-	}
-	by := said.Contributors(r, from)
-	for _, c := range by {
-		items = b.class.holds(items, said.Attached[c.Route].Whole, merge.Route, c)
-	}
-	for _, c := range by {
-		items = b.class.holds(items, takes(r, c.Route, said.Attached[c.Route]), merge.Rule, c)
-	}
-	return items
-}
-
-// holds adds those of list that are for the class.
-func (c *Class) holds(items []index.AttachedItem, list []*index.Item, layer merge.LayerName, from *index.Contribution) []index.AttachedItem {
-	for _, it := range list {
-		if c.has[it.Policy.Selector.Key] {
-			items = append(items, index.AttachedItem{Item: it, Layer: layer, From: from})
+		for _, it := range list {
+			if b.class.has[it.Policy.Selector.Key] {
+				items = append(items, index.AttachedItem{Item: it, Layer: layer, From: by})
+			}
 		}
 	}
 	return items
-}
-
-// takes lists the items attached to a rule of by, that by gave to r, weakest first.
-func takes(r *route.MergedRule, by *index.Route, a *routing.Attachments) []*index.Item {
-	if len(a.BySection) == 0 {
-		return nil
-	}
-	var out []*index.Item
-	for _, o := range r.Origins {
-		if o.Ref != by.Object.Ref {
-			continue
-		}
-		for _, name := range by.Sections(o) {
-			out = append(out, a.BySection[name]...)
-		}
-	}
-	slices.SortFunc(out, index.ByRank)
-	return slices.Compact(out)
 }
 
 // inlinePlace is where the fields of a route object itself stand: those of the
