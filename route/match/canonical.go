@@ -5,25 +5,29 @@ import (
 	"strings"
 )
 
-// canonical is an expression in one spelling: without groups that only capture, and with
-// a dot for every character, as expressions are compared here. One that does not parse
-// stays.
-func canonical(expression string) *syntax.Regexp {
-	text := "(?s:" + expression + ")"
-	var re *syntax.Regexp
+// canonical is an expression in one spelling, and the text of that: without groups that only
+// capture, and with a dot for every character, as expressions are compared here. One that does not
+// parse stays. Its text is what takes longest: package syntax looks at every letter that has
+// two forms.
+func canonical(expression string) (re *syntax.Regexp, text string) {
+	text = "(?s:" + expression + ")"
 	for range 3 { // what is printed and read again flattens what was nested
 		next, err := syntax.Parse(text, syntax.Perl)
 		if err != nil {
-			return &syntax.Regexp{Op: syntax.OpLiteral, Rune: []rune(expression)}
+			re = &syntax.Regexp{Op: syntax.OpLiteral, Rune: []rune(expression)}
+			return re, re.String()
 		}
 		re = flat(next)
-		if re.String() == text {
+		before := text
+		if text = re.String(); text == before {
 			break
 		}
-		text = re.String()
 	}
-	return re
+	return re, text
 }
+
+// anyBelow is the text of an expression for every path.
+var _, anyBelow = canonical("/.*")
 
 func flat(re *syntax.Regexp) *syntax.Regexp {
 	for i := range re.Sub {
@@ -78,7 +82,7 @@ func subtree(re *syntax.Regexp) (path string, ok bool) {
 		return "", false
 	}
 	last := re.Sub[len(re.Sub)-1]
-	if last.Op != syntax.OpQuest || last.Sub[0].String() != canonical("/.*").String() {
+	if last.Op != syntax.OpQuest || last.Sub[0].String() != anyBelow {
 		return "", false
 	}
 	head := *re
@@ -101,9 +105,10 @@ func (c Condition) simplified() Condition {
 		return c
 	}
 	op, value := Op(0), ""
-	re := canonical(c.Value)
+	re, _ := canonical(c.Value)
 	if path, ok := subtree(re); ok && c.On == OnPath {
-		op, re = SegmentPrefix, canonical(path)
+		op = SegmentPrefix
+		re, _ = canonical(path)
 	}
 	before, behind := false, false
 	if re.Op == syntax.OpConcat && op == 0 {

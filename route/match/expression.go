@@ -108,8 +108,8 @@ func (c *Condition) parts() []Condition {
 		at := strings.TrimSuffix(c.Value, "/")
 		return []Condition{{On: OnPath, Op: Equal, Value: at}, {On: OnPath, Op: BytePrefix, Value: at + "/"}}
 	case c.On == OnPath && c.Op == FullMatch:
-		re := canonical(c.Value)
-		if re.String() == canonical("/.*").String() {
+		re, text := canonical(c.Value)
+		if text == anyBelow {
 			return []Condition{AnyPath}
 		}
 		if path, ok := subtree(re); ok {
@@ -129,7 +129,8 @@ func (c *Condition) spelled() string {
 	if !ok {
 		return c.Text()
 	}
-	return fmt.Sprintf("%d %s %d %s", c.On, c.Name, c.Mode&^IgnoreCase, canonical(text))
+	_, text = canonical(text)
+	return fmt.Sprintf("%d %s %d %s", c.On, c.Name, c.Mode&^IgnoreCase, text)
 }
 
 // Key is one text for atoms that ask the same, in whatever order.

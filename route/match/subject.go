@@ -151,7 +151,8 @@ func MatchAll(on Subject, name string, mode Modifier, expression string) (Condit
 	if err != nil {
 		return Condition{}, fmt.Errorf("%w", err)
 	}
-	c.expression, c.literal = re, beginOf(canonical(expression))
+	begins, _ := canonical(expression)
+	c.expression, c.literal = re, beginOf(begins)
 	return c.canonical(), nil
 }
 
