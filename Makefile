@@ -50,13 +50,14 @@ test: tools ## everything: vet, all tests with a real Envoy, the demo
 	$(MAKE) --no-print-directory demo DEMO=--once
 	$(MAKE) --no-print-directory demo DEMO='--once --languages'
 
-# Packages whose tests stand for whole control planes, clusters or machines, and take minutes.
-LONG := control|cmd/weft|sidecar/agent|sidecar/identity|internal/(differential|scale|nodetest|netnstest|envoytest|kubetest)|hack(/.*)?
+# What `make check` leaves to `make test`: the shell, whose tests need Kubernetes' clients, wait for disks and
+# processes, and take longest to link; and packages whose tests stand for whole control planes, clusters or machines.
+LONG := (control|store|cmd|deploy|hack)(/.*)?|sidecar/(agent|identity)|internal/(differential|scale|nodetest|netnstest|envoytest|kubetest)
 
 .PHONY: check
-check: ## vet, and the tests that need no Envoy, cluster or browser, with few random worlds: what to run while writing
+check: ## vet, and the tests of the core, of xDS and of the inspect API that need no Envoy, with few random worlds: what to run while writing
 	$(GO) vet ./...
-	WEFT_ENVOY=none $(GO) test -short -timeout 10m $(TESTFLAGS) $$($(GO) list ./... | grep -vE '/($(LONG))$$')
+	WEFT_ENVOY=none RAPID_CHECKS=50 $(GO) test -short -vet=off -parallel 8 -timeout 10m $(TESTFLAGS) $$($(GO) list ./... | grep -vE '/weft/($(LONG))$$')
 
 # What the race detector looks at: packages in which goroutines share something, with the
 # tests that take no minutes. Left out, so that it takes some minutes on two cores and not an hour:

@@ -36,7 +36,10 @@ func TestValidateAndApplyAgree(t *testing.T) {
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %d files, %v", pattern, len(files), err)
 		}
-		for _, file := range files {
+		for i, file := range files {
+			if testing.Short() && i%8 != 0 {
+				continue
+			}
 			a, err := txtar.ParseFile(file)
 			if err != nil {
 				t.Fatal(err)
@@ -48,7 +51,7 @@ func TestValidateAndApplyAgree(t *testing.T) {
 			}
 		}
 	}
-	if texts < 150 {
+	if texts < 150 && !testing.Short() {
 		t.Errorf("only %d texts hold documents", texts)
 	}
 }

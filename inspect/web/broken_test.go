@@ -170,7 +170,9 @@ func TestEveryFieldOfADocumentRefusesNonsense(t *testing.T) {
 				} else {
 					maps.Copy(document, map[string]any{"apiVersion": typ.APIVersion(), "kind": kind.Name, "metadata": map[string]any{"name": "x", "namespace": "a"}})
 				}
-				sent++
+				if sent++; testing.Short() && sent%8 != 0 {
+					return
+				}
 				body := asJSON(t, document)
 				code, said := call(t, http.MethodPost, server.URL+"/_apply?dryRun=true", body)
 				if !tolerated(b, code, said) {

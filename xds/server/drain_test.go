@@ -12,7 +12,7 @@ import (
 // until then, and new ones are refused from the first moment on.
 func TestStreamsEndLittleByLittle(t *testing.T) {
 	t.Parallel()
-	const many, over = 100, 20 * time.Second
+	const many, over = 100, 5 * time.Second
 	documents := []string{exclusive, service("web", 10001), member("web", 10001)}
 	for i := range many {
 		documents = append(documents, caller(fmt.Sprintf("front-%03d", i), map[uint32]string{20001: "web"}))
