@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/snapshot"
+	"github.com/weftmesh/weft/internal/resolvetest"
 	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/conditions"
@@ -45,7 +46,7 @@ func TestAFailureIsNoneOfOthersBusiness(t *testing.T) {
 			t.Errorf("notes on it are %v", notes)
 		}
 		if r, ok := m.Dataplane(plane.Ref); !ok || len(r.Outbounds[0].Table.Routes) != 2 || r.Failed != "" {
-			t.Errorf("the good route and the implicit one are missing: %s", dump(m))
+			t.Errorf("the good route and the implicit one are missing: %s", resolvetest.Dump(m))
 		}
 	}
 	healed, affected := update(later, snapshot.Change{Before: bad.After})
@@ -68,7 +69,7 @@ func TestAFailedTableIsNoneOfOthersBusiness(t *testing.T) {
 	m, _ := resolve.Compile(snapshot.New(1, plane, rt), dialects, c.kinds)
 	r, ok := m.Dataplane(plane.Ref)
 	if !ok || len(r.Outbounds) != 1 || r.Outbounds[0].Destination.Name != "good" || len(r.Clusters) != 1 || !strings.HasPrefix(r.Failed, "planted in ") {
-		t.Errorf("what holds is %s, failed %q", dump(m), r.Failed)
+		t.Errorf("what holds is %s, failed %q", resolvetest.Dump(m), r.Failed)
 	}
 	if f := m.Failures(); len(f) != 1 || !slices.Equal(f[0].Objects, []api.Ref{rt.Ref}) {
 		t.Errorf("failures are %v", f)
@@ -106,7 +107,7 @@ func TestAFailedTableOpensNoInbound(t *testing.T) {
 		case x.fails && len(r.Inbounds) > 0:
 			t.Errorf("%s has the inbound %+v", x.name, r.Inbounds[0].Inbound)
 		case !x.fails && (len(r.Inbounds) != 1 || len(r.Inbounds[0].Rules) == 0):
-			t.Errorf("%s has no rules: %s", x.name, dump(m))
+			t.Errorf("%s has no rules: %s", x.name, resolvetest.Dump(m))
 		}
 	}
 }
@@ -126,12 +127,12 @@ func TestAMeshWhoseIdentitiesFailOpensNothing(t *testing.T) {
 	for _, m := range []*resolve.Model{atOnce, later} {
 		r, ok := m.Dataplane(plane.Ref)
 		if !ok || r.Failed == "" || len(r.Inbounds) > 0 || !m.Reader(nil).Identities("default") {
-			t.Errorf("failed %q, identities %v: %s", r.Failed, m.Reader(nil).Identities("default"), dump(m))
+			t.Errorf("failed %q, identities %v: %s", r.Failed, m.Reader(nil).Identities("default"), resolvetest.Dump(m))
 		}
 	}
 	change = []snapshot.Change{{Before: broken}}
 	healed, _ := later.Update(later.Snapshot().With(3, change), change)
 	if r, _ := healed.Dataplane(plane.Ref); r.Failed != "" || len(r.Inbounds) != 1 || r.Inbounds[0].TLS == nil {
-		t.Errorf("healed it failed %q: %s", r.Failed, dump(healed))
+		t.Errorf("healed it failed %q: %s", r.Failed, resolvetest.Dump(healed))
 	}
 }

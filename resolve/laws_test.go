@@ -12,6 +12,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/snapshot"
+	"github.com/weftmesh/weft/internal/resolvetest"
 	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/policies/trafficpermission"
@@ -34,7 +35,7 @@ func TestUpdateEqualsCompile(t *testing.T) {
 			snapshot = snapshot.With(uint64(step+1), changes)
 			next, affected := model.Update(snapshot, changes)
 			clean, _ := resolve.Compile(snapshot, c.dialects, c.kinds)
-			if diff := cmp.Diff(dump(clean), dump(next)); diff != "" {
+			if diff := cmp.Diff(resolvetest.Dump(clean), resolvetest.Dump(next)); diff != "" {
 				t.Fatalf("step %d: compiled (-) and updated (+) differ:\n%s\nchanges: %s", step, diff, describe(changes))
 			}
 			if diff := cmp.Diff(clean.Kept(), next.Kept()); diff != "" {
@@ -198,17 +199,17 @@ func TestBranchesDoNotDisturbEachOther(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		base := worlds.Snapshot(t, c.catalog, 3)
 		model, _ := resolve.Compile(base, c.dialects, c.kinds)
-		before := dump(model)
+		before := resolvetest.Dump(model)
 		for range 3 {
 			changes := worlds.Changes(t, c.catalog, base)
 			s := base.With(9, changes)
 			branch, _ := model.Update(s, changes)
 			clean, _ := resolve.Compile(s, c.dialects, c.kinds)
-			if diff := cmp.Diff(dump(clean), dump(branch)); diff != "" {
+			if diff := cmp.Diff(resolvetest.Dump(clean), resolvetest.Dump(branch)); diff != "" {
 				t.Fatalf("branch differs:\n%s", diff)
 			}
 		}
-		if diff := cmp.Diff(before, dump(model)); diff != "" {
+		if diff := cmp.Diff(before, resolvetest.Dump(model)); diff != "" {
 			t.Fatalf("the base changed:\n%s", diff)
 		}
 	})

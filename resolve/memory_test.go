@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/snapshot"
+	"github.com/weftmesh/weft/internal/resolvetest"
 	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/resolve"
 )
@@ -33,7 +34,7 @@ func TestTheOlderOneMayBecomeTheYounger(t *testing.T) {
 	s = s.With(2, changes)
 	next, _ := model.Update(s, changes)
 	clean, _ := resolve.Compile(s, c.dialects, c.kinds)
-	if diff := cmp.Diff(dump(clean), dump(next)); diff != "" {
+	if diff := cmp.Diff(resolvetest.Dump(clean), resolvetest.Dump(next)); diff != "" {
 		t.Errorf("compiled (-) and updated (+) differ:\n%s", diff)
 	}
 	if r, _ := next.Dataplane(caller.Ref); r.Outbounds[0].Destination.Name != "second" {

@@ -1,21 +1,17 @@
 package resolve_test
 
 import (
-	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"golang.org/x/tools/txtar"
 	"pgregory.net/rapid"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
-	"github.com/weftmesh/weft/internal/cases"
+	"github.com/weftmesh/weft/internal/resolvetest"
 	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
@@ -58,70 +54,12 @@ func identityDocument(t *rapid.T, c *composition) *api.Object {
 	return insightOn(pick("dataplane", "a", "b", "c", "d"), i)
 }
 
-// secureText is what is resolved about identities.
-func secureText(r *effective.Resolved) string {
-	var b strings.Builder
-	text := func(v any) string { out, _ := json.Marshal(v); return string(out) }
-	fmt.Fprintf(&b, "%s identity %s tls %v\n", r.Ref.Name, text(r.Identity), r.TLS)
-	if r.Closed != nil {
-		fmt.Fprintf(&b, " closed where no inbound is, by %s %s\n", r.Closed.Ref, r.Closed.Field)
-	}
-	for _, t := range r.Trust {
-		fmt.Fprintf(&b, " trust %s", t.Name)
-		for _, d := range t.Domains {
-			fmt.Fprintf(&b, " %s (%d roots)", d.Name, len(d.Roots))
-		}
-		b.WriteString("\n")
-	}
-	for _, in := range r.Inbounds {
-		fmt.Fprintf(&b, " in %s guarded %v %s\n", in.Name, in.Guarded, text(in.TLS))
-	}
-	for _, c := range r.Clusters {
-		fmt.Fprintf(&b, " cluster %s %s", c.Cluster.Name, text(c.TLS))
-		for _, e := range c.List {
-			fmt.Fprintf(&b, " %s:%d plain %v", e.Address, e.Port, e.Plain)
-		}
-		b.WriteString("\n")
-	}
-	return b.String()
-}
-
 func secureDump(m *resolve.Model) string {
 	var b strings.Builder
 	for r := range m.Dataplanes("") {
-		b.WriteString(secureText(r))
+		b.WriteString(resolvetest.IdentityText(r))
 	}
-	return b.String() + dump(m)
-}
-
-// TestIdentityCases resolves the documents of each case under testdata/identities with what is
-// known of sidecars, and compares what is said about identities.
-func TestIdentityCases(t *testing.T) {
-	t.Parallel()
-	c := newComposition(t)
-	cases.Files(t, "testdata/identities/*.txtar", func(t *testing.T, file string, a *txtar.Archive) *txtar.Archive {
-		objects, err := decode.Objects(c.catalog, file, a.Files[0].Data)
-		for _, v := range api.Violations(err) {
-			if v.Severity == api.Error {
-				t.Fatal(v)
-			}
-		}
-		for line := range strings.Lines(string(a.Files[1].Data)) {
-			f := strings.Fields(line)
-			objects = append(objects, insightOn(f[0], api.DataplaneInsight{Identity: slices.Contains(f, "identity"), TLS: slices.Contains(f, "tls"), Plain: slices.Contains(f, "plain")}))
-		}
-		model, notes := resolve.Compile(snapshot.New(1, objects...), c.dialects, c.kinds)
-		var b strings.Builder
-		for r := range model.Dataplanes("") {
-			b.WriteString(secureText(r))
-		}
-		for _, n := range notes {
-			if n.Code == "SpiffeIDInvalid" {
-				fmt.Fprintf(&b, "note %s %s\n", n.Origin.Ref, n.Message)
-			}
-		}
-		return &txtar.Archive{Comment: a.Comment, Files: []txtar.File{a.Files[0], a.Files[1], {Name: "want", Data: []byte(b.String())}}}
-	})
+	return b.String() + resolvetest.Dump(m)
 }
 
 // TestUpdateEqualsCompileWithIdentities is the law of updates in worlds in which documents about

@@ -13,6 +13,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/snapshot"
+	"github.com/weftmesh/weft/internal/resolvetest"
 	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/hostnames"
@@ -33,7 +34,7 @@ func TestNamesUpdateEqualsCompile(t *testing.T) {
 			snapshot = snapshot.With(uint64(step+1), changes)
 			next, affected := model.Update(snapshot, changes)
 			clean, _ := resolve.CompileIn(api.Zone{Name: "one"}, snapshot, c.dialects, c.kinds)
-			if diff := cmp.Diff(dump(clean)+names(clean), dump(next)+names(next)); diff != "" {
+			if diff := cmp.Diff(resolvetest.Dump(clean)+resolvetest.Names(clean), resolvetest.Dump(next)+resolvetest.Names(next)); diff != "" {
 				t.Fatalf("step %d: compiled (-) and updated (+) differ:\n%s\nchanges: %s", step, diff, describe(changes))
 			}
 			checkAffected(t, model, next, affected, changes)

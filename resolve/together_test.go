@@ -11,6 +11,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/snapshot"
+	"github.com/weftmesh/weft/internal/resolvetest"
 	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/policies/trafficpermission"
 	"github.com/weftmesh/weft/resolve"
@@ -60,7 +61,7 @@ func TestUpdateEqualsCompileWithPermissions(t *testing.T) {
 			state = state.With(uint64(step+1), changes)
 			next, affected := model.Update(state, changes)
 			clean, _ := resolve.Compile(state, c.dialects, c.kinds)
-			if diff := cmp.Diff(judged(clean)+dump(clean), judged(next)+dump(next)); diff != "" {
+			if diff := cmp.Diff(judged(clean)+resolvetest.Dump(clean), judged(next)+resolvetest.Dump(next)); diff != "" {
 				t.Fatalf("step %d: compiled (-) and updated (+) differ:\n%s\nchanges: %s", step, diff, describe(changes))
 			}
 			if diff := cmp.Diff(clean.Kept(), next.Kept()); diff != "" {

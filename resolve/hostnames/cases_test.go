@@ -1,0 +1,14 @@
+package hostnames_test
+
+import (
+	"testing"
+
+	"github.com/weftmesh/weft/internal/resolvetest"
+)
+
+// TestCases holds cases about names and virtual addresses.
+func TestCases(t *testing.T) {
+	t.Parallel()
+	resolvetest.Cases(t, "testdata/*.txtar", resolvetest.Names)
+	resolvetest.Cases(t, "testdata/dataplanes/*.txtar", resolvetest.Dump)
+}

@@ -1,0 +1,13 @@
+package identity_test
+
+import (
+	"testing"
+
+	"github.com/weftmesh/weft/internal/resolvetest"
+)
+
+// TestCases holds cases about identities.
+func TestCases(t *testing.T) {
+	t.Parallel()
+	resolvetest.Cases(t, "testdata/*.txtar", resolvetest.Identities)
+}
