@@ -132,7 +132,7 @@ var homes = map[string][]string{
 	"github.com/spf13/cobra": {"cmd/", "internal/commandpages"},
 	"go.etcd.io/bbolt":       {"store/bolt"},
 	"github.com/spiffe":      {"xds/server/authority/spire", "internal/"},
-	"go.yaml.in/yaml":        {"api/decode", "api/syntax", "cmd/", "sidecar/agent", "hack/published", "internal/corpus"},
+	"go.yaml.in/yaml":        {"api/decode", "api/syntax", "cmd/", "sidecar/agent", "hack/published", "internal/corpus", "internal/xdstest"},
 }
 
 // knowStores are the imports by which others than control/stores, which opens the store that a configuration

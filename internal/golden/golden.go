@@ -45,3 +45,23 @@ func Stories(t *testing.T, dir string, answer func(docs []File, question string)
 		return story
 	})
 }
+
+// Simulated is Stories for what they say of requests alone.
+func Simulated(t *testing.T, dir string) {
+	t.Helper()
+	cases.Files(t, filepath.Join(dir, "*.txtar"), func(_ *testing.T, _ string, story *txtar.Archive) *txtar.Archive {
+		var docs []File
+		for _, f := range story.Files {
+			if !strings.HasPrefix(f.Name, "want.") {
+				docs = append(docs, File{f.Name, f.Data})
+			}
+		}
+		for i, f := range story.Files {
+			question, _ := strings.CutPrefix(f.Name, "want.")
+			if verb, _, _ := strings.Cut(question, ":"); verb == "sim" || verb == "goes" || verb == "each" {
+				story.Files[i].Data = []byte(strings.TrimRight(Answer(docs, question), "\n") + "\n")
+			}
+		}
+		return story
+	})
+}
