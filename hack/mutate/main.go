@@ -40,6 +40,7 @@ type options struct {
 	workers int
 	timeout time.Duration
 	only    string
+	own     bool
 }
 
 func main() {
@@ -53,6 +54,7 @@ func main() {
 	flag.IntVar(&o.workers, "workers", runtime.NumCPU(), "test programs that run at once")
 	flag.DurationVar(&o.timeout, "timeout", time.Minute, "time for the tests of one package, besides ten times what they take without a defect")
 	flag.StringVar(&o.only, "only", "", "only defects whose place contains this text")
+	flag.BoolVar(&o.own, "own", false, "let a defect meet the tests of its own package alone: whether a package defends its own promises")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -69,12 +71,12 @@ func run(ctx context.Context, out io.Writer, o options) error {
 		return err
 	}
 	fmt.Fprintf(out, "%d defects\n", len(defects))
-	r := &runner{out: out, workers: o.workers, timeout: o.timeout, defects: defects}
+	r := &runner{out: out, workers: o.workers, timeout: o.timeout, own: o.own, defects: defects}
 	if r.dir, err = os.MkdirTemp("", "mutate-"); err != nil {
 		return err
 	}
 	defer os.RemoveAll(r.dir)
-	if r.programs, err = t.build(ctx, r.dir, defects); err != nil {
+	if r.programs, err = t.build(ctx, r.dir, defects, o.own); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "%d test programs built, %s\n", len(r.programs), time.Since(began).Round(time.Second))

@@ -35,8 +35,9 @@ type program struct {
 	reached map[int]bool  // the defects whose places it executes
 }
 
-// build writes the woven files into dir and builds the test programs that hold one of them.
-func (t *tree) build(ctx context.Context, dir string, defects []defect) ([]*program, error) {
+// build writes the woven files into dir and builds the test programs that hold one of them; with own those of the
+// packages of the defects alone.
+func (t *tree) build(ctx context.Context, dir string, defects []defect, own bool) ([]*program, error) {
 	overlay, err := t.overlay(dir, defects)
 	if err != nil {
 		return nil, err
@@ -46,7 +47,11 @@ func (t *tree) build(ctx context.Context, dir string, defects []defect) ([]*prog
 		changed[d.pkg.ImportPath] = true
 	}
 	var out []*program
-	for i, rest := 0, t.tests(changed); len(rest) > 0; i++ {
+	programs := t.tests(changed)
+	if own {
+		programs = slices.DeleteFunc(programs, func(p listed) bool { return !changed[p.ImportPath] })
+	}
+	for i, rest := 0, programs; len(rest) > 0; i++ {
 		// One build takes packages whose programs have different names.
 		var later []listed
 		into := filepath.Join(dir, fmt.Sprint("programs", i)) + string(filepath.Separator)

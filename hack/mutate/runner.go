@@ -29,6 +29,7 @@ type runner struct {
 	dir      string
 	workers  int
 	timeout  time.Duration
+	own      bool // a defect meets the tests of its own package alone
 	programs []*program
 	defects  []defect
 
@@ -128,6 +129,9 @@ func (r *runner) all(ctx context.Context) error {
 func (r *runner) try(ctx context.Context, d defect) (result outcome, by string, err error) {
 	var passed []string
 	for _, p := range d.reachedBy(r.programs) {
+		if r.own && p.pkg != filepath.Dir(d.file) {
+			continue
+		}
 		got, tests, err := r.meet(ctx, d, p)
 		if err != nil {
 			return "", "", err

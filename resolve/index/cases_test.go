@@ -3,6 +3,7 @@ package index_test
 import (
 	"testing"
 
+	"github.com/weftmesh/weft/internal/golden"
 	"github.com/weftmesh/weft/internal/resolvetest"
 )
 
@@ -10,4 +11,10 @@ import (
 func TestCases(t *testing.T) {
 	t.Parallel()
 	resolvetest.Cases(t, "testdata/*.txtar", resolvetest.Dump)
+}
+
+// TestStories holds all that stories say of whole worlds, which goes through this stage.
+func TestStories(t *testing.T) {
+	t.Parallel()
+	golden.Answered(t, "../../testdata/stories")
 }
