@@ -110,6 +110,40 @@ func TestCitationsAreAlive(t *testing.T) {
 	}
 }
 
+// namedFile is a file of Go as comments name it.
+var namedFile = regexp.MustCompile(`\b(?:[\w-]+/)*\w+\.go\b`)
+
+// TestNamedFilesAreThere holds comments to name files of Go that there are, by their last name or by more of
+// their path. Names in texts of the program and of tests are others' files.
+func TestNamedFilesAreThere(t *testing.T) {
+	t.Parallel()
+	all := texts(t)
+	there := map[string]bool{}
+	for path := range all {
+		for rest := path; ; {
+			there[rest] = true
+			_, below, more := strings.Cut(rest, "/")
+			if !more {
+				break
+			}
+			rest = below
+		}
+	}
+	for path, text := range all {
+		if filepath.Ext(path) != ".go" || !strings.Contains(text, ".go") {
+			continue
+		}
+		for line := range strings.Lines(text) {
+			_, comment, _ := strings.Cut(line, "//")
+			for _, name := range namedFile.FindAllString(comment, -1) {
+				if !there[name] && !strings.Contains(line, "://") {
+					t.Errorf("%s names %s, which is not there", path, name)
+				}
+			}
+		}
+	}
+}
+
 // citations are those of all texts.
 type citations struct {
 	*testing.T

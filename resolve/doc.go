@@ -7,9 +7,9 @@
 // Note on itself and never stops the others.
 //
 // What a change concerns nobody writes down: every stage is a collection of
-// package derive, which takes down what each value was made from (collections.go
-// has them all in their order). A collection that looks others up by a name must
-// find whatever the matcher accepts, under a name of it or under anyTarget.
+// package derive, which takes down what each value was made from (docs/architecture.md
+// has the stages, each of which declares its own with derive.Derive). A collection that looks others up by a name must
+// find whatever the matcher accepts, under a name of it or under index.Any.
 //
 // It imports no Envoy and no Kubernetes, asks no clock, and knows a kind of
 // policy only as a policies.Kind, a route language only as a route.Dialect.

@@ -238,7 +238,7 @@ func leaving(views map[string]Policy, list effective.Policies, idle map[string][
 }
 
 // Onward is what is said about the connections to each backend of a list of policies, in the order of
-// resolve.Sharing; nil where all of them have what the list says.
+// effective.Sharing; nil where all of them have what the list says.
 func Onward(r *effective.Resolved, list effective.Policies, backends []effective.Backend, spoken api.Protocol) []map[string]Policy {
 	views, _ := onward(r, list, backends, spoken)
 	return views

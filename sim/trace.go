@@ -278,7 +278,7 @@ func (t trace) refuse(rt *effective.Route, c *wire.NormalizedRequest) Branch {
 	return b
 }
 
-// tellOnward sets the policies of backends that are in the order of resolve.Sharing.
+// tellOnward sets the policies of backends that are in the order of effective.Sharing.
 func tellOnward(list []Backend, views []map[string]Policy) {
 	for n := range list {
 		if n < len(views) && views[n] != nil {

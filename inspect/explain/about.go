@@ -13,7 +13,7 @@ import (
 	"github.com/weftmesh/weft/sim"
 )
 
-// About is what ExplainPart says where one route or policy has a say: rules that come from the
+// About is what PartOf says where one route or policy has a say: rules that come from the
 // route, rules, destinations and inbounds at which the policy says something, each with all that
 // holds there. Part is a page of those outbounds; of most it has no more than that, with a note that
 // says how many there are beside them, unless most is negative. What is not shown is not explained.

@@ -10,7 +10,7 @@ import (
 // How much of bodies is held at once: of each user of a cluster and of others who may only ask, of all
 // of those, and of administrators.
 const (
-	mostHeldOfMember = 2 * changes.MaxDocument
+	mostHeldOfMember = 2 * changes.MaxBody
 	mostHeldOfAll    = 16 << 20
 	mostHeld         = 2 * changes.MaxApply
 )

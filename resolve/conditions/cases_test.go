@@ -11,6 +11,7 @@ import (
 func TestCases(t *testing.T) {
 	t.Parallel()
 	resolvetest.Cases(t, "testdata/*.txtar", resolvetest.Dump)
+	resolvetest.Cases(t, "testdata/permissions/*.txtar", resolvetest.Permissions)
 }
 
 // TestStories holds all that stories say of whole worlds, which goes through this stage.

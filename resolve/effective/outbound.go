@@ -14,7 +14,7 @@ type ClusterUse struct {
 	// ConnectionsOnly says that no table of the dataplane sends requests to it, only
 	// TCPTables whole connections.
 	ConnectionsOnly bool
-	// ClusterCache and EndpointsKept are what stands beside either.
+	// ClusterCache and EndpointsCache are what stands beside either.
 	ClusterCache, EndpointsCache *Derived
 }
 

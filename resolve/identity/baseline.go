@@ -10,7 +10,7 @@ import (
 // Baseline are what policies say of the inbounds of a dataplane beside what is folded for each.
 type Baseline struct {
 	// For each inbound, in the document's order, the sets of policies of kinds of which confs add up
-	// that are about it: keys of saidTogether.
+	// that are about it, as keys (authorization.Collected).
 	Inbounds [][]string
 	TLS      []*index.Policy // those for the dataplane about how inbounds take mutual TLS
 }

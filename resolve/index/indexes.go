@@ -21,7 +21,7 @@ const Any = "\x01"
 
 // TargetName is in which bucket a ref to a destination is. Whatever ref the
 // matcher accepts for a destination must be in a bucket of one of its names, or
-// in that of anyTarget, else nobody would find it.
+// in that of Any, else nobody would find it.
 func TargetName(ref api.TargetRef) string {
 	if ref.Name == "" {
 		return Any
@@ -162,7 +162,7 @@ func (c *Stage) indexRoutes() {
 }
 
 // selectorTarget is one label or tag that every dataplane carries which a policy
-// with an inbound side selects; anyTarget where there is none.
+// with an inbound side selects; Any where there is none.
 func selectorTarget(p *Policy) string {
 	top := p.Object.Spec.(*policies.Spec).Top()
 	want := top.Tags

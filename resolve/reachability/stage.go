@@ -27,7 +27,7 @@ type Stage struct {
 
 	// Whose workloads may call by the same names: a key for each dataplane.
 	HostnamesKeys    *derive.Collection[string]
-	HostnamesCallers *derive.Index[string] // all of them, under anyTarget
+	HostnamesCallers *derive.Index[string] // all of them, under index.Any
 	destsAddressed   *derive.Collection[addressed]
 }
 

@@ -143,7 +143,7 @@ func (m Mesh) Destination(id string) *Destination {
 }
 
 // DestinationsNamed yields the destinations that a ref by that name may mean, by id: all
-// of them where the name is anyTarget.
+// of them where the name is index.Any.
 func (m Mesh) DestinationsNamed(name string) iter.Seq[*Destination] {
 	if name == index.Any {
 		return m.Destinations.Values(m.At)

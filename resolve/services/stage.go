@@ -13,12 +13,12 @@ type Stage struct {
 	DestinationsByName *derive.Index[Destination]
 	// destsByAbove finds hosts by those that stand for all hosts below a name.
 	destsByAbove        *derive.Index[Destination]
-	VirtualDestinations *derive.Index[Destination] // those with virtual addresses, under anyTarget
+	VirtualDestinations *derive.Index[Destination] // those with virtual addresses, under index.Any
 	// DestinationsByHostname finds those by what they are called, as far as the mesh names them.
 	DestinationsByHostname *derive.Index[Destination]
 	DestinationsApart      *derive.Index[Destination] // of those the ones that not everybody reaches alike
 	Members                *derive.Collection[Members]
-	MembersIdle            *derive.Index[Members] // of destinations for which nobody answers, under anyTarget
+	MembersIdle            *derive.Index[Members] // of destinations for which nobody answers, under index.Any
 }
 
 // Mesh is one mesh at this stage.

@@ -1,6 +1,7 @@
 package listeners
 
 import (
+	"cmp"
 	"hash/fnv"
 	"time"
 
@@ -36,6 +37,9 @@ func (b *Builder) Inbound(whose Dataplane, at envoy.Place, i *effective.Inbound)
 	in := b.common(c)
 	if i.Guarded || i.TLS != nil {
 		b.inboundChains(whose.ref, i, c, in)
+		for _, chain := range in.named {
+			in.err = cmp.Or(in.err, extensions(chain.Filters))
+		}
 		listener.AccessLog = connectionLog(i.TLS)
 	}
 	return b.listener(listener, i.Address, i.Port, in, whose, i.Tags)

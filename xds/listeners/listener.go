@@ -51,9 +51,7 @@ func (b *Builder) common(c chain) *common {
 	out := &common{chain: c}
 	for i, part := range c.parts() {
 		filters := b.filters(part)
-		for _, f := range filters {
-			out.err = cmp.Or(out.err, check.Extension(f.GetTypedConfig()))
-		}
+		out.err = cmp.Or(out.err, extensions(filters))
 		if part.by != nil {
 			out.origins = append(out.origins, part.by)
 		}
@@ -72,6 +70,16 @@ func (b *Builder) common(c chain) *common {
 		})...)
 	}
 	return out
+}
+
+// extensions finds what Envoy would refuse in filters.
+func extensions(filters []*listenerv3.Filter) error {
+	for _, f := range filters {
+		if err := check.Extension(f.GetTypedConfig()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Dataplane is a dataplane as far as its listeners depend on it.

@@ -36,7 +36,7 @@ type applied struct {
 // Limits of one request. What is read of a body takes many times its length while it is judged, and
 // nobody but administrators is trusted not to send more.
 const (
-	MaxDocument      = 2 << 20
+	MaxBody          = 2 << 20
 	MaxApply         = 64 << 20
 	maxApplyOfMember = 1 << 20
 	// turnPatience is how long an apply of a user waits for those of others.

@@ -38,7 +38,7 @@ func (c *DocumentWriter) wouldRemove(w http.ResponseWriter, r *http.Request, ask
 
 // Put creates or replaces one object from the request's body.
 func (c *DocumentWriter) Put(w http.ResponseWriter, r *http.Request, ref api.Ref) error {
-	body, err := httpapi.Body(w, r, MaxDocument)
+	body, err := httpapi.Body(w, r, MaxBody)
 	if err != nil {
 		return err
 	}

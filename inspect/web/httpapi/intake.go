@@ -52,7 +52,7 @@ type countedBody struct {
 	answer http.Header
 }
 
-// Read is errBusy where too much would be held. The rest is not waited for then: else a sender
+// Read is ErrBusy where too much would be held. The rest is not waited for then: else a sender
 // that has stopped would never be told.
 func (b *countedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)

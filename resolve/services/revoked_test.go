@@ -1,4 +1,4 @@
-package resolve_test
+package services_test
 
 import (
 	"slices"
@@ -53,7 +53,7 @@ func TestNobodyIsLedToARevokedIdentity(t *testing.T) {
 			"in a namespace of users": {revocation("labels: {k8s.kuma.io/namespace: shop}", exact), false},
 			"by another document":     {strings.Replace(revocation("", exact), "revoked-identities-default", "mine", 1), false},
 		} {
-			m, _ := resolve.Compile(snapshot.New(1, append(documents(t, memberDocs+secondServer+c.text), secureMesh(t, mtls))...), world.Dialects(), world.Kinds())
+			m, _ := resolve.Compile(snapshot.New(1, append(documents(t, memberDocs+secondServer+c.text), mesh(t, mtls))...), world.Dialects(), world.Kinds())
 			if got := led(m, "10.0.0.1"); c.revoked != (len(got) == 0) {
 				t.Errorf("%s %s: %v lead to it", mode, what, got)
 			}
@@ -102,7 +102,7 @@ spec: {selector: {}, spiffeID: {trustDomain: td, path: '/{{ label "team" }}'}, p
 		"with a MeshTLS":         {"null", own + tls("{kind: Mesh}", "Strict"), effective.Strict, false},
 		"with a narrow MeshTLS":  {"null", own + tls("{kind: Dataplane, labels: {team: pay}}", "Strict"), effective.Strict, true},
 	} {
-		m, _ := resolve.Compile(snapshot.New(1, append(documents(t, memberDocs+c.text), secureMesh(t, c.mtls), insightOn("pay-1", api.DataplaneInsight{Identity: true}))...), world.Dialects(), world.Kinds())
+		m, _ := resolve.Compile(snapshot.New(1, append(documents(t, memberDocs+c.text), mesh(t, c.mtls), &api.Object{Ref: api.InsightRef(api.Ref{Mesh: "default", Name: "pay-1"}), Spec: &api.DataplaneInsight{Identity: true}})...), world.Dialects(), world.Kinds())
 		r, _ := m.Dataplane(api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "pay-1"})
 		if got := r.Inbounds[0].TLS; got == nil || got.Mode != c.mode {
 			t.Errorf("%s: %+v, want %s", what, got, c.mode)

@@ -1,4 +1,4 @@
-package resolve_test
+package services_test
 
 import (
 	"fmt"
@@ -90,6 +90,18 @@ name: legacy
 spec: {targetRef: {kind: Dataplane, labels: {legacy: "true"}}, rules: [{default: {mode: Permissive}}]}
 `
 
+// mesh is a mesh whose authority says how mutual TLS is taken: null for not at all.
+func mesh(t *testing.T, mtls string) *api.Object {
+	t.Helper()
+	return documents(t, "type: Mesh\nname: default\nmeshServices: {mode: Everywhere}\nmtls: "+mtls)[0]
+}
+
+const (
+	strictMTLS     = `{enabledBackend: ca, backends: [{name: ca, type: builtin}]}`
+	permissiveMTLS = `{enabledBackend: ca, backends: [{name: ca, type: builtin, mode: PERMISSIVE}]}`
+	noMTLS         = `{backends: [{name: ca, type: builtin}]}`
+)
+
 func documents(t *testing.T, text string) []*api.Object {
 	t.Helper()
 	objects, err := decode.Objects(world.Catalog(), "test", []byte(text))
@@ -130,7 +142,7 @@ func TestMembershipIsProven(t *testing.T) {
 					t.Parallel()
 					guest := *documents(t, guestDoc)[0]
 					guest.Owner, guest.Proof = api.Ephemeral, proof
-					objects := append(documents(t, memberDocs+more), secureMesh(t, mtls), &guest)
+					objects := append(documents(t, memberDocs+more), mesh(t, mtls), &guest)
 					m, _ := resolve.Compile(snapshot.New(1, objects...), world.Dialects(), world.Kinds())
 					if got := led(m, "10.0.0.1"); len(got) != 7 {
 						t.Errorf("the caller is led to who is applied by %v", got)
@@ -170,7 +182,7 @@ func TestUnprovenNamesAreNotExpected(t *testing.T) {
 	for _, ready := range []string{"true", "false"} {
 		guest := *documents(t, strings.Replace(strings.Replace(guestDoc, "kuma.io/service: pay", "kuma.io/service: evil", 1), "[{name: main,", "[{health: {ready: "+ready+"}, name: main,", 1))[0]
 		guest.Owner, guest.Proof = api.Ephemeral, &api.Proof{Tags: map[string][]string{"kuma.io/service": {"evil"}}}
-		m, _ := resolve.Compile(snapshot.New(1, append(documents(t, memberDocs), secureMesh(t, strictMTLS), &guest)...), world.Dialects(), world.Kinds())
+		m, _ := resolve.Compile(snapshot.New(1, append(documents(t, memberDocs), mesh(t, strictMTLS), &guest)...), world.Dialects(), world.Kinds())
 		r, _ := m.Dataplane(api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "caller"})
 		for _, c := range r.Clusters {
 			if c.TLS != nil && slices.Contains(c.TLS.Names, "spiffe://default/evil") {
