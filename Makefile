@@ -51,8 +51,9 @@ test: tools ## everything: vet, all tests with a real Envoy, the demo
 	$(MAKE) --no-print-directory demo DEMO='--once --languages'
 
 # What `make check` leaves to `make test`: the shell, whose tests need Kubernetes' clients, wait for disks and
-# processes, and take longest to link; and packages whose tests stand for whole control planes, clusters or machines.
-LONG := (control|store|cmd|deploy|hack)(/.*)?|sidecar/(agent|identity)|internal/(differential|scale|nodetest|netnstest|envoytest|kubetest)
+# processes, and take longest to link; packages whose tests stand for whole control planes, clusters or machines; and
+# parts of resolve, sim and xds whose cases and stories are also those of internal/resolvetest, internal/golden and xds.
+LONG := (control|store|cmd|deploy|hack)(/.*)?|resolve/(authorization|conditions|dataplanes|effective|hostnames|identity|impact|index|reachability|routing|services|tables)|sim/(wire|timeline)|xds/(clusters|endpoints|listeners|proxyless)|sidecar/(agent|identity)|internal/(differential|scale|nodetest|netnstest|envoytest|kubetest)
 
 .PHONY: check
 check: ## vet, and the tests of the core, of xDS and of the inspect API that need no Envoy, with few random worlds: what to run while writing

@@ -41,6 +41,23 @@ func Cases(t *testing.T, pattern string, says func(*resolve.Model) string) {
 	})
 }
 
+// stages are what the cases of each stage are about, by the folders of their files below that of the stage.
+var stages = map[string]func(*resolve.Model) string{
+	"authorization/testdata": Permissions, "conditions/testdata": Dump, "conditions/testdata/permissions": Permissions, "dataplanes/testdata": Dump,
+	"hostnames/testdata": Names, "hostnames/testdata/dataplanes": Dump, "identity/testdata": Identities, "impact/testdata": Answers, "index/testdata": Dump,
+	"reachability/testdata": Dump, "routing/testdata": Dump, "services/testdata": Dump, "tables/testdata": Dump,
+}
+
+// Stage runs the cases of a stage, as a test of its package.
+func Stage(t *testing.T, name string) {
+	t.Helper()
+	for folder, says := range stages {
+		if at, ok := strings.CutPrefix(folder, name+"/"); ok {
+			Cases(t, at+"/*.txtar", says)
+		}
+	}
+}
+
 // sidecars are what is known of sidecars.
 func sidecars(text string) (out []*api.Object) {
 	for line := range strings.Lines(text) {

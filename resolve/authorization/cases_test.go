@@ -10,7 +10,7 @@ import (
 // TestCases holds cases about permissions on routes, carried out at inbounds.
 func TestCases(t *testing.T) {
 	t.Parallel()
-	resolvetest.Cases(t, "testdata/*.txtar", resolvetest.Permissions)
+	resolvetest.Stage(t, "authorization")
 }
 
 // TestStories holds all that stories say of whole worlds, which goes through this stage.

@@ -10,8 +10,7 @@ import (
 // TestCases holds cases about references that lead nowhere.
 func TestCases(t *testing.T) {
 	t.Parallel()
-	resolvetest.Cases(t, "testdata/*.txtar", resolvetest.Dump)
-	resolvetest.Cases(t, "testdata/permissions/*.txtar", resolvetest.Permissions)
+	resolvetest.Stage(t, "conditions")
 }
 
 // TestStories holds all that stories say of whole worlds, which goes through this stage.

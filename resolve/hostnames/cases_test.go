@@ -10,8 +10,7 @@ import (
 // TestCases holds cases about names and virtual addresses.
 func TestCases(t *testing.T) {
 	t.Parallel()
-	resolvetest.Cases(t, "testdata/*.txtar", resolvetest.Names)
-	resolvetest.Cases(t, "testdata/dataplanes/*.txtar", resolvetest.Dump)
+	resolvetest.Stage(t, "hostnames")
 }
 
 // TestStories holds all that stories say of whole worlds, which goes through this stage.

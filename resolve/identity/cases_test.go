@@ -10,7 +10,7 @@ import (
 // TestCases holds cases about identities.
 func TestCases(t *testing.T) {
 	t.Parallel()
-	resolvetest.Cases(t, "testdata/*.txtar", resolvetest.Identities)
+	resolvetest.Stage(t, "identity")
 }
 
 // TestStories holds all that stories say of whole worlds, which goes through this stage.

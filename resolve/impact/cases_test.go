@@ -10,7 +10,7 @@ import (
 // TestCases holds cases about where objects act.
 func TestCases(t *testing.T) {
 	t.Parallel()
-	resolvetest.Cases(t, "testdata/*.txtar", resolvetest.Answers)
+	resolvetest.Stage(t, "impact")
 }
 
 // TestStories holds all that stories say of whole worlds, which goes through this stage.

@@ -10,7 +10,7 @@ import (
 // TestCases holds cases about an index of targetRefs, or the order of precedence.
 func TestCases(t *testing.T) {
 	t.Parallel()
-	resolvetest.Cases(t, "testdata/*.txtar", resolvetest.Dump)
+	resolvetest.Stage(t, "index")
 }
 
 // TestStories holds all that stories say of whole worlds, which goes through this stage.

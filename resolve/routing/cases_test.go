@@ -10,7 +10,7 @@ import (
 // TestCases holds cases about what routes and policies say about a destination.
 func TestCases(t *testing.T) {
 	t.Parallel()
-	resolvetest.Cases(t, "testdata/*.txtar", resolvetest.Dump)
+	resolvetest.Stage(t, "routing")
 }
 
 // TestStories holds all that stories say of whole worlds, which goes through this stage.
