@@ -30,16 +30,19 @@ func byChance(v *sim.Verdict) bool {
 	return some > 1
 }
 
-// fractionBy is how much a fraction of many requests may be off. Half of 10,000 honest requests is off by more
-// three times in a thousand, so who is off is asked more often, in these steps: in the end it is once in a billion.
-const fractionBy = 0.015
-
-var fractionSteps = []int{2_500, 7_500, 30_000}
+// A fraction of so many requests may be off by so much. Half of them is off by
+// more in three of a thousand honest samples, so who is off is asked so many times as often
+// again: then it is once in a billion.
+const (
+	fractionOf = 10_000
+	fractionBy = 0.015
+	fractionUp = 4
+)
 
 // fractions sends often, and compares what came to which end with what is wanted.
 func fractions(want map[string]float64, send func(n int, got map[string]int) error) string {
 	got, n := map[string]int{}, 0
-	for _, more := range fractionSteps {
+	for _, more := range []int{fractionOf, (fractionUp - 1) * fractionOf} {
 		if len(want) == 1 {
 			more = 1 // nothing is left to chance
 		}
