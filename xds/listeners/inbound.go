@@ -1,7 +1,6 @@
 package listeners
 
 import (
-	"cmp"
 	"hash/fnv"
 	"time"
 
@@ -37,9 +36,6 @@ func (b *Builder) Inbound(whose Dataplane, at envoy.Place, i *effective.Inbound)
 	in := b.common(c)
 	if i.Guarded || i.TLS != nil {
 		b.inboundChains(whose.ref, i, c, in)
-		for _, chain := range in.named {
-			in.err = cmp.Or(in.err, extensions(chain.Filters))
-		}
 		listener.AccessLog = connectionLog(i.TLS)
 	}
 	return b.listener(listener, i.Address, i.Port, in, whose, i.Tags)
@@ -56,7 +52,7 @@ func (b *Builder) inboundChains(dp api.Ref, i *effective.Inbound, c chain, in *c
 	}
 	proved := c
 	proved.place.Chain, proved.stat, proved.bound = envoy.MTLS, c.stat+".mtls", spread(i.TLS.Life/2, dp.Name+" "+i.Name)
-	mtls := &listenerv3.FilterChain{Name: string(envoy.MTLS), Filters: b.filters(proved), TransportSocket: b.accepting(dp.Mesh, i.TLS, &proved), Metadata: b.revoked(&proved)}
+	mtls := &listenerv3.FilterChain{Name: string(envoy.MTLS), Filters: in.checked(b.filters(proved)), TransportSocket: b.accepting(dp.Mesh, i.TLS, &proved), Metadata: b.revoked(&proved)}
 	if !i.TLS.TakesPlain() {
 		if http {
 			mtls.FilterChainMatch = &listenerv3.FilterChainMatch{TransportProtocol: "tls"}
@@ -72,9 +68,9 @@ func (b *Builder) inboundChains(dp api.Ref, i *effective.Inbound, c chain, in *c
 		plain.bound = plainBound
 	}
 	in.named = []*listenerv3.FilterChain{
-		{Name: string(envoy.Plain), FilterChainMatch: &listenerv3.FilterChainMatch{TransportProtocol: "raw_buffer"}, Filters: b.filters(plain)},
+		{Name: string(envoy.Plain), FilterChainMatch: &listenerv3.FilterChainMatch{TransportProtocol: "raw_buffer"}, Filters: in.checked(b.filters(plain))},
 		mtls,
-		{Name: string(envoy.Own), FilterChainMatch: &listenerv3.FilterChainMatch{TransportProtocol: "tls"}, Filters: b.filters(ownTLS(c, in))},
+		{Name: string(envoy.Own), FilterChainMatch: &listenerv3.FilterChainMatch{TransportProtocol: "tls"}, Filters: in.checked(b.filters(ownTLS(c, in)))},
 	}
 }
 

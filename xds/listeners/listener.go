@@ -50,8 +50,7 @@ type common struct {
 func (b *Builder) common(c chain) *common {
 	out := &common{chain: c}
 	for i, part := range c.parts() {
-		filters := b.filters(part)
-		out.err = cmp.Or(out.err, extensions(filters))
+		filters := out.checked(b.filters(part))
 		if part.by != nil {
 			out.origins = append(out.origins, part.by)
 		}
@@ -72,14 +71,12 @@ func (b *Builder) common(c chain) *common {
 	return out
 }
 
-// extensions finds what Envoy would refuse in filters.
-func extensions(filters []*listenerv3.Filter) error {
+// checked are filters, of which it is noted why Envoy would refuse them.
+func (in *common) checked(filters []*listenerv3.Filter) []*listenerv3.Filter {
 	for _, f := range filters {
-		if err := check.Extension(f.GetTypedConfig()); err != nil {
-			return err
-		}
+		in.err = cmp.Or(in.err, check.Extension(f.GetTypedConfig()))
 	}
-	return nil
+	return filters
 }
 
 // Dataplane is a dataplane as far as its listeners depend on it.
