@@ -40,7 +40,7 @@ func TestRoutesOfNamespacesStayApart(t *testing.T) {
 	c := newComposition(t)
 	asked := 0
 	rapid.Check(t, func(t *rapid.T) {
-		changes := []snapshot.Change{{After: worlds.Decode(t, c.catalog, `{"type":"Mesh","name":"default","meshServices":{"mode":"Exclusive"},"mtls":`+strictMTLS+`}`)}}
+		changes := []snapshot.Change{{After: worlds.Decode(t, c.catalog, `{"type":"Mesh","name":"default","meshServices":{"mode":"Exclusive"},"mtls":`+worlds.StrictMTLS+`}`)}}
 		for i, ns := range []string{"a", "b"} {
 			changes = append(changes,
 				snapshot.Change{After: worlds.Decode(t, c.catalog, fmt.Sprintf(`{"type":"Dataplane","mesh":"default","name":"d.%s","labels":{"k8s.kuma.io/namespace":%q,"in":%q},

@@ -6,11 +6,9 @@ import (
 	"testing"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/policies"
-	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -63,17 +61,4 @@ func describe(changes []snapshot.Change) string {
 		out = append(out, verb+c.Ref().String())
 	}
 	return strings.Join(out, ", ")
-}
-
-// compile resolves documents, which may be warned of but must be valid.
-func (c *composition) compile(t *testing.T, file string, docs []byte) *resolve.Model {
-	t.Helper()
-	objects, err := decode.Objects(c.catalog, file, docs)
-	for _, v := range api.Violations(err) {
-		if v.Severity == api.Error {
-			t.Fatal(v)
-		}
-	}
-	model, _ := resolve.Compile(snapshot.New(1, objects...), c.dialects, c.kinds)
-	return model
 }

@@ -24,7 +24,7 @@ func shared(t *testing.T, c *composition, policies ...string) *resolve.Model {
 		objects = append(objects, worlds.Decode(t, c.catalog, fmt.Sprintf(`{"type":"Dataplane","mesh":"default","name":%q,"labels":{"team":%q},
 			"networking":{"address":"10.0.0.%d","inbound":[{"port":80,"tags":{"kuma.io/service":%q,"version":%q}}]}}`, p.name, p.team, i+1, p.service, p.version)))
 		if p.name != "b" {
-			objects = append(objects, insightOn(p.name, api.DataplaneInsight{Identity: true, TLS: true}))
+			objects = append(objects, worlds.Insight(p.name, api.DataplaneInsight{Identity: true, TLS: true}))
 		}
 	}
 	objects = append(objects, worlds.Decode(t, c.catalog, `{"type":"MeshTLS","mesh":"default","name":"mode","spec":{"rules":[{"default":{"mode":"Strict"}}]}}`))
@@ -108,7 +108,7 @@ func TestWherePermissionsAreNotAsked(t *testing.T) {
 	} {
 		m := shared(t, c, x.spec)
 		tls := worlds.Decode(t, c.catalog, fmt.Sprintf(`{"type":"MeshTLS","mesh":"default","name":"mode","spec":{"rules":[{"default":{"mode":%q}}]}}`, x.mode))
-		heard := insightOn("b", api.DataplaneInsight{Identity: true, TLS: true})
+		heard := worlds.Insight("b", api.DataplaneInsight{Identity: true, TLS: true})
 		was, _ := m.Snapshot().Get(tls.Ref)
 		changes := []snapshot.Change{{Before: was, After: tls}, {After: heard}}
 		m, _ = m.Update(m.Written().With(2, changes), changes)

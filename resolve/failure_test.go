@@ -88,7 +88,7 @@ func TestAFailedTableOpensNoInbound(t *testing.T) {
 	t.Parallel()
 	c := newComposition(t)
 	sound, buggy := c.dialects, c.panickingFor("bad")
-	objects := []*api.Object{worlds.Decode(t, c.catalog, `{"type":"Mesh","name":"default","mtls":`+strictMTLS+`}`)}
+	objects := []*api.Object{worlds.Decode(t, c.catalog, `{"type":"Mesh","name":"default","mtls":`+worlds.StrictMTLS+`}`)}
 	for _, name := range []string{"good", "bad"} {
 		objects = append(objects, worlds.Decode(t, c.catalog, `{"type":"Dataplane","mesh":"default","name":"`+name+`","networking":{"address":"127.0.0.2","inbound":[{"port":80,"tags":{"kuma.io/service":"`+name+`","kuma.io/protocol":"http"}}]}}`),
 			worlds.Decode(t, c.catalog, `{"type":"MeshHTTPRoute","mesh":"default","name":"`+name+`","spec":{"to":[{"targetRef":{"kind":"MeshService","name":"`+name+`"},"rules":[{"matches":[{"path":{"type":"PathPrefix","value":"/admin"}}],"default":{}}]}]}}`),
@@ -117,7 +117,7 @@ func TestAFailedTableOpensNoInbound(t *testing.T) {
 func TestAMeshWhoseIdentitiesFailOpensNothing(t *testing.T) {
 	t.Parallel()
 	c := newComposition(t)
-	strict := worlds.Decode(t, c.catalog, `{"type":"Mesh","name":"default","mtls":`+strictMTLS+`}`)
+	strict := worlds.Decode(t, c.catalog, `{"type":"Mesh","name":"default","mtls":`+worlds.StrictMTLS+`}`)
 	plane := worlds.Decode(t, c.catalog, `{"type":"Dataplane","mesh":"default","name":"a","networking":{"address":"127.0.0.2","inbound":[{"port":80,"tags":{"kuma.io/service":"web","kuma.io/protocol":"http"}}]}}`)
 	broken := &api.Object{Ref: api.MeshInsightRef("default"), Spec: (*api.MeshInsight)(nil)}
 	before, _ := resolve.Compile(snapshot.New(1, strict, plane), c.dialects, c.kinds)

@@ -17,31 +17,13 @@ import (
 	"github.com/weftmesh/weft/resolve/effective"
 )
 
-// secureMesh is a Mesh with authorities.
-func secureMesh(t worlds.Fataler, mtls string) *api.Object {
-	t.Helper()
-	return worlds.Decode(t, world.Catalog(), `{"type":"Mesh","name":"default","meshServices":{"mode":"Everywhere"},"mtls":`+mtls+`}`)
-}
-
-// The authorities of a Mesh.
-const (
-	strictMTLS     = `{"enabledBackend":"ca","backends":[{"name":"ca","type":"builtin"}]}`
-	permissiveMTLS = `{"enabledBackend":"ca","backends":[{"name":"ca","type":"builtin","mode":"PERMISSIVE","dpCert":{"rotation":{"expiration":"1h"}}}]}`
-	noMTLS         = `{"backends":[{"name":"ca","type":"builtin"}]}`
-)
-
-// insightOn is what is known of a dataplane.
-func insightOn(name string, i api.DataplaneInsight) *api.Object {
-	return &api.Object{Ref: api.InsightRef(api.Ref{Mesh: "default", Name: name}), Spec: &i}
-}
-
 // identityDocument draws a document about identities, or what is known of a dataplane.
 func identityDocument(t *rapid.T, c *composition) *api.Object {
 	pick := func(label string, from ...string) string { return rapid.SampledFrom(from).Draw(t, label) }
 	yes := func(label string) bool { return rapid.Bool().Draw(t, label) }
 	switch pick("about", "mesh", "trust", "document", "document", "insight", "insight") {
 	case "mesh":
-		return secureMesh(t, pick("mtls", strictMTLS, permissiveMTLS, noMTLS, "null"))
+		return worlds.SecureMesh(t, world.Catalog(), pick("mtls", worlds.StrictMTLS, worlds.PermissiveMTLS, worlds.NoMTLS, "null"))
 	case "trust":
 		return &api.Object{Ref: api.Ref{Kind: api.KindMeshTrust, Mesh: "default", Name: pick("trust", "t1", "t2")}, Spec: &api.MeshTrust{TrustDomain: pick("domain", "td", "default")}}
 	case "document":
@@ -51,7 +33,7 @@ func identityDocument(t *rapid.T, c *composition) *api.Object {
 	if yes("old") {
 		i.Shows = []string{"spiffe://old/" + pick("shown", "a", "b")}
 	}
-	return insightOn(pick("dataplane", "a", "b", "c", "d"), i)
+	return worlds.Insight(pick("dataplane", "a", "b", "c", "d"), i)
 }
 
 func secureDump(m *resolve.Model) string {
@@ -99,9 +81,9 @@ func TestInsightOfOneDataplane(t *testing.T) {
 	c := newComposition(t)
 	rapid.Check(t, func(t *rapid.T) {
 		s := worlds.Snapshot(t, c.catalog, 6)
-		s = s.With(8, []snapshot.Change{{After: secureMesh(t, permissiveMTLS)}, {After: insightOn("a", api.DataplaneInsight{Identity: true})}})
+		s = s.With(8, []snapshot.Change{{After: worlds.SecureMesh(t, world.Catalog(), worlds.PermissiveMTLS)}, {After: worlds.Insight("a", api.DataplaneInsight{Identity: true})}})
 		model, _ := resolve.Compile(s, c.dialects, c.kinds)
-		changes := []snapshot.Change{{After: insightOn("a", api.DataplaneInsight{Identity: true, TLS: true})}}
+		changes := []snapshot.Change{{After: worlds.Insight("a", api.DataplaneInsight{Identity: true, TLS: true})}}
 		next, affected := model.Update(s.With(9, changes), changes)
 		for r := range next.Dataplanes("") {
 			old, _ := model.Dataplane(r.Ref)

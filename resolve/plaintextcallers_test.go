@@ -7,6 +7,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
+	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/resolve"
 )
 
@@ -21,7 +22,7 @@ func TestGRPCWithoutASidecarIsRefusedByStrict(t *testing.T) {
 	}
 	for _, proxyless := range []bool{true, false} {
 		calls := api.Outbound{Port: 9090, Tags: map[string]string{api.TagService: "pay"}}
-		m, _ := resolve.Compile(snapshot.New(1, secureMesh(t, `{"enabledBackend":"ca","backends":[{"name":"ca","type":"builtin"}]}`), dataplane("pay-1", "pay"), dataplane("web-1", "web", calls),
+		m, _ := resolve.Compile(snapshot.New(1, worlds.SecureMesh(t, world.Catalog(), `{"enabledBackend":"ca","backends":[{"name":"ca","type":"builtin"}]}`), dataplane("pay-1", "pay"), dataplane("web-1", "web", calls),
 			&api.Object{Ref: api.InsightRef(api.Ref{Mesh: "default", Name: "web-1"}), Spec: &api.DataplaneInsight{Proxyless: proxyless}}), world.Dialects(), world.Kinds())
 		for name, says := range map[string]string{"web-1": "no sidecar and calls in plain text", "pay-1": "web-1"} {
 			told := false

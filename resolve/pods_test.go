@@ -9,6 +9,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/api/snapshot"
+	"github.com/weftmesh/weft/internal/resolvetest"
 	"github.com/weftmesh/weft/resolve"
 )
 
@@ -65,7 +66,7 @@ func (c *composition) changed(t *testing.T, m *resolve.Model, docs string) (*res
 func TestPodsThatChangeConcernWhoReadsThem(t *testing.T) {
 	t.Parallel()
 	c := newComposition(t)
-	base := c.compile(t, "cluster.yaml", []byte(cluster(3, 4)))
+	base := resolvetest.Compile(t, "cluster.yaml", []byte(cluster(3, 4)))
 	if n := base.Snapshot().CountOfKind(api.KindDataplane); n != 12 {
 		t.Fatalf("%d dataplanes", n)
 	}
@@ -94,8 +95,7 @@ func TestPodsThatChangeConcernWhoReadsThem(t *testing.T) {
 // TestPodsShareWhatTheyHaveInCommon: labels and tags of the pods of a Deployment are one map.
 func TestPodsShareWhatTheyHaveInCommon(t *testing.T) {
 	t.Parallel()
-	c := newComposition(t)
-	m := c.compile(t, "cluster.yaml", []byte(cluster(1, 2)))
+	m := resolvetest.Compile(t, "cluster.yaml", []byte(cluster(1, 2)))
 	var labels, tags []string
 	for o := range m.Snapshot().OfKind(api.KindDataplane) {
 		labels = append(labels, fmt.Sprintf("%p", o.Labels))
@@ -112,7 +112,7 @@ func TestWrittenDataplaneOfAPodsName(t *testing.T) {
 	t.Parallel()
 	c := newComposition(t)
 	written := "type: Dataplane\nmesh: default\nnamespace: on\nname: s0-0\nnetworking: {address: 192.0.2.7, inbound: [{port: 1, tags: {kuma.io/service: x}}]}\n"
-	base := c.compile(t, "cluster.yaml", []byte(cluster(1, 1)))
+	base := resolvetest.Compile(t, "cluster.yaml", []byte(cluster(1, 1)))
 	m, _ := c.changed(t, base, written)
 	ref := api.Ref{Kind: api.KindDataplane, Mesh: "default", Namespace: "on", Name: "s0-0"}
 	address := func(m *resolve.Model) string {

@@ -1,13 +1,44 @@
 package resolve_test
 
 import (
+	"fmt"
+	"path/filepath"
+	"strings"
 	"testing"
+
+	"golang.org/x/tools/txtar"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/api/snapshot"
+	"github.com/weftmesh/weft/internal/cases"
+	"github.com/weftmesh/weft/internal/resolvetest"
 	"github.com/weftmesh/weft/resolve"
 )
+
+// matched are the policies that select each dataplane, by kind.
+func matched(model *resolve.Model) string {
+	var b strings.Builder
+	for r := range model.Dataplanes("") {
+		fmt.Fprintf(&b, "%s\n", r.Ref)
+		for _, k := range model.Kinds() {
+			for _, o := range model.Reader(nil).Matched(r.Ref, k.Name).Policies() {
+				fmt.Fprintf(&b, " under %s %s\n", k.Name, o.Name)
+			}
+		}
+	}
+	return b.String()
+}
+
+// TestMatched asks which policies select the dataplanes of the cases of resolve/impact.
+func TestMatched(t *testing.T) {
+	t.Parallel()
+	cases.Files(t, "impact/testdata/*.txtar", func(t *testing.T, file string, a *txtar.Archive) *txtar.Archive {
+		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
+		cases.Equal(t, filepath.Join("testdata", "matched", name+".txt"), []byte(matched(resolvetest.Compile(t, file, a.Files[0].Data))))
+		return a
+	})
+}
 
 // TestAskingForWhatIsNotThere: every question about an unknown mesh or object,
 // or about an object of another kind, has the empty answer.

@@ -37,7 +37,7 @@ func (c *composition) steps(t *testing.T, _ string, archive *txtar.Archive) *txt
 		state = state.With(uint64(i), changes)
 		next, affected := model.Update(state, changes)
 		clean, _ := resolve.Compile(state, c.dialects, c.kinds)
-		if diff := cmp.Diff(resolvetest.Dump(clean)+resolvetest.Answers(clean), resolvetest.Dump(next)+resolvetest.Answers(next)); diff != "" {
+		if diff := cmp.Diff(resolvetest.Dump(clean)+resolvetest.Answers(clean)+matched(clean), resolvetest.Dump(next)+resolvetest.Answers(next)+matched(next)); diff != "" {
 			t.Fatalf("file %d: compiled (-) and updated (+) differ:\n%s\nchanges: %s", i, diff, describe(changes))
 		}
 		checkAffected(t, model, next, affected, changes)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/snapshot"
+	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/internal/resolvetest"
 	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/policies/trafficpermission"
@@ -96,7 +97,7 @@ func TestNamespacesStayApart(t *testing.T) {
 			changes = append(changes, snapshot.Change{After: worlds.Decode(t, c.catalog, fmt.Sprintf(`{"type":"Dataplane","mesh":"default","name":"d%d.%s","labels":{"k8s.kuma.io/namespace":%q,"team":%q},
 				"networking":{"address":"10.0.0.%d","inbound":[{"port":80,"name":"main","tags":{"kuma.io/service":"web","kuma.io/protocol":"http"}}]}}`, i, ns, ns, []string{"x", "y"}[i%2], i+1))})
 		}
-		changes = append(changes, snapshot.Change{After: secureMesh(t, strictMTLS)})
+		changes = append(changes, snapshot.Change{After: worlds.SecureMesh(t, world.Catalog(), worlds.StrictMTLS)})
 		for range rapid.IntRange(0, 4).Draw(t, "policies") {
 			changes = append(changes, snapshot.Change{After: worlds.Permission(t, c.catalog, rapid.SampledFrom([]string{"a", "b"}).Draw(t, "namespace"))})
 		}
@@ -117,7 +118,7 @@ func TestNamespacesStayApart(t *testing.T) {
 func TestPermissionsAreShared(t *testing.T) {
 	t.Parallel()
 	c := newComposition(t)
-	objects := []*api.Object{secureMesh(t, strictMTLS), worlds.Decode(t, c.catalog,
+	objects := []*api.Object{worlds.SecureMesh(t, world.Catalog(), worlds.StrictMTLS), worlds.Decode(t, c.catalog,
 		`{"type":"MeshTrafficPermission","mesh":"default","name":"p","spec":{"rules":[{"default":{"allow":[{"spiffeID":{"type":"Prefix","value":"spiffe://default"}}]}}]}}`)}
 	for i := range 3 {
 		objects = append(objects, worlds.Decode(t, c.catalog, fmt.Sprintf(`{"type":"Dataplane","mesh":"default","name":"d%d","networking":{"address":"10.0.0.%d","inbound":[{"port":80,"tags":{"kuma.io/service":"web"}}]}}`, i, i+1)))

@@ -31,7 +31,7 @@ func TestValidateAndApplyAgree(t *testing.T) {
 	})
 	texts := 0
 	for _, pattern := range []string{"../../api/decode/testdata/*.txtar", "../../testdata/stories/*.txtar", "../../policies/*/testdata/validation/*.txtar",
-		"../../resolve/*/testdata/*.txtar", "testdata/*.txtar"} {
+		"../../resolve/*/testdata/*.txtar", "../../resolve/*/testdata/*/*.txtar", "testdata/*.txtar"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %d files, %v", pattern, len(files), err)

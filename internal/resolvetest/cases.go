@@ -15,6 +15,7 @@ import (
 	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/internal/cases"
+	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/resolve"
 )
 
@@ -25,23 +26,29 @@ import (
 func Cases(t *testing.T, pattern string, says func(*resolve.Model) string) {
 	t.Helper()
 	cases.Files(t, pattern, func(t *testing.T, file string, a *txtar.Archive) *txtar.Archive {
-		objects, err := decode.Objects(world.Catalog(), file, a.Files[0].Data)
-		for _, v := range api.Violations(err) {
-			if v.Severity == api.Error {
-				t.Fatal(v)
-			}
-		}
-		given := a.Files[:1]
+		given, known := a.Files[:1], []*api.Object(nil)
 		if len(a.Files) > 1 && a.Files[1].Name != "want" {
-			given = a.Files[:2]
-			objects = append(objects, sidecars(string(a.Files[1].Data))...)
+			given, known = a.Files[:2], sidecars(string(a.Files[1].Data))
 		}
-		model, _ := resolve.Compile(snapshot.New(1, objects...), world.Dialects(), world.Kinds())
+		model := Compile(t, file, a.Files[0].Data, known...)
 		return &txtar.Archive{Comment: a.Comment, Files: append(slices.Clone(given), txtar.File{Name: "want", Data: []byte(says(model))})}
 	})
 }
 
-// stages are what the cases of each stage are about, by the folders of their files below that of the stage.
+// Compile resolves documents, which may be warned of but must be valid, and other objects.
+func Compile(t *testing.T, file string, docs []byte, more ...*api.Object) *resolve.Model {
+	t.Helper()
+	objects, err := decode.Objects(world.Catalog(), file, docs)
+	for _, v := range api.Violations(err) {
+		if v.Severity == api.Error {
+			t.Fatal(v)
+		}
+	}
+	model, _ := resolve.Compile(snapshot.New(1, append(objects, more...)...), world.Dialects(), world.Kinds())
+	return model
+}
+
+// stages are what is said of the cases of each stage, by the folders below resolve that hold them.
 var stages = map[string]func(*resolve.Model) string{
 	"authorization/testdata": Permissions, "conditions/testdata": Dump, "conditions/testdata/permissions": Permissions, "dataplanes/testdata": Dump,
 	"hostnames/testdata": Names, "hostnames/testdata/dataplanes": Dump, "identity/testdata": Identities, "impact/testdata": Answers, "index/testdata": Dump,
@@ -62,8 +69,7 @@ func Stage(t *testing.T, name string) {
 func sidecars(text string) (out []*api.Object) {
 	for line := range strings.Lines(text) {
 		f := strings.Fields(line)
-		out = append(out, &api.Object{Ref: api.Ref{Kind: api.KindDataplaneInsight, Mesh: "default", Name: f[0]},
-			Spec: &api.DataplaneInsight{Identity: slices.Contains(f, "identity"), TLS: slices.Contains(f, "tls"), Plain: slices.Contains(f, "plain")}})
+		out = append(out, worlds.Insight(f[0], api.DataplaneInsight{Identity: slices.Contains(f, "identity"), TLS: slices.Contains(f, "tls"), Plain: slices.Contains(f, "plain")}))
 	}
 	return out
 }

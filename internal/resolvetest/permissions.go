@@ -45,7 +45,8 @@ func Permissions(m *resolve.Model) string {
 
 // letIn is which of the callers policies let in.
 func letIn(all effective.Policies) string {
-	text, p := "", trafficpermission.Of(all.Of(trafficpermission.Kind.Name))
+	var out []string
+	p := trafficpermission.Of(all.Of(trafficpermission.Kind.Name))
 	for _, name := range callers {
 		decision := "denied"
 		v := p.Decide(&trafficpermission.Asked{Names: []string{name}})
@@ -56,7 +57,7 @@ func letIn(all effective.Policies) string {
 		if v.By != nil {
 			by = " by " + v.By.Name
 		}
-		text += fmt.Sprintf("; %s %s%s", name, decision, by)
+		out = append(out, fmt.Sprintf("%s %s%s", name, decision, by))
 	}
-	return strings.Replace(text, ";", ":", 1) + "\n"
+	return ": " + strings.Join(out, "; ") + "\n"
 }

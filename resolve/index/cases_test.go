@@ -7,7 +7,7 @@ import (
 	"github.com/weftmesh/weft/internal/resolvetest"
 )
 
-// TestCases holds cases about an index of targetRefs, or the order of precedence.
+// TestCases holds cases about indexes of targetRefs and the order of precedence.
 func TestCases(t *testing.T) {
 	t.Parallel()
 	resolvetest.Stage(t, "index")

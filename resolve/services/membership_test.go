@@ -10,6 +10,7 @@ import (
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
+	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
 )
@@ -90,18 +91,6 @@ name: legacy
 spec: {targetRef: {kind: Dataplane, labels: {legacy: "true"}}, rules: [{default: {mode: Permissive}}]}
 `
 
-// mesh is a mesh whose authority says how mutual TLS is taken: null for not at all.
-func mesh(t *testing.T, mtls string) *api.Object {
-	t.Helper()
-	return documents(t, "type: Mesh\nname: default\nmeshServices: {mode: Everywhere}\nmtls: "+mtls)[0]
-}
-
-const (
-	strictMTLS     = `{enabledBackend: ca, backends: [{name: ca, type: builtin}]}`
-	permissiveMTLS = `{enabledBackend: ca, backends: [{name: ca, type: builtin, mode: PERMISSIVE}]}`
-	noMTLS         = `{backends: [{name: ca, type: builtin}]}`
-)
-
 func documents(t *testing.T, text string) []*api.Object {
 	t.Helper()
 	objects, err := decode.Objects(world.Catalog(), "test", []byte(text))
@@ -135,14 +124,14 @@ func TestMembershipIsProven(t *testing.T) {
 		"service": {Tags: all("kuma.io/service", "pay")}, "version": {Tags: map[string][]string{"kuma.io/service": {"pay"}, "version": {"v1", "v2"}}},
 	}
 	count := map[string]int{"nothing": 0, "another service": 0, "nobody asked": 7, "tag": 3, "label": 1, "name": 1, "service": 1, "version": 2}
-	for mode, mtls := range map[string]string{"strict": strictMTLS, "permissive": permissiveMTLS, "plain": "null"} {
+	for mode, mtls := range map[string]string{"strict": worlds.StrictMTLS, "permissive": worlds.PermissiveMTLS, "plain": "null"} {
 		for loosened, more := range map[string]string{"": "", " with a label that loosens": legacyPermissive} {
 			for what, proof := range proofs {
 				t.Run(mode+" "+what+loosened, func(t *testing.T) {
 					t.Parallel()
 					guest := *documents(t, guestDoc)[0]
 					guest.Owner, guest.Proof = api.Ephemeral, proof
-					objects := append(documents(t, memberDocs+more), mesh(t, mtls), &guest)
+					objects := append(documents(t, memberDocs+more), worlds.SecureMesh(t, world.Catalog(), mtls), &guest)
 					m, _ := resolve.Compile(snapshot.New(1, objects...), world.Dialects(), world.Kinds())
 					if got := led(m, "10.0.0.1"); len(got) != 7 {
 						t.Errorf("the caller is led to who is applied by %v", got)
@@ -182,7 +171,7 @@ func TestUnprovenNamesAreNotExpected(t *testing.T) {
 	for _, ready := range []string{"true", "false"} {
 		guest := *documents(t, strings.Replace(strings.Replace(guestDoc, "kuma.io/service: pay", "kuma.io/service: evil", 1), "[{name: main,", "[{health: {ready: "+ready+"}, name: main,", 1))[0]
 		guest.Owner, guest.Proof = api.Ephemeral, &api.Proof{Tags: map[string][]string{"kuma.io/service": {"evil"}}}
-		m, _ := resolve.Compile(snapshot.New(1, append(documents(t, memberDocs), mesh(t, strictMTLS), &guest)...), world.Dialects(), world.Kinds())
+		m, _ := resolve.Compile(snapshot.New(1, append(documents(t, memberDocs), worlds.SecureMesh(t, world.Catalog(), worlds.StrictMTLS), &guest)...), world.Dialects(), world.Kinds())
 		r, _ := m.Dataplane(api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "caller"})
 		for _, c := range r.Clusters {
 			if c.TLS != nil && slices.Contains(c.TLS.Names, "spiffe://default/evil") {

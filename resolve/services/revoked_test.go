@@ -8,6 +8,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
+	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
 )
@@ -39,7 +40,7 @@ spec: {targetRef: {kind: Mesh}, rules: [{` + entry + `}]}
 func TestNobodyIsLedToARevokedIdentity(t *testing.T) {
 	t.Parallel()
 	const exact = `override: {deny: [{spiffeID: {type: Exact, value: spiffe://default/pay}}]}`
-	for mode, mtls := range map[string]string{"strict": strictMTLS, "permissive": permissiveMTLS} {
+	for mode, mtls := range map[string]string{"strict": worlds.StrictMTLS, "permissive": worlds.PermissiveMTLS} {
 		for what, c := range map[string]struct {
 			text    string
 			revoked bool
@@ -53,7 +54,7 @@ func TestNobodyIsLedToARevokedIdentity(t *testing.T) {
 			"in a namespace of users": {revocation("labels: {k8s.kuma.io/namespace: shop}", exact), false},
 			"by another document":     {strings.Replace(revocation("", exact), "revoked-identities-default", "mine", 1), false},
 		} {
-			m, _ := resolve.Compile(snapshot.New(1, append(documents(t, memberDocs+secondServer+c.text), mesh(t, mtls))...), world.Dialects(), world.Kinds())
+			m, _ := resolve.Compile(snapshot.New(1, append(documents(t, memberDocs+secondServer+c.text), worlds.SecureMesh(t, world.Catalog(), mtls))...), world.Dialects(), world.Kinds())
 			if got := led(m, "10.0.0.1"); c.revoked != (len(got) == 0) {
 				t.Errorf("%s %s: %v lead to it", mode, what, got)
 			}
@@ -95,14 +96,14 @@ spec: {selector: {}, spiffeID: {trustDomain: td, path: '/{{ label "team" }}'}, p
 		mtls, text, mode string
 		told             bool
 	}{
-		"beside PERMISSIVE":      {permissiveMTLS, own, effective.Permissive, false},
-		"beside STRICT":          {strictMTLS, own, effective.Strict, false},
+		"beside PERMISSIVE":      {worlds.PermissiveMTLS, own, effective.Permissive, false},
+		"beside STRICT":          {worlds.StrictMTLS, own, effective.Strict, false},
 		"alone":                  {"null", own, effective.Permissive, true},
-		"beside one that is off": {noMTLS, own, effective.Permissive, true},
+		"beside one that is off": {worlds.NoMTLS, own, effective.Permissive, true},
 		"with a MeshTLS":         {"null", own + tls("{kind: Mesh}", "Strict"), effective.Strict, false},
 		"with a narrow MeshTLS":  {"null", own + tls("{kind: Dataplane, labels: {team: pay}}", "Strict"), effective.Strict, true},
 	} {
-		m, _ := resolve.Compile(snapshot.New(1, append(documents(t, memberDocs+c.text), mesh(t, c.mtls), &api.Object{Ref: api.InsightRef(api.Ref{Mesh: "default", Name: "pay-1"}), Spec: &api.DataplaneInsight{Identity: true}})...), world.Dialects(), world.Kinds())
+		m, _ := resolve.Compile(snapshot.New(1, append(documents(t, memberDocs+c.text), worlds.SecureMesh(t, world.Catalog(), c.mtls), worlds.Insight("pay-1", api.DataplaneInsight{Identity: true}))...), world.Dialects(), world.Kinds())
 		r, _ := m.Dataplane(api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "pay-1"})
 		if got := r.Inbounds[0].TLS; got == nil || got.Mode != c.mode {
 			t.Errorf("%s: %+v, want %s", what, got, c.mode)
