@@ -27,43 +27,20 @@ type File struct {
 // story's documents and one question: the name of the want file, without want.
 func Stories(t *testing.T, dir string, answer func(docs []File, question string) string) {
 	t.Helper()
-	cases.Files(t, filepath.Join(dir, "*.txtar"), func(t *testing.T, _ string, story *txtar.Archive) *txtar.Archive {
-		return answered(t, story, answer)
-	})
-}
-
-// answered is a story with answers.
-func answered(t *testing.T, story *txtar.Archive, answer func(docs []File, question string) string) *txtar.Archive {
-	t.Helper()
-	docs := documents(story)
-	if len(docs) == len(story.Files) {
-		t.Error("the story asks nothing")
-	}
-	for i, f := range story.Files {
-		if question, ok := strings.CutPrefix(f.Name, "want."); ok {
-			story.Files[i].Data = []byte(strings.TrimRight(answer(docs, question), "\n") + "\n")
-		}
-	}
-	return story
-}
-
-// documents are those of a story.
-func documents(story *txtar.Archive) (docs []File) {
-	for _, f := range story.Files {
-		if !strings.HasPrefix(f.Name, "want.") {
-			docs = append(docs, File{f.Name, f.Data})
-		}
-	}
-	return docs
+	run(t, filepath.Join(dir, "*.txtar"), answer, func(string) bool { return true })
 }
 
 // Answered runs the stories below dir as tests of a package that takes part in every answer; with -short some of them,
 // since package golden runs them all.
 func Answered(t *testing.T, dir string) {
 	t.Helper()
-	cases.Files(t, filepath.Join(dir, some()), func(t *testing.T, _ string, story *txtar.Archive) *txtar.Archive {
-		return answered(t, story, Answer)
-	})
+	run(t, filepath.Join(dir, some()), Answer, func(string) bool { return true })
+}
+
+// Simulated is Answered for what stories say of requests alone.
+func Simulated(t *testing.T, dir string) {
+	t.Helper()
+	run(t, filepath.Join(dir, some()), Answer, func(verb string) bool { return verb == "sim" || verb == "goes" || verb == "each" })
 }
 
 // some are the names of the stories for other packages than this one.
@@ -74,15 +51,23 @@ func some() string {
 	return "*.txtar"
 }
 
-// Simulated is Answered for what stories say of requests alone.
-func Simulated(t *testing.T, dir string) {
+// run asks the questions of stories whose verb is asked, and leaves the others.
+func run(t *testing.T, pattern string, answer func(docs []File, question string) string, asked func(verb string) bool) {
 	t.Helper()
-	cases.Files(t, filepath.Join(dir, some()), func(_ *testing.T, _ string, story *txtar.Archive) *txtar.Archive {
-		docs := documents(story)
+	cases.Files(t, pattern, func(t *testing.T, _ string, story *txtar.Archive) *txtar.Archive {
+		var docs []File
+		for _, f := range story.Files {
+			if !strings.HasPrefix(f.Name, "want.") {
+				docs = append(docs, File{f.Name, f.Data})
+			}
+		}
+		if len(docs) == len(story.Files) {
+			t.Error("the story asks nothing")
+		}
 		for i, f := range story.Files {
-			question, _ := strings.CutPrefix(f.Name, "want.")
-			if verb, _, _ := strings.Cut(question, ":"); verb == "sim" || verb == "goes" || verb == "each" {
-				story.Files[i].Data = []byte(strings.TrimRight(Answer(docs, question), "\n") + "\n")
+			question, is := strings.CutPrefix(f.Name, "want.")
+			if verb, _, _ := strings.Cut(question, ":"); is && asked(verb) {
+				story.Files[i].Data = []byte(strings.TrimRight(answer(docs, question), "\n") + "\n")
 			}
 		}
 		return story
