@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 	}
 	text := os.Getenv(victimEnv)
 	if text == "" {
-		envoytest.Waits("5")
+		envoytest.Waits(5)
 		os.Exit(m.Run())
 	}
 	var of victimOf

@@ -21,7 +21,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	envoytest.Waits("4")
+	envoytest.Waits(4)
 	testscript.Main(m, map[string]func(){"weft": main, "curl": fetch})
 }
 

@@ -21,6 +21,6 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "start anew:", err)
 		os.Exit(1)
 	}
-	envoytest.Waits("8")
+	envoytest.Waits(8)
 	os.Exit(m.Run())
 }
