@@ -177,7 +177,7 @@ var clock = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Ti
 type pkg struct {
 	ImportPath, Dir  string
 	Imports, GoFiles []string
-	Export           string // file of its export data, where that was asked for
+	Export           string // file of its export data
 }
 
 // listed are our packages and all that they need, with their export data: asked for once.
@@ -200,17 +200,22 @@ var listed = sync.OnceValues(func() (all []pkg, err error) {
 	}
 })
 
-// packages are ours.
-func packages(t *testing.T) (ours []pkg) {
-	t.Helper()
+// own are our packages.
+var own = sync.OnceValues(func() (ours []pkg, err error) {
 	all, err := listed()
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, p := range all {
 		if strings.HasPrefix(p.ImportPath+"/", module) {
 			ours = append(ours, p)
 		}
+	}
+	return ours, err
+})
+
+func packages(t *testing.T) []pkg {
+	t.Helper()
+	ours, err := own()
+	if err != nil {
+		t.Fatal(err)
 	}
 	return ours
 }
@@ -221,17 +226,14 @@ type source struct {
 	tree *ast.File
 }
 
-// parsed are the files of our packages by the package's path, and the set of their positions: parsed once.
+// parsed are the files of our packages by the package's path, at positions: parsed once.
 var parsed = sync.OnceValues(func() (map[string][]source, error) {
-	all, err := listed()
+	ours, err := own()
 	if err != nil {
 		return nil, err
 	}
 	files := map[string][]source{}
-	for _, p := range all {
-		if !strings.HasPrefix(p.ImportPath+"/", module) {
-			continue
-		}
+	for _, p := range ours {
 		for _, name := range p.GoFiles {
 			tree, err := parser.ParseFile(positions, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution|parser.ParseComments)
 			if err != nil {
