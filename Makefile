@@ -52,7 +52,7 @@ test: tools ## everything: vet, all tests with a real Envoy, the demo
 
 # What `make check` leaves to `make test`: the shell, whose tests need Kubernetes' clients, wait for disks and
 # processes, and take longest to link; packages whose tests stand for whole control planes, clusters or machines; and
-# parts of resolve, sim and xds whose cases and stories are also those of internal/resolvetest, internal/golden and xds.
+# parts of resolve, sim and xds, of which it has the cases and stories by internal/resolvetest, internal/golden and xds.
 LONG := (control|store|cmd|deploy|hack)(/.*)?|resolve/(authorization|conditions|dataplanes|effective|hostnames|identity|impact|index|reachability|routing|services|tables)|sim/(wire|timeline)|xds/(clusters|endpoints|listeners|proxyless)|sidecar/(agent|identity)|internal/(differential|scale|nodetest|netnstest|envoytest|kubetest)
 
 .PHONY: check
