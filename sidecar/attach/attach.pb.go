@@ -32,6 +32,7 @@ type Up struct {
 	//	*Up_Answer
 	//	*Up_Certificate
 	//	*Up_Connections
+	//	*Up_Traffic
 	Is            isUp_Is `protobuf_oneof:"is"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -110,6 +111,15 @@ func (x *Up) GetConnections() *Connections {
 	return nil
 }
 
+func (x *Up) GetTraffic() *Traffic {
+	if x != nil {
+		if x, ok := x.Is.(*Up_Traffic); ok {
+			return x.Traffic
+		}
+	}
+	return nil
+}
+
 type isUp_Is interface {
 	isUp_Is()
 }
@@ -130,6 +140,10 @@ type Up_Connections struct {
 	Connections *Connections `protobuf:"bytes,4,opt,name=connections,proto3,oneof"`
 }
 
+type Up_Traffic struct {
+	Traffic *Traffic `protobuf:"bytes,5,opt,name=traffic,proto3,oneof"`
+}
+
 func (*Up_Hello) isUp_Is() {}
 
 func (*Up_Answer) isUp_Is() {}
@@ -137,6 +151,8 @@ func (*Up_Answer) isUp_Is() {}
 func (*Up_Certificate) isUp_Is() {}
 
 func (*Up_Connections) isUp_Is() {}
+
+func (*Up_Traffic) isUp_Is() {}
 
 // Down is what the control plane says. Each names and each ca takes the place of
 // the one before.
@@ -148,6 +164,7 @@ type Down struct {
 	//	*Down_Ca
 	//	*Down_Ask
 	//	*Down_Certify
+	//	*Down_Report
 	Is            isDown_Is `protobuf_oneof:"is"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -226,6 +243,15 @@ func (x *Down) GetCertify() *Certify {
 	return nil
 }
 
+func (x *Down) GetReport() *Report {
+	if x != nil {
+		if x, ok := x.Is.(*Down_Report); ok {
+			return x.Report
+		}
+	}
+	return nil
+}
+
 type isDown_Is interface {
 	isDown_Is()
 }
@@ -246,6 +272,10 @@ type Down_Certify struct {
 	Certify *Certify `protobuf:"bytes,4,opt,name=certify,proto3,oneof"`
 }
 
+type Down_Report struct {
+	Report *Report `protobuf:"bytes,5,opt,name=report,proto3,oneof"`
+}
+
 func (*Down_Names) isDown_Is() {}
 
 func (*Down_Ca) isDown_Is() {}
@@ -253,6 +283,8 @@ func (*Down_Ca) isDown_Is() {}
 func (*Down_Ask) isDown_Is() {}
 
 func (*Down_Certify) isDown_Is() {}
+
+func (*Down_Report) isDown_Is() {}
 
 // Hello says who opened the stream, and what it wants.
 type Hello struct {
@@ -939,22 +971,421 @@ func (x *Sender) GetLast() int64 {
 	return 0
 }
 
+// Report is how often the agent sends Traffic. Without one it is every ten seconds.
+type Report struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// From 2 to 40; 0 for never.
+	EverySeconds  uint32 `protobuf:"varint,1,opt,name=every_seconds,json=everySeconds,proto3" json:"every_seconds,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Report) Reset() {
+	*x = Report{}
+	mi := &file_attach_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Report) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Report) ProtoMessage() {}
+
+func (x *Report) ProtoReflect() protoreflect.Message {
+	mi := &file_attach_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Report.ProtoReflect.Descriptor instead.
+func (*Report) Descriptor() ([]byte, []int) {
+	return file_attach_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *Report) GetEverySeconds() uint32 {
+	if x != nil {
+		return x.EverySeconds
+	}
+	return 0
+}
+
+// Traffic is what the sidecar's Envoy counted of requests since the message before, or since the
+// stream began: all numbers are differences. One comes with every interval, an empty one too, so that
+// who reports nothing is told apart from who does not report.
+type Traffic struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The time that it is of.
+	Milliseconds uint32 `protobuf:"varint,1,opt,name=milliseconds,proto3" json:"milliseconds,omitempty"`
+	// Those of which something was counted; the busiest slots, and those with failures, by the bounds of
+	// telemetry.
+	Tables []*Table `protobuf:"bytes,2,rep,name=tables,proto3" json:"tables,omitempty"`
+	// Lines that Envoy wrote to the agent, and those of them that came: what is missing was lost.
+	Written  uint64 `protobuf:"varint,3,opt,name=written,proto3" json:"written,omitempty"`
+	Received uint64 `protobuf:"varint,4,opt,name=received,proto3" json:"received,omitempty"`
+	// How many of a million failed requests have a line.
+	ErrorsPpm uint32 `protobuf:"varint,5,opt,name=errors_ppm,json=errorsPpm,proto3" json:"errors_ppm,omitempty"`
+	// Names of slots that this Envoy keeps in memory.
+	Names         uint32 `protobuf:"varint,6,opt,name=names,proto3" json:"names,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Traffic) Reset() {
+	*x = Traffic{}
+	mi := &file_attach_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Traffic) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Traffic) ProtoMessage() {}
+
+func (x *Traffic) ProtoReflect() protoreflect.Message {
+	mi := &file_attach_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Traffic.ProtoReflect.Descriptor instead.
+func (*Traffic) Descriptor() ([]byte, []int) {
+	return file_attach_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *Traffic) GetMilliseconds() uint32 {
+	if x != nil {
+		return x.Milliseconds
+	}
+	return 0
+}
+
+func (x *Traffic) GetTables() []*Table {
+	if x != nil {
+		return x.Tables
+	}
+	return nil
+}
+
+func (x *Traffic) GetWritten() uint64 {
+	if x != nil {
+		return x.Written
+	}
+	return 0
+}
+
+func (x *Traffic) GetReceived() uint64 {
+	if x != nil {
+		return x.Received
+	}
+	return 0
+}
+
+func (x *Traffic) GetErrorsPpm() uint32 {
+	if x != nil {
+		return x.ErrorsPpm
+	}
+	return 0
+}
+
+func (x *Traffic) GetNames() uint32 {
+	if x != nil {
+		return x.Names
+	}
+	return 0
+}
+
+// Table is the virtual host of a route configuration.
+type Table struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its number on this stream, from 1.
+	Number uint32 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
+	// As Envoy's statistics write it; only the first time on a stream.
+	Name  string  `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	Slots []*Slot `protobuf:"bytes,3,rep,name=slots,proto3" json:"slots,omitempty"`
+	// The sum of slots that are not listed.
+	Others        *Slot `protobuf:"bytes,4,opt,name=others,proto3" json:"others,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Table) Reset() {
+	*x = Table{}
+	mi := &file_attach_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Table) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Table) ProtoMessage() {}
+
+func (x *Table) ProtoReflect() protoreflect.Message {
+	mi := &file_attach_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Table.ProtoReflect.Descriptor instead.
+func (*Table) Descriptor() ([]byte, []int) {
+	return file_attach_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *Table) GetNumber() uint32 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *Table) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Table) GetSlots() []*Slot {
+	if x != nil {
+		return x.Slots
+	}
+	return nil
+}
+
+func (x *Table) GetOthers() *Slot {
+	if x != nil {
+		return x.Others
+	}
+	return nil
+}
+
+// Slot is what was counted of the routes of a table that share one number.
+type Slot struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Slot  uint32                 `protobuf:"varint,1,opt,name=slot,proto3" json:"slot,omitempty"`
+	// Requests that ended, those that the sidecar answered by itself too.
+	Completed uint32 `protobuf:"varint,2,opt,name=completed,proto3" json:"completed,omitempty"`
+	// Of them: answered with 5xx; with 401, 403 or 429; repeated at least once, which is counted by attempts.
+	Failed  uint32 `protobuf:"varint,3,opt,name=failed,proto3" json:"failed,omitempty"`
+	Denied  uint32 `protobuf:"varint,4,opt,name=denied,proto3" json:"denied,omitempty"`
+	Retried uint32 `protobuf:"varint,5,opt,name=retried,proto3" json:"retried,omitempty"`
+	// Of them: those that no answer came to in time.
+	Timeouts uint32   `protobuf:"varint,6,opt,name=timeouts,proto3" json:"timeouts,omitempty"`
+	Causes   []*Cause `protobuf:"bytes,7,rep,name=causes,proto3" json:"causes,omitempty"`
+	// Requests by duration: up to 5, 10, 25, 50, 100, 250 and 1000 milliseconds, and more. Zeros at the
+	// end are left out.
+	Durations     []uint32 `protobuf:"varint,8,rep,packed,name=durations,proto3" json:"durations,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Slot) Reset() {
+	*x = Slot{}
+	mi := &file_attach_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Slot) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Slot) ProtoMessage() {}
+
+func (x *Slot) ProtoReflect() protoreflect.Message {
+	mi := &file_attach_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Slot.ProtoReflect.Descriptor instead.
+func (*Slot) Descriptor() ([]byte, []int) {
+	return file_attach_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *Slot) GetSlot() uint32 {
+	if x != nil {
+		return x.Slot
+	}
+	return 0
+}
+
+func (x *Slot) GetCompleted() uint32 {
+	if x != nil {
+		return x.Completed
+	}
+	return 0
+}
+
+func (x *Slot) GetFailed() uint32 {
+	if x != nil {
+		return x.Failed
+	}
+	return 0
+}
+
+func (x *Slot) GetDenied() uint32 {
+	if x != nil {
+		return x.Denied
+	}
+	return 0
+}
+
+func (x *Slot) GetRetried() uint32 {
+	if x != nil {
+		return x.Retried
+	}
+	return 0
+}
+
+func (x *Slot) GetTimeouts() uint32 {
+	if x != nil {
+		return x.Timeouts
+	}
+	return 0
+}
+
+func (x *Slot) GetCauses() []*Cause {
+	if x != nil {
+		return x.Causes
+	}
+	return nil
+}
+
+func (x *Slot) GetDurations() []uint32 {
+	if x != nil {
+		return x.Durations
+	}
+	return nil
+}
+
+// Cause is why requests ended without an answer of who was called.
+type Cause struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As Envoy writes it: UO, URX,UT; empty for none.
+	Flags string `protobuf:"bytes,1,opt,name=flags,proto3" json:"flags,omitempty"`
+	// As response_timeout, without what is told of one connection.
+	Details string `protobuf:"bytes,2,opt,name=details,proto3" json:"details,omitempty"`
+	Status  uint32 `protobuf:"varint,3,opt,name=status,proto3" json:"status,omitempty"`
+	Count   uint32 `protobuf:"varint,4,opt,name=count,proto3" json:"count,omitempty"`
+	// Counted by a sample of lines, and scaled.
+	Sampled       bool `protobuf:"varint,5,opt,name=sampled,proto3" json:"sampled,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Cause) Reset() {
+	*x = Cause{}
+	mi := &file_attach_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Cause) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Cause) ProtoMessage() {}
+
+func (x *Cause) ProtoReflect() protoreflect.Message {
+	mi := &file_attach_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Cause.ProtoReflect.Descriptor instead.
+func (*Cause) Descriptor() ([]byte, []int) {
+	return file_attach_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *Cause) GetFlags() string {
+	if x != nil {
+		return x.Flags
+	}
+	return ""
+}
+
+func (x *Cause) GetDetails() string {
+	if x != nil {
+		return x.Details
+	}
+	return ""
+}
+
+func (x *Cause) GetStatus() uint32 {
+	if x != nil {
+		return x.Status
+	}
+	return 0
+}
+
+func (x *Cause) GetCount() uint32 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *Cause) GetSampled() bool {
+	if x != nil {
+		return x.Sampled
+	}
+	return false
+}
+
 var File_attach_proto protoreflect.FileDescriptor
 
 const file_attach_proto_rawDesc = "" +
 	"\n" +
-	"\fattach.proto\x12\aweft.v1\"\xd1\x01\n" +
+	"\fattach.proto\x12\aweft.v1\"\xff\x01\n" +
 	"\x02Up\x12&\n" +
 	"\x05hello\x18\x01 \x01(\v2\x0e.weft.v1.HelloH\x00R\x05hello\x12)\n" +
 	"\x06answer\x18\x02 \x01(\v2\x0f.weft.v1.AnswerH\x00R\x06answer\x128\n" +
 	"\vcertificate\x18\x03 \x01(\v2\x14.weft.v1.CertificateH\x00R\vcertificate\x128\n" +
-	"\vconnections\x18\x04 \x01(\v2\x14.weft.v1.ConnectionsH\x00R\vconnectionsB\x04\n" +
-	"\x02is\"\xac\x01\n" +
+	"\vconnections\x18\x04 \x01(\v2\x14.weft.v1.ConnectionsH\x00R\vconnections\x12,\n" +
+	"\atraffic\x18\x05 \x01(\v2\x10.weft.v1.TrafficH\x00R\atrafficB\x04\n" +
+	"\x02is\"\xd7\x01\n" +
 	"\x04Down\x12&\n" +
 	"\x05names\x18\x01 \x01(\v2\x0e.weft.v1.NamesH\x00R\x05names\x12&\n" +
 	"\x02ca\x18\x02 \x01(\v2\x14.weft.v1.AuthoritiesH\x00R\x02ca\x12 \n" +
 	"\x03ask\x18\x03 \x01(\v2\f.weft.v1.AskH\x00R\x03ask\x12,\n" +
-	"\acertify\x18\x04 \x01(\v2\x10.weft.v1.CertifyH\x00R\acertifyB\x04\n" +
+	"\acertify\x18\x04 \x01(\v2\x10.weft.v1.CertifyH\x00R\acertify\x12)\n" +
+	"\x06report\x18\x05 \x01(\v2\x0f.weft.v1.ReportH\x00R\x06reportB\x04\n" +
 	"\x02is\"j\n" +
 	"\x05Hello\x12\x17\n" +
 	"\anode_id\x18\x01 \x01(\tR\x06nodeId\x12\x18\n" +
@@ -998,7 +1429,37 @@ const file_attach_proto_rawDesc = "" +
 	"\aaddress\x18\x01 \x01(\tR\aaddress\x12\x12\n" +
 	"\x04port\x18\x02 \x01(\rR\x04port\x12 \n" +
 	"\vconnections\x18\x03 \x01(\x04R\vconnections\x12\x12\n" +
-	"\x04last\x18\x04 \x01(\x03R\x04last23\n" +
+	"\x04last\x18\x04 \x01(\x03R\x04last\"-\n" +
+	"\x06Report\x12#\n" +
+	"\revery_seconds\x18\x01 \x01(\rR\feverySeconds\"\xc0\x01\n" +
+	"\aTraffic\x12\"\n" +
+	"\fmilliseconds\x18\x01 \x01(\rR\fmilliseconds\x12&\n" +
+	"\x06tables\x18\x02 \x03(\v2\x0e.weft.v1.TableR\x06tables\x12\x18\n" +
+	"\awritten\x18\x03 \x01(\x04R\awritten\x12\x1a\n" +
+	"\breceived\x18\x04 \x01(\x04R\breceived\x12\x1d\n" +
+	"\n" +
+	"errors_ppm\x18\x05 \x01(\rR\terrorsPpm\x12\x14\n" +
+	"\x05names\x18\x06 \x01(\rR\x05names\"\x7f\n" +
+	"\x05Table\x12\x16\n" +
+	"\x06number\x18\x01 \x01(\rR\x06number\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12#\n" +
+	"\x05slots\x18\x03 \x03(\v2\r.weft.v1.SlotR\x05slots\x12%\n" +
+	"\x06others\x18\x04 \x01(\v2\r.weft.v1.SlotR\x06others\"\xe4\x01\n" +
+	"\x04Slot\x12\x12\n" +
+	"\x04slot\x18\x01 \x01(\rR\x04slot\x12\x1c\n" +
+	"\tcompleted\x18\x02 \x01(\rR\tcompleted\x12\x16\n" +
+	"\x06failed\x18\x03 \x01(\rR\x06failed\x12\x16\n" +
+	"\x06denied\x18\x04 \x01(\rR\x06denied\x12\x18\n" +
+	"\aretried\x18\x05 \x01(\rR\aretried\x12\x1a\n" +
+	"\btimeouts\x18\x06 \x01(\rR\btimeouts\x12&\n" +
+	"\x06causes\x18\a \x03(\v2\x0e.weft.v1.CauseR\x06causes\x12\x1c\n" +
+	"\tdurations\x18\b \x03(\rR\tdurations\"\x7f\n" +
+	"\x05Cause\x12\x14\n" +
+	"\x05flags\x18\x01 \x01(\tR\x05flags\x12\x18\n" +
+	"\adetails\x18\x02 \x01(\tR\adetails\x12\x16\n" +
+	"\x06status\x18\x03 \x01(\rR\x06status\x12\x14\n" +
+	"\x05count\x18\x04 \x01(\rR\x05count\x12\x18\n" +
+	"\asampled\x18\x05 \x01(\bR\asampled23\n" +
 	"\aSidecar\x12(\n" +
 	"\x06Attach\x12\v.weft.v1.Up\x1a\r.weft.v1.Down(\x010\x01B)Z'github.com/weftmesh/weft/sidecar/attachb\x06proto3"
 
@@ -1014,7 +1475,7 @@ func file_attach_proto_rawDescGZIP() []byte {
 	return file_attach_proto_rawDescData
 }
 
-var file_attach_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_attach_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_attach_proto_goTypes = []any{
 	(*Up)(nil),          // 0: weft.v1.Up
 	(*Down)(nil),        // 1: weft.v1.Down
@@ -1029,26 +1490,37 @@ var file_attach_proto_goTypes = []any{
 	(*Connections)(nil), // 10: weft.v1.Connections
 	(*Inbound)(nil),     // 11: weft.v1.Inbound
 	(*Sender)(nil),      // 12: weft.v1.Sender
+	(*Report)(nil),      // 13: weft.v1.Report
+	(*Traffic)(nil),     // 14: weft.v1.Traffic
+	(*Table)(nil),       // 15: weft.v1.Table
+	(*Slot)(nil),        // 16: weft.v1.Slot
+	(*Cause)(nil),       // 17: weft.v1.Cause
 }
 var file_attach_proto_depIdxs = []int32{
 	2,  // 0: weft.v1.Up.hello:type_name -> weft.v1.Hello
 	7,  // 1: weft.v1.Up.answer:type_name -> weft.v1.Answer
 	9,  // 2: weft.v1.Up.certificate:type_name -> weft.v1.Certificate
 	10, // 3: weft.v1.Up.connections:type_name -> weft.v1.Connections
-	3,  // 4: weft.v1.Down.names:type_name -> weft.v1.Names
-	5,  // 5: weft.v1.Down.ca:type_name -> weft.v1.Authorities
-	6,  // 6: weft.v1.Down.ask:type_name -> weft.v1.Ask
-	8,  // 7: weft.v1.Down.certify:type_name -> weft.v1.Certify
-	4,  // 8: weft.v1.Names.names:type_name -> weft.v1.Name
-	11, // 9: weft.v1.Connections.inbounds:type_name -> weft.v1.Inbound
-	12, // 10: weft.v1.Connections.senders:type_name -> weft.v1.Sender
-	0,  // 11: weft.v1.Sidecar.Attach:input_type -> weft.v1.Up
-	1,  // 12: weft.v1.Sidecar.Attach:output_type -> weft.v1.Down
-	12, // [12:13] is the sub-list for method output_type
-	11, // [11:12] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	14, // 4: weft.v1.Up.traffic:type_name -> weft.v1.Traffic
+	3,  // 5: weft.v1.Down.names:type_name -> weft.v1.Names
+	5,  // 6: weft.v1.Down.ca:type_name -> weft.v1.Authorities
+	6,  // 7: weft.v1.Down.ask:type_name -> weft.v1.Ask
+	8,  // 8: weft.v1.Down.certify:type_name -> weft.v1.Certify
+	13, // 9: weft.v1.Down.report:type_name -> weft.v1.Report
+	4,  // 10: weft.v1.Names.names:type_name -> weft.v1.Name
+	11, // 11: weft.v1.Connections.inbounds:type_name -> weft.v1.Inbound
+	12, // 12: weft.v1.Connections.senders:type_name -> weft.v1.Sender
+	15, // 13: weft.v1.Traffic.tables:type_name -> weft.v1.Table
+	16, // 14: weft.v1.Table.slots:type_name -> weft.v1.Slot
+	16, // 15: weft.v1.Table.others:type_name -> weft.v1.Slot
+	17, // 16: weft.v1.Slot.causes:type_name -> weft.v1.Cause
+	0,  // 17: weft.v1.Sidecar.Attach:input_type -> weft.v1.Up
+	1,  // 18: weft.v1.Sidecar.Attach:output_type -> weft.v1.Down
+	18, // [18:19] is the sub-list for method output_type
+	17, // [17:18] is the sub-list for method input_type
+	17, // [17:17] is the sub-list for extension type_name
+	17, // [17:17] is the sub-list for extension extendee
+	0,  // [0:17] is the sub-list for field type_name
 }
 
 func init() { file_attach_proto_init() }
@@ -1061,12 +1533,14 @@ func file_attach_proto_init() {
 		(*Up_Answer)(nil),
 		(*Up_Certificate)(nil),
 		(*Up_Connections)(nil),
+		(*Up_Traffic)(nil),
 	}
 	file_attach_proto_msgTypes[1].OneofWrappers = []any{
 		(*Down_Names)(nil),
 		(*Down_Ca)(nil),
 		(*Down_Ask)(nil),
 		(*Down_Certify)(nil),
+		(*Down_Report)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -1074,7 +1548,7 @@ func file_attach_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_attach_proto_rawDesc), len(file_attach_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   13,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
