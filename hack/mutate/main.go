@@ -76,6 +76,9 @@ func run(ctx context.Context, out io.Writer, o options) error {
 		return err
 	}
 	defer os.RemoveAll(r.dir)
+	if err := os.Chmod(r.dir, 0o711); err != nil { // processes of other users write what they reach
+		return err
+	}
 	if r.programs, err = t.build(ctx, r.dir, defects, o.own); err != nil {
 		return err
 	}

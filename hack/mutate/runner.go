@@ -65,13 +65,26 @@ func (r *runner) parallel(ctx context.Context, n int, do func(context.Context, i
 	return context.Cause(ctx)
 }
 
+// newRecord is an empty file for the places that a program executes. Everybody may write to it: tests start
+// processes of other users.
+func (r *runner) newRecord(of int) (string, error) {
+	record := filepath.Join(r.dir, fmt.Sprintf("reached%d", of))
+	if err := os.WriteFile(record, nil, 0o600); err != nil {
+		return "", err
+	}
+	return record, os.Chmod(record, 0o666)
+}
+
 // plain makes sure that the tests pass without a defect, and learns from each
 // program how long it takes and what it executes. One that fails gets a second
 // chance: tests that wait for others may fail where machines are slow.
 func (r *runner) plain(ctx context.Context) error {
 	return r.parallel(ctx, len(r.programs), func(ctx context.Context, i int) error {
 		p := r.programs[i]
-		record := filepath.Join(r.dir, fmt.Sprintf("reached%d", i))
+		record, err := r.newRecord(i)
+		if err != nil {
+			return err
+		}
 		got, err := p.run(ctx, record, 10*r.timeout)
 		if err == nil && !got.passed() {
 			got, err = p.run(ctx, record, 10*r.timeout)
@@ -84,7 +97,7 @@ func (r *runner) plain(ctx context.Context) error {
 		}
 		p.time = got.took
 		text, err := os.ReadFile(record)
-		if err != nil && !os.IsNotExist(err) {
+		if err != nil {
 			return err
 		}
 		for number := range strings.FieldsSeq(string(text)) {

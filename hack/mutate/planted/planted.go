@@ -38,7 +38,7 @@ func Reached(number int) {
 func note(number int) {
 	writing.Lock()
 	defer writing.Unlock()
-	f, err := os.OpenFile(value, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(value, os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		panic(err)
 	}
