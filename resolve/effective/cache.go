@@ -12,21 +12,32 @@ import (
 // keeps nothing.
 type Cache struct {
 	attached, listeners, passing Derived
-	rendered                     *Derived // beside the table, which may outlive the policies
+	table                        *besideTable
 }
 
+// besideTable is what stands beside the table, which may outlive the policies.
+type besideTable struct{ rendered, counted Derived }
+
 // NewCache stands beside a new table.
-func NewCache() *Cache { return &Cache{rendered: new(Derived)} }
+func NewCache() *Cache { return &Cache{table: new(besideTable)} }
 
 // WithOthers stands beside the table of k and other policies.
-func (k *Cache) WithOthers() *Cache { return &Cache{rendered: k.rendered} }
+func (k *Cache) WithOthers() *Cache { return &Cache{table: k.table} }
+
+// Counted is for who has which slot of the table.
+func (k *Cache) Counted() *Derived {
+	if k == nil {
+		return nil
+	}
+	return &k.table.counted
+}
 
 // Rendered is for what the table is to a proxy.
 func (k *Cache) Rendered() *Derived {
 	if k == nil {
 		return nil
 	}
-	return k.rendered
+	return &k.table.rendered
 }
 
 // Listeners is for what the listeners have in common.

@@ -37,3 +37,26 @@ func (t *Table) Slots() []uint16 {
 	}
 	return out
 }
+
+// CalledAs is the outbound with a table whose destination has an id that reads as name in Envoy's
+// statistics, where _ stands for each colon; nil for none.
+func (r *Resolved) CalledAs(name string) *Outbound {
+	for _, o := range r.Outbounds {
+		if o.Table != nil && readsAs(o.Destination.ID, name) {
+			return o
+		}
+	}
+	return nil
+}
+
+func readsAs(id, name string) bool {
+	if len(id) != len(name) {
+		return false
+	}
+	for i := range len(id) {
+		if id[i] != name[i] && (id[i] != ':' || name[i] != '_') {
+			return false
+		}
+	}
+	return true
+}

@@ -80,6 +80,18 @@ func ChainRoutes(port uint32, name string) string {
 	return Edge(port) + ":" + cmp.Or(name, api.AnyHost)
 }
 
+// Slot is how the counters of a slot of a table are called (effective.Table.Slots): s41. It has no
+// dot, so that Envoy finds its end.
+func Slot(n uint16) string { return slots[n] }
+
+// slots are made once: every route has one.
+var slots = func() (out [effective.MostSlots]string) {
+	for n := range out {
+		out[n] = "s" + strconv.Itoa(n)
+	}
+	return out
+}()
+
 // Inbound is that of an inbound's listener and cluster.
 func Inbound(i *effective.Inbound) string { return "inbound:" + Address(i.Address, i.Port) }
 

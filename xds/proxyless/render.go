@@ -137,7 +137,7 @@ func renderGRPCRoutes(t *effective.Table) *resource.Resource {
 		if c := beyondCalls(conditions); c != nil {
 			b.Notes = append(b.Notes, neverTaken(by, c)...)
 		} else if ok {
-			r.Match = matchers.Route(conditions)
+			r.Match, r.StatPrefix = matchers.Route(conditions), "" // which gRPC does not count by
 			b.Notes = append(b.Notes, simplify(r, by, t.Destination)...)
 			kept = append(kept, withoutSegments(r)...)
 		}

@@ -24,7 +24,7 @@ func checkedRoute(out *routev3.Route, r *effective.Route, onHost bool) (*routev3
 	if err == nil {
 		return out, nil
 	}
-	honest := &routev3.Route{Name: out.Name, Match: out.Match, Metadata: out.Metadata, Action: respond(&route.Respond{Status: 500})}
+	honest := &routev3.Route{Name: out.Name, Match: out.Match, Metadata: out.Metadata, StatPrefix: out.StatPrefix, Action: respond(&route.Respond{Status: 500})}
 	outcome := "what it matches is answered 500"
 	if check.Route(honest) != nil {
 		honest, outcome = nil, "the route is left out"

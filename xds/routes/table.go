@@ -54,8 +54,8 @@ func ForGRPC(t *effective.Table, beside *effective.Cache) *effective.Derived {
 // Build renders the routes of t, before they stand in a configuration.
 func Build(t *effective.Table) *Builder {
 	b := &Builder{place: envoy.Place{Protocol: t.Destination.Protocol}, hosts: t.Destination.Kind == api.KindHost, by: map[placeKey][]*api.Origin{}}
-	for _, r := range t.Routes {
-		b.add(r)
+	for i, slot := range t.Slots() {
+		b.add(t.Routes[i], slot)
 	}
 	slices.Sort(b.Clusters)
 	return b
@@ -101,13 +101,14 @@ type placeKey struct {
 	forwards bool
 }
 
-// add renders r.
-func (b *Builder) add(r *effective.Route) {
+// add renders r, whose requests are counted in a slot.
+func (b *Builder) add(r *effective.Route, slot uint16) {
 	s := backends.Divide(r.Backends)
 	if n, ok := s.Note(r); ok {
 		b.note(n)
 	}
 	out := unchecked(r, s)
+	out.StatPrefix = naming.Slot(slot)
 	filters.LimitClients(out, r.Filters)
 	filters.Authorize(out, r.Filters)
 	filters.AddCORS(out, r.Filters)
