@@ -43,6 +43,9 @@ type Options struct {
 	Certified func(api.Ref, *attach.Certificate)
 	// Connected is told which connections its inbounds have.
 	Connected func(api.Ref, *attach.Connections)
+	// Traffic is given each stream that begins, of a dataplane as its agent calls it, and answers what
+	// takes the reports of that stream, one after the other.
+	Traffic func(api.Ref) func(*attach.Traffic)
 	// Refused is told of each stream that is not let in: who it claims to be, empty where nobody said, and
 	// why not.
 	Refused func(node string, err error)
@@ -65,6 +68,7 @@ func Default() Options {
 		Ready: func() bool { return true }, Known: func(api.Ref) bool { return false }, Names: func(api.Ref) *attach.Names { return nil },
 		Certified:          func(api.Ref, *attach.Certificate) {},
 		Connected:          func(api.Ref, *attach.Connections) {},
+		Traffic:            func(api.Ref) func(*attach.Traffic) { return func(*attach.Traffic) {} },
 		Refused:            func(string, error) {},
 		SidecarChanged:     func(api.Ref) {},
 		StreamsPerIdentity: 2, FirstMessage: 10 * time.Second, AnswerWithin: attach.AnswerWithin,
@@ -82,6 +86,7 @@ type Server struct {
 	mu        sync.Mutex
 	closed    bool
 	authority []byte // in PEM; empty is none to tell
+	every     uint32 // seconds between reports of traffic; 0 is what agents do by themselves
 	peers     map[api.Ref][]*stream
 	resolving map[string]int // dataplanes whose agents have a resolver, by mesh
 }
@@ -107,6 +112,18 @@ func (s *Server) Publish(dataplanes []api.Ref) {
 	}
 	for _, ref := range dataplanes {
 		for _, st := range s.peers[called(ref)] {
+			st.look()
+		}
+	}
+}
+
+// ReportEvery has all agents report what is counted of requests once in a time, of whole seconds.
+func (s *Server) ReportEvery(interval time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.every = uint32(interval / time.Second)
+	for _, streams := range s.peers {
+		for _, st := range streams {
 			st.look()
 		}
 	}

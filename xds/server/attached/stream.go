@@ -98,6 +98,7 @@ func (st *stream) look() {
 
 // receive takes answers until the client goes.
 func (st *stream) receive(g attach.Sidecar_AttachServer) {
+	counted := st.server.opts.Traffic(st.name)
 	for {
 		up, err := g.Recv()
 		if err != nil {
@@ -113,13 +114,22 @@ func (st *stream) receive(g attach.Sidecar_AttachServer) {
 		if c := up.GetConnections(); c != nil {
 			st.server.opts.Connected(st.name, c)
 		}
+		if t := up.GetTraffic(); t != nil {
+			counted(t)
+		}
 	}
+}
+
+// told is what a stream was told last.
+type told struct {
+	authority []byte
+	names     *attach.Names
+	every     uint32
 }
 
 // send sends what there is to say, until the stream ends.
 func (st *stream) send(g attach.Sidecar_AttachServer) error {
-	var authority []byte
-	var told *attach.Names
+	var last told
 	for {
 		select {
 		case <-st.ctx.Done():
@@ -132,35 +142,42 @@ func (st *stream) send(g attach.Sidecar_AttachServer) error {
 				return err
 			}
 		case <-st.wake:
-			if st.certify.Swap(false) {
-				if err := g.Send(&attach.Down{Is: &attach.Down_Certify{Certify: &attach.Certify{}}}); err != nil {
+			for _, m := range st.news(&last) {
+				if err := g.Send(m); err != nil {
 					return err
 				}
-			}
-			st.server.mu.Lock()
-			pem := st.server.authority
-			st.server.mu.Unlock()
-			if len(pem) > 0 && !bytes.Equal(pem, authority) {
-				authority = pem
-				if err := g.Send(&attach.Down{Is: &attach.Down_Ca{Ca: &attach.Authorities{Pem: pem}}}); err != nil {
-					return err
-				}
-			}
-			if !st.hello.GetNames() {
-				continue
-			}
-			names := st.server.opts.Names(st.name)
-			if names == nil || told != nil && names.GetVersion() == told.GetVersion() {
-				continue
-			}
-			what := names
-			if told != nil && st.hello.GetChanges() {
-				what = st.server.steps.between(told, names)
-			}
-			told = names
-			if err := g.Send(&attach.Down{Is: &attach.Down_Names{Names: what}}); err != nil {
-				return err
 			}
 		}
 	}
+}
+
+// news are the messages of what is other than was told last.
+func (st *stream) news(last *told) (out []*attach.Down) {
+	if st.certify.Swap(false) {
+		out = append(out, &attach.Down{Is: &attach.Down_Certify{Certify: &attach.Certify{}}})
+	}
+	st.server.mu.Lock()
+	pem, every := st.server.authority, st.server.every
+	st.server.mu.Unlock()
+	if len(pem) > 0 && !bytes.Equal(pem, last.authority) {
+		last.authority = pem
+		out = append(out, &attach.Down{Is: &attach.Down_Ca{Ca: &attach.Authorities{Pem: pem}}})
+	}
+	if every != last.every {
+		last.every = every
+		out = append(out, &attach.Down{Is: &attach.Down_Report{Report: &attach.Report{EverySeconds: every}}})
+	}
+	if !st.hello.GetNames() {
+		return out
+	}
+	names := st.server.opts.Names(st.name)
+	if names == nil || last.names != nil && names.GetVersion() == last.names.GetVersion() {
+		return out
+	}
+	what := names
+	if last.names != nil && st.hello.GetChanges() {
+		what = st.server.steps.between(last.names, names)
+	}
+	last.names = names
+	return append(out, &attach.Down{Is: &attach.Down_Names{Names: what}})
 }
