@@ -11,7 +11,9 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/connections"
 	"github.com/weftmesh/weft/control/reconcile"
+	"github.com/weftmesh/weft/control/traffic"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/sidecar/attach"
 	"github.com/weftmesh/weft/xds/server/attached"
 )
@@ -26,8 +28,19 @@ func (p *Plane) attach(o attached.Options) {
 	}
 	o.Names = p.names
 	o.Connected, o.Certified = p.insights.Connected, p.insights.Shown
+	p.traffic = traffic.New(p.dataplane, p.cfg.Clock(), func(every time.Duration) { p.agents.ReportEvery(every) })
+	o.Traffic = p.traffic.Stream
 	o.SidecarChanged = both(o.SidecarChanged, func(dp api.Ref) { p.insights.Enqueue(dp) })
 	p.agents = attached.New(o)
+}
+
+// dataplane is what applies to one, by the name that its sidecar has for it.
+func (p *Plane) dataplane(name api.Ref) (*effective.Resolved, bool) {
+	m := p.loop.Current()
+	if m == nil {
+		return nil, false
+	}
+	return m.Dataplane(name.Resolve(reconcile.Serves(m)))
 }
 
 // names are those that only the mesh knows, for a dataplane as its sidecar calls it. Those
@@ -166,6 +179,7 @@ func (p *Plane) joinPeers() {
 		p.fleet.MarkAll()
 	}
 	c.Dial, c.SidecarTLS, c.OnSidecar, c.Learns, c.Do = p.cfg.DialPeer, p.insights.PeerState, p.insights.HearPeer, p.insights.PeerLearned, p.caAdmin().LeaderRequest
+	c.Sums = p.traffic.Sums
 	p.peers.Begin(c)
 }
 

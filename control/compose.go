@@ -21,6 +21,7 @@ import (
 	"github.com/weftmesh/weft/control/storage"
 	"github.com/weftmesh/weft/control/stores"
 	"github.com/weftmesh/weft/control/telemetry"
+	"github.com/weftmesh/weft/control/traffic"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/files"
 	"github.com/weftmesh/weft/inspect/web"
@@ -214,7 +215,7 @@ func (p *Plane) webHandler(keys auth.Tokens) (http.Handler, error) {
 		About:   web.About{Hostname: host, Version: p.cfg.Version, InstanceID: uuid.NewString()},
 	}
 	c.Authorities = p.caAdmin()
-	c.FleetCounts = p.fleet
+	c.FleetCounts, c.Traffic = p.fleet, p.counted()
 	c.Admission = p.admission
 	if p.backend.Users != nil && p.cfg.AdminAuth == "token" {
 		c.Users = members{p.backend.Users}
@@ -226,6 +227,15 @@ func (p *Plane) webHandler(keys auth.Tokens) (http.Handler, error) {
 		c.Hosts = []string{} // loopback names only
 	}
 	return web.New(c), nil
+}
+
+// counted is what sidecars counted of requests, here and at peers.
+func (p *Plane) counted() traffic.Replicas {
+	all := traffic.Replicas{Own: p.traffic}
+	if p.peers != nil {
+		all.Peers = p.peers.Sums
+	}
+	return all
 }
 
 // problems are all documents that are not served as they were written, and pods without the

@@ -31,6 +31,7 @@ import (
 	"github.com/weftmesh/weft/control/storage"
 	"github.com/weftmesh/weft/control/stores"
 	"github.com/weftmesh/weft/control/telemetry"
+	"github.com/weftmesh/weft/control/traffic"
 	"github.com/weftmesh/weft/control/uninjected"
 	"github.com/weftmesh/weft/control/webhook"
 	"github.com/weftmesh/weft/control/world"
@@ -74,6 +75,7 @@ type Plane struct {
 	ads              *server.Server
 	agents           *attached.Server
 	lists            hostnames.Lists // of what is current, for agents
+	traffic          *traffic.Collector
 	ephemerals       *connections.Ephemerals
 	returning        *connections.Reconnects
 	caController     *authorities.CAController

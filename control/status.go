@@ -26,6 +26,7 @@ func (p *Plane) measure() {
 	p.observe.Sidecars(func() map[string]int { return countSidecars(p.ads) })
 	p.observe.Tables(func() int { held, _ := p.ads.Tables(); return held }, func() int { _, distinct := p.ads.Tables(); return distinct })
 	p.observe.Objects(func() map[string]int { return countObjects(p.settings.Catalog(), p.store.Snapshot()) })
+	p.observe.Traffic(p.traffic.Size)
 	p.observe.Healthy(func() bool { return p.store.Health() == nil })
 	if p.roots != nil {
 		p.observe.Authority(func() bool { return p.authorityFault() == nil })

@@ -54,6 +54,8 @@ type Config struct {
 	// Do does what a peer asks of the leader, as Send was told; ErrNotLeading where this replica
 	// does not lead. Nil does nothing.
 	Do func(ctx context.Context, text []byte) (*Outcome, error)
+	// Sums answers a question of a peer for what sidecars counted here; nil answers none.
+	Sums func(question []byte) ([]byte, error)
 	// Authenticator lets peers in, and TLS and Token are how this replica comes to them.
 	Authenticator authn.Authenticator
 	TLS           func() *tls.Config

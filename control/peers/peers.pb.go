@@ -23,6 +23,96 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// Counted is a question for sums, in a form that control planes know.
+type Counted struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Question      []byte                 `protobuf:"bytes,1,opt,name=question,proto3" json:"question,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Counted) Reset() {
+	*x = Counted{}
+	mi := &file_peers_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Counted) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Counted) ProtoMessage() {}
+
+func (x *Counted) ProtoReflect() protoreflect.Message {
+	mi := &file_peers_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Counted.ProtoReflect.Descriptor instead.
+func (*Counted) Descriptor() ([]byte, []int) {
+	return file_peers_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *Counted) GetQuestion() []byte {
+	if x != nil {
+		return x.Question
+	}
+	return nil
+}
+
+// Sums is the answer.
+type Sums struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Answer        []byte                 `protobuf:"bytes,1,opt,name=answer,proto3" json:"answer,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Sums) Reset() {
+	*x = Sums{}
+	mi := &file_peers_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Sums) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Sums) ProtoMessage() {}
+
+func (x *Sums) ProtoReflect() protoreflect.Message {
+	mi := &file_peers_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Sums.ProtoReflect.Descriptor instead.
+func (*Sums) Descriptor() ([]byte, []int) {
+	return file_peers_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Sums) GetAnswer() []byte {
+	if x != nil {
+		return x.Answer
+	}
+	return nil
+}
+
 // Errand is what somebody asks of the leader, in a form that control planes know.
 type Errand struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -33,7 +123,7 @@ type Errand struct {
 
 func (x *Errand) Reset() {
 	*x = Errand{}
-	mi := &file_peers_proto_msgTypes[0]
+	mi := &file_peers_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -45,7 +135,7 @@ func (x *Errand) String() string {
 func (*Errand) ProtoMessage() {}
 
 func (x *Errand) ProtoReflect() protoreflect.Message {
-	mi := &file_peers_proto_msgTypes[0]
+	mi := &file_peers_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -58,7 +148,7 @@ func (x *Errand) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Errand.ProtoReflect.Descriptor instead.
 func (*Errand) Descriptor() ([]byte, []int) {
-	return file_peers_proto_rawDescGZIP(), []int{0}
+	return file_peers_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Errand) GetText() []byte {
@@ -81,7 +171,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_peers_proto_msgTypes[1]
+	mi := &file_peers_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -93,7 +183,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_peers_proto_msgTypes[1]
+	mi := &file_peers_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -106,7 +196,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_peers_proto_rawDescGZIP(), []int{1}
+	return file_peers_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Outcome) GetText() []byte {
@@ -143,7 +233,7 @@ type Interest struct {
 
 func (x *Interest) Reset() {
 	*x = Interest{}
-	mi := &file_peers_proto_msgTypes[2]
+	mi := &file_peers_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -155,7 +245,7 @@ func (x *Interest) String() string {
 func (*Interest) ProtoMessage() {}
 
 func (x *Interest) ProtoReflect() protoreflect.Message {
-	mi := &file_peers_proto_msgTypes[2]
+	mi := &file_peers_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -168,7 +258,7 @@ func (x *Interest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Interest.ProtoReflect.Descriptor instead.
 func (*Interest) Descriptor() ([]byte, []int) {
-	return file_peers_proto_rawDescGZIP(), []int{2}
+	return file_peers_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Interest) GetReplica() string {
@@ -214,7 +304,7 @@ type Told struct {
 
 func (x *Told) Reset() {
 	*x = Told{}
-	mi := &file_peers_proto_msgTypes[3]
+	mi := &file_peers_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -226,7 +316,7 @@ func (x *Told) String() string {
 func (*Told) ProtoMessage() {}
 
 func (x *Told) ProtoReflect() protoreflect.Message {
-	mi := &file_peers_proto_msgTypes[3]
+	mi := &file_peers_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -239,7 +329,7 @@ func (x *Told) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Told.ProtoReflect.Descriptor instead.
 func (*Told) Descriptor() ([]byte, []int) {
-	return file_peers_proto_rawDescGZIP(), []int{3}
+	return file_peers_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Told) GetReplica() string {
@@ -310,7 +400,7 @@ type Dataplane struct {
 
 func (x *Dataplane) Reset() {
 	*x = Dataplane{}
-	mi := &file_peers_proto_msgTypes[4]
+	mi := &file_peers_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -322,7 +412,7 @@ func (x *Dataplane) String() string {
 func (*Dataplane) ProtoMessage() {}
 
 func (x *Dataplane) ProtoReflect() protoreflect.Message {
-	mi := &file_peers_proto_msgTypes[4]
+	mi := &file_peers_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -335,7 +425,7 @@ func (x *Dataplane) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Dataplane.ProtoReflect.Descriptor instead.
 func (*Dataplane) Descriptor() ([]byte, []int) {
-	return file_peers_proto_rawDescGZIP(), []int{4}
+	return file_peers_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Dataplane) GetMesh() string {
@@ -390,7 +480,7 @@ type Sidecar struct {
 
 func (x *Sidecar) Reset() {
 	*x = Sidecar{}
-	mi := &file_peers_proto_msgTypes[5]
+	mi := &file_peers_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -402,7 +492,7 @@ func (x *Sidecar) String() string {
 func (*Sidecar) ProtoMessage() {}
 
 func (x *Sidecar) ProtoReflect() protoreflect.Message {
-	mi := &file_peers_proto_msgTypes[5]
+	mi := &file_peers_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -415,7 +505,7 @@ func (x *Sidecar) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sidecar.ProtoReflect.Descriptor instead.
 func (*Sidecar) Descriptor() ([]byte, []int) {
-	return file_peers_proto_rawDescGZIP(), []int{5}
+	return file_peers_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Sidecar) GetDataplane() *Dataplane {
@@ -520,7 +610,7 @@ type Unconfirmed struct {
 
 func (x *Unconfirmed) Reset() {
 	*x = Unconfirmed{}
-	mi := &file_peers_proto_msgTypes[6]
+	mi := &file_peers_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -532,7 +622,7 @@ func (x *Unconfirmed) String() string {
 func (*Unconfirmed) ProtoMessage() {}
 
 func (x *Unconfirmed) ProtoReflect() protoreflect.Message {
-	mi := &file_peers_proto_msgTypes[6]
+	mi := &file_peers_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -545,7 +635,7 @@ func (x *Unconfirmed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Unconfirmed.ProtoReflect.Descriptor instead.
 func (*Unconfirmed) Descriptor() ([]byte, []int) {
-	return file_peers_proto_rawDescGZIP(), []int{6}
+	return file_peers_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Unconfirmed) GetType() string {
@@ -593,7 +683,7 @@ type Secured struct {
 
 func (x *Secured) Reset() {
 	*x = Secured{}
-	mi := &file_peers_proto_msgTypes[7]
+	mi := &file_peers_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -605,7 +695,7 @@ func (x *Secured) String() string {
 func (*Secured) ProtoMessage() {}
 
 func (x *Secured) ProtoReflect() protoreflect.Message {
-	mi := &file_peers_proto_msgTypes[7]
+	mi := &file_peers_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -618,7 +708,7 @@ func (x *Secured) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Secured.ProtoReflect.Descriptor instead.
 func (*Secured) Descriptor() ([]byte, []int) {
-	return file_peers_proto_rawDescGZIP(), []int{7}
+	return file_peers_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Secured) GetNames() []string {
@@ -668,7 +758,7 @@ type Refusal struct {
 
 func (x *Refusal) Reset() {
 	*x = Refusal{}
-	mi := &file_peers_proto_msgTypes[8]
+	mi := &file_peers_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -680,7 +770,7 @@ func (x *Refusal) String() string {
 func (*Refusal) ProtoMessage() {}
 
 func (x *Refusal) ProtoReflect() protoreflect.Message {
-	mi := &file_peers_proto_msgTypes[8]
+	mi := &file_peers_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -693,7 +783,7 @@ func (x *Refusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refusal.ProtoReflect.Descriptor instead.
 func (*Refusal) Descriptor() ([]byte, []int) {
-	return file_peers_proto_rawDescGZIP(), []int{8}
+	return file_peers_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Refusal) GetType() string {
@@ -734,7 +824,7 @@ type Stream struct {
 
 func (x *Stream) Reset() {
 	*x = Stream{}
-	mi := &file_peers_proto_msgTypes[9]
+	mi := &file_peers_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -746,7 +836,7 @@ func (x *Stream) String() string {
 func (*Stream) ProtoMessage() {}
 
 func (x *Stream) ProtoReflect() protoreflect.Message {
-	mi := &file_peers_proto_msgTypes[9]
+	mi := &file_peers_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -759,7 +849,7 @@ func (x *Stream) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stream.ProtoReflect.Descriptor instead.
 func (*Stream) Descriptor() ([]byte, []int) {
-	return file_peers_proto_rawDescGZIP(), []int{9}
+	return file_peers_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Stream) GetSince() int64 {
@@ -816,7 +906,7 @@ type Counters struct {
 
 func (x *Counters) Reset() {
 	*x = Counters{}
-	mi := &file_peers_proto_msgTypes[10]
+	mi := &file_peers_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -828,7 +918,7 @@ func (x *Counters) String() string {
 func (*Counters) ProtoMessage() {}
 
 func (x *Counters) ProtoReflect() protoreflect.Message {
-	mi := &file_peers_proto_msgTypes[10]
+	mi := &file_peers_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -841,7 +931,7 @@ func (x *Counters) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Counters.ProtoReflect.Descriptor instead.
 func (*Counters) Descriptor() ([]byte, []int) {
-	return file_peers_proto_rawDescGZIP(), []int{10}
+	return file_peers_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Counters) GetSent() uint64 {
@@ -877,7 +967,7 @@ type Question struct {
 
 func (x *Question) Reset() {
 	*x = Question{}
-	mi := &file_peers_proto_msgTypes[11]
+	mi := &file_peers_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -889,7 +979,7 @@ func (x *Question) String() string {
 func (*Question) ProtoMessage() {}
 
 func (x *Question) ProtoReflect() protoreflect.Message {
-	mi := &file_peers_proto_msgTypes[11]
+	mi := &file_peers_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -902,7 +992,7 @@ func (x *Question) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Question.ProtoReflect.Descriptor instead.
 func (*Question) Descriptor() ([]byte, []int) {
-	return file_peers_proto_rawDescGZIP(), []int{11}
+	return file_peers_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Question) GetDataplane() *Dataplane {
@@ -929,7 +1019,7 @@ type Part struct {
 
 func (x *Part) Reset() {
 	*x = Part{}
-	mi := &file_peers_proto_msgTypes[12]
+	mi := &file_peers_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -941,7 +1031,7 @@ func (x *Part) String() string {
 func (*Part) ProtoMessage() {}
 
 func (x *Part) ProtoReflect() protoreflect.Message {
-	mi := &file_peers_proto_msgTypes[12]
+	mi := &file_peers_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -954,7 +1044,7 @@ func (x *Part) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Part.ProtoReflect.Descriptor instead.
 func (*Part) Descriptor() ([]byte, []int) {
-	return file_peers_proto_rawDescGZIP(), []int{12}
+	return file_peers_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Part) GetChunk() []byte {
@@ -968,7 +1058,11 @@ var File_peers_proto protoreflect.FileDescriptor
 
 const file_peers_proto_rawDesc = "" +
 	"\n" +
-	"\vpeers.proto\x12\rweft.peers.v1\"\x1c\n" +
+	"\vpeers.proto\x12\rweft.peers.v1\"%\n" +
+	"\aCounted\x12\x1a\n" +
+	"\bquestion\x18\x01 \x01(\fR\bquestion\"\x1e\n" +
+	"\x04Sums\x12\x16\n" +
+	"\x06answer\x18\x01 \x01(\fR\x06answer\"\x1c\n" +
 	"\x06Errand\x12\x12\n" +
 	"\x04text\x18\x01 \x01(\fR\x04text\"M\n" +
 	"\aOutcome\x12\x12\n" +
@@ -1043,11 +1137,12 @@ const file_peers_proto_rawDesc = "" +
 	"\tdataplane\x18\x01 \x01(\v2\x18.weft.peers.v1.DataplaneR\tdataplane\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\"\x1c\n" +
 	"\x04Part\x12\x14\n" +
-	"\x05chunk\x18\x01 \x01(\fR\x05chunk2\xaf\x01\n" +
+	"\x05chunk\x18\x01 \x01(\fR\x05chunk2\xe3\x01\n" +
 	"\x05Peers\x12:\n" +
 	"\x06Follow\x12\x17.weft.peers.v1.Interest\x1a\x13.weft.peers.v1.Told(\x010\x01\x125\n" +
 	"\x03Ask\x12\x17.weft.peers.v1.Question\x1a\x13.weft.peers.v1.Part0\x01\x123\n" +
-	"\x02Do\x12\x15.weft.peers.v1.Errand\x1a\x16.weft.peers.v1.OutcomeB(Z&github.com/weftmesh/weft/control/peersb\x06proto3"
+	"\x02Do\x12\x15.weft.peers.v1.Errand\x1a\x16.weft.peers.v1.Outcome\x122\n" +
+	"\x03Sum\x12\x16.weft.peers.v1.Counted\x1a\x13.weft.peers.v1.SumsB(Z&github.com/weftmesh/weft/control/peersb\x06proto3"
 
 var (
 	file_peers_proto_rawDescOnce sync.Once
@@ -1061,44 +1156,48 @@ func file_peers_proto_rawDescGZIP() []byte {
 	return file_peers_proto_rawDescData
 }
 
-var file_peers_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_peers_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_peers_proto_goTypes = []any{
-	(*Errand)(nil),      // 0: weft.peers.v1.Errand
-	(*Outcome)(nil),     // 1: weft.peers.v1.Outcome
-	(*Interest)(nil),    // 2: weft.peers.v1.Interest
-	(*Told)(nil),        // 3: weft.peers.v1.Told
-	(*Dataplane)(nil),   // 4: weft.peers.v1.Dataplane
-	(*Sidecar)(nil),     // 5: weft.peers.v1.Sidecar
-	(*Unconfirmed)(nil), // 6: weft.peers.v1.Unconfirmed
-	(*Secured)(nil),     // 7: weft.peers.v1.Secured
-	(*Refusal)(nil),     // 8: weft.peers.v1.Refusal
-	(*Stream)(nil),      // 9: weft.peers.v1.Stream
-	(*Counters)(nil),    // 10: weft.peers.v1.Counters
-	(*Question)(nil),    // 11: weft.peers.v1.Question
-	(*Part)(nil),        // 12: weft.peers.v1.Part
-	nil,                 // 13: weft.peers.v1.Told.HeardEntry
-	nil,                 // 14: weft.peers.v1.Stream.TypesEntry
+	(*Counted)(nil),     // 0: weft.peers.v1.Counted
+	(*Sums)(nil),        // 1: weft.peers.v1.Sums
+	(*Errand)(nil),      // 2: weft.peers.v1.Errand
+	(*Outcome)(nil),     // 3: weft.peers.v1.Outcome
+	(*Interest)(nil),    // 4: weft.peers.v1.Interest
+	(*Told)(nil),        // 5: weft.peers.v1.Told
+	(*Dataplane)(nil),   // 6: weft.peers.v1.Dataplane
+	(*Sidecar)(nil),     // 7: weft.peers.v1.Sidecar
+	(*Unconfirmed)(nil), // 8: weft.peers.v1.Unconfirmed
+	(*Secured)(nil),     // 9: weft.peers.v1.Secured
+	(*Refusal)(nil),     // 10: weft.peers.v1.Refusal
+	(*Stream)(nil),      // 11: weft.peers.v1.Stream
+	(*Counters)(nil),    // 12: weft.peers.v1.Counters
+	(*Question)(nil),    // 13: weft.peers.v1.Question
+	(*Part)(nil),        // 14: weft.peers.v1.Part
+	nil,                 // 15: weft.peers.v1.Told.HeardEntry
+	nil,                 // 16: weft.peers.v1.Stream.TypesEntry
 }
 var file_peers_proto_depIdxs = []int32{
-	13, // 0: weft.peers.v1.Told.heard:type_name -> weft.peers.v1.Told.HeardEntry
-	5,  // 1: weft.peers.v1.Told.sidecars:type_name -> weft.peers.v1.Sidecar
-	4,  // 2: weft.peers.v1.Told.gone:type_name -> weft.peers.v1.Dataplane
-	4,  // 3: weft.peers.v1.Sidecar.dataplane:type_name -> weft.peers.v1.Dataplane
-	8,  // 4: weft.peers.v1.Sidecar.refusal:type_name -> weft.peers.v1.Refusal
-	9,  // 5: weft.peers.v1.Sidecar.stream:type_name -> weft.peers.v1.Stream
-	7,  // 6: weft.peers.v1.Sidecar.secured:type_name -> weft.peers.v1.Secured
-	6,  // 7: weft.peers.v1.Sidecar.unconfirmed:type_name -> weft.peers.v1.Unconfirmed
-	14, // 8: weft.peers.v1.Stream.types:type_name -> weft.peers.v1.Stream.TypesEntry
-	4,  // 9: weft.peers.v1.Question.dataplane:type_name -> weft.peers.v1.Dataplane
-	10, // 10: weft.peers.v1.Stream.TypesEntry.value:type_name -> weft.peers.v1.Counters
-	2,  // 11: weft.peers.v1.Peers.Follow:input_type -> weft.peers.v1.Interest
-	11, // 12: weft.peers.v1.Peers.Ask:input_type -> weft.peers.v1.Question
-	0,  // 13: weft.peers.v1.Peers.Do:input_type -> weft.peers.v1.Errand
-	3,  // 14: weft.peers.v1.Peers.Follow:output_type -> weft.peers.v1.Told
-	12, // 15: weft.peers.v1.Peers.Ask:output_type -> weft.peers.v1.Part
-	1,  // 16: weft.peers.v1.Peers.Do:output_type -> weft.peers.v1.Outcome
-	14, // [14:17] is the sub-list for method output_type
-	11, // [11:14] is the sub-list for method input_type
+	15, // 0: weft.peers.v1.Told.heard:type_name -> weft.peers.v1.Told.HeardEntry
+	7,  // 1: weft.peers.v1.Told.sidecars:type_name -> weft.peers.v1.Sidecar
+	6,  // 2: weft.peers.v1.Told.gone:type_name -> weft.peers.v1.Dataplane
+	6,  // 3: weft.peers.v1.Sidecar.dataplane:type_name -> weft.peers.v1.Dataplane
+	10, // 4: weft.peers.v1.Sidecar.refusal:type_name -> weft.peers.v1.Refusal
+	11, // 5: weft.peers.v1.Sidecar.stream:type_name -> weft.peers.v1.Stream
+	9,  // 6: weft.peers.v1.Sidecar.secured:type_name -> weft.peers.v1.Secured
+	8,  // 7: weft.peers.v1.Sidecar.unconfirmed:type_name -> weft.peers.v1.Unconfirmed
+	16, // 8: weft.peers.v1.Stream.types:type_name -> weft.peers.v1.Stream.TypesEntry
+	6,  // 9: weft.peers.v1.Question.dataplane:type_name -> weft.peers.v1.Dataplane
+	12, // 10: weft.peers.v1.Stream.TypesEntry.value:type_name -> weft.peers.v1.Counters
+	4,  // 11: weft.peers.v1.Peers.Follow:input_type -> weft.peers.v1.Interest
+	13, // 12: weft.peers.v1.Peers.Ask:input_type -> weft.peers.v1.Question
+	2,  // 13: weft.peers.v1.Peers.Do:input_type -> weft.peers.v1.Errand
+	0,  // 14: weft.peers.v1.Peers.Sum:input_type -> weft.peers.v1.Counted
+	5,  // 15: weft.peers.v1.Peers.Follow:output_type -> weft.peers.v1.Told
+	14, // 16: weft.peers.v1.Peers.Ask:output_type -> weft.peers.v1.Part
+	3,  // 17: weft.peers.v1.Peers.Do:output_type -> weft.peers.v1.Outcome
+	1,  // 18: weft.peers.v1.Peers.Sum:output_type -> weft.peers.v1.Sums
+	15, // [15:19] is the sub-list for method output_type
+	11, // [11:15] is the sub-list for method input_type
 	11, // [11:11] is the sub-list for extension type_name
 	11, // [11:11] is the sub-list for extension extendee
 	0,  // [0:11] is the sub-list for field type_name
@@ -1115,7 +1214,7 @@ func file_peers_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_peers_proto_rawDesc), len(file_peers_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   15,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -24,6 +24,7 @@ const (
 	Peers_Follow_FullMethodName = "/weft.peers.v1.Peers/Follow"
 	Peers_Ask_FullMethodName    = "/weft.peers.v1.Peers/Ask"
 	Peers_Do_FullMethodName     = "/weft.peers.v1.Peers/Do"
+	Peers_Sum_FullMethodName    = "/weft.peers.v1.Peers/Sum"
 )
 
 // PeersClient is the client API for Peers service.
@@ -41,6 +42,8 @@ type PeersClient interface {
 	Ask(ctx context.Context, in *Question, opts ...grpc.CallOption) (grpc.ServerStreamingClient[Part], error)
 	// Do has the replica do what only the leader does; FailedPrecondition where it does not lead.
 	Do(ctx context.Context, in *Errand, opts ...grpc.CallOption) (*Outcome, error)
+	// Sum answers what the sidecars of the replica counted of requests.
+	Sum(ctx context.Context, in *Counted, opts ...grpc.CallOption) (*Sums, error)
 }
 
 type peersClient struct {
@@ -93,6 +96,16 @@ func (c *peersClient) Do(ctx context.Context, in *Errand, opts ...grpc.CallOptio
 	return out, nil
 }
 
+func (c *peersClient) Sum(ctx context.Context, in *Counted, opts ...grpc.CallOption) (*Sums, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Sums)
+	err := c.cc.Invoke(ctx, Peers_Sum_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // PeersServer is the server API for Peers service.
 // All implementations must embed UnimplementedPeersServer
 // for forward compatibility.
@@ -108,6 +121,8 @@ type PeersServer interface {
 	Ask(*Question, grpc.ServerStreamingServer[Part]) error
 	// Do has the replica do what only the leader does; FailedPrecondition where it does not lead.
 	Do(context.Context, *Errand) (*Outcome, error)
+	// Sum answers what the sidecars of the replica counted of requests.
+	Sum(context.Context, *Counted) (*Sums, error)
 	mustEmbedUnimplementedPeersServer()
 }
 
@@ -126,6 +141,9 @@ func (UnimplementedPeersServer) Ask(*Question, grpc.ServerStreamingServer[Part])
 }
 func (UnimplementedPeersServer) Do(context.Context, *Errand) (*Outcome, error) {
 	return nil, status.Error(codes.Unimplemented, "method Do not implemented")
+}
+func (UnimplementedPeersServer) Sum(context.Context, *Counted) (*Sums, error) {
+	return nil, status.Error(codes.Unimplemented, "method Sum not implemented")
 }
 func (UnimplementedPeersServer) mustEmbedUnimplementedPeersServer() {}
 func (UnimplementedPeersServer) testEmbeddedByValue()               {}
@@ -184,6 +202,24 @@ func _Peers_Do_Handler(srv interface{}, ctx context.Context, dec func(interface{
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Peers_Sum_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(Counted)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PeersServer).Sum(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Peers_Sum_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PeersServer).Sum(ctx, req.(*Counted))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Peers_ServiceDesc is the grpc.ServiceDesc for Peers service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -194,6 +230,10 @@ var Peers_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Do",
 			Handler:    _Peers_Do_Handler,
+		},
+		{
+			MethodName: "Sum",
+			Handler:    _Peers_Sum_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

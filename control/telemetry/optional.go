@@ -2,6 +2,8 @@ package telemetry
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/weftmesh/weft/inspect/traffic"
 )
 
 // Which control planes have a metric.
@@ -48,6 +50,13 @@ func (m *Metrics) Sidecars(count func() map[string]int) {
 func (m *Metrics) Tables(held, distinct func() int) {
 	m.value("", "weft_route_tables", "Route tables that the sidecars connected here hold, each once.", func() float64 { return float64(distinct()) })
 	m.value("", "weft_route_tables_held", "The same tables, counted for each sidecar that holds them; the more of them for one table, the more is shared.", func() float64 { return float64(held()) })
+}
+
+// Traffic measures what is kept of what sidecars count of requests.
+func (m *Metrics) Traffic(size func() traffic.Size) {
+	m.value("", "weft_traffic_sidecars", "Sidecars that reported what they counted of requests in the last quarter of an hour.", func() float64 { return float64(size().Sidecars) })
+	m.value("", "weft_traffic_series", "Rules of routes of which traffic is kept apart, each as one caller uses it.", func() float64 { return float64(size().Rules) })
+	m.value("", "weft_traffic_dropped_series", "Those, since the start, that were too many: their requests are in the sums of their callers and destinations alone.", func() float64 { return float64(size().Dropped) })
 }
 
 // Objects measures how many documents there are of each kind.
@@ -118,6 +127,7 @@ func Everything() []Metric {
 	m.Sidecars(count)
 	m.Tables(number, number)
 	m.Objects(count)
+	m.Traffic(func() traffic.Size { return traffic.Size{} })
 	m.Healthy(func() bool { return true })
 	m.Authority(func() bool { return true })
 	m.Stale(func() float64 { return 0 })

@@ -88,7 +88,7 @@ func (s *server) accessTo(path string, r *http.Request) (want rights.AccessReque
 	case strings.HasPrefix(path, "/k8s/") && known:
 		ref, _ := s.source.KubernetesRef(r)
 		return of(t, "get", "", ref), false
-	case path == "/meshes/{mesh}/_sidecars", path == "/meshes/{mesh}/dataplanes/_overview", path == "/dataplanes/_overview", path == "/meshes/{mesh}/dataplanes+insights":
+	case path == "/meshes/{mesh}/_sidecars", path == "/meshes/{mesh}/_traffic", path == "/meshes/{mesh}/dataplanes/_overview", path == "/dataplanes/_overview", path == "/meshes/{mesh}/dataplanes+insights":
 		return of(dataplanes, "list", "", api.Ref{}), true
 	case path == "/meshes/{mesh}/dataplanes/{name}/_overview", path == "/meshes/{mesh}/dataplanes+insights/{name}":
 		return of(dataplanes, "get", "", s.source.RefOf(r, api.KindDataplane)), false

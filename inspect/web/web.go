@@ -27,6 +27,7 @@ import (
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/inspect/web/objects"
 	"github.com/weftmesh/weft/inspect/web/questions"
+	"github.com/weftmesh/weft/inspect/web/requests"
 	"github.com/weftmesh/weft/inspect/web/rights"
 	"github.com/weftmesh/weft/inspect/web/schemas"
 	"github.com/weftmesh/weft/inspect/web/sidecars"
@@ -47,6 +48,7 @@ type Config struct {
 	Sidecars    sidecars.Sidecars
 	FleetCounts sidecars.FleetCounts // nil: each question counts them
 	Envoys      envoys.Envoys        // nil: none can be asked
+	Traffic     requests.Sums        // nil: nothing is counted
 	// Renderer is the one whose resources sidecars get; nil: one for Kinds alone.
 	Renderer *xds.Renderer
 	Tokens   tokens.Issuer
@@ -174,6 +176,7 @@ func (s *server) routes() []endpoint.Operation {
 		&sidecars.Handlers{Finder: s.source, Sidecars: s.Sidecars, FleetCounts: s.FleetCounts, Observed: secured, Roots: roots, InstanceID: s.About.InstanceID},
 		&certificates.Handlers{Finder: s.source, Authorities: s.Authorities, Security: s.Security, Sidecars: s.Sidecars, Log: s.Log},
 		&questions.Handlers{Finder: s.source, Sidecars: s.Sidecars, Fleet: s.FleetCounts, Ask: ask, Problems: s.Problems, Unknown: s.Unknown, Running: s.Running, Zone: s.Zone.Name},
+		&requests.Handlers{Finder: s.source, Sidecars: s.Sidecars, FleetCounts: s.FleetCounts, Traffic: s.Traffic},
 		&envoys.Handlers{Finder: s.source, Envoys: s.Envoys, Renderer: s.Renderer, KumaCompat: s.KumaCompat},
 	} {
 		all = append(all, h.Endpoints()...)
