@@ -12,6 +12,7 @@ import (
 
 	"github.com/weftmesh/weft/inspect/conditions"
 	"github.com/weftmesh/weft/inspect/web/events"
+	"github.com/weftmesh/weft/inspect/web/requests"
 )
 
 // Source is a control plane that can be asked. It may be another one at each call: tokens
@@ -151,4 +152,85 @@ func told(kind string, data []byte) Tell {
 	var e events.Event
 	_ = json.Unmarshal(data, &e)
 	return func(v *View, _ time.Time) { v.Event(e) }
+}
+
+// Asker says what of traffic to ask for.
+type Asker chan *Question
+
+// NewAsker asks for nothing.
+func NewAsker() Asker { return make(Asker, 1) }
+
+// Want has q asked for from now on, in place of what was before; nil for nothing.
+func (a Asker) Want(q *Question) {
+	if q != nil {
+		now := *q
+		q = &now
+	}
+	for {
+		select {
+		case a <- q:
+			return
+		default:
+		}
+		select {
+		case <-a:
+		default:
+		}
+	}
+}
+
+// FollowTraffic tells the answers to what is asked, again and again, until ctx is over.
+func FollowTraffic(ctx context.Context, find func() (Source, error), mesh string, asks Asker, out chan<- Tell) {
+	var q *Question
+	for {
+		var later <-chan time.Time
+		if q != nil {
+			later = time.After(seldom)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case q = <-asks:
+		case <-later:
+		}
+		if q == nil {
+			continue
+		}
+		asked := *q
+		answer, err := askTraffic(ctx, find, mesh, &asked)
+		select {
+		case out <- func(v *View, now time.Time) { v.Traffic.told(asked, answer, err, now) }:
+		case <-ctx.Done():
+		}
+	}
+}
+
+func askTraffic(ctx context.Context, find func() (Source, error), mesh string, q *Question) (answer requests.Answer, err error) {
+	from, err := find()
+	if err != nil {
+		return answer, err
+	}
+	err = from.Get(ctx, q.path(mesh), &answer)
+	return answer, err
+}
+
+// TrafficOnce asks once for what v shows of traffic.
+func TrafficOnce(ctx context.Context, from Source, v *View) error {
+	asked := v.Traffic.Ask
+	answer, err := askTraffic(ctx, func() (Source, error) { return from, nil }, v.Mesh, &asked)
+	if err == nil {
+		v.Traffic.told(asked, answer, nil, time.Now())
+	}
+	return err
+}
+
+// Answer is what was told last of traffic.
+func (t *Traffic) Answer() requests.Answer { return t.answer }
+
+// Lines are what is known of traffic, in so many columns.
+func (t *Traffic) Lines(columns int, now time.Time, colours bool) (out []string) {
+	for _, l := range t.lines(0, now)[1:] {
+		out = append(out, l.fitted(columns, colours))
+	}
+	return out
 }

@@ -58,6 +58,9 @@ func (l line) fitted(columns int, colours bool) string {
 // Lines are what to show in so many columns and rows; 0 is as many as it takes.
 func (v *View) Lines(columns, rows int, now time.Time, colours bool) []string {
 	all := v.head(columns, now)
+	if v.Traffic.Shown {
+		return fitted(append(all, v.Traffic.lines(max(rows-len(all), 0), now)...), columns, rows, colours)
+	}
 	stragglers, changes := v.stragglers(), v.changeLines(now)
 	mine, theirs := len(stragglers)+2, len(changes)
 	if room := rows - len(all); rows > 0 {
@@ -66,6 +69,11 @@ func (v *View) Lines(columns, rows int, now time.Time, colours bool) []string {
 		theirs = min(theirs, max(room-mine, 0))
 	}
 	all = append(append(all, stragglerLines(stragglers, mine, now)...), cut(changes, theirs, len(changes))...)
+	return fitted(all, columns, rows, colours)
+}
+
+// fitted are lines in so many columns and rows; 0 is as many as it takes.
+func fitted(all []line, columns, rows int, colours bool) []string {
 	out := make([]string, len(all))
 	for i, l := range all {
 		out[i] = l.fitted(columns, colours)

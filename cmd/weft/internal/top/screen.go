@@ -34,8 +34,8 @@ type Screen struct {
 }
 
 // Show draws v, which it is told anew by tells, until somebody presses q or Ctrl-C or ctx is
-// over. The terminal is afterwards as it was.
-func (s Screen) Show(ctx context.Context, v *View, tells <-chan Tell) error {
+// over. What of traffic is to be shown it asks for. The terminal is afterwards as it was.
+func (s Screen) Show(ctx context.Context, v *View, tells <-chan Tell, ask Asker) error {
 	before, err := term.MakeRaw(int(s.In.Fd()))
 	if err != nil {
 		return fmt.Errorf("take the terminal: %w; use --once where there is none", err)
@@ -45,48 +45,40 @@ func (s Screen) Show(ctx context.Context, v *View, tells <-chan Tell) error {
 		return fmt.Errorf("draw: %w", err)
 	}
 	defer func() { _, _ = io.WriteString(s.Out, leave) }()
-	keys := make(chan byte, 1)
+	keys := make(chan string, 16)
 	go readKeys(s.In, keys)
 	redraw := time.NewTimer(0)
 	defer redraw.Stop()
 	stale := true // the timer runs for a new picture
 	var drawn time.Time
+	soon := func() {
+		if !stale {
+			stale = true
+			redraw.Reset(max(between-time.Since(drawn), 0))
+		}
+	}
+	if v.Traffic.Shown {
+		ask.Want(&v.Traffic.Ask)
+	}
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case key, ok := <-keys:
-			if !ok || key == 'q' || key == 'Q' || key == 3 || key == 4 { // Ctrl-C, Ctrl-D
+			if !ok || v.quits(key) {
 				return nil
 			}
+			v.key(key, ask)
+			soon()
 		case t := <-tells:
 			t(v, time.Now())
-			if !stale {
-				stale = true
-				redraw.Reset(max(between-time.Since(drawn), 0))
-			}
+			soon()
 		case <-redraw.C:
 			if err := s.draw(v); err != nil {
 				return err
 			}
 			stale, drawn = false, time.Now()
 			redraw.Reset(still)
-		}
-	}
-}
-
-// readKeys ends with its reader: with the process where nobody presses a key.
-func readKeys(in io.Reader, keys chan<- byte) {
-	defer close(keys)
-	one := make([]byte, 1)
-	for {
-		if n, err := in.Read(one); err != nil {
-			return
-		} else if n > 0 {
-			select { // one that nobody has taken yet is enough
-			case keys <- one[0]:
-			default:
-			}
 		}
 	}
 }
@@ -98,7 +90,7 @@ func (s Screen) draw(v *View) error {
 		columns, rows = 80, 24
 	}
 	lines := v.Lines(columns, rows-1, time.Now(), s.Colours)
-	lines = append(lines, line{text(subtle, "q quits")}.fitted(columns, s.Colours))
+	lines = append(lines, line{text(subtle, "%s", v.help())}.fitted(columns, s.Colours))
 	if _, err := io.WriteString(s.Out, home+strings.Join(lines, lineRest)+emptyRest); err != nil {
 		return fmt.Errorf("draw: %w", err)
 	}

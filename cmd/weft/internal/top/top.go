@@ -23,8 +23,9 @@ const (
 
 // View is what is known. Its zero value knows nothing.
 type View struct {
-	Server string
-	Mesh   string
+	Server  string
+	Mesh    string
+	Traffic Traffic
 
 	sync      inspect.Sync
 	troubled  []string // objects that do not hold, with the reason
