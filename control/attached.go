@@ -2,6 +2,7 @@ package control
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,10 +29,11 @@ func (p *Plane) attach(o attached.Options) {
 	}
 	o.Names = p.names
 	o.Connected, o.Certified = p.insights.Connected, p.insights.Shown
-	p.traffic = traffic.New(p.dataplane, p.cfg.Clock(), func(every time.Duration) { p.agents.ReportEvery(every) })
+	p.traffic = traffic.New(p.dataplane, time.Now, cmp.Or(p.cfg.ReportEvery, traffic.Often), func(every time.Duration) { p.agents.ReportEvery(every) })
 	o.Traffic = p.traffic.Stream
 	o.SidecarChanged = both(o.SidecarChanged, func(dp api.Ref) { p.insights.Enqueue(dp) })
 	p.agents = attached.New(o)
+	p.agents.ReportEvery(p.cfg.ReportEvery)
 }
 
 // dataplane is what applies to one, by the name that its sidecar has for it.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -87,6 +88,7 @@ func (a *app) inMesh(ctx context.Context, config demo.Config, plane demo.Plane, 
 		return err
 	}
 	results, err := d.Run(ctx)
+	err = errors.Join(err, d.Traffic(ctx))
 	if a.output != "table" {
 		if printed := a.print(results, func(io.Writer) error { return nil }); printed != nil {
 			return printed
@@ -109,6 +111,7 @@ func (a *app) inMesh(ctx context.Context, config demo.Config, plane demo.Plane, 
 func startPlane(ctx context.Context, dir string, log *slog.Logger) (demo.Plane, func() error, error) {
 	config := control.Default()
 	config.DataDir, config.API, config.XDS = dir, "127.0.0.1:0", "127.0.0.1:0"
+	config.ReportEvery = 2 * time.Second // nobody waits for a demo
 	// The plane outlives the first Ctrl-C: the sidecars stop before it.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	p, err := control.New(ctx, config, log)

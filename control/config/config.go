@@ -106,6 +106,8 @@ type Config struct {
 	Version string `json:"-"`
 	// DialPeer reaches another replica at an address; nil is by the network.
 	DialPeer func(ctx context.Context, address string) (net.Conn, error) `json:"-"`
+	// ReportEvery is how often sidecars report what they count of requests; zero is every ten seconds.
+	ReportEvery time.Duration `json:"-"`
 	// Now is the clock of the authority of a cluster; nil is that of the host.
 	Now func() time.Time `json:"-"`
 	// DeregisterAfter is how long the Dataplane of a sidecar that brought it

@@ -17,6 +17,7 @@ const (
 
 // load measures what taking reports costs, and says how often sidecars are to report.
 type load struct {
+	often time.Duration // where it costs little
 	every time.Duration
 	since time.Time
 	spent time.Duration
@@ -25,7 +26,7 @@ type load struct {
 // took notes that a report was taken, and reports whether the interval is another from now on.
 func (l *load) took(now time.Time, cost time.Duration) (changed bool) {
 	if l.every == 0 {
-		l.every, l.since = Often, now
+		l.every, l.since = l.often, now
 	}
 	l.spent += cost
 	passed := now.Sub(l.since)
@@ -37,7 +38,7 @@ func (l *load) took(now time.Time, cost time.Duration) (changed bool) {
 	case part > mostLoad:
 		l.every = min(2*l.every, Seldom)
 	case part < leastLoad:
-		l.every = max(l.every/2, Often)
+		l.every = max(l.every/2, l.often)
 	}
 	l.since, l.spent = now, 0
 	return l.every != before

@@ -37,10 +37,10 @@ type Collector struct {
 	load load
 }
 
-// New takes reports of the dataplanes that dataplane knows, by the name that their sidecars have for them;
-// every is told how often those are to report, when that changes.
-func New(dataplane func(api.Ref) (*effective.Resolved, bool), now func() time.Time, every func(time.Duration)) *Collector {
-	return &Collector{dataplane: dataplane, now: now, every: every, sums: traffic.New(now())}
+// New takes reports of the dataplanes that dataplane knows, by the name that their sidecars have for them,
+// which come once in often; every is told how often they are to come, when that changes.
+func New(dataplane func(api.Ref) (*effective.Resolved, bool), now func() time.Time, often time.Duration, every func(time.Duration)) *Collector {
+	return &Collector{dataplane: dataplane, now: now, every: every, sums: traffic.New(now()), load: load{often: often}}
 }
 
 // Answer is what this replica knows.

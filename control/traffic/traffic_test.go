@@ -66,7 +66,7 @@ func newPlane(t *testing.T, docs string) *plane {
 	p := &plane{now: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)}
 	p.load(t, docs)
 	p.Collector = control.New(func(ref api.Ref) (*effective.Resolved, bool) { return p.model.Dataplane(ref) },
-		func() time.Time { return p.now }, func(d time.Duration) { p.every = append(p.every, d) })
+		func() time.Time { return p.now }, control.Often, func(d time.Duration) { p.every = append(p.every, d) })
 	return p
 }
 
