@@ -16,7 +16,7 @@ import (
 const calling = `type: Dataplane
 mesh: default
 name: web-1
-networking: {address: 127.0.0.1, outbound: [{port: %d, tags: {kuma.io/service: shop}}]}
+networking: {address: 127.0.0.1, inbound: [{port: %d, servicePort: %d, tags: {kuma.io/service: web, kuma.io/protocol: http}}], outbound: [{port: %d, tags: {kuma.io/service: shop}}]}
 ---
 type: Dataplane
 mesh: default
@@ -97,13 +97,13 @@ func refused(all []*attach.Traffic) (n uint32) {
 func TestTrafficIsReported(t *testing.T) {
 	t.Parallel()
 	c := &control{t: t, agents: &agents{every: 2}}
-	port := envoytest.Port(t)
-	c.docs = fmt.Sprintf(calling, port, envoytest.Port(t)) // nobody is there
+	out, in := envoytest.Port(t), envoytest.Port(t)
+	c.docs = fmt.Sprintf(calling, in, envoytest.Port(t), out, envoytest.Port(t)) // nobody is there
 	c.start(envoytest.Address(t))
 	t.Cleanup(func() { c.stop() })
 	r := start(t, config("http://"+c.addr))
 	heard := c.agents.(*agents)
-	call := func(n int) {
+	call := func(port uint32, n int) {
 		t.Helper()
 		for range n {
 			eventually(t, "an answer", func() bool {
@@ -121,11 +121,11 @@ func TestTrafficIsReported(t *testing.T) {
 		t.Errorf("before any request there is told %v", first)
 	}
 	eventually(t, "a listener", func() bool { return r.ready() == http.StatusOK })
-	call(12)
+	call(out, 12)
 	eventually(t, "12 requests are told", func() bool { return refused(heard.told(0)) == 12 })
 	close(heard.streams[0].end)
 	eventually(t, "another stream", func() bool { return len(heard.told(1)) > 0 })
-	call(5)
+	call(in, 5)
 	eventually(t, "5 requests are told", func() bool { return refused(heard.told(1)) == 5 })
 	if n := refused(heard.told(0)); n != 12 {
 		t.Errorf("the first stream was told of %d", n)
