@@ -91,6 +91,8 @@ func (t *attachment) once(ctx context.Context) error {
 	answering.Go(func() { t.answerAll(ctx, g, asked, conn.token) })
 	answering.Go(func() { t.report(ctx, g) })
 	answering.Go(func() { t.reportConnections(ctx, g) })
+	every := make(chan uint32, 1)
+	answering.Go(func() { t.reportTraffic(ctx, g, every) })
 	var list attach.NameList
 	for {
 		down, err := g.Recv()
@@ -109,6 +111,8 @@ func (t *attachment) once(ctx context.Context) error {
 				return err
 			}
 			t.named(resolved(names))
+		case *attach.Down_Report:
+			latest(every, is.Report.GetEverySeconds())
 		case *attach.Down_Certify:
 			if t.identity != nil {
 				t.identity.Again()

@@ -22,9 +22,10 @@ type intervals struct {
 	first, longest time.Duration
 	names          time.Duration // how long a workload waits for names at most, with an Envoy that is ready
 	connections    time.Duration // between looks for somebody who came in plain text
+	report         time.Duration // between reports of requests, where the control plane has not said
 }
 
-var defaultIntervals = intervals{look: time.Second, cut: 3 * time.Second, idle: 200 * time.Millisecond, linger: 5 * time.Second, first: time.Second, longest: 30 * time.Second, names: 10 * time.Second, connections: 5 * time.Second}
+var defaultIntervals = intervals{look: time.Second, cut: 3 * time.Second, idle: 200 * time.Millisecond, linger: 5 * time.Second, first: time.Second, longest: 30 * time.Second, names: 10 * time.Second, connections: 5 * time.Second, report: reportEvery}
 
 // pauses are random ones around those from begin to longest, so that the sidecars of a mesh do not all come at once.
 func (i intervals) pauses(begin time.Duration) *backoff.ExponentialBackOff {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"path/filepath"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -30,21 +29,13 @@ type certifyRequest struct {
 // largestAnswer bounds what is read of an answer, in bytes.
 const largestAnswer = 256 << 10
 
-// holdIdentity has the workload certified and Envoy served, where the control plane can know
-// who asks: by a token, over TLS.
-func (a *Agent) holdIdentity(ctx, closing context.Context, all *errgroup.Group, s *source, dir string) error {
+// holdIdentity has the workload certified, where the control plane can know who asks: by a token, over TLS.
+func (a *Agent) holdIdentity(ctx context.Context, all *errgroup.Group, s *source) {
 	if !s.tls || s.token == nil {
-		return nil
-	}
-	s.socket = filepath.Join(dir, "identity.sock")
-	l, err := identity.Listen(s.socket)
-	if err != nil {
-		return err
+		return
 	}
 	a.identity, a.callers = identity.New(s.certify, a.config.WorkloadAPI, a.log), callers.New()
-	all.Go(func() error { return a.identity.Serve(closing, l, a.callers.Register) })
 	all.Go(func() error { a.identity.Keep(ctx); return nil })
-	return nil
 }
 
 // certify asks the control plane once.
