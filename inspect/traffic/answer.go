@@ -93,10 +93,10 @@ func (s *Sums) Answer(now time.Time, q Query) Part {
 			continue
 		}
 		w := window{now: stepOf(now), length: q.Window}
-		seconds := c.seconds(w, now)
+		seconds := c.seconds(w)
 		if seconds == 0 {
 			w.current = true
-			if seconds = c.seconds(w, now); seconds == 0 {
+			if seconds = c.seconds(w); seconds == 0 {
 				continue
 			}
 		}
@@ -126,10 +126,10 @@ func (s *Sums) reporting(now time.Time, q *Query) (n int) {
 const MostInterval = 4
 
 // seconds is of how much of a window the sums of c are.
-func (c *caller) seconds(w window, now time.Time) float64 {
+func (c *caller) seconds(w window) float64 {
 	var ms uint64
 	c.covered.each(w, func(known *uint32) { ms += uint64(*known) })
-	return min(time.Duration(ms)*time.Millisecond, w.span(now)).Seconds()
+	return (time.Duration(ms) * time.Millisecond).Seconds()
 }
 
 // asks reports whether q is about what c sends by l, and who asks may see that.

@@ -85,17 +85,6 @@ type window struct {
 	current bool // with the step of now, of which not all sidecars have told yet
 }
 
-// span is the time between the first and the last moment of w, at most.
-func (w window) span(now time.Time) time.Duration {
-	switch {
-	case w.length > Minute:
-		return time.Duration(now.UnixNano() - (w.now/perMinute-keptMinutes+1)*perMinute*int64(Step))
-	case w.current:
-		return time.Duration(now.UnixNano() - (w.now-keptSteps)*int64(Step))
-	}
-	return keptSteps * Step
-}
-
 // merge adds what from has to into, and leaves from unusable.
 func merge(into, from *ring[Counts]) {
 	into.reach(from.at)

@@ -47,7 +47,8 @@ func New(now time.Time) *Sums {
 // sidecar is one that reports.
 type sidecar struct {
 	caller *caller
-	at     int64 // the step of its latest report
+	at     int64  // the step of its latest report
+	ms     uint32 // of which it told in that step
 }
 
 // caller is a service by what its sidecars send.
@@ -57,7 +58,9 @@ type caller struct {
 	// sidecars told of in a step. So sidecars may come and go, and a step of which only some told
 	// counts whole.
 	covered ring[uint32]
-	links   map[Service]*link
+	// latest and before are the last two steps of which one told.
+	latest, before int64
+	links          map[Service]*link
 }
 
 // link is all that one caller sends to one destination. What belongs to rules that are not kept apart
@@ -129,13 +132,23 @@ func (s *Sums) report(dataplane api.Ref, from Service, at int64, of time.Duratio
 		known = &sidecar{}
 		s.sidecars[dataplane] = known
 	}
-	known.caller, known.at = c, at
-	c.cover(at, uint32(of.Milliseconds()))
+	if known.at != at {
+		known.ms = 0
+	}
+	known.caller, known.at, known.ms = c, at, sum(known.ms, uint32(of.Milliseconds()))
+	c.cover(at, known.ms)
 	return c
 }
 
-// cover notes that a time of ms ended in a step.
+// cover notes of how many milliseconds one sidecar told in a step: of those since the step before of which
+// one told, at most.
 func (c *caller) cover(at int64, ms uint32) {
+	if at != c.latest {
+		c.before, c.latest = c.latest, at
+	}
+	if c.before > 0 {
+		ms = uint32(min(int64(ms), (at-c.before)*Step.Milliseconds()))
+	}
 	c.covered.reach(at)
 	if known := *c.covered.step(at); ms > known {
 		c.covered.into(at, func(covered *uint32) { *covered += ms - known })

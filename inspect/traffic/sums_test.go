@@ -130,6 +130,20 @@ func TestRates(t *testing.T) {
 	}
 }
 
+// TestRatesOfFrequentReports is that a rate is right however often a sidecar reports.
+func TestRatesOfFrequentReports(t *testing.T) {
+	for _, every := range []time.Duration{2 * time.Second, 5 * time.Second, 20 * time.Second, 40 * time.Second} {
+		s := traffic.New(start)
+		for at := time.Duration(0); at < 5*time.Minute; at += every {
+			list := map[traffic.Service][]traffic.Counted{service("web"): {counted(0, uint32(every/time.Second)*9, 0)}}
+			s.Report(start.Add(at), dataplane("dp"), service("front"), every, list, nil)
+		}
+		if _, rate := sumOf(s.Answer(start.Add(5*time.Minute), query(traffic.ByRule))); math.Abs(rate/9-1) > 0.01 {
+			t.Errorf("reported every %v the rate of 9 is %v", every, rate)
+		}
+	}
+}
+
 // TestWindows is that a window ends: of the minute nothing is left after one, of the quarter of an hour
 // after that, and then the sums keep nothing.
 func TestWindows(t *testing.T) {

@@ -50,7 +50,7 @@ func (d *Demo) uncounted(items []traffic.Item) string {
 		for _, i := range items {
 			kind, name, _ := strings.Cut(i.Route, "/")
 			if slices.Contains(s.origins, api.Ref{Kind: kind, Mesh: d.mesh.mesh, Name: name}.String()) {
-				counted += int(i.Requests)
+				counted += min(int(i.Requests), timed(&i)) // Envoy tells durations up to five seconds later
 			}
 		}
 		if sent := max(s.times, 1); len(s.origins) > 0 && counted < sent {
@@ -58,4 +58,12 @@ func (d *Demo) uncounted(items []traffic.Item) string {
 		}
 	}
 	return ""
+}
+
+// timed is of how many requests of an item it is known how long they took.
+func timed(i *traffic.Item) (n int) {
+	for _, of := range i.Latency.Counts {
+		n += int(of)
+	}
+	return n
 }
