@@ -18,8 +18,9 @@ import (
 
 // Bounds of what is kept between two looks.
 const (
-	mostPlaces = 512
-	mostCauses = 16 // of a place
+	mostPlaces = 128
+	mostCauses = 16  // of a place
+	mostKinds  = 500 // causes of all places
 	mostName   = 256
 )
 
@@ -70,6 +71,7 @@ type Log struct {
 
 	mu     sync.Mutex
 	places map[Place]*Tally
+	kinds  int
 }
 
 // Take is what lines said since Take was called before.
@@ -77,7 +79,7 @@ func (l *Log) Take() map[Place]*Tally {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	out := l.places
-	l.places = nil
+	l.places, l.kinds = nil, 0
 	return out
 }
 
@@ -102,7 +104,7 @@ func (l *Log) Line(log string, line *accesslogv3.HTTPAccessLogEntry) {
 	cause := Cause{flagsOf(c.GetResponseFlags()), vocabulary(line.GetResponse().GetResponseCodeDetails()), line.GetResponse().GetResponseCode().GetValue()}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.tally(place).add(cause, c.GetResponseFlags(), weight, BucketOf(took))
+	l.tally(place).add(cause, c.GetResponseFlags(), weight, BucketOf(took), &l.kinds)
 }
 
 // placeOf is where the counters of a request stand; not ok where no virtual host took it.
@@ -137,7 +139,7 @@ func (l *Log) tally(p Place) *Tally {
 	panic("unreachable: the last place is always there")
 }
 
-func (t *Tally) add(c Cause, flags *accesslogv3.ResponseFlags, weight float64, bucket int) {
+func (t *Tally) add(c Cause, flags *accesslogv3.ResponseFlags, weight float64, bucket int, kinds *int) {
 	t.Sampled = t.Sampled || weight > 1
 	local := uncounted(c, flags)
 	switch {
@@ -164,12 +166,13 @@ func (t *Tally) add(c Cause, flags *accesslogv3.ResponseFlags, weight float64, b
 	}
 	n := t.Causes[c]
 	if n == nil {
-		if len(t.Causes) >= mostCauses {
+		if len(t.Causes) >= mostCauses || *kinds >= mostKinds {
 			c = Cause{Details: "others"}
 		}
 		if n = t.Causes[c]; n == nil {
 			n = &Count{Local: local}
 			t.Causes[c] = n
+			*kinds++
 		}
 	}
 	n.Requests += weight

@@ -69,7 +69,7 @@ func TestBound(t *testing.T) {
 			t.Errorf("%v has %d causes", at, len(tally.Causes))
 		}
 	}
-	if len(all) > 513 || sum != many {
+	if len(all) > 130 || sum != many {
 		t.Errorf("%d places have %v requests", len(all), sum)
 	}
 }

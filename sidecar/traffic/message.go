@@ -130,13 +130,13 @@ func (m *Meter) put(out *attach.Traffic, tables map[string]*attach.Table, r row,
 
 // table is the message of a table; its name where that was not told.
 func (m *Meter) table(name string) *attach.Table {
-	number := m.numbers[name]
-	if number == 0 {
-		number = uint32(len(m.numbers)) + 1
-		m.numbers[name] = number
+	k := m.known[name]
+	if k == nil { // those that are too many
+		k = &known{number: mostSlots + 1}
+		m.known[name] = k
 	}
-	t := &attach.Table{Number: number}
-	if !m.told[name] {
+	t := &attach.Table{Number: k.number}
+	if !k.told {
 		t.Name = cmp.Or(name, otherTables)
 	}
 	return t
@@ -144,7 +144,7 @@ func (m *Meter) table(name string) *attach.Table {
 
 func (m *Meter) open(out *attach.Traffic, tables map[string]*attach.Table, t *attach.Table, name string) {
 	out.Tables = append(out.Tables, t)
-	tables[name], m.told[name] = t, true
+	tables[name], m.known[name].told = t, true
 }
 
 // otherTables is the name of what is summed up of tables that are too many, which no virtual host has.

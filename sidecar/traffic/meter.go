@@ -19,7 +19,7 @@ import (
 
 // Bounds of what is kept.
 const (
-	mostSlots  = 1500     // with counters of their own; the others of a table are one sum
+	mostSlots  = 800      // with counters of their own; the others of a table are one sum
 	mostAnswer = 16 << 20 // of what is read of Envoy's answers, in bytes
 	mostTable  = 256      // bytes of a name
 )
@@ -44,9 +44,7 @@ type Meter struct {
 	from Source
 
 	slots    map[requests.Place]*slot
-	names    map[string]string // each table's once
-	numbers  map[string]uint32 // tables as they are called on this stream
-	told     map[string]bool   // by their numbers
+	known    map[string]*known // tables, by name
 	life     any
 	used     int // slots of which Envoy has counters
 	pulled   time.Time
@@ -59,7 +57,14 @@ type Meter struct {
 
 // New is a Meter for one stream.
 func New(from Source) *Meter {
-	return &Meter{from: from, slots: map[requests.Place]*slot{}, names: map[string]string{}, numbers: map[string]uint32{}, told: map[string]bool{}}
+	return &Meter{from: from, slots: map[requests.Place]*slot{}, known: map[string]*known{}}
+}
+
+// known is a table, as it is called on the stream.
+type known struct {
+	name   string // there is one in memory
+	number uint32
+	told   bool // the name, with the number
 }
 
 // reading is what Envoy says of a slot. Numbers wrap around after four billion requests, which looks like an
@@ -206,18 +211,18 @@ func (m *Meter) lines() (written, received uint64) {
 
 // name is a table's name, of which there is one in memory.
 func (m *Meter) name(table []byte) string {
-	if len(table) > mostTable {
+	if len(table) > mostTable || len(table) == 0 {
 		return "" // nobody's name is so long: the others of all tables
 	}
-	if name, ok := m.names[string(table)]; ok {
-		return name
+	if k := m.known[string(table)]; k != nil {
+		return k.name
 	}
-	if len(m.names) >= mostSlots {
+	if len(m.known) >= mostSlots {
 		return ""
 	}
-	name := string(table)
-	m.names[name] = name
-	return name
+	k := &known{name: string(table), number: uint32(len(m.known)) + 1}
+	m.known[k.name] = k
+	return k.name
 }
 
 // slot is that of a place, or of the others of its table where there are too many.

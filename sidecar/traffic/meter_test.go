@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -221,6 +222,42 @@ func TestNothingIsLostOrTwice(t *testing.T) {
 			rt.Fatalf("%d requests are told of %d", got, want)
 		}
 	})
+}
+
+// TestMemory: the agent keeps half a megabyte, however many routes there are, and whatever fails.
+func TestMemory(t *testing.T) {
+	f := &fake{life: 1, counts: map[string]uint64{}, times: map[string]string{}}
+	heap := func() uint64 {
+		runtime.GC()
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	for i := range 20_000 {
+		name := fmt.Sprintf("service-%d.namespace:8080.route.s%d", i/5, i%5)
+		f.counts[name+".upstream_rq_completed"], f.counts[name+".upstream_rq_5xx"] = uint64(i), 1
+		f.times[name] = "0,0:11, 1,0.1:200"
+	}
+	before := heap()
+	m := traffic.New(f.source())
+	next(t, m)
+	for round := range 3 {
+		for i := range 20_000 {
+			f.counts[fmt.Sprintf("service-%d.namespace:8080.route.s%d.upstream_rq_completed", i/5, i%5)] += uint64(round)
+			f.line(fmt.Sprintf("service-%d.namespace:8080", i/5), fmt.Sprint("s", i%5), fmt.Sprint("word_", i), 500, nil, 0)
+		}
+		next(t, m)
+	}
+	for i := range 20_000 {
+		f.line(fmt.Sprintf("service-%d.namespace:8080", i/5), fmt.Sprint("s", i%5), fmt.Sprint("word_", i), 500, nil, 0)
+	}
+	if kept := int64(heap()) - int64(before); kept > 500_000 {
+		t.Errorf("%d bytes are kept", kept)
+	} else {
+		t.Logf("%d bytes are kept", kept)
+	}
+	runtime.KeepAlive(m)
 }
 
 // BenchmarkThousandRoutes is what the agent spends on an interval with 1,000 used routes.
