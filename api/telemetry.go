@@ -18,17 +18,6 @@ const (
 	PathsNone  = "none"
 )
 
-// TelemetryOf is what a Mesh says of it; nil where there is none, or it says nothing.
-func TelemetryOf(mesh *Object) *Telemetry {
-	if mesh == nil {
-		return nil
-	}
-	if m, ok := mesh.Spec.(*Mesh); ok {
-		return m.Telemetry
-	}
-	return nil
-}
-
 // Counts reports whether requests are counted; where nobody says anything they are.
 func (t *Telemetry) Counts() bool { return t == nil || !t.Disabled }
 
