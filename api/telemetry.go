@@ -8,7 +8,7 @@ type Telemetry struct {
 	Disabled bool `json:"disabled,omitempty"`
 	// Paths is what lines of requests show of paths, always without the query: full (default); match, the
 	// match of the rule in their place; none.
-	Paths string `json:"paths,omitempty" schema:"enum=full|match|none,default=full"`
+	Paths string `json:"paths,omitempty"`
 }
 
 // What lines show of paths.
