@@ -94,7 +94,7 @@ func (t *attachment) once(ctx context.Context) error {
 	answering.Go(func() { t.reportConnections(ctx, g) })
 	every := make(chan uint32, 1)
 	answering.Go(func() {
-		traffic.Reporter{Every: t.intervals.report, Meter: t.newMeter, Send: func(counted *attach.Traffic) error {
+		traffic.TrafficReporter{Every: t.intervals.report, Meter: t.newMeter, Send: func(counted *attach.Traffic) error {
 			return g.Send(&attach.Up{Is: &attach.Up_Traffic{Traffic: counted}})
 		}}.Run(ctx, every)
 	})

@@ -14,8 +14,8 @@ const (
 	reportSlowest = 40
 )
 
-// Reporter tells one stream of requests.
-type Reporter struct {
+// TrafficReporter tells one stream of requests.
+type TrafficReporter struct {
 	Every time.Duration // where the control plane has not said
 	Meter func() *Meter // a new one
 	Send  func(*attach.Traffic) error
@@ -23,7 +23,7 @@ type Reporter struct {
 
 // Run tells what was counted since it began, as often as every says, in seconds, until ctx or the stream ends.
 // Where Envoy cannot be asked it tells nothing, and more the next time.
-func (r Reporter) Run(ctx context.Context, every <-chan uint32) {
+func (r TrafficReporter) Run(ctx context.Context, every <-chan uint32) {
 	meter := r.Meter()
 	begin := make(chan struct{}, 1)
 	begin <- struct{}{} // the baseline, at once
