@@ -18,6 +18,18 @@ type Mesh struct {
 	Tracing                     *MeshBackends    `json:"tracing,omitempty"`
 	Logging                     *MeshBackends    `json:"logging,omitempty"`
 	Tenancy                     *Tenancy         `json:"tenancy,omitempty"`
+	Telemetry                   *Telemetry       `json:"telemetry,omitempty"`
+}
+
+// TelemetryOf is what a Mesh says of it; nil where there is none, or it says nothing.
+func TelemetryOf(mesh *Object) *Telemetry {
+	if mesh == nil {
+		return nil
+	}
+	if m, ok := mesh.Spec.(*Mesh); ok {
+		return m.Telemetry
+	}
+	return nil
 }
 
 // MeshServices says which of the two kinds of service names is in use.
@@ -104,7 +116,7 @@ func (m *Mesh) Validate(at Path) error {
 	if n := m.Networking; n != nil && n.Outbound != nil && n.Outbound.Passthrough != nil && !*n.Outbound.Passthrough {
 		errs = multierror.Append(errs, unsupported(Error, at.Field("networking").Field("outbound").Field("passthrough"), "weft cannot forbid traffic to unknown places yet; remove it to allow that traffic"))
 	}
-	errs = multierror.Append(errs, m.routing(at), m.constraints(at), m.Tenancy.Validate(at.Field("tenancy")))
+	errs = multierror.Append(errs, m.routing(at), m.constraints(at), m.Tenancy.Validate(at.Field("tenancy")), m.Telemetry.Validate(at.Field("telemetry")))
 	for _, t := range []struct {
 		name string
 		*MeshBackends

@@ -230,7 +230,8 @@ func (p *Plane) compose() error {
 func (p *Plane) composeStreams(auth authn.Authenticator) {
 	options := server.Default()
 	options.Drain = p.cfg.ListenerDrain
-	options.Logger, options.Renderer, options.Authenticator, options.Observer = p.log, p.settings.Renderer(), auth, p.observe
+	renderer := p.settings.Renderer()
+	options.Logger, options.Renderer, options.Quiet, options.Authenticator, options.Observer = p.log, renderer, renderer.Quiet(), auth, p.observe
 	options.Refused = p.refused.Refused
 	if p.shared != nil {
 		options.Hold = p.insights.AwaitAgent

@@ -19,6 +19,7 @@ type ownEdge struct {
 	to       *effective.Outbound      // where whole connections go
 	listener *resource.Resource       // nil where nobody is let in
 	nobody   *resource.Resource       // the route configuration where there is no host
+	reports  bool                     // its agent takes what is written of requests
 	notes    []api.Note
 }
 
@@ -34,7 +35,7 @@ func (x *Renderer) edge(r *effective.Resolved, e effective.EdgeUse, hosts []*eff
 		to = hosts[0]
 	}
 	render := func() any {
-		own := &ownEdge{ps: ps, chains: chains, to: to}
+		own := &ownEdge{ps: ps, chains: chains, to: to, reports: x.listeners.Reports()}
 		own.listener, own.notes = x.listeners.Edge(r, e.Edge, ps, chains, to)
 		if len(e.TLS) == 0 && !e.Connections {
 			own.nobody = routes.NoHosts(naming.Edge(e.Port))
@@ -42,7 +43,7 @@ func (x *Renderer) edge(r *effective.Resolved, e effective.EdgeUse, hosts []*eff
 		return own
 	}
 	own := e.Cache.Do(render).(*ownEdge)
-	if !slices.Equal(own.ps, ps) || !sameChains(own.chains, chains) || own.to != to {
+	if !slices.Equal(own.ps, ps) || !sameChains(own.chains, chains) || own.to != to || own.reports != x.listeners.Reports() {
 		return render().(*ownEdge)
 	}
 	return own

@@ -1,6 +1,7 @@
 package xds
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/weftmesh/weft/api"
@@ -23,6 +24,8 @@ import (
 type Renderer struct {
 	listeners     *listeners.Builder
 	authorization *resource.Resource // the cluster of the authorization service; nil where there is none
+	// quiet is for sidecars whose agents take nothing of requests; nil where that is the renderer itself.
+	quiet *Renderer
 }
 
 // NewRenderer renders with the HTTP filters that kinds ask for.
@@ -39,10 +42,23 @@ func (x *Renderer) Asking(a *filters.ExtAuthz) *Renderer {
 	return out
 }
 
+// Reporting is x with listeners that write to the agent of a sidecar what becomes of requests, all in the
+// same way, so that those who have them alike share them (docs/traffic.md).
+func (x *Renderer) Reporting() *Renderer {
+	quiet := x.Quiet()
+	return &Renderer{listeners: quiet.listeners.Reporting(), authorization: x.authorization, quiet: quiet}
+}
+
+// Quiet is x for sidecars whose Envoys may not know their agent, or whose agents take nothing of requests.
+func (x *Renderer) Quiet() *Renderer { return cmp.Or(x.quiet, x) }
+
 // Render is everything that an Envoy gets for r. It never fails: what Envoy
 // would refuse becomes an honest 500 or is left out, with a note that names
 // whose document it was.
 func (x *Renderer) Render(r *effective.Resolved) *resource.State {
+	if r.Quiet {
+		x = x.Quiet()
+	}
 	s := newRendering(r)
 	for i := 0; i < len(r.Outbounds); i++ {
 		o := r.Outbounds[i]

@@ -82,6 +82,7 @@ func serveFlags(c *cobra.Command, config *control.Config) {
 	f.BoolVar(&config.SkipDefaultPolicies, "skip-default-policies", config.SkipDefaultPolicies, "create meshes without their default policies")
 	f.BoolVar(&config.KumaCompat, "kuma-compat", config.KumaCompat, "answer GET / as Kuma does, which its clients want")
 	f.StringVar(&config.ExtAuthz, "ext-authz", config.ExtAuthz, "authorization service that filters of RouteGroups ask, grpc://HOST:PORT")
+	f.StringVar(&config.Telemetry, "telemetry", config.Telemetry, "whether sidecars count requests and write lines of those that fail, to their agents: on or off")
 	f.BoolVar(&config.MeshGrants, "require-reference-grants", config.MeshGrants, "routes with Services as parents need a ReferenceGrant for backends of other namespaces too, as those at Gateways do")
 	f.StringSliceVar(&config.BackendAddresses, "backend-addresses", config.BackendAddresses, "hosts that backends of RouteGroups may name: names, *.NAMES, addresses, prefixes, * or none (default all but loopback and link-local ones)")
 	f.StringVar(&config.Tenancy, "mesh-tenancy", config.Tenancy, "tenancy of mesh default where this control plane creates it, in JSON, such as {\"hosts\":{\"mode\":\"Owned\"}} (default none)")

@@ -68,6 +68,8 @@ type Config struct {
 	// SystemNamespaces are those where the mesh's operators write.
 	SystemNamespaces []string `json:"system-namespaces"`
 	ExtAuthz         string   `json:"ext-authz"` // grpc://HOST:PORT of the authorization service
+	// Telemetry is off where no sidecar counts requests; on.
+	Telemetry string `json:"telemetry"`
 
 	// RootNamespaces are those where HTTPProxies may be roots; none is all.
 	RootNamespaces []string `json:"httpproxy-root-namespaces"`
@@ -123,6 +125,12 @@ type Config struct {
 	ShutdownGrace time.Duration `json:"-"`
 }
 
+// The words of Config.Telemetry.
+const (
+	TelemetryOn  = "on"
+	TelemetryOff = "off"
+)
+
 // Default is the configuration of `weft serve` without flags.
 func Default() Config {
 	return Config{
@@ -136,6 +144,7 @@ func Default() Config {
 		LogFormat:        "text",
 		LogLevel:         "info",
 		KumaCompat:       true,
+		Telemetry:        TelemetryOn,
 		Zone:             world.DefaultZone,
 		SystemNamespaces: slices.Clone(api.DefaultSystemNamespaces),
 		Version:          "unknown",
@@ -182,7 +191,7 @@ func (c Config) Settings() (world.Settings, error) {
 		return world.Settings{}, fmt.Errorf("--backend-addresses %w", err)
 	}
 	s := world.Settings{Zone: c.Zone, SystemNamespaces: c.SystemNamespaces, Authorizer: a, RootNamespaces: c.RootNamespaces, BackendAddresses: hosts, MeshGrants: c.MeshGrants, SecretNamespaces: c.SecretNamespaces,
-		IgnoredSelectorLabels: c.IgnoredSelectorLabels}
+		IgnoredSelectorLabels: c.IgnoredSelectorLabels, NoTelemetry: c.Telemetry == TelemetryOff}
 	if c.Store == "kube" {
 		s.Environment = api.EnvKubernetes
 		// That of the control plane first: sidecars connect to the one there.

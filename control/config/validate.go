@@ -65,6 +65,7 @@ func (c Config) validateChoices(refuse func(string, ...any)) {
 		{"log-level", c.LogLevel, []string{"debug", "info", "warn", "error"}},
 		{"dataplane-auth", c.DataplaneAuth, []string{"token", "none"}},
 		{"admin-auth", c.AdminAuth, []string{"token", "none"}},
+		{"telemetry", c.Telemetry, []string{TelemetryOn, TelemetryOff}},
 	} {
 		if !slices.Contains(f.words, f.value) {
 			refuse("--%s %q is unknown; use %s", f.flag, f.value, strings.Join(f.words, ", "))

@@ -43,6 +43,8 @@ type Settings struct {
 	// AssumedMeshes are meshes that are there though no document makes them, for checks without a
 	// server.
 	AssumedMeshes []string
+	// NoTelemetry has no sidecar write anything of requests to its agent.
+	NoTelemetry bool
 }
 
 // dialects are all route languages, strongest first.
@@ -102,8 +104,15 @@ func (s Settings) Empty() *resolve.Model {
 	return m
 }
 
-// Renderer renders what Compile resolves.
-func (s Settings) Renderer() *xds.Renderer { return xds.NewRenderer(Kinds()).Asking(s.Authorizer) }
+// Renderer renders what Compile resolves, for sidecars whose agents take what is written of requests, unless
+// nobody is to.
+func (s Settings) Renderer() *xds.Renderer {
+	x := xds.NewRenderer(Kinds()).Asking(s.Authorizer)
+	if s.NoTelemetry {
+		return x
+	}
+	return x.Reporting()
+}
 
 // Compile resolves a snapshot as a control plane without settings does.
 func Compile(s *snapshot.Snapshot) (*resolve.Model, []api.Note) { return Settings{}.Compile(s) }

@@ -6,22 +6,22 @@ import (
 	"testing"
 )
 
-// Kuma's client has no word for tenancy: a Mesh that it writes keeps the one that there is. Who knows
-// the field, and leaves it out, takes it away.
-func TestKumasClientKeepsTenancy(t *testing.T) {
+// Kuma's client has no word for tenancy or telemetry: a Mesh that it writes keeps those that there are. Who
+// knows the fields, and leaves them out, takes them away.
+func TestKumasClientKeepsWhatItDoesNotKnow(t *testing.T) {
 	t.Parallel()
-	server, _ := serve(t, "type: Mesh\nname: shared\ntenancy: {hosts: {mode: Owned}}\n", false)
+	server, _ := serve(t, "type: Mesh\nname: shared\ntenancy: {hosts: {mode: Owned}}\ntelemetry: {paths: match}\n", false)
 	at := server.URL + "/meshes/shared"
 	const plain = `{"type":"Mesh","name":"shared"}`
 	if code, text := send(t, http.MethodPut, at, plain, "User-Agent", "kumactl/2.13.10 (linux; amd64)"); code != http.StatusOK {
 		t.Fatal(code, text)
 	}
-	if _, text := call(t, http.MethodGet, at, ""); !strings.Contains(text, "Owned") {
-		t.Errorf("kumactl took the tenancy away: %s", text)
+	if _, text := call(t, http.MethodGet, at, ""); !strings.Contains(text, "Owned") || !strings.Contains(text, `"telemetry":{"paths":"match"}`) {
+		t.Errorf("kumactl took the tenancy or the telemetry away: %s", text)
 	}
 	send(t, http.MethodPut, at, plain, "User-Agent", "weft/1")
-	if _, text := call(t, http.MethodGet, at, ""); strings.Contains(text, "Owned") {
-		t.Errorf("nobody can take the tenancy away: %s", text)
+	if _, text := call(t, http.MethodGet, at, ""); strings.Contains(text, "Owned") || strings.Contains(text, "telemetry") {
+		t.Errorf("nobody can take them away: %s", text)
 	}
 }
 

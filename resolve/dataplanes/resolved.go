@@ -10,7 +10,7 @@ import (
 // resolve is everything that applies to one dataplane, of which nothing is made that
 // was there before, nil for none. Of what failed it says why.
 func (m Mesh) resolve(p *index.Dataplane, key string, before *effective.Resolved) *effective.Resolved {
-	out := &effective.Resolved{Ref: p.Object.Ref, Dataplane: p.Object}
+	out := &effective.Resolved{Ref: p.Object.Ref, Dataplane: p.Object, Quiet: !m.Telemetry().Counts()}
 	l, failed := m.Outbounds.Get(m.At, key)
 	if l != nil {
 		out.Outbounds, failed = l.list, cmp.Or(failed, l.failed)

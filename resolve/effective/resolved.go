@@ -26,6 +26,8 @@ type Resolved struct {
 	Unseen bool
 	// OverADS says that the control plane sends it its certificate.
 	OverADS bool
+	// Quiet says that nothing is to be counted or told of its requests: Mesh.telemetry disables it.
+	Quiet bool
 	// Closed says who has redirected ports closed that no inbound names; nil where they are open.
 	Closed *api.Origin
 	Trust  []TrustUse // by name
@@ -50,5 +52,5 @@ func (r *Resolved) Proves() []string {
 // Is reports whether r and o consist of the same.
 func (r *Resolved) Is(o *Resolved) bool {
 	return r.Dataplane == o.Dataplane && r.Failed == o.Failed && slices.Equal(r.Outbounds, o.Outbounds) &&
-		slices.Equal(r.Inbounds, o.Inbounds) && slices.Equal(r.Edges, o.Edges) && slices.Equal(r.Secrets, o.Secrets) && derive.Same(r.Identity, o.Identity) && r.TLS == o.TLS && r.Unseen == o.Unseen && r.OverADS == o.OverADS && derive.Same(r.Closed, o.Closed) && slices.Equal(r.Trust, o.Trust) && slices.Equal(r.Clusters, o.Clusters)
+		slices.Equal(r.Inbounds, o.Inbounds) && slices.Equal(r.Edges, o.Edges) && slices.Equal(r.Secrets, o.Secrets) && derive.Same(r.Identity, o.Identity) && r.TLS == o.TLS && r.Unseen == o.Unseen && r.OverADS == o.OverADS && r.Quiet == o.Quiet && derive.Same(r.Closed, o.Closed) && slices.Equal(r.Trust, o.Trust) && slices.Equal(r.Clusters, o.Clusters)
 }

@@ -33,13 +33,14 @@ type Stage struct {
 	Insights                                                                             *derive.Collection[api.DataplaneInsight] // what is known at run time, by dataplane
 
 	// What it means.
-	modes      *derive.Collection[string]
-	tenancies  *derive.Collection[api.Tenancy]
-	Policies   *derive.Collection[Policy]
-	Routes     *derive.Collection[Route]
-	Services   *derive.Collection[Service]
-	Dataplanes *derive.Collection[Dataplane]
-	Secrets    *derive.Collection[CachedSecret] // for TLS
+	modes       *derive.Collection[string]
+	tenancies   *derive.Collection[api.Tenancy]
+	telemetries *derive.Collection[api.Telemetry]
+	Policies    *derive.Collection[Policy]
+	Routes      *derive.Collection[Route]
+	Services    *derive.Collection[Service]
+	Dataplanes  *derive.Collection[Dataplane]
+	Secrets     *derive.Collection[CachedSecret] // for TLS
 
 	PoliciesByRoute, PoliciesByTarget, PoliciesBySelector, PoliciesByKind   *derive.Index[Policy]
 	RoutesByName, RoutesByTarget, RoutesByHost, routesByRead, RoutesByEdges *derive.Index[Route]
@@ -66,6 +67,7 @@ func New(dialects []route.Dialect, kinds []*policies.Kind, in api.Zone) *Stage {
 	s := &Stage{Dialects: dialects, Kinds: kinds, Zone: in, ZoneLabels: in.Labels(), Schema: &derive.Schema{}}
 	s.addObjects()
 	s.addTenancy()
+	s.addTelemetry()
 	s.addSecrets()
 	s.addMeanings()
 	s.addIndexes()

@@ -22,9 +22,11 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/weftmesh/weft/sidecar/accesslog"
 	"github.com/weftmesh/weft/sidecar/callers"
 	"github.com/weftmesh/weft/sidecar/identity"
 	"github.com/weftmesh/weft/sidecar/probes"
+	"github.com/weftmesh/weft/sidecar/requests"
 	"github.com/weftmesh/weft/sidecar/resolver"
 )
 
@@ -89,6 +91,8 @@ type Agent struct {
 	state     state
 	identity  *identity.Holder   // nil where nobody certifies the workload
 	callers   *callers.AccessLog // with identity
+	lines     *accesslog.Receiver
+	requests  requests.Log
 }
 
 // New makes an agent; Run starts it.
@@ -137,7 +141,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	a.state.unnamed.Store(names != nil)
 	all, stop := errgroup.WithContext(ctx)
 	closing, closeAll := context.WithCancel(context.Background())
-	if err := a.holdIdentity(stop, closing, all, source, dir); err != nil {
+	if err := a.receive(stop, closing, all, source, dir); err != nil {
 		closeAll()
 		return err
 	}

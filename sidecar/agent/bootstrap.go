@@ -38,20 +38,23 @@ func systemAuthorities() string {
 
 // request is the body of POST /bootstrap.
 type request struct {
-	Mesh              string  `json:"mesh"`
-	Name              string  `json:"name"`
-	ProxyType         string  `json:"proxyType"`
-	DataplaneToken    string  `json:"dataplaneToken,omitempty"`
-	TokenPath         string  `json:"tokenPath,omitempty"` // where Envoy finds it
-	DataplaneResource string  `json:"dataplaneResource,omitempty"`
-	XDSAddress        string  `json:"xdsAddress,omitempty"` // where the control plane's name cannot be resolved
-	CACert            string  `json:"caCert,omitempty"`
-	CAPath            string  `json:"caPath,omitempty"` // where Envoy finds what takes its place
-	SystemCAPath      string  `json:"systemCaPath,omitempty"`
-	AgentSocket       string  `json:"agentSocket,omitempty"` // where the agent serves the certificate of the workload
-	AdminPort         uint32  `json:"adminPort"`
-	AdminSocket       string  `json:"adminSocket,omitempty"` // where there is no port
-	Version           version `json:"version"`
+	Mesh              string `json:"mesh"`
+	Name              string `json:"name"`
+	ProxyType         string `json:"proxyType"`
+	DataplaneToken    string `json:"dataplaneToken,omitempty"`
+	TokenPath         string `json:"tokenPath,omitempty"` // where Envoy finds it
+	DataplaneResource string `json:"dataplaneResource,omitempty"`
+	XDSAddress        string `json:"xdsAddress,omitempty"` // where the control plane's name cannot be resolved
+	CACert            string `json:"caCert,omitempty"`
+	CAPath            string `json:"caPath,omitempty"` // where Envoy finds what takes its place
+	SystemCAPath      string `json:"systemCaPath,omitempty"`
+	AgentSocket       string `json:"agentSocket,omitempty"` // where the agent serves the certificate of the workload
+	AdminPort         uint32 `json:"adminPort"`
+	AdminSocket       string `json:"adminSocket,omitempty"` // where there is no port
+	// Features are what the agent does beyond an older one; the control plane shows them to those who send Envoy
+	// its configuration.
+	Features []string `json:"features,omitempty"`
+	Version  version  `json:"version"`
 	// Clock is the time here: one that is far off keeps certificates from being believed.
 	Clock time.Time `json:"clock"`
 }
@@ -66,7 +69,7 @@ func (s *source) fetch(ctx context.Context) ([]byte, error) {
 	body := request{
 		Mesh: s.config.Mesh, Name: s.config.Name, ProxyType: "dataplane",
 		DataplaneResource: string(s.config.Dataplane), AdminPort: s.config.AdminPort, AdminSocket: s.admin,
-		Version: version{s.config.Version}, SystemCAPath: systemAuthorities(), AgentSocket: s.socket, Clock: time.Now(),
+		Version: version{s.config.Version}, SystemCAPath: systemAuthorities(), AgentSocket: s.socket, Features: s.features, Clock: time.Now(),
 	}
 	if s.unresolved(ctx) {
 		body.XDSAddress = s.config.XDSFallback

@@ -19,6 +19,7 @@ import (
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/sidecar/attach"
 	"github.com/weftmesh/weft/xds"
 	"github.com/weftmesh/weft/xds/bootstrap/render"
 	"github.com/weftmesh/weft/xds/server"
@@ -40,11 +41,13 @@ type control struct {
 	stop   func()
 	asked  atomic.Int64
 	second atomic.Bool
+	agents attach.SidecarServer // nil: none
+	docs   string
 }
 
 func newControl(t *testing.T) *control {
 	t.Helper()
-	c := &control{t: t}
+	c := &control{t: t, docs: fmt.Sprintf(dataplane, envoytest.Port(t))}
 	c.start(envoytest.Address(t))
 	t.Cleanup(func() { c.stop() })
 	return c
@@ -58,15 +61,21 @@ func (c *control) start(at string) {
 	}
 	c.addr = l.Addr().String()
 	o := server.Default()
-	o.Renderer, o.Authenticator = xds.NewRenderer(world.Kinds()), c
+	o.Renderer, o.Authenticator = xds.NewRenderer(world.Kinds()).Reporting(), c
+	o.Quiet = xds.NewRenderer(world.Kinds())
 	ads := server.New(o)
-	objects, err := decode.Objects(world.Catalog(), "web-1.yaml", fmt.Appendf(nil, dataplane, envoytest.Port(c.t)))
+	objects, err := decode.Objects(world.Catalog(), "web-1.yaml", []byte(c.docs))
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	m, _ := world.Compile(snapshot.New(1, append(objects, world.DefaultMesh())...))
 	ads.Publish(m, resolve.Affected{})
-	p := port.New(port.Options{Logger: o.Logger, HTTP: http.HandlerFunc(c.bootstrap), Register: func(g grpc.ServiceRegistrar) { ads.Register(g) }})
+	p := port.New(port.Options{Logger: o.Logger, HTTP: http.HandlerFunc(c.bootstrap), Register: func(g grpc.ServiceRegistrar) {
+		ads.Register(g)
+		if c.agents != nil {
+			attach.RegisterSidecarServer(g, c.agents)
+		}
+	}})
 	served := make(chan error, 1)
 	go func() { served <- p.Serve(l) }()
 	c.stop = func() {
@@ -83,13 +92,17 @@ func (c *control) start(at string) {
 
 func (c *control) bootstrap(w http.ResponseWriter, r *http.Request) {
 	c.asked.Add(1)
-	var ask struct{ Name, TokenPath string }
+	var ask struct {
+		Name, TokenPath, AgentSocket string
+		Features                     []any
+	}
 	if err := json.NewDecoder(r.Body).Decode(&ask); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
 	at := c.addrPort()
-	text, err := render.Bootstrap(render.Config{Mesh: "default", Name: ask.Name, TokenPath: ask.TokenPath, XDSHost: "127.0.0.1", XDSPort: at})
+	text, err := render.Bootstrap(render.Config{Mesh: "default", Name: ask.Name, TokenPath: ask.TokenPath, XDSHost: "127.0.0.1", XDSPort: at, AgentSocket: ask.AgentSocket,
+		Metadata: map[string]any{"features": ask.Features}})
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return

@@ -11,7 +11,7 @@ func (a *Agent) Admin() string { return text(a.state.admin.Load()) }
 
 // Hasten has the agent wait for less than it usually does.
 func (a *Agent) Hasten() *Agent {
-	a.intervals = intervals{look: 10 * time.Millisecond, cut: 50 * time.Millisecond, idle: 10 * time.Millisecond, linger: 50 * time.Millisecond, first: 20 * time.Millisecond, longest: 100 * time.Millisecond, names: 50 * time.Millisecond, connections: 10 * time.Millisecond}
+	a.intervals = intervals{look: 10 * time.Millisecond, cut: 50 * time.Millisecond, idle: 10 * time.Millisecond, linger: 50 * time.Millisecond, first: 20 * time.Millisecond, longest: 100 * time.Millisecond, names: 50 * time.Millisecond, connections: 10 * time.Millisecond, report: time.Hour}
 	return a
 }
 

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
+
+	"github.com/weftmesh/weft/sidecar/traffic"
 )
 
 // intervals is how the agent looks after Envoy's connection to the control plane.
@@ -22,9 +24,10 @@ type intervals struct {
 	first, longest time.Duration
 	names          time.Duration // how long a workload waits for names at most, with an Envoy that is ready
 	connections    time.Duration // between looks for somebody who came in plain text
+	report         time.Duration // between reports of requests, where the control plane has not said
 }
 
-var defaultIntervals = intervals{look: time.Second, cut: 3 * time.Second, idle: 200 * time.Millisecond, linger: 5 * time.Second, first: time.Second, longest: 30 * time.Second, names: 10 * time.Second, connections: 5 * time.Second}
+var defaultIntervals = intervals{look: time.Second, cut: 3 * time.Second, idle: 200 * time.Millisecond, linger: 5 * time.Second, first: time.Second, longest: 30 * time.Second, names: 10 * time.Second, connections: 5 * time.Second, report: traffic.ReportEvery}
 
 // pauses are random ones around those from begin to longest, so that the sidecars of a mesh do not all come at once.
 func (i intervals) pauses(begin time.Duration) *backoff.ExponentialBackOff {

@@ -1,5 +1,5 @@
 // Package callers knows who calls a workload without proving who he is: the ends of connections
-// that Envoy writes of its inbounds, by Envoy's access log service (spec/identity.md 5).
+// that Envoy writes of its inbounds (spec/identity.md 5), which package accesslog receives.
 //
 // It promises that what it keeps is bounded, however many call: of senders those who came last.
 // It keeps nothing of a connection but where it came from, to which port, and when it ended.
@@ -7,24 +7,18 @@ package callers
 
 import (
 	"cmp"
-	"errors"
-	"io"
 	"net/netip"
 	"slices"
 	"sync"
 	"time"
 
 	accesslogv3 "github.com/envoyproxy/go-control-plane/envoy/data/accesslog/v3"
-	servicev3 "github.com/envoyproxy/go-control-plane/envoy/service/accesslog/v3"
-	"google.golang.org/grpc"
 
 	"github.com/weftmesh/weft/sidecar/attach"
 )
 
 // AccessLog keeps who called in plain text.
 type AccessLog struct {
-	servicev3.UnimplementedAccessLogServiceServer
-
 	mu      sync.Mutex
 	senders map[sender]*attach.Sender
 	changes uint64
@@ -38,27 +32,8 @@ type sender struct {
 // New makes an empty one.
 func New() *AccessLog { return &AccessLog{senders: map[sender]*attach.Sender{}} }
 
-// Register offers Envoy's access log service on g.
-func (l *AccessLog) Register(g *grpc.Server) { servicev3.RegisterAccessLogServiceServer(g, l) }
-
-// StreamAccessLogs takes what Envoy writes until it goes.
-func (l *AccessLog) StreamAccessLogs(from grpc.ClientStreamingServer[servicev3.StreamAccessLogsMessage, servicev3.StreamAccessLogsResponse]) error {
-	for {
-		m, err := from.Recv()
-		if errors.Is(err, io.EOF) {
-			return from.SendAndClose(&servicev3.StreamAccessLogsResponse{})
-		}
-		if err != nil {
-			return err
-		}
-		for _, e := range m.GetTcpLogs().GetLogEntry() {
-			l.take(e.GetCommonProperties())
-		}
-	}
-}
-
-// take takes one connection, unless it was one of mutual TLS.
-func (l *AccessLog) take(c *accesslogv3.AccessLogCommon) {
+// Take takes one connection, unless it was one of mutual TLS.
+func (l *AccessLog) Take(c *accesslogv3.AccessLogCommon) {
 	if c.GetTlsProperties().GetTlsVersion() != accesslogv3.TLSProperties_VERSION_UNSPECIFIED {
 		return
 	}

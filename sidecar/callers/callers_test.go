@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/weftmesh/weft/sidecar/accesslog"
 	"github.com/weftmesh/weft/sidecar/attach"
 	"github.com/weftmesh/weft/sidecar/callers"
 )
@@ -35,7 +36,8 @@ func TestWhoCallsInPlainText(t *testing.T) {
 	t.Parallel()
 	l := callers.New()
 	g := grpc.NewServer()
-	l.Register(g)
+	r := &accesslog.Receiver{Connection: l.Take}
+	r.Register(g)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -60,6 +62,9 @@ func TestWhoCallsInPlainText(t *testing.T) {
 	}
 	if _, err := s.CloseAndRecv(); err != nil {
 		t.Fatal(err)
+	}
+	if r.Received() != uint64(len(list)) {
+		t.Errorf("%d of %d entries are counted", r.Received(), len(list))
 	}
 	got, changes := l.Senders()
 	if len(got) != attach.MostSenders || changes != 200 {

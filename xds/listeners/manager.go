@@ -67,6 +67,9 @@ func (b *Builder) manager(c chain) *listenerv3.Filter {
 			w.WriteManager(m, c.place)
 		}
 	}
+	if b.reports {
+		m.AccessLog = append(m.AccessLog, requestLogs...)
+	}
 	if c.place.Paths && c.place.Chain != envoy.Unguarded {
 		envoy.OneSpelling(m)
 	}
@@ -110,8 +113,12 @@ func (b *Builder) httpFilters(c chain) []*hcmv3.HttpFilter {
 	if c.hosts {
 		out = append(out, filters.AuthorizationFilter(), filters.Delayer()) // behind all limits
 	}
+	router := &routerv3.Router{}
+	if b.reports {
+		router.UpstreamLog = attemptLogs
+	}
 	return append(out, &hcmv3.HttpFilter{
-		Name: envoy.RouterFilter, ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: envoy.Pack(&routerv3.Router{})},
+		Name: envoy.RouterFilter, ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: envoy.Pack(router)},
 	})
 }
 

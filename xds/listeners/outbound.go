@@ -19,6 +19,7 @@ type place struct {
 	address    string
 	port       uint32
 	redirected bool // the dataplane's traffic is redirected to it
+	reports    bool // its agent takes what is written of requests
 }
 
 // ownOutbound is the listener of an outbound, and what is to say about it.
@@ -33,7 +34,7 @@ type ownOutbound struct {
 // sidecar's listeners alone. It names no dataplane, so that all that listen for
 // the same at the same address have one (spec/xds.md 1, 12).
 func (b *Builder) Outbound(r *effective.Resolved, o *effective.Outbound) (*resource.Resource, []api.Note) {
-	at := place{o.Address, o.Port, transparent(r)}
+	at := place{o.Address, o.Port, transparent(r), b.reports}
 	own := o.Listener.Do(func() any { return b.sharedOutbound(r, o, at) }).(*ownOutbound)
 	if own.at != at || own.listener == nil { // what is said of a refusal names the dataplane
 		own = b.sharedOutbound(r, o, at)
@@ -48,7 +49,7 @@ func (b *Builder) sharedOutbound(r *effective.Resolved, o *effective.Outbound, a
 	if o.Passthrough {
 		kept = o.Cache.Passing()
 	}
-	in := kept.Do(func() any { return b.common(outboundChain(o)) }).(*common)
+	in := kept.Do(func() any { return new(forms) }).(*forms).of(b.reports).Do(func() any { return b.common(outboundChain(o)) }).(*common)
 	var refused *ownOutbound
 	return cmp.Or(in.listeners.Get(at, func() *ownOutbound {
 		own := &ownOutbound{at: at}
@@ -58,6 +59,17 @@ func (b *Builder) sharedOutbound(r *effective.Resolved, o *effective.Outbound, a
 		}
 		return own
 	}), refused)
+}
+
+// forms are what listeners have in common, for sidecars whose agents take what is written of requests,
+// and for those without; each is made for the first who needs it.
+type forms struct{ reporting, quiet effective.Derived }
+
+func (f *forms) of(reports bool) *effective.Derived {
+	if reports {
+		return &f.reporting
+	}
+	return &f.quiet
 }
 
 func outboundChain(o *effective.Outbound) chain {

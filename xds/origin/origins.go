@@ -5,6 +5,7 @@ package origin
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -18,8 +19,30 @@ import (
 	"github.com/weftmesh/weft/resolve/effective"
 )
 
-// metadataKey is where an Envoy object names its origins (spec/contract.md 7).
-const metadataKey = "weft"
+// MetadataKey is where an Envoy object names its origins (spec/contract.md 7), in OriginsField. A route
+// says in SlotField by which name its requests are counted.
+const (
+	MetadataKey  = "weft"
+	OriginsField = "origins"
+	SlotField    = "slot"
+)
+
+// WithSlot is the metadata of a route, nil for none yet, that also says by which name of statistics its
+// requests are counted, its stat_prefix: lines of requests that no counter has are counted by it
+// (docs/traffic.md).
+func WithSlot(m *corev3.Metadata, name string) *corev3.Metadata {
+	out := &corev3.Metadata{FilterMetadata: maps.Clone(m.GetFilterMetadata())}
+	if out.FilterMetadata == nil {
+		out.FilterMetadata = map[string]*structpb.Struct{}
+	}
+	fields := maps.Clone(out.FilterMetadata[MetadataKey].GetFields())
+	if fields == nil {
+		fields = map[string]*structpb.Value{}
+	}
+	fields[SlotField] = structpb.NewStringValue(name)
+	out.FilterMetadata[MetadataKey] = &structpb.Struct{Fields: fields}
+	return out
+}
 
 // Metadata is the metadata of an object: whose values stand in it. The order
 // follows the names alone, so that no order of kinds shows.
@@ -27,7 +50,7 @@ func Metadata(origins []*api.Origin) *corev3.Metadata {
 	if len(origins) == 0 {
 		return nil
 	}
-	return &corev3.Metadata{FilterMetadata: map[string]*structpb.Struct{metadataKey: originStruct(origins)}}
+	return &corev3.Metadata{FilterMetadata: map[string]*structpb.Struct{MetadataKey: originStruct(origins)}}
 }
 
 func originStruct(origins []*api.Origin) *structpb.Struct {
@@ -38,7 +61,7 @@ func originStruct(origins []*api.Origin) *structpb.Struct {
 	for i, o := range sorted {
 		list[i] = structpb.NewStructValue(&structpb.Struct{Fields: originFields(o)})
 	}
-	return &structpb.Struct{Fields: map[string]*structpb.Value{"origins": structpb.NewListValue(&structpb.ListValue{Values: list})}}
+	return &structpb.Struct{Fields: map[string]*structpb.Value{OriginsField: structpb.NewListValue(&structpb.ListValue{Values: list})}}
 }
 
 func compareOrigins(a, b *api.Origin) int {

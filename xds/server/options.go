@@ -21,7 +21,9 @@ type Renderer interface {
 // Options is how a Server runs.
 type Options struct {
 	push.Options
-	Renderer      Renderer
+	Renderer Renderer
+	// Quiet renders for sidecars whose agents take nothing that Envoy writes of requests; nil is Renderer.
+	Quiet         Renderer
 	Authenticator authn.Authenticator
 	// Hold keeps a stream for as long as it does not return before it joins, which ends with ctx;
 	// nil keeps none.

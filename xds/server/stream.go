@@ -172,10 +172,14 @@ func (st *stream) render(r *effective.Resolved) (out *resource.State) {
 			st.server.opts.Logger.Error("rendering failed", "dataplane", st.peer.Dataplane.String(), "panic", p, "stack", string(debug.Stack()))
 		}
 	}()
-	if syncstatus.IsGRPC(st.peer.Client) {
-		return st.server.opts.Renderer.RenderGRPC(r)
+	switch opts := st.server.opts; {
+	case syncstatus.IsGRPC(st.peer.Client):
+		return opts.Renderer.RenderGRPC(r)
+	case !st.peer.Requests && opts.Quiet != nil:
+		return opts.Quiet.Render(r)
+	default:
+		return opts.Renderer.Render(r)
 	}
-	return st.server.opts.Renderer.Render(r)
 }
 
 // give serves a secret on this stream alone; false where it is over.

@@ -43,7 +43,7 @@ func (c *DocumentWriter) Put(w http.ResponseWriter, r *http.Request, ref api.Ref
 		return err
 	}
 	if ref.Kind == api.KindMesh {
-		body = c.keptTenancy(r, ref, body)
+		body = c.kept(r, ref, body)
 	}
 	o, err := decode.One(c.Catalog, "", body, ref)
 	if errors.Is(err, syntax.ErrNoDocuments) {

@@ -2,12 +2,14 @@ package syncstatus
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/xds/bootstrap"
 	"github.com/weftmesh/weft/xds/server/authn"
 	"github.com/weftmesh/weft/xds/server/truncate"
 )
@@ -28,6 +30,8 @@ type Peer struct {
 	// Proof is who it has proved to be, of a sidecar whose agent makes no key for its workload;
 	// nil of all others.
 	Proof *authn.Identity
+	// Requests says that its agent takes what its Envoy writes of requests.
+	Requests bool
 }
 
 // IsGRPC reports whether what a client says of itself is what gRPC's own clients say, which have no
@@ -44,7 +48,13 @@ func PeerOf(ref api.Ref, form string, node *corev3.Node, n uint64) Peer {
 	if p.Agent = agentOf(node, agentWeft).GetStringValue(); p.Agent == "" {
 		p.Agent = agentOf(node, agentKuma).GetStructValue().GetFields()["version"].GetStringValue()
 	}
+	p.Requests = hasFeature(node, bootstrap.RequestsFeature)
 	return p
+}
+
+// hasFeature reports whether a node names one among its features, as its bootstrap has them of its agent.
+func hasFeature(node *corev3.Node, name string) bool {
+	return slices.ContainsFunc(node.GetMetadata().GetFields()["features"].GetListValue().GetValues(), func(v *structpb.Value) bool { return v.GetStringValue() == name })
 }
 
 // agentWeft is what weft's agent says it is in the metadata of its node (spec/kuma.md 6).
