@@ -9,7 +9,7 @@ import (
 
 // How often requests are reported where the control plane has not said, and between which seconds it may say.
 const (
-	ReportEvery   = 10 * time.Second
+	ReportEvery   = attach.ReportEverySeconds * time.Second
 	reportFastest = 2
 	reportSlowest = 40
 )
