@@ -67,6 +67,7 @@ func (b *Builder) manager(c chain) *listenerv3.Filter {
 			w.WriteManager(m, c.place)
 		}
 	}
+	c.writePartsOfManager(m)
 	if c.place.Paths && c.place.Chain != envoy.Unguarded {
 		envoy.OneSpelling(m)
 	}
