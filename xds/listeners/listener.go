@@ -70,7 +70,9 @@ func (b *Builder) common(c chain) *common {
 		})...)
 	}
 	for _, p := range c.of {
-		out.origins = append(out.origins, b.setByPart(c, p)...)
+		if p.caller != nil { // a route names those of its own: the listener is the same whichever route asks
+			out.origins = append(out.origins, b.setByPart(c, p)...)
+		}
 	}
 	out.beside = c.besides()
 	return out

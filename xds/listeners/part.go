@@ -98,12 +98,9 @@ func (c *chain) writePartsOfTCP(t *tcpproxyv3.TcpProxy) {
 
 func (p part) comesBy(c *chain) bool { return p.caller == nil || c.place.Chain == envoy.MTLS }
 
-// setByPart are those whose values stand in the filters of c because of p.
+// setByPart are those whose values stand in the filters of c because of p, which is of some callers.
 func (b *Builder) setByPart(c chain, p part) []*api.Origin {
-	c.ps = nil
-	if p.caller != nil {
-		c.place.Chain = envoy.MTLS
-	}
+	c.ps, c.place.Chain = nil, envoy.MTLS
 	return origin.SetBy(p.Effective, func(conf policies.Conf) proto.Message {
 		c.of = []part{{&policies.Effective{Kind: p.Kind, Conf: conf, Fields: p.Fields}, p.caller}}
 		return &listenerv3.FilterChain{Filters: b.filters(c)}
