@@ -4,11 +4,11 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"hash/fnv"
-	"strconv"
 	"strings"
 
 	"github.com/weftmesh/weft/policies/accesslog/format"
 	"github.com/weftmesh/weft/xds/envoy"
+	"github.com/weftmesh/weft/xds/naming"
 )
 
 // id tells backends apart by what they say, so that equal ones of several documents are one.
@@ -41,17 +41,6 @@ func (o *OpenTelemetry) collector() (at envoy.HostPort, ok bool) {
 	}
 	host, port, why := hostPort(*o.Endpoint, otlpPort)
 	return envoy.HostPort{Host: host, Port: port}, why == ""
-}
-
-// Outside are the places out of the proxies to which lines go, as people write them.
-func (c *Conf) Outside() []string {
-	var out []string
-	for i := range c.Backends {
-		if at, ok := c.Backends[i].OpenTelemetry.collector(); ok {
-			out = append(out, at.Host+":"+strconv.Itoa(int(at.Port)))
-		}
-	}
-	return out
 }
 
 // Lines that are written where a backend has no format of its own: Kuma's.
@@ -94,9 +83,9 @@ func (f filler) value(name string) string {
 	case format.Mesh:
 		return format.Literal(f.at.Mesh)
 	case format.Zone:
-		return "%CEL(xds.node.metadata['" + envoy.NodeZone + "'])%"
+		return "%CEL(xds.node.metadata['" + naming.NodeZone + "'])%"
 	case format.Workload:
-		return "%CEL(xds.node.metadata['" + envoy.NodeWorkload + "'])%"
+		return "%CEL(xds.node.metadata['" + naming.NodeWorkload + "'])%"
 	case format.DestinationService:
 		return format.Literal(f.at.Service)
 	case format.TrafficDirection:

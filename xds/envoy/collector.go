@@ -10,12 +10,6 @@ import (
 	"github.com/weftmesh/weft/xds/naming"
 )
 
-// What an Envoy knows of itself beside its service, by keys of its node's metadata.
-const (
-	NodeZone     = "kuma.zone"
-	NodeWorkload = "kuma.workload"
-)
-
 // Collector is a collector of OpenTelemetry, as proxies call it: in plain text, by HTTP/2.
 func Collector(at HostPort) *clusterv3.Cluster {
 	name := naming.Collector(at.Host, at.Port)
