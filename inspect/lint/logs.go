@@ -20,7 +20,7 @@ func logsNothing(v *view) (found []*api.Violation) {
 			}
 			for _, s := range f.Said[:len(f.Said)-1] {
 				if v.ofOperator(s.Origin) && someLogs(e.Kind, f.Field, s.Value) {
-					v.gather(&found, v.about(setting{f.Winner(), l.LogsField()}, "LogsNothing", "no line is written to %s of what %s says; leave the list out, if its lines are wanted", r.where(), s.Origin.Ref))
+					v.gather(&found, v.about(setting{f.Winner(), l.LogsField()}, "LogsNothing", "no line of requests to %s is written, where %s wants one; leave the list out, if lines are wanted", r.where(), s.Origin.Ref))
 					break
 				}
 			}
