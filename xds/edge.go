@@ -15,7 +15,7 @@ import (
 // ownEdge is everything that one port of an edge dataplane needs but for its hosts.
 type ownEdge struct {
 	ps       effective.Policies
-	parts    listeners.Parts
+	parts    listeners.RoutedConfs
 	chains   []*effective.FilterChain // where clients speak TLS
 	to       *effective.Outbound      // where whole connections go
 	listener *resource.Resource       // nil where nobody is let in
@@ -34,7 +34,7 @@ func (x *Renderer) edge(r *effective.Resolved, e effective.EdgeUse, hosts []*eff
 	if e.Connections && len(hosts) > 0 {
 		to = hosts[0]
 	}
-	parts := listeners.PartsOf(hosts...)
+	parts := listeners.RoutedConfsOf(hosts...)
 	render := func() any {
 		own := &ownEdge{ps: ps, parts: parts, chains: chains, to: to}
 		own.listener, own.notes = x.listeners.Edge(r, e.Edge, ps, parts, chains, to)

@@ -22,7 +22,7 @@ import (
 
 // Edge renders where an edge dataplane listens, nil where nobody is let in: ps are of the hosts
 // there, chains where clients speak TLS, and to is where whole connections go; without it they are closed.
-func (b *Builder) Edge(r *effective.Resolved, e *effective.Edge, ps effective.Policies, parts Parts, chains []*effective.FilterChain, to *effective.Outbound) (*resource.Resource, []api.Note) {
+func (b *Builder) Edge(r *effective.Resolved, e *effective.Edge, ps effective.Policies, parts RoutedConfs, chains []*effective.FilterChain, to *effective.Outbound) (*resource.Resource, []api.Note) {
 	if len(e.TLS) > 0 {
 		return b.edgeTLS(r, e, chains)
 	}
@@ -87,7 +87,7 @@ func (b *Builder) edgeTLS(r *effective.Resolved, e *effective.Edge, chains []*ef
 // edgeChain is what a listener does with connections of those who ask for the names of c.
 func edgeChain(r *effective.Resolved, e *effective.Edge, c *effective.FilterChain, name string) chain {
 	if !c.Connections {
-		return chain{place: edgePlace(r, api.HTTP), stat: name, routes: name, hosts: true, ps: ChainPolicies(c), of: PartsOf(c.Hosts...).ofRoutes(), edge: e}
+		return chain{place: edgePlace(r, api.HTTP), stat: name, routes: name, hosts: true, ps: ChainPolicies(c), of: RoutedConfsOf(c.Hosts...).ofRoutes(), edge: e}
 	}
 	out := chain{place: edgePlace(r, api.TCP), stat: name, ps: ChainPolicies(c), edge: e}
 	if c.To != nil {

@@ -25,7 +25,7 @@ type place struct {
 // ownOutbound is the listener of an outbound, and what is to say about it.
 type ownOutbound struct {
 	at       place
-	parts    Parts // of the hosts there
+	parts    RoutedConfs // of the hosts there
 	listener *resource.Resource
 	notes    []api.Note
 }
@@ -37,7 +37,7 @@ type ownOutbound struct {
 //
 // Hosts are all that are told apart there, o the first of them; none where o is no host.
 func (b *Builder) Outbound(r *effective.Resolved, o *effective.Outbound, hosts ...*effective.Outbound) (*resource.Resource, []api.Note) {
-	at, parts := place{o.Address, o.Port, transparent(r)}, PartsOf(hosts...)
+	at, parts := place{o.Address, o.Port, transparent(r)}, RoutedConfsOf(hosts...)
 	render := func() *ownOutbound {
 		if len(parts) > 0 { // the first host alone does not say what the listener needs
 			return b.hostsOutbound(r, o, at, parts)
@@ -52,7 +52,7 @@ func (b *Builder) Outbound(r *effective.Resolved, o *effective.Outbound, hosts .
 }
 
 // hostsOutbound is the listener for hosts of which some need something in it.
-func (b *Builder) hostsOutbound(r *effective.Resolved, o *effective.Outbound, at place, parts Parts) *ownOutbound {
+func (b *Builder) hostsOutbound(r *effective.Resolved, o *effective.Outbound, at place, parts RoutedConfs) *ownOutbound {
 	own := &ownOutbound{at: at, parts: parts}
 	own.listener, own.notes = b.renderOutbound(r, o, b.common(outboundChain(r, o, parts)))
 	return own
@@ -65,7 +65,7 @@ func (b *Builder) sharedOutbound(r *effective.Resolved, o *effective.Outbound, a
 	if o.Passthrough {
 		kept = o.Cache.Passing()
 	}
-	in := kept.Do(func() any { return b.common(outboundChain(r, o, PartsOf(o))) }).(*common)
+	in := kept.Do(func() any { return b.common(outboundChain(r, o, RoutedConfsOf(o))) }).(*common)
 	var refused *ownOutbound
 	return cmp.Or(in.listeners.Get(at, func() *ownOutbound {
 		own := &ownOutbound{at: at}
@@ -77,7 +77,7 @@ func (b *Builder) sharedOutbound(r *effective.Resolved, o *effective.Outbound, a
 	}), refused)
 }
 
-func outboundChain(r *effective.Resolved, o *effective.Outbound, parts Parts) chain {
+func outboundChain(r *effective.Resolved, o *effective.Outbound, parts RoutedConfs) chain {
 	at := envoy.Place{Protocol: o.Protocol(), Mesh: r.Ref.Mesh, Service: o.Destination.Name}
 	c := chain{place: at, routes: naming.OutboundRoutes(o), stat: o.Destination.ID, ps: o.Policies, of: parts.ofRoutes()}
 	switch {

@@ -21,12 +21,12 @@ type part struct {
 	caller *effective.CallerMatch
 }
 
-// Parts is what the listener of outbounds needs for the routes to them.
-type Parts []*policies.Effective
+// RoutedConfs is what the listener of outbounds needs for the routes to them.
+type RoutedConfs []*policies.Effective
 
-// PartsOf are those of the routes to outbounds, each once, in the order of the routes.
-func PartsOf(outbounds ...*effective.Outbound) Parts {
-	var out Parts
+// RoutedConfsOf are those of the routes to outbounds, each once, in the order of the routes.
+func RoutedConfsOf(outbounds ...*effective.Outbound) RoutedConfs {
+	var out RoutedConfs
 	seen := map[*policies.Effective]bool{}
 	for _, o := range outbounds {
 		if o.Table == nil {
@@ -50,7 +50,7 @@ func PartsOf(outbounds ...*effective.Outbound) Parts {
 }
 
 // ofRoutes are parts as a chain has them.
-func (p Parts) ofRoutes() []part {
+func (p RoutedConfs) ofRoutes() []part {
 	out := make([]part, len(p))
 	for i, e := range p {
 		out[i] = part{Effective: e}
