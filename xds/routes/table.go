@@ -180,6 +180,7 @@ func (b *Builder) write(out *routev3.Route, r *effective.Route) {
 	at.Outside = effective.Outside(r.Backends)
 	for _, e := range r.Policies {
 		if w, ok := e.Conf.(envoy.RouteWriter); ok {
+			at.Said = e
 			w.WriteRoute(out, at)
 		}
 	}
@@ -193,7 +194,9 @@ func (b *Builder) origins(r *effective.Route, forwards bool) []*api.Origin {
 		key := placeKey{e, forwards}
 		found, ok := b.by[key]
 		if !ok {
-			found = origin.SetBy(e, func(c policies.Conf) proto.Message { return Blank(c, b.place, forwards) })
+			at := b.place
+			at.Said = e
+			found = origin.SetBy(e, func(c policies.Conf) proto.Message { return Blank(c, at, forwards) })
 			b.by[key] = found
 			b.note(e.Notes()...)
 		}
