@@ -64,6 +64,7 @@ var layers = []string{
 	"xds/routes xds/clusters",
 	"xds/listeners xds/proxyless xds/bootstrap/render",
 	"xds",
+	"policies/accesslog/format",
 	"policies/*",
 	"inspect/terminal",
 	"inspect inspect/traffic",

@@ -21,6 +21,17 @@ type Mesh struct {
 	Telemetry                   *Telemetry       `json:"telemetry,omitempty"`
 }
 
+// TelemetryOf is what a Mesh says of it; nil where there is none, or it says nothing.
+func TelemetryOf(mesh *Object) *Telemetry {
+	if mesh == nil {
+		return nil
+	}
+	if m, ok := mesh.Spec.(*Mesh); ok {
+		return m.Telemetry
+	}
+	return nil
+}
+
 // MeshServices says which of the two kinds of service names is in use.
 type MeshServices struct {
 	Mode string `json:"mode,omitempty"` // Disabled (default), Everywhere, ReachableBackends, Exclusive

@@ -8,7 +8,7 @@ type Telemetry struct {
 	Disabled bool `json:"disabled,omitempty"`
 	// Paths is what lines of requests show of paths, always without the query: full (default); match, the
 	// match of the rule in their place; none.
-	Paths string `json:"paths,omitempty" schema:"enum=full|match|none,default=full"`
+	Paths string `json:"paths,omitempty"`
 }
 
 // What lines show of paths.
@@ -17,17 +17,6 @@ const (
 	PathsMatch = "match"
 	PathsNone  = "none"
 )
-
-// TelemetryOf is what a Mesh says of it; nil where there is none, or it says nothing.
-func TelemetryOf(mesh *Object) *Telemetry {
-	if mesh == nil {
-		return nil
-	}
-	if m, ok := mesh.Spec.(*Mesh); ok {
-		return m.Telemetry
-	}
-	return nil
-}
 
 // Counts reports whether requests are counted; where nobody says anything they are.
 func (t *Telemetry) Counts() bool { return t == nil || !t.Disabled }

@@ -33,7 +33,7 @@ const CodeNoEffect = "NoEffect"
 // unsupportedKinds are Kuma's kinds that weft lacks. Some of them protect, so they
 // are never accepted in silence.
 var unsupportedKinds = map[string]bool{
-	"MeshAccessLog": true, "MeshCircuitBreaker": true, "MeshHealthCheck": true,
+	"MeshCircuitBreaker": true, "MeshHealthCheck": true,
 	"MeshFaultInjection": true, "MeshTrace": true, "MeshMetric": true, "MeshLoadBalancingStrategy": true,
 	"MeshProxyPatch": true, "MeshPassthrough": true,
 	"Zone": true, "ZoneIngress": true, "ZoneEgress": true, "MeshGatewayRoute": true, "TrafficPermission": true,

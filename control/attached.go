@@ -31,9 +31,15 @@ func (p *Plane) attach(o attached.Options) {
 	o.Connected, o.Certified = p.insights.Connected, p.insights.Shown
 	p.traffic = traffic.New(p.dataplane, time.Now, cmp.Or(p.cfg.ReportEvery, traffic.Often), func(every time.Duration) { p.agents.ReportEvery(every) })
 	o.Traffic = p.traffic.Stream
+	o.Counts = func(ref api.Ref) bool {
+		r, ok := p.dataplane(ref)
+		return !ok || !r.Quiet
+	}
 	o.SidecarChanged = both(o.SidecarChanged, func(dp api.Ref) { p.insights.Enqueue(dp) })
 	p.agents = attached.New(o)
-	p.agents.ReportEvery(p.cfg.ReportEvery)
+	if p.cfg.ReportEvery > 0 {
+		p.agents.ReportEvery(p.cfg.ReportEvery)
+	}
 }
 
 // dataplane is what applies to one, by the name that its sidecar has for it.

@@ -74,6 +74,9 @@ type Kind struct {
 	// TransportSecurity is what a kind does whose confs say how inbounds take mutual TLS; nil for
 	// the others.
 	TransportSecurity TransportSecurity
+	// RulesAddUp says that each rule holds whose matches a caller meets: their lists hold together, and a
+	// stronger one replaces none.
+	RulesAddUp bool
 	// RulesOnRoutes lets the ref at the top of a document with rules name a route that tells
 	// requests apart: the rules hold where its requests arrive.
 	RulesOnRoutes bool

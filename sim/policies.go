@@ -102,6 +102,30 @@ type Policy struct {
 	Buckets int `json:"buckets,omitempty"`
 }
 
+// Logger is the conf of a policy that writes a line of a request or connection. It changes nothing of
+// what becomes of that, so that it makes no branch.
+type Logger interface {
+	// LogsTo are the places to which lines go, as people name them.
+	LogsTo() []string
+	// LogsField is the path of the field whose authors say so.
+	LogsField() string
+}
+
+// Logged is where lines go by a policy, and who says so; none where none are written.
+func (p *Policy) Logged() (to []string, by []*api.Origin) {
+	l, ok := p.Conf.(Logger)
+	if !ok || len(l.LogsTo()) == 0 {
+		return nil, nil
+	}
+	said := p.Why[l.LogsField()]
+	for i := range said {
+		if i == len(said)-1 || said[i].Lost == "" {
+			by = append(by, said[i].Origin)
+		}
+	}
+	return l.LogsTo(), by
+}
+
 // Opinion is one opinion about a field, weakest first in a list; the last holds.
 type Opinion struct {
 	Value  any         `json:"value"`

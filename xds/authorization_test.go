@@ -50,7 +50,7 @@ func TestOnlyHostsAsk(t *testing.T) {
 	table := &effective.Table{Destination: &effective.Destination{Kind: "MeshService", ID: "web:80", Name: "web", Port: 80, Protocol: "http"},
 		Routes: []*effective.Route{{Key: "r", Match: match.CatchAll, Backends: []effective.Backend{{Cluster: "web:80", Weight: 1}},
 			Filters: []route.Filter{{Authorization: &route.Authorization{Name: "check"}}}}}}
-	built := routes.Build(table)
+	built := routes.Build(table, true)
 	config, clusters, notes := built.Configuration(table), slices.Compact(built.Clusters), built.Notes
 	if got := config.VirtualHosts[0].Routes[0].GetDirectResponse().GetStatus(); got != http.StatusInternalServerError || len(clusters) > 0 || len(notes) != 1 {
 		t.Errorf("status %d, clusters %v, notes %v", got, clusters, notes)

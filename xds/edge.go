@@ -15,6 +15,7 @@ import (
 // ownEdge is everything that one port of an edge dataplane needs but for its hosts.
 type ownEdge struct {
 	ps       effective.Policies
+	parts    listeners.RoutedConfs
 	chains   []*effective.FilterChain // where clients speak TLS
 	to       *effective.Outbound      // where whole connections go
 	listener *resource.Resource       // nil where nobody is let in
@@ -34,16 +35,17 @@ func (x *Renderer) edge(r *effective.Resolved, e effective.EdgeUse, hosts []*eff
 	if e.Connections && len(hosts) > 0 {
 		to = hosts[0]
 	}
+	parts := listeners.RoutedConfsOf(hosts...)
 	render := func() any {
-		own := &ownEdge{ps: ps, chains: chains, to: to, reports: x.listeners.Reports()}
-		own.listener, own.notes = x.listeners.Edge(r, e.Edge, ps, chains, to)
+		own := &ownEdge{ps: ps, parts: parts, chains: chains, to: to, reports: x.listeners.Reports()}
+		own.listener, own.notes = x.listeners.Edge(r, e.Edge, ps, parts, chains, to)
 		if len(e.TLS) == 0 && !e.Connections {
 			own.nobody = routes.NoHosts(naming.Edge(e.Port))
 		}
 		return own
 	}
 	own := e.Cache.Do(render).(*ownEdge)
-	if !slices.Equal(own.ps, ps) || !sameChains(own.chains, chains) || own.to != to || own.reports != x.listeners.Reports() {
+	if !slices.Equal(own.ps, ps) || !slices.Equal(own.parts, parts) || !sameChains(own.chains, chains) || own.to != to || own.reports != x.listeners.Reports() {
 		return render().(*ownEdge)
 	}
 	return own

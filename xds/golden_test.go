@@ -81,7 +81,7 @@ func TestGoldens(t *testing.T) {
 				r := rule("r", path(match.SegmentPrefix, "/a"), prefixRewrite("/b"))
 				r.Policies = ps
 				table := &effective.Table{Destination: web(), Routes: []*effective.Route{r}}
-				config := routes.Build(table).Configuration(table)
+				config := routes.Build(table, true).Configuration(table)
 				golden(t, "route-"+name, config)
 			}
 			if _, ok := conf.(envoy.ClusterWriter); ok || conf == nil {

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/effective"
@@ -13,6 +15,7 @@ import (
 	"github.com/weftmesh/weft/xds/filters"
 	"github.com/weftmesh/weft/xds/listeners"
 	"github.com/weftmesh/weft/xds/naming"
+	"github.com/weftmesh/weft/xds/origin"
 	"github.com/weftmesh/weft/xds/proxyless"
 	"github.com/weftmesh/weft/xds/resource"
 	"github.com/weftmesh/weft/xds/routes"
@@ -65,11 +68,14 @@ func (x *Renderer) Render(r *effective.Resolved) *resource.State {
 		if o.Edge {
 			continue
 		}
-		listener, notes := x.listeners.Outbound(r, o)
+		var hosts []*effective.Outbound
+		if o.ToHost() {
+			hosts = routes.HostsAt(r, i)
+		}
+		listener, notes := x.listeners.Outbound(r, o, hosts...)
 		s.listen(r, listener, envoy.HostPort{Host: o.Address, Port: o.Port}, notes)
 		switch {
 		case o.ToHost():
-			hosts := routes.HostsAt(r, i)
 			s.Add(&s.Routes, routes.RenderHosts(naming.OutboundHosts(o), hosts, routes.Misdirected{}), nil)
 			if o.Passthrough {
 				s.Add(&s.Clusters, clusters.Passthrough, nil)
@@ -103,8 +109,25 @@ func (x *Renderer) Render(r *effective.Resolved) *resource.State {
 		s.Add(&s.Clusters, x.authorization, nil)
 	}
 	s.passthrough(r)
+	s.besides()
 	s.Sort()
 	return s.State
+}
+
+// besides adds the clusters that listeners need beside those of destinations, one of each name, with
+// all whose values ask for it.
+func (s *rendering) besides() {
+	by := map[string]resource.Beside{}
+	for _, l := range s.Listeners {
+		for _, x := range l.Beside {
+			by[x.Cluster.Name] = resource.Beside{Cluster: x.Cluster, By: append(by[x.Cluster.Name].By, x.By...)}
+		}
+	}
+	for _, name := range envoy.SortedKeys(by) {
+		cluster := proto.CloneOf(by[name].Cluster)
+		cluster.Metadata = origin.Metadata(by[name].By)
+		s.Add(&s.Clusters, resource.New(name, cluster), nil)
+	}
 }
 
 // RenderGRPC is what gRPC's own xDS client gets for r.

@@ -25,6 +25,7 @@ import (
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/store"
 	"github.com/weftmesh/weft/xds/bootstrap/render"
+	"github.com/weftmesh/weft/xds/naming"
 	"github.com/weftmesh/weft/xds/server/authn"
 )
 
@@ -264,6 +265,11 @@ func (b *Handler) config(host string, ask request, token string, dp *api.Object)
 		c.Service = serviceOf(spec.Networking)
 		if spec.Networking.Admin != nil && c.AdminPort == 0 {
 			c.AdminPort, c.AdminSocket = spec.Networking.Admin.Port, ""
+		}
+	}
+	for key, label := range map[string]string{naming.NodeZone: api.LabelZone, naming.NodeWorkload: api.LabelWorkload} {
+		if value := dp.Labels[label]; value != "" { // access logs name them
+			c.Metadata[key] = value
 		}
 	}
 	if len(ask.DynamicMetadata) > 0 {

@@ -130,6 +130,7 @@ func (p *Printer) branch(b *sim.Branch, several bool) {
 	}
 	p.permission("  ", b.Permission)
 	p.Policies("  ", b.Policies)
+	p.logged("  ", b.Policies)
 	p.Onward("  ", b.Backends)
 	p.attempts("  ", b.Attempts, b.Ends)
 	for i := range b.Backends {
@@ -202,7 +203,18 @@ func (p *Printer) inbounds(b *sim.Backend, several bool) {
 			p.Line("  then, at %s: %sto its workload, under", who, part)
 		}
 		p.Policies("    ", in.Policies)
+		p.logged("    ", in.Policies)
 		p.attempts("    ", in.Attempts, in.Ends)
+	}
+}
+
+// logged says where lines of it are written.
+func (p *Printer) logged(indent string, views map[string]sim.Policy) {
+	for _, kind := range slices.Sorted(maps.Keys(views)) {
+		view := views[kind]
+		if to, by := view.Logged(); len(to) > 0 {
+			p.Line("%slogged to %s  %s", indent, strings.Join(to, ", "), p.Faint(OriginsText(by)))
+		}
 	}
 }
 

@@ -117,6 +117,7 @@ type Envoy struct {
 	t     testing.TB
 	admin *http.Client
 	log   string
+	out   string        // file of what it writes to stdout and stderr
 	done  chan struct{} // closed when the process is gone
 	cmd   *exec.Cmd
 }
@@ -131,13 +132,19 @@ func Start(t testing.TB, admin string, bootstrap []byte) *Envoy {
 	if err := os.WriteFile(file, bootstrap, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	e := &Envoy{t: t, log: logFile, done: make(chan struct{}), admin: &http.Client{
+	e := &Envoy{t: t, log: logFile, out: filepath.Join(dir, "out"), done: make(chan struct{}), admin: &http.Client{
 		Timeout: patience,
 		Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "unix", admin)
 		}},
 	}}
 	e.cmd = exec.Command(Path(t), "--use-dynamic-base-id", "--concurrency", "1", "--log-level", "warning", "--log-path", logFile, "-c", file)
+	out, err := os.Create(e.out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close() // the process has it too
+	e.cmd.Stdout, e.cmd.Stderr = out, out
 	if err := e.cmd.Start(); err != nil {
 		t.Fatalf("start envoy: %v", err)
 	}
@@ -166,6 +173,15 @@ func (e *Envoy) PID() int { return e.cmd.Process.Pid }
 // Log is what the Envoy has said so far.
 func (e *Envoy) Log() string {
 	b, err := os.ReadFile(e.log)
+	if err != nil {
+		return err.Error()
+	}
+	return string(b)
+}
+
+// Output is what the Envoy has written to stdout and stderr so far: access logs, if they go there.
+func (e *Envoy) Output() string {
+	b, err := os.ReadFile(e.out)
 	if err != nil {
 		return err.Error()
 	}

@@ -36,7 +36,7 @@ func multiverse(t testing.TB, kinds []*policies.Kind, worlds []World, path strin
 	}
 	list := &hcmv3.ScopedRouteConfigurationsList{}
 	for i, w := range worlds {
-		config := routes.Build(w.Table).Configuration(w.Table)
+		config := routes.Build(w.Table, true).Configuration(w.Table)
 		config.Name = "world " + strconv.Itoa(i)
 		reveal(config, w.Hosts)
 		list.ScopedRouteConfigurations = append(list.ScopedRouteConfigurations, &routev3.ScopedRouteConfiguration{

@@ -6,6 +6,7 @@ package all
 
 import (
 	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/policies/accesslog"
 	"github.com/weftmesh/weft/policies/ratelimit"
 	"github.com/weftmesh/weft/policies/retry"
 	"github.com/weftmesh/weft/policies/timeout"
@@ -15,6 +16,7 @@ import (
 
 // Kinds are all kinds, by the name of their folder.
 var Kinds = []*policies.Kind{
+	accesslog.Kind,
 	ratelimit.Kind,
 	retry.Kind,
 	timeout.Kind,

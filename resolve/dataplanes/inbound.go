@@ -136,12 +136,18 @@ func (c *Stage) inboundConf(p *index.Dataplane, in *effective.Inbound, limits []
 		return
 	}
 	for _, callers := range index.CallersOf(items) {
-		in.Callers = append(in.Callers, effective.CallerPolicies{CallerMatch: callers, Policies: c.foldOf(items, func(it *index.Item) bool { return it.About(callers) })})
+		about := func(it *index.Item) bool { return it.About(callers) }
+		in.Callers = append(in.Callers, effective.CallerPolicies{CallerMatch: callers, Policies: c.layersOf(items, about).FoldRules(c.below.Kinds)})
 	}
 }
 
 // foldOf is what those items come to that hold.
 func (c *Stage) foldOf(items []*index.Item, holds func(*index.Item) bool) effective.Policies {
+	return c.layersOf(items, holds).Fold(c.below.Kinds)
+}
+
+// layersOf are those items that hold, weakest first, and overrides over them.
+func (c *Stage) layersOf(items []*index.Item, holds func(*index.Item) bool) index.Layers {
 	var own []*index.Item
 	all := make(index.Layers, len(c.below.Kinds))
 	for _, it := range items {
@@ -150,5 +156,5 @@ func (c *Stage) foldOf(items []*index.Item, holds func(*index.Item) bool) effect
 			all[it.Policy.Kind] = append(all[it.Policy.Kind], it.ByDefault())
 		}
 	}
-	return all.Overridden(index.OwnOverrides(own)).Fold(c.below.Kinds)
+	return all.Overridden(index.OwnOverrides(own))
 }

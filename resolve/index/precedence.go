@@ -286,6 +286,21 @@ func (l Layers) Fold(kinds []*policies.Kind) effective.Policies {
 	return out
 }
 
+// FoldRules is Fold of rules that some callers meet: those of a kind whose rules add up hold together.
+func (l Layers) FoldRules(kinds []*policies.Kind) effective.Policies {
+	var out effective.Policies
+	for i, k := range kinds {
+		resolve := k.Resolve
+		if k.RulesAddUp {
+			resolve = k.AddUp
+		}
+		if e := resolve(l[i]); e != nil {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
 // Only keeps the leaves of one scope.
 func (l Layers) Only(scope policies.Scope, kinds []*policies.Kind) Layers {
 	out := make(Layers, len(l))

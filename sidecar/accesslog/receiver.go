@@ -5,8 +5,11 @@
 package accesslog
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"io"
+	"net"
 	"sync/atomic"
 
 	accesslogv3 "github.com/envoyproxy/go-control-plane/envoy/data/accesslog/v3"
@@ -60,4 +63,16 @@ func (r *Receiver) StreamAccessLogs(from grpc.ClientStreamingServer[servicev3.St
 			}
 		}
 	}
+}
+
+// Serve receives at l until ctx ends.
+func (r *Receiver) Serve(ctx context.Context, l net.Listener) error {
+	g := grpc.NewServer()
+	r.Register(g)
+	stop := context.AfterFunc(ctx, g.Stop)
+	defer stop()
+	if err := g.Serve(l); err != nil && ctx.Err() == nil {
+		return fmt.Errorf("receive what envoy writes of requests: %w", err)
+	}
+	return nil
 }

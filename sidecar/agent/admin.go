@@ -8,8 +8,12 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/weftmesh/weft/sidecar/traffic"
+	"github.com/weftmesh/weft/xds/bootstrap"
 )
 
 // adminSocket is where Envoy's administration listens in the agent's directory, which nobody
@@ -71,4 +75,43 @@ func (a *Agent) ask(ctx context.Context, method, path string) ([]byte, error) {
 		return nil, fmt.Errorf("ask envoy %s: %d %s", path, resp.StatusCode, text)
 	}
 	return text, nil
+}
+
+// life is one of each life of Envoy; nil while there is none.
+func (a *Agent) life() any {
+	if p := a.state.admin.Load(); p != nil {
+		return p
+	}
+	return nil
+}
+
+// keepSampling has Envoy write few lines of requests that fail, however many do, until ctx ends.
+func (a *Agent) keepSampling(ctx context.Context) {
+	look := time.NewTicker(a.intervals.look)
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-look.C:
+		}
+		_ = a.requests.Sampler.Look(ctx, a.life(), func(ctx context.Context, ppm uint32) error { // what fails is tried again
+			return a.admin(ctx, http.MethodPost, "runtime_modify?"+bootstrap.ErrorsRuntime+"="+strconv.FormatUint(uint64(ppm), 10))
+		})
+	}
+}
+
+// newMeter counts for one stream what Envoy says.
+func (a *Agent) newMeter() *traffic.Meter {
+	return traffic.New(traffic.MeterSource{Life: a.life, Received: a.lines.Received, Log: &a.requests,
+		Get: func(ctx context.Context, path string) (io.ReadCloser, error) {
+			resp, err := a.request(ctx, http.MethodGet, path)
+			if err != nil {
+				return nil, err
+			}
+			if resp.StatusCode != http.StatusOK {
+				return nil, errors.Join(fmt.Errorf("ask envoy for statistics: %s", resp.Status), resp.Body.Close())
+			}
+			return resp.Body, nil
+		}})
 }

@@ -22,6 +22,7 @@ import (
 
 	"github.com/weftmesh/weft/sidecar/attach"
 	"github.com/weftmesh/weft/sidecar/resolver"
+	"github.com/weftmesh/weft/sidecar/traffic"
 )
 
 // attachment keeps a stream to the control plane beside Envoy's, and opens it again
@@ -92,7 +93,11 @@ func (t *attachment) once(ctx context.Context) error {
 	answering.Go(func() { t.report(ctx, g) })
 	answering.Go(func() { t.reportConnections(ctx, g) })
 	every := make(chan uint32, 1)
-	answering.Go(func() { t.reportTraffic(ctx, g, every) })
+	answering.Go(func() {
+		traffic.TrafficReporter{Every: t.intervals.report, Meter: t.newMeter, Send: func(counted *attach.Traffic) error {
+			return g.Send(&attach.Up{Is: &attach.Up_Traffic{Traffic: counted}})
+		}}.Run(ctx, every)
+	})
 	var list attach.NameList
 	for {
 		down, err := g.Recv()
@@ -112,7 +117,7 @@ func (t *attachment) once(ctx context.Context) error {
 			}
 			t.named(resolved(names))
 		case *attach.Down_Report:
-			latest(every, is.Report.GetEverySeconds())
+			traffic.Latest(every, is.Report.GetEverySeconds())
 		case *attach.Down_Certify:
 			if t.identity != nil {
 				t.identity.Again()

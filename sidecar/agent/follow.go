@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
+
+	"github.com/weftmesh/weft/sidecar/traffic"
 )
 
 // intervals is how the agent looks after Envoy's connection to the control plane.
@@ -25,7 +27,7 @@ type intervals struct {
 	report         time.Duration // between reports of requests, where the control plane has not said
 }
 
-var defaultIntervals = intervals{look: time.Second, cut: 3 * time.Second, idle: 200 * time.Millisecond, linger: 5 * time.Second, first: time.Second, longest: 30 * time.Second, names: 10 * time.Second, connections: 5 * time.Second, report: reportEvery}
+var defaultIntervals = intervals{look: time.Second, cut: 3 * time.Second, idle: 200 * time.Millisecond, linger: 5 * time.Second, first: time.Second, longest: 30 * time.Second, names: 10 * time.Second, connections: 5 * time.Second, report: traffic.ReportEvery}
 
 // pauses are random ones around those from begin to longest, so that the sidecars of a mesh do not all come at once.
 func (i intervals) pauses(begin time.Duration) *backoff.ExponentialBackOff {

@@ -8,13 +8,16 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"path/filepath"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/weftmesh/weft/sidecar/accesslog"
 	"github.com/weftmesh/weft/sidecar/attach"
 	"github.com/weftmesh/weft/sidecar/callers"
 	"github.com/weftmesh/weft/sidecar/identity"
+	"github.com/weftmesh/weft/xds/bootstrap"
 )
 
 // certifyRequest is the body of POST /certify.
@@ -28,6 +31,28 @@ type certifyRequest struct {
 
 // largestAnswer bounds what is read of an answer, in bytes.
 const largestAnswer = 256 << 10
+
+// receive listens at a socket of the agent for what Envoy writes of connections and requests, and serves it
+// the certificate of the workload where there is one. It says so among the features by which the control
+// plane decides what Envoy writes.
+func (a *Agent) receive(ctx, closing context.Context, all *errgroup.Group, s *source, dir string) error {
+	s.socket = filepath.Join(dir, "identity.sock")
+	l, err := identity.Listen(s.socket)
+	if err != nil {
+		return err
+	}
+	a.lines = &accesslog.Receiver{Request: a.requests.Line}
+	s.features = []string{bootstrap.RequestsFeature}
+	a.holdIdentity(ctx, all, s)
+	if a.identity != nil {
+		a.lines.Connection = a.callers.Take
+		all.Go(func() error { return a.identity.Serve(closing, l, a.lines.Register) })
+	} else {
+		all.Go(func() error { return a.lines.Serve(closing, l) })
+	}
+	all.Go(func() error { a.keepSampling(ctx); return nil })
+	return nil
+}
 
 // holdIdentity has the workload certified, where the control plane can know who asks: by a token, over TLS.
 func (a *Agent) holdIdentity(ctx context.Context, all *errgroup.Group, s *source) {

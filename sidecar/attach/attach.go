@@ -33,6 +33,9 @@ var (
 	ErrLate     = fmt.Errorf("the sidecar did not answer within %v; try again", AnswerWithin)
 )
 
+// ReportEverySeconds is how often agents report what is counted of requests where nobody says otherwise.
+const ReportEverySeconds = 10
+
 // What either side bears with.
 const (
 	// AnswerWithin is how long an answer may take, from the question to its last byte.

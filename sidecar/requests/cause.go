@@ -40,7 +40,7 @@ func flagsOf(f *accesslogv3.ResponseFlags) string {
 
 // uncounted reports whether no counter of the route has a request, which its sidecar ended by itself
 // (spec/telemetry.md 4).
-func uncounted(c Cause, f *accesslogv3.ResponseFlags) bool {
+func uncounted(c LineCause, f *accesslogv3.ResponseFlags) bool {
 	switch {
 	case c.Details == answered:
 		return false

@@ -27,14 +27,14 @@ const (
 // NoSlot is the slot of a request of which only the virtual host is known, or not even that.
 const NoSlot = -1
 
-// Place is where the counters of a request stand: a virtual host, and the slot of the route.
-type Place struct {
+// SlotKey is where the counters of a request stand: a virtual host, and the slot of the route.
+type SlotKey struct {
 	Table string
 	Slot  int
 }
 
-// Cause is why a request was ended, as attach.Cause has it.
-type Cause struct {
+// LineCause is why a request was ended, as attach.Cause has it.
+type LineCause struct {
 	Flags, Details string
 	Status         uint32
 }
@@ -51,15 +51,15 @@ type Tally struct {
 	Timeouts      float64
 	TimeoutBucket int
 	// Causes are all that did not end by an answer of who was called.
-	Causes map[Cause]*Count
+	Causes map[LineCause]*CauseCount
 	// Durations are those of requests that Envoy's histogram leaves out, by bucket.
 	Durations [Buckets]float64
 	// Sampled says that some line stood for more than one request.
 	Sampled bool
 }
 
-// Count is how many requests had one cause.
-type Count struct {
+// CauseCount is how many requests had one cause.
+type CauseCount struct {
 	Requests float64
 	Local    bool // no counter has them
 	Sampled  bool
@@ -70,12 +70,12 @@ type Log struct {
 	Sampler Sampler
 
 	mu     sync.Mutex
-	places map[Place]*Tally
+	places map[SlotKey]*Tally
 	kinds  int
 }
 
 // Take is what lines said since Take was called before.
-func (l *Log) Take() map[Place]*Tally {
+func (l *Log) Take() map[SlotKey]*Tally {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	out := l.places
@@ -101,15 +101,15 @@ func (l *Log) Line(log string, line *accesslogv3.HTTPAccessLogEntry) {
 	if !ok {
 		return
 	}
-	cause := Cause{flagsOf(c.GetResponseFlags()), vocabulary(line.GetResponse().GetResponseCodeDetails()), line.GetResponse().GetResponseCode().GetValue()}
+	cause := LineCause{flagsOf(c.GetResponseFlags()), vocabulary(line.GetResponse().GetResponseCodeDetails()), line.GetResponse().GetResponseCode().GetValue()}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.tally(place).add(cause, c.GetResponseFlags(), weight, BucketOf(took), &l.kinds)
 }
 
 // placeOf is where the counters of a request stand; not ok where no virtual host took it.
-func placeOf(tags map[string]string) (p Place, ok bool) {
-	p = Place{Table: tags[bootstrap.TableTag], Slot: NoSlot}
+func placeOf(tags map[string]string) (p SlotKey, ok bool) {
+	p = SlotKey{Table: tags[bootstrap.TableTag], Slot: NoSlot}
 	if p.Table == "" || p.Table == "-" || len(p.Table) > mostName {
 		return p, false
 	}
@@ -122,16 +122,16 @@ func placeOf(tags map[string]string) (p Place, ok bool) {
 }
 
 // tally is that of a place; where there are too many, that of the others of its table, or of none.
-func (l *Log) tally(p Place) *Tally {
-	for _, at := range []Place{p, {p.Table, NoSlot}, {"", NoSlot}} {
+func (l *Log) tally(p SlotKey) *Tally {
+	for _, at := range []SlotKey{p, {p.Table, NoSlot}, {"", NoSlot}} {
 		if t := l.places[at]; t != nil {
 			return t
 		}
 		if len(l.places) < mostPlaces || at.Table == "" {
 			if l.places == nil {
-				l.places = map[Place]*Tally{}
+				l.places = map[SlotKey]*Tally{}
 			}
-			t := &Tally{Causes: map[Cause]*Count{}, TimeoutBucket: Buckets - 1}
+			t := &Tally{Causes: map[LineCause]*CauseCount{}, TimeoutBucket: Buckets - 1}
 			l.places[at] = t
 			return t
 		}
@@ -139,7 +139,7 @@ func (l *Log) tally(p Place) *Tally {
 	panic("unreachable: the last place is always there")
 }
 
-func (t *Tally) add(c Cause, flags *accesslogv3.ResponseFlags, weight float64, bucket int, kinds *int) {
+func (t *Tally) add(c LineCause, flags *accesslogv3.ResponseFlags, weight float64, bucket int, kinds *int) {
 	t.Sampled = t.Sampled || weight > 1
 	local := uncounted(c, flags)
 	switch {
@@ -167,10 +167,10 @@ func (t *Tally) add(c Cause, flags *accesslogv3.ResponseFlags, weight float64, b
 	n := t.Causes[c]
 	if n == nil {
 		if len(t.Causes) >= mostCauses || *kinds >= mostKinds {
-			c = Cause{Details: "others"}
+			c = LineCause{Details: "others"}
 		}
 		if n = t.Causes[c]; n == nil {
-			n = &Count{Local: local}
+			n = &CauseCount{Local: local}
 			t.Causes[c] = n
 			*kinds++
 		}

@@ -44,7 +44,7 @@ func TestVocabulary(t *testing.T) {
 	} {
 		var l requests.Log
 		l.Line(bootstrap.ErrorsLog, line("s1", details, 503, nil, time.Now()))
-		for c := range l.Take()[requests.Place{Table: "a", Slot: 1}].Causes {
+		for c := range l.Take()[requests.SlotKey{Table: "a", Slot: 1}].Causes {
 			if c.Details != want {
 				t.Errorf("%s is told as %s, want %s", details, c.Details, want)
 			}
@@ -88,7 +88,7 @@ func storm(t *testing.T, l *requests.Log, seconds, perSecond int) (lines []int, 
 			}
 		}
 		lines = append(lines, written)
-		requestsOf += l.Take()[requests.Place{Table: "a", Slot: 1}].Local
+		requestsOf += l.Take()[requests.SlotKey{Table: "a", Slot: 1}].Local
 		if err := l.Sampler.Look(t.Context(), 1, func(_ context.Context, to uint32) error { ppm = int(to); return nil }); err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +125,7 @@ func TestWeights(t *testing.T) {
 	t.Parallel()
 	var l requests.Log
 	before := time.Now()
-	at := requests.Place{Table: "a", Slot: 1}
+	at := requests.SlotKey{Table: "a", Slot: 1}
 	local := func(ended time.Time) float64 {
 		l.Line(bootstrap.ErrorsLog, line("s1", "fault_filter_abort", 503, &accesslogv3.ResponseFlags{FaultInjected: true}, ended))
 		return l.Take()[at].Local

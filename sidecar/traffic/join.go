@@ -12,7 +12,7 @@ const mostCauses = 16
 
 // join adds to what is due what lines say: requests that no counter has, causes, and the durations of
 // requests that the histogram leaves out, which are those that failed most (spec/telemetry.md F5, F5a).
-func (m *Meter) join(tallies map[requests.Place]*requests.Tally) {
+func (m *Meter) join(tallies map[requests.SlotKey]*requests.Tally) {
 	for at, t := range tallies {
 		m.slot(m.placed(at)).join(t)
 	}
@@ -35,8 +35,8 @@ func (s *slot) timeoutBucket() int {
 }
 
 // placed is a place with the name of its table that is in memory already.
-func (m *Meter) placed(at requests.Place) requests.Place {
-	return requests.Place{Table: m.name([]byte(at.Table)), Slot: at.Slot}
+func (m *Meter) placed(at requests.SlotKey) requests.SlotKey {
+	return requests.SlotKey{Table: m.name([]byte(at.Table)), Slot: at.Slot}
 }
 
 func (s *slot) join(t *requests.Tally) {
@@ -75,14 +75,14 @@ func (s *slot) scale(t *requests.Tally) float64 {
 	return float64(s.fresh[failed]) / t.Failed
 }
 
-func (s *slot) because(c requests.Cause, n float64, sampled bool) {
+func (s *slot) because(c requests.LineCause, n float64, sampled bool) {
 	known := s.causes[c]
 	if known == nil {
 		if len(s.causes) >= mostCauses {
-			c = requests.Cause{Details: "others"}
+			c = requests.LineCause{Details: "others"}
 		}
 		if s.causes == nil {
-			s.causes = map[requests.Cause]*cause{}
+			s.causes = map[requests.LineCause]*cause{}
 		}
 		if known = s.causes[c]; known == nil {
 			known = &cause{}

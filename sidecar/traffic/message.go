@@ -21,7 +21,7 @@ const (
 
 // row is a slot of which there is something to tell.
 type row struct {
-	at requests.Place
+	at requests.SlotKey
 	*slot
 }
 

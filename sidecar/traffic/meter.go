@@ -27,8 +27,8 @@ const (
 // others is the slot of those of a table that are summed up.
 const others = requests.NoSlot
 
-// Source is what a Meter reads.
-type Source struct {
+// MeterSource is what a Meter reads.
+type MeterSource struct {
 	// Get asks the administration of the Envoy that runs.
 	Get func(ctx context.Context, path string) (io.ReadCloser, error)
 	// Life is one of each life of Envoy, whose counters begin at zero; nil while there is none.
@@ -41,9 +41,9 @@ type Source struct {
 
 // Meter makes the messages of one stream.
 type Meter struct {
-	from Source
+	from MeterSource
 
-	slots    map[requests.Place]*slot
+	slots    map[requests.SlotKey]*slot
 	known    map[string]*known // tables, by name
 	life     any
 	used     int // slots of which Envoy has counters
@@ -56,8 +56,8 @@ type Meter struct {
 }
 
 // New is a Meter for one stream.
-func New(from Source) *Meter {
-	return &Meter{from: from, slots: map[requests.Place]*slot{}, known: map[string]*known{}}
+func New(from MeterSource) *Meter {
+	return &Meter{from: from, slots: map[requests.SlotKey]*slot{}, known: map[string]*known{}}
 }
 
 // known is a table, as it is called on the stream.
@@ -80,7 +80,7 @@ type slot struct {
 	due         reading          // not told yet
 	fresh       [counters]uint32 // of what is due, that of the interval that ends now
 	timeout     uint8            // the bucket of the last request that timed out and had a line, from 1; 0: none had
-	causes      map[requests.Cause]*cause
+	causes      map[requests.LineCause]*cause
 }
 
 type cause struct {
@@ -146,12 +146,12 @@ func (m *Meter) pull(ctx context.Context) error {
 	}
 	m.used = 0
 	received := m.from.Received() // before Envoy says how many it has written, so that none is missed that was not
-	at := requests.Place{Slot: others - 1}
+	at := requests.SlotKey{Slot: others - 1}
 	var written uint64
 	err := m.ask(ctx, countersPath, func(text io.Reader) (err error) {
 		written, err = readCounters(text, func(table []byte, number int, c counter, n uint64) {
 			if string(table) != at.Table || number != at.Slot {
-				at = requests.Place{Table: m.name(table), Slot: number}
+				at = requests.SlotKey{Table: m.name(table), Slot: number}
 				m.used++
 			}
 			m.slot(at).now.counts[c] += uint32(n)
@@ -163,7 +163,7 @@ func (m *Meter) pull(ctx context.Context) error {
 	}
 	err = m.ask(ctx, timesPath, func(text io.Reader) error {
 		return readTimes(text, func(table []byte, number int, times *[requests.Buckets]uint64) {
-			s := m.slot(requests.Place{Table: m.name(table), Slot: number})
+			s := m.slot(requests.SlotKey{Table: m.name(table), Slot: number})
 			for i, n := range times {
 				s.now.times[i] += uint32(n)
 			}
@@ -226,8 +226,8 @@ func (m *Meter) name(table []byte) string {
 }
 
 // slot is that of a place, or of the others of its table where there are too many.
-func (m *Meter) slot(at requests.Place) *slot {
-	for _, at := range []requests.Place{at, {Table: at.Table, Slot: others}, {Slot: others}} {
+func (m *Meter) slot(at requests.SlotKey) *slot {
+	for _, at := range []requests.SlotKey{at, {Table: at.Table, Slot: others}, {Slot: others}} {
 		if s := m.slots[at]; s != nil {
 			return s
 		}

@@ -35,8 +35,8 @@ type fake struct {
 	down     bool
 }
 
-func (f *fake) source() traffic.Source {
-	return traffic.Source{Life: func() any { return f.life }, Received: func() uint64 { return f.received }, Log: &f.log, Get: f.get}
+func (f *fake) source() traffic.MeterSource {
+	return traffic.MeterSource{Life: func() any { return f.life }, Received: func() uint64 { return f.received }, Log: &f.log, Get: f.get}
 }
 
 func (f *fake) get(_ context.Context, path string) (io.ReadCloser, error) {

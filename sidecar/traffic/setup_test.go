@@ -104,7 +104,7 @@ func (s *sidecar) meter() *traffic.Meter {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", s.admin)
 	}}}
-	return traffic.New(traffic.Source{Life: func() any { return s.life }, Received: s.lines.Received, Log: &s.log,
+	return traffic.New(traffic.MeterSource{Life: func() any { return s.life }, Received: s.lines.Received, Log: &s.log,
 		Get: func(ctx context.Context, path string) (io.ReadCloser, error) {
 			q, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://envoy/"+path, nil)
 			if err != nil {

@@ -48,6 +48,13 @@ type Place struct {
 	// Outside says that a share of a route leads out of the mesh: nobody there may be believed
 	// what only sidecars say.
 	Outside bool
+	// Mesh is that of the proxy, and Service what is called: the kuma.io/service of a destination or of the
+	// workload, * for hosts and for clients from outside. Both are of filters and of managers.
+	Mesh, Service string
+	// Said is who said what of the conf that writes; nil where nobody knows.
+	Said *policies.Effective
+	// Caller are those callers of whom alone the conf holds; nil for all.
+	Caller *effective.CallerMatch
 	// Paths says that rules of routes tell the requests of the inbound apart by their paths, or
 	// who may call by one of them.
 	Paths bool
@@ -121,6 +128,20 @@ type ClusterWriter interface {
 // ManagerWriter writes the connection manager of an HTTP listener.
 type ManagerWriter interface {
 	WriteManager(*hcmv3.HttpConnectionManager, Place)
+}
+
+// PartWriter is a conf that holds of a part of what comes by a listener, of the requests of a route or of
+// some callers, and needs something in the listener as a whole. It is asked for each such part, after the
+// confs of the whole were; what it adds may not depend on the order of parts.
+type PartWriter interface {
+	WritePartOfManager(*hcmv3.HttpConnectionManager, Place)
+	WritePartOfTCP(*tcpproxyv3.TcpProxy, Place)
+}
+
+// ResourceWriter is a conf that needs clusters beside those of destinations where it stands, as those of
+// collectors. Of one name there is one cluster, whoever asks for it.
+type ResourceWriter interface {
+	Resources() []*clusterv3.Cluster
 }
 
 // TCPWriter writes the TCP proxy of a listener.

@@ -21,6 +21,7 @@ type chain struct {
 	by     *api.Origin  // whose word split is; nil for nobody's
 	names  []serverName // in place of split: by the names that clients ask for in TLS
 	ps     effective.Policies
+	of     []part          // what holds of some of its requests or callers alone
 	edge   *effective.Edge // for clients from outside the mesh; nil for others
 	bound  time.Duration   // how long connections live; 0: as long as they want
 }

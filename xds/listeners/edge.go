@@ -22,14 +22,14 @@ import (
 
 // Edge renders where an edge dataplane listens, nil where nobody is let in: ps are of the hosts
 // there, chains where clients speak TLS, and to is where whole connections go; without it they are closed.
-func (b *Builder) Edge(r *effective.Resolved, e *effective.Edge, ps effective.Policies, chains []*effective.FilterChain, to *effective.Outbound) (*resource.Resource, []api.Note) {
+func (b *Builder) Edge(r *effective.Resolved, e *effective.Edge, ps effective.Policies, parts RoutedConfs, chains []*effective.FilterChain, to *effective.Outbound) (*resource.Resource, []api.Note) {
 	if len(e.TLS) > 0 {
 		return b.edgeTLS(r, e, chains)
 	}
 	name := naming.Edge(e.Port)
-	c := chain{place: envoy.Place{Protocol: api.HTTP}, stat: name, routes: name, hosts: true, ps: ps, edge: e}
+	c := chain{place: edgePlace(r, api.HTTP), stat: name, routes: name, hosts: true, ps: ps, of: parts.ofRoutes(), edge: e}
 	if e.Connections {
-		c = edgeChain(e, &effective.FilterChain{Connections: true, To: to}, name)
+		c = edgeChain(r, e, &effective.FilterChain{Connections: true, To: to}, name)
 	}
 	out := &listenerv3.Listener{Name: naming.EdgeListener(e), TrafficDirection: corev3.TrafficDirection_INBOUND}
 	listener, notes := b.listener(out, e.Address, e.Port, b.common(c), OwnerOf(r), nil)
@@ -51,11 +51,15 @@ func (b *Builder) edgeTLS(r *effective.Resolved, e *effective.Edge, chains []*ef
 	all := []*api.Origin{{Ref: r.Ref}}
 	var origins []*api.Origin
 	var names, clusters []string
+	var beside []resource.Beside
 	var wrong error
 	for _, c := range chains {
 		name := naming.ChainRoutes(e.Port, c.Name)
-		in := b.common(edgeChain(e, c, name))
+		in := b.common(edgeChain(r, e, c, name))
 		wrong, clusters = cmp.Or(wrong, in.err), append(clusters, in.split.Clusters()...)
+		for _, x := range in.beside {
+			beside, clusters = append(beside, x), append(clusters, x.Cluster.Name)
+		}
 		fc := &listenerv3.FilterChain{Name: name, Filters: in.filters, TransportSocket: showing(c)}
 		if c.Name != "" {
 			fc.FilterChainMatch = &listenerv3.FilterChainMatch{ServerNames: []string{c.Name}}
@@ -76,20 +80,25 @@ func (b *Builder) edgeTLS(r *effective.Resolved, e *effective.Edge, chains []*ef
 	listener := resource.New(out.Name, out)
 	slices.Sort(names)
 	slices.Sort(clusters)
-	listener.Routes, listener.Clusters = names, slices.Compact(clusters)
+	listener.Routes, listener.Clusters, listener.Beside = names, slices.Compact(clusters), beside
 	return listener, notes
 }
 
 // edgeChain is what a listener does with connections of those who ask for the names of c.
-func edgeChain(e *effective.Edge, c *effective.FilterChain, name string) chain {
+func edgeChain(r *effective.Resolved, e *effective.Edge, c *effective.FilterChain, name string) chain {
 	if !c.Connections {
-		return chain{place: envoy.Place{Protocol: api.HTTP}, stat: name, routes: name, hosts: true, ps: ChainPolicies(c), edge: e}
+		return chain{place: edgePlace(r, api.HTTP), stat: name, routes: name, hosts: true, ps: ChainPolicies(c), of: RoutedConfsOf(c.Hosts...).ofRoutes(), edge: e}
 	}
-	out := chain{place: envoy.Place{Protocol: api.TCP}, stat: name, ps: ChainPolicies(c), edge: e}
+	out := chain{place: edgePlace(r, api.TCP), stat: name, ps: ChainPolicies(c), edge: e}
 	if c.To != nil {
 		out.split, out.by = backends.Divide(c.To.TCP.Backends), c.To.TCP.BackendsBy
 	}
 	return out
+}
+
+// edgePlace is where clients from outside call whatever is served there.
+func edgePlace(r *effective.Resolved, p api.Protocol) envoy.Place {
+	return envoy.Place{Protocol: p, Mesh: r.Ref.Mesh, Service: anyService}
 }
 
 // showing is how a listener speaks TLS to those who ask for the names of a chain; nil where

@@ -41,6 +41,7 @@ type common struct {
 	named   []*listenerv3.FilterChain // in their place, one for each name
 	blind   bool                      // there is nothing to tell them apart by
 	more    []string                  // clusters that they name beside those of the chain
+	beside  []resource.Beside         // clusters that confs need there
 	origins []*api.Origin             // whose values stand in filters
 	err     error                     // why Envoy would refuse them
 	// listeners are those of the outbounds that have it, by where they listen.
@@ -64,10 +65,16 @@ func (b *Builder) common(c chain) *common {
 	for _, e := range c.ps {
 		out.origins = append(out.origins, origin.SetBy(e, func(conf policies.Conf) proto.Message {
 			only := c
-			only.ps = effective.Policies{{Kind: e.Kind, Conf: conf}}
+			only.ps, only.of = effective.Policies{{Kind: e.Kind, Conf: conf}}, nil
 			return &listenerv3.FilterChain{Filters: b.filters(only)}
 		})...)
 	}
+	for _, p := range c.of {
+		if p.caller != nil { // a route names those of its own: the listener is the same whichever route asks
+			out.origins = append(out.origins, b.setByPart(c, p)...)
+		}
+	}
+	out.beside = c.besides()
 	return out
 }
 
@@ -127,6 +134,10 @@ func (b *Builder) listener(out *listenerv3.Listener, ip string, port uint32, in 
 		res.Clusters = append(res.Clusters, part.split.Clusters()...)
 	}
 	res.Clusters = append(res.Clusters, in.more...)
+	for _, x := range in.beside {
+		res.Clusters = append(res.Clusters, x.Cluster.Name)
+	}
+	res.Beside = in.beside
 	if in.passes {
 		res.Clusters = append(res.Clusters, naming.Passthrough)
 	}
@@ -154,6 +165,7 @@ func (b *Builder) filters(c chain) []*listenerv3.Filter {
 			w.WriteTCP(proxy, c.place)
 		}
 	}
+	c.writePartsOfTCP(proxy)
 	return append(out, &listenerv3.Filter{
 		Name: tcpProxyFilter, ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: envoy.Pack(proxy)},
 	})

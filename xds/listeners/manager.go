@@ -70,6 +70,7 @@ func (b *Builder) manager(c chain) *listenerv3.Filter {
 	if b.reports {
 		m.AccessLog = append(m.AccessLog, requestLogs...)
 	}
+	c.writePartsOfManager(m)
 	if c.place.Paths && c.place.Chain != envoy.Unguarded {
 		envoy.OneSpelling(m)
 	}

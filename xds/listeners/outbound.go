@@ -2,6 +2,7 @@ package listeners
 
 import (
 	"cmp"
+	"slices"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
@@ -25,6 +26,7 @@ type place struct {
 // ownOutbound is the listener of an outbound, and what is to say about it.
 type ownOutbound struct {
 	at       place
+	parts    RoutedConfs // of the hosts there
 	listener *resource.Resource
 	notes    []api.Note
 }
@@ -33,13 +35,28 @@ type ownOutbound struct {
 // for as long as o and the way traffic comes last: most changes leave most of a
 // sidecar's listeners alone. It names no dataplane, so that all that listen for
 // the same at the same address have one (spec/xds.md 1, 12).
-func (b *Builder) Outbound(r *effective.Resolved, o *effective.Outbound) (*resource.Resource, []api.Note) {
-	at := place{o.Address, o.Port, transparent(r), b.reports}
-	own := o.Listener.Do(func() any { return b.sharedOutbound(r, o, at) }).(*ownOutbound)
-	if own.at != at || own.listener == nil { // what is said of a refusal names the dataplane
-		own = b.sharedOutbound(r, o, at)
+//
+// Hosts are all that are told apart there, o the first of them; none where o is no host.
+func (b *Builder) Outbound(r *effective.Resolved, o *effective.Outbound, hosts ...*effective.Outbound) (*resource.Resource, []api.Note) {
+	at, parts := place{o.Address, o.Port, transparent(r), b.reports}, RoutedConfsOf(hosts...)
+	render := func() *ownOutbound {
+		if len(parts) > 0 { // the first host alone does not say what the listener needs
+			return b.hostsOutbound(r, o, at, parts)
+		}
+		return b.sharedOutbound(r, o, at)
+	}
+	own := o.Listener.Do(func() any { return render() }).(*ownOutbound)
+	if own.at != at || own.listener == nil || !slices.Equal(own.parts, parts) { // what is said of a refusal names the dataplane
+		own = render()
 	}
 	return own.listener, own.notes
+}
+
+// hostsOutbound is the listener for hosts of which some need something in it.
+func (b *Builder) hostsOutbound(r *effective.Resolved, o *effective.Outbound, at place, parts RoutedConfs) *ownOutbound {
+	own := &ownOutbound{at: at, parts: parts}
+	own.listener, own.notes = b.renderOutbound(r, o, b.common(outboundChain(r, o, parts)))
+	return own
 }
 
 // sharedOutbound is one for all outbounds with the same configuration in one place. What is
@@ -49,7 +66,7 @@ func (b *Builder) sharedOutbound(r *effective.Resolved, o *effective.Outbound, a
 	if o.Passthrough {
 		kept = o.Cache.Passing()
 	}
-	in := kept.Do(func() any { return new(forms) }).(*forms).of(b.reports).Do(func() any { return b.common(outboundChain(o)) }).(*common)
+	in := kept.Do(func() any { return new(forms) }).(*forms).of(b.reports).Do(func() any { return b.common(outboundChain(r, o, RoutedConfsOf(o))) }).(*common)
 	var refused *ownOutbound
 	return cmp.Or(in.listeners.Get(at, func() *ownOutbound {
 		own := &ownOutbound{at: at}
@@ -72,11 +89,12 @@ func (f *forms) of(reports bool) *effective.Derived {
 	return &f.quiet
 }
 
-func outboundChain(o *effective.Outbound) chain {
-	c := chain{place: envoy.Place{Protocol: o.Protocol()}, routes: naming.OutboundRoutes(o), stat: o.Destination.ID, ps: o.Policies}
+func outboundChain(r *effective.Resolved, o *effective.Outbound, parts RoutedConfs) chain {
+	at := envoy.Place{Protocol: o.Protocol(), Mesh: r.Ref.Mesh, Service: o.Destination.Name}
+	c := chain{place: at, routes: naming.OutboundRoutes(o), stat: o.Destination.ID, ps: o.Policies, of: parts.ofRoutes()}
 	switch {
 	case o.ToHost():
-		c.stat, c.hosts, c.passes = c.routes, true, o.Passthrough
+		c.stat, c.hosts, c.passes, c.place.Service = c.routes, true, o.Passthrough, anyService
 	case o.Table == nil:
 		c.split, c.by = backends.Divide(o.TCP.Backends), o.TCP.BackendsBy
 		for _, s := range o.TCP.ServerNames {
@@ -85,6 +103,9 @@ func outboundChain(o *effective.Outbound) chain {
 	}
 	return c
 }
+
+// anyService is called where hosts are told apart only by their routes.
+const anyService = "*"
 
 func (b *Builder) renderOutbound(r *effective.Resolved, o *effective.Outbound, in *common) (*resource.Resource, []api.Note) {
 	out := &listenerv3.Listener{

@@ -5,7 +5,6 @@ package origin
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -27,21 +26,14 @@ const (
 	SlotField    = "slot"
 )
 
-// WithSlot is the metadata of a route, nil for none yet, that also says by which name of statistics its
-// requests are counted, its stat_prefix: lines of requests that no counter has are counted by it
-// (docs/traffic.md).
+// WithSlot adds to the metadata of a route, nil for none yet, by which name of statistics its requests are
+// counted, its stat_prefix: lines of requests that no counter has are counted by it (docs/traffic.md).
 func WithSlot(m *corev3.Metadata, name string) *corev3.Metadata {
-	out := &corev3.Metadata{FilterMetadata: maps.Clone(m.GetFilterMetadata())}
-	if out.FilterMetadata == nil {
-		out.FilterMetadata = map[string]*structpb.Struct{}
+	if m == nil {
+		m = &corev3.Metadata{FilterMetadata: map[string]*structpb.Struct{MetadataKey: {Fields: map[string]*structpb.Value{}}}}
 	}
-	fields := maps.Clone(out.FilterMetadata[MetadataKey].GetFields())
-	if fields == nil {
-		fields = map[string]*structpb.Value{}
-	}
-	fields[SlotField] = structpb.NewStringValue(name)
-	out.FilterMetadata[MetadataKey] = &structpb.Struct{Fields: fields}
-	return out
+	m.FilterMetadata[MetadataKey].Fields[SlotField] = structpb.NewStringValue(name)
+	return m
 }
 
 // Metadata is the metadata of an object: whose values stand in it. The order

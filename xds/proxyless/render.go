@@ -127,7 +127,7 @@ func grpcListener(name, destination string) *resource.Resource {
 
 // renderGRPCRoutes is t for a client that calls by itself.
 func renderGRPCRoutes(t *effective.Table) *resource.Resource {
-	b := routes.Build(t)
+	b := routes.Build(t, false)
 	config := b.Configuration(t)
 	host := config.VirtualHosts[0]
 	var kept []*routev3.Route
@@ -137,7 +137,7 @@ func renderGRPCRoutes(t *effective.Table) *resource.Resource {
 		if c := beyondCalls(conditions); c != nil {
 			b.Notes = append(b.Notes, neverTaken(by, c)...)
 		} else if ok {
-			r.Match, r.StatPrefix = matchers.Route(conditions), "" // which gRPC does not count by
+			r.Match = matchers.Route(conditions)
 			b.Notes = append(b.Notes, simplify(r, by, t.Destination)...)
 			kept = append(kept, withoutSegments(r)...)
 		}

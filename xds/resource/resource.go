@@ -57,8 +57,16 @@ type Resource struct {
 	EDS bool
 	// Resolves says that a cluster is reached by names, which Envoy asks DNS for before it uses the cluster.
 	Resolves bool
+	// Beside are clusters that a listener needs beside those of destinations: who has it gets them too.
+	Beside []Beside
 	// Notes are what could not be rendered as its writer meant.
 	Notes []api.Note
+}
+
+// Beside is a cluster, and whose values ask for it.
+type Beside struct {
+	Cluster *clusterv3.Cluster
+	By      []*api.Origin
 }
 
 // New serialises m under name.

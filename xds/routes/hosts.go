@@ -64,7 +64,7 @@ type hostForm struct {
 // changes, the others are only put together anew.
 func hostOf(o *effective.Outbound) *hostForm {
 	return formsOf(o.Table, o.Cache).host.Do(func() any {
-		b := Build(o.Table)
+		b := Build(o.Table, true)
 		host := b.host(o.Table, o.Destination.Name)
 		filters.WithClaims(host, o.Table)
 		filters.WithAuthorization(host)

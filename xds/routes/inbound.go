@@ -2,19 +2,15 @@ package routes
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
-	"strings"
 
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
-	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/api/spiffe"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/conditions"
 	"github.com/weftmesh/weft/resolve/effective"
@@ -63,7 +59,7 @@ func (b *Builder) inboundRule(name string, i *effective.Inbound, rule *effective
 	}
 	for _, c := range i.Callers {
 		of := match()
-		of.Headers = append(of.Headers, callersMatch(c.CallerMatch))
+		of.Headers = append(of.Headers, matchers.Caller(c.CallerMatch))
 		b.inbound(name, of, rule, c.Policies)
 	}
 	b.inbound(name, match(), rule, i.Policies)
@@ -137,25 +133,4 @@ func (b *Builder) inbound(name string, match *routev3.RouteMatch, rule *effectiv
 	}
 	b.routes = append(b.routes, checked)
 	b.Clusters = append(b.Clusters, clustersOf(checked)...)
-}
-
-// callersMatch holds of the requests of callers whose certificate proves their ID: of the
-// header in which Envoy itself writes the names, in place of what came. Only names behind
-// others of the same domain count: that the first is one of its domain is checked in the
-// handshake, and who speaks for another domain may write anything behind it (F2).
-func callersMatch(c effective.CallerMatch) *routev3.HeaderMatcher {
-	domain, _, _ := strings.Cut(strings.TrimPrefix(c.ID, spiffe.Scheme), "/")
-	name := regexp.QuoteMeta(c.ID)
-	if c.Below {
-		name += "(/[^;]*)?"
-	}
-	before := "(URI=" + regexp.QuoteMeta(spiffe.Scheme+domain) + "/[^;]*;)*"
-	return &routev3.HeaderMatcher{
-		Name: "x-forwarded-client-cert",
-		HeaderMatchSpecifier: &routev3.HeaderMatcher_StringMatch{StringMatch: &matcherv3.StringMatcher{
-			MatchPattern: &matcherv3.StringMatcher_SafeRegex{SafeRegex: &matcherv3.RegexMatcher{
-				Regex: "(By=[^;]*;)*Hash=[0-9a-f]+;" + before + "URI=" + name + "(;.*)?",
-			}},
-		}},
-	}
 }

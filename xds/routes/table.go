@@ -38,7 +38,7 @@ type tableForms struct {
 
 func formsOf(t *effective.Table, beside *effective.Cache) *tableForms {
 	return beside.Rendered().Do(func() any {
-		b := Build(t)
+		b := Build(t, true)
 		config := b.Configuration(t)
 		r := resource.New(config.Name, config)
 		r.Clusters, r.Notes = slices.Compact(b.Clusters), b.Notes
@@ -51,11 +51,17 @@ func ForGRPC(t *effective.Table, beside *effective.Cache) *effective.Derived {
 	return &formsOf(t, beside).grpc
 }
 
-// Build renders the routes of t, before they stand in a configuration.
-func Build(t *effective.Table) *Builder {
+// Build renders the routes of t, before they stand in a configuration; counted where a proxy is to count
+// what they take.
+func Build(t *effective.Table, counted bool) *Builder {
 	b := &Builder{place: envoy.Place{Protocol: t.Destination.Protocol}, hosts: t.Destination.Kind == api.KindHost, by: map[placeKey][]*api.Origin{}}
-	for i, slot := range t.Slots() {
-		b.add(t.Routes[i], slot)
+	slots := t.Slots()
+	for i, r := range t.Routes {
+		name := ""
+		if counted {
+			name = naming.Slot(slots[i])
+		}
+		b.add(r, name)
 	}
 	slices.Sort(b.Clusters)
 	return b
@@ -101,19 +107,21 @@ type placeKey struct {
 	forwards bool
 }
 
-// add renders r, whose requests are counted in a slot.
-func (b *Builder) add(r *effective.Route, slot uint16) {
+// add renders r, whose requests are counted by the name of a slot; empty for nowhere.
+func (b *Builder) add(r *effective.Route, slot string) {
 	s := backends.Divide(r.Backends)
 	if n, ok := s.Note(r); ok {
 		b.note(n)
 	}
 	out := unchecked(r, s)
-	out.StatPrefix = naming.Slot(slot)
 	filters.LimitClients(out, r.Filters)
 	filters.Authorize(out, r.Filters)
 	filters.AddCORS(out, r.Filters)
 	filters.Delay(out, r.Filters)
 	out.Metadata = origin.Metadata(b.origins(r, out.GetRoute() != nil))
+	if slot != "" {
+		out.StatPrefix, out.Metadata = slot, origin.WithSlot(out.Metadata, slot)
+	}
 	b.write(out, r)
 	checked, notes := checkedRoute(out, r, b.hosts)
 	b.note(notes...)
@@ -172,6 +180,7 @@ func (b *Builder) write(out *routev3.Route, r *effective.Route) {
 	at.Outside = effective.Outside(r.Backends)
 	for _, e := range r.Policies {
 		if w, ok := e.Conf.(envoy.RouteWriter); ok {
+			at.Said = e
 			w.WriteRoute(out, at)
 		}
 	}
@@ -185,7 +194,9 @@ func (b *Builder) origins(r *effective.Route, forwards bool) []*api.Origin {
 		key := placeKey{e, forwards}
 		found, ok := b.by[key]
 		if !ok {
-			found = origin.SetBy(e, func(c policies.Conf) proto.Message { return Blank(c, b.place, forwards) })
+			at := b.place
+			at.Said = e
+			found = origin.SetBy(e, func(c policies.Conf) proto.Message { return Blank(c, at, forwards) })
 			b.by[key] = found
 			b.note(e.Notes()...)
 		}

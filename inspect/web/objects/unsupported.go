@@ -15,7 +15,6 @@ var unsupported = map[string]struct {
 	global bool
 }{
 	"zones": {"Zone", true}, "zoneingresses": {"ZoneIngress", true}, "zoneegresses": {"ZoneEgress", true}, globalSecrets: {"GlobalSecret", true},
-	"meshaccesslogs":      {"MeshAccessLog", false},
 	"meshcircuitbreakers": {"MeshCircuitBreaker", false}, "meshhealthchecks": {"MeshHealthCheck", false},
 	"meshfaultinjections": {"MeshFaultInjection", false}, "meshtraces": {"MeshTrace", false}, "meshmetrics": {"MeshMetric", false},
 	"meshloadbalancingstrategies": {"MeshLoadBalancingStrategy", false}, "meshproxypatches": {"MeshProxyPatch", false},

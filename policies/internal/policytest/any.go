@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/policies/accesslog"
 	"github.com/weftmesh/weft/policies/ratelimit"
 	"github.com/weftmesh/weft/policies/retry"
 	"github.com/weftmesh/weft/policies/trafficpermission"
@@ -88,6 +89,7 @@ var special = map[string]func(t *rapid.T, at string) any{
 		return []retry.ResetHeader{{Name: "retry-after", Format: rapid.SampledFrom([]string{"Seconds", "UnixTimestamp"}).Draw(t, at)}}
 	},
 	"hostSelection": anyHosts,
+	"backends":      anyLogs,
 	"mode":          oneOf("Strict", "Permissive"),
 	"min":           oneOf("TLSAuto", "TLS12"),
 	"max":           oneOf("TLSAuto", "TLS13"),
@@ -105,6 +107,25 @@ var special = map[string]func(t *rapid.T, at string) any{
 		return some(t, at, "5xx", "GatewayError", "Reset", "ResetBeforeRequest", "Retriable4xx", "ConnectFailure", "EnvoyRatelimited",
 			"RefusedStream", "Http3PostConnectFailure", "HttpMethodGet", "HttpMethodPost", "404", "500", "503")
 	},
+}
+
+func anyLogs(t *rapid.T, at string) any {
+	list := []accesslog.Backend{}
+	for range rapid.IntRange(0, 3).Draw(t, at) {
+		line := &accesslog.Format{Type: "Plain", Plain: new(rapid.SampledFrom([]string{"%RESPONSE_CODE%", "100%% %KUMA_SOURCE_SERVICE%->%KUMA_DESTINATION_SERVICE%\n", "%REQ(X-A?:PATH):9%"}).Draw(t, at))}
+		if rapid.Bool().Draw(t, at+" as JSON") {
+			line = &accesslog.Format{Type: "Json", JSON: []accesslog.KeyValue{{Key: "mesh", Value: "%KUMA_MESH%"}, {Key: "%", Value: "%PROTOCOL%"}}, OmitEmptyValues: new(true)}
+		}
+		if rapid.Bool().Draw(t, at+" to a collector") {
+			list = append(list, accesslog.Backend{Type: "OpenTelemetry", OpenTelemetry: &accesslog.OpenTelemetry{
+				Endpoint: new(rapid.SampledFrom([]string{"collector", "127.0.0.1:9", "[::1]:4317"}).Draw(t, at)), Attributes: []accesslog.KeyValue{{Key: "code", Value: "%RESPONSE_CODE%"}},
+				Body: rapid.SampledFrom([]any{nil, "%PROTOCOL%", map[string]any{"stringValue": "%KUMA_ZONE%"}}).Draw(t, at),
+			}})
+			continue
+		}
+		list = append(list, accesslog.Backend{Type: "File", File: &accesslog.File{Path: rapid.SampledFrom([]string{"/dev/stdout", "/dev/stderr", "/tmp/x"}).Draw(t, at), Format: line}})
+	}
+	return list
 }
 
 func oneOf(words ...string) func(t *rapid.T, at string) any {

@@ -46,6 +46,8 @@ type Options struct {
 	// Traffic is given each stream that begins, of a dataplane as its agent calls it, and answers what
 	// takes the reports of that stream, one after the other.
 	Traffic func(api.Ref) func(*attach.Traffic)
+	// Counts reports whether a dataplane, as its agent calls it, is to report at all.
+	Counts func(api.Ref) bool
 	// Refused is told of each stream that is not let in: who it claims to be, empty where nobody said, and
 	// why not.
 	Refused func(node string, err error)
@@ -69,6 +71,7 @@ func Default() Options {
 		Certified:          func(api.Ref, *attach.Certificate) {},
 		Connected:          func(api.Ref, *attach.Connections) {},
 		Traffic:            func(api.Ref) func(*attach.Traffic) { return func(*attach.Traffic) {} },
+		Counts:             func(api.Ref) bool { return true },
 		Refused:            func(string, error) {},
 		SidecarChanged:     func(api.Ref) {},
 		StreamsPerIdentity: 2, FirstMessage: 10 * time.Second, AnswerWithin: attach.AnswerWithin,
@@ -86,14 +89,14 @@ type Server struct {
 	mu        sync.Mutex
 	closed    bool
 	authority []byte // in PEM; empty is none to tell
-	every     uint32 // seconds between reports of traffic; 0 is what agents do by themselves
+	every     uint32 // seconds between reports of traffic
 	peers     map[api.Ref][]*stream
 	resolving map[string]int // dataplanes whose agents have a resolver, by mesh
 }
 
 // New makes a server.
 func New(o Options) *Server {
-	return &Server{opts: o, peers: map[api.Ref][]*stream{}, resolving: map[string]int{}}
+	return &Server{opts: o, peers: map[api.Ref][]*stream{}, resolving: map[string]int{}, every: attach.ReportEverySeconds}
 }
 
 // Register offers the server's service on g.
@@ -117,7 +120,7 @@ func (s *Server) Publish(dataplanes []api.Ref) {
 	}
 }
 
-// ReportEvery has all agents report what is counted of requests once in a time, of whole seconds.
+// ReportEvery has all agents that report what is counted of requests do that once in a time, of whole seconds.
 func (s *Server) ReportEvery(interval time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -129,7 +129,7 @@ type told struct {
 
 // send sends what there is to say, until the stream ends.
 func (st *stream) send(g attach.Sidecar_AttachServer) error {
-	var last told
+	last := told{every: attach.ReportEverySeconds}
 	for {
 		select {
 		case <-st.ctx.Done():
@@ -162,6 +162,9 @@ func (st *stream) news(last *told) (out []*attach.Down) {
 	if len(pem) > 0 && !bytes.Equal(pem, last.authority) {
 		last.authority = pem
 		out = append(out, &attach.Down{Is: &attach.Down_Ca{Ca: &attach.Authorities{Pem: pem}}})
+	}
+	if !st.server.opts.Counts(st.name) {
+		every = 0
 	}
 	if every != last.every {
 		last.every = every

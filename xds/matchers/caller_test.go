@@ -1,4 +1,4 @@
-package routes
+package matchers
 
 import (
 	"regexp"
@@ -10,9 +10,9 @@ import (
 	"github.com/weftmesh/weft/resolve/effective"
 )
 
-// TestCallersMatch: a route for some callers matches the header that Envoy writes of their
+// TestCaller: a route for some callers matches the header that Envoy writes of their
 // certificates, and of no others'.
-func TestCallersMatch(t *testing.T) {
+func TestCaller(t *testing.T) {
 	t.Parallel()
 	name := rapid.Custom(func(t *rapid.T) string {
 		return "spiffe://" + strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"a.b", "axb", "x", "web", "we"}), 2, 4).Draw(t, "segments"), "/")
@@ -32,6 +32,6 @@ func TestCallersMatch(t *testing.T) {
 
 // matchesHeader is what Envoy finds: an expression matches a header whole.
 func matchesHeader(c effective.CallerMatch, header string) bool {
-	r := callersMatch(c)
+	r := Caller(c)
 	return regexp.MustCompile("^(?:" + r.GetStringMatch().GetSafeRegex().Regex + ")$").MatchString(header)
 }

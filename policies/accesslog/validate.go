@@ -1,0 +1,243 @@
+package accesslog
+
+import (
+	"net/netip"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
+	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/policies/accesslog/format"
+)
+
+// The most of what a list has.
+const (
+	mostBackends = 16
+	mostMembers  = 128
+	mostText     = 32768
+)
+
+// Validate reports every mistake, not the first: what Envoy would refuse in a format too, for one format
+// would cost the listener (spec/kinds.md F12).
+func (c *Conf) Validate(at api.Path) error {
+	var f policies.Findings
+	here := at.Field("backends")
+	if c.Backends == nil {
+		f.Breaks(at, "sets nothing; set backends, to an empty list where nothing is to be logged")
+	}
+	if n := len(c.Backends); n > mostBackends {
+		f.Breaks(here, "has %d backends; at most %d are possible", n, mostBackends)
+		return f.Err()
+	}
+	known := map[string]int{}
+	for i := range c.Backends {
+		b, at := &c.Backends[i], here.Index(i)
+		b.check(&f, at)
+		if first, twice := known[b.id()]; twice {
+			f.Warns(at, "LogsTwice", "is what backends[%d] is, so one line is written for both; remove one of them", first)
+		} else {
+			known[b.id()] = i
+		}
+	}
+	return f.Err()
+}
+
+// check wants the block of the type and no other.
+func (b *Backend) check(f *policies.Findings, at api.Path) {
+	blocks := []struct {
+		of, name string
+		there    bool
+		check    func(*policies.Findings, api.Path)
+	}{
+		{typeTCP, "tcp", b.TCP != nil, b.TCP.check},
+		{typeFile, "file", b.File != nil, b.File.check},
+		{typeOpenTelemetry, "openTelemetry", b.OpenTelemetry != nil, b.OpenTelemetry.check},
+	}
+	known := false
+	for _, x := range blocks {
+		switch {
+		case b.Type == x.of && !x.there:
+			f.Breaks(at.Field(x.name), "is missing; a backend of type %s says there where lines go", x.of)
+		case b.Type == x.of:
+			x.check(f, at.Field(x.name))
+		case x.there:
+			f.Breaks(at.Field(x.name), "is for backends of type %s; remove it, or write that type", x.of)
+		}
+		known = known || b.Type == x.of
+	}
+	if !known {
+		f.OneOf(at.Field("type"), b.Type, typeTCP, typeFile, typeOpenTelemetry)
+	}
+}
+
+func (t *TCP) check(f *policies.Findings, at api.Path) {
+	if _, _, why := hostPort(t.Address, 0); why != "" {
+		f.Breaks(at.Field("address"), "%s; write host:port of who takes the lines", why)
+	}
+	t.Format.check(f, at.Field("format"))
+	f.Warns(at, "UnsupportedValue", "weft does not send lines by TCP, so the backend is left out; write type OpenTelemetry, or type File with /dev/stdout")
+}
+
+func (x *File) check(f *policies.Findings, at api.Path) {
+	path := at.Field("path")
+	switch {
+	case x.Path == "":
+		f.Breaks(path, "is missing; write /dev/stdout or /dev/stderr")
+	case !strings.HasPrefix(x.Path, "/"):
+		f.Breaks(path, "%q is no absolute path; write /dev/stdout or /dev/stderr", redact.Clip(x.Path))
+	case x.Path != stdout && x.Path != stderr:
+		f.Warns(path, "UnsupportedValue", "weft writes to /dev/stdout and /dev/stderr alone, so the backend is left out: an Envoy that cannot open a file has no listener; write one of these")
+	}
+	x.Format.check(f, at.Field("format"))
+}
+
+// The paths that every Envoy can write to.
+const stdout, stderr = "/dev/stdout", "/dev/stderr"
+
+func (x *Format) check(f *policies.Findings, at api.Path) {
+	if x == nil {
+		return
+	}
+	switch x.Type {
+	case typePlain:
+		text := at.Field("plain")
+		switch {
+		case x.Plain == nil:
+			f.Breaks(text, "is missing; write the text of a line")
+		default:
+			checkText(f, text, *x.Plain)
+		}
+	case typeJSON:
+		if len(x.JSON) == 0 {
+			f.Breaks(at.Field("json"), "is missing or empty; write the members of the object")
+		}
+	default:
+		f.OneOf(at.Field("type"), x.Type, typePlain, typeJSON)
+	}
+	if x.Type == typePlain && x.JSON != nil {
+		f.Breaks(at.Field("json"), "is for formats of type Json; remove it, or write that type")
+	}
+	if x.Type == typeJSON && x.Plain != nil {
+		f.Breaks(at.Field("plain"), "is for formats of type Plain; remove it, or write that type")
+	}
+	checkMembers(f, at.Field("json"), x.JSON, nil)
+}
+
+// checkText reads one format.
+func checkText(f *policies.Findings, at api.Path, text string) {
+	switch {
+	case text == "":
+		f.Breaks(at, "is empty; write text with commands such as %%RESPONSE_CODE%%")
+		return
+	case len(text) > mostText:
+		f.Breaks(at, "has %d bytes; at most %d are possible", len(text), mostText)
+		return
+	}
+	read, err := format.Parse(text)
+	if err != nil {
+		f.Breaks(at, "%v", err)
+		return
+	}
+	warnSecrets(f, at, read)
+}
+
+// checkMembers reads what an object or a record holds. Keys are checked by sound as well.
+func checkMembers(f *policies.Findings, at api.Path, list []KeyValue, sound func(f *policies.Findings, at api.Path, key string)) {
+	if n := len(list); n > mostMembers {
+		f.Breaks(at, "has %d members; at most %d are possible", n, mostMembers)
+		return
+	}
+	seen := map[string]int{}
+	for i, m := range list {
+		key := at.Index(i).Field("key")
+		first, twice := seen[m.Key]
+		switch {
+		case m.Key == "":
+			f.Breaks(key, "is missing; write the name of the member")
+		case twice:
+			f.Breaks(key, "%q stands at %s already; name each member once", redact.Clip(m.Key), at.Index(first))
+		case sound != nil:
+			sound(f, key, m.Key)
+		}
+		seen[m.Key] = i
+		checkText(f, at.Index(i).Field("value"), m.Value)
+	}
+}
+
+// attributeKey is how Kuma 2.14 writes the names of attributes.
+var attributeKey = regexp.MustCompile(`^[a-z]([a-z0-9]|[._][a-z0-9])*$`)
+
+func checkAttribute(f *policies.Findings, at api.Path, key string) {
+	switch {
+	case strings.HasPrefix(key, "otel."):
+		f.Breaks(at, "%q begins with otel., which OpenTelemetry keeps for itself; write another name", redact.Clip(key))
+	case !attributeKey.MatchString(key):
+		f.Breaks(at, "%q is no name of an attribute; use lower-case letters and digits, with single dots or underscores between them", redact.Clip(key))
+	}
+}
+
+func (o *OpenTelemetry) check(f *policies.Findings, at api.Path) {
+	switch {
+	case o.Endpoint != nil && o.BackendRef != nil:
+		f.Breaks(at.Field("backendRef"), "stands beside endpoint; write one of them")
+	case o.Endpoint != nil:
+		if _, _, why := hostPort(*o.Endpoint, otlpPort); why != "" {
+			f.Breaks(at.Field("endpoint"), "%s; write host:port of the collector, without a scheme", why)
+		}
+	case o.BackendRef != nil:
+		o.BackendRef.check(f, at.Field("backendRef"))
+	default:
+		f.Breaks(at, "says not where records go; set endpoint or backendRef")
+	}
+	checkMembers(f, at.Field("attributes"), o.Attributes, checkAttribute)
+	checkBody(f, at.Field("body"), o.Body)
+}
+
+func (r *BackendRef) check(f *policies.Findings, at api.Path) {
+	if r.Kind != otelBackend {
+		f.OneOf(at.Field("kind"), r.Kind, otelBackend)
+	}
+	switch {
+	case r.Name == "" && len(r.Labels) == 0:
+		f.Breaks(at, "names nothing; set labels or name")
+	case r.Name != "" && len(r.Labels) > 0:
+		f.Breaks(at.Field("name"), "stands beside labels; write one of them")
+	}
+	f.Include(api.ValidateLabels(at.Field("labels"), r.Labels))
+	f.Warns(at, "UnsupportedValue", "weft does not look up MeshOpenTelemetryBackends yet, so the backend is left out; write endpoint")
+}
+
+const otelBackend = "MeshOpenTelemetryBackend"
+
+// otlpPort is that of collectors where nobody says another.
+const otlpPort = 4317
+
+// hostPort reads host:port, or host where there is a usual port; why says what is wrong.
+func hostPort(text string, usual uint32) (host string, port uint32, why string) {
+	const wrong = " is no host with a port"
+	if text == "" {
+		return "", 0, "is empty"
+	}
+	host, number := text, ""
+	if a, err := netip.ParseAddrPort(text); err == nil {
+		host, number = a.Addr().String(), strconv.Itoa(int(a.Port()))
+	} else if a, err := netip.ParseAddr(strings.Trim(text, "[]")); err == nil && usual != 0 {
+		host = a.String()
+	} else if i := strings.LastIndexByte(text, ':'); i >= 0 {
+		host, number = text[:i], text[i+1:]
+	}
+	port = usual
+	if number != "" || usual == 0 || strings.HasSuffix(text, ":") {
+		n, err := strconv.ParseUint(number, 10, 16)
+		if err != nil || n == 0 {
+			return "", 0, strconv.Quote(redact.Clip(text)) + wrong
+		}
+		port = uint32(n)
+	}
+	if _, err := netip.ParseAddr(host); err != nil && api.ValidateHostname("", host) != nil {
+		return "", 0, strconv.Quote(redact.Clip(text)) + wrong
+	}
+	return host, port, ""
+}

@@ -1,0 +1,33 @@
+package matchers
+
+import (
+	"regexp"
+	"strings"
+
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
+
+	"github.com/weftmesh/weft/api/spiffe"
+	"github.com/weftmesh/weft/resolve/effective"
+)
+
+// Caller holds of the requests of callers whose certificate proves their ID: of the
+// header in which Envoy itself writes the names, in place of what came. Only names behind
+// others of the same domain count: that the first is one of its domain is checked in the
+// handshake, and who speaks for another domain may write anything behind it (F2).
+func Caller(c effective.CallerMatch) *routev3.HeaderMatcher {
+	domain, _, _ := strings.Cut(strings.TrimPrefix(c.ID, spiffe.Scheme), "/")
+	name := regexp.QuoteMeta(c.ID)
+	if c.Below {
+		name += "(/[^;]*)?"
+	}
+	before := "(URI=" + regexp.QuoteMeta(spiffe.Scheme+domain) + "/[^;]*;)*"
+	return &routev3.HeaderMatcher{
+		Name: "x-forwarded-client-cert",
+		HeaderMatchSpecifier: &routev3.HeaderMatcher_StringMatch{StringMatch: &matcherv3.StringMatcher{
+			MatchPattern: &matcherv3.StringMatcher_SafeRegex{SafeRegex: &matcherv3.RegexMatcher{
+				Regex: "(By=[^;]*;)*Hash=[0-9a-f]+;" + before + "URI=" + name + "(;.*)?",
+			}},
+		}},
+	}
+}
