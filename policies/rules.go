@@ -52,6 +52,20 @@ func (k *Kind) formRules(c *api.Catalog) []api.ValidationRule {
 	return rules
 }
 
+// singleRules are about a document in the single form. Their twins are Validate and refs.
+func (k *Kind) singleRules(c *api.Catalog) []api.ValidationRule {
+	rules := []api.ValidationRule{{Test: api.Given("default") + " || " + api.Given("override"), Message: "says nothing; add default"}}
+	if !k.SingleOnRoutes {
+		return rules
+	}
+	for _, l := range k.notOnRoutes() {
+		rules = append(rules, api.ValidationRule{
+			Test: fmt.Sprintf("!(has(self.targetRef) && %s) || !(%s)", isRoute(c, "self.targetRef"), l.given("self")), Message: l.why(),
+		})
+	}
+	return rules
+}
+
 // routeOnlyRules are about the fields of an item, which is called item, of a ref to a
 // route. Their twin is routeOnly.
 func (k *Kind) routeOnlyRules(c *api.Catalog, item string) []api.ValidationRule {

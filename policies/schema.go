@@ -37,6 +37,8 @@ func typeName(t reflect.Type) string {
 		return typeName(t.Elem())
 	case t == reflect.TypeFor[api.Duration]():
 		return "duration"
+	case t == reflect.TypeFor[Percentage]():
+		return "percentage"
 	case t.Kind() == reflect.Slice:
 		return "list of " + typeName(t.Elem()) + "s"
 	case t.Kind() == reflect.Bool:

@@ -82,6 +82,9 @@ func newPolicy(o *api.Object, spec *policies.Spec, kind int) *Policy {
 			Origin: &api.Origin{Ref: o.Ref, Field: at}}
 		*list = append(*list, it)
 	}
+	if w := spec.Whole(); w != nil {
+		p.addWhole(w)
+	}
 	for i := range spec.To {
 		add(&p.Items, "to", i, spec.To[i].TargetRef, spec.To[i].Leaves(), spec.To[i].Overrides())
 	}
@@ -93,6 +96,17 @@ func newPolicy(o *api.Object, spec *policies.Spec, kind int) *Policy {
 		p.Inbound[len(p.Inbound)-1].Matches = spec.Rules[i].Matches
 	}
 	return p
+}
+
+// addWhole adds what a document in the single form says: one item, which holds for all that the
+// dataplanes call and, unless it is about requests of a route, for all that comes in at them.
+func (p *Policy) addWhole(w *policies.Item) {
+	it := &Item{Policy: p, Field: policies.Whole, Target: w.TargetRef, Layer: layerOf(w.TargetRef), Rank: p.Own.Of(w.TargetRef, 0),
+		Leaves: w.Leaves(), Overrides: w.Overrides(), Origin: &api.Origin{Ref: p.Object.Ref, Field: policies.Whole}}
+	p.Items = []*Item{it}
+	if p.TopRoute == nil {
+		p.Inbound = p.Items
+	}
 }
 
 // RouteRef is the ref by which the item attaches to routes, if it does.
