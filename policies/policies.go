@@ -149,6 +149,7 @@ func (k *Kind) Resolve(layers []merge.Layer) *Effective {
 	if d := k.defaults(fields); len(d.Leaves) > 0 {
 		fields = merge.Fold(append([]merge.Layer{d}, layers...))
 	}
+	k.Schema.join(fields)
 	return &Effective{Kind: k, Conf: k.Schema.Build(k.New(), fields), Fields: fields}
 }
 
