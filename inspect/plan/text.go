@@ -50,6 +50,9 @@ func Text(w io.Writer, p Plan, s terminal.Style) error {
 		line("  %s  %s", s.Paint(signed[r.Action], signs[r.Action]+" "+r.Type+" "+r.Name), s.Paint("2", "at "+r.Text(3)))
 		r.fieldsText(line, s)
 	}
+	if p.Draining > 0 {
+		line("  connections drain: those through %s end gracefully", terminal.Counted(p.Draining, "listener", "listeners"))
+	}
 	if p.Cut > 0 {
 		line("")
 		line("and %d more, which -o json does not list either", p.Cut)
@@ -111,6 +114,9 @@ func Markdown(w io.Writer, p Plan) error {
 			}
 		}
 		line("\n</details>")
+	}
+	if p.Draining > 0 {
+		line("\nConnections drain: those through %s end gracefully.", terminal.Counted(p.Draining, "listener", "listeners"))
 	}
 	if p.Cut > 0 {
 		line("\nand %d more", p.Cut)
