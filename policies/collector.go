@@ -9,11 +9,11 @@ type CollectorRef struct {
 	Name   string            `json:"name,omitempty"`
 	Labels map[string]string `json:"labels,omitempty"`
 	// To is the collector that the resolver found; nil where there is none that Envoy can send to.
-	To *Collector `json:"-"`
+	To *CollectorAddress `json:"-"`
 }
 
-// Collector is where an Envoy sends what it observes, over gRPC.
-type Collector struct {
+// CollectorAddress is where an Envoy sends what it observes, over gRPC.
+type CollectorAddress struct {
 	Address string // an IP or a DNS name
 	Port    uint32
 }
@@ -89,7 +89,7 @@ func (s *Spec) confsAt(yield func(at api.Path, c Conf) bool) {
 
 // WithCollectors is the document with what its refs to collectors lead to, as find knows; itself where
 // it has none.
-func (s *Spec) WithCollectors(find func(*CollectorRef) *Collector) *Spec {
+func (s *Spec) WithCollectors(find func(*CollectorRef) *CollectorAddress) *Spec {
 	none := true
 	for range s.CollectorRefs {
 		none = false

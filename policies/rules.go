@@ -52,12 +52,13 @@ func (k *Kind) formRules(c *api.Catalog) []api.ValidationRule {
 	return rules
 }
 
-// singleRules are about a document in the single form. Their twins are Validate and refs.
+// singleRules are about a document in the single form that targets a route. Their twin is refs; that it
+// says something at all is for its schema.
 func (k *Kind) singleRules(c *api.Catalog) []api.ValidationRule {
-	rules := []api.ValidationRule{{Test: api.Given("default") + " || " + api.Given("override"), Message: "says nothing; add default"}}
 	if !k.SingleOnRoutes {
-		return rules
+		return nil
 	}
+	var rules []api.ValidationRule
 	for _, l := range k.notOnRoutes() {
 		rules = append(rules, api.ValidationRule{
 			Test: fmt.Sprintf("!(has(self.targetRef) && %s) || !(%s)", isRoute(c, "self.targetRef"), l.given("self")), Message: l.why(),

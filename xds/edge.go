@@ -20,6 +20,7 @@ type ownEdge struct {
 	listener *resource.Resource       // nil where nobody is let in
 	nobody   *resource.Resource       // the route configuration where there is no host
 	notes    []api.Note
+	service  string // the dataplane's own
 }
 
 // edge renders where an edge dataplane listens, once for as long as e and what is said
@@ -34,7 +35,7 @@ func (x *Renderer) edge(r *effective.Resolved, e effective.EdgeUse, hosts []*eff
 		to = hosts[0]
 	}
 	render := func() any {
-		own := &ownEdge{ps: ps, chains: chains, to: to}
+		own := &ownEdge{ps: ps, chains: chains, to: to, service: listeners.OwnerOf(r).Service}
 		own.listener, own.notes = x.listeners.Edge(r, e.Edge, ps, chains, to)
 		if len(e.TLS) == 0 && !e.Connections {
 			own.nobody = routes.NoHosts(naming.Edge(e.Port))
@@ -42,7 +43,7 @@ func (x *Renderer) edge(r *effective.Resolved, e effective.EdgeUse, hosts []*eff
 		return own
 	}
 	own := e.Cache.Do(render).(*ownEdge)
-	if !slices.Equal(own.ps, ps) || !sameChains(own.chains, chains) || own.to != to {
+	if !slices.Equal(own.ps, ps) || !sameChains(own.chains, chains) || own.to != to || own.service != listeners.OwnerOf(r).Service {
 		return render().(*ownEdge)
 	}
 	return own

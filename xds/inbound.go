@@ -13,6 +13,7 @@ import (
 // ownInbound is everything that one port of the workload needs.
 type ownInbound struct {
 	redirected                bool // the dataplane's traffic is redirected to it
+	service                   string
 	listener, routes, cluster *resource.Resource
 	notes                     []api.Note
 }
@@ -31,14 +32,14 @@ func (x *Renderer) inbound(r *effective.Resolved, i effective.InboundUse) *ownIn
 		return own
 	}
 	own := i.Cache.Do(render).(*ownInbound)
-	if own.redirected != whose.Redirected {
+	if own.redirected != whose.Redirected || own.service != whose.Service {
 		return render().(*ownInbound)
 	}
 	return own
 }
 
 func (x *Renderer) renderInbound(whose listeners.Dataplane, i *effective.Inbound) *ownInbound {
-	own, at := &ownInbound{redirected: whose.Redirected}, envoy.InboundPlace(i)
+	own, at := &ownInbound{redirected: whose.Redirected, service: whose.Service}, envoy.InboundPlace(i)
 	var said, more []api.Note
 	if at.Protocol.HTTPLike() {
 		own.routes, own.notes = routes.RenderInbound(at, i)

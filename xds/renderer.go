@@ -87,6 +87,7 @@ func (x *Renderer) Render(r *effective.Resolved) *resource.State {
 		s.Add(&s.Clusters, x.authorization, nil)
 	}
 	s.passthrough(r)
+	s.own(r)
 	s.Sort()
 	return s.State
 }

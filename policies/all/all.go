@@ -10,6 +10,7 @@ import (
 	"github.com/weftmesh/weft/policies/retry"
 	"github.com/weftmesh/weft/policies/timeout"
 	"github.com/weftmesh/weft/policies/tls"
+	"github.com/weftmesh/weft/policies/trace"
 	"github.com/weftmesh/weft/policies/trafficpermission"
 )
 
@@ -19,5 +20,6 @@ var Kinds = []*policies.Kind{
 	retry.Kind,
 	timeout.Kind,
 	tls.Kind,
+	trace.Kind,
 	trafficpermission.Kind,
 }

@@ -27,9 +27,9 @@ func (b *Builder) Edge(r *effective.Resolved, e *effective.Edge, ps effective.Po
 		return b.edgeTLS(r, e, chains)
 	}
 	name := naming.Edge(e.Port)
-	c := chain{place: envoy.Place{Protocol: api.HTTP}, stat: name, routes: name, hosts: true, ps: ps, edge: e}
+	c := chain{place: envoy.Place{Protocol: api.HTTP, Edge: true, Service: serviceOf(r)}, stat: name, routes: name, hosts: true, ps: ps, edge: e}
 	if e.Connections {
-		c = edgeChain(e, &effective.FilterChain{Connections: true, To: to}, name)
+		c = edgeChain(r, e, &effective.FilterChain{Connections: true, To: to}, name)
 	}
 	out := &listenerv3.Listener{Name: naming.EdgeListener(e), TrafficDirection: corev3.TrafficDirection_INBOUND}
 	listener, notes := b.listener(out, e.Address, e.Port, b.common(c), OwnerOf(r), nil)
@@ -54,8 +54,8 @@ func (b *Builder) edgeTLS(r *effective.Resolved, e *effective.Edge, chains []*ef
 	var wrong error
 	for _, c := range chains {
 		name := naming.ChainRoutes(e.Port, c.Name)
-		in := b.common(edgeChain(e, c, name))
-		wrong, clusters = cmp.Or(wrong, in.err), append(clusters, in.split.Clusters()...)
+		in := b.common(edgeChain(r, e, c, name))
+		wrong, clusters = cmp.Or(wrong, in.err), append(append(clusters, in.split.Clusters()...), in.more...)
 		fc := &listenerv3.FilterChain{Name: name, Filters: in.filters, TransportSocket: showing(c)}
 		if c.Name != "" {
 			fc.FilterChainMatch = &listenerv3.FilterChainMatch{ServerNames: []string{c.Name}}
@@ -81,11 +81,11 @@ func (b *Builder) edgeTLS(r *effective.Resolved, e *effective.Edge, chains []*ef
 }
 
 // edgeChain is what a listener does with connections of those who ask for the names of c.
-func edgeChain(e *effective.Edge, c *effective.FilterChain, name string) chain {
+func edgeChain(r *effective.Resolved, e *effective.Edge, c *effective.FilterChain, name string) chain {
 	if !c.Connections {
-		return chain{place: envoy.Place{Protocol: api.HTTP}, stat: name, routes: name, hosts: true, ps: ChainPolicies(c), edge: e}
+		return chain{place: envoy.Place{Protocol: api.HTTP, Edge: true, Service: serviceOf(r)}, stat: name, routes: name, hosts: true, ps: ChainPolicies(c), edge: e}
 	}
-	out := chain{place: envoy.Place{Protocol: api.TCP}, stat: name, ps: ChainPolicies(c), edge: e}
+	out := chain{place: envoy.Place{Protocol: api.TCP, Edge: true, Service: serviceOf(r)}, stat: name, ps: ChainPolicies(c), edge: e}
 	if c.To != nil {
 		out.split, out.by = backends.Divide(c.To.TCP.Backends), c.To.TCP.BackendsBy
 	}

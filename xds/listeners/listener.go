@@ -49,6 +49,13 @@ type common struct {
 
 func (b *Builder) common(c chain) *common {
 	out := &common{chain: c}
+	for _, e := range c.ps {
+		if w, ok := e.Conf.(envoy.ResourceWriter); ok {
+			for _, own := range w.Clusters(c.place) {
+				out.more = append(out.more, own.Name())
+			}
+		}
+	}
 	for i, part := range c.parts() {
 		filters := out.checked(b.filters(part))
 		if part.by != nil {
@@ -83,10 +90,27 @@ func (in *common) checked(filters []*listenerv3.Filter) []*listenerv3.Filter {
 type Dataplane struct {
 	ref        api.Ref
 	Redirected bool // its traffic is redirected to them
+	Service    string
 }
 
 // OwnerOf is the dataplane of r.
-func OwnerOf(r *effective.Resolved) Dataplane { return Dataplane{r.Ref, transparent(r)} }
+func OwnerOf(r *effective.Resolved) Dataplane { return Dataplane{r.Ref, transparent(r), serviceOf(r)} }
+
+// serviceOf is the name of the dataplane's own service: that of the first inbound with one, or of a
+// gateway; the dataplane's own name where there is none.
+func serviceOf(r *effective.Resolved) string {
+	if dp, ok := r.Dataplane.Spec.(*api.Dataplane); ok && dp.Networking != nil {
+		for i := range dp.Networking.Inbound {
+			if name := dp.Networking.Inbound[i].Tags[api.TagService]; name != "" {
+				return name
+			}
+		}
+		if g := dp.Networking.Gateway; g != nil && g.Tags[api.TagService] != "" {
+			return g.Tags[api.TagService]
+		}
+	}
+	return r.Ref.Name
+}
 
 func transparent(r *effective.Resolved) bool {
 	dp, ok := r.Dataplane.Spec.(*api.Dataplane)

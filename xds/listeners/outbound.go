@@ -18,7 +18,8 @@ import (
 type place struct {
 	address    string
 	port       uint32
-	redirected bool // the dataplane's traffic is redirected to it
+	redirected bool   // the dataplane's traffic is redirected to it
+	service    string // the dataplane's own, where a policy names it
 }
 
 // ownOutbound is the listener of an outbound, and what is to say about it.
@@ -26,6 +27,21 @@ type ownOutbound struct {
 	at       place
 	listener *resource.Resource
 	notes    []api.Note
+	in       *common // which stays for as long as it
+}
+
+// commons are what listeners of one configuration have in common: alike for all dataplanes, or where a
+// policy names the dataplane's own service one for each of those.
+type commons struct {
+	all effective.Derived
+	by  resource.Weak[string, common]
+}
+
+func (c *commons) of(service string, make func() *common) *common {
+	if service == "" {
+		return c.all.Do(func() any { return make() }).(*common)
+	}
+	return c.by.Get(service, make)
 }
 
 // Outbound renders the listener by which the workload calls a destination, once
@@ -33,7 +49,10 @@ type ownOutbound struct {
 // sidecar's listeners alone. It names no dataplane, so that all that listen for
 // the same at the same address have one (spec/xds.md 1, 12).
 func (b *Builder) Outbound(r *effective.Resolved, o *effective.Outbound) (*resource.Resource, []api.Note) {
-	at := place{o.Address, o.Port, transparent(r)}
+	at := place{o.Address, o.Port, transparent(r), ""}
+	if envoy.NamesService(o.Policies) {
+		at.service = serviceOf(r)
+	}
 	own := o.Listener.Do(func() any { return b.sharedOutbound(r, o, at) }).(*ownOutbound)
 	if own.at != at || own.listener == nil { // what is said of a refusal names the dataplane
 		own = b.sharedOutbound(r, o, at)
@@ -48,10 +67,10 @@ func (b *Builder) sharedOutbound(r *effective.Resolved, o *effective.Outbound, a
 	if o.Passthrough {
 		kept = o.Cache.Passing()
 	}
-	in := kept.Do(func() any { return b.common(outboundChain(o)) }).(*common)
+	in := kept.Do(func() any { return new(commons) }).(*commons).of(at.service, func() *common { return b.common(outboundChain(o, at.service)) })
 	var refused *ownOutbound
 	return cmp.Or(in.listeners.Get(at, func() *ownOutbound {
-		own := &ownOutbound{at: at}
+		own := &ownOutbound{at: at, in: in}
 		if own.listener, own.notes = b.renderOutbound(r, o, in); own.listener == nil {
 			refused = own
 			return nil
@@ -60,11 +79,11 @@ func (b *Builder) sharedOutbound(r *effective.Resolved, o *effective.Outbound, a
 	}), refused)
 }
 
-func outboundChain(o *effective.Outbound) chain {
-	c := chain{place: envoy.Place{Protocol: o.Protocol()}, routes: naming.OutboundRoutes(o), stat: o.Destination.ID, ps: o.Policies}
+func outboundChain(o *effective.Outbound, service string) chain {
+	c := chain{place: envoy.Place{Protocol: o.Protocol(), Service: service, Destination: o.Destination.Name}, routes: naming.OutboundRoutes(o), stat: o.Destination.ID, ps: o.Policies}
 	switch {
 	case o.ToHost():
-		c.stat, c.hosts, c.passes = c.routes, true, o.Passthrough
+		c.stat, c.hosts, c.passes, c.place.Destination = c.routes, true, o.Passthrough, ""
 	case o.Table == nil:
 		c.split, c.by = backends.Divide(o.TCP.Backends), o.TCP.BackendsBy
 		for _, s := range o.TCP.ServerNames {
