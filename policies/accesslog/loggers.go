@@ -11,7 +11,6 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/weftmesh/weft/xds/envoy"
-	"github.com/weftmesh/weft/xds/naming"
 )
 
 // namePrefix begins the names of the loggers of this kind; the id of the backend follows.
@@ -67,7 +66,7 @@ func (o *OpenTelemetry) records(f filler, id string, http bool) *otelv3.OpenTele
 	out := &otelv3.OpenTelemetryAccessLogConfig{
 		CommonConfig: &grpcv3.CommonGrpcAccessLogConfig{
 			LogName: "MeshAccessLog-" + id, TransportApiVersion: corev3.ApiVersion_V3,
-			GrpcService: &corev3.GrpcService{TargetSpecifier: &corev3.GrpcService_EnvoyGrpc_{EnvoyGrpc: &corev3.GrpcService_EnvoyGrpc{ClusterName: naming.Collector(at.Host, at.Port)}}},
+			GrpcService: &corev3.GrpcService{TargetSpecifier: &corev3.GrpcService_EnvoyGrpc_{EnvoyGrpc: &corev3.GrpcService_EnvoyGrpc{ClusterName: at.Name()}}},
 		},
 		ResourceAttributes: &commonv1.KeyValueList{Values: []*commonv1.KeyValue{{Key: "kuma.mesh", Value: stringValue(f.at.Mesh)}}},
 		Body:               f.body(o.Body, http),

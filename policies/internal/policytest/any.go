@@ -12,6 +12,7 @@ import (
 	"github.com/weftmesh/weft/policies/accesslog"
 	"github.com/weftmesh/weft/policies/ratelimit"
 	"github.com/weftmesh/weft/policies/retry"
+	"github.com/weftmesh/weft/policies/trace"
 	"github.com/weftmesh/weft/policies/trafficpermission"
 	"github.com/weftmesh/weft/route"
 )
@@ -55,6 +56,8 @@ func value(t *rapid.T, typ reflect.Type, at string) reflect.Value {
 	switch v := p.Interface().(type) {
 	case *bool:
 		*v = rapid.Bool().Draw(t, at)
+	case *policies.Percentage:
+		*v = policies.Percentage(rapid.SampledFrom([]string{"0", "1", "2.5", "0.125", "100"}).Draw(t, at))
 	case *uint32:
 		*v = rapid.Uint32Range(0, 10).Draw(t, at)
 	case *api.Duration:
@@ -96,6 +99,8 @@ var special = map[string]func(t *rapid.T, at string) any{
 	"tlsCiphers": func(t *rapid.T, at string) any {
 		return some(t, at, "ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-RSA-AES128-GCM-SHA256")
 	},
+	"backends":            anyTracer,
+	"tags":                anyTags,
 	"action":              oneOf("Allow", "Deny", "AllowWithShadowDeny"),
 	"deny":                anyCallers,
 	"allow":               anyCallers,
@@ -147,6 +152,19 @@ func anyCallers(t *rapid.T, at string) any {
 		list = append(list, m)
 	}
 	return list
+}
+
+func anyTracer(t *rapid.T, at string) any {
+	return rapid.SampledFrom([][]trace.Backend{
+		{},
+		{{Type: "Zipkin", Zipkin: &trace.Zipkin{URL: "https://zipkin/spans"}}},
+		{{Type: "Datadog", Datadog: &trace.Datadog{URL: "http://192.0.2.1:8126", SplitService: true}}},
+		{{Type: "OpenTelemetry", OpenTelemetry: &trace.OpenTelemetry{Endpoint: "collector:4317"}}},
+	}).Draw(t, at)
+}
+
+func anyTags(t *rapid.T, at string) any {
+	return rapid.SampledFrom([][]trace.Tag{{}, {{Name: "a", Literal: "b"}, {Name: "c", Header: &trace.Header{Name: "x-c", Default: "d"}}}}).Draw(t, at)
 }
 
 func anyRate(t *rapid.T, at string) any {
