@@ -75,7 +75,7 @@ type Plane struct {
 	ads              *server.Server
 	agents           *attached.Server
 	lists            hostnames.Lists // of what is current, for agents
-	traffic          *traffic.Collector
+	traffic          *traffic.TrafficCollector
 	ephemerals       *connections.Ephemerals
 	returning        *connections.Reconnects
 	caController     *authorities.CAController

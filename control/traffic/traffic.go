@@ -26,8 +26,8 @@ const (
 	longestCause = 64
 )
 
-// Collector has the sums of one replica.
-type Collector struct {
+// TrafficCollector has the sums of one replica.
+type TrafficCollector struct {
 	dataplane func(api.Ref) (*effective.Resolved, bool)
 	now       func() time.Time
 	every     func(time.Duration)
@@ -39,33 +39,33 @@ type Collector struct {
 
 // New takes reports of the dataplanes that dataplane knows, by the name that their sidecars have for them,
 // which come once in often; every is told how often they are to come, when that changes.
-func New(dataplane func(api.Ref) (*effective.Resolved, bool), now func() time.Time, often time.Duration, every func(time.Duration)) *Collector {
-	return &Collector{dataplane: dataplane, now: now, every: every, sums: traffic.New(now()), load: load{often: often}}
+func New(dataplane func(api.Ref) (*effective.Resolved, bool), now func() time.Time, often time.Duration, every func(time.Duration)) *TrafficCollector {
+	return &TrafficCollector{dataplane: dataplane, now: now, every: every, sums: traffic.New(now()), load: load{often: often}}
 }
 
 // Answer is what this replica knows.
-func (c *Collector) Answer(q traffic.Query) traffic.Part {
+func (c *TrafficCollector) Answer(q traffic.TrafficQuery) traffic.PartialSums {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.sums.Answer(c.now(), q)
 }
 
 // Size is how much is kept.
-func (c *Collector) Size() traffic.Size {
+func (c *TrafficCollector) Size() traffic.Size {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.sums.Size()
 }
 
 // Stream is for the reports of one stream, one after the other.
-func (c *Collector) Stream(dataplane api.Ref) func(*attach.Traffic) {
+func (c *TrafficCollector) Stream(dataplane api.Ref) func(*attach.Traffic) {
 	s := &stream{collector: c, dataplane: dataplane, tables: map[uint32]*table{}}
 	return s.take
 }
 
 // stream is what is known of one stream of an agent.
 type stream struct {
-	collector *Collector
+	collector *TrafficCollector
 	dataplane api.Ref
 	last      time.Time
 	resolved  *effective.Resolved
@@ -113,7 +113,7 @@ func (s *stream) take(t *attach.Traffic) {
 }
 
 // report adds what a sidecar counted.
-func (c *Collector) report(now time.Time, dp api.Ref, from traffic.Service, of time.Duration, to map[traffic.Service][]traffic.Counted, others map[traffic.Service]traffic.Counts) {
+func (c *TrafficCollector) report(now time.Time, dp api.Ref, from traffic.Service, of time.Duration, to map[traffic.Service][]traffic.Counted, others map[traffic.Service]traffic.Counts) {
 	c.mu.Lock()
 	c.sums.Report(now, dp, from, of, to, others)
 	changed, every := c.load.took(now, c.now().Sub(now)), c.load.every
@@ -219,7 +219,7 @@ func causesOf(s *attach.Slot) (out []traffic.CountedCause) {
 		if len(c.GetFlags()) > longestCause || len(c.GetDetails()) > longestCause {
 			continue
 		}
-		out = append(out, traffic.CountedCause{Cause: traffic.Cause{Flags: c.GetFlags(), Details: c.GetDetails(), Status: c.GetStatus()}, Count: c.GetCount(), Sampled: c.GetSampled()})
+		out = append(out, traffic.CountedCause{RequestCause: traffic.RequestCause{Flags: c.GetFlags(), Details: c.GetDetails(), Status: c.GetStatus()}, Count: c.GetCount(), Sampled: c.GetSampled()})
 	}
 	return out
 }

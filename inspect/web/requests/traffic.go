@@ -22,10 +22,10 @@ import (
 	"github.com/weftmesh/weft/inspect/web/sidecars"
 )
 
-// Sums sums what sidecars counted: those of this replica and of its peers. The replicas that did not
+// TrafficSource sums what sidecars counted: those of this replica and of its peers. The replicas that did not
 // answer are named.
-type Sums interface {
-	Traffic(context.Context, traffic.Query) (sums traffic.Part, silent []string)
+type TrafficSource interface {
+	Traffic(context.Context, traffic.TrafficQuery) (sums traffic.PartialSums, silent []string)
 }
 
 // Handlers answer questions for requests.
@@ -33,7 +33,7 @@ type Handlers struct {
 	*objects.Finder
 	Sidecars    sidecars.Sidecars
 	FleetCounts sidecars.FleetCounts
-	Traffic     Sums // nil where nothing is counted
+	Traffic     TrafficSource // nil where nothing is counted
 }
 
 var (
@@ -106,8 +106,8 @@ func (h *Handlers) traffic(w http.ResponseWriter, r *http.Request) error {
 }
 
 // questionOf reads the parameters, which are checked.
-func questionOf(mesh string, q url.Values) traffic.Query {
-	out := traffic.Query{Mesh: mesh, By: traffic.By(cmp.Or(q.Get(by.Name), string(traffic.ByService))), Of: q.Get(of.Name), Window: traffic.Minute}
+func questionOf(mesh string, q url.Values) traffic.TrafficQuery {
+	out := traffic.TrafficQuery{Mesh: mesh, By: traffic.By(cmp.Or(q.Get(by.Name), string(traffic.ByService))), Of: q.Get(of.Name), Window: traffic.Minute}
 	if q.Get(window.Name) == "15m" {
 		out.Window = traffic.Quarter
 	}
@@ -124,7 +124,7 @@ var orders = map[string]func(*traffic.Item) float64{
 }
 
 // connected is how many sidecars are connected that who asks may see, and cuts q to those.
-func (h *Handlers) connected(ctx context.Context, q *traffic.Query) (n int, notes []string, err error) {
+func (h *Handlers) connected(ctx context.Context, q *traffic.TrafficQuery) (n int, notes []string, err error) {
 	snapshot := h.SnapshotOf(ctx, api.KindDataplane)
 	v, isCut := rights.CutTo(ctx)
 	if !isCut {
