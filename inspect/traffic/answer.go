@@ -298,3 +298,8 @@ func (i *Item) Slowness() float64 {
 	}
 	return sum / all
 }
+
+// Named reports whether one of the names of an item has a part.
+func (i *Item) Named(part string) bool {
+	return slices.ContainsFunc([]string{i.Caller, i.To, i.Route, i.Rule}, func(name string) bool { return strings.Contains(name, part) })
+}

@@ -49,7 +49,7 @@ var (
 func (h *Handlers) Endpoints() []endpoint.Operation {
 	return []endpoint.Operation{
 		endpoint.New("GET /meshes/{mesh}/_traffic", h.traffic, "How many requests there were, how they ended and how long they took, as sidecars counted them",
-			endpoint.Says[Answer](by, of, window, sorted, endpoint.PageSize, endpoint.PageOffset)),
+			endpoint.Says[Answer](by, of, window, sorted, endpoint.PageSize, endpoint.PageOffset, endpoint.PartOfName)),
 	}
 }
 
@@ -90,6 +90,7 @@ func (h *Handlers) traffic(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	sums, silent := h.Traffic.Traffic(r.Context(), q)
+	sums.Items = slices.DeleteFunc(sums.Items, func(i traffic.Item) bool { return !i.Named(sel.Name) })
 	out.Since, out.Total, out.Notes = sums.Since, len(sums.Items), notes
 	out.Unknown = Unknown{max(0, connected-sums.Sidecars), append([]string{}, silent...)}
 	if order := orders[query.Get(sorted.Name)]; order != nil {
