@@ -14,6 +14,7 @@ import (
 	"github.com/weftmesh/weft/inspect/traffic"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/sidecar/attach"
+	"github.com/weftmesh/weft/xds/naming"
 )
 
 // Bounds of what one stream may tell: tables, the length of their names, and how soon after another a
@@ -141,13 +142,23 @@ func (s *stream) table(t *attach.Table) (*table, slotRules) {
 		if o := s.resolved.CalledAs(known.name); o != nil && o.Table != known.of {
 			rules = rulesOf(o)
 			known.of, known.rules, rules = o.Table, rules, unchanged(known.rules, rules)
-			known.to = traffic.Service{Mesh: s.resolved.Ref.Mesh, Namespace: o.Destination.Namespace, Name: o.Destination.Name, ID: o.Destination.ID}
+			known.to = called(s.resolved.Ref.Mesh, o)
 		}
 	}
 	if known.of == nil {
 		return nil, nil
 	}
 	return known, rules
+}
+
+// called is what an outbound leads to; a host as people write it.
+func called(mesh string, o *effective.Outbound) traffic.Service {
+	d := o.Destination
+	out := traffic.Service{Mesh: mesh, Namespace: d.Namespace, Name: d.Name, ID: d.ID}
+	if o.ToHost() {
+		out.ID = naming.Address(d.Name, d.Port)
+	}
+	return out
 }
 
 // unchanged are the rules of slots that had the same before; all where nothing was before.
