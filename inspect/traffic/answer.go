@@ -89,7 +89,7 @@ type PartialSums struct {
 // Answer sums what q asks for.
 func (s *Sums) Answer(now time.Time, q TrafficQuery) PartialSums {
 	p := PartialSums{Since: s.since, Sidecars: s.reporting(now, &q)}
-	items := map[Key]*Item{}
+	items := itemsByKey{}
 	for _, c := range s.callers {
 		if c.Mesh != q.Mesh {
 			continue
@@ -108,7 +108,25 @@ func (s *Sums) Answer(now time.Time, q TrafficQuery) PartialSums {
 			}
 		}
 	}
-	for _, item := range items {
+	return items.into(p)
+}
+
+// itemsByKey are items while they are summed.
+type itemsByKey map[Key]*Item
+
+// of is the item of a key, a new one where there is none.
+func (m itemsByKey) of(key Key) *Item {
+	item := m[key]
+	if item == nil {
+		item = &Item{Key: key, Latency: Latency{Counts: make([]uint64, len(Bounds)+1)}}
+		m[key] = item
+	}
+	return item
+}
+
+// into is p with the items, in order, and what follows from their sums.
+func (m itemsByKey) into(p PartialSums) PartialSums {
+	for _, item := range m {
 		p.Items = append(p.Items, *item)
 	}
 	return p.finish()
@@ -117,15 +135,15 @@ func (s *Sums) Answer(now time.Time, q TrafficQuery) PartialSums {
 // reporting is how many sidecars who asks may see have reported in three intervals.
 func (s *Sums) reporting(now time.Time, q *TrafficQuery) (n int) {
 	for ref, known := range s.sidecars {
-		if ref.Mesh == q.Mesh && known.at >= stepOf(now)-2*MostInterval && q.sees(known.caller.Namespace) {
+		if ref.Mesh == q.Mesh && known.at >= stepOf(now)-2*mostInterval && q.sees(known.caller.Namespace) {
 			n++
 		}
 	}
 	return n
 }
 
-// MostInterval is how many steps may be between two reports of one sidecar.
-const MostInterval = 4
+// mostInterval is how many steps may be between two reports of one sidecar.
+const mostInterval = 4
 
 // seconds is of how much of a window the sums of c are.
 func (c *caller) seconds(w window) float64 {
@@ -142,17 +160,13 @@ func (q *TrafficQuery) asks(c *caller, l *link) bool {
 	return q.sees(c.Namespace) || q.sees(l.to.Namespace)
 }
 
-func (q *TrafficQuery) add(items map[Key]*Item, c *caller, l *link, w window, seconds float64) {
+func (q *TrafficQuery) add(items itemsByKey, c *caller, l *link, w window, seconds float64) {
 	base := Key{To: l.to.ID, ToNamespace: l.to.Namespace}
 	if q.By == ByCaller || q.By == ByRule {
 		base.Caller, base.CallerNamespace = c.Name, c.Namespace
 	}
 	add := func(key Key, counts *ring[Counts]) *Item {
-		item := items[key]
-		if item == nil {
-			item = &Item{Key: key, Latency: Latency{Counts: make([]uint64, len(Bounds)+1)}}
-			items[key] = item
-		}
+		item := items.of(key)
 		item.counted(counts, w, seconds)
 		return item
 	}
@@ -211,26 +225,17 @@ func (i *Item) cause(c CauseItem) {
 
 // Merge adds the items of parts of several replicas.
 func Merge(parts ...PartialSums) PartialSums {
-	items := map[Key]*Item{}
-	out := PartialSums{}
+	items, out := itemsByKey{}, PartialSums{}
 	for _, p := range parts {
 		if out.Since.IsZero() || p.Since.Before(out.Since) {
 			out.Since = p.Since
 		}
 		out.Sidecars += p.Sidecars
 		for _, i := range p.Items {
-			known := items[i.Key]
-			if known == nil {
-				known = &Item{Key: i.Key, Latency: Latency{Counts: make([]uint64, len(Bounds)+1)}}
-				items[i.Key] = known
-			}
-			known.merge(&i)
+			items.of(i.Key).merge(&i)
 		}
 	}
-	for _, i := range items {
-		out.Items = append(out.Items, *i)
-	}
-	return out.finish()
+	return items.into(out)
 }
 
 func (i *Item) merge(o *Item) {

@@ -65,7 +65,7 @@ func (o *OpenTelemetry) records(f filler, id string, http bool) *otelv3.OpenTele
 	at, _ := o.collector()
 	out := &otelv3.OpenTelemetryAccessLogConfig{
 		LogName:            "MeshAccessLog-" + id,
-		GrpcService:        &corev3.GrpcService{TargetSpecifier: &corev3.GrpcService_EnvoyGrpc_{EnvoyGrpc: &corev3.GrpcService_EnvoyGrpc{ClusterName: naming.Collector(at.Host, at.Port)}}},
+		GrpcService:        envoy.ByGRPC(naming.Collector(at.Host, at.Port)),
 		ResourceAttributes: &commonv1.KeyValueList{Values: []*commonv1.KeyValue{{Key: "kuma.mesh", Value: stringValue(f.at.Mesh)}}},
 		Body:               f.body(o.Body, http),
 	}
