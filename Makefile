@@ -65,7 +65,7 @@ check: ## vet, and the tests of the core, of xDS and of the inspect API that nee
 # the core, which has no goroutines (api, route, policies, sim, xds, convert, but for what keeps
 # derived values: resolve/derive); cmd/weft, internal/..., sidecar/agent and control itself,
 # whose tests run Envoys, kill processes or stand for whole clusters; and hack.
-RACE := ./control/admission ./control/auth ./control/connections ./control/issuer ./control/mtls ./control/reconcile ./files ./inspect/web/... ./resolve/derive ./control/authorities ./control/uninjected \
+RACE := ./control/admission ./control/auth ./control/traffic ./control/connections ./control/issuer ./control/mtls ./control/reconcile ./files ./inspect/web/... ./resolve/derive ./control/authorities ./control/uninjected \
 	./control/identity ./control/peers ./control/roots ./control/status ./control/telemetry \
 	./sidecar/attach ./sidecar/callers ./sidecar/identity ./sidecar/probes ./sidecar/resolver \
 	./store/file ./store/kube/... ./store/memory \

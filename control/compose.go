@@ -230,8 +230,8 @@ func (p *Plane) webHandler(keys auth.Tokens) (http.Handler, error) {
 }
 
 // counted is what sidecars counted of requests, here and at peers.
-func (p *Plane) counted() traffic.Replicas {
-	all := traffic.Replicas{Own: p.traffic}
+func (p *Plane) counted() traffic.ReplicaSums {
+	all := traffic.ReplicaSums{Own: p.traffic}
 	if p.peers != nil {
 		all.Peers = p.peers.Sums
 	}

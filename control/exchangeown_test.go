@@ -12,6 +12,7 @@ import (
 	"github.com/weftmesh/weft/inspect/explain"
 	"github.com/weftmesh/weft/inspect/mtls"
 	"github.com/weftmesh/weft/inspect/permissions"
+	"github.com/weftmesh/weft/inspect/web/requests"
 	"github.com/weftmesh/weft/sim"
 )
 
@@ -42,6 +43,7 @@ var ownRows = map[string]func(*exchanges){
 	"POST /_rollback":                                                      (*exchanges).turnsBack,
 	"GET /meshes/{mesh}/_sidecars":                                         (*exchanges).follows,
 	"GET /meshes/{mesh}/_status":                                           (*exchanges).follows,
+	"GET /meshes/{mesh}/_traffic":                                          (*exchanges).traffic,
 	"GET /_problems":                                                       (*exchanges).problems,
 	"GET /meshes/{mesh}/_mtls":                                             (*exchanges).plaintextAll,
 	"GET /meshes/{mesh}/_permissions":                                      (*exchanges).plaintextAll,
@@ -135,6 +137,17 @@ func (x *exchanges) follows() {
 	x.equal("sidecars", []int{page.Total, len(page.Items), page.States["missing"]}, []int{total, total, total - online})
 	sync := get[conditions.Overview](x.plane, "/meshes/default/_status"+all).Sidecars
 	x.equal("status", []int{sync.Total, sync.InSync, sync.Absent}, []int{total, online, total - online})
+}
+
+// traffic: nothing was counted, and the sidecars that report nothing are told.
+func (x *exchanges) traffic() {
+	_, online := x.connected()
+	for _, by := range []string{"service", "caller", "route", "rule"} {
+		answer := get[requests.Answer](x.plane, "/meshes/default/_traffic?window=15m&by="+by)
+		x.equal("by "+by, []any{answer.Total, len(answer.Items), answer.Unknown.Sidecars, answer.Since.IsZero()}, []any{0, 0, online, false})
+	}
+	x.want(http.StatusBadRequest, http.MethodGet, "/meshes/default/_traffic?by=nothing", "")
+	x.want(http.StatusNotFound, http.MethodGet, "/meshes/none/_traffic", "")
 }
 
 // problems: of whom _explain has notes, and of nobody else.

@@ -75,7 +75,7 @@ type Plane struct {
 	ads              *server.Server
 	agents           *attached.Server
 	lists            hostnames.Lists // of what is current, for agents
-	traffic          *traffic.Collector
+	traffic          *traffic.TrafficCollector
 	ephemerals       *connections.Ephemerals
 	returning        *connections.Reconnects
 	caController     *authorities.CAController
@@ -305,8 +305,8 @@ func (p *Plane) composeXDSPort(auth authn.Authenticator) error {
 // isDataplane reports whether there is a dataplane that its sidecar calls so, and isConnected whether its
 // sidecar is here or with a peer.
 func (p *Plane) isDataplane(name api.Ref) bool {
-	m := p.loop.Current()
-	return m != nil && reconcile.Serves(m)(name.Resolve(reconcile.Serves(m)))
+	_, ok := p.dataplane(name)
+	return ok
 }
 
 func (p *Plane) isConnected(name api.Ref) bool {

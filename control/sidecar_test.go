@@ -23,6 +23,8 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/weftmesh/weft/xds/bootstrap"
 )
 
 const guest = `type: Dataplane
@@ -192,7 +194,7 @@ func (p *plane) stream(name, token string) (discoveryv3.AggregatedDiscoveryServi
 	return p.streamOf(name, token, map[string]any{"weft": "7.8.9"})
 }
 
-// streamOf is one whose agent has a version.
+// streamOf is one whose agent has a version, and takes lines of requests as those of weft do.
 func (p *plane) streamOf(name, token string, version map[string]any) (discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesClient, func()) {
 	p.t.Helper()
 	conn, err := grpc.NewClient(p.XDS(), grpc.WithTransportCredentials(p.credentials()))
@@ -207,7 +209,7 @@ func (p *plane) streamOf(name, token string, version map[string]any) (discoveryv
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	about, err := structpb.NewStruct(map[string]any{"version": version})
+	about, err := structpb.NewStruct(map[string]any{"version": version, "features": []any{bootstrap.RequestsFeature}})
 	if err != nil {
 		p.t.Fatal(err)
 	}

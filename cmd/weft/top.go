@@ -70,12 +70,7 @@ func (a *app) topOnce(ctx context.Context) error {
 		return err
 	}
 	return a.print(v.Summary(), func(w io.Writer) error {
-		for _, l := range v.Lines(width(w), 0, time.Now(), colourful(w)) {
-			if _, err := fmt.Fprintln(w, l); err != nil {
-				return err
-			}
-		}
-		return nil
+		return printLines(w, v.Lines(width(w), 0, time.Now(), colourful(w)))
 	})
 }
 
@@ -106,11 +101,15 @@ func (a *app) topTrafficOnce(ctx context.Context, ask top.Question) error {
 		return err
 	}
 	return a.print(v.Traffic.Answer(), func(w io.Writer) error {
-		for _, l := range v.Traffic.Lines(width(w), time.Now(), colourful(w)) {
-			if _, err := fmt.Fprintln(w, l); err != nil {
-				return err
-			}
-		}
-		return nil
+		return printLines(w, v.Traffic.Lines(width(w), time.Now(), colourful(w)))
 	})
+}
+
+func printLines(w io.Writer, lines []string) error {
+	for _, l := range lines {
+		if _, err := fmt.Fprintln(w, l); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -1,6 +1,10 @@
 package traffic
 
-import "time"
+import (
+	"time"
+
+	"github.com/weftmesh/weft/sidecar/attach"
+)
 
 // The part of one core that taking reports may need, and the one below which sidecars report as often as
 // before.
@@ -9,10 +13,10 @@ const (
 	leastLoad = 0.01
 )
 
-// How often sidecars report, by themselves and at the least.
+// Often is how often sidecars report by themselves; seldom at the least.
 const (
-	Often  = 10 * time.Second
-	Seldom = 40 * time.Second
+	Often  = attach.ReportEverySeconds * time.Second
+	seldom = 40 * time.Second
 )
 
 // load measures what taking reports costs, and says how often sidecars are to report.
@@ -36,7 +40,7 @@ func (l *load) took(now time.Time, cost time.Duration) (changed bool) {
 	before, part := l.every, l.spent.Seconds()/passed.Seconds()
 	switch {
 	case part > mostLoad:
-		l.every = min(2*l.every, Seldom)
+		l.every = min(2*l.every, seldom)
 	case part < leastLoad:
 		l.every = max(l.every/2, l.often)
 	}

@@ -9,15 +9,15 @@ import (
 	"github.com/weftmesh/weft/inspect/traffic"
 )
 
-// Replicas answer for all replicas of a control plane.
-type Replicas struct {
-	Own *Collector
+// ReplicaSums answer for all replicas of a control plane.
+type ReplicaSums struct {
+	Own *TrafficCollector
 	// Peers asks the other replicas, and names those that did not answer; nil where there are none.
 	Peers func(ctx context.Context, question []byte) (answers [][]byte, silent []string)
 }
 
 // Traffic adds what all replicas know.
-func (r Replicas) Traffic(ctx context.Context, q traffic.Query) (traffic.Part, []string) {
+func (r ReplicaSums) Traffic(ctx context.Context, q traffic.TrafficQuery) (traffic.PartialSums, []string) {
 	own := r.Own.Answer(q)
 	if r.Peers == nil {
 		return own, nil
@@ -27,9 +27,9 @@ func (r Replicas) Traffic(ctx context.Context, q traffic.Query) (traffic.Part, [
 		panic(err) // a struct of texts
 	}
 	answers, silent := r.Peers(ctx, question)
-	parts := []traffic.Part{own}
+	parts := []traffic.PartialSums{own}
 	for _, text := range answers {
-		var p traffic.Part
+		var p traffic.PartialSums
 		if err := json.Unmarshal(text, &p); err != nil {
 			silent = append(silent, "one whose answer is not understood: "+err.Error())
 			continue
@@ -41,8 +41,8 @@ func (r Replicas) Traffic(ctx context.Context, q traffic.Query) (traffic.Part, [
 }
 
 // Sums answers a peer.
-func (c *Collector) Sums(question []byte) ([]byte, error) {
-	var q traffic.Query
+func (c *TrafficCollector) Sums(question []byte) ([]byte, error) {
+	var q traffic.TrafficQuery
 	if err := json.Unmarshal(question, &q); err != nil {
 		return nil, fmt.Errorf("a question for sums: %w", err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/weftmesh/weft/inspect/traffic"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/sidecar/attach"
+	"github.com/weftmesh/weft/xds/naming"
 )
 
 // Bounds of what one stream may tell: tables, the length of their names, and how soon after another a
@@ -26,8 +27,8 @@ const (
 	longestCause = 64
 )
 
-// Collector has the sums of one replica.
-type Collector struct {
+// TrafficCollector has the sums of one replica.
+type TrafficCollector struct {
 	dataplane func(api.Ref) (*effective.Resolved, bool)
 	now       func() time.Time
 	every     func(time.Duration)
@@ -39,33 +40,33 @@ type Collector struct {
 
 // New takes reports of the dataplanes that dataplane knows, by the name that their sidecars have for them,
 // which come once in often; every is told how often they are to come, when that changes.
-func New(dataplane func(api.Ref) (*effective.Resolved, bool), now func() time.Time, often time.Duration, every func(time.Duration)) *Collector {
-	return &Collector{dataplane: dataplane, now: now, every: every, sums: traffic.New(now()), load: load{often: often}}
+func New(dataplane func(api.Ref) (*effective.Resolved, bool), now func() time.Time, often time.Duration, every func(time.Duration)) *TrafficCollector {
+	return &TrafficCollector{dataplane: dataplane, now: now, every: every, sums: traffic.New(now()), load: load{often: often}}
 }
 
 // Answer is what this replica knows.
-func (c *Collector) Answer(q traffic.Query) traffic.Part {
+func (c *TrafficCollector) Answer(q traffic.TrafficQuery) traffic.PartialSums {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.sums.Answer(c.now(), q)
 }
 
 // Size is how much is kept.
-func (c *Collector) Size() traffic.Size {
+func (c *TrafficCollector) Size() traffic.Size {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.sums.Size()
 }
 
 // Stream is for the reports of one stream, one after the other.
-func (c *Collector) Stream(dataplane api.Ref) func(*attach.Traffic) {
+func (c *TrafficCollector) Stream(dataplane api.Ref) func(*attach.Traffic) {
 	s := &stream{collector: c, dataplane: dataplane, tables: map[uint32]*table{}}
 	return s.take
 }
 
 // stream is what is known of one stream of an agent.
 type stream struct {
-	collector *Collector
+	collector *TrafficCollector
 	dataplane api.Ref
 	last      time.Time
 	resolved  *effective.Resolved
@@ -113,7 +114,7 @@ func (s *stream) take(t *attach.Traffic) {
 }
 
 // report adds what a sidecar counted.
-func (c *Collector) report(now time.Time, dp api.Ref, from traffic.Service, of time.Duration, to map[traffic.Service][]traffic.Counted, others map[traffic.Service]traffic.Counts) {
+func (c *TrafficCollector) report(now time.Time, dp api.Ref, from traffic.Service, of time.Duration, to map[traffic.Service][]traffic.Counted, others map[traffic.Service]traffic.Counts) {
 	c.mu.Lock()
 	c.sums.Report(now, dp, from, of, to, others)
 	changed, every := c.load.took(now, c.now().Sub(now)), c.load.every
@@ -141,13 +142,23 @@ func (s *stream) table(t *attach.Table) (*table, slotRules) {
 		if o := s.resolved.CalledAs(known.name); o != nil && o.Table != known.of {
 			rules = rulesOf(o)
 			known.of, known.rules, rules = o.Table, rules, unchanged(known.rules, rules)
-			known.to = traffic.Service{Mesh: s.resolved.Ref.Mesh, Namespace: o.Destination.Namespace, Name: o.Destination.Name, ID: o.Destination.ID}
+			known.to = called(s.resolved.Ref.Mesh, o)
 		}
 	}
 	if known.of == nil {
 		return nil, nil
 	}
 	return known, rules
+}
+
+// called is what an outbound leads to; a host as people write it.
+func called(mesh string, o *effective.Outbound) traffic.Service {
+	d := o.Destination
+	out := traffic.Service{Mesh: mesh, Namespace: d.Namespace, Name: d.Name, ID: d.ID}
+	if o.ToHost() {
+		out.ID = naming.Address(d.Name, d.Port)
+	}
+	return out
 }
 
 // unchanged are the rules of slots that had the same before; all where nothing was before.
@@ -219,7 +230,7 @@ func causesOf(s *attach.Slot) (out []traffic.CountedCause) {
 		if len(c.GetFlags()) > longestCause || len(c.GetDetails()) > longestCause {
 			continue
 		}
-		out = append(out, traffic.CountedCause{Cause: traffic.Cause{Flags: c.GetFlags(), Details: c.GetDetails(), Status: c.GetStatus()}, Count: c.GetCount(), Sampled: c.GetSampled()})
+		out = append(out, traffic.CountedCause{RequestCause: traffic.RequestCause{Flags: c.GetFlags(), Details: c.GetDetails(), Status: c.GetStatus()}, Count: c.GetCount(), Sampled: c.GetSampled()})
 	}
 	return out
 }

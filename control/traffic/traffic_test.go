@@ -56,7 +56,7 @@ var front = api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "front-1"}
 
 // plane is a collector over documents that can be replaced, with a clock of its own.
 type plane struct {
-	*control.Collector
+	*control.TrafficCollector
 	model *resolve.Model
 	now   time.Time
 	every []time.Duration
@@ -65,7 +65,7 @@ type plane struct {
 func newPlane(t *testing.T, docs string) *plane {
 	p := &plane{now: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)}
 	p.load(t, docs)
-	p.Collector = control.New(func(ref api.Ref) (*effective.Resolved, bool) { return p.model.Dataplane(ref) },
+	p.TrafficCollector = control.New(func(ref api.Ref) (*effective.Resolved, bool) { return p.model.Dataplane(ref) },
 		func() time.Time { return p.now }, control.Often, func(d time.Duration) { p.every = append(p.every, d) })
 	return p
 }
@@ -94,7 +94,7 @@ func (p *plane) slot(t *testing.T, rule int) uint32 {
 }
 
 func (p *plane) items(by traffic.By) []traffic.Item {
-	return p.Answer(traffic.Query{Mesh: "default", By: by, Window: traffic.Minute}).Items
+	return p.Answer(traffic.TrafficQuery{Mesh: "default", By: by, Window: traffic.Minute}).Items
 }
 
 func report(name string, slots ...*attach.Slot) *attach.Traffic {
@@ -160,12 +160,12 @@ func TestReplicas(t *testing.T) {
 	one.Stream(front)(report("web", &attach.Slot{Slot: one.slot(t, 0), Completed: 4}))
 	two.Stream(front)(report("web", &attach.Slot{Slot: two.slot(t, 0), Completed: 5}))
 	one.now, two.now = one.now.Add(10*time.Second), two.now.Add(10*time.Second)
-	all := control.Replicas{Own: one.Collector, Peers: func(_ context.Context, q []byte) ([][]byte, []string) {
+	all := control.ReplicaSums{Own: one.TrafficCollector, Peers: func(_ context.Context, q []byte) ([][]byte, []string) {
 		answer, err := two.Sums(q)
 		_, bad := two.Sums([]byte("{"))
 		return [][]byte{answer}, []string{fmt.Sprint("cp-3 ", errors.Join(err, bad) != nil)}
 	}}
-	sums, silent := all.Traffic(t.Context(), traffic.Query{Mesh: "default", By: traffic.ByService, Window: traffic.Minute})
+	sums, silent := all.Traffic(t.Context(), traffic.TrafficQuery{Mesh: "default", By: traffic.ByService, Window: traffic.Minute})
 	if len(sums.Items) != 1 || sums.Items[0].Requests != 9 || !slices.Equal(silent, []string{"cp-3 true"}) {
 		t.Errorf("%+v, silent %v", sums, silent)
 	}

@@ -18,8 +18,8 @@ const (
 	ByRule    By = "rule"    // what one rule takes of what one service sends to another
 )
 
-// Query is a question for sums.
-type Query struct {
+// TrafficQuery is a question for sums.
+type TrafficQuery struct {
 	Mesh   string        `json:"mesh"`
 	By     By            `json:"by"`
 	Of     string        `json:"of,omitempty"` // a service that calls or is called; empty for all
@@ -30,7 +30,9 @@ type Query struct {
 	Cut  bool     `json:"cut,omitempty"` // Sees holds, also where it is empty
 }
 
-func (q *Query) sees(namespace string) bool { return !q.Cut || slices.Contains(q.Sees, namespace) }
+func (q *TrafficQuery) sees(namespace string) bool {
+	return !q.Cut || slices.Contains(q.Sees, namespace)
+}
 
 // Key tells the items of an answer apart.
 type Key struct {
@@ -61,7 +63,7 @@ type Item struct {
 
 // CauseItem is how often a cause is met.
 type CauseItem struct {
-	Cause
+	RequestCause
 	Words       string  `json:"words"`
 	PerSecond   float64 `json:"perSecond"`
 	Approximate bool    `json:"approximate,omitempty"`
@@ -77,17 +79,17 @@ type Latency struct {
 	P99    *uint32  `json:"p99"`
 }
 
-// Part is what one replica knows: items that add up, and which sidecars have reported lately.
-type Part struct {
+// PartialSums is what one replica knows: items that add up, and which sidecars have reported lately.
+type PartialSums struct {
 	Since    time.Time `json:"since"`
 	Items    []Item    `json:"items"`
 	Sidecars int       `json:"sidecars"`
 }
 
 // Answer sums what q asks for.
-func (s *Sums) Answer(now time.Time, q Query) Part {
-	p := Part{Since: s.since, Sidecars: s.reporting(now, &q)}
-	items := map[Key]*Item{}
+func (s *Sums) Answer(now time.Time, q TrafficQuery) PartialSums {
+	p := PartialSums{Since: s.since, Sidecars: s.reporting(now, &q)}
+	items := itemsByKey{}
 	for _, c := range s.callers {
 		if c.Mesh != q.Mesh {
 			continue
@@ -106,24 +108,42 @@ func (s *Sums) Answer(now time.Time, q Query) Part {
 			}
 		}
 	}
-	for _, item := range items {
+	return items.into(p)
+}
+
+// itemsByKey are items while they are summed.
+type itemsByKey map[Key]*Item
+
+// of is the item of a key, a new one where there is none.
+func (m itemsByKey) of(key Key) *Item {
+	item := m[key]
+	if item == nil {
+		item = &Item{Key: key, Latency: Latency{Counts: make([]uint64, len(Bounds)+1)}}
+		m[key] = item
+	}
+	return item
+}
+
+// into is p with the items, in order, and what follows from their sums.
+func (m itemsByKey) into(p PartialSums) PartialSums {
+	for _, item := range m {
 		p.Items = append(p.Items, *item)
 	}
 	return p.finish()
 }
 
 // reporting is how many sidecars who asks may see have reported in three intervals.
-func (s *Sums) reporting(now time.Time, q *Query) (n int) {
+func (s *Sums) reporting(now time.Time, q *TrafficQuery) (n int) {
 	for ref, known := range s.sidecars {
-		if ref.Mesh == q.Mesh && known.at >= stepOf(now)-2*MostInterval && q.sees(known.caller.Namespace) {
+		if ref.Mesh == q.Mesh && known.at >= stepOf(now)-2*mostInterval && q.sees(known.caller.Namespace) {
 			n++
 		}
 	}
 	return n
 }
 
-// MostInterval is how many steps may be between two reports of one sidecar.
-const MostInterval = 4
+// mostInterval is how many steps may be between two reports of one sidecar.
+const mostInterval = 4
 
 // seconds is of how much of a window the sums of c are.
 func (c *caller) seconds(w window) float64 {
@@ -133,24 +153,20 @@ func (c *caller) seconds(w window) float64 {
 }
 
 // asks reports whether q is about what c sends by l, and who asks may see that.
-func (q *Query) asks(c *caller, l *link) bool {
+func (q *TrafficQuery) asks(c *caller, l *link) bool {
 	if q.Of != "" && q.Of != c.Name && q.Of != l.to.Name && q.Of != l.to.ID {
 		return false
 	}
 	return q.sees(c.Namespace) || q.sees(l.to.Namespace)
 }
 
-func (q *Query) add(items map[Key]*Item, c *caller, l *link, w window, seconds float64) {
+func (q *TrafficQuery) add(items itemsByKey, c *caller, l *link, w window, seconds float64) {
 	base := Key{To: l.to.ID, ToNamespace: l.to.Namespace}
 	if q.By == ByCaller || q.By == ByRule {
 		base.Caller, base.CallerNamespace = c.Name, c.Namespace
 	}
 	add := func(key Key, counts *ring[Counts]) *Item {
-		item := items[key]
-		if item == nil {
-			item = &Item{Key: key, Latency: Latency{Counts: make([]uint64, len(Bounds)+1)}}
-			items[key] = item
-		}
+		item := items.of(key)
 		item.counted(counts, w, seconds)
 		return item
 	}
@@ -193,12 +209,12 @@ func (i *Item) caused(of *causeRing, w window, seconds float64) {
 	var n uint64
 	of.counts.each(w, func(c *uint32) { n += uint64(*c) })
 	if n > 0 {
-		i.cause(CauseItem{of.Cause, of.Words(), float64(n) / seconds, of.sampled})
+		i.cause(CauseItem{of.RequestCause, of.Words(), float64(n) / seconds, of.sampled})
 	}
 }
 
 func (i *Item) cause(c CauseItem) {
-	at := slices.IndexFunc(i.Causes, func(o CauseItem) bool { return o.Cause == c.Cause })
+	at := slices.IndexFunc(i.Causes, func(o CauseItem) bool { return o.RequestCause == c.RequestCause })
 	if at < 0 {
 		i.Causes = append(i.Causes, c)
 		return
@@ -208,27 +224,18 @@ func (i *Item) cause(c CauseItem) {
 }
 
 // Merge adds the items of parts of several replicas.
-func Merge(parts ...Part) Part {
-	items := map[Key]*Item{}
-	out := Part{}
+func Merge(parts ...PartialSums) PartialSums {
+	items, out := itemsByKey{}, PartialSums{}
 	for _, p := range parts {
 		if out.Since.IsZero() || p.Since.Before(out.Since) {
 			out.Since = p.Since
 		}
 		out.Sidecars += p.Sidecars
 		for _, i := range p.Items {
-			known := items[i.Key]
-			if known == nil {
-				known = &Item{Key: i.Key, Latency: Latency{Counts: make([]uint64, len(Bounds)+1)}}
-				items[i.Key] = known
-			}
-			known.merge(&i)
+			items.of(i.Key).merge(&i)
 		}
 	}
-	for _, i := range items {
-		out.Items = append(out.Items, *i)
-	}
-	return out.finish()
+	return items.into(out)
 }
 
 func (i *Item) merge(o *Item) {
@@ -244,7 +251,7 @@ func (i *Item) merge(o *Item) {
 }
 
 // finish orders p and works out what does not add up. What nobody asked of whom in the window is left out.
-func (p Part) finish() Part {
+func (p PartialSums) finish() PartialSums {
 	p.Items = slices.DeleteFunc(p.Items, func(i Item) bool { return i.Requests == 0 && len(i.Causes) == 0 && i.Retried == 0 })
 	for n := range p.Items {
 		i := &p.Items[n]
@@ -295,4 +302,9 @@ func (i *Item) Slowness() float64 {
 		return 0
 	}
 	return sum / all
+}
+
+// Named reports whether one of the names of an item has a part.
+func (i *Item) Named(part string) bool {
+	return slices.ContainsFunc([]string{i.Caller, i.To, i.Route, i.Rule}, func(name string) bool { return strings.Contains(name, part) })
 }

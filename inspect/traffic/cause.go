@@ -47,7 +47,7 @@ var causeWords = []struct{ flag, details, words string }{
 }
 
 // Words are those for the cause; where there are none, what Envoy says, or the status.
-func (c Cause) Words() string {
+func (c RequestCause) Words() string {
 	flags := strings.Split(c.Flags, ",")
 	for _, w := range causeWords {
 		if (w.flag == "" || slices.Contains(flags, w.flag)) && strings.HasPrefix(strings.ToLower(c.Details), w.details) {

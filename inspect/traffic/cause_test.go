@@ -19,7 +19,7 @@ func TestWords(t *testing.T) {
 		{"XX", "something_new", "XX something_new"},
 		{"", "", "others"},
 	} {
-		if got := (traffic.Cause{Flags: c.flags, Details: c.details}).Words(); got != c.want {
+		if got := (traffic.RequestCause{Flags: c.flags, Details: c.details}).Words(); got != c.want {
 			t.Errorf("%s %s is %q, want %q", c.flags, c.details, got, c.want)
 		}
 	}

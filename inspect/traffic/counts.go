@@ -36,8 +36,8 @@ func sum(a, b uint32) uint32 {
 	return a + b
 }
 
-// Cause is why requests ended as they did where no answer of who was called says so.
-type Cause struct {
+// RequestCause is why requests ended as they did where no answer of who was called says so.
+type RequestCause struct {
 	Flags   string `json:"flags,omitempty"` // of Envoy's access logs, as UO
 	Details string `json:"details,omitempty"`
 	Status  uint32 `json:"status"`

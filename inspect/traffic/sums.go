@@ -79,7 +79,7 @@ type series struct {
 }
 
 type causeRing struct {
-	Cause
+	RequestCause
 	sampled bool
 	counts  ring[uint32]
 }
@@ -93,7 +93,7 @@ type Counted struct {
 
 // CountedCause is how often a cause was met; Sampled where that is estimated.
 type CountedCause struct {
-	Cause
+	RequestCause
 	Count   uint32
 	Sampled bool
 }
@@ -190,19 +190,19 @@ func (s *Sums) count(l *link, at int64, of *Counted) {
 }
 
 func (r *series) cause(of CountedCause, at int64) {
-	i := slices.IndexFunc(r.causes, func(c *causeRing) bool { return c.Cause == of.Cause })
+	i := slices.IndexFunc(r.causes, func(c *causeRing) bool { return c.RequestCause == of.RequestCause })
 	if i < 0 {
 		r.causes = slices.DeleteFunc(r.causes, func(c *causeRing) bool { return c.counts.old(at) })
 		if len(r.causes) >= MostCauses {
-			of.Cause = Cause{Status: of.Status}
-			if i = slices.IndexFunc(r.causes, func(c *causeRing) bool { return c.Cause == of.Cause }); i < 0 && len(r.causes) > MostCauses {
+			of.RequestCause = RequestCause{Status: of.Status}
+			if i = slices.IndexFunc(r.causes, func(c *causeRing) bool { return c.RequestCause == of.RequestCause }); i < 0 && len(r.causes) > MostCauses {
 				return
 			}
 		}
 	}
 	if i < 0 {
 		i = len(r.causes)
-		r.causes = append(r.causes, &causeRing{Cause: of.Cause})
+		r.causes = append(r.causes, &causeRing{RequestCause: of.RequestCause})
 	}
 	c := r.causes[i]
 	c.sampled = c.sampled || of.Sampled

@@ -37,11 +37,11 @@ func report(s *traffic.Sums, at time.Time, dp, from, to string, list ...traffic.
 	s.Report(at, dataplane(dp), service(from), traffic.Step, map[traffic.Service][]traffic.Counted{service(to): list}, nil)
 }
 
-func query(by traffic.By) traffic.Query {
-	return traffic.Query{Mesh: "m", By: by, Window: traffic.Minute}
+func query(by traffic.By) traffic.TrafficQuery {
+	return traffic.TrafficQuery{Mesh: "m", By: by, Window: traffic.Minute}
 }
 
-func sumOf(p traffic.Part) (requests uint64, perSecond float64) {
+func sumOf(p traffic.PartialSums) (requests uint64, perSecond float64) {
 	for _, i := range p.Items {
 		requests, perSecond = requests+i.Requests, perSecond+i.PerSecond
 	}
@@ -92,7 +92,7 @@ func TestEachSumIsOfAllRequests(t *testing.T) {
 	})
 }
 
-func index(p traffic.Part, key traffic.Key) int {
+func index(p traffic.PartialSums, key traffic.Key) int {
 	return slices.IndexFunc(p.Items, func(i traffic.Item) bool { return i.Key == key })
 }
 
@@ -227,11 +227,11 @@ func TestCauses(t *testing.T) {
 	s := traffic.New(start)
 	of := counted(0, 100, 100)
 	for n := range 20 {
-		of.Causes = append(of.Causes, traffic.CountedCause{Cause: traffic.Cause{Flags: "UF", Details: fmt.Sprint(n), Status: 503}, Count: 5, Sampled: n == 0})
+		of.Causes = append(of.Causes, traffic.CountedCause{RequestCause: traffic.RequestCause{Flags: "UF", Details: fmt.Sprint(n), Status: 503}, Count: 5, Sampled: n == 0})
 	}
 	report(s, start, "dp", "front", "web", of)
 	i := s.Answer(start.Add(traffic.Step), query(traffic.ByService)).Items[0]
-	if len(i.Causes) != traffic.MostCauses+1 || i.Causes[0].Cause != (traffic.Cause{Status: 503}) || math.Abs(i.Causes[0].PerSecond-6) > 0.01 {
+	if len(i.Causes) != traffic.MostCauses+1 || i.Causes[0].RequestCause != (traffic.RequestCause{Status: 503}) || math.Abs(i.Causes[0].PerSecond-6) > 0.01 {
 		t.Errorf("%+v", i.Causes)
 	}
 }

@@ -55,6 +55,7 @@ var laws = map[string]struct {
 	"GET /meshes/{mesh}/dataplanes+insights": {page, "GET /meshes/default/dataplanes+insights?size=5"}, "GET /meshes/{mesh}/dataplanes/{name}/_overview": {no, "GET /meshes/default/dataplanes/d-5/_overview"},
 	"GET /meshes/{mesh}/dataplanes+insights/{name}":                        {no, "GET /meshes/default/dataplanes+insights/d-5"},
 	"GET /meshes/{mesh}/_sidecars":                                         {page, "GET /meshes/default/_sidecars?size=5"},
+	"GET /meshes/{mesh}/_traffic":                                          {no, "GET /meshes/default/_traffic"},
 	"GET /meshes/{mesh}/{plural}/{name}/_dataplanes":                       {same, "GET /meshes/default/meshservices/m-5/_dataplanes"},
 	"GET /meshes/{mesh}/{plural}/{name}/_hostnames":                        {same, "GET /meshes/default/meshservices/m-5/_hostnames"},
 	"GET /meshes/{mesh}/dataplanes/{name}/_rules":                          {lists, "GET /meshes/default/dataplanes/d-5/_rules"},

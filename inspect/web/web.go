@@ -46,9 +46,9 @@ type Config struct {
 	Documents   Documents
 	History     store.History // of Documents; nil where it keeps none
 	Sidecars    sidecars.Sidecars
-	FleetCounts sidecars.FleetCounts // nil: each question counts them
-	Envoys      envoys.Envoys        // nil: none can be asked
-	Traffic     requests.Sums        // nil: nothing is counted
+	FleetCounts sidecars.FleetCounts   // nil: each question counts them
+	Envoys      envoys.Envoys          // nil: none can be asked
+	Traffic     requests.TrafficSource // nil: nothing is counted
 	// Renderer is the one whose resources sidecars get; nil: one for Kinds alone.
 	Renderer *xds.Renderer
 	Tokens   tokens.Issuer

@@ -3,7 +3,6 @@ package accesslog
 import (
 	accesslogv3 "github.com/envoyproxy/go-control-plane/envoy/config/accesslog/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
-	grpcv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/access_loggers/grpc/v3"
 	otelv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/access_loggers/open_telemetry/v3"
 	streamv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/access_loggers/stream/v3"
 	commonv1 "go.opentelemetry.io/proto/otlp/common/v1"
@@ -64,10 +63,8 @@ func text(line string) *corev3.SubstitutionFormatString_TextFormatSource {
 func (o *OpenTelemetry) records(f filler, id string, http bool) *otelv3.OpenTelemetryAccessLogConfig {
 	at, _ := o.collector()
 	out := &otelv3.OpenTelemetryAccessLogConfig{
-		CommonConfig: &grpcv3.CommonGrpcAccessLogConfig{
-			LogName: "MeshAccessLog-" + id, TransportApiVersion: corev3.ApiVersion_V3,
-			GrpcService: &corev3.GrpcService{TargetSpecifier: &corev3.GrpcService_EnvoyGrpc_{EnvoyGrpc: &corev3.GrpcService_EnvoyGrpc{ClusterName: at.Name()}}},
-		},
+		LogName:            "MeshAccessLog-" + id,
+		GrpcService:        envoy.ByGRPC(at.Name()),
 		ResourceAttributes: &commonv1.KeyValueList{Values: []*commonv1.KeyValue{{Key: "kuma.mesh", Value: stringValue(f.at.Mesh)}}},
 		Body:               f.body(o.Body, http),
 	}

@@ -116,7 +116,7 @@ func (b *Backend) provider(at envoy.Place) *tracev3.Tracing_Http {
 	}
 	return tracing("envoy.tracers.opentelemetry", &tracev3.OpenTelemetryConfig{
 		ServiceName: at.Service,
-		GrpcService: &corev3.GrpcService{TargetSpecifier: &corev3.GrpcService_EnvoyGrpc_{EnvoyGrpc: &corev3.GrpcService_EnvoyGrpc{ClusterName: b.cluster().Name()}}},
+		GrpcService: envoy.ByGRPC(b.cluster().Name()),
 	})
 }
 

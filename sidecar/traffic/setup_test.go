@@ -64,7 +64,6 @@ type sidecar struct {
 	life    int
 	log     requests.Log
 	lines   *accesslog.Receiver
-	heard   func(proto.Message) // of each line; nil: nobody
 	server  *grpc.Server
 }
 

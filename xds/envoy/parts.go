@@ -59,6 +59,11 @@ type HostPort struct {
 	Port uint32
 }
 
+// ByGRPC is a service that is called by a cluster.
+func ByGRPC(cluster string) *corev3.GrpcService {
+	return &corev3.GrpcService{TargetSpecifier: &corev3.GrpcService_EnvoyGrpc_{EnvoyGrpc: &corev3.GrpcService_EnvoyGrpc{ClusterName: cluster}}}
+}
+
 // OneHost is a list of one host.
 func OneHost(host string, port uint32) [][]HostPort { return [][]HostPort{{{host, port}}} }
 

@@ -22,7 +22,7 @@ func connectionLog(t *effective.InboundTLS) []*accesslogv3.AccessLog {
 		Name: "envoy.access_loggers.tcp_grpc",
 		ConfigType: &accesslogv3.AccessLog_TypedConfig{TypedConfig: envoy.Pack(&grpcv3.TcpGrpcAccessLogConfig{CommonConfig: &grpcv3.CommonGrpcAccessLogConfig{
 			LogName: "connections", TransportApiVersion: corev3.ApiVersion_V3,
-			GrpcService: &corev3.GrpcService{TargetSpecifier: &corev3.GrpcService_EnvoyGrpc_{EnvoyGrpc: &corev3.GrpcService_EnvoyGrpc{ClusterName: naming.SidecarCluster}}},
+			GrpcService: envoy.ByGRPC(naming.SidecarCluster),
 		}})},
 	}}
 }

@@ -1,6 +1,8 @@
 package listeners
 
 import (
+	"slices"
+
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
 	tcpproxyv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/tcp_proxy/v3"
@@ -27,7 +29,6 @@ type RoutedConfs []*policies.Effective
 // RoutedConfsOf are those of the routes to outbounds, each once, in the order of the routes.
 func RoutedConfsOf(outbounds ...*effective.Outbound) RoutedConfs {
 	var out RoutedConfs
-	seen := map[*policies.Effective]bool{}
 	for _, o := range outbounds {
 		if o.Table == nil {
 			continue
@@ -39,8 +40,7 @@ func RoutedConfsOf(outbounds ...*effective.Outbound) RoutedConfs {
 			}
 			last = r.Policies
 			for _, e := range r.Policies {
-				if _, needs := e.Conf.(envoy.PartWriter); needs && !seen[e] {
-					seen[e] = true
+				if _, needs := e.Conf.(envoy.PartWriter); needs && !slices.Contains(out, e) {
 					out = append(out, e)
 				}
 			}

@@ -45,7 +45,7 @@ func requestLog(name string, filter *accesslogv3.AccessLogFilter) *accesslogv3.A
 		Name: "envoy.access_loggers.http_grpc", Filter: filter,
 		ConfigType: &accesslogv3.AccessLog_TypedConfig{TypedConfig: envoy.Pack(&grpcv3.HttpGrpcAccessLogConfig{CommonConfig: &grpcv3.CommonGrpcAccessLogConfig{
 			LogName: name, TransportApiVersion: corev3.ApiVersion_V3,
-			GrpcService:         &corev3.GrpcService{TargetSpecifier: &corev3.GrpcService_EnvoyGrpc_{EnvoyGrpc: &corev3.GrpcService_EnvoyGrpc{ClusterName: naming.SidecarCluster}}},
+			GrpcService:         envoy.ByGRPC(naming.SidecarCluster),
 			BufferFlushInterval: durationpb.New(flushEvery), BufferSizeBytes: wrapperspb.UInt32(mostBytes),
 			CustomTags: []*tracingv3.CustomTag{
 				{Tag: bootstrap.TableTag, Type: &tracingv3.CustomTag_Value{Value: "%CEL(xds.virtual_host_name)%"}},

@@ -36,7 +36,7 @@ func identitySource(overControlPlane bool) *corev3.ConfigSource {
 		ResourceApiVersion: corev3.ApiVersion_V3, InitialFetchTimeout: durationpb.New(Wait),
 		ConfigSourceSpecifier: &corev3.ConfigSource_ApiConfigSource{ApiConfigSource: &corev3.ApiConfigSource{
 			ApiType: corev3.ApiConfigSource_GRPC, TransportApiVersion: corev3.ApiVersion_V3, SetNodeOnFirstMessageOnly: true,
-			GrpcServices: []*corev3.GrpcService{{TargetSpecifier: &corev3.GrpcService_EnvoyGrpc_{EnvoyGrpc: &corev3.GrpcService_EnvoyGrpc{ClusterName: naming.SidecarCluster}}}},
+			GrpcServices: []*corev3.GrpcService{envoy.ByGRPC(naming.SidecarCluster)},
 		}},
 	}
 }

@@ -22,10 +22,10 @@ import (
 	"github.com/weftmesh/weft/inspect/web/sidecars"
 )
 
-// Sums sums what sidecars counted: those of this replica and of its peers. The replicas that did not
+// TrafficSource sums what sidecars counted: those of this replica and of its peers. The replicas that did not
 // answer are named.
-type Sums interface {
-	Traffic(context.Context, traffic.Query) (sums traffic.Part, silent []string)
+type TrafficSource interface {
+	Traffic(context.Context, traffic.TrafficQuery) (sums traffic.PartialSums, silent []string)
 }
 
 // Handlers answer questions for requests.
@@ -33,7 +33,7 @@ type Handlers struct {
 	*objects.Finder
 	Sidecars    sidecars.Sidecars
 	FleetCounts sidecars.FleetCounts
-	Traffic     Sums // nil where nothing is counted
+	Traffic     TrafficSource // nil where nothing is counted
 }
 
 var (
@@ -49,7 +49,7 @@ var (
 func (h *Handlers) Endpoints() []endpoint.Operation {
 	return []endpoint.Operation{
 		endpoint.New("GET /meshes/{mesh}/_traffic", h.traffic, "How many requests there were, how they ended and how long they took, as sidecars counted them",
-			endpoint.Says[Answer](by, of, window, sorted, endpoint.PageSize, endpoint.PageOffset)),
+			endpoint.Says[Answer](by, of, window, sorted, endpoint.PageSize, endpoint.PageOffset, endpoint.PartOfName)),
 	}
 }
 
@@ -90,6 +90,7 @@ func (h *Handlers) traffic(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	sums, silent := h.Traffic.Traffic(r.Context(), q)
+	sums.Items = slices.DeleteFunc(sums.Items, func(i traffic.Item) bool { return !i.Named(sel.Name) })
 	out.Since, out.Total, out.Notes = sums.Since, len(sums.Items), notes
 	out.Unknown = Unknown{max(0, connected-sums.Sidecars), append([]string{}, silent...)}
 	if order := orders[query.Get(sorted.Name)]; order != nil {
@@ -106,8 +107,8 @@ func (h *Handlers) traffic(w http.ResponseWriter, r *http.Request) error {
 }
 
 // questionOf reads the parameters, which are checked.
-func questionOf(mesh string, q url.Values) traffic.Query {
-	out := traffic.Query{Mesh: mesh, By: traffic.By(cmp.Or(q.Get(by.Name), string(traffic.ByService))), Of: q.Get(of.Name), Window: traffic.Minute}
+func questionOf(mesh string, q url.Values) traffic.TrafficQuery {
+	out := traffic.TrafficQuery{Mesh: mesh, By: traffic.By(cmp.Or(q.Get(by.Name), string(traffic.ByService))), Of: q.Get(of.Name), Window: traffic.Minute}
 	if q.Get(window.Name) == "15m" {
 		out.Window = traffic.Quarter
 	}
@@ -124,7 +125,7 @@ var orders = map[string]func(*traffic.Item) float64{
 }
 
 // connected is how many sidecars are connected that who asks may see, and cuts q to those.
-func (h *Handlers) connected(ctx context.Context, q *traffic.Query) (n int, notes []string, err error) {
+func (h *Handlers) connected(ctx context.Context, q *traffic.TrafficQuery) (n int, notes []string, err error) {
 	snapshot := h.SnapshotOf(ctx, api.KindDataplane)
 	v, isCut := rights.CutTo(ctx)
 	if !isCut {

@@ -49,7 +49,11 @@ func fill(t *rapid.T, v reflect.Value, path string) {
 
 // value is a sound value of a leaf.
 func value(t *rapid.T, typ reflect.Type, at string) reflect.Value {
-	if g, ok := special[at[strings.LastIndex(at, ".")+1:]]; ok {
+	g, ok := special[at[strings.LastIndex(at, ".")+1:]]
+	if !ok {
+		g, ok = lists[typ]
+	}
+	if ok {
 		return reflect.ValueOf(g(t, at))
 	}
 	p := reflect.New(typ.Elem())
@@ -72,6 +76,12 @@ func anyDuration(t *rapid.T, at string, least int) api.Duration {
 	return api.Duration(time.Duration(rapid.IntRange(least, 100_000).Draw(t, at)) * time.Millisecond)
 }
 
+// lists are the leaves that kinds name alike and mean differently.
+var lists = map[reflect.Type]func(t *rapid.T, at string) any{
+	reflect.TypeFor[[]accesslog.Backend](): anyLogs,
+	reflect.TypeFor[[]trace.Backend]():     anyTracer,
+}
+
 // special are the leaves whose type alone does not say what is sound.
 var special = map[string]func(t *rapid.T, at string) any{
 	"connectionTimeout":        positive,
@@ -92,14 +102,12 @@ var special = map[string]func(t *rapid.T, at string) any{
 		return []retry.ResetHeader{{Name: "retry-after", Format: rapid.SampledFrom([]string{"Seconds", "UnixTimestamp"}).Draw(t, at)}}
 	},
 	"hostSelection": anyHosts,
-	"backends":      anyLogs,
 	"mode":          oneOf("Strict", "Permissive"),
 	"min":           oneOf("TLSAuto", "TLS12"),
 	"max":           oneOf("TLSAuto", "TLS13"),
 	"tlsCiphers": func(t *rapid.T, at string) any {
 		return some(t, at, "ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-RSA-AES128-GCM-SHA256")
 	},
-	"backends":            anyTracer,
 	"tags":                anyTags,
 	"action":              oneOf("Allow", "Deny", "AllowWithShadowDeny"),
 	"deny":                anyCallers,

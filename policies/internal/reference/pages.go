@@ -41,8 +41,8 @@ func page(k *policies.Kind, routes []api.Type) []byte {
 	} else {
 		calls(&b, k, routes)
 	}
-	fmt.Fprintf(&b, "\n## Default and override\n\n%s says what it says under `default`, under `override`, or some fields under each. A default gives way to what is nearer to the\n" +
-		"route; an override holds over every default, and among overrides the one farther from the route holds: the platform's word. It sets a\n" +
+	fmt.Fprintf(&b, "\n## Default and override\n\n%s says what it says under `default`, under `override`, or some fields under each. A default gives way to what is nearer to the\n"+
+		"route; an override holds over every default, and among overrides the one farther from the route holds: the platform's word. It sets a\n"+
 		"value for all that the item concerns, it is not an upper bound.\n", sayer(k))
 	b.WriteString("\n## Fields of `default` and `override`\n\n")
 	if k.Authorizer != nil {

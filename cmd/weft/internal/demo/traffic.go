@@ -49,7 +49,7 @@ func (d *Demo) uncounted(items []traffic.Item) string {
 		counted := 0
 		for _, i := range items {
 			kind, name, _ := strings.Cut(i.Route, "/")
-			if slices.Contains(s.origins, api.Ref{Kind: kind, Mesh: d.mesh.mesh, Name: name}.String()) {
+			if slices.Contains(s.origins, api.Ref{Kind: kind, Mesh: d.mesh.mesh, Namespace: i.RouteNamespace, Name: name}.String()) {
 				counted += min(int(i.Requests), timed(&i)) // Envoy tells durations up to five seconds later
 			}
 		}

@@ -228,9 +228,6 @@ func TrafficOnce(ctx context.Context, from Source, v *View) error {
 func (t *Traffic) Answer() requests.Answer { return t.answer }
 
 // Lines are what is known of traffic, in so many columns.
-func (t *Traffic) Lines(columns int, now time.Time, colours bool) (out []string) {
-	for _, l := range t.lines(0, now)[1:] {
-		out = append(out, l.fitted(columns, colours))
-	}
-	return out
+func (t *Traffic) Lines(columns int, now time.Time, colours bool) []string {
+	return fitted(t.lines(0, now)[1:], columns, 0, colours)
 }

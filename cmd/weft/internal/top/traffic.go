@@ -99,7 +99,7 @@ func (t *Traffic) items() []traffic.Item {
 	}
 	var out []traffic.Item
 	for _, i := range t.answer.Items {
-		if strings.Contains(who(&i)+" "+rule(&i), t.Ask.Filter) {
+		if strings.Contains(who(&i)+" "+t.rule(&i), t.Ask.Filter) {
 			out = append(out, i)
 		}
 	}
@@ -174,10 +174,12 @@ func who(i *traffic.Item) string {
 	return i.Caller + " → " + i.To
 }
 
-// rule is the route and the rule of an item.
-func rule(i *traffic.Item) string {
+// rule is the route and the rule of an item, as far as it is of one; of what none takes, that.
+func (t *Traffic) rule(i *traffic.Item) string {
 	_, name, _ := strings.Cut(i.Route, "/")
 	switch {
+	case name == "" && (traffic.By(t.Ask.By) == traffic.ByRoute || traffic.By(t.Ask.By) == traffic.ByRule):
+		return "no route"
 	case name == "":
 		return ""
 	case i.Rule == "":
@@ -204,7 +206,7 @@ func (t *Traffic) lines(rows int, now time.Time) []line {
 	items := t.items()
 	whos, rules := len("CALLER → SERVICE"), len("ROUTE, RULE")
 	for i := range items {
-		whos, rules = max(whos, len([]rune(who(&items[i])))), max(rules, len([]rune(rule(&items[i]))))
+		whos, rules = max(whos, len([]rune(who(&items[i])))), max(rules, len([]rune(t.rule(&items[i]))))
 	}
 	whos, rules = min(whos, 44), min(rules, 40)
 	out := []line{nil, head, {text(bold, "  %-*s %-*s %9s %7s %6s %6s %6s %7s %7s  %s", whos, "CALLER → SERVICE", rules, "ROUTE, RULE", "RQ/S", "OK", "P50", "P95", "P99", "RETRY", "DENIED", "WHY NOT")}}
@@ -234,7 +236,7 @@ func (t *Traffic) itemLine(i *traffic.Item, selected bool, whos, rules int) line
 	if i.Failed > i.PerSecond/20 {
 		ok = bad
 	}
-	l := line{text(look, "%s%-*s %-*s ", mark, whos, who(i), rules, rule(i)), text(plain, "%9s ", rate(i.PerSecond)), text(ok, "%7s ", share(i.PerSecond-i.Failed, i.PerSecond)),
+	l := line{text(look, "%s%-*s %-*s ", mark, whos, who(i), rules, t.rule(i)), text(plain, "%9s ", rate(i.PerSecond)), text(ok, "%7s ", share(i.PerSecond-i.Failed, i.PerSecond)),
 		text(plain, "%6s %6s %6s %7s %7s  ", bound(i, i.Latency.P50), bound(i, i.Latency.P95), bound(i, i.Latency.P99), some(i.Retried, i.PerSecond), some(i.Denied, i.PerSecond))}
 	for n, c := range i.Causes[:min(len(i.Causes), 2)] {
 		separator := ""
