@@ -79,6 +79,7 @@ var layers = []string{
 	"store/*",
 	"store/kube/writing",
 	"sidecar/intercept sidecar/attach",
+	"inspect/seen",
 	"inspect/web/ui",
 	"xds/server/authority/workload xds/server/authority/spire",
 	"xds/server/authority/rotation",

@@ -1,13 +1,12 @@
 package api
 
 // Telemetry says what is counted and told of the requests of a mesh. What is not written holds as by
-// default: all sidecars count, and tell the paths of failed requests to those who may see them
-// (docs/traffic.md).
+// default: all sidecars count, and no path of a request leaves its host but in a tap (docs/traffic.md).
 type Telemetry struct {
 	// Disabled has no sidecar of the mesh count requests or write lines of them.
 	Disabled bool `json:"disabled,omitempty"`
-	// Paths is what lines of requests show of paths, always without the query: full (default); match, the
-	// match of the rule in their place; none.
+	// Paths is what is told of the paths of failed requests, always without the query: match (default), the
+	// match of the rule in their place; full; none. Who taps sees whole paths.
 	Paths string `json:"paths,omitempty"`
 }
 
@@ -20,6 +19,14 @@ const (
 
 // Counts reports whether requests are counted; where nobody says anything they are.
 func (t *Telemetry) Counts() bool { return t == nil || !t.Disabled }
+
+// ShownPaths is what is told of paths.
+func (t *Telemetry) ShownPaths() string {
+	if t == nil || t.Paths == "" {
+		return PathsMatch
+	}
+	return t.Paths
+}
 
 // Validate refuses what is no way to show paths.
 func (t *Telemetry) Validate(at Path) error {

@@ -35,6 +35,7 @@ var answered = map[string]string{
 	"GET /meshes/{mesh}/dataplanes/_overview": "/meshes/default/dataplanes/_overview", "GET /dataplanes/_overview": "/dataplanes/_overview?offset=9000", "GET /meshes/{mesh}/dataplanes+insights": "/meshes/default/dataplanes+insights", "GET /meshes/{mesh}/dataplanes+insights whole": "/meshes/default/dataplanes+insights?size=1000",
 	"GET /meshes/{mesh}/dataplanes/{name}/_overview": "/meshes/default/dataplanes/dp-5/_overview", "GET /meshes/{mesh}/dataplanes+insights/{name}": "/meshes/default/dataplanes+insights/dp-5",
 	"GET /meshes/{mesh}/_traffic":  "/meshes/default/_traffic?by=rule&window=15m",
+	"GET /meshes/{mesh}/_requests": "/meshes/default/_requests",
 	"GET /meshes/{mesh}/_sidecars": "/meshes/default/_sidecars", "GET /meshes/{mesh}/_sidecars by state": "/meshes/default/_sidecars?state=refusing", "GET /meshes/{mesh}/_sidecars by tag": "/meshes/default/_sidecars?tag=kuma.io/service:svc-99",
 	"GET /meshes/{mesh}/{plural}/{name}/_dataplanes":           "/meshes/default/meshservices/svc-5/_dataplanes",
 	"GET /meshes/{mesh}/{plural}/{name}/_hostnames":            "/meshes/default/meshservices/svc-5/_hostnames",

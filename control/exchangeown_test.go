@@ -44,6 +44,10 @@ var ownRows = map[string]func(*exchanges){
 	"GET /meshes/{mesh}/_sidecars":                                         (*exchanges).follows,
 	"GET /meshes/{mesh}/_status":                                           (*exchanges).follows,
 	"GET /meshes/{mesh}/_traffic":                                          (*exchanges).traffic,
+	"GET /meshes/{mesh}/_requests":                                         (*exchanges).requests,
+	"GET /meshes/{mesh}/_requests/{id}":                                    (*exchanges).requests,
+	"GET /meshes/{mesh}/dataplanes/{name}/_requests":                       (*exchanges).requests,
+	"POST /meshes/{mesh}/_taps":                                            (*exchanges).requests,
 	"GET /_problems":                                                       (*exchanges).problems,
 	"GET /meshes/{mesh}/_mtls":                                             (*exchanges).plaintextAll,
 	"GET /meshes/{mesh}/_permissions":                                      (*exchanges).plaintextAll,
@@ -148,6 +152,17 @@ func (x *exchanges) traffic() {
 	}
 	x.want(http.StatusBadRequest, http.MethodGet, "/meshes/default/_traffic?by=nothing", "")
 	x.want(http.StatusNotFound, http.MethodGet, "/meshes/none/_traffic", "")
+}
+
+// requests: nobody keeps any, since no agent runs beside these Envoys.
+func (x *exchanges) requests() {
+	answer := get[requests.RequestsAnswer](x.plane, "/meshes/default/_requests")
+	x.equal("kept", []int{len(answer.Items), answer.Unknown.Sidecars}, []int{0, 0})
+	x.want(http.StatusNotFound, http.MethodGet, "/meshes/default/_requests/none", "")
+	x.want(http.StatusBadRequest, http.MethodPost, "/meshes/default/_taps", "{}")
+	for _, item := range x.items("/meshes/default/dataplanes" + all) {
+		x.want(http.StatusServiceUnavailable, http.MethodGet, "/meshes/default/dataplanes/"+item.(map[string]any)["name"].(string)+"/_requests", "")
+	}
 }
 
 // problems: of whom _explain has notes, and of nobody else.

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -155,7 +156,7 @@ func TestAPIServerGrantsWhatIsNeeded(t *testing.T) {
 		items, _ := list["items"].([]any)
 		return mesh == http.StatusOK && len(items) > 0
 	})
-	g.documents()
+	g.routes()
 	eventually(t, "the pod is explained", func() bool {
 		code, _ := g.plane.call(http.MethodGet, pod+"/_explain", "")
 		return code == http.StatusOK
@@ -163,6 +164,7 @@ func TestAPIServerGrantsWhatIsNeeded(t *testing.T) {
 	g.works()
 	g.authorities()
 	g.mirrors()
+	g.policies()
 	missing := func() (out []string) {
 		used := g.used()
 		for _, name := range g.granted() {
@@ -218,24 +220,36 @@ func (g *granted) granted() (out []string) {
 	return out
 }
 
-// documents are one of each kind of route and policy that a namespace may have.
-func (g *granted) documents() {
+// routes writes one of each kind of route that a namespace may have.
+func (g *granted) routes() {
 	g.Helper()
 	for _, document := range []string{
 		`{apiVersion: kuma.io/v1alpha1, kind: MeshHTTPRoute, metadata: {name: a}, spec: {to: [{targetRef: {kind: MeshService, name: web}, rules: [{matches: [{path: {type: PathPrefix, value: /a}}], default: {}}]}]}}`,
 		`{apiVersion: kuma.io/v1alpha1, kind: MeshTCPRoute, metadata: {name: a}, spec: {to: [{targetRef: {kind: MeshService, name: web}, rules: [{default: {backendRefs: [{kind: MeshService, name: web, port: 80}]}}]}]}}`,
-		`{apiVersion: kuma.io/v1alpha1, kind: MeshRetry, metadata: {name: a}, spec: {to: [{targetRef: {kind: Mesh}, default: {http: {numRetries: 3}}}]}}`,
-		`{apiVersion: kuma.io/v1alpha1, kind: MeshTimeout, metadata: {name: a}, spec: {to: [{targetRef: {kind: Mesh}, default: {http: {requestTimeout: 3s}}}]}}`,
-		`{apiVersion: kuma.io/v1alpha1, kind: MeshRateLimit, metadata: {name: a}, spec: {from: [{targetRef: {kind: Mesh}, default: {local: {http: {requestRate: {num: 5, interval: 1s}}}}}]}}`,
 		`{apiVersion: projectcontour.io/v1, kind: HTTPProxy, metadata: {name: a}, spec: {virtualhost: {fqdn: a.example}, routes: [{services: [{name: web, port: 80}]}]}}`,
 		`{apiVersion: zalando.org/v1, kind: RouteGroup, metadata: {name: a}, spec: {hosts: [b.example], backends: [{name: web, type: service, serviceName: web, servicePort: 80}], defaultBackends: [{backendName: web}], routes: [{pathSubtree: /}]}}`,
 		`{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: a}, spec: {parentRefs: [{kind: Service, group: "", name: web, port: 80}], rules: [{backendRefs: [{name: web, port: 80}]}]}}`,
 	} {
-		o := kubetest.Document(g, document)
-		o["metadata"].(map[string]any)["namespace"] = "shop"
-		if status, got := g.Send(g, http.MethodPost, strings.TrimSuffix(g.Path(g, o), "/a"), o); status != http.StatusCreated { // warnings say who owns what
-			g.Fatalf("%v: %d %v", o["kind"], status, got["message"])
-		}
+		g.shop(kubetest.Document(g, document))
+	}
+}
+
+// policies writes one of each kind: what people are shown first of it. Some of them the control
+// plane makes itself where a mesh has none, which it has done before.
+func (g *granted) policies() {
+	g.Helper()
+	for _, k := range world.Kinds() {
+		first := kubetest.Documents(g, []byte(k.Example))[0]
+		g.shop(map[string]any{"apiVersion": "kuma.io/v1alpha1", "kind": k.Name, "metadata": map[string]any{"name": "shown"}, "spec": first["spec"]})
+	}
+}
+
+// shop writes a document into namespace shop; warnings say who owns what.
+func (g *granted) shop(o map[string]any) {
+	g.Helper()
+	o["metadata"].(map[string]any)["namespace"] = "shop"
+	if status, got := g.Send(g, http.MethodPost, path.Dir(g.Path(g, o)), o); status != http.StatusCreated {
+		g.Fatalf("%v: %d %v", o["kind"], status, got["message"])
 	}
 }
 

@@ -53,6 +53,38 @@ func TestAFilterSaysOnlyWhatIsAskedFor(t *testing.T) {
 	}
 }
 
+// Of a route all its rules are said, wherever they stand among those of others.
+func TestAFilterByRoute(t *testing.T) {
+	t.Parallel()
+	m := model(t, `
+{type: Dataplane, mesh: default, name: a-1, networking: {address: 127.0.0.1, outbound: [{port: 10001, tags: {kuma.io/service: web}}]}}
+---
+{type: Dataplane, mesh: default, name: web-1, networking: {address: 127.0.0.2, inbound: [{port: 80, tags: {kuma.io/service: web, kuma.io/protocol: http}}]}}
+---
+{type: MeshHTTPRoute, mesh: default, name: near, spec: {targetRef: {kind: Mesh}, to: [{targetRef: {kind: MeshService, name: web}, rules: [{matches: [{path: {type: Exact, value: /a/b}}], default: {}}, {matches: [{path: {type: PathPrefix, value: /}}], default: {}}]}]}}
+---
+{type: MeshHTTPRoute, mesh: default, name: far, spec: {targetRef: {kind: Mesh}, to: [{targetRef: {kind: MeshService, name: web}, rules: [{matches: [{path: {type: PathPrefix, value: /a}}], default: {}}]}]}}
+`)
+	e, err := explain.Of(m, plane("a-1"), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for route, want := range map[string]string{"near": "/a/b /", "MeshHTTPRoute/far": "/a"} {
+		only, err := e.Only(explain.Narrowing{Route: route})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, r := range only.Outbounds[0].Routes {
+			_, path, _ := strings.Cut(r.Matches[0].Short(), " ")
+			got = append(got, path)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("of %s the rules for %q are said, want %s", route, got, want)
+		}
+	}
+}
+
 // What is not there is an error that names what comes near.
 func TestAFilterThatFindsNothing(t *testing.T) {
 	t.Parallel()

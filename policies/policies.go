@@ -66,6 +66,8 @@ type Kind struct {
 	// Relaxes reports whether the value after bounds less than before does in the
 	// field at path; nil where no field is a bound.
 	Relaxes func(path string, before, after any) bool
+	// Explains are the fields whose values are behind how Envoy ends requests, by the words for that.
+	Explains map[EndWords][]string
 	// Switches are the fields that switch off what another field sets, by path.
 	Switches map[string]string
 	// FromKinds are the kinds of refs in from; nil for Mesh alone.

@@ -51,3 +51,24 @@ func TestBoundsAreThoseOfACluster(t *testing.T) {
 		})
 	}
 }
+
+// TestWhereReadingEnds: of very many mistakes the last line says where it was that nothing more was read,
+// and how many documents come after that.
+func TestWhereReadingEnds(t *testing.T) {
+	t.Parallel()
+	const documents = 1200
+	_, _, err := decode.Within(decode.Bounds{Mistakes: 1000}, world.Catalog(), decode.Text{File: "many.yaml", Text: []byte(strings.Repeat("type: MeshRetry\nname: a\nwrong: 1\n---\n", documents))})
+	for _, v := range api.Violations(err) {
+		if v.Code == "Cut" && strings.Contains(v.Message, "was not read") {
+			left := 0
+			if _, err := fmt.Sscanf(v.Message[strings.Index(v.Message, "about "):], "about %d more", &left); err != nil {
+				t.Fatalf("%s: %v", v.Message, err)
+			}
+			if read := documents - left; v.Position.Line != 4*read+1 {
+				t.Errorf("%s: nothing is read from line %d on", v.Message, v.Position.Line)
+			}
+			return
+		}
+	}
+	t.Error("nothing says that not all is read")
+}

@@ -88,7 +88,7 @@ func (a *app) inMesh(ctx context.Context, config demo.Config, plane demo.Plane, 
 		return err
 	}
 	results, err := d.Run(ctx)
-	err = errors.Join(err, d.Traffic(ctx))
+	err = errors.Join(err, d.Traffic(ctx), d.Tap(ctx))
 	if a.output != "table" {
 		if printed := a.print(results, func(io.Writer) error { return nil }); printed != nil {
 			return printed

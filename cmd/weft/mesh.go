@@ -100,3 +100,12 @@ func withheldText(held map[string]int) string {
 		return "other meshes have some (" + strings.Join(texts, ", ") + "), give -m MESH or set WEFT_MESH; "
 	}
 }
+
+// pathInMesh is the path of something of the mesh.
+func (a *app) pathInMesh(parts ...string) string {
+	path := "/meshes/" + url.PathEscape(a.mesh)
+	for _, p := range parts {
+		path += "/" + url.PathEscape(p)
+	}
+	return path
+}

@@ -13,6 +13,8 @@ import (
 	"golang.org/x/term"
 
 	"github.com/weftmesh/weft/api/decode"
+
+	"github.com/weftmesh/weft/inspect/terminal"
 )
 
 var formats = []string{"table", "yaml", "json"}
@@ -116,3 +118,6 @@ func overwrites(w io.Writer) bool { return isTerminal(w) && os.Getenv("TERM") !=
 
 // colourful reports whether w is a terminal that may get colour.
 func colourful(w io.Writer) bool { return overwrites(w) && os.Getenv("NO_COLOR") == "" }
+
+// style is how explanations are printed: in colour on a terminal.
+func (a *app) style() terminal.Style { return terminal.Style{Colour: colourful(a.out)} }

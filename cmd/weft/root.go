@@ -44,7 +44,7 @@ serves the result to Envoy, and explains each field of it.
 	)
 	root.AddCommand(
 		newDemo(a),
-		newValidate(a), newLint(a), newSimulate(a), newExplain(a), newStatus(a), newTop(a), newProblems(a), newPermissions(a), newInspect(a), newGUI(a), newHistory(a), newDiff(a),
+		newValidate(a), newLint(a), newSimulate(a), newExplain(a), newStatus(a), newTop(a), newTap(a), newWhy(a), newProblems(a), newPermissions(a), newInspect(a), newGUI(a), newHistory(a), newDiff(a),
 		newApply(a), newPlan(a), newGet(a), newDelete(a), newEdit(a), newRollback(a), newConvert(a),
 		newServe(a), sidecarcmd.New(a.program(), groupRun), newInject(a), newToken(a), newMTLS(a), newIdentity(a), newStore(a),
 		newInstall(a), newUninstall(a), newCheck(a), newSupportBundle(a),

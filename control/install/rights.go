@@ -126,11 +126,13 @@ func UserRoles() []Role {
 		edit = append(edit, RBACRule{Group: group, Resources: without(own, "dataplanes"), Verbs: writes, Why: "documents of the namespace"})
 	}
 	view = append(view, RBACRule{Group: kumaGroup, Resources: []string{"dataplanes/explain"}, Verbs: []string{"get"}, Why: "weft explain, simulate, status"})
+	view = append(view, RBACRule{Group: kumaGroup, Resources: []string{"dataplanes/requests"}, Verbs: []string{"get"}, Why: "weft why: requests that failed, without queries, headers and bodies"})
 	edit = append(edit, RBACRule{Group: kumaGroup, Resources: []string{"dataplanes/envoy"}, Verbs: []string{"get"}, Why: "weft inspect"})
 	to := func(role string) map[string]string {
 		return map[string]string{"rbac.authorization.k8s.io/aggregate-to-" + role: "true"}
 	}
-	return []Role{{"weft-admin", slices.Clone(edit), to("admin")}, {"weft-edit", edit, to("edit")}, {"weft-view", view, to("view")}}
+	admin := append(slices.Clone(edit), RBACRule{Group: kumaGroup, Resources: []string{"dataplanes/requests"}, Verbs: []string{"tap"}, Why: "weft tap: every request while somebody watches"})
+	return []Role{{"weft-admin", admin, to("admin")}, {"weft-edit", edit, to("edit")}, {"weft-view", view, to("view")}}
 }
 
 func without(list []string, one string) []string {

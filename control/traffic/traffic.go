@@ -6,7 +6,7 @@
 package traffic
 
 import (
-	"cmp"
+	"slices"
 	"sync"
 	"time"
 
@@ -111,6 +111,22 @@ func (s *stream) take(t *attach.Traffic) {
 	}
 	of := min(time.Duration(t.GetMilliseconds())*time.Millisecond, longest)
 	s.collector.report(now, r.Ref, s.from, of, to, others)
+	if slices.ContainsFunc(t.GetTables(), failed) {
+		s.collector.failed(now, r.Ref)
+	}
+}
+
+// failed reports whether requests of a table failed or were denied, whoever called.
+func failed(t *attach.Table) bool {
+	did := func(s *attach.Slot) bool { return s.GetFailed() > 0 || s.GetDenied() > 0 || len(s.GetCauses()) > 0 }
+	return slices.ContainsFunc(t.GetSlots(), did) || t.GetOthers() != nil && did(t.GetOthers())
+}
+
+// failed notes a sidecar that keeps requests which failed.
+func (c *TrafficCollector) failed(now time.Time, dp api.Ref) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sums.Failed(now, dp)
 }
 
 // report adds what a sidecar counted.
@@ -235,18 +251,7 @@ func causesOf(s *attach.Slot) (out []traffic.CountedCause) {
 	return out
 }
 
-// caller is the service by which what a dataplane sends is summed: of its first inbound, or its gateway's;
-// of a dataplane without any, itself.
+// caller is the service by which what a dataplane sends is summed.
 func caller(r *effective.Resolved) traffic.Service {
-	out := traffic.Service{Mesh: r.Ref.Mesh, Namespace: r.Ref.Namespace, Name: r.Ref.Name}
-	dp, ok := r.Dataplane.Spec.(*api.Dataplane)
-	if !ok || dp.Networking == nil {
-		return out
-	}
-	if g := dp.Networking.Gateway; g != nil && g.Tags[api.TagService] != "" {
-		out.Name = g.Tags[api.TagService]
-	} else if in := dp.Networking.Inbound; len(in) > 0 {
-		out.Name = cmp.Or(in[0].Tags[api.TagService], in[0].Name, out.Name)
-	}
-	return out
+	return traffic.Service{Mesh: r.Ref.Mesh, Namespace: r.Ref.Namespace, Name: r.Service()}
 }

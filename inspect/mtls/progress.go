@@ -58,7 +58,7 @@ type progress struct {
 	isOn   bool
 }
 
-// add counts a dataplane that has an identity.
+// add counts a dataplane that has an identity, so that all its inbounds are to take mutual TLS.
 func (p *progress) add(d *DataplaneMTLS) {
 	p.isOn = true
 	if !d.Connected {
@@ -67,9 +67,6 @@ func (p *progress) add(d *DataplaneMTLS) {
 	}
 	p.steps[certified].of(d.Name, d.Certificate != nil)
 	for _, i := range d.Inbounds {
-		if i.Wanted == notMTLS {
-			continue
-		}
 		p.steps[taking].of(d.Name, i.Confirmed == effective.Permissive || i.Confirmed == effective.Strict)
 		p.steps[callers].of(d.Name, i.Plain.Open == 0)
 		if i.Wanted == effective.Strict {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/weftmesh/weft/api"
 )
 
 // By is what is summed to one item of an answer.
@@ -28,6 +30,8 @@ type TrafficQuery struct {
 	// either side sees the sums, and the caller's alone see its routes.
 	Sees []string `json:"sees,omitempty"`
 	Cut  bool     `json:"cut,omitempty"` // Sees holds, also where it is empty
+	// Failing asks in place of sums for the sidecars that reported failures lately.
+	Failing bool `json:"failing,omitempty"`
 }
 
 func (q *TrafficQuery) sees(namespace string) bool {
@@ -84,11 +88,26 @@ type PartialSums struct {
 	Since    time.Time `json:"since"`
 	Items    []Item    `json:"items"`
 	Sidecars int       `json:"sidecars"`
+	// Failing are the sidecars that reported failures lately, the latest first, at most MostFailing.
+	Failing []FailingSidecar `json:"failing,omitempty"`
 }
+
+// FailingSidecar is a dataplane whose sidecar reported a failed or denied request, and when.
+type FailingSidecar struct {
+	Dataplane api.Ref   `json:"dataplane"`
+	At        time.Time `json:"at"`
+}
+
+// MostFailing is how many sidecars that failed are named.
+const MostFailing = 500
 
 // Answer sums what q asks for.
 func (s *Sums) Answer(now time.Time, q TrafficQuery) PartialSums {
 	p := PartialSums{Since: s.since, Sidecars: s.reporting(now, &q)}
+	if q.Failing {
+		p.Failing = s.failing(q.Mesh)
+		return p
+	}
 	items := itemsByKey{}
 	for _, c := range s.callers {
 		if c.Mesh != q.Mesh {
@@ -231,10 +250,12 @@ func Merge(parts ...PartialSums) PartialSums {
 			out.Since = p.Since
 		}
 		out.Sidecars += p.Sidecars
+		out.Failing = append(out.Failing, p.Failing...)
 		for _, i := range p.Items {
 			items.of(i.Key).merge(&i)
 		}
 	}
+	out.Failing = latestFailing(out.Failing)
 	return items.into(out)
 }
 

@@ -3,26 +3,31 @@ package traffic
 import (
 	"slices"
 	"strings"
+
+	"github.com/weftmesh/weft/policies"
 )
 
 // causeWords are words for why a request ended as it did, by a response flag of Envoy's access logs and
 // the beginning of the details; empty stands for any. The first that fits holds (spec/telemetry.md 4).
-var causeWords = []struct{ flag, details, words string }{
-	{"", "rbac_access_denied", "permission"},
-	{"RL", "", "rate limit"},
+var causeWords = []struct {
+	flag, details string
+	words         policies.EndWords
+}{
+	{"", "rbac_access_denied", policies.EndPermission},
+	{"RL", "", policies.EndRateLimit},
 	{"UAEX", "ext_authz_denied", "refused by the authorization service"},
 	{"UAEX", "", "authorization service not reached"},
 	{"FI", "", "injected fault"},
 	{"UO", "retry_overflow", "too many retries at once"},
 	{"UO", "", "circuit breaker"},
-	{"UT", "upstream_per_try_timeout", "per-try timeout"},
-	{"UT", "", "request timeout"},
-	{"UMSDR", "", "maximum duration"},
-	{"SI", "", "stream idle timeout"},
-	{"", "max_duration_timeout", "maximum duration"},
+	{"UT", "upstream_per_try_timeout", policies.EndPerTryTimeout},
+	{"UT", "", policies.EndRequestTimeout},
+	{"UMSDR", "", policies.EndMaxDuration},
+	{"SI", "", policies.EndStreamIdle},
+	{"", "max_duration_timeout", policies.EndMaxDuration},
 	{"UH", "", "nobody to send to"},
 	{"UF", "tls_error", "TLS handshake failed"},
-	{"UF", "connection_timeout", "connection timeout"},
+	{"UF", "connection_timeout", policies.EndConnectionTimeout},
 	{"UF", "", "connection refused"},
 	{"UC", "", "connection closed by the service"},
 	{"UR", "", "reset by the service"},
@@ -42,7 +47,7 @@ var causeWords = []struct{ flag, details, words string }{
 	{"", "direct_response", "answered by the route"},
 	{"", "request_header_timeout", "headers too slow"},
 	{"", "overload", "the sidecar is overloaded"},
-	{"URX", "", "all retries used"},
+	{"URX", "", policies.EndAllRetries},
 	{"", "via_upstream", "answered by the service"},
 }
 
@@ -51,7 +56,7 @@ func (c RequestCause) Words() string {
 	flags := strings.Split(c.Flags, ",")
 	for _, w := range causeWords {
 		if (w.flag == "" || slices.Contains(flags, w.flag)) && strings.HasPrefix(strings.ToLower(c.Details), w.details) {
-			return w.words
+			return string(w.words)
 		}
 	}
 	if text := strings.TrimSpace(c.Flags + " " + c.Details); text != "" {

@@ -49,6 +49,7 @@ type sidecar struct {
 	caller *caller
 	at     int64  // the step of its latest report
 	ms     uint32 // of which it told in that step
+	failed time.Time
 }
 
 // caller is a service by what its sidecars send.
@@ -118,6 +119,35 @@ func (s *Sums) Report(now time.Time, dataplane api.Ref, from Service, of time.Du
 	if at >= s.swept+perMinute {
 		s.sweep(at)
 	}
+}
+
+// Failed notes that a sidecar, which has reported, reports failed or denied requests.
+func (s *Sums) Failed(now time.Time, dataplane api.Ref) {
+	if known := s.sidecars[dataplane]; known != nil {
+		known.failed = now
+	}
+}
+
+// failing are the sidecars of a mesh that did, the latest first.
+func (s *Sums) failing(mesh string) (out []FailingSidecar) {
+	for ref, known := range s.sidecars {
+		if ref.Mesh == mesh && !known.failed.IsZero() {
+			out = append(out, FailingSidecar{ref, known.failed})
+		}
+	}
+	return latestFailing(out)
+}
+
+// latestFailing are the latest of them, each once.
+func latestFailing(all []FailingSidecar) []FailingSidecar {
+	slices.SortFunc(all, func(a, b FailingSidecar) int { return cmp.Or(b.At.Compare(a.At), a.Dataplane.Compare(b.Dataplane)) })
+	seen := map[api.Ref]bool{}
+	all = slices.DeleteFunc(all, func(f FailingSidecar) bool {
+		again := seen[f.Dataplane]
+		seen[f.Dataplane] = true
+		return again
+	})
+	return all[:min(len(all), MostFailing)]
 }
 
 // report notes that a sidecar of a service has reported.

@@ -56,6 +56,10 @@ var laws = map[string]struct {
 	"GET /meshes/{mesh}/dataplanes+insights/{name}":                        {no, "GET /meshes/default/dataplanes+insights/d-5"},
 	"GET /meshes/{mesh}/_sidecars":                                         {page, "GET /meshes/default/_sidecars?size=5"},
 	"GET /meshes/{mesh}/_traffic":                                          {no, "GET /meshes/default/_traffic"},
+	"GET /meshes/{mesh}/_requests":                                         {lists, "GET /meshes/default/_requests"},
+	"GET /meshes/{mesh}/_requests/{id}":                                    {lists, "GET /meshes/default/_requests/x"},
+	"GET /meshes/{mesh}/dataplanes/{name}/_requests":                       {same, "GET /meshes/default/dataplanes/d-5/_requests"},
+	"POST /meshes/{mesh}/_taps":                                            {same, `POST /meshes/default/_taps {"dataplanes":["d-5"],"for":"1ms"}`},
 	"GET /meshes/{mesh}/{plural}/{name}/_dataplanes":                       {same, "GET /meshes/default/meshservices/m-5/_dataplanes"},
 	"GET /meshes/{mesh}/{plural}/{name}/_hostnames":                        {same, "GET /meshes/default/meshservices/m-5/_hostnames"},
 	"GET /meshes/{mesh}/dataplanes/{name}/_rules":                          {lists, "GET /meshes/default/dataplanes/d-5/_rules"},
@@ -159,7 +163,9 @@ func TestEveryAnswerCostsWhatItTells(t *testing.T) {
 	var costs [2]map[string]int
 	for i, size := range []int{10, 10 * times} {
 		var spent spending
-		server, _ := serveWith(t, town(size), false, func(c *web.Config) { c.OnReader, c.Listed = spent.add, spent.list })
+		server, _ := serveWith(t, town(size), false, func(c *web.Config) {
+			c.OnReader, c.Listed, c.Envoys, c.Traffic = spent.add, spent.list, newSeeing(), noCounts{}
+		})
 		costs[i] = map[string]int{}
 		for _, pattern := range slices.Sorted(maps.Keys(laws)) {
 			l := laws[pattern]

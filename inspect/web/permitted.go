@@ -15,6 +15,9 @@ var described = []string{"/{$}", "/healthz", "/readyz", "/who-am-i", "/_resource
 // envoyQuestions are those that only the Envoy of a sidecar answers.
 var envoyQuestions = []string{"xds", "stats", "clusters", "_config"}
 
+// tapsPath is where live requests are watched.
+const tapsPath = "/meshes/{mesh}/_taps"
+
 // wholeMesh is what all need that speaks of everybody's documents.
 var wholeMesh = rights.AccessRequest{Verb: "list", Group: "kuma.io", Resource: "meshes"}
 
@@ -27,7 +30,7 @@ func (s *server) permitted(pattern string, next http.Handler) http.Handler {
 	_, path, _ := strings.Cut(pattern, " ")
 	return s.serve(func(w http.ResponseWriter, r *http.Request) error {
 		u := rights.CallerOf(r.Context())
-		if !u.InCluster() || slices.Contains(described, path) || path == "/_apply" { // which asks by document
+		if !u.InCluster() || slices.Contains(described, path) || path == "/_apply" || path == tapsPath { // which ask by document
 			next.ServeHTTP(w, r)
 			return nil
 		}
@@ -92,6 +95,10 @@ func (s *server) accessTo(path string, r *http.Request) (want rights.AccessReque
 		return of(dataplanes, "list", "", api.Ref{}), true
 	case path == "/meshes/{mesh}/dataplanes/{name}/_overview", path == "/meshes/{mesh}/dataplanes+insights/{name}":
 		return of(dataplanes, "get", "", s.source.RefOf(r, api.KindDataplane)), false
+	case path == "/meshes/{mesh}/_requests", path == "/meshes/{mesh}/_requests/{id}":
+		return of(dataplanes, "get", "requests", api.Ref{}), true
+	case path == "/meshes/{mesh}/dataplanes/{name}/_requests":
+		return of(dataplanes, "get", "requests", s.source.RefOf(r, api.KindDataplane)), false
 	case strings.HasPrefix(path, "/meshes/{mesh}/dataplanes/{name}/") && slices.Contains(envoyQuestions, parts[2]):
 		return of(dataplanes, "get", "envoy", s.source.RefOf(r, api.KindDataplane)), false
 	case strings.HasPrefix(path, "/meshes/{mesh}/dataplanes/{name}/"):

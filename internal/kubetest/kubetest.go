@@ -8,6 +8,7 @@ package kubetest
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/tls"
@@ -154,7 +155,9 @@ func (c *Cluster) Merge(t testing.TB, path string, object any) (status int, answ
 
 func (c *Cluster) send(t testing.TB, method, path, form string, text []byte) (status int, answer map[string]any, warnings []string) {
 	t.Helper()
-	q, err := http.NewRequestWithContext(t.Context(), method, c.URL+path, bytes.NewReader(text))
+	// Cleanups ask too, and what a test started still reports to its API server until it is
+	// ended: the context of a test is done before that. The client has a timeout.
+	q, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), method, c.URL+path, bytes.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,6 +31,7 @@ var Kind = &policies.Kind{
 	Applies:  acts,
 	Requires: needs,
 	Relaxes:  looser,
+	Explains: map[policies.EndWords][]string{policies.EndRateLimit: {"local.http.requestRate"}},
 	Switches: map[string]string{"local.http.disabled": "local.http.requestRate", "local.tcp.disabled": "local.tcp.connectionRate"},
 	Docs:     docs,
 	Example:  example,

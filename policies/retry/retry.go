@@ -32,8 +32,12 @@ var Kind = &policies.Kind{
 	Requires:   needs,
 	Implies:    implies,
 	Relaxes:    looser,
-	Docs:       docs,
-	Example:    example,
+	Explains: map[policies.EndWords][]string{
+		policies.EndPerTryTimeout: {"http.perTryTimeout", "http.numRetries", "grpc.perTryTimeout", "grpc.numRetries"},
+		policies.EndAllRetries:    {"http.numRetries", "grpc.numRetries"},
+	},
+	Docs:    docs,
+	Example: example,
 }
 
 // acts: each protocol has its block (spec/kuma.md 3.1).

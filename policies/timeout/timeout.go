@@ -33,8 +33,14 @@ var Kind = &policies.Kind{
 	Applies:    acts,
 	Scoped:     scoped,
 	Relaxes:    looser,
-	Docs:       docs,
-	Example:    example,
+	Explains: map[policies.EndWords][]string{
+		policies.EndRequestTimeout:    {"http.requestTimeout"},
+		policies.EndConnectionTimeout: {"connectionTimeout"},
+		policies.EndStreamIdle:        {"http.streamIdleTimeout"},
+		policies.EndMaxDuration:       {"http.maxStreamDuration"},
+	},
+	Docs:    docs,
+	Example: example,
 }
 
 // acts: only requests have the bounds of requests.

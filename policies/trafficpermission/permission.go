@@ -36,6 +36,7 @@ var Kind = &policies.Kind{
 	FromKinds:       []string{api.KindMesh, api.KindMeshSubset, api.KindMeshService, api.KindMeshServiceSubset},
 	Check:           whole,
 	Warns:           readsPaths,
+	Explains:        map[policies.EndWords][]string{policies.EndPermission: {"allow", "deny", "allowWithShadowDeny", "action"}},
 	Docs:            docs,
 	Example:         example,
 }

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,8 +11,10 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/weftmesh/weft/sidecar/attach"
 	"github.com/weftmesh/weft/sidecar/traffic"
 	"github.com/weftmesh/weft/xds/bootstrap"
 )
@@ -85,7 +88,8 @@ func (a *Agent) life() any {
 	return nil
 }
 
-// keepSampling has Envoy write few lines of requests that fail, however many do, until ctx ends.
+// keepSampling has Envoy write few lines of requests that fail, however many do, and lines of all only
+// while somebody watches, until ctx ends.
 func (a *Agent) keepSampling(ctx context.Context) {
 	look := time.NewTicker(a.intervals.look)
 	defer look.Stop()
@@ -96,9 +100,58 @@ func (a *Agent) keepSampling(ctx context.Context) {
 		case <-look.C:
 		}
 		_ = a.requests.Sampler.Look(ctx, a.life(), func(ctx context.Context, ppm uint32) error { // what fails is tried again
-			return a.admin(ctx, http.MethodPost, "runtime_modify?"+bootstrap.ErrorsRuntime+"="+strconv.FormatUint(uint64(ppm), 10))
+			return a.modify(ctx, bootstrap.ErrorsRuntime, ppm)
 		})
+		_ = a.tap.look(ctx, a) // likewise
 	}
+}
+
+// modify sets a key of Envoy's runtime.
+func (a *Agent) modify(ctx context.Context, key string, value uint32) error {
+	return a.admin(ctx, http.MethodPost, "runtime_modify?"+key+"="+strconv.FormatUint(uint64(value), 10))
+}
+
+// tapSwitch has Envoy write lines of all requests, or not.
+type tapSwitch struct {
+	mu   sync.Mutex
+	life any // of Envoy, which begins without
+	on   bool
+}
+
+// look turns it on where somebody watches, and off where nobody does.
+func (s *tapSwitch) look(ctx context.Context, a *Agent) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if life := a.life(); life != s.life {
+		s.life, s.on = life, false
+	}
+	wanted := a.requests.Recent.Tapping(time.Now())
+	if wanted == s.on || s.life == nil {
+		return nil
+	}
+	ppm := uint32(0)
+	if wanted {
+		ppm = bootstrap.AllErrors
+	}
+	if err := a.modify(ctx, bootstrap.TapRuntime, ppm); err != nil {
+		return err
+	}
+	s.on = wanted
+	return nil
+}
+
+// answerRequests answers a question for requests, for which Envoy is not asked, as JSON.
+func (a *Agent) answerRequests(ctx context.Context, q attach.RequestsQuestion) ([]byte, error) {
+	answer, err := a.requests.Recent.Answer(q, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	if q.Tap != "" {
+		if err := a.tap.look(ctx, a); err != nil {
+			return nil, err
+		}
+	}
+	return json.Marshal(answer)
 }
 
 // newMeter counts for one stream what Envoy says.

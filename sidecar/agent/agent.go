@@ -93,6 +93,7 @@ type Agent struct {
 	callers   *callers.AccessLog // with identity
 	lines     *accesslog.Receiver
 	requests  requests.Log
+	tap       tapSwitch
 }
 
 // New makes an agent; Run starts it.

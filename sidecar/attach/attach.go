@@ -12,7 +12,8 @@ import (
 
 //go:generate go run -C ../../hack/protogen . "$PWD/attach.proto"
 
-// The questions that there are, as paths of Envoy's administration interface.
+// The questions that there are, as paths of Envoy's administration interface; a RequestsQuestion is one
+// more, to the agent itself.
 const (
 	ConfigDump   = "config_dump?include_eds"
 	Stats        = "stats"
@@ -24,6 +25,9 @@ const (
 // IsQuestion reports whether an agent answers path. All else could change something
 // or tell what nobody needs to know.
 func IsQuestion(path string) bool {
+	if _, ok := ParseRequestsQuestion(path); ok {
+		return true
+	}
 	return slices.Contains([]string{ConfigDump, Stats, StatsJSON, Clusters, ClustersJSON}, path)
 }
 

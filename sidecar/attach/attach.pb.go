@@ -549,7 +549,8 @@ type Ask struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Id    uint64                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
 	// One of: config_dump?include_eds, stats, stats?format=json&usedonly, clusters,
-	// clusters?format=json. All else is answered by an error.
+	// clusters?format=json; or requests?…, what the agent keeps of requests that Envoy wrote to it, which is
+	// answered as JSON. All else is answered by an error.
 	Path          string `protobuf:"bytes,2,opt,name=path,proto3" json:"path,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -1,8 +1,9 @@
-// Package requests knows why requests failed that the sidecar's Envoy ended by itself, from the lines that
-// Envoy writes to the agent (spec/telemetry.md 3): by slot, cause and duration.
+// Package requests knows what became of requests from the lines that the sidecar's Envoy writes to the
+// agent (spec/telemetry.md 3): why those failed that Envoy ended by itself, by slot, cause and duration; the
+// last ones that failed, each for itself; and all of them while somebody watches.
 //
-// It promises that what it keeps is bounded, and that it keeps nothing of who asked for what: no path, header
-// or address of a line outlives the line, and of its words only those of a small vocabulary.
+// It promises that what it keeps is bounded, and that of one request it keeps what docs/traffic.md lists:
+// no query, no header but those that name the request, and of the address of a client its network.
 package requests
 
 import (
@@ -68,6 +69,7 @@ type CauseCount struct {
 // Log keeps what lines say until somebody takes it.
 type Log struct {
 	Sampler Sampler
+	Recent  RecentRequests
 
 	mu     sync.Mutex
 	places map[SlotKey]*Tally
@@ -85,26 +87,41 @@ func (l *Log) Take() map[SlotKey]*Tally {
 
 // Line takes one line of a log.
 func (l *Log) Line(log string, line *accesslogv3.HTTPAccessLogEntry) {
-	if log != bootstrap.ErrorsLog && log != bootstrap.AttemptsLog {
+	switch log {
+	case bootstrap.TapLog:
+		l.Recent.tapped(line)
+		return
+	case bootstrap.ErrorsLog, bootstrap.AttemptsLog:
+	default:
 		return
 	}
 	c := line.GetCommonProperties()
-	took := c.GetDuration().AsDuration()
-	if c.GetDuration() == nil {
-		took = c.GetTimeToLastDownstreamTxByte().AsDuration()
-	}
+	took := durationOf(c)
 	weight := l.Sampler.note(c.GetStartTime().AsTime().Add(took))
 	if log == bootstrap.AttemptsLog {
-		return // the line of its request says how that ended
+		l.Recent.attempt(line) // the line of its request says how that ended
+		return
 	}
+	l.Recent.failed(line, weight)
 	place, ok := placeOf(c.GetCustomTags())
 	if !ok {
 		return
 	}
-	cause := LineCause{flagsOf(c.GetResponseFlags()), vocabulary(line.GetResponse().GetResponseCodeDetails()), line.GetResponse().GetResponseCode().GetValue()}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.tally(place).add(cause, c.GetResponseFlags(), weight, BucketOf(took), &l.kinds)
+	l.tally(place).add(causeOf(line), c.GetResponseFlags(), weight, BucketOf(took), &l.kinds)
+}
+
+// durationOf is how long a request took.
+func durationOf(c *accesslogv3.AccessLogCommon) time.Duration {
+	if d := c.GetDuration(); d != nil {
+		return d.AsDuration()
+	}
+	return c.GetTimeToLastDownstreamTxByte().AsDuration()
+}
+
+func causeOf(line *accesslogv3.HTTPAccessLogEntry) LineCause {
+	return LineCause{flagsOf(line.GetCommonProperties().GetResponseFlags()), vocabulary(line.GetResponse().GetResponseCodeDetails()), line.GetResponse().GetResponseCode().GetValue()}
 }
 
 // placeOf is where the counters of a request stand; not ok where no virtual host took it.

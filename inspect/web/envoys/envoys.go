@@ -14,6 +14,7 @@ import (
 	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/inspect/web/objects"
+	"github.com/weftmesh/weft/inspect/web/sidecars"
 	"github.com/weftmesh/weft/sidecar/attach"
 	"github.com/weftmesh/weft/xds"
 )
@@ -37,9 +38,6 @@ func (h *Handlers) Endpoints() []endpoint.Operation {
 		endpoint.New(dp+"/clusters", h.askEnvoy(attach.Clusters, attach.ClustersJSON), "The clusters of the sidecar's Envoy with their endpoints, with format=json, or as text, which calls them as the statistics do: _ in place of :", endpoint.SaysText(asText, endpoint.InNamespace).OrSays(endpoint.OfJSON, reflect.TypeFor[endpoint.Anything]())),
 	}
 }
-
-// errNoStream is the contract's answer where nobody can ask.
-var errNoStream = httpapi.ProblemDetails{Status: http.StatusServiceUnavailable, Title: "Cannot ask the sidecar", Detail: attach.ErrNoStream.Error()}
 
 // dataplaneAt is the dataplane of a path.
 func (h *Handlers) dataplaneAt(r *http.Request) (api.Ref, error) {
@@ -90,7 +88,7 @@ func (h *Handlers) configDump(w http.ResponseWriter, r *http.Request) error {
 	}
 	err = h.pass(w, r, ref, attach.ConfigDump, "application/json")
 	var refused httpapi.ProblemDetails
-	if h.Envoys == nil || !errors.As(err, &refused) || refused.Detail != errNoStream.Detail {
+	if h.Envoys == nil || !errors.As(err, &refused) || refused.Detail != attach.ErrNoStream.Error() {
 		return err
 	}
 	sent, ok, dumped := h.Envoys.Sent(r.Context(), ref)
@@ -108,7 +106,7 @@ func (h *Handlers) configDump(w http.ResponseWriter, r *http.Request) error {
 // off here too: a client must not take it for whole.
 func (h *Handlers) pass(w http.ResponseWriter, r *http.Request, ref api.Ref, path, contentType string) error {
 	if h.Envoys == nil {
-		return errNoStream
+		return sidecars.CannotAsk(attach.ErrNoStream)
 	}
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(2 * attach.AnswerWithin)) // a server without deadlines needs none
 	out := &passing{w: w, contentType: contentType}
@@ -119,12 +117,8 @@ func (h *Handlers) pass(w http.ResponseWriter, r *http.Request, ref api.Ref, pat
 		return nil
 	case out.begun:
 		panic(http.ErrAbortHandler)
-	case errors.Is(err, attach.ErrNoStream):
-		return errNoStream
-	case errors.Is(err, attach.ErrLate), errors.Is(err, context.DeadlineExceeded):
-		return httpapi.ProblemDetails{Status: http.StatusGatewayTimeout, Title: "Cannot ask the sidecar", Detail: err.Error()}
 	}
-	return httpapi.ProblemDetails{Status: http.StatusBadGateway, Title: "Cannot ask the sidecar", Detail: err.Error()}
+	return sidecars.CannotAsk(err)
 }
 
 // passing begins an answer with its first byte.

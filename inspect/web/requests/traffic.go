@@ -5,15 +5,19 @@ package requests
 import (
 	"cmp"
 	"context"
+	"log/slog"
 	"maps"
 	"net/http"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/inspect/seen"
 	"github.com/weftmesh/weft/inspect/traffic"
 	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
@@ -34,6 +38,12 @@ type Handlers struct {
 	Sidecars    sidecars.Sidecars
 	FleetCounts sidecars.FleetCounts
 	Traffic     TrafficSource // nil where nothing is counted
+	Ask         AskAgent      // nil where no agent can be asked
+	Log         *slog.Logger
+	// Lacks is the answer to a user who lacks a right.
+	Lacks func(rights.User, rights.AccessRequest) error
+
+	tapping atomic.Int32 // taps that run
 }
 
 var (
@@ -50,6 +60,13 @@ func (h *Handlers) Endpoints() []endpoint.Operation {
 	return []endpoint.Operation{
 		endpoint.New("GET /meshes/{mesh}/_traffic", h.traffic, "How many requests there were, how they ended and how long they took, as sidecars counted them",
 			endpoint.Says[Answer](by, of, window, sorted, endpoint.PageSize, endpoint.PageOffset, endpoint.PartOfName)),
+		endpoint.New("GET /meshes/{mesh}/_requests", h.ofMesh, "Requests that failed lately, of sidecars that reported failures, with the rules and policies behind them",
+			endpoint.Says[RequestsAnswer](of, ofTo, ofRoute, ofStatus, last, limit)),
+		endpoint.New("GET /meshes/{mesh}/_requests/{id}", h.why, "One request that failed, by its x-request-id: as both sides saw it, what explains how it ended, and what the simulator says of it",
+			endpoint.Says[Why]()),
+		endpoint.New("GET /meshes/{mesh}/dataplanes/{name}/_requests", h.ofDataplane, "Requests that failed lately, as one sidecar saw them", endpoint.Says[RequestsAnswer](ofTo, ofRoute, ofStatus, last, limit, endpoint.InNamespace)),
+		endpoint.New("POST /meshes/{mesh}/_taps", h.tap, "Watches live requests of some sidecars, as server-sent events: begin, request, dropped, silent, end",
+			endpoint.Reads[TapRequest](endpoint.Form{}.OrSays(endpoint.OfEvents, reflect.TypeFor[seen.Record]()))),
 	}
 }
 

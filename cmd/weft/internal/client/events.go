@@ -2,7 +2,10 @@ package client
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -36,29 +39,77 @@ func (c *Client) Events(ctx context.Context) (<-chan struct{}, error) {
 
 // Stream is a stream of events behind that of the id last, until ctx is over; empty is none.
 func (c *Client) Stream(ctx context.Context, path, last string) (io.ReadCloser, error) {
+	header := http.Header{}
+	if last != "" {
+		header.Set("Last-Event-ID", last)
+	}
+	return c.stream(ctx, http.MethodGet, path, header, nil)
+}
+
+// PostStream sends body as JSON, and returns the stream of events that answers it, until ctx is over.
+func (c *Client) PostStream(ctx context.Context, path string, body any) (io.ReadCloser, error) {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return nil, fmt.Errorf("write the request: %w", err)
+	}
+	return c.stream(ctx, http.MethodPost, path, http.Header{"Content-Type": {"application/json"}}, text)
+}
+
+func (c *Client) stream(ctx context.Context, method, path string, header http.Header, body []byte) (io.ReadCloser, error) {
 	at, err := c.at(path)
 	if err != nil {
 		return nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
+	req, err := http.NewRequestWithContext(ctx, method, at, bytes.NewReader(body))
 	if err != nil {
 		return nil, fmt.Errorf("ask for events: %w", err)
 	}
+	req.Header = header
 	if c.token != "" {
 		req.Header.Set("Authorization", "Bearer "+c.token)
 	}
-	if last != "" {
-		req.Header.Set("Last-Event-ID", last)
-	}
 	resp, err := (&http.Client{}).Do(req) // without a time limit: it has no end
 	if err != nil {
-		return nil, c.unanswered(http.MethodGet, path, err)
+		return nil, c.unanswered(method, path, err)
 	}
-	if resp.StatusCode != http.StatusOK {
-		resp.Body.Close()
+	if resp.StatusCode == http.StatusOK {
+		return resp.Body, nil
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	if err != nil {
 		return nil, fmt.Errorf("the control plane answers %d to %s", resp.StatusCode, path)
 	}
-	return resp.Body, nil
+	return nil, refusal(resp.StatusCode, answer)
+}
+
+// longestEvent is the size of an event, in bytes.
+const longestEvent = 1 << 20
+
+// EachEvent takes the events of a stream until it ends, or take returns an error; that of io.EOF is an end
+// too. A stream that ends by itself has broken off, which is io.ErrUnexpectedEOF.
+func EachEvent(stream io.Reader, take func(event string, data []byte) error) error {
+	lines := bufio.NewScanner(stream)
+	lines.Buffer(nil, longestEvent)
+	event := ""
+	for lines.Scan() {
+		if name, ok := strings.CutPrefix(lines.Text(), "event: "); ok {
+			event = name
+		}
+		data, ok := strings.CutPrefix(lines.Text(), "data: ")
+		if !ok {
+			continue
+		}
+		if err := take(event, []byte(data)); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("the control plane is not heard any more: %w", err)
+	}
+	return io.ErrUnexpectedEOF
 }
 
 // Address is where the control plane is.
