@@ -70,7 +70,8 @@ const edited = `{"type":"MeshRetry","mesh":"default","name":"retry-5-1","spec":{
 // unanswered need what no benchmark has, such as an Envoy, or write.
 var unanswered = map[string]bool{
 	"GET /meshes/{mesh}/_authorities":            true,
-	"GET /meshes/{mesh}/dataplanes/{name}/stats": true, "GET /meshes/{mesh}/dataplanes/{name}/clusters": true,
+	"GET /meshes/{mesh}/dataplanes/{name}/stats": true, "GET /meshes/{mesh}/dataplanes/{name}/clusters": true, "GET /meshes/{mesh}/dataplanes/{name}/_requests": true,
+	"GET /meshes/{mesh}/_requests/{id}":          true, // of agents
 	"GET /k8s/{group}/{version}/{plural}/{name}": true, "GET /k8s/{group}/{version}/namespaces/{namespace}/{plural}/{name}": true,
 }
 

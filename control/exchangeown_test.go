@@ -154,14 +154,26 @@ func (x *exchanges) traffic() {
 	x.want(http.StatusNotFound, http.MethodGet, "/meshes/none/_traffic", "")
 }
 
-// requests: nobody keeps any, since no agent runs beside these Envoys.
+// requests: none has failed, as the agent of a sidecar says; who has no agent is asked in vain.
 func (x *exchanges) requests() {
 	answer := get[requests.RequestsAnswer](x.plane, "/meshes/default/_requests")
 	x.equal("kept", []int{len(answer.Items), answer.Unknown.Sidecars}, []int{0, 0})
 	x.want(http.StatusNotFound, http.MethodGet, "/meshes/default/_requests/none", "")
 	x.want(http.StatusBadRequest, http.MethodPost, "/meshes/default/_taps", "{}")
+	x.want(http.StatusNotFound, http.MethodGet, "/meshes/default/dataplanes/nobody/_requests", "")
+	asked := 0
 	for _, item := range x.items("/meshes/default/dataplanes" + all) {
-		x.want(http.StatusServiceUnavailable, http.MethodGet, "/meshes/default/dataplanes/"+item.(map[string]any)["name"].(string)+"/_requests", "")
+		name := item.(map[string]any)["name"].(string)
+		code, _ := x.plane.call(http.MethodGet, "/meshes/default/dataplanes/"+name+"/_requests", "")
+		e := get[explain.Explanation](x.plane, "/meshes/default/dataplanes/"+name+"/_explain")
+		if connected := e.Connected != nil && *e.Connected; connected && code == http.StatusOK {
+			asked++
+		} else if code != http.StatusServiceUnavailable {
+			x.t.Errorf("%s is asked, connected: %v: %d", name, connected, code)
+		}
+	}
+	if asked == 0 {
+		x.t.Error("no agent answers")
 	}
 }
 
