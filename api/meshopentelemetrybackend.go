@@ -46,20 +46,6 @@ func (b *MeshOpenTelemetryBackend) Address() (address string, port uint32) {
 	return b.Endpoint.Address, CollectorPort
 }
 
-// Unreached says why no Envoy can send to the collector by itself; empty where it can.
-func (b *MeshOpenTelemetryBackend) Unreached() string {
-	address, _ := b.Address()
-	switch {
-	case b.Protocol == "http":
-		return "Envoy speaks OTLP over gRPC alone; write protocol: grpc and the port that takes it"
-	case address == "":
-		return "it has no address, and weft does not know one on the host of each sidecar; write endpoint.address"
-	case b.Env != nil && b.Env.Mode == "Required":
-		return "it is to be told by the environment of each sidecar, which weft does not read; write endpoint.address, and env.mode Disabled"
-	}
-	return ""
-}
-
 // Validate reports every mistake of the document. It may be empty.
 func (b *MeshOpenTelemetryBackend) Validate(at Path) error {
 	var errs *multierror.Error

@@ -20,9 +20,9 @@ func collectorNotes(x Mesh, p *index.Policy) []api.Note {
 				"there is no %s, so nothing is sent to it; name one that there is", index.CollectorText(ref)))
 			continue
 		}
-		if backend, ok := o.Spec.(*api.MeshOpenTelemetryBackend); ok && backend.Unreached() != "" {
+		if backend, ok := o.Spec.(*api.MeshOpenTelemetryBackend); ok && index.Unreached(backend) != "" {
 			notes = append(notes, api.Notef(&api.Origin{Ref: p.Object.Ref}, api.Warning, api.CodeUnsupported, at,
-				"nothing is sent to %s: %s", o.Ref, backend.Unreached()))
+				"nothing is sent to %s: %s", o.Ref, index.Unreached(backend)))
 		}
 	}
 	return notes

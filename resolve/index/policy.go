@@ -184,7 +184,7 @@ func (m Mesh) reached(ref *policies.CollectorRef) *policies.CollectorAddress {
 		return nil
 	}
 	spec, ok := o.Spec.(*api.MeshOpenTelemetryBackend)
-	if !ok || spec.Unreached() != "" {
+	if !ok || Unreached(spec) != "" {
 		return nil
 	}
 	address, port := spec.Address()
