@@ -22,7 +22,7 @@ var (
 	identityRow = regexp.MustCompile(`\(([FI]\d+(?:, [FI]\d+)*)[,;)]`)
 	row         = regexp.MustCompile(`[TFI]\d+`)
 	// bareCitation is the same without its folder, which is for the specifications among themselves.
-	bareCitation = regexp.MustCompile(`(?:^|[^/\w-])((?:contract|gateway-api|httpproxy|identity|kubernetes|kuma|routegroup|threats|xds)\.md)((?:,? (?:and )?\d+(?:\.\d+)*)+)`)
+	bareCitation = regexp.MustCompile(`(?:^|[^/\w-])((?:contract|gateway-api|httpproxy|identity|kinds|kubernetes|kuma|routegroup|threats|xds)\.md)((?:,? (?:and )?\d+(?:\.\d+)*)+)`)
 	// pageCitation is any other page that a comment names.
 	pageCitation = regexp.MustCompile(`\bdocs/[\w/-]+\.md\b`)
 	// mayCite is what each of these has.

@@ -20,14 +20,6 @@ const (
 // Counts reports whether requests are counted; where nobody says anything they are.
 func (t *Telemetry) Counts() bool { return t == nil || !t.Disabled }
 
-// ShownPaths is what is told of paths.
-func (t *Telemetry) ShownPaths() string {
-	if t == nil || t.Paths == "" {
-		return PathsMatch
-	}
-	return t.Paths
-}
-
 // Validate refuses what is no way to show paths.
 func (t *Telemetry) Validate(at Path) error {
 	if t == nil {

@@ -28,6 +28,8 @@ func Types() []Type {
 			New: func() Spec { return new(Secret) }},
 		{Name: KindMeshIdentity, Plural: "meshidentities", Short: "mid", Reported: true, New: func() Spec { return new(MeshIdentity) }, Custom: identityDefinition("Domain", ".spec.spiffeID.trustDomain")},
 		{Name: KindMeshTrust, Plural: "meshtrusts", Short: "mtrust", Reported: true, New: func() Spec { return new(MeshTrust) }, Custom: trustDefinition()},
+		{Name: KindMeshOpenTelemetryBackend, Plural: "meshopentelemetrybackends", Short: "motb", Reported: true,
+			New: func() Spec { return new(MeshOpenTelemetryBackend) }, Custom: collectorDefinition()},
 		{Name: KindMeshGateway, Plural: "meshgateways", Short: "mgw", Flat: true, MeshBeside: true, New: func() Spec { return new(MeshGateway) }},
 	}
 }

@@ -34,7 +34,7 @@ const CodeNoEffect = "NoEffect"
 // are never accepted in silence.
 var unsupportedKinds = map[string]bool{
 	"MeshCircuitBreaker": true, "MeshHealthCheck": true,
-	"MeshFaultInjection": true, "MeshTrace": true, "MeshMetric": true, "MeshLoadBalancingStrategy": true,
+	"MeshFaultInjection": true, "MeshMetric": true, "MeshLoadBalancingStrategy": true,
 	"MeshProxyPatch": true, "MeshPassthrough": true,
 	"Zone": true, "ZoneIngress": true, "ZoneEgress": true, "MeshGatewayRoute": true, "TrafficPermission": true,
 	"TrafficRoute": true, "TrafficLog": true, "TrafficTrace": true, "HealthCheck": true, "CircuitBreaker": true,

@@ -65,10 +65,35 @@ type Said struct {
 type Field struct {
 	Field int
 	Said  []Said
+	// Joined is the value of a list to which opinions add (Join); nil where the last one holds.
+	Joined *Joined
+}
+
+// Joined is a list to which opinions add, and who said each of its elements.
+type Joined struct {
+	Value    any
+	Elements []Element
+}
+
+// Element is one element of a joined list.
+type Element struct {
+	Value any
+	By    []ElementOrigin // weakest first
+}
+
+// ElementOrigin is where an element stands: in the list of an opinion.
+type ElementOrigin struct {
+	Said  int // the opinion, in Field.Said
+	Index int // in its list
 }
 
 // Value is the value that holds.
-func (f Field) Value() any { return f.Said[len(f.Said)-1].Value }
+func (f Field) Value() any {
+	if f.Joined != nil {
+		return f.Joined.Value
+	}
+	return f.Said[len(f.Said)-1].Value
+}
 
 // Winner is who said it.
 func (f Field) Winner() Said { return f.Said[len(f.Said)-1] }
@@ -118,10 +143,60 @@ func Fold(layers []Layer) []Field {
 	fields := make([]Field, 0, min(width, total))
 	for field, s := range slots {
 		if len(s) > 0 {
-			fields = append(fields, Field{field, s})
+			fields = append(fields, Field{Field: field, Said: s})
 		}
 	}
 	return fields
+}
+
+// ListForm is how values of a field are lists.
+type ListForm interface {
+	Split(value any) []any
+	Equal(a, b any) bool
+	Build(elements []any) any
+}
+
+// Join makes of a field a list to which all opinions add, weakest first: equal elements are there once,
+// in the place of the first, and keep all who say them. The strongest override replaces what all others
+// say, and what is built in holds where nobody says anything.
+func (f *Field) Join(of ListForm) {
+	joined := &Joined{}
+	for i := f.from(); i < len(f.Said); i++ {
+		s := &f.Said[i]
+		s.Lost = NotLost
+		for n, v := range of.Split(s.Value) {
+			joined.add(of, v, ElementOrigin{i, n})
+		}
+	}
+	values := make([]any, len(joined.Elements))
+	for i := range joined.Elements {
+		values[i] = joined.Elements[i].Value
+	}
+	joined.Value = of.Build(values)
+	f.Joined = joined
+}
+
+// from is the first opinion that adds to a joined list.
+func (f *Field) from() int {
+	last := len(f.Said) - 1
+	if f.Said[last].Override {
+		return last
+	}
+	from := 0
+	for from < last && f.Said[from].Layer == Default {
+		from++
+	}
+	return from
+}
+
+func (j *Joined) add(of ListForm, v any, by ElementOrigin) {
+	for i := range j.Elements {
+		if e := &j.Elements[i]; of.Equal(e.Value, v) {
+			e.By = append(e.By, by)
+			return
+		}
+	}
+	j.Elements = append(j.Elements, Element{v, []ElementOrigin{by}})
 }
 
 // Gather lets everything hold that layers say: nothing replaces anything. The answer is

@@ -14,6 +14,13 @@ type envelope struct {
 	Rules     decode.Raw     `json:"rules"`
 }
 
+// singleEnvelope is the same in the single form.
+type singleEnvelope struct {
+	envelope
+	Default  decode.Raw `json:"default"`
+	Override decode.Raw `json:"override"`
+}
+
 type rawItem struct {
 	TargetRef api.TargetRef `json:"targetRef"`
 	Default   decode.Raw    `json:"default"`
@@ -28,6 +35,10 @@ type rawRule struct {
 
 // DecodeRaw reads the envelope, and each conf as the kind's own type.
 func (s *Spec) DecodeRaw(raw decode.Raw) {
+	if s.Kind.Single {
+		s.decodeSingle(raw)
+		return
+	}
 	var e envelope
 	raw.Decode(&e)
 	s.TargetRef = e.TargetRef
@@ -56,6 +67,18 @@ func (s *Spec) DecodeRaw(raw decode.Raw) {
 		// Beside one that says something an empty list is as good as none.
 		s.To, s.From, s.Rules = unlessEmpty(s.To), unlessEmpty(s.From), unlessEmpty(s.Rules)
 	}
+	s.ReadLeaves()
+}
+
+// decodeSingle reads a document in the single form.
+func (s *Spec) decodeSingle(raw decode.Raw) {
+	var e singleEnvelope
+	raw.Decode(&e)
+	s.TargetRef = e.TargetRef
+	for _, list := range []decode.Raw{e.To, e.From, e.Rules} {
+		list.Breaks("%s says one thing for all that the dataplanes call and all that comes in; write it in default", s.Kind.Name)
+	}
+	s.Default, s.Override = s.confs(e.Default, e.Override)
 	s.ReadLeaves()
 }
 

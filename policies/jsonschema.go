@@ -38,6 +38,9 @@ func (s *Spec) Schema(c *api.Catalog) jsonschema.Schema {
 	members := jsonschema.Schema{
 		"targetRef": ref(api.RefRules{Kinds: k.tops(), Routes: k.routes(c), Catalog: c, Top: true, InboundSection: k.From || k.Rules}),
 	}
+	if k.Single {
+		return k.entry(members).Rule(k.singleRules(c)...)
+	}
 	if !k.Inbound {
 		to := k.item(ref(api.RefRules{Kinds: toKinds, Routes: c.Routes(), Catalog: c}))
 		to.Rule(k.routeOnlyRules(c, "self")...)

@@ -89,7 +89,7 @@ func (e *Effective) strictest(f merge.Field, counts func(any) bool) *merge.Said 
 func (e *Effective) loosened() []api.Note {
 	var notes []api.Note
 	for _, l := range e.Loosened() {
-		field := l.By.Origin.Field.Field("override")
+		field := PartOf(l.By.Origin.Field, "override")
 		notes = append(notes, api.Note{Origin: l.By.Origin, Severity: api.Warning, Code: "OverrideLoosens", Field: field, Message: fmt.Sprintf(
 			"%s is %s here, where %s bounds it by %s; an override sets one value for all, it is not an upper bound", l.Path, written(l.By.Value), source(l.Value), written(l.Value.Value))})
 	}

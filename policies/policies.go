@@ -29,6 +29,12 @@ type Kind struct {
 	Schema *Schema
 	// From and Rules say that the kind has an inbound side in these forms.
 	From, Rules bool
+	// Single says that a document has one conf in place of lists: what it says, it says of all that the
+	// dataplanes call, and of all that comes in at them (spec/kinds.md 0.2).
+	Single bool
+	// SingleOnRoutes lets the ref at the top of a document in the single form name a route; the
+	// document then sets fields of scope route alone.
+	SingleOnRoutes bool
 	// Inbound says that the kind is about what comes in alone: it has no to, and no route
 	// to target.
 	Inbound bool
@@ -148,6 +154,7 @@ func (k *Kind) Resolve(layers []merge.Layer) *Effective {
 	if d := k.defaults(fields); len(d.Leaves) > 0 {
 		fields = merge.Fold(append([]merge.Layer{d}, layers...))
 	}
+	k.Schema.join(fields)
 	return &Effective{Kind: k, Conf: k.Schema.Build(k.New(), fields), Fields: fields}
 }
 

@@ -52,6 +52,21 @@ func (k *Kind) formRules(c *api.Catalog) []api.ValidationRule {
 	return rules
 }
 
+// singleRules are about a document in the single form that targets a route. Their twin is refs; that it
+// says something at all is for its schema.
+func (k *Kind) singleRules(c *api.Catalog) []api.ValidationRule {
+	if !k.SingleOnRoutes {
+		return nil
+	}
+	var rules []api.ValidationRule
+	for _, l := range k.notOnRoutes() {
+		rules = append(rules, api.ValidationRule{
+			Test: fmt.Sprintf("!(has(self.targetRef) && %s) || !(%s)", isRoute(c, "self.targetRef"), l.given("self")), Message: l.why(),
+		})
+	}
+	return rules
+}
+
 // routeOnlyRules are about the fields of an item, which is called item, of a ref to a
 // route. Their twin is routeOnly.
 func (k *Kind) routeOnlyRules(c *api.Catalog, item string) []api.ValidationRule {

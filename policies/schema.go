@@ -24,8 +24,11 @@ type SchemaLeaf struct {
 	// Group is the set of fields whose built-in defaults come together; it is
 	// the scope where the tag names none.
 	Group string
-	index []int
-	typ   reflect.Type
+	// Append says that opinions add to the list instead of the strongest replacing it: the field's
+	// name in Go begins with Append (spec/kuma.md 4.4).
+	Append bool
+	index  []int
+	typ    reflect.Type
 }
 
 // Type names the values of the leaf as people write them.
@@ -37,6 +40,8 @@ func typeName(t reflect.Type) string {
 		return typeName(t.Elem())
 	case t == reflect.TypeFor[api.Duration]():
 		return "duration"
+	case t == reflect.TypeFor[Percentage]():
+		return "percentage"
 	case t.Kind() == reflect.Slice:
 		return "list of " + typeName(t.Elem()) + "s"
 	case t.Kind() == reflect.Bool:
@@ -71,13 +76,51 @@ func (s *Schema) walk(t reflect.Type, path string, index []int) {
 			if group == "" {
 				group = scope
 			}
-			s.Leaves = append(s.Leaves, SchemaLeaf{Path: at, Scope: Scope(scope), Group: group, index: here, typ: f.Type})
+			s.Leaves = append(s.Leaves, SchemaLeaf{Path: at, Scope: Scope(scope), Group: group, Append: appends(f, at), index: here, typ: f.Type})
 			continue
 		}
 		if f.Type.Kind() != reflect.Pointer || f.Type.Elem().Kind() != reflect.Struct {
 			panic("neither a leaf nor a pointer to a struct: " + at)
 		}
 		s.walk(f.Type.Elem(), at, here)
+	}
+}
+
+// appends reports whether opinions add to a leaf, which has to be a list then.
+func appends(f reflect.StructField, at string) bool {
+	if !strings.HasPrefix(f.Name, "Append") {
+		return false
+	}
+	if f.Type.Kind() != reflect.Slice {
+		panic("appends, and is no list: " + at)
+	}
+	return true
+}
+
+// lists is how the values of a leaf are lists.
+type lists struct{ typ reflect.Type }
+
+func (l lists) Split(value any) []any {
+	out, _ := Items(value)
+	return out
+}
+
+func (l lists) Equal(a, b any) bool { return SameValue(a, b) }
+
+func (l lists) Build(elements []any) any {
+	out := reflect.MakeSlice(l.typ, len(elements), len(elements))
+	for i, e := range elements {
+		out.Index(i).Set(reflect.ValueOf(e))
+	}
+	return out.Interface()
+}
+
+// join makes lists of those fields to which opinions add.
+func (s *Schema) join(fields []merge.Field) {
+	for i := range fields {
+		if leaf := &s.Leaves[fields[i].Field]; leaf.Append {
+			fields[i].Join(lists{leaf.typ})
+		}
 	}
 }
 
@@ -149,6 +192,10 @@ func find(v reflect.Value, index []int) (reflect.Value, bool) {
 func (s *Schema) Build(conf Conf, fields []merge.Field) Conf {
 	root := reflect.ValueOf(conf).Elem()
 	for _, f := range fields {
+		if leaf := &s.Leaves[f.Field]; leaf.Append && f.Joined == nil {
+			f.Said = slices.Clone(f.Said) // which others have too
+			f.Join(lists{leaf.typ})
+		}
 		v := root
 		for i, n := range s.Leaves[f.Field].index {
 			if i > 0 {

@@ -14,6 +14,31 @@ type Spec struct {
 	To        []Item         `json:"to,omitempty"`
 	From      []Item         `json:"from,omitempty"`
 	Rules     []Rule         `json:"rules,omitempty"`
+	// Default is what the policy says of all that the dataplanes call and all that comes in at them.
+	Default Conf `json:"default,omitempty"`
+	// Override is what it says over everything that is nearer to a route.
+	Override Conf `json:"override,omitempty"`
+	whole    Item // both, as an item for the whole mesh
+}
+
+// Whole is the one entry of a document in the single form, as origins name it.
+const Whole api.Path = "spec.default"
+
+// PartOf is where the entry of a document says what it says by default, or as an override.
+func PartOf(entry api.Path, part string) api.Path {
+	if entry == Whole {
+		return api.Path("spec").Field(part)
+	}
+	return entry.Field(part)
+}
+
+// Whole is what a document in the single form says, as an item for the whole mesh; nil where the
+// kind has lists.
+func (s *Spec) Whole() *Item {
+	if !s.Kind.Single {
+		return nil
+	}
+	return &s.whole
 }
 
 // Item is one entry of to or from. It has a default, an override or both: nil is
@@ -75,6 +100,10 @@ func (s *Spec) ReadLeaves() *Spec {
 			list[i].leaves, list[i].overrides = s.read(list[i].Default), s.readOverride(list[i].Override)
 		}
 	}
+	s.whole = Item{
+		TargetRef: api.TargetRef{Kind: api.KindMesh}, Default: s.Default, Override: s.Override,
+		leaves: s.read(s.Default), overrides: s.readOverride(s.Override),
+	}
 	for i := range s.Rules {
 		s.Rules[i].leaves, s.Rules[i].overrides = s.read(s.Rules[i].Default), s.readOverride(s.Rules[i].Override)
 	}
@@ -102,5 +131,5 @@ func (s *Spec) HasOverride() bool {
 	any := func(list []Item) bool {
 		return slices.ContainsFunc(list, func(i Item) bool { return i.Override != nil })
 	}
-	return any(s.To) || any(s.From) || slices.ContainsFunc(s.Rules, func(r Rule) bool { return r.Override != nil })
+	return s.Override != nil || any(s.To) || any(s.From) || slices.ContainsFunc(s.Rules, func(r Rule) bool { return r.Override != nil })
 }

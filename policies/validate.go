@@ -23,7 +23,11 @@ var (
 // refs are ValidateObject's.
 func (s *Spec) Validate(at api.Path) error {
 	var f Findings
-	s.form(&f, at)
+	if s.Kind.Single {
+		s.confsOf(&f, at, s.Default, s.Override)
+	} else {
+		s.form(&f, at)
+	}
 	for i := range s.To {
 		s.confsOf(&f, at.Field("to").Index(i), s.To[i].Default, s.To[i].Override)
 	}
@@ -50,7 +54,10 @@ func (s *Spec) refs(f *Findings, c *api.Catalog, at api.Path) {
 	if s.TargetRef != nil {
 		f.Include(api.ValidateTargetRef(at.Field("targetRef"), *s.TargetRef, api.RefRules{Kinds: s.Kind.tops(), Routes: routes, Catalog: c, Top: true, InboundSection: inbound}))
 	}
-	if isRoute(s.Top()) {
+	if isRoute(s.Top()) && s.Kind.Single {
+		s.routeOnly(f, at.Field("default"), s.whole.Leaves())
+		s.routeOnly(f, at.Field("override"), s.whole.Overrides())
+	} else if isRoute(s.Top()) {
 		to = api.RefRules{Kinds: underRouteKinds, Catalog: c}
 		s.noInbound(f, at)
 	}
@@ -85,7 +92,7 @@ func (k *Kind) froms() []string {
 
 // routes are the types of routes that the kind may target.
 func (k *Kind) routes(c *api.Catalog) []api.Type {
-	if k.Inbound && !k.RulesOnRoutes {
+	if k.Inbound && !k.RulesOnRoutes || k.Single && !k.SingleOnRoutes {
 		return nil
 	}
 	return c.Routes()
@@ -144,6 +151,9 @@ func (s *Spec) nothing(f *Findings, at api.Path) {
 
 // lists names what a policy of the kind may hold.
 func (k *Kind) lists() string {
+	if k.Single {
+		return "default"
+	}
 	var lists []string
 	if !k.Inbound {
 		lists = append(lists, "to")

@@ -308,6 +308,8 @@ type Branch struct {
 	Authorization []*route.Authorization `json:"authorization,omitempty"`
 	// ClientLimit is what it counts against, before anything else is asked.
 	ClientLimit *ClientLimit `json:"clientLimit,omitempty"`
+	// Observed is who comes to know of it, by what policies on the route say.
+	Observed []string `json:"observed,omitempty"`
 	// Delay is how long it waits then.
 	Delay           api.Duration          `json:"delay,omitzero"`
 	Backends        []Backend             `json:"backends,omitempty"`

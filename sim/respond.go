@@ -37,7 +37,7 @@ func deny(c *wire.NormalizedRequest, from *effective.Resolved, spoken api.Protoc
 		b.answers(b.ResponseHeaders)
 	}
 	b.Policies, b.unknown = RoutePolicies(from, rt, spoken), c.Doubts
-	b.Route, b.Authorization = routeOf(rt), route.Authorizations(rt.Filters)
+	b.Route, b.Authorization, b.Observed = routeOf(rt), route.Authorizations(rt.Filters), observed(rt.Policies)
 	return b
 }
 

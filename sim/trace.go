@@ -235,7 +235,7 @@ func (t trace) take(spoken api.Protocol, rt *effective.Route, c *wire.Normalized
 		b.answers(response)
 	}
 	b.changeForCORS(rt, c)
-	b.Policies = RoutePolicies(t.from, rt, spoken)
+	b.Policies, b.Observed = RoutePolicies(t.from, rt, spoken), observed(rt.Policies)
 	if b.Outcome == Forward {
 		tellOnward(b.Backends, Onward(t.from, rt.Policies, rt.Backends, spoken))
 	}

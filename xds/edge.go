@@ -22,6 +22,7 @@ type ownEdge struct {
 	nobody   *resource.Resource       // the route configuration where there is no host
 	reports  bool                     // its agent takes what is written of requests
 	notes    []api.Note
+	service  string // the dataplane's own
 }
 
 // edge renders where an edge dataplane listens, once for as long as e and what is said
@@ -37,7 +38,7 @@ func (x *Renderer) edge(r *effective.Resolved, e effective.EdgeUse, hosts []*eff
 	}
 	parts := listeners.RoutedConfsOf(hosts...)
 	render := func() any {
-		own := &ownEdge{ps: ps, parts: parts, chains: chains, to: to, reports: x.listeners.Reports()}
+		own := &ownEdge{ps: ps, parts: parts, chains: chains, to: to, reports: x.listeners.Reports(), service: listeners.OwnerOf(r).Service}
 		own.listener, own.notes = x.listeners.Edge(r, e.Edge, ps, parts, chains, to)
 		if len(e.TLS) == 0 && !e.Connections {
 			own.nobody = routes.NoHosts(naming.Edge(e.Port))
@@ -45,7 +46,7 @@ func (x *Renderer) edge(r *effective.Resolved, e effective.EdgeUse, hosts []*eff
 		return own
 	}
 	own := e.Cache.Do(render).(*ownEdge)
-	if !slices.Equal(own.ps, ps) || !slices.Equal(own.parts, parts) || !sameChains(own.chains, chains) || own.to != to || own.reports != x.listeners.Reports() {
+	if !slices.Equal(own.ps, ps) || !slices.Equal(own.parts, parts) || !sameChains(own.chains, chains) || own.to != to || own.reports != x.listeners.Reports() || own.service != listeners.OwnerOf(r).Service {
 		return render().(*ownEdge)
 	}
 	return own

@@ -14,6 +14,7 @@ import (
 type ownInbound struct {
 	redirected                bool // the dataplane's traffic is redirected to it
 	reports                   bool // its agent takes what is written of requests
+	service                   string
 	listener, routes, cluster *resource.Resource
 	notes                     []api.Note
 }
@@ -32,14 +33,14 @@ func (x *Renderer) inbound(r *effective.Resolved, i effective.InboundUse) *ownIn
 		return own
 	}
 	own := i.Cache.Do(render).(*ownInbound)
-	if own.redirected != whose.Redirected || own.reports != x.listeners.Reports() {
+	if own.redirected != whose.Redirected || own.reports != x.listeners.Reports() || own.service != whose.Service {
 		return render().(*ownInbound)
 	}
 	return own
 }
 
 func (x *Renderer) renderInbound(whose listeners.Dataplane, i *effective.Inbound) *ownInbound {
-	own, at := &ownInbound{redirected: whose.Redirected, reports: x.listeners.Reports()}, envoy.InboundPlace(i)
+	own, at := &ownInbound{redirected: whose.Redirected, reports: x.listeners.Reports(), service: whose.Service}, envoy.InboundPlace(i)
 	var said, more []api.Note
 	if at.Protocol.HTTPLike() {
 		own.routes, own.notes = routes.RenderInbound(at, i)

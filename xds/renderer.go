@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/effective"
@@ -15,7 +13,6 @@ import (
 	"github.com/weftmesh/weft/xds/filters"
 	"github.com/weftmesh/weft/xds/listeners"
 	"github.com/weftmesh/weft/xds/naming"
-	"github.com/weftmesh/weft/xds/origin"
 	"github.com/weftmesh/weft/xds/proxyless"
 	"github.com/weftmesh/weft/xds/resource"
 	"github.com/weftmesh/weft/xds/routes"
@@ -114,19 +111,19 @@ func (x *Renderer) Render(r *effective.Resolved) *resource.State {
 	return s.State
 }
 
-// besides adds the clusters that listeners need beside those of destinations, one of each name, with
-// all whose values ask for it.
+// besides adds the clusters that listeners need beside those of destinations, as those of collectors: of
+// each name one, with everybody who asks for it.
 func (s *rendering) besides() {
-	by := map[string]resource.Beside{}
+	found := map[string]resource.Beside{}
 	for _, l := range s.Listeners {
 		for _, x := range l.Beside {
-			by[x.Cluster.Name] = resource.Beside{Cluster: x.Cluster, By: append(by[x.Cluster.Name].By, x.By...)}
+			name := x.Name()
+			found[name] = resource.Beside{OwnCluster: x.OwnCluster, By: append(found[name].By, x.By...)}
 		}
 	}
-	for _, name := range envoy.SortedKeys(by) {
-		cluster := proto.CloneOf(by[name].Cluster)
-		cluster.Metadata = origin.Metadata(by[name].By)
-		s.Add(&s.Clusters, resource.New(name, cluster), nil)
+	for _, name := range envoy.SortedKeys(found) {
+		cluster, notes := clusters.Own(found[name].OwnCluster, found[name].By)
+		s.Add(&s.Clusters, cluster, notes)
 	}
 }
 

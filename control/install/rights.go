@@ -153,7 +153,7 @@ func defaultPolicies() (out []string) {
 }
 
 // systemOnly are the kinds of documents that only system namespaces hold (spec/kubernetes.md 1).
-var systemOnly = map[string]bool{api.KindMeshExternalService: true, api.KindMeshMultiZoneService: true, api.KindHostnameGenerator: true, api.KindMeshIdentity: true, api.KindMeshTrust: true}
+var systemOnly = map[string]bool{api.KindMeshExternalService: true, api.KindMeshMultiZoneService: true, api.KindHostnameGenerator: true, api.KindMeshIdentity: true, api.KindMeshTrust: true, api.KindMeshOpenTelemetryBackend: true}
 
 // groups are those of the resources that are read, sorted; without a name the core's.
 func groups() []string {

@@ -75,6 +75,8 @@ func body(s *conditions.Status, t api.Type) (map[string]any, error) {
 	switch {
 	case s.Own == nil && t.Name == api.KindMeshTrust:
 		form = api.TrustStatus{Conditions: conditionList(s.Conditions)}
+	case s.Own == nil && t.Name == api.KindMeshOpenTelemetryBackend:
+		form = api.CollectorStatus{Conditions: conditionList(s.Conditions)}
 	case s.Own == nil && t.Reported && t.Name != api.KindMeshIdentity:
 		return nil, nil
 	case s.Own == nil:

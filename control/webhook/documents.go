@@ -21,7 +21,7 @@ import (
 )
 
 // operators are the kinds that only system namespaces have (spec/kubernetes.md 1).
-var operators = []string{api.KindMeshExternalService, api.KindMeshMultiZoneService, api.KindHostnameGenerator, api.KindMeshIdentity, api.KindMeshTrust}
+var operators = []string{api.KindMeshExternalService, api.KindMeshMultiZoneService, api.KindHostnameGenerator, api.KindMeshIdentity, api.KindMeshTrust, api.KindMeshOpenTelemetryBackend}
 
 // document says what is wrong with a document, and who may write it.
 func (s *server) document(ctx context.Context, q *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {

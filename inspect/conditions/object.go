@@ -84,6 +84,9 @@ func entriesOf(m *resolve.Reader, o *api.Object) []Target {
 	var out []Target
 	if spec, ok := o.Spec.(*policies.Spec); ok {
 		top := spec.Top()
+		if spec.Whole() != nil {
+			out = append(out, Target{Field: policies.Whole, Text: "for " + notes.TopText(top)})
+		}
 		for i := range spec.To {
 			out = append(out, Target{Field: api.Path("spec.to").Index(i), Text: notes.TopText(top) + " to " + inspect.RefText(spec.To[i].TargetRef)})
 		}

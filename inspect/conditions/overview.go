@@ -50,6 +50,9 @@ func OverviewWith(m *resolve.Reader, mesh string, sync inspect.Sync, known inspe
 		refs = append(refs, o.Ref)
 	}
 	refs = append(refs, tellingIdentity(m, mesh)...)
+	for o := range m.Snapshot().Of(api.KindMeshOpenTelemetryBackend, mesh) {
+		refs = append(refs, o.Ref)
+	}
 	refs = append(refs, refused.others(mesh, refs)...)
 	slices.SortFunc(refs, api.Ref.Compare)
 	refs = part.Chosen(refs)
@@ -70,8 +73,8 @@ func OverviewWith(m *resolve.Reader, mesh string, sync inspect.Sync, known inspe
 	out.Objects = make([]Status, 0, len(refs))
 	for _, ref := range refs {
 		o, ok := m.Snapshot().Get(ref)
-		if ok && TellsIdentity(o) {
-			s := identityStatus(m, o, known, violations)
+		if ok && HasConditions(o) {
+			s := ownStatus(m, o, known, violations)
 			s.refuse(refused)
 			out.Objects = append(out.Objects, s)
 			continue

@@ -83,15 +83,15 @@ type Overview struct {
 	Notes []api.Note `json:"notes,omitempty"`
 }
 
-// StatusOf is the status of one policy, route or document about identities, at a cost that follows what it
+// StatusOf is the status of one policy, route, document about identities or place for telemetry, at a cost that follows what it
 // is about; violations are as for OverviewOf.
 func StatusOf(m *resolve.Reader, ref api.Ref, sidecars inspect.FindSidecar, violations ...*api.Violation) (Status, error) {
 	o, ok := m.Snapshot().Get(ref)
 	if !ok {
 		return Status{}, inspect.NotFound(ref.Kind, ref.Name, inspect.NamesOf(m, ref))
 	}
-	if TellsIdentity(o) {
-		s := identityStatus(m, o, sidecars, violations)
+	if HasConditions(o) {
+		s := ownStatus(m, o, sidecars, violations)
 		s.refuse(refusalsOf(violations))
 		return s, nil
 	}

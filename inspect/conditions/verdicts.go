@@ -94,6 +94,9 @@ func (c *Condition) partly(notes []api.Note) {
 // entries counts what an object is about.
 func entries(m *resolve.Reader, o *api.Object) int {
 	if spec, ok := o.Spec.(*policies.Spec); ok {
+		if spec.Whole() != nil {
+			return 1
+		}
 		return len(spec.To) + len(spec.From) + len(spec.Rules)
 	}
 	if parsed, ok := m.Route(o.Ref); ok {

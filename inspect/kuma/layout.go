@@ -39,11 +39,11 @@ type PolicyList struct {
 	Policies []KindPolicy `json:"policies"`
 }
 
-// KindPolicy is what one kind says at one place: Conf for destinations, Rules
-// for inbounds.
+// KindPolicy is what one kind says at one place: Conf for destinations, where it is a list, and for
+// a whole dataplane, Rules for inbounds.
 type KindPolicy struct {
 	Kind    string      `json:"kind"`
-	Conf    []any       `json:"conf,omitempty"`
+	Conf    any         `json:"conf,omitempty"`
 	Rules   []KRIRule   `json:"rules,omitempty"`
 	Origins []KRIOrigin `json:"origins"`
 }
@@ -164,11 +164,22 @@ func (x kris) asRules(p *KindPolicy, e *policies.Effective, _ policies.Conf) {
 	}
 }
 
-// DataplanePolicies is GET …/dataplanes/{dp}/_policies: none of the kinds that
-// weft has concerns a proxy as a whole.
-func DataplanePolicies(m *resolve.Reader, dp api.Ref) (PolicyList, error) {
-	_, err := inspect.Dataplane(m, dp)
-	return PolicyList{Policies: []KindPolicy{}}, err
+// DataplanePolicies is GET …/dataplanes/{dp}/_policies: of the kinds that say one thing of a whole
+// dataplane. What they say of single routes is not among it.
+func DataplanePolicies(m *resolve.Reader, c *api.Catalog, dp api.Ref) (PolicyList, error) {
+	out, x := PolicyList{Policies: []KindPolicy{}}, kris{m, c}
+	if _, err := inspect.Dataplane(m, dp); err != nil {
+		return out, err
+	}
+	for _, kind := range pluginOrder(m.Kinds()) {
+		if !kind.Single {
+			continue
+		}
+		if conf, origins := folded(kind, wholeItems(m.Matched(dp, kind.Name).Items())); len(origins) > 0 {
+			out.Policies = append(out.Policies, KindPolicy{Kind: kind.Name, Conf: conf, Origins: x.origins(origins)})
+		}
+	}
+	return out, nil
 }
 
 // InboundPolicies is GET …/_inbounds/{kri}/_policies.

@@ -24,7 +24,7 @@ type LegacyRules struct {
 
 // LegacyRule is what the policies of one kind come to at one place.
 type LegacyRule struct {
-	Type       string            `json:"type"` // DestinationSubset, ClientSubset
+	Type       string            `json:"type"` // DestinationSubset, ClientSubset, SingleItem
 	Name       string            `json:"name"`
 	Addresses  []string          `json:"addresses"`
 	Service    string            `json:"service"`
@@ -60,6 +60,12 @@ func Legacy(m *resolve.Reader, dp api.Ref) (LegacyRules, error) {
 	}
 	for _, kind := range m.Kinds() {
 		matched := m.Matched(dp, kind.Name)
+		if kind.Single {
+			if item, ok := ofDataplane(r, kind, matched); ok {
+				v.Items = append(v.Items, item)
+			}
+			continue
+		}
 		for _, in := range r.Inbounds {
 			rules, _ := subsetRules(kind, fromItems(matched, in.Inbound), true)
 			for _, rule := range rules {
@@ -100,9 +106,20 @@ func toDestination(at []*effective.Outbound) []LegacyRule {
 		}
 	}
 	for _, e := range o.Policies {
-		add(e, nil)
+		if !e.Kind.Single { // which has an item of its own
+			add(e, nil)
+		}
 	}
 	return out
+}
+
+// ofDataplane is what holds by a kind in the single form on a dataplane as a whole; not ok where
+// nothing does.
+func ofDataplane(r *effective.Resolved, kind *policies.Kind, matched *resolve.Matched) (LegacyRule, bool) {
+	conf, origins := folded(kind, wholeItems(matched.Items()))
+	item := LegacyRule{Type: "SingleItem", Name: r.Ref.FullName(), Addresses: []string{}, Tags: map[string]string{}, PolicyType: kind.Name,
+		Subset: map[string]string{}, Conf: conf, Origins: legacyOrigins(origins)}
+	return item, len(origins) > 0
 }
 
 // ofRoute reports whether something is said of the route alone. Where nothing is,

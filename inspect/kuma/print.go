@@ -92,6 +92,9 @@ func (p *printer) meta(m *Meta) {
 func (p *printer) kind(k *KindRules) {
 	p.begin("{", "type").value(k.Type)
 	p.member("warnings").value(k.Warnings)
+	if k.ProxyRule != nil {
+		p.member("proxyRule").value(k.ProxyRule)
+	}
 	p.member("toRules")
 	each(p, k.ToRules, p.toRule)
 	p.member("fromRules").value(k.FromRules)

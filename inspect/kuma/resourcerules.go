@@ -73,13 +73,17 @@ func (x *viewBuilder) resourceRule(kind *policies.Kind, items []resolve.Item, a 
 		list = append(list, tagged{origin: items[i].Origin, item: &items[i]})
 	}
 	slices.SortStableFunc(list, func(a, b tagged) int { return layerOf(a.item) - layerOf(b.item) })
-	said := inMergeOrderOf(list)
+	conf, origins := folded(kind, inMergeOrderOf(list))
+	return ResourceRule{ResourceMeta: x.meta(a.ref), ResourceSectionName: a.section, Origin: x.itemOrigins(origins), Conf: []any{conf}}
+}
+
+// folded is what items come to, weakest first, and who says it.
+func folded(kind *policies.Kind, said []tagged) (policies.Conf, []*api.Origin) {
 	layers, origins := make([]merge.Layer, 0, len(said)), make([]*api.Origin, 0, len(said))
 	for _, it := range said {
 		layers, origins = append(layers, merge.Layer{Leaves: it.leaves}), append(origins, it.origin)
 	}
-	return ResourceRule{ResourceMeta: x.meta(a.ref), ResourceSectionName: a.section, Origin: x.itemOrigins(origins),
-		Conf: []any{kind.Schema.Build(kind.New(), merge.Fold(layers))}}
+	return kind.Schema.Build(kind.New(), merge.Fold(layers)), origins
 }
 
 // layerOf is how near to a route an item is: what targets none of them, one, or a

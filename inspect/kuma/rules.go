@@ -38,10 +38,17 @@ type HTTPMatch struct {
 type KindRules struct {
 	Type            string         `json:"type"`
 	Warnings        []string       `json:"warnings"`
+	ProxyRule       *ProxyRule     `json:"proxyRule,omitempty"` // of a kind in the single form
 	ToRules         []ToRule       `json:"toRules"`
 	FromRules       []FromRules    `json:"fromRules"`
 	ToResourceRules []ResourceRule `json:"toResourceRules"`
 	InboundRules    []InboundRules `json:"inboundRules"`
+}
+
+// ProxyRule is what holds on a dataplane as a whole.
+type ProxyRule struct {
+	Conf   any     `json:"conf"`
+	Origin []*Meta `json:"origin"` // weakest first
 }
 
 // ToRule is a subset rule.
@@ -125,7 +132,7 @@ func Rules(m *resolve.Reader, c *api.Catalog, dp api.Ref) (RulesView, error) {
 	}
 	for _, kind := range pluginOrder(m.Kinds()) {
 		k := x.kindRules(kind)
-		if len(k.ToRules)+len(k.FromRules)+len(k.ToResourceRules)+len(k.InboundRules)+len(k.Warnings) > 0 {
+		if len(k.ToRules)+len(k.FromRules)+len(k.ToResourceRules)+len(k.InboundRules)+len(k.Warnings) > 0 || k.ProxyRule != nil {
 			v.Rules = append(v.Rules, k)
 		}
 	}
@@ -163,6 +170,9 @@ func (x *viewBuilder) kindRules(kind *policies.Kind) KindRules {
 			k.Warnings = append(k.Warnings, "could not resolve "+terminal.OriginText(n.Origin)+": "+n.Message)
 		}
 	}
+	if kind.Single {
+		return x.singleRules(k, kind, items)
+	}
 	rules, cut := subsetRules(kind, x.toItems(kind, items), false)
 	k.ToRules = append(k.ToRules, x.toRules(rules)...)
 	for _, in := range x.plane.Inbounds {
@@ -176,10 +186,41 @@ func (x *viewBuilder) kindRules(kind *policies.Kind) KindRules {
 		}
 	}
 	if cut {
-		k.Warnings = append(k.Warnings, fmt.Sprintf("there are more than %d rules; the view is cut, what is effective is not", maxRules))
+		k.Warnings = append(k.Warnings, cutRules())
 	}
 	k.ToResourceRules = append(k.ToResourceRules, x.resourceRules(kind, items)...)
 	return k
+}
+
+// singleRules are those of a kind in the single form: one of the dataplane, and where something is
+// attached to routes what holds at their rules.
+func (x *viewBuilder) singleRules(k KindRules, kind *policies.Kind, items []resolve.Item) KindRules {
+	if conf, origins := folded(kind, wholeItems(items)); len(origins) > 0 {
+		k.ProxyRule = &ProxyRule{Conf: conf, Origin: x.metas(origins)}
+	}
+	if at := x.attached(kind, items); len(at) > 0 {
+		rules, cut := subsetRules(kind, wholeItems(items, at...), false)
+		if k.ToRules = append(k.ToRules, x.toRules(rules)...); cut {
+			k.Warnings = append(k.Warnings, cutRules())
+		}
+	}
+	return k
+}
+
+// wholeItems are those of documents in the single form that are attached to no route, in the order in
+// which they are effective among what is attached.
+func wholeItems(items []resolve.Item, attached ...atRule) []tagged {
+	var whole []tagged
+	for i := range items {
+		if it := &items[i]; !it.Spec.Top().IsRoute() {
+			whole = append(whole, tagged{origin: it.Origin, item: it})
+		}
+	}
+	return inMergeOrderOf(whole, attached...)
+}
+
+func cutRules() string {
+	return fmt.Sprintf("there are more than %d rules; the view is cut, what is effective is not", maxRules)
 }
 
 func inboundMeta(in *effective.Inbound) InboundMeta {

@@ -70,7 +70,7 @@ func TestViews(t *testing.T) {
 	add("_outbounds/web/_routes/route-1/_policies", list, err)
 	list, err = kuma.InboundPolicies(m, c, dp, inbound)
 	add("_inbounds/main/_policies", list, err)
-	list, err = kuma.DataplanePolicies(m, dp)
+	list, err = kuma.DataplanePolicies(m, c, dp)
 	add("_policies", list, err)
 	routes, err := kuma.Routes(m, c, dp, web)
 	add("_outbounds/web/_routes", routes, err)

@@ -29,7 +29,6 @@ var general = []CodeInfo{
 	told("InvalidAnnotation", "An annotation has no meaning", "What it would set is left as it is.", "Write one of the values in the message."),
 	told("InvalidCertificateRef", "A listener has no certificate", "Nobody is let in there.", "Name a Secret of type kubernetes.io/tls that there is, and let it be read."),
 	told("InvalidNamespaceLabel", "The label for injection has an unknown value", "Pods of the namespace get no sidecar.", "Write `enabled` or `disabled`."),
-	told("LogsSecret", "A log has headers whose values are secret", "Whoever reads the lines can act in the name of who sent the requests.", "Leave the header out of the format."),
 	told("LogsTwice", "One list of logs has a backend twice", "One line is written for both.", "Remove one of them."),
 	told("MeshChanged", "An object would move to another mesh", "An object stays in its mesh.", "Delete it, and create it in the other."),
 	told("MeshNotFound", "There is no such mesh", "The object has no effect.", "Create the mesh, or name one that there is."),

@@ -123,7 +123,7 @@ func (v *view) lost(ref api.Ref, e *impact.EntryEffect, list string, by *api.Ori
 	if by == nil {
 		return nil
 	}
-	return v.on(ref, e.Field.Field("default").Field(list), "Overridden", "it has no effect: a list holds as a whole, and that of %s counts more; say it there, or remove it", terminal.OriginText(by))
+	return v.on(ref, policies.PartOf(e.Field, "default").Field(list), "Overridden", "it has no effect: a list holds as a whole, and that of %s counts more; say it there, or remove it", terminal.OriginText(by))
 }
 
 func (v *view) vain(ref api.Ref, e *impact.EntryEffect) *api.Violation {

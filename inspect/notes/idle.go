@@ -33,7 +33,7 @@ func idleNotes(q *resolve.Reader, x *impact.Impact) []api.Note {
 			for _, n := range idle {
 				paths = append(paths, spec.Kind.Schema.Leaves[n].Path)
 			}
-			notes = append(notes, api.Note{Origin: &api.Origin{Ref: x.Ref, Field: e.Field}, Severity: api.Warning, Code: api.CodeNoEffect, Field: e.Field.Field("default"),
+			notes = append(notes, api.Note{Origin: &api.Origin{Ref: x.Ref, Field: e.Field}, Severity: api.Warning, Code: api.CodeNoEffect, Field: policies.PartOf(e.Field, "default"),
 				Message: fmt.Sprintf("%s has no effect: %s; remove it, or target what it can act on", strings.Join(paths, ", "), e.Why)})
 		}
 	}

@@ -195,6 +195,16 @@ func (d *differ) resources(b *step.Budget) ([]Resource, int) {
 	return firstOf(d, d.envoy.all, b, func(r *Resource, on step.Listed) { r.Listed = on })
 }
 
+// draining is how many listeners are made anew or taken away.
+func (d *differ) draining() (n int) {
+	for _, x := range d.envoy.all {
+		if x.what.Type == "Listener" && x.what.Action != "create" {
+			n += len(x.on)
+		}
+	}
+	return n
+}
+
 // firstOf are the first entries that somebody has, each with those who have it.
 func firstOf[T any](d *differ, all []*entry[T], b *step.Budget, set func(*T, step.Listed)) (out []T, cut int) {
 	out = []T{}

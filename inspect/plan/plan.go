@@ -25,6 +25,9 @@ type Plan struct {
 	Dataplanes Dataplanes    `json:"dataplanes"`
 	Effects    []Effect      `json:"effects"`
 	Envoy      []Resource    `json:"envoy"`
+	// Draining is how many listeners, of all dataplanes together, are made anew or taken away: the
+	// connections through them drain, which is to say that they end gracefully.
+	Draining int `json:"draining,omitempty"`
 	// Permissions are the verdicts about callers that change, those first that let in more.
 	Permissions []access.Access `json:"permissions,omitempty"`
 	// PermissionsCut is how many are not listed.
@@ -137,7 +140,7 @@ func Of(s step.Comparison, results []store.Result) Plan {
 	var more int
 	p.Effects, p.Cut = d.told(&b)
 	p.Envoy, more = d.resources(&b)
-	p.Cut += more
+	p.Cut, p.Draining = p.Cut+more, d.draining()
 	if s.Print != nil {
 		d.fields(&p, s.Print)
 	}

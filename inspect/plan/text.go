@@ -50,9 +50,8 @@ func Text(w io.Writer, p Plan, s terminal.Style) error {
 		line("  %s  %s", s.Paint(signed[r.Action], signs[r.Action]+" "+r.Type+" "+r.Name), s.Paint("2", "at "+r.Text(3)))
 		r.fieldsText(line, s)
 	}
-	if n := p.drained(); n > 0 {
-		line("")
-		line("connections through %s end gracefully: Envoy drains what it has", terminal.Counted(n, "listener", "listeners"))
+	if p.Draining > 0 {
+		line("  connections drain: those through %s end gracefully", terminal.Counted(p.Draining, "listener", "listeners"))
 	}
 	if p.Cut > 0 {
 		line("")
@@ -66,16 +65,6 @@ func Text(w io.Writer, p Plan, s terminal.Style) error {
 	}
 	_, err := io.WriteString(w, out.String())
 	return err
-}
-
-// drained is how many of the listeners that are listed change, and so drain their connections.
-func (p *Plan) drained() (n int) {
-	for i := range p.Envoy {
-		if p.Envoy[i].Type == "Listener" && p.Envoy[i].Action == "update" {
-			n++
-		}
-	}
-	return n
 }
 
 func warningText(v inspect.Violation) string {
@@ -125,6 +114,9 @@ func Markdown(w io.Writer, p Plan) error {
 			}
 		}
 		line("\n</details>")
+	}
+	if p.Draining > 0 {
+		line("\nConnections drain: those through %s end gracefully.", terminal.Counted(p.Draining, "listener", "listeners"))
 	}
 	if p.Cut > 0 {
 		line("\nand %d more", p.Cut)

@@ -128,6 +128,9 @@ func (p *Printer) branch(b *sim.Branch, several bool) {
 	for _, m := range b.Mirrors {
 		p.Line("  copy of %.4g%% to %s", 100*m.Share, BackendText(sim.Backend{Name: m.Name, Namespace: m.Namespace, Tags: m.Tags, Port: m.Port}))
 	}
+	for _, o := range b.Observed {
+		p.Line("  %s", o)
+	}
 	p.permission("  ", b.Permission)
 	p.Policies("  ", b.Policies)
 	p.logged("  ", b.Policies)

@@ -40,8 +40,10 @@ func comparable(h map[string]string) map[string]string {
 	return out
 }
 
-// added are headers that sidecars give each request.
-var added = []string{"x-request-id", "x-forwarded-proto", "content-length", "transfer-encoding", envoytest.UserHeader}
+// added are headers that sidecars give each request, and those by which tracers tell each other of it,
+// which the simulator does not show (spec/kinds.md 9).
+var added = []string{"x-request-id", "x-forwarded-proto", "content-length", "transfer-encoding", envoytest.UserHeader,
+	"x-b3-traceid", "x-b3-spanid", "x-b3-parentspanid", "x-b3-sampled", "traceparent", "tracestate", "x-datadog-trace-id", "x-datadog-parent-id", "x-datadog-sampling-priority"}
 
 // proxys are the headers of an answer that proxies write.
 var proxys = []string{"server", "date", "location", "content-length", "transfer-encoding", "connection", "grpc-status", "grpc-message", "trailer", "upgrade", "x-request-id",

@@ -102,6 +102,9 @@ func (f *storyFleet) listens(s *scene, caller string, at netip.AddrPort) (netip.
 // elsewhere is the workload that stands for wherever connections were going.
 const elsewhere = "elsewhere"
 
+// nobody is a port at which nobody listens.
+const nobody = 1
+
 // move puts what one of the Envoys holds for a dataplane of a scene where it can be.
 func (f *storyFleet) move(s *scene, envoy string, r *effective.Resolved, state *resource.State) *resource.State {
 	if !s.limited {
@@ -125,6 +128,9 @@ func (f *storyFleet) move(s *scene, envoy string, r *effective.Resolved, state *
 				}
 			}
 			i := slices.IndexFunc(r.Clusters, func(c effective.ClusterUse) bool { return c.Cluster.Name == cluster })
+			if i < 0 { // of a collector, which no request is for
+				return onLoopback(nobody)
+			}
 			return onLoopback(f.room.workloads.Port(r.Clusters[i].Cluster.Destination.Name))
 		},
 	})

@@ -67,7 +67,7 @@ func Join(t testing.TB, states map[string]*resource.State, reveals bool) *resour
 			l := Listener(t, r)
 			l.Name = prefix + l.Name
 			renameListener(t, prefix, l)
-			if len(s.Secrets) > 0 || slices.ContainsFunc(s.Clusters, func(r *resource.Resource) bool { return r.Name == naming.Authorization }) {
+			if len(s.Secrets) > 0 || slices.ContainsFunc(s.Clusters, namedInside) {
 				prefixInside(t, prefix, l)
 			}
 			out.Listeners = append(out.Listeners, prefixed(t, prefix, r, l))
@@ -84,6 +84,13 @@ func Join(t testing.TB, states map[string]*resource.State, reveals bool) *resour
 		slices.SortFunc(list, func(a, b *resource.Resource) int { return strings.Compare(a.Name, b.Name) })
 	}
 	return out
+}
+
+// namedInside reports whether listeners name a cluster by which no request is forwarded: that of the
+// authorization service, and those of collectors.
+func namedInside(cluster *resource.Resource) bool {
+	use, _, _ := strings.Cut(cluster.Name, ":")
+	return cluster.Name == naming.Authorization || slices.Contains([]string{"otel", "zipkin", "zipkin+tls", "datadog"}, use)
 }
 
 // prefixed is r with the content m, which is its own with a prefix before names.

@@ -7,6 +7,7 @@ import (
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
+	tracev3 "github.com/envoyproxy/go-control-plane/envoy/config/trace/v3"
 	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
 	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
 	"google.golang.org/protobuf/proto"
@@ -141,7 +142,7 @@ func within(t testing.TB, m protoreflect.Message, visit func(proto.Message)) {
 }
 
 // prefixInside prefixes what else a listener or cluster names: secrets that come from the
-// control plane, and the authorization service.
+// control plane, the authorization service, and collectors of spans.
 func prefixInside(t testing.TB, prefix string, of proto.Message) {
 	t.Helper()
 	within(t, of.ProtoReflect(), func(m proto.Message) {
@@ -152,6 +153,10 @@ func prefixInside(t testing.TB, prefix string, of proto.Message) {
 			}
 		case *corev3.GrpcService_EnvoyGrpc:
 			m.ClusterName = prefix + m.ClusterName
+		case *tracev3.ZipkinConfig:
+			m.CollectorCluster = prefix + m.CollectorCluster
+		case *tracev3.DatadogConfig:
+			m.CollectorCluster = prefix + m.CollectorCluster
 		}
 	})
 }

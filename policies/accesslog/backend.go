@@ -1,6 +1,7 @@
 package accesslog
 
 import (
+	"cmp"
 	"encoding/hex"
 	"encoding/json"
 	"hash/fnv"
@@ -35,12 +36,20 @@ func (b *Backend) written() bool {
 }
 
 // collector is where records go; not ok where that is not known.
-func (o *OpenTelemetry) collector() (at envoy.HostPort, ok bool) {
-	if o == nil || o.Endpoint == nil {
+func (o *OpenTelemetry) collector() (at envoy.OwnCluster, ok bool) {
+	at = envoy.OwnCluster{Use: "otel", HTTP2: true, Field: "backends"}
+	switch {
+	case o == nil:
 		return at, false
+	case o.Endpoint != nil:
+		host, port, why := hostPort(*o.Endpoint, otlpPort)
+		at.Host, at.Port = host, port
+		return at, why == ""
+	case o.BackendRef != nil && o.BackendRef.To != nil:
+		at.Host, at.Port = o.BackendRef.To.Address, o.BackendRef.To.Port
+		return at, true
 	}
-	host, port, why := hostPort(*o.Endpoint, otlpPort)
-	return envoy.HostPort{Host: host, Port: port}, why == ""
+	return at, false
 }
 
 // Lines that are written where a backend has no format of its own: Kuma's.
@@ -87,7 +96,7 @@ func (f filler) value(name string) string {
 	case format.Workload:
 		return "%CEL(xds.node.metadata['" + naming.NodeWorkload + "'])%"
 	case format.DestinationService:
-		return format.Literal(f.at.Service)
+		return format.Literal(cmp.Or(f.at.Destination, "*"))
 	case format.TrafficDirection:
 		if f.at.Inbound {
 			return "INBOUND"

@@ -1,5 +1,7 @@
 package accesslog
 
+import "github.com/weftmesh/weft/policies"
+
 // Conf says where a line is written of each request or connection.
 type Conf struct {
 	// Backends are those to which lines go, each of them; an empty list writes none. A list stands in the
@@ -64,23 +66,13 @@ type OpenTelemetry struct {
 	// this or backendRef.
 	Endpoint *string `json:"endpoint,omitempty" schema:"length=262"`
 	// BackendRef names a MeshOpenTelemetryBackend, by labels or by name.
-	BackendRef *BackendRef `json:"backendRef,omitempty"`
+	BackendRef *policies.CollectorRef `json:"backendRef,omitempty"`
 	// Attributes are those of a record, whose values have commands.
 	Attributes []KeyValue `json:"attributes,omitzero" schema:"most=128"`
 	// Body is that of a record: a text with commands, or an object that is an AnyValue of OTLP in JSON, such
 	// as {"kvlistValue": {"values": [{"key": "code", "value": {"stringValue": "%RESPONSE_CODE%"}}]}}. Kuma's
 	// line where it is not set.
 	Body any `json:"body,omitempty"`
-}
-
-// BackendRef names a MeshOpenTelemetryBackend.
-type BackendRef struct {
-	// Kind is MeshOpenTelemetryBackend.
-	Kind string `json:"kind" schema:"required,enum=MeshOpenTelemetryBackend"`
-	// Labels are those that it has.
-	Labels map[string]string `json:"labels,omitempty"`
-	// Name is its name.
-	Name string `json:"name,omitempty"`
 }
 
 // The types of backends, and of formats.

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	accesslogv3 "github.com/envoyproxy/go-control-plane/envoy/config/accesslog/v3"
-	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	celv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/access_loggers/filters/cel/v3"
@@ -156,12 +155,12 @@ func expression(text string) *accesslogv3.AccessLogFilter {
 	}}}
 }
 
-// Resources are the clusters of collectors.
-func (c *Conf) Resources() []*clusterv3.Cluster {
-	var out []*clusterv3.Cluster
+// Clusters are those of collectors.
+func (c *Conf) Clusters(envoy.Place) []envoy.OwnCluster {
+	var out []envoy.OwnCluster
 	for i := range c.Backends {
 		if at, ok := c.Backends[i].OpenTelemetry.collector(); ok && c.Backends[i].written() {
-			out = append(out, envoy.Collector(at))
+			out = append(out, at)
 		}
 	}
 	return out

@@ -10,7 +10,6 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/weftmesh/weft/xds/envoy"
-	"github.com/weftmesh/weft/xds/naming"
 )
 
 // namePrefix begins the names of the loggers of this kind; the id of the backend follows.
@@ -65,7 +64,7 @@ func (o *OpenTelemetry) records(f filler, id string, http bool) *otelv3.OpenTele
 	at, _ := o.collector()
 	out := &otelv3.OpenTelemetryAccessLogConfig{
 		LogName:            "MeshAccessLog-" + id,
-		GrpcService:        envoy.ByGRPC(naming.Collector(at.Host, at.Port)),
+		GrpcService:        envoy.ByGRPC(at.Name()),
 		ResourceAttributes: &commonv1.KeyValueList{Values: []*commonv1.KeyValue{{Key: "kuma.mesh", Value: stringValue(f.at.Mesh)}}},
 		Body:               f.body(o.Body, http),
 	}

@@ -9,16 +9,13 @@ import (
 	"github.com/weftmesh/weft/policies/accesslog/format"
 )
 
-// secretHeaders hold what whoever reads a log could call with.
-var secretHeaders = []string{"authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key", "x-forwarded-client-cert"}
-
 // headerReaders are the commands that write headers.
 var headerReaders = []string{"REQ", "REQUEST_HEADER", "STREAM_INFO_REQ", "RESP", "RESPONSE_HEADER", "TRAILER", "RESPONSE_TRAILER"}
 
 // warnSecrets warns of headers whose values are secret.
 func warnSecrets(f *policies.Findings, at api.Path, read format.Format) {
 	for _, name := range secretsIn(read) {
-		f.Warns(at, "LogsSecret", "writes the header %s, whose value is enough to act in the name of who sent it; leave it out", name)
+		f.Warns(at, policies.CodeLogsSecret, "writes the header %s, whose value is enough to act in the name of who sent it; leave it out", name)
 	}
 }
 
@@ -30,7 +27,7 @@ func secretsIn(read format.Format) []string {
 			continue
 		}
 		for name := range strings.SplitSeq(strings.ToLower(p.Argument), "?") {
-			if slices.Contains(secretHeaders, name) {
+			if policies.SecretHeader(name) {
 				out = append(out, name)
 			}
 		}

@@ -187,29 +187,13 @@ func (o *OpenTelemetry) check(f *policies.Findings, at api.Path) {
 			f.Breaks(at.Field("endpoint"), "%s; write host:port of the collector, without a scheme", why)
 		}
 	case o.BackendRef != nil:
-		o.BackendRef.check(f, at.Field("backendRef"))
+		o.BackendRef.Check(f, at.Field("backendRef"))
 	default:
 		f.Breaks(at, "says not where records go; set endpoint or backendRef")
 	}
 	checkMembers(f, at.Field("attributes"), o.Attributes, checkAttribute)
 	checkBody(f, at.Field("body"), o.Body)
 }
-
-func (r *BackendRef) check(f *policies.Findings, at api.Path) {
-	if r.Kind != otelBackend {
-		f.OneOf(at.Field("kind"), r.Kind, otelBackend)
-	}
-	switch {
-	case r.Name == "" && len(r.Labels) == 0:
-		f.Breaks(at, "names nothing; set labels or name")
-	case r.Name != "" && len(r.Labels) > 0:
-		f.Breaks(at.Field("name"), "stands beside labels; write one of them")
-	}
-	f.Include(api.ValidateLabels(at.Field("labels"), r.Labels))
-	f.Warns(at, "UnsupportedValue", "weft does not look up MeshOpenTelemetryBackends yet, so the backend is left out; write endpoint")
-}
-
-const otelBackend = "MeshOpenTelemetryBackend"
 
 // otlpPort is that of collectors where nobody says another.
 const otlpPort = 4317

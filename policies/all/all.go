@@ -11,6 +11,7 @@ import (
 	"github.com/weftmesh/weft/policies/retry"
 	"github.com/weftmesh/weft/policies/timeout"
 	"github.com/weftmesh/weft/policies/tls"
+	"github.com/weftmesh/weft/policies/trace"
 	"github.com/weftmesh/weft/policies/trafficpermission"
 )
 
@@ -21,5 +22,6 @@ var Kinds = []*policies.Kind{
 	retry.Kind,
 	timeout.Kind,
 	tls.Kind,
+	trace.Kind,
 	trafficpermission.Kind,
 }

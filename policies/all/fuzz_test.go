@@ -64,7 +64,7 @@ func again(t *testing.T, types *api.Catalog, o *api.Object, s *policies.Spec) {
 	if err != nil && api.Refuses(err) {
 		t.Fatalf("%v\n%s", err, text)
 	}
-	ignore := cmp.Options{cmpopts.IgnoreUnexported(policies.Item{}, policies.Rule{}), cmpopts.IgnoreFields(policies.Spec{}, "Kind"), cmpopts.EquateEmpty()}
+	ignore := cmp.Options{cmpopts.IgnoreUnexported(policies.Spec{}, policies.Item{}, policies.Rule{}), cmpopts.IgnoreFields(policies.Spec{}, "Kind"), cmpopts.EquateEmpty()}
 	if diff := cmp.Diff(s, back[0].Spec.(*policies.Spec), ignore); diff != "" {
 		t.Fatal(diff)
 	}
@@ -73,6 +73,9 @@ func again(t *testing.T, types *api.Catalog, o *api.Object, s *policies.Spec) {
 func writes(t *testing.T, s *policies.Spec, p api.Protocol) {
 	t.Helper()
 	var layers []merge.Layer
+	if w := s.Whole(); w != nil {
+		layers = append(layers, merge.Layer{Origin: &api.Origin{}, Leaves: w.Leaves()})
+	}
 	for i := range s.To {
 		layers = append(layers, merge.Layer{Origin: &api.Origin{}, Leaves: s.To[i].Leaves()})
 	}

@@ -46,6 +46,7 @@ func PolicyNotes(x Mesh, p *index.Policy) []api.Note {
 			notes = append(notes, n)
 		}
 	}
+	notes = append(notes, collectorNotes(x, p)...)
 	notes = append(notes, RouteAuthorizationNotes(x, p)...)
 	notes = append(notes, VoidNotes(x, p)...)
 	notes = append(notes, enforcedNotes(x, p)...)

@@ -85,13 +85,18 @@ func (c *Stage) addMeanings() {
 			mode := modeOf(o)
 			return &mode
 		})
-	c.Policies = Read(c.Mesh(nil), "policies read", c.PolicyObjects, func(o *api.Object) *Policy {
+	c.Policies = derive.Derive(c.Schema, "policies read", c.PolicyObjects, derive.Values[Policy]{}, func(r *derive.Reader, key string) *Policy {
+		o, _ := c.PolicyObjects.Get(r, key)
+		m := c.Mesh(r)
+		if !m.admitted(o) {
+			return nil // of which there is a note
+		}
 		i := slices.IndexFunc(c.Kinds, func(k *policies.Kind) bool { return k.Name == o.Kind })
 		spec, ok := o.Spec.(*policies.Spec)
 		if i < 0 || !ok || o.Shadow() && c.Kinds[i].Authorizer == nil { // what adds up counts what a shadow would change
 			return nil
 		}
-		return newPolicy(o, spec, i)
+		return newPolicy(o, spec.WithCollectors(m.reached), i)
 	})
 	c.Routes = derive.Derive(c.Schema, "routes read", c.RouteObjects, derive.Values[Route]{}, func(r *derive.Reader, key string) *Route {
 		o, _ := c.RouteObjects.Get(r, key)

@@ -1,6 +1,9 @@
 package index
 
 import (
+	"cmp"
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/weftmesh/weft/api"
@@ -82,6 +85,9 @@ func newPolicy(o *api.Object, spec *policies.Spec, kind int) *Policy {
 			Origin: &api.Origin{Ref: o.Ref, Field: at}}
 		*list = append(*list, it)
 	}
+	if w := spec.Whole(); w != nil {
+		p.addWhole(w)
+	}
 	for i := range spec.To {
 		add(&p.Items, "to", i, spec.To[i].TargetRef, spec.To[i].Leaves(), spec.To[i].Overrides())
 	}
@@ -93,6 +99,17 @@ func newPolicy(o *api.Object, spec *policies.Spec, kind int) *Policy {
 		p.Inbound[len(p.Inbound)-1].Matches = spec.Rules[i].Matches
 	}
 	return p
+}
+
+// addWhole adds what a document in the single form says: one item, which holds for all that the
+// dataplanes call and, unless it is about requests of a route, for all that comes in at them.
+func (p *Policy) addWhole(w *policies.Item) {
+	it := &Item{Policy: p, Field: policies.Whole, Target: w.TargetRef, Layer: layerOf(w.TargetRef), Rank: p.Own.Of(w.TargetRef, 0),
+		Leaves: w.Leaves(), Overrides: w.Overrides(), Origin: &api.Origin{Ref: p.Object.Ref, Field: policies.Whole}}
+	p.Items = []*Item{it}
+	if p.TopRoute == nil {
+		p.Inbound = p.Items
+	}
 }
 
 // RouteRef is the ref by which the item attaches to routes, if it does.
@@ -143,4 +160,51 @@ func (r *Route) Sections(o *api.Origin) []string {
 		out = append(out, o.RuleName)
 	}
 	return out
+}
+
+// Collector is the MeshOpenTelemetryBackend that a ref means: of several the oldest, then the first
+// by name; nil for none.
+func (m Mesh) Collector(ref *policies.CollectorRef) *api.Object {
+	var found *api.Object
+	for o := range m.Objects(api.KindMeshOpenTelemetryBackend, ref.Labels) {
+		if ref.Name != "" && o.Name != ref.Name && o.DisplayName() != ref.Name {
+			continue
+		}
+		if found == nil || cmp.Or(o.Created.Compare(found.Created), cmp.Compare(o.DisplayName(), found.DisplayName()), o.Ref.Compare(found.Ref)) < 0 {
+			found = o
+		}
+	}
+	return found
+}
+
+// reached is what the ref leads to, as far as Envoy can send there by itself.
+func (m Mesh) reached(ref *policies.CollectorRef) *policies.CollectorAddress {
+	o := m.Collector(ref)
+	if o == nil {
+		return nil
+	}
+	spec, ok := o.Spec.(*api.MeshOpenTelemetryBackend)
+	if !ok || Unreached(spec) != "" {
+		return nil
+	}
+	address, port := spec.Address()
+	return &policies.CollectorAddress{Address: address, Port: port}
+}
+
+// NamingCollector are the policies of the mesh of which a ref leads to the backend, sorted.
+func (m Mesh) NamingCollector(backend api.Ref) []api.Ref {
+	found := map[api.Ref]bool{}
+	for _, k := range m.Kinds {
+		if !k.NamesCollectors() {
+			continue
+		}
+		for p := range m.PoliciesByKind.Values(m.At, k.Name) {
+			for _, ref := range p.Object.Spec.(*policies.Spec).CollectorRefs {
+				if o := m.Collector(ref); o != nil && o.Ref == backend {
+					found[p.Object.Ref] = true
+				}
+			}
+		}
+	}
+	return slices.SortedFunc(maps.Keys(found), api.Ref.Compare)
 }

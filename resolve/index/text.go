@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/policies"
 )
 
 // LabelText is labels as KEY=VALUE, sorted and separated by commas.
@@ -38,4 +39,12 @@ func RefText(ref api.TargetRef) string {
 		text += " with a section " + ref.SectionName
 	}
 	return text
+}
+
+// CollectorText is a ref to a collector in words.
+func CollectorText(ref *policies.CollectorRef) string {
+	if ref.Name != "" {
+		return ref.Kind + " " + ref.Name
+	}
+	return ref.Kind + " with labels " + LabelText(ref.Labels)
 }

@@ -3,7 +3,9 @@
 package envoy
 
 import (
+	"net"
 	"slices"
+	"strconv"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
@@ -48,9 +50,8 @@ type Place struct {
 	// Outside says that a share of a route leads out of the mesh: nobody there may be believed
 	// what only sidecars say.
 	Outside bool
-	// Mesh is that of the proxy, and Service what is called: the kuma.io/service of a destination or of the
-	// workload, * for hosts and for clients from outside. Both are of filters and of managers.
-	Mesh, Service string
+	// Mesh is that of the proxy, of filters and of managers.
+	Mesh string
 	// Said is who said what of the conf that writes; nil where nobody knows.
 	Said *policies.Effective
 	// Caller are those callers of whom alone the conf holds; nil for all.
@@ -58,6 +59,14 @@ type Place struct {
 	// Paths says that rules of routes tell the requests of the inbound apart by their paths, or
 	// who may call by one of them.
 	Paths bool
+	// Edge says that clients from outside the mesh call there.
+	Edge bool
+	// Service is the name of the dataplane's own service: at an outbound, whose listener several
+	// dataplanes may share, only where a ServiceNamer asks for it.
+	Service string
+	// Destination is the name of what an outbound leads to, or the kuma.io/service of an inbound; empty for
+	// several hosts, and for clients from outside.
+	Destination string
 }
 
 // InboundPlace is what the routes of an inbound stand for, which all its chains share.
@@ -89,6 +98,45 @@ type Guard interface {
 	// Revoked are the names to which an inbound is closed for good, by revocation: with another
 	// of them the connections that are open drain (spec/identity.md 2.2).
 	Revoked(conf policies.Conf) []string
+}
+
+// ServiceNamer is a conf that may write the name of the dataplane's own service into a listener.
+type ServiceNamer interface {
+	NamesService() bool
+}
+
+// ResourceWriter names the clusters that a proxy must have beside what the conf writes into the
+// listener at a place, and before it: Envoy refuses a tracer whose cluster is not there.
+type ResourceWriter interface {
+	Clusters(Place) []OwnCluster
+}
+
+// OwnCluster is a cluster that a conf asks for, and that no route names. Whoever asks for the same
+// shares it.
+type OwnCluster struct {
+	Use   string // how the cluster is called before its address: otel
+	Host  string // an IP or a DNS name
+	Port  uint32
+	HTTP2 bool   // by prior knowledge
+	TLS   bool   // the certificate has to be of the host
+	Field string // the leaf that asks for it
+}
+
+// Name is that of the cluster: one of all that is to be known to call it.
+func (c OwnCluster) Name() string {
+	use := c.Use
+	if c.TLS {
+		use += "+tls"
+	}
+	return use + ":" + net.JoinHostPort(c.Host, strconv.FormatUint(uint64(c.Port), 10))
+}
+
+// NamesService reports whether something that holds may write the name of the dataplane's own service.
+func NamesService(ps effective.Policies) bool {
+	return slices.ContainsFunc(ps, func(e *policies.Effective) bool {
+		n, ok := e.Conf.(ServiceNamer)
+		return ok && n.NamesService()
+	})
 }
 
 // InboundWriter writes what the virtual host of an inbound says to filters of all its routes,
@@ -136,12 +184,6 @@ type ManagerWriter interface {
 type PartWriter interface {
 	WritePartOfManager(*hcmv3.HttpConnectionManager, Place)
 	WritePartOfTCP(*tcpproxyv3.TcpProxy, Place)
-}
-
-// ResourceWriter is a conf that needs clusters beside those of destinations where it stands, as those of
-// collectors. Of one name there is one cluster, whoever asks for it.
-type ResourceWriter interface {
-	Resources() []*clusterv3.Cluster
 }
 
 // TCPWriter writes the TCP proxy of a listener.

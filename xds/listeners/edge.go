@@ -58,7 +58,7 @@ func (b *Builder) edgeTLS(r *effective.Resolved, e *effective.Edge, chains []*ef
 		in := b.common(edgeChain(r, e, c, name))
 		wrong, clusters = cmp.Or(wrong, in.err), append(clusters, in.split.Clusters()...)
 		for _, x := range in.beside {
-			beside, clusters = append(beside, x), append(clusters, x.Cluster.Name)
+			beside, clusters = append(beside, x), append(clusters, x.Name())
 		}
 		fc := &listenerv3.FilterChain{Name: name, Filters: in.filters, TransportSocket: showing(c)}
 		if c.Name != "" {
@@ -98,7 +98,7 @@ func edgeChain(r *effective.Resolved, e *effective.Edge, c *effective.FilterChai
 
 // edgePlace is where clients from outside call whatever is served there.
 func edgePlace(r *effective.Resolved, p api.Protocol) envoy.Place {
-	return envoy.Place{Protocol: p, Mesh: r.Ref.Mesh, Service: anyService}
+	return envoy.Place{Protocol: p, Mesh: r.Ref.Mesh, Edge: true, Service: serviceOf(r)}
 }
 
 // showing is how a listener speaks TLS to those who ask for the names of a chain; nil where

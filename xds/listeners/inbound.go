@@ -26,7 +26,7 @@ const plainBound = 5 * time.Minute
 // Inbound renders the listener of an inbound, at which place what is for it arrives.
 func (b *Builder) Inbound(whose Dataplane, at envoy.Place, i *effective.Inbound) (*resource.Resource, []api.Note) {
 	name := naming.Inbound(i)
-	c := chain{place: envoy.Place{Protocol: i.Protocol, Inbound: true, Domains: at.Domains, Paths: at.Paths, Mesh: whose.ref.Mesh, Service: i.Tags[api.TagService]}, stat: name, ps: i.Policies, of: ofCallers(i.Callers)}
+	c := chain{place: envoy.Place{Protocol: i.Protocol, Inbound: true, Domains: at.Domains, Paths: at.Paths, Mesh: whose.ref.Mesh, Service: whose.Service, Destination: i.Tags[api.TagService]}, stat: name, ps: i.Policies, of: ofCallers(i.Callers)}
 	if at.Protocol.HTTPLike() {
 		c.routes = naming.InboundRoutes(i)
 	} else {
@@ -80,7 +80,7 @@ func ownTLS(c chain, in *common) chain {
 		c.split, c.routes = backends.Split{Shares: []backends.Share{{Cluster: c.stat, Weight: 1}}}, ""
 	}
 	c.place.Chain, c.place.Protocol, c.stat = envoy.Own, api.TCP, c.stat+".own"
-	in.more = c.split.Clusters()
+	in.more = append(in.more, c.split.Clusters()...)
 	return c
 }
 

@@ -90,10 +90,27 @@ func (in *common) checked(filters []*listenerv3.Filter) []*listenerv3.Filter {
 type Dataplane struct {
 	ref        api.Ref
 	Redirected bool // its traffic is redirected to them
+	Service    string
 }
 
 // OwnerOf is the dataplane of r.
-func OwnerOf(r *effective.Resolved) Dataplane { return Dataplane{r.Ref, transparent(r)} }
+func OwnerOf(r *effective.Resolved) Dataplane { return Dataplane{r.Ref, transparent(r), serviceOf(r)} }
+
+// serviceOf is the name of the dataplane's own service: that of the first inbound with one, or of a
+// gateway; the dataplane's own name where there is none.
+func serviceOf(r *effective.Resolved) string {
+	if dp, ok := r.Dataplane.Spec.(*api.Dataplane); ok && dp.Networking != nil {
+		for i := range dp.Networking.Inbound {
+			if name := dp.Networking.Inbound[i].Tags[api.TagService]; name != "" {
+				return name
+			}
+		}
+		if g := dp.Networking.Gateway; g != nil && g.Tags[api.TagService] != "" {
+			return g.Tags[api.TagService]
+		}
+	}
+	return r.Ref.Name
+}
 
 func transparent(r *effective.Resolved) bool {
 	dp, ok := r.Dataplane.Spec.(*api.Dataplane)
@@ -135,7 +152,7 @@ func (b *Builder) listener(out *listenerv3.Listener, ip string, port uint32, in 
 	}
 	res.Clusters = append(res.Clusters, in.more...)
 	for _, x := range in.beside {
-		res.Clusters = append(res.Clusters, x.Cluster.Name)
+		res.Clusters = append(res.Clusters, x.Name())
 	}
 	res.Beside = in.beside
 	if in.passes {

@@ -19,8 +19,9 @@ import (
 type place struct {
 	address    string
 	port       uint32
-	redirected bool // the dataplane's traffic is redirected to it
-	reports    bool // its agent takes what is written of requests
+	redirected bool   // the dataplane's traffic is redirected to it
+	reports    bool   // its agent takes what is written of requests
+	service    string // the dataplane's own, where a policy names it
 }
 
 // ownOutbound is the listener of an outbound, and what is to say about it.
@@ -29,6 +30,30 @@ type ownOutbound struct {
 	parts    RoutedConfs // of the hosts there
 	listener *resource.Resource
 	notes    []api.Note
+	in       *common // which stays for as long as it
+}
+
+// commons are what listeners of one configuration have in common, for sidecars whose agents take what is
+// written of requests and for those without: alike for all dataplanes, or where a policy names the
+// dataplane's own service one for each of those. Each is made for the first who needs it.
+type commons struct {
+	reporting, quiet effective.Derived
+	by               resource.Weak[ownCommon, common]
+}
+
+type ownCommon struct {
+	service string
+	reports bool
+}
+
+func (c *commons) of(at place, make func() *common) *common {
+	switch {
+	case at.service != "":
+		return c.by.Get(ownCommon{at.service, at.reports}, make)
+	case at.reports:
+		return c.reporting.Do(func() any { return make() }).(*common)
+	}
+	return c.quiet.Do(func() any { return make() }).(*common)
 }
 
 // Outbound renders the listener by which the workload calls a destination, once
@@ -38,7 +63,10 @@ type ownOutbound struct {
 //
 // Hosts are all that are told apart there, o the first of them; none where o is no host.
 func (b *Builder) Outbound(r *effective.Resolved, o *effective.Outbound, hosts ...*effective.Outbound) (*resource.Resource, []api.Note) {
-	at, parts := place{o.Address, o.Port, transparent(r), b.reports}, RoutedConfsOf(hosts...)
+	at, parts := place{o.Address, o.Port, transparent(r), b.reports, ""}, RoutedConfsOf(hosts...)
+	if envoy.NamesService(o.Policies) {
+		at.service = serviceOf(r)
+	}
 	render := func() *ownOutbound {
 		if len(parts) > 0 { // the first host alone does not say what the listener needs
 			return b.hostsOutbound(r, o, at, parts)
@@ -55,7 +83,7 @@ func (b *Builder) Outbound(r *effective.Resolved, o *effective.Outbound, hosts .
 // hostsOutbound is the listener for hosts of which some need something in it.
 func (b *Builder) hostsOutbound(r *effective.Resolved, o *effective.Outbound, at place, parts RoutedConfs) *ownOutbound {
 	own := &ownOutbound{at: at, parts: parts}
-	own.listener, own.notes = b.renderOutbound(r, o, b.common(outboundChain(r, o, parts)))
+	own.listener, own.notes = b.renderOutbound(r, o, b.common(outboundChain(r, o, at.service, parts)))
 	return own
 }
 
@@ -66,10 +94,10 @@ func (b *Builder) sharedOutbound(r *effective.Resolved, o *effective.Outbound, a
 	if o.Passthrough {
 		kept = o.Cache.Passing()
 	}
-	in := kept.Do(func() any { return new(forms) }).(*forms).of(b.reports).Do(func() any { return b.common(outboundChain(r, o, RoutedConfsOf(o))) }).(*common)
+	in := kept.Do(func() any { return new(commons) }).(*commons).of(at, func() *common { return b.common(outboundChain(r, o, at.service, RoutedConfsOf(o))) })
 	var refused *ownOutbound
 	return cmp.Or(in.listeners.Get(at, func() *ownOutbound {
-		own := &ownOutbound{at: at}
+		own := &ownOutbound{at: at, in: in}
 		if own.listener, own.notes = b.renderOutbound(r, o, in); own.listener == nil {
 			refused = own
 			return nil
@@ -78,23 +106,12 @@ func (b *Builder) sharedOutbound(r *effective.Resolved, o *effective.Outbound, a
 	}), refused)
 }
 
-// forms are what listeners have in common, for sidecars whose agents take what is written of requests,
-// and for those without; each is made for the first who needs it.
-type forms struct{ reporting, quiet effective.Derived }
-
-func (f *forms) of(reports bool) *effective.Derived {
-	if reports {
-		return &f.reporting
-	}
-	return &f.quiet
-}
-
-func outboundChain(r *effective.Resolved, o *effective.Outbound, parts RoutedConfs) chain {
-	at := envoy.Place{Protocol: o.Protocol(), Mesh: r.Ref.Mesh, Service: o.Destination.Name}
+func outboundChain(r *effective.Resolved, o *effective.Outbound, service string, parts RoutedConfs) chain {
+	at := envoy.Place{Protocol: o.Protocol(), Mesh: r.Ref.Mesh, Service: service, Destination: o.Destination.Name}
 	c := chain{place: at, routes: naming.OutboundRoutes(o), stat: o.Destination.ID, ps: o.Policies, of: parts.ofRoutes()}
 	switch {
 	case o.ToHost():
-		c.stat, c.hosts, c.passes, c.place.Service = c.routes, true, o.Passthrough, anyService
+		c.stat, c.hosts, c.passes, c.place.Destination = c.routes, true, o.Passthrough, ""
 	case o.Table == nil:
 		c.split, c.by = backends.Divide(o.TCP.Backends), o.TCP.BackendsBy
 		for _, s := range o.TCP.ServerNames {
@@ -103,9 +120,6 @@ func outboundChain(r *effective.Resolved, o *effective.Outbound, parts RoutedCon
 	}
 	return c
 }
-
-// anyService is called where hosts are told apart only by their routes.
-const anyService = "*"
 
 func (b *Builder) renderOutbound(r *effective.Resolved, o *effective.Outbound, in *common) (*resource.Resource, []api.Note) {
 	out := &listenerv3.Listener{

@@ -110,20 +110,24 @@ func (b *Builder) setByPart(c chain, p part) []*api.Origin {
 // besides are the clusters that confs of the chain need beside those of destinations.
 func (c *chain) besides() []resource.Beside {
 	var out []resource.Beside
-	add := func(e *policies.Effective) {
+	add := func(e *policies.Effective, at envoy.Place) {
 		w, ok := e.Conf.(envoy.ResourceWriter)
 		if !ok {
 			return
 		}
-		for _, cluster := range w.Resources() {
-			out = append(out, resource.Beside{Cluster: cluster, By: origin.Winners(e)})
+		for _, cluster := range w.Clusters(at) {
+			x := resource.Beside{OwnCluster: cluster}
+			if f, ok := e.Get(cluster.Field); ok {
+				x.By = []*api.Origin{f.Winner().Origin}
+			}
+			out = append(out, x)
 		}
 	}
 	for _, e := range c.ps {
-		add(e)
+		add(e, c.place)
 	}
 	for _, p := range c.of {
-		add(p.Effective)
+		add(p.Effective, p.at(c))
 	}
 	return out
 }

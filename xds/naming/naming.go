@@ -25,9 +25,6 @@ const InboundPassthrough = "inbound:passthrough:"
 // no destination can have.
 const Authorization = "weft/authorization"
 
-// Collector is the name of the cluster of a collector of OpenTelemetry, which no destination can have.
-func Collector(host string, port uint32) string { return "otel:" + Address(host, port) }
-
 // What an Envoy knows of itself beside its service, by keys of its node's metadata.
 const (
 	NodeZone     = "kuma.zone"

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/xds/envoy"
 )
 
 // The types of resources that weft serves.
@@ -65,8 +66,8 @@ type Resource struct {
 
 // Beside is a cluster, and whose values ask for it.
 type Beside struct {
-	Cluster *clusterv3.Cluster
-	By      []*api.Origin
+	envoy.OwnCluster
+	By []*api.Origin
 }
 
 // New serialises m under name.

@@ -147,10 +147,10 @@ func identitiesOf(q *resolve.Reader, ref api.Ref, written []api.ServiceIdentity)
 	return out
 }
 
-// conditionsOf are the conditions of a policy, route or document about identities; nil for other kinds,
+// conditionsOf are the conditions of a policy, route, document about identities or place for telemetry; nil for other kinds,
 // unless their text is refused.
 func (h *Handlers) conditionsOf(ctx context.Context, o *api.Object) (any, error) {
-	if t, _ := h.Catalog.Type(o.Kind); !t.Policy && !t.Route && !conditions.TellsIdentity(o) {
+	if t, _ := h.Catalog.Type(o.Kind); !t.Policy && !t.Route && !conditions.HasConditions(o) {
 		if c, ok := conditions.RefusedOf(o.Ref, true, h.Problems()); ok {
 			return []conditions.Condition{c}, nil
 		}

@@ -102,7 +102,7 @@ func (h *Handlers) viewEndpoints() []endpoint.Operation {
 		}),
 			"The listeners of a dataplane", endpoint.Says[kuma.Layout](endpoint.InNamespace)),
 		endpoint.New(dp+"/_policies", h.ofDataplane(func(_ *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {
-			return kuma.DataplanePolicies(m, dp)
+			return kuma.DataplanePolicies(m, h.Catalog, dp)
 		}),
 			"Policies of the dataplane as a whole", endpoint.Says[kuma.PolicyList](endpoint.InNamespace)),
 		endpoint.New(dp+"/_inbounds/{kri}/_policies", h.ofPort(func(r *http.Request, m *resolve.Reader, dp api.Ref) (any, error) {

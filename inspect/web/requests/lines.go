@@ -144,13 +144,13 @@ func (h *Handlers) isRoute(kind string) bool {
 	return t.Route
 }
 
-// paths is what a mesh has told of paths.
+// paths is what a mesh has told of paths; where it does not say so, the match of the rule stands for them.
 func (h *Handlers) paths(ctx context.Context, mesh string) string {
-	o, ok := h.SnapshotOf(ctx, api.KindMesh).Get(api.Ref{Kind: api.KindMesh, Name: mesh})
-	if !ok {
-		return api.PathsMatch
+	o, _ := h.SnapshotOf(ctx, api.KindMesh).Get(api.Ref{Kind: api.KindMesh, Name: mesh})
+	if t := api.TelemetryOf(o); t != nil && t.Paths != "" {
+		return t.Paths
 	}
-	return api.TelemetryOf(o).ShownPaths()
+	return api.PathsMatch
 }
 
 // ask asks the agent of a dataplane.

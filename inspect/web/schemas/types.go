@@ -94,6 +94,7 @@ func (h *Handlers) resources(w http.ResponseWriter, _ *http.Request) error {
 		if t.Policy {
 			r.Policy = &resourceTypePolicy{IsTargetRef: true, HasTo: true}
 			if k := h.kindOf(t.Name); k != nil {
+				r.Policy.HasTo = !k.Single
 				r.Policy.HasFrom, r.Policy.HasRules = k.From, k.Rules
 			}
 		}
@@ -111,7 +112,7 @@ func (h *Handlers) policyTypes(w http.ResponseWriter, _ *http.Request) error {
 		}
 		k := h.kindOf(t.Name)
 		list = append(list, policyType{Name: t.Name, Path: t.Plural, ReadOnly: h.ReadOnly, Singular: words(t.Name), Plural: plural(words(t.Name)),
-			IsTargetRefBased: true, IsInbound: k != nil && (k.From || k.Rules), IsOutbound: true})
+			IsTargetRefBased: true, IsInbound: k != nil && (k.From || k.Rules), IsOutbound: k == nil || !k.Single})
 	}
 	httpapi.Answer(w, http.StatusOK, policyTypes{list})
 	return nil

@@ -12,6 +12,7 @@ import (
 	"github.com/weftmesh/weft/policies/accesslog"
 	"github.com/weftmesh/weft/policies/ratelimit"
 	"github.com/weftmesh/weft/policies/retry"
+	"github.com/weftmesh/weft/policies/trace"
 	"github.com/weftmesh/weft/policies/trafficpermission"
 	"github.com/weftmesh/weft/route"
 )
@@ -48,13 +49,19 @@ func fill(t *rapid.T, v reflect.Value, path string) {
 
 // value is a sound value of a leaf.
 func value(t *rapid.T, typ reflect.Type, at string) reflect.Value {
-	if g, ok := special[at[strings.LastIndex(at, ".")+1:]]; ok {
+	g, ok := special[at[strings.LastIndex(at, ".")+1:]]
+	if !ok {
+		g, ok = lists[typ]
+	}
+	if ok {
 		return reflect.ValueOf(g(t, at))
 	}
 	p := reflect.New(typ.Elem())
 	switch v := p.Interface().(type) {
 	case *bool:
 		*v = rapid.Bool().Draw(t, at)
+	case *policies.Percentage:
+		*v = policies.Percentage(rapid.SampledFrom([]string{"0", "1", "2.5", "0.125", "100"}).Draw(t, at))
 	case *uint32:
 		*v = rapid.Uint32Range(0, 10).Draw(t, at)
 	case *api.Duration:
@@ -67,6 +74,12 @@ func value(t *rapid.T, typ reflect.Type, at string) reflect.Value {
 
 func anyDuration(t *rapid.T, at string, least int) api.Duration {
 	return api.Duration(time.Duration(rapid.IntRange(least, 100_000).Draw(t, at)) * time.Millisecond)
+}
+
+// lists are the leaves that kinds name alike and mean differently.
+var lists = map[reflect.Type]func(t *rapid.T, at string) any{
+	reflect.TypeFor[[]accesslog.Backend](): anyLogs,
+	reflect.TypeFor[[]trace.Backend]():     anyTracer,
 }
 
 // special are the leaves whose type alone does not say what is sound.
@@ -89,13 +102,13 @@ var special = map[string]func(t *rapid.T, at string) any{
 		return []retry.ResetHeader{{Name: "retry-after", Format: rapid.SampledFrom([]string{"Seconds", "UnixTimestamp"}).Draw(t, at)}}
 	},
 	"hostSelection": anyHosts,
-	"backends":      anyLogs,
 	"mode":          oneOf("Strict", "Permissive"),
 	"min":           oneOf("TLSAuto", "TLS12"),
 	"max":           oneOf("TLSAuto", "TLS13"),
 	"tlsCiphers": func(t *rapid.T, at string) any {
 		return some(t, at, "ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-RSA-AES128-GCM-SHA256")
 	},
+	"tags":                anyTags,
 	"action":              oneOf("Allow", "Deny", "AllowWithShadowDeny"),
 	"deny":                anyCallers,
 	"allow":               anyCallers,
@@ -147,6 +160,19 @@ func anyCallers(t *rapid.T, at string) any {
 		list = append(list, m)
 	}
 	return list
+}
+
+func anyTracer(t *rapid.T, at string) any {
+	return rapid.SampledFrom([][]trace.Backend{
+		{},
+		{{Type: "Zipkin", Zipkin: &trace.Zipkin{URL: "https://zipkin/spans"}}},
+		{{Type: "Datadog", Datadog: &trace.Datadog{URL: "http://192.0.2.1:8126", SplitService: true}}},
+		{{Type: "OpenTelemetry", OpenTelemetry: &trace.OpenTelemetry{Endpoint: "collector:4317"}}},
+	}).Draw(t, at)
+}
+
+func anyTags(t *rapid.T, at string) any {
+	return rapid.SampledFrom([][]trace.Tag{{}, {{Name: "a", Literal: "b"}, {Name: "c", Header: &trace.Header{Name: "x-c", Default: "d"}}}}).Draw(t, at)
 }
 
 func anyRate(t *rapid.T, at string) any {

@@ -32,6 +32,7 @@ type Written struct {
 	Manager *hcmv3.HttpConnectionManager
 	TCP     *tcpproxyv3.TcpProxy
 	Filters []*listenerv3.Filter
+	Own     []envoy.OwnCluster // that the others name
 }
 
 // Write lets each conf write, in this order, into objects as package xds has
@@ -66,6 +67,9 @@ func Write(p envoy.Place, confs ...policies.Conf) Written {
 		if c, ok := c.(envoy.TCPWriter); ok {
 			c.WriteTCP(w.TCP, p)
 		}
+		if c, ok := c.(envoy.ResourceWriter); ok {
+			w.Own = append(w.Own, c.Clusters(p)...)
+		}
 		if c, ok := c.(envoy.NetworkFilterWriter); ok {
 			w.Filters = append(w.Filters, c.NetworkFilters(p)...)
 		}
@@ -97,7 +101,14 @@ func Bootstrap(t testing.TB, socket, address string, port uint32, kinds []*polic
 	}
 	routes := &routev3.RouteConfiguration{Name: "test"}
 	manager := &hcmv3.HttpConnectionManager{StatPrefix: "test"}
+	own := map[string]bool{}
 	for i, w := range written {
+		for _, c := range w.Own {
+			if n := c.Name(); !own[n] {
+				own[n] = true
+				b.StaticResources.Clusters = append(b.StaticResources.Clusters, Written{Cluster: &clusterv3.Cluster{}}.cluster(t, n, address, port))
+			}
+		}
 		name := string(rune('0'+i/10)) + string(rune('0'+i%10))
 		route := proto.Clone(w.Route).(*routev3.Route)
 		if a := route.GetRoute(); a != nil {

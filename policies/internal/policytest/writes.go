@@ -70,6 +70,9 @@ func Resolve(t *testing.T, kind *policies.Kind, text []byte) *policies.Effective
 	var layers []merge.Layer
 	for _, o := range objects {
 		s := o.Spec.(*policies.Spec)
+		if w := s.Whole(); w != nil {
+			layers = append(layers, merge.Layer{Name: merge.Mesh, Origin: &api.Origin{Ref: o.Ref, Field: policies.Whole}, Leaves: w.Leaves()})
+		}
 		for i := range s.To {
 			at := api.Path("spec.to").Index(i)
 			layers = append(layers, merge.Layer{Name: merge.Mesh, Origin: &api.Origin{Ref: o.Ref, Field: at}, Leaves: s.To[i].Leaves()})

@@ -34,14 +34,16 @@ func page(k *policies.Kind, routes []api.Type) []byte {
 	fmt.Fprintf(&b, "%s# %s\n\n%s. Plural `%s`, short `%s`. [JSON schema](%s.schema.json).\n\n",
 		notice, k.Name, k.Title, k.Plural, k.Short, strings.ToLower(k.Name))
 	b.WriteString("## Where it applies\n\n")
-	if k.Inbound {
+	if k.Single {
+		single(&b, k, routes)
+	} else if k.Inbound {
 		where(&b, k, routes)
 	} else {
 		calls(&b, k, routes)
 	}
-	b.WriteString("\n## Default and override\n\nAn item says what it says under `default`, under `override`, or some fields under each. A default gives way to what is nearer to the\n" +
-		"route; an override holds over every default, and among overrides the one farther from the route holds: the platform's word. It sets a\n" +
-		"value for all that the item concerns, it is not an upper bound.\n")
+	fmt.Fprintf(&b, "\n## Default and override\n\n%s says what it says under `default`, under `override`, or some fields under each. A default gives way to what is nearer to the\n"+
+		"route; an override holds over every default, and among overrides the one farther from the route holds: the platform's word. It sets a\n"+
+		"value for all that the item concerns, it is not an upper bound.\n", sayer(k))
 	b.WriteString("\n## Fields of `default` and `override`\n\n")
 	if k.Authorizer != nil {
 		b.WriteString("Lists add up: what all policies that are about an inbound say of it holds there together, and a `deny` goes before an `allow`,\n" +
@@ -59,6 +61,27 @@ func page(k *policies.Kind, routes []api.Type) []byte {
 	inside(&b, k)
 	fmt.Fprintf(&b, "\n## Example\n\n```yaml\n%s```\n", k.Example)
 	return b.Bytes()
+}
+
+// sayer is what of a document has a default and an override.
+func sayer(k *policies.Kind) string {
+	if k.Single {
+		return "A policy"
+	}
+	return "An item"
+}
+
+// single says what a policy is about that has no lists.
+func single(b *bytes.Buffer, k *policies.Kind, routes []api.Type) {
+	tops := k.TopKinds
+	if tops == nil {
+		tops = []string{api.KindMesh, api.KindDataplane, api.KindMeshSubset, api.KindMeshService, api.KindMeshServiceSubset}
+	}
+	fmt.Fprintf(b, "`spec.targetRef` selects dataplanes (%s)", quoted(tops))
+	if k.SingleOnRoutes {
+		fmt.Fprintf(b, ", or a route\n(%s; `sectionName` names one of its rules),\nfor which fields of scope `route` alone may be set", names(routes))
+	}
+	b.WriteString(". What it says stands in `spec.default`, and holds for all that the dataplanes call and all that comes in at them.\n")
 }
 
 // where says which inbounds a policy is about that has no other side.

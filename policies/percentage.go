@@ -1,0 +1,75 @@
+package policies
+
+import (
+	"encoding/json"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/jsonschema"
+	"github.com/weftmesh/weft/api/redact"
+)
+
+// Percentage is a share from 0 to 100 percent: an integer, or a decimal number as text, since a
+// document loses digits of one that is no text.
+type Percentage string
+
+// DecodeRaw reads an integer or a text.
+func (p *Percentage) DecodeRaw(raw decode.Raw) {
+	number, isNumber := raw.Number()
+	text, isText := raw.Text()
+	switch {
+	case isNumber && strings.ContainsAny(number, ".eE"):
+		raw.Breaks("%s has a fraction; write it in quotes", redact.Clip(number))
+	case isNumber:
+		*p = Percentage(number)
+	case isText:
+		*p = Percentage(text)
+	default:
+		raw.Breaks("is no percentage; write a number from 0 to 100, or one with a fraction in quotes")
+	}
+}
+
+// MarshalJSON writes an integer as a number.
+func (p Percentage) MarshalJSON() ([]byte, error) {
+	if _, err := strconv.ParseUint(string(p), 10, 32); err == nil {
+		return []byte(p), nil
+	}
+	return json.Marshal(string(p))
+}
+
+// JSONSchema is an integer or a text.
+func (Percentage) JSONSchema() jsonschema.Schema {
+	return jsonschema.Schema{"type": []string{"integer", "string"}}
+}
+
+// percentText is a percentage that Envoy can tell from others: it counts millionths.
+var percentText = regexp.MustCompile(`^[0-9]{1,3}(\.[0-9]{1,4})?$`)
+
+// Millionths is the share of a million; not ok for what is no percentage.
+func (p Percentage) Millionths() (n uint32, ok bool) {
+	if !percentText.MatchString(string(p)) {
+		return 0, false
+	}
+	whole, fraction, _ := strings.Cut(string(p), ".")
+	v, err := strconv.ParseUint(whole+(fraction + "0000")[:4], 10, 32)
+	return uint32(v), err == nil && v <= 1_000_000
+}
+
+// Decimals is how many digits the fraction has.
+func (p Percentage) Decimals() int {
+	_, fraction, _ := strings.Cut(string(p), ".")
+	return len(strings.TrimRight(fraction, "0"))
+}
+
+// Percentage checks a share. Nil, where nothing is set, is sound.
+func (f *Findings) Percentage(at api.Path, p *Percentage) {
+	if p == nil {
+		return
+	}
+	if _, ok := p.Millionths(); !ok {
+		f.Breaks(at, "%q is no percentage; write a number from 0 to 100 with at most four digits behind the point", redact.Clip(string(*p)))
+	}
+}

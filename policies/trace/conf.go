@@ -1,0 +1,179 @@
+package trace
+
+import (
+	"net"
+	"net/url"
+	"strconv"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/policies"
+)
+
+// Conf says which requests are traced, and where their spans go.
+type Conf struct {
+	// Backends is the tracer that spans go to, at most one. An empty list switches tracing off.
+	Backends []Backend `json:"backends,omitzero" weft:"listener,backends"`
+	// Sampling is how many requests are traced.
+	Sampling *Sampling `json:"sampling,omitempty"`
+	// Tags are what each span says beside what Envoy says.
+	Tags []Tag `json:"tags,omitzero" weft:"route,tags"`
+}
+
+// Sampling is how many requests are traced, in percent.
+type Sampling struct {
+	// Overall bounds how many requests are traced, whatever the other fields say.
+	Overall *policies.Percentage `json:"overall,omitempty" weft:"route,sampling"`
+	// Client is how many of those requests are traced whose client asks for it by x-client-trace-id.
+	Client *policies.Percentage `json:"client,omitempty" weft:"route,sampling"`
+	// Random is how many of all requests are traced.
+	Random *policies.Percentage `json:"random,omitempty" weft:"route,sampling"`
+}
+
+// Backend is a tracer.
+type Backend struct {
+	// Type says which block it has: Zipkin, Datadog or OpenTelemetry.
+	Type string `json:"type" schema:"required,enum=Zipkin|Datadog|OpenTelemetry"`
+	// Zipkin is one that takes spans of Zipkin.
+	Zipkin *Zipkin `json:"zipkin,omitempty"`
+	// Datadog is an agent of Datadog.
+	Datadog *Datadog `json:"datadog,omitempty"`
+	// OpenTelemetry is a collector that speaks OTLP over gRPC.
+	OpenTelemetry *OpenTelemetry `json:"openTelemetry,omitempty"`
+}
+
+// Zipkin is a tracer that takes spans of Zipkin.
+type Zipkin struct {
+	// URL is where spans are posted to: http://zipkin.monitoring:9411/api/v2/spans.
+	URL string `json:"url" schema:"required"`
+	// TraceID128Bit makes the IDs of traces 128 bits long, else 64.
+	TraceID128Bit bool `json:"traceId128bit,omitempty"`
+	// APIVersion is the form of spans: httpJson, or httpProto.
+	APIVersion string `json:"apiVersion,omitempty" schema:"enum=httpJson|httpProto"`
+	// SharedSpanContext lets caller and called side share one span; true where it is left out.
+	SharedSpanContext *bool `json:"sharedSpanContext,omitempty"`
+}
+
+// Datadog is an agent of Datadog.
+type Datadog struct {
+	// URL is where the agent listens, as http://datadog.monitoring:8126.
+	URL string `json:"url" schema:"required"`
+	// SplitService tells the names of services apart by direction and destination.
+	SplitService bool `json:"splitService,omitempty"`
+}
+
+// OpenTelemetry is a collector.
+type OpenTelemetry struct {
+	// Endpoint is where it listens, as otel-collector.monitoring:4317: an older form of backendRef.
+	Endpoint string `json:"endpoint,omitempty"`
+	// BackendRef names a MeshOpenTelemetryBackend.
+	BackendRef *policies.CollectorRef `json:"backendRef,omitempty"`
+}
+
+// Tag is one thing that each span says.
+type Tag struct {
+	// Name is that of the tag.
+	Name string `json:"name" schema:"required"`
+	// Literal is what it says, the same in each span.
+	Literal string `json:"literal,omitempty"`
+	// Header is a header of the request whose value it says.
+	Header *Header `json:"header,omitempty"`
+}
+
+// Header is a header of a request.
+type Header struct {
+	// Name is that of the header.
+	Name string `json:"name" schema:"required,is=headerName"`
+	// Default is what the tag says where the request has no such header; without it there is no tag.
+	Default string `json:"default,omitempty"`
+}
+
+// CollectorRefs yields the refs to collectors.
+func (c *Conf) CollectorRefs(yield func(at api.Path, ref *policies.CollectorRef) bool) {
+	for i := range c.Backends {
+		if o := c.Backends[i].OpenTelemetry; o != nil && o.BackendRef != nil {
+			if !yield(api.Path("backends").Index(i).Field("openTelemetry").Field("backendRef"), o.BackendRef) {
+				return
+			}
+		}
+	}
+}
+
+// CopyCollectorRefs is the conf with refs of its own.
+func (c *Conf) CopyCollectorRefs() policies.Conf {
+	out := *c
+	out.Backends = append(out.Backends[:0:0], c.Backends...)
+	for i := range out.Backends {
+		if o := out.Backends[i].OpenTelemetry; o != nil && o.BackendRef != nil {
+			ref := *o.BackendRef
+			out.Backends[i].OpenTelemetry = &OpenTelemetry{Endpoint: o.Endpoint, BackendRef: &ref}
+		}
+	}
+	return &out
+}
+
+// tracer is where spans go; nil where they go nowhere.
+func (c *Conf) tracer() *Backend {
+	if len(c.Backends) == 0 {
+		return nil
+	}
+	b := &c.Backends[0]
+	if host, _ := b.address(); host == "" {
+		return nil
+	}
+	return b
+}
+
+// address is where the tracer listens; no host where that is not known.
+func (b *Backend) address() (host string, port uint32) {
+	switch {
+	case b.Zipkin != nil:
+		return hostOf(b.Zipkin.URL)
+	case b.Datadog != nil:
+		return hostOf(b.Datadog.URL)
+	case b.OpenTelemetry == nil:
+		return "", 0
+	case b.OpenTelemetry.BackendRef == nil:
+		return splitEndpoint(b.OpenTelemetry.Endpoint)
+	case b.OpenTelemetry.BackendRef.To == nil:
+		return "", 0
+	}
+	to := b.OpenTelemetry.BackendRef.To
+	return to.Address, to.Port
+}
+
+// hostOf is the host and the port of an URL, of one without a port that of its scheme.
+func hostOf(text string) (host string, port uint32) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return "", 0
+	}
+	if u.Port() == "" {
+		if u.Scheme == "https" {
+			return u.Hostname(), 443
+		}
+		return u.Hostname(), 80
+	}
+	return u.Hostname(), number(u.Port())
+}
+
+// splitEndpoint is host[:port]; no host where it is neither.
+func splitEndpoint(text string) (host string, port uint32) {
+	host, digits, err := net.SplitHostPort(text)
+	if err != nil {
+		u, err := url.Parse("otlp://" + text)
+		if err != nil || u.Port() != "" {
+			return "", 0
+		}
+		return u.Hostname(), api.CollectorPort
+	}
+	return host, number(digits)
+}
+
+// number is a port; 0 for what is none.
+func number(digits string) uint32 {
+	n, err := strconv.ParseUint(digits, 10, 16)
+	if err != nil {
+		return 0
+	}
+	return uint32(n)
+}
