@@ -230,24 +230,25 @@ func (g *granted) routes() {
 		`{apiVersion: zalando.org/v1, kind: RouteGroup, metadata: {name: a}, spec: {hosts: [b.example], backends: [{name: web, type: service, serviceName: web, servicePort: 80}], defaultBackends: [{backendName: web}], routes: [{pathSubtree: /}]}}`,
 		`{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: a}, spec: {parentRefs: [{kind: Service, group: "", name: web, port: 80}], rules: [{backendRefs: [{name: web, port: 80}]}]}}`,
 	} {
-		g.shop(kubetest.Document(g, document))
+		g.write("shop", kubetest.Document(g, document))
 	}
 }
 
-// policies writes one of each kind: what people are shown first of it. Some of them the control
+// policies writes one of each kind, what people are shown first of it, and a collector for them. Some of them the control
 // plane makes itself where a mesh has none, which it has done before.
 func (g *granted) policies() {
 	g.Helper()
 	for _, k := range world.Kinds() {
 		first := kubetest.Documents(g, []byte(k.Example))[0]
-		g.shop(map[string]any{"apiVersion": "kuma.io/v1alpha1", "kind": k.Name, "metadata": map[string]any{"name": "shown"}, "spec": first["spec"]})
+		g.write("shop", map[string]any{"apiVersion": "kuma.io/v1alpha1", "kind": k.Name, "metadata": map[string]any{"name": "shown"}, "spec": first["spec"]})
 	}
+	g.write("weft-system", kubetest.Document(g, `{apiVersion: kuma.io/v1alpha1, kind: MeshOpenTelemetryBackend, metadata: {name: collector}, spec: {endpoint: {address: collector.example}}}`))
 }
 
-// shop writes a document into namespace shop; warnings say who owns what.
-func (g *granted) shop(o map[string]any) {
+// write writes a document into a namespace; warnings say who owns what.
+func (g *granted) write(namespace string, o map[string]any) {
 	g.Helper()
-	o["metadata"].(map[string]any)["namespace"] = "shop"
+	o["metadata"].(map[string]any)["namespace"] = namespace
 	if status, got := g.Send(g, http.MethodPost, path.Dir(g.Path(g, o)), o); status != http.StatusCreated {
 		g.Fatalf("%v: %d %v", o["kind"], status, got["message"])
 	}
