@@ -67,7 +67,7 @@ check: ## vet, and the tests of the core, of xDS and of the inspect API that nee
 # whose tests run Envoys, kill processes or stand for whole clusters; and hack.
 RACE := ./control/admission ./control/auth ./control/traffic ./control/connections ./control/issuer ./control/mtls ./control/reconcile ./files ./inspect/web/... ./resolve/derive ./control/authorities ./control/uninjected \
 	./control/identity ./control/peers ./control/roots ./control/status ./control/telemetry \
-	./sidecar/attach ./sidecar/callers ./sidecar/identity ./sidecar/probes ./sidecar/resolver \
+	./sidecar/attach ./sidecar/callers ./sidecar/identity ./sidecar/probes ./sidecar/requests ./sidecar/resolver \
 	./store/file ./store/kube/... ./store/memory \
 	./xds/server ./xds/server/attached ./xds/server/limit ./xds/server/nack ./xds/server/port ./xds/server/secret ./xds/server/token
 
