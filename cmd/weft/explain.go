@@ -189,7 +189,7 @@ func (a *app) objectExplanation(c *cobra.Command, word, name string, fits func(a
 	}
 	t, name, err := a.object(word, name, fits, func(t api.Type, name string) (names []string, err error) {
 		_, short := api.CutNamespace(name)
-		items, err := server.List(c.Context(), "/meshes/"+url.PathEscape(a.mesh)+"/"+t.Plural+"?name="+url.QueryEscape(short))
+		items, err := server.List(c.Context(), a.pathInMesh(t.Plural)+"?name="+url.QueryEscape(short))
 		for _, i := range items {
 			if full := fullName(i.Ref()); name == i.Name || name == full || name == i.Ref().FullName() {
 				names = append(names, full)

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"net/url"
-
 	"github.com/spf13/cobra"
 
 	"github.com/weftmesh/weft/api"
@@ -48,7 +46,7 @@ there says "weft explain dataplane".`,
 				if err != nil {
 					return err
 				}
-				path := "/meshes/" + url.PathEscape(a.mesh) + "/dataplanes/" + url.PathEscape(inKuma(args[0])) + "/" + what.path
+				path := a.pathInMesh("dataplanes", inKuma(args[0])) + "/" + what.path
 				if a.output == "json" {
 					path += "?format=json"
 				}

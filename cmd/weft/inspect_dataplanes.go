@@ -169,7 +169,7 @@ func (a *app) dataplanes(ctx context.Context, server *client.Client, query url.V
 		query.Set("size", strconv.Itoa(size))
 		query.Set("offset", strconv.Itoa(f.offset+len(all.Items)))
 		var page dataplaneList
-		if err := server.Get(ctx, "/meshes/"+url.PathEscape(a.mesh)+"/_sidecars?"+query.Encode(), &page); err != nil {
+		if err := server.Get(ctx, a.pathInMesh("_sidecars")+"?"+query.Encode(), &page); err != nil {
 			return all, err
 		}
 		page.Items = append(all.Items, page.Items...)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"net/url"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -39,7 +38,7 @@ dataplanes have no certificate, stands with each.`,
 }
 
 func (a *app) authoritiesOf(what string) string {
-	return "/meshes/" + url.PathEscape(a.mesh) + "/_authorities" + what
+	return a.pathInMesh("_authorities") + what
 }
 
 // turning is what rotate and abort ask for.

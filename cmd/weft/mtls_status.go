@@ -36,7 +36,7 @@ go, and fails with what it waits for if that is not so by then.`,
 		if size > 0 {
 			query.Set("size", strconv.Itoa(size))
 		}
-		return a.awaitMTLS(ctx, server, "/meshes/"+url.PathEscape(a.mesh)+"/_mtls?"+query.Encode(), wait, all)
+		return a.awaitMTLS(ctx, server, a.pathInMesh("_mtls")+"?"+query.Encode(), wait, all)
 	})
 	c.Flags().StringVar(&name, "name", "", "only dataplanes of whose names this is a part")
 	c.Flags().DurationVar(&wait, "wait", 0, "wait so long for the mesh to get where documents have it go")

@@ -27,7 +27,7 @@ shadows of permissions would have refused, were they real.`,
 		if counts {
 			query.Set("counts", "true")
 		}
-		return server.Get(ctx, "/meshes/"+url.PathEscape(a.mesh)+"/_permissions?"+query.Encode(), all)
+		return server.Get(ctx, a.pathInMesh("_permissions")+"?"+query.Encode(), all)
 	})
 	c.Flags().StringVar(&from, "from", "", "only what this dataplane may call")
 	c.Flags().StringVar(&to, "to", "", "only who may call this service, as kuma.io/service names it")

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -99,7 +98,7 @@ func (a *app) overview(ctx context.Context, wait time.Duration, expect int) (o c
 // askStatus asks for the sidecars, and for all objects or, while those are not shown, for one.
 func (a *app) askStatus(ctx context.Context, server *client.Client, all bool) (conditions.Overview, error) {
 	var o conditions.Overview
-	path := "/meshes/" + url.PathEscape(a.mesh) + "/_status"
+	path := a.pathInMesh("_status")
 	if !all {
 		path += "?size=1"
 	}

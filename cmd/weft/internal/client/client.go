@@ -162,23 +162,11 @@ func (c *Client) Call(ctx context.Context, method, path, contentType string, bod
 // Exchange is Call with headers, in both directions. Those without a value are
 // not sent.
 func (c *Client) Exchange(ctx context.Context, method, path string, header http.Header, body []byte, out any) (http.Header, error) {
-	at, err := c.at(path)
+	req, err := c.request(ctx, method, path, header, body)
 	if err != nil {
 		return nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, method, at, bytes.NewReader(body))
-	if err != nil {
-		return nil, fmt.Errorf("ask %s: %w", path, err)
-	}
-	for name, values := range header {
-		if values[0] != "" {
-			req.Header.Set(name, values[0])
-		}
-	}
 	req.Header.Set("User-Agent", "weft")
-	if c.token != "" {
-		req.Header.Set("Authorization", "Bearer "+c.token)
-	}
 	resp, err := c.http.Do(req)
 	if err != nil {
 		return nil, c.unanswered(method, path, err)
@@ -192,6 +180,27 @@ func (c *Client) Exchange(ctx context.Context, method, path string, header http.
 		return nil, refusal(resp.StatusCode, answer)
 	}
 	return resp.Header, decode(path, answer, out)
+}
+
+// request is one to path, by who holds the token, with those headers that have a value.
+func (c *Client) request(ctx context.Context, method, path string, header http.Header, body []byte) (*http.Request, error) {
+	at, err := c.at(path)
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, method, at, bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("ask %s: %w", path, err)
+	}
+	for name, values := range header {
+		if values[0] != "" {
+			req.Header.Set(name, values[0])
+		}
+	}
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	return req, nil
 }
 
 // at is the address of path, below whatever path the server has itself.

@@ -2,7 +2,6 @@ package client
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -39,11 +38,7 @@ func (c *Client) Events(ctx context.Context) (<-chan struct{}, error) {
 
 // Stream is a stream of events behind that of the id last, until ctx is over; empty is none.
 func (c *Client) Stream(ctx context.Context, path, last string) (io.ReadCloser, error) {
-	header := http.Header{}
-	if last != "" {
-		header.Set("Last-Event-ID", last)
-	}
-	return c.stream(ctx, http.MethodGet, path, header, nil)
+	return c.stream(ctx, http.MethodGet, path, http.Header{"Last-Event-Id": {last}}, nil)
 }
 
 // PostStream sends body as JSON, and returns the stream of events that answers it, until ctx is over.
@@ -56,17 +51,9 @@ func (c *Client) PostStream(ctx context.Context, path string, body any) (io.Read
 }
 
 func (c *Client) stream(ctx context.Context, method, path string, header http.Header, body []byte) (io.ReadCloser, error) {
-	at, err := c.at(path)
+	req, err := c.request(ctx, method, path, header, body)
 	if err != nil {
 		return nil, err
-	}
-	req, err := http.NewRequestWithContext(ctx, method, at, bytes.NewReader(body))
-	if err != nil {
-		return nil, fmt.Errorf("ask for events: %w", err)
-	}
-	req.Header = header
-	if c.token != "" {
-		req.Header.Set("Authorization", "Bearer "+c.token)
 	}
 	resp, err := (&http.Client{}).Do(req) // without a time limit: it has no end
 	if err != nil {
