@@ -115,28 +115,25 @@ func (h *Handlers) ofDataplane(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// kept are the requests that one sidecar keeps, and since when.
+// kept are the requests that one sidecar keeps, their paths as the mesh has them told, and since when.
 func (h *Handlers) kept(ctx context.Context, of *effective.Resolved, q wanted) (list []seen.Record, since time.Time, err error) {
-	q.Paths = h.paths(ctx, of.Ref.Mesh) == api.PathsFull
+	paths := h.paths(ctx, of.Ref.Mesh)
+	q.Paths = paths == api.PathsFull
 	s, err := h.ask(ctx, of.Ref, q.RequestsQuestion)
 	if err != nil {
 		return nil, since, err
 	}
 	for i := range s.Requests {
-		if !s.Requests[i].Began.Before(q.After) {
-			list = append(list, h.shown(ctx, of, &s.Requests[i]))
+		if s.Requests[i].Began.Before(q.After) {
+			continue
 		}
+		r := seen.Of(of, &s.Requests[i], h.isRoute)
+		if paths == api.PathsNone {
+			r.Path, r.Match = "", ""
+		}
+		list = append(list, r)
 	}
 	return list, s.Kept, nil
-}
-
-// shown is what is told of a request; its path as the mesh has it told.
-func (h *Handlers) shown(ctx context.Context, of *effective.Resolved, s *attach.SeenRequest) seen.Record {
-	out := seen.Of(of, s, h.isRoute)
-	if h.paths(ctx, of.Ref.Mesh) == api.PathsNone {
-		out.Path, out.Match = "", ""
-	}
-	return out
 }
 
 func (h *Handlers) isRoute(kind string) bool {

@@ -22,7 +22,6 @@ import (
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/inspect/web/rights"
 	"github.com/weftmesh/weft/inspect/web/sidecars"
-	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/sidecar/attach"
 )
@@ -154,7 +153,7 @@ func (h *Handlers) newTap(r *http.Request, q TapRequest) (*tap, error) {
 		all = append(all, of)
 	}
 	if q.Service != "" {
-		all = candidatesOf(m, mesh, q.Service)
+		all = candidates(m, mesh, q.Service, nil)
 	}
 	if all, err = h.tappable(r.Context(), t, all, q); err != nil {
 		return nil, err
@@ -193,11 +192,6 @@ func (q *TapRequest) check(length time.Duration) error {
 		return httpapi.BadFields(wrong)
 	}
 	return nil
-}
-
-// candidatesOf are the dataplanes of a service.
-func candidatesOf(m *resolve.Reader, mesh, service string) []*effective.Resolved {
-	return candidates(m, mesh, service, nil)
 }
 
 // tappable are the dataplanes whose requests who asks may watch: an administrator, or whoever the cluster
@@ -249,7 +243,7 @@ func (t *tap) names() (out []string) {
 func (t *tap) run(ctx context.Context, flush func() error) {
 	until := time.Now().Add(t.length)
 	defer t.end(context.WithoutCancel(ctx))
-	t.ask(ctx, func(*attach.RequestsQuestion) {}, func(*tapped, attach.SeenRequests, error) {}) // whoever is not heard will not be
+	t.ask(ctx, false, func(*tapped, attach.SeenRequests, error) {}) // whoever is not heard will not be
 	err := t.out("begin", TapBegin{Dataplanes: t.names(), Until: until, Notes: t.notes})
 	every := time.NewTicker(tapEvery)
 	defer every.Stop()
@@ -269,8 +263,9 @@ func (t *tap) run(ctx context.Context, flush func() error) {
 	}
 }
 
-// ask asks all sidecars the same, and hands on what they answer, one after the other.
-func (t *tap) ask(ctx context.Context, change func(*attach.RequestsQuestion), heard func(*tapped, attach.SeenRequests, error)) {
+// ask asks all sidecars what they saw, the last time where it is the end, and hands on what they answer, one
+// after the other.
+func (t *tap) ask(ctx context.Context, end bool, heard func(*tapped, attach.SeenRequests, error)) {
 	ctx, cancel := context.WithTimeout(ctx, tapPatience)
 	defer cancel()
 	var mu sync.Mutex
@@ -279,7 +274,7 @@ func (t *tap) ask(ctx context.Context, change func(*attach.RequestsQuestion), he
 	for _, x := range t.of {
 		asking.Go(func() error {
 			q := x.RequestsQuestion
-			change(&q)
+			q.End = end
 			answer, err := t.h.ask(ctx, x.Ref, q)
 			mu.Lock()
 			defer mu.Unlock()
@@ -301,7 +296,7 @@ func (t *tap) look(ctx context.Context) error {
 	}
 	var list []seen.Record
 	var told []error
-	t.ask(ctx, func(*attach.RequestsQuestion) {}, func(x *tapped, answer attach.SeenRequests, err error) {
+	t.ask(ctx, false, func(x *tapped, answer attach.SeenRequests, err error) {
 		told = append(told, t.heard(ctx, x, err))
 		for i := range answer.Requests { // with their whole paths: who taps may see them
 			list = append(list, seen.Of(x.Resolved, &answer.Requests[i], t.h.isRoute))
@@ -336,5 +331,5 @@ func (t *tap) heard(ctx context.Context, x *tapped, err error) error {
 
 // end tells the sidecars that nobody watches; the lease of those that do not hear it ends by itself.
 func (t *tap) end(ctx context.Context) {
-	t.ask(ctx, func(q *attach.RequestsQuestion) { q.End = true }, func(*tapped, attach.SeenRequests, error) {})
+	t.ask(ctx, true, func(*tapped, attach.SeenRequests, error) {})
 }
