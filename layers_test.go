@@ -24,7 +24,7 @@ const module = "github.com/weftmesh/weft/"
 // packages of lines above its own, and where a line says so packages of its own
 // line. A name with a slash-star stands for every package below it.
 var layers = []string{
-	"deploy api/template api/redact api/nearest api/tuple",
+	"deploy api/template api/redact api/nearest api/tuple api/unsupported",
 	"api/hostname api/spiffe",
 	"api",
 	"api/jsonschema api/snapshot api/syntax",

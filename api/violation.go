@@ -59,6 +59,12 @@ func (v *Violation) Error() string {
 	return s
 }
 
+// CodeConflicted marks what another owner keeps from an object.
+const CodeConflicted = "Conflicted"
+
+// CodeNoEffect marks what is accepted and acts nowhere.
+const CodeNoEffect = "NoEffect"
+
 // Note is what weft has to say about an object that it accepted: a reference
 // that leads nowhere, a field that it cannot carry. Nothing is dropped without one.
 type Note struct {

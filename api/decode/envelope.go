@@ -13,6 +13,7 @@ import (
 	"github.com/weftmesh/weft/api/nearest"
 	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/api/syntax"
+	"github.com/weftmesh/weft/api/unsupported"
 )
 
 // universal is Kuma's own envelope (spec/kuma.md 1.1). Namespace is weft's
@@ -90,10 +91,10 @@ func (d *decoder) envelope(c *api.Catalog) (head, bool) {
 	d.ref = api.Ref{Kind: redact.Clip(kind), Mesh: redact.Clip(syntax.ScalarOf(syntax.Member(d.Root, "mesh"))), Name: redact.Clip(syntax.ScalarOf(syntax.Member(d.Root, "name")))}
 	typ, ok := c.Type(kind)
 	if !ok {
-		v := unsupported(c, api.Path(key), kind)
+		v := unknownKind(c, api.Path(key), kind)
 		if version := syntax.ScalarOf(syntax.Member(d.Root, "apiVersion")); kube && foreign(c, version, kind) {
 			v = api.Path(key).Breaks("weft reads no %s of %s; leave it out, or apply it to the cluster", redact.Clip(kind), redact.Clip(version))
-			v.Code = api.CodeForeignKind
+			v.Code = unsupported.CodeForeignKind
 			d.ref.Name = redact.Clip(syntax.ScalarOf(syntax.Member(syntax.Member(d.Root, "metadata"), "name")))
 		}
 		d.report(d.locateNode(api.Path(key)), v)
@@ -114,7 +115,7 @@ func (d *decoder) envelope(c *api.Catalog) (head, bool) {
 		return d.universal(of), true
 	}
 	if typ.Secret { // Kuma's document of that type is another kind
-		d.report(d.locateNode("type"), absent(api.Path("type").Breaks("%s; a Secret of Kubernetes begins with apiVersion: %s", api.UnsupportedMessage(kind), typ.APIVersion())))
+		d.report(d.locateNode("type"), absent(api.Path("type").Breaks("%s; a Secret of Kubernetes begins with apiVersion: %s", unsupported.Message(kind), typ.APIVersion())))
 		return head{}, false
 	}
 	if typ.Cluster {
@@ -124,8 +125,8 @@ func (d *decoder) envelope(c *api.Catalog) (head, bool) {
 	return d.universal(typ), true
 }
 
-// unsupported is the violation of a kind that is not in the catalogue.
-func unsupported(c *api.Catalog, at api.Path, kind string) *api.Violation {
+// unknownKind is the violation of a kind that is not in the catalogue.
+func unknownKind(c *api.Catalog, at api.Path, kind string) *api.Violation {
 	names := c.Names()
 	v := at.Breaks("unknown kind %q; `weft get --help` lists the kinds", redact.Clip(kind))
 	if near := nearest.To(kind, names, 3); len(near) > 0 {
@@ -134,8 +135,8 @@ func unsupported(c *api.Catalog, at api.Path, kind string) *api.Violation {
 	switch {
 	case kind == "":
 		v = at.Breaks("the kind is missing; write type: and a kind, such as MeshRetry; `weft get --help` lists them")
-	case api.UnsupportedKind(kind):
-		v = at.Breaks("%s", api.UnsupportedMessage(kind))
+	case unsupported.Kind(kind):
+		v = at.Breaks("%s", unsupported.Message(kind))
 	}
 	return absent(v)
 }
@@ -147,7 +148,7 @@ func foreign(c *api.Catalog, apiVersion, kind string) bool {
 	if !grouped {
 		group = ""
 	}
-	if kind == "" || apiVersion == "" || group == "kuma.io" || api.UnsupportedKind(kind) {
+	if kind == "" || apiVersion == "" || group == "kuma.io" || unsupported.Kind(kind) {
 		return false
 	}
 	var near []string
@@ -161,7 +162,7 @@ func foreign(c *api.Catalog, apiVersion, kind string) bool {
 
 // absent is v as what is said of a kind that weft does not have.
 func absent(v *api.Violation) *api.Violation {
-	v.Code = api.CodeUnsupportedKind
+	v.Code = unsupported.CodeUnsupportedKind
 	return v
 }
 

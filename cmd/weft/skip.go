@@ -6,6 +6,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/unsupported"
 	"github.com/weftmesh/weft/control/world"
 )
 
@@ -14,7 +15,7 @@ import (
 // stands in a list or in JSON is not taken out, and stays a mistake.
 func skipUnsupported(reading *world.Reading) (left []*api.Violation) {
 	for _, v := range reading.Violations {
-		if v.Severity != api.Error || v.Code != api.CodeUnsupportedKind && v.Code != api.CodeForeignKind {
+		if v.Severity != api.Error || v.Code != unsupported.CodeUnsupportedKind && v.Code != unsupported.CodeForeignKind {
 			continue
 		}
 		i := slices.IndexFunc(reading.Texts, func(t decode.Text) bool { return t.File == v.File })

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/unsupported"
 	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/control/world"
 )
@@ -195,7 +196,7 @@ func statuses(group string) []string {
 // foreign are the resources of Kuma that weft has not, beside those that are no custom
 // resources of a cluster.
 func foreign() (out []string) {
-	for _, kind := range api.UnsupportedKinds() {
+	for _, kind := range unsupported.Kinds() {
 		name := strings.ToLower(kind)
 		switch {
 		case strings.HasSuffix(kind, "Secret"):

@@ -14,6 +14,7 @@ import (
 	"github.com/weftmesh/weft/api/decode"
 	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/api/syntax"
+	"github.com/weftmesh/weft/api/unsupported"
 	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/store/file"
 )
@@ -76,7 +77,7 @@ func ReadOlder(stdin io.Reader, paths ...string) (Reading, error) {
 	r, err := read(stdin, kinds, paths...)
 	r.Rewritten = found
 	for _, v := range r.Violations {
-		if v.Code == api.CodeForeignKind && kinds[v.Object.Kind] != nil { // it is no document of another program here
+		if v.Code == unsupported.CodeForeignKind && kinds[v.Object.Kind] != nil { // it is no document of another program here
 			v.Code, v.Message = "NoFormToday", "what is wrong with it keeps it from being read; correct that"
 		}
 	}
@@ -192,7 +193,7 @@ const mostInFile = 1000
 // that are only looked at: storing part of them may leave out what protects.
 func WarnOfUnsupportedKinds(violations []*api.Violation) {
 	for _, v := range violations {
-		if v.Code == api.CodeUnsupportedKind && api.UnsupportedKind(v.Object.Kind) {
+		if v.Code == unsupported.CodeUnsupportedKind && unsupported.Kind(v.Object.Kind) {
 			v.Severity = api.Warning
 		}
 	}
@@ -207,8 +208,8 @@ func WarnOfOthers(violations []*api.Violation) []*api.Violation {
 	counts := map[string]int{}
 	for _, v := range violations {
 		switch {
-		case v.Code != api.CodeForeignKind:
-		case api.ProtectiveKind(v.Object.Kind):
+		case v.Code != unsupported.CodeForeignKind:
+		case unsupported.Protective(v.Object.Kind):
 			v.Severity = api.Warning
 			v.Message = fmt.Sprintf("weft reads no %s, so what it protects is not protected by weft; keep what carries it out, or say it by a policy of weft", v.Object.Kind)
 		default:

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/syntax"
+	"github.com/weftmesh/weft/api/unsupported"
 	"github.com/weftmesh/weft/control/admission"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect"
@@ -115,7 +116,7 @@ func TestAKindThatWeftLacksIsAWarningOnlyInADirectoryThatIsFollowed(t *testing.T
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(r.Violations) != 1 || r.Violations[0].Severity != want || r.Violations[0].Code != api.CodeUnsupportedKind {
+		if len(r.Violations) != 1 || r.Violations[0].Severity != want || r.Violations[0].Code != unsupported.CodeUnsupportedKind {
 			t.Errorf("%s: %v", from, r.Violations)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/unsupported"
 )
 
 // lastApplied is the annotation in which kubectl repeats the whole document.
@@ -109,6 +110,6 @@ func foreign(kind string) reader {
 		if m, ok := obj.(metav1.Object); ok {
 			ref.Mesh = m.GetLabels()[api.LabelMesh]
 		}
-		return nil, []*api.Violation{{Object: ref, Code: api.CodeUnsupportedKind, Severity: api.Warning, Message: api.UnsupportedMessage(kind)}}
+		return nil, []*api.Violation{{Object: ref, Code: unsupported.CodeUnsupportedKind, Severity: api.Warning, Message: unsupported.Message(kind)}}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/unsupported"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/internal/kubetest"
 	"github.com/weftmesh/weft/store/kube"
@@ -139,7 +140,7 @@ func absentKind(t *testing.T, c *kubetest.Cluster, s *kube.Store) {
 		return status == http.StatusCreated
 	})
 	ref := api.Ref{Kind: "MeshProxyPatch", Namespace: "default", Name: "p"}
-	eventually(t, "it is told", func() bool { return problem(s, ref, api.CodeUnsupportedKind) != nil })
+	eventually(t, "it is told", func() bool { return problem(s, ref, unsupported.CodeUnsupportedKind) != nil })
 	send(t, c, http.MethodDelete, patches+"/p", nil, http.StatusOK)
 	eventually(t, "it is told no more", func() bool { return problem(s, ref, "") == nil })
 }

@@ -3,14 +3,14 @@ package objects
 import (
 	"net/http"
 
-	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/unsupported"
 	"github.com/weftmesh/weft/inspect/web/endpoint"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 )
 
-// absent are the paths of Kuma's kinds that weft has not (spec/kuma.md 5.4): its
+// emptyLists are the paths of Kuma's kinds that weft has not (spec/kuma.md 5.4): its
 // clients ask for their lists, which are empty.
-var unsupported = map[string]struct {
+var emptyLists = map[string]struct {
 	kind   string
 	global bool
 }{
@@ -32,7 +32,7 @@ const globalSecrets = "global-secrets"
 // IsUnsupported reports whether a request is for a kind that Kuma has and weft has not.
 func (s *Finder) IsUnsupported(r *http.Request) (kind string, ok bool) {
 	plural := r.PathValue("plural")
-	a, ok := unsupported[plural]
+	a, ok := emptyLists[plural]
 	if _, has := s.Catalog.ByPlural(plural); !ok || has || a.global && r.PathValue("mesh") != "" && plural != globalSecrets {
 		return "", false
 	}
@@ -53,7 +53,7 @@ func (s *Finder) withoutType(r *http.Request) error {
 	case !ok:
 		return s.NotFound(r)
 	case r.Method == http.MethodPut:
-		return httpapi.BadField("type", api.UnsupportedMessage(kind))
+		return httpapi.BadField("type", unsupported.Message(kind))
 	}
 	return httpapi.NotFound()
 }

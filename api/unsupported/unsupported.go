@@ -1,4 +1,6 @@
-package api
+// Package unsupported knows the kinds of documents that weft does not have: those of Kuma that it lacks, and those of
+// other programs that may keep somebody out.
+package unsupported
 
 import (
 	"maps"
@@ -21,14 +23,8 @@ var protectiveKinds = map[string]bool{
 	"WasmPlugin": true, "ExtensionService": true, "EnvoyExtensionPolicy": true,
 }
 
-// ProtectiveKind reports whether documents of a kind of another program may keep somebody out.
-func ProtectiveKind(kind string) bool { return protectiveKinds[kind] }
-
-// CodeConflicted marks what another owner keeps from an object.
-const CodeConflicted = "Conflicted"
-
-// CodeNoEffect marks what is accepted and acts nowhere.
-const CodeNoEffect = "NoEffect"
+// Protective reports whether documents of a kind of another program may keep somebody out.
+func Protective(kind string) bool { return protectiveKinds[kind] }
 
 // unsupportedKinds are Kuma's kinds that weft lacks. Some of them protect, so they
 // are never accepted in silence.
@@ -42,13 +38,13 @@ var unsupportedKinds = map[string]bool{
 	"ExternalService": true, "VirtualOutbound": true, "Secret": true, "GlobalSecret": true,
 }
 
-// UnsupportedKind reports whether Kuma has the kind and weft has not.
-func UnsupportedKind(kind string) bool { return unsupportedKinds[kind] }
+// Kind reports whether Kuma has the kind and weft has not.
+func Kind(kind string) bool { return unsupportedKinds[kind] }
 
-// UnsupportedKinds are the kinds that Kuma has and weft has not, sorted.
-func UnsupportedKinds() []string { return slices.Sorted(maps.Keys(unsupportedKinds)) }
+// Kinds are the kinds that Kuma has and weft has not, sorted.
+func Kinds() []string { return slices.Sorted(maps.Keys(unsupportedKinds)) }
 
-// UnsupportedMessage says what is wrong with a document of such a kind.
-func UnsupportedMessage(kind string) string {
+// Message says what is wrong with a document of such a kind.
+func Message(kind string) string {
 	return "weft has no " + kind + ", so it would have no effect; remove the document"
 }
