@@ -43,13 +43,9 @@ func (p *Plane) keep(ctx context.Context, running *errgroup.Group) {
 // tellAuthorities tells all sidecars which authorities they are to trust, as they change,
 // until ctx ends. Who hears it trusts this control plane already.
 func (p *Plane) tellAuthorities(ctx context.Context) {
-	told := ""
 	for {
 		pem, changed := p.roots.PEM()
-		if len(pem) > 0 && string(pem) != told {
-			p.agents.Authorities(pem)
-			told = string(pem)
-		}
+		p.agents.Authorities(pem)
 		select {
 		case <-ctx.Done():
 			return

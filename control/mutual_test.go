@@ -14,7 +14,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/weftmesh/weft/control"
+	"github.com/weftmesh/weft/inspect/mtls"
 	"github.com/weftmesh/weft/internal/envoytest"
 )
 
@@ -178,6 +181,13 @@ func TestARestartChangesNothing(t *testing.T) {
 	p.sidecar("pay-1", p.dataplaneToken("pay-1", ""), discard())
 	p.know(map[string]member{"web": web, "payments": pay})
 	eventually(t, "both are told of", func() bool { return p.Reported("web-1") && p.Reported("pay-1") })
+	certificates := func(p *plane) (out []*mtls.Certificate) {
+		for _, d := range p.mtls().Items {
+			out = append(out, d.Certificate)
+		}
+		return out
+	}
+	held := certificates(p)
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	var sent, failed atomic.Int64
@@ -195,6 +205,9 @@ func TestARestartChangesNothing(t *testing.T) {
 	again := startLogging(t, conf, slog.New(slog.NewTextHandler(&log, nil)))
 	defer again.stop()
 	eventually(t, "both are back", func() bool { return strings.Count(log.String(), "msg=connected") == 2 })
+	if diff := cmp.Diff(held, certificates(again)); diff != "" {
+		t.Errorf("certificates as they are known after the restart (-before +after):\n%s", diff)
+	}
 	before := sent.Load()
 	eventually(t, "more requests", func() bool { return sent.Load() > before+50 })
 	stop()

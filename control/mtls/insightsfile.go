@@ -85,7 +85,7 @@ func (x *Insights) Restore() {
 			x.mu.Unlock()
 			continue
 		}
-		h := authorities.ProvenCertificate{Root: k.Root, Names: k.Names, Issued: time.Unix(k.Issued, 0), Ends: time.Unix(k.Expires, 0)}
+		h := authorities.ProvenCertificate{Root: k.Root, Names: k.Names, Issued: second(k.Issued).time(), Ends: second(k.Expires).time()}
 		x.mu.Lock()
 		if x.insight(dp) == nil { // else peers know better
 			*x.entry(dp) = insight{told: &nothingKnown, held: newHeldCert(h), sees: k.TLS, strict: k.Strict, overADS: k.OverADS, certificates: uint32(k.Count)}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
+	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/kuma"
 	"github.com/weftmesh/weft/merge"
@@ -25,6 +26,7 @@ type asked struct {
 	kinds             map[string]int
 	differ, inWords   int
 	serverNames, host int
+	mirrors           int // those that a MeshHTTPRoute has words for
 }
 
 // TestEachRuleAnswersForItself: in every language, each rule that _routes lists has a name that no
@@ -67,7 +69,7 @@ func TestEachRuleAnswersForItself(t *testing.T) {
 			t.Errorf("there are %d rules of a %s", seen.kinds[kind], kind)
 		}
 	}
-	if seen.differ < 10 || seen.inWords < 10 || seen.serverNames == 0 || seen.host < 10 {
+	if seen.differ < 10 || seen.inWords < 10 || seen.serverNames == 0 || seen.host < 10 || seen.mirrors == 0 {
 		t.Errorf("the worlds are too poor: %+v", seen)
 	}
 }
@@ -158,6 +160,21 @@ func (n *asked) conf(t *testing.T, story string, shown kuma.RouteRule, rule rule
 	told := len(conf.Filters) + len(conf.OtherActions)
 	if _, redirects := rt.Answer.(*route.Redirect); told < len(rt.Filters) || redirects && told != len(rt.Filters)+1 {
 		t.Errorf("%s: of %d filters of %s there are %+v", story, len(rt.Filters), shown.KRI, conf)
+	}
+	plain := 0
+	for _, m := range rt.Mirrors {
+		if m.Host == "" && m.Kind != api.KindAddress && len(m.Filters) == 0 {
+			plain++
+		}
+	}
+	for _, f := range conf.Filters {
+		if f.Type == "RequestMirror" {
+			plain--
+			n.mirrors++
+		}
+	}
+	if plain != 0 {
+		t.Errorf("%s: of the mirrors of %s, %d more or fewer are shown as filters: %+v", story, shown.KRI, plain, conf)
 	}
 	if answer, ok := rt.Answers().(*route.Respond); ok && !strings.Contains(fmt.Sprint(conf.OtherActions), fmt.Sprint("answer ", answer.Status)) {
 		t.Errorf("%s: %s answers %d, shown is %+v", story, shown.KRI, answer.Status, conf)

@@ -180,3 +180,20 @@ func TestUnprovenNamesAreNotExpected(t *testing.T) {
 		}
 	}
 }
+
+// TestUnprovenMembersDoNotSayWhatIsSpoken: who is left out cannot turn a service that speaks HTTP into
+// one whose requests nobody reads.
+func TestUnprovenMembersDoNotSayWhatIsSpoken(t *testing.T) {
+	t.Parallel()
+	for mtls, want := range map[string]api.Protocol{worlds.StrictMTLS: api.HTTP, worlds.PermissiveMTLS: api.TCP} {
+		guest := *documents(t, strings.Replace(guestDoc, "kuma.io/protocol: http", "kuma.io/protocol: tcp", 1))[0]
+		guest.Owner, guest.Proof = api.Ephemeral, &api.Proof{}
+		m, _ := resolve.Compile(snapshot.New(1, append(documents(t, memberDocs), worlds.SecureMesh(t, world.Catalog(), mtls), &guest)...), world.Dialects(), world.Kinds())
+		r, _ := m.Dataplane(api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "caller"})
+		for _, o := range r.Outbounds {
+			if o.Destination.Name == "pay" && o.Destination.Protocol != want {
+				t.Errorf("with mTLS %s pay speaks %s, want %s", mtls, o.Destination.Protocol, want)
+			}
+		}
+	}
+}

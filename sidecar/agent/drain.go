@@ -72,8 +72,13 @@ func (a *Agent) done(ctx context.Context) bool {
 	if since == nil {
 		return false
 	}
-	took := time.Since(*since)
-	return took >= a.config.DrainTime || took >= a.intervals.linger && a.idle(ctx)
+	return drained(time.Since(*since), a.config.DrainTime, a.intervals.linger, func() bool { return a.idle(ctx) })
+}
+
+// drained reports whether draining that took so long has come to its end: where nothing is under way, not
+// before least.
+func drained(took, most, least time.Duration, idle func() bool) bool {
+	return took >= most || took >= least && idle()
 }
 
 // idle reports whether Envoy says that nothing that came in is under way.
