@@ -176,8 +176,9 @@ laws: tools ## each property test with CHECKS worlds that nobody tried yet
 		$$(git ls-files '*_test.go' | xargs grep -l pgregory.net/rapid | xargs -n1 dirname | sort -u | sed 's,^,./,')
 
 .PHONY: mutate
-mutate: tools ## plant twice 100 small defects in all packages and count how many the tests catch
-	WEFT_ENVOY='$(ENVOY_BIN)' $(GO) run ./hack/mutate $(MUTATE)
+mutate: tools tools-kube ## plant twice 100 small defects in all packages and count how many the tests catch, those with an API server and network namespaces among them; as root
+	@hack/tools-netns
+	PATH="$$PATH:/usr/sbin:/sbin" WEFT_ENVOY='$(ENVOY_BIN)' REQUIRE_ENVOY=1 REQUIRE_NETNS=1 REQUIRE_KUBE=1 $(GO) run ./hack/mutate $(MUTATE)
 
 .PHONY: tools-kube
 tools-kube: ## build kube-apiserver and bring etcd under .tools, once
