@@ -102,6 +102,53 @@ func TestOnlyItself(t *testing.T) {
 	}
 }
 
+// says is one answer to all reviews.
+type says authenticationv1.TokenReviewStatus
+
+func (s says) Review(context.Context, *authenticationv1.TokenReview) (*authenticationv1.TokenReview, error) {
+	return &authenticationv1.TokenReview{Status: authenticationv1.TokenReviewStatus(s)}, nil
+}
+
+// TestOnlyPods: a token is that of a pod only where the API server names one pod and its UID, for this audience.
+func TestOnlyPods(t *testing.T) {
+	t.Parallel()
+	names := authenticationv1.ExtraValue{"p1"}
+	uids := authenticationv1.ExtraValue{"u1"}
+	good := func(edit func(s *says, pod, uid *authenticationv1.ExtraValue)) says {
+		s, pod, uid := says{Authenticated: true, Audiences: []string{"weft-dataplane"}}, names, uids
+		s.User.Username = "system:serviceaccount:on:app"
+		edit(&s, &pod, &uid)
+		s.User.Extra = map[string]authenticationv1.ExtraValue{"authentication.kubernetes.io/pod-name": pod, "authentication.kubernetes.io/pod-uid": uid}
+		return s
+	}
+	known := pods{"on/p1": {UID: "u1", Account: "app", Mesh: "default"}, "on/": {Account: "app", Mesh: "default"}}
+	for what, c := range map[string]struct {
+		edit func(s *says, pod, uid *authenticationv1.ExtraValue)
+		want codes.Code
+	}{
+		"a pod":             {func(*says, *authenticationv1.ExtraValue, *authenticationv1.ExtraValue) {}, codes.OK},
+		"not authenticated": {func(s *says, _, _ *authenticationv1.ExtraValue) { s.Authenticated = false }, codes.Unauthenticated},
+		"another audience":  {func(s *says, _, _ *authenticationv1.ExtraValue) { s.Audiences = []string{"vault"} }, codes.Unauthenticated},
+		"a user":            {func(s *says, _, _ *authenticationv1.ExtraValue) { s.User.Username = "on:app" }, codes.Unauthenticated},
+		"no namespace":      {func(s *says, _, _ *authenticationv1.ExtraValue) { s.User.Username = "system:serviceaccount:app" }, codes.Unauthenticated},
+		"no pod":            {func(_ *says, pod, _ *authenticationv1.ExtraValue) { *pod = nil }, codes.Unauthenticated},
+		"no UID":            {func(_ *says, _, uid *authenticationv1.ExtraValue) { *uid = nil }, codes.Unauthenticated},
+		"an empty pod":      {func(_ *says, pod, _ *authenticationv1.ExtraValue) { *pod = authenticationv1.ExtraValue{""} }, codes.Unauthenticated},
+		"an empty UID":      {func(_ *says, _, uid *authenticationv1.ExtraValue) { *uid = authenticationv1.ExtraValue{""} }, codes.Unauthenticated},
+		"two pods":          {func(_ *says, pod, _ *authenticationv1.ExtraValue) { *pod = authenticationv1.ExtraValue{"p1", "p2"} }, codes.Unauthenticated},
+		"two UIDs":          {func(_ *says, _, uid *authenticationv1.ExtraValue) { *uid = authenticationv1.ExtraValue{"u1", "u2"} }, codes.Unauthenticated},
+		"no pod and no UID": {func(_ *says, pod, uid *authenticationv1.ExtraValue) {
+			*pod, *uid = authenticationv1.ExtraValue{""}, authenticationv1.ExtraValue{""}
+		}, codes.Unauthenticated},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			if _, err := identity.NewDataplanes(good(c.edit), known).Authenticate(t.Context(), token(t, time.Hour)); status.Code(err) != c.want {
+				t.Errorf("%s: %v", what, err)
+			}
+		})
+	}
+}
+
 // live reviews at a real API server.
 type live struct {
 	t *testing.T

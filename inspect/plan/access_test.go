@@ -131,7 +131,7 @@ func TestWideningIsMarkedInEveryForm(t *testing.T) {
 		t.Fatal(err)
 	}
 	for said, want := range map[string]string{
-		text.String():     "who may call: 4 verdicts changed, 2 of them let in more\n  ! WIDENS  spiffe://default/ops calls backend at port 80 http: deny → allow  MeshTrafficPermission/default/p spec.rules[0].default.allow[0]",
+		text.String():     "\n\nwho may call: 4 verdicts changed, 2 of them let in more\n  ! WIDENS  spiffe://default/ops calls backend at port 80 http: deny → allow  MeshTrafficPermission/default/p spec.rules[0].default.allow[0]",
 		markdown.String(): `| **! WIDENS** | spiffe://default/ops | backend at port 80 http | deny → allow |`,
 		string(out):       `"change":"widens"`,
 	} {
