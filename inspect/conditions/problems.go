@@ -37,9 +37,8 @@ const ControlPlane = "control plane"
 // Problems is everything that is wrong, grouped by who has to act: notes on
 // objects, violations of documents that are not served as written, services
 // for which nobody answers, sidecars that are gone and what Envoys refused, and
-// what is wrong with what runs: notes without an origin are about the control
-// plane itself.
-func Problems(m *resolve.Reader, sidecars []inspect.Sidecar, violations []*api.Violation, running ...api.Note) []ProblemOwner {
+// what is wrong with what runs.
+func Problems(m *resolve.Reader, sidecars []inspect.Sidecar, violations []*api.Violation, running ...OwnedProblem) []ProblemOwner {
 	all := map[string]*ProblemOwner{}
 	add := func(owner string, ref *api.Ref, p Problem) {
 		if all[owner] == nil {
@@ -47,26 +46,18 @@ func Problems(m *resolve.Reader, sidecars []inspect.Sidecar, violations []*api.V
 		}
 		all[owner].Problems = append(all[owner].Problems, p)
 	}
-	for _, p := range resolve.Cached(m, problemsKey{}, func() []noted { return notedIn(m) }) {
-		add(p.owner, p.ref, p.Problem)
+	for _, p := range slices.Concat(resolve.Cached(m, problemsKey{}, func() []OwnedProblem { return notedIn(m) }), running) {
+		add(p.Owner, p.Ref, p.Problem)
 	}
 	for mesh := range m.MeshNames() {
 		for _, u := range m.Unanswered(mesh) {
 			p := Problem{Severity: api.Warning, Code: "NoEndpoints", Message: u.Why}
 			if u.Object == nil {
-				add("service "+u.ID, nil, p)
+				add(ServiceOwner(u.ID), nil, p)
 				continue
 			}
 			add(u.Object.Ref.String(), &u.Object.Ref, p)
 		}
-	}
-	for _, n := range running {
-		p := Problem{Severity: n.Severity, Code: n.Code, Field: n.Field, Message: n.Message}
-		if n.Origin == nil {
-			add(ControlPlane, nil, p)
-			continue
-		}
-		add(n.Origin.Ref.String(), &n.Origin.Ref, p)
 	}
 	for _, v := range violations {
 		p := Problem{Severity: v.Severity, Code: v.Code, Field: v.Field, Message: v.Message}
@@ -91,24 +82,40 @@ func Problems(m *resolve.Reader, sidecars []inspect.Sidecar, violations []*api.V
 	return out
 }
 
-// noted is a problem that a note tells of, and whose it is.
-type noted struct {
-	owner string
-	ref   *api.Ref
+// ServiceOwner is the owner of what is wrong with a service of which there is no object.
+func ServiceOwner(id string) string { return "service " + id }
+
+// OwnedProblem is a problem, and who has to act: an object, or else what Owner says.
+type OwnedProblem struct {
+	Owner string
+	Ref   *api.Ref
 	Problem
+}
+
+// OfRunning are the problems of notes about what runs, of which those without an origin are about the control
+// plane itself.
+func OfRunning(notes []api.Note) (out []OwnedProblem) {
+	for _, n := range notes {
+		p := OwnedProblem{Owner: ControlPlane, Problem: Problem{Severity: n.Severity, Code: n.Code, Field: n.Field, Message: n.Message}}
+		if n.Origin != nil {
+			p.Owner, p.Ref = n.Origin.Ref.String(), &n.Origin.Ref
+		}
+		out = append(out, p)
+	}
+	return out
 }
 
 type problemsKey struct{}
 
 // notedIn are the problems that notes tell of, in the order of who has to act.
-func notedIn(m *resolve.Reader) []noted {
-	var out []noted
+func notedIn(m *resolve.Reader) []OwnedProblem {
+	var out []OwnedProblem
 	places := notes.LocatorOf(m)
 	for _, n := range notes.All(m) {
 		if n.Severity == api.Info || n.Origin == nil {
 			continue
 		}
-		p := noted{n.Origin.Ref.String(), &n.Origin.Ref, Problem{Severity: n.Severity, Code: n.Code, Field: n.Field, Message: n.Message}}
+		p := OwnedProblem{n.Origin.Ref.String(), &n.Origin.Ref, Problem{Severity: n.Severity, Code: n.Code, Field: n.Field, Message: n.Message}}
 		p.at(places.Of(n))
 		out = append(out, p)
 	}

@@ -30,6 +30,8 @@ type TrafficQuery struct {
 	// either side sees the sums, and the caller's alone see its routes.
 	Sees []string `json:"sees,omitempty"`
 	Cut  bool     `json:"cut,omitempty"` // Sees holds, also where it is empty
+	// Minutes asks for the requests of each of the minutes that are kept too.
+	Minutes bool `json:"minutes,omitempty"`
 	// Failing asks in place of sums for the sidecars that reported failures lately.
 	Failing bool `json:"failing,omitempty"`
 }
@@ -63,6 +65,8 @@ type Item struct {
 	// Causes are why requests ended without an answer of who was called, the most frequent first.
 	Causes  []CauseItem `json:"causes,omitempty"`
 	Latency Latency     `json:"latencyMs"`
+	// Minutes are the requests by minutes, the oldest first, where they are asked for.
+	Minutes []MinuteCounts `json:"minutes,omitempty"`
 }
 
 // CauseItem is how often a cause is met.
@@ -187,6 +191,9 @@ func (q *TrafficQuery) add(items itemsByKey, c *caller, l *link, w window, secon
 	add := func(key Key, counts *ring[Counts]) *Item {
 		item := items.of(key)
 		item.counted(counts, w, seconds)
+		if q.Minutes {
+			item.byMinute(c, counts, w.now)
+		}
 		return item
 	}
 	if l.rest != nil {
@@ -268,6 +275,9 @@ func (i *Item) merge(o *Item) {
 	}
 	for _, c := range o.Causes {
 		i.cause(c)
+	}
+	for _, m := range o.Minutes {
+		i.minute(m)
 	}
 }
 

@@ -64,9 +64,7 @@ func (r *ring[T]) forward(step int64) {
 // each calls do with the values of a window that ends before the step of now, or with it.
 func (r *ring[T]) each(w window, do func(*T)) {
 	if w.length > Minute {
-		for m := max(w.now, r.at)/perMinute - keptMinutes + 1; m <= min(w.now, r.at)/perMinute; m++ {
-			do(&r.minutes[m%keptMinutes])
-		}
+		r.eachMinute(w.now, func(_ int64, of *T) { do(of) })
 		return
 	}
 	last := w.now - 1
@@ -76,6 +74,21 @@ func (r *ring[T]) each(w window, do func(*T)) {
 	for s := max(w.now, r.at) - keptSteps; s <= min(last, r.at); s++ {
 		do(r.step(s))
 	}
+}
+
+// eachMinute calls do with the values of the minutes that are kept, up to that of the step of now.
+func (r *ring[T]) eachMinute(now int64, do func(minute int64, of *T)) {
+	for m := max(now, r.at)/perMinute - keptMinutes + 1; m <= min(now, r.at)/perMinute; m++ {
+		do(m, &r.minutes[m%keptMinutes])
+	}
+}
+
+// minute is the value of a minute; nil where it is not kept, or later than all that was added.
+func (r *ring[T]) minute(m int64) *T {
+	if last := r.at / perMinute; m > last || m <= last-keptMinutes {
+		return nil
+	}
+	return &r.minutes[m%keptMinutes]
 }
 
 // window is the time of which counts are asked for.

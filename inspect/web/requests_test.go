@@ -133,8 +133,8 @@ func TestBadQuestionsForRequests(t *testing.T) {
 		{"GET dataplanes/d-0/_requests?to=nobody", []string{"calls no nobody"}},
 		{`POST _taps {"status":"9","for":"1h"}`, []string{"dataplanes", "status", "10m0s"}},
 		{`POST _taps {"dataplanes":["d-0","gone"]}`, []string{"dataplanes[1]"}},
-		{`POST _taps {"service":"nobody"}`, []string{"no dataplane"}},
-		{`POST _taps {"dataplanes":["d-0"],"to":"nobody"}`, []string{"no dataplane"}},
+		{`POST _taps {"service":"nobody"}`, []string{`"service"`, "no dataplane"}},
+		{`POST _taps {"dataplanes":["d-0"],"to":"nobody"}`, []string{`"to"`, "no dataplane"}},
 	} {
 		method, rest, _ := strings.Cut(c.request, " ")
 		path, body, _ := strings.Cut(rest, " ")

@@ -17,6 +17,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/admission"
+	"github.com/weftmesh/weft/inspect/conditions"
 	"github.com/weftmesh/weft/inspect/mtls"
 	"github.com/weftmesh/weft/inspect/web/certificates"
 	"github.com/weftmesh/weft/inspect/web/changes"
@@ -175,13 +176,21 @@ func (s *server) routes() []endpoint.Operation {
 		&documents.Handlers{Finder: s.source, Writes: writer, Sidecars: s.Sidecars, Problems: s.Problems, Resolving: resolving},
 		&sidecars.Handlers{Finder: s.source, Sidecars: s.Sidecars, FleetCounts: s.FleetCounts, Observed: secured, Roots: roots, InstanceID: s.About.InstanceID},
 		&certificates.Handlers{Finder: s.source, Authorities: s.Authorities, Security: s.Security, Sidecars: s.Sidecars, Log: s.Log},
-		&questions.Handlers{Finder: s.source, Sidecars: s.Sidecars, Fleet: s.FleetCounts, Ask: ask, Problems: s.Problems, Unknown: s.Unknown, Running: s.Running, Zone: s.Zone.Name},
+		&questions.Handlers{Finder: s.source, Sidecars: s.Sidecars, Fleet: s.FleetCounts, Ask: ask, Problems: s.Problems, Unknown: s.Unknown, Running: s.Running, Traffic: s.troubles(), Zone: s.Zone.Name},
 		&requests.Handlers{Finder: s.source, Sidecars: s.Sidecars, FleetCounts: s.FleetCounts, Traffic: s.Traffic, Ask: ask, Log: s.Log, Lacks: s.authorizer.Lacks},
 		&envoys.Handlers{Finder: s.source, Envoys: s.Envoys, Renderer: s.Renderer, KumaCompat: s.KumaCompat},
 	} {
 		all = append(all, h.Endpoints()...)
 	}
 	return append(all, s.serviceRoutes()...)
+}
+
+// troubles find what is wrong with requests; nil where none are counted.
+func (s *server) troubles() func(context.Context, *resolve.Reader) []conditions.OwnedProblem {
+	if s.Traffic == nil {
+		return nil
+	}
+	return (&requests.TroubleFinder{Traffic: s.Traffic, Events: s.Events}).Problems
 }
 
 // pages are the GUI, which holds no data and needs no token, beside the rest of the API.

@@ -70,6 +70,14 @@ func (e *Bus) since(id uint64) (found []Event, gone uint64) {
 	return found, e.last - id - uint64(len(found))
 }
 
+// Latest are the events of a type that are kept, in their order.
+func (e *Bus) Latest(eventType string) []Event {
+	e.mu.Lock()
+	found, _ := e.since(0)
+	e.mu.Unlock()
+	return slices.DeleteFunc(found, func(v Event) bool { return v.Type != eventType })
+}
+
 // eventQuery is what a client asks of the events.
 type eventQuery struct {
 	recent int      // how many of those that have happened; -1 for none

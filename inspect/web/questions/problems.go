@@ -29,7 +29,11 @@ func (h *Handlers) problems(w http.ResponseWriter, r *http.Request) error {
 	if h.Running != nil {
 		running = append(running, h.Running()...)
 	}
-	owners := conditions.Problems(m, h.Fleet.Troubled(), h.Problems(), running...)
+	live := conditions.OfRunning(running)
+	if h.Traffic != nil {
+		live = append(live, h.Traffic(r.Context(), m)...)
+	}
+	owners := conditions.Problems(m, h.Fleet.Troubled(), h.Problems(), live...)
 	owners = slices.DeleteFunc(owners, func(o conditions.ProblemOwner) bool { return !strings.Contains(o.Owner, sel.Name) })
 	owners, notes, err := seenOwners(r.Context(), owners)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/inspect/web/objects"
 	"github.com/weftmesh/weft/inspect/web/sidecars"
+	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/sim"
 	"github.com/weftmesh/weft/sim/wire"
 )
@@ -33,6 +34,8 @@ type Handlers struct {
 	Unknown func() []api.Note
 	// Running is what is wrong with what runs; nil knows of nothing.
 	Running func() []api.Note
+	// Traffic is what is wrong with requests; nil where none are counted.
+	Traffic func(context.Context, *resolve.Reader) []conditions.OwnedProblem
 	Zone    string
 }
 

@@ -49,9 +49,10 @@ type Handlers struct {
 var (
 	by = endpoint.Parameter{Name: "by", About: "What is summed to one item: all that is sent to a service; what one service sends to another; what a route, or one rule, takes of it",
 		Schema: endpoint.OneOf(string(traffic.ByService), string(traffic.ByCaller), string(traffic.ByRoute), string(traffic.ByRule))}
-	of     = endpoint.Parameter{Name: "of", About: "A service: only what it sends and what is sent to it", Schema: endpoint.Text(253)}
-	window = endpoint.Parameter{Name: "window", About: "Of which time the sums are; 1m where it is not given", Schema: endpoint.OneOf("1m", "15m")}
-	sorted = endpoint.Parameter{Name: "sort", About: "What comes first: the highest rate, or the most failed, denied or retried requests, or the slowest; rate where it is not given",
+	of      = endpoint.Parameter{Name: "of", About: "A service: only what it sends and what is sent to it", Schema: endpoint.Text(253)}
+	window  = endpoint.Parameter{Name: "window", About: "Of which time the sums are; 1m where it is not given", Schema: endpoint.OneOf("1m", "15m")}
+	minutes = endpoint.Parameter{Name: "minutes", About: "Also the requests of each of the last 15 minutes; of one in which no sidecar told of any there is nothing", Schema: endpoint.Schema{"type": "boolean"}}
+	sorted  = endpoint.Parameter{Name: "sort", About: "What comes first: the highest rate, or the most failed, denied or retried requests, or the slowest; rate where it is not given",
 		Schema: endpoint.OneOf(slices.Sorted(maps.Keys(orders))...)}
 )
 
@@ -59,7 +60,7 @@ var (
 func (h *Handlers) Endpoints() []endpoint.Operation {
 	return []endpoint.Operation{
 		endpoint.New("GET /meshes/{mesh}/_traffic", h.traffic, "How many requests there were, how they ended and how long they took, as sidecars counted them",
-			endpoint.Says[Answer](by, of, window, sorted, endpoint.PageSize, endpoint.PageOffset, endpoint.PartOfName)),
+			endpoint.Says[Answer](by, of, window, minutes, sorted, endpoint.PageSize, endpoint.PageOffset, endpoint.PartOfName)),
 		endpoint.New("GET /meshes/{mesh}/_requests", h.ofMesh, "Requests that failed lately, of sidecars that reported failures, with the rules and policies behind them",
 			endpoint.Says[RequestsAnswer](of, ofTo, ofRoute, ofStatus, last, limit)),
 		endpoint.New("GET /meshes/{mesh}/_requests/{id}", h.why, "One request that failed, by its x-request-id: as both sides saw it, what explains how it ended, and what the simulator says of it",
@@ -97,7 +98,10 @@ func (h *Handlers) traffic(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	q := questionOf(r.PathValue("mesh"), query)
+	q, err := questionOf(r.PathValue("mesh"), query)
+	if err != nil {
+		return err
+	}
 	if err := h.CheckMesh(q.Mesh); err != nil {
 		return err
 	}
@@ -123,13 +127,14 @@ func (h *Handlers) traffic(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// questionOf reads the parameters, which are checked.
-func questionOf(mesh string, q url.Values) traffic.TrafficQuery {
-	out := traffic.TrafficQuery{Mesh: mesh, By: traffic.By(cmp.Or(q.Get(by.Name), string(traffic.ByService))), Of: q.Get(of.Name), Window: traffic.Minute}
+// questionOf reads the parameters.
+func questionOf(mesh string, q url.Values) (out traffic.TrafficQuery, err error) {
+	out = traffic.TrafficQuery{Mesh: mesh, By: traffic.By(cmp.Or(q.Get(by.Name), string(traffic.ByService))), Of: q.Get(of.Name), Window: traffic.Minute}
 	if q.Get(window.Name) == "15m" {
 		out.Window = traffic.Quarter
 	}
-	return out
+	out.Minutes, err = endpoint.Flag(q, minutes.Name)
+	return out, err
 }
 
 // orders are by what items are sorted, the largest first.
