@@ -3,6 +3,7 @@ package resolve_test
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -119,6 +120,41 @@ func TestWhoStopsListeningIsNotToldMore(t *testing.T) {
 	for r := range model.Dataplanes("other") {
 		if r.Ref.Name != "c" {
 			t.Errorf("%s is in mesh other", r.Ref)
+		}
+	}
+}
+
+// TestWhyARouteOfANamespaceIsNotApplied: a route for the callers of a namespace says so to those of others, and one
+// for all says to the callers of that namespace who stands in its place.
+func TestWhyARouteOfANamespaceIsNotApplied(t *testing.T) {
+	t.Parallel()
+	m := resolvetest.Compile(t, "docs", []byte(`
+{type: Dataplane, mesh: default, name: near-1, labels: {k8s.kuma.io/namespace: near}, networking: {address: 10.0.0.1, inbound: [{port: 8080, tags: {kuma.io/service: near}}], transparentProxying: {redirectPortInbound: 15006, redirectPortOutbound: 15001}}}
+---
+{type: Dataplane, mesh: default, name: far-1, labels: {k8s.kuma.io/namespace: far}, networking: {address: 10.0.0.2, inbound: [{port: 8080, tags: {kuma.io/service: far}}], transparentProxying: {redirectPortInbound: 15006, redirectPortOutbound: 15001}}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: web, namespace: shop}, spec: {clusterIP: 10.96.0.1, ports: [{port: 80, appProtocol: http}]}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: own, namespace: near}, spec: {clusterIP: 10.96.0.2, ports: [{port: 80, appProtocol: http}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: producer, namespace: shop}, spec: {parentRefs: [{group: "", kind: Service, name: web}], rules: [{matches: [{path: {type: PathPrefix, value: /shop}}], backendRefs: [{name: web, port: 80}]}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: consumer, namespace: near}, spec: {parentRefs: [{group: "", kind: Service, name: web, namespace: shop}, {group: "", kind: Service, name: own}], rules: [{matches: [{path: {type: PathPrefix, value: /near}}], backendRefs: [{name: web, namespace: shop, port: 80}]}]}}
+`)).Reader(nil)
+	route := func(name, namespace string) api.Ref {
+		return api.Ref{Kind: "HTTPRoute", Mesh: "default", Namespace: namespace, Name: name}
+	}
+	plane := func(name string) api.Ref { return api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: name} }
+	for _, c := range []struct {
+		route, plane api.Ref
+		code, says   string
+	}{
+		{route("consumer", "near"), plane("far-1"), "NotSelected", "it is for the dataplanes of namespace near"},
+		{route("producer", "shop"), plane("near-1"), api.CodeConflicted, "routes for the callers of namespace near stand in its place"},
+	} {
+		notes := slices.DeleteFunc(m.WhyNot(c.route, c.plane), func(n api.Note) bool { return n.Code != c.code })
+		if len(notes) != 1 || notes[0].Code != c.code || !strings.Contains(notes[0].Message, c.says) {
+			t.Errorf("%s at %s: %v", c.route, c.plane, notes)
 		}
 	}
 }
