@@ -46,8 +46,10 @@ func Problems(m *resolve.Reader, sidecars []inspect.Sidecar, violations []*api.V
 		}
 		all[owner].Problems = append(all[owner].Problems, p)
 	}
-	for _, p := range slices.Concat(resolve.Cached(m, problemsKey{}, func() []OwnedProblem { return notedIn(m) }), running) {
-		add(p.Owner, p.Ref, p.Problem)
+	for _, list := range [][]OwnedProblem{resolve.Cached(m, problemsKey{}, func() []OwnedProblem { return notedIn(m) }), running} {
+		for _, p := range list {
+			add(p.Owner, p.Ref, p.Problem)
+		}
 	}
 	for mesh := range m.MeshNames() {
 		for _, u := range m.Unanswered(mesh) {
@@ -96,13 +98,17 @@ type OwnedProblem struct {
 // plane itself.
 func OfRunning(notes []api.Note) (out []OwnedProblem) {
 	for _, n := range notes {
-		p := OwnedProblem{Owner: ControlPlane, Problem: Problem{Severity: n.Severity, Code: n.Code, Field: n.Field, Message: n.Message}}
-		if n.Origin != nil {
-			p.Owner, p.Ref = n.Origin.Ref.String(), &n.Origin.Ref
-		}
-		out = append(out, p)
+		out = append(out, ofNote(n))
 	}
 	return out
+}
+
+func ofNote(n api.Note) OwnedProblem {
+	p := OwnedProblem{Owner: ControlPlane, Problem: Problem{Severity: n.Severity, Code: n.Code, Field: n.Field, Message: n.Message}}
+	if n.Origin != nil {
+		p.Owner, p.Ref = n.Origin.Ref.String(), &n.Origin.Ref
+	}
+	return p
 }
 
 type problemsKey struct{}
@@ -115,7 +121,7 @@ func notedIn(m *resolve.Reader) []OwnedProblem {
 		if n.Severity == api.Info || n.Origin == nil {
 			continue
 		}
-		p := OwnedProblem{n.Origin.Ref.String(), &n.Origin.Ref, Problem{Severity: n.Severity, Code: n.Code, Field: n.Field, Message: n.Message}}
+		p := ofNote(n)
 		p.at(places.Of(n))
 		out = append(out, p)
 	}

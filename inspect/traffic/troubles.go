@@ -48,33 +48,45 @@ const (
 
 // Troubles are those of items by route, with minutes. Changes are the latest ones, in their order.
 func Troubles(now time.Time, items []Item, changes []RevisionChange) (out []Trouble) {
-	failed := func(m *MinuteCounts) uint64 { return m.Failed }
-	denied := func(m *MinuteCounts) uint64 { return m.Denied }
 	for n := range items {
 		i := &items[n]
-		began := i.began(failed)
-		since, change := now.Add(-lately), changeAt(began, changes)
-		if began != nil {
-			since = began.at
+		if text, severity := i.failing(now, changes); text != "" {
+			out = append(out, i.trouble(CodeRequestsFail, severity, text))
 		}
-		all, bad := sumSince(i.Minutes, since, failed)
-		switch part := share(bad, all); {
-		case bad < fewest || part < muchFails && change == nil || i.over(now, failed):
-		case began != nil:
-			out = append(out, i.trouble(CodeRequestsFail, severityOf(part), began.text("fail", all, bad)+change.text()+i.mostOften()))
-		default:
-			out = append(out, i.trouble(CodeRequestsFail, severityOf(part), fmt.Sprintf("%s of the requests of the last five minutes failed (%d of %d)%s", percent(part), bad, all, i.mostOften())))
-		}
-		began = i.began(denied)
-		if change := changeAt(began, changes); change != nil && !i.over(now, denied) {
-			all, bad := sumSince(i.Minutes, began.at, denied)
-			out = append(out, i.trouble(CodeRequestsDenied, api.Warning, began.text("are refused", all, bad)+change.text()))
+		if b := i.began(denied); b != nil && !i.over(now, denied) {
+			if change := changeAt(b, changes); change != nil {
+				out = append(out, i.trouble(CodeRequestsDenied, api.Warning, b.text("are refused")+change.text()))
+			}
 		}
 		if text := i.unused(now); text != "" {
 			out = append(out, i.trouble(CodeRouteUnused, api.Warning, text))
 		}
 	}
 	return out
+}
+
+func failed(m *MinuteCounts) uint64 { return m.Failed }
+func denied(m *MinuteCounts) uint64 { return m.Denied }
+
+// failing says that requests fail, and since when if that is known; empty where they do not.
+func (i *Item) failing(now time.Time, changes []RevisionChange) (text string, severity api.Severity) {
+	b := i.began(failed)
+	change := changeAt(b, changes)
+	var all, bad uint64
+	if b != nil {
+		all, bad, text = b.all, b.bad, b.text("fail")+change.text()
+	} else {
+		all, bad = sumSince(i.Minutes, now.Add(-lately), failed)
+		text = fmt.Sprintf("%s of the requests of the last five minutes failed (%d of %d)", percent(share(bad, all)), bad, all)
+	}
+	part := share(bad, all)
+	if bad < fewest || part < muchFails && change == nil || i.over(now, failed) {
+		return "", ""
+	}
+	if severity = api.Warning; part >= nearlyAll {
+		severity = api.Error
+	}
+	return text + i.mostOften(), severity
 }
 
 func (i *Item) trouble(code string, severity api.Severity, message string) Trouble {
@@ -89,21 +101,15 @@ func (i *Item) mostOften() string {
 	return "; most often: " + i.Causes[0].Words
 }
 
-func severityOf(part float64) api.Severity {
-	if part >= nearlyAll {
-		return api.Error
-	}
-	return api.Warning
-}
-
 // beginning is a minute since which more of the requests are bad than before.
 type beginning struct {
 	at            time.Time
-	before, wrong uint64 // requests before that, and the bad ones of them
+	all, bad      uint64 // requests since then, and the bad ones of them
+	before, wrong uint64 // those before
 }
 
-func (b *beginning) text(what string, all, bad uint64) string {
-	return fmt.Sprintf("since %s %s of the requests %s (%d of %d); before, %d of %d did", b.at.Format("15:04 MST"), percent(share(bad, all)), what, bad, all, b.wrong, b.before)
+func (b *beginning) text(what string) string {
+	return fmt.Sprintf("since %s %s of the requests %s (%d of %d); before, %d of %d did", b.at.Format("15:04 MST"), percent(share(b.bad, b.all)), what, b.bad, b.all, b.wrong, b.before)
 }
 
 // over reports whether hardly any of the requests of the last two minutes are bad.
@@ -127,7 +133,7 @@ func (i *Item) began(bad func(*MinuteCounts) uint64) *beginning {
 			pooled := share(sumWrong, sumAll)
 			z := (q - p) / math.Sqrt(pooled*(1-pooled)*(1/float64(all)+1/float64(afterAll)))
 			if z >= most { // also where all fail since, and none did before
-				best, most = &beginning{m.At, all, wrong}, z
+				best, most = &beginning{m.At, afterAll, afterWrong, all, wrong}, z
 			}
 		}
 		all, wrong = all+m.Requests, wrong+bad(m)

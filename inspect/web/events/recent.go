@@ -73,9 +73,9 @@ func (e *Bus) since(id uint64) (found []Event, gone uint64) {
 // Latest are the events of a type that are kept, in their order.
 func (e *Bus) Latest(eventType string) []Event {
 	e.mu.Lock()
-	found, _ := e.since(0)
-	e.mu.Unlock()
-	return slices.DeleteFunc(found, func(v Event) bool { return v.Type != eventType })
+	defer e.mu.Unlock()
+	found, _ := eventQuery{recent: mostRecent, types: []string{eventType}}.begin(e)
+	return found
 }
 
 // eventQuery is what a client asks of the events.

@@ -2,7 +2,6 @@ package requests
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -15,28 +14,22 @@ import (
 	"github.com/weftmesh/weft/resolve"
 )
 
-// TroubleFinder finds what is wrong with requests, of each mesh once in ten seconds however often it is asked.
+// TroubleFinder finds what is wrong with requests, once in ten seconds however often it is asked.
 type TroubleFinder struct {
 	Traffic TrafficSource
 	Events  *events.Bus
 
 	mu    sync.Mutex
-	found map[string]foundTroubles
-}
-
-type foundTroubles struct {
-	at       time.Time
-	troubles []traffic.Trouble
+	at    time.Time
+	found map[string][]traffic.Trouble // by mesh
 }
 
 // Problems are the troubles of all meshes, each of the route that takes the requests, or else of the service to
 // which they are sent.
 func (f *TroubleFinder) Problems(ctx context.Context, m *resolve.Reader) (out []conditions.OwnedProblem) {
+	found := f.all(ctx, m)
 	for mesh := range m.MeshNames() {
-		troubles := f.of(ctx, mesh)
-		if len(troubles) == 0 {
-			continue
-		}
+		troubles := found[mesh]
 		owner := owners(m, mesh, troubles)
 		for i := range troubles {
 			t := &troubles[i]
@@ -48,24 +41,25 @@ func (f *TroubleFinder) Problems(ctx context.Context, m *resolve.Reader) (out []
 	return out
 }
 
-// of are the troubles of a mesh.
-func (f *TroubleFinder) of(ctx context.Context, mesh string) []traffic.Trouble {
+// all are the troubles by mesh.
+func (f *TroubleFinder) all(ctx context.Context, m *resolve.Reader) map[string][]traffic.Trouble {
 	f.mu.Lock()
 	defer f.mu.Unlock() // one asks the replicas for all who ask meanwhile
 	now := time.Now()
-	if known, ok := f.found[mesh]; ok && now.Sub(known.at) < traffic.Step {
-		return known.troubles
+	if now.Sub(f.at) < traffic.Step {
+		return f.found
 	}
-	maps.DeleteFunc(f.found, func(_ string, known foundTroubles) bool { return now.Sub(known.at) >= traffic.Step })
-	sums, _ := f.Traffic.Traffic(ctx, traffic.TrafficQuery{Mesh: mesh, By: traffic.ByRoute, Window: traffic.Quarter, Minutes: true})
-	troubles := traffic.Troubles(now, sums.Items, f.changes())
-	if ctx.Err() == nil { // else replicas may have had no time to answer
-		if f.found == nil {
-			f.found = map[string]foundTroubles{}
+	found, changes := map[string][]traffic.Trouble{}, f.changes()
+	for mesh := range m.MeshNames() {
+		sums, _ := f.Traffic.Traffic(ctx, traffic.TrafficQuery{Mesh: mesh, By: traffic.ByRoute, Window: traffic.Quarter, Minutes: true})
+		if troubles := traffic.Troubles(now, sums.Items, changes); len(troubles) > 0 {
+			found[mesh] = troubles
 		}
-		f.found[mesh] = foundTroubles{now, troubles}
 	}
-	return troubles
+	if ctx.Err() == nil { // else replicas may have had no time to answer
+		f.at, f.found = now, found
+	}
+	return found
 }
 
 // changes are the latest revisions.
