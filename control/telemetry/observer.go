@@ -101,7 +101,7 @@ func (o *Observer) Received(revision uint64, changes []snapshot.Change) trace.Sp
 			m.kinds = append(m.kinds, kind)
 		}
 		by := o.authors.Of(c, revision)
-		o.Events.Publish(events.Event{Type: "change", Revision: revision, Object: c.Ref().String(), Action: what, User: by.User, Client: by.Client})
+		o.Events.Publish(events.Event{Type: "change", Revision: revision, Object: c.Ref().String(), Ref: c.Ref(), Action: what, User: by.User, Client: by.Client})
 	}
 	slices.Sort(m.kinds)
 	span := o.change(revision, len(changes))

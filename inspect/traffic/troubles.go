@@ -29,7 +29,7 @@ type Trouble struct {
 type RevisionChange struct {
 	At       time.Time
 	Revision uint64
-	Objects  []string
+	Objects  []api.Ref
 }
 
 // What is a trouble. Requests fail where one of twenty does, of the last five minutes, or since a change one of
@@ -55,7 +55,7 @@ func Troubles(now time.Time, items []Item, changes []RevisionChange) (out []Trou
 		}
 		if b := i.began(denied); b != nil && !i.over(now, denied) {
 			if change := changeAt(b, changes); change != nil {
-				out = append(out, i.trouble(CodeRequestsDenied, api.Warning, b.text("are refused")+change.text()))
+				out = append(out, i.trouble(CodeRequestsDenied, api.Warning, b.text("are refused")+change.text(i.home())))
 			}
 		}
 		if text := i.unused(now); text != "" {
@@ -74,7 +74,7 @@ func (i *Item) failing(now time.Time, changes []RevisionChange) (text string, se
 	change := changeAt(b, changes)
 	var all, bad uint64
 	if b != nil {
-		all, bad, text = b.all, b.bad, b.text("fail")+change.text()
+		all, bad, text = b.all, b.bad, b.text("fail")+change.text(i.home())
 	} else {
 		all, bad = sumSince(i.Minutes, now.Add(-lately), failed)
 		text = fmt.Sprintf("%s of the requests of the last five minutes failed (%d of %d)", percent(share(bad, all)), bad, all)
@@ -91,6 +91,14 @@ func (i *Item) failing(now time.Time, changes []RevisionChange) (text string, se
 
 func (i *Item) trouble(code string, severity api.Severity, message string) Trouble {
 	return Trouble{Key: i.Key, Code: code, Severity: severity, Message: "to " + i.To + ": " + message}
+}
+
+// home is the namespace of who is told: that of the route, or else of the service.
+func (i *Item) home() string {
+	if i.Route == "" {
+		return i.ToNamespace
+	}
+	return i.RouteNamespace
 }
 
 // mostOften names the most frequent cause, where one is known.
@@ -162,12 +170,22 @@ func changeAt(b *beginning, changes []RevisionChange) *RevisionChange {
 // mostChanged is how many objects of a change are named.
 const mostChanged = 3
 
-func (c *RevisionChange) text() string {
+// text tells of a change to whoever may see a namespace: objects of others are counted, and not named.
+func (c *RevisionChange) text(namespace string) string {
 	if c == nil {
 		return ""
 	}
-	objects := strings.Join(c.Objects[:min(len(c.Objects), mostChanged)], ", ")
-	if more := len(c.Objects) - mostChanged; more > 0 {
+	var named []string
+	for _, o := range c.Objects {
+		if o.Namespace == namespace && len(named) < mostChanged {
+			named = append(named, o.String())
+		}
+	}
+	objects := strings.Join(named, ", ")
+	switch more := len(c.Objects) - len(named); {
+	case len(named) == 0:
+		objects = "something elsewhere"
+	case more > 0:
 		objects += fmt.Sprintf(" and %d more", more)
 	}
 	return fmt.Sprintf("; revision %d changed %s at %s: `weft diff %d %d` shows what, `weft rollback %d` takes it back", c.Revision, objects, c.At.UTC().Format("15:04:05 MST"), c.Revision-1, c.Revision, c.Revision-1)

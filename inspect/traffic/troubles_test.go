@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect/traffic"
 )
 
@@ -31,7 +32,7 @@ func minutes(list ...string) (out []traffic.MinuteCounts) {
 func TestTroubles(t *testing.T) {
 	t.Parallel()
 	now := start.Add(30 * time.Second)
-	change := traffic.RevisionChange{At: start.Add(-2*time.Minute - 10*time.Second), Revision: 812, Objects: []string{"MeshRetry/default/pay", "MeshTimeout/default/a", "MeshTimeout/default/b", "MeshTimeout/default/c"}}
+	change := traffic.RevisionChange{At: start.Add(-2*time.Minute - 10*time.Second), Revision: 812, Objects: []api.Ref{{Kind: "MeshRetry", Mesh: "default", Name: "pay"}, {Kind: "MeshTimeout", Mesh: "default", Name: "a"}, {Kind: "MeshTimeout", Mesh: "default", Name: "b"}, {Kind: "MeshTimeout", Mesh: "default", Name: "c"}}}
 	for name, c := range map[string]struct {
 		item    traffic.Item
 		changes []traffic.RevisionChange
@@ -52,8 +53,14 @@ func TestTroubles(t *testing.T) {
 		"a little, by a change": {traffic.Item{Minutes: minutes("1000", "1000", "1000", "1000 20", "1000 20", "1000 20")}, []traffic.RevisionChange{change},
 			[]string{"warning RequestsFail to pay:80: since 11:58 UTC 2.0 % of the requests fail (60 of 3000); before, 0 of 3000 did; revision 812 changed"}},
 		"a little, without one": {traffic.Item{Minutes: minutes("1000", "1000", "1000", "1000 20", "1000 20", "1000 20")}, nil, nil},
-		"a later change did not": {traffic.Item{Minutes: minutes("1000", "1000", "100 80", "100 80", "100 80", "100 80")}, []traffic.RevisionChange{{Revision: 813, At: start.Add(-time.Minute), Objects: []string{"x"}}},
+		"a later change did not": {traffic.Item{Minutes: minutes("1000", "1000", "100 80", "100 80", "100 80", "100 80")}, []traffic.RevisionChange{{Revision: 813, At: start.Add(-time.Minute), Objects: []api.Ref{{Kind: "MeshRetry", Mesh: "default", Name: "x"}}}},
 			[]string{"error RequestsFail to pay:80: since 11:57 UTC 80 % of the requests fail (320 of 400); before, 0 of 2000 did"}},
+		"of another namespace": {traffic.Item{Key: traffic.Key{Route: "HTTPRoute/pay", RouteNamespace: "shop"}, Minutes: minutes("1000", "1000", "1000", "100 80", "100 80", "100 80")}, []traffic.RevisionChange{{At: change.At, Revision: 812, Objects: []api.Ref{
+			{Kind: "MeshRetry", Mesh: "default", Namespace: "secret", Name: "hidden"}}}},
+			[]string{"error RequestsFail to pay:80: since 11:58 UTC 80 % of the requests fail (240 of 300); before, 0 of 3000 did; revision 812 changed something elsewhere at "}},
+		"of this and another": {traffic.Item{Key: traffic.Key{Route: "HTTPRoute/pay", RouteNamespace: "shop"}, Minutes: minutes("1000", "1000", "1000", "100 80", "100 80", "100 80")}, []traffic.RevisionChange{{At: change.At, Revision: 812, Objects: []api.Ref{
+			{Kind: "MeshRetry", Mesh: "default", Namespace: "secret", Name: "hidden"}, {Kind: "HTTPRoute", Mesh: "default", Namespace: "shop", Name: "pay"}}}},
+			[]string{"error RequestsFail to pay:80: since 11:58 UTC 80 % of the requests fail (240 of 300); before, 0 of 3000 did; revision 812 changed HTTPRoute/default/shop/pay and 1 more at "}},
 		"refused since a change":     {traffic.Item{Minutes: minutes("100", "100", "100", "100 0 90", "100 0 90", "100 0 90")}, []traffic.RevisionChange{change}, []string{"warning RequestsDenied to pay:80: since 11:58 UTC 90 % of the requests are refused (270 of 300); before, 0 of 300 did; revision 812 changed"}},
 		"refused without a change":   {traffic.Item{Minutes: minutes("100", "100", "100", "100 0 90", "100 0 90", "100 0 90")}, nil, nil},
 		"always refused":             {traffic.Item{Minutes: minutes("100 0 90", "100 0 90", "100 0 90", "100 0 90", "100 0 90", "100 0 90")}, []traffic.RevisionChange{change}, nil},
@@ -94,7 +101,7 @@ func TestSteadyTrafficIsNoTrouble(t *testing.T) {
 			m.Failed = uint64(of * float64(rate))
 			m.Denied = m.Failed
 			i.Minutes = append(i.Minutes, m)
-			changes = append(changes, traffic.RevisionChange{At: m.At, Revision: uint64(n + 1), Objects: []string{"x"}})
+			changes = append(changes, traffic.RevisionChange{At: m.At, Revision: uint64(n + 1), Objects: []api.Ref{{Kind: "MeshRetry", Mesh: "default", Name: "x"}}})
 		}
 		if got := traffic.Troubles(start.Add(time.Minute), []traffic.Item{i}, changes); len(got) > 0 {
 			t.Fatal(got)

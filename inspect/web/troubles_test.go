@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect/conditions"
 	"github.com/weftmesh/weft/inspect/traffic"
 	"github.com/weftmesh/weft/inspect/web"
@@ -46,8 +47,8 @@ func TestProblemsOfRequests(t *testing.T) {
 	source := failing{new(atomic.Int32)}
 	server, bus := serveWith(t, town(2), false, func(c *web.Config) { c.Traffic = source })
 	at := time.Now().Truncate(time.Minute).Add(-2*time.Minute - 5*time.Second)
-	bus.Publish(events.Event{Type: "change", Time: at, Revision: 7, Object: "MeshRetry/default/r-0", Action: "updated"})
-	bus.Publish(events.Event{Type: "change", Time: at, Revision: 7, Object: "MeshTimeout/default/t-0", Action: "updated"})
+	bus.Publish(events.Event{Type: "change", Time: at, Revision: 7, Object: "MeshRetry/default/r-0", Ref: api.Ref{Kind: "MeshRetry", Mesh: "default", Name: "r-0"}, Action: "updated"})
+	bus.Publish(events.Event{Type: "change", Time: at, Revision: 7, Object: "MeshTimeout/default/t-0", Ref: api.Ref{Kind: "MeshTimeout", Mesh: "default", Name: "t-0"}, Action: "updated"})
 	ask := func(query string) map[string]conditions.Problem {
 		t.Helper()
 		code, text := call(t, http.MethodGet, server.URL+"/_problems"+query, "")

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect/web/endpoint"
 )
 
@@ -25,6 +26,7 @@ type Event struct {
 	User      string    `json:"user,omitempty"`   // who made the change
 	Client    string    `json:"client,omitempty"` // by which program
 	Object    string    `json:"object,omitempty"`
+	Ref       api.Ref   `json:"-"`                // of the object, where it is known
 	Action    string    `json:"action,omitempty"` // created, updated, deleted
 	Dataplane string    `json:"dataplane,omitempty"`
 	Resources string    `json:"resources,omitempty"` // cds, eds, lds, rds

@@ -69,7 +69,7 @@ func (f *TroubleFinder) changes() (out []traffic.RevisionChange) {
 			out = append(out, traffic.RevisionChange{At: v.Time, Revision: v.Revision})
 		}
 		last := &out[len(out)-1]
-		last.Objects = append(last.Objects, v.Object)
+		last.Objects = append(last.Objects, v.Ref)
 	}
 	return out
 }
