@@ -30,6 +30,7 @@ type source struct {
 	host       string
 	tls        bool
 	socket     string // where the agent serves the certificate of the workload; empty for none
+	metrics    metricsPaths
 	features   []string
 	admin      string // where Envoy's administration is to listen; empty where that has a port
 
