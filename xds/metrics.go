@@ -63,11 +63,7 @@ func meteredAt(r *effective.Resolved) (out []metered) {
 			x := metered{MetricsPort: p, address: dp.Networking.Address, why: occupied(r, dp.Networking, p.Port)}
 			if f, ok := e.Get(p.Leaf); ok {
 				w := f.Winner()
-				part := "default"
-				if w.Override {
-					part = "override"
-				}
-				x.note, x.field, x.by = w.Origin, policies.PartOf(w.Origin.Field, part).Field(string(p.Field)), []*api.Origin{w.Origin}
+				x.note, x.field, x.by = w.Origin, policies.PartOf(w.Origin.Field, policies.PartName(w.Override)).Field(string(p.Field)), []*api.Origin{w.Origin}
 			}
 			out = append(out, x)
 		}
@@ -151,13 +147,9 @@ func foreignApplications(r *effective.Resolved, e *policies.Effective, m envoy.M
 		return nil
 	}
 	w := f.Winner()
-	part := "default"
-	if w.Override {
-		part = "override"
-	}
 	for i, a := range m.Applications {
 		if a.Address != "" && !envoy.OwnAddress(r, a.Address) {
-			at := policies.PartOf(w.Origin.Field, part).Field("applications").Index(i).Field("address")
+			at := policies.PartOf(w.Origin.Field, policies.PartName(w.Override)).Field("applications").Index(i).Field("address")
 			out = append(out, api.Notef(w.Origin, api.Warning, "NoEffect", at,
 				"%s is neither a loopback address nor one of %s, so its sidecar asks nobody there; leave the address out", a.Address, r.Ref))
 		}

@@ -41,14 +41,17 @@ var asker = &http.Client{
 
 // gathered is what applications say, family by family.
 type gathered struct {
-	list   []*family
-	byName map[string]*family
-	size   int
+	list []*family
+	of   map[kindOf]*family
+	size int
 }
+
+// kindOf is the name of a family, and its kind, in which applications may differ.
+type kindOf struct{ name, kind string }
 
 // applications asks all of them. What one does not answer is told by weft_scrape_up alone.
 func (t *Teller) applications(ctx context.Context, conf *told) *gathered {
-	out := &gathered{byName: map[string]*family{}}
+	out := &gathered{of: map[kindOf]*family{}}
 	list := conf.said.GetApplications()
 	up := make([]bool, len(list))
 	var one sync.Mutex // reading a text takes ten times its size
@@ -186,8 +189,7 @@ func rendered(mf *dto.MetricFamily) (*family, error) {
 	return f, nil
 }
 
-// add adds the families of one application, but for those that are of another kind elsewhere; false where there
-// is no room for them.
+// add adds the families of one application; false where there is no room for them.
 func (g *gathered) add(list []*family) bool {
 	size := 0
 	for _, f := range list {
@@ -198,27 +200,33 @@ func (g *gathered) add(list []*family) bool {
 	}
 	g.size += size
 	for _, f := range list {
-		known := g.byName[f.name]
-		if known == nil {
-			g.byName[f.name], g.list = f, append(g.list, f)
-		} else if known.kind == f.kind {
+		key := kindOf{f.name, f.kind}
+		if known := g.of[key]; known != nil {
 			known.samples = append(known.samples, f.samples...)
+		} else {
+			g.of[key], g.list = f, append(g.list, f)
 		}
 	}
 	return true
 }
 
 // join adds to a family of Envoy's what applications say by the same name, which stands at one place then. What
-// is of another kind is nothing of it.
+// is of another kind is nothing of it, and is told nowhere: a name has one kind.
 func (g *gathered) join(f *family) {
-	other := g.byName[f.name]
-	if other == nil {
-		return
-	}
-	delete(g.byName, f.name)
-	g.list = slices.DeleteFunc(g.list, func(x *family) bool { return x == other })
-	if other.kind == f.kind {
+	if other := g.of[kindOf{f.name, f.kind}]; other != nil {
 		f.samples = append(f.samples, other.samples...)
+	}
+	g.list = slices.DeleteFunc(g.list, func(x *family) bool { return x.name == f.name })
+}
+
+// rest yields what was joined to nothing, each name once: of the kind that the first has who says it.
+func (g *gathered) rest(yield func(*family) bool) {
+	told := map[string]bool{}
+	for _, f := range g.list {
+		if !told[f.name] && !yield(f) {
+			return
+		}
+		told[f.name] = true
 	}
 }
 

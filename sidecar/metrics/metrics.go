@@ -199,7 +199,7 @@ func (t *Teller) gather(ctx context.Context, conf *told, to taker) error {
 			return err
 		}
 	}
-	for _, f := range others.list {
+	for f := range others.rest {
 		if err := to.take(f); err != nil {
 			return err
 		}
