@@ -141,7 +141,7 @@ func (x *Renderer) WholeNotes(r *effective.Resolved) (out []api.Note) {
 }
 
 // foreignApplications say of applications that are looked for nowhere, since they are at addresses of others.
-func foreignApplications(r *effective.Resolved, e *policies.Effective, m envoy.Metrics) (out []api.Note) {
+func foreignApplications(r *effective.Resolved, e *policies.Effective, m envoy.SidecarMetrics) (out []api.Note) {
 	f, ok := e.Get("applications")
 	if !ok {
 		return nil

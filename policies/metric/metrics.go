@@ -13,8 +13,8 @@ import (
 const usualInterval = time.Minute
 
 // Metrics is what the sidecar tells, and to whom.
-func (c *Conf) Metrics() envoy.Metrics {
-	out := envoy.Metrics{Profile: c.profile()}
+func (c *Conf) Metrics() envoy.SidecarMetrics {
+	out := envoy.SidecarMetrics{Profile: c.profile()}
 	if s := c.Sidecar; s != nil {
 		out.IncludeUnused = s.IncludeUnused != nil && *s.IncludeUnused
 		if s.Profiles != nil {

@@ -14,6 +14,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/weftmesh/weft/sidecar/metrics"
 	"github.com/weftmesh/weft/xds/bootstrap"
 )
 
@@ -48,17 +49,14 @@ type request struct {
 	CACert            string `json:"caCert,omitempty"`
 	CAPath            string `json:"caPath,omitempty"` // where Envoy finds what takes its place
 	SystemCAPath      string `json:"systemCaPath,omitempty"`
-	AgentSocket       string `json:"agentSocket,omitempty"`   // where the agent serves the certificate of the workload
-	MetricsSocket     string `json:"metricsSocket,omitempty"` // where the agent serves metrics
-	// MetricsCertPath and MetricsKeyPath are of the certificate by which Envoy serves them, where there is one.
-	MetricsCertPath string `json:"metricsCertPath,omitempty"`
-	MetricsKeyPath  string `json:"metricsKeyPath,omitempty"`
-	AdminPort       uint32 `json:"adminPort"`
-	AdminSocket     string `json:"adminSocket,omitempty"` // where there is no port
+	AgentSocket       string `json:"agentSocket,omitempty"` // where the agent serves the certificate of the workload
+	AdminPort         uint32 `json:"adminPort"`
+	AdminSocket       string `json:"adminSocket,omitempty"` // where there is no port
 	// Features are what the agent does beyond an older one; the control plane shows them to those who send Envoy
 	// its configuration.
 	Features []string `json:"features,omitempty"`
-	Version  version  `json:"version"`
+	metrics.Paths
+	Version version `json:"version"`
 	// Clock is the time here: one that is far off keeps certificates from being believed.
 	Clock time.Time `json:"clock"`
 }
@@ -73,8 +71,7 @@ func (s *source) fetch(ctx context.Context) ([]byte, error) {
 	body := request{
 		Mesh: s.config.Mesh, Name: s.config.Name, ProxyType: "dataplane",
 		DataplaneResource: string(s.config.Dataplane), AdminPort: s.config.AdminPort, AdminSocket: s.admin,
-		Version: version{s.config.Version}, SystemCAPath: systemAuthorities(), AgentSocket: s.socket, Features: s.features, Clock: time.Now(),
-		MetricsSocket: s.metrics.socket, MetricsCertPath: s.metrics.cert, MetricsKeyPath: s.metrics.key,
+		Version: version{s.config.Version}, SystemCAPath: systemAuthorities(), AgentSocket: s.socket, Features: s.features, Paths: s.metrics, Clock: time.Now(),
 	}
 	if s.unresolved(ctx) {
 		body.XDSAddress = s.config.XDSFallback

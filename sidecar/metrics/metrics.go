@@ -11,6 +11,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/netip"
 	"sync"
@@ -45,6 +46,8 @@ type Teller struct {
 	source MetricsSource
 	turn   chan struct{} // has a token while nobody asks
 
+	listener net.Listener // of Open
+
 	mu      sync.Mutex
 	conf    *told         // nil where nobody is told anything
 	changed chan struct{} // closed when that changes, then replaced
@@ -76,12 +79,6 @@ func (t *Teller) Tell(m *attach.Metrics) {
 	close(t.changed)
 	t.changed = make(chan struct{})
 }
-
-// The variables of the environment with the paths of the certificate by which metrics are served: Kuma's.
-const (
-	CertificateVariable = "KUMA_DATAPLANE_RUNTIME_METRICS_CERT_PATH"
-	KeyVariable         = "KUMA_DATAPLANE_RUNTIME_METRICS_KEY_PATH"
-)
 
 // current is what is told now, and is closed when that changes.
 func (t *Teller) current() (*told, <-chan struct{}) {

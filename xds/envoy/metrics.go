@@ -11,11 +11,11 @@ import (
 
 // MetricsTeller is a conf of a dataplane as a whole which says what its sidecar tells of what is counted.
 type MetricsTeller interface {
-	Metrics() Metrics
+	Metrics() SidecarMetrics
 }
 
-// Metrics is what a sidecar tells of what its Envoy and the applications beside it count.
-type Metrics struct {
+// SidecarMetrics is what a sidecar tells of what its Envoy and the applications beside it count.
+type SidecarMetrics struct {
 	Profile          MetricsProfile
 	IncludeUnused    bool
 	Exclude, Include []MetricsMatch
@@ -66,7 +66,7 @@ type MetricsPush struct {
 }
 
 // MetricsOf is what the sidecar of r tells; nil for nothing.
-func MetricsOf(r *effective.Resolved) *Metrics {
+func MetricsOf(r *effective.Resolved) *SidecarMetrics {
 	for _, e := range r.OfWhole() {
 		if t, ok := e.Conf.(MetricsTeller); ok {
 			m := t.Metrics()
@@ -77,7 +77,7 @@ func MetricsOf(r *effective.Resolved) *Metrics {
 }
 
 // Closed reports whether nobody gets anything of m.
-func (m *Metrics) Closed() bool { return m == nil || len(m.Ports)+len(m.Pushes) == 0 }
+func (m *SidecarMetrics) Closed() bool { return m == nil || len(m.Ports)+len(m.Pushes) == 0 }
 
 // isLoopback reports whether an address is found on its own host alone.
 func isLoopback(address string) bool {
