@@ -104,7 +104,9 @@ func outsideCluster(address string) bool {
 // metricsOpen: a port for who fetches metrics, beside inbounds that are closed to all outside the mesh.
 func metricsOpen(v *view) (found []*api.Violation) {
 	for r := range v.model.Dataplanes("") {
-		if !slices.ContainsFunc(r.Inbounds, func(in effective.InboundUse) bool { return in.AsDocumented().TLS != nil && in.AsDocumented().TLS.Mode == effective.Strict }) {
+		if !slices.ContainsFunc(r.Inbounds, func(in effective.InboundUse) bool {
+			return in.AsDocumented().TLS != nil && in.AsDocumented().TLS.Mode == effective.Strict
+		}) {
 			continue
 		}
 		for _, e := range r.OfWhole() {

@@ -13,6 +13,7 @@ import (
 	"math/big"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -214,4 +215,15 @@ func (s *sidecar) certify() {
 			s.t.Fatal(err)
 		}
 	}
+}
+
+// answered is what a teller answers who fetches metrics, without an Envoy between.
+func answered(t *testing.T, teller *metrics.Teller) string {
+	t.Helper()
+	w := httptest.NewRecorder()
+	teller.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	if w.Code != http.StatusOK {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	return w.Body.String()
 }
