@@ -27,7 +27,7 @@ func (p *Plane) attach(o attached.Options) {
 		m := p.loop.Current()
 		return m != nil && reconcile.Serves(m)(ref)
 	}
-	o.Names = p.names
+	o.Names, o.Metrics = p.names, p.metricsOf
 	o.Connected, o.Certified = p.insights.Connected, p.insights.Shown
 	p.traffic = traffic.New(p.dataplane, time.Now, cmp.Or(p.cfg.ReportEvery, traffic.Often), func(every time.Duration) { p.agents.ReportEvery(every) })
 	o.Traffic = p.traffic.Stream
@@ -63,6 +63,15 @@ func (p *Plane) names(ref api.Ref) *attach.Names {
 		return nil
 	}
 	return p.lists.Of(m, ref)
+}
+
+// metricsOf is what the agent of a dataplane is to tell of what is counted.
+func (p *Plane) metricsOf(ref api.Ref) *attach.Metrics {
+	r, ok := p.dataplane(ref)
+	if !ok {
+		return nil
+	}
+	return connections.MetricsFor(r)
 }
 
 // publish hands a revision to all streams.

@@ -231,7 +231,9 @@ func (p *Plane) composeStreams(auth authn.Authenticator) {
 	options := server.Default()
 	options.Drain = p.cfg.ListenerDrain
 	renderer := p.settings.Renderer()
-	options.Logger, options.Renderer, options.Quiet, options.Authenticator, options.Observer = p.log, renderer, renderer.Quiet(), auth, p.observe
+	options.Logger, options.Authenticator, options.Observer = p.log, auth, p.observe
+	options.Renderer, options.Quiet = renderer.Unmetered(), renderer.Unmetered().Quiet()
+	options.Metering, options.MeteringTLS = renderer.Metering(false), renderer.Metering(true)
 	options.Refused = p.refused.Refused
 	if p.shared != nil {
 		options.Hold = p.insights.AwaitAgent

@@ -35,6 +35,9 @@ type Kind struct {
 	// SingleOnRoutes lets the ref at the top of a document in the single form name a route; the
 	// document then sets fields of scope route alone.
 	SingleOnRoutes bool
+	// OfDataplanes says that what documents in the single form come to holds of a dataplane as a whole, once: of
+	// nothing that it calls, and of nothing that comes in at it.
+	OfDataplanes bool
 	// Inbound says that the kind is about what comes in alone: it has no to, and no route
 	// to target.
 	Inbound bool

@@ -32,6 +32,14 @@ func PartOf(entry api.Path, part string) api.Path {
 	return entry.Field(part)
 }
 
+// PartName is which part of an entry says something by default, or as an override.
+func PartName(override bool) string {
+	if override {
+		return "override"
+	}
+	return "default"
+}
+
 // Whole is what a document in the single form says, as an item for the whole mesh; nil where the
 // kind has lists.
 func (s *Spec) Whole() *Item {

@@ -158,6 +158,9 @@ func (m *Matched) Items() []Item {
 		if n := noted.Get(index.ObjectKey(p.Object.Ref)); n != nil {
 			nowhere = n.Nowhere
 		}
+		if p.OfDataplanes {
+			items = append(items, p.Inbound...)
+		}
 		for _, it := range p.Items {
 			if !slices.Contains(nowhere, it) {
 				items = append(items, it)

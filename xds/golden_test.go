@@ -133,7 +133,7 @@ func TestEveryKindWritesSomething(t *testing.T) {
 	t.Parallel()
 	for _, k := range all.Kinds {
 		switch k.New().(type) {
-		case envoy.RouteWriter, envoy.ClusterWriter, envoy.ManagerWriter, envoy.TCPWriter, envoy.NetworkFilterWriter, envoy.HTTPFilterWriter, envoy.Guard:
+		case envoy.RouteWriter, envoy.ClusterWriter, envoy.ManagerWriter, envoy.TCPWriter, envoy.NetworkFilterWriter, envoy.HTTPFilterWriter, envoy.Guard, envoy.MetricsTeller:
 		default:
 			if k.TransportSecurity == nil {
 				t.Errorf("%s implements no writer", k.Name)

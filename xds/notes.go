@@ -53,6 +53,7 @@ func (x *Renderer) findNotes(r *effective.Resolved) []api.Note {
 			out.Add(x.InboundNotes(r, i.Inbound)...)
 		}
 	}
+	out.Add(x.WholeNotes(r)...)
 	for i := range r.Clusters {
 		out.Add(clusters.Notes(&r.Clusters[i])...)
 	}

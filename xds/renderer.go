@@ -24,6 +24,7 @@ import (
 type Renderer struct {
 	listeners     *listeners.Builder
 	authorization *resource.Resource // the cluster of the authorization service; nil where there is none
+	metering      metering
 	// quiet is for sidecars whose agents take nothing of requests; nil where that is the renderer itself.
 	quiet *Renderer
 }
@@ -35,7 +36,7 @@ func NewRenderer(kinds []*policies.Kind) *Renderer {
 
 // Asking is x for a control plane that has an authorization service; nil: it has none.
 func (x *Renderer) Asking(a *filters.ExtAuthz) *Renderer {
-	out := &Renderer{listeners: x.listeners}
+	out := &Renderer{listeners: x.listeners, metering: x.metering}
 	if a != nil {
 		out.authorization = clusters.Authorization(a)
 	}
@@ -46,7 +47,29 @@ func (x *Renderer) Asking(a *filters.ExtAuthz) *Renderer {
 // same way, so that those who have them alike share them (docs/traffic.md).
 func (x *Renderer) Reporting() *Renderer {
 	quiet := x.Quiet()
-	return &Renderer{listeners: quiet.listeners.Reporting(), authorization: x.authorization, quiet: quiet}
+	return &Renderer{listeners: quiet.listeners.Reporting(), authorization: x.authorization, metering: x.metering, quiet: quiet}
+}
+
+// Unmetered is x for sidecars whose agents serve no metrics.
+func (x *Renderer) Unmetered() *Renderer {
+	out := *x
+	if out.metering = unmetered; x.quiet != nil {
+		out.quiet = x.quiet.Unmetered()
+	}
+	return &out
+}
+
+// Metering is x for sidecars whose agents serve metrics; secure says that they have a certificate for that,
+// without which ports that want one stay closed.
+func (x *Renderer) Metering(secure bool) *Renderer {
+	out := *x
+	if out.metering = metersOpen; secure {
+		out.metering = metersTLS
+	}
+	if x.quiet != nil {
+		out.quiet = x.quiet.Metering(secure)
+	}
+	return &out
 }
 
 // Quiet is x for sidecars whose Envoys may not know their agent, or whose agents take nothing of requests.
@@ -89,6 +112,7 @@ func (x *Renderer) Render(r *effective.Resolved) *resource.State {
 		s.Add(&s.Routes, own.routes, nil)
 		s.Add(&s.Clusters, own.cluster, nil)
 	}
+	s.metrics(x, r)
 	for _, c := range r.Clusters {
 		cluster, notes := clusters.RenderFor(r, c.Cluster, c.ClusterCache)
 		s.Add(&s.Clusters, cluster, notes)

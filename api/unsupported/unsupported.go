@@ -30,7 +30,7 @@ func Protective(kind string) bool { return protectiveKinds[kind] }
 // are never accepted in silence.
 var unsupportedKinds = map[string]bool{
 	"MeshCircuitBreaker": true, "MeshHealthCheck": true,
-	"MeshFaultInjection": true, "MeshMetric": true, "MeshLoadBalancingStrategy": true,
+	"MeshFaultInjection": true, "MeshLoadBalancingStrategy": true,
 	"MeshProxyPatch": true, "MeshPassthrough": true,
 	"Zone": true, "ZoneIngress": true, "ZoneEgress": true, "MeshGatewayRoute": true, "TrafficPermission": true,
 	"TrafficRoute": true, "TrafficLog": true, "TrafficTrace": true, "HealthCheck": true, "CircuitBreaker": true,

@@ -66,7 +66,10 @@ type request struct {
 	CACert            string            `json:"caCert"`     // the authority that the sidecar trusts
 	CAPath            string            `json:"caPath"`     // weft's: a file on the sidecar's host with what it trusts from now on
 	SystemCA          string            `json:"systemCaPath"`
-	AgentSocket       string            `json:"agentSocket"` // weft's: where its agent serves the certificate of the workload
+	AgentSocket       string            `json:"agentSocket"`     // weft's: where its agent serves the certificate of the workload
+	MetricsSocket     string            `json:"metricsSocket"`   // weft's: where its agent serves metrics
+	MetricsCertPath   string            `json:"metricsCertPath"` // weft's: by which certificate Envoy serves them
+	MetricsKeyPath    string            `json:"metricsKeyPath"`
 	DynamicMetadata   map[string]string `json:"dynamicMetadata"`
 	Version           map[string]any    `json:"version"`
 	Features          []string          `json:"features"`
@@ -260,7 +263,8 @@ func (b *Handler) config(host string, ask request, token string, dp *api.Object)
 		ask.CAPath = ""
 	}
 	c := render.Config{Mesh: ask.Mesh, Name: ask.Name, XDSHost: name, XDSPort: uint32(number), XDSAddress: ask.XDSAddress, CA: ca, CAPath: ask.CAPath, Token: token, TokenPath: ask.TokenPath,
-		AdminPort: ask.AdminPort, AdminSocket: ask.AdminSocket, SystemCA: ask.SystemCA, AgentSocket: ask.AgentSocket, Metadata: map[string]any{"dataplane.proxyType": "dataplane"}}
+		AdminPort: ask.AdminPort, AdminSocket: ask.AdminSocket, SystemCA: ask.SystemCA, AgentSocket: ask.AgentSocket, MetricsSocket: ask.MetricsSocket,
+		MetricsCertificate: ask.MetricsCertPath, MetricsKey: ask.MetricsKeyPath, Metadata: map[string]any{"dataplane.proxyType": "dataplane"}}
 	if spec, ok := dp.Spec.(*api.Dataplane); ok && spec.Networking != nil {
 		c.Service = serviceOf(spec.Networking)
 		if spec.Networking.Admin != nil && c.AdminPort == 0 {

@@ -105,13 +105,13 @@ func (s Settings) Empty() *resolve.Model {
 }
 
 // Renderer renders what Compile resolves, for sidecars whose agents take what is written of requests, unless
-// nobody is to.
+// nobody is to, and serve metrics.
 func (s Settings) Renderer() *xds.Renderer {
 	x := xds.NewRenderer(Kinds()).Asking(s.Authorizer)
-	if s.NoTelemetry {
-		return x
+	if !s.NoTelemetry {
+		x = x.Reporting()
 	}
-	return x.Reporting()
+	return x.Metering(true)
 }
 
 // Compile resolves a snapshot as a control plane without settings does.

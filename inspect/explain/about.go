@@ -130,5 +130,8 @@ func (e *Explanation) keep(x *about) {
 	e.Inbounds = slices.DeleteFunc(e.Inbounds, func(in Inbound) bool {
 		return !speaks(in.Policies) && !slices.ContainsFunc(in.Callers, func(c CallerPolicies) bool { return speaks(c.Policies) })
 	})
+	if !speaks(e.Policies) {
+		e.Policies = nil
+	}
 	e.Notes = slices.DeleteFunc(e.Notes, func(n api.Note) bool { return !x.is(n.Origin) })
 }

@@ -34,6 +34,8 @@ type Explanation struct {
 	Next           *string   `json:"next,omitempty"`
 	Inbounds       []Inbound `json:"inbounds"`
 	Edges          []Edge    `json:"edges,omitempty"` // of an edge dataplane
+	// Policies are what holds of the dataplane as a whole; absent where nobody says anything.
+	Policies map[string]sim.Policy `json:"policies,omitempty"`
 	// NotApplied are the first of the policies and routes that take no part in what
 	// is shown, with the reason; UnmatchedTotal counts all of them.
 	NotApplied      []NotApplied `json:"unmatched"`

@@ -66,6 +66,7 @@ func explanation(m *resolve.Reader, r *effective.Resolved, to string, outbounds 
 	for _, in := range r.Inbounds {
 		attempt(r, said, func() { e.Inbounds = append(e.Inbounds, inbound(in.Inbound)) })
 	}
+	attempt(r, said, func() { e.Policies = sim.PolicyViews(r.OfWhole(), "") })
 	return e
 }
 

@@ -52,7 +52,10 @@ func (e Explanation) Only(f Narrowing) (Explanation, error) {
 			out.Notes = append(out.Notes, n)
 		}
 	}
-	if len(out.Outbounds)+len(out.Inbounds)+len(out.NotApplied)+len(out.Notes) == 0 {
+	if out.Policies = nil; f.Route == "" {
+		out.Policies = f.policies(e.Policies)
+	}
+	if len(out.Outbounds)+len(out.Inbounds)+len(out.Policies)+len(out.NotApplied)+len(out.Notes) == 0 {
 		return out, f.missed(e)
 	}
 	return out, nil
@@ -122,6 +125,7 @@ func (f Narrowing) missed(e Explanation) error {
 			}
 		}
 	}
+	see(e.Policies)
 	for _, o := range e.Outbounds {
 		see(o.Policies)
 		for _, r := range o.Routes {

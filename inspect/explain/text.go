@@ -94,6 +94,12 @@ func Text(w io.Writer, e Explanation, s terminal.Style) error {
 			p.Policies("    ", c.Policies)
 		}
 	}
+	if len(e.Policies) > 0 {
+		p.Line("")
+		p.At = "the dataplane as a whole"
+		p.Line("%s", s.Strong("the dataplane as a whole"))
+		p.Policies("  ", e.Policies)
+	}
 	if s.Short {
 		p.Notes(e.Notes)
 		p.LeftOut(e.NotAppliedTotal)

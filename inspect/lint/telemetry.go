@@ -2,16 +2,22 @@ package lint
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/xds/envoy"
 )
 
 // ofTelemetry are codes about what is observed of requests, and where it goes.
 var ofTelemetry = []CodeInfo{
 	told(policies.CodeLogsSecret, "Telemetry holds what proves who somebody is", "Whoever reads the spans or logs has the token or cookie of a caller, and can use it.", "Leave the header out, or name another one."),
+	{"MetricsOpen", api.Info, "Metrics of a Strict dataplane are served in plain text",
+		"Inbounds of the dataplane take callers of the mesh alone, and the port of a MeshMetric takes everybody: Prometheus has no identity of the mesh. Whoever reaches the port reads names of services, rates and errors.",
+		"Let a network policy keep all but Prometheus from the port, or write `tls: {mode: ProvidedTLS}`, so that nobody on the way reads it.", metricsOpen},
 	{"OtelPlain", api.Warning, "Telemetry leaves the cluster in plain text",
 		"Envoy sends to a MeshOpenTelemetryBackend without TLS, and its address looks like one outside the cluster: whoever is on the way reads the spans.",
 		"Name a collector inside the cluster, which sends on by TLS.", otelPlain},
@@ -93,4 +99,30 @@ func outsideCluster(address string) bool {
 	}
 	last := labels[len(labels)-1]
 	return last != "local" && last != "internal" && last != "mesh"
+}
+
+// metricsOpen: a port for who fetches metrics, beside inbounds that are closed to all outside the mesh.
+func metricsOpen(v *view) (found []*api.Violation) {
+	for r := range v.model.Dataplanes("") {
+		if !slices.ContainsFunc(r.Inbounds, func(in effective.InboundUse) bool {
+			return in.AsDocumented().TLS != nil && in.AsDocumented().TLS.Mode == effective.Strict
+		}) {
+			continue
+		}
+		for _, e := range r.OfWhole() {
+			t, ok := e.Conf.(envoy.MetricsTeller)
+			if !ok {
+				continue
+			}
+			for _, p := range t.Metrics().Ports {
+				f, said := e.Get(p.Leaf)
+				if !said || p.TLS || v.mine[f.Winner().Origin.Ref] == nil {
+					continue
+				}
+				at := policies.PartOf(f.Winner().Origin.Field, policies.PartName(f.Winner().Override)).Field(string(p.Field))
+				v.gather(&found, v.on(f.Winner().Origin.Ref, at, "MetricsOpen", "port %d is open to everybody beside inbounds that are Strict; let only Prometheus reach it, or write tls.mode ProvidedTLS", p.Port))
+			}
+		}
+	}
+	return found
 }

@@ -40,12 +40,12 @@ func idleNotes(q *resolve.Reader, x *impact.Impact) []api.Note {
 	return notes
 }
 
-// forAll reports whether an entry of to is for the whole mesh.
+// forAll reports whether an entry is for all that a whole mesh speaks.
 func forAll(spec *policies.Spec, field api.Path) bool {
 	for i := range spec.To {
 		if field == api.Path("spec.to").Index(i) {
 			return spec.To[i].TargetRef.Kind == api.KindMesh && !spec.Top().IsRoute()
 		}
 	}
-	return spec.Top().Kind == api.KindMesh
+	return spec.Top().Kind == api.KindMesh && !spec.Kind.OfDataplanes
 }

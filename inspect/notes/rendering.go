@@ -37,6 +37,8 @@ func OfAttached(q *resolve.Reader, x *impact.Impact, look Look) []api.Note {
 func (l Look) place(p impact.Placement) []api.Note {
 	var at any = p.Inbound
 	switch {
+	case p.Whole != nil:
+		at = p.At // whose ports others may have
 	case p.Outbound != nil:
 		at = p.Outbound
 	case p.Cluster != nil:
@@ -53,6 +55,8 @@ func (l Look) place(p impact.Placement) []api.Note {
 func (l Look) asked(p impact.Placement) []api.Note {
 	return l.safely(p.At, func() []api.Note {
 		switch {
+		case p.Whole != nil:
+			return l.renderer.WholeNotes(p.At)
 		case p.Outbound != nil:
 			return slices.Concat(l.renderer.OutboundNotes(p.At, p.Outbound), ownBounds(l.Locator.snapshot, p.At, p.Outbound))
 		case p.Cluster != nil:
@@ -218,6 +222,9 @@ func (l Look) At(r *effective.Resolved) []api.Note {
 
 // between is what there is to say at p on limits in time of callers and of those whom they call.
 func (l Look) between(q *resolve.Reader, p impact.Placement) []api.Note {
+	if p.Whole != nil {
+		return nil
+	}
 	type between struct{ at any }
 	key := between{p.Inbound}
 	switch {

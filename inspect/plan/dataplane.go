@@ -84,6 +84,14 @@ func (d *differ) inbound(base Effect, a, b *effective.Inbound) (out []*entry[Eff
 	return append(out, known...)
 }
 
+// wholeOf is what changes of what holds of a dataplane as a whole.
+func (d *differ) wholeOf(base Effect, before, after *effective.Resolved) []*entry[Effect] {
+	if before.Whole == after.Whole {
+		return nil
+	}
+	return d.policies(base, sim.PolicyViews(before.OfWhole(), ""), sim.PolicyViews(after.OfWhole(), ""))
+}
+
 // clustersOf is what changes about the destinations that requests and connections go on to.
 func (d *differ) clustersOf(base Effect, before, after *effective.Resolved) (out []*entry[Effect]) {
 	if slices.EqualFunc(before.Clusters, after.Clusters, func(a, b effective.ClusterUse) bool { return a.Cluster.Name == b.Cluster.Name }) {

@@ -177,7 +177,7 @@ func (d *differ) compared(ref api.Ref, before, after *effective.Resolved) []*ent
 	case after == nil:
 		base.Section, base.Before = SectionDataplane, ref.FullName()
 	default:
-		return slices.Concat(d.outboundsOf(base, before, after), d.inboundsOf(base, before, after), d.clustersOf(base, before, after))
+		return slices.Concat(d.outboundsOf(base, before, after), d.inboundsOf(base, before, after), d.wholeOf(base, before, after), d.clustersOf(base, before, after))
 	}
 	return []*entry[Effect]{d.effect(base)}
 }

@@ -74,6 +74,9 @@ func Content(r *effective.Resolved) string {
 	for _, in := range r.Inbounds {
 		fmt.Fprintf(&b, " in %s %s:%d for %s:%d %s %v ready %v %s\n", in.Name, in.Address, in.Port, in.ServiceAddress, in.ServicePort, in.Protocol, in.Tags, in.Ready, policiesText(in.Policies))
 	}
+	if r.Whole != nil {
+		fmt.Fprintf(&b, " whole %s\n", policiesText(r.Whole.Policies))
+	}
 	return b.String()
 }
 

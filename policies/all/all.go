@@ -7,6 +7,7 @@ package all
 import (
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/policies/accesslog"
+	"github.com/weftmesh/weft/policies/metric"
 	"github.com/weftmesh/weft/policies/ratelimit"
 	"github.com/weftmesh/weft/policies/retry"
 	"github.com/weftmesh/weft/policies/timeout"
@@ -18,6 +19,7 @@ import (
 // Kinds are all kinds, by the name of their folder.
 var Kinds = []*policies.Kind{
 	accesslog.Kind,
+	metric.Kind,
 	ratelimit.Kind,
 	retry.Kind,
 	timeout.Kind,

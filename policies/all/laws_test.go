@@ -71,7 +71,14 @@ func TestAWeakerLayerOnlyFillsGaps(t *testing.T) {
 		e := k.Resolve([]merge.Layer{layer(k, "weak", policytest.AnyConf(t, k)), {Name: merge.Route, Origin: &api.Origin{}, Leaves: strong}})
 		for _, leaf := range strong {
 			f, ok := e.Get(k.Schema.Leaves[leaf.Field].Path)
-			if !ok || !cmp.Equal(f.Value(), leaf.Value) {
+			if k.Schema.Leaves[leaf.Field].Append && ok {
+				all, _ := policies.Items(f.Value())
+				own, _ := policies.Items(leaf.Value)
+				ok = !slices.ContainsFunc(own, func(x any) bool { return !slices.ContainsFunc(all, func(y any) bool { return cmp.Equal(x, y) }) })
+			} else {
+				ok = ok && cmp.Equal(f.Value(), leaf.Value)
+			}
+			if !ok {
 				t.Fatalf("%s is lost", k.Schema.Leaves[leaf.Field].Path)
 			}
 		}
@@ -173,7 +180,8 @@ func TestEachKindWritesSomething(t *testing.T) {
 		_, tcp := c.(envoy.TCPWriter)
 		_, network := c.(envoy.NetworkFilterWriter)
 		_, guards := c.(envoy.Guard)
-		if !route && !cluster && !manager && !tcp && !network && !guards && k.TransportSecurity == nil {
+		_, metrics := c.(envoy.MetricsTeller)
+		if !route && !cluster && !manager && !tcp && !network && !guards && !metrics && k.TransportSecurity == nil {
 			t.Errorf("%s writes nothing", k.Name)
 		}
 	}

@@ -87,7 +87,7 @@ func (a *reasons) ofPolicy(p *index.Policy) {
 		a.ofItem(it, home)
 	}
 	switch {
-	case len(p.Inbound) == 0:
+	case len(p.Inbound) == 0, p.OfDataplanes:
 	case p.Section != "":
 		a.because(NoInbound, top.Field("sectionName"), "it has no inbound %q", p.Section)
 	default:

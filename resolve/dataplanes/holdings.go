@@ -77,10 +77,12 @@ func (c *Stage) addHoldings() {
 		return c.Mesh(r).clustersFor(index.Need(c.ClusterRefs, r, key))
 	})
 	c.Inbounds = derive.Derive(c.below.Schema, "inbounds", c.below.Dataplanes, derive.Values[Inbounds]{
-		Equal: func(a, b *Inbounds) bool { return slices.Equal(a.List, b.List) && slices.Equal(a.edges, b.edges) },
+		Equal: func(a, b *Inbounds) bool {
+			return slices.Equal(a.List, b.List) && slices.Equal(a.edges, b.edges) && a.whole == b.whole
+		},
 	}, func(r *derive.Reader, key string) *Inbounds {
 		p := index.Need(c.below.Dataplanes, r, key)
-		made := &Inbounds{c.Mesh(r).inboundsOf(p), c.Mesh(r).edgesOf(p)}
+		made := &Inbounds{c.Mesh(r).inboundsOf(p), c.Mesh(r).edgesOf(p), c.Mesh(r).wholeOf(p)}
 		made.reuse(c.Inbounds.Before(r))
 		return made
 	})

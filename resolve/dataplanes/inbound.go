@@ -50,6 +50,7 @@ type cachedEdge struct {
 type Inbounds struct {
 	List  []effective.InboundUse
 	edges []effective.EdgeUse
+	whole *effective.Whole // nil where nobody says anything
 }
 
 // reuse takes over what there was before where it is equal.
@@ -66,6 +67,9 @@ func (x *Inbounds) reuse(before *Inbounds) {
 		if i < len(before.edges) && derive.Same(*e.Edge, *before.edges[i].Edge) {
 			x.edges[i] = before.edges[i]
 		}
+	}
+	if derive.Same(x.whole, before.whole) {
+		x.whole = before.whole
 	}
 }
 
@@ -108,6 +112,25 @@ func (m Mesh) inboundsOf(p *index.Dataplane) []effective.InboundUse {
 	return out
 }
 
+// wholeOf is what holds of a dataplane as a whole; nil for nothing.
+func (m Mesh) wholeOf(p *index.Dataplane) *effective.Whole {
+	var items []*index.Item
+	for x := range m.InboundPolicies(p) {
+		if x.OfDataplanes && x.Selector.Selects(&p.Facts) {
+			items = append(items, x.Inbound...)
+		}
+	}
+	if len(items) == 0 {
+		return nil
+	}
+	slices.SortFunc(items, index.ByRank)
+	held := m.foldOf(items, func(*index.Item) bool { return true })
+	if len(held) == 0 {
+		return nil
+	}
+	return &effective.Whole{Policies: held}
+}
+
 // setPolicies writes what holds at the inbound in, the document's of that index.
 func (m Mesh) setPolicies(p *index.Dataplane, index int, in *effective.Inbound, limits []*index.Policy) {
 	m.inboundConf(p, in, limits)
@@ -125,7 +148,7 @@ func (m Mesh) setPolicies(p *index.Dataplane, index int, in *effective.Inbound, 
 func (c *Stage) inboundConf(p *index.Dataplane, in *effective.Inbound, limits []*index.Policy) {
 	var items []*index.Item
 	for _, x := range limits {
-		if c.below.Kinds[x.Kind].Authorizer != nil || !x.Selector.Selects(&p.Facts) || !x.Selector.SelectsInbound(&p.Facts, in.Tags) || !x.OnSection(in) {
+		if x.OfDataplanes || c.below.Kinds[x.Kind].Authorizer != nil || !x.Selector.Selects(&p.Facts) || !x.Selector.SelectsInbound(&p.Facts, in.Tags) || !x.OnSection(in) {
 			continue
 		}
 		items = append(items, x.Inbound...)

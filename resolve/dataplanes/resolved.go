@@ -21,7 +21,7 @@ func (m Mesh) resolve(p *index.Dataplane, key string, before *effective.Resolved
 	}
 	in, f := m.Inbounds.Get(m.At, key)
 	if failed = cmp.Or(failed, f); in != nil {
-		out.Inbounds, out.Edges = in.List, in.edges
+		out.Inbounds, out.Edges, out.Whole = in.List, in.edges, in.whole
 	}
 	if len(out.Edges) > 0 {
 		out.Secrets = m.secretsOf(out)

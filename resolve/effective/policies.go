@@ -32,6 +32,23 @@ func (p Policies) Hash(h uint64) uint64 {
 	return h
 }
 
+// Whole is what policies say of a dataplane as a whole, of nothing that it calls and nothing that comes
+// in at it.
+type Whole struct {
+	Policies Policies
+}
+
+// Attached is what became of every entry that is about the dataplane as a whole.
+func (w *Whole) Attached() *Attached { return attachedIn(w.Policies, "") }
+
+// OfWhole is what holds of the dataplane as a whole.
+func (r *Resolved) OfWhole() Policies {
+	if r.Whole == nil {
+		return nil
+	}
+	return r.Whole.Policies
+}
+
 // Is reports whether both are one value.
 func (p Policies) Is(q Policies) bool {
 	return len(p) == len(q) && (len(p) == 0 || &p[0] == &q[0])

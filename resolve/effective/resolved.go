@@ -17,6 +17,7 @@ type Resolved struct {
 	Outbounds []*Outbound  // by address and port
 	Inbounds  []InboundUse // by port
 	Edges     []EdgeUse    // by port; of an edge dataplane only
+	Whole     *Whole       // what holds of it as a whole; nil for nothing
 	Secrets   []SecretUse  // by name; those that Edges show
 	Identity  *Identity    // nil for none
 	// TLS says that its sidecar has proved who it is, so that it calls by TLS those who take it.
@@ -52,5 +53,5 @@ func (r *Resolved) Proves() []string {
 // Is reports whether r and o consist of the same.
 func (r *Resolved) Is(o *Resolved) bool {
 	return r.Dataplane == o.Dataplane && r.Failed == o.Failed && slices.Equal(r.Outbounds, o.Outbounds) &&
-		slices.Equal(r.Inbounds, o.Inbounds) && slices.Equal(r.Edges, o.Edges) && slices.Equal(r.Secrets, o.Secrets) && derive.Same(r.Identity, o.Identity) && r.TLS == o.TLS && r.Unseen == o.Unseen && r.OverADS == o.OverADS && r.Quiet == o.Quiet && derive.Same(r.Closed, o.Closed) && slices.Equal(r.Trust, o.Trust) && slices.Equal(r.Clusters, o.Clusters)
+		slices.Equal(r.Inbounds, o.Inbounds) && slices.Equal(r.Edges, o.Edges) && r.Whole == o.Whole && slices.Equal(r.Secrets, o.Secrets) && derive.Same(r.Identity, o.Identity) && r.TLS == o.TLS && r.Unseen == o.Unseen && r.OverADS == o.OverADS && r.Quiet == o.Quiet && derive.Same(r.Closed, o.Closed) && slices.Equal(r.Trust, o.Trust) && slices.Equal(r.Clusters, o.Clusters)
 }

@@ -42,7 +42,12 @@ func (r *Resolved) SameFor(ref api.Ref, was *Resolved) bool {
 			return false
 		}
 	}
-	return true
+	return r.Whole == was.Whole || !r.Whole.names(ref) && !was.Whole.names(ref)
+}
+
+// names reports whether an object has a say on the dataplane as a whole.
+func (w *Whole) names(ref api.Ref) bool {
+	return w != nil && len(AttachmentsOn(w.Attached().List, ref)) > 0
 }
 
 // stands reports whether x is at place i.
@@ -93,6 +98,9 @@ func (r *Resolved) eachObject(only []*Outbound, yield func(api.Ref)) {
 	} else {
 		for _, in := range r.Inbounds {
 			add(in.Attachments())
+		}
+		if r.Whole != nil {
+			add(r.Whole.Attached().List)
 		}
 	}
 	for _, o := range outbounds {

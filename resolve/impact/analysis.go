@@ -39,12 +39,13 @@ type who struct {
 }
 
 // Placement is a value that an object is attached to, at one of the dataplanes that
-// share it. One of the last three is set.
+// share it. One of the last four is set.
 type Placement struct {
 	At       *effective.Resolved
 	Outbound *effective.Outbound
 	Cluster  *effective.ClusterUse
 	Inbound  *effective.Inbound
+	Whole    *effective.Whole
 }
 
 // State is what the entry comes to.
@@ -189,6 +190,8 @@ func (p Placement) idle(a *effective.Attachment) string {
 		return ""
 	}
 	switch {
+	case p.Whole != nil:
+		return find(p.Whole.Policies, "")
 	case p.Inbound != nil:
 		return find(p.Inbound.Policies, p.Inbound.Protocol)
 	case p.Cluster != nil:

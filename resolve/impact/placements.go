@@ -41,6 +41,7 @@ type PlacementKey struct {
 	cluster         *effective.Cluster
 	connectionsOnly bool
 	inbound         *effective.Inbound
+	whole           *effective.Whole
 }
 
 // Key is the same for places that share what applies there.
@@ -55,7 +56,7 @@ func (p Placement) Key() PlacementKey {
 	case p.Cluster != nil:
 		return PlacementKey{cluster: p.Cluster.Cluster, connectionsOnly: p.Cluster.ConnectionsOnly}
 	}
-	return PlacementKey{inbound: p.Inbound}
+	return PlacementKey{inbound: p.Inbound, whole: p.Whole}
 }
 
 // to is the destination of an outbound or a cluster.
@@ -94,10 +95,13 @@ func placementsAt(r *effective.Resolved) iter.Seq2[int32, Placement] {
 			}
 			n++
 		}
+		if r.Whole != nil {
+			yield(n, Placement{At: r, Whole: r.Whole})
+		}
 	}
 }
 
-// PlacementsOf are the places of dataplanes, by the keys of those: all inbounds, and of the
+// PlacementsOf are the places of dataplanes, by the keys of those: all inbounds and wholes, and of the
 // rest what is about a destination that is wanted.
 func PlacementsOf(planes iter.Seq2[string, *effective.Resolved], wanted func(*effective.Destination) bool) *Placements {
 	x, known := &Placements{}, map[PlacementKey]*placement{}
@@ -146,6 +150,8 @@ func (p Placement) attached() *effective.Attached {
 		return p.Outbound.Attached()
 	case p.Cluster != nil:
 		return p.Cluster.Attached()
+	case p.Whole != nil:
+		return p.Whole.Attached()
 	}
 	return p.Inbound.Attached()
 }

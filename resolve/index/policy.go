@@ -36,6 +36,8 @@ type Policy struct {
 	Own      Rank              // of the policy as a whole
 	Items    []*Item           // of to
 	Inbound  []*Item           // of from and rules
+	// OfDataplanes says that Inbound is what holds of the selected dataplanes as wholes, and at no inbound.
+	OfDataplanes bool
 }
 
 // Item is what a policy says about one target.
@@ -86,7 +88,7 @@ func newPolicy(o *api.Object, spec *policies.Spec, kind int) *Policy {
 		*list = append(*list, it)
 	}
 	if w := spec.Whole(); w != nil {
-		p.addWhole(w)
+		p.addWhole(w, spec.Kind)
 	}
 	for i := range spec.To {
 		add(&p.Items, "to", i, spec.To[i].TargetRef, spec.To[i].Leaves(), spec.To[i].Overrides())
@@ -102,10 +104,15 @@ func newPolicy(o *api.Object, spec *policies.Spec, kind int) *Policy {
 }
 
 // addWhole adds what a document in the single form says: one item, which holds for all that the
-// dataplanes call and, unless it is about requests of a route, for all that comes in at them.
-func (p *Policy) addWhole(w *policies.Item) {
+// dataplanes call and, unless it is about requests of a route, for all that comes in at them; or, of a
+// kind of dataplanes, for those alone.
+func (p *Policy) addWhole(w *policies.Item, kind *policies.Kind) {
 	it := &Item{Policy: p, Field: policies.Whole, Target: w.TargetRef, Layer: layerOf(w.TargetRef), Rank: p.Own.Of(w.TargetRef, 0),
 		Leaves: w.Leaves(), Overrides: w.Overrides(), Origin: &api.Origin{Ref: p.Object.Ref, Field: policies.Whole}}
+	if kind.OfDataplanes {
+		p.Inbound, p.OfDataplanes = []*Item{it}, true
+		return
+	}
 	p.Items = []*Item{it}
 	if p.TopRoute == nil {
 		p.Inbound = p.Items

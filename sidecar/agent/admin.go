@@ -154,17 +154,20 @@ func (a *Agent) answerRequests(ctx context.Context, q attach.RequestsQuestion) (
 	return json.Marshal(answer)
 }
 
+// figures asks Envoy what it counted.
+func (a *Agent) figures(ctx context.Context, path string) (io.ReadCloser, error) {
+	resp, err := a.request(ctx, http.MethodGet, path)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return nil, errors.Join(fmt.Errorf("ask envoy for statistics: %s", resp.Status), resp.Body.Close())
+	}
+	return resp.Body, nil
+}
+
 // newMeter counts for one stream what Envoy says.
 func (a *Agent) newMeter() *traffic.Meter {
 	return traffic.New(traffic.MeterSource{Life: a.life, Received: a.lines.Received, Log: &a.requests,
-		Get: func(ctx context.Context, path string) (io.ReadCloser, error) {
-			resp, err := a.request(ctx, http.MethodGet, path)
-			if err != nil {
-				return nil, err
-			}
-			if resp.StatusCode != http.StatusOK {
-				return nil, errors.Join(fmt.Errorf("ask envoy for statistics: %s", resp.Status), resp.Body.Close())
-			}
-			return resp.Body, nil
-		}})
+		Get: a.figures})
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/weftmesh/weft/sidecar/accesslog"
 	"github.com/weftmesh/weft/sidecar/callers"
 	"github.com/weftmesh/weft/sidecar/identity"
+	"github.com/weftmesh/weft/sidecar/metrics"
 	"github.com/weftmesh/weft/sidecar/probes"
 	"github.com/weftmesh/weft/sidecar/requests"
 	"github.com/weftmesh/weft/sidecar/resolver"
@@ -94,6 +95,7 @@ type Agent struct {
 	lines     *accesslog.Receiver
 	requests  requests.Log
 	tap       tapSwitch
+	metrics   *metrics.Teller
 }
 
 // New makes an agent; Run starts it.
@@ -142,7 +144,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	a.state.unnamed.Store(names != nil)
 	all, stop := errgroup.WithContext(ctx)
 	closing, closeAll := context.WithCancel(context.Background())
-	if err := a.receive(stop, closing, all, source, dir); err != nil {
+	if err := errors.Join(a.receive(stop, closing, all, source, dir), a.serveMetrics(stop, closing, all, source, dir)); err != nil {
 		closeAll()
 		return err
 	}

@@ -118,6 +118,8 @@ func (t *attachment) once(ctx context.Context) error {
 			t.named(resolved(names))
 		case *attach.Down_Report:
 			traffic.Latest(every, is.Report.GetEverySeconds())
+		case *attach.Down_Metrics:
+			t.metrics.Tell(is.Metrics)
 		case *attach.Down_Certify:
 			if t.identity != nil {
 				t.identity.Again()

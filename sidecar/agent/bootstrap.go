@@ -14,6 +14,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/weftmesh/weft/sidecar/metrics"
 	"github.com/weftmesh/weft/xds/bootstrap"
 )
 
@@ -54,7 +55,8 @@ type request struct {
 	// Features are what the agent does beyond an older one; the control plane shows them to those who send Envoy
 	// its configuration.
 	Features []string `json:"features,omitempty"`
-	Version  version  `json:"version"`
+	metrics.Paths
+	Version version `json:"version"`
 	// Clock is the time here: one that is far off keeps certificates from being believed.
 	Clock time.Time `json:"clock"`
 }
@@ -69,7 +71,7 @@ func (s *source) fetch(ctx context.Context) ([]byte, error) {
 	body := request{
 		Mesh: s.config.Mesh, Name: s.config.Name, ProxyType: "dataplane",
 		DataplaneResource: string(s.config.Dataplane), AdminPort: s.config.AdminPort, AdminSocket: s.admin,
-		Version: version{s.config.Version}, SystemCAPath: systemAuthorities(), AgentSocket: s.socket, Features: s.features, Clock: time.Now(),
+		Version: version{s.config.Version}, SystemCAPath: systemAuthorities(), AgentSocket: s.socket, Features: s.features, Paths: s.metrics, Clock: time.Now(),
 	}
 	if s.unresolved(ctx) {
 		body.XDSAddress = s.config.XDSFallback

@@ -18,6 +18,7 @@ import (
 
 	"github.com/weftmesh/weft/sidecar/attach"
 	"github.com/weftmesh/weft/sidecar/callers"
+	"github.com/weftmesh/weft/sidecar/metrics"
 )
 
 // source is where the bootstrap comes from.
@@ -30,6 +31,7 @@ type source struct {
 	host       string
 	tls        bool
 	socket     string // where the agent serves the certificate of the workload; empty for none
+	metrics    metrics.Paths
 	features   []string
 	admin      string // where Envoy's administration is to listen; empty where that has a port
 

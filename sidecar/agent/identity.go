@@ -17,6 +17,7 @@ import (
 	"github.com/weftmesh/weft/sidecar/attach"
 	"github.com/weftmesh/weft/sidecar/callers"
 	"github.com/weftmesh/weft/sidecar/identity"
+	"github.com/weftmesh/weft/sidecar/metrics"
 	"github.com/weftmesh/weft/xds/bootstrap"
 )
 
@@ -51,6 +52,17 @@ func (a *Agent) receive(ctx, closing context.Context, all *errgroup.Group, s *so
 		all.Go(func() error { return a.lines.Serve(closing, l) })
 	}
 	all.Go(func() error { a.keepSampling(ctx); return nil })
+	return nil
+}
+
+// serveMetrics serves at a socket of its own what the control plane will say, and sends it to collectors.
+func (a *Agent) serveMetrics(ctx, closing context.Context, all *errgroup.Group, s *source, dir string) (err error) {
+	if a.metrics, s.metrics, err = metrics.Open(dir, a.figures, a.log); err != nil {
+		return err
+	}
+	s.features = append(s.features, s.metrics.Features()...)
+	all.Go(func() error { return a.metrics.Serve(closing) })
+	all.Go(func() error { a.metrics.Push(ctx); return nil })
 	return nil
 }
 

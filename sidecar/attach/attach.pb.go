@@ -23,6 +23,55 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+type Metrics_Profile int32
+
+const (
+	Metrics_NONE  Metrics_Profile = 0
+	Metrics_BASIC Metrics_Profile = 1
+	Metrics_ALL   Metrics_Profile = 2
+)
+
+// Enum value maps for Metrics_Profile.
+var (
+	Metrics_Profile_name = map[int32]string{
+		0: "NONE",
+		1: "BASIC",
+		2: "ALL",
+	}
+	Metrics_Profile_value = map[string]int32{
+		"NONE":  0,
+		"BASIC": 1,
+		"ALL":   2,
+	}
+)
+
+func (x Metrics_Profile) Enum() *Metrics_Profile {
+	p := new(Metrics_Profile)
+	*p = x
+	return p
+}
+
+func (x Metrics_Profile) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Metrics_Profile) Descriptor() protoreflect.EnumDescriptor {
+	return file_attach_proto_enumTypes[0].Descriptor()
+}
+
+func (Metrics_Profile) Type() protoreflect.EnumType {
+	return &file_attach_proto_enumTypes[0]
+}
+
+func (x Metrics_Profile) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Metrics_Profile.Descriptor instead.
+func (Metrics_Profile) EnumDescriptor() ([]byte, []int) {
+	return file_attach_proto_rawDescGZIP(), []int{18, 0}
+}
+
 // Up is what the agent says.
 type Up struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -154,7 +203,7 @@ func (*Up_Connections) isUp_Is() {}
 
 func (*Up_Traffic) isUp_Is() {}
 
-// Down is what the control plane says. Each names and each ca takes the place of
+// Down is what the control plane says. Each names, each ca and each metrics takes the place of
 // the one before.
 type Down struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -165,6 +214,7 @@ type Down struct {
 	//	*Down_Ask
 	//	*Down_Certify
 	//	*Down_Report
+	//	*Down_Metrics
 	Is            isDown_Is `protobuf_oneof:"is"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -252,6 +302,15 @@ func (x *Down) GetReport() *Report {
 	return nil
 }
 
+func (x *Down) GetMetrics() *Metrics {
+	if x != nil {
+		if x, ok := x.Is.(*Down_Metrics); ok {
+			return x.Metrics
+		}
+	}
+	return nil
+}
+
 type isDown_Is interface {
 	isDown_Is()
 }
@@ -276,6 +335,10 @@ type Down_Report struct {
 	Report *Report `protobuf:"bytes,5,opt,name=report,proto3,oneof"`
 }
 
+type Down_Metrics struct {
+	Metrics *Metrics `protobuf:"bytes,6,opt,name=metrics,proto3,oneof"`
+}
+
 func (*Down_Names) isDown_Is() {}
 
 func (*Down_Ca) isDown_Is() {}
@@ -285,6 +348,8 @@ func (*Down_Ask) isDown_Is() {}
 func (*Down_Certify) isDown_Is() {}
 
 func (*Down_Report) isDown_Is() {}
+
+func (*Down_Metrics) isDown_Is() {}
 
 // Hello says who opened the stream, and what it wants.
 type Hello struct {
@@ -1369,6 +1434,377 @@ func (x *Cause) GetSampled() bool {
 	return false
 }
 
+// Metrics is what the sidecar tells of what its Envoy and the applications beside it count. Until one came,
+// and with one that names neither ports nor pushes, it tells nobody anything.
+type Metrics struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Each series has them as labels: mesh, dataplane, service and, where it is known, kuma_workload.
+	Mesh      string `protobuf:"bytes,1,opt,name=mesh,proto3" json:"mesh,omitempty"`
+	Dataplane string `protobuf:"bytes,2,opt,name=dataplane,proto3" json:"dataplane,omitempty"`
+	Service   string `protobuf:"bytes,3,opt,name=service,proto3" json:"service,omitempty"`
+	Workload  string `protobuf:"bytes,4,opt,name=workload,proto3" json:"workload,omitempty"`
+	// Which of Envoy's figures there are: those of the profile but for what exclude matches, and what include
+	// matches.
+	Profile       Metrics_Profile        `protobuf:"varint,5,opt,name=profile,proto3,enum=weft.v1.Metrics_Profile" json:"profile,omitempty"`
+	IncludeUnused bool                   `protobuf:"varint,6,opt,name=include_unused,json=includeUnused,proto3" json:"include_unused,omitempty"`
+	Exclude       []*Metrics_Matcher     `protobuf:"bytes,7,rep,name=exclude,proto3" json:"exclude,omitempty"`
+	Include       []*Metrics_Matcher     `protobuf:"bytes,8,rep,name=include,proto3" json:"include,omitempty"`
+	Applications  []*Metrics_Application `protobuf:"bytes,9,rep,name=applications,proto3" json:"applications,omitempty"`
+	// Where they are fetched, through Envoy.
+	Ports []*Metrics_Port `protobuf:"bytes,10,rep,name=ports,proto3" json:"ports,omitempty"`
+	// Where they are sent.
+	Pushes        []*Metrics_Push `protobuf:"bytes,11,rep,name=pushes,proto3" json:"pushes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Metrics) Reset() {
+	*x = Metrics{}
+	mi := &file_attach_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Metrics) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Metrics) ProtoMessage() {}
+
+func (x *Metrics) ProtoReflect() protoreflect.Message {
+	mi := &file_attach_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Metrics.ProtoReflect.Descriptor instead.
+func (*Metrics) Descriptor() ([]byte, []int) {
+	return file_attach_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *Metrics) GetMesh() string {
+	if x != nil {
+		return x.Mesh
+	}
+	return ""
+}
+
+func (x *Metrics) GetDataplane() string {
+	if x != nil {
+		return x.Dataplane
+	}
+	return ""
+}
+
+func (x *Metrics) GetService() string {
+	if x != nil {
+		return x.Service
+	}
+	return ""
+}
+
+func (x *Metrics) GetWorkload() string {
+	if x != nil {
+		return x.Workload
+	}
+	return ""
+}
+
+func (x *Metrics) GetProfile() Metrics_Profile {
+	if x != nil {
+		return x.Profile
+	}
+	return Metrics_NONE
+}
+
+func (x *Metrics) GetIncludeUnused() bool {
+	if x != nil {
+		return x.IncludeUnused
+	}
+	return false
+}
+
+func (x *Metrics) GetExclude() []*Metrics_Matcher {
+	if x != nil {
+		return x.Exclude
+	}
+	return nil
+}
+
+func (x *Metrics) GetInclude() []*Metrics_Matcher {
+	if x != nil {
+		return x.Include
+	}
+	return nil
+}
+
+func (x *Metrics) GetApplications() []*Metrics_Application {
+	if x != nil {
+		return x.Applications
+	}
+	return nil
+}
+
+func (x *Metrics) GetPorts() []*Metrics_Port {
+	if x != nil {
+		return x.Ports
+	}
+	return nil
+}
+
+func (x *Metrics) GetPushes() []*Metrics_Push {
+	if x != nil {
+		return x.Pushes
+	}
+	return nil
+}
+
+// Matcher matches the name of a figure.
+type Metrics_Matcher struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Prefix, Regex, Exact or Contains. One that is not known matches nothing.
+	Type          string `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
+	Match         string `protobuf:"bytes,2,opt,name=match,proto3" json:"match,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Metrics_Matcher) Reset() {
+	*x = Metrics_Matcher{}
+	mi := &file_attach_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Metrics_Matcher) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Metrics_Matcher) ProtoMessage() {}
+
+func (x *Metrics_Matcher) ProtoReflect() protoreflect.Message {
+	mi := &file_attach_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Metrics_Matcher.ProtoReflect.Descriptor instead.
+func (*Metrics_Matcher) Descriptor() ([]byte, []int) {
+	return file_attach_proto_rawDescGZIP(), []int{18, 0}
+}
+
+func (x *Metrics_Matcher) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *Metrics_Matcher) GetMatch() string {
+	if x != nil {
+		return x.Match
+	}
+	return ""
+}
+
+// Application is a program beside Envoy that serves metrics by HTTP.
+type Metrics_Application struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The label application of each of its series.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// IP address, one of the host's own.
+	Address       string `protobuf:"bytes,2,opt,name=address,proto3" json:"address,omitempty"`
+	Port          uint32 `protobuf:"varint,3,opt,name=port,proto3" json:"port,omitempty"`
+	Path          string `protobuf:"bytes,4,opt,name=path,proto3" json:"path,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Metrics_Application) Reset() {
+	*x = Metrics_Application{}
+	mi := &file_attach_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Metrics_Application) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Metrics_Application) ProtoMessage() {}
+
+func (x *Metrics_Application) ProtoReflect() protoreflect.Message {
+	mi := &file_attach_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Metrics_Application.ProtoReflect.Descriptor instead.
+func (*Metrics_Application) Descriptor() ([]byte, []int) {
+	return file_attach_proto_rawDescGZIP(), []int{18, 1}
+}
+
+func (x *Metrics_Application) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Metrics_Application) GetAddress() string {
+	if x != nil {
+		return x.Address
+	}
+	return ""
+}
+
+func (x *Metrics_Application) GetPort() uint32 {
+	if x != nil {
+		return x.Port
+	}
+	return 0
+}
+
+func (x *Metrics_Application) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+// Port is one at which Envoy listens.
+type Metrics_Port struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Port  uint32                 `protobuf:"varint,1,opt,name=port,proto3" json:"port,omitempty"`
+	// It stays closed where the sidecar has no certificate for it.
+	Tls           bool `protobuf:"varint,2,opt,name=tls,proto3" json:"tls,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Metrics_Port) Reset() {
+	*x = Metrics_Port{}
+	mi := &file_attach_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Metrics_Port) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Metrics_Port) ProtoMessage() {}
+
+func (x *Metrics_Port) ProtoReflect() protoreflect.Message {
+	mi := &file_attach_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Metrics_Port.ProtoReflect.Descriptor instead.
+func (*Metrics_Port) Descriptor() ([]byte, []int) {
+	return file_attach_proto_rawDescGZIP(), []int{18, 2}
+}
+
+func (x *Metrics_Port) GetPort() uint32 {
+	if x != nil {
+		return x.Port
+	}
+	return 0
+}
+
+func (x *Metrics_Port) GetTls() bool {
+	if x != nil {
+		return x.Tls
+	}
+	return false
+}
+
+// Push is a collector that takes OTLP over gRPC in plain text.
+type Metrics_Push struct {
+	state             protoimpl.MessageState `protogen:"open.v1"`
+	Host              string                 `protobuf:"bytes,1,opt,name=host,proto3" json:"host,omitempty"`
+	Port              uint32                 `protobuf:"varint,2,opt,name=port,proto3" json:"port,omitempty"`
+	EveryMilliseconds uint32                 `protobuf:"varint,3,opt,name=every_milliseconds,json=everyMilliseconds,proto3" json:"every_milliseconds,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
+}
+
+func (x *Metrics_Push) Reset() {
+	*x = Metrics_Push{}
+	mi := &file_attach_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Metrics_Push) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Metrics_Push) ProtoMessage() {}
+
+func (x *Metrics_Push) ProtoReflect() protoreflect.Message {
+	mi := &file_attach_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Metrics_Push.ProtoReflect.Descriptor instead.
+func (*Metrics_Push) Descriptor() ([]byte, []int) {
+	return file_attach_proto_rawDescGZIP(), []int{18, 3}
+}
+
+func (x *Metrics_Push) GetHost() string {
+	if x != nil {
+		return x.Host
+	}
+	return ""
+}
+
+func (x *Metrics_Push) GetPort() uint32 {
+	if x != nil {
+		return x.Port
+	}
+	return 0
+}
+
+func (x *Metrics_Push) GetEveryMilliseconds() uint32 {
+	if x != nil {
+		return x.EveryMilliseconds
+	}
+	return 0
+}
+
 var File_attach_proto protoreflect.FileDescriptor
 
 const file_attach_proto_rawDesc = "" +
@@ -1380,13 +1816,14 @@ const file_attach_proto_rawDesc = "" +
 	"\vcertificate\x18\x03 \x01(\v2\x14.weft.v1.CertificateH\x00R\vcertificate\x128\n" +
 	"\vconnections\x18\x04 \x01(\v2\x14.weft.v1.ConnectionsH\x00R\vconnections\x12,\n" +
 	"\atraffic\x18\x05 \x01(\v2\x10.weft.v1.TrafficH\x00R\atrafficB\x04\n" +
-	"\x02is\"\xd7\x01\n" +
+	"\x02is\"\x85\x02\n" +
 	"\x04Down\x12&\n" +
 	"\x05names\x18\x01 \x01(\v2\x0e.weft.v1.NamesH\x00R\x05names\x12&\n" +
 	"\x02ca\x18\x02 \x01(\v2\x14.weft.v1.AuthoritiesH\x00R\x02ca\x12 \n" +
 	"\x03ask\x18\x03 \x01(\v2\f.weft.v1.AskH\x00R\x03ask\x12,\n" +
 	"\acertify\x18\x04 \x01(\v2\x10.weft.v1.CertifyH\x00R\acertify\x12)\n" +
-	"\x06report\x18\x05 \x01(\v2\x0f.weft.v1.ReportH\x00R\x06reportB\x04\n" +
+	"\x06report\x18\x05 \x01(\v2\x0f.weft.v1.ReportH\x00R\x06report\x12,\n" +
+	"\ametrics\x18\x06 \x01(\v2\x10.weft.v1.MetricsH\x00R\ametricsB\x04\n" +
 	"\x02is\"j\n" +
 	"\x05Hello\x12\x17\n" +
 	"\anode_id\x18\x01 \x01(\tR\x06nodeId\x12\x18\n" +
@@ -1460,7 +1897,39 @@ const file_attach_proto_rawDesc = "" +
 	"\adetails\x18\x02 \x01(\tR\adetails\x12\x16\n" +
 	"\x06status\x18\x03 \x01(\rR\x06status\x12\x14\n" +
 	"\x05count\x18\x04 \x01(\rR\x05count\x12\x18\n" +
-	"\asampled\x18\x05 \x01(\bR\asampled23\n" +
+	"\asampled\x18\x05 \x01(\bR\asampled\"\xa2\x06\n" +
+	"\aMetrics\x12\x12\n" +
+	"\x04mesh\x18\x01 \x01(\tR\x04mesh\x12\x1c\n" +
+	"\tdataplane\x18\x02 \x01(\tR\tdataplane\x12\x18\n" +
+	"\aservice\x18\x03 \x01(\tR\aservice\x12\x1a\n" +
+	"\bworkload\x18\x04 \x01(\tR\bworkload\x122\n" +
+	"\aprofile\x18\x05 \x01(\x0e2\x18.weft.v1.Metrics.ProfileR\aprofile\x12%\n" +
+	"\x0einclude_unused\x18\x06 \x01(\bR\rincludeUnused\x122\n" +
+	"\aexclude\x18\a \x03(\v2\x18.weft.v1.Metrics.MatcherR\aexclude\x122\n" +
+	"\ainclude\x18\b \x03(\v2\x18.weft.v1.Metrics.MatcherR\ainclude\x12@\n" +
+	"\fapplications\x18\t \x03(\v2\x1c.weft.v1.Metrics.ApplicationR\fapplications\x12+\n" +
+	"\x05ports\x18\n" +
+	" \x03(\v2\x15.weft.v1.Metrics.PortR\x05ports\x12-\n" +
+	"\x06pushes\x18\v \x03(\v2\x15.weft.v1.Metrics.PushR\x06pushes\x1a3\n" +
+	"\aMatcher\x12\x12\n" +
+	"\x04type\x18\x01 \x01(\tR\x04type\x12\x14\n" +
+	"\x05match\x18\x02 \x01(\tR\x05match\x1ac\n" +
+	"\vApplication\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
+	"\aaddress\x18\x02 \x01(\tR\aaddress\x12\x12\n" +
+	"\x04port\x18\x03 \x01(\rR\x04port\x12\x12\n" +
+	"\x04path\x18\x04 \x01(\tR\x04path\x1a,\n" +
+	"\x04Port\x12\x12\n" +
+	"\x04port\x18\x01 \x01(\rR\x04port\x12\x10\n" +
+	"\x03tls\x18\x02 \x01(\bR\x03tls\x1a]\n" +
+	"\x04Push\x12\x12\n" +
+	"\x04host\x18\x01 \x01(\tR\x04host\x12\x12\n" +
+	"\x04port\x18\x02 \x01(\rR\x04port\x12-\n" +
+	"\x12every_milliseconds\x18\x03 \x01(\rR\x11everyMilliseconds\"'\n" +
+	"\aProfile\x12\b\n" +
+	"\x04NONE\x10\x00\x12\t\n" +
+	"\x05BASIC\x10\x01\x12\a\n" +
+	"\x03ALL\x10\x0223\n" +
 	"\aSidecar\x12(\n" +
 	"\x06Attach\x12\v.weft.v1.Up\x1a\r.weft.v1.Down(\x010\x01B)Z'github.com/weftmesh/weft/sidecar/attachb\x06proto3"
 
@@ -1476,52 +1945,66 @@ func file_attach_proto_rawDescGZIP() []byte {
 	return file_attach_proto_rawDescData
 }
 
-var file_attach_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
+var file_attach_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_attach_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_attach_proto_goTypes = []any{
-	(*Up)(nil),          // 0: weft.v1.Up
-	(*Down)(nil),        // 1: weft.v1.Down
-	(*Hello)(nil),       // 2: weft.v1.Hello
-	(*Names)(nil),       // 3: weft.v1.Names
-	(*Name)(nil),        // 4: weft.v1.Name
-	(*Authorities)(nil), // 5: weft.v1.Authorities
-	(*Ask)(nil),         // 6: weft.v1.Ask
-	(*Answer)(nil),      // 7: weft.v1.Answer
-	(*Certify)(nil),     // 8: weft.v1.Certify
-	(*Certificate)(nil), // 9: weft.v1.Certificate
-	(*Connections)(nil), // 10: weft.v1.Connections
-	(*Inbound)(nil),     // 11: weft.v1.Inbound
-	(*Sender)(nil),      // 12: weft.v1.Sender
-	(*Report)(nil),      // 13: weft.v1.Report
-	(*Traffic)(nil),     // 14: weft.v1.Traffic
-	(*Table)(nil),       // 15: weft.v1.Table
-	(*Slot)(nil),        // 16: weft.v1.Slot
-	(*Cause)(nil),       // 17: weft.v1.Cause
+	(Metrics_Profile)(0),        // 0: weft.v1.Metrics.Profile
+	(*Up)(nil),                  // 1: weft.v1.Up
+	(*Down)(nil),                // 2: weft.v1.Down
+	(*Hello)(nil),               // 3: weft.v1.Hello
+	(*Names)(nil),               // 4: weft.v1.Names
+	(*Name)(nil),                // 5: weft.v1.Name
+	(*Authorities)(nil),         // 6: weft.v1.Authorities
+	(*Ask)(nil),                 // 7: weft.v1.Ask
+	(*Answer)(nil),              // 8: weft.v1.Answer
+	(*Certify)(nil),             // 9: weft.v1.Certify
+	(*Certificate)(nil),         // 10: weft.v1.Certificate
+	(*Connections)(nil),         // 11: weft.v1.Connections
+	(*Inbound)(nil),             // 12: weft.v1.Inbound
+	(*Sender)(nil),              // 13: weft.v1.Sender
+	(*Report)(nil),              // 14: weft.v1.Report
+	(*Traffic)(nil),             // 15: weft.v1.Traffic
+	(*Table)(nil),               // 16: weft.v1.Table
+	(*Slot)(nil),                // 17: weft.v1.Slot
+	(*Cause)(nil),               // 18: weft.v1.Cause
+	(*Metrics)(nil),             // 19: weft.v1.Metrics
+	(*Metrics_Matcher)(nil),     // 20: weft.v1.Metrics.Matcher
+	(*Metrics_Application)(nil), // 21: weft.v1.Metrics.Application
+	(*Metrics_Port)(nil),        // 22: weft.v1.Metrics.Port
+	(*Metrics_Push)(nil),        // 23: weft.v1.Metrics.Push
 }
 var file_attach_proto_depIdxs = []int32{
-	2,  // 0: weft.v1.Up.hello:type_name -> weft.v1.Hello
-	7,  // 1: weft.v1.Up.answer:type_name -> weft.v1.Answer
-	9,  // 2: weft.v1.Up.certificate:type_name -> weft.v1.Certificate
-	10, // 3: weft.v1.Up.connections:type_name -> weft.v1.Connections
-	14, // 4: weft.v1.Up.traffic:type_name -> weft.v1.Traffic
-	3,  // 5: weft.v1.Down.names:type_name -> weft.v1.Names
-	5,  // 6: weft.v1.Down.ca:type_name -> weft.v1.Authorities
-	6,  // 7: weft.v1.Down.ask:type_name -> weft.v1.Ask
-	8,  // 8: weft.v1.Down.certify:type_name -> weft.v1.Certify
-	13, // 9: weft.v1.Down.report:type_name -> weft.v1.Report
-	4,  // 10: weft.v1.Names.names:type_name -> weft.v1.Name
-	11, // 11: weft.v1.Connections.inbounds:type_name -> weft.v1.Inbound
-	12, // 12: weft.v1.Connections.senders:type_name -> weft.v1.Sender
-	15, // 13: weft.v1.Traffic.tables:type_name -> weft.v1.Table
-	16, // 14: weft.v1.Table.slots:type_name -> weft.v1.Slot
-	16, // 15: weft.v1.Table.others:type_name -> weft.v1.Slot
-	17, // 16: weft.v1.Slot.causes:type_name -> weft.v1.Cause
-	0,  // 17: weft.v1.Sidecar.Attach:input_type -> weft.v1.Up
-	1,  // 18: weft.v1.Sidecar.Attach:output_type -> weft.v1.Down
-	18, // [18:19] is the sub-list for method output_type
-	17, // [17:18] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	3,  // 0: weft.v1.Up.hello:type_name -> weft.v1.Hello
+	8,  // 1: weft.v1.Up.answer:type_name -> weft.v1.Answer
+	10, // 2: weft.v1.Up.certificate:type_name -> weft.v1.Certificate
+	11, // 3: weft.v1.Up.connections:type_name -> weft.v1.Connections
+	15, // 4: weft.v1.Up.traffic:type_name -> weft.v1.Traffic
+	4,  // 5: weft.v1.Down.names:type_name -> weft.v1.Names
+	6,  // 6: weft.v1.Down.ca:type_name -> weft.v1.Authorities
+	7,  // 7: weft.v1.Down.ask:type_name -> weft.v1.Ask
+	9,  // 8: weft.v1.Down.certify:type_name -> weft.v1.Certify
+	14, // 9: weft.v1.Down.report:type_name -> weft.v1.Report
+	19, // 10: weft.v1.Down.metrics:type_name -> weft.v1.Metrics
+	5,  // 11: weft.v1.Names.names:type_name -> weft.v1.Name
+	12, // 12: weft.v1.Connections.inbounds:type_name -> weft.v1.Inbound
+	13, // 13: weft.v1.Connections.senders:type_name -> weft.v1.Sender
+	16, // 14: weft.v1.Traffic.tables:type_name -> weft.v1.Table
+	17, // 15: weft.v1.Table.slots:type_name -> weft.v1.Slot
+	17, // 16: weft.v1.Table.others:type_name -> weft.v1.Slot
+	18, // 17: weft.v1.Slot.causes:type_name -> weft.v1.Cause
+	0,  // 18: weft.v1.Metrics.profile:type_name -> weft.v1.Metrics.Profile
+	20, // 19: weft.v1.Metrics.exclude:type_name -> weft.v1.Metrics.Matcher
+	20, // 20: weft.v1.Metrics.include:type_name -> weft.v1.Metrics.Matcher
+	21, // 21: weft.v1.Metrics.applications:type_name -> weft.v1.Metrics.Application
+	22, // 22: weft.v1.Metrics.ports:type_name -> weft.v1.Metrics.Port
+	23, // 23: weft.v1.Metrics.pushes:type_name -> weft.v1.Metrics.Push
+	1,  // 24: weft.v1.Sidecar.Attach:input_type -> weft.v1.Up
+	2,  // 25: weft.v1.Sidecar.Attach:output_type -> weft.v1.Down
+	25, // [25:26] is the sub-list for method output_type
+	24, // [24:25] is the sub-list for method input_type
+	24, // [24:24] is the sub-list for extension type_name
+	24, // [24:24] is the sub-list for extension extendee
+	0,  // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_attach_proto_init() }
@@ -1542,19 +2025,21 @@ func file_attach_proto_init() {
 		(*Down_Ask)(nil),
 		(*Down_Certify)(nil),
 		(*Down_Report)(nil),
+		(*Down_Metrics)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_attach_proto_rawDesc), len(file_attach_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   18,
+			NumEnums:      1,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
 		GoTypes:           file_attach_proto_goTypes,
 		DependencyIndexes: file_attach_proto_depIdxs,
+		EnumInfos:         file_attach_proto_enumTypes,
 		MessageInfos:      file_attach_proto_msgTypes,
 	}.Build()
 	File_attach_proto = out.File

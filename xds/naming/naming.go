@@ -35,6 +35,16 @@ const (
 // secrets, from which Envoy gets the certificate of its workload (spec/identity.md 2.3).
 const SidecarCluster = "sidecar_secrets"
 
+// MetricsCluster is the cluster of a bootstrap that leads to where the sidecar's agent serves metrics, and
+// nothing else: who asks for those comes from outside, and is no Envoy.
+const MetricsCluster = "sidecar_metrics"
+
+// MetricsCertificate is the secret of a bootstrap with the certificate by which metrics are served.
+const MetricsCertificate = "metrics_certificate"
+
+// MetricsListener is the name of the listener at which metrics are fetched.
+func MetricsListener(port uint32) string { return "metrics:" + strconv.FormatUint(uint64(port), 10) }
+
 // SystemCA is the secret of a bootstrap with the authorities that the sidecar's host trusts.
 const SystemCA = "system_ca"
 

@@ -23,7 +23,11 @@ type Options struct {
 	push.Options
 	Renderer Renderer
 	// Quiet renders for sidecars whose agents take nothing that Envoy writes of requests; nil is Renderer.
-	Quiet         Renderer
+	Quiet Renderer
+	// Metering renders for sidecars whose agents serve metrics, MeteringTLS for those that have a certificate
+	// for them; nil is Renderer.
+	Metering, MeteringTLS Renderer
+
 	Authenticator authn.Authenticator
 	// Hold keeps a stream for as long as it does not return before it joins, which ends with ctx;
 	// nil keeps none.

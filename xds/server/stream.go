@@ -177,6 +177,10 @@ func (st *stream) render(r *effective.Resolved) (out *resource.State) {
 		return opts.Renderer.RenderGRPC(r)
 	case !st.peer.Requests && opts.Quiet != nil:
 		return opts.Quiet.Render(r)
+	case st.peer.MetricsTLS && opts.MeteringTLS != nil:
+		return opts.MeteringTLS.Render(r)
+	case st.peer.Metrics && opts.Metering != nil:
+		return opts.Metering.Render(r)
 	default:
 		return opts.Renderer.Render(r)
 	}

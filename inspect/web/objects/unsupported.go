@@ -16,7 +16,7 @@ var emptyLists = map[string]struct {
 }{
 	"zones": {"Zone", true}, "zoneingresses": {"ZoneIngress", true}, "zoneegresses": {"ZoneEgress", true}, globalSecrets: {"GlobalSecret", true},
 	"meshcircuitbreakers": {"MeshCircuitBreaker", false}, "meshhealthchecks": {"MeshHealthCheck", false},
-	"meshfaultinjections": {"MeshFaultInjection", false}, "meshmetrics": {"MeshMetric", false},
+	"meshfaultinjections":         {"MeshFaultInjection", false},
 	"meshloadbalancingstrategies": {"MeshLoadBalancingStrategy", false}, "meshproxypatches": {"MeshProxyPatch", false},
 	"meshpassthroughs": {"MeshPassthrough", false}, "meshgatewayroutes": {"MeshGatewayRoute", false},
 	"traffic-permissions": {"TrafficPermission", false}, "traffic-routes": {"TrafficRoute", false}, "traffic-logs": {"TrafficLog", false},

@@ -10,6 +10,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/policies/accesslog"
+	"github.com/weftmesh/weft/policies/metric"
 	"github.com/weftmesh/weft/policies/ratelimit"
 	"github.com/weftmesh/weft/policies/retry"
 	"github.com/weftmesh/weft/policies/trace"
@@ -80,6 +81,16 @@ func anyDuration(t *rapid.T, at string, least int) api.Duration {
 var lists = map[reflect.Type]func(t *rapid.T, at string) any{
 	reflect.TypeFor[[]accesslog.Backend](): anyLogs,
 	reflect.TypeFor[[]trace.Backend]():     anyTracer,
+	reflect.TypeFor[[]metric.Backend]():    anyMetrics,
+	reflect.TypeFor[[]metric.Application](): func(t *rapid.T, at string) any {
+		return rapid.SampledFrom([][]metric.Application{{}, {{Port: 8080}}, {{Name: "a", Port: 8080}, {Name: "b", Port: 8080, Path: "/stats"}}}).Draw(t, at)
+	},
+	reflect.TypeFor[[]metric.Profile](): func(t *rapid.T, at string) any {
+		return rapid.SampledFrom([][]metric.Profile{{}, {{Name: "All"}}, {{Name: "Basic"}, {Name: "None"}}}).Draw(t, at)
+	},
+	reflect.TypeFor[[]metric.Selector](): func(t *rapid.T, at string) any {
+		return rapid.SampledFrom([][]metric.Selector{{}, {{Type: "Regex", Match: "_rq_[0-9]xx$"}, {Type: "Exact", Match: "envoy_server_live"}}}).Draw(t, at)
+	},
 }
 
 // special are the leaves whose type alone does not say what is sound.
@@ -168,6 +179,14 @@ func anyTracer(t *rapid.T, at string) any {
 		{{Type: "Zipkin", Zipkin: &trace.Zipkin{URL: "https://zipkin/spans"}}},
 		{{Type: "Datadog", Datadog: &trace.Datadog{URL: "http://192.0.2.1:8126", SplitService: true}}},
 		{{Type: "OpenTelemetry", OpenTelemetry: &trace.OpenTelemetry{Endpoint: "collector:4317"}}},
+	}).Draw(t, at)
+}
+
+func anyMetrics(t *rapid.T, at string) any {
+	return rapid.SampledFrom([][]metric.Backend{
+		{},
+		{{Type: "Prometheus", Prometheus: &metric.Prometheus{}}},
+		{{Type: "Prometheus", Prometheus: &metric.Prometheus{Port: new(uint32(5671)), Path: "/m", TLS: &metric.TLS{Mode: "ProvidedTLS"}}}, {Type: "OpenTelemetry", OpenTelemetry: &metric.OpenTelemetry{Endpoint: "collector:4317"}}},
 	}).Draw(t, at)
 }
 

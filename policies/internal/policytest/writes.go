@@ -57,6 +57,13 @@ func written(t *testing.T, kind *policies.Kind, p api.Protocol, text []byte) []b
 			fmt.Fprintf(&out, "%s %s\n", m.ProtoReflect().Descriptor().Name(), compact(t, m))
 		}
 	}
+	if m, ok := e.Conf.(envoy.MetricsTeller); ok {
+		text, err := json.Marshal(m.Metrics())
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&out, "metrics %s\n", text)
+	}
 	return out.Bytes()
 }
 

@@ -66,6 +66,12 @@ type Config struct {
 	// AgentSocket is the path of the unix socket at which the sidecar's agent serves the
 	// certificate of the workload; empty where it has none.
 	AgentSocket string
+	// MetricsSocket is the path of the unix socket at which the agent serves metrics; empty where it serves
+	// none.
+	MetricsSocket string
+	// MetricsCertificate and MetricsKey are the files of the certificate by which Envoy serves them; empty
+	// where there is none.
+	MetricsCertificate, MetricsKey string
 	// SystemCA is the file of the authorities that the sidecar's host trusts.
 	// Without it, external services that name no authority are not reachable by TLS.
 	SystemCA string
@@ -114,7 +120,7 @@ func Bootstrap(c Config) ([]byte, error) {
 		Admin: c.admin(),
 		StaticResources: &bootstrapv3.Bootstrap_StaticResources{
 			Clusters: c.clusters(),
-			Secrets:  []*tlsv3.Secret{c.systemCA()},
+			Secrets:  c.secrets(),
 		},
 		DynamicResources: &bootstrapv3.Bootstrap_DynamicResources{
 			AdsConfig: c.adsConfig(), CdsConfig: envoy.OverADS(0), LdsConfig: envoy.OverADS(0),
@@ -167,6 +173,9 @@ func (c Config) clusters() []*clusterv3.Cluster {
 	out := []*clusterv3.Cluster{c.adsCluster()}
 	if c.AgentSocket != "" {
 		out = append(out, agentAt(c.AgentSocket))
+	}
+	if c.MetricsSocket != "" {
+		out = append(out, metricsAt(c.MetricsSocket))
 	}
 	return out
 }
@@ -246,8 +255,23 @@ func (c Config) adsCluster() *clusterv3.Cluster {
 	return cluster
 }
 
+// secrets are those that listeners and clusters may name.
+func (c Config) secrets() []*tlsv3.Secret {
+	out := []*tlsv3.Secret{c.systemCA()}
+	if c.MetricsCertificate != "" && c.MetricsKey != "" {
+		out = append(out, &tlsv3.Secret{Name: naming.MetricsCertificate, Type: &tlsv3.Secret_TlsCertificate{
+			TlsCertificate: &tlsv3.TlsCertificate{CertificateChain: file(c.MetricsCertificate), PrivateKey: file(c.MetricsKey)},
+		}})
+	}
+	return out
+}
+
+func file(path string) *corev3.DataSource {
+	return &corev3.DataSource{Specifier: &corev3.DataSource_Filename{Filename: path}}
+}
+
 func (c Config) systemCA() *tlsv3.Secret {
-	source := &corev3.DataSource{Specifier: &corev3.DataSource_Filename{Filename: c.SystemCA}}
+	source := file(c.SystemCA)
 	if c.SystemCA == "" {
 		source = &corev3.DataSource{Specifier: &corev3.DataSource_InlineString{InlineString: secrets.Nobody}}
 	}

@@ -38,6 +38,9 @@ type Options struct {
 	// none; equal lists have equal versions. It is asked by many goroutines, and what it
 	// answers never changes.
 	Names func(api.Ref) *attach.Names
+	// Metrics is what the agent of a dataplane is to tell of what is counted, nil for nothing. What it answers
+	// never changes.
+	Metrics func(api.Ref) *attach.Metrics
 	// Certified is told which certificate the agent of a dataplane, as it calls it, shows: that
 	// it is proved, nobody has looked at yet.
 	Certified func(api.Ref, *attach.Certificate)
@@ -68,6 +71,7 @@ func Default() Options {
 	return Options{
 		Logger: slog.New(slog.DiscardHandler), Authenticator: authn.Anyone{},
 		Ready: func() bool { return true }, Known: func(api.Ref) bool { return false }, Names: func(api.Ref) *attach.Names { return nil },
+		Metrics:            func(api.Ref) *attach.Metrics { return nil },
 		Certified:          func(api.Ref, *attach.Certificate) {},
 		Connected:          func(api.Ref, *attach.Connections) {},
 		Traffic:            func(api.Ref) func(*attach.Traffic) { return func(*attach.Traffic) {} },
@@ -106,7 +110,7 @@ func (s *Server) Register(g grpc.ServiceRegistrar) { attach.RegisterSidecarServe
 // one: streams are kept by it.
 func called(r api.Ref) api.Ref { return api.Ref{Kind: r.Kind, Mesh: r.Mesh, Name: r.FullName()} }
 
-// Publish looks at the names of these dataplanes again, of which something has changed.
+// Publish looks at the names and metrics of these dataplanes again, of which something has changed.
 func (s *Server) Publish(dataplanes []api.Ref) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

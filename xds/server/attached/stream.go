@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/sidecar/attach"
@@ -125,6 +126,7 @@ type told struct {
 	authority []byte
 	names     *attach.Names
 	every     uint32
+	metrics   *attach.Metrics
 }
 
 // send sends what there is to say, until the stream ends.
@@ -169,6 +171,13 @@ func (st *stream) news(last *told) (out []*attach.Down) {
 	if every != last.every {
 		last.every = every
 		out = append(out, &attach.Down{Is: &attach.Down_Report{Report: &attach.Report{EverySeconds: every}}})
+	}
+	if m := st.server.opts.Metrics(st.name); !proto.Equal(m, last.metrics) {
+		last.metrics = m
+		if m == nil {
+			m = &attach.Metrics{} // nothing any more
+		}
+		out = append(out, &attach.Down{Is: &attach.Down_Metrics{Metrics: m}})
 	}
 	if !st.hello.GetNames() {
 		return out

@@ -32,6 +32,8 @@ type Peer struct {
 	Proof *authn.Identity
 	// Requests says that its agent takes what its Envoy writes of requests.
 	Requests bool
+	// Metrics says that its agent serves metrics, and MetricsTLS that it has a certificate for that too.
+	Metrics, MetricsTLS bool
 }
 
 // IsGRPC reports whether what a client says of itself is what gRPC's own clients say, which have no
@@ -49,6 +51,7 @@ func PeerOf(ref api.Ref, form string, node *corev3.Node, n uint64) Peer {
 		p.Agent = agentOf(node, agentKuma).GetStructValue().GetFields()["version"].GetStringValue()
 	}
 	p.Requests = hasFeature(node, bootstrap.RequestsFeature)
+	p.Metrics, p.MetricsTLS = hasFeature(node, bootstrap.MetricsFeature), hasFeature(node, bootstrap.MetricsTLSFeature)
 	return p
 }
 
