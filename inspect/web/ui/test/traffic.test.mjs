@@ -48,13 +48,13 @@ describe('what really happens', () => {
     await finish()
   })
 
-  test('services: sorted by what fails, found by name, opened', async () => {
+  test('services: sorted by what is denied, found by name, opened', async () => {
     const { page, finish } = await open({ width: 1440 })
     await page.keyboard.press('g')
     await page.keyboard.press('v')
     await page.getByTestId('total').getByText('4 services').waitFor()
-    await page.getByTestId('sort-failed').click()
-    await until('the one that fails is first', async () => (await page.getByTestId('services').locator('tbody tr').first().innerText()).startsWith('orders'))
+    await page.getByTestId('sort-denied').click()
+    await until('the one that denies is first', async () => (await page.getByTestId('services').locator('tbody tr').first().innerText()).startsWith('orders'))
     await page.getByTestId('services').getByText('nobody called it, it calls others').waitFor()
     await accessible(page)
     await narrow(page)
