@@ -1,9 +1,9 @@
-// Fails if what a browser loads first is more than 100 kB by gzip: the page, its scripts and
+// Fails if what a browser loads first is more than 120 kB by gzip: the page, its scripts and
 // its styles. What a screen loads later by itself is listed and not counted.
 import { readFileSync, readdirSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 
-const most = 100_000
+const most = 120_000
 const dist = process.argv[2] ?? 'dist'
 const size = (file) => gzipSync(readFileSync(`${dist}/${file}`)).length
 const page = readFileSync(`${dist}/index.html`, 'utf8')

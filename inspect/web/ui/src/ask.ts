@@ -9,6 +9,7 @@ export interface Answer<T> {
   data: ShallowRef<T | undefined>
   error: ShallowRef<ApiError | undefined>
   loading: ShallowRef<boolean>
+  came: ShallowRef<number> // when the last answer came, by this page's clock; 0 before the first
   reload: () => void
 }
 
@@ -28,6 +29,7 @@ export function useQuestion<T>(path: () => string | undefined, of: (path: string
   const data = shallowRef<T>()
   const error = shallowRef<ApiError>()
   const loading = shallowRef(false)
+  const came = shallowRef(0)
   let stop: AbortController | undefined
   let asked: string | undefined
   let later: ReturnType<typeof setTimeout> | undefined
@@ -36,7 +38,10 @@ export function useQuestion<T>(path: () => string | undefined, of: (path: string
     const at = path()
     stop?.abort()
     clearTimeout(later)
-    if (at !== asked) data.value = error.value = undefined
+    if (at !== asked) {
+      data.value = error.value = undefined
+      came.value = 0
+    }
     asked = at
     if (at === undefined) {
       loading.value = false
@@ -48,6 +53,7 @@ export function useQuestion<T>(path: () => string | undefined, of: (path: string
       const answer = await of(at, mine.signal)
       if (mine.signal.aborted) return
       data.value = answer
+      came.value = Date.now()
       error.value = undefined
       if (settled?.(answer) === false) later = setTimeout(again, 10_000)
     } catch (e) {
@@ -63,5 +69,5 @@ export function useQuestion<T>(path: () => string | undefined, of: (path: string
   watch(pace === 'follow' ? tick : slowTick, again)
   const clock = pace === 'clock' ? setInterval(again, 10_000) : undefined
   onScopeDispose(() => { clearInterval(clock); clearTimeout(later); stop?.abort() })
-  return { data, error, loading, reload: () => void ask() }
+  return { data, error, loading, came, reload: () => void ask() }
 }

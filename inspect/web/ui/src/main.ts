@@ -5,6 +5,7 @@ import { startLive } from './live'
 import { router } from './router'
 import { applyScheme } from './scheme'
 import './style.css'
+import './figures.css'
 
 applyScheme()
 startLive()

@@ -2,6 +2,9 @@
 import { computed, type WritableComputedRef } from 'vue'
 import { useRoute, useRouter } from 'vue-router'
 
+// wanted is what the query will be when all that is set at once is set.
+let wanted: Record<string, unknown> | undefined
+
 // useQuery is one parameter; setting it keeps the others. Empty text leaves it out.
 export function useQuery(name: string, standard = ''): WritableComputedRef<string> {
   const route = useRoute()
@@ -12,10 +15,11 @@ export function useQuery(name: string, standard = ''): WritableComputedRef<strin
       return (Array.isArray(v) ? v[0] : v) ?? standard
     },
     set: (v) => {
-      const query = { ...router.currentRoute.value.query }
+      const query = { ...(wanted ?? router.currentRoute.value.query) } as typeof route.query
       if (v === '' || v === standard) delete query[name]
       else query[name] = v
-      void router.replace({ query })
+      wanted = query
+      void router.replace({ query }).finally(() => { if (wanted === query) wanted = undefined })
     },
   })
 }

@@ -3,13 +3,17 @@ import { onScopeDispose, ref } from 'vue'
 import { useRoute, useRouter } from 'vue-router'
 
 export const shortcuts = [
-  { keys: '/', about: 'find a dataplane, route or policy' },
+  { keys: '/', about: 'find a service, dataplane, route or policy' },
+  { keys: 'g h', about: 'home: how the mesh is', to: 'home' },
+  { keys: 'g v', about: 'services', to: 'services' },
   { keys: 'g d', about: 'dataplanes', to: 'dataplanes' },
   { keys: 'g r', about: 'routes', to: 'routes' },
   { keys: 'g p', about: 'policies', to: 'policies' },
   { keys: 'g s', about: 'simulate a request', to: 'simulate' },
   { keys: 'g l', about: 'plan a change', to: 'plan' },
-  { keys: 'g g', about: 'the graph', to: 'graph' },
+  { keys: 'g g', about: 'the topology, and the graph of policies', to: 'graph' },
+  { keys: 'g f', about: 'requests that failed', to: 'requests' },
+  { keys: 'g a', about: 'tap requests as they come', to: 'tap' },
   { keys: 'g t', about: 'the timeline', to: 'timeline' },
   { keys: 'g i', about: 'problems', to: 'problems' },
   { keys: 'c', about: 'copy the command of this screen' },

@@ -47,6 +47,16 @@ export type PermissionEntry = Schemas['PermissionEntry']
 export type Permission = Schemas['Permission']
 export type Question = Schemas['SimulationRequest']
 export type Revision = Schemas['RevisionItem']
+export type Traffic = Schemas['Answer']
+export type TrafficItem = Schemas['Item']
+export type Unknown = Schemas['Unknown']
+export type Latency = Schemas['Latency']
+export type Seen = Schemas['Record']
+export type SeenList = Schemas['RequestsAnswer']
+export type Why = Schemas['Why']
+export type ActingDocument = Schemas['ActingDocument']
+export type TapRequest = Schemas['TapRequest']
+export type ServiceInsight = Schemas['ServiceInsight']
 
 // Problem is an error as the API says it; of one that never came there is less.
 export type Problem = Partial<Pick<Schemas['Error'], 'title' | 'detail' | 'invalid_parameters'>>

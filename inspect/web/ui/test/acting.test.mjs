@@ -128,7 +128,8 @@ describe('the screens that try something out', () => {
 
   test('graph: around a policy, as a drawing, a table and for Graphviz', async () => {
     const { page, finish } = await open()
-    await page.getByRole('link', { name: 'Graph', exact: true }).click()
+    await page.getByRole('link', { name: 'Topology', exact: true }).click()
+    await page.getByTestId('show-policies').click()
     await page.getByTestId('choices').getByRole('link', { name: 'Dataplane/frontend-1' }).waitFor()
     await accessible(page)
     await page.goto('/gui/meshes/default/graph?focus=MeshRetry/mr-1')

@@ -22,7 +22,7 @@ describe('the screens', () => {
 
     const other = await open({ withToken: false })
     await other.page.goto(`/gui/#token=${world.token}`)
-    await other.page.getByRole('link', { name: 'frontend-1' }).waitFor()
+    await other.page.getByTestId('verdict').waitFor()
     assert.ok(!other.page.url().includes(world.token), other.page.url())
     assert.equal(await other.page.evaluate(() => sessionStorage.getItem('weft.token')), world.token)
     assert.equal(await other.page.evaluate(() => document.cookie + JSON.stringify(localStorage)), '{}')

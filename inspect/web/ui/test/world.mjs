@@ -177,7 +177,7 @@ export async function openPage(browser, world, { scheme = 'light', ignoreHTTPSEr
   page.on('request', (r) => { if (!r.url().startsWith(world.server + '/') && !r.url().startsWith('data:')) wrong.push(`asked elsewhere: ${r.url()}`) })
   page.on('response', (r) => { if (r.status() >= 400 && !isExpected(r.url())) wrong.push(`${r.status()} ${r.url()}`) })
   if (withToken) {
-    await page.goto(`/gui/#token=${encodeURIComponent(world.token)}`)
+    await page.goto(`/gui/meshes/default/dataplanes#token=${encodeURIComponent(world.token)}`)
     await page.getByTestId('rows').waitFor()
   }
   const finish = async () => {
