@@ -97,6 +97,9 @@ type Kind struct {
 	// Warns reports what a document of the kind says that is sound, and does more than it reads as
 	// where it takes part in what is real; nil where there is nothing.
 	Warns func(s *Spec, at api.Path) error
+	// ByProducers reports what a document of the kind may not have that is about sidecars of other namespaces
+	// than its own; nil where it may have all.
+	ByProducers func(s *Spec, at api.Path) error
 	// Docs says of each path of the conf, blocks included, what it is for. It is
 	// generated from the comments of the conf's type.
 	Docs map[string]string

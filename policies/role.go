@@ -32,6 +32,9 @@ func (s *Spec) ValidateObject(o *api.Object, c *api.Catalog, at api.Path) error 
 	default:
 		f.Include(api.MixedRoles(at.Field("to"), home, top, s.targets()))
 	}
+	if s.Kind.ByProducers != nil && role == api.RoleProducer {
+		f.Include(s.Kind.ByProducers(s, at))
+	}
 	if s.Kind.Warns != nil && !o.Shadow() {
 		f.Include(s.Kind.Warns(s, at))
 	}

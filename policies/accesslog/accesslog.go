@@ -18,18 +18,19 @@ var example string
 
 // Kind is all of this package that the engine sees.
 var Kind = &policies.Kind{
-	Name:       "MeshAccessLog",
-	Plural:     "meshaccesslogs",
-	Short:      "mal",
-	Title:      "Writes a line of each request and connection",
-	New:        func() policies.Conf { return new(Conf) },
-	Schema:     policies.SchemaOf[Conf](),
-	From:       true,
-	Rules:      true,
-	RulesAddUp: true,
-	Scoped:     scoped,
-	Docs:       docs,
-	Example:    example,
+	Name:        "MeshAccessLog",
+	Plural:      "meshaccesslogs",
+	Short:       "mal",
+	Title:       "Writes a line of each request and connection",
+	New:         func() policies.Conf { return new(Conf) },
+	Schema:      policies.SchemaOf[Conf](),
+	From:        true,
+	Rules:       true,
+	RulesAddUp:  true,
+	Scoped:      scoped,
+	ByProducers: byProducers,
+	Docs:        docs,
+	Example:     example,
 }
 
 // scoped: where nobody tells requests apart the listener writes the lines.

@@ -25,6 +25,9 @@ func (b *Backend) id() string {
 
 // written reports whether lines are written to b; Validate warns of the others.
 func (b *Backend) written() bool {
+	if to, _ := b.forwarded(); to != "" {
+		return true
+	}
 	switch b.Type {
 	case typeFile:
 		return b.File != nil && (b.File.Path == stdout || b.File.Path == stderr)

@@ -21,7 +21,7 @@ type Backend struct {
 	OpenTelemetry *OpenTelemetry `json:"openTelemetry,omitempty"`
 }
 
-// TCP sends lines by TCP.
+// TCP sends lines by TCP, each followed by a line break. While nobody takes them 1 MiB of lines waits in each sidecar.
 type TCP struct {
 	// Address is host:port of who takes the lines.
 	Address string `json:"address" schema:"required"`
@@ -31,8 +31,8 @@ type TCP struct {
 
 // File writes lines to a file.
 type File struct {
-	// Path is /dev/stdout, /dev/stderr or a file directly below /var/log/weft, a directory that has to be
-	// there beside each sidecar.
+	// Path is /dev/stdout, /dev/stderr, or a file directly below /var/log/weft, the directory that
+	// --access-log-dir of the sidecar names. It has to be there; without it lines are lost.
 	Path string `json:"path" schema:"required"`
 	// Format of a line; Kuma's where it is not set.
 	Format *Format `json:"format,omitempty"`

@@ -19,8 +19,10 @@ const namePrefix = "weft.log."
 func (b *Backend) logger(at envoy.Place, http bool) *accesslogv3.AccessLog {
 	f := filler{at}
 	var config proto.Message
-	switch b.Type {
-	case typeFile:
+	switch to, lines := b.forwarded(); {
+	case to != "":
+		config = f.forward(to, lines, b.id(), http)
+	case b.Type == typeFile:
 		// The loggers of streams open no path: a stdout that is a socket cannot be opened.
 		lines := f.formatOf(b.File.Format, http)
 		if b.File.Path == stderr {
@@ -28,7 +30,7 @@ func (b *Backend) logger(at envoy.Place, http bool) *accesslogv3.AccessLog {
 		} else {
 			config = &streamv3.StdoutAccessLog{AccessLogFormat: &streamv3.StdoutAccessLog_LogFormat{LogFormat: lines}}
 		}
-	case typeOpenTelemetry:
+	case b.Type == typeOpenTelemetry:
 		config = b.OpenTelemetry.records(f, b.id(), http)
 	}
 	return &accesslogv3.AccessLog{Name: namePrefix + b.id(), ConfigType: &accesslogv3.AccessLog_TypedConfig{TypedConfig: envoy.Pack(config)}}

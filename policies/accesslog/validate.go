@@ -10,6 +10,7 @@ import (
 	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/policies/accesslog/format"
+	"github.com/weftmesh/weft/xds/bootstrap"
 )
 
 // The most of what a list has.
@@ -77,18 +78,20 @@ func (t *TCP) check(f *policies.Findings, at api.Path) {
 		f.Breaks(at.Field("address"), "%s; write host:port of who takes the lines", why)
 	}
 	t.Format.check(f, at.Field("format"))
-	f.Warns(at, "UnsupportedValue", "weft does not send lines by TCP, so the backend is left out; write type OpenTelemetry, or type File with /dev/stdout")
 }
 
 func (x *File) check(f *policies.Findings, at api.Path) {
 	path := at.Field("path")
 	switch {
 	case x.Path == "":
-		f.Breaks(path, "is missing; write /dev/stdout or /dev/stderr")
+		f.Breaks(path, "is missing; write /dev/stdout, /dev/stderr or a file directly below %s", bootstrap.LogDirectory)
 	case !strings.HasPrefix(x.Path, "/"):
-		f.Breaks(path, "%q is no absolute path; write /dev/stdout or /dev/stderr", redact.Clip(x.Path))
-	case x.Path != stdout && x.Path != stderr:
-		f.Warns(path, "UnsupportedValue", "weft writes to /dev/stdout and /dev/stderr alone, so the backend is left out: an Envoy that cannot open a file has no listener; write one of these")
+		f.Breaks(path, "%q is no absolute path; write /dev/stdout, /dev/stderr or a file directly below %s", redact.Clip(x.Path), bootstrap.LogDirectory)
+	case x.Path == stdout || x.Path == stderr:
+	default:
+		if _, ok := inDirectory(x.Path); !ok {
+			f.Warns(path, "UnsupportedValue", "sidecars write to /dev/stdout, /dev/stderr and files directly below %s alone, so the backend is left out; write one of these", bootstrap.LogDirectory)
+		}
 	}
 	x.Format.check(f, at.Field("format"))
 }

@@ -65,14 +65,14 @@ func (r *Receiver) StreamAccessLogs(from grpc.ClientStreamingServer[servicev3.St
 	}
 }
 
-// Serve receives at l until ctx ends.
-func (r *Receiver) Serve(ctx context.Context, l net.Listener) error {
+// Serve receives at l until ctx ends, by the services that register offers.
+func Serve(ctx context.Context, l net.Listener, register func(*grpc.Server)) error {
 	g := grpc.NewServer()
-	r.Register(g)
+	register(g)
 	stop := context.AfterFunc(ctx, g.Stop)
 	defer stop()
 	if err := g.Serve(l); err != nil && ctx.Err() == nil {
-		return fmt.Errorf("receive what envoy writes of requests: %w", err)
+		return fmt.Errorf("receive what envoy writes: %w", err)
 	}
 	return nil
 }

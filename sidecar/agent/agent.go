@@ -25,10 +25,12 @@ import (
 	"github.com/weftmesh/weft/sidecar/accesslog"
 	"github.com/weftmesh/weft/sidecar/callers"
 	"github.com/weftmesh/weft/sidecar/identity"
+	"github.com/weftmesh/weft/sidecar/loglines"
 	"github.com/weftmesh/weft/sidecar/metrics"
 	"github.com/weftmesh/weft/sidecar/probes"
 	"github.com/weftmesh/weft/sidecar/requests"
 	"github.com/weftmesh/weft/sidecar/resolver"
+	"github.com/weftmesh/weft/xds/bootstrap"
 )
 
 // Config is how an agent runs.
@@ -49,8 +51,10 @@ type Config struct {
 	// WorkloadAPI is the address of the SPIFFE Workload API beside the workload, such as
 	// unix:///run/spire/agent.sock; empty is none.
 	WorkloadAPI string
-	Envoy       string // path of the binary; empty: look for it
-	AdminPort   uint32 // of Envoy's administration on loopback; 0 has it listen at a socket that is the agent's alone
+	// LogDir is where files of access logs lie.
+	LogDir    string
+	Envoy     string // path of the binary; empty: look for it
+	AdminPort uint32 // of Envoy's administration on loopback; 0 has it listen at a socket that is the agent's alone
 	// Readiness is the address of the agent's own /readyz; port 0 = any.
 	Readiness string
 	// DNS is the loopback address at which names of the mesh are resolved, and all others
@@ -80,6 +84,7 @@ func Default() Config {
 		Mesh:      "default",
 		Readiness: "127.0.0.1:0",
 		LogLevel:  "warning",
+		LogDir:    bootstrap.LogDirectory,
 		DrainTime: 30 * time.Second, ListenerDrain: 30 * time.Second,
 	}
 }
@@ -93,6 +98,7 @@ type Agent struct {
 	identity  *identity.Holder   // nil where nobody certifies the workload
 	callers   *callers.AccessLog // with identity
 	lines     *accesslog.Receiver
+	logs      *loglines.Forwarder
 	requests  requests.Log
 	tap       tapSwitch
 	metrics   *metrics.Teller

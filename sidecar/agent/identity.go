@@ -12,11 +12,13 @@ import (
 	"sync"
 
 	"golang.org/x/sync/errgroup"
+	"google.golang.org/grpc"
 
 	"github.com/weftmesh/weft/sidecar/accesslog"
 	"github.com/weftmesh/weft/sidecar/attach"
 	"github.com/weftmesh/weft/sidecar/callers"
 	"github.com/weftmesh/weft/sidecar/identity"
+	"github.com/weftmesh/weft/sidecar/loglines"
 	"github.com/weftmesh/weft/sidecar/metrics"
 	"github.com/weftmesh/weft/xds/bootstrap"
 )
@@ -42,22 +44,24 @@ func (a *Agent) receive(ctx, closing context.Context, all *errgroup.Group, s *so
 	if err != nil {
 		return err
 	}
-	a.lines = &accesslog.Receiver{Request: a.requests.Line}
+	a.lines, a.logs = &accesslog.Receiver{Request: a.requests.Line}, loglines.New(a.config.LogDir, a.log)
+	register := func(g *grpc.Server) { a.lines.Register(g); a.logs.Register(g) }
 	s.features = []string{bootstrap.RequestsFeature}
 	a.holdIdentity(ctx, all, s)
 	if a.identity != nil {
 		a.lines.Connection = a.callers.Take
-		all.Go(func() error { return a.identity.Serve(closing, l, a.lines.Register) })
+		all.Go(func() error { return a.identity.Serve(closing, l, register) })
 	} else {
-		all.Go(func() error { return a.lines.Serve(closing, l) })
+		all.Go(func() error { return accesslog.Serve(closing, l, register) })
 	}
+	all.Go(func() error { a.logs.Run(closing); return nil })
 	all.Go(func() error { a.keepSampling(ctx); return nil })
 	return nil
 }
 
 // serveMetrics serves at a socket of its own what the control plane will say, and sends it to collectors.
 func (a *Agent) serveMetrics(ctx, closing context.Context, all *errgroup.Group, s *source, dir string) (err error) {
-	if a.metrics, s.metrics, err = metrics.Open(dir, a.figures, a.log); err != nil {
+	if a.metrics, s.metrics, err = metrics.Open(dir, a.figures, a.logs.Dropped, a.log); err != nil {
 		return err
 	}
 	s.features = append(s.features, s.metrics.Features()...)

@@ -52,6 +52,7 @@ type kindOf struct{ name, kind string }
 // applications asks all of them. What one does not answer is told by weft_scrape_up alone.
 func (t *Teller) applications(ctx context.Context, conf *told) *gathered {
 	out := &gathered{of: map[kindOf]*family{}}
+	out.lost(t.source.LostLines, conf.labels)
 	list := conf.said.GetApplications()
 	up := make([]bool, len(list))
 	var one sync.Mutex // reading a text takes ten times its size
@@ -227,6 +228,15 @@ func (g *gathered) rest(yield func(*family) bool) {
 			return
 		}
 		told[f.name] = true
+	}
+}
+
+// lost adds how many lines of access logs the agent could not send on.
+func (g *gathered) lost(lines func() uint64, own labels) {
+	if lines != nil {
+		f := &family{name: "weft_access_log_lines_lost_total", kind: "counter", help: "Lines of access logs that the agent of the sidecar could not send to TCP receivers or write to files."}
+		f.samples = fmt.Appendf(nil, "%s{%s} %d\n", f.name, own.text(), lines())
+		g.list = append(g.list, f)
 	}
 }
 

@@ -129,6 +129,9 @@ func TestApplications(t *testing.T) {
 		t.Errorf("%v", h)
 	}
 	up := series(got["weft_scrape_up"])
+	if lost := series(got["weft_access_log_lines_lost_total"]); len(lost) != 1 || !strings.HasPrefix(lost[0], "mesh=default,dataplane=web-1,service=web") || !strings.HasSuffix(lost[0], " 7") {
+		t.Errorf("lines that are lost: %q", lost)
+	}
 	slices.Sort(up)
 	var want []string
 	for _, name := range []string{"away", "broken", "closed", "garbage", "huge", "one", "two"} { // the one elsewhere is not asked at all

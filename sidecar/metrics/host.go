@@ -40,8 +40,8 @@ func (p Paths) Features() []string {
 }
 
 // Open is a Teller at a socket in a directory that nobody else may enter. That socket has nothing else: a listener
-// to which strangers have access leads there. Figures asks Envoy.
-func Open(dir string, figures func(ctx context.Context, path string) (io.ReadCloser, error), log *slog.Logger) (t *Teller, paths Paths, err error) {
+// to which strangers have access leads there. Figures asks Envoy, and lostLines counts what becomes of no access log.
+func Open(dir string, figures func(ctx context.Context, path string) (io.ReadCloser, error), lostLines func() uint64, log *slog.Logger) (t *Teller, paths Paths, err error) {
 	paths.Socket = filepath.Join(dir, "metrics.sock")
 	l, err := net.Listen("unix", paths.Socket)
 	if err != nil {
@@ -51,7 +51,7 @@ func Open(dir string, figures func(ctx context.Context, path string) (io.ReadClo
 		return nil, paths, errors.Join(err, l.Close())
 	}
 	paths.secure(log)
-	t = New(MetricsSource{Envoy: figures, Own: ofHost, Secure: paths.Certificate != "", Log: log})
+	t = New(MetricsSource{Envoy: figures, Own: ofHost, LostLines: lostLines, Secure: paths.Certificate != "", Log: log})
 	t.listener = l
 	return t, paths, nil
 }

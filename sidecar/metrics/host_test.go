@@ -23,7 +23,7 @@ import (
 func open(t *testing.T) (*metrics.Teller, metrics.Paths, *bytes.Buffer) {
 	t.Helper()
 	log := &bytes.Buffer{}
-	teller, paths, err := metrics.Open(envoytest.Dir(t), func(context.Context, string) (io.ReadCloser, error) { return nil, errors.New("there is no Envoy") }, slog.New(slog.NewTextHandler(log, nil)))
+	teller, paths, err := metrics.Open(envoytest.Dir(t), func(context.Context, string) (io.ReadCloser, error) { return nil, errors.New("there is no Envoy") }, nil, slog.New(slog.NewTextHandler(log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}

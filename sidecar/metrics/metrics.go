@@ -36,6 +36,8 @@ type MetricsSource struct {
 	Envoy func(ctx context.Context, path string) (io.ReadCloser, error)
 	// Own reports whether an address is one of this host.
 	Own func(netip.Addr) bool
+	// LostLines is how many lines of access logs were lost; nil where nobody counts them.
+	LostLines func() uint64
 	// Secure says that Envoy has a certificate by which metrics are served.
 	Secure bool
 	Log    *slog.Logger

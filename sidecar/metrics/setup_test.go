@@ -88,7 +88,7 @@ func start(t *testing.T, conf string) *sidecar {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.teller = metrics.New(metrics.MetricsSource{Envoy: s.figures, Own: func(netip.Addr) bool { return false }, Log: slog.New(slog.DiscardHandler)})
+	s.teller = metrics.New(metrics.MetricsSource{Envoy: s.figures, Own: func(netip.Addr) bool { return false }, LostLines: func() uint64 { return 7 }, Log: slog.New(slog.DiscardHandler)})
 	server := &http.Server{Handler: s.teller}
 	go func() { _ = server.Serve(l) }() // ends with Close
 	t.Cleanup(func() { _ = server.Close() })

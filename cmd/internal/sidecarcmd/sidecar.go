@@ -18,6 +18,7 @@ import (
 	"github.com/weftmesh/weft/cmd/internal/cli"
 	"github.com/weftmesh/weft/sidecar/agent"
 	"github.com/weftmesh/weft/sidecar/probes"
+	"github.com/weftmesh/weft/xds/bootstrap"
 	"github.com/weftmesh/weft/xds/server/authority/spire"
 )
 
@@ -89,6 +90,7 @@ func (x *Line) Flags(c *cobra.Command) {
 	f.StringVar(&config.TokenFile, "token-file", "", "file with the dataplane token")
 	f.StringVar(&config.CAFile, "ca-file", "", "authority of the control plane (its data directory has it as ca.pem)")
 	f.StringVar(&config.StateDir, "state-dir", "", "directory that nobody else may write, which keeps across restarts what the control plane sent of its authorities (default: nothing is kept)")
+	f.StringVar(&config.LogDir, "access-log-dir", config.LogDir, "directory with files of access logs, which MeshAccessLog names as "+bootstrap.LogDirectory+"/FILE; it has to be there")
 	f.StringVar(&config.Envoy, "envoy", "", "Envoy's binary")
 	f.Uint32Var(&config.AdminPort, "admin-port", 0, "port of Envoy's administration on loopback, where every user of the host reaches it; 0 is a socket that is this sidecar's alone")
 	f.StringVar(&config.Readiness, "readiness", config.Readiness, "address of this agent's /readyz; port 0 is any")

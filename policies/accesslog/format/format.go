@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -134,6 +135,17 @@ func (f Format) Fill(value func(name string) string) string {
 
 // OfMesh reports whether p is a command that the mesh fills in.
 func (p *Part) OfMesh() bool { return strings.HasPrefix(p.Name, kuma) }
+
+// Number reports whether what p finds is a number.
+func (p *Part) Number() bool {
+	return numbers.MatchString(p.Name) || p.Name == "GRPC_STATUS" && p.Argument == "NUMBER"
+}
+
+// Value reports whether what p finds may be an object, a list or another value of JSON.
+func (p *Part) Value() bool { return slices.Contains(values, p.Name) }
+
+// Always reports whether p finds something in each line: what Envoy writes for it is never left out.
+func (p *Part) Always() bool { return slices.Contains(always, p.Name) }
 
 // Constant reports whether f has no commands: it is the same in each line.
 func (f Format) Constant() bool { return len(f) == 0 || len(f) == 1 && f[0].Name == "" }

@@ -1,5 +1,7 @@
 package format
 
+import "regexp"
+
 // without are the commands of Envoy 1.40 that take neither parentheses nor length.
 const without = `
 ACCESS_LOG_TYPE BYTES_RECEIVED BYTES_RETRANSMITTED BYTES_SENT CONNECTION_ID CONNECTION_TERMINATION_DETAILS CUSTOM_FLAGS DOWNSTREAM_CX_RTT
@@ -35,3 +37,12 @@ UPSTREAM_PEER_CERT_V_START`
 const addresses = `
 DOWNSTREAM_DIRECT_LOCAL_ADDRESS_WITHOUT_PORT DOWNSTREAM_DIRECT_REMOTE_ADDRESS_WITHOUT_PORT DOWNSTREAM_LOCAL_ADDRESS_WITHOUT_PORT
 DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT RESPONSE_CODE_DETAILS UPSTREAM_LOCAL_ADDRESS_WITHOUT_PORT UPSTREAM_REMOTE_ADDRESS_WITHOUT_PORT`
+
+// numbers are those that find numbers.
+var numbers = regexp.MustCompile(`BYTES|(DURATION|(LOCAL|REMOTE)_PORT|_RTT|_COUNT|CONNECTION_ID|_TIME_US|RESPONSE_CODE|PACKETS_RETRANSMITTED|STATUS_NUMBER)$`)
+
+// values are those that find what documents and filters keep, of any type.
+var values = []string{"METADATA", "DYNAMIC_METADATA", "CLUSTER_METADATA", "UPSTREAM_METADATA", "FILTER_STATE", "UPSTREAM_FILTER_STATE", "CEL"}
+
+// always are those for which Envoy writes a text of their own where there is nothing, as - for no flags.
+var always = []string{"ENVIRONMENT", "RESPONSE_FLAGS", "RESPONSE_FLAGS_LONG"}
