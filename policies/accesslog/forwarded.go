@@ -7,6 +7,7 @@ import (
 
 	otelv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/access_loggers/open_telemetry/v3"
 	commonv1 "go.opentelemetry.io/proto/otlp/common/v1"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/weftmesh/weft/policies/accesslog/format"
 	"github.com/weftmesh/weft/xds/bootstrap"
@@ -61,6 +62,7 @@ func (f filler) forward(to string, x *Format, id string, http bool) *otelv3.Open
 	}
 	return &otelv3.OpenTelemetryAccessLogConfig{
 		LogName: "MeshAccessLog-" + id, GrpcService: envoy.ByGRPC(naming.SidecarCluster), DisableBuiltinLabels: true, Body: listValue(body),
+		BufferFlushInterval: durationpb.New(bootstrap.LogFlush),
 	}
 }
 

@@ -143,7 +143,7 @@ func (a *Agent) Run(ctx context.Context) error {
 		}
 		servers = append(servers, &endpoint{"probes", listener, newProber(p, a.config.PodIPs)})
 	}
-	names, err := listenForNames(a.config.DNS)
+	names, err := resolver.Beside(a.config.DNS)
 	if err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ func (a *Agent) drain(ended chan error, what string) {
 	}
 	enough, look := time.After(a.config.DrainTime), time.NewTicker(a.intervals.idle)
 	defer look.Stop()
-	for {
+	for done := 0; done < 2; { // a second time, so that Envoy has sent the lines of the last request
 		select {
 		case err := <-ended:
 			ended <- err // for stop, which waits for it too
@@ -59,7 +59,7 @@ func (a *Agent) drain(ended chan error, what string) {
 			return
 		case <-look.C:
 			if known && a.done(context.Background()) {
-				return
+				done++
 			}
 		}
 	}

@@ -4,55 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/netip"
-	"slices"
 	"time"
 
 	"github.com/weftmesh/weft/sidecar/attach"
 	"github.com/weftmesh/weft/sidecar/resolver"
 )
-
-// resolvConf names the nameservers of this host or pod.
-const resolvConf = "/etc/resolv.conf"
-
-// listenForNames makes the resolver of --dns, which only this host reaches; nil for none.
-func listenForNames(address string) (*resolver.Resolver, error) {
-	if address == "" {
-		return nil, nil
-	}
-	at, err := loopbackFor(address)
-	if err != nil {
-		return nil, err
-	}
-	upstream, err := resolver.ReadUpstream(resolvConf)
-	if err != nil {
-		return nil, err
-	}
-	upstream.Servers = slices.DeleteFunc(upstream.Servers, func(s string) bool { return slices.Contains(at, s) }) // it would ask itself
-	if len(upstream.Servers) == 0 {
-		return nil, fmt.Errorf("--dns %s: %s names no other nameserver, so that no name but those of the mesh would be resolved; use another port, or name one there", address, resolvConf)
-	}
-	return resolver.Listen(at, upstream)
-}
-
-// loopbackFor are the addresses that --dns means: localhost is that of each family that this
-// host has.
-func loopbackFor(address string) ([]string, error) {
-	if host, port, err := net.SplitHostPort(address); err == nil && host == "localhost" {
-		all := []string{net.JoinHostPort("127.0.0.1", port)}
-		if l, err := net.Listen("tcp", "[::1]:0"); err == nil {
-			_ = l.Close() // it only asked whether there is IPv6
-			all = append(all, net.JoinHostPort("::1", port))
-		}
-		return all, nil
-	}
-	at, err := netip.ParseAddrPort(address)
-	if err != nil || !at.Addr().IsLoopback() {
-		return nil, fmt.Errorf("--dns %s is no loopback address; write localhost:15053, 127.0.0.1:15053 or [::1]:15053", address)
-	}
-	return []string{at.String()}, nil
-}
 
 // serveNames answers until ctx ends: a workload that ends still calls others.
 func serveNames(ctx context.Context, names *resolver.Resolver) error {

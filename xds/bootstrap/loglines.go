@@ -1,5 +1,7 @@
 package bootstrap
 
+import "time"
+
 // What loggers of Envoy send to the agent of the sidecar by OTLP, for receivers that Envoy itself cannot write
 // to: the body of a record is a list of members by these names. An agent that knows nothing of them loses the
 // lines, and no listener.
@@ -29,3 +31,7 @@ const (
 
 // LogDirectory is where the agent writes files of lines unless it was told another place.
 const LogDirectory = "/var/log/weft"
+
+// LogFlush is how long Envoy keeps a line at most before it sends it: less than an agent waits before it stops
+// an Envoy that has drained.
+const LogFlush = 150 * time.Millisecond
