@@ -13,7 +13,7 @@ var docs = map[string]string{
 	"backends.file.format.omitEmptyValues":    "Leaves out what a command finds nothing for: in place of - nothing stands there, and no member of an object.",
 	"backends.file.format.plain":              "The text of a line with commands of Envoy's, such as %RESPONSE_CODE%, and of the mesh, such as %KUMA_SOURCE_SERVICE%. A line break is added.",
 	"backends.file.format.type":               "Plain or Json.",
-	"backends.file.path":                      "/dev/stdout, /dev/stderr or a file directly below /var/log/weft, a directory that has to be there beside each sidecar.",
+	"backends.file.path":                      "/dev/stdout, /dev/stderr, or a file directly below /var/log/weft, the directory that --access-log-dir of the sidecar names. It has to be there; without it lines are lost.",
 	"backends.openTelemetry":                  "Sends log records to a collector by OTLP over gRPC.",
 	"backends.openTelemetry.attributes":       "Those of a record, whose values have commands.",
 	"backends.openTelemetry.attributes.key":   "Its name.",
