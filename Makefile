@@ -132,6 +132,7 @@ lint: fresh ## formatting, vet, staticcheck, go.mod, generated files, the GUI's 
 	$(GO) vet ./...
 	$(GO) vet -tags long ./control
 	cd hack/conformance && $(GO) vet ./... && $(GO) mod tidy -diff
+	cd hack/telemetry && $(GO) mod tidy -diff
 	cd hack/kube-chart && $(GO) vet ./... && $(GO) mod tidy -diff
 	cd hack/kube-alerts && $(GO) vet ./... && $(GO) mod tidy -diff
 	cd hack/protogen && $(GO) vet ./... && $(GO) mod tidy -diff
@@ -183,6 +184,10 @@ mutate: tools tools-kube ## plant twice 100 small defects in all packages and co
 .PHONY: tools-kube
 tools-kube: ## build kube-apiserver and bring etcd under .tools, once
 	@hack/tools-kube '$(GO)' '$(CURDIR)/$(TOOLS)' '$(KUBE_VERSION)'
+
+.PHONY: telemetry
+telemetry: tools ## what sidecars write, against a collector of OpenTelemetry and Zipkin's server; needs java and mvn
+	@WEFT_ENVOY='$(ENVOY_BIN)' hack/telemetry/run '$(GO)' '$(CURDIR)/$(TOOLS)'
 
 .PHONY: conformance
 conformance: tools tools-kube ## the Gateway API's conformance tests, with a real API server and Envoys; as root

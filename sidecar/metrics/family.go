@@ -74,15 +74,17 @@ const (
 )
 
 // families reads what Envoy counts, which writes each family at one place after its type, and yields those that
-// are told. It holds one family at a time.
+// are told. It holds one family at a time, and those that come in parts.
 func families(in io.Reader, conf *told, yield func(*family) error) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(make([]byte, 0, 64<<10), longestLine)
 	extra := []byte(conf.labels.text())
 	var f *family // nil where it is not told
 	all := false
+	var stat statName
+	parts := held{of: map[kindOf]*family{}}
 	flush := func() error {
-		if f == nil || len(f.samples) == 0 {
+		if f == nil || len(f.samples) == 0 || parts.take(f) {
 			return nil
 		}
 		return yield(f)
@@ -94,9 +96,9 @@ func families(in io.Reader, conf *told, yield func(*family) error) error {
 				return err
 			}
 			name, kind, _ := strings.Cut(string(rest), " ")
-			f = nil
-			if told, control := conf.choice.takes(name); told {
-				f, all = &family{name: name, kind: strings.TrimSpace(kind)}, control
+			f, stat = nil, readStatName(name)
+			if told, control := conf.choice.takes(stat.name); told {
+				f, all = &family{name: stat.name, kind: strings.TrimSpace(kind)}, control
 			}
 			continue
 		}
@@ -106,12 +108,20 @@ func families(in io.Reader, conf *told, yield func(*family) error) error {
 		if len(f.samples)+len(line) > largestFamily {
 			return fmt.Errorf("the figures of %s have more than %d MiB", f.name, largestFamily>>20)
 		}
-		f.samples = labelled(f.samples, line, extra)
+		f.samples = labelled(f.samples, stat.restored(line), extra)
 	}
 	if err := lines.Err(); err != nil {
 		return fmt.Errorf("read the figures of envoy: %w", err)
 	}
-	return flush()
+	if err := flush(); err != nil {
+		return err
+	}
+	for _, f := range parts.list {
+		if err := yield(f); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // labelled appends a sample with more labels.

@@ -17,6 +17,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -55,7 +56,7 @@ type sidecar struct {
 // resolve is a dataplane with a conf of MeshMetric.
 func resolve(t *testing.T, conf string) *effective.Resolved {
 	t.Helper()
-	text := `{type: Dataplane, mesh: default, name: web-1, networking: {address: 127.0.0.1, inbound: [{port: 1, name: main, tags: {kuma.io/service: web}}]}}
+	text := `{type: Dataplane, mesh: default, name: web-1, networking: {address: 127.0.0.1, inbound: [{port: 1, name: main, tags: {kuma.io/service: web, kuma.io/protocol: http}}]}}
 ---
 {type: MeshMetric, mesh: default, name: all, spec: {default: ` + conf + `}}
 `
@@ -167,8 +168,17 @@ func (s *sidecar) fetch() map[string]*dto.MetricFamily {
 	if status != http.StatusOK {
 		s.t.Fatalf("%d %s", status, text)
 	}
-	return parsed(s.t, text)
+	out := parsed(s.t, text)
+	for name := range out {
+		if addressed.MatchString(name) {
+			s.t.Errorf("a part of an address or a name is in %s", name)
+		}
+	}
+	return out
 }
+
+// addressed is a name with a number of its own in it, such as that of a port.
+var addressed = regexp.MustCompile(`_[0-9]+(_|$)`)
 
 func parsed(t *testing.T, text string) map[string]*dto.MetricFamily {
 	t.Helper()

@@ -4,7 +4,6 @@ package clusters
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
@@ -17,6 +16,7 @@ import (
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/xds/envoy"
+	"github.com/weftmesh/weft/xds/naming"
 	"github.com/weftmesh/weft/xds/origin"
 	"github.com/weftmesh/weft/xds/resource"
 )
@@ -101,11 +101,11 @@ func Build(c *effective.Cluster) (*clusterv3.Cluster, []*api.Origin, error) {
 	return out, origins, err
 }
 
-// statName is what Envoy's statistics call a cluster of that name in any case. It is said, where it is not
-// the name, so that who has it from the statistics finds the cluster in the configuration, as Kuma's GUI does.
+// statName is what Envoy's statistics are to call a cluster, so that who has it from the statistics finds the
+// cluster in the configuration, as Kuma's GUI does; empty where that is its name.
 func statName(name string) string {
-	if said := strings.ReplaceAll(name, ":", "_"); said != name {
-		return said
+	if stat := naming.Stat(name); stat != name {
+		return stat
 	}
 	return ""
 }

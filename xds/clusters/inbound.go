@@ -17,6 +17,7 @@ func RenderInbound(place envoy.Place, i *effective.Inbound, redirected bool) (*r
 	name := naming.Inbound(i)
 	out := &clusterv3.Cluster{
 		Name:                 name,
+		AltStatName:          statName(name),
 		ConnectTimeout:       durationpb.New(connectTimeout),
 		ClusterDiscoveryType: &clusterv3.Cluster_Type{Type: clusterv3.Cluster_STATIC},
 		LoadAssignment:       envoy.Assignment(name, envoy.OneHost(i.ServiceAddress, i.ServicePort)),

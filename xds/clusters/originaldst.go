@@ -45,7 +45,7 @@ func Captured(r *effective.Resolved, name, source string) *resource.Resource {
 // originalDestination is the cluster that is wherever a connection was going.
 func originalDestination(name string) *clusterv3.Cluster {
 	return &clusterv3.Cluster{
-		Name: name, ConnectTimeout: durationpb.New(connectTimeout),
+		Name: name, AltStatName: statName(name), ConnectTimeout: durationpb.New(connectTimeout),
 		ClusterDiscoveryType: &clusterv3.Cluster_Type{Type: clusterv3.Cluster_ORIGINAL_DST},
 		LbPolicy:             clusterv3.Cluster_CLUSTER_PROVIDED,
 		CircuitBreakers:      thresholds(),

@@ -3,6 +3,7 @@ package listeners
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
@@ -117,6 +118,9 @@ func outboundChain(r *effective.Resolved, o *effective.Outbound, service string,
 		for _, s := range o.TCP.ServerNames {
 			c.names = append(c.names, serverName{s.Name, backends.Divide(s.Backends), s.BackendsBy})
 		}
+	}
+	if strings.Contains(c.stat, ".") {
+		c.stat = naming.Stat(c.stat)
 	}
 	return c
 }

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"net"
 	"strconv"
+	"strings"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/effective"
@@ -123,6 +124,18 @@ func InboundRoutes(i *effective.Inbound) string {
 		return Inbound(i) + GuardedRoutes
 	}
 	return Inbound(i)
+}
+
+// Stat is a name as Envoy's statistics have it. Envoy takes the part of a statistic before the first dot for the
+// name, and what follows would be part of the statistic: each destination would have figures of its own instead
+// of labels.
+func Stat(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '-' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' {
+			return r
+		}
+		return '_'
+	}, name)
 }
 
 // Address is an address with its port.

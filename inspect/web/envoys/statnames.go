@@ -3,10 +3,11 @@ package envoys
 import (
 	"bytes"
 	"net/http"
+
+	"github.com/weftmesh/weft/xds/naming"
 )
 
-// statNames passes an answer of /clusters on with the clusters named as Envoy's statistics name them, _ in
-// place of each colon: Kuma's GUI takes the names from the statistics and looks for lines that begin so.
+// statNames passes an answer of /clusters on with the clusters named as Envoy's statistics name them: Kuma's GUI takes the names from the statistics and looks for lines that begin so.
 type statNames struct {
 	http.ResponseWriter
 	name []byte // what has come of the name of a line that did not end yet
@@ -28,7 +29,7 @@ func (s *statNames) Write(part []byte) (int, error) {
 		s.name = append(s.name, b)
 		switch n := nameEnd(s.name); {
 		case n >= 0:
-			out = append(append(out, bytes.ReplaceAll(s.name[:n], []byte(":"), []byte("_"))...), s.name[n:]...)
+			out = append(append(out, naming.Stat(string(s.name[:n]))...), s.name[n:]...)
 			s.name, s.past = s.name[:0], true
 		case b == '\n', len(s.name) > longestClusterName:
 			out = append(out, s.name...)

@@ -16,7 +16,7 @@ func TestClustersAreNamedAsInStatistics(t *testing.T) {
 	const said = "web:8080::default_priority::max_connections::1024\nweb:8080::10.0.0.1:80::cx_active::0\n" +
 		"inbound:[::1]:80::observability_name::inbound:[::1]:80\nplain::a::b\n\nwithout an end of a name:\nextsvc_ex.a:443::x"
 	const want = "web_8080::default_priority::max_connections::1024\nweb_8080::10.0.0.1:80::cx_active::0\n" +
-		"inbound_[__1]_80::observability_name::inbound:[::1]:80\nplain::a::b\n\nwithout an end of a name:\nextsvc_ex.a_443::x"
+		"inbound____1__80::observability_name::inbound:[::1]:80\nplain::a::b\n\nwithout an end of a name:\nextsvc_ex_a_443::x"
 	for in, want := range map[string]string{said: want, said + "\nends:in a name": want + "\nends:in a name", long + "::1\na:b::c": long + "::1\na_b::c", "": ""} {
 		for name, parts := range map[string]io.Reader{"whole": strings.NewReader(in), "bytes": iotest.OneByteReader(strings.NewReader(in)), "halves": iotest.HalfReader(strings.NewReader(in))} {
 			to := httptest.NewRecorder()
