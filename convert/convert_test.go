@@ -9,8 +9,10 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/convert"
+	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/route/contour"
 	"github.com/weftmesh/weft/route/kuma"
+	"github.com/weftmesh/weft/route/match"
 )
 
 // translatedTo is what comes of documents.
@@ -185,5 +187,45 @@ func TestAHostThatStaysOpenIsTold(t *testing.T) {
 	told := strings.Join(noted(got, "PlaceNotExpressible"), "\n")
 	if !strings.Contains(told, " : *.example.org: nothing is written, and its requests come to what is written for wider hosts") || strings.Contains(told, "takes none of its requests") {
 		t.Errorf("it is said %s", told)
+	}
+}
+
+// A redirect that says the port at which clients call does what one does that says none, unless it names
+// another host or scheme, of which that need not be the port.
+func TestAPortThatClientsCallAnyway(t *testing.T) {
+	t.Parallel()
+	all := &match.Condition{On: match.OnPath, Op: match.SegmentPrefix, Value: "/"}
+	does := func(r route.Redirect) string { return convert.Does(&route.MergedRule{Do: &r}, all, "/a") }
+	for _, c := range []struct {
+		named, bare route.Redirect
+		alike       bool
+	}{
+		{route.Redirect{Port: 8080, Status: 302}, route.Redirect{Status: 302}, true},
+		{route.Redirect{Port: 8081, Status: 302}, route.Redirect{Status: 302}, false},
+		{route.Redirect{Port: 8080, Status: 302}, route.Redirect{Status: 301}, false},
+		{route.Redirect{Port: 8080, Hostname: "b.example", Status: 302}, route.Redirect{Hostname: "b.example", Status: 302}, false},
+		{route.Redirect{Port: 8080, Scheme: "https", Status: 302}, route.Redirect{Scheme: "https", Status: 302}, false},
+	} {
+		if alike := does(c.named) == does(c.bare); alike != c.alike {
+			t.Errorf("%+v and %+v do the same: %v", c.named, c.bare, alike)
+		}
+	}
+}
+
+// Who takes the requests of a rule that is left out is never one that was tried before it: what both take was
+// never the rule's.
+func TestNoEarlierRuleIsTheNext(t *testing.T) {
+	t.Parallel()
+	got := translatedTo(t, "HTTPRoute", `
+{type: MeshHTTPRoute, mesh: default, name: web, spec: {targetRef: {kind: Mesh}, to: [{targetRef: {kind: MeshService, name: web}, rules: [
+  {matches: [{path: {type: PathPrefix, value: /v1/a}, method: GET}], default: {backendRefs: [{kind: MeshService, name: reads, port: 80}]}},
+  {matches: [{path: {type: PathPrefix, value: /v1/a}, headers: [{type: Absent, name: x-b}]}], default: {backendRefs: [{kind: MeshService, name: other, port: 80}]}},
+  {matches: [{path: {type: PathPrefix, value: /v1}}], default: {}}]}]}}
+---
+{type: MeshService, mesh: default, name: web, spec: {selector: {dataplaneTags: {app: web}}, ports: [{port: 80, targetPort: 80, appProtocol: http}]}}
+`)
+	told := noted(got, "MatchNotExpressible")
+	if len(told) != 1 || !strings.HasSuffix(told[0], "its requests come to spec.to[0].rules[2] of web") {
+		t.Errorf("it is said %q, of %v", told, got.Notes)
 	}
 }

@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -115,4 +116,35 @@ func authorities(b sim.Branch) map[string]string {
 		out[x.Name] = f.Authority
 	}
 	return out
+}
+
+// TestTheHostOfSeveralAddresses: where a backend is several addresses, each of which is called by its own host,
+// the verdict says that it shows the first alone. One address needs no such word, and a service outside is one
+// whose endpoints are called alike.
+func TestTheHostOfSeveralAddresses(t *testing.T) {
+	t.Parallel()
+	const told = "host: the one shown is that of the first address of v2; each is called by its own"
+	for name, c := range map[string]struct {
+		kind    string
+		list    []effective.Endpoint
+		unknown bool
+		want    string
+	}{
+		"one address":                {api.KindAddress, []effective.Endpoint{{Address: "a.example.org", Port: 80}}, false, "a.example.org"},
+		"two addresses":              {api.KindAddress, []effective.Endpoint{{Address: "a.example.org", Port: 80}, {Address: "b.example.org", Port: 80}}, true, "a.example.org"},
+		"two endpoints of a service": {api.KindMeshExternalService, []effective.Endpoint{{Address: "a.example.org", Port: 80}, {Address: "b.example.org", Port: 80}}, false, "a.example.org"},
+	} {
+		rt := everything(to("v2", 1))
+		rt.Filters = []route.Filter{{Rewrite: &route.Rewrite{BackendsHost: true}}}
+		r := shop(rt)
+		use := r.ClusterNamed("v2")
+		use.Destination.Kind, use.Destination.External, use.Endpoints.List = c.kind, &api.MeshExternalService{}, c.list
+		v, err := run(r, wire.Request{URL: "http://web:8080/"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := authorities(v.Branches[0])["v2"]; got != c.want || slices.Contains(v.Unknown, told) != c.unknown {
+			t.Errorf("%s: called as %q, unknown is %q", name, got, v.Unknown)
+		}
+	}
 }

@@ -183,3 +183,16 @@ func TestOwnCertificateInEnvoy(t *testing.T) {
 		t.Errorf("status %d", status)
 	}
 }
+
+// TestAListenerNamesItsClusters: each once, and alike in whichever order documents name them, for a listener
+// that names others than before has connections to drain.
+func TestAListenerNamesItsClusters(t *testing.T) {
+	t.Parallel()
+	for _, backends := range [][]effective.Backend{{to("b", 1), to("a", 1), to("b", 2)}, {to("a", 1), to("b", 3)}} {
+		r := sidecar(nil, []effective.ClusterUse{use("a", web()), use("b", web())})
+		r.Outbounds = []*effective.Outbound{outbound(t, nil, &effective.TCPTable{Destination: web(), BackendsBy: by("tcp"), Origins: []*api.Origin{by("tcp")}, Backends: backends})}
+		if d := cmp.Diff([]string{"a", "b"}, renderer().Render(r).Listeners[0].Clusters); d != "" {
+			t.Errorf("of %d backends (-want +got):\n%s", len(backends), d)
+		}
+	}
+}

@@ -181,6 +181,19 @@ func TestRightsAreFew(t *testing.T) {
 	}
 }
 
+// TestRightsAreInOrder: the resources and verbs of a rule stand in their order, so that who compares the rights of
+// two releases sees what is new.
+func TestRightsAreInOrder(t *testing.T) {
+	t.Parallel()
+	for _, r := range append(install.UserRoles(), install.ClusterRole(), install.SystemRole(), install.SecretsRole(), install.DataplanesRole()) {
+		for _, rule := range r.Rules {
+			if !slices.IsSorted(rule.Resources) || !slices.IsSorted(rule.Verbs) {
+				t.Errorf("%s: %v %v, for %s", r.Name, rule.Verbs, rule.Resources, rule.Why)
+			}
+		}
+	}
+}
+
 // Mistakes in values come all at once, with paths, places and the nearest name.
 func TestMistakesInValues(t *testing.T) {
 	t.Parallel()

@@ -8,8 +8,66 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/authorities"
+	"github.com/weftmesh/weft/sidecar/attach"
+	"github.com/weftmesh/weft/xds/server/authority/workload"
 )
+
+// outsideRoot is an authority outside, of the trust domain spire.test.
+func outsideRoot(t *testing.T) *workload.Signer {
+	t.Helper()
+	s, err := workload.NewRoot("spire.test", false, time.Hour, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestACertificateThatIsShownCounts: one that proves what it says counts with rotations, and has its dataplane
+// counted again. One that nobody has signed counts with nobody, and is told to those who look for what was signed
+// by the roots of a lost store.
+func TestACertificateThatIsShownCounts(t *testing.T) {
+	t.Parallel()
+	p, known, stranger := unserved(t), outsideRoot(t), outsideRoot(t)
+	domain, owner := "spire.test", api.Ref{Kind: api.KindMeshIdentity, Mesh: "default", Name: "own"}
+	p.Keeper.Take(snapshot.New(1,
+		&api.Object{Ref: owner, Spec: &api.MeshIdentity{SpiffeID: &api.IdentityNames{TrustDomain: &domain}, Provider: &api.IdentityProvider{Type: api.ProviderSpire}}},
+		&api.Object{Ref: api.Ref{Kind: api.KindMeshTrust, Mesh: "default", Name: "own"}, Spec: &api.MeshTrust{TrustDomain: domain, CABundles: []api.CABundle{
+			{Type: "Pem", PEM: &api.PEMBundle{Value: string(workload.CertificateChain{known.Certificate()}.PEM())}}}}}))
+	var counted, doubted []api.Ref
+	p.Mark = func(dps ...api.Ref) { counted = append(counted, dps...) }
+	p.Showed = func(dp api.Ref, _ *attach.Certificate) { doubted = append(doubted, dp) }
+	dp := api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "web-1"}
+	shows := func(by *workload.Signer) (roots []string) {
+		t.Helper()
+		key, err := workload.NewKey()
+		if err != nil {
+			t.Fatal(err)
+		}
+		chain, err := by.Issue([]string{"spiffe://spire.test/web"}, &key.PublicKey, 30*time.Minute, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		proof, err := workload.Prove(key, "default.web-1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Shown(dp, &attach.Certificate{Chain: chain.DER(), Proof: proof})
+		p.prove(map[api.Ref]bool{dp: true})
+		for s := range p.Parts.issued.all(owner) {
+			roots = append(roots, s.Name+" "+s.Root)
+		}
+		return roots
+	}
+	if got := shows(stranger); got != nil || counted != nil || !slices.Equal(doubted, []api.Ref{dp}) || p.Root(dp) != "" {
+		t.Errorf("one that nobody has signed: rotations know of %v, %v are counted again, %v are told", got, counted, doubted)
+	}
+	root := workload.Fingerprint(known.Certificate())
+	if got := shows(known); !slices.Equal(got, []string{"web-1 " + root}) || !slices.Equal(counted, []api.Ref{dp}) || len(doubted) != 1 || p.Root(dp) != root {
+		t.Errorf("one that is proved: rotations know of %v, %v are counted again, %v are told", got, counted, doubted)
+	}
+}
 
 // TestHeldInLessSpace: what is kept of a certificate says what it was made of, in whole seconds, and
 // tells apart what differs.

@@ -269,3 +269,23 @@ func TestPreviewsTellMembersOfTheirOwn(t *testing.T) {
 		t.Errorf("without documents: %d %s", code, text)
 	}
 }
+
+// silent is a cluster that does not answer.
+type silent struct{}
+
+func (silent) WhoIs(context.Context, string) (rights.ClusterUser, error) {
+	return rights.ClusterUser{}, errors.New("the API server does not answer")
+}
+
+// TestNobodyIsRefusedForAClusterThatIsAway: while the cluster cannot say whose a token is, its owner is told to
+// come again, not that the token is bad, and is let in nowhere. Who has the admin token goes on.
+func TestNobodyIsRefusedForAClusterThatIsAway(t *testing.T) {
+	t.Parallel()
+	server, _ := serveWith(t, "type: Mesh\nname: default\n", false, func(o *web.Config) { o.Admin, o.Users = "the admin's token", silent{} })
+	for token, want := range map[string]int{"one": http.StatusServiceUnavailable, "": http.StatusServiceUnavailable, "the admin's token": http.StatusOK} {
+		code, text := send(t, http.MethodGet, server.URL+"/meshes/default", "", "Authorization", "Bearer "+token)
+		if code != want || code != http.StatusOK && !strings.Contains(text, "the API server does not answer") {
+			t.Errorf("with the token %q: %d %s", token, code, text)
+		}
+	}
+}

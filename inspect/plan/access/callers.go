@@ -111,7 +111,7 @@ func inOrderOf[T any](m map[string]*T) []*T {
 	return out
 }
 
-// mode is how an inbound takes callers.
+// mode is how an inbound takes callers; the zero value is that of none, which takes nobody.
 type mode struct{ tls, plain bool }
 
 func modeOf(in *effective.Inbound) mode {
@@ -122,9 +122,9 @@ func modeOf(in *effective.Inbound) mode {
 }
 
 // decidesAlike reports whether nothing about who may come in has changed: what is decided is
-// one value as long as it is the same.
+// one value as long as it is the same. An inbound has another mode than none.
 func decidesAlike(a, b *effective.Inbound) bool {
-	return a == b || a != nil && b != nil && modeOf(a) == modeOf(b) && a.Protocol == b.Protocol && permission.DeciderOf(a) == permission.DeciderOf(b) &&
+	return a == b || modeOf(a) == modeOf(b) && a.Protocol == b.Protocol && permission.DeciderOf(a) == permission.DeciderOf(b) &&
 		slices.EqualFunc(a.Rules, b.Rules, func(x, y effective.InboundRule) bool { return x.Alike(&y) })
 }
 
