@@ -143,8 +143,8 @@ export function pathOf(a: Place, b: Place, bends: Place[] = []): { d: string; x:
   const right = a.x + a.width
   if (a === b) return { d: `M${right - 14} ${a.y}c4 -20 24 -20 18 ${a.height / 2 - 4}`, x: right, y: a.y - 10 }
   if (a.column === b.column) {
-    const bulge = Math.min(60, 24 + Math.abs(other - middle) / 6)
-    return { d: `M${right} ${middle + 4}C${right + bulge} ${middle + 4} ${right + bulge} ${other} ${b.x + b.width + 7} ${other}`, x: right + bulge * 0.75 + 34, y: (middle + other) / 2 }
+    const bulge = Math.min(56, 24 + Math.abs(other - middle) / 6)
+    return { d: `M${right} ${middle + 4}C${right + bulge} ${middle + 4} ${right + bulge} ${other} ${b.x + b.width + 7} ${other}`, x: right + bulge * 0.75 + 14, y: (middle + other) / 2 }
   }
   if (a.column > b.column) {
     const [x1, y1, x2, y2] = [a.x, middle + 5, b.x + b.width + 7, other + 5]
