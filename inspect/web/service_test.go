@@ -70,6 +70,17 @@ func TestReadOnlyTypesSaySo(t *testing.T) {
 	}
 }
 
+// TestKindsSayWhatTheyExplain: the fields that are behind how requests end are those by which single
+// requests are explained.
+func TestKindsSayWhatTheyExplain(t *testing.T) {
+	t.Parallel()
+	server, _ := serveWith(t, "type: Mesh\nname: default\n", false, func(*web.Config) {})
+	_, text := call(t, http.MethodGet, server.URL+"/_resources", "")
+	if want := `"explains":{"rate limit":["local.http.requestRate"]}`; strings.Count(text, want) != 1 {
+		t.Errorf("%s is not once in %s", want, text)
+	}
+}
+
 // elsewhere is a store whose documents are written elsewhere.
 type elsewhere struct {
 	web.Documents

@@ -27,6 +27,9 @@ type resourceTypePolicy struct {
 	HasFrom       bool `json:"hasFromTargetRef"`
 	IsFromAsRules bool `json:"isFromAsRules"`
 	HasRules      bool `json:"hasRulesTargetRef"`
+	// Explains are the fields whose values are behind how Envoy ends requests, by the words for that, as
+	// of a request that failed.
+	Explains map[policies.EndWords][]string `json:"explains,omitempty"`
 }
 
 func (h *Handlers) kindOf(name string) *policies.Kind {
@@ -95,7 +98,7 @@ func (h *Handlers) resources(w http.ResponseWriter, _ *http.Request) error {
 			r.Policy = &resourceTypePolicy{IsTargetRef: true, HasTo: true}
 			if k := h.kindOf(t.Name); k != nil {
 				r.Policy.HasTo = !k.Single
-				r.Policy.HasFrom, r.Policy.HasRules = k.From, k.Rules
+				r.Policy.HasFrom, r.Policy.HasRules, r.Policy.Explains = k.From, k.Rules, k.Explains
 			}
 		}
 		body.Resources = append(body.Resources, r)

@@ -1,23 +1,16 @@
 // The rules by which a service is called, with what was counted of each and the policy fields that
 // shape it.
+import { kinds } from './kinds'
 import { calledOf, serviceName, sum, type Sum } from './traffic'
 import { fullName } from './text'
 import type { Origin, Outbound, Policies, Route, TrafficItem } from './types'
 
 export interface Shape { kind: string; field: string; value: unknown; origin: Origin; did?: string }
-export interface RuleRow { key: string; to: string; item?: TrafficItem; route?: Route; sum?: Sum; shapes: Shape[] }
+export interface RuleRow { key: string; to: string; item?: TrafficItem; route?: Route; sum?: Sum; shapes: Shape[]; minutes: TrafficItem[] }
 
-// What ends requests, or repeats them, and the fields that say so. They are those of the kinds' own
-// tables in the program, by which `weft why` explains single requests.
-const ends: Record<string, [kind: string, fields: string[]][]> = {
-  'rate limit': [['MeshRateLimit', ['local.http.requestRate']]],
-  'request timeout': [['MeshTimeout', ['http.requestTimeout']]],
-  'per-try timeout': [['MeshRetry', ['http.perTryTimeout', 'grpc.perTryTimeout']]],
-  'all retries used': [['MeshRetry', ['http.numRetries', 'grpc.numRetries']]],
-  'connection timeout': [['MeshTimeout', ['connectionTimeout']]],
-  'stream idle timeout': [['MeshTimeout', ['http.streamIdleTimeout']]],
-  'maximum duration': [['MeshTimeout', ['http.maxStreamDuration']]],
-}
+// endsOf are the fields of a kind that are behind how requests end, by the words for that; those by which
+// `weft why` explains single requests.
+const endsOf = (kind: string, words: string): string[] => kinds.value.get(kind)?.policy?.explains?.[words] ?? []
 const repeats = ['http.numRetries', 'grpc.numRetries']
 
 // shapesOf are the fields that are said for this rule, its route or its service, and those that did
@@ -30,7 +23,7 @@ export function shapesOf(policies: Policies, counted: Sum | undefined, rate: (n:
       if (!winner || p.idle?.includes(field)) continue
       const did: string[] = []
       for (const c of counted?.causes ?? []) {
-        if (ends[c.words]?.some(([k, fields]) => k === kind && fields.includes(field))) did.push(`ended ${c.approximate ? '~' : ''}${rate(c.perSecond)} /s`)
+        if (endsOf(kind, c.words).includes(field)) did.push(`ended ${c.approximate ? '~' : ''}${rate(c.perSecond)} /s`)
       }
       if (kind === 'MeshRetry' && repeats.includes(field) && counted?.retried) did.push(`repeated ${rate(counted.retried)} /s`)
       const isNear = winner.origin?.name && winner.layer !== 'mesh' && winner.layer !== 'default'
@@ -42,9 +35,11 @@ export function shapesOf(policies: Policies, counted: Sum | undefined, rate: (n:
 
 const isOf = (i: TrafficItem, o: Origin): boolean => i.route === `${o.kind}/${o.name}` && (i.routeNamespace ?? '') === (o.namespace ?? '') && i.rule === (o.ruleName || o.field)
 
+const ruleOf = (i: TrafficItem): string => `${calledOf(i)} ${i.routeNamespace ?? ''} ${i.route ?? ''} ${i.rule ?? ''}`
+
 // rowsOf joins the rules that a caller has with what was counted; what was counted of rules that it
-// has not comes after them.
-export function rowsOf(outbounds: Outbound[], items: TrafficItem[], isMine: (r: Route) => boolean, rate: (n: number) => string, wants: (i: TrafficItem) => boolean): RuleRow[] {
+// has not comes after them. quarter is what was counted of the last 15 minutes, by minutes.
+export function rowsOf(outbounds: Outbound[], items: TrafficItem[], quarter: TrafficItem[], isMine: (r: Route) => boolean, rate: (n: number) => string, wants: (i: TrafficItem) => boolean): RuleRow[] {
   const left = new Set(items.filter(wants))
   const out: RuleRow[] = []
   const seen = new Set<string>()
@@ -55,18 +50,19 @@ export function rowsOf(outbounds: Outbound[], items: TrafficItem[], isMine: (r: 
       const key = `${to} ${r.key}`
       if (seen.has(key)) continue
       seen.add(key)
-      const own = items.filter((i) => calledOf(i) === to && (last ? isOf(i, last) : !i.route))
+      const isOwn = (i: TrafficItem) => calledOf(i) === to && (last ? isOf(i, last) : !i.route)
+      const own = items.filter(isOwn)
       own.forEach((i) => left.delete(i))
       const counted = sum(own)
-      out.push({ key, to, item: own[0], route: r, sum: counted, shapes: shapesOf(r.policies, counted, rate) })
+      out.push({ key, to, item: own[0], route: r, sum: counted, shapes: shapesOf(r.policies, counted, rate), minutes: quarter.filter(isOwn) })
     }
   }
   const rest = new Map<string, TrafficItem[]>()
   for (const i of left) {
-    const key = `${calledOf(i)} ${i.routeNamespace ?? ''} ${i.route ?? ''} ${i.rule ?? ''}`
+    const key = ruleOf(i)
     rest.set(key, [...(rest.get(key) ?? []), i])
   }
-  for (const [key, own] of rest) out.push({ key: `rest ${key}`, to: calledOf(own[0]!), item: own[0], sum: sum(own), shapes: [] })
+  for (const [key, own] of rest) out.push({ key: `rest ${key}`, to: calledOf(own[0]!), item: own[0], sum: sum(own), shapes: [], minutes: quarter.filter((i) => ruleOf(i) === key) })
   return out
 }
 

@@ -50,7 +50,8 @@ export function useTap() {
     const mine = (stopping = new AbortController())
     state.value = 'starting'
     error.value = watched.value = undefined
-    lines.value = waiting = []
+    lines.value = []
+    waiting = []
     silent.value = new Map()
     all.value = dropped.value = 0
     try {

@@ -86,6 +86,9 @@ export function command(...words: (string | undefined)[]): string {
   return words.filter((w): w is string => w !== undefined && w !== '').map(quote).join(' ')
 }
 
+// firstSidecar is the command by which the first dataplane comes to a mesh.
+export const firstSidecar = (mesh: string): string => command('weft', 'sidecar', '--name', 'web-1', '-m', mesh, '--dataplane-file', 'web-1.yaml')
+
 // when is a moment as people of this place write it, without the date if that is today.
 export function when(text: string | undefined): string {
   if (!text) return ''

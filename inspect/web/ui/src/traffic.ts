@@ -21,10 +21,10 @@ export type By = 'service' | 'caller' | 'route' | 'rule'
 const mostItems = 5000 // of one answer; what is beyond is told by total
 
 // useTraffic asks every ten seconds, as often as sidecars report.
-export function useTraffic(question: () => { mesh: string; by: By; of?: string; window: string; sort?: string; size?: number } | undefined): Answer<Traffic> {
+export function useTraffic(question: () => { mesh: string; by: By; of?: string; window: string; sort?: string; size?: number; name?: string; minutes?: boolean } | undefined): Answer<Traffic> {
   const at = () => {
     const q = question()
-    return q && path(['meshes', q.mesh, '_traffic'], { by: q.by, of: q.of, window: q.window, sort: q.sort, size: q.size ?? 1000 })
+    return q && path(['meshes', q.mesh, '_traffic'], { by: q.by, of: q.of, window: q.window, sort: q.sort, size: q.size ?? 1000, name: q.name, minutes: q.minutes ? 'true' : undefined })
   }
   return useQuestion<Traffic>(at, async (first, signal) => {
     const t = await get<Traffic>(first, signal)

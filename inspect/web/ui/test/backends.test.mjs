@@ -60,14 +60,14 @@ describe('rules that lead to other backends', () => {
     await world?.stop()
   })
 
-  // holds fails unless a column of the matrix has that: the value of a field, by whom, and whether it is idle.
+  // holds fails unless the matrix has that of a rule, or of all: the value of a field, by whom, and whether it is idle.
   async function holds(matrix, at, field, is, by, idle = false) {
-    const cell = matrix.locator(`tr[data-field="${field}"] td[data-rule="${at}"]`)
+    const cell = matrix.locator(`tr[data-field="${field}"] td[data-rule="${at}"], td[data-field="${field}"][data-rule="${at}"], .same tr[data-field="${field}"] td`)
     const text = await cell.locator('.line').first().innerText()
     assert.ok(text.startsWith(is) && text.includes(by) && text.includes('no effect here') === idle, `${field} at ${at}: ${text}`)
   }
 
-  test('the page of the route: a column for the connections to each backend', async () => {
+  test('the page of the route: a row for each rule and for the connections to each backend, and what is the same once', async () => {
     const { page, finish } = await openPage(chromium.browser, world)
     await page.goto('/gui/meshes/default/routes/MeshHTTPRoute/stock?from=till-1')
     const matrix = page.getByTestId('matrix')
@@ -77,10 +77,11 @@ describe('rules that lead to other backends', () => {
       await holds(matrix, at, 'http.requestTimeout', '12s', 'stock-t')
       await holds(matrix, at, 'connectionTimeout', '4s', 'stock-t', !backends.includes('stock'))
       for (const b of backends) {
-        await matrix.locator('thead th').filter({ hasText: path }).filter({ hasText: `connections to ${b}` }).waitFor()
+        await matrix.locator('thead th, tbody th').filter({ hasText: path }).filter({ hasText: `connections to ${b}` }).waitFor()
         for (const field of ['connectionTimeout', 'idleTimeout']) await holds(matrix, `${at} connections to ${b}`, field, of[b][field], of[b].by)
       }
     }
+    assert.equal(await matrix.locator('.same tr[data-field="http.requestTimeout"]').count(), 1, 'the same at all rules')
     await accessible(page)
     await finish()
   })

@@ -82,7 +82,7 @@ const fields = [
   [`${simulate}&url=http://web/&authz=allow`, 'sim-authz', wrong],
   ['/meshes/default/plan', 'doc', error, 'Plan'],
   ['/meshes/default/plan?what=delete', 'plan-object', wrong, 'Plan'],
-  ['/meshes/default/graph', 'focus', wrong],
+  ['/meshes/default/graph?show=policies', 'focus', wrong],
   ['/problems', 'filter-text', none('total', 'No problem fits what is asked for above.')],
   ['/problems', 'search', none('found', /nothing has this in its name|longer than 253|not possible|not readable/)],
 ]
@@ -149,7 +149,7 @@ describe('what nobody can mean', () => {
     assert.equal(await page.getByTestId('token').getAttribute('aria-invalid'), 'true')
     await page.getByTestId('token').fill(world.token)
     await page.getByRole('button', { name: 'Go on' }).click()
-    await page.getByRole('link', { name: 'frontend-1' }).waitFor()
+    await page.getByTestId('verdict').waitFor()
     await page.goto('/gui/meshes/default/plan')
     const drop = (...parts) => page.getByTestId('plan').evaluate((form, parts) => {
       const data = new DataTransfer()

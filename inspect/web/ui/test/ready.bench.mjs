@@ -2,6 +2,7 @@
 // control/screens_bench_test.go starts the control plane, connects them, and runs this. The
 // design promises a second.
 import { after, before, describe, test } from 'node:test'
+import { answered, topologies } from './many.mjs'
 import { at, ready } from './ready.mjs'
 import { openPage, startBrowser } from './world.mjs'
 
@@ -37,5 +38,14 @@ describe('a large mesh', () => {
 
   test('each screen is ready within a second', async (t) => {
     await ready(t, screens, 1000, { open: () => openPage(chromium.browser, { server, token: 'none' }) })
+  })
+
+  test('topologies of 200 services with more than 1,000 calls are drawn within two', async (t) => {
+    const open = async () => {
+      const opened = await openPage(chromium.browser, { server, token: 'none' })
+      await answered(opened.page)
+      return opened
+    }
+    await ready(t, topologies, 2000, { open })
   })
 })

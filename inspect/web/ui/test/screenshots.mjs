@@ -1,6 +1,7 @@
 // Writes docs/screenshots: `make screenshots`. Files stay small: the window, not the page.
 import { mkdirSync } from 'node:fs'
-import { occupy, openPage, startBrowser, startDemo, until } from './world.mjs'
+import { answered } from './many.mjs'
+import { calling, occupy, openPage, startBrowser, startDemo, until } from './world.mjs'
 
 const dir = process.argv[2] ?? '../../../docs/screenshots'
 const shots = [
@@ -52,6 +53,7 @@ spec:
 mkdirSync(dir, { recursive: true })
 const world = await startDemo()
 const { browser, stop } = await startBrowser()
+const quiet = await calling(world)
 try {
   await world.ask('POST', '/_apply', mistaken)
   await world.ask('POST', '/_apply', patient)
@@ -69,6 +71,26 @@ try {
     await page.screenshot({ path: `${dir}/plan-${scheme}.png` })
     await finish()
   }
+  // What really happens, of a while of which sidecars have told; and a mesh of 200 services.
+  await until('some minutes are counted', async () => (await world.ask('GET', '/meshes/default/_traffic?by=route&of=orders&window=15m&minutes=true')).items.some((i) => i.minutes?.length > 3), 300_000)
+  const { items } = await world.ask('GET', '/meshes/default/_requests?status=504')
+  const { id } = items.find((r) => r.side === 'caller')
+  for (const scheme of ['light', 'dark']) {
+    const { page, finish } = await openPage(browser, world, { scheme, width: 1280, height: 800 })
+    for (const [name, at, ready] of [['home', '/meshes/default', 'worst'], ['service', '/meshes/default/services/orders', 'rule-rates'], ['why', `/meshes/default/requests/${id}`, 'usual']]) {
+      await page.goto('/gui' + at)
+      await page.getByTestId(ready).first().waitFor()
+      await page.screenshot({ path: `${dir}/${name}-${scheme}.png` })
+    }
+    await answered(page)
+    for (const [name, query] of [['namespaces', ''], ['topology', '?namespace=shipping']]) {
+      await page.goto(`/gui/meshes/default/graph${query}`)
+      await page.getByTestId('topology').waitFor()
+      await page.screenshot({ path: `${dir}/${name}-${scheme}.png` })
+    }
+    await finish()
+  }
+  quiet()
   // How far the mesh is with mutual TLS, and who may call one of its dataplanes.
   const mesh = await world.ask('GET', '/meshes/default')
   await world.ask('POST', '/_apply', JSON.stringify([{ ...mesh, mtls: { ...mesh.mtls, backends: mesh.mtls.backends.map((b) => ({ ...b, mode: 'PERMISSIVE' })) } }]), 'application/json')

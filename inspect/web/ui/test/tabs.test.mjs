@@ -72,7 +72,7 @@ describe('many tabs', () => {
     assert.equal(await page.getByTestId('mesh').inputValue(), 'other')
     await page.goto('/gui/')
     await page.waitForURL(/meshes\/other/)
-    await page.getByTestId('none').getByText('There is no dataplane yet.').waitFor()
+    await page.getByTestId('no-mesh').getByText('No sidecar has come to this mesh yet').waitFor()
     await accessible(page)
     await world.ask('DELETE', '/meshes/other')
     await page.goto('/gui/')
@@ -121,7 +121,7 @@ describe('small screens', () => {
       ['meshes/default/dataplanes', 'rows'], ['meshes/default/dataplanes/frontend-1?to=web&find=web', 'outbounds'], ['meshes/default/dataplanes/orders-1?inbound=http', 'inbounds'],
       ['meshes/default/routes', 'objects'], ['meshes/default/routes/MeshHTTPRoute/route-1', 'matrix'], ['meshes/default/policies', 'objects'], ['meshes/default/policies/MeshRetry/mr-2', 'targets'],
       ['meshes/default/simulate?from=frontend-1&url=http://orders/flaky&answers=503,503,200', 'branch'], ['meshes/default/plan?what=delete&object=MeshRetry/mr-2', 'effects'], ['meshes/default/plan', 'doc'],
-      ['meshes/default/graph', 'choices'], ['meshes/default/graph?focus=MeshHTTPRoute/route-1', 'graph'], ['meshes/default/timeline', 'changes'], ['problems', 'total'], ['nowhere', 'title'],
+      ['meshes/default', 'tiles'], ['meshes/default/services', 'services'], ['meshes/default/services/orders', 'tiles'], ['meshes/default/requests', 'total'], ['meshes/default/tap', 'tap-start'], ['meshes/default/graph', 'topology'], ['meshes/default/graph?show=policies', 'choices'], ['meshes/default/graph?focus=MeshHTTPRoute/route-1', 'graph'], ['meshes/default/timeline', 'changes'], ['problems', 'total'], ['nowhere', 'title'],
     ]) {
       await page.goto(`/gui/${path}`)
       await page.getByTestId(there).first().waitFor()

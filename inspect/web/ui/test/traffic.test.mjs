@@ -1,27 +1,19 @@
 // What a person does at the screens of traffic, with requests through real Envoys: home, services, one
 // service, a route with its rates, failures and why, a tap, the topology.
 import assert from 'node:assert/strict'
-import { request } from 'node:http'
 import { after, before, describe, test } from 'node:test'
-import { accessible, inDemo, until } from './world.mjs'
-
-// send is one request through the sidecar of frontend-1, whatever it is answered.
-const send = (port, host, path) => new Promise((done) => {
-  request({ host: '127.0.0.1', port, path, agent: false, headers: { Host: host } }, (r) => r.resume().on('end', () => done(r.statusCode))).on('error', () => done(0)).end()
-})
+import { accessible, calling, inDemo, until } from './world.mjs'
 
 describe('what really happens', () => {
   const world = inDemo()
   const { open } = world
-  let timer
+  let stop
   before(async () => {
-    const { outbounds } = await world.ask('GET', '/meshes/default/dataplanes/frontend-1/_explain')
-    const port = Object.fromEntries(outbounds.map((o) => [o.destination.name, o.port]))
-    timer = setInterval(() => { for (const [host, path] of [['web', '/'], ['orders', '/slow'], ['orders', '/limited'], ['orders', '/']]) void send(port[host], host, path) }, 400)
+    stop = await calling(world)
     const has = async (what) => (await world.ask('GET', '/meshes/default/_traffic?by=rule&of=orders')).items.some((i) => i.causes?.some((c) => c.words === what))
     await until('what fails is counted', async () => (await has('request timeout')) && (await has('rate limit')))
   }, { timeout: 120_000 })
-  after(() => clearInterval(timer))
+  after(() => stop?.())
 
   // narrow fails if a page is wider than a small screen.
   const narrow = async (page) => {
@@ -79,8 +71,15 @@ describe('what really happens', () => {
     await member.getByText('healthy').waitFor()
     await member.getByText('Strict').waitFor()
     await page.getByTestId('failures').getByText('request timeout').first().waitFor()
+    const strip = page.getByTestId('minutes')
+    await strip.locator('[data-known="true"] i.failed').first().waitFor()
+    await strip.getByTestId('minute-changes').getByRole('link', { name: /^revision \d+$/ }).first().waitFor()
+    await slow.getByTestId('minibars').waitFor()
+    await page.getByTestId('in-plain').getByText('Nobody was heard calling it without mutual TLS').waitFor()
     await accessible(page)
     await narrow(page)
+    await strip.getByTestId('mark').first().click()
+    await page.getByTestId('rollout').or(page.getByText('not known any more')).first().waitFor()
     await finish()
   })
 
@@ -90,7 +89,12 @@ describe('what really happens', () => {
     await page.getByTestId('route-rate').getByText('requests a second').waitFor()
     await page.getByTestId('rule-rates').getByRole('row').filter({ hasText: '/limited' }).locator('[data-shape="local.http.requestRate"]').getByTestId('did').waitFor()
     await page.getByTestId('rule-rates').getByRole('row').filter({ hasText: '/flaky' }).waitFor()
+    await page.getByTestId('minutes').locator('[data-known="true"] i.failed').first().waitFor()
     await accessible(page)
+    await narrow(page)
+    await page.goto('/gui/meshes/default/policies/MeshTimeout/slow-timeout')
+    await page.getByTestId('rule-rates').locator('[data-shape="http.requestTimeout"]').getByTestId('did').waitFor()
+    await narrow(page)
     await finish()
   })
 
@@ -158,6 +162,30 @@ describe('what really happens', () => {
     await accessible(page)
     await page.getByTestId('show-policies').click()
     await page.getByTestId('focus').waitFor()
+    await finish()
+  })
+  // What somebody asks who sees the pages for the first time, from the home of the mesh, by what is read there.
+  test('five questions: what fails most, why one failed, who sets a timeout, who calls in plain text, what changed last', async () => {
+    const { page, finish } = await open({ width: 1440 })
+    const home = async () => { await page.getByRole('link', { name: 'Home', exact: true }).click(); await page.getByTestId('verdict').waitFor() }
+    await home()
+    assert.match(await page.getByTestId('home-services').locator('tbody th').first().innerText(), /^orders$/)
+    await page.getByTestId('worst').getByRole('row').filter({ hasText: 'PathPrefix /slow' }).getByText('request timeout').waitFor()
+    const [last] = (await world.ask('GET', '/_history?size=1')).items
+    await page.getByTestId('changed-last').getByRole('link', { name: `Revision ${last.revision}` }).waitFor()
+
+    await page.getByRole('link', { name: 'Failures', exact: true }).click()
+    await page.getByTestId('failures').getByRole('row').filter({ hasText: '/slow' }).first().getByRole('link').first().click()
+    await page.getByTestId('because').getByText('slow-timeout').waitFor()
+
+    await page.getByRole('link', { name: 'Routes', exact: true }).click()
+    await page.getByTestId('objects').getByRole('link', { name: 'orders' }).click()
+    const timeout = page.getByTestId('rule-rates').getByRole('row').filter({ hasText: '/slow' }).locator('[data-shape="http.requestTimeout"]')
+    assert.match(await timeout.innerText(), /300ms\s+MeshTimeout\s+slow-timeout/)
+
+    await home() // the demo asks a workload for its address before its mesh is strict
+    await page.getByTestId('home-services').getByRole('link', { name: 'web' }).click()
+    await page.getByTestId('in-plain').getByRole('row').filter({ hasText: '127.0.0.1' }).filter({ hasText: 'web-1' }).waitFor()
     await finish()
   })
 })

@@ -99,13 +99,23 @@ export function through(host, port, name, path = '/') {
   })
 }
 
+// calling sends requests through the sidecar of frontend-1 of the demo, whatever they are answered, until
+// it is stopped: some are served, some time out, some are limited.
+export async function calling(world) {
+  const { outbounds } = await world.ask('GET', '/meshes/default/dataplanes/frontend-1/_explain')
+  const port = Object.fromEntries(outbounds.map((o) => [o.destination.name, o.port]))
+  const send = (name, path) => request({ host: '127.0.0.1', port: port[name], path, agent: false, headers: { Host: name } }, (r) => r.resume()).on('error', () => {}).end()
+  const timer = setInterval(() => { for (const [name, path] of [['web', '/'], ['orders', '/slow'], ['orders', '/limited'], ['orders', '/']]) send(name, path) }, 400)
+  return () => clearInterval(timer)
+}
+
 // until asks until an answer is as it should be.
-export async function until(what, ask) {
-  const end = Date.now() + patience
+export async function until(what, ask, most = patience) {
+  const end = Date.now() + most
   for (;;) {
     const found = await ask()
     if (found) return found
-    assert.ok(Date.now() < end, `not within ${patience} ms: ${what}`)
+    assert.ok(Date.now() < end, `not within ${most} ms: ${what}`)
     await new Promise((done) => setTimeout(done, 50))
   }
 }
@@ -187,8 +197,10 @@ export async function openPage(browser, world, { scheme = 'light', ignoreHTTPSEr
   return { page, finish }
 }
 
-// accessible fails on whatever axe finds on the page as it is, in light and in dark.
+// accessible fails on whatever axe finds on the page as it is, in light and in dark. It is looked at from
+// its top, where the bar that stays there covers nothing.
 export async function accessible(page) {
+  await page.evaluate(() => scrollTo(0, 0))
   for (const colorScheme of ['light', 'dark']) {
     await page.emulateMedia({ colorScheme })
     await page.evaluate(axe)
