@@ -46,7 +46,10 @@ func TestSimAgreesWithEnvoy(t *testing.T) {
 	for _, r := range reports {
 		t.Errorf("a disagreement; keep it in testdata once it is understood:\n%s", r)
 	}
-	t.Logf("%d pairs\n%s", pairs, grid)
+	t.Logf("%d pairs, %d lines of all fleets so far\n%s", pairs, linesChecked.Load(), grid)
+	if n := linesChecked.Load(); n < uint64(pairs)/2 {
+		t.Errorf("%d of %d requests have lines", n, pairs)
+	}
 	if idle := grid.Idle(); pairs >= shortRun && len(idle) > 0 {
 		t.Errorf("verdicts say that they do not know, and are right whenever they do: %q", idle)
 	}

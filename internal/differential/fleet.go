@@ -24,6 +24,8 @@ type fleet struct {
 	worlds []*World
 	plane  *plane
 	envoys [2]*envoytest.Envoy
+	lines  *lines
+	silent func() // ends lines
 
 	stopped sync.Once
 }
@@ -57,7 +59,9 @@ func newFleet(t testing.TB, r *room, worlds []Source) *fleet {
 		}
 	}
 	f.plane = newPlane(t, joined{callers: envoytest.Join(t, states[callers], true), called: envoytest.Join(t, states[called], false)})
-	f.envoys = [2]*envoytest.Envoy{f.plane.envoy(callers, false), f.plane.envoy(called, true)}
+	f.lines, f.silent = receiveLines(t)
+	f.envoys = [2]*envoytest.Envoy{f.plane.envoy(callers, false, f.lines.socket), f.plane.envoy(called, true, "")}
+	tap(t, f.envoys[0])
 	t.Cleanup(f.stop)
 	return f
 }
@@ -72,6 +76,7 @@ func (f *fleet) stop() {
 			e.Stop()
 		}
 		f.plane.stop()
+		f.silent()
 		f.worlds, f.plane = nil, nil // the test holds f until it ends
 	})
 }
@@ -84,6 +89,8 @@ type Observed struct {
 	Tries    int    // how often it tried; 0 where it did not
 	Attempts []envoytest.Call
 	id       string
+	// requestID is what the sidecar calls it; empty where there was no answer.
+	requestID string
 }
 
 // ask sends p into a world.
@@ -101,6 +108,8 @@ func (f *fleet) observe(reply *envoytest.Reply, id string) *Observed {
 	o := &Observed{Reply: reply, id: id}
 	o.Attempts, _ = f.room.workloads.Calls(id)
 	if reply.Headers != nil {
+		o.requestID = reply.Headers.Get(requestID)
+		reply.Headers.Del(requestID) // which verdicts know nothing of
 		o.Route, o.Cluster = reply.Headers.Get(envoytest.RouteHeader), reply.Headers.Get(envoytest.ClusterHeader)
 		o.Tries, _ = strconv.Atoi(reply.Headers.Get(envoytest.TriesHeader)) // none: 0
 	}

@@ -70,12 +70,12 @@ func dataplane(name string) api.Ref {
 }
 
 // envoy starts one with weft's own bootstrap, and waits until it has confirmed all
-// that it is served and listens.
-func (p *plane) envoy(name string, stateOfTheWorld bool) *envoytest.Envoy {
+// that it is served and listens. Agent is the socket that takes its lines; empty for none.
+func (p *plane) envoy(name string, stateOfTheWorld bool, agent string) *envoytest.Envoy {
 	p.t.Helper()
 	admin := envoytest.Socket(p.t)
 	b, err := render.Bootstrap(render.Config{
-		Mesh: "default", Name: name, XDSHost: "127.0.0.1", XDSPort: p.port, StateOfTheWorld: stateOfTheWorld, AdminSocket: admin,
+		Mesh: "default", Name: name, XDSHost: "127.0.0.1", XDSPort: p.port, StateOfTheWorld: stateOfTheWorld, AdminSocket: admin, AgentSocket: agent,
 	})
 	if err != nil {
 		p.t.Fatal(err)

@@ -74,7 +74,7 @@ func compare(t testing.TB, r *room, worlds []Source, pairs []Pair, g *Grid) []st
 		group.Go(func() {
 			for n := range next {
 				for i := n * each; i < (n+1)*each; i++ {
-					said[i] = f.hold(n, pairs[i], g)
+					said[i] = f.holdLine(n, i, pairs[i], g)
 				}
 			}
 		})
@@ -84,15 +84,25 @@ func compare(t testing.TB, r *room, worlds []Source, pairs []Pair, g *Grid) []st
 	}
 	close(next)
 	group.Wait()
+	linesChecked.Add(uint64(f.lines.check(said)))
 	return said
 }
+
+// linesChecked counts requests whose lines were looked at, over all fleets of the process.
+var linesChecked atomic.Uint64
 
 // hold says how verdict and reality differ about p; it is empty where they do not.
 // On a busy machine a bound of time may end what is quick by itself, or one of its
 // attempts: such an end counts if it comes again and again, for longer than the
 // machine stands still.
-func (f *fleet) hold(n int, p Pair, g *Grid) string {
-	return whileLate(func() (said string, late bool) { return f.once(n, p, g) })
+func (f *fleet) hold(n int, p Pair, g *Grid) string { return f.holdLine(n, noLine, p, g) }
+
+// noLine stands for a pair whose line is not looked at.
+const noLine = -1
+
+// holdLine is hold for the i-th pair, whose line is looked at later.
+func (f *fleet) holdLine(n, i int, p Pair, g *Grid) string {
+	return whileLate(func() (said string, late bool) { return f.once(n, i, p, g) })
 }
 
 // whileLate is what once says, again and again while a bound of time may have had a part in it.
@@ -112,9 +122,9 @@ func (o *Observed) late(began time.Time) bool {
 	return time.Since(began) > quick || o.Status == status || o.grpcStatus() == grpcStatuses[status] || o.Cut
 }
 
-// once asks once; late reports whether a bound of time may have
+// once asks once for the i-th pair; late reports whether a bound of time may have
 // had a part in it.
-func (f *fleet) once(n int, p Pair, g *Grid) (said string, late bool) {
+func (f *fleet) once(n, i int, p Pair, g *Grid) (said string, late bool) {
 	w, err := f.worlds[n].as(p.From)
 	if err != nil {
 		return "world: " + err.Error(), false
@@ -140,6 +150,9 @@ func (f *fleet) once(n int, p Pair, g *Grid) (said string, late bool) {
 	said = f.differs(n, w, p, &v, o)
 	if said == "" {
 		said = w.exceeds(&v) // which is what happened, too
+	}
+	if said == "" && i != noLine {
+		f.lines.want(i, &v, o)
 	}
 	g.count(w, &v, said)
 	if announced(&v) {

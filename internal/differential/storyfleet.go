@@ -57,7 +57,7 @@ func newStoryFleet(t testing.TB, scenes []*scene) *storyFleet {
 		}
 	}
 	f.plane = newPlane(t, joined{callers: envoytest.Join(t, states[callers], true), called: envoytest.Join(t, states[called], false)})
-	f.envoys = [2]*envoytest.Envoy{f.plane.envoy(callers, false), f.plane.envoy(called, true)}
+	f.envoys = [2]*envoytest.Envoy{f.plane.envoy(callers, false, ""), f.plane.envoy(called, true, "")}
 	t.Cleanup(f.stop)
 	return f
 }

@@ -66,7 +66,7 @@ func Join(t testing.TB, states map[string]*resource.State, reveals bool) *resour
 		for _, r := range s.Listeners {
 			l := Listener(t, r)
 			l.Name = prefix + l.Name
-			renameListener(t, prefix, l)
+			renameListener(t, prefix, l, reveals)
 			if len(s.Secrets) > 0 || slices.ContainsFunc(s.Clusters, namedInside) {
 				prefixInside(t, prefix, l)
 			}
@@ -112,7 +112,7 @@ func prefixed(t testing.TB, prefix string, r *resource.Resource, m proto.Message
 }
 
 // renameListener prefixes what the last filter of each chain of l names.
-func renameListener(t testing.TB, prefix string, l *listenerv3.Listener) {
+func renameListener(t testing.TB, prefix string, l *listenerv3.Listener, reveals bool) {
 	t.Helper()
 	for _, chain := range l.FilterChains {
 		last := chain.Filters[len(chain.Filters)-1]
@@ -123,6 +123,7 @@ func renameListener(t testing.TB, prefix string, l *listenerv3.Listener) {
 		switch m := packed.(type) {
 		case *hcmv3.HttpConnectionManager:
 			m.GetRds().RouteConfigName = prefix + m.GetRds().RouteConfigName
+			m.AlwaysSetRequestIdInResponse = reveals
 		case *tcpproxyv3.TcpProxy:
 			renameTCP(prefix, m)
 		}
