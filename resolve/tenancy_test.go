@@ -250,6 +250,16 @@ func TestIngressClasses(t *testing.T) {
 		if !slices.ContainsFunc(notes, func(n api.Note) bool { return n.Code == c.code }) {
 			t.Errorf("%s: no note %s: %v", c.mesh, c.code, notes)
 		}
+		for o := range m.Snapshot().Of("HTTPProxy", "default") { // whose status is another controller's where it is not served
+			if served := o.Name == "int" && c.leads == "bank.b:80"; m.Serves(o) != served {
+				t.Errorf("%s: the route %s is served: %v", c.mesh, o.Name, !served)
+			}
+		}
+		for o := range m.Snapshot().Of(api.KindDataplane, "default") {
+			if !m.Serves(o) {
+				t.Errorf("%s: %s, which has no class, is another controller's", c.mesh, o.Ref)
+			}
+		}
 	}
 }
 

@@ -302,3 +302,26 @@ func TestEncodedPaths(t *testing.T) {
 		}
 	}
 }
+
+// TestAnswersAreFilledByWhatTheirBackendGot: a header of the answer that says which path or header the request had
+// says what the backend of that answer was sent, where backends are sent different ones.
+func TestAnswersAreFilledByWhatTheirBackendGot(t *testing.T) {
+	t.Parallel()
+	told := []route.Filter{{ResponseHeaders: &route.HeaderModifier{Fill: []route.Filled{{Name: "x-sent", Parts: []route.Part{{Header: "x-shard"}}}}}}}
+	shard := func(name string) effective.Backend {
+		b := to(name, 1)
+		b.Filters = []route.Filter{{RequestHeaders: &route.HeaderModifier{Set: []route.Header{{Name: "x-shard", Value: name}}}}}
+		return b
+	}
+	rt := everything(shard("v1"), shard("v2"))
+	rt.Filters = told
+	v, err := run(shop(rt), wire.Request{URL: "http://web:8080/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range v.Branches[0].Backends {
+		if b.ResponseHeaders == nil || b.ResponseHeaders.Set["x-sent"] != b.Name {
+			t.Errorf("an answer of %s has %+v", b.Name, b.ResponseHeaders)
+		}
+	}
+}

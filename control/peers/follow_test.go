@@ -1,12 +1,14 @@
 package peers
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/weftmesh/weft/inspect/web/events"
 	"github.com/weftmesh/weft/store"
 )
 
@@ -62,5 +64,27 @@ func TestWhoIsSilentIsNamed(t *testing.T) {
 		case x.want != "" && (len(notes) != 1 || !strings.HasPrefix(notes[0].Message, x.want)):
 			t.Errorf("%s: %v", name, notes)
 		}
+	}
+}
+
+// TestEventsOfPeers: what a peer tells of streams of its sidecars is told here as its own, without the revision,
+// which is that of what the peer has seen. What cannot be read, and what is of no sidecar, which is told here anyway,
+// is left out.
+func TestEventsOfPeers(t *testing.T) {
+	t.Parallel()
+	bus := events.NewBus()
+	t.Cleanup(bus.Close)
+	r := New()
+	r.cfg = Config{Events: bus, Changed: func() {}}
+	r.ledger.peers["10.0.0.1:5678"] = &peerState{}
+	r.hear(&following{name: "b"}, "10.0.0.1:5678", &Told{Events: [][]byte{
+		[]byte(`{"type":"connect","dataplane":"Dataplane/default/web","revision":7}`),
+		[]byte(`{"type":"recompute","revision":7}`),
+		[]byte(`{"type":"nack","dataplane":"Dataplane/default/pay","revision":"seven"}`),
+		[]byte(`{"type":`),
+	}})
+	all := slices.Concat(bus.Latest("connect"), bus.Latest("recompute"), bus.Latest("nack"), bus.Latest(""))
+	if len(all) != 1 || all[0].Type != "connect" || all[0].Dataplane != "Dataplane/default/web" || all[0].Replica != "b" || all[0].Revision != 0 {
+		t.Errorf("told here are %+v", all)
 	}
 }

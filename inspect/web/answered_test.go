@@ -1,9 +1,12 @@
 package web_test
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -51,6 +54,29 @@ func TestAnswersAreTold(t *testing.T) {
 		told = nil
 		if ask(c.path, c.answer); len(told) != 1 || told[0] != c.want {
 			t.Errorf("GET %s, answered by %q: told is %q, not %q", c.path, c.answer, told, c.want)
+		}
+	}
+}
+
+// TestReadyThoughNothingIsWritten: a control plane whose store takes no writes is ready, for it serves all else,
+// and says what is amiss; whoever wants to write is told that it is not.
+func TestReadyThoughNothingIsWritten(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		ready, writes error
+		query, want   string
+	}{
+		{nil, nil, "", "200 ok\n"}, {nil, nil, "?for=writes", "200 ok\n"},
+		{nil, errors.New("the disk is full"), "", "200 degraded: the disk is full\n"},
+		{nil, errors.New("the disk is full"), "?for=writes", "503 "},
+		{errors.New("it is stopping"), nil, "", "503 "}, {nil, nil, "?for=tea", "400 "},
+	} {
+		server, _ := serveWith(t, "type: Mesh\nname: default\n", false, func(o *web.Config) {
+			o.Ready, o.Writes = func() error { return c.ready }, func() error { return c.writes }
+		})
+		code, text := call(t, http.MethodGet, server.URL+"/readyz"+c.query, "")
+		if got := fmt.Sprint(code, " ", text); !strings.HasPrefix(got, c.want) || code == http.StatusServiceUnavailable && !strings.Contains(text, fmt.Sprint(cmp.Or(c.ready, c.writes))) {
+			t.Errorf("ready: %v, writes: %v, %q: %s", c.ready, c.writes, c.query, got)
 		}
 	}
 }

@@ -29,18 +29,15 @@ func (e *Effective) Lists() *permission.PermissionLists {
 }
 
 func (p *Permissions) lists() *permission.PermissionLists {
-	entries := func(list []*Entry, of func(*Entry) bool) (out []permission.PermissionEntry) {
+	entries := func(list []*Entry) (out []permission.PermissionEntry) {
 		for _, x := range list {
-			if of(x) {
-				out = append(out, permission.PermissionEntry{PermissionBy: *x.view(), Match: x.Says, Override: x.Tier == OverrideDenies || x.Tier == OverrideAllows, ShadowedBy: x.ShadowedBy})
-			}
+			out = append(out, permission.PermissionEntry{PermissionBy: *x.view(), Match: x.Says, Override: x.Tier == OverrideDenies || x.Tier == OverrideAllows, ShadowedBy: x.ShadowedBy})
 		}
 		return out
 	}
-	all := func(*Entry) bool { return true }
 	allows := append(slices.Clip(p.Allow), p.Replaced...)
 	slices.SortStableFunc(allows, func(a, b *Entry) int { return strings.Compare(a.Name, b.Name) })
-	return &permission.PermissionLists{Deny: entries(p.Deny, all), Allow: entries(allows, all), Shadow: entries(p.Shadow, all)}
+	return &permission.PermissionLists{Deny: entries(p.Deny), Allow: entries(allows), Shadow: entries(p.Shadow)}
 }
 
 func (v *Verdict) view() *permission.Permission {
