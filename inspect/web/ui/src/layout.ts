@@ -78,13 +78,15 @@ function untangle(columns: Cell[][], near: Map<string, string[]>): void {
 export function layout(spots: Spot[], ways: Way[]): Drawing {
   const columnAt = columnsOf(spots, ways)
   const isRoomy = ways.length <= few
-  const [gapX, gapY] = isRoomy ? [214, 26] : [84, 12]
   const linked = new Set(ways.flatMap((l) => [l.from, l.to]))
   const inColumn = (c: number) => spots.filter((s) => (linked.has(s.name) || s.side) && columnAt.get(s.name) === c)
   const columns = Math.max(0, ...spots.filter((s) => linked.has(s.name) || s.side).map((s) => columnAt.get(s.name)!)) + 1
+  const tallest = Math.max(0, ...Array.from({ length: columns }, (_, c) => inColumn(c).length))
+  const [gapX, gapY] = isRoomy ? [214, tallest > 8 ? 10 : 26] : [84, 12]
   const widths = Array.from({ length: columns }, (_, c) => Math.max(least, ...inColumn(c).map((s) => s.width)))
   const lefts = widths.map((_, c) => margin + 8 + widths.slice(0, c).reduce((a, b) => a + b + gapX, 0))
-  const width = Math.max(lefts[columns - 1]! + widths[columns - 1]! + margin + (isRoomy ? 8 : 50), 420)
+  const bulges = ways.some((l) => columnAt.get(l.from) === columns - 1 && columnAt.get(l.to) === columns - 1)
+  const width = Math.max(lefts[columns - 1]! + widths[columns - 1]! + margin + (bulges ? 100 : 8), 420)
   const hasSides = spots.some((s) => s.side)
   const own = (c: number) => !hasSides || inColumn(c).some((s) => !s.side)
   const [firstOwn, lastOwn] = [Math.max(0, lefts.findIndex((_, c) => own(c))), lefts.findLastIndex((_, c) => own(c))]

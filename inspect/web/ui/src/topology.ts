@@ -120,3 +120,10 @@ export function ofNamespace(namespace: string, services: Service[], links: Link[
   }
   return { nodes, links: all }
 }
+
+// nextTo are those who call a service, and those whom it calls, on both sides of it.
+export function nextTo(center: string, services: Service[], links: Link[]): { nodes: Node[]; links: Link[] } {
+  const callers = new Set(links.filter((l) => l.to === center).map((l) => l.from))
+  const sideOf = (name: string) => (name === center ? undefined : callers.has(name) ? 'left' : 'right')
+  return { nodes: services.map((s) => ({ ...nodeOf(s), namespace: '', text: s.name, side: sideOf(s.name) })), links }
+}

@@ -62,6 +62,8 @@ try {
     for (const [name, at, ready] of shots) {
       await page.goto('/gui' + at)
       await page.getByTestId(ready).first().waitFor()
+      // Of a route it is shown who sets each value, and whom that overrides.
+      if (name === 'route') await page.getByTestId(ready).evaluate((e) => scrollTo(0, e.getBoundingClientRect().top - 180))
       await page.screenshot({ path: `${dir}/${name}-${scheme}.png` })
     }
     await page.goto('/gui/meshes/default/plan')
