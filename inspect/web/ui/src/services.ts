@@ -3,7 +3,7 @@ import { computed, type ComputedRef } from 'vue'
 import { ApiError, get, path } from './api'
 import { useQuestion } from './ask'
 import { callerOf, calledOf, namespaceOf, serviceName, sum, useParts, type Sum } from './traffic'
-import type { ServiceInsight, Traffic } from './types'
+import type { ServiceInsight, Sidecars, Traffic } from './types'
 
 export interface Service {
   name: string
@@ -29,26 +29,41 @@ async function all<T>(segments: string[], signal: AbortSignal): Promise<T[]> {
   }
 }
 
-// allowed is nothing where who asks may not see it.
-const allowed = async <T>(question: Promise<T[]>): Promise<T[]> => {
+// allowed is undefined where who asks may not see it.
+const allowed = async <T>(question: Promise<T[]>): Promise<T[] | undefined> => {
   try {
     return await question
   } catch (e) {
-    if (e instanceof ApiError && e.status === 403) return []
+    if (e instanceof ApiError && e.status === 403) return undefined
     throw e
   }
+}
+
+// servicesSeen are those of the dataplanes that who asks may see, where that is not all of a mesh.
+async function servicesSeen(mesh: string, signal: AbortSignal): Promise<Map<string, Service>> {
+  const out = new Map<string, Service>()
+  for (const s of (await get<Sidecars>(path(['meshes', mesh, '_sidecars'], { size: 1000 }), signal)).items) {
+    for (const tag of s.services) {
+      const name = serviceName(tag, s.namespace)
+      const known = out.get(name) ?? { name, namespace: namespaceOf(name), type: '', online: 0, total: 0 }
+      known.total!++
+      if (s.state !== 'missing') known.online!++
+      out.set(name, known)
+    }
+  }
+  return out
 }
 
 // useServices joins what is documented with what was counted.
 export function useServices(mesh: () => string, traffic: () => Traffic | undefined) {
   const known = useQuestion<Service[]>(() => mesh(), async (m, signal) => {
     const [insights, services] = await Promise.all([allowed(all<ServiceInsight>(['meshes', m, 'service-insights'], signal)), allowed(all<MeshService>(['meshes', m, 'meshservices'], signal))])
-    const out = new Map<string, Service>()
-    for (const i of insights) {
+    const out = insights ? new Map<string, Service>() : await servicesSeen(m, signal)
+    for (const i of insights ?? []) {
       const name = serviceName(i.name)
       out.set(name, { name, namespace: namespaceOf(name), type: types[i.serviceType] ?? i.serviceType, ...(i.serviceType === 'external' ? {} : { online: i.dataplanes.online, total: i.dataplanes.total }) })
     }
-    for (const s of services) {
+    for (const s of services ?? []) {
       const name = serviceName(s.labels?.['kuma.io/display-name'] ?? s.name, s.labels?.['k8s.kuma.io/namespace'] ?? s.namespace)
       if (out.has(name)) continue
       const n = s.status?.dataplaneProxies

@@ -56,7 +56,18 @@ describe('a cluster', () => {
     await go(`${mesh}/timeline`)
     await page.getByText('You may not follow what happens: system:serviceaccount:on:reader may not').waitFor()
     await accessible(page)
-    await go(`${mesh}/graph`)
+    for (const [at, there] of [['', 'tiles'], ['/services', 'total'], ['/services/vm.on', 'tiles'], ['/requests', 'filter-to'], ['/tap', 'tap-start'], ['/graph', 'around']]) {
+      await go(mesh + at)
+      await page.getByTestId(there).waitFor()
+      await hidden()
+      await accessible(page)
+    }
+    assert.equal(await page.getByText('There is no service yet').count(), 0) // of services it sees its own
+    await page.getByTestId('topology').locator('[data-service="vm.on"]').waitFor()
+    await go(mesh)
+    await page.getByTestId('home-services').getByRole('link', { name: 'vm.on' }).waitFor()
+    await page.getByTestId('tile-mtls').getByText('not known here').waitFor()
+    await go(`${mesh}/graph?show=policies`)
     await page.getByTestId('choices').getByRole('link', { name: 'Dataplane/vm.on' }).click()
     await page.getByTestId('graph').waitFor()
     await hidden()
