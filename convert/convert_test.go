@@ -229,3 +229,18 @@ func TestNoEarlierRuleIsTheNext(t *testing.T) {
 		t.Errorf("it is said %q, of %v", told, got.Notes)
 	}
 }
+
+// An answer with a body is told as lost where a language has none, also where its status would be the one that
+// the language answers with.
+func TestABodyThatIsLostIsTold(t *testing.T) {
+	t.Parallel()
+	for more, told := range map[string]bool{"": false, ", body: closed": true} {
+		got := translatedTo(t, "MeshHTTPRoute", "{type: HTTPProxy, mesh: default, name: web, spec: {virtualhost: {fqdn: a.example}, routes: [{conditions: [{prefix: /down}], directResponsePolicy: {statusCode: 500"+more+"}}, {services: [{name: v1, port: 80}]}]}}")
+		is := slices.ContainsFunc(got.Notes, func(n api.Note) bool {
+			return n.Field == "spec.routes[0]" && n.Severity == api.Error && strings.Contains(n.Message, "MeshHTTPRoute does not answer by itself")
+		})
+		if is != told || len(got.Objects) != 1 {
+			t.Errorf("of an answer of 500%s is told %v, in %d documents", more, got.Notes, len(got.Objects))
+		}
+	}
+}

@@ -325,3 +325,33 @@ func TestAnswersAreFilledByWhatTheirBackendGot(t *testing.T) {
 		}
 	}
 }
+
+// TestPortsOfRedirects: the port that a client wrote stays in the location of a redirect to its host, but where
+// the redirect names one, or leaves the scheme whose own port it is.
+func TestPortsOfRedirects(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		proto, host string
+		to          route.Redirect
+		want        string
+	}{
+		{"http", "web:80", route.Redirect{Scheme: "https"}, "https://web/"},
+		{"http", "web:443", route.Redirect{Scheme: "https"}, "https://web:443/"},
+		{"http", "web:8080", route.Redirect{Scheme: "https"}, "https://web:8080/"},
+		{"https", "web:443", route.Redirect{Scheme: "http"}, "http://web/"},
+		{"https", "web:80", route.Redirect{Scheme: "http"}, "http://web:80/"},
+		{"https", "web:443", route.Redirect{Scheme: "https"}, "https://web:443/"},
+		{"http", "web:8080", route.Redirect{Port: 9090}, "http://web:9090/"},
+		{"http", "web:8080", route.Redirect{Hostname: "other"}, "http://other/"},
+	} {
+		rt := everything()
+		rt.Answer = &c.to
+		v, err := run(shop(rt), wire.Request{URL: "http://web:8080/", Headers: wire.Headers{"host": c.host, "x-forwarded-proto": c.proto}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := v.Branches[0].Location; got != c.want {
+			t.Errorf("%s at %s, to %+v: %s, not %s", c.proto, c.host, c.to, got, c.want)
+		}
+	}
+}

@@ -13,7 +13,8 @@ import (
 )
 
 // TestFilledHeadersInEnvoy: requests are filled with the first line of what came, but for
-// what is removed; answers with what went on; where nothing comes out nothing is changed.
+// what is removed; answers with what went on; where nothing comes out nothing is changed. What is added is one more
+// line beside those that came.
 func TestFilledHeadersInEnvoy(t *testing.T) {
 	t.Parallel()
 	fill := func(name string, parts ...route.Part) route.Filled { return route.Filled{Name: name, Parts: parts} }
@@ -24,6 +25,7 @@ func TestFilledHeadersInEnvoy(t *testing.T) {
 			Fill: []route.Filled{
 				fill("x-first", of("x-from")), fill("x-kept", of("x-none")), fill("x-between", route.Part{Text: "100%-"}, of("x-none"), route.Part{Text: "-"}),
 				fill("x-late", of("x-gone")), fill("x-host", of("host")), fill("x-facts", route.Part{Fact: route.OfProtocol}, of("x-from")),
+				{Name: "x-via", Parts: []route.Part{{Text: "by-"}, of("host")}, Add: true},
 			},
 			Remove: []string{"x-gone"},
 		}},
@@ -32,12 +34,12 @@ func TestFilledHeadersInEnvoy(t *testing.T) {
 		route.Filter{ResponseHeaders: &route.HeaderModifier{Fill: []route.Filled{fill(envoytest.BackHeader, of("x-none")), fill("x-b", of("x-from"), of("x-late"))}}},
 	)
 	o := envoytest.NewOracle(t, all.Kinds, envoytest.Tables(table(r)))
-	got, err := o.Ask(0, envoytest.Question{Method: "GET", Host: "web", Path: "/", Headers: http.Header{"X-From": {"1", "2"}, "X-Kept": {"mine"}, "X-Gone": {"g"}}})
+	got, err := o.Ask(0, envoytest.Question{Method: "GET", Host: "web", Path: "/", Headers: http.Header{"X-From": {"1", "2"}, "X-Kept": {"mine"}, "X-Gone": {"g"}, "X-Via": {"before"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := map[string][]string{
-		"X-From": {"new"}, "X-First": {"1"}, "X-Kept": {"mine"}, "X-Between": {"100%--"}, "X-Late": nil, "X-Gone": nil, "X-Host": {"web"}, "X-Facts": {"HTTP/1.11"}, "X-Over": {"1"},
+		"X-From": {"new"}, "X-First": {"1"}, "X-Kept": {"mine"}, "X-Between": {"100%--"}, "X-Late": nil, "X-Gone": nil, "X-Host": {"web"}, "X-Facts": {"HTTP/1.11"}, "X-Over": {"1"}, "X-Via": {"before", "by-web"},
 	}
 	have := map[string][]string{}
 	for name := range want {

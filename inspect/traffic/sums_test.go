@@ -247,3 +247,27 @@ func BenchmarkReport(b *testing.B) {
 		s.Report(start.Add(time.Duration(n)*time.Millisecond), dataplane(fmt.Sprint(n%10_000)), service(fmt.Sprint(n%1000)), traffic.Step, to, nil)
 	}
 }
+
+// TestWhoReportsIsCounted: the sidecars of a mesh that have reported within three intervals, of the namespaces that
+// who asks sees; neither those of another mesh nor those that are silent.
+func TestWhoReportsIsCounted(t *testing.T) {
+	t.Parallel()
+	s := traffic.New(start)
+	report(s, start, "silent", "front", "back", counted(0, 1, 0))
+	now := start.Add(2 * time.Minute)
+	report(s, now, "web", "front", "back", counted(0, 1, 0))
+	report(s, now, "pay", "till", "back", counted(0, 1, 0))
+	s.Report(now, api.Ref{Kind: api.KindDataplane, Mesh: "other", Name: "web"}, traffic.Service{Mesh: "other", Namespace: "front", Name: "front"}, traffic.Step,
+		map[traffic.Service][]traffic.Counted{service("back"): {counted(0, 1, 0)}}, nil)
+	for what, c := range map[string]struct {
+		cut  bool
+		sees []string
+		want int
+	}{"all": {want: 2}, "of one namespace": {true, []string{"front"}, 1}, "of none": {true, nil, 0}} {
+		q := query(traffic.ByService)
+		q.Cut, q.Sees = c.cut, c.sees
+		if p := s.Answer(now, q); p.Sidecars != c.want {
+			t.Errorf("who sees %s is told of %d sidecars, not of %d", what, p.Sidecars, c.want)
+		}
+	}
+}
