@@ -15,8 +15,10 @@ import (
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
 	tcpproxyv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/tcp_proxy/v3"
 	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
+	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/weftmesh/weft/xds/bootstrap"
 	"github.com/weftmesh/weft/xds/envoy"
 	"github.com/weftmesh/weft/xds/naming"
 	"github.com/weftmesh/weft/xds/resource"
@@ -123,12 +125,24 @@ func renameListener(t testing.TB, prefix string, l *listenerv3.Listener, reveals
 		switch m := packed.(type) {
 		case *hcmv3.HttpConnectionManager:
 			m.GetRds().RouteConfigName = prefix + m.GetRds().RouteConfigName
-			m.AlwaysSetRequestIdInResponse = reveals
+			if reveals {
+				revealRequests(m)
+			}
 		case *tcpproxyv3.TcpProxy:
 			renameTCP(prefix, m)
 		}
 		if err := last.GetTypedConfig().MarshalFrom(packed); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// revealRequests has a line written of each request, as for a tap, and its ID in the answer.
+func revealRequests(m *hcmv3.HttpConnectionManager) {
+	m.AlwaysSetRequestIdInResponse = true
+	for _, l := range m.AccessLog {
+		if f := l.GetFilter().GetRuntimeFilter(); f.GetRuntimeKey() == bootstrap.TapRuntime {
+			f.PercentSampled = &typev3.FractionalPercent{Numerator: 100}
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
+	"github.com/weftmesh/weft/xds/naming"
 	"github.com/weftmesh/weft/xds/resource"
 )
 
@@ -152,7 +153,9 @@ func prefixInside(t testing.TB, prefix string, of proto.Message) {
 				m.Name = prefix + m.Name
 			}
 		case *corev3.GrpcService_EnvoyGrpc:
-			m.ClusterName = prefix + m.ClusterName
+			if m.ClusterName != naming.SidecarCluster { // which is one for all: that of the bootstrap
+				m.ClusterName = prefix + m.ClusterName
+			}
 		case *tracev3.ZipkinConfig:
 			m.CollectorCluster = prefix + m.CollectorCluster
 		case *tracev3.DatadogConfig:
