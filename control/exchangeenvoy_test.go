@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/weftmesh/weft/xds/naming"
 )
 
 // config: what is computed is what _explain says, and with shadow policies what they say too.
@@ -44,7 +46,7 @@ func (x *exchanges) clusterNames() []string {
 func (x *exchanges) stats() {
 	said, structured := x.want(http.StatusOK, http.MethodGet, shopOne+"/stats", ""), x.json(shopOne+"/stats?format=json&usedonly")
 	for _, name := range x.clusterNames() {
-		x.equal(name, strings.Contains(said, "\ncluster."+strings.ReplaceAll(name, ":", "_")+"."), true)
+		x.equal(name, strings.Contains(said, "\ncluster."+naming.Stat(name)+"."), true)
 	}
 	x.equal("as JSON", structured["stats"] != nil, true)
 }
@@ -55,7 +57,7 @@ func (x *exchanges) clusters() {
 	said, structured := "\n"+x.want(http.StatusOK, http.MethodGet, shopOne+"/clusters", ""), text(x.json(shopOne+"/clusters?format=json"))
 	dump := strings.ReplaceAll(x.want(http.StatusOK, http.MethodGet, shopOne+"/xds?include_eds=true", ""), " ", "")
 	for _, name := range x.clusterNames() {
-		key := strings.ReplaceAll(name, ":", "_")
+		key := naming.Stat(name)
 		x.equal(name, []bool{strings.Contains(said, "\n"+key+"::"), strings.Contains(structured, `"`+name+`"`)}, []bool{true, true})
 		if !strings.HasPrefix(name, "inbound:") { // which are looked for by their port
 			x.equal("configuration of "+name, strings.Contains(dump, `"name":"`+key+`"`) || strings.Contains(dump, `"alt_stat_name":"`+key+`"`), true)
