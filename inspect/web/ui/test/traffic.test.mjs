@@ -170,7 +170,7 @@ describe('what really happens', () => {
     const home = async () => { await page.getByRole('link', { name: 'Home', exact: true }).click(); await page.getByTestId('verdict').waitFor() }
     await home()
     assert.match(await page.getByTestId('home-services').locator('tbody th').first().innerText(), /^orders$/)
-    await page.getByTestId('worst').getByRole('row').filter({ hasText: 'PathPrefix /slow' }).getByText('request timeout').waitFor()
+    await page.getByTestId('worst').getByRole('row').filter({ hasText: 'PathPrefix /slow' }).getByText('request timeout').first().waitFor()
     const [last] = (await world.ask('GET', '/_history?size=1')).items
     await page.getByTestId('changed-last').getByRole('link', { name: `Revision ${last.revision}` }).waitFor()
 
