@@ -2,6 +2,7 @@ package requests
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -191,6 +192,8 @@ func tablesOf(of *effective.Resolved, service string) (out []string) {
 
 // latest are the latest n, the latest first.
 func latest(list []seen.Record, n int) []seen.Record {
-	slices.SortStableFunc(list, func(a, b seen.Record) int { return b.Time.Compare(a.Time) })
+	slices.SortStableFunc(list, func(a, b seen.Record) int { // whoever answers first
+		return cmp.Or(b.Time.Compare(a.Time), strings.Compare(a.Dataplane, b.Dataplane))
+	})
 	return append([]seen.Record{}, list[:min(n, len(list))]...)
 }

@@ -170,7 +170,7 @@ func (h *Handlers) why(w http.ResponseWriter, r *http.Request) error {
 		return p
 	}
 	slices.SortStableFunc(found.Items, func(a, b seen.Record) int {
-		return cmp.Or(strings.Compare(b.Side, a.Side), a.Time.Compare(b.Time)) // who called first
+		return cmp.Or(strings.Compare(b.Side, a.Side), a.Time.Compare(b.Time), strings.Compare(a.Dataplane, b.Dataplane)) // who called first
 	})
 	out := Why{Requests: found.Items, Unknown: found.Unknown, Notes: found.Notes}
 	m, err := h.Reader(r.Context())
