@@ -41,17 +41,13 @@ var asker = &http.Client{
 
 // gathered is what applications say, family by family.
 type gathered struct {
-	list []*family
-	of   map[kindOf]*family
+	joined
 	size int
 }
 
-// kindOf is the name of a family, and its kind, in which applications may differ.
-type kindOf struct{ name, kind string }
-
 // applications asks all of them. What one does not answer is told by weft_scrape_up alone.
 func (t *Teller) applications(ctx context.Context, conf *told) *gathered {
-	out := &gathered{of: map[kindOf]*family{}}
+	out := &gathered{joined: joined{of: map[kindOf]*family{}}}
 	out.lost(t.source.LostLines, conf.labels)
 	list := conf.said.GetApplications()
 	up := make([]bool, len(list))
@@ -201,12 +197,7 @@ func (g *gathered) add(list []*family) bool {
 	}
 	g.size += size
 	for _, f := range list {
-		key := kindOf{f.name, f.kind}
-		if known := g.of[key]; known != nil {
-			known.samples = append(known.samples, f.samples...)
-		} else {
-			g.of[key], g.list = f, append(g.list, f)
-		}
+		g.joined.add(f)
 	}
 	return true
 }

@@ -29,6 +29,25 @@ func (f *family) write(w io.Writer) error {
 	return err
 }
 
+// kindOf is the name of a family, and its kind, in which those who tell it may differ.
+type kindOf struct{ name, kind string }
+
+// joined are families of which each has one name and kind, in the order in which they came.
+type joined struct {
+	list []*family
+	of   map[kindOf]*family
+}
+
+// add adds a family, or its samples to the one that is there.
+func (j *joined) add(f *family) {
+	key := kindOf{f.name, f.kind}
+	if known := j.of[key]; known != nil {
+		known.samples = append(known.samples, f.samples...)
+	} else {
+		j.of[key], j.list = f, append(j.list, f)
+	}
+}
+
 var (
 	helpEscapes  = strings.NewReplacer(`\`, `\\`, "\n", `\n`)
 	valueEscapes = strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`)
@@ -82,9 +101,13 @@ func families(in io.Reader, conf *told, yield func(*family) error) error {
 	var f *family // nil where it is not told
 	all := false
 	var stat statName
-	parts := held{of: map[kindOf]*family{}}
+	parts := joined{of: map[kindOf]*family{}} // until all have come
 	flush := func() error {
-		if f == nil || len(f.samples) == 0 || parts.take(f) {
+		switch {
+		case f == nil || len(f.samples) == 0:
+			return nil
+		case comesInParts(f.name):
+			parts.add(f)
 			return nil
 		}
 		return yield(f)

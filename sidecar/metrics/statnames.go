@@ -45,22 +45,7 @@ func (n statName) restored(line []byte) []byte {
 	return append(append(append(out, '_'), n.rest...), line[at+end:]...)
 }
 
-// held are families that may come in several parts, until all have come.
-type held struct {
-	list []*family
-	of   map[kindOf]*family
-}
-
-// take keeps a family; false where it comes at one place.
-func (h *held) take(f *family) bool {
-	if !strings.HasPrefix(f.name, "envoy_http_") && !strings.HasPrefix(f.name, "envoy_tcp_") && !strings.HasPrefix(f.name, "envoy_vhost_") {
-		return false
-	}
-	key := kindOf{f.name, f.kind}
-	if known := h.of[key]; known != nil {
-		known.samples = append(known.samples, f.samples...)
-	} else {
-		h.of[key], h.list = f, append(h.list, f)
-	}
-	return true
+// comesInParts reports whether a family may come in several parts, with parts of addresses in their names.
+func comesInParts(name string) bool {
+	return strings.HasPrefix(name, "envoy_http_") || strings.HasPrefix(name, "envoy_tcp_") || strings.HasPrefix(name, "envoy_vhost_")
 }
