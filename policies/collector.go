@@ -1,6 +1,10 @@
 package policies
 
-import "github.com/weftmesh/weft/api"
+import (
+	"slices"
+
+	"github.com/weftmesh/weft/api"
+)
 
 // CollectorRef names a MeshOpenTelemetryBackend (spec/kinds.md 10): by its name, or by labels the oldest
 // that has all of them.
@@ -25,6 +29,29 @@ type CollectorNamer interface {
 	CollectorRefs(yield func(at api.Path, ref *CollectorRef) bool)
 	// CopyCollectorRefs is the conf with refs of its own.
 	CopyCollectorRefs() Conf
+}
+
+// CollectorRefsOf yields the refs to collectors in a list of backends, as CollectorRefs does: ref is that of a
+// backend, nil where it has none.
+func CollectorRefsOf[B any](backends []B, ref func(*B) *CollectorRef, yield func(at api.Path, ref *CollectorRef) bool) {
+	for i := range backends {
+		if r := ref(&backends[i]); r != nil && !yield(api.Path("backends").Index(i).Field("openTelemetry").Field("backendRef"), r) {
+			return
+		}
+	}
+}
+
+// CopyCollectorRefsOf is a list of backends with refs of its own. With has a backend name another ref, in a
+// block that no other backend shares.
+func CopyCollectorRefsOf[B any](backends []B, ref func(*B) *CollectorRef, with func(*B, *CollectorRef)) []B {
+	out := slices.Clone(backends)
+	for i := range out {
+		if r := ref(&out[i]); r != nil {
+			own := *r
+			with(&out[i], &own)
+		}
+	}
+	return out
 }
 
 // Check reports what is wrong with the ref by itself.

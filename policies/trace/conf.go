@@ -89,26 +89,25 @@ type Header struct {
 
 // CollectorRefs yields the refs to collectors.
 func (c *Conf) CollectorRefs(yield func(at api.Path, ref *policies.CollectorRef) bool) {
-	for i := range c.Backends {
-		if o := c.Backends[i].OpenTelemetry; o != nil && o.BackendRef != nil {
-			if !yield(api.Path("backends").Index(i).Field("openTelemetry").Field("backendRef"), o.BackendRef) {
-				return
-			}
-		}
-	}
+	policies.CollectorRefsOf(c.Backends, (*Backend).collectorRef, yield)
 }
 
 // CopyCollectorRefs is the conf with refs of its own.
 func (c *Conf) CopyCollectorRefs() policies.Conf {
 	out := *c
-	out.Backends = append(out.Backends[:0:0], c.Backends...)
-	for i := range out.Backends {
-		if o := out.Backends[i].OpenTelemetry; o != nil && o.BackendRef != nil {
-			ref := *o.BackendRef
-			out.Backends[i].OpenTelemetry = &OpenTelemetry{Endpoint: o.Endpoint, BackendRef: &ref}
-		}
-	}
+	out.Backends = policies.CopyCollectorRefsOf(c.Backends, (*Backend).collectorRef, func(b *Backend, ref *policies.CollectorRef) {
+		own := *b.OpenTelemetry
+		own.BackendRef, b.OpenTelemetry = ref, &own
+	})
 	return &out
+}
+
+// collectorRef is the ref of a backend to a collector; nil where it has none.
+func (b *Backend) collectorRef() *policies.CollectorRef {
+	if b.OpenTelemetry == nil {
+		return nil
+	}
+	return b.OpenTelemetry.BackendRef
 }
 
 // tracer is where spans go; nil where they go nowhere.
