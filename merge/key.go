@@ -20,9 +20,10 @@ const (
 	ByToForm
 	ByName
 	ByIndex
+	ByAlternative // what stands in its place is in another field
 )
 
-var keyNames = [...]string{"", "default", "override", "role", "layer", "topKind", "topForm", "origin", "toKind", "toForm", "name", "index"}
+var keyNames = [...]string{"", "default", "override", "role", "layer", "topKind", "topForm", "origin", "toKind", "toForm", "name", "index", "replaced"}
 
 // reasons say in words why the key decided: what the opinion that holds has.
 var reasons = [len(keyNames)]string{
@@ -30,6 +31,7 @@ var reasons = [len(keyNames)]string{
 	"the other stands nearer to the rule", "the other's targetRef is of a more specific kind",
 	"the other's targetRef names more", "the other's origin is nearer", "the other's to is of a more specific kind",
 	"the other's to names a section", "the other's name comes first", "the other stands later in the policy",
+	"the other sets what stands in the place of the field",
 }
 
 // Reason is the text of a key in a sentence, by the key's name; the name itself of one that

@@ -33,11 +33,14 @@ func (p *Percentage) DecodeRaw(raw decode.Raw) {
 }
 
 // MarshalJSON writes an integer as a number.
-func (p Percentage) MarshalJSON() ([]byte, error) {
-	if _, err := strconv.ParseUint(string(p), 10, 32); err == nil {
-		return []byte(p), nil
+func (p Percentage) MarshalJSON() ([]byte, error) { return numberOrText(string(p)) }
+
+// numberOrText is an integer as JSON writes it, all else as text.
+func numberOrText(s string) ([]byte, error) {
+	if n, err := strconv.ParseUint(s, 10, 32); err == nil && strconv.FormatUint(n, 10) == s {
+		return []byte(s), nil
 	}
-	return json.Marshal(string(p))
+	return json.Marshal(s)
 }
 
 // JSONSchema is an integer or a text.

@@ -66,6 +66,9 @@ type Kind struct {
 	// c, as 'no requestRate is set'; empty for nothing. It is nil where every field
 	// has its effect by itself.
 	Requires func(c Conf, path string) string
+	// IdleAt is Requires where that depends on what is spoken: why the field at a path of c has no effect
+	// there. It is nil where it does not.
+	IdleAt func(c Conf, path string, p api.Protocol) string
 	// Relaxes reports whether the value after bounds less than before does in the
 	// field at path; nil where no field is a bound.
 	Relaxes func(path string, before, after any) bool
@@ -73,6 +76,9 @@ type Kind struct {
 	Explains map[EndWords][]string
 	// Switches are the fields that switch off what another field sets, by path.
 	Switches map[string]string
+	// Alternatives are fields and blocks of which one stands in the place of the other: what a stronger
+	// layer says of one takes away what weaker ones say of the other.
+	Alternatives []Alternatives
 	// FromKinds are the kinds of refs in from; nil for Mesh alone.
 	FromKinds []string
 	// FromBesideRules lets a document have from and rules.
@@ -100,11 +106,23 @@ type Kind struct {
 	// ByProducers reports what a document of the kind may not have that is about sidecars of other namespaces
 	// than its own; nil where it may have all.
 	ByProducers func(s *Spec, at api.Path) error
+	// Initial is the document of the kind that comes with a new mesh; nil where none does.
+	Initial *Initial
 	// Docs says of each path of the conf, blocks included, what it is for. It is
 	// generated from the comments of the conf's type.
 	Docs map[string]string
 	// Example is a stream of documents that show the kind in use.
 	Example string
+}
+
+// Initial is a document without its head, for each new mesh: what would hold anyway becomes visible, and can
+// be edited.
+type Initial struct {
+	Name string // before that of the mesh
+	Spec string // the field spec of the document
+	// Earlier are the texts of Spec that earlier releases wrote: a document that is exactly one of them is
+	// written anew.
+	Earlier []string
 }
 
 // Scope is where in Envoy a field takes effect.
@@ -132,6 +150,8 @@ type Effective struct {
 	Kind   *Kind
 	Conf   Conf
 	Fields []merge.Field // sorted by field number of Kind.Schema
+	// Replaced are fields that do not hold, since a stronger layer says an alternative of them.
+	Replaced []Replaced
 }
 
 // Applies reports whether a field of what holds has an effect where p is spoken.
@@ -145,7 +165,12 @@ func (e *Effective) Idle(field int, p api.Protocol) string {
 		return "what it reaches speaks " + string(p)
 	}
 	if e.Kind.Requires != nil {
-		return e.Kind.Requires(e.Conf, path)
+		if why := e.Kind.Requires(e.Conf, path); why != "" {
+			return why
+		}
+	}
+	if e.Kind.IdleAt != nil && p != "" { // of dataplanes as wholes nothing is spoken
+		return e.Kind.IdleAt(e.Conf, path, p)
 	}
 	return ""
 }
@@ -161,7 +186,8 @@ func (k *Kind) Resolve(layers []merge.Layer) *Effective {
 		fields = merge.Fold(append([]merge.Layer{d}, layers...))
 	}
 	k.Schema.join(fields)
-	return &Effective{Kind: k, Conf: k.Schema.Build(k.New(), fields), Fields: fields}
+	fields, replaced := k.replace(fields)
+	return &Effective{Kind: k, Conf: k.Schema.Build(k.New(), fields), Fields: fields, Replaced: replaced}
 }
 
 // defaults is the built-in layer, reduced to the groups that fields touch.

@@ -42,6 +42,8 @@ func typeName(t reflect.Type) string {
 		return "duration"
 	case t == reflect.TypeFor[Percentage]():
 		return "percentage"
+	case t == reflect.TypeFor[Decimal]():
+		return "number"
 	case t.Kind() == reflect.Slice:
 		return "list of " + typeName(t.Elem()) + "s"
 	case t.Kind() == reflect.Bool:

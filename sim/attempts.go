@@ -71,6 +71,7 @@ func (t trace) attempts(l *lookup.Branch, script []timeline.BackendResponse, b *
 	if slices.ContainsFunc(runs, func(r played) bool { return r.early }) {
 		unknown = append(unknown, fmt.Sprintf("answers: an attempt that fails before Envoy has read %d bytes of the body is repeated after all, and answered 507 if they come during the pause", wire.MaxRepeated))
 	}
+	unknown = append(unknown, t.ejected(l.Route.Backends, l.Outbound.Destination.Protocol, runs)...)
 	if len(timeline.StreamBounds(t.from, l.Route)) > 1 {
 		unknown = append(unknown, "answers: http.maxStreamDuration differs between the backends; it is left out")
 	}

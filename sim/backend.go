@@ -130,6 +130,9 @@ func shares(r *effective.Resolved, backends []effective.Backend, d wire.Draws) [
 	var out []Backend
 	for b, share := range divided(backends, d) {
 		x := Backend{Kind: b.Kind, Name: b.Name, Namespace: b.Namespace, Tags: b.Tags, Port: b.Port, Share: share, Balance: b.Balance.String(), HTTP2: b.HTTP2}
+		if use := clusterOf(r, b.Cluster); use != nil && x.Balance == "" {
+			x.Balance, _ = balanceOf(use.Policies)
+		}
 		switch {
 		case b.Cluster == "":
 			x.Status, x.Reason = b.Broken.Status, b.Broken.Why
@@ -142,6 +145,17 @@ func shares(r *effective.Resolved, backends []effective.Backend, d wire.Draws) [
 		out = append(out, x)
 	}
 	return out
+}
+
+// clusterOf is a cluster of r by its name; nil where r is not known, or has none.
+func clusterOf(r *effective.Resolved, name string) *effective.ClusterUse {
+	if r == nil || name == "" {
+		return nil
+	}
+	if use := r.ClusterNamed(name); use.Cluster != nil {
+		return &use
+	}
+	return nil
 }
 
 // answers reports whether a cluster of r has endpoints.

@@ -189,21 +189,34 @@ func (b *Branch) decided(c *wire.NormalizedRequest) {
 
 // doubtEndpoint says where a hash decides which endpoint answers: the shares of the
 // called dataplanes are those of all requests together, and not of this one.
-func (b *Branch) doubtEndpoint(rt *effective.Route) {
+func (t trace) doubtEndpoint(b *Branch, rt *effective.Route) {
 	for _, x := range rt.Backends {
 		if x.Gets() && x.Balance.SlowStart > 0 {
 			b.unknown = append(b.unknown, "balance: endpoints of "+x.Name+" that are new have less than their share for "+x.Balance.SlowStart.String())
 		}
 	}
-	if !slices.ContainsFunc(rt.Backends, func(x effective.Backend) bool { return x.Gets() && x.Balance.Algorithm == route.RingHash }) {
+	if !slices.ContainsFunc(rt.Backends, func(x effective.Backend) bool { return x.Gets() && t.hashes(&x) }) {
 		return
 	}
-	b.unknown = append(b.unknown, "balance: a hash of "+route.HashText(rt.Hash)+" decides which endpoint answers; requests with the same come to the same, and the shares are those of all")
+	of := HashText(rt)
+	if of == "" {
+		return // it is chance
+	}
+	b.unknown = append(b.unknown, "balance: a hash of "+of+" decides which endpoint answers; requests with the same come to the same, and the shares are those of all")
 	for _, k := range rt.Hash {
 		if k.Session {
 			b.unknown = append(b.unknown, "balance: an answer to a request without cookie "+k.Cookie+" sets it")
 		}
 	}
+}
+
+// hashes reports whether a hash decides which endpoint of a backend gets a request.
+func (t trace) hashes(b *effective.Backend) bool {
+	if b.Balance != (route.Balance{}) {
+		return b.Balance.Algorithm == route.RingHash
+	}
+	_, hashes := balanceOf(t.from.ClusterNamed(b.Cluster).Policies)
+	return hashes
 }
 
 // plainHost is a host that nobody refuses.

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/weftmesh/weft/api"
@@ -29,9 +30,27 @@ func PolicyViews(list effective.Policies, spoken api.Protocol) map[string]Policy
 				p.Idle = append(p.Idle, path)
 			}
 		}
+		p.replaced(e)
 		out[e.Kind.Name] = p
 	}
 	return out
+}
+
+// replaced adds the fields that do not hold, because a stronger layer says an alternative of them.
+func (p *Policy) replaced(e *policies.Effective) {
+	for _, f := range e.Replaced {
+		if f.Winner().Layer == merge.Default {
+			continue // which nobody wrote
+		}
+		x := Replacement{By: f.Path}
+		for _, s := range f.Said {
+			x.Said = append(x.Said, saidOf(s))
+		}
+		if p.Replaced == nil {
+			p.Replaced = map[string]Replacement{}
+		}
+		p.Replaced[e.Kind.Schema.Leaves[f.Field.Field].Path] = x
+	}
 }
 
 // implies adds what a field comes to in Envoy beside what it says.
@@ -97,9 +116,33 @@ type Policy struct {
 	IdleReason string   `json:"idleReason,omitempty"`
 	// Implied is what Envoy has beside what a field says, because of it, in Envoy's words.
 	Implied map[string][]string `json:"implied,omitempty"`
+	// Replaced are fields of which nothing holds, because a stronger document sets an alternative of them.
+	Replaced map[string]Replacement `json:"replaced,omitempty"`
 	// Buckets is how many buckets a limit has at the destination, where it is more
 	// than one: each admits the whole rate.
 	Buckets int `json:"buckets,omitempty"`
+}
+
+// Replacement is what was said of a field that does not hold, and the field that stands in its place.
+type Replacement struct {
+	By   string    `json:"by"`
+	Said []Opinion `json:"said"`
+}
+
+// All yields what was said of each field, be it that another stands in its place.
+func (p *Policy) All() iter.Seq2[string, []Opinion] {
+	return func(yield func(string, []Opinion) bool) {
+		for path, said := range p.Why {
+			if !yield(path, said) {
+				return
+			}
+		}
+		for path, x := range p.Replaced {
+			if !yield(path, x.Said) {
+				return
+			}
+		}
+	}
 }
 
 // Logger is the conf of a policy that writes a line of a request or connection. It changes nothing of
@@ -144,6 +187,7 @@ func (s *Opinion) Joined() bool { return s.Lost == "" }
 
 func (p *Policy) drop(path string) {
 	delete(p.Why, path)
+	delete(p.Replaced, path)
 	p.Idle = slices.DeleteFunc(p.Idle, func(idle string) bool { return idle == path })
 }
 

@@ -147,6 +147,8 @@ func (t trace) connect(l *lookup.Branch, f *wire.Forwarded) Branch {
 	}
 	if slices.ContainsFunc(b.Backends, func(x Backend) bool { return x.Outcome != Close }) {
 		b.Outcome, b.Forwarded = Forward, f
+		t.bounded(&b, l.Connections.Backends, api.TCP)
+		t.checked(&b, l.Connections.Backends, api.TCP)
 	}
 	return b
 }
@@ -220,7 +222,9 @@ func (t trace) take(spoken api.Protocol, rt *effective.Route, c *wire.Normalized
 		autoHost(t.from, rt, rewrite, &b)
 		filtered(rt, &b, rewrite, authority, c, spoken)
 		b.doubtHost(rewrite)
-		b.doubtEndpoint(rt)
+		t.doubtEndpoint(&b, rt)
+		t.bounded(&b, rt.Backends, spoken)
+		t.checked(&b, rt.Backends, spoken)
 		b.arrive(c)
 		b.Mirrors = mirrors(rt, t.draws)
 		if c.Upgrade == wire.WebSocket && len(b.Mirrors) > 0 {

@@ -19,7 +19,7 @@ var permissionOfMesh = defaultPolicy{trafficpermission.Kind.Name, "mesh-traffic-
         kind: Mesh
       default:
         action: Allow
-`}
+`, nil}
 
 // DefaultPermission is the document that comes where a mesh starts to prove who calls and says of
 // nobody that he may: without it all calls would end there.

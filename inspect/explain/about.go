@@ -98,11 +98,9 @@ func (x *about) speaksOnward(r *effective.Resolved, rt *effective.Route) bool {
 }
 
 func (x *about) saysOf(e *policies.Effective) bool {
-	for _, f := range e.Fields {
-		for _, s := range f.Said {
-			if x.is(s.Origin) {
-				return true
-			}
+	for _, s := range e.Said {
+		if x.is(s.Origin) {
+			return true
 		}
 	}
 	return false
@@ -112,7 +110,7 @@ func (x *about) saysOf(e *policies.Effective) bool {
 func (e *Explanation) keep(x *about) {
 	speaks := func(all map[string]sim.Policy) bool {
 		for _, p := range all {
-			for _, said := range p.Why {
+			for _, said := range p.All() {
 				if slices.ContainsFunc(said, func(s sim.Opinion) bool { return x.is(s.Origin) }) {
 					return true
 				}

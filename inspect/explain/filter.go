@@ -96,15 +96,25 @@ func (f Narrowing) named(o *api.Origin) bool {
 	return f.Route == o.Name || f.Route == o.Kind+"/"+o.Name || o.RuleName != "" && f.Route == o.Name+"/"+o.RuleName
 }
 
+// replaced are those of the fields in whose place others stand.
+func (f Narrowing) replaced(all map[string]sim.Replacement) map[string]sim.Replacement {
+	out := maps.Clone(all)
+	maps.DeleteFunc(out, func(field string, x sim.Replacement) bool { return f.leaves(field, x.Said) })
+	return out
+}
+
+// leaves reports whether it is not about a field.
+func (f Narrowing) leaves(field string, said []sim.Opinion) bool {
+	return f.Field != "" && field != f.Field && !strings.HasPrefix(field, f.Field+".") || f.Policy != "" && !slices.ContainsFunc(said, f.says)
+}
+
 func (f Narrowing) policies(all map[string]sim.Policy) map[string]sim.Policy {
 	out := map[string]sim.Policy{}
 	for kind, p := range all {
 		why := maps.Clone(p.Why)
-		maps.DeleteFunc(why, func(field string, said []sim.Opinion) bool {
-			return f.Field != "" && field != f.Field && !strings.HasPrefix(field, f.Field+".") || f.Policy != "" && !slices.ContainsFunc(said, f.says)
-		})
-		if len(why) > 0 && (f.Kind == "" || kind == f.Kind) {
-			p.Why = why
+		maps.DeleteFunc(why, f.leaves)
+		if len(why)+len(f.replaced(p.Replaced)) > 0 && (f.Kind == "" || kind == f.Kind) {
+			p.Why, p.Replaced = why, f.replaced(p.Replaced)
 			out[kind] = p
 		}
 	}

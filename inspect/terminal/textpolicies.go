@@ -97,6 +97,18 @@ func (p *Printer) rows(view sim.Policy) []row {
 			rows = append(rows, row{"    " + plain.Loser(v), "    " + p.Loser(v), saidBy(said[i]) + lostBy(said[i])})
 		}
 	}
+	return append(rows, p.replaced(view)...)
+}
+
+// replaced are the fields that do not hold, because another that was set more strongly stands in their place.
+func (p *Printer) replaced(view sim.Policy) (rows []row) {
+	var plain Style
+	for _, field := range slices.Sorted(maps.Keys(view.Replaced)) {
+		x := view.Replaced[field]
+		last := x.Said[len(x.Said)-1]
+		text := field + " = " + valueText(last.Value)
+		rows = append(rows, row{"  " + plain.Loser(text), "  " + p.Loser(text), saidBy(last) + ", replaced by " + x.By})
+	}
 	return rows
 }
 

@@ -18,6 +18,14 @@ import (
 //go:embed example.yaml
 var example string
 
+// initial has Kuma's values, but for what is repeated: weft repeats by itself only what surely had no
+// effect, which leaves no retry for gRPC, whose conditions cannot say that. It has no perTryTimeout: these
+// conditions do not repeat an attempt that takes long, so that one would end the request, whatever its
+// timeout is.
+//
+//go:embed initial.yaml
+var initial string
+
 // Kind is all of this package that the engine sees.
 var Kind = &policies.Kind{
 	Name:       "MeshRetry",
@@ -36,6 +44,9 @@ var Kind = &policies.Kind{
 		policies.EndPerTryTimeout: {"http.perTryTimeout", "http.numRetries", "grpc.perTryTimeout", "grpc.numRetries"},
 		policies.EndAllRetries:    {"http.numRetries", "grpc.numRetries"},
 	},
+	Initial: &policies.Initial{Name: "mesh-retry-all-", Spec: initial, Earlier: []string{
+		strings.Replace(initial, "numRetries: 5\n", "numRetries: 5\n          perTryTimeout: 16s\n", 1),
+	}},
 	Docs:    docs,
 	Example: example,
 }

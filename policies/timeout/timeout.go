@@ -17,6 +17,9 @@ import (
 //go:embed example.yaml
 var example string
 
+//go:embed initial.yaml
+var initial string
+
 // Kind is all of this package that the engine sees.
 var Kind = &policies.Kind{
 	Name:       "MeshTimeout",
@@ -39,6 +42,7 @@ var Kind = &policies.Kind{
 		policies.EndStreamIdle:        {"http.streamIdleTimeout"},
 		policies.EndMaxDuration:       {"http.maxStreamDuration"},
 	},
+	Initial: &policies.Initial{Name: "mesh-timeout-all-", Spec: initial},
 	Docs:    docs,
 	Example: example,
 }

@@ -61,11 +61,9 @@ func (m Mesh) inboundsWith(bucket string, p *index.Policy, yield func(*effective
 // saidBy reports whether a policy says something of what holds, be it that others stand in its
 // place.
 func saidBy(e *policies.Effective, p *index.Policy) bool {
-	for _, f := range e.Fields {
-		for _, s := range f.Said {
-			if s.Origin != nil && s.Origin.Ref == p.Object.Ref {
-				return true
-			}
+	for _, s := range e.Said {
+		if s.Origin != nil && s.Origin.Ref == p.Object.Ref {
+			return true
 		}
 	}
 	return false

@@ -262,6 +262,20 @@ func (a *attacher) policies(list Policies, scope func(policies.Scope) bool) {
 				a.field(e, f)
 			}
 		}
+		for _, f := range e.Replaced {
+			if scope(e.Kind.Schema.Leaves[f.Field.Field].Scope) {
+				a.replaced(f)
+			}
+		}
+	}
+}
+
+// replaced adds those who said something in whose place an alternative of it stands.
+func (a *attacher) replaced(f policies.Replaced) {
+	for _, s := range f.Said {
+		if s.Layer != merge.Default {
+			a.of(s.Origin).lost(f.By.Origin)
+		}
 	}
 }
 

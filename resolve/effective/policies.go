@@ -23,10 +23,8 @@ func (p Policies) Of(kind string) *policies.Effective {
 func (p Policies) Hash(h uint64) uint64 {
 	for _, e := range p {
 		h = derive.Mix(h, e.Kind.Name)
-		for _, f := range e.Fields {
-			for _, s := range f.Said {
-				h = derive.Mix(derive.Mix(h, s.Origin.Name), string(s.Origin.Field))
-			}
+		for _, s := range e.Said {
+			h = derive.Mix(derive.Mix(h, s.Origin.Name), string(s.Origin.Field))
 		}
 	}
 	return h

@@ -17,7 +17,7 @@ func Authorization(a *filters.ExtAuthz) *resource.Resource {
 	out := &clusterv3.Cluster{
 		Name:                          naming.Authorization,
 		ConnectTimeout:                durationpb.New(filters.AuthorizationTimeout),
-		CircuitBreakers:               thresholds(),
+		CircuitBreakers:               envoy.Thresholds(),
 		ClusterDiscoveryType:          &clusterv3.Cluster_Type{Type: clusterv3.Cluster_STATIC},
 		LoadAssignment:                envoy.Assignment(naming.Authorization, envoy.OneHost(a.Host, a.Port)),
 		TypedExtensionProtocolOptions: envoy.ProtocolOptions(&upstreamhttpv3.HttpProtocolOptions{UpstreamProtocolOptions: envoy.HTTP2Upstream(nil)}),

@@ -10,11 +10,11 @@ import (
 	upstreamhttpv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/upstreams/http/v3"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
-	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/xds/envoy"
 	"github.com/weftmesh/weft/xds/naming"
 	"github.com/weftmesh/weft/xds/origin"
@@ -24,8 +24,6 @@ import (
 // The built-in values of a cluster, where no policy says otherwise.
 const (
 	connectTimeout = 5 * time.Second
-	maxPending     = 1024 // connections, pending requests and requests, each
-	maxRetries     = 3    // at one time
 	// EndpointWait is how long a cluster waits for its endpoints before it goes
 	// on without: a net below the server, which sends them again with it.
 	EndpointWait = time.Second
@@ -64,7 +62,7 @@ func renderForm(c *effective.Cluster, change func(*clusterv3.Cluster)) (*resourc
 		return nil, origin.Refused(origins, "nobody can call it", err)
 	}
 	r := resource.New(c.Name, cluster)
-	r.EDS = cluster.GetType() == clusterv3.Cluster_EDS
+	r.EDS, r.Checks = cluster.GetType() == clusterv3.Cluster_EDS, firstChecks(cluster)
 	if skipsNames(c.Destination.External) {
 		r.Notes = []api.Note{{
 			Origin: &api.Origin{Ref: c.Destination.Ref}, Severity: api.Warning, Code: "UnsupportedValue", Field: "spec.tls.verification.mode",
@@ -74,13 +72,25 @@ func renderForm(c *effective.Cluster, change func(*clusterv3.Cluster)) (*resourc
 	return r, nil
 }
 
+// longestChecks is how long routes wait at most for the first checks of a cluster.
+const longestChecks = 15 * time.Second
+
+// firstChecks is how long Envoy may take for the first check of each endpoint, before which it does not use a
+// cluster that is new (spec/kinds.md F14).
+func firstChecks(c *clusterv3.Cluster) (longest time.Duration) {
+	for _, h := range c.HealthChecks {
+		longest = max(longest, min(h.GetTimeout().AsDuration()+h.GetInitialJitter().AsDuration(), longestChecks))
+	}
+	return longest
+}
+
 // Build is c as proxies without an identity call it, before it is checked, with those whose values stand in it.
 func Build(c *effective.Cluster) (*clusterv3.Cluster, []*api.Origin, error) {
 	out := &clusterv3.Cluster{
 		Name:            c.Name,
 		AltStatName:     statName(c.Name),
 		ConnectTimeout:  durationpb.New(connectTimeout),
-		CircuitBreakers: thresholds(),
+		CircuitBreakers: envoy.Thresholds(),
 	}
 	external := c.Destination.External
 	var err error
@@ -91,7 +101,7 @@ func Build(c *effective.Cluster) (*clusterv3.Cluster, []*api.Origin, error) {
 		err = reachOutside(out, c.Destination)
 	}
 	balance(out, c.Balance)
-	place := envoy.Place{Protocol: c.Destination.RequestProtocol()}
+	place := envoy.Place{Protocol: c.Destination.RequestProtocol(), Host: hostOf(c.Destination), Balanced: c.Balance != (route.Balance{})}
 	options := upstreamProtocol(place.Protocol, c.HTTP2)
 	origins := finishCluster(out, options, c.Policies, place)
 	if external != nil && c.Destination.Ref.Name != "" {
@@ -99,6 +109,21 @@ func Build(c *effective.Cluster) (*clusterv3.Cluster, []*api.Origin, error) {
 	}
 	out.Metadata = origin.Metadata(origins)
 	return out, origins, err
+}
+
+// hostOf is by what name the endpoints of a destination are asked: the first of those that an external service
+// names, else its own.
+func hostOf(d *effective.Destination) string {
+	if d.External != nil {
+		for _, e := range d.External.Endpoints {
+			if h := (envoy.HostPort{Host: e.Address, Port: e.Port}); !envoy.IsIP(e.Address) {
+				if _, unix := h.Unix(); !unix {
+					return e.Address
+				}
+			}
+		}
+	}
+	return d.Name
 }
 
 // statName is what Envoy's statistics are to call a cluster, so that who has it from the statistics finds the
@@ -134,32 +159,26 @@ func finishCluster(out *clusterv3.Cluster, options *upstreamhttpv3.HttpProtocolO
 		origins = append(origins, origin.SetBy(e, func(c policies.Conf) proto.Message { return blankCluster(c, options != nil, place) })...)
 		w.WriteCluster(out, options, place)
 	}
+	envoy.LbOf(ps, place).Write(out)
 	if options != nil {
 		out.TypedExtensionProtocolOptions = envoy.ProtocolOptions(options)
 	}
 	return origins
 }
 
+// blankCluster is a cluster with what is built in, and what a conf writes: who says what holds anyway sets nothing.
 func blankCluster(c policies.Conf, http bool, place envoy.Place) proto.Message {
-	out := &clusterv3.Cluster{}
+	out := &clusterv3.Cluster{CircuitBreakers: envoy.Thresholds()}
 	var options *upstreamhttpv3.HttpProtocolOptions
 	if http {
 		options = &upstreamhttpv3.HttpProtocolOptions{}
 	}
 	c.(envoy.ClusterWriter).WriteCluster(out, options, place)
+	envoy.Lb{}.With(c, place).Write(out)
 	if http {
 		out.TypedExtensionProtocolOptions = envoy.ProtocolOptions(options)
 	}
 	return out
-}
-
-func thresholds() *clusterv3.CircuitBreakers {
-	return &clusterv3.CircuitBreakers{Thresholds: []*clusterv3.CircuitBreakers_Thresholds{{
-		MaxConnections:     wrapperspb.UInt32(maxPending),
-		MaxPendingRequests: wrapperspb.UInt32(maxPending),
-		MaxRequests:        wrapperspb.UInt32(maxPending),
-		MaxRetries:         wrapperspb.UInt32(maxRetries),
-	}}}
 }
 
 // inOrder are the groups of hosts by rising priority, without gaps: Envoy and
@@ -174,10 +193,12 @@ func inOrder(priorities map[uint32][]envoy.HostPort) [][]envoy.HostPort {
 
 // Notes is what rendering a cluster has to say.
 func Notes(u *effective.ClusterUse) []api.Note {
+	found := envoy.LbNotes(u.Policies, envoy.Place{Protocol: u.Destination.RequestProtocol()})
 	if u.Destination.External == nil {
-		return nil
+		return found
 	}
 	r, notes := Render(u.Cluster, u.ClusterCache)
+	notes = slices.Concat(found, notes)
 	if r != nil {
 		notes = slices.Concat(notes, r.Notes)
 	}

@@ -21,7 +21,7 @@ func RenderInbound(place envoy.Place, i *effective.Inbound, redirected bool) (*r
 		ConnectTimeout:       durationpb.New(connectTimeout),
 		ClusterDiscoveryType: &clusterv3.Cluster_Type{Type: clusterv3.Cluster_STATIC},
 		LoadAssignment:       envoy.Assignment(name, envoy.OneHost(i.ServiceAddress, i.ServicePort)),
-		CircuitBreakers:      thresholds(),
+		CircuitBreakers:      envoy.Thresholds(),
 	}
 	if !envoy.IsIP(i.ServiceAddress) {
 		out.ClusterDiscoveryType = &clusterv3.Cluster_Type{Type: clusterv3.Cluster_STRICT_DNS}

@@ -48,7 +48,7 @@ func originalDestination(name string) *clusterv3.Cluster {
 		Name: name, AltStatName: statName(name), ConnectTimeout: durationpb.New(connectTimeout),
 		ClusterDiscoveryType: &clusterv3.Cluster_Type{Type: clusterv3.Cluster_ORIGINAL_DST},
 		LbPolicy:             clusterv3.Cluster_CLUSTER_PROVIDED,
-		CircuitBreakers:      thresholds(),
+		CircuitBreakers:      envoy.Thresholds(),
 	}
 }
 

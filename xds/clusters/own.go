@@ -18,7 +18,7 @@ func Own(c envoy.OwnCluster, origins []*api.Origin) (*resource.Resource, []api.N
 	out := &clusterv3.Cluster{
 		Name: name, AltStatName: statName(name),
 		ConnectTimeout:       durationpb.New(connectTimeout),
-		CircuitBreakers:      thresholds(),
+		CircuitBreakers:      envoy.Thresholds(),
 		ClusterDiscoveryType: &clusterv3.Cluster_Type{Type: clusterv3.Cluster_STATIC},
 		LoadAssignment:       envoy.Assignment(name, envoy.OneHost(c.Host, c.Port)),
 		Metadata:             origin.Metadata(origins),

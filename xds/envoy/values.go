@@ -6,11 +6,13 @@ import (
 	"time"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/route"
 )
 
@@ -80,3 +82,12 @@ func ForeignOperator(value string) bool {
 
 // Escape keeps Envoy from reading a percent sign as the start of a command.
 func Escape(value string) string { return strings.ReplaceAll(value, "%", "%%") }
+
+// Percent is a percentage as Envoy's Percent; nil stays nil.
+func Percent(p *policies.Percentage) *typev3.Percent {
+	if p == nil {
+		return nil
+	}
+	n, _ := p.Millionths()
+	return &typev3.Percent{Value: float64(n) / 10_000}
+}

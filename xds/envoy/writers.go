@@ -67,6 +67,10 @@ type Place struct {
 	// Destination is the name of what an outbound leads to, or the kuma.io/service of an inbound; empty for
 	// several hosts, and for clients from outside.
 	Destination string
+	// Host is by what name the endpoints of a cluster are asked, where nobody says another.
+	Host string
+	// Balanced says that a route says of its cluster how endpoints are chosen, and Hashed by what of a request.
+	Balanced, Hashed bool
 }
 
 // InboundPlace is what the routes of an inbound stand for, which all its chains share.

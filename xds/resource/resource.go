@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
+	"time"
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	"google.golang.org/protobuf/proto"
@@ -58,6 +59,9 @@ type Resource struct {
 	EDS bool
 	// Resolves says that a cluster is reached by names, which Envoy asks DNS for before it uses the cluster.
 	Resolves bool
+	// Checks is how long a cluster that is new may check its endpoints before any of them counts as well, and
+	// requests to it fail meanwhile; 0 where it checks none.
+	Checks time.Duration
 	// Beside are clusters that a listener needs beside those of destinations: who has it gets them too.
 	Beside []Beside
 	// Notes are what could not be rendered as its writer meant.

@@ -104,7 +104,7 @@ type Builder struct {
 // placeKey is where a policy acts: a route that forwards, or one that does not.
 type placeKey struct {
 	*policies.Effective
-	forwards bool
+	forwards, hashed bool
 }
 
 // add renders r, whose requests are counted by the name of a slot; empty for nowhere.
@@ -177,7 +177,7 @@ func (b *Builder) note(notes ...api.Note) {
 
 func (b *Builder) write(out *routev3.Route, r *effective.Route) {
 	at := b.place
-	at.Outside = effective.Outside(r.Backends)
+	at.Outside, at.Hashed = effective.Outside(r.Backends), len(r.Hash) > 0
 	for _, e := range r.Policies {
 		if w, ok := e.Conf.(envoy.RouteWriter); ok {
 			at.Said = e
@@ -191,11 +191,11 @@ func (b *Builder) write(out *routev3.Route, r *effective.Route) {
 func (b *Builder) origins(r *effective.Route, forwards bool) []*api.Origin {
 	out := origin.OfRoute(r)
 	for _, e := range r.Policies {
-		key := placeKey{e, forwards}
+		key := placeKey{e, forwards, len(r.Hash) > 0}
 		found, ok := b.by[key]
 		if !ok {
 			at := b.place
-			at.Said = e
+			at.Said, at.Hashed = e, key.hashed
 			found = origin.SetBy(e, func(c policies.Conf) proto.Message { return Blank(c, at, forwards) })
 			b.by[key] = found
 			b.note(e.Notes()...)

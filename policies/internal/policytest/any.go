@@ -1,13 +1,17 @@
 package policytest
 
 import (
+	"cmp"
 	"reflect"
+	"strconv"
 	"strings"
 	"time"
 
 	"pgregory.net/rapid"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/decode"
+	"github.com/weftmesh/weft/api/jsonschema"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/policies/accesslog"
 	"github.com/weftmesh/weft/policies/metric"
@@ -22,12 +26,12 @@ import (
 // each with a value that is sound by itself.
 func AnyConf(t *rapid.T, k *policies.Kind) policies.Conf {
 	c := k.New()
-	fill(t, reflect.ValueOf(c).Elem(), "")
+	fill(t, k, reflect.ValueOf(c).Elem(), "")
 	return c
 }
 
 // fill sets some of the leaves below v, which stands at path.
-func fill(t *rapid.T, v reflect.Value, path string) {
+func fill(t *rapid.T, k *policies.Kind, v reflect.Value, path string) {
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -36,11 +40,11 @@ func fill(t *rapid.T, v reflect.Value, path string) {
 			continue
 		}
 		if _, leaf := f.Tag.Lookup("weft"); leaf {
-			v.Field(i).Set(value(t, f.Type, at))
+			v.Field(i).Set(value(t, k, f, at))
 			continue
 		}
 		block := reflect.New(f.Type.Elem())
-		fill(t, block.Elem(), at)
+		fill(t, k, block.Elem(), at)
 		// A conf says where its values are; an empty block is not a value.
 		if !block.Elem().IsZero() {
 			v.Field(i).Set(block)
@@ -49,28 +53,83 @@ func fill(t *rapid.T, v reflect.Value, path string) {
 }
 
 // value is a sound value of a leaf.
-func value(t *rapid.T, typ reflect.Type, at string) reflect.Value {
-	g, ok := special[at[strings.LastIndex(at, ".")+1:]]
+func value(t *rapid.T, k *policies.Kind, f reflect.StructField, at string) reflect.Value {
+	typ, tag := f.Type, jsonschema.TagOf(f)
+	g, ok := lists[typ]
 	if !ok {
-		g, ok = lists[typ]
+		g, ok = special[at[strings.LastIndex(at, ".")+1:]]
 	}
 	if ok {
-		return reflect.ValueOf(g(t, at))
+		if v := reflect.ValueOf(g(t, at)); v.Type() == typ { // else another kind has a field of that name
+			return v
+		}
+	}
+	if list := examples(t, k, typ, at); list != nil && tag["enum"] == "" {
+		return reflect.ValueOf(rapid.SampledFrom(list).Draw(t, at))
+	}
+	if typ.Kind() == reflect.Slice {
+		return reflect.MakeSlice(typ, 0, 0)
 	}
 	p := reflect.New(typ.Elem())
 	switch v := p.Interface().(type) {
+	case *string:
+		*v = rapid.SampledFrom(strings.Split(tag["enum"], "|")).Draw(t, at)
+	case *policies.Decimal:
+		*v = policies.Decimal(rapid.SampledFrom([]string{"1", "1.9", "0.125"}).Draw(t, at))
+	case *int32:
+		*v = int32(between(t, tag, at))
 	case *bool:
 		*v = rapid.Bool().Draw(t, at)
 	case *policies.Percentage:
 		*v = policies.Percentage(rapid.SampledFrom([]string{"0", "1", "2.5", "0.125", "100"}).Draw(t, at))
 	case *uint32:
-		*v = rapid.Uint32Range(0, 10).Draw(t, at)
+		*v = uint32(between(t, tag, at))
 	case *api.Duration:
-		*v = anyDuration(t, at, 0)
+		least := 0
+		if tag["is"] == "positive" {
+			least = 1
+		}
+		*v = anyDuration(t, at, least)
 	default:
 		t.Fatalf("no generator for %s of type %v", at, typ)
 	}
 	return p
+}
+
+// examples are the values of a type that leaves have in the example of a kind, where the type alone does not say
+// what is sound; nil for none. Texts are those of the leaf at a path.
+func examples(t *rapid.T, k *policies.Kind, typ reflect.Type, at string) (out []any) {
+	if typ.Kind() == reflect.Pointer && typ.Elem().Kind() != reflect.String && typ.Elem().Kind() != reflect.Struct {
+		return nil
+	}
+	if typ == reflect.TypeFor[*policies.Decimal]() || typ == reflect.TypeFor[*policies.Percentage]() {
+		return nil
+	}
+	objects, err := decode.Objects(CatalogOf(k), k.Name, []byte(k.Example))
+	if api.Refuses(err) {
+		t.Fatal(err)
+	}
+	for _, o := range objects {
+		s := o.Spec.(*policies.Spec)
+		for i := range s.To {
+			for _, leaf := range s.To[i].Leaves() {
+				if reflect.TypeOf(leaf.Value) == typ && (typ != reflect.TypeFor[*string]() || k.Schema.Leaves[leaf.Field].Path == at) {
+					out = append(out, leaf.Value)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// between is a number within the bounds that a tag says.
+func between(t *rapid.T, tag jsonschema.Tag, at string) int {
+	least, err := strconv.Atoi(cmp.Or(tag["min"], "0"))
+	most, err2 := strconv.Atoi(cmp.Or(tag["max"], strconv.Itoa(least+10)))
+	if err != nil || err2 != nil {
+		t.Fatalf("the tag of %s has no numbers", at)
+	}
+	return rapid.IntRange(least, min(most, least+10)).Draw(t, at)
 }
 
 func anyDuration(t *rapid.T, at string, least int) api.Duration {
@@ -112,6 +171,7 @@ var special = map[string]func(t *rapid.T, at string) any{
 	"resetHeaders": func(t *rapid.T, at string) any {
 		return []retry.ResetHeader{{Name: "retry-after", Format: rapid.SampledFrom([]string{"Seconds", "UnixTimestamp"}).Draw(t, at)}}
 	},
+	"tableSize":     func(t *rapid.T, at string) any { return new(rapid.SampledFrom([]uint32{2, 11, 65537}).Draw(t, at)) },
 	"hostSelection": anyHosts,
 	"mode":          oneOf("Strict", "Permissive"),
 	"min":           oneOf("TLSAuto", "TLS12"),

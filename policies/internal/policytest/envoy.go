@@ -8,7 +8,6 @@ import (
 	bootstrapv3 "github.com/envoyproxy/go-control-plane/envoy/config/bootstrap/v3"
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
-	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	routerv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/router/v3"
@@ -20,6 +19,7 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/xds/envoy"
 )
@@ -33,6 +33,8 @@ type Written struct {
 	TCP     *tcpproxyv3.TcpProxy
 	Filters []*listenerv3.Filter
 	Own     []envoy.OwnCluster // that the others name
+	// Ports are those of the endpoints of its cluster on loopback, where it has others than all have.
+	Ports []uint32
 }
 
 // Write lets each conf write, in this order, into objects as package xds has
@@ -51,10 +53,15 @@ func Write(p envoy.Place, confs ...policies.Conf) Written {
 		},
 		TCP: &tcpproxyv3.TcpProxy{StatPrefix: "test", ClusterSpecifier: &tcpproxyv3.TcpProxy_Cluster{Cluster: "backend"}},
 	}
-	if p.Protocol.HTTPLike() {
-		w.Options = http1()
+	switch {
+	case p.Protocol == api.HTTP:
+		w.Options = &upstreamhttpv3.HttpProtocolOptions{UpstreamProtocolOptions: envoy.HTTP1Upstream()}
+	case p.Protocol.HTTPLike():
+		w.Options = &upstreamhttpv3.HttpProtocolOptions{UpstreamProtocolOptions: envoy.HTTP2Upstream(nil)}
 	}
+	var lb envoy.Lb
 	for _, c := range confs {
+		lb = lb.With(c, p)
 		if c, ok := c.(envoy.RouteWriter); ok {
 			c.WriteRoute(w.Route, p)
 		}
@@ -74,6 +81,7 @@ func Write(p envoy.Place, confs ...policies.Conf) Written {
 			w.Filters = append(w.Filters, c.NetworkFilters(p)...)
 		}
 	}
+	lb.Write(w.Cluster)
 	return w
 }
 
@@ -143,27 +151,18 @@ func Bootstrap(t testing.TB, socket, address string, port uint32, kinds []*polic
 func (w Written) cluster(t testing.TB, name, address string, port uint32) *clusterv3.Cluster {
 	c := proto.Clone(w.Cluster).(*clusterv3.Cluster)
 	c.Name = name
-	c.LoadAssignment = &endpointv3.ClusterLoadAssignment{ClusterName: name, Endpoints: []*endpointv3.LocalityLbEndpoints{{
-		LbEndpoints: []*endpointv3.LbEndpoint{{HostIdentifier: &endpointv3.LbEndpoint_Endpoint{
-			Endpoint: &endpointv3.Endpoint{Address: socketAddress(address, port)},
-		}}},
-	}}}
+	hosts := [][]envoy.HostPort{{{Host: address, Port: port}}}
+	if w.Ports != nil {
+		hosts = [][]envoy.HostPort{nil}
+		for _, p := range w.Ports {
+			hosts[0] = append(hosts[0], envoy.HostPort{Host: "127.0.0.1", Port: p})
+		}
+	}
+	c.LoadAssignment = envoy.Assignment(name, hosts)
 	if w.Options != nil {
 		c.TypedExtensionProtocolOptions = map[string]*anypb.Any{"envoy.extensions.upstreams.http.v3.HttpProtocolOptions": pack(t, w.Options)}
 	}
 	return c
-}
-
-func http1() *upstreamhttpv3.HttpProtocolOptions {
-	return &upstreamhttpv3.HttpProtocolOptions{
-		UpstreamProtocolOptions: &upstreamhttpv3.HttpProtocolOptions_ExplicitHttpConfig_{
-			ExplicitHttpConfig: &upstreamhttpv3.HttpProtocolOptions_ExplicitHttpConfig{
-				ProtocolConfig: &upstreamhttpv3.HttpProtocolOptions_ExplicitHttpConfig_HttpProtocolOptions{
-					HttpProtocolOptions: &corev3.Http1ProtocolOptions{},
-				},
-			},
-		},
-	}
 }
 
 func listener(name, socket string, filters ...*listenerv3.Filter) *listenerv3.Listener {
@@ -176,12 +175,6 @@ func filter(t testing.TB, name string, config proto.Message) *listenerv3.Filter 
 
 func pipe(path string) *corev3.Address {
 	return &corev3.Address{Address: &corev3.Address_Pipe{Pipe: &corev3.Pipe{Path: path}}}
-}
-
-func socketAddress(address string, port uint32) *corev3.Address {
-	return &corev3.Address{Address: &corev3.Address_SocketAddress{SocketAddress: &corev3.SocketAddress{
-		Address: address, PortSpecifier: &corev3.SocketAddress_PortValue{PortValue: port},
-	}}}
 }
 
 func pack(t testing.TB, m proto.Message) *anypb.Any {

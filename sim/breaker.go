@@ -1,0 +1,183 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/merge"
+	"github.com/weftmesh/weft/policies"
+	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/sim/timeline"
+)
+
+// Breaker is a conf that bounds what is under way to a cluster at one time. How much that is when a request
+// comes, nobody knows who sees only the request: it is told, and makes no branch.
+type Breaker interface {
+	// Bounds are those which somebody has to know of: not those that hold in every cluster.
+	Bounds(spoken api.Protocol) []Bound
+}
+
+// Bound is a limit of what is under way.
+type Bound struct {
+	Most  string // of what, in words: 200 requests
+	Over  string // what becomes of what is over it: 503 (UO)
+	Field string // the leaf that says so
+}
+
+// Ejector is a conf that leaves endpoints out for a while, for how they answer.
+type Ejector interface {
+	Ejections(spoken api.Protocol) []Ejection
+}
+
+// Ejection leaves out an endpoint that fails several times in a row.
+type Ejection struct {
+	After  uint32 // failures in a row
+	For    time.Duration
+	Fails  func(status uint32) bool // an answer
+	Unsent bool                     // that an endpoint cannot be reached, or ends the connection, counts too
+	Unless string                   // where that does not keep it from being used, in words
+	Field  string                   // the leaf that says so
+}
+
+// said is by whom a field is, in words; empty where no document says it.
+func said(e *policies.Effective, field string) string {
+	f, ok := e.Get(field)
+	if !ok || e.Author(field) == "" {
+		return ""
+	}
+	return " by " + f.Winner().Origin.Ref.String()
+}
+
+// usedBy yields the policies of the clusters of backends that get something, with how people call them.
+func (t trace) usedBy(list []effective.Backend, yield func(name string, use *effective.ClusterUse)) {
+	seen := map[string]bool{}
+	for _, b := range list {
+		use := t.from.ClusterNamed(b.Cluster)
+		if !b.Gets() || use.Cluster == nil || seen[b.Cluster] {
+			continue
+		}
+		seen[b.Cluster] = true
+		yield(b.Name, &use)
+	}
+}
+
+// bounded says of what is sent to backends where it may be too much.
+func (t trace) bounded(b *Branch, list []effective.Backend, spoken api.Protocol) {
+	t.usedBy(list, func(name string, use *effective.ClusterUse) {
+		for _, e := range use.Policies {
+			x, ok := e.Conf.(Breaker)
+			if !ok {
+				continue
+			}
+			for _, l := range x.Bounds(spoken) {
+				b.unknown = append(b.unknown, fmt.Sprintf("limits: of more than %s to %s at one time from this dataplane the rest is %s%s", l.Most, name, l.Over, said(e, l.Field)))
+			}
+		}
+	})
+}
+
+// ejected says where as many failures in a row as the attempts have would leave an endpoint out: all attempts
+// of a request may come to one, and so may those of others.
+func (t trace) ejected(list []effective.Backend, spoken api.Protocol, runs []played) (unknown []string) {
+	t.usedBy(list, func(name string, use *effective.ClusterUse) {
+		for _, e := range use.Policies {
+			x, ok := e.Conf.(Ejector)
+			if !ok {
+				continue
+			}
+			for _, j := range x.Ejections(spoken) {
+				n := 0
+				for _, r := range runs {
+					n = max(n, j.failures(r.attempts))
+				}
+				if n == 0 {
+					continue
+				}
+				text := fmt.Sprintf("answers: %d such failures in a row of one endpoint of %s leave it out for %s, and for as long again each further time%s", j.After, name, api.Duration(j.For), said(e, j.Field))
+				if uint32(n) >= j.After {
+					text += fmt.Sprintf("; the %d of this request are enough where they come to one endpoint", n)
+				}
+				if j.Unless != "" {
+					text += "; " + j.Unless
+				}
+				unknown = append(unknown, text)
+			}
+		}
+	})
+	return unknown
+}
+
+// failures is how many attempts in a row count as failures, at most.
+func (j *Ejection) failures(list []timeline.Attempt) (most int) {
+	n := 0
+	for _, a := range list {
+		fails := j.Fails(a.Status)
+		if slices.Contains([]timeline.Ended{timeline.ByReset, timeline.ByRefusal}, a.Ended) {
+			fails = j.Unsent
+		}
+		if n++; !fails {
+			n = 0
+		}
+		most = max(most, n)
+	}
+	return most
+}
+
+// Checker is a conf by which a proxy checks endpoints by itself.
+type Checker interface {
+	// Checks is how, in words, and the leaf that says so; not ok where none are checked.
+	Checks(spoken api.Protocol) (how, field string, ok bool)
+}
+
+// checked says of backends whose endpoints are checked that which of them are well decides.
+func (t trace) checked(b *Branch, list []effective.Backend, spoken api.Protocol) {
+	t.usedBy(list, func(name string, use *effective.ClusterUse) {
+		for _, e := range use.Policies {
+			x, ok := e.Conf.(Checker)
+			if !ok {
+				continue
+			}
+			if how, field, ok := x.Checks(spoken); ok {
+				b.unknown = append(b.unknown, fmt.Sprintf("health: endpoints of %s are checked (%s), and those that fail get nothing%s", name, how, said(e, field)))
+			}
+		}
+	})
+}
+
+// Balancer is a conf that says which endpoint gets a request, where a route does not say it of its cluster.
+type Balancer interface {
+	// Balance is that in words; empty for round robin. Hashes says that a hash decides.
+	Balance() (words string, hashes bool)
+	// HashOf is of what of a request the hash is taken, in words, and the leaf that says so; not ok where the
+	// conf does not say it.
+	HashOf() (words, field string, ok bool)
+}
+
+// balanceOf is how policies say that the endpoints of a cluster share requests.
+func balanceOf(ps effective.Policies) (words string, hashes bool) {
+	for _, e := range ps {
+		if x, ok := e.Conf.(Balancer); ok {
+			return x.Balance()
+		}
+	}
+	return "", false
+}
+
+// HashText is of what of a request of rt a hash is taken, in words: what a policy says of the route or by an
+// override, else what the route says by itself, else what policies say; empty of nothing.
+func HashText(rt *effective.Route) string {
+	for _, e := range rt.Policies {
+		x, ok := e.Conf.(Balancer)
+		if !ok {
+			continue
+		}
+		words, path, ok := x.HashOf()
+		if f, there := e.Get(path); ok && there && (len(rt.Hash) == 0 || f.Winner().Layer > merge.Inline || f.Winner().Override) {
+			return words
+		}
+	}
+	return route.HashText(rt.Hash)
+}
