@@ -7,6 +7,9 @@ package all
 import (
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/policies/accesslog"
+	"github.com/weftmesh/weft/policies/circuitbreaker"
+	"github.com/weftmesh/weft/policies/healthcheck"
+	"github.com/weftmesh/weft/policies/loadbalancing"
 	"github.com/weftmesh/weft/policies/metric"
 	"github.com/weftmesh/weft/policies/ratelimit"
 	"github.com/weftmesh/weft/policies/retry"
@@ -19,6 +22,9 @@ import (
 // Kinds are all kinds, by the name of their folder.
 var Kinds = []*policies.Kind{
 	accesslog.Kind,
+	circuitbreaker.Kind,
+	healthcheck.Kind,
+	loadbalancing.Kind,
 	metric.Kind,
 	ratelimit.Kind,
 	retry.Kind,
