@@ -15,13 +15,16 @@ func (s source) Each(t subscription.ResourceType, yield func(*resource.Resource)
 
 // Waits reports whether r has to wait for a cluster that it names.
 func (s source) Waits(t subscription.ResourceType, r *resource.Resource) bool {
-	if s.grpc || t < subscription.Listeners || len(s.warming) == 0 {
+	if s.grpc || t < subscription.Listeners || len(s.warming)+len(s.checking) == 0 {
 		return false
 	}
 	until := s.warming.wait(r, s.opts.HoldRoutes, func(cluster string) {
 		s.note = "cluster " + cluster + " was not confirmed in time; " + r.Name + " names it all the same"
 		s.opts.Observer.SidecarChanged(s.peer.Dataplane)
 	})
+	if due := s.checking.wait(r); due.After(until) {
+		until = due
+	}
 	if !until.IsZero() {
 		s.alarm.set(until)
 	}

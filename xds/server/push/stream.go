@@ -26,6 +26,7 @@ type Stream struct {
 	content
 	progress
 	warming  warming
+	checking checking
 	alarm    alarm
 	subs     subscription.All
 	secret   *resource.Resource                                  // that this stream alone is served; nil for none
@@ -225,7 +226,7 @@ func (s *Stream) confirmKnown(f *subscription.Subscription) {
 	}
 	for name := range f.LastSent().All() {
 		if r := s.find(f.Type(), name); r != nil && f.Has(r) {
-			s.warming.confirm(f.Type(), name)
+			s.checking.add(name, s.warming.confirm(f.Type(), name))
 		}
 	}
 }
@@ -247,7 +248,7 @@ func (s *Stream) answered(f *subscription.Subscription, nonce string, refusal *s
 func (s *Stream) confirm(f *subscription.Subscription, r *subscription.Response) {
 	f.Confirm(r, r.Type.Of(s.want))
 	for _, v := range r.Changed {
-		s.warming.confirm(r.Type, v.Name)
+		s.checking.add(v.Name, s.warming.confirm(r.Type, v.Name))
 	}
 	s.history.unverified.Clear(r)
 	took := time.Since(r.At)
