@@ -195,7 +195,7 @@ func (t trace) doubtEndpoint(b *Branch, rt *effective.Route) {
 			b.unknown = append(b.unknown, "balance: endpoints of "+x.Name+" that are new have less than their share for "+x.Balance.SlowStart.String())
 		}
 	}
-	if !slices.ContainsFunc(rt.Backends, func(x effective.Backend) bool { return x.Gets() && t.hashes(&x) }) {
+	if !slices.ContainsFunc(rt.Backends, func(x effective.Backend) bool { return x.Gets() && Hashes(t.from, &x) }) {
 		return
 	}
 	of := HashText(rt)
@@ -210,12 +210,12 @@ func (t trace) doubtEndpoint(b *Branch, rt *effective.Route) {
 	}
 }
 
-// hashes reports whether a hash decides which endpoint of a backend gets a request.
-func (t trace) hashes(b *effective.Backend) bool {
+// Hashes reports whether a hash decides which endpoint of a backend gets a request of r.
+func Hashes(r *effective.Resolved, b *effective.Backend) bool {
 	if b.Balance != (route.Balance{}) {
 		return b.Balance.Algorithm == route.RingHash
 	}
-	_, hashes := balanceOf(t.from.ClusterNamed(b.Cluster).Policies)
+	_, hashes := balanceOf(r.ClusterNamed(b.Cluster).Policies)
 	return hashes
 }
 

@@ -18,6 +18,14 @@ import (
 type Breaker interface {
 	// Bounds are those which somebody has to know of: not those that hold in every cluster.
 	Bounds(spoken api.Protocol) []Bound
+	// Limits are how many connections and requests are under way at most, those that hold in every cluster too.
+	Limits() (connections, requests Limit)
+}
+
+// Limit is a number, and the leaf that says so; 0 where the conf says none.
+type Limit struct {
+	Most  uint32
+	Field string
 }
 
 // Bound is a limit of what is under way.
@@ -30,6 +38,18 @@ type Bound struct {
 // Ejector is a conf that leaves endpoints out for a while, for how they answer.
 type Ejector interface {
 	Ejections(spoken api.Protocol) []Ejection
+	// Ejects is how many may be left out; not ok where outlier detection is off.
+	Ejects() (e Ejects, ok bool)
+}
+
+// Ejects is how many endpoints a conf may leave out.
+type Ejects struct {
+	// Nobody is the leaf by which failures are counted and nothing follows; empty where something does.
+	Nobody string
+	// All is the leaf by which all may be left out, and none is used then; empty where some always are.
+	All string
+	// Compared are how many endpoints there have to be so that some are compared, with the leaf that says so.
+	Compared []Limit
 }
 
 // Ejection leaves out an endpoint that fails several times in a row.
@@ -130,6 +150,10 @@ func (j *Ejection) failures(list []timeline.Attempt) (most int) {
 type Checker interface {
 	// Checks is how, in words, and the leaf that says so; not ok where none are checked.
 	Checks(spoken api.Protocol) (how, field string, ok bool)
+	// Rate is how often an endpoint is checked, and how long an answer may take, with the leaves that say so.
+	Rate(spoken api.Protocol) (each, wait time.Duration, eachField, waitField string)
+	// Probe is the path that the called side is asked for; not ok where it is asked for none.
+	Probe(spoken api.Protocol) (path string, ok bool)
 }
 
 // checked says of backends whose endpoints are checked that which of them are well decides.
@@ -151,6 +175,8 @@ func (t trace) checked(b *Branch, list []effective.Backend, spoken api.Protocol)
 type Balancer interface {
 	// Balance is that in words; empty for round robin. Hashes says that a hash decides.
 	Balance() (words string, hashes bool)
+	// BalanceField is the leaf that says so.
+	BalanceField() string
 	// HashOf is of what of a request the hash is taken, in words, and the leaf that says so; not ok where the
 	// conf does not say it.
 	HashOf() (words, field string, ok bool)

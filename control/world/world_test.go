@@ -143,10 +143,10 @@ func TestDefaultPoliciesAreSoundAndCanBeSkipped(t *testing.T) {
 		}
 		return out
 	}
-	if got := strings.Join(names(), " "); got != "MeshTimeout/prod/mesh-timeout-all-prod MeshRetry/prod/mesh-retry-all-prod" {
+	if got := strings.Join(names(), " "); got != "MeshCircuitBreaker/prod/mesh-circuit-breaker-all-prod MeshRetry/prod/mesh-retry-all-prod MeshTimeout/prod/mesh-timeout-all-prod" {
 		t.Errorf("got %s", got)
 	}
-	if got := strings.Join(names("MeshRetry"), " "); got != "MeshTimeout/prod/mesh-timeout-all-prod" {
+	if got := strings.Join(names("MeshRetry"), " "); got != "MeshCircuitBreaker/prod/mesh-circuit-breaker-all-prod MeshTimeout/prod/mesh-timeout-all-prod" {
 		t.Errorf("without MeshRetry: %s", got)
 	}
 	if got := names("*"); len(got) != 0 {

@@ -29,6 +29,7 @@ type row struct {
 	to       *effective.Destination
 	protocol api.Protocol
 	*effective.Route
+	from *effective.Resolved // one that calls it
 }
 
 // newView reads a model. What dataplanes share is looked at once.
@@ -42,7 +43,7 @@ func newView(m *resolve.Model, mine map[api.Ref]*api.Object) *view {
 			}
 			seen[o.Table] = true
 			for _, x := range o.Table.Routes {
-				v.rows = append(v.rows, row{o.Destination, o.Protocol(), x})
+				v.rows = append(v.rows, row{o.Destination, o.Protocol(), x, r})
 			}
 		}
 	}

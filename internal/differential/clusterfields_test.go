@@ -16,7 +16,7 @@ import (
 
 	"github.com/weftmesh/weft/policies/circuitbreaker"
 	"github.com/weftmesh/weft/policies/healthcheck"
-	"github.com/weftmesh/weft/policies/loadbalancing"
+	"github.com/weftmesh/weft/policies/loadbalancingstrategy"
 	"github.com/weftmesh/weft/sim"
 )
 
@@ -264,7 +264,7 @@ var probeFields = []field{
 
 // balanceField is a field of MeshLoadBalancingStrategy of clusters.
 func balanceField(name string, there func(*clusterv3.Cluster) string, without string) field {
-	return field{kind: loadbalancing.Kind.Name, name: name, there: func(p envoyPlace) string { return there(p.cluster) }, without: without}
+	return field{kind: loadbalancingstrategy.Kind.Name, name: name, there: func(p envoyPlace) string { return there(p.cluster) }, without: without}
 }
 
 func number64(n *wrapperspb.UInt64Value) string {
@@ -297,7 +297,7 @@ func hashSaid(v sim.Policy) string {
 		if !ok {
 			continue
 		}
-		var list []loadbalancing.HashPolicy
+		var list []loadbalancingstrategy.HashPolicy
 		if err := json.Unmarshal([]byte(text), &list); err != nil {
 			return err.Error()
 		}
@@ -342,7 +342,7 @@ var balanceFields = []field{
 	balanceField("loadBalancer.ringHash.minRingSize", func(c *clusterv3.Cluster) string { return number64(c.GetRingHashLbConfig().GetMinimumRingSize()) }, unset),
 	balanceField("loadBalancer.ringHash.maxRingSize", func(c *clusterv3.Cluster) string { return number64(c.GetRingHashLbConfig().GetMaximumRingSize()) }, unset),
 	balanceField("loadBalancer.maglev.tableSize", func(c *clusterv3.Cluster) string { return number64(c.GetMaglevLbConfig().GetTableSize()) }, unset),
-	{kind: loadbalancing.Kind.Name, name: "hashPolicies", ofRoute: true, there: hashed, asWhole: hashSaid},
-	{kind: loadbalancing.Kind.Name, name: "loadBalancer.ringHash.hashPolicies", ofRoute: true, there: hashed, asWhole: hashSaid},
-	{kind: loadbalancing.Kind.Name, name: "loadBalancer.maglev.hashPolicies", ofRoute: true, there: hashed, asWhole: hashSaid},
+	{kind: loadbalancingstrategy.Kind.Name, name: "hashPolicies", ofRoute: true, there: hashed, asWhole: hashSaid},
+	{kind: loadbalancingstrategy.Kind.Name, name: "loadBalancer.ringHash.hashPolicies", ofRoute: true, there: hashed, asWhole: hashSaid},
+	{kind: loadbalancingstrategy.Kind.Name, name: "loadBalancer.maglev.hashPolicies", ofRoute: true, there: hashed, asWhole: hashSaid},
 }

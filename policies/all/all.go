@@ -9,7 +9,7 @@ import (
 	"github.com/weftmesh/weft/policies/accesslog"
 	"github.com/weftmesh/weft/policies/circuitbreaker"
 	"github.com/weftmesh/weft/policies/healthcheck"
-	"github.com/weftmesh/weft/policies/loadbalancing"
+	"github.com/weftmesh/weft/policies/loadbalancingstrategy"
 	"github.com/weftmesh/weft/policies/metric"
 	"github.com/weftmesh/weft/policies/ratelimit"
 	"github.com/weftmesh/weft/policies/retry"
@@ -24,7 +24,7 @@ var Kinds = []*policies.Kind{
 	accesslog.Kind,
 	circuitbreaker.Kind,
 	healthcheck.Kind,
-	loadbalancing.Kind,
+	loadbalancingstrategy.Kind,
 	metric.Kind,
 	ratelimit.Kind,
 	retry.Kind,

@@ -44,6 +44,43 @@ func (c *Conf) Bounds(spoken api.Protocol) (out []sim.Bound) {
 	return out
 }
 
+// Limits are those of connections and of requests.
+func (c *Conf) Limits() (connections, requests sim.Limit) {
+	if l := c.ConnectionLimits; l != nil {
+		connections, requests = limitOf(l.MaxConnections, limits+"maxConnections"), limitOf(l.MaxRequests, limits+"maxRequests")
+	}
+	return connections, requests
+}
+
+func limitOf(n *uint32, field string) sim.Limit {
+	if n == nil {
+		return sim.Limit{}
+	}
+	return sim.Limit{Most: *n, Field: field}
+}
+
+// Ejects is how many endpoints may be left out.
+func (c *Conf) Ejects() (e sim.Ejects, ok bool) {
+	o := c.OutlierDetection
+	if !o.acting() {
+		return e, false
+	}
+	if p := o.MaxEjectionPercent; p != nil && *p == 0 {
+		e.Nobody = outlier + "maxEjectionPercent"
+	} else if t := o.HealthyPanicThreshold; t != nil && p != nil && *p == 100 {
+		if n, ok := t.Millionths(); ok && n == 0 {
+			e.All = outlier + "healthyPanicThreshold"
+		}
+	}
+	if s := o.Detectors.SuccessRate; s != nil {
+		e.Compared = append(e.Compared, limitOf(s.MinimumHosts, detectors+"successRate.minimumHosts"))
+	}
+	if p := o.Detectors.FailurePercentage; p != nil {
+		e.Compared = append(e.Compared, limitOf(p.MinimumHosts, detectors+"failurePercentage.minimumHosts"))
+	}
+	return e, true
+}
+
 // Ejections are the detectors that count in a row.
 func (c *Conf) Ejections(spoken api.Protocol) (out []sim.Ejection) {
 	o := c.OutlierDetection

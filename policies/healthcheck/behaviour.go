@@ -47,11 +47,8 @@ func (c *Conf) Probe(spoken api.Protocol) (path string, ok bool) {
 	return "", false
 }
 
-// Rate is how often an endpoint is asked, and how long an answer may take; not ok where none is asked.
-func (c *Conf) Rate(spoken api.Protocol) (each, wait time.Duration, ok bool) {
-	if w, _ := c.way(spoken); w == unchecked {
-		return 0, 0, false
-	}
+// Rate is how often an endpoint is asked, and how long an answer may take.
+func (c *Conf) Rate(api.Protocol) (each, wait time.Duration, eachField, waitField string) {
 	each, wait = interval, timeout
 	if c.Interval != nil {
 		each = time.Duration(*c.Interval)
@@ -59,5 +56,5 @@ func (c *Conf) Rate(spoken api.Protocol) (each, wait time.Duration, ok bool) {
 	if c.Timeout != nil {
 		wait = time.Duration(*c.Timeout)
 	}
-	return each, wait, true
+	return each, wait, "interval", "timeout"
 }

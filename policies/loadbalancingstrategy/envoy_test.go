@@ -1,4 +1,4 @@
-package loadbalancing_test
+package loadbalancingstrategy_test
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/policies/internal/policytest"
-	"github.com/weftmesh/weft/policies/loadbalancing"
+	"github.com/weftmesh/weft/policies/loadbalancingstrategy"
 	"github.com/weftmesh/weft/xds/envoy"
 )
 
@@ -49,7 +49,7 @@ func TestEnvoyBalances(t *testing.T) {
 		w.Ports = ports
 		written = append(written, w)
 	}
-	proxy := policytest.StartProxy(t, 1, []*policies.Kind{loadbalancing.Kind}, written...)
+	proxy := policytest.StartProxy(t, 1, []*policies.Kind{loadbalancingstrategy.Kind}, written...)
 	met := func(i, n int, headers func(int) []string) map[string]int {
 		out := map[string]int{}
 		for k := range n {
@@ -97,7 +97,7 @@ func TestEnvoySetsTheCookie(t *testing.T) {
 		w.Ports = ports
 		written = append(written, w)
 	}
-	proxy := policytest.StartProxy(t, 1, []*policies.Kind{loadbalancing.Kind}, written...)
+	proxy := policytest.StartProxy(t, 1, []*policies.Kind{loadbalancingstrategy.Kind}, written...)
 	for i, c := range confs {
 		first := proxy.Send(t, i, "GET")
 		cookie := first.Header.Get("set-cookie")
@@ -126,7 +126,7 @@ func TestConnectionsAreHashed(t *testing.T) {
 		t.Fatalf("the listener hashes %v", w.TCP.HashPolicy)
 	}
 	w.Ports = []uint32{envoytest.StartGreeter(t, "a"), envoytest.StartGreeter(t, "b"), envoytest.StartGreeter(t, "c")}
-	proxy := policytest.StartProxy(t, 1, []*policies.Kind{loadbalancing.Kind}, w)
+	proxy := policytest.StartProxy(t, 1, []*policies.Kind{loadbalancingstrategy.Kind}, w)
 	conn, err := net.Dial("unix", proxy.Socket+"00")
 	if err != nil {
 		t.Fatal(err)
@@ -141,5 +141,5 @@ func TestConnectionsAreHashed(t *testing.T) {
 // conf is the conf of a document.
 func conf(t *testing.T, text string) policies.Conf {
 	t.Helper()
-	return policytest.Resolve(t, loadbalancing.Kind, fmt.Appendf(nil, "type: MeshLoadBalancingStrategy\nmesh: default\nname: p\nspec: {to: [{targetRef: {kind: Mesh}, default: {%s}}]}\n", text)).Conf
+	return policytest.Resolve(t, loadbalancingstrategy.Kind, fmt.Appendf(nil, "type: MeshLoadBalancingStrategy\nmesh: default\nname: p\nspec: {to: [{targetRef: {kind: Mesh}, default: {%s}}]}\n", text)).Conf
 }

@@ -1,4 +1,4 @@
-package loadbalancing
+package loadbalancingstrategy
 
 import (
 	"fmt"
@@ -18,6 +18,9 @@ func (c *Conf) Balance() (text string, hashes bool) {
 	}
 	return text, typ == ringHash || typ == maglev
 }
+
+// BalanceField is the leaf of the type.
+func (c *Conf) BalanceField() string { return "loadBalancer.type" }
 
 // HashOf is of what of a request a hash is taken.
 func (c *Conf) HashOf() (text, field string, ok bool) {

@@ -1,9 +1,9 @@
-// Package loadbalancing is the policy MeshLoadBalancingStrategy: which endpoint of a service gets a request
+// Package loadbalancingstrategy is the policy MeshLoadBalancingStrategy: which endpoint of a service gets a request
 // (spec/kinds.md 3).
 //
 // It promises that what a route says by itself of its backends holds for those, and that a request without
 // what the hash is taken of goes to any endpoint.
-package loadbalancing
+package loadbalancingstrategy
 
 import (
 	_ "embed"
