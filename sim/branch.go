@@ -215,7 +215,11 @@ func Hashes(r *effective.Resolved, b *effective.Backend) bool {
 	if b.Balance != (route.Balance{}) {
 		return b.Balance.Algorithm == route.RingHash
 	}
-	_, hashes := balanceOf(r.ClusterNamed(b.Cluster).Policies)
+	use := clusterOf(r, b.Cluster)
+	if use == nil {
+		return false
+	}
+	_, hashes := balanceOf(use.Policies)
 	return hashes
 }
 

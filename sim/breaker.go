@@ -68,7 +68,7 @@ func said(e *policies.Effective, field string) string {
 	if !ok || e.Author(field) == "" {
 		return ""
 	}
-	return " by " + f.Winner().Origin.Ref.String()
+	return " (" + f.Winner().Origin.Ref.String() + ")"
 }
 
 // usedBy yields the policies of the clusters of backends that get something, with how people call them.

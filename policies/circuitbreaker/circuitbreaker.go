@@ -38,6 +38,7 @@ var Kind = &policies.Kind{
 	Relaxes:      looser,
 	Alternatives: []policies.Alternatives{{One: limits + "maxRetries", Other: limits + "retryBudget"}},
 	Initial:      &policies.Initial{Name: "mesh-circuit-breaker-all-", Spec: initial},
+	OnAttempts:   true,
 	Docs:         docs,
 	Example:      example,
 }

@@ -19,16 +19,17 @@ var example string
 
 // Kind is all of this package that the engine sees.
 var Kind = &policies.Kind{
-	Name:     "MeshHealthCheck",
-	Plural:   "meshhealthchecks",
-	Short:    "mhc",
-	Title:    "Lets callers check which endpoints of a service are well",
-	New:      func() policies.Conf { return new(Conf) },
-	Schema:   policies.SchemaOf[Conf](),
-	Defaults: defaults,
-	IdleAt:   idle,
-	Docs:     docs,
-	Example:  example,
+	Name:       "MeshHealthCheck",
+	Plural:     "meshhealthchecks",
+	Short:      "mhc",
+	Title:      "Lets callers check which endpoints of a service are well",
+	New:        func() policies.Conf { return new(Conf) },
+	Schema:     policies.SchemaOf[Conf](),
+	Defaults:   defaults,
+	IdleAt:     idle,
+	OnAttempts: true,
+	Docs:       docs,
+	Example:    example,
 }
 
 // idle: one of the blocks says how endpoints are checked, and without it nothing is.

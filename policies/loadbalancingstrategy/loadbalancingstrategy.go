@@ -18,18 +18,19 @@ var example string
 
 // Kind is all of this package that the engine sees.
 var Kind = &policies.Kind{
-	Name:     "MeshLoadBalancingStrategy",
-	Plural:   "meshloadbalancingstrategies",
-	Short:    "mlbs",
-	Title:    "Says which endpoint of a service gets a request",
-	New:      func() policies.Conf { return new(Conf) },
-	Schema:   policies.SchemaOf[Conf](),
-	Applies:  acts,
-	Requires: requires,
-	Scoped:   scoped,
-	Check:    check,
-	Docs:     docs,
-	Example:  example,
+	Name:       "MeshLoadBalancingStrategy",
+	Plural:     "meshloadbalancingstrategies",
+	Short:      "mlbs",
+	Title:      "Says which endpoint of a service gets a request",
+	New:        func() policies.Conf { return new(Conf) },
+	Schema:     policies.SchemaOf[Conf](),
+	Applies:    acts,
+	Requires:   requires,
+	Scoped:     scoped,
+	Check:      check,
+	OnAttempts: true,
+	Docs:       docs,
+	Example:    example,
 }
 
 // The types of a load balancer.
