@@ -62,7 +62,7 @@ func (d draw) documents() []m {
 	for i := range d.IntN(5) {
 		docs = append(docs, d.policy(fmt.Sprintf("p%d", i)))
 	}
-	return docs
+	return append(docs, d.spread()...)
 }
 
 func inbound(service, version, protocol string, port int) m {

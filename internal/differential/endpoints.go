@@ -39,6 +39,24 @@ func (d draw) endpoints() (out []m) {
 	return out
 }
 
+// spread are policies about endpoints that change nothing of what becomes of a request, but for which of several
+// endpoints that are alike gets it.
+func (d draw) spread() (out []m) {
+	add := func(kind, name string, conf m) {
+		out = append(out, m{"type": kind, "mesh": "default", "name": name, "spec": m{"targetRef": m{"kind": "Mesh"}, "to": []any{
+			m{"targetRef": one(d, m{"kind": "Mesh"}, m{"kind": "MeshService", "name": "web"}), "default": conf}}}})
+	}
+	if d.chance(4) {
+		add("MeshCircuitBreaker", "spread-breaker", d.breaker(false))
+	}
+	if d.chance(4) {
+		add("MeshLoadBalancingStrategy", "spread-balance", one(d,
+			m{"loadBalancer": m{"type": one(d, "Random", "LeastRequest", "Maglev")}},
+			m{"loadBalancer": m{"type": "RingHash"}, "hashPolicies": []any{m{"type": "Header", "header": m{"name": "x-a"}}}}))
+	}
+	return out
+}
+
 // breaker is a conf under whose limits nothing fails in a test, and for which nobody is left out.
 func (d draw) breaker(panics bool) m {
 	limits, conf := m{}, m{}

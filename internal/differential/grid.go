@@ -52,6 +52,9 @@ func (g *Grid) count(w *World, v *sim.Verdict, said string) {
 	g.judged(v)
 	g.mu.Lock()
 	for _, u := range v.Unknown {
+		if ofOthers(u) {
+			continue
+		}
 		what := subject(u)
 		n, ok := g.unknown[what]
 		if !ok {

@@ -213,11 +213,16 @@ func repeatedAmong(all []sim.Branch, at int) sim.Branch {
 // notOfEnvoy is what verdicts do not know that other requests and workloads decide.
 var notOfEnvoy = []string{timeline.RetryBudget, timeline.NothingAttempted, sim.SocketInHTTP2}
 
+// ofOthers reports whether what a verdict does not know is about how many requests there are, and how others fare.
+func ofOthers(s string) bool {
+	return strings.HasPrefix(s, "limits: ") || strings.HasPrefix(s, "health: ") || strings.Contains(s, " of one endpoint of ")
+}
+
 // announced reports whether v says that it does not know what becomes of the
 // request. What it says about
 // other requests at the same time, or about answers that nobody gives, does not count.
 func announced(v *sim.Verdict) bool {
-	return slices.ContainsFunc(v.Unknown, func(s string) bool { return !slices.Contains(notOfEnvoy, s) })
+	return slices.ContainsFunc(v.Unknown, func(s string) bool { return !slices.Contains(notOfEnvoy, s) && !ofOthers(s) })
 }
 
 // short is the request in one line.
