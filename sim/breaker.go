@@ -33,6 +33,8 @@ type Bound struct {
 	Most  string // of what, in words: 200 requests
 	Over  string // what becomes of what is over it: 503 (UO)
 	Field string // the leaf that says so
+	// Retries says that it is about retries: then those which are built in do not hold.
+	Retries bool
 }
 
 // Ejector is a conf that leaves endpoints out for a while, for how they answer.
@@ -97,6 +99,18 @@ func (t trace) bounded(b *Branch, list []effective.Backend, spoken api.Protocol)
 			}
 		}
 	})
+}
+
+// retriesBounded reports whether a policy says how many retries may be under way to one of the backends.
+func (t trace) retriesBounded(list []effective.Backend, spoken api.Protocol) (bounded bool) {
+	t.usedBy(list, func(_ string, use *effective.ClusterUse) {
+		for _, e := range use.Policies {
+			if x, ok := e.Conf.(Breaker); ok {
+				bounded = bounded || slices.ContainsFunc(x.Bounds(spoken), func(b Bound) bool { return b.Retries })
+			}
+		}
+	})
+	return bounded
 }
 
 // ejected says where as many failures in a row as the attempts have would leave an endpoint out: all attempts

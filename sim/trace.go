@@ -161,7 +161,9 @@ func (t trace) branch(l *lookup.Branch, q wire.Request, script []timeline.Backen
 	}
 	if script != nil {
 		b.unknown = append(b.unknown, t.attempts(l, script, &b)...)
-		b.unknown = append(b.unknown, timeline.UnknownRetries(b.Attempts)...)
+		if l.Route == nil || !t.retriesBounded(l.Route.Backends, l.Outbound.Destination.Protocol) { // else that is told
+			b.unknown = append(b.unknown, timeline.UnknownRetries(b.Attempts)...)
+		}
 	}
 	return b
 }

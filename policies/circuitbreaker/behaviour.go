@@ -37,9 +37,9 @@ func (c *Conf) Bounds(spoken api.Protocol) (out []sim.Bound) {
 		if b.BudgetPercent != nil {
 			percent, field = string(*b.BudgetPercent), limits+"retryBudget.budgetPercent"
 		}
-		out = append(out, sim.Bound{Most: percent + "% of the requests as retries", Over: "not repeated", Field: field})
-	default:
-		say(l.MaxRetries, envoy.MaxRetries, "retries", "not repeated", "maxRetries")
+		out = append(out, sim.Bound{Most: percent + "% of the requests as retries", Over: "not repeated", Field: field, Retries: true})
+	case l.MaxRetries != nil && *l.MaxRetries != envoy.MaxRetries:
+		out = append(out, sim.Bound{Most: fmt.Sprintf("%d retries", *l.MaxRetries), Over: "not repeated", Field: limits + "maxRetries", Retries: true})
 	}
 	return out
 }
