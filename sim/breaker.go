@@ -86,6 +86,13 @@ func (t trace) usedBy(list []effective.Backend, yield func(name string, use *eff
 	}
 }
 
+// doubtEndpoints says what decides about a request that is sent to the backends of rt, beside what it is.
+func (t trace) doubtEndpoints(b *Branch, rt *effective.Route, spoken api.Protocol) {
+	t.doubtEndpoint(b, rt)
+	t.bounded(b, rt.Backends, spoken)
+	t.checked(b, rt.Backends, spoken)
+}
+
 // bounded says of what is sent to backends where it may be too much.
 func (t trace) bounded(b *Branch, list []effective.Backend, spoken api.Protocol) {
 	t.usedBy(list, func(name string, use *effective.ClusterUse) {

@@ -224,9 +224,7 @@ func (t trace) take(spoken api.Protocol, rt *effective.Route, c *wire.Normalized
 		autoHost(t.from, rt, rewrite, &b)
 		filtered(rt, &b, rewrite, authority, c, spoken)
 		b.doubtHost(rewrite)
-		t.doubtEndpoint(&b, rt)
-		t.bounded(&b, rt.Backends, spoken)
-		t.checked(&b, rt.Backends, spoken)
+		t.doubtEndpoints(&b, rt, spoken)
 		b.arrive(c)
 		b.Mirrors = mirrors(rt, t.draws)
 		if c.Upgrade == wire.WebSocket && len(b.Mirrors) > 0 {
