@@ -15,7 +15,6 @@ import (
 // tellers name kinds of policies outside their folders, and why.
 var tellers = map[string]string{
 	"route":                  "what a route can say in the terms of policies is typed, by kind (route.InlinePolicy)",
-	"control/admission":      "the policies that come with a mesh are written in its documents",
 	"inspect/kuma":           "Kuma lists its kinds in an order of its own",
 	"cmd/weft/internal/demo": "the demonstration tells of documents that it applies",
 }

@@ -42,12 +42,12 @@ func (p *Policy) replaced(e *policies.Effective) {
 		if f.Winner().Layer == merge.Default {
 			continue // which nobody wrote
 		}
-		x := Replacement{By: f.Path}
+		x := ReplacedField{By: f.Path}
 		for _, s := range f.Said {
 			x.Said = append(x.Said, saidOf(s))
 		}
 		if p.Replaced == nil {
-			p.Replaced = map[string]Replacement{}
+			p.Replaced = map[string]ReplacedField{}
 		}
 		p.Replaced[e.Kind.Schema.Leaves[f.Field.Field].Path] = x
 	}
@@ -117,14 +117,14 @@ type Policy struct {
 	// Implied is what Envoy has beside what a field says, because of it, in Envoy's words.
 	Implied map[string][]string `json:"implied,omitempty"`
 	// Replaced are fields of which nothing holds, because a stronger document sets an alternative of them.
-	Replaced map[string]Replacement `json:"replaced,omitempty"`
+	Replaced map[string]ReplacedField `json:"replaced,omitempty"`
 	// Buckets is how many buckets a limit has at the destination, where it is more
 	// than one: each admits the whole rate.
 	Buckets int `json:"buckets,omitempty"`
 }
 
-// Replacement is what was said of a field that does not hold, and the field that stands in its place.
-type Replacement struct {
+// ReplacedField is what was said of a field that does not hold, and the field that stands in its place.
+type ReplacedField struct {
 	By   string    `json:"by"`
 	Said []Opinion `json:"said"`
 }

@@ -97,9 +97,9 @@ func (f Narrowing) named(o *api.Origin) bool {
 }
 
 // replaced are those of the fields in whose place others stand.
-func (f Narrowing) replaced(all map[string]sim.Replacement) map[string]sim.Replacement {
+func (f Narrowing) replaced(all map[string]sim.ReplacedField) map[string]sim.ReplacedField {
 	out := maps.Clone(all)
-	maps.DeleteFunc(out, func(field string, x sim.Replacement) bool { return f.leaves(field, x.Said) })
+	maps.DeleteFunc(out, func(field string, x sim.ReplacedField) bool { return f.leaves(field, x.Said) })
 	return out
 }
 
