@@ -177,7 +177,7 @@ func (s *server) routes() []endpoint.Operation {
 		&sidecars.Handlers{Finder: s.source, Sidecars: s.Sidecars, FleetCounts: s.FleetCounts, Observed: secured, Roots: roots, InstanceID: s.About.InstanceID},
 		&certificates.Handlers{Finder: s.source, Authorities: s.Authorities, Security: s.Security, Sidecars: s.Sidecars, Log: s.Log},
 		&questions.Handlers{Finder: s.source, Sidecars: s.Sidecars, Fleet: s.FleetCounts, Ask: ask, Problems: s.Problems, Unknown: s.Unknown, Running: s.Running, Traffic: s.troubles(), Zone: s.Zone.Name},
-		&requests.Handlers{Finder: s.source, Sidecars: s.Sidecars, FleetCounts: s.FleetCounts, Traffic: s.Traffic, Ask: ask, Log: s.Log, Lacks: s.authorizer.Lacks},
+		&requests.Handlers{Finder: s.source, Sidecars: s.Sidecars, FleetCounts: s.FleetCounts, Traffic: s.Traffic, Ask: ask, Log: s.Log, Events: s.Events, Lacks: s.authorizer.Lacks},
 		&envoys.Handlers{Finder: s.source, Envoys: s.Envoys, Renderer: s.Renderer, KumaCompat: s.KumaCompat},
 	} {
 		all = append(all, h.Endpoints()...)

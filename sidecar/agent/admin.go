@@ -126,6 +126,9 @@ func (s *tapSwitch) look(ctx context.Context, a *Agent) error {
 		s.life, s.on = life, false
 	}
 	wanted := a.requests.Recent.Tapping(time.Now())
+	if err := a.headers.Read(a.requests.Recent.Headers()); err != nil {
+		return err
+	}
 	if wanted == s.on || s.life == nil {
 		return nil
 	}

@@ -24,6 +24,7 @@ import (
 
 	"github.com/weftmesh/weft/sidecar/accesslog"
 	"github.com/weftmesh/weft/sidecar/callers"
+	"github.com/weftmesh/weft/sidecar/headers"
 	"github.com/weftmesh/weft/sidecar/identity"
 	"github.com/weftmesh/weft/sidecar/loglines"
 	"github.com/weftmesh/weft/sidecar/metrics"
@@ -101,12 +102,13 @@ type Agent struct {
 	logs      *loglines.Forwarder
 	requests  requests.Log
 	tap       tapSwitch
+	headers   *headers.Filter // that Envoy reads while somebody watches
 	metrics   *metrics.Teller
 }
 
 // New makes an agent; Run starts it.
 func New(config Config, log *slog.Logger) *Agent {
-	return &Agent{config: config, intervals: defaultIntervals, log: log.With("mesh", config.Mesh, "dataplane", config.Name)}
+	return &Agent{config: config, intervals: defaultIntervals, headers: headers.New(), log: log.With("mesh", config.Mesh, "dataplane", config.Name)}
 }
 
 // Run starts Envoy and keeps it running until ctx ends, then drains and stops

@@ -12,6 +12,7 @@ import (
 	accesslogv3 "github.com/envoyproxy/go-control-plane/envoy/data/accesslog/v3"
 
 	"github.com/weftmesh/weft/sidecar/attach"
+	"github.com/weftmesh/weft/sidecar/headers"
 	"github.com/weftmesh/weft/xds/bootstrap"
 )
 
@@ -109,6 +110,7 @@ func (s *RecentRequests) tapped(line *accesslogv3.HTTPAccessLogEntry) {
 	}
 	r, now := seenOf(line), time.Now()
 	r.StandsFor = 1
+	r.Headers, r.AnswerHeaders = headers.Of(line)
 	s.number++
 	r.Number = s.number
 	for _, t := range s.taps {
@@ -126,7 +128,7 @@ func (t *tap) take(r attach.SeenRequest, now time.Time) {
 		t.dropped++
 		return
 	}
-	t.lines = append(t.lines, r)
+	t.lines = append(t.lines, r.Only(t.asks.Headers))
 }
 
 // Tapping reports whether somebody watches. Taps that nobody asked for are over.
@@ -139,6 +141,16 @@ func (s *RecentRequests) Tapping(now time.Time) bool {
 		}
 	}
 	return len(s.taps) > 0
+}
+
+// Headers are those that taps ask for, as attach.HeaderNames has them.
+func (s *RecentRequests) Headers() (out []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range s.taps {
+		out = append(out, t.asks.Headers...)
+	}
+	return attach.HeaderNames(out)
 }
 
 // Answer answers a question. The error says that there are as many taps as there may be.
