@@ -153,11 +153,15 @@ func largeMesh(b *testing.B, c control.Config) *plane {
 	}
 	p.post("/_apply", text.String())
 	p.post("/_apply", answersWorld())
-	names := []string{"wide"}
+	sidecars := []fleetSidecar{{Name: "wide"}}
 	for i := range planes {
-		names = append(names, fmt.Sprintf("dp-%d", i))
+		s := fleetSidecar{Name: fmt.Sprintf("dp-%d", i)}
+		for k := range 3 { // as internal/worlds has them call
+			s.Tables = append(s.Tables, fmt.Sprintf("svc-%d_8080", (i+k*7+1)%1000))
+		}
+		sidecars = append(sidecars, s)
 	}
-	p.follow(b, names)
+	p.allFollow(b, sidecars)
 	p.post("/_apply", strings.Replace(edited, `"numRetries":9`, `"numRetries":8`, 1))
 	return p
 }
