@@ -175,12 +175,8 @@ func (st *stream) render(r *effective.Resolved) (out *resource.State) {
 	switch opts := st.server.opts; {
 	case syncstatus.IsGRPC(st.peer.Client):
 		return opts.Renderer.RenderGRPC(r)
-	case !st.peer.Requests && opts.Quiet != nil:
-		return opts.Quiet.Render(r)
-	case st.peer.MetricsTLS && opts.MeteringTLS != nil:
-		return opts.MeteringTLS.Render(r)
-	case st.peer.Metrics && opts.Metering != nil:
-		return opts.Metering.Render(r)
+	case opts.RendererFor != nil:
+		return opts.RendererFor(st.peer.Features).Render(r)
 	default:
 		return opts.Renderer.Render(r)
 	}
