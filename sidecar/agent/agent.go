@@ -102,7 +102,7 @@ type Agent struct {
 	logs      *loglines.Forwarder
 	requests  requests.Log
 	tap       tapSwitch
-	headers   *headers.Filter // that Envoy reads while somebody watches
+	headers   *headers.HeaderReader // that Envoy reads while somebody watches
 	metrics   *metrics.Teller
 }
 

@@ -23,31 +23,31 @@ import (
 	"github.com/weftmesh/weft/xds/bootstrap"
 )
 
-// Filter is the configuration of the filter that reads headers. Any number of goroutines may use it.
-type Filter struct {
+// HeaderReader is the configuration of the filter that reads headers. Any number of goroutines may use it.
+type HeaderReader struct {
 	extensionv3.UnimplementedExtensionConfigDiscoveryServiceServer
 
-	served *discovery.Resources
+	served *discovery.Served
 
 	mu    sync.Mutex
 	names []string // sorted
 }
 
 // New reads no header.
-func New() *Filter { return &Filter{served: discovery.New()} }
+func New() *HeaderReader { return &HeaderReader{served: discovery.New()} }
 
 // Register offers the configuration on g.
-func (f *Filter) Register(g *grpc.Server) {
+func (f *HeaderReader) Register(g *grpc.Server) {
 	extensionv3.RegisterExtensionConfigDiscoveryServiceServer(g, f)
 }
 
 // StreamExtensionConfigs sends Envoy the configuration, and again when it changes.
-func (f *Filter) StreamExtensionConfigs(stream extensionv3.ExtensionConfigDiscoveryService_StreamExtensionConfigsServer) error {
+func (f *HeaderReader) StreamExtensionConfigs(stream extensionv3.ExtensionConfigDiscoveryService_StreamExtensionConfigsServer) error {
 	return f.served.Serve(stream)
 }
 
 // Read has Envoy read these headers and no other, whose names are in lower case, sorted and each there once.
-func (f *Filter) Read(names []string) error {
+func (f *HeaderReader) Read(names []string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if slices.Equal(names, f.names) {

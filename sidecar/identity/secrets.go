@@ -18,7 +18,7 @@ import (
 type secrets struct {
 	secretv3.UnimplementedSecretDiscoveryServiceServer
 
-	named *discovery.Resources
+	named *discovery.Served
 }
 
 func newSecrets() *secrets { return &secrets{named: discovery.New()} }
