@@ -24,8 +24,8 @@ type Stream interface {
 	Send(*discoveryv3.DiscoveryResponse) error
 }
 
-// Served is what Envoy may ask for by one type. Any number of goroutines may use it.
-type Served struct {
+// ServedResources are what Envoy may ask for by one type. Any number of goroutines may use it.
+type ServedResources struct {
 	mu      sync.Mutex
 	version int
 	named   map[string]*anypb.Any
@@ -33,12 +33,12 @@ type Served struct {
 }
 
 // New has nothing yet.
-func New() *Served {
-	return &Served{named: map[string]*anypb.Any{}, changed: make(chan struct{})}
+func New() *ServedResources {
+	return &ServedResources{named: map[string]*anypb.Any{}, changed: make(chan struct{})}
 }
 
 // Put serves a resource under a name. It fails where m cannot be encoded.
-func (s *Served) Put(name string, m proto.Message) error {
+func (s *ServedResources) Put(name string, m proto.Message) error {
 	resource, err := anypb.New(m)
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", name, err)
@@ -53,7 +53,7 @@ func (s *Served) Put(name string, m proto.Message) error {
 }
 
 // get is what there is of the names, and a channel that is closed when that may have changed.
-func (s *Served) get(names []string) (found map[string]*anypb.Any, version string, changed <-chan struct{}) {
+func (s *ServedResources) get(names []string) (found map[string]*anypb.Any, version string, changed <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	found = map[string]*anypb.Any{}
@@ -67,7 +67,7 @@ func (s *Served) get(names []string) (found map[string]*anypb.Any, version strin
 
 // Serve sends the resources that Envoy names when there are any, and again when one changes, until the stream
 // ends.
-func (s *Served) Serve(stream Stream) error {
+func (s *ServedResources) Serve(stream Stream) error {
 	ctx := stream.Context()
 	requests := requestsOf(stream)
 	var names []string

@@ -27,7 +27,7 @@ import (
 type HeaderReader struct {
 	extensionv3.UnimplementedExtensionConfigDiscoveryServiceServer
 
-	served *discovery.Served
+	served *discovery.ServedResources
 
 	mu    sync.Mutex
 	names []string // sorted

@@ -18,7 +18,7 @@ import (
 type secrets struct {
 	secretv3.UnimplementedSecretDiscoveryServiceServer
 
-	named *discovery.Served
+	named *discovery.ServedResources
 }
 
 func newSecrets() *secrets { return &secrets{named: discovery.New()} }
