@@ -93,7 +93,7 @@ func (a *app) tap(ctx context.Context, who string, q requests.TapRequest) error 
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		err = errors.New("the control plane ended the tap before its time; try again")
 	}
-	fmt.Fprintf(a.err, "%d requests, %d not shown since there were too many in a second\n", t.requests, t.dropped)
+	fmt.Fprintf(a.err, "%d requests, %d not shown since there were too many in a second, %d lines lost on the way\n", t.requests, t.dropped, t.lost)
 	return err
 }
 
@@ -111,6 +111,7 @@ func (a *app) isDataplane(ctx context.Context, server *client.Client, name strin
 type tapped struct {
 	a                 *app
 	requests, dropped uint64
+	lost              uint64 // lines that sidecars wrote and their agents never got
 }
 
 // take shows one event: requests where results go, all else beside it.
@@ -121,6 +122,7 @@ func (t *tapped) take(event string, data []byte) error {
 		if err := json.Unmarshal(data, &e); err != nil {
 			return err
 		}
+		t.lost = e.Lost
 		if e.Reason != "" {
 			return fmt.Errorf("the control plane ended the tap: %s", e.Reason)
 		}

@@ -31,6 +31,7 @@ import (
 	"github.com/weftmesh/weft/sidecar/probes"
 	"github.com/weftmesh/weft/sidecar/requests"
 	"github.com/weftmesh/weft/sidecar/resolver"
+	"github.com/weftmesh/weft/sidecar/traffic"
 	"github.com/weftmesh/weft/xds/bootstrap"
 )
 
@@ -102,6 +103,7 @@ type Agent struct {
 	logs      *loglines.Forwarder
 	requests  requests.Log
 	tap       tapSwitch
+	losses    traffic.Losses        // of lines for taps
 	headers   *headers.HeaderReader // that Envoy reads while somebody watches
 	metrics   *metrics.Teller
 }

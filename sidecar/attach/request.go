@@ -60,6 +60,8 @@ type SeenRequests struct {
 	Requests []SeenRequest `json:"requests"`
 	// Dropped are requests that were asked for and not kept, since there were too many at once.
 	Dropped uint64 `json:"dropped"`
+	// Lost are lines that Envoy wrote and that never came, since a tap began; told at its end.
+	Lost uint64 `json:"lost,omitempty"`
 	// Next is the Since of the next question.
 	Next uint64 `json:"next"`
 	// Kept is since when lines are kept.

@@ -68,6 +68,8 @@ type TapLoss struct {
 type TapEnd struct {
 	// Reason is why it ended before its time; empty where that is over.
 	Reason string `json:"reason,omitempty"`
+	// Lost is how many lines the Envoys wrote meanwhile that never came to their agents.
+	Lost uint64 `json:"lost,omitempty"`
 }
 
 // TapSilent is a sidecar that is not heard.
@@ -166,7 +168,13 @@ func (t *tap) names() (out []string) {
 // first event is, so that who waits for that misses no request.
 func (t *tap) run(ctx context.Context, flush func() error) {
 	until := time.Now().Add(t.length)
-	defer t.end(context.WithoutCancel(ctx))
+	ended := false
+	end := func() uint64 { ended = true; return t.end(context.WithoutCancel(ctx)) }
+	defer func() {
+		if !ended {
+			end()
+		}
+	}()
 	t.ask(ctx, false, func(*tapped, attach.SeenRequests, error) {}) // whoever is not heard will not be
 	err := t.out("begin", TapBegin{Dataplanes: t.names(), Until: until, Notes: t.notes})
 	every := time.NewTicker(tapEvery)
@@ -179,13 +187,13 @@ func (t *tap) run(ctx context.Context, flush func() error) {
 		case <-ctx.Done():
 			if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 				_ = t.look(context.WithoutCancel(ctx)) // what came in the last second
-				_ = errors.Join(t.out("end", TapEnd{}), flush())
+				_ = errors.Join(t.out("end", TapEnd{Lost: end()}), flush())
 			}
 			return
 		case <-every.C:
 		}
 		if refused := t.mayGoOn(ctx); refused != nil && ctx.Err() == nil {
-			_ = errors.Join(t.out("end", TapEnd{Reason: refused.Error()}), flush())
+			_ = errors.Join(t.out("end", TapEnd{Reason: refused.Error(), Lost: end()}), flush())
 			return
 		}
 	}
@@ -267,7 +275,9 @@ func (t *tap) heard(ctx context.Context, x *tapped, err error) error {
 	return t.out("silent", TapSilent{x.Ref.FullName(), sidecars.CannotAsk(err).Detail})
 }
 
-// end tells the sidecars that nobody watches; the lease of those that do not hear it ends by itself.
-func (t *tap) end(ctx context.Context) {
-	t.ask(ctx, true, func(*tapped, attach.SeenRequests, error) {})
+// end tells the sidecars that nobody watches, and returns how many lines were lost; the lease of those that do not
+// hear it ends by itself.
+func (t *tap) end(ctx context.Context) (lost uint64) {
+	t.ask(ctx, true, func(_ *tapped, answer attach.SeenRequests, _ error) { lost += answer.Lost })
+	return lost
 }

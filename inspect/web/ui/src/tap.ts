@@ -11,7 +11,7 @@ interface Told {
   request: Seen
   dropped: { dataplane: string; dropped: number }
   silent: { dataplane: string; reason: string }
-  end: { reason?: string }
+  end: { reason?: string; lost?: number }
 }
 
 export interface Line { n: number; seen: Seen }
@@ -26,6 +26,7 @@ export function useTap() {
   const watched = shallowRef<Told['begin']>()
   const left = ref(0)
   const cut = ref('') // why it ended before its time
+  const lost = ref(0) // lines that never came to the agents
   let stopping: AbortController | undefined
   let waiting: Line[] = []
   const clock = setInterval(() => {
@@ -40,7 +41,7 @@ export function useTap() {
 
   function take(type: string, text: string): void {
     const data = JSON.parse(text) as Told[keyof Told]
-    if (type === 'end') { state.value = 'ended'; cut.value = (data as Told['end']).reason ?? ''; return }
+    if (type === 'end') { state.value = 'ended'; const end = data as Told['end']; cut.value = end.reason ?? ''; lost.value = end.lost ?? 0; return }
     if (type === 'begin') { watched.value = data as Told['begin']; state.value = 'on' }
     else if (type === 'request') waiting.push({ n: ++all.value, seen: data as Seen })
     else if (type === 'dropped') dropped.value += (data as Told['dropped']).dropped
@@ -53,6 +54,7 @@ export function useTap() {
     state.value = 'starting'
     error.value = watched.value = undefined
     cut.value = ''
+    lost.value = 0
     lines.value = []
     waiting = []
     silent.value = new Map()
@@ -88,5 +90,5 @@ export function useTap() {
     if (state.value === 'on' || state.value === 'starting') state.value = 'ended'
   }
   onScopeDispose(() => { clearInterval(clock); stopping?.abort() })
-  return { state: computed(() => state.value), lines, all, dropped, silent, error, watched, left, cut, start, stop }
+  return { state: computed(() => state.value), lines, all, dropped, silent, error, watched, left, cut, lost, start, stop }
 }
