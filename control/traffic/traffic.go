@@ -32,10 +32,12 @@ type TrafficCollector struct {
 	dataplane func(api.Ref) (*effective.Resolved, bool)
 	now       func() time.Time
 	every     func(time.Duration)
+	answering chan struct{} // holds one while Series are told
 
-	mu   sync.Mutex
-	sums *traffic.Sums
-	load load
+	mu     sync.Mutex
+	sums   *traffic.Sums
+	totals *traffic.Totals // nil where nobody collects series
+	load   load
 }
 
 // New takes reports of the dataplanes that dataplane knows, by the name that their sidecars have for them,
@@ -133,6 +135,9 @@ func (c *TrafficCollector) failed(now time.Time, dp api.Ref) {
 func (c *TrafficCollector) report(now time.Time, dp api.Ref, from traffic.Service, of time.Duration, to map[traffic.Service][]traffic.Counted, others map[traffic.Service]traffic.Counts) {
 	c.mu.Lock()
 	c.sums.Report(now, dp, from, of, to, others)
+	if c.totals != nil {
+		c.totals.Report(now, from, to, others)
+	}
 	changed, every := c.load.took(now, c.now().Sub(now)), c.load.every
 	c.mu.Unlock()
 	if changed {
