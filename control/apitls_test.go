@@ -40,7 +40,9 @@ func over(t *testing.T, trust *tls.Config, url, token string) (int, string) {
 // kubelets need no token, and metrics are for those whom RBAC allows them.
 func TestAPIServerSaysWhoReadsMetrics(t *testing.T) {
 	t.Parallel()
-	a := admitting(t, func(c *control.Config) { c.DataplaneAuth, c.XDSPlaintext, c.APITLS, c.TrafficMetrics = "token", false, "127.0.0.1:0", true })
+	a := admitting(t, func(c *control.Config) {
+		c.DataplaneAuth, c.XDSPlaintext, c.APITLS, c.TrafficMetrics = "token", false, "127.0.0.1:0", true
+	})
 	a.trustRoots()
 	for _, name := range []string{"prometheus", "grafana", "nobody"} {
 		create(t, a.Cluster, "/api/v1/namespaces/on/serviceaccounts", `metadata: {name: `+name+`}`)

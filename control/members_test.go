@@ -77,7 +77,9 @@ func TestAPIServerSaysWhatUsersSee(t *testing.T) {
 // read in one of them, and an account operator that may do everything.
 func withUsers(t *testing.T) *admitted {
 	t.Helper()
-	a := admitting(t, func(c *control.Config) { c.AdminAuth, c.APITLS, c.APIExpose, c.TrafficMetrics = "token", "127.0.0.1:0", true, true })
+	a := admitting(t, func(c *control.Config) {
+		c.AdminAuth, c.APITLS, c.APIExpose, c.TrafficMetrics = "token", "127.0.0.1:0", true, true
+	})
 	a.trustRoots()
 	const rbac = "/apis/rbac.authorization.k8s.io/v1/"
 	create(t, a.Cluster, rbac+"clusterroles", `{metadata: {name: viewer}, rules: [{apiGroups: [kuma.io], resources: [meshretries, dataplanes], verbs: [get, list]},
