@@ -62,7 +62,7 @@ func (c *TrafficCollector) Size() traffic.Size {
 
 // Stream is for the reports of one stream, one after the other.
 func (c *TrafficCollector) Stream(dataplane api.Ref) func(*attach.Traffic) {
-	s := &stream{collector: c, dataplane: dataplane, tables: map[uint32]*table{}}
+	s := &stream{collector: c, dataplane: dataplane, tables: map[uint32]*table{}, clusters: map[uint32]*cluster{}}
 	return s.take
 }
 
@@ -74,6 +74,7 @@ type stream struct {
 	resolved  *effective.Resolved
 	from      traffic.Service
 	tables    map[uint32]*table
+	clusters  map[uint32]*cluster
 }
 
 // table is one by its number on the stream.
@@ -113,6 +114,7 @@ func (s *stream) take(t *attach.Traffic) {
 	}
 	of := min(time.Duration(t.GetMilliseconds())*time.Millisecond, longest)
 	s.collector.report(now, r.Ref, s.from, of, to, others)
+	s.failedAt(now, t.GetHosts())
 	if slices.ContainsFunc(t.GetTables(), failed) {
 		s.collector.failed(now, r.Ref)
 	}
@@ -173,10 +175,11 @@ func (s *stream) table(t *attach.Table) (*table, slotRules) {
 }
 
 // called is what an outbound leads to; a host as people write it.
-func called(mesh string, o *effective.Outbound) traffic.Service {
-	d := o.Destination
+func called(mesh string, o *effective.Outbound) traffic.Service { return destined(mesh, o.Destination) }
+
+func destined(mesh string, d *effective.Destination) traffic.Service {
 	out := traffic.Service{Mesh: mesh, Namespace: d.Namespace, Name: d.Name, ID: d.ID}
-	if o.ToHost() {
+	if d.Kind == api.KindHost {
 		out.ID = naming.Address(d.Name, d.Port)
 	}
 	return out
