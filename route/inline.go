@@ -11,7 +11,7 @@ type Inline struct {
 	Origin *api.Origin // whose Field is where the document says it
 }
 
-// InlinePolicy is a *Timeouts, a *Retry, a *RateLimit or an *AccessLog. Dialects fill these in, and do
+// InlinePolicy is a *Timeouts, a *Retry, a *RateLimit or an *AccessLines. Dialects fill these in, and do
 // not know how the kinds of policies are written.
 type InlinePolicy interface {
 	// Kind is that of the policies in whose terms it speaks.
@@ -103,17 +103,17 @@ func (l *RateLimit) Fields() map[string]any {
 	return out
 }
 
-// AccessLog is whether lines of requests are written, as a MeshAccessLog says it.
-type AccessLog struct {
+// AccessLines is whether lines of requests are written, as a MeshAccessLog says it.
+type AccessLines struct {
 	// Off writes none, wherever policies would have them go; nil says nothing.
 	Off *bool
 }
 
 // Kind is MeshAccessLog.
-func (*AccessLog) Kind() string { return "MeshAccessLog" }
+func (*AccessLines) Kind() string { return "MeshAccessLog" }
 
 // Fields are an empty list of backends where none is to get lines. Where lines go is for policies to say.
-func (a *AccessLog) Fields() map[string]any {
+func (a *AccessLines) Fields() map[string]any {
 	if a.Off == nil || !*a.Off {
 		return map[string]any{}
 	}
@@ -144,7 +144,7 @@ func FieldsOf(list []Inline) map[string]map[string]any {
 
 // InlineOf is what a rule says itself in the terms of policies: of a field that is said twice
 // the stronger.
-func InlineOf(list []Inline) (t Timeouts, r Retry, l RateLimit, a AccessLog) {
+func InlineOf(list []Inline) (t Timeouts, r Retry, l RateLimit, a AccessLines) {
 	for _, in := range list {
 		switch p := in.Policy.(type) {
 		case *Timeouts:
@@ -159,7 +159,7 @@ func InlineOf(list []Inline) (t Timeouts, r Retry, l RateLimit, a AccessLog) {
 			if len(p.Set) > 0 {
 				l.Set = p.Set
 			}
-		case *AccessLog:
+		case *AccessLines:
 			a.Off = stronger(p.Off, a.Off)
 		}
 	}

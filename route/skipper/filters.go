@@ -92,7 +92,7 @@ func (e *effect) logs(c *call, on bool) error {
 		return refused(c.at, unsupportedFilter, "weft does not have %s with statuses: a MeshAccessLog writes lines whatever the answer is, or none; write the filter without arguments, and choose by status where lines are read", c.Name)
 	}
 	off := !on
-	e.says(c, &route.AccessLog{Off: &off})
+	e.says(c, &route.AccessLines{Off: &off})
 	return nil
 }
 
@@ -101,13 +101,13 @@ func lastLog(list []route.Inline) []route.Inline {
 	_, _, _, lines := route.InlineOf(list)
 	last := -1
 	for i := range list {
-		if _, ok := list[i].Policy.(*route.AccessLog); ok {
+		if _, ok := list[i].Policy.(*route.AccessLines); ok {
 			last = i
 		}
 	}
 	out := list[:0:0]
 	for i := range list {
-		if _, ok := list[i].Policy.(*route.AccessLog); !ok || i == last && *lines.Off {
+		if _, ok := list[i].Policy.(*route.AccessLines); !ok || i == last && *lines.Off {
 			out = append(out, list[i])
 		}
 	}
