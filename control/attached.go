@@ -61,6 +61,9 @@ func (p *Plane) attach(o attached.Options) {
 	o.Names, o.Metrics = p.names, p.metricsOf
 	o.Connected, o.Certified = p.insights.Connected, p.insights.Shown
 	p.traffic = traffic.New(p.dataplane, time.Now, cmp.Or(p.cfg.ReportEvery, traffic.Often), func(every time.Duration) { p.agents.ReportEvery(every) })
+	if p.cfg.TrafficMetrics {
+		p.traffic.KeepTotals()
+	}
 	o.Traffic = p.traffic.Stream
 	o.Counts = func(ref api.Ref) bool {
 		r, ok := p.dataplane(ref)

@@ -72,6 +72,8 @@ type Config struct {
 	// Writes says why the store takes no writes, while all else works; nil where it takes them.
 	Writes  func() error
 	Metrics http.Handler
+	// TrafficMetrics are what sidecars counted of requests; nil where that is not served.
+	TrafficMetrics http.Handler
 	// OnReader is told of each reader of a model that a request makes, which counts
 	// what the answer costs; nil tells nobody.
 	OnReader func(*resolve.Reader)

@@ -73,7 +73,7 @@ func (p *printer) routes() []Route {
 	l := &p.Lines[p.Line]
 	paths := []match.Condition{*l.Path()}
 	_, forwards := l.Do.(*route.Forward)
-	_, _, limit := route.InlineOf(l.Inline)
+	_, _, limit, _ := route.InlineOf(l.Inline)
 	limited := forwards && limitOf(&limit) != nil
 	if at := l.Path(); at.Op == match.SegmentPrefix && at.Value != "/" && !l.Expression && !limited {
 		base := strings.TrimSuffix(at.Value, "/")

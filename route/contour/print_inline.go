@@ -11,7 +11,7 @@ import (
 // printInline writes the timeouts, retries and limits that a route can say so that they
 // mean what they are; the others are left to policies.
 func printInline(out *Route, list []route.Inline) {
-	t, again, limit := route.InlineOf(list)
+	t, again, limit, _ := route.InlineOf(list)
 	if t != (route.Timeouts{}) {
 		out.TimeoutPolicy = &TimeoutPolicy{Response: durationText(t.Request), Idle: durationText(t.StreamIdle), IdleConnection: durationText(t.Idle)}
 	}

@@ -80,7 +80,7 @@ func (p *printer) mirror(m *route.Mirror) *gatewayv1.HTTPRequestMirrorFilter {
 // printInline writes the timeouts and retries that a rule can say so that they mean what
 // they are; the others are left to policies.
 func printInline(out *gatewayv1.HTTPRouteRule, list []route.Inline) {
-	bounds, says, _ := route.InlineOf(list)
+	bounds, says, _, _ := route.InlineOf(list)
 	whole, try := bounds.Request, says.PerTry
 	again, repeats := retryOf(&says)
 	out.Retry = again

@@ -90,11 +90,11 @@ func (p *printer) path(out *Route, l *route.Line) {
 	}
 }
 
-// inlineFilters are the limits and timeouts that a route can say so that they mean what
+// inlineFilters are the limits, timeouts and lines that a route can say so that they mean what
 // they are; the others are left to policies.
 func inlineFilters(list []route.Inline) []string {
 	var out []string
-	bounds, _, limit := route.InlineOf(list)
+	bounds, _, limit, lines := route.InlineOf(list)
 	switch rate := limit.Rate; {
 	case rate == nil || rate.Burst > 0:
 	case limit.Status != nil:
@@ -104,6 +104,9 @@ func inlineFilters(list []route.Inline) []string {
 	}
 	if whole := bounds.Request; whole != nil && time.Duration(*whole) >= time.Millisecond {
 		out = append(out, say("backendTimeout", whole.String()))
+	}
+	if lines.Off != nil && *lines.Off {
+		out = append(out, say("disableAccessLog"))
 	}
 	return out
 }
