@@ -21,6 +21,7 @@ func TestFoldASCII(t *testing.T) {
 		{`(?i)[\xE0-\xEF]`, []string{"\u00e9"}, []string{"\u00c9", "e"}},
 		{`(?i)[a-c]\d`, []string{"B1", "b1"}, []string{"d1", "Bb"}},
 		{`(?i:\xC9)\xC9k`, []string{"\u00c9\u00c9k"}, []string{"\u00e9\u00c9k", "\u00c9\u00c9K"}},
+		{`(?i)\bk`, []string{"k", "K"}, []string{"kk"}},
 		{`\xC9k`, []string{"\u00c9k"}, []string{"\u00e9k", "\u00c9K"}},
 	} {
 		re := regexp.MustCompile("^(?:" + re2.FoldASCII(c.source) + ")$")

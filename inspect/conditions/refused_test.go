@@ -1,4 +1,4 @@
-package inspect_test
+package conditions_test
 
 import (
 	"slices"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect/conditions"
+	"github.com/weftmesh/weft/internal/inspecttest"
 )
 
 // broken is a mistake in the text of an object, which the file world.yaml holds now.
@@ -21,7 +22,7 @@ func broken(kind, name string) *api.Violation {
 // where, whether an earlier version is in force or not.
 func TestStatusSaysWhichDocumentsAreRefused(t *testing.T) {
 	t.Parallel()
-	m := model(t, street)
+	m := inspecttest.Model(t, inspecttest.Street)
 	elsewhere := broken("MeshRetry", "far")
 	elsewhere.Object.Mesh = "other"
 	file := &api.Violation{Position: api.Position{File: "bad.yaml", Line: 2, Column: 1}, Code: "Syntax", Severity: api.Error, Message: "the text is not valid YAML; correct it"}
@@ -69,7 +70,7 @@ func TestStatusSaysWhichDocumentsAreRefused(t *testing.T) {
 // What is refused outside all meshes concerns each of them, a mesh only itself.
 func TestStatusOfAMeshSaysWhatIsRefusedOutsideOfMeshes(t *testing.T) {
 	t.Parallel()
-	m := model(t, street)
+	m := inspecttest.Model(t, inspecttest.Street)
 	outside := func(kind, name string) *api.Violation {
 		v := broken(kind, name)
 		v.Object.Mesh = ""

@@ -1,4 +1,4 @@
-package inspect_test
+package explain_test
 
 import (
 	"errors"
@@ -9,12 +9,13 @@ import (
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/explain"
 	"github.com/weftmesh/weft/inspect/terminal"
+	"github.com/weftmesh/weft/internal/inspecttest"
 )
 
-// asked explains a-1 of the street, narrowed by f.
+// asked explains a-1 of the inspecttest.Street, narrowed by f.
 func asked(t *testing.T, f explain.Narrowing) (explain.Explanation, error) {
 	t.Helper()
-	e, err := explain.Of(model(t, street), plane("a-1"), "")
+	e, err := explain.Of(inspecttest.Model(t, inspecttest.Street), inspecttest.Plane("a-1"), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +57,7 @@ func TestAFilterSaysOnlyWhatIsAskedFor(t *testing.T) {
 // Of a route all its rules are said, wherever they stand among those of others.
 func TestAFilterByRoute(t *testing.T) {
 	t.Parallel()
-	m := model(t, `
+	m := inspecttest.Model(t, `
 {type: Dataplane, mesh: default, name: a-1, networking: {address: 127.0.0.1, outbound: [{port: 10001, tags: {kuma.io/service: web}}]}}
 ---
 {type: Dataplane, mesh: default, name: web-1, networking: {address: 127.0.0.2, inbound: [{port: 80, tags: {kuma.io/service: web, kuma.io/protocol: http}}]}}
@@ -65,7 +66,7 @@ func TestAFilterByRoute(t *testing.T) {
 ---
 {type: MeshHTTPRoute, mesh: default, name: far, spec: {targetRef: {kind: Mesh}, to: [{targetRef: {kind: MeshService, name: web}, rules: [{matches: [{path: {type: PathPrefix, value: /a}}], default: {}}]}]}}
 `)
-	e, err := explain.Of(m, plane("a-1"), "")
+	e, err := explain.Of(m, inspecttest.Plane("a-1"), "")
 	if err != nil {
 		t.Fatal(err)
 	}

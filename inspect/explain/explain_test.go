@@ -1,17 +1,18 @@
-package inspect_test
+package explain_test
 
 import (
 	"encoding/json"
 	"testing"
 
 	"github.com/weftmesh/weft/inspect/explain"
+	"github.com/weftmesh/weft/internal/inspecttest"
 )
 
 func TestExplainTakesEveryNameOfADestination(t *testing.T) {
 	t.Parallel()
-	m := model(t, street)
+	m := inspecttest.Model(t, inspecttest.Street)
 	for _, to := range []string{"", "web", "web:8080", "web:10001", "web.mesh", "web.mesh.local:8080", "127.0.0.1:10001"} {
-		e, err := explain.Of(m, plane("a-1"), to)
+		e, err := explain.Of(m, inspecttest.Plane("a-1"), to)
 		if err != nil || len(e.Outbounds) != 1 {
 			t.Errorf("%q: %v, %d outbounds", to, err, len(e.Outbounds))
 		}
@@ -22,7 +23,7 @@ func TestExplainTakesEveryNameOfADestination(t *testing.T) {
 // fields without a value are left out.
 func TestDefaultsHaveNoName(t *testing.T) {
 	t.Parallel()
-	e, err := explain.Of(model(t, street), plane("a-1"), "")
+	e, err := explain.Of(inspecttest.Model(t, inspecttest.Street), inspecttest.Plane("a-1"), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +50,7 @@ func TestARedirectSaysWhoWroteIt(t *testing.T) {
 		"one":      {rules("moved", "{kind: Mesh}", redirect), "MeshHTTPRoute/default/moved"},
 		"stronger": {rules("moved", "{kind: Mesh}", redirect) + rules("own", "{kind: Dataplane, labels: {team: red}}", redirect), "MeshHTTPRoute/default/own"},
 	} {
-		e, err := explain.Of(model(t, street+x.documents), plane("a-1"), "web")
+		e, err := explain.Of(inspecttest.Model(t, inspecttest.Street+x.documents), inspecttest.Plane("a-1"), "web")
 		if err != nil {
 			t.Fatal(name, err)
 		}

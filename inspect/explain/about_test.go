@@ -1,4 +1,4 @@
-package inspect_test
+package explain_test
 
 import (
 	"encoding/json"
@@ -13,6 +13,7 @@ import (
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/explain"
+	"github.com/weftmesh/weft/internal/inspecttest"
 	"github.com/weftmesh/weft/internal/worlds"
 	"github.com/weftmesh/weft/sim"
 )
@@ -20,8 +21,8 @@ import (
 // What is said about one object is part of the whole, with every rule where it has a say, and
 // what is said in brief is the whole without policies.
 func TestAboutAndBriefArePartsOfTheWhole(t *testing.T) {
-	m := model(t, street)
-	e, err := explain.Of(m, plane("a-1"), "")
+	m := inspecttest.Model(t, inspecttest.Street)
+	e, err := explain.Of(m, inspecttest.Plane("a-1"), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +52,7 @@ func TestAboutAndBriefArePartsOfTheWhole(t *testing.T) {
 	}
 	for ref, want := range said {
 		about := func(most int) explain.Explanation {
-			e, err := explain.About(m, plane("a-1"), "", ref, inspect.ListOptions{}, most)
+			e, err := explain.About(m, inspecttest.Plane("a-1"), "", ref, inspect.ListOptions{}, most)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -88,10 +89,10 @@ func TestAboutAPolicyForSomeCallers(t *testing.T) {
 	if len(violations) > 0 {
 		t.Fatal(violations[0])
 	}
-	m := secureModel(t, strict, true)
+	m := inspecttest.SecureModel(t, ", mtls: {enabledBackend: ca, backends: [{name: ca, type: builtin, mode: STRICT}]}", true)
 	changes := []snapshot.Change{{After: text[0]}}
 	m, _ = m.Update(m.Written().With(2, changes), changes)
-	e, err := explain.About(m.Reader(nil), plane("a"), "", text[0].Ref, inspect.ListOptions{}, -1)
+	e, err := explain.About(m.Reader(nil), inspecttest.Plane("a"), "", text[0].Ref, inspect.ListOptions{}, -1)
 	if err != nil || len(e.Inbounds) != 1 || len(e.Inbounds[0].Callers) != 1 {
 		t.Errorf("%v: %+v", err, e.Inbounds)
 	}

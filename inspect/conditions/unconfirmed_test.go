@@ -1,4 +1,4 @@
-package inspect_test
+package conditions_test
 
 import (
 	"strings"
@@ -8,6 +8,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/conditions"
+	"github.com/weftmesh/weft/internal/inspecttest"
 )
 
 const abroad = `type: MeshExternalService
@@ -35,7 +36,7 @@ networking: {address: 127.0.0.2, inbound: [{port: 80, tags: {kuma.io/service: ot
 // that takes as long as all do is behind and no more.
 func TestWhatASidecarWaitsForIsTold(t *testing.T) {
 	t.Parallel()
-	m, since := model(t, abroad), time.Date(2026, 11, 28, 10, 0, 0, 0, time.UTC)
+	m, since := inspecttest.Model(t, abroad), time.Date(2026, 11, 28, 10, 0, 0, 0, time.UTC)
 	bank := []string{"extsvc_bank:443"}
 	for _, c := range []struct {
 		what string
@@ -51,8 +52,8 @@ func TestWhatASidecarWaitsForIsTold(t *testing.T) {
 		{"a cluster of another", []inspect.Unconfirmed{{Type: "cds", Requested: true, Since: since, Resolving: []string{"gone:80"}}}, []string{"those of cluster gone:80;"}},
 		{"does not read", []inspect.Unconfirmed{{Type: "rds", Requested: true, Since: since}}, []string{"has not confirmed routes", "busy, stopped or cut off"}},
 	} {
-		front := inspect.Sidecar{Dataplane: plane("front"), Connected: true, Unconfirmed: c.of}
-		all := []inspect.Sidecar{front, connected("other", true)}
+		front := inspect.Sidecar{Dataplane: inspecttest.Plane("front"), Connected: true, Unconfirmed: c.of}
+		all := []inspect.Sidecar{front, inspecttest.Connected("other", true)}
 		var found string
 		for _, o := range conditions.Problems(m, all, nil) {
 			for _, p := range o.Problems {
@@ -70,7 +71,7 @@ func TestWhatASidecarWaitsForIsTold(t *testing.T) {
 			}
 		}
 		tally := inspect.NewTally()
-		tally.Move(plane("front"), "", inspect.StateBehind)
+		tally.Move(inspecttest.Plane("front"), "", inspect.StateBehind)
 		for _, s := range []inspect.Sync{
 			inspect.SyncOf(m, "default", all),
 			tally.Sync(m, "default", inspect.Listed(all), all, func(api.Ref) bool { return false }),
@@ -84,7 +85,7 @@ func TestWhatASidecarWaitsForIsTold(t *testing.T) {
 			}
 		}
 	}
-	done := inspect.Sidecar{Dataplane: plane("front"), Connected: true, InSync: true, Unconfirmed: []inspect.Unconfirmed{{Type: "cds", Requested: true, Since: since}}}
+	done := inspect.Sidecar{Dataplane: inspecttest.Plane("front"), Connected: true, InSync: true, Unconfirmed: []inspect.Unconfirmed{{Type: "cds", Requested: true, Since: since}}}
 	if done.Troubled() || done.WaitsFor(m) != "" {
 		t.Error("one that follows waits")
 	}

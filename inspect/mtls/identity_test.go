@@ -1,4 +1,4 @@
-package inspect_test
+package mtls_test
 
 import (
 	"fmt"
@@ -15,6 +15,7 @@ import (
 	"github.com/weftmesh/weft/inspect/explain"
 	"github.com/weftmesh/weft/inspect/mtls"
 	"github.com/weftmesh/weft/inspect/terminal"
+	"github.com/weftmesh/weft/internal/inspecttest"
 )
 
 // TestIdentityIsExplained: who a dataplane is, how its inbounds take mutual TLS, and who says so.
@@ -104,7 +105,7 @@ func TestWhoBelievesAnAuthority(t *testing.T) {
 // dataplane, be it the only one.
 func TestTheNameOfADataplaneIsTold(t *testing.T) {
 	t.Parallel()
-	q := model(t, `
+	q := inspecttest.Model(t, `
 {type: MeshIdentity, mesh: default, name: own, spec: {selector: {dataplane: {matchLabels: {}}}, spiffeID: {trustDomain: shop.test, path: '/{{ label "app" }}'}, provider: {type: Bundled, bundled: {insecureAllowSelfSigned: true, autogenerate: {enabled: true}}}}}
 ---
 {type: Dataplane, mesh: default, name: web, labels: {app: web}, networking: {address: 127.0.0.1, inbound: [{port: 80, tags: {kuma.io/service: web}}]}}

@@ -1,4 +1,4 @@
-package inspect_test
+package conditions_test
 
 import (
 	"slices"
@@ -11,11 +11,12 @@ import (
 	"github.com/weftmesh/weft/inspect/conditions"
 	"github.com/weftmesh/weft/inspect/explain"
 	"github.com/weftmesh/weft/inspect/notes"
+	"github.com/weftmesh/weft/internal/inspecttest"
 )
 
 // apart are two policies, each of them sound, that merge into intervals which
 // Envoy refuses.
-var apart = street + `---
+var apart = inspecttest.Street + `---
 type: MeshRetry
 mesh: default
 name: mr-base
@@ -31,8 +32,8 @@ spec: {targetRef: {kind: Dataplane}, to: [{targetRef: {kind: MeshService, name: 
 // at the dataplane, and among the problems, once however many hold it.
 func TestAdjustedValuesAreSaid(t *testing.T) {
 	t.Parallel()
-	m := model(t, apart)
-	e, err := explain.Of(m, plane("b-1"), "")
+	m := inspecttest.Model(t, apart)
+	e, err := explain.Of(m, inspecttest.Plane("b-1"), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,8 +56,8 @@ func TestAdjustedValuesAreSaid(t *testing.T) {
 
 func TestASidecarThatGetsNothingSaysWhy(t *testing.T) {
 	t.Parallel()
-	m := model(t, street)
-	sidecars := []inspect.Sidecar{{Dataplane: plane("a-1"), Connected: true, Note: "no configuration could be made"}, {Dataplane: plane("b-1"), Connected: true, InSync: true, Note: "an old story"}}
+	m := inspecttest.Model(t, inspecttest.Street)
+	sidecars := []inspect.Sidecar{{Dataplane: inspecttest.Plane("a-1"), Connected: true, Note: "no configuration could be made"}, {Dataplane: inspecttest.Plane("b-1"), Connected: true, InSync: true, Note: "an old story"}}
 	got := conditions.OverviewOf(m, "default", sidecars).Sidecars.Withheld
 	if want := (inspect.Withheld{Dataplane: "a-1", Message: "no configuration could be made"}); !slices.Equal(got, []inspect.Withheld{want}) {
 		t.Errorf("held are %+v", got)
@@ -83,7 +84,7 @@ spec: {from: [{targetRef: {kind: Mesh}, default: {local: {tcp: {connectionRate: 
 `))
 	m, _ := world.Compile(world.Snapshot(objects...))
 	few := api.Ref{Kind: "MeshRateLimit", Mesh: "default", Name: "few"}
-	s, err := conditions.StatusOf(m.Reader(nil), few, inspect.Listed([]inspect.Sidecar{connected("db-1", true)}))
+	s, err := conditions.StatusOf(m.Reader(nil), few, inspect.Listed([]inspect.Sidecar{inspecttest.Connected("db-1", true)}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package inspect_test
+package explain_test
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftmesh/weft/inspect/explain"
 	"github.com/weftmesh/weft/inspect/terminal"
+	"github.com/weftmesh/weft/internal/inspecttest"
 	"github.com/weftmesh/weft/sim"
 	"github.com/weftmesh/weft/sim/wire"
 )
@@ -88,13 +89,13 @@ func TestConnectionsAreTheBackends(t *testing.T) {
 		"outside":  {outside, true, []string{"3s outside-t"}},
 		"subset":   {"{kind: MeshServiceSubset, name: price, tags: {version: none}}", true, []string{"2s price-t"}},
 	} {
-		m := model(t, strings.Replace(elsewhere, "BACKENDS", x.backends, 1))
-		e, err := explain.Of(m, plane("till-1"), "stock")
+		m := inspecttest.Model(t, strings.Replace(elsewhere, "BACKENDS", x.backends, 1))
+		e, err := explain.Of(m, inspecttest.Plane("till-1"), "stock")
 		if err != nil {
 			t.Fatal(err)
 		}
 		rule := e.Outbounds[0].Routes[0]
-		v, err := sim.Run(m, plane("till-1"), wire.Request{URL: "http://stock/p", Answers: "200@5s"})
+		v, err := sim.Run(m, inspecttest.Plane("till-1"), wire.Request{URL: "http://stock/p", Answers: "200@5s"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,8 +124,8 @@ func TestConnectionsAreTheBackends(t *testing.T) {
 // TestTheEndHasAnAuthor: the bound that ends a request in simulate is one that it shows.
 func TestTheEndHasAnAuthor(t *testing.T) {
 	t.Parallel()
-	m := model(t, strings.Replace(elsewhere, "BACKENDS", "{kind: MeshService, name: price}", 1))
-	v, err := sim.Run(m, plane("till-1"), wire.Request{URL: "http://stock/p", Answers: "200@5s"})
+	m := inspecttest.Model(t, strings.Replace(elsewhere, "BACKENDS", "{kind: MeshService, name: price}", 1))
+	v, err := sim.Run(m, inspecttest.Plane("till-1"), wire.Request{URL: "http://stock/p", Answers: "200@5s"})
 	if err != nil {
 		t.Fatal(err)
 	}

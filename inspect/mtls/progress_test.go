@@ -1,4 +1,4 @@
-package inspect_test
+package mtls_test
 
 import (
 	"fmt"
@@ -7,35 +7,12 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/api/decode"
-	"github.com/weftmesh/weft/api/snapshot"
-	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/mtls"
 	"github.com/weftmesh/weft/inspect/terminal"
+	"github.com/weftmesh/weft/internal/inspecttest"
 	"github.com/weftmesh/weft/resolve"
 )
-
-// secureModel is a mesh of two dataplanes whose sidecars have identities, where mode says how it
-// takes mutual TLS.
-func secureModel(t *testing.T, mtls string, proved bool) *resolve.Model {
-	t.Helper()
-	objects, err := decode.Objects(world.Catalog(), "test.yaml", []byte(fmt.Sprintf(`
-{type: Mesh, name: default%s}
----
-{type: Dataplane, mesh: default, name: a, networking: {address: 127.0.0.1, inbound: [{port: 80, tags: {kuma.io/service: a}}]}}
----
-{type: Dataplane, mesh: default, name: b, networking: {address: 127.0.0.2, inbound: [{port: 80, tags: {kuma.io/service: b}}]}}
-`, mtls)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"a", "b"} {
-		objects = append(objects, &api.Object{Ref: api.InsightRef(api.Ref{Mesh: "default", Name: name}), Spec: &api.DataplaneInsight{Identity: proved}})
-	}
-	m, _ := resolve.Compile(snapshot.New(1, objects...), world.Dialects(), world.Kinds())
-	return m
-}
 
 const (
 	permissive = ", mtls: {enabledBackend: ca, backends: [{name: ca, type: builtin, mode: PERMISSIVE}]}"
@@ -46,7 +23,7 @@ const (
 // waits for, by what its sidecars tell.
 func TestProgressOfAMesh(t *testing.T) {
 	t.Parallel()
-	off, allowing, hard := secureModel(t, "", false), secureModel(t, permissive, true), secureModel(t, strict, true)
+	off, allowing, hard := inspecttest.SecureModel(t, "", false), inspecttest.SecureModel(t, permissive, true), inspecttest.SecureModel(t, strict, true)
 	for _, test := range []struct {
 		wanted, held *resolve.Model // held: what the Envoy of a has confirmed
 		certificate  bool           // of a

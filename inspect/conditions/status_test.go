@@ -1,52 +1,27 @@
-package inspect_test
+package conditions_test
 
 import (
-	_ "embed"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/conditions"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/internal/inspecttest"
 )
-
-// street has two callers of web; only a-1 has route-1, and mr-top on it.
-//
-//go:embed testdata/street.yaml
-var street string
-
-func model(t *testing.T, text string) *resolve.Reader {
-	t.Helper()
-	objects, violations := world.Decode("street.yaml", []byte(text))
-	if len(violations) > 0 {
-		t.Fatal(violations[0])
-	}
-	m, _ := world.Compile(world.Snapshot(objects...))
-	return m.Reader(nil)
-}
-
-func plane(name string) api.Ref {
-	return api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: name}
-}
-
-func connected(name string, inSync bool) inspect.Sidecar {
-	return inspect.Sidecar{Dataplane: plane(name), Connected: true, InSync: inSync}
-}
 
 func TestConditions(t *testing.T) {
 	t.Parallel()
-	m := model(t, street)
-	all := []inspect.Sidecar{connected("a-1", true), connected("b-1", true), connected("web-1", true)}
-	behind := []inspect.Sidecar{connected("a-1", true), connected("b-1", false)}
-	refusing := []inspect.Sidecar{{Dataplane: plane("a-1"), Connected: true, Refusal: &inspect.Refusal{Type: "rds", Message: "no such thing"}}, connected("b-1", true)}
+	m := inspecttest.Model(t, inspecttest.Street)
+	all := []inspect.Sidecar{inspecttest.Connected("a-1", true), inspecttest.Connected("b-1", true), inspecttest.Connected("web-1", true)}
+	behind := []inspect.Sidecar{inspecttest.Connected("a-1", true), inspecttest.Connected("b-1", false)}
+	refusing := []inspect.Sidecar{{Dataplane: inspecttest.Plane("a-1"), Connected: true, Refusal: &inspect.Refusal{Type: "rds", Message: "no such thing"}}, inspecttest.Connected("b-1", true)}
 	other := slices.Clone(refusing) // what it refused is a resource in which only others take part
 	other[0].Refusal = &inspect.Refusal{Type: "lds", Resources: []string{"inbound:10.0.0.1:80"}, Message: "no such thing"}
 	own := slices.Clone(refusing)
 	own[0].Refusal = &inspect.Refusal{Type: "rds", Resources: []string{"outbound:127.0.0.1:10001"}, Message: "no such thing"}
-	r, _ := m.Dataplane(plane("a-1"))
+	r, _ := m.Dataplane(inspecttest.Plane("a-1"))
 	took := slices.Clone(other) // and it has confirmed all else
 	took[0].Rest, took[0].Lacks = r, other[0].Refusal.Resources
 	tookNot := slices.Clone(own)
@@ -97,7 +72,7 @@ func TestConditions(t *testing.T) {
 // although something else that it targets is not there.
 func TestWhatIsLostBesideWhatHolds(t *testing.T) {
 	t.Parallel()
-	m := model(t, street+`---
+	m := inspecttest.Model(t, inspecttest.Street+`---
 type: MeshTimeout
 mesh: default
 name: half
@@ -124,7 +99,7 @@ spec:
 // accepted, and says which reference leads nowhere.
 func TestAnEntryWithoutItsServiceIsNotAll(t *testing.T) {
 	t.Parallel()
-	s, err := conditions.StatusOf(model(t, street+`---
+	s, err := conditions.StatusOf(inspecttest.Model(t, inspecttest.Street+`---
 type: MeshTimeout
 mesh: default
 name: half
@@ -145,7 +120,7 @@ spec:
 // status and its explanation name the other host and who has it.
 func TestHostsThatOthersOwn(t *testing.T) {
 	t.Parallel()
-	m := model(t, `
+	m := inspecttest.Model(t, `
 {type: Mesh, name: default}
 ---
 {type: Dataplane, mesh: default, name: edge, networking: {address: 127.0.0.1, gateway: {type: BUILTIN, listeners: [{port: 8080}]}}}
@@ -155,7 +130,7 @@ func TestHostsThatOthersOwn(t *testing.T) {
 {type: RouteGroup, mesh: default, name: both, spec: {hosts: [a.test, b.test], backends: [{name: s, type: shunt}], defaultBackends: [{backendName: s}]}}
 `)
 	ref := api.Ref{Kind: "RouteGroup", Mesh: "default", Name: "both"}
-	e, err := conditions.ExplainObject(m, ref, inspect.Listed([]inspect.Sidecar{connected("edge", true)}))
+	e, err := conditions.ExplainObject(m, ref, inspect.Listed([]inspect.Sidecar{inspecttest.Connected("edge", true)}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +154,7 @@ func TestHostsThatOthersOwn(t *testing.T) {
 
 func TestOverviewCountsSidecars(t *testing.T) {
 	t.Parallel()
-	o := conditions.OverviewOf(model(t, street), "default", []inspect.Sidecar{connected("a-1", true), connected("b-1", false)})
+	o := conditions.OverviewOf(inspecttest.Model(t, inspecttest.Street), "default", []inspect.Sidecar{inspecttest.Connected("a-1", true), inspecttest.Connected("b-1", false)})
 	if s := o.Sidecars; s.Total != 3 || s.InSync != 1 || s.Absent != 1 || len(s.Behind) != 1 || s.Behind[0] != "b-1" {
 		t.Errorf("%+v", s)
 	}
@@ -192,9 +167,9 @@ func TestProblemsAreGroupedByOwner(t *testing.T) {
 	t.Parallel()
 	violation := api.Path("spec").Breaks("is wrong; correct it")
 	violation.File, violation.Line = "bad.yaml", 3
-	refusing := []inspect.Sidecar{{Dataplane: plane("a-1"), Connected: true, Refusal: &inspect.Refusal{Type: "rds", Message: "no"}}}
+	refusing := []inspect.Sidecar{{Dataplane: inspecttest.Plane("a-1"), Connected: true, Refusal: &inspect.Refusal{Type: "rds", Message: "no"}}}
 	var got []string
-	for _, o := range conditions.Problems(model(t, street), refusing, []*api.Violation{violation}) {
+	for _, o := range conditions.Problems(inspecttest.Model(t, inspecttest.Street), refusing, []*api.Violation{violation}) {
 		for _, p := range o.Problems {
 			got = append(got, o.Owner+" "+p.Code)
 			if p.Line == 0 && p.Code != "Rejected" {
@@ -211,16 +186,16 @@ func TestProblemsAreGroupedByOwner(t *testing.T) {
 func TestTargetsOfAnObject(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{"mr-mesh": conditions.Shadowed, "mr-dp": conditions.Found, "mr-top": conditions.Found, "mr-typo": conditions.Missing} {
-		e, err := conditions.ExplainObject(model(t, street), api.Ref{Kind: "MeshRetry", Mesh: "default", Name: name}, nil)
+		e, err := conditions.ExplainObject(inspecttest.Model(t, inspecttest.Street), api.Ref{Kind: "MeshRetry", Mesh: "default", Name: name}, nil)
 		if err != nil || len(e.Targets) != 1 || e.Targets[0].State != want {
 			t.Errorf("%s: %v %+v, wanted %s", name, err, e.Targets, want)
 		}
 	}
-	e, err := conditions.ExplainObject(model(t, street), api.Ref{Kind: "MeshHTTPRoute", Mesh: "default", Name: "route-1"}, nil)
+	e, err := conditions.ExplainObject(inspecttest.Model(t, inspecttest.Street), api.Ref{Kind: "MeshHTTPRoute", Mesh: "default", Name: "route-1"}, nil)
 	if err != nil || len(e.Dataplanes) != 1 || e.Dataplanes[0] != "a-1" || e.Targets[0].State != conditions.Found {
 		t.Errorf("route-1: %v %+v", err, e)
 	}
-	_, err = conditions.ExplainObject(model(t, street), api.Ref{Kind: "MeshRetry", Mesh: "default", Name: "mr-tip"}, nil)
+	_, err = conditions.ExplainObject(inspecttest.Model(t, inspecttest.Street), api.Ref{Kind: "MeshRetry", Mesh: "default", Name: "mr-tip"}, nil)
 	if err == nil || !strings.Contains(err.Error(), "did you mean mr-top") {
 		t.Errorf("an unknown name: %v", err)
 	}

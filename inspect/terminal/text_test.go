@@ -1,4 +1,4 @@
-package inspect_test
+package terminal_test
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	"github.com/weftmesh/weft/inspect/conditions"
 	"github.com/weftmesh/weft/inspect/explain"
 	"github.com/weftmesh/weft/inspect/terminal"
+	"github.com/weftmesh/weft/internal/inspecttest"
 	"github.com/weftmesh/weft/sim"
 	"github.com/weftmesh/weft/sim/lookup"
 	"github.com/weftmesh/weft/sim/wire"
@@ -18,8 +19,8 @@ import (
 
 func TestLosersAreStruckThroughInColour(t *testing.T) {
 	t.Parallel()
-	m := model(t, street)
-	e, err := explain.Of(m, plane("a-1"), "web")
+	m := inspecttest.Model(t, inspecttest.Street)
+	e, err := explain.Of(m, inspecttest.Plane("a-1"), "web")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package inspect_test
+package explain_test
 
 import (
 	"fmt"
@@ -7,16 +7,17 @@ import (
 
 	"github.com/weftmesh/weft/inspect/explain"
 	"github.com/weftmesh/weft/inspect/terminal"
+	"github.com/weftmesh/weft/internal/inspecttest"
 )
 
 // A mesh may have thousands of policies for others: the list is cut, and says by how much.
 func TestWhatDoesNotApplyIsBounded(t *testing.T) {
 	t.Parallel()
-	text := street
+	text := inspecttest.Street
 	for i := range 250 {
 		text += fmt.Sprintf("---\n{type: MeshTimeout, mesh: default, name: away-%03d, spec: {targetRef: {kind: MeshService, name: web}, to: [{targetRef: {kind: Mesh}, default: {http: {requestTimeout: 1s}}}]}}\n", i)
 	}
-	e, err := explain.Of(model(t, text), plane("a-1"), "")
+	e, err := explain.Of(inspecttest.Model(t, text), inspecttest.Plane("a-1"), "")
 	if err != nil {
 		t.Fatal(err)
 	}

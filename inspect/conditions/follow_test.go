@@ -1,4 +1,4 @@
-package inspect_test
+package conditions_test
 
 import (
 	"fmt"
@@ -11,12 +11,13 @@ import (
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/conditions"
+	"github.com/weftmesh/weft/internal/inspecttest"
 )
 
 // refusing are so many sidecars that refuse what they were sent.
 func refusing(n int) (out []inspect.Sidecar) {
 	for i := range n {
-		out = append(out, inspect.Sidecar{Dataplane: plane(fmt.Sprintf("d-%d", i)), Connected: true, Refusal: &inspect.Refusal{Type: "lds", Message: "no"}})
+		out = append(out, inspect.Sidecar{Dataplane: inspecttest.Plane(fmt.Sprintf("d-%d", i)), Connected: true, Refusal: &inspect.Refusal{Type: "lds", Message: "no"}})
 	}
 	return out
 }
@@ -31,7 +32,7 @@ func TestRefusalsBeyondThreeAreCounted(t *testing.T) {
 	for i := range 5 {
 		text += fmt.Sprintf("---\n{type: Dataplane, mesh: default, name: d-%d, networking: {address: 127.0.0.%d, inbound: [{port: 80, tags: {kuma.io/service: web}}], outbound: [{port: 10001, backendRef: {kind: MeshService, name: web, port: 80}}]}}\n", i, i+1)
 	}
-	s, err := conditions.StatusOf(model(t, text), api.Ref{Kind: "MeshRetry", Mesh: "default", Name: "mr"}, inspect.Listed(refusing(5)))
+	s, err := conditions.StatusOf(inspecttest.Model(t, text), api.Ref{Kind: "MeshRetry", Mesh: "default", Name: "mr"}, inspect.Listed(refusing(5)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,11 +44,11 @@ func TestRefusalsBeyondThreeAreCounted(t *testing.T) {
 // What is told of the sidecars of a mesh is of that mesh alone, with those that are expected back.
 func TestSyncIsOfOneMesh(t *testing.T) {
 	t.Parallel()
-	elsewhere := inspect.Sidecar{Dataplane: plane("c-1"), Connected: true, Note: "it has no certificate"}
+	elsewhere := inspect.Sidecar{Dataplane: inspecttest.Plane("c-1"), Connected: true, Note: "it has no certificate"}
 	elsewhere.Dataplane.Mesh = "other"
-	held := inspect.Sidecar{Dataplane: plane("b-1"), Connected: true, Note: "it has no certificate"}
-	awaited := inspect.Sidecar{Dataplane: plane("a-1"), Awaited: true}
-	s := inspect.SyncOf(model(t, street), "default", []inspect.Sidecar{elsewhere, held, awaited})
+	held := inspect.Sidecar{Dataplane: inspecttest.Plane("b-1"), Connected: true, Note: "it has no certificate"}
+	awaited := inspect.Sidecar{Dataplane: inspecttest.Plane("a-1"), Awaited: true}
+	s := inspect.SyncOf(inspecttest.Model(t, inspecttest.Street), "default", []inspect.Sidecar{elsewhere, held, awaited})
 	if len(s.Withheld) != 1 || s.Withheld[0].Dataplane != "b-1" || !slices.Equal(s.Awaited, []string{"a-1"}) || !slices.Equal(s.Missing, []string{"a-1", "web-1"}) {
 		t.Errorf("%+v", s)
 	}
@@ -56,9 +57,9 @@ func TestSyncIsOfOneMesh(t *testing.T) {
 // A sidecar that refuses one thing and is kept from another has two problems.
 func TestASidecarWithTwoProblems(t *testing.T) {
 	t.Parallel()
-	both := inspect.Sidecar{Dataplane: plane("a-1"), Connected: true, Note: "it has no certificate", Refusal: &inspect.Refusal{Type: "rds", Message: "no"}}
+	both := inspect.Sidecar{Dataplane: inspecttest.Plane("a-1"), Connected: true, Note: "it has no certificate", Refusal: &inspect.Refusal{Type: "rds", Message: "no"}}
 	var got []string
-	for _, p := range conditions.Problems(model(t, street), []inspect.Sidecar{both}, nil)[0].Problems {
+	for _, p := range conditions.Problems(inspecttest.Model(t, inspecttest.Street), []inspect.Sidecar{both}, nil)[0].Problems {
 		got = append(got, p.Code+" "+p.Message)
 	}
 	if want := []string{"Rejected its Envoy refused rds: no", "Held its sidecar does not get its configuration: it has no certificate"}; !slices.Equal(got, want) {
@@ -71,9 +72,9 @@ func TestASidecarWithTwoProblems(t *testing.T) {
 func TestWhoRefusedAMomentAgoIsBehind(t *testing.T) {
 	t.Parallel()
 	tally := inspect.NewTally()
-	tally.Move(plane("a-1"), "", inspect.StateRefusing)
-	tally.Move(plane("b-1"), "", inspect.StateBehind)
-	s := tally.Sync(model(t, street), "default", inspect.Listed([]inspect.Sidecar{connected("a-1", true)}), nil, func(api.Ref) bool { return false })
+	tally.Move(inspecttest.Plane("a-1"), "", inspect.StateRefusing)
+	tally.Move(inspecttest.Plane("b-1"), "", inspect.StateBehind)
+	s := tally.Sync(inspecttest.Model(t, inspecttest.Street), "default", inspect.Listed([]inspect.Sidecar{inspecttest.Connected("a-1", true)}), nil, func(api.Ref) bool { return false })
 	if s.Total != 2 || len(s.Refusing) != 0 || !slices.Equal(s.Behind, []string{"a-1", "b-1"}) {
 		t.Errorf("%+v", s)
 	}

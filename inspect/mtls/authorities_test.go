@@ -1,4 +1,4 @@
-package inspect_test
+package mtls_test
 
 import (
 	"strings"
