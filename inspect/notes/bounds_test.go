@@ -1,4 +1,4 @@
-package lint_test
+package notes_test
 
 import (
 	"fmt"
@@ -6,7 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weftmesh/weft/control/world"
+	"github.com/weftmesh/weft/inspect/notes"
+	"github.com/weftmesh/weft/internal/inspecttest"
 )
 
 // boundsMesh is a mesh in which till calls stock, and a rule of it leads to price.
@@ -174,12 +175,10 @@ func TestBoundsThatNeverFire(t *testing.T) {
 				}
 				text += "---\n" + boundPolicies[name]
 			}
-			var r world.Reading
-			r.Objects, r.Violations = world.Decode("world.yaml", []byte(text))
 			var got []string
-			for _, f := range found(r).Findings {
-				if f.Code == "ShadowedTimeout" || f.Code == "IdleBeforeTimeout" {
-					got = append(got, fmt.Sprintf("%s %s", strings.NewReplacer("default/default/", "", "default/", "", "/", " ").Replace(f.Object), f.Field))
+			for _, n := range notes.All(inspecttest.Model(t, text)) {
+				if n.Code == "ShadowedTimeout" || n.Code == "IdleBeforeTimeout" {
+					got = append(got, fmt.Sprintf("%s %s %s", n.Origin.Ref.Kind, n.Origin.Ref.Name, n.Field))
 				}
 			}
 			slices.Sort(got)

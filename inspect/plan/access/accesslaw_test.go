@@ -1,4 +1,4 @@
-package plan_test
+package access_test
 
 import (
 	"fmt"
