@@ -10,7 +10,8 @@ import (
 	"github.com/weftmesh/weft/api/decode"
 )
 
-// TestMistakesInServices: a MeshService selects its dataplanes in one way, and what it selects by is checked.
+// TestMistakesInServices: a MeshService selects its dataplanes in one way, and what it selects by is checked; each of
+// its ports has a number and a name of its own.
 func TestMistakesInServices(t *testing.T) {
 	t.Parallel()
 	sayMistakes(t, "MeshService", map[string]string{
@@ -22,6 +23,10 @@ func TestMistakesInServices(t *testing.T) {
 		`{selector: {dataplaneTags: {"a b": web}}, ports: [{port: 80}]}`:                                           `error spec.selector.dataplaneTags["a b"]`,
 		`{selector: {dataplaneLabels: {matchLabels: {app: web}}, dataplaneTags: {app: web}}, ports: [{port: 80}]}`: "error spec.selector",
 		`{selector: {dataplaneLabels: {matchLabels: {app: web}}, dataplaneRef: {name: a}}, ports: [{port: 80}]}`:   "error spec.selector",
+		`{selector: {dataplaneRef: {name: a}}, ports: [{port: 80, name: web}, {port: 81, name: web-2}]}`:           "",
+		`{selector: {dataplaneRef: {name: a}}, ports: [{port: 80, name: Web}]}`:                                    "error spec.ports[0].name",
+		`{selector: {dataplaneRef: {name: a}}, ports: [{port: 80, name: web}, {port: 81, name: web}]}`:             "error spec.ports[1].name",
+		`{selector: {dataplaneRef: {name: a}}, ports: [{port: 80}, {port: 80, name: web}]}`:                        "error spec.ports[1].port",
 		`{selector: {}, ports: [{port: 80}]}`:                                                                      "warning spec.selector",
 		`{ports: [{port: 80}]}`:                                                                                    "warning spec.selector",
 	})
@@ -43,6 +48,30 @@ func TestMistakesInIdentities(t *testing.T) {
 		`{` + all + `, provider: {type: Bundled, bundled: {` + made + `, certificateParameters: {expiry: 168h}}}}`:     "",
 		`{` + all + `, provider: {type: Bundled, bundled: {` + made + `, certificateParameters: {expiry: 168h0m1s}}}}`: "warning spec.provider.bundled.certificateParameters.expiry",
 	})
+}
+
+// TestDataplanesThatDoNothing: a Dataplane that neither serves nor calls anything is warned of, and no other: one that
+// serves, calls, is a gateway or whose traffic is redirected does something.
+func TestDataplanesThatDoNothing(t *testing.T) {
+	t.Parallel()
+	for networking, nothing := range map[string]bool{
+		`{address: 127.0.0.1}`:                                                                                 true,
+		`{address: 127.0.0.1, inbound: [], outbound: []}`:                                                      true,
+		`{address: 127.0.0.1, inbound: [{port: 80, tags: {kuma.io/service: a}}]}`:                              false,
+		`{address: 127.0.0.1, outbound: [{port: 80, tags: {kuma.io/service: a}}]}`:                             false,
+		`{address: 127.0.0.1, gateway: {type: DELEGATED, tags: {kuma.io/service: a}}}`:                         false,
+		`{address: 127.0.0.1, transparentProxying: {redirectPortInbound: 15006, redirectPortOutbound: 15001}}`: false,
+		`{address: 127.0.0.1, outbound: [{port: 80, backendRef: {kind: MeshService, name: a, port: 80}}]}`:     false,
+	} {
+		_, err := decode.Objects(api.NewCatalog(api.Types()...), "f", []byte("type: Dataplane\nmesh: default\nname: a\nnetworking: "+networking+"\n"))
+		if api.Refuses(err) {
+			t.Errorf("%s: %v", networking, err)
+		}
+		warned := slices.ContainsFunc(api.Violations(err), func(v *api.Violation) bool { return v.Code == api.CodeNoEffect && v.Field == "networking.inbound" })
+		if warned != nothing {
+			t.Errorf("%s does something: %v", networking, err)
+		}
+	}
 }
 
 // sayMistakes compares where the specs of documents of a kind are wrong, and how gravely, with what is wanted.
