@@ -63,6 +63,7 @@ var boundPolicies = map[string]string{
 	"try 2s on 5xx":        boundPolicy("MeshRetry", "try", toStock, "default: {http: {numRetries: 1, perTryTimeout: 2s, retryOn: [5xx]}}"),
 	"try 2s without retry": boundPolicy("MeshRetry", "try", toStock, "default: {http: {numRetries: 0, perTryTimeout: 2s}}"),
 	"try 9s on 5xx":        boundPolicy("MeshRetry", "try", toStock, "default: {http: {numRetries: 1, perTryTimeout: 9s, retryOn: [5xx]}}"),
+	"retry on 5xx":         boundPolicy("MeshRetry", "try", toStock, "default: {http: {numRetries: 1, retryOn: [5xx]}}"),
 	"inbound request 3s":   "type: MeshTimeout\nmesh: default\nname: inbound\nspec:\n  targetRef: {kind: Mesh}\n  rules: [{default: {http: {requestTimeout: 3s}}}]\n",
 	"inbound stream 3s":    "type: MeshTimeout\nmesh: default\nname: inbound\nspec:\n  targetRef: {kind: Mesh}\n  from: [{targetRef: {kind: Mesh}, default: {http: {maxStreamDuration: 3s}}}]\n",
 	"inbound till 3s":      "type: MeshTimeout\nmesh: default\nname: inbound\nspec:\n  targetRef: {kind: Dataplane, name: till-1}\n  rules: [{default: {http: {requestTimeout: 3s}}}]\n",
@@ -163,6 +164,7 @@ func TestBoundsThatNeverFire(t *testing.T) {
 		"inbound request 3s, request 0s":                  {byRule, "MeshTimeout request" + request},
 		"inbound stream 3s, request 60s":                  {"MeshTimeout inbound spec.from[0].default.http.maxStreamDuration", "MeshTimeout request" + request},
 		"inbound request 3s, request 60s, try 9s on 5xx":  {try, byRule},
+		"inbound request 3s, retry on 5xx":               nil, // nobody wrote how long an attempt may take
 		"inbound till 3s, request 60s":                    nil,
 		"inbound request 3s, request 1s":                  nil,
 	} {
