@@ -13,9 +13,9 @@ func TestForeignParents(t *testing.T) {
 	t.Parallel()
 	const foreign, own = "{group: g, kind: Other, name: x}", "{group: '', kind: Service, name: w}"
 	for parents, want := range map[string]int{
-		foreign:                               0,
-		"{kind: Service, name: w}":            0,
-		own:                                   1,
+		foreign:                    0,
+		"{kind: Service, name: w}": 0,
+		own:                        1,
 		foreign + ", " + own + ", {group: g, kind: Other, name: y}": 1,
 	} {
 		objects, err := decode.Objects(catalog, "f", []byte("apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: r, namespace: default}\nspec: {parentRefs: ["+parents+"], rules: [{backendRefs: [{name: w, port: 80}]}]}\n"))
