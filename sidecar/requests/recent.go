@@ -34,14 +34,21 @@ type RecentRequests struct {
 	mu       sync.Mutex
 	number   uint64
 	kept     time.Time // since when
-	failures ring[attach.SeenRequest]
+	failures ring[kept]
 	attempts ring[attempt]
 	taps     map[string]*tap
 }
 
+// kept is a request, and the cluster to which it was sent: lines of attempts say no virtual host, and one sidecar may
+// see a request twice, as it comes in and as its workload passes it on.
+type kept struct {
+	attach.SeenRequest
+	cluster string
+}
+
 // attempt is one of a request that failed.
 type attempt struct {
-	id, table string
+	id, cluster string
 	attach.SeenAttempt
 }
 
@@ -49,7 +56,7 @@ type attempt struct {
 type tap struct {
 	asks    attach.RequestsQuestion
 	until   time.Time
-	lines   []attach.SeenRequest
+	lines   []kept
 	dropped uint64
 	second  time.Time // the one that is counted
 	inIt    int
@@ -90,7 +97,7 @@ func (s *RecentRequests) failed(line *accesslogv3.HTTPAccessLogEntry, weight flo
 		s.kept = time.Now()
 	}
 	r.Number = s.number
-	s.failures.add(mostFailed, r)
+	s.failures.add(mostFailed, kept{r, clusterOf(line)})
 }
 
 // attempt keeps one that failed.
@@ -98,7 +105,7 @@ func (s *RecentRequests) attempt(line *accesslogv3.HTTPAccessLogEntry) {
 	r := seenOf(line)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.attempts.add(mostAttempts, attempt{r.ID, r.Table, attach.SeenAttempt{TookMicros: r.TookMicros, Host: r.Host, Status: r.Status, Flags: r.Flags, Details: r.Details}})
+	s.attempts.add(mostAttempts, attempt{r.ID, clusterOf(line), attach.SeenAttempt{TookMicros: r.TookMicros, Host: r.Host, Status: r.Status, Flags: r.Flags, Details: r.Details}})
 }
 
 // tapped gives a request to the taps that ask for it, and so many in a second.
@@ -115,12 +122,12 @@ func (s *RecentRequests) tapped(line *accesslogv3.HTTPAccessLogEntry) {
 	r.Number = s.number
 	for _, t := range s.taps {
 		if t.asks.Wants(&r) {
-			t.take(r, now)
+			t.take(kept{r, clusterOf(line)}, now)
 		}
 	}
 }
 
-func (t *tap) take(r attach.SeenRequest, now time.Time) {
+func (t *tap) take(r kept, now time.Time) {
 	if now.Sub(t.second) >= time.Second {
 		t.second, t.inIt = now, 0
 	}
@@ -128,7 +135,8 @@ func (t *tap) take(r attach.SeenRequest, now time.Time) {
 		t.dropped++
 		return
 	}
-	t.lines = append(t.lines, r.Only(t.asks.Headers))
+	r.SeenRequest = r.Only(t.asks.Headers)
+	t.lines = append(t.lines, r)
 }
 
 // Tapping reports whether somebody watches. Taps that nobody asked for are over.
@@ -160,7 +168,7 @@ func (s *RecentRequests) Answer(q attach.RequestsQuestion, now time.Time) (attac
 	out := attach.SeenRequests{Requests: []attach.SeenRequest{}, Next: s.number, Kept: s.kept}
 	if q.Tap == "" {
 		for r := range s.failures.each {
-			if r.Number > q.Since && q.Wants(r) {
+			if r.Number > q.Since && q.Wants(&r.SeenRequest) {
 				out.Requests = append(out.Requests, s.whole(*r, q.Paths))
 			}
 		}
@@ -192,19 +200,24 @@ func (s *RecentRequests) Answer(q attach.RequestsQuestion, now time.Time) (attac
 }
 
 // whole is a request with its attempts.
-func (s *RecentRequests) whole(r attach.SeenRequest, paths bool) attach.SeenRequest {
+func (s *RecentRequests) whole(r kept, paths bool) attach.SeenRequest {
 	if !paths {
 		r.Path = ""
 	}
 	if r.ID == "" {
-		return r
+		return r.SeenRequest
 	}
 	for a := range s.attempts.each {
-		if a.id == r.ID && a.table == r.Table {
+		if a.id == r.ID && a.cluster == r.cluster {
 			r.Attempts = append(r.Attempts, a.SeenAttempt)
 		}
 	}
-	return r
+	return r.SeenRequest
+}
+
+// clusterOf is where a request, or an attempt, was sent.
+func clusterOf(line *accesslogv3.HTTPAccessLogEntry) string {
+	return attach.Printable(line.GetCommonProperties().GetUpstreamCluster(), mostName)
 }
 
 // seenOf is what is kept of a line. All text in it is somebody else's, and bounded.
