@@ -16,17 +16,6 @@ import (
 	"github.com/weftmesh/weft/sidecar/attach"
 )
 
-// follow has a fleet of dataplanes of mesh default follow, and returns when each of them has
-// confirmed all that it is told.
-func (p *plane) follow(t testing.TB, names []string) {
-	t.Helper()
-	var sidecars []fleetSidecar
-	for _, name := range names {
-		sidecars = append(sidecars, fleetSidecar{Name: name})
-	}
-	p.allFollow(t, sidecars)
-}
-
 // allFollow starts sidecars, and waits until all have what they are to have.
 func (p *plane) allFollow(t testing.TB, sidecars []fleetSidecar) {
 	t.Helper()
