@@ -154,7 +154,7 @@ func (c *Conf) validateTags(f *policies.Findings, at api.Path) {
 			continue
 		}
 		here := at.Field("header").Field("name")
-		if f.HeaderName(here, tag.Header.Name) && policies.SecretHeader(tag.Header.Name) {
+		if f.HeaderName(here, tag.Header.Name) && redact.SecretHeader(tag.Header.Name) {
 			f.Warns(here, policies.CodeLogsSecret, "%s proves who somebody is, and whoever reads spans would read it; leave the tag out, or name another header", strings.ToLower(tag.Header.Name))
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/weftmesh/weft/api/redact"
 )
 
 // Bounds of the headers of a tap.
@@ -43,8 +45,7 @@ func HeaderNames(names []string) []string {
 
 // proves reports whether a header is known to prove who somebody is (spec/telemetry.md 3, Privacy).
 func proves(name string) bool {
-	switch name {
-	case "authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key", "x-forwarded-client-cert", "authentication-info", "proxy-authentication-info":
+	if redact.SecretHeader(name) || name == "authentication-info" || name == "proxy-authentication-info" {
 		return true
 	}
 	for _, part := range []string{"token", "secret", "password", "credential", "session", "api-key", "apikey", "signature", "csrf", "xsrf", "jwt"} {
