@@ -133,8 +133,8 @@ func (f fields) duration(path string, d *api.Duration) {
 // that is said twice the stronger.
 func FieldsOf(list []Inline) map[string]map[string]any {
 	out := map[string]map[string]any{}
-	t, r, l, a := InlineOf(list)
-	for _, p := range []InlinePolicy{&t, &r, &l, &a} {
+	said := InlineOf(list)
+	for _, p := range []InlinePolicy{&said.Timeouts, &said.Retry, &said.RateLimit, &said.AccessLines} {
 		if fields := p.Fields(); len(fields) > 0 {
 			out[p.Kind()] = fields
 		}
@@ -142,13 +142,22 @@ func FieldsOf(list []Inline) map[string]map[string]any {
 	return out
 }
 
+// InlinePolicies are what a rule says itself in the terms of each kind of policy.
+type InlinePolicies struct {
+	Timeouts    Timeouts
+	Retry       Retry
+	RateLimit   RateLimit
+	AccessLines AccessLines
+}
+
 // InlineOf is what a rule says itself in the terms of policies: of a field that is said twice
 // the stronger.
-func InlineOf(list []Inline) (t Timeouts, r Retry, l RateLimit, a AccessLines) {
+func InlineOf(list []Inline) (out InlinePolicies) {
+	t, r, l, a := &out.Timeouts, &out.Retry, &out.RateLimit, &out.AccessLines
 	for _, in := range list {
 		switch p := in.Policy.(type) {
 		case *Timeouts:
-			t = Timeouts{stronger(p.Request, t.Request), stronger(p.StreamIdle, t.StreamIdle), stronger(p.Idle, t.Idle)}
+			*t = Timeouts{stronger(p.Request, t.Request), stronger(p.StreamIdle, t.StreamIdle), stronger(p.Idle, t.Idle)}
 		case *Retry:
 			r.Number, r.PerTry, r.Base = stronger(p.Number, r.Number), stronger(p.PerTry, r.PerTry), stronger(p.Base, r.Base)
 			if p.On != nil {
@@ -163,7 +172,7 @@ func InlineOf(list []Inline) (t Timeouts, r Retry, l RateLimit, a AccessLines) {
 			a.Off = stronger(p.Off, a.Off)
 		}
 	}
-	return t, r, l, a
+	return out
 }
 
 // stronger is a, or where it says nothing b.

@@ -98,7 +98,7 @@ func (e *effect) logs(c *call, on bool) error {
 
 // lastLog leaves of what is said of lines what holds: the last, and nothing where that is that they are written.
 func lastLog(list []route.Inline) []route.Inline {
-	_, _, _, lines := route.InlineOf(list)
+	lines := route.InlineOf(list).AccessLines
 	last := -1
 	for i := range list {
 		if _, ok := list[i].Policy.(*route.AccessLines); ok {

@@ -94,7 +94,8 @@ func (p *printer) path(out *Route, l *route.Line) {
 // they are; the others are left to policies.
 func inlineFilters(list []route.Inline) []string {
 	var out []string
-	bounds, _, limit, lines := route.InlineOf(list)
+	said := route.InlineOf(list)
+	limit := &said.RateLimit
 	switch rate := limit.Rate; {
 	case rate == nil || rate.Burst > 0:
 	case limit.Status != nil:
@@ -102,10 +103,10 @@ func inlineFilters(list []route.Inline) []string {
 	default:
 		out = append(out, say("ratelimit", float64(rate.Requests), rate.Interval.String()))
 	}
-	if whole := bounds.Request; whole != nil && time.Duration(*whole) >= time.Millisecond {
+	if whole := said.Timeouts.Request; whole != nil && time.Duration(*whole) >= time.Millisecond {
 		out = append(out, say("backendTimeout", whole.String()))
 	}
-	if lines.Off != nil && *lines.Off {
+	if off := said.AccessLines.Off; off != nil && *off {
 		out = append(out, say("disableAccessLog"))
 	}
 	return out
