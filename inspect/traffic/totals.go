@@ -139,7 +139,6 @@ func (t *Totals) of(key TotalKey, at int64) *total {
 	if t.room(at, func() int { return len(t.series) }, key.parts()...) {
 		s := &total{}
 		t.series[key.clone()] = s
-		t.names += key.size()
 		return s
 	}
 	key.Route, key.Rule = Others, Others
@@ -151,10 +150,6 @@ func (t *Totals) of(key TotalKey, at int64) *total {
 
 func (k *TotalKey) parts() []string { return []string{k.Mesh, k.Caller, k.To, k.Route, k.Rule} }
 
-func (k *TotalKey) size() int {
-	return len(k.Mesh) + len(k.Caller) + len(k.To) + len(k.Route) + len(k.Rule)
-}
-
 // rest is the key of what found no room of the same mesh.
 func (k *TotalKey) rest() TotalKey { return TotalKey{k.Mesh, Others, Others, Others, Others} }
 
@@ -163,8 +158,8 @@ func (k *TotalKey) clone() TotalKey {
 	return TotalKey{strings.Clone(k.Mesh), strings.Clone(k.Caller), strings.Clone(k.To), strings.Clone(k.Route), strings.Clone(k.Rule)}
 }
 
-// room reports whether a new key has room beside those that there are, and notes it where it has none. Such as are
-// idle make room, looked for once a minute.
+// room takes room for a new key beside those that there are, or notes that there is none. Such as are idle make room,
+// looked for once a minute.
 func (t *Totals) room(at int64, there func() int, key ...string) bool {
 	hash, size := hashOf(key)
 	_, had := t.ended[hash]
@@ -174,6 +169,7 @@ func (t *Totals) room(at int64, there func() int, key ...string) bool {
 		t.sweep(at)
 	}
 	if !had && free() {
+		t.names += size
 		return true
 	}
 	if len(t.summed) < mostSummed {
@@ -269,7 +265,6 @@ func (t *Totals) cause(key CauseTotalKey, at int64) *causeTotal {
 	c := &causeTotal{}
 	key = key.clone()
 	t.causes[key] = c
-	t.names += key.size()
 	t.byLink[key.link()]++
 	return c
 }
@@ -286,10 +281,6 @@ func (k *CauseTotalKey) clone() CauseTotalKey {
 
 func (k *CauseTotalKey) parts() []string {
 	return []string{k.Mesh, k.Caller, k.To, k.Route, k.Flag, k.Cause}
-}
-
-func (k *CauseTotalKey) size() int {
-	return len(k.Mesh) + len(k.Caller) + len(k.To) + len(k.Route) + len(k.Flag) + len(k.Cause)
 }
 
 // TotalSeries, and CauseSeries, are series as they are at one time.
