@@ -168,13 +168,8 @@ func (t *tap) names() (out []string) {
 // first event is, so that who waits for that misses no request.
 func (t *tap) run(ctx context.Context, flush func() error) {
 	until := time.Now().Add(t.length)
-	ended := false
-	end := func() uint64 { ended = true; return t.end(context.WithoutCancel(ctx)) }
-	defer func() {
-		if !ended {
-			end()
-		}
-	}()
+	end := sync.OnceValue(func() uint64 { return t.end(context.WithoutCancel(ctx)) })
+	defer end()
 	t.ask(ctx, false, func(*tapped, attach.SeenRequests, error) {}) // whoever is not heard will not be
 	err := t.out("begin", TapBegin{Dataplanes: t.names(), Until: until, Notes: t.notes})
 	every := time.NewTicker(tapEvery)
