@@ -12,6 +12,7 @@ import (
 	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/conditions"
 	"github.com/weftmesh/weft/internal/inspecttest"
+	"github.com/weftmesh/weft/resolve"
 )
 
 // TestWhoBelievesAnAuthority: of a document with an authority it is said whether there is its MeshTrust, by
@@ -42,17 +43,7 @@ func TestWhoBelievesAnAuthority(t *testing.T) {
 		identity("alone"):                     "False Disabled meshTrustCreation is Disabled",
 		{Kind: api.KindMesh, Name: "default"}: "True Created MeshTrust/default/mtls-default",
 	} {
-		s, err := conditions.StatusOf(model.Reader(nil), ref, inspect.Listed(nil))
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := ""
-		for _, c := range s.Conditions {
-			if c.Type == "MeshTrustCreated" {
-				got += c.Status + " " + c.Reason + " " + c.Message
-			}
-		}
-		if !strings.HasPrefix(got, want) {
+		if got := said(t, model.Reader(nil), ref, "MeshTrustCreated"); !strings.HasPrefix(got, want) {
 			t.Errorf("%s: %q, wanted %q", ref, got, want)
 		}
 	}
@@ -71,18 +62,23 @@ func TestNamesThatCannotBeMade(t *testing.T) {
 		"left":  `False SpiffeIDInvalid 1 of 2 dataplanes have no name: nameless: `,
 		"right": "True Ready ",
 	} {
-		s, err := conditions.StatusOf(m, api.Ref{Kind: api.KindMeshIdentity, Mesh: "default", Name: name}, inspect.Listed(nil))
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := ""
-		for _, c := range s.Conditions {
-			if c.Type == "SpiffeIDProvider" {
-				got += c.Status + " " + c.Reason + " " + c.Message
-			}
-		}
-		if !strings.HasPrefix(got, want) {
+		if got := said(t, m, api.Ref{Kind: api.KindMeshIdentity, Mesh: "default", Name: name}, "SpiffeIDProvider"); !strings.HasPrefix(got, want) {
 			t.Errorf("%s: %q, wanted %q", name, got, want)
 		}
 	}
+}
+
+// said is what the conditions of a type say of an object.
+func said(t *testing.T, m *resolve.Reader, ref api.Ref, conditionType string) (out string) {
+	t.Helper()
+	s, err := conditions.StatusOf(m, ref, inspect.Listed(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range s.Conditions {
+		if c.Type == conditionType {
+			out += c.Status + " " + c.Reason + " " + c.Message
+		}
+	}
+	return out
 }

@@ -1,13 +1,9 @@
 package web_test
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -17,37 +13,12 @@ import (
 	"github.com/weftmesh/weft/sidecar/attach"
 )
 
-// marked are agents whose requests say in every word of which dataplane they are.
-type marked struct {
-	mu    sync.Mutex
-	asked map[string]int
-}
-
-func (m *marked) Ask(_ context.Context, dp api.Ref, path string, w io.Writer) error {
-	q, ok := attach.ParseRequestsQuestion(path)
-	if !ok {
-		return attach.ErrNoStream
-	}
-	m.mu.Lock()
-	m.asked[dp.Namespace]++
-	m.mu.Unlock()
+// marked is a request that says in every word of which namespace the dataplane is that saw it.
+func marked(dp api.Ref) attach.SeenRequest {
 	word := "canary-of-" + dp.Namespace
-	r := attach.SeenRequest{Number: 1, ID: "x", Began: time.Now().Add(-time.Minute), TookMicros: 1500, Method: "GET", Authority: word, Path: "/" + word, UserAgent: word, Status: 504, Flags: "UT", Details: "response_timeout",
+	return attach.SeenRequest{Number: 1, ID: "x", Began: time.Now().Add(-time.Minute), TookMicros: 1500, Method: "GET", Authority: word, Path: "/" + word, UserAgent: word, Status: 504, Flags: "UT", Details: "response_timeout",
 		Caller: "spiffe://" + word, Host: "10.0.0.1:80", Table: "s-1", StandsFor: 1, Headers: map[string]string{"x-canary": word}, By: fmt.Sprintf(`[{"kind":"MeshTimeout","mesh":"default","namespace":%q,"name":%q,"field":"spec.to[0]"}]`, dp.Namespace, word)}
-	answer := attach.SeenRequests{Requests: []attach.SeenRequest{}, Next: 1, Kept: noon}
-	if q.Wants(&r) {
-		answer.Requests = append(answer.Requests, r)
-	}
-	text, err := json.Marshal(answer)
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(text)
-	return err
 }
-
-func (m *marked) Sent(context.Context, api.Ref) ([]byte, bool, error) { return nil, false, nil }
-func (m *marked) Resolving(string) int                                { return 0 }
 
 // TestRequestsOfOthersAreInNoAnswer: whoever may everything in one namespace finds in no answer of the API a word of
 // a request that only sidecars of another namespace saw, whatever is asked for, and their agents are not even asked.
@@ -58,7 +29,8 @@ func TestRequestsOfOthersAreInNoAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	agents := &marked{asked: map[string]int{}}
+	agents := newSeeing()
+	agents.sees = marked
 	c := &cluster{said: map[rights.AccessRequest]bool{}, may: func(a rights.AccessRequest) bool { return a.Namespace == "a" || a.Resource == "meshes" }}
 	objects := ""
 	for i, namespace := range []string{"a", "b"} {
@@ -96,8 +68,8 @@ func TestRequestsOfOthersAreInNoAnswer(t *testing.T) {
 		for _, who := range []string{`"dataplanes":["b-1.b"]`, `"dataplanes":["a-1.a","b-1.b"]`, `"service":"b"`, `"service":"s-1"`, `"service":"a"`} {
 			ask(token, http.MethodPost, "/meshes/default/_taps", `{`+who+`,"headers":["x-canary"],"for":"20ms"}`)
 		}
-		if token == "ann" && agents.asked["b"] > 0 {
-			t.Errorf("the agents of the other namespace were asked %d times", agents.asked["b"])
+		if n := len(agents.asked["b-1.b"]); token == "ann" && n > 0 {
+			t.Errorf("the agent of the other namespace was asked %d times", n)
 		}
 	}
 	if asked < 40 || found["her own"] == 0 || found["the admin's token"] == 0 {

@@ -23,6 +23,7 @@ import (
 // seeing are agents of which each keeps one request that failed, with the id x, and sees one after the other
 // while somebody watches.
 type seeing struct {
+	sees  func(api.Ref) attach.SeenRequest
 	mu    sync.Mutex
 	asked map[string][]attach.RequestsQuestion
 }
@@ -35,8 +36,7 @@ func (s *seeing) Ask(_ context.Context, dp api.Ref, path string, w io.Writer) er
 	s.mu.Lock()
 	s.asked[dp.FullName()] = append(s.asked[dp.FullName()], q)
 	s.mu.Unlock()
-	r := attach.SeenRequest{Number: 1, ID: "x", Began: time.Now().Add(-time.Minute), TookMicros: 1500, Method: "GET", Authority: "s-1", Path: "/v1/mail@canary", Status: 504, Flags: "UT", Details: "response_timeout",
-		Table: "s-1", Slot: 0, StandsFor: 1, By: `[{"kind":"MeshHTTPRoute","mesh":"default","name":"r-1","field":"spec.to[0].rules[0]"},{"kind":"MeshTimeout","mesh":"default","name":"t-1","field":"spec.to[0]"}]`}
+	r := s.sees(dp)
 	if !q.Paths {
 		r.Path = ""
 	}
@@ -55,7 +55,15 @@ func (s *seeing) Ask(_ context.Context, dp api.Ref, path string, w io.Writer) er
 func (s *seeing) Sent(context.Context, api.Ref) ([]byte, bool, error) { return nil, false, nil }
 func (s *seeing) Resolving(string) int                                { return 0 }
 
-func newSeeing() *seeing { return &seeing{asked: map[string][]attach.RequestsQuestion{}} }
+func newSeeing() *seeing {
+	return &seeing{sees: timedOut, asked: map[string][]attach.RequestsQuestion{}}
+}
+
+// timedOut is the request that every one of them sees.
+func timedOut(api.Ref) attach.SeenRequest {
+	return attach.SeenRequest{Number: 1, ID: "x", Began: time.Now().Add(-time.Minute), TookMicros: 1500, Method: "GET", Authority: "s-1", Path: "/v1/mail@canary", Status: 504, Flags: "UT", Details: "response_timeout",
+		Table: "s-1", Slot: 0, StandsFor: 1, By: `[{"kind":"MeshHTTPRoute","mesh":"default","name":"r-1","field":"spec.to[0].rules[0]"},{"kind":"MeshTimeout","mesh":"default","name":"t-1","field":"spec.to[0]"}]`}
+}
 
 // noCounts are sums of nobody.
 type noCounts struct{}
