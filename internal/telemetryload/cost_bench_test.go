@@ -60,9 +60,7 @@ type sidecar struct {
 // that whatever else the machine does strikes all; differences are those of the middle rounds.
 func BenchmarkTelemetry(b *testing.B) {
 	p := build(b)
-	api, xds := envoytest.Address(b), envoytest.Address(b)
-	start(b, p.weft, "serve", "--store", "memory", "--api", api, "--xds", xds, "--xds-plaintext", "--admin-auth", "none", "--dataplane-auth", "none", "--skip-default-policies")
-	until(b, "the control plane is ready", func() bool { return status("http://"+api+"/readyz") == http.StatusOK })
+	api, xds := p.controlPlane(b)
 	app := workload(b)
 	all := map[string]*sidecar{}
 	for _, way := range ways {

@@ -19,9 +19,7 @@ const manyRoutes = 1000
 // after each has: what it keeps to count by rule it has from the first request on (spec/telemetry.md F1).
 func BenchmarkMemory(b *testing.B) {
 	p := build(b)
-	api, xds := envoytest.Address(b), envoytest.Address(b)
-	start(b, p.weft, "serve", "--store", "memory", "--api", api, "--xds", xds, "--xds-plaintext", "--admin-auth", "none", "--dataplane-auth", "none", "--skip-default-policies")
-	until(b, "the control plane is ready", func() bool { return status("http://"+api+"/readyz") == http.StatusOK })
+	api, xds := p.controlPlane(b)
 	admin := envoytest.Port(b)
 	s := newSidecar(b, p, api, xds, "default", workload(b), "--admin-port", fmt.Sprint(admin))
 	post(b, "http://"+api+"/_apply", manyRules("default"))

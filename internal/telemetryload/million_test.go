@@ -60,9 +60,7 @@ func TestMillion(t *testing.T) {
 		t.Skip("REQUIRE_LONG is not set: `make long` runs tests that take long")
 	}
 	p := build(t)
-	api, xds := envoytest.Address(t), envoytest.Address(t)
-	start(t, p.weft, "serve", "--store", "memory", "--api", api, "--xds", xds, "--xds-plaintext", "--admin-auth", "none", "--dataplane-auth", "none", "--skip-default-policies")
-	until(t, "the control plane is ready", func() bool { return status("http://"+api+"/readyz") == http.StatusOK })
+	api, xds := p.controlPlane(t)
 	post(t, "http://"+api+"/_apply", "type: Mesh\nname: default\n")
 	s := newSidecar(t, p, api, xds, "default", serve(t, knownOutcomes()))
 	post(t, "http://"+api+"/_apply", millionRules)

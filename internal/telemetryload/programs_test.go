@@ -77,31 +77,28 @@ func post(b testing.TB, url, body string) {
 	}
 }
 
-// childOf is the one process that a process has started.
+// childOf is the one process that a process has started, by any of its threads.
 func childOf(b testing.TB, pid int) (child int) {
 	b.Helper()
 	until(b, "there is an Envoy", func() bool {
-		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
-		if err != nil {
-			return false
-		}
-		for _, f := range append(strings.Fields(string(text)), childrenOfThreads(pid)...) {
-			child, _ = strconv.Atoi(f)
+		all, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)) // the pattern is sound
+		for _, file := range all {
+			if text, err := os.ReadFile(file); err == nil && len(text) > 0 {
+				child, _ = strconv.Atoi(strings.Fields(string(text))[0])
+			}
 		}
 		return child != 0
 	})
 	return child
 }
 
-// childrenOfThreads are those that any thread of a process has started.
-func childrenOfThreads(pid int) (out []string) {
-	all, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
-	for _, file := range all {
-		if text, err := os.ReadFile(file); err == nil {
-			out = append(out, strings.Fields(string(text))...)
-		}
-	}
-	return out
+// controlPlane starts one with an empty store, and returns where people and sidecars find it.
+func (p programs) controlPlane(b testing.TB) (api, xds string) {
+	b.Helper()
+	api, xds = envoytest.Address(b), envoytest.Address(b)
+	start(b, p.weft, "serve", "--store", "memory", "--api", api, "--xds", xds, "--xds-plaintext", "--admin-auth", "none", "--dataplane-auth", "none", "--skip-default-policies")
+	until(b, "the control plane is ready", func() bool { return status("http://"+api+"/readyz") == http.StatusOK })
+	return api, xds
 }
 
 // cpu is how long the threads of a process have run so far.
