@@ -96,7 +96,7 @@ func childOf(b testing.TB, pid int) (child int) {
 func (p programs) controlPlane(b testing.TB) (api, xds string) {
 	b.Helper()
 	api, xds = envoytest.Address(b), envoytest.Address(b)
-	start(b, p.weft, "serve", "--store", "memory", "--api", api, "--xds", xds, "--xds-plaintext", "--admin-auth", "none", "--dataplane-auth", "none", "--skip-default-policies")
+	start(b, p.weft, "serve", "--store", "memory", "--data-dir", envoytest.Dir(b), "--api", api, "--xds", xds, "--xds-plaintext", "--admin-auth", "none", "--dataplane-auth", "none", "--skip-default-policies")
 	until(b, "the control plane is ready", func() bool { return status("http://"+api+"/readyz") == http.StatusOK })
 	return api, xds
 }
