@@ -121,6 +121,10 @@ bench-ui: ## how soon each screen is ready with 1,000 services and 10,000 connec
 	@hack/ui tools
 	$(GO) test -run '^$$' -bench '^BenchmarkScreens$$' -benchtime 1x -timeout 30m ./control
 
+.PHONY: bench-telemetry
+bench-telemetry: tools ## what it costs sidecars that requests are seen, beside sidecars of a mesh where they are not (run on a quiet machine)
+	WEFT_ENVOY='$(ENVOY_BIN)' REQUIRE_ENVOY=1 $(GO) test -run '^$$' -bench . -benchtime 1x -timeout 30m ./internal/telemetryload
+
 .PHONY: screenshots
 screenshots: tools build ## write docs/screenshots anew
 	@hack/ui tools
@@ -167,8 +171,13 @@ bench: ## time of compiling, of one change, of simulating and of rendering
 
 FUZZTIME ?= 30s
 .PHONY: fuzz
-fuzz: tools ## each fuzz target for FUZZTIME, then the long comparison with Envoy
+fuzz: tools ## each fuzz target for FUZZTIME, then the long comparisons
 	WEFT_ENVOY='$(ENVOY_BIN)' hack/fuzz '$(GO)' '$(FUZZTIME)'
+	WEFT_ENVOY='$(ENVOY_BIN)' hack/long '$(GO)'
+
+.PHONY: long
+long: tools ## the random comparisons with Envoy with many more requests, lines of them among these, and a million requests against what is told of them
+	WEFT_ENVOY='$(ENVOY_BIN)' hack/long '$(GO)'
 
 CHECKS ?= 1000
 .PHONY: laws

@@ -126,7 +126,7 @@ var support = []string{"internal/", "policies/internal/policytest", "policies/in
 
 // homes names the only places of heavy imports.
 var homes = map[string][]string{
-	"github.com/envoyproxy/go-control-plane/envoy":      {"xds", "policies/", "sidecar/identity", "sidecar/accesslog", "sidecar/callers", "sidecar/requests", "internal/", "hack/"},
+	"github.com/envoyproxy/go-control-plane/envoy":      {"xds", "policies/", "sidecar/identity", "sidecar/accesslog", "sidecar/callers", "sidecar/discovery", "sidecar/headers", "sidecar/requests", "internal/", "hack/"},
 	"github.com/envoyproxy/go-control-plane/pkg/server": {"xds/server"},
 	"github.com/envoyproxy/go-control-plane/pkg/cache":  {"xds/server"},
 	"k8s.io/":                {"store/kube", "sidecar/inject", "control/identity", "control/webhook", "control/roots", "control/install", "control/stores", "cmd/weft/internal/", "internal/", "hack/chart"},

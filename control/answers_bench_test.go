@@ -24,7 +24,7 @@ import (
 // once, of which the text alone is megabytes, is called whole and stands beside the one that
 // screens and commands ask; GET …/_rules is that of Kuma's shape (docs/decisions/answers.md).
 var answered = map[string]string{
-	"GET /": "/", "GET /_resources": "/_resources", "GET /policies": "/policies", "GET /config": "/config", "GET /who-am-i": "/who-am-i", "GET /metrics": "/metrics",
+	"GET /": "/", "GET /_resources": "/_resources", "GET /policies": "/policies", "GET /config": "/config", "GET /who-am-i": "/who-am-i", "GET /metrics": "/metrics", "GET /metrics/traffic": "/metrics/traffic",
 	"GET /_openapi.json": "/_openapi.json", "GET /_schemas/{kind}": "/_schemas/MeshRetry.json", "GET /healthz": "/healthz", "GET /readyz": "/readyz",
 	"GET /tokens/revoked": "/tokens/revoked", "GET /_events": "/_events?recent=100&follow=false", "GET /_history": "/_history", "GET /_diff": "/_diff?from=REV",
 	"GET /global-insight": "/global-insight", "GET /mesh-insights": "/mesh-insights", "GET /mesh-insights/{mesh}": "/mesh-insights/default",
@@ -101,7 +101,9 @@ func answersWorld() string {
 func BenchmarkAnswers(b *testing.B) {
 	was := debug.SetGCPercent(200) // other than Go's, which has the control plane leave it alone
 	b.Cleanup(func() { debug.SetGCPercent(was) })
-	p := largeMesh(b, config(b))
+	c := config(b)
+	c.TrafficMetrics = true
+	p := largeMesh(b, c)
 	price := stopCollector(b)
 	revision := get[struct{ Items []struct{ Revision uint64 } }](p, "/_history?size=1").Items[0].Revision
 	each := func(b *testing.B, row func(b *testing.B, name, method, path, body string)) {
@@ -153,11 +155,15 @@ func largeMesh(b *testing.B, c control.Config) *plane {
 	}
 	p.post("/_apply", text.String())
 	p.post("/_apply", answersWorld())
-	names := []string{"wide"}
+	sidecars := []fleetSidecar{{Name: "wide"}}
 	for i := range planes {
-		names = append(names, fmt.Sprintf("dp-%d", i))
+		s := fleetSidecar{Name: fmt.Sprintf("dp-%d", i)}
+		for k := range 3 { // as internal/worlds has them call
+			s.Tables = append(s.Tables, fmt.Sprintf("svc-%d_8080", (i+k*7+1)%1000))
+		}
+		sidecars = append(sidecars, s)
 	}
-	p.follow(b, names)
+	p.allFollow(b, sidecars)
 	p.post("/_apply", strings.Replace(edited, `"numRetries":9`, `"numRetries":8`, 1))
 	return p
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weftmesh/weft/control"
 	"github.com/weftmesh/weft/internal/kubetest"
 )
 
@@ -39,14 +40,20 @@ func over(t *testing.T, trust *tls.Config, url, token string) (int, string) {
 // kubelets need no token, and metrics are for those whom RBAC allows them.
 func TestAPIServerSaysWhoReadsMetrics(t *testing.T) {
 	t.Parallel()
-	a := proving(t)
-	for _, name := range []string{"prometheus", "nobody"} {
+	a := admitting(t, func(c *control.Config) {
+		c.DataplaneAuth, c.XDSPlaintext, c.APITLS, c.TrafficMetrics = "token", false, "127.0.0.1:0", true
+	})
+	a.trustRoots()
+	for _, name := range []string{"prometheus", "grafana", "nobody"} {
 		create(t, a.Cluster, "/api/v1/namespaces/on/serviceaccounts", `metadata: {name: `+name+`}`)
 	}
 	const rbac = "/apis/rbac.authorization.k8s.io/v1/"
 	create(t, a.Cluster, rbac+"clusterroles", `{metadata: {name: metrics}, rules: [{nonResourceURLs: [/metrics], verbs: [get]}]}`)
 	create(t, a.Cluster, rbac+"clusterrolebindings", `{metadata: {name: metrics}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: metrics},
 subjects: [{kind: ServiceAccount, name: prometheus, namespace: "on"}]}`)
+	create(t, a.Cluster, rbac+"clusterroles", `{metadata: {name: traffic}, rules: [{nonResourceURLs: [/metrics/traffic], verbs: [get]}]}`)
+	create(t, a.Cluster, rbac+"clusterrolebindings", `{metadata: {name: traffic}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: traffic},
+subjects: [{kind: ServiceAccount, name: grafana, namespace: "on"}]}`)
 	token := func(account, audience string) string {
 		_, got := a.Send(t, http.MethodPost, "/api/v1/namespaces/on/serviceaccounts/"+account+"/token", map[string]any{"spec": map[string]any{"audiences": strings.Fields(audience)}})
 		return got["status"].(map[string]any)["token"].(string)
@@ -65,6 +72,10 @@ subjects: [{kind: ServiceAccount, name: prometheus, namespace: "on"}]}`)
 		{"/metrics", token("prometheus", "weft-api"), 200, "weft_leader"},
 		{"/metrics", token("prometheus", "weft-dataplane"), 401, ""},
 		{"/metrics", token("nobody", ""), 403, "system:serviceaccount:on:nobody may not get /metrics"},
+		{"/metrics/traffic", "", 401, "weft-api"},
+		{"/metrics/traffic", token("prometheus", ""), 403, "system:serviceaccount:on:prometheus may not get /metrics/traffic"},
+		{"/metrics/traffic", token("grafana", ""), 200, "weft_request_series 0"},
+		{"/metrics", token("grafana", ""), 403, ""},
 		{"/meshes", token("prometheus", "weft-api"), 404, ""},
 	} {
 		if code, text := over(t, a.plane.trusts, url+c.path, c.token); code != c.want || !strings.Contains(text, c.says) {

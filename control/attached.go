@@ -16,8 +16,39 @@ import (
 	"github.com/weftmesh/weft/resolve"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/sidecar/attach"
+	"github.com/weftmesh/weft/xds/server"
 	"github.com/weftmesh/weft/xds/server/attached"
+	"github.com/weftmesh/weft/xds/server/authn"
 )
+
+// composeStreams makes what sidecars and their agents connect to.
+func (p *Plane) composeStreams(auth authn.Authenticator) {
+	options := server.Default()
+	options.Drain = p.cfg.ListenerDrain
+	renderer := p.settings.Renderer()
+	options.Logger, options.Authenticator, options.Observer = p.log, auth, p.observe
+	options.Renderer, options.RendererFor = renderer, server.ByFeatures(renderer.For)
+	options.Refused = p.refused.Refused
+	if p.shared != nil {
+		options.Hold = p.insights.AwaitAgent
+	}
+	p.ads = server.New(options)
+	p.loop = reconcile.New(p.log, p.observe, p.publish)
+	p.loop.Grace = p.insights.GracePermissive
+	agents := attached.Default()
+	agents.Authenticator, agents.Refused = auth, p.refused.Refused
+	if p.peers != nil {
+		agents.SidecarChanged = p.peers.SidecarChanged
+	}
+	p.observe.Hooks.Changed = func(dp api.Ref) {
+		if p.peers != nil {
+			p.peers.SidecarChanged(dp)
+		}
+		p.insights.Enqueue(dp)
+		p.fleet.Mark(dp)
+	}
+	p.attach(agents)
+}
 
 // attach puts together what serves the agents of sidecars beside ADS.
 func (p *Plane) attach(o attached.Options) {
@@ -30,6 +61,9 @@ func (p *Plane) attach(o attached.Options) {
 	o.Names, o.Metrics = p.names, p.metricsOf
 	o.Connected, o.Certified = p.insights.Connected, p.insights.Shown
 	p.traffic = traffic.New(p.dataplane, time.Now, cmp.Or(p.cfg.ReportEvery, traffic.Often), func(every time.Duration) { p.agents.ReportEvery(every) })
+	if p.cfg.TrafficMetrics {
+		p.traffic.KeepTotals()
+	}
 	o.Traffic = p.traffic.Stream
 	o.Counts = func(ref api.Ref) bool {
 		r, ok := p.dataplane(ref)

@@ -36,7 +36,7 @@ func (p *plane) as(method, path string, headers map[string]string) int {
 func TestWhoMayDoWhat(t *testing.T) {
 	t.Parallel()
 	c := config(t)
-	c.AdminAuth = "token"
+	c.AdminAuth, c.TrafficMetrics = "token", true
 	p := start(t, c)
 	issue := func(groups string) string {
 		return p.want(http.StatusOK, http.MethodPost, "/tokens/user", `{"name":"alice","groups":[`+groups+`],"validFor":"1h"}`)
@@ -69,6 +69,13 @@ func TestWhoMayDoWhat(t *testing.T) {
 		}
 		if got := p.as(http.MethodGet, "/metrics", headers); got != who.read {
 			t.Errorf("%s reads metrics: %d, want %d", name, got, who.read)
+		}
+		want := who.read
+		if who.write == 403 { // of services of all namespaces administrators alone
+			want = 403
+		}
+		if got := p.as(http.MethodGet, "/metrics/traffic", headers); got != want {
+			t.Errorf("%s reads metrics of traffic: %d, want %d", name, got, want)
 		}
 		for _, open := range []string{"/healthz", "/readyz", "/"} {
 			if got := p.as(http.MethodGet, open, headers); got != 200 {

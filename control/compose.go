@@ -211,8 +211,8 @@ func (p *Plane) webHandler(keys auth.Tokens) (http.Handler, error) {
 		Catalog: p.settings.Catalog(), Kinds: world.Kinds(), Documents: reconcile.NewDocuments(p.store, p.loop, p.waiting), History: storage.NewHistory(p.backend.History, p.cfg.Store), Sidecars: p.sidecars(), Envoys: envoys{p}, Unknown: p.unknown, Renderer: p.settings.Renderer(), Tokens: keys,
 		Security: p.insights, Proven: limit.Proven, ProvenBy: limit.ProvenBy, Events: p.observe.Events, Problems: p.problems, Running: p.running, Ready: p.ready, Writes: func() error { return p.store.Health() }, Admin: admin, ReadOnly: p.backend.ReadOnly() != nil, KumaCompat: p.cfg.KumaCompat, Zone: p.settings.InZone(), Public: p.cfg, Log: p.log,
 		Traced: p.observe.Request, Answered: p.observe.Answered,
-		Metrics: promhttp.HandlerFor(p.observe.Registry, promhttp.HandlerOpts{}),
-		About:   web.About{Hostname: host, Version: p.cfg.Version, InstanceID: uuid.NewString()},
+		Metrics: promhttp.HandlerFor(p.observe.Registry, promhttp.HandlerOpts{}), TrafficMetrics: p.traffic.Series(),
+		About: web.About{Hostname: host, Version: p.cfg.Version, InstanceID: uuid.NewString()},
 	}
 	c.Authorities = p.caAdmin()
 	c.FleetCounts, c.Traffic = p.fleet, p.counted()

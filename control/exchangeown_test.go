@@ -26,6 +26,11 @@ var ownRows = map[string]func(*exchanges){
 			x.t.Error("no streams are counted")
 		}
 	},
+	"GET /metrics/traffic": func(x *exchanges) {
+		if m := x.want(http.StatusOK, http.MethodGet, "/metrics/traffic", ""); !strings.Contains(m, "\nweft_request_series 0\n") {
+			x.t.Errorf("nothing was called, and there is %s", m)
+		}
+	},
 	"GET /_openapi.json": func(x *exchanges) {
 		doc, err := described()
 		if err != nil {

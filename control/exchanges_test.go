@@ -230,7 +230,9 @@ func written(o *explain.Outbound) []explain.Route {
 // the same dataplane and its Envoy (spec/kuma.md 5). One without a row fails.
 func TestExchangesWithKumasClients(t *testing.T) {
 	t.Parallel()
-	x := &exchanges{plane: start(t, config(t)), kris: map[string]string{}}
+	c := config(t)
+	c.TrafficMetrics = true
+	x := &exchanges{plane: start(t, c), kris: map[string]string{}}
 	port := func() uint32 { return envoytest.Port(t) }
 	x.want(http.StatusOK, http.MethodPost, "/_apply", fmt.Sprintf(exchanged, port(), port(), port(), port()))
 	x.runs("shop-1")

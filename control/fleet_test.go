@@ -43,7 +43,11 @@ type fleetOf struct {
 
 // fleetSidecar is one of them: it follows all that its Envoy would be told, confirms it, and has
 // an agent that has its key certified when it is asked to.
-type fleetSidecar struct{ Name, Token string }
+type fleetSidecar struct {
+	Name, Token string
+	// Tables are those of which its agent reports requests each ten seconds; none where there is no agent.
+	Tables []string
+}
 
 // fleet runs such a process until the test ends, or stop is called.
 func (p *plane) fleet(t testing.TB, sidecars []fleetSidecar) (stop func()) {

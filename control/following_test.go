@@ -12,15 +12,16 @@ import (
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/weftmesh/weft/sidecar/attach"
 )
 
-// follow has a fleet of dataplanes of mesh default follow, and returns when each of them has
-// confirmed all that it is told.
-func (p *plane) follow(t testing.TB, names []string) {
+// allFollow starts sidecars, and waits until all have what they are to have.
+func (p *plane) allFollow(t testing.TB, sidecars []fleetSidecar) {
 	t.Helper()
-	var sidecars []fleetSidecar
-	for _, name := range names {
-		sidecars = append(sidecars, fleetSidecar{Name: name})
+	var names []string
+	for _, s := range sidecars {
+		names = append(names, s.Name)
 	}
 	p.fleet(t, sidecars)
 	for before := 0; before < len(names); { // each step waits a minute
@@ -48,9 +49,43 @@ func (of fleetOf) drift() error {
 				return err
 			}
 			go confirms(stream, "default."+s.Name)
+			if len(s.Tables) > 0 {
+				go reports(conn, "default."+s.Name, s.Tables)
+			}
 		}
 	}
 	select {} // until it is killed
+}
+
+// reports tells, as an agent does, each ten seconds of requests by the tables.
+func reports(conn *grpc.ClientConn, node string, tables []string) {
+	stream, err := attach.NewSidecarClient(conn).Attach(context.Background())
+	if err != nil {
+		return
+	}
+	_ = stream.Send(&attach.Up{Is: &attach.Up_Hello{Hello: &attach.Hello{NodeId: node, Version: "test"}}})
+	go func() {
+		for {
+			if _, err := stream.Recv(); err != nil {
+				return
+			}
+		}
+	}()
+	for n := uint32(0); ; n++ {
+		t := &attach.Traffic{Milliseconds: 10_000, ErrorsPpm: 1_000_000}
+		for i, table := range tables {
+			name := ""
+			if n == 0 {
+				name = table
+			}
+			completed := 100 + uint32(len(node)*7+i*131)%900
+			t.Tables = append(t.Tables, &attach.Table{Number: uint32(i + 1), Name: name, Others: &attach.Slot{Completed: completed, Failed: completed / 100 * (n % 3), Durations: []uint32{completed, 0, 0, 0, 0, 0, 0, 0}}})
+		}
+		if stream.Send(&attach.Up{Is: &attach.Up_Traffic{Traffic: t}}) != nil {
+			return
+		}
+		time.Sleep(10 * time.Second)
+	}
 }
 
 // confirms subscribes to everything that a node is told of, and confirms what it gets.

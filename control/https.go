@@ -192,15 +192,18 @@ func (p *Plane) watched() (http.Handler, error) {
 			_, _ = w.Write([]byte("degraded: the store takes no writes\n"))
 		}
 	})
-	metrics := promhttp.HandlerFor(p.observe.Registry, promhttp.HandlerOpts{})
-	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
-		if err := p.mayRead(r); err != nil {
-			httpapi.Refuse(w, err)
-			return
+	for path, answer := range map[string]http.Handler{"/metrics": promhttp.HandlerFor(p.observe.Registry, promhttp.HandlerOpts{}), "/metrics/traffic": p.traffic.Series()} {
+		if answer != nil {
+			mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
+				if err := p.mayRead(r); err != nil {
+					httpapi.Refuse(w, err)
+					return
+				}
+				limit.Proven(r.Context())
+				answer.ServeHTTP(w, r)
+			})
 		}
-		limit.Proven(r.Context())
-		metrics.ServeHTTP(w, r)
-	})
+	}
 	if p.cfg.APIExpose {
 		mux.Handle("/", p.onceRead(p.exposed))
 	}

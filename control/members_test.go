@@ -53,6 +53,8 @@ func TestAPIServerSaysWhatUsersSee(t *testing.T) {
 		{reader, "POST", "/_apply?dryRun=true", strings.Replace(retryOf("r", "{numRetries: 4}", ""), "name: r,", "name: r, namespace: 'on',", 1), 200, `"dataplane":"vm.on"`},
 		{reader, "POST", "/_apply?dryRun=true", strings.Replace(retryOf("r", "{numRetries: 4}", ""), "name: r,", "name: r, namespace: 'off',", 1), 403, "namespace off"},
 		{reader, "GET", "/metrics", "", 403, "/metrics"},
+		{reader, "GET", "/metrics/traffic", "", 403, "may not get /metrics/traffic"},
+		{operator, "GET", "/metrics/traffic", "", 200, "weft_request_series 0"},
 		{reader, "GET", "/config", "", 403, "may not get /config"},
 		{operator, "GET", "/config", "", 200, `"store":"kube"`},
 		{operator, "GET", mesh + "/meshretries", "", 200, `"total":2`},
@@ -75,7 +77,9 @@ func TestAPIServerSaysWhatUsersSee(t *testing.T) {
 // read in one of them, and an account operator that may do everything.
 func withUsers(t *testing.T) *admitted {
 	t.Helper()
-	a := admitting(t, func(c *control.Config) { c.AdminAuth, c.APITLS, c.APIExpose = "token", "127.0.0.1:0", true })
+	a := admitting(t, func(c *control.Config) {
+		c.AdminAuth, c.APITLS, c.APIExpose, c.TrafficMetrics = "token", "127.0.0.1:0", true, true
+	})
 	a.trustRoots()
 	const rbac = "/apis/rbac.authorization.k8s.io/v1/"
 	create(t, a.Cluster, rbac+"clusterroles", `{metadata: {name: viewer}, rules: [{apiGroups: [kuma.io], resources: [meshretries, dataplanes], verbs: [get, list]},

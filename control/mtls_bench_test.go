@@ -118,7 +118,7 @@ func startFleet(b *testing.B, n int) *benchedFleet {
 	var sidecars []fleetSidecar
 	for i := range n {
 		f.names = append(f.names, fmt.Sprintf("dp-%d", i))
-		sidecars = append(sidecars, fleetSidecar{f.names[i], p.dataplaneToken(f.names[i], "")})
+		sidecars = append(sidecars, fleetSidecar{Name: f.names[i], Token: p.dataplaneToken(f.names[i], "")})
 	}
 	sunk := p.fleet(b, sidecars)
 	f.end = func() { sunk(); p.stop() }

@@ -226,36 +226,6 @@ func (p *Plane) compose() error {
 	return p.composeXDSPort(auth)
 }
 
-// composeStreams makes what sidecars and their agents connect to.
-func (p *Plane) composeStreams(auth authn.Authenticator) {
-	options := server.Default()
-	options.Drain = p.cfg.ListenerDrain
-	renderer := p.settings.Renderer()
-	options.Logger, options.Authenticator, options.Observer = p.log, auth, p.observe
-	options.Renderer, options.Quiet = renderer.Unmetered(), renderer.Unmetered().Quiet()
-	options.Metering, options.MeteringTLS = renderer.Metering(false), renderer.Metering(true)
-	options.Refused = p.refused.Refused
-	if p.shared != nil {
-		options.Hold = p.insights.AwaitAgent
-	}
-	p.ads = server.New(options)
-	p.loop = reconcile.New(p.log, p.observe, p.publish)
-	p.loop.Grace = p.insights.GracePermissive
-	agents := attached.Default()
-	agents.Authenticator, agents.Refused = auth, p.refused.Refused
-	if p.peers != nil {
-		agents.SidecarChanged = p.peers.SidecarChanged
-	}
-	p.observe.Hooks.Changed = func(dp api.Ref) {
-		if p.peers != nil {
-			p.peers.SidecarChanged(dp)
-		}
-		p.insights.Enqueue(dp)
-		p.fleet.Mark(dp)
-	}
-	p.attach(agents)
-}
-
 // composeFollowers makes what follows the streams of sidecars.
 func (p *Plane) composeFollowers() {
 	connected := func(ref api.Ref) bool {

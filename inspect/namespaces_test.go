@@ -10,6 +10,7 @@ import (
 	"github.com/weftmesh/weft/inspect/conditions"
 	"github.com/weftmesh/weft/inspect/explain"
 	"github.com/weftmesh/weft/inspect/terminal"
+	"github.com/weftmesh/weft/internal/inspecttest"
 )
 
 // namesakes are dataplanes and policies of the same names: vm in two namespaces, and mr of the
@@ -38,7 +39,7 @@ func inNamespace(kind, namespace, name string) api.Ref {
 // by which each can be asked about.
 func TestDataplanesOfAnObjectAreToldApart(t *testing.T) {
 	t.Parallel()
-	m := model(t, namesakes)
+	m := inspecttest.Model(t, namesakes)
 	e, err := conditions.ExplainObject(m, inNamespace("MeshRetry", "", "all"), nil)
 	if want := []string{"vm.bank", "vm.shop"}; err != nil || !slices.Equal(e.Dataplanes, want) {
 		t.Errorf("%v: at %q, want %q", err, e.Dataplanes, want)
@@ -48,7 +49,7 @@ func TestDataplanesOfAnObjectAreToldApart(t *testing.T) {
 // Of two policies of one name that is about which it is asked.
 func TestAboutAPolicyOfANamespace(t *testing.T) {
 	t.Parallel()
-	m, vm := model(t, namesakes), inNamespace(api.KindDataplane, "shop", "vm")
+	m, vm := inspecttest.Model(t, namesakes), inNamespace(api.KindDataplane, "shop", "vm")
 	for name, want := range map[string]int{"mt": 0, "mt.shop": 1} {
 		e, err := explain.About(m, vm, "", api.Ref{Kind: "MeshTimeout", Name: name}, inspect.ListOptions{}, -1)
 		if err != nil || len(e.Outbounds) != want {
@@ -60,7 +61,7 @@ func TestAboutAPolicyOfANamespace(t *testing.T) {
 // A rule of which a match is still open is not shadowed, although its first one is.
 func TestARuleWithAnOpenMatchIsNotShadowed(t *testing.T) {
 	t.Parallel()
-	e, err := explain.Of(model(t, `
+	e, err := explain.Of(inspecttest.Model(t, `
 {type: MeshService, mesh: default, name: web, spec: {selector: {dataplaneTags: {kuma.io/service: web}}, ports: [{port: 80, appProtocol: http}]}}
 ---
 {type: Dataplane, mesh: default, name: a, networking: {address: 127.0.0.1, inbound: [{port: 9000, tags: {kuma.io/service: web}}], outbound: [{port: 10001, backendRef: {kind: MeshService, name: web, port: 80}}]}}
@@ -69,7 +70,7 @@ func TestARuleWithAnOpenMatchIsNotShadowed(t *testing.T) {
   {matches: [{path: {type: PathPrefix, value: /first}}], default: {}},
   {matches: [{path: {type: PathPrefix, value: /first}}, {path: {type: PathPrefix, value: /open}}], default: {}},
   {matches: [{path: {type: PathPrefix, value: /first}}, {path: {type: Exact, value: /first/closed}}, {path: {type: PathPrefix, value: /open}, method: GET}], default: {}}]}]}}
-`), plane("a"), "")
+`), inspecttest.Plane("a"), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,13 +88,13 @@ func TestARuleWithAnOpenMatchIsNotShadowed(t *testing.T) {
 // A policy that only takes part in previews is told of as one, and not as one that is in force.
 func TestAShadowIsToldAsOne(t *testing.T) {
 	t.Parallel()
-	e, err := explain.Of(model(t, street+`---
+	e, err := explain.Of(inspecttest.Model(t, inspecttest.Street+`---
 type: MeshTimeout
 mesh: default
 name: later
 labels: {kuma.io/effect: shadow}
 spec: {to: [{targetRef: {kind: Mesh}, default: {http: {requestTimeout: 2s}}}]}
-`), plane("a-1"), "")
+`), inspecttest.Plane("a-1"), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +107,7 @@ spec: {to: [{targetRef: {kind: Mesh}, default: {http: {requestTimeout: 2s}}}]}
 // Each rule of a route whose destination is not there says so.
 func TestRulesOfALostDestination(t *testing.T) {
 	t.Parallel()
-	m := model(t, street+`---
+	m := inspecttest.Model(t, inspecttest.Street+`---
 type: MeshHTTPRoute
 mesh: default
 name: lost

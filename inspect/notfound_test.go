@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/weftmesh/weft/inspect"
+	"github.com/weftmesh/weft/internal/inspecttest"
 )
 
 // What is missing is named with what comes near it, else with what there is, as
@@ -27,5 +28,17 @@ func TestWhatIsMissingIsNamedWithWhatThereIs(t *testing.T) {
 		if err := inspect.NotFound("dataplane", "fronted", c.have); !errors.Is(err, inspect.ErrNotFound) || err.Error() != c.want {
 			t.Errorf("%q, want %q", err, c.want)
 		}
+	}
+}
+
+// A dataplane that is there is found, and for one that is not the nearest names are told.
+func TestDataplanesAreFoundByName(t *testing.T) {
+	t.Parallel()
+	m := inspecttest.Model(t, inspecttest.Street)
+	if r, err := inspect.Dataplane(m, inspecttest.Plane("a-1")); err != nil || r.Ref != inspecttest.Plane("a-1") {
+		t.Errorf("%v %v", r, err)
+	}
+	if r, err := inspect.Dataplane(m, inspecttest.Plane("a-2")); !errors.Is(err, inspect.ErrNotFound) || !strings.Contains(err.Error(), "did you mean a-1") {
+		t.Errorf("%v %v", r, err)
 	}
 }

@@ -157,6 +157,9 @@ func (s *Schema) Set(conf Conf, values map[string]any) Conf {
 
 // value is v in the type of the leaf.
 func (l SchemaLeaf) value(v any) any {
+	if list, ok := v.([]any); ok && len(list) == 0 && l.typ.Kind() == reflect.Slice {
+		return reflect.MakeSlice(l.typ, 0, 0).Interface()
+	}
 	fields, ok := v.(map[string]any)
 	if !ok || l.typ.Kind() != reflect.Pointer || l.typ.Elem().Kind() != reflect.Struct {
 		return v

@@ -11,7 +11,7 @@ type Inline struct {
 	Origin *api.Origin // whose Field is where the document says it
 }
 
-// InlinePolicy is a *Timeouts, a *Retry or a *RateLimit. Dialects fill these in, and do
+// InlinePolicy is a *Timeouts, a *Retry, a *RateLimit or an *AccessLines. Dialects fill these in, and do
 // not know how the kinds of policies are written.
 type InlinePolicy interface {
 	// Kind is that of the policies in whose terms it speaks.
@@ -103,6 +103,23 @@ func (l *RateLimit) Fields() map[string]any {
 	return out
 }
 
+// AccessLines is whether lines of requests are written, as a MeshAccessLog says it.
+type AccessLines struct {
+	// Off writes none, wherever policies would have them go; nil says nothing.
+	Off *bool
+}
+
+// Kind is MeshAccessLog.
+func (*AccessLines) Kind() string { return "MeshAccessLog" }
+
+// Fields are an empty list of backends where none is to get lines. Where lines go is for policies to say.
+func (a *AccessLines) Fields() map[string]any {
+	if a.Off == nil || !*a.Off {
+		return map[string]any{}
+	}
+	return map[string]any{"backends": []any{}}
+}
+
 // fields are those of a policy, by path.
 type fields map[string]any
 
@@ -116,8 +133,8 @@ func (f fields) duration(path string, d *api.Duration) {
 // that is said twice the stronger.
 func FieldsOf(list []Inline) map[string]map[string]any {
 	out := map[string]map[string]any{}
-	t, r, l := InlineOf(list)
-	for _, p := range []InlinePolicy{&t, &r, &l} {
+	said := InlineOf(list)
+	for _, p := range []InlinePolicy{&said.Timeouts, &said.Retry, &said.RateLimit, &said.AccessLines} {
 		if fields := p.Fields(); len(fields) > 0 {
 			out[p.Kind()] = fields
 		}
@@ -125,13 +142,22 @@ func FieldsOf(list []Inline) map[string]map[string]any {
 	return out
 }
 
+// InlinePolicies are what a rule says itself in the terms of each kind of policy.
+type InlinePolicies struct {
+	Timeouts    Timeouts
+	Retry       Retry
+	RateLimit   RateLimit
+	AccessLines AccessLines
+}
+
 // InlineOf is what a rule says itself in the terms of policies: of a field that is said twice
 // the stronger.
-func InlineOf(list []Inline) (t Timeouts, r Retry, l RateLimit) {
+func InlineOf(list []Inline) (out InlinePolicies) {
+	t, r, l, a := &out.Timeouts, &out.Retry, &out.RateLimit, &out.AccessLines
 	for _, in := range list {
 		switch p := in.Policy.(type) {
 		case *Timeouts:
-			t = Timeouts{stronger(p.Request, t.Request), stronger(p.StreamIdle, t.StreamIdle), stronger(p.Idle, t.Idle)}
+			*t = Timeouts{stronger(p.Request, t.Request), stronger(p.StreamIdle, t.StreamIdle), stronger(p.Idle, t.Idle)}
 		case *Retry:
 			r.Number, r.PerTry, r.Base = stronger(p.Number, r.Number), stronger(p.PerTry, r.PerTry), stronger(p.Base, r.Base)
 			if p.On != nil {
@@ -142,9 +168,11 @@ func InlineOf(list []Inline) (t Timeouts, r Retry, l RateLimit) {
 			if len(p.Set) > 0 {
 				l.Set = p.Set
 			}
+		case *AccessLines:
+			a.Off = stronger(p.Off, a.Off)
 		}
 	}
-	return t, r, l
+	return out
 }
 
 // stronger is a, or where it says nothing b.

@@ -7,6 +7,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/xds/bootstrap"
 	"github.com/weftmesh/weft/xds/clusters"
 	"github.com/weftmesh/weft/xds/endpoints"
 	"github.com/weftmesh/weft/xds/envoy"
@@ -70,6 +71,22 @@ func (x *Renderer) Metering(secure bool) *Renderer {
 		out.quiet = x.quiet.Metering(secure)
 	}
 	return &out
+}
+
+// For is x for an Envoy whose agent has these features.
+func (x *Renderer) For(f bootstrap.AgentFeatures) *Renderer {
+	switch {
+	case f.MetricsTLS:
+		x = x.Metering(true)
+	case f.Metrics:
+		x = x.Metering(false)
+	default:
+		x = x.Unmetered()
+	}
+	if !f.Requests {
+		x = x.Quiet()
+	}
+	return x
 }
 
 // Quiet is x for sidecars whose Envoys may not know their agent, or whose agents take nothing of requests.

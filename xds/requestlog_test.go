@@ -11,6 +11,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/xds/bootstrap"
 	"github.com/weftmesh/weft/xds/naming"
 	"github.com/weftmesh/weft/xds/resource"
 )
@@ -32,6 +33,9 @@ func writes(t *testing.T, r *resource.Resource) bool {
 	manager := len(m.GetAccessLog()) == 2
 	if attempts := strings.Contains(prototext.Format(router), naming.SidecarCluster); attempts != manager {
 		t.Errorf("%s: the connection manager writes: %v, the router: %v", l.GetName(), manager, attempts)
+	}
+	if reads := m.GetHttpFilters()[0].GetName() == bootstrap.TapHeadersFilter; reads != manager {
+		t.Errorf("%s: the connection manager writes: %v, and reads headers before all else: %v", l.GetName(), manager, reads)
 	}
 	return manager
 }

@@ -57,3 +57,22 @@ func TestATypeThatContainsItselfEnds(t *testing.T) {
 		t.Errorf("it is described %d deep", depth)
 	}
 }
+
+// What is required is not empty, where the words that there are do not say so already; numbers have no length.
+func TestWhatIsRequiredIsNotEmpty(t *testing.T) {
+	t.Parallel()
+	type form struct {
+		Name  string   `json:"name" schema:"required"`
+		Mode  string   `json:"mode" schema:"required,enum=On|Off"`
+		Count int32    `json:"count" schema:"required,min=1"`
+		Words []string `json:"words" schema:"required,least=1"`
+		Hint  string   `json:"hint"`
+	}
+	const want = `{"additionalProperties":false,"properties":{"count":{"minimum":1,"type":"integer"},"hint":{"type":"string"},` +
+		`"mode":{"enum":["On","Off"],"type":"string"},"name":{"minLength":1,"type":"string"},` +
+		`"words":{"items":{"type":"string"},"minItems":1,"type":"array"}},"required":["name","mode","count","words"],"type":"object"}`
+	got, err := json.Marshal(jsonschema.Of(reflect.TypeFor[form]()))
+	if err != nil || string(got) != want {
+		t.Errorf("%v\n%s\nwant\n%s", err, got, want)
+	}
+}

@@ -31,14 +31,16 @@ func newTap(a *app) *cobra.Command {
 		Short: "Watch live requests, with the rules and policies behind them",
 		Long: `Shows each request that the sidecar of a dataplane, or all sidecars of a service, see:
 what was asked, what became of it, how often it was tried, and which rule of which route
-and which policies shaped it. Requests are seen without their query, headers and body.
+and which policies shaped it. Requests are seen without their query and body, and with
+those headers that -H names: > of the request, < of its answer. Of a header that proves who
+somebody is, as authorization and cookie, only the length is shown.
 
 No listener changes and no connection is drained: the sidecar writes a line of each
 request to its agent while somebody watches. A sidecar tells 200 requests in a second at
 most, a tap watches 50 sidecars, and it ends by itself. Who watches is in the log of the
 control plane. In a cluster it takes the right to tap dataplanes/requests (role weft-admin);
 else the token of an administrator.`,
-		Example:           "  weft tap frontend-1\n  weft tap frontend --to web --status failed --for 5m\n  weft tap frontend-1 --route checkout -o json",
+		Example:           "  weft tap frontend-1\n  weft tap frontend --to web --status failed --for 5m\n  weft tap frontend-1 --route checkout -H x-canary -o json",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeNames("dataplane"),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -52,6 +54,7 @@ else the token of an administrator.`,
 	c.Flags().StringVar(&q.To, "to", "", "only requests to this service: NAME or NAME:PORT")
 	c.Flags().StringVar(&q.Route, "route", "", "only requests that a rule of this route took: NAME or KIND/NAME")
 	c.Flags().StringVar(&q.Status, "status", "", "only requests answered so: 503, 5xx, 0 for no answer, or failed")
+	c.Flags().StringArrayVarP(&q.Headers, "header", "H", nil, "show this header of requests and answers; may be given several times")
 	c.Flags().DurationVar(&length, "for", length, "how long, ten minutes at most")
 	a.serverFlags(c)
 	a.meshFlag(c)
@@ -90,7 +93,7 @@ func (a *app) tap(ctx context.Context, who string, q requests.TapRequest) error 
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		err = errors.New("the control plane ended the tap before its time; try again")
 	}
-	fmt.Fprintf(a.err, "%d requests, %d not shown since there were too many in a second\n", t.requests, t.dropped)
+	fmt.Fprintf(a.err, "%d requests, %d not shown since there were too many in a second, %d lines lost on the way\n", t.requests, t.dropped, t.lost)
 	return err
 }
 
@@ -108,12 +111,21 @@ func (a *app) isDataplane(ctx context.Context, server *client.Client, name strin
 type tapped struct {
 	a                 *app
 	requests, dropped uint64
+	lost              uint64 // lines that sidecars wrote and their agents never got
 }
 
 // take shows one event: requests where results go, all else beside it.
 func (t *tapped) take(event string, data []byte) error {
 	switch event {
 	case "end":
+		var e requests.TapEnd
+		if err := json.Unmarshal(data, &e); err != nil {
+			return err
+		}
+		t.lost = e.Lost
+		if e.Reason != "" {
+			return fmt.Errorf("the control plane ended the tap: %s", e.Reason)
+		}
 		return io.EOF
 	case "begin":
 		var b requests.TapBegin

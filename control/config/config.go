@@ -70,6 +70,8 @@ type Config struct {
 	ExtAuthz         string   `json:"ext-authz"` // grpc://HOST:PORT of the authorization service
 	// Telemetry is off where no sidecar counts requests; on.
 	Telemetry string `json:"telemetry"`
+	// TrafficMetrics serves what sidecars count as series for Prometheus, with names of users as labels.
+	TrafficMetrics bool `json:"traffic-metrics"`
 
 	// RootNamespaces are those where HTTPProxies may be roots; none is all.
 	RootNamespaces []string `json:"httpproxy-root-namespaces"`

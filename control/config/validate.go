@@ -98,6 +98,7 @@ func (c Config) demands() []demand {
 			"--peer-token is for replicas that know each other by the cluster's authority; give --store kube and --namespace NAME with it, without --xds-plaintext and --xds-tls-cert"},
 		{c.APIExpose, c.APITLS != "" && c.AdminAuth == "token",
 			"--api-expose is for users whom the cluster knows; give --api-tls ADDRESS and --admin-auth token with it"},
+		{c.TrafficMetrics, c.Telemetry != TelemetryOff, "--traffic-metrics serves what sidecars count, which --telemetry off has none do; leave one out"},
 		{c.InjectionConfig != "", c.Webhooks != "", "--injection-config is what webhooks inject; give --webhooks ADDRESS with it"},
 		{c.WebhooksClientCA != "", c.Webhooks != "", "--webhooks-client-ca says who may ask at --webhooks; give --webhooks ADDRESS with it"},
 		{c.XDSTLSCert+c.XDSTLSKey != "", c.XDSTLSCert != "" && c.XDSTLSKey != "", "--xds-tls-cert and --xds-tls-key belong together; give both"},

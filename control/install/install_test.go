@@ -138,8 +138,25 @@ func TestValuesOfTheControlPlane(t *testing.T) {
 		t.Errorf("%v", r)
 	}
 	one(t, rendered(t, "writeDataplanes=true"), "ClusterRole", install.RoleDataplanes)
-	if slices.ContainsFunc(rendered(t), func(o map[string]any) bool { return o["metadata"].(map[string]any)["name"] == install.RoleDataplanes }) {
-		t.Error("a right to write Dataplanes that nobody asked for")
+	for _, role := range []string{install.RoleDataplanes, install.RoleTrafficMetrics} {
+		if slices.ContainsFunc(rendered(t), func(o map[string]any) bool { return o["metadata"].(map[string]any)["name"] == role }) {
+			t.Errorf("a role %s that nobody asked for", role)
+		}
+	}
+	series := rendered(t, "trafficMetrics=true,serviceMonitor=true")
+	if rules := fmt.Sprint(one(t, series, "ClusterRole", install.RoleTrafficMetrics)["rules"]); rules != "[map[nonResourceURLs:[/metrics/traffic] verbs:[get]]]" {
+		t.Errorf("metrics of traffic are for who has %s", rules)
+	}
+	_, pod = deployment("trafficMetrics=true")
+	if args := fmt.Sprint(pod["containers"].([]any)[0].(map[string]any)["args"]); !strings.Contains(args, " --traffic-metrics ") {
+		t.Errorf("flags %s", args)
+	}
+	var paths []any
+	for _, e := range one(t, series, "ServiceMonitor", install.Name)["spec"].(map[string]any)["endpoints"].([]any) {
+		paths = append(paths, e.(map[string]any)["path"])
+	}
+	if fmt.Sprint(paths) != "[/metrics /metrics/traffic]" {
+		t.Errorf("Prometheus reads %v", paths)
 	}
 	for _, kind := range []string{"PodDisruptionBudget", "NetworkPolicy", "Certificate", "ServiceMonitor"} {
 		if slices.ContainsFunc(rendered(t), func(o map[string]any) bool { return o["kind"] == kind }) {
@@ -152,10 +169,10 @@ func TestValuesOfTheControlPlane(t *testing.T) {
 // namespace and where a value says so (spec/kubernetes.md 6.7).
 func TestRightsAreFew(t *testing.T) {
 	t.Parallel()
-	for _, r := range append(install.UserRoles(), install.ClusterRole(), install.SystemRole(), install.SecretsRole(), install.DataplanesRole()) {
+	for _, r := range append(install.UserRoles(), install.ClusterRole(), install.SystemRole(), install.SecretsRole(), install.DataplanesRole(), install.TrafficMetricsRole()) {
 		for _, rule := range r.Rules {
 			words := slices.Concat(rule.Resources, rule.Verbs, []string{rule.Group})
-			if slices.Contains(words, "*") || len(rule.Resources) == 0 || len(rule.Verbs) == 0 || rule.Why == "" {
+			if slices.Contains(words, "*") || len(rule.Resources)+len(rule.Paths) == 0 || len(rule.Verbs) == 0 || rule.Why == "" {
 				t.Errorf("%s: %+v", r.Name, rule)
 			}
 			for _, forbidden := range []string{"pods/exec", "pods/attach", "impersonate", "escalate", "bind"} {
@@ -185,7 +202,7 @@ func TestRightsAreFew(t *testing.T) {
 // two releases sees what is new.
 func TestRightsAreInOrder(t *testing.T) {
 	t.Parallel()
-	for _, r := range append(install.UserRoles(), install.ClusterRole(), install.SystemRole(), install.SecretsRole(), install.DataplanesRole()) {
+	for _, r := range append(install.UserRoles(), install.ClusterRole(), install.SystemRole(), install.SecretsRole(), install.DataplanesRole(), install.TrafficMetricsRole()) {
 		for _, rule := range r.Rules {
 			if !slices.IsSorted(rule.Resources) || !slices.IsSorted(rule.Verbs) {
 				t.Errorf("%s: %v %v, for %s", r.Name, rule.Verbs, rule.Resources, rule.Why)

@@ -11,10 +11,11 @@ import (
 	"github.com/weftmesh/weft/control/world"
 )
 
-// RBACRule is a right to do something with some resources of one group.
+// RBACRule is a right to do something with some resources of one group, or with paths of the control plane.
 type RBACRule struct {
 	Group     string // empty is that of Kubernetes without a name
 	Resources []string
+	Paths     []string // in place of resources
 	Names     []string // of the only objects that it is for; none is all
 	Verbs     []string
 	Why       string // what for, in a few words
@@ -110,6 +111,15 @@ func SecretsRole() Role {
 // DataplanesRole are the rights of the control plane with the value writeDataplanes.
 func DataplanesRole() Role {
 	return Role{Name: RoleDataplanes, Rules: Rules{{Group: kumaGroup, Resources: []string{"dataplanes"}, Verbs: []string{"create", "delete", "patch"}, Why: "a mirror of the Dataplane of each pod"}}}
+}
+
+// RoleTrafficMetrics is the role of who collects metrics of traffic.
+const RoleTrafficMetrics = "weft-traffic-metrics"
+
+// TrafficMetricsRole are the rights of who collects metrics of traffic, which name the services of all namespaces;
+// with the value trafficMetrics it is there, and nobody has it.
+func TrafficMetricsRole() Role {
+	return Role{Name: RoleTrafficMetrics, Rules: Rules{{Paths: []string{"/metrics/traffic"}, Verbs: []string{"get"}, Why: "requests by service, route and rule, of all namespaces"}}}
 }
 
 // UserRoles are added to the roles view, edit and admin of Kubernetes. Kinds that live in

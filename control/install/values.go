@@ -38,6 +38,7 @@ type Values struct {
 	Secrets        SecretsValues `json:"secrets"`
 	Webhooks       WebhookValues `json:"webhooks"`
 	NetworkPolicy  bool          `json:"networkPolicy" means:"let only the ports of the control plane be reached"`
+	TrafficMetrics bool          `json:"trafficMetrics" means:"serve what sidecars count of requests at /metrics/traffic, with the names of services, routes and rules as labels, to those who may get that path"`
 	ServiceMonitor bool          `json:"serviceMonitor" means:"let the Prometheus operator read the metrics"`
 	PrometheusRule bool          `json:"prometheusRule" means:"give the Prometheus operator alerts over the metrics"`
 

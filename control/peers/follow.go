@@ -268,7 +268,7 @@ func (r *Replica) hear(f *following, address string, t *Told) {
 	}
 	for _, text := range t.GetEvents() {
 		var e events.Event
-		if json.Unmarshal(text, &e) == nil && e.Dataplane != "" {
+		if json.Unmarshal(text, &e) == nil && (e.Dataplane != "" || e.Type == "tap") {
 			e.Replica, e.Revision = f.name, 0 // which counts what that replica has seen
 			r.cfg.Events.Publish(e)
 		}

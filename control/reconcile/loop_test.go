@@ -273,3 +273,21 @@ func TestATakeoverChangesNothingForSidecars(t *testing.T) {
 		}
 	}
 }
+
+// A dataplane waits from when its next configuration is resolved until that is published; others do not.
+func TestWhoWaits(t *testing.T) {
+	t.Parallel()
+	l := New(slog.New(slog.DiscardHandler), telemetry.NewObserver(telemetry.New(""), telemetry.Untraced(), events.NewBus(), new(storage.Authors)), (&publications{affected: map[string]int{}}).publish)
+	s := memory.New(snapshot.New(0), nil, time.Now)
+	state, _ := s.Watch()
+	empty, _ := world.Compile(snapshot.New(0))
+	l.Begin(empty, state, func() {})
+	dp := func(name string) api.Ref { return api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: name} }
+	if l.Waits(dp("a")) {
+		t.Error("a dataplane waits before anything changed")
+	}
+	l.take(empty, resolve.Affected{Dataplanes: []api.Ref{dp("a")}}, nil) // nobody publishes it
+	if !l.Waits(dp("a")) || l.Waits(dp("b")) || len(l.Unpublished()) != 1 {
+		t.Errorf("a waits is %v, b %v; unpublished are %v", l.Waits(dp("a")), l.Waits(dp("b")), l.Unpublished())
+	}
+}

@@ -32,10 +32,12 @@ type TrafficCollector struct {
 	dataplane func(api.Ref) (*effective.Resolved, bool)
 	now       func() time.Time
 	every     func(time.Duration)
+	answering chan struct{} // holds one while Series are told
 
-	mu   sync.Mutex
-	sums *traffic.Sums
-	load load
+	mu     sync.Mutex
+	sums   *traffic.Sums
+	totals *traffic.Totals // nil where nobody collects series
+	load   load
 }
 
 // New takes reports of the dataplanes that dataplane knows, by the name that their sidecars have for them,
@@ -60,7 +62,7 @@ func (c *TrafficCollector) Size() traffic.Size {
 
 // Stream is for the reports of one stream, one after the other.
 func (c *TrafficCollector) Stream(dataplane api.Ref) func(*attach.Traffic) {
-	s := &stream{collector: c, dataplane: dataplane, tables: map[uint32]*table{}}
+	s := &stream{collector: c, dataplane: dataplane, tables: map[uint32]*table{}, clusters: map[uint32]*cluster{}}
 	return s.take
 }
 
@@ -72,6 +74,7 @@ type stream struct {
 	resolved  *effective.Resolved
 	from      traffic.Service
 	tables    map[uint32]*table
+	clusters  map[uint32]*cluster
 }
 
 // table is one by its number on the stream.
@@ -111,6 +114,7 @@ func (s *stream) take(t *attach.Traffic) {
 	}
 	of := min(time.Duration(t.GetMilliseconds())*time.Millisecond, longest)
 	s.collector.report(now, r.Ref, s.from, of, to, others)
+	s.failedAt(now, t.GetHosts())
 	if slices.ContainsFunc(t.GetTables(), failed) {
 		s.collector.failed(now, r.Ref)
 	}
@@ -133,6 +137,9 @@ func (c *TrafficCollector) failed(now time.Time, dp api.Ref) {
 func (c *TrafficCollector) report(now time.Time, dp api.Ref, from traffic.Service, of time.Duration, to map[traffic.Service][]traffic.Counted, others map[traffic.Service]traffic.Counts) {
 	c.mu.Lock()
 	c.sums.Report(now, dp, from, of, to, others)
+	if c.totals != nil {
+		c.totals.Report(now, from, to, others)
+	}
 	changed, every := c.load.took(now, c.now().Sub(now)), c.load.every
 	c.mu.Unlock()
 	if changed {
@@ -168,10 +175,11 @@ func (s *stream) table(t *attach.Table) (*table, slotRules) {
 }
 
 // called is what an outbound leads to; a host as people write it.
-func called(mesh string, o *effective.Outbound) traffic.Service {
-	d := o.Destination
+func called(mesh string, o *effective.Outbound) traffic.Service { return destined(mesh, o.Destination) }
+
+func destined(mesh string, d *effective.Destination) traffic.Service {
 	out := traffic.Service{Mesh: mesh, Namespace: d.Namespace, Name: d.Name, ID: d.ID}
-	if o.ToHost() {
+	if d.Kind == api.KindHost {
 		out.ID = naming.Address(d.Name, d.Port)
 	}
 	return out

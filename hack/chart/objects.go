@@ -24,6 +24,7 @@ func roles() (string, error) {
 	each := bound("Role", "{{ . }}", install.SecretsRole())
 	each = strings.NewReplacer(`"weft.labels" .`, `"weft.labels" $`, "namespace: "+namespace, "namespace: {{ $.Release.Namespace }}").Replace(each)
 	out += "{{- if .Values.writeDataplanes }}\n" + bound("ClusterRole", "", install.DataplanesRole()) + "{{- end }}\n"
+	out += "{{- if .Values.trafficMetrics }}\n" + role("ClusterRole", "", install.TrafficMetricsRole()) + "{{- end }}\n"
 	// Helm sees the cluster where it installs, and skips the namespaces that are not there, as a
 	// release fails whole; without a cluster, as in `helm template`, it sees no namespace at all.
 	return out + "{{- $seen := lookup \"v1\" \"Namespace\" \"\" \"kube-system\" }}\n{{- range .Values.secrets.namespaces }}\n{{- if or (not $seen) (lookup \"v1\" \"Namespace\" \"\" .) }}\n" +
@@ -43,6 +44,10 @@ func role(kind, namespace string, r install.Role) string {
 	}
 	out.WriteString("rules:\n")
 	for _, rule := range r.Rules {
+		if len(rule.Paths) > 0 {
+			fmt.Fprintf(&out, "  # %s\n  - nonResourceURLs: [%s]\n    verbs: [%s]\n", rule.Why, strings.Join(rule.Paths, ", "), strings.Join(rule.Verbs, ", "))
+			continue
+		}
 		fmt.Fprintf(&out, "  # %s\n  - apiGroups: [%q]\n    resources: [%s]\n", rule.Why, rule.Group, strings.Join(rule.Resources, ", "))
 		if len(rule.Names) > 0 {
 			fmt.Fprintf(&out, "    resourceNames: [%s]\n", strings.Join(rule.Names, ", "))

@@ -115,35 +115,37 @@ func TestAlertsAreQueriesOfPrometheus(t *testing.T) {
 	}
 }
 
-func TestTheDashboardAsksPrometheus(t *testing.T) {
+func TestTheDashboardsAskPrometheus(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../deploy/grafana/weft.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var dashboard struct {
-		Panels []struct {
-			ID      int
-			Title   string
-			Targets []struct{ Expr string }
+	for file, least := range map[string]int{"weft.json": 20, "requests.json": 30} {
+		text, err := os.ReadFile("../../deploy/grafana/" + file)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if err := json.Unmarshal(text, &dashboard); err != nil {
-		t.Fatal(err)
-	}
-	known, seen, ids := labels(t), 0, map[int]bool{}
-	grafana := strings.NewReplacer("$__rate_interval", "5m", "$job", "weft")
-	for _, p := range dashboard.Panels {
-		if ids[p.ID] {
-			t.Errorf("two panels have the id %d", p.ID)
+		var dashboard struct {
+			Panels []struct {
+				ID      int
+				Title   string
+				Targets []struct{ Expr string }
+			}
 		}
-		ids[p.ID] = true
-		for _, x := range p.Targets {
-			seen++
-			check(t, known, p.Title, grafana.Replace(x.Expr))
+		if err := json.Unmarshal(text, &dashboard); err != nil {
+			t.Fatal(err)
 		}
-	}
-	if seen < 20 {
-		t.Errorf("%d queries", seen)
+		known, seen, ids := labels(t), 0, map[int]bool{}
+		grafana := strings.NewReplacer("$__rate_interval", "5m", "$job", "weft")
+		for _, p := range dashboard.Panels {
+			if ids[p.ID] {
+				t.Errorf("%s: two panels have the id %d", file, p.ID)
+			}
+			ids[p.ID] = true
+			for _, x := range p.Targets {
+				seen++
+				check(t, known, file+": "+p.Title, grafana.Replace(x.Expr))
+			}
+		}
+		if seen < least {
+			t.Errorf("%s: %d queries", file, seen)
+		}
 	}
 }

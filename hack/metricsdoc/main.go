@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/control/telemetry"
+	"github.com/weftmesh/weft/inspect/traffic"
 )
 
 func main() {
@@ -22,14 +23,22 @@ func main() {
 		if m.Where != "" {
 			about += " Only " + m.Where + "."
 		}
-		labels := ""
-		if len(m.Labels) > 0 {
-			labels = "`" + strings.Join(m.Labels, "`, `") + "`"
-		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", m.Name, m.Type, labels, about)
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", m.Name, m.Type, names(m.Labels), about)
+	}
+	b.WriteString("\n## Metrics of traffic\n\n`GET /metrics/traffic` answers these where the control plane has `--traffic-metrics`, to whom [traffic](traffic.md#for-prometheus) says. Their labels are names that users give. Each replica\n" +
+		"serves what the sidecars told that are connected to it, so that a sum over replicas is that of all. A dashboard of them is in `deploy/grafana`.\n\n| metric | type | labels | |\n|---|---|---|---|\n")
+	for _, f := range traffic.Families {
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", f.Name, f.Type, names(f.Labels), f.Help)
 	}
 	if err := os.WriteFile(*to, []byte(b.String()), 0o644); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+}
+
+func names(labels []string) string {
+	if len(labels) == 0 {
+		return ""
+	}
+	return "`" + strings.Join(labels, "`, `") + "`"
 }

@@ -8,13 +8,14 @@ import (
 
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/kuma"
+	"github.com/weftmesh/weft/internal/inspecttest"
 )
 
 // TestRoutesOfConnections: the one rule for connections stands where the rules of
 // other routes do, with the list that holds and all who contributed.
 func TestRoutesOfConnections(t *testing.T) {
 	t.Parallel()
-	m := model(t, `
+	m := inspecttest.Model(t, `
 type: MeshService
 mesh: default
 name: db

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/kuma"
+	"github.com/weftmesh/weft/internal/inspecttest"
 	"github.com/weftmesh/weft/resolve"
 )
 
@@ -27,7 +28,7 @@ func many(t *testing.T, services, sidecars int) *resolve.Reader {
 	for i := range sidecars + 1 {
 		fmt.Fprintf(&text, "---\n{type: Dataplane, mesh: default, name: d-%d, networking: {address: 127.0.0.1, inbound: [{port: 80, tags: {kuma.io/service: x}}], outbound: [{port: 10001, backendRef: {kind: MeshService, name: s-0, port: 80}}]}}\n", i)
 	}
-	return model(t, text.String())
+	return inspecttest.Model(t, text.String())
 }
 
 // A view costs what it lists: as many values again for twice as many services,

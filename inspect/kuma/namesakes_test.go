@@ -11,6 +11,7 @@ import (
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/kuma"
 	"github.com/weftmesh/weft/inspect/kuma/insights"
+	"github.com/weftmesh/weft/internal/inspecttest"
 )
 
 // namesakes are two policies of one name, of the mesh and of a namespace, at a dataplane of it;
@@ -31,7 +32,7 @@ const namesakes = `
 // and a policy once for each item that is told of.
 func TestNamesakesAreAllNamed(t *testing.T) {
 	t.Parallel()
-	m, dp := model(t, namesakes), api.Ref{Kind: api.KindDataplane, Mesh: "default", Namespace: "shop", Name: "vm"}
+	m, dp := inspecttest.Model(t, namesakes), api.Ref{Kind: api.KindDataplane, Mesh: "default", Namespace: "shop", Name: "vm"}
 	rules, err := kuma.Rules(m, world.Catalog(), dp)
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +81,7 @@ const stronger = `
 // no part where the proxy answers by itself.
 func TestARuleOfTwoRoutes(t *testing.T) {
 	t.Parallel()
-	m, c := model(t, stronger), world.Catalog()
+	m, c := inspecttest.Model(t, stronger), world.Catalog()
 	said := func(v any, err error) string {
 		t.Helper()
 		text, wrong := json.Marshal(v)

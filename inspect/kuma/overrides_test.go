@@ -10,6 +10,7 @@ import (
 
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/kuma"
+	"github.com/weftmesh/weft/internal/inspecttest"
 )
 
 // overriding has items with nothing but an override, for the mesh, for a service, for
@@ -39,7 +40,7 @@ const overriding = `
 // in each it beats what is said by default and the overrides that are nearer.
 func TestOverridesStandInRules(t *testing.T) {
 	t.Parallel()
-	v, err := kuma.Rules(model(t, overriding), world.Catalog(), plane("a"))
+	v, err := kuma.Rules(inspecttest.Model(t, overriding), world.Catalog(), plane("a"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +104,7 @@ const attaching = `
 // overrides the route's holds.
 func TestRulesOfRoutesByLayer(t *testing.T) {
 	t.Parallel()
-	v, err := kuma.Rules(model(t, strings.Join(strings.Split(overriding, "---\n")[:3], "---\n")+"---"+attaching), world.Catalog(), plane("a"))
+	v, err := kuma.Rules(inspecttest.Model(t, strings.Join(strings.Split(overriding, "---\n")[:3], "---\n")+"---"+attaching), world.Catalog(), plane("a"))
 	if err != nil {
 		t.Fatal(err)
 	}

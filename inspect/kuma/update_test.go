@@ -10,6 +10,7 @@ import (
 	"github.com/weftmesh/weft/api/snapshot"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/inspect/kuma"
+	"github.com/weftmesh/weft/internal/inspecttest"
 	"github.com/weftmesh/weft/resolve"
 )
 
@@ -17,13 +18,13 @@ import (
 // before has the rules there that it had.
 func TestRulesStayWhereAPolicyIsWrittenAnew(t *testing.T) {
 	t.Parallel()
-	before := street(t).Model
+	before := inspecttest.Model(t, inspecttest.Street).Model
 	retry := api.Ref{Kind: "MeshRetry", Mesh: "default", Name: "mr-top"}
 	was, ok := before.Snapshot().Get(retry)
 	if !ok {
 		t.Fatalf("the street has no %s", retry)
 	}
-	now, _ := street(t).Snapshot().Get(retry) // the same words, read anew
+	now, _ := inspecttest.Model(t, inspecttest.Street).Snapshot().Get(retry) // the same words, read anew
 	change := []snapshot.Change{{Before: was, After: now}}
 	after, _ := before.Update(before.Snapshot().With(before.Snapshot().Revision()+1, change), change)
 	if diff := cmp.Diff(rulesText(t, before), rulesText(t, after)); diff != "" {

@@ -2,7 +2,6 @@ package kuma_test
 
 import (
 	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 
@@ -13,30 +12,11 @@ import (
 	"github.com/weftmesh/weft/inspect/explain"
 	"github.com/weftmesh/weft/inspect/kuma"
 	"github.com/weftmesh/weft/internal/cases"
-	"github.com/weftmesh/weft/resolve"
+	"github.com/weftmesh/weft/internal/inspecttest"
 )
 
 func plane(name string) api.Ref {
 	return api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: name}
-}
-
-func street(t *testing.T) *resolve.Reader {
-	t.Helper()
-	text, err := os.ReadFile("../testdata/street.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return model(t, string(text))
-}
-
-func model(t *testing.T, text string) *resolve.Reader {
-	t.Helper()
-	objects, violations := world.Decode("street.yaml", []byte(text))
-	if len(violations) > 0 {
-		t.Fatal(violations[0])
-	}
-	m, _ := world.Compile(world.Snapshot(objects...))
-	return m.Reader(nil)
 }
 
 // TestViews holds the answers of Kuma's inspect API to their JSON.
@@ -47,10 +27,10 @@ func TestViews(t *testing.T) {
 		inbound = "kri_dp_default___a-1_main"
 		route   = "kri_mhttpr_default___route-1_"
 	)
-	m, c, dp := street(t), world.Catalog(), plane("a-1")
+	m, c, dp := inspecttest.Model(t, inspecttest.Street), world.Catalog(), plane("a-1")
 	retry := api.Ref{Kind: "MeshRetry", Mesh: "default", Name: "mr-top"}
 	service := api.Ref{Kind: "MeshService", Mesh: "default", Name: "web"}
-	got := txtar.Archive{Comment: []byte("Kuma's views of dataplane a-1 of the street in ../testdata/street.yaml.\n")}
+	got := txtar.Archive{Comment: []byte("Kuma's views of dataplane a-1 of the street in internal/inspecttest/testdata/street.yaml.\n")}
 	add := func(name string, v any, err error) {
 		t.Helper()
 		if err != nil {
@@ -90,7 +70,7 @@ func TestViews(t *testing.T) {
 
 func TestViewsSayWhatTheyDoNotFind(t *testing.T) {
 	t.Parallel()
-	m, c, dp := street(t), world.Catalog(), plane("a-1")
+	m, c, dp := inspecttest.Model(t, inspecttest.Street), world.Catalog(), plane("a-1")
 	_, outbound := kuma.OutboundPolicies(m, c, dp, "kri_msvc_default___wep_main", "")
 	_, route := kuma.OutboundPolicies(m, c, dp, "kri_msvc_default___web_main", "kri_mhttpr_default___no_")
 	_, inbound := kuma.InboundPolicies(m, c, dp, "kri_dp_default___a-1_other")
@@ -124,7 +104,7 @@ const contradictions = `
 
 func TestViewsDoNotContradictWhatHolds(t *testing.T) {
 	t.Parallel()
-	m := model(t, contradictions)
+	m := inspecttest.Model(t, contradictions)
 	v, err := kuma.Rules(m, world.Catalog(), plane("two"))
 	if err != nil {
 		t.Fatal(err)

@@ -62,6 +62,10 @@ type Record struct {
 	Attempts []FailedAttempt   `json:"attempts,omitempty"` // that failed
 	// StandsFor is of how many requests the line is a sample.
 	StandsFor float64 `json:"standsFor"`
+	// Headers are those of the request that who watches asked for, and AnswerHeaders those of its answer, by their
+	// names in lower case.
+	Headers       map[string]string `json:"headers,omitempty"`
+	AnswerHeaders map[string]string `json:"answerHeaders,omitempty"`
 }
 
 // ActingDocument is whose values stood in a route.
@@ -107,6 +111,7 @@ func Of(r *effective.Resolved, s *attach.SeenRequest, isRoute func(kind string) 
 		Method: s.Method, Authority: s.Authority, Path: s.Path, Protocol: s.Protocol, UserAgent: s.UserAgent,
 		Status: s.Status, Flags: s.Flags, Details: s.Details, Words: words(s.Flags, s.Details, s.Status), EndedBy: endedBy(s),
 		Tries: s.Tries, Host: s.Host, Policies: []ActingDocument{}, StandsFor: s.StandsFor,
+		Headers: s.Headers, AnswerHeaders: s.AnswerHeaders,
 	}
 	for _, a := range s.Attempts {
 		out.Attempts = append(out.Attempts, FailedAttempt{milliseconds(a.TookMicros), a.Host, a.Status, a.Flags, a.Details, words(a.Flags, a.Details, a.Status)})

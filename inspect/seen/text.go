@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -34,6 +35,12 @@ func (p *printer) requestLines(r *Record) {
 	why := strings.TrimSpace(r.Flags + " " + r.Words)
 	p.Line("%s  %s", p.Strong(strings.TrimSpace(r.Time.Local().Format(time.TimeOnly)+" "+what+"  "+end+"  "+why)), p.Faint(idText(r)))
 	p.Line("         %s", p.Faint(strings.Join(behind(r), " · ")))
+	for _, name := range slices.Sorted(maps.Keys(r.Headers)) {
+		p.Line("         > %s: %s", name, r.Headers[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.AnswerHeaders)) {
+		p.Line("         < %s: %s", name, r.AnswerHeaders[name])
+	}
 }
 
 // behind are who saw a request, and the documents behind it.

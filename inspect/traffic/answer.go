@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/policies"
 )
 
 // By is what is summed to one item of an answer.
@@ -32,6 +33,8 @@ type TrafficQuery struct {
 	Cut  bool     `json:"cut,omitempty"` // Sees holds, also where it is empty
 	// Minutes asks for the requests of each of the minutes that are kept too.
 	Minutes bool `json:"minutes,omitempty"`
+	// Hosts asks for the endpoints at which attempts failed lately too.
+	Hosts bool `json:"hosts,omitempty"`
 	// Failing asks in place of sums for the sidecars that reported failures lately.
 	Failing bool `json:"failing,omitempty"`
 }
@@ -94,6 +97,8 @@ type PartialSums struct {
 	Sidecars int       `json:"sidecars"`
 	// Failing are the sidecars that reported failures lately, the latest first, at most MostFailing.
 	Failing []FailingSidecar `json:"failing,omitempty"`
+	// Hosts are the endpoints at which attempts failed lately, where they are asked for.
+	Hosts []HostItem `json:"hosts,omitempty"`
 }
 
 // FailingSidecar is a dataplane whose sidecar reported a failed or denied request, and when.
@@ -111,6 +116,9 @@ func (s *Sums) Answer(now time.Time, q TrafficQuery) PartialSums {
 	if q.Failing {
 		p.Failing = s.failing(q.Mesh)
 		return p
+	}
+	if q.Hosts {
+		p.Hosts = s.failingHosts(now, &q)
 	}
 	items := itemsByKey{}
 	for _, c := range s.callers {
@@ -211,6 +219,9 @@ func (q *TrafficQuery) add(items itemsByKey, c *caller, l *link, w window, secon
 		item.Shared = max(item.Shared, r.Shared)
 		for _, cause := range r.causes {
 			item.caused(cause, w, seconds)
+			if q.Minutes && cause.Words() == string(policies.EndRateLimit) {
+				item.limitedByMinute(c, cause, w.now)
+			}
 		}
 	}
 }
@@ -258,11 +269,12 @@ func Merge(parts ...PartialSums) PartialSums {
 		}
 		out.Sidecars += p.Sidecars
 		out.Failing = append(out.Failing, p.Failing...)
+		out.Hosts = append(out.Hosts, p.Hosts...)
 		for _, i := range p.Items {
 			items.of(i.Key).merge(&i)
 		}
 	}
-	out.Failing = latestFailing(out.Failing)
+	out.Failing, out.Hosts = latestFailing(out.Failing), mergeHosts(out.Hosts)
 	return items.into(out)
 }
 

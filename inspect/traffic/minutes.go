@@ -12,6 +12,8 @@ type MinuteCounts struct {
 	Requests uint64    `json:"requests"`
 	Failed   uint64    `json:"failed,omitempty"`
 	Denied   uint64    `json:"denied,omitempty"`
+	Retried  uint64    `json:"retried,omitempty"` // attempts beyond the first
+	Limited  uint64    `json:"limited,omitempty"` // of those that were denied, by a rate limit
 	// Gone are those of the requests that services sent of which no sidecar reports any more.
 	Gone uint64 `json:"gone,omitempty"`
 }
@@ -19,6 +21,7 @@ type MinuteCounts struct {
 // add adds the requests of o.
 func (m *MinuteCounts) add(o *MinuteCounts) {
 	m.Requests, m.Failed, m.Denied, m.Gone = m.Requests+o.Requests, m.Failed+o.Failed, m.Denied+o.Denied, m.Gone+o.Gone
+	m.Retried, m.Limited = m.Retried+o.Retried, m.Limited+o.Limited
 }
 
 // minute adds requests to those of the same minute.
@@ -39,12 +42,21 @@ func (i *Item) byMinute(c *caller, counts *ring[Counts], now int64) {
 		}
 		m := MinuteCounts{At: time.Unix(0, minute*int64(time.Minute)).UTC()}
 		if of := counts.minute(minute); of != nil {
-			m.Requests, m.Failed, m.Denied = uint64(of.Completed), uint64(of.Failed), uint64(of.Denied)
+			m.Requests, m.Failed, m.Denied, m.Retried = uint64(of.Completed), uint64(of.Failed), uint64(of.Denied), uint64(of.Retried)
 		}
 		if gone {
 			m.Gone = m.Requests
 		}
 		i.minute(m)
+	})
+}
+
+// limitedByMinute adds how many of those a rate limit refused.
+func (i *Item) limitedByMinute(c *caller, of *causeRing, now int64) {
+	c.covered.eachMinute(now, func(minute int64, ms *uint32) {
+		if n := of.counts.minute(minute); *ms > 0 && n != nil && *n > 0 {
+			i.minute(MinuteCounts{At: time.Unix(0, minute*int64(time.Minute)).UTC(), Limited: uint64(*n)})
+		}
 	})
 }
 

@@ -34,6 +34,7 @@ type Sums struct {
 	since    time.Time
 	callers  map[Service]*caller
 	sidecars map[api.Ref]*sidecar
+	hosts    map[hostKey]*failingHost
 	rules    int // that are kept apart
 	dropped  uint64
 	swept    int64
@@ -41,7 +42,7 @@ type Sums struct {
 
 // New are empty sums from now on.
 func New(now time.Time) *Sums {
-	return &Sums{since: now, callers: map[Service]*caller{}, sidecars: map[api.Ref]*sidecar{}}
+	return &Sums{since: now, callers: map[Service]*caller{}, sidecars: map[api.Ref]*sidecar{}, hosts: map[hostKey]*failingHost{}}
 }
 
 // sidecar is one that reports.
@@ -274,6 +275,11 @@ func (s *Sums) sweep(at int64) {
 			delete(s.sidecars, ref)
 		}
 	}
+	for key, h := range s.hosts {
+		if h.counts.old(at) {
+			delete(s.hosts, key)
+		}
+	}
 	for from, c := range s.callers {
 		for to, l := range c.links {
 			for key, r := range l.rules {
@@ -294,13 +300,13 @@ func (s *Sums) sweep(at int64) {
 
 // Size is how much is kept.
 type Size struct {
-	Callers, Links, Rules, Sidecars int
-	Dropped                         uint64 // rules that are kept apart no longer, since the beginning
+	Callers, Links, Rules, Sidecars, Hosts int
+	Dropped                                uint64 // rules that are kept apart no longer, since the beginning
 }
 
 // Size counts what is kept.
 func (s *Sums) Size() Size {
-	out := Size{Callers: len(s.callers), Rules: s.rules, Sidecars: len(s.sidecars), Dropped: s.dropped}
+	out := Size{Callers: len(s.callers), Rules: s.rules, Sidecars: len(s.sidecars), Hosts: len(s.hosts), Dropped: s.dropped}
 	for _, c := range s.callers {
 		out.Links += len(c.links)
 	}

@@ -2,6 +2,7 @@ package traffic
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"strings"
 	"time"
@@ -14,6 +15,8 @@ const (
 	CodeRequestsFail   = "RequestsFail"   // a part of the requests ends with 5xx
 	CodeRequestsDenied = "RequestsDenied" // since a change, more of the requests are refused than before
 	CodeRouteUnused    = "RouteUnused"    // a route had requests, and has none any more
+	CodeLimitBites     = "LimitBites"     // a rate limit refuses a part of the requests
+	CodeRetryStorm     = "RetryStorm"     // retries are a part of the load
 )
 
 // Trouble is what is wrong with the requests that a route takes, or with those of a service that no route of
@@ -44,6 +47,8 @@ const (
 	leastBefore = 20   // requests before a change, to compare with
 	leastMissed = 20   // requests that a route would have had as before, in minutes in which it has none
 	leastLively = 3    // minutes with requests before those
+	muchLimited = 0.1  // of the requests, lately
+	muchRetried = 0.2  // attempts beyond the first, of the requests lately
 )
 
 // Troubles are those of items by route, with minutes. Changes are the latest ones, in their order.
@@ -58,6 +63,9 @@ func Troubles(now time.Time, items []Item, changes []RevisionChange) (out []Trou
 				out = append(out, i.trouble(CodeRequestsDenied, api.Warning, b.text("are refused")+change.text(i.home())))
 			}
 		}
+		for code, text := range i.loaded(now) {
+			out = append(out, i.trouble(code, api.Warning, text))
+		}
 		if text := i.unused(now); text != "" {
 			out = append(out, i.trouble(CodeRouteUnused, api.Warning, text))
 		}
@@ -65,8 +73,25 @@ func Troubles(now time.Time, items []Item, changes []RevisionChange) (out []Trou
 	return out
 }
 
-func failed(m *MinuteCounts) uint64 { return m.Failed }
-func denied(m *MinuteCounts) uint64 { return m.Denied }
+func failed(m *MinuteCounts) uint64  { return m.Failed }
+func denied(m *MinuteCounts) uint64  { return m.Denied }
+func limited(m *MinuteCounts) uint64 { return m.Limited }
+func retried(m *MinuteCounts) uint64 { return m.Retried }
+
+// loaded yields what a limit and retries make of the requests of the last five minutes (spec/telemetry.md 6).
+func (i *Item) loaded(now time.Time) iter.Seq2[string, string] {
+	return func(yield func(code, text string) bool) {
+		all, refused := sumSince(i.Minutes, now.Add(-lately), limited)
+		if refused >= fewest && share(refused, all) > muchLimited && !i.over(now, limited) &&
+			!yield(CodeLimitBites, fmt.Sprintf("a rate limit refused %s of the requests of the last five minutes (%d of %d); `weft why --status 429` names the policy that says so: raise it there if who calls may ask so often", percent(share(refused, all)), refused, all)) {
+			return
+		}
+		_, again := sumSince(i.Minutes, now.Add(-lately), retried)
+		if again >= fewest && share(again, all) > muchRetried && !i.over(now, retried) {
+			yield(CodeRetryStorm, fmt.Sprintf("the requests of the last five minutes were repeated %d times, which is %s of them (%d): retries are a part of the load of what fails; see why attempts fail with `weft why`, and lower numRetries of MeshRetry while they do", again, percent(share(again, all)), all))
+		}
+	}
+}
 
 // failing says that requests fail, and since when if that is known; empty where they do not.
 func (i *Item) failing(now time.Time, changes []RevisionChange) (text string, severity api.Severity) {

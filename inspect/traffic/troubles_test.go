@@ -13,14 +13,14 @@ import (
 )
 
 // minutes are requests by minutes, the last one of which began at start: how many, failed and denied, or "-"
-// for one of which nobody told.
+// for one of which nobody told; also how many of services that are gone, limited and retried.
 func minutes(list ...string) (out []traffic.MinuteCounts) {
 	for n, text := range list {
 		m := traffic.MinuteCounts{At: start.Add(time.Duration(n-len(list)+1) * time.Minute)}
 		if text == "-" {
 			continue
 		}
-		if _, err := fmt.Sscanf(text+" 0 0 0", "%d %d %d %d", &m.Requests, &m.Failed, &m.Denied, &m.Gone); err != nil {
+		if _, err := fmt.Sscanf(text+" 0 0 0 0 0", "%d %d %d %d %d %d", &m.Requests, &m.Failed, &m.Denied, &m.Gone, &m.Limited, &m.Retried); err != nil {
 			panic(err)
 		}
 		out = append(out, m)
@@ -71,7 +71,15 @@ func TestTroubles(t *testing.T) {
 		"nobody tells":               {traffic.Item{Key: traffic.Key{Route: "HTTPRoute/pay"}, Minutes: minutes("41", "39", "40", "40", "-", "-", "-")}, nil, nil},
 		"seldom asked":               {traffic.Item{Key: traffic.Key{Route: "HTTPRoute/pay"}, Minutes: minutes("4", "3", "4", "4", "0", "0", "0")}, nil, nil},
 		"seldom asked, and long not": {traffic.Item{Key: traffic.Key{Route: "HTTPRoute/pay"}, Minutes: minutes("4", "3", "5", "4", "0", "0", "0", "0", "0", "0", "0")}, nil, []string{"warning RouteUnused to pay:80: no requests since 11:54 UTC, and 4 a minute before"}},
-		"once":                       {traffic.Item{Key: traffic.Key{Route: "HTTPRoute/pay"}, Minutes: minutes("0", "400", "0", "0", "0", "0", "0")}, nil, nil},
+		"a limit bites": {traffic.Item{Minutes: minutes("100", "100 0 9 0 9", "100 0 12 0 12", "100 0 12 0 12", "100 0 12 0 12", "100 0 12 0 12", "100 0 12 0 12")}, nil,
+			[]string{"warning LimitBites to pay:80: a rate limit refused 12 % of the requests of the last five minutes (60 of 500); `weft why --status 429` names the policy"}},
+		"a limit bites a little": {traffic.Item{Minutes: minutes("100 0 10 0 10", "100 0 10 0 10", "100 0 10 0 10", "100 0 10 0 10", "100 0 10 0 10", "100 0 10 0 10")}, nil, nil},
+		"a limit bit":            {traffic.Item{Minutes: minutes("100", "100", "100 0 40 0 40", "100 0 40 0 40", "100 0 40 0 40", "100", "100")}, nil, nil},
+		"retries storm": {traffic.Item{Minutes: minutes("100", "100 0 0 0 0 90", "100 0 0 0 0 90", "100 0 0 0 0 90", "100 0 0 0 0 90", "100 0 0 0 0 90")}, nil,
+			[]string{"warning RetryStorm to pay:80: the requests of the last five minutes were repeated 450 times, which is 90 % of them (500)"}},
+		"some retries":    {traffic.Item{Minutes: minutes("100", "100 0 0 0 0 20", "100 0 0 0 0 20", "100 0 0 0 0 20", "100 0 0 0 0 20", "100 0 0 0 0 20")}, nil, nil},
+		"few are retried": {traffic.Item{Minutes: minutes("2", "2 0 0 0 0 2", "2 0 0 0 0 2", "2 0 0 0 0 2", "1 0 0 0 0 1", "2 0 0 0 0 2")}, nil, nil},
+		"once":            {traffic.Item{Key: traffic.Key{Route: "HTTPRoute/pay"}, Minutes: minutes("0", "400", "0", "0", "0", "0", "0")}, nil, nil},
 	} {
 		c.item.To = "pay:80"
 		var got []string

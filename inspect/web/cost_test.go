@@ -29,7 +29,7 @@ var laws = map[string]struct {
 	law
 	request string
 }{
-	"GET /{$}": {no, "GET /"}, "GET /healthz": {no, "GET /healthz"}, "GET /readyz": {no, "GET /readyz"}, "GET /metrics": {no, "GET /metrics"}, "GET /config": {no, "GET /config"},
+	"GET /{$}": {no, "GET /"}, "GET /healthz": {no, "GET /healthz"}, "GET /readyz": {no, "GET /readyz"}, "GET /metrics": {no, "GET /metrics"}, "GET /metrics/traffic": {no, "GET /metrics/traffic"}, "GET /config": {no, "GET /config"},
 	"GET /who-am-i": {no, "GET /who-am-i"}, "GET /_resources": {no, "GET /_resources"}, "GET /policies": {no, "GET /policies"},
 	"GET /global-insight": {no, "GET /global-insight"}, "GET /mesh-insights": {no, "GET /mesh-insights"}, "GET /mesh-insights/{mesh}": {no, "GET /mesh-insights/default"},
 	"GET /meshes/{mesh}/service-insights": {no, "GET /meshes/default/service-insights"}, "GET /meshes/{mesh}/service-insights/{name}": {no, "GET /meshes/default/service-insights/s-5"},

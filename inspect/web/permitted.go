@@ -76,7 +76,7 @@ func (s *server) accessTo(path string, r *http.Request) (want rights.AccessReque
 	parts := strings.Split(strings.TrimPrefix(path, "/meshes/{mesh}/"), "/")
 	t, known := s.Catalog.ByPlural(r.PathValue("plural"))
 	switch {
-	case path == "/metrics", path == "/config":
+	case path == "/metrics", path == "/metrics/traffic", path == "/config":
 		return rights.AccessRequest{Verb: "get", Path: path}, false
 	case strings.HasPrefix(path, "/tokens/"):
 		return rights.AccessRequest{Verb: "create", Group: "kuma.io", Resource: "dataplanes", Subresource: "token"}, false

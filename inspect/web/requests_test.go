@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,6 +23,7 @@ import (
 // seeing are agents of which each keeps one request that failed, with the id x, and sees one after the other
 // while somebody watches.
 type seeing struct {
+	sees  func(api.Ref) attach.SeenRequest
 	mu    sync.Mutex
 	asked map[string][]attach.RequestsQuestion
 }
@@ -34,8 +36,7 @@ func (s *seeing) Ask(_ context.Context, dp api.Ref, path string, w io.Writer) er
 	s.mu.Lock()
 	s.asked[dp.FullName()] = append(s.asked[dp.FullName()], q)
 	s.mu.Unlock()
-	r := attach.SeenRequest{Number: 1, ID: "x", Began: time.Now().Add(-time.Minute), TookMicros: 1500, Method: "GET", Authority: "s-1", Path: "/v1/mail@canary", Status: 504, Flags: "UT", Details: "response_timeout",
-		Table: "s-1", Slot: 0, StandsFor: 1, By: `[{"kind":"MeshHTTPRoute","mesh":"default","name":"r-1","field":"spec.to[0].rules[0]"},{"kind":"MeshTimeout","mesh":"default","name":"t-1","field":"spec.to[0]"}]`}
+	r := s.sees(dp)
 	if !q.Paths {
 		r.Path = ""
 	}
@@ -54,7 +55,15 @@ func (s *seeing) Ask(_ context.Context, dp api.Ref, path string, w io.Writer) er
 func (s *seeing) Sent(context.Context, api.Ref) ([]byte, bool, error) { return nil, false, nil }
 func (s *seeing) Resolving(string) int                                { return 0 }
 
-func newSeeing() *seeing { return &seeing{asked: map[string][]attach.RequestsQuestion{}} }
+func newSeeing() *seeing {
+	return &seeing{sees: timedOut, asked: map[string][]attach.RequestsQuestion{}}
+}
+
+// timedOut is the request that every one of them sees.
+func timedOut(api.Ref) attach.SeenRequest {
+	return attach.SeenRequest{Number: 1, ID: "x", Began: time.Now().Add(-time.Minute), TookMicros: 1500, Method: "GET", Authority: "s-1", Path: "/v1/mail@canary", Status: 504, Flags: "UT", Details: "response_timeout",
+		Table: "s-1", Slot: 0, StandsFor: 1, By: `[{"kind":"MeshHTTPRoute","mesh":"default","name":"r-1","field":"spec.to[0].rules[0]"},{"kind":"MeshTimeout","mesh":"default","name":"t-1","field":"spec.to[0]"}]`}
+}
 
 // noCounts are sums of nobody.
 type noCounts struct{}
@@ -134,6 +143,8 @@ func TestBadQuestionsForRequests(t *testing.T) {
 		{`POST _taps {"status":"9","for":"1h"}`, []string{"dataplanes", "status", "10m0s"}},
 		{`POST _taps {"dataplanes":["d-0","gone"]}`, []string{"dataplanes[1]"}},
 		{`POST _taps {"service":"nobody"}`, []string{`"service"`, "no dataplane"}},
+		{`POST _taps {"dataplanes":["d-0"],"headers":["x-canary",":path","a b"]}`, []string{"headers[1]", "headers[2]", "leave it out", "no name of a header"}},
+		{`POST _taps {"dataplanes":["d-0"],"headers":["1","2","3","4","5","6","7","8","9","10","11","12","13","14","15","16","17"]}`, []string{`"headers"`, "16 headers at most"}},
 		{`POST _taps {"dataplanes":["d-0"],"to":"nobody"}`, []string{`"to"`, "no dataplane"}},
 	} {
 		method, rest, _ := strings.Cut(c.request, " ")
@@ -155,15 +166,18 @@ func TestTap(t *testing.T) {
 	t.Parallel()
 	agents := newSeeing()
 	url := seen(t, town(3), agents)
-	code, text := call(t, http.MethodPost, url+"/meshes/default/_taps", `{"service":"s-0","for":"100ms"}`)
+	code, text := call(t, http.MethodPost, url+"/meshes/default/_taps", `{"service":"s-0","headers":["X-Canary","accept","x-canary"],"for":"100ms"}`)
 	if code != http.StatusOK || !strings.HasPrefix(text, "event: begin\n") || !strings.HasSuffix(text, "event: end\ndata: {}\n\n") || !strings.Contains(text, "/v1/mail@canary") {
 		t.Errorf("%d %s", code, text)
 	}
 	agents.mu.Lock()
 	defer agents.mu.Unlock()
 	asked := agents.asked["d-0"]
-	if last := asked[len(asked)-1]; len(agents.asked) != 1 || !last.End || last.Tap == "" || asked[0].Tap != last.Tap {
+	if last := asked[len(asked)-1]; len(agents.asked) != 1 || !last.End || last.Tap == "" || asked[0].Tap != last.Tap || strings.Join(last.Headers, " ") != "accept x-canary" {
 		t.Errorf("%+v", agents.asked)
+	}
+	if _, text := call(t, http.MethodGet, url+"/_events?recent=10&follow=false&type=tap", ""); strings.Count(text, `"type":"tap"`) != 1 || !strings.Contains(text, "d-0") || !strings.Contains(text, "for 100ms, headers X-Canary, accept, x-canary") {
+		t.Errorf("among what happens: %s", text)
 	}
 }
 
@@ -211,5 +225,22 @@ func TestRightsToRequests(t *testing.T) {
 		if code, text := ask(c.method, c.path, c.body); code != c.code {
 			t.Errorf("%s %s %s: %d %s", c.method, c.path, c.body, code, text)
 		}
+	}
+}
+
+// TestTapEndsWithTheRight: who loses the right to watch is told so, and sees nothing more.
+func TestTapEndsWithTheRight(t *testing.T) {
+	t.Parallel()
+	objects := "apiVersion: kuma.io/v1alpha1\nkind: Dataplane\nmesh: default\nmetadata: {name: a-1, namespace: a}\nspec: {networking: {address: 127.0.0.1, inbound: [{port: 80, tags: {kuma.io/service: a}}]}}\n"
+	var lost atomic.Bool
+	c := &cluster{said: map[rights.AccessRequest]bool{}, may: func(a rights.AccessRequest) bool { return !lost.Load() }}
+	server, _ := serveWith(t, objects, false, func(o *web.Config) {
+		o.Admin, o.Users, o.Envoys, o.Traffic = "the admin's token", c, newSeeing(), noCounts{}
+	})
+	time.AfterFunc(100*time.Millisecond, func() { lost.Store(true) })
+	began := time.Now()
+	code, text := send(t, http.MethodPost, server.URL+"/meshes/default/_taps", `{"dataplanes":["a-1.a"],"for":"5m"}`, "Authorization", "Bearer ann")
+	if code != http.StatusOK || !strings.Contains(text, "event: end\ndata: {\"reason\":") || !strings.Contains(text, "tap") || time.Since(began) > time.Minute {
+		t.Errorf("%d %s", code, text)
 	}
 }

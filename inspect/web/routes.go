@@ -29,6 +29,7 @@ func (s *server) serviceRoutes() []endpoint.Operation {
 		endpoint.New("GET /healthz", s.healthz, "Whether the process lives", endpoint.SaysText()),
 		endpoint.New("GET /readyz", s.readyz, "Whether documents are read, resolved and served; degraded and why, while the store takes no writes", endpoint.SaysText(readyFor)),
 		endpoint.New("GET /metrics", s.metrics, "Metrics in the text format of Prometheus", endpoint.SaysText()),
+		endpoint.New("GET /metrics/traffic", s.trafficMetrics, "What sidecars counted of requests, as series with the names of services, routes and rules, in the text format of Prometheus: for administrators, where it is served", endpoint.SaysText()),
 		endpoint.New("GET /config", s.config, "The configuration, without secrets: for administrators", endpoint.Says[endpoint.Anything]()),
 		endpoint.New("GET /who-am-i", s.whoAmI, "Who the request comes from", endpoint.Says[rights.User]()),
 		endpoint.New("GET /_openapi.json", s.openAPI, "This description", endpoint.Says[endpoint.Anything]()),

@@ -79,13 +79,35 @@ func (s *server) metrics(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// config is for administrators: it tells of addresses, files and namespaces that are nobody else's. In a
-// cluster those read it whom the cluster lets get the path, which permitted has asked.
+// trafficMetrics is for administrators: it tells of the services of all namespaces.
+func (s *server) trafficMetrics(w http.ResponseWriter, r *http.Request) error {
+	if err := administers(r, "metrics of traffic"); err != nil {
+		return err
+	}
+	if s.TrafficMetrics == nil {
+		p := httpapi.NotFound()
+		p.Detail = "metrics of traffic are not served; start the control plane with --traffic-metrics"
+		return p
+	}
+	s.TrafficMetrics.ServeHTTP(w, r)
+	return nil
+}
+
+// config is for administrators: it tells of addresses, files and namespaces that are nobody else's.
 func (s *server) config(w http.ResponseWriter, r *http.Request) error {
-	if u := rights.CallerOf(r.Context()); !u.InCluster() && !u.Administers() {
-		return httpapi.ProblemDetails{Status: http.StatusForbidden, Title: "Not allowed", Detail: u.Name + " is not in the group " + rights.Admins + ", which alone reads the configuration; use a token of an administrator"}
+	if err := administers(r, "the configuration"); err != nil {
+		return err
 	}
 	httpapi.Answer(w, http.StatusOK, s.Public)
+	return nil
+}
+
+// administers refuses who does not. In a cluster those may read a path whom the cluster lets get it, which
+// permitted has asked.
+func administers(r *http.Request, what string) error {
+	if u := rights.CallerOf(r.Context()); !u.InCluster() && !u.Administers() {
+		return httpapi.ProblemDetails{Status: http.StatusForbidden, Title: "Not allowed", Detail: u.Name + " is not in the group " + rights.Admins + ", which alone reads " + what + "; use a token of an administrator"}
+	}
 	return nil
 }
 

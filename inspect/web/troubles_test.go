@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/weftmesh/weft/inspect/traffic"
 	"github.com/weftmesh/weft/inspect/web"
 	"github.com/weftmesh/weft/inspect/web/events"
+	"github.com/weftmesh/weft/inspect/web/rights"
 )
 
 // failing are the sums of a route, of a service with an object and of one without, to which most requests have
@@ -78,5 +80,63 @@ func TestProblemsOfRequests(t *testing.T) {
 	}
 	if ask("?name=r-0")["MeshHTTPRoute/default/r-0"].Code == "" || source.asked.Load() != 1 {
 		t.Errorf("sums were asked for %d times", source.asked.Load())
+	}
+}
+
+// badEndpoints are endpoints of two namespaces, and one that no dataplane has, at which all attempts have failed.
+type badEndpoints struct{}
+
+func (badEndpoints) Traffic(_ context.Context, q traffic.TrafficQuery) (traffic.PartialSums, []string) {
+	var out traffic.PartialSums
+	for _, namespace := range []string{"ours", "theirs", ""} {
+		failed := traffic.HostCounts{Refused: 50, Lines: 50}
+		h := traffic.HostItem{To: "web." + namespace + ":80", ToNamespace: namespace, Address: "10.0.0.1:80", Of: 5, Lately: failed, Now: failed}
+		if namespace != "" {
+			h.Dataplane = api.Ref{Kind: api.KindDataplane, Mesh: "default", Namespace: namespace, Name: "web"}
+		}
+		if q.Hosts {
+			out.Hosts = append(out.Hosts, h)
+		}
+	}
+	return out, nil
+}
+
+// TestEndpointsAreOfThoseWhoSeeThem: an endpoint that fails is a problem of its dataplane, or else of its service; and
+// who may explain dataplanes of one namespace is told of its own alone.
+func TestEndpointsAreOfThoseWhoSeeThem(t *testing.T) {
+	t.Parallel()
+	docs := "type: Mesh\nname: default\n"
+	for _, namespace := range []string{"ours", "theirs"} {
+		docs += "---\n{apiVersion: kuma.io/v1alpha1, kind: Dataplane, metadata: {name: web, namespace: " + namespace + "}, mesh: default, spec: {networking: {address: 10.0.0.1, inbound: [{port: 80, tags: {kuma.io/service: web}}]}}}\n"
+	}
+	c := &cluster{said: map[rights.AccessRequest]bool{}, may: func(a rights.AccessRequest) bool {
+		return a.Resource == "dataplanes" && a.Subresource == "explain" && a.Namespace == "ours"
+	}}
+	server, _ := serveWith(t, docs, false, func(o *web.Config) { o.Admin, o.Users, o.Traffic = "the admin's token", c, badEndpoints{} })
+	for token, want := range map[string]string{"the admin's token": "Dataplane/default/ours/web, Dataplane/default/theirs/web, service web.:80", "alice": "Dataplane/default/ours/web"} {
+		r, err := http.NewRequest(http.MethodGet, server.URL+"/_problems", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+token)
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var answer struct{ Items []conditions.ProblemOwner }
+		err = json.NewDecoder(resp.Body).Decode(&answer)
+		resp.Body.Close()
+		var got []string
+		for _, o := range answer.Items {
+			for _, p := range o.Problems {
+				if p.Code == traffic.CodeEndpointFails {
+					got = append(got, o.Owner)
+				}
+			}
+		}
+		slices.Sort(got)
+		if err != nil || strings.Join(got, ", ") != want {
+			t.Errorf("%s is told of %v, want %s (%v)", token, got, want, err)
+		}
 	}
 }

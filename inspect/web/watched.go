@@ -46,7 +46,7 @@ func (s *server) at(route string, next http.Handler) http.Handler {
 }
 
 // untraced are routes that programs ask all the time, and the stream that has no end.
-var untraced = map[string]bool{"GET /healthz": true, "GET /readyz": true, "GET /metrics": true, "GET /_events": true, guiRoute: true}
+var untraced = map[string]bool{"GET /healthz": true, "GET /readyz": true, "GET /metrics": true, "GET /metrics/traffic": true, "GET /_events": true, guiRoute: true}
 
 // noting notes the status of an answer.
 type noting struct {

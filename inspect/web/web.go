@@ -72,6 +72,8 @@ type Config struct {
 	// Writes says why the store takes no writes, while all else works; nil where it takes them.
 	Writes  func() error
 	Metrics http.Handler
+	// TrafficMetrics are what sidecars counted of requests; nil where that is not served.
+	TrafficMetrics http.Handler
 	// OnReader is told of each reader of a model that a request makes, which counts
 	// what the answer costs; nil tells nobody.
 	OnReader func(*resolve.Reader)
@@ -177,7 +179,7 @@ func (s *server) routes() []endpoint.Operation {
 		&sidecars.Handlers{Finder: s.source, Sidecars: s.Sidecars, FleetCounts: s.FleetCounts, Observed: secured, Roots: roots, InstanceID: s.About.InstanceID},
 		&certificates.Handlers{Finder: s.source, Authorities: s.Authorities, Security: s.Security, Sidecars: s.Sidecars, Log: s.Log},
 		&questions.Handlers{Finder: s.source, Sidecars: s.Sidecars, Fleet: s.FleetCounts, Ask: ask, Problems: s.Problems, Unknown: s.Unknown, Running: s.Running, Traffic: s.troubles(), Zone: s.Zone.Name},
-		&requests.Handlers{Finder: s.source, Sidecars: s.Sidecars, FleetCounts: s.FleetCounts, Traffic: s.Traffic, Ask: ask, Log: s.Log, Lacks: s.authorizer.Lacks},
+		&requests.Handlers{Finder: s.source, Sidecars: s.Sidecars, FleetCounts: s.FleetCounts, Traffic: s.Traffic, Ask: ask, Log: s.Log, Events: s.Events, Lacks: s.authorizer.Lacks},
 		&envoys.Handlers{Finder: s.source, Envoys: s.Envoys, Renderer: s.Renderer, KumaCompat: s.KumaCompat},
 	} {
 		all = append(all, h.Endpoints()...)

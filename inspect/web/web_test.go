@@ -119,7 +119,7 @@ func serveWith(t *testing.T, docs string, panics bool, adjust func(*web.Config))
 	config := web.Config{
 		Catalog: world.Catalog(), Kinds: world.Kinds(), Admission: world.Settings{Zone: "east"}.Admission(admission.Options{SkipDefaults: true, Now: time.Now}), Documents: compiled{s, panics}, History: s, Sidecars: twoSidecars{}, Traffic: newCounts(), Tokens: noTokens{}, Events: bus,
 		Problems: func() []*api.Violation { return nil }, Ready: func() error { return errors.New("the documents are not resolved yet") },
-		Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("# none\n")) }), Zone: api.Zone{Name: "east"}, About: web.About{Hostname: "host", Version: "1.2.3", InstanceID: "id"},
+		Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("# none\n")) }), TrafficMetrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("# no traffic\n")) }), Zone: api.Zone{Name: "east"}, About: web.About{Hostname: "host", Version: "1.2.3", InstanceID: "id"},
 		Public: map[string]string{"store": "memory"}, Log: slog.New(slog.DiscardHandler),
 	}
 	adjust(&config)

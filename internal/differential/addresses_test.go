@@ -128,7 +128,7 @@ func TestAddressesInEnvoy(t *testing.T) {
 			}
 			m, _ := settings.Compile(world.Snapshot(objects...))
 			r, _ := m.Dataplane(client)
-			state := settings.Renderer().Render(r)
+			state := settings.Renderer().Quiet().Render(r)
 			if len(state.Notes) > 0 {
 				t.Fatalf("notes: %v", state.Notes)
 			}

@@ -110,7 +110,7 @@ func startBalanced(t *testing.T) (asker, *resolve.Model, *effective.Resolved) {
 	}
 	m, _ := world.Compile(world.Snapshot(objects...))
 	r, _ := m.Dataplane(api.Ref{Kind: api.KindDataplane, Mesh: "default", Name: "client"})
-	s := world.Settings{}.Renderer().Render(r)
+	s := world.Settings{}.Renderer().Quiet().Render(r)
 	if len(s.Notes) > 0 {
 		t.Fatalf("notes: %v", s.Notes)
 	}

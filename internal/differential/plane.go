@@ -1,6 +1,7 @@
 package differential
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"testing"
@@ -70,12 +71,13 @@ func dataplane(name string) api.Ref {
 }
 
 // envoy starts one with weft's own bootstrap, and waits until it has confirmed all
-// that it is served and listens. Agent is the socket that takes its lines; empty for none.
+// that it is served and listens. Agent is the socket that takes its lines; empty for an agent
+// that is away, which holds nothing up.
 func (p *plane) envoy(name string, stateOfTheWorld bool, agent string) *envoytest.Envoy {
 	p.t.Helper()
 	admin := envoytest.Socket(p.t)
 	b, err := render.Bootstrap(render.Config{
-		Mesh: "default", Name: name, XDSHost: "127.0.0.1", XDSPort: p.port, StateOfTheWorld: stateOfTheWorld, AdminSocket: admin, AgentSocket: agent,
+		Mesh: "default", Name: name, XDSHost: "127.0.0.1", XDSPort: p.port, StateOfTheWorld: stateOfTheWorld, AdminSocket: admin, AgentSocket: cmp.Or(agent, envoytest.Socket(p.t)),
 	})
 	if err != nil {
 		p.t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"strings"
 
+	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/policies/accesslog/format"
 	"github.com/weftmesh/weft/xds/envoy"
 	"github.com/weftmesh/weft/xds/naming"
@@ -41,18 +42,11 @@ func (b *Backend) written() bool {
 // collector is where records go; not ok where that is not known.
 func (o *OpenTelemetry) collector() (at envoy.OwnCluster, ok bool) {
 	at = envoy.OwnCluster{Use: "otel", HTTP2: true, Field: "backends"}
-	switch {
-	case o == nil:
+	if o == nil {
 		return at, false
-	case o.Endpoint != nil:
-		host, port, why := hostPort(*o.Endpoint, otlpPort)
-		at.Host, at.Port = host, port
-		return at, why == ""
-	case o.BackendRef != nil && o.BackendRef.To != nil:
-		at.Host, at.Port = o.BackendRef.To.Address, o.BackendRef.To.Port
-		return at, true
 	}
-	return at, false
+	at.Host, at.Port, ok = policies.Collector(o.Endpoint, o.BackendRef)
+	return at, ok
 }
 
 // Lines that are written where a backend has no format of its own: Kuma's.

@@ -9,6 +9,7 @@ import (
 	commonv1 "go.opentelemetry.io/proto/otlp/common/v1"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/policies/accesslog/format"
 	"github.com/weftmesh/weft/xds/bootstrap"
 	"github.com/weftmesh/weft/xds/envoy"
@@ -30,7 +31,7 @@ func inDirectory(file string) (name string, ok bool) {
 func (b *Backend) forwarded() (to string, lines *Format) {
 	switch {
 	case b.Type == typeTCP && b.TCP != nil:
-		if _, _, why := hostPort(b.TCP.Address, 0); why == "" {
+		if _, _, err := policies.HostPort(b.TCP.Address, 0); err == nil {
 			return bootstrap.LogTCP + b.TCP.Address, b.TCP.Format
 		}
 	case b.Type == typeFile && b.File != nil:

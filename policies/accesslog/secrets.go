@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/redact"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/policies/accesslog/format"
 )
@@ -27,7 +28,7 @@ func secretsIn(read format.Format) []string {
 			continue
 		}
 		for name := range strings.SplitSeq(strings.ToLower(p.Argument), "?") {
-			if policies.SecretHeader(name) {
+			if redact.SecretHeader(name) {
 				out = append(out, name)
 			}
 		}

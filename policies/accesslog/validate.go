@@ -1,9 +1,7 @@
 package accesslog
 
 import (
-	"net/netip"
 	"regexp"
-	"strconv"
 	"strings"
 
 	"github.com/weftmesh/weft/api"
@@ -74,8 +72,8 @@ func (b *Backend) check(f *policies.Findings, at api.Path) {
 }
 
 func (t *TCP) check(f *policies.Findings, at api.Path) {
-	if _, _, why := hostPort(t.Address, 0); why != "" {
-		f.Breaks(at.Field("address"), "%s; write host:port of who takes the lines", why)
+	if _, _, err := policies.HostPort(t.Address, 0); err != nil {
+		f.Breaks(at.Field("address"), "%v; write host:port of who takes the lines", err)
 	}
 	t.Format.check(f, at.Field("format"))
 }
@@ -182,49 +180,7 @@ func checkAttribute(f *policies.Findings, at api.Path, key string) {
 }
 
 func (o *OpenTelemetry) check(f *policies.Findings, at api.Path) {
-	switch {
-	case o.Endpoint != nil && o.BackendRef != nil:
-		f.Breaks(at.Field("backendRef"), "stands beside endpoint; write one of them")
-	case o.Endpoint != nil:
-		if _, _, why := hostPort(*o.Endpoint, otlpPort); why != "" {
-			f.Breaks(at.Field("endpoint"), "%s; write host:port of the collector, without a scheme", why)
-		}
-	case o.BackendRef != nil:
-		o.BackendRef.Check(f, at.Field("backendRef"))
-	default:
-		f.Breaks(at, "says not where records go; set endpoint or backendRef")
-	}
+	policies.CheckCollector(f, at, o.Endpoint, o.BackendRef)
 	checkMembers(f, at.Field("attributes"), o.Attributes, checkAttribute)
 	checkBody(f, at.Field("body"), o.Body)
-}
-
-// otlpPort is that of collectors where nobody says another.
-const otlpPort = 4317
-
-// hostPort reads host:port, or host where there is a usual port; why says what is wrong.
-func hostPort(text string, usual uint32) (host string, port uint32, why string) {
-	const wrong = " is no host with a port"
-	if text == "" {
-		return "", 0, "is empty"
-	}
-	host, number := text, ""
-	if a, err := netip.ParseAddrPort(text); err == nil {
-		host, number = a.Addr().String(), strconv.Itoa(int(a.Port()))
-	} else if a, err := netip.ParseAddr(strings.Trim(text, "[]")); err == nil && usual != 0 {
-		host = a.String()
-	} else if i := strings.LastIndexByte(text, ':'); i >= 0 {
-		host, number = text[:i], text[i+1:]
-	}
-	port = usual
-	if number != "" || usual == 0 || strings.HasSuffix(text, ":") {
-		n, err := strconv.ParseUint(number, 10, 16)
-		if err != nil || n == 0 {
-			return "", 0, strconv.Quote(redact.Clip(text)) + wrong
-		}
-		port = uint32(n)
-	}
-	if _, err := netip.ParseAddr(host); err != nil && api.ValidateHostname("", host) != nil {
-		return "", 0, strconv.Quote(redact.Clip(text)) + wrong
-	}
-	return host, port, ""
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/xds/envoy"
 )
 
@@ -78,21 +79,14 @@ func (p *Prometheus) port() uint32 {
 
 // collector is where figures are sent; no host where that is not known.
 func (o *OpenTelemetry) collector() (host string, port uint32) {
-	switch {
-	case o.BackendRef == nil:
-		host, port, _ = splitEndpoint(o.Endpoint) // no host of what was stored before it was checked
-		return host, port
-	case o.BackendRef.To == nil:
-		return "", 0
-	}
-	return o.BackendRef.To.Address, o.BackendRef.To.Port
+	host, port, _ = policies.Collector(o.endpoint(), o.BackendRef)
+	return host, port
 }
 
-// number is a port; 0 for what is none.
-func number(digits string) uint32 {
-	n, err := strconv.ParseUint(digits, 10, 16)
-	if err != nil {
-		return 0
+// endpoint is that of a collector; nil for none.
+func (o *OpenTelemetry) endpoint() *string {
+	if o.Endpoint == "" {
+		return nil
 	}
-	return uint32(n)
+	return &o.Endpoint
 }

@@ -1,7 +1,6 @@
 package metric
 
 import (
-	"fmt"
 	"net/netip"
 	"net/url"
 	"regexp"
@@ -218,47 +217,9 @@ func (p *Prometheus) validate(f *policies.Findings, at api.Path) {
 }
 
 func (o *OpenTelemetry) validate(f *policies.Findings, at api.Path) {
-	switch {
-	case o.Endpoint == "" && o.BackendRef == nil:
-		f.Breaks(at, "names no collector; write backendRef")
-	case o.Endpoint != "" && o.BackendRef != nil:
-		f.Breaks(at.Field("endpoint"), "cannot stand beside backendRef, which replaces it; remove it")
-	}
-	if o.Endpoint != "" {
-		if _, _, err := splitEndpoint(o.Endpoint); err != nil {
-			f.Breaks(at.Field("endpoint"), "%v; write host:4317", err)
-		}
-	}
-	if o.BackendRef != nil {
-		o.BackendRef.Check(f, at.Field("backendRef"))
-	}
+	policies.CheckCollector(f, at, o.endpoint(), o.BackendRef)
 	f.Positive(at.Field("refreshInterval"), o.RefreshInterval)
 	if d := o.RefreshInterval; d != nil && *d >= api.Duration(time.Millisecond) && time.Duration(*d) < leastInterval {
 		f.Breaks(at.Field("refreshInterval"), "%s is shorter than figures are worth to be sent again; write at least %s", d, leastInterval)
 	}
-}
-
-// soundHost reports whether something is an IP address or a DNS name.
-func soundHost(host string) bool {
-	if _, err := netip.ParseAddr(host); err == nil {
-		return true
-	}
-	return host != "" && api.ValidateHostname("", strings.ToLower(host)) == nil
-}
-
-// splitEndpoint is host[:port]; it is an error where it is neither.
-func splitEndpoint(text string) (host string, port uint32, err error) {
-	u, err := url.Parse("otlp://" + text)
-	switch {
-	case strings.Contains(text, "://"):
-		return "", 0, fmt.Errorf("%q has a scheme", redact.Clip(text))
-	case err != nil || !soundHost(u.Hostname()) || u.Host != text || strings.HasSuffix(text, ":"):
-		return "", 0, fmt.Errorf("%q is no host with a port", redact.Clip(text))
-	case u.Port() == "":
-		return u.Hostname(), api.CollectorPort, nil
-	}
-	if port = number(u.Port()); port == 0 {
-		return "", 0, fmt.Errorf("%q has no port from 1 to 65535", redact.Clip(text))
-	}
-	return u.Hostname(), port, nil
 }

@@ -1,7 +1,6 @@
 package trace
 
 import (
-	"net"
 	"net/url"
 	"strconv"
 
@@ -129,15 +128,18 @@ func (b *Backend) address() (host string, port uint32) {
 		return hostOf(b.Zipkin.URL)
 	case b.Datadog != nil:
 		return hostOf(b.Datadog.URL)
-	case b.OpenTelemetry == nil:
-		return "", 0
-	case b.OpenTelemetry.BackendRef == nil:
-		return splitEndpoint(b.OpenTelemetry.Endpoint)
-	case b.OpenTelemetry.BackendRef.To == nil:
-		return "", 0
+	case b.OpenTelemetry != nil:
+		host, port, _ = policies.Collector(b.OpenTelemetry.endpoint(), b.OpenTelemetry.BackendRef)
 	}
-	to := b.OpenTelemetry.BackendRef.To
-	return to.Address, to.Port
+	return host, port
+}
+
+// endpoint is that of a collector; nil for none.
+func (o *OpenTelemetry) endpoint() *string {
+	if o.Endpoint == "" {
+		return nil
+	}
+	return &o.Endpoint
 }
 
 // hostOf is the host and the port of an URL, of one without a port that of its scheme.
@@ -153,19 +155,6 @@ func hostOf(text string) (host string, port uint32) {
 		return u.Hostname(), 80
 	}
 	return u.Hostname(), number(u.Port())
-}
-
-// splitEndpoint is host[:port]; no host where it is neither.
-func splitEndpoint(text string) (host string, port uint32) {
-	host, digits, err := net.SplitHostPort(text)
-	if err != nil {
-		u, err := url.Parse("otlp://" + text)
-		if err != nil || u.Port() != "" {
-			return "", 0
-		}
-		return u.Hostname(), api.CollectorPort
-	}
-	return host, number(digits)
 }
 
 // number is a port; 0 for what is none.

@@ -1,7 +1,6 @@
 package trace
 
 import (
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -120,7 +119,7 @@ func parsed(f *policies.Findings, at api.Path, text string, schemes ...string) *
 		f.Breaks(at, "%q is no URL; write %s://host:port", redact.Clip(text), schemes[0])
 	case !slices.Contains(schemes, u.Scheme):
 		f.Breaks(at, "%q does not begin with %s://; write it so", redact.Clip(text), strings.Join(schemes, ":// or "))
-	case !soundHost(u.Hostname()):
+	case !policies.SoundHost(u.Hostname()):
 		f.Breaks(at, "%q has no host that is an IP address or a DNS name; write %s://host:port", redact.Clip(text), schemes[0])
 	case u.Port() != "" && number(u.Port()) == 0:
 		f.Breaks(at, "%s is no port; write 1 to 65535", redact.Clip(u.Port()))
@@ -131,33 +130,7 @@ func parsed(f *policies.Findings, at api.Path, text string, schemes ...string) *
 }
 
 func (o *OpenTelemetry) validate(f *policies.Findings, at api.Path) {
-	switch {
-	case o.Endpoint == "" && o.BackendRef == nil:
-		f.Breaks(at, "names no collector; write backendRef")
-	case o.Endpoint != "" && o.BackendRef != nil:
-		f.Breaks(at.Field("endpoint"), "cannot stand beside backendRef, which replaces it; remove it")
-	}
-	if o.Endpoint != "" {
-		switch host, port := splitEndpoint(o.Endpoint); {
-		case strings.Contains(o.Endpoint, "://"):
-			f.Breaks(at.Field("endpoint"), "has a scheme; write host:port alone")
-		case !soundHost(host):
-			f.Breaks(at.Field("endpoint"), "%q is no host with a port; write host:4317", redact.Clip(o.Endpoint))
-		case port == 0:
-			f.Breaks(at.Field("endpoint"), "%q has no port from 1 to 65535; write host:4317", redact.Clip(o.Endpoint))
-		}
-	}
-	if o.BackendRef != nil {
-		o.BackendRef.Check(f, at.Field("backendRef"))
-	}
-}
-
-// soundHost reports whether something is an IP address or a DNS name.
-func soundHost(host string) bool {
-	if _, err := netip.ParseAddr(host); err == nil {
-		return true
-	}
-	return host != "" && api.ValidateHostname("", strings.ToLower(host)) == nil
+	policies.CheckCollector(f, at, o.endpoint(), o.BackendRef)
 }
 
 func (c *Conf) validateTags(f *policies.Findings, at api.Path) {
@@ -181,7 +154,7 @@ func (c *Conf) validateTags(f *policies.Findings, at api.Path) {
 			continue
 		}
 		here := at.Field("header").Field("name")
-		if f.HeaderName(here, tag.Header.Name) && policies.SecretHeader(tag.Header.Name) {
+		if f.HeaderName(here, tag.Header.Name) && redact.SecretHeader(tag.Header.Name) {
 			f.Warns(here, policies.CodeLogsSecret, "%s proves who somebody is, and whoever reads spans would read it; leave the tag out, or name another header", strings.ToLower(tag.Header.Name))
 		}
 	}

@@ -73,8 +73,8 @@ func (p *printer) routes() []Route {
 	l := &p.Lines[p.Line]
 	paths := []match.Condition{*l.Path()}
 	_, forwards := l.Do.(*route.Forward)
-	_, _, limit := route.InlineOf(l.Inline)
-	limited := forwards && limitOf(&limit) != nil
+	said := route.InlineOf(l.Inline)
+	limited := forwards && limitOf(&said.RateLimit) != nil
 	if at := l.Path(); at.Op == match.SegmentPrefix && at.Value != "/" && !l.Expression && !limited {
 		base := strings.TrimSuffix(at.Value, "/")
 		paths = []match.Condition{{On: match.OnPath, Op: match.Equal, Value: base}, {On: match.OnPath, Op: match.BytePrefix, Value: base + "/"}}

@@ -11,12 +11,12 @@ import (
 // printInline writes the timeouts, retries and limits that a route can say so that they
 // mean what they are; the others are left to policies.
 func printInline(out *Route, list []route.Inline) {
-	t, again, limit := route.InlineOf(list)
-	if t != (route.Timeouts{}) {
+	said := route.InlineOf(list)
+	if t := said.Timeouts; t != (route.Timeouts{}) {
 		out.TimeoutPolicy = &TimeoutPolicy{Response: durationText(t.Request), Idle: durationText(t.StreamIdle), IdleConnection: durationText(t.Idle)}
 	}
-	out.RetryPolicy = retryOf(&again)
-	out.RateLimitPolicy = limitOf(&limit)
+	out.RetryPolicy = retryOf(&said.Retry)
+	out.RateLimitPolicy = limitOf(&said.RateLimit)
 }
 
 func durationText(d *api.Duration) string {

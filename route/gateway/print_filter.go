@@ -80,9 +80,9 @@ func (p *printer) mirror(m *route.Mirror) *gatewayv1.HTTPRequestMirrorFilter {
 // printInline writes the timeouts and retries that a rule can say so that they mean what
 // they are; the others are left to policies.
 func printInline(out *gatewayv1.HTTPRouteRule, list []route.Inline) {
-	bounds, says, _ := route.InlineOf(list)
-	whole, try := bounds.Request, says.PerTry
-	again, repeats := retryOf(&says)
+	said := route.InlineOf(list)
+	whole, try := said.Timeouts.Request, said.Retry.PerTry
+	again, repeats := retryOf(&said.Retry)
 	out.Retry = again
 	text := func(d *api.Duration) *gatewayv1.Duration {
 		if d == nil {

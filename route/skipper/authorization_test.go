@@ -47,7 +47,7 @@ func startGuarded(t *testing.T, documents string) *guarded {
 	settings := world.Settings{Authorizer: &filters.ExtAuthz{Host: "127.0.0.1", Port: g.Port}}
 	g.model, _ = settings.Compile(world.Snapshot(objects...))
 	r, _ := g.model.Dataplane(client)
-	s := settings.Renderer().Render(r)
+	s := settings.Renderer().Quiet().Render(r)
 	if len(s.Notes) > 0 {
 		t.Fatalf("notes: %v", s.Notes)
 	}

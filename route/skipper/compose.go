@@ -162,7 +162,7 @@ func (b *composer) fill(c *route.MergedRule, e *entry, part int, holds []bool, l
 		c.Inline = append(c.Inline, through.inline...)
 		change = through.rewrite(l.planned)
 	}
-	c.Inline = append(c.Inline, last.inline...)
+	c.Inline = lastLog(append(c.Inline, last.inline...))
 	c.Filters = b.filters(last, holds, loops)
 	if own := last.rewrite(e.planned); own != nil {
 		change = own

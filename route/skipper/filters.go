@@ -80,6 +80,38 @@ var limiting = []filter{
 		}
 		return err
 	}},
+	{"disableAccessLog", "number...", "MeshAccessLog backends, an empty list: no lines are written of these requests. With statuses it is refused, since a MeshAccessLog asks for none", everywhere,
+		func(c *call, e *effect) error { return e.logs(c, false) }},
+	{"enableAccessLog", "number...", "lines are written where MeshAccessLogs say, though disableAccessLog stands before; nowhere where none says so. With statuses it is refused", everywhere,
+		func(c *call, e *effect) error { return e.logs(c, true) }},
+}
+
+// logs has lines of requests written or not. Of filters of a request the last one holds, also behind a loopback.
+func (e *effect) logs(c *call, on bool) error {
+	if len(c.Args) > 0 {
+		return refused(c.at, unsupportedFilter, "weft does not have %s with statuses: a MeshAccessLog writes lines whatever the answer is, or none; write the filter without arguments, and choose by status where lines are read", c.Name)
+	}
+	off := !on
+	e.says(c, &route.AccessLines{Off: &off})
+	return nil
+}
+
+// lastLog leaves of what is said of lines what holds: the last, and nothing where that is that they are written.
+func lastLog(list []route.Inline) []route.Inline {
+	lines := route.InlineOf(list).AccessLines
+	last := -1
+	for i := range list {
+		if _, ok := list[i].Policy.(*route.AccessLines); ok {
+			last = i
+		}
+	}
+	out := list[:0:0]
+	for i := range list {
+		if _, ok := list[i].Policy.(*route.AccessLines); !ok || i == last && *lines.Off {
+			out = append(out, list[i])
+		}
+	}
+	return out
 }
 
 // maxLatency is the longest that one filter lets a request wait.

@@ -19,8 +19,6 @@ var lacking = []filter{
 	{"tracingTag", "", observes, ignored, nil},
 	{"tracingSpanName", "", observes, ignored, nil},
 	{"tracingBaggageToTag", "", observes, ignored, nil},
-	{"enableAccessLog", "", observes, ignored, nil},
-	{"disableAccessLog", "", observes, ignored, nil},
 	{"auditLog", "", observes, ignored, nil},
 	{"unverifiedAuditLog", "", observes, ignored, nil},
 	{"comment", "", noEffectHere, ignored, nil},

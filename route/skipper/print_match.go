@@ -90,11 +90,12 @@ func (p *printer) path(out *Route, l *route.Line) {
 	}
 }
 
-// inlineFilters are the limits and timeouts that a route can say so that they mean what
+// inlineFilters are the limits, timeouts and lines that a route can say so that they mean what
 // they are; the others are left to policies.
 func inlineFilters(list []route.Inline) []string {
 	var out []string
-	bounds, _, limit := route.InlineOf(list)
+	said := route.InlineOf(list)
+	limit := &said.RateLimit
 	switch rate := limit.Rate; {
 	case rate == nil || rate.Burst > 0:
 	case limit.Status != nil:
@@ -102,8 +103,11 @@ func inlineFilters(list []route.Inline) []string {
 	default:
 		out = append(out, say("ratelimit", float64(rate.Requests), rate.Interval.String()))
 	}
-	if whole := bounds.Request; whole != nil && time.Duration(*whole) >= time.Millisecond {
+	if whole := said.Timeouts.Request; whole != nil && time.Duration(*whole) >= time.Millisecond {
 		out = append(out, say("backendTimeout", whole.String()))
+	}
+	if off := said.AccessLines.Off; off != nil && *off {
+		out = append(out, say("disableAccessLog"))
 	}
 	return out
 }

@@ -126,6 +126,9 @@ func (s *tapSwitch) look(ctx context.Context, a *Agent) error {
 		s.life, s.on = life, false
 	}
 	wanted := a.requests.Recent.Tapping(time.Now())
+	if err := a.headers.Read(a.requests.Recent.Headers()); err != nil {
+		return err
+	}
 	if wanted == s.on || s.life == nil {
 		return nil
 	}
@@ -147,8 +150,14 @@ func (a *Agent) answerRequests(ctx context.Context, q attach.RequestsQuestion) (
 		return nil, err
 	}
 	if q.Tap != "" {
+		if !q.End {
+			a.losses.Begin(ctx, a.source(), q.Tap)
+		}
 		if err := a.tap.look(ctx, a); err != nil {
 			return nil, err
+		}
+		if q.End {
+			answer.Lost = a.losses.End(ctx, a.source(), q.Tap)
 		}
 	}
 	return json.Marshal(answer)
@@ -168,6 +177,9 @@ func (a *Agent) figures(ctx context.Context, path string) (io.ReadCloser, error)
 
 // newMeter counts for one stream what Envoy says.
 func (a *Agent) newMeter() *traffic.Meter {
-	return traffic.New(traffic.MeterSource{Life: a.life, Received: a.lines.Received, Log: &a.requests,
-		Get: a.figures})
+	return traffic.New(*a.source())
+}
+
+func (a *Agent) source() *traffic.MeterSource {
+	return &traffic.MeterSource{Life: a.life, Received: a.lines.Received, Log: &a.requests, Get: a.figures}
 }

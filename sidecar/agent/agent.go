@@ -24,12 +24,14 @@ import (
 
 	"github.com/weftmesh/weft/sidecar/accesslog"
 	"github.com/weftmesh/weft/sidecar/callers"
+	"github.com/weftmesh/weft/sidecar/headers"
 	"github.com/weftmesh/weft/sidecar/identity"
 	"github.com/weftmesh/weft/sidecar/loglines"
 	"github.com/weftmesh/weft/sidecar/metrics"
 	"github.com/weftmesh/weft/sidecar/probes"
 	"github.com/weftmesh/weft/sidecar/requests"
 	"github.com/weftmesh/weft/sidecar/resolver"
+	"github.com/weftmesh/weft/sidecar/traffic"
 	"github.com/weftmesh/weft/xds/bootstrap"
 )
 
@@ -101,12 +103,14 @@ type Agent struct {
 	logs      *loglines.Forwarder
 	requests  requests.Log
 	tap       tapSwitch
+	losses    traffic.Losses        // of lines for taps
+	headers   *headers.HeaderReader // that Envoy reads while somebody watches
 	metrics   *metrics.Teller
 }
 
 // New makes an agent; Run starts it.
 func New(config Config, log *slog.Logger) *Agent {
-	return &Agent{config: config, intervals: defaultIntervals, log: log.With("mesh", config.Mesh, "dataplane", config.Name)}
+	return &Agent{config: config, intervals: defaultIntervals, headers: headers.New(), log: log.With("mesh", config.Mesh, "dataplane", config.Name)}
 }
 
 // Run starts Envoy and keeps it running until ctx ends, then drains and stops

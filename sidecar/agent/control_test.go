@@ -61,8 +61,9 @@ func (c *control) start(at string) {
 	}
 	c.addr = l.Addr().String()
 	o := server.Default()
-	o.Renderer, o.Authenticator = xds.NewRenderer(world.Kinds()).Reporting(), c
-	o.Quiet = xds.NewRenderer(world.Kinds())
+	x := xds.NewRenderer(world.Kinds()).Reporting()
+	o.Renderer, o.Authenticator = x, c
+	o.RendererFor = server.ByFeatures(x.For)
 	ads := server.New(o)
 	objects, err := decode.Objects(world.Catalog(), "web-1.yaml", []byte(c.docs))
 	if err != nil {

@@ -45,7 +45,7 @@ func (a *Agent) receive(ctx, closing context.Context, all *errgroup.Group, s *so
 		return err
 	}
 	a.lines, a.logs = &accesslog.Receiver{Request: a.requests.Line}, loglines.New(a.config.LogDir, a.log)
-	register := func(g *grpc.Server) { a.lines.Register(g); a.logs.Register(g) }
+	register := func(g *grpc.Server) { a.lines.Register(g); a.logs.Register(g); a.headers.Register(g) }
 	s.features = []string{bootstrap.RequestsFeature}
 	a.holdIdentity(ctx, all, s)
 	if a.identity != nil {

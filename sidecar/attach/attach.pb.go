@@ -69,7 +69,7 @@ func (x Metrics_Profile) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Metrics_Profile.Descriptor instead.
 func (Metrics_Profile) EnumDescriptor() ([]byte, []int) {
-	return file_attach_proto_rawDescGZIP(), []int{18, 0}
+	return file_attach_proto_rawDescGZIP(), []int{19, 0}
 }
 
 // Up is what the agent says.
@@ -1099,7 +1099,9 @@ type Traffic struct {
 	// How many of a million failed requests have a line.
 	ErrorsPpm uint32 `protobuf:"varint,5,opt,name=errors_ppm,json=errorsPpm,proto3" json:"errors_ppm,omitempty"`
 	// Names of slots that this Envoy keeps in memory.
-	Names         uint32 `protobuf:"varint,6,opt,name=names,proto3" json:"names,omitempty"`
+	Names uint32 `protobuf:"varint,6,opt,name=names,proto3" json:"names,omitempty"`
+	// Where attempts failed in that time, the most first, at most 16.
+	Hosts         []*Host `protobuf:"bytes,7,rep,name=hosts,proto3" json:"hosts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1176,6 +1178,120 @@ func (x *Traffic) GetNames() uint32 {
 	return 0
 }
 
+func (x *Traffic) GetHosts() []*Host {
+	if x != nil {
+		return x.Hosts
+	}
+	return nil
+}
+
+// Host is an address at which attempts to reach one cluster failed, each once.
+type Host struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The IP address, 4 or 16 bytes, and the port, 2 bytes.
+	Address []byte `protobuf:"bytes,1,opt,name=address,proto3" json:"address,omitempty"`
+	// The number of the cluster on this stream, from 1.
+	Cluster uint32 `protobuf:"varint,2,opt,name=cluster,proto3" json:"cluster,omitempty"`
+	// No connection came about; the connection or the stream was closed; no answer came in time; the answer was a
+	// 5xx.
+	Refused  uint32 `protobuf:"varint,3,opt,name=refused,proto3" json:"refused,omitempty"`
+	Closed   uint32 `protobuf:"varint,4,opt,name=closed,proto3" json:"closed,omitempty"`
+	Timeouts uint32 `protobuf:"varint,5,opt,name=timeouts,proto3" json:"timeouts,omitempty"`
+	Errors   uint32 `protobuf:"varint,6,opt,name=errors,proto3" json:"errors,omitempty"`
+	// How many lines say so: fewer, where they are a sample.
+	Lines uint32 `protobuf:"varint,7,opt,name=lines,proto3" json:"lines,omitempty"`
+	// The name of the cluster, as Envoy's lines write it; only the first time on a stream.
+	Name          string `protobuf:"bytes,8,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Host) Reset() {
+	*x = Host{}
+	mi := &file_attach_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Host) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Host) ProtoMessage() {}
+
+func (x *Host) ProtoReflect() protoreflect.Message {
+	mi := &file_attach_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Host.ProtoReflect.Descriptor instead.
+func (*Host) Descriptor() ([]byte, []int) {
+	return file_attach_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *Host) GetAddress() []byte {
+	if x != nil {
+		return x.Address
+	}
+	return nil
+}
+
+func (x *Host) GetCluster() uint32 {
+	if x != nil {
+		return x.Cluster
+	}
+	return 0
+}
+
+func (x *Host) GetRefused() uint32 {
+	if x != nil {
+		return x.Refused
+	}
+	return 0
+}
+
+func (x *Host) GetClosed() uint32 {
+	if x != nil {
+		return x.Closed
+	}
+	return 0
+}
+
+func (x *Host) GetTimeouts() uint32 {
+	if x != nil {
+		return x.Timeouts
+	}
+	return 0
+}
+
+func (x *Host) GetErrors() uint32 {
+	if x != nil {
+		return x.Errors
+	}
+	return 0
+}
+
+func (x *Host) GetLines() uint32 {
+	if x != nil {
+		return x.Lines
+	}
+	return 0
+}
+
+func (x *Host) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
 // Table is the virtual host of a route configuration.
 type Table struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1192,7 +1308,7 @@ type Table struct {
 
 func (x *Table) Reset() {
 	*x = Table{}
-	mi := &file_attach_proto_msgTypes[15]
+	mi := &file_attach_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1204,7 +1320,7 @@ func (x *Table) String() string {
 func (*Table) ProtoMessage() {}
 
 func (x *Table) ProtoReflect() protoreflect.Message {
-	mi := &file_attach_proto_msgTypes[15]
+	mi := &file_attach_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1217,7 +1333,7 @@ func (x *Table) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Table.ProtoReflect.Descriptor instead.
 func (*Table) Descriptor() ([]byte, []int) {
-	return file_attach_proto_rawDescGZIP(), []int{15}
+	return file_attach_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Table) GetNumber() uint32 {
@@ -1270,7 +1386,7 @@ type Slot struct {
 
 func (x *Slot) Reset() {
 	*x = Slot{}
-	mi := &file_attach_proto_msgTypes[16]
+	mi := &file_attach_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1282,7 +1398,7 @@ func (x *Slot) String() string {
 func (*Slot) ProtoMessage() {}
 
 func (x *Slot) ProtoReflect() protoreflect.Message {
-	mi := &file_attach_proto_msgTypes[16]
+	mi := &file_attach_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1295,7 +1411,7 @@ func (x *Slot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Slot.ProtoReflect.Descriptor instead.
 func (*Slot) Descriptor() ([]byte, []int) {
-	return file_attach_proto_rawDescGZIP(), []int{16}
+	return file_attach_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Slot) GetSlot() uint32 {
@@ -1371,7 +1487,7 @@ type Cause struct {
 
 func (x *Cause) Reset() {
 	*x = Cause{}
-	mi := &file_attach_proto_msgTypes[17]
+	mi := &file_attach_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1383,7 +1499,7 @@ func (x *Cause) String() string {
 func (*Cause) ProtoMessage() {}
 
 func (x *Cause) ProtoReflect() protoreflect.Message {
-	mi := &file_attach_proto_msgTypes[17]
+	mi := &file_attach_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1396,7 +1512,7 @@ func (x *Cause) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cause.ProtoReflect.Descriptor instead.
 func (*Cause) Descriptor() ([]byte, []int) {
-	return file_attach_proto_rawDescGZIP(), []int{17}
+	return file_attach_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Cause) GetFlags() string {
@@ -1460,7 +1576,7 @@ type Metrics struct {
 
 func (x *Metrics) Reset() {
 	*x = Metrics{}
-	mi := &file_attach_proto_msgTypes[18]
+	mi := &file_attach_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1472,7 +1588,7 @@ func (x *Metrics) String() string {
 func (*Metrics) ProtoMessage() {}
 
 func (x *Metrics) ProtoReflect() protoreflect.Message {
-	mi := &file_attach_proto_msgTypes[18]
+	mi := &file_attach_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1485,7 +1601,7 @@ func (x *Metrics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Metrics.ProtoReflect.Descriptor instead.
 func (*Metrics) Descriptor() ([]byte, []int) {
-	return file_attach_proto_rawDescGZIP(), []int{18}
+	return file_attach_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Metrics) GetMesh() string {
@@ -1577,7 +1693,7 @@ type Metrics_Matcher struct {
 
 func (x *Metrics_Matcher) Reset() {
 	*x = Metrics_Matcher{}
-	mi := &file_attach_proto_msgTypes[19]
+	mi := &file_attach_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1589,7 +1705,7 @@ func (x *Metrics_Matcher) String() string {
 func (*Metrics_Matcher) ProtoMessage() {}
 
 func (x *Metrics_Matcher) ProtoReflect() protoreflect.Message {
-	mi := &file_attach_proto_msgTypes[19]
+	mi := &file_attach_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1602,7 +1718,7 @@ func (x *Metrics_Matcher) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Metrics_Matcher.ProtoReflect.Descriptor instead.
 func (*Metrics_Matcher) Descriptor() ([]byte, []int) {
-	return file_attach_proto_rawDescGZIP(), []int{18, 0}
+	return file_attach_proto_rawDescGZIP(), []int{19, 0}
 }
 
 func (x *Metrics_Matcher) GetType() string {
@@ -1634,7 +1750,7 @@ type Metrics_Application struct {
 
 func (x *Metrics_Application) Reset() {
 	*x = Metrics_Application{}
-	mi := &file_attach_proto_msgTypes[20]
+	mi := &file_attach_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1646,7 +1762,7 @@ func (x *Metrics_Application) String() string {
 func (*Metrics_Application) ProtoMessage() {}
 
 func (x *Metrics_Application) ProtoReflect() protoreflect.Message {
-	mi := &file_attach_proto_msgTypes[20]
+	mi := &file_attach_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1659,7 +1775,7 @@ func (x *Metrics_Application) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Metrics_Application.ProtoReflect.Descriptor instead.
 func (*Metrics_Application) Descriptor() ([]byte, []int) {
-	return file_attach_proto_rawDescGZIP(), []int{18, 1}
+	return file_attach_proto_rawDescGZIP(), []int{19, 1}
 }
 
 func (x *Metrics_Application) GetName() string {
@@ -1702,7 +1818,7 @@ type Metrics_Port struct {
 
 func (x *Metrics_Port) Reset() {
 	*x = Metrics_Port{}
-	mi := &file_attach_proto_msgTypes[21]
+	mi := &file_attach_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1714,7 +1830,7 @@ func (x *Metrics_Port) String() string {
 func (*Metrics_Port) ProtoMessage() {}
 
 func (x *Metrics_Port) ProtoReflect() protoreflect.Message {
-	mi := &file_attach_proto_msgTypes[21]
+	mi := &file_attach_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1727,7 +1843,7 @@ func (x *Metrics_Port) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Metrics_Port.ProtoReflect.Descriptor instead.
 func (*Metrics_Port) Descriptor() ([]byte, []int) {
-	return file_attach_proto_rawDescGZIP(), []int{18, 2}
+	return file_attach_proto_rawDescGZIP(), []int{19, 2}
 }
 
 func (x *Metrics_Port) GetPort() uint32 {
@@ -1756,7 +1872,7 @@ type Metrics_Push struct {
 
 func (x *Metrics_Push) Reset() {
 	*x = Metrics_Push{}
-	mi := &file_attach_proto_msgTypes[22]
+	mi := &file_attach_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1768,7 +1884,7 @@ func (x *Metrics_Push) String() string {
 func (*Metrics_Push) ProtoMessage() {}
 
 func (x *Metrics_Push) ProtoReflect() protoreflect.Message {
-	mi := &file_attach_proto_msgTypes[22]
+	mi := &file_attach_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1781,7 +1897,7 @@ func (x *Metrics_Push) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Metrics_Push.ProtoReflect.Descriptor instead.
 func (*Metrics_Push) Descriptor() ([]byte, []int) {
-	return file_attach_proto_rawDescGZIP(), []int{18, 3}
+	return file_attach_proto_rawDescGZIP(), []int{19, 3}
 }
 
 func (x *Metrics_Push) GetHost() string {
@@ -1869,7 +1985,7 @@ const file_attach_proto_rawDesc = "" +
 	"\vconnections\x18\x03 \x01(\x04R\vconnections\x12\x12\n" +
 	"\x04last\x18\x04 \x01(\x03R\x04last\"-\n" +
 	"\x06Report\x12#\n" +
-	"\revery_seconds\x18\x01 \x01(\rR\feverySeconds\"\xc0\x01\n" +
+	"\revery_seconds\x18\x01 \x01(\rR\feverySeconds\"\xe5\x01\n" +
 	"\aTraffic\x12\"\n" +
 	"\fmilliseconds\x18\x01 \x01(\rR\fmilliseconds\x12&\n" +
 	"\x06tables\x18\x02 \x03(\v2\x0e.weft.v1.TableR\x06tables\x12\x18\n" +
@@ -1877,7 +1993,17 @@ const file_attach_proto_rawDesc = "" +
 	"\breceived\x18\x04 \x01(\x04R\breceived\x12\x1d\n" +
 	"\n" +
 	"errors_ppm\x18\x05 \x01(\rR\terrorsPpm\x12\x14\n" +
-	"\x05names\x18\x06 \x01(\rR\x05names\"\x7f\n" +
+	"\x05names\x18\x06 \x01(\rR\x05names\x12#\n" +
+	"\x05hosts\x18\a \x03(\v2\r.weft.v1.HostR\x05hosts\"\xca\x01\n" +
+	"\x04Host\x12\x18\n" +
+	"\aaddress\x18\x01 \x01(\fR\aaddress\x12\x18\n" +
+	"\acluster\x18\x02 \x01(\rR\acluster\x12\x18\n" +
+	"\arefused\x18\x03 \x01(\rR\arefused\x12\x16\n" +
+	"\x06closed\x18\x04 \x01(\rR\x06closed\x12\x1a\n" +
+	"\btimeouts\x18\x05 \x01(\rR\btimeouts\x12\x16\n" +
+	"\x06errors\x18\x06 \x01(\rR\x06errors\x12\x14\n" +
+	"\x05lines\x18\a \x01(\rR\x05lines\x12\x12\n" +
+	"\x04name\x18\b \x01(\tR\x04name\"\x7f\n" +
 	"\x05Table\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\rR\x06number\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12#\n" +
@@ -1946,7 +2072,7 @@ func file_attach_proto_rawDescGZIP() []byte {
 }
 
 var file_attach_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_attach_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_attach_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_attach_proto_goTypes = []any{
 	(Metrics_Profile)(0),        // 0: weft.v1.Metrics.Profile
 	(*Up)(nil),                  // 1: weft.v1.Up
@@ -1964,14 +2090,15 @@ var file_attach_proto_goTypes = []any{
 	(*Sender)(nil),              // 13: weft.v1.Sender
 	(*Report)(nil),              // 14: weft.v1.Report
 	(*Traffic)(nil),             // 15: weft.v1.Traffic
-	(*Table)(nil),               // 16: weft.v1.Table
-	(*Slot)(nil),                // 17: weft.v1.Slot
-	(*Cause)(nil),               // 18: weft.v1.Cause
-	(*Metrics)(nil),             // 19: weft.v1.Metrics
-	(*Metrics_Matcher)(nil),     // 20: weft.v1.Metrics.Matcher
-	(*Metrics_Application)(nil), // 21: weft.v1.Metrics.Application
-	(*Metrics_Port)(nil),        // 22: weft.v1.Metrics.Port
-	(*Metrics_Push)(nil),        // 23: weft.v1.Metrics.Push
+	(*Host)(nil),                // 16: weft.v1.Host
+	(*Table)(nil),               // 17: weft.v1.Table
+	(*Slot)(nil),                // 18: weft.v1.Slot
+	(*Cause)(nil),               // 19: weft.v1.Cause
+	(*Metrics)(nil),             // 20: weft.v1.Metrics
+	(*Metrics_Matcher)(nil),     // 21: weft.v1.Metrics.Matcher
+	(*Metrics_Application)(nil), // 22: weft.v1.Metrics.Application
+	(*Metrics_Port)(nil),        // 23: weft.v1.Metrics.Port
+	(*Metrics_Push)(nil),        // 24: weft.v1.Metrics.Push
 }
 var file_attach_proto_depIdxs = []int32{
 	3,  // 0: weft.v1.Up.hello:type_name -> weft.v1.Hello
@@ -1984,27 +2111,28 @@ var file_attach_proto_depIdxs = []int32{
 	7,  // 7: weft.v1.Down.ask:type_name -> weft.v1.Ask
 	9,  // 8: weft.v1.Down.certify:type_name -> weft.v1.Certify
 	14, // 9: weft.v1.Down.report:type_name -> weft.v1.Report
-	19, // 10: weft.v1.Down.metrics:type_name -> weft.v1.Metrics
+	20, // 10: weft.v1.Down.metrics:type_name -> weft.v1.Metrics
 	5,  // 11: weft.v1.Names.names:type_name -> weft.v1.Name
 	12, // 12: weft.v1.Connections.inbounds:type_name -> weft.v1.Inbound
 	13, // 13: weft.v1.Connections.senders:type_name -> weft.v1.Sender
-	16, // 14: weft.v1.Traffic.tables:type_name -> weft.v1.Table
-	17, // 15: weft.v1.Table.slots:type_name -> weft.v1.Slot
-	17, // 16: weft.v1.Table.others:type_name -> weft.v1.Slot
-	18, // 17: weft.v1.Slot.causes:type_name -> weft.v1.Cause
-	0,  // 18: weft.v1.Metrics.profile:type_name -> weft.v1.Metrics.Profile
-	20, // 19: weft.v1.Metrics.exclude:type_name -> weft.v1.Metrics.Matcher
-	20, // 20: weft.v1.Metrics.include:type_name -> weft.v1.Metrics.Matcher
-	21, // 21: weft.v1.Metrics.applications:type_name -> weft.v1.Metrics.Application
-	22, // 22: weft.v1.Metrics.ports:type_name -> weft.v1.Metrics.Port
-	23, // 23: weft.v1.Metrics.pushes:type_name -> weft.v1.Metrics.Push
-	1,  // 24: weft.v1.Sidecar.Attach:input_type -> weft.v1.Up
-	2,  // 25: weft.v1.Sidecar.Attach:output_type -> weft.v1.Down
-	25, // [25:26] is the sub-list for method output_type
-	24, // [24:25] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	17, // 14: weft.v1.Traffic.tables:type_name -> weft.v1.Table
+	16, // 15: weft.v1.Traffic.hosts:type_name -> weft.v1.Host
+	18, // 16: weft.v1.Table.slots:type_name -> weft.v1.Slot
+	18, // 17: weft.v1.Table.others:type_name -> weft.v1.Slot
+	19, // 18: weft.v1.Slot.causes:type_name -> weft.v1.Cause
+	0,  // 19: weft.v1.Metrics.profile:type_name -> weft.v1.Metrics.Profile
+	21, // 20: weft.v1.Metrics.exclude:type_name -> weft.v1.Metrics.Matcher
+	21, // 21: weft.v1.Metrics.include:type_name -> weft.v1.Metrics.Matcher
+	22, // 22: weft.v1.Metrics.applications:type_name -> weft.v1.Metrics.Application
+	23, // 23: weft.v1.Metrics.ports:type_name -> weft.v1.Metrics.Port
+	24, // 24: weft.v1.Metrics.pushes:type_name -> weft.v1.Metrics.Push
+	1,  // 25: weft.v1.Sidecar.Attach:input_type -> weft.v1.Up
+	2,  // 26: weft.v1.Sidecar.Attach:output_type -> weft.v1.Down
+	26, // [26:27] is the sub-list for method output_type
+	25, // [25:26] is the sub-list for method input_type
+	25, // [25:25] is the sub-list for extension type_name
+	25, // [25:25] is the sub-list for extension extendee
+	0,  // [0:25] is the sub-list for field type_name
 }
 
 func init() { file_attach_proto_init() }
@@ -2033,7 +2161,7 @@ func file_attach_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_attach_proto_rawDesc), len(file_attach_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   23,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -38,6 +38,10 @@ type SeenRequest struct {
 	StandsFor  float64   `json:"standsFor"`           // requests, of which this line is a sample
 	Received   uint64    `json:"received"`            // bytes of its body
 	Sent       uint64    `json:"sent"`                // bytes of the body of its answer
+	// Headers are those of the request that a tap asked for, and AnswerHeaders those of its answer, by their names
+	// in lower case.
+	Headers       map[string]string `json:"headers,omitempty"`
+	AnswerHeaders map[string]string `json:"answerHeaders,omitempty"`
 	// Attempts are those of its attempts that failed, as far as they are kept.
 	Attempts []SeenAttempt `json:"attempts,omitempty"`
 }
@@ -56,6 +60,8 @@ type SeenRequests struct {
 	Requests []SeenRequest `json:"requests"`
 	// Dropped are requests that were asked for and not kept, since there were too many at once.
 	Dropped uint64 `json:"dropped"`
+	// Lost are lines that Envoy wrote and that never came, since a tap began; told at its end.
+	Lost uint64 `json:"lost,omitempty"`
 	// Next is the Since of the next question.
 	Next uint64 `json:"next"`
 	// Kept is since when lines are kept.
@@ -81,6 +87,8 @@ type RequestsQuestion struct {
 	ID string
 	// Route is one whose values stand in what took the request: NAME, or KIND/NAME; empty for all.
 	Route string
+	// Headers are names of headers that a tap wants, as HeaderNames has them.
+	Headers []string
 }
 
 // Bounds of taps and of questions for requests.
@@ -113,6 +121,9 @@ func (q RequestsQuestion) String() string {
 	if len(q.Tables) > 0 {
 		v["table"] = q.Tables
 	}
+	if len(q.Headers) > 0 {
+		v["header"] = q.Headers
+	}
 	return requestsPath + "?" + v.Encode()
 }
 
@@ -126,13 +137,16 @@ func ParseRequestsQuestion(path string) (q RequestsQuestion, ok bool) {
 	if err != nil {
 		return q, false
 	}
-	q = RequestsQuestion{Tap: v.Get("tap"), End: v.Has("end"), Paths: v.Has("paths"), Tables: v["table"], Status: v.Get("status"), ID: v.Get("id"), Route: v.Get("route")}
+	q = RequestsQuestion{Tap: v.Get("tap"), End: v.Has("end"), Paths: v.Has("paths"), Tables: v["table"], Status: v.Get("status"), ID: v.Get("id"), Route: v.Get("route"), Headers: v["header"]}
 	if text := v.Get("since"); text != "" {
 		if q.Since, err = strconv.ParseUint(text, 10, 64); err != nil {
 			return q, false
 		}
 	}
 	long := func(text string) bool { return len(text) > longestText }
+	if len(q.Headers) > MostHeaders || slices.ContainsFunc(q.Headers, func(name string) bool { return CheckHeader(name) != nil }) {
+		return q, false
+	}
 	if len(q.Tables) > mostTables || slices.ContainsFunc(append([]string{q.Tap, q.ID, q.Route}, q.Tables...), long) || !IsStatus(q.Status) {
 		return q, false
 	}
@@ -219,6 +233,7 @@ func ReadSeenRequests(text []byte) (s SeenRequests, err error) {
 		for _, text := range []*string{&r.ID, &r.Method, &r.Authority, &r.Path, &r.Protocol, &r.UserAgent, &r.Flags, &r.Details, &r.Host, &r.Caller, &r.Client, &r.Table} {
 			*text = Printable(*text, longestText)
 		}
+		r.Headers, r.AnswerHeaders = printableHeaders(r.Headers), printableHeaders(r.AnswerHeaders)
 		for j := range r.Attempts {
 			a := &r.Attempts[j]
 			for _, text := range []*string{&a.Host, &a.Flags, &a.Details} {

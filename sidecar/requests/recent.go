@@ -12,6 +12,7 @@ import (
 	accesslogv3 "github.com/envoyproxy/go-control-plane/envoy/data/accesslog/v3"
 
 	"github.com/weftmesh/weft/sidecar/attach"
+	"github.com/weftmesh/weft/sidecar/headers"
 	"github.com/weftmesh/weft/xds/bootstrap"
 )
 
@@ -33,14 +34,21 @@ type RecentRequests struct {
 	mu       sync.Mutex
 	number   uint64
 	kept     time.Time // since when
-	failures ring[attach.SeenRequest]
+	failures ring[kept]
 	attempts ring[attempt]
 	taps     map[string]*tap
 }
 
+// kept is a request, and the cluster to which it was sent: lines of attempts say no virtual host, and one sidecar may
+// see a request twice, as it comes in and as its workload passes it on.
+type kept struct {
+	attach.SeenRequest
+	cluster string
+}
+
 // attempt is one of a request that failed.
 type attempt struct {
-	id, table string
+	id, cluster string
 	attach.SeenAttempt
 }
 
@@ -48,7 +56,7 @@ type attempt struct {
 type tap struct {
 	asks    attach.RequestsQuestion
 	until   time.Time
-	lines   []attach.SeenRequest
+	lines   []kept
 	dropped uint64
 	second  time.Time // the one that is counted
 	inIt    int
@@ -89,7 +97,7 @@ func (s *RecentRequests) failed(line *accesslogv3.HTTPAccessLogEntry, weight flo
 		s.kept = time.Now()
 	}
 	r.Number = s.number
-	s.failures.add(mostFailed, r)
+	s.failures.add(mostFailed, kept{r, clusterOf(line)})
 }
 
 // attempt keeps one that failed.
@@ -97,7 +105,7 @@ func (s *RecentRequests) attempt(line *accesslogv3.HTTPAccessLogEntry) {
 	r := seenOf(line)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.attempts.add(mostAttempts, attempt{r.ID, r.Table, attach.SeenAttempt{TookMicros: r.TookMicros, Host: r.Host, Status: r.Status, Flags: r.Flags, Details: r.Details}})
+	s.attempts.add(mostAttempts, attempt{r.ID, clusterOf(line), attach.SeenAttempt{TookMicros: r.TookMicros, Host: r.Host, Status: r.Status, Flags: r.Flags, Details: r.Details}})
 }
 
 // tapped gives a request to the taps that ask for it, and so many in a second.
@@ -109,16 +117,17 @@ func (s *RecentRequests) tapped(line *accesslogv3.HTTPAccessLogEntry) {
 	}
 	r, now := seenOf(line), time.Now()
 	r.StandsFor = 1
+	r.Headers, r.AnswerHeaders = headers.Of(line)
 	s.number++
 	r.Number = s.number
 	for _, t := range s.taps {
 		if t.asks.Wants(&r) {
-			t.take(r, now)
+			t.take(kept{r, clusterOf(line)}, now)
 		}
 	}
 }
 
-func (t *tap) take(r attach.SeenRequest, now time.Time) {
+func (t *tap) take(r kept, now time.Time) {
 	if now.Sub(t.second) >= time.Second {
 		t.second, t.inIt = now, 0
 	}
@@ -126,6 +135,7 @@ func (t *tap) take(r attach.SeenRequest, now time.Time) {
 		t.dropped++
 		return
 	}
+	r.SeenRequest = r.Only(t.asks.Headers)
 	t.lines = append(t.lines, r)
 }
 
@@ -141,6 +151,16 @@ func (s *RecentRequests) Tapping(now time.Time) bool {
 	return len(s.taps) > 0
 }
 
+// Headers are those that taps ask for, as attach.HeaderNames has them.
+func (s *RecentRequests) Headers() (out []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range s.taps {
+		out = append(out, t.asks.Headers...)
+	}
+	return attach.HeaderNames(out)
+}
+
 // Answer answers a question. The error says that there are as many taps as there may be.
 func (s *RecentRequests) Answer(q attach.RequestsQuestion, now time.Time) (attach.SeenRequests, error) {
 	s.mu.Lock()
@@ -148,7 +168,7 @@ func (s *RecentRequests) Answer(q attach.RequestsQuestion, now time.Time) (attac
 	out := attach.SeenRequests{Requests: []attach.SeenRequest{}, Next: s.number, Kept: s.kept}
 	if q.Tap == "" {
 		for r := range s.failures.each {
-			if r.Number > q.Since && q.Wants(r) {
+			if r.Number > q.Since && q.Wants(&r.SeenRequest) {
 				out.Requests = append(out.Requests, s.whole(*r, q.Paths))
 			}
 		}
@@ -180,19 +200,24 @@ func (s *RecentRequests) Answer(q attach.RequestsQuestion, now time.Time) (attac
 }
 
 // whole is a request with its attempts.
-func (s *RecentRequests) whole(r attach.SeenRequest, paths bool) attach.SeenRequest {
+func (s *RecentRequests) whole(r kept, paths bool) attach.SeenRequest {
 	if !paths {
 		r.Path = ""
 	}
 	if r.ID == "" {
-		return r
+		return r.SeenRequest
 	}
 	for a := range s.attempts.each {
-		if a.id == r.ID && a.table == r.Table {
+		if a.id == r.ID && a.cluster == r.cluster {
 			r.Attempts = append(r.Attempts, a.SeenAttempt)
 		}
 	}
-	return r
+	return r.SeenRequest
+}
+
+// clusterOf is where a request, or an attempt, was sent.
+func clusterOf(line *accesslogv3.HTTPAccessLogEntry) string {
+	return attach.Printable(line.GetCommonProperties().GetUpstreamCluster(), mostName)
 }
 
 // seenOf is what is kept of a line. All text in it is somebody else's, and bounded.

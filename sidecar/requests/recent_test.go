@@ -19,6 +19,7 @@ import (
 func named(id, table string, status uint32) *accesslogv3.HTTPAccessLogEntry {
 	one := line("s1", "via_upstream", status, nil, time.Now())
 	one.CommonProperties.CustomTags[bootstrap.TableTag] = table
+	one.CommonProperties.UpstreamCluster = table
 	one.Request.RequestId, one.Request.RequestMethod = id, corev3.RequestMethod_GET
 	return one
 }
@@ -78,9 +79,14 @@ func TestFailedAreKept(t *testing.T) {
 	for i := range 300 {
 		l.Line(bootstrap.ErrorsLog, named(fmt.Sprint(i), "web", 503))
 	}
-	l.Line(bootstrap.AttemptsLog, named("299", "web", 502))
-	l.Line(bootstrap.AttemptsLog, named("299", "api", 501))
-	l.Line(bootstrap.AttemptsLog, named("298", "web", 504))
+	for _, a := range []struct {
+		id, cluster string
+		status      uint32
+	}{{"299", "web", 502}, {"299", "inbound", 501}, {"298", "web", 504}} {
+		line := named(a.id, "", a.status) // which says no virtual host
+		line.CommonProperties.UpstreamCluster = a.cluster
+		l.Line(bootstrap.AttemptsLog, line)
+	}
 	all := ask(t, &l, attach.RequestsQuestion{}, time.Now())
 	if len(all.Requests) != 256 || all.Requests[0].ID != "44" || all.Requests[255].ID != "299" || all.Kept.IsZero() {
 		t.Fatalf("%d are kept", len(all.Requests))

@@ -74,6 +74,7 @@ type Log struct {
 	mu     sync.Mutex
 	places map[SlotKey]*Tally
 	kinds  int
+	hosts  map[HostKey]*HostTally
 }
 
 // Take is what lines said since Take was called before.
@@ -100,9 +101,13 @@ func (l *Log) Line(log string, line *accesslogv3.HTTPAccessLogEntry) {
 	weight := l.Sampler.note(c.GetStartTime().AsTime().Add(took))
 	if log == bootstrap.AttemptsLog {
 		l.Recent.attempt(line) // the line of its request says how that ended
+		l.attempt(line, weight)
 		return
 	}
 	l.Recent.failed(line, weight)
+	if line.GetResponse().GetResponseCodeDetails() == "response_timeout" { // of whose last attempt Envoy writes nothing
+		l.attempt(line, weight)
+	}
 	place, ok := placeOf(c.GetCustomTags())
 	if !ok {
 		return

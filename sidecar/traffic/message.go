@@ -25,12 +25,13 @@ type row struct {
 	*slot
 }
 
-// fill tells what is due: slots with failures and the busiest ones by themselves, the others of a table as a
+// fill tells where attempts failed, and what is due: slots with failures and the busiest ones by themselves, the others of a table as a
 // sum, as far as there is room. What has none stays due.
-func (m *Meter) fill(out *attach.Traffic) {
+func (m *Meter) fill(out *attach.Traffic, failed map[requests.HostKey]*requests.HostTally) {
 	rows := m.due()
 	alone := chosen(rows)
 	size := proto.Size(out)
+	size += m.hosts(out, failed)
 	tables := map[string]*attach.Table{}
 	sums := map[string]*slot{}
 	for _, r := range alone { // the most important first

@@ -45,6 +45,7 @@ type Meter struct {
 
 	slots    map[requests.SlotKey]*slot
 	known    map[string]*known // tables, by name
+	clusters map[string]uint32 // that were told, by name
 	life     any
 	used     int // slots of which Envoy has counters
 	pulled   time.Time
@@ -57,7 +58,7 @@ type Meter struct {
 
 // New is a Meter for one stream.
 func New(from MeterSource) *Meter {
-	return &Meter{from: from, slots: map[requests.SlotKey]*slot{}, known: map[string]*known{}}
+	return &Meter{from: from, slots: map[requests.SlotKey]*slot{}, known: map[string]*known{}, clusters: map[string]uint32{}}
 }
 
 // known is a table, as it is called on the stream.
@@ -108,7 +109,7 @@ func (m *Meter) Next(ctx context.Context) (*attach.Traffic, error) {
 	if m.from.Life() != life { // what was read may be of both
 		return nil, errors.New("count requests: envoy began again meanwhile")
 	}
-	tallies, now := m.from.Log.Take(), time.Now()
+	tallies, failed, now := m.from.Log.Take(), m.from.Log.TakeHosts(), time.Now()
 	first := !m.began
 	for _, s := range m.slots {
 		s.advance(first)
@@ -121,7 +122,7 @@ func (m *Meter) Next(ctx context.Context) (*attach.Traffic, error) {
 	out := &attach.Traffic{Milliseconds: uint32(now.Sub(m.pulled).Milliseconds()), ErrorsPpm: m.from.Log.Sampler.PPM(), Names: uint32(m.used)}
 	out.Written, out.Received = m.lines()
 	m.pulled = now
-	m.fill(out)
+	m.fill(out, failed)
 	return out, nil
 }
 
@@ -129,6 +130,7 @@ func (m *Meter) Next(ctx context.Context) (*attach.Traffic, error) {
 func (m *Meter) begin(now time.Time) {
 	m.began, m.pulled, m.last.received = true, now, m.from.Received()
 	m.from.Log.Take()
+	m.from.Log.TakeHosts()
 }
 
 // restart forgets what an Envoy had counted that is no more. What is due stays so.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	accesslogv3 "github.com/envoyproxy/go-control-plane/envoy/data/accesslog/v3"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
@@ -65,6 +66,15 @@ func (f *fake) line(table, slot, details string, status uint32, flags *accesslog
 		CommonProperties: &accesslogv3.AccessLogCommon{ResponseFlags: flags, StartTime: timestamppb.New(time.Now().Add(-took)), Duration: durationpb.New(took),
 			CustomTags: map[string]string{bootstrap.TableTag: table, bootstrap.SlotTag: slot}},
 		Response: &accesslogv3.HTTPResponseProperties{ResponseCode: wrapperspb.UInt32(status), ResponseCodeDetails: details},
+	})
+}
+
+// attempt has Envoy write a line of an attempt that was answered with 503 at an address.
+func (f *fake) attempt(cluster, host string, port uint32) {
+	f.log.Line(bootstrap.AttemptsLog, &accesslogv3.HTTPAccessLogEntry{
+		CommonProperties: &accesslogv3.AccessLogCommon{StartTime: timestamppb.Now(), UpstreamCluster: cluster,
+			UpstreamRemoteAddress: &corev3.Address{Address: &corev3.Address_SocketAddress{SocketAddress: &corev3.SocketAddress{Address: host, PortSpecifier: &corev3.SocketAddress_PortValue{PortValue: port}}}}},
+		Response: &accesslogv3.HTTPResponseProperties{ResponseCode: wrapperspb.UInt32(503)},
 	})
 }
 
@@ -209,6 +219,7 @@ func TestNothingIsLostOrTwice(t *testing.T) {
 				f.counts[fmt.Sprintf("%s.route.s%d.upstream_rq_completed", table, slot)] += n
 				if rapid.IntRange(0, 4).Draw(rt, "fails") == 0 {
 					f.counts[fmt.Sprintf("%s.route.s%d.upstream_rq_5xx", table, slot)]++
+					f.attempt(table, fmt.Sprint("10.0.0.", slot%256), 80)
 				}
 			}
 			sum()

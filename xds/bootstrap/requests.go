@@ -1,13 +1,14 @@
 package bootstrap
 
 // What Envoy writes of requests to the agent of its sidecar, by its access log service (docs/traffic.md):
-// the block of loggers that package xds puts into connection managers and routers, and the agent that reads
-// it, agree on these names.
+// the block of loggers and the filter that package xds puts into connection managers and routers, and the agent
+// that reads them, agree on these names.
 const (
-	// RequestsFeature is what an agent says among the features of its bootstrap that takes such lines. An
+	// RequestsFeature is what an agent says among the features of its bootstrap that takes such lines, and says
+	// which headers they have. An
 	// Envoy without it is given no logger: its bootstrap may lack the cluster, and then it would refuse the
 	// listener.
-	RequestsFeature = "feature-weft-request-lines"
+	RequestsFeature = "feature-weft-requests"
 
 	// ErrorsLog, AttemptsLog and TapLog are names of logs: requests that failed; each attempt of those; those
 	// that somebody watches.
@@ -26,4 +27,11 @@ const (
 	TableTag   = "table"
 	SlotTag    = "slot"
 	OriginsTag = "by"
+
+	// TapHeadersFilter is the filter that reads headers while somebody watches, which the agent configures, and
+	// TapHeaders is the metadata where it puts them: below the name of one after RequestHeader or AnswerHeader.
+	TapHeadersFilter = "weft.tap_headers"
+	TapHeaders       = "weft.tap"
+	RequestHeader    = "request:"
+	AnswerHeader     = "answer:"
 )

@@ -117,6 +117,7 @@ func (b *Builder) httpFilters(c chain) []*hcmv3.HttpFilter {
 	router := &routerv3.Router{}
 	if b.reports {
 		router.UpstreamLog = attemptLogs
+		out = append([]*hcmv3.HttpFilter{filters.TapHeaders()}, out...) // before what refuses requests
 	}
 	return append(out, &hcmv3.HttpFilter{
 		Name: envoy.RouterFilter, ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: envoy.Pack(router)},

@@ -17,7 +17,9 @@ import (
 func TestWhoWritesOfRequests(t *testing.T) {
 	t.Parallel()
 	reporting := xds.NewRenderer(world.Kinds()).Reporting()
-	p := serve(t, func(o *server.Options) { o.Renderer, o.Quiet = reporting, reporting.Quiet() },
+	p := serve(t, func(o *server.Options) {
+		o.Renderer, o.RendererFor = reporting, server.ByFeatures(reporting.For)
+	},
 		"type: Dataplane\nmesh: default\nname: front\nnetworking: {address: 127.0.0.1, outbound: [{port: 20001, tags: {kuma.io/service: web}}]}\n",
 		"type: Dataplane\nmesh: default\nname: web\nnetworking: {address: 127.0.0.2, inbound: [{port: 80, tags: {kuma.io/service: web, kuma.io/protocol: http}}]}\n")
 	listener := func(features ...any) string {

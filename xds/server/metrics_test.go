@@ -20,7 +20,7 @@ func TestWhoServesMetrics(t *testing.T) {
 	t.Parallel()
 	x := xds.NewRenderer(world.Kinds()).Reporting()
 	p := serve(t, func(o *server.Options) {
-		o.Renderer, o.Quiet, o.Metering, o.MeteringTLS = x, x.Quiet(), x.Metering(false), x.Metering(true)
+		o.Renderer, o.RendererFor = x, server.ByFeatures(x.For)
 	},
 		"type: Dataplane\nmesh: default\nname: web\nnetworking: {address: 127.0.0.2, inbound: [{port: 80, tags: {kuma.io/service: web, kuma.io/protocol: http}}]}\n",
 		"type: MeshMetric\nmesh: default\nname: all\nspec: {default: {backends: [{type: Prometheus, prometheus: {}}, {type: Prometheus, prometheus: {port: 5671, tls: {mode: ProvidedTLS}}}]}}\n")

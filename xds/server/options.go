@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/xds/bootstrap"
 	"github.com/weftmesh/weft/xds/resource"
 	"github.com/weftmesh/weft/xds/server/authn"
 	"github.com/weftmesh/weft/xds/server/push"
@@ -22,11 +23,8 @@ type Renderer interface {
 type Options struct {
 	push.Options
 	Renderer Renderer
-	// Quiet renders for sidecars whose agents take nothing that Envoy writes of requests; nil is Renderer.
-	Quiet Renderer
-	// Metering renders for sidecars whose agents serve metrics, MeteringTLS for those that have a certificate
-	// for them; nil is Renderer.
-	Metering, MeteringTLS Renderer
+	// RendererFor renders for an Envoy by what it said of its agent; nil: Renderer does for all.
+	RendererFor func(bootstrap.AgentFeatures) Renderer
 
 	Authenticator authn.Authenticator
 	// Hold keeps a stream for as long as it does not return before it joins, which ends with ctx;
@@ -44,6 +42,11 @@ type Options struct {
 	Sends int
 	// FirstRequest is how long a stream may stay silent before it says who it is.
 	FirstRequest time.Duration
+}
+
+// ByFeatures is a RendererFor of what finds renderers of one type, as (*xds.Renderer).For does.
+func ByFeatures[R Renderer](of func(bootstrap.AgentFeatures) R) func(bootstrap.AgentFeatures) Renderer {
+	return func(f bootstrap.AgentFeatures) Renderer { return of(f) }
 }
 
 // Default is the configuration of a server for real sidecars, without the parts

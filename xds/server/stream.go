@@ -25,13 +25,14 @@ import (
 // hold mu for whatever they decide, so that no answer is sent to a request that
 // was taken back. Nothing is sent, and no other stream is touched, under mu.
 type stream struct {
-	server *Server
-	peer   syncstatus.Peer
-	node   *corev3.Node // what every request is from
-	since  time.Time
-	token  string // id of the token that opened it
-	end    context.CancelCauseFunc
-	cancel func() // suspend, once for all types
+	server   *Server
+	peer     syncstatus.Peer
+	renderer Renderer     // for what its agent takes and serves
+	node     *corev3.Node // what every request is from
+	since    time.Time
+	token    string // id of the token that opened it
+	end      context.CancelCauseFunc
+	cancel   func() // suspend, once for all types
 
 	mu   sync.Mutex
 	push push.Stream
@@ -43,7 +44,10 @@ var (
 )
 
 func newStream(s *Server, p syncstatus.Peer, end context.CancelCauseFunc) *stream {
-	st := &stream{server: s, peer: p, since: time.Now(), end: end}
+	st := &stream{server: s, peer: p, renderer: s.opts.Renderer, since: time.Now(), end: end}
+	if s.opts.RendererFor != nil {
+		st.renderer = s.opts.RendererFor(p.Features)
+	}
 	st.node = &corev3.Node{Id: p.Dataplane.Mesh + "." + p.Dataplane.Name} // without the kilobytes that an Envoy says of itself
 	st.cancel = st.suspend
 	st.push = push.New(&s.opts.Options, &st.peer, st)
@@ -172,18 +176,10 @@ func (st *stream) render(r *effective.Resolved) (out *resource.State) {
 			st.server.opts.Logger.Error("rendering failed", "dataplane", st.peer.Dataplane.String(), "panic", p, "stack", string(debug.Stack()))
 		}
 	}()
-	switch opts := st.server.opts; {
-	case syncstatus.IsGRPC(st.peer.Client):
-		return opts.Renderer.RenderGRPC(r)
-	case !st.peer.Requests && opts.Quiet != nil:
-		return opts.Quiet.Render(r)
-	case st.peer.MetricsTLS && opts.MeteringTLS != nil:
-		return opts.MeteringTLS.Render(r)
-	case st.peer.Metrics && opts.Metering != nil:
-		return opts.Metering.Render(r)
-	default:
-		return opts.Renderer.Render(r)
+	if syncstatus.IsGRPC(st.peer.Client) {
+		return st.renderer.RenderGRPC(r)
 	}
+	return st.renderer.Render(r)
 }
 
 // give serves a secret on this stream alone; false where it is over.

@@ -17,13 +17,13 @@ import (
 )
 
 // Event is one thing that happened (spec/contract.md 3): change, recompute, push, ack,
-// nack, connect, disconnect.
+// nack, connect, disconnect, tap.
 type Event struct {
 	ID        uint64    `json:"id"`
 	Time      time.Time `json:"time"`
 	Type      string    `json:"type"`
 	Revision  uint64    `json:"revision,omitempty"`
-	User      string    `json:"user,omitempty"`   // who made the change
+	User      string    `json:"user,omitempty"`   // who made the change, or watches
 	Client    string    `json:"client,omitempty"` // by which program
 	Object    string    `json:"object,omitempty"`
 	Ref       api.Ref   `json:"-"`                // of the object, where it is known
@@ -90,7 +90,7 @@ func (e *Bus) Publish(v Event) {
 		e.few.add(v)
 	}
 	for l := range e.listeners {
-		if !l.user && (v.Dataplane == "" || v.Replica != "") {
+		if !l.user && (v.Dataplane == "" && v.Type != "tap" || v.Replica != "") {
 			continue
 		}
 		select {

@@ -29,7 +29,7 @@ const (
 var frequent = []string{"push", "ack", "synced"}
 
 // eventTypes are all that there are.
-var eventTypes = []string{"change", "recompute", "push", "ack", "nack", "synced", "connect", "disconnect"}
+var eventTypes = []string{"change", "recompute", "push", "ack", "nack", "synced", "connect", "disconnect", "tap"}
 
 // kept is a bounded list of events, the oldest of which go.
 type kept struct {

@@ -1,24 +1,23 @@
 package requests
 
 import (
-	"cmp"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/inspect"
 	"github.com/weftmesh/weft/inspect/seen"
 	"github.com/weftmesh/weft/inspect/web/endpoint"
+	"github.com/weftmesh/weft/inspect/web/events"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/inspect/web/rights"
 	"github.com/weftmesh/weft/inspect/web/sidecars"
@@ -45,6 +44,9 @@ type TapRequest struct {
 	To         string   `json:"to,omitempty"`
 	Route      string   `json:"route,omitempty"`
 	Status     string   `json:"status,omitempty"`
+	// Headers are names of headers that each request, and its answer, is told with, where they have one. Of those that
+	// prove who somebody is the length is told.
+	Headers []string `json:"headers,omitempty"`
 	// For is how long, a minute where it is not given, and ten at most.
 	For api.Duration `json:"for,omitzero"`
 }
@@ -60,6 +62,14 @@ type TapBegin struct {
 type TapLoss struct {
 	Dataplane string `json:"dataplane"`
 	Dropped   uint64 `json:"dropped"`
+}
+
+// TapEnd is the last event of a tap.
+type TapEnd struct {
+	// Reason is why it ended before its time; empty where that is over.
+	Reason string `json:"reason,omitempty"`
+	// Lost is how many lines the Envoys wrote meanwhile that never came to their agents.
+	Lost uint64 `json:"lost,omitempty"`
 }
 
 // TapSilent is a sidecar that is not heard.
@@ -83,8 +93,7 @@ func (h *Handlers) tap(w http.ResponseWriter, r *http.Request) error {
 		return httpapi.TooMany("taps")
 	}
 	defer h.tapping.Add(-1)
-	name, client, _ := rights.Caller(r.Context())
-	h.Log.InfoContext(r.Context(), "live requests are watched", "user", name, "client", client, "mesh", r.PathValue("mesh"), "dataplanes", t.names(), "to", q.To, "route", q.Route, "status", q.Status, "for", t.length)
+	t.began(r.Context(), &q)
 	ctx, cancel := context.WithTimeout(r.Context(), t.length)
 	defer cancel()
 	c := http.NewResponseController(w)
@@ -110,9 +119,29 @@ func tellEvent(w io.Writer, event string, data any) error {
 	return err
 }
 
+// began tells of the tap who looks after the mesh: in the log, and among what happens.
+func (t *tap) began(ctx context.Context, q *TapRequest) {
+	name, client, _ := rights.Caller(ctx)
+	t.h.Log.InfoContext(ctx, "live requests are watched", "user", name, "client", client, "mesh", t.mesh, "dataplanes", t.names(), "to", q.To, "route", q.Route, "status", q.Status, "headers", q.Headers, "for", t.length)
+	said := "for " + t.length.String()
+	for _, p := range []struct{ what, text string }{{"to", q.To}, {"route", q.Route}, {"status", q.Status}, {"headers", strings.Join(q.Headers, ", ")}} {
+		if p.text != "" {
+			said += ", " + p.what + " " + p.text
+		}
+	}
+	v := events.Event{Type: "tap", User: name, Client: client, Object: api.Ref{Kind: api.KindMesh, Name: t.mesh}.String(), Count: len(t.of), Message: said}
+	if len(t.of) == 1 {
+		v.Object, v.Dataplane = "", t.of[0].Ref.String()
+	}
+	if t.h.Events != nil {
+		t.h.Events.Publish(v)
+	}
+}
+
 // tap is one that runs.
 type tap struct {
 	h      *Handlers
+	mesh   string
 	id     string
 	length time.Duration
 	of     []*tapped
@@ -127,110 +156,7 @@ type tapped struct {
 	silent string // why it was not heard last
 }
 
-// newTap finds who is to be watched, and whether who asks may.
-func (h *Handlers) newTap(r *http.Request, q TapRequest) (*tap, error) {
-	mesh := r.PathValue("mesh")
-	if err := h.CheckMesh(mesh); err != nil {
-		return nil, err
-	}
-	t := &tap{h: h, id: rand.Text(), length: time.Duration(q.For)}
-	if t.length == 0 {
-		t.length = tapUsually
-	}
-	if err := q.check(t.length); err != nil {
-		return nil, err
-	}
-	m, err := h.Reader(r.Context())
-	if err != nil {
-		return nil, err
-	}
-	var all []*effective.Resolved
-	for i, name := range q.Dataplanes {
-		of, err := inspect.Dataplane(m, dataplaneCalled(m, mesh, name))
-		if err != nil {
-			return nil, httpapi.BadField(fmt.Sprintf("dataplanes[%d]", i), err.Error())
-		}
-		all = append(all, of)
-	}
-	if q.Service != "" {
-		all = candidates(m, mesh, q.Service, nil)
-	}
-	if all, err = h.tappable(r.Context(), t, all, q); err != nil {
-		return nil, err
-	}
-	for _, of := range all {
-		x := &tapped{Resolved: of, RequestsQuestion: attach.RequestsQuestion{Tap: t.id, Status: q.Status, Route: q.Route, Paths: true}}
-		if q.To != "" {
-			if x.Tables = tablesOf(of, q.To); len(x.Tables) == 0 {
-				continue
-			}
-		}
-		t.of = append(t.of, x)
-	}
-	if len(t.of) == 0 {
-		return nil, httpapi.BadField(cmp.Or(map[bool]string{true: "to"}[len(all) > 0], "service"), "there is no dataplane to watch: none has that service, or calls what `to` names")
-	}
-	return t, nil
-}
-
-// check reports all mistakes.
-func (q *TapRequest) check(length time.Duration) error {
-	var wrong []httpapi.ProblemDetails
-	if (q.Service == "") == (len(q.Dataplanes) == 0) {
-		wrong = append(wrong, httpapi.BadField("dataplanes", "write either dataplanes or a service"))
-	}
-	if len(q.Dataplanes) > mostTapped {
-		wrong = append(wrong, httpapi.BadField("dataplanes", fmt.Sprintf("%d are too many; a tap watches %d sidecars at most", len(q.Dataplanes), mostTapped)))
-	}
-	if !attach.IsStatus(q.Status) {
-		wrong = append(wrong, badStatus(q.Status))
-	}
-	if length <= 0 || length > tapAtMost {
-		wrong = append(wrong, httpapi.BadField("for", fmt.Sprintf("%v is not possible; write a time up to %v", length, tapAtMost)))
-	}
-	if len(wrong) > 0 {
-		return httpapi.BadFields(wrong)
-	}
-	return nil
-}
-
-// tappable are the dataplanes whose requests who asks may watch: an administrator, or whoever the cluster
-// lets tap dataplanes/requests there. Of those that are named one by one none is left out silently.
-func (h *Handlers) tappable(ctx context.Context, t *tap, all []*effective.Resolved, q TapRequest) ([]*effective.Resolved, error) {
-	u := rights.CallerOf(ctx)
-	if u.OnlyAsks() {
-		return nil, rights.MayChange(ctx)
-	}
-	kind, _ := h.Catalog.Type(api.KindDataplane)
-	may := map[string]bool{}
-	var out []*effective.Resolved
-	for _, of := range all {
-		want := rights.AccessRequest{Verb: "tap", Group: rights.GroupOf(kind), Resource: kind.Plural, Subresource: "requests", Namespace: of.Ref.Namespace}
-		if _, known := may[want.Namespace]; !known && u.InCluster() {
-			allowed, err := u.Has(ctx, want)
-			if err != nil {
-				return nil, err
-			}
-			may[want.Namespace] = allowed
-		}
-		if u.InCluster() && !may[want.Namespace] {
-			if q.Service == "" {
-				return nil, h.Lacks(u, want)
-			}
-			continue
-		}
-		out = append(out, of)
-	}
-	if len(out) == 0 && len(all) > 0 {
-		return nil, h.Lacks(u, rights.AccessRequest{Verb: "tap", Group: rights.GroupOf(kind), Resource: kind.Plural, Subresource: "requests"})
-	}
-	if more := len(out) - mostTapped; more > 0 {
-		t.notes = append(t.notes, fmt.Sprintf("%d more sidecars of the service are not watched; a tap watches %d at most", more, mostTapped))
-		out = out[:mostTapped]
-	}
-	return out, nil
-}
-
+// names are those of the dataplanes that are watched.
 func (t *tap) names() (out []string) {
 	for _, x := range t.of {
 		out = append(out, x.Ref.FullName())
@@ -242,7 +168,8 @@ func (t *tap) names() (out []string) {
 // first event is, so that who waits for that misses no request.
 func (t *tap) run(ctx context.Context, flush func() error) {
 	until := time.Now().Add(t.length)
-	defer t.end(context.WithoutCancel(ctx))
+	end := sync.OnceValue(func() uint64 { return t.end(context.WithoutCancel(ctx)) })
+	defer end()
 	t.ask(ctx, false, func(*tapped, attach.SeenRequests, error) {}) // whoever is not heard will not be
 	err := t.out("begin", TapBegin{Dataplanes: t.names(), Until: until, Notes: t.notes})
 	every := time.NewTicker(tapEvery)
@@ -255,12 +182,26 @@ func (t *tap) run(ctx context.Context, flush func() error) {
 		case <-ctx.Done():
 			if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 				_ = t.look(context.WithoutCancel(ctx)) // what came in the last second
-				_ = errors.Join(t.out("end", struct{}{}), flush())
+				_ = errors.Join(t.out("end", TapEnd{Lost: end()}), flush())
 			}
 			return
 		case <-every.C:
 		}
+		if refused := t.mayGoOn(ctx); refused != nil && ctx.Err() == nil {
+			_ = errors.Join(t.out("end", TapEnd{Reason: refused.Error(), Lost: end()}), flush())
+			return
+		}
 	}
+}
+
+// mayGoOn fails where who watches has lost the right to: to one of the dataplanes is to all.
+func (t *tap) mayGoOn(ctx context.Context) error {
+	var all []*effective.Resolved
+	for _, x := range t.of {
+		all = append(all, x.Resolved)
+	}
+	_, err := t.h.tappable(ctx, all, true)
+	return err
 }
 
 // ask asks all sidecars what they saw, the last time where it is the end, and hands on what they answer, one
@@ -329,7 +270,9 @@ func (t *tap) heard(ctx context.Context, x *tapped, err error) error {
 	return t.out("silent", TapSilent{x.Ref.FullName(), sidecars.CannotAsk(err).Detail})
 }
 
-// end tells the sidecars that nobody watches; the lease of those that do not hear it ends by itself.
-func (t *tap) end(ctx context.Context) {
-	t.ask(ctx, true, func(*tapped, attach.SeenRequests, error) {})
+// end tells the sidecars that nobody watches, and returns how many lines were lost; the lease of those that do not
+// hear it ends by itself.
+func (t *tap) end(ctx context.Context) (lost uint64) {
+	t.ask(ctx, true, func(_ *tapped, answer attach.SeenRequests, _ error) { lost += answer.Lost })
+	return lost
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/weftmesh/weft/inspect/seen"
 	"github.com/weftmesh/weft/inspect/traffic"
 	"github.com/weftmesh/weft/inspect/web/endpoint"
+	"github.com/weftmesh/weft/inspect/web/events"
 	"github.com/weftmesh/weft/inspect/web/httpapi"
 	"github.com/weftmesh/weft/inspect/web/objects"
 	"github.com/weftmesh/weft/inspect/web/rights"
@@ -40,6 +41,7 @@ type Handlers struct {
 	Traffic     TrafficSource // nil where nothing is counted
 	Ask         AskAgent      // nil where no agent can be asked
 	Log         *slog.Logger
+	Events      *events.Bus // that is told of taps; nil tells nobody
 	// Lacks is the answer to a user who lacks a right.
 	Lacks func(rights.User, rights.AccessRequest) error
 

@@ -21,19 +21,34 @@ type TroubleFinder struct {
 
 	mu    sync.Mutex
 	at    time.Time
-	found map[string][]traffic.Trouble // by mesh
+	found map[string]troubles // by mesh
+}
+
+// troubles are those of one mesh.
+type troubles struct {
+	routes    []traffic.Trouble
+	endpoints []traffic.EndpointTrouble
 }
 
 // Problems are the troubles of all meshes, each of the route that takes the requests, or else of the service to
-// which they are sent.
+// which they are sent; those of endpoints are of their dataplanes.
 func (f *TroubleFinder) Problems(ctx context.Context, m *resolve.Reader) (out []conditions.OwnedProblem) {
 	found := f.all(ctx, m)
 	for mesh := range m.MeshNames() {
-		troubles := found[mesh]
-		owner := owners(m, mesh, troubles)
-		for i := range troubles {
-			t := &troubles[i]
-			p := owner(t)
+		all := found[mesh]
+		owner := owners(m, mesh, all)
+		for i := range all.routes {
+			t := &all.routes[i]
+			p := owner(&t.Key)
+			p.Problem = conditions.Problem{Severity: t.Severity, Code: t.Code, Message: t.Message}
+			out = append(out, p)
+		}
+		for i := range all.endpoints {
+			t := &all.endpoints[i]
+			p := owner(&traffic.Key{To: t.To, ToNamespace: t.ToNamespace})
+			if _, ok := m.Dataplane(t.Dataplane); ok {
+				p = conditions.OwnedProblem{Owner: t.Dataplane.String(), Ref: &t.Dataplane}
+			}
 			p.Problem = conditions.Problem{Severity: t.Severity, Code: t.Code, Message: t.Message}
 			out = append(out, p)
 		}
@@ -42,19 +57,17 @@ func (f *TroubleFinder) Problems(ctx context.Context, m *resolve.Reader) (out []
 }
 
 // all are the troubles by mesh.
-func (f *TroubleFinder) all(ctx context.Context, m *resolve.Reader) map[string][]traffic.Trouble {
+func (f *TroubleFinder) all(ctx context.Context, m *resolve.Reader) map[string]troubles {
 	f.mu.Lock()
 	defer f.mu.Unlock() // one asks the replicas for all who ask meanwhile
 	now := time.Now()
 	if now.Sub(f.at) < traffic.Step {
 		return f.found
 	}
-	found, changes := map[string][]traffic.Trouble{}, f.changes()
+	found, changes := map[string]troubles{}, f.changes()
 	for mesh := range m.MeshNames() {
-		sums, _ := f.Traffic.Traffic(ctx, traffic.TrafficQuery{Mesh: mesh, By: traffic.ByRoute, Window: traffic.Quarter, Minutes: true})
-		if troubles := traffic.Troubles(now, sums.Items, changes); len(troubles) > 0 {
-			found[mesh] = troubles
-		}
+		sums, _ := f.Traffic.Traffic(ctx, traffic.TrafficQuery{Mesh: mesh, By: traffic.ByRoute, Window: traffic.Quarter, Minutes: true, Hosts: true})
+		found[mesh] = troubles{traffic.Troubles(now, sums.Items, changes), traffic.EndpointTroubles(now, sums.Hosts, sums.Items)}
 	}
 	if ctx.Err() == nil { // else replicas may have had no time to answer
 		f.at, f.found = now, found
@@ -75,14 +88,14 @@ func (f *TroubleFinder) changes() (out []traffic.RevisionChange) {
 }
 
 // owners says whose a trouble is.
-func owners(m *resolve.Reader, mesh string, troubles []traffic.Trouble) func(*traffic.Trouble) conditions.OwnedProblem {
+func owners(m *resolve.Reader, mesh string, all troubles) func(*traffic.Key) conditions.OwnedProblem {
 	services := map[string]api.Ref{}
-	if slices.ContainsFunc(troubles, func(t traffic.Trouble) bool { return t.Route == "" }) {
+	if len(all.endpoints) > 0 || slices.ContainsFunc(all.routes, func(t traffic.Trouble) bool { return t.Route == "" }) {
 		for d := range m.Destinations(mesh) {
 			services[d.Namespace+"/"+d.ID] = d.Ref
 		}
 	}
-	return func(t *traffic.Trouble) conditions.OwnedProblem {
+	return func(t *traffic.Key) conditions.OwnedProblem {
 		ref := services[t.ToNamespace+"/"+t.To]
 		if kind, name, ok := strings.Cut(t.Route, "/"); ok {
 			ref = api.Ref{Kind: kind, Mesh: mesh, Namespace: t.RouteNamespace, Name: name}

@@ -2,7 +2,6 @@ package syncstatus
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
@@ -30,10 +29,8 @@ type Peer struct {
 	// Proof is who it has proved to be, of a sidecar whose agent makes no key for its workload;
 	// nil of all others.
 	Proof *authn.Identity
-	// Requests says that its agent takes what its Envoy writes of requests.
-	Requests bool
-	// Metrics says that its agent serves metrics, and MetricsTLS that it has a certificate for that too.
-	Metrics, MetricsTLS bool
+	// Features are those of its agent.
+	Features bootstrap.AgentFeatures
 }
 
 // IsGRPC reports whether what a client says of itself is what gRPC's own clients say, which have no
@@ -50,14 +47,12 @@ func PeerOf(ref api.Ref, form string, node *corev3.Node, n uint64) Peer {
 	if p.Agent = agentOf(node, agentWeft).GetStringValue(); p.Agent == "" {
 		p.Agent = agentOf(node, agentKuma).GetStructValue().GetFields()["version"].GetStringValue()
 	}
-	p.Requests = hasFeature(node, bootstrap.RequestsFeature)
-	p.Metrics, p.MetricsTLS = hasFeature(node, bootstrap.MetricsFeature), hasFeature(node, bootstrap.MetricsTLSFeature)
+	var features []string
+	for _, v := range node.GetMetadata().GetFields()["features"].GetListValue().GetValues() {
+		features = append(features, v.GetStringValue())
+	}
+	p.Features = bootstrap.FeaturesOf(features)
 	return p
-}
-
-// hasFeature reports whether a node names one among its features, as its bootstrap has them of its agent.
-func hasFeature(node *corev3.Node, name string) bool {
-	return slices.ContainsFunc(node.GetMetadata().GetFields()["features"].GetListValue().GetValues(), func(v *structpb.Value) bool { return v.GetStringValue() == name })
 }
 
 // agentWeft is what weft's agent says it is in the metadata of its node (spec/kuma.md 6).

@@ -11,6 +11,7 @@ interface Told {
   request: Seen
   dropped: { dataplane: string; dropped: number }
   silent: { dataplane: string; reason: string }
+  end: { reason?: string; lost?: number }
 }
 
 export interface Line { n: number; seen: Seen }
@@ -24,6 +25,8 @@ export function useTap() {
   const error = shallowRef<ApiError>()
   const watched = shallowRef<Told['begin']>()
   const left = ref(0)
+  const cut = ref('') // why it ended before its time
+  const lost = ref(0) // lines that never came to the agents
   let stopping: AbortController | undefined
   let waiting: Line[] = []
   const clock = setInterval(() => {
@@ -37,8 +40,8 @@ export function useTap() {
   }
 
   function take(type: string, text: string): void {
-    if (type === 'end') { state.value = 'ended'; return }
     const data = JSON.parse(text) as Told[keyof Told]
+    if (type === 'end') { state.value = 'ended'; const end = data as Told['end']; cut.value = end.reason ?? ''; lost.value = end.lost ?? 0; return }
     if (type === 'begin') { watched.value = data as Told['begin']; state.value = 'on' }
     else if (type === 'request') waiting.push({ n: ++all.value, seen: data as Seen })
     else if (type === 'dropped') dropped.value += (data as Told['dropped']).dropped
@@ -50,6 +53,8 @@ export function useTap() {
     const mine = (stopping = new AbortController())
     state.value = 'starting'
     error.value = watched.value = undefined
+    cut.value = ''
+    lost.value = 0
     lines.value = []
     waiting = []
     silent.value = new Map()
@@ -85,5 +90,5 @@ export function useTap() {
     if (state.value === 'on' || state.value === 'starting') state.value = 'ended'
   }
   onScopeDispose(() => { clearInterval(clock); stopping?.abort() })
-  return { state: computed(() => state.value), lines, all, dropped, silent, error, watched, left, start, stop }
+  return { state: computed(() => state.value), lines, all, dropped, silent, error, watched, left, cut, lost, start, stop }
 }

@@ -11,6 +11,12 @@ const mesh = '/meshes/default'
 const retry = (numRetries) => JSON.stringify({ type: 'MeshRetry', mesh: 'default', name: 'retry-5-1', spec: { to: [{ targetRef: { kind: 'MeshHTTPRoute', name: 'route-5-1' }, default: { http: { numRetries } } }] } })
 
 const screens = [
+  ['home', at(`${mesh}`), (p) => p.getByTestId('verdict')],
+  ['services', at(`${mesh}/services`), (p) => p.getByTestId('services').locator('tbody tr').first()],
+  ['service', at(`${mesh}/services/svc-6`), (p) => p.getByTestId('callers').locator('tbody tr').first()],
+  ['failures', at(`${mesh}/requests`), (p) => p.getByTestId('title').getByText('Failures')],
+  ['tap', at(`${mesh}/tap`), (p) => p.getByTestId('tap-start')],
+  ['topology', at(`${mesh}/graph`), (p) => p.getByTestId('counts')],
   ['dataplanes', at(`${mesh}/dataplanes`), (p) => p.getByTestId('rows').getByRole('link', { name: 'dp-0', exact: true })],
   ['dataplane', at(`${mesh}/dataplanes/dp-5?to=svc-6`), (p) => p.getByTestId('effective').locator('[data-field="http.numRetries"]')],
   ['a dataplane with 1,000 outbounds', at(`${mesh}/dataplanes/wide?to=svc-7`), (p) => p.getByTestId('effective').locator('[data-field="http.numRetries"]')],
