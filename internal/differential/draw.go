@@ -11,10 +11,22 @@ type m = map[string]any
 // often. Every document is valid.
 type draw struct {
 	*rand.Rand
+	seed  uint64
 	world uint64 // its number, of those of a seed
 }
 
-func newDraw(seed, world uint64) draw { return draw{rand.New(rand.NewPCG(seed, world)), world} }
+func newDraw(seed, world uint64) draw {
+	return draw{rand.New(rand.NewPCG(seed, world)), seed, world}
+}
+
+// beside draws from a stream of its own for the same world, so that what is drawn with it leaves all else that the
+// world has as it was.
+func (d draw) beside(stream uint64) draw {
+	return draw{rand.New(rand.NewPCG(d.seed^stream<<32, d.world)), d.seed, d.world}
+}
+
+// Streams of beside.
+const endpointStream = 1
 
 // one is one of list.
 func one[T any](d draw, list ...T) T { return list[d.IntN(len(list))] }
@@ -62,7 +74,7 @@ func (d draw) documents() []m {
 	for i := range d.IntN(5) {
 		docs = append(docs, d.policy(fmt.Sprintf("p%d", i)))
 	}
-	return append(docs, d.spread()...)
+	return append(docs, d.beside(endpointStream).spread()...)
 }
 
 func inbound(service, version, protocol string, port int) m {
