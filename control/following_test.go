@@ -38,7 +38,7 @@ func (p *plane) allFollow(t testing.TB, sidecars []fleetSidecar) {
 // drift is the life of a fleet that speaks plaintext: its sidecars share few connections, and
 // confirm what they get unread.
 func (of fleetOf) drift() error {
-	for some := range slices.Chunk(of.Sidecars, 100) {
+	for some := range slices.Chunk(of.Sidecars, 50) { // a connection carries 128 streams, and each may have two
 		conn, err := grpc.NewClient(of.XDS, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(64<<20)))
 		if err != nil {
 			return err

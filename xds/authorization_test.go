@@ -8,11 +8,14 @@ import (
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 
+	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/route/match"
+	"github.com/weftmesh/weft/xds"
 	"github.com/weftmesh/weft/xds/clusters"
 	"github.com/weftmesh/weft/xds/filters"
+	"github.com/weftmesh/weft/xds/naming"
 	"github.com/weftmesh/weft/xds/routes"
 )
 
@@ -70,6 +73,33 @@ func TestAuthorizerCluster(t *testing.T) {
 		}
 		if err := cluster.ValidateAll(); err != nil {
 			t.Errorf("%s: %v", host, err)
+		}
+	}
+}
+
+// TestWhoAsksHasTheService: sidecars with a route of a host that asks have the cluster of the authorization service,
+// others have not, and none has one where the control plane knows no service.
+func TestWhoAsksHasTheService(t *testing.T) {
+	t.Parallel()
+	host := &effective.Destination{ID: "host_shop.example.org:80", Kind: api.KindHost, Name: "shop.example.org", Port: 80, Protocol: api.HTTP, Hostnames: []string{"shop.example.org"}}
+	of := func(filters ...route.Filter) *effective.Resolved {
+		return sidecar([]*effective.Table{{Destination: host, Routes: []*effective.Route{rule("r", match.CatchAll, filters...)}}}, nil)
+	}
+	asks, plain := of(route.Filter{Authorization: &route.Authorization{Name: "check"}}), of()
+	asking := renderer().Asking(&filters.ExtAuthz{Host: "10.0.0.1", Port: 9000})
+	for name, c := range map[string]struct {
+		x    *xds.Renderer
+		r    *effective.Resolved
+		want bool
+	}{
+		"a route asks":               {asking, asks, true},
+		"it reports too":             {asking.Reporting(), asks, true},
+		"no route asks":              {asking, plain, false},
+		"there is nobody to ask":     {renderer(), asks, false},
+		"there is nobody to ask now": {asking.Asking(nil), asks, false},
+	} {
+		if got := slices.Contains(names(c.x.Render(c.r).Clusters), naming.Authorization); got != c.want {
+			t.Errorf("%s: has the service: %v", name, got)
 		}
 	}
 }

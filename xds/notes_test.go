@@ -2,6 +2,7 @@ package xds_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -10,6 +11,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/control/world"
 	"github.com/weftmesh/weft/internal/worlds"
+	"github.com/weftmesh/weft/resolve/effective"
 )
 
 // What a rendering has to say is known without rendering: before and after it.
@@ -30,6 +32,27 @@ func TestNotesAreThoseOfRendering(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestHostsShareAnAddress: hosts that a dataplane calls by one port are told apart by their names, so nobody is told
+// that their addresses clash; a service at that port clashes with them.
+func TestHostsShareAnAddress(t *testing.T) {
+	t.Parallel()
+	r := sidecar(nil, nil)
+	for _, host := range []string{"a.example.org", "b.example.org", "c.example.org"} {
+		d := &effective.Destination{ID: "host_" + host + ":80", Kind: api.KindHost, Name: host, Port: 80, Protocol: api.HTTP, Hostnames: []string{host}}
+		r.Outbounds = append(r.Outbounds, &effective.Outbound{Address: "127.0.0.1", Port: 10080, Destination: d, Table: &effective.Table{Destination: d, Routes: []*effective.Route{rest()}}})
+	}
+	if said := noteTexts(renderer().Notes(r)); len(said) > 0 {
+		t.Errorf("three hosts: %q", said)
+	}
+	again := sidecar([]*effective.Table{table()}, nil)
+	again.Outbounds[0].Port = 10080
+	r.Outbounds = append(r.Outbounds, again.Outbounds...)
+	said := noteTexts(renderer().Notes(r))
+	if len(said) != 1 || !strings.Contains(said[0], "127.0.0.1:10080") {
+		t.Errorf("hosts and a service: %q", said)
+	}
 }
 
 func noteTexts(notes []api.Note) []string {

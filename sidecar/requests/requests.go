@@ -40,6 +40,9 @@ type LineCause struct {
 	Status         uint32
 }
 
+// Answered reports whether who was called answered.
+func (c LineCause) Answered() bool { return c.Details == answered }
+
 // Tally is what lines say of the requests of a place. Numbers are of requests: a line of a sample stands for
 // many.
 type Tally struct {
@@ -57,6 +60,16 @@ type Tally struct {
 	Durations [Buckets]float64
 	// Sampled says that some line stood for more than one request.
 	Sampled bool
+}
+
+// Answered is how many of the requests with these flags were answered by who was called.
+func (t *Tally) Answered(flags string) (n float64) {
+	for c, of := range t.Causes {
+		if c.Flags == flags && c.Answered() {
+			n += of.Requests
+		}
+	}
+	return n
 }
 
 // CauseCount is how many requests had one cause.

@@ -40,7 +40,6 @@ func (m *Meter) placed(at requests.SlotKey) requests.SlotKey {
 }
 
 func (s *slot) join(t *requests.Tally) {
-	scale := s.scale(t)
 	if t.Timeouts > 0 {
 		s.timeout = uint8(t.TimeoutBucket) + 1
 	}
@@ -60,19 +59,27 @@ func (s *slot) join(t *requests.Tally) {
 	for c, n := range t.Causes {
 		requests := n.Requests
 		if !n.Local {
-			requests *= scale
+			requests *= s.scale(t, c)
 		}
 		s.because(c, requests, n.Sampled)
 	}
 }
 
-// scale is by what the numbers of a sample differ from those of the counters, where both have the same
-// requests: what the counters say is exact.
-func (s *slot) scale(t *requests.Tally) float64 {
-	if !t.Sampled || t.Failed == 0 || s.fresh[failed] == 0 {
+// retryEnds are the counters of requests that were answered by who was called after no more attempts were
+// allowed, by the flag that their lines have.
+var retryEnds = map[string]counter{"UO": overflows, "URX": exhausted}
+
+// scale is by what the requests of a cause differ in a sample from those of a counter that has them too: what
+// counters say is exact.
+func (s *slot) scale(t *requests.Tally, c requests.LineCause) float64 {
+	counted, sampled := s.fresh[failed], t.Failed
+	if at, ok := retryEnds[c.Flags]; ok && c.Answered() {
+		counted, sampled = s.fresh[at], t.Answered(c.Flags)
+	}
+	if !t.Sampled || sampled == 0 || counted == 0 {
 		return 1
 	}
-	return float64(s.fresh[failed]) / t.Failed
+	return float64(counted) / sampled
 }
 
 func (s *slot) because(c requests.LineCause, n float64, sampled bool) {

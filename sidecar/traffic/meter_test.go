@@ -165,6 +165,41 @@ func TestLocalReplies(t *testing.T) {
 		Others: &attach.Slot{Completed: 1, Failed: 1, Durations: []uint32{1}, Causes: []*attach.Cause{{Details: "direct_response", Status: 500, Count: 1}}}})
 }
 
+// TestLastAttemptsAreCounted: of requests that were answered, but no more tried, there is a counter: where lines are
+// of a sample, it says how many there were, and not how many lines happened to be among those.
+func TestLastAttemptsAreCounted(t *testing.T) {
+	t.Parallel()
+	f := &fake{life: 1, counts: map[string]uint64{}}
+	m := traffic.New(f.source())
+	next(t, m)
+	look := func() {
+		if err := f.log.Sampler.Look(t.Context(), 1, func(context.Context, uint32) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	look()
+	look()
+	answer := func(lines int, flags *accesslogv3.ResponseFlags) {
+		for range lines {
+			f.line("a", "s1", "via_upstream", 409, flags, 0)
+		}
+	}
+	answer(1000, &accesslogv3.ResponseFlags{UpstreamOverflow: true})
+	f.counts["a.route.s1.upstream_rq_retry_overflow"] = 1000
+	tables(t, m, &attach.Table{Number: 1, Name: "a", Slots: []*attach.Slot{{Slot: 1, Causes: []*attach.Cause{{Flags: "UO", Details: "via_upstream", Status: 409, Count: 1000}}}}})
+	look() // one of 50 from here on
+	time.Sleep(200 * time.Millisecond)
+	answer(7, &accesslogv3.ResponseFlags{UpstreamOverflow: true})
+	answer(3, &accesslogv3.ResponseFlags{UpstreamRetryLimitExceeded: true})
+	f.line("a", "s1", "direct_response", 409, nil, 0)
+	f.counts["a.route.s1.upstream_rq_retry_overflow"] += 500
+	f.counts["a.route.s1.upstream_rq_retry_limit_exceeded"] = 100
+	tables(t, m, &attach.Table{Number: 1, Slots: []*attach.Slot{{Slot: 1, Completed: 50, Durations: []uint32{50}, Causes: []*attach.Cause{
+		{Flags: "UO", Details: "via_upstream", Status: 409, Count: 500, Sampled: true},
+		{Flags: "URX", Details: "via_upstream", Status: 409, Count: 100, Sampled: true},
+		{Details: "direct_response", Status: 409, Count: 50, Sampled: true}}}}})
+}
+
 // TestLoss: lines that were written and did not come are told, and none that came beside them.
 func TestLoss(t *testing.T) {
 	t.Parallel()

@@ -13,7 +13,7 @@ import (
 // their buckets since it began, for a summary of an interval says nothing of a quiet one (spec/telemetry.md
 // F7).
 const (
-	countersPath = `stats?usedonly&type=Counters&filter=^(vhost\..*\.route\.s[0-9]%2B\.upstream_rq_(completed%7C5xx%7C401%7C403%7C429%7Cretry%7Ctimeout)%7Caccess_logs\.grpc_access_log\.logs_written)$`
+	countersPath = `stats?usedonly&type=Counters&filter=^(vhost\..*\.route\.s[0-9]%2B\.upstream_rq_(completed%7C5xx%7C401%7C403%7C429%7Cretry%7Cretry_overflow%7Cretry_limit_exceeded%7Ctimeout)%7Caccess_logs\.grpc_access_log\.logs_written)$`
 	timesPath    = `stats?usedonly&type=Histograms&histogram_buckets=detailed&filter=^vhost\..*\.route\.s[0-9]%2B\.upstream_rq_time$`
 )
 
@@ -37,7 +37,9 @@ const (
 	denied
 	retried
 	timeouts
-	counters // how many
+	overflows // retries that a circuit breaker left out
+	exhausted // requests that had all their retries
+	counters  // how many
 )
 
 // counterOf is the sum that a counter of a route belongs to.
@@ -53,6 +55,10 @@ func counterOf(name []byte) (counter, bool) {
 		return retried, true
 	case "upstream_rq_timeout":
 		return timeouts, true
+	case "upstream_rq_retry_overflow":
+		return overflows, true
+	case "upstream_rq_retry_limit_exceeded":
+		return exhausted, true
 	}
 	return 0, false
 }
