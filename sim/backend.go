@@ -133,6 +133,9 @@ func shares(r *effective.Resolved, backends []effective.Backend, d wire.Draws) [
 		if use := clusterOf(r, b.Cluster); use != nil && x.Balance == "" {
 			x.Balance, _ = balanceOf(use.Policies)
 		}
+		if use := clusterOf(r, b.Cluster); use != nil {
+			x.Balance = balanceText(x.Balance, nearText(r, use))
+		}
 		switch {
 		case b.Cluster == "":
 			x.Status, x.Reason = b.Broken.Status, b.Broken.Why

@@ -216,10 +216,15 @@ func Hashes(r *effective.Resolved, b *effective.Backend) bool {
 		return b.Balance.Algorithm == route.RingHash
 	}
 	use := clusterOf(r, b.Cluster)
-	if use == nil {
-		return false
+	return use != nil && ChoosesByHash(use.Cluster)
+}
+
+// ChoosesByHash reports whether a hash decides which endpoint of a cluster gets a request.
+func ChoosesByHash(c *effective.Cluster) bool {
+	if c.Balance != (route.Balance{}) {
+		return c.Balance.Algorithm == route.RingHash
 	}
-	_, hashes := balanceOf(use.Policies)
+	_, hashes := balanceOf(c.Policies)
 	return hashes
 }
 

@@ -24,7 +24,6 @@ import (
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/xds/clusters"
-	"github.com/weftmesh/weft/xds/endpoints"
 	"github.com/weftmesh/weft/xds/envoy"
 	"github.com/weftmesh/weft/xds/routes"
 )
@@ -150,8 +149,8 @@ func TestGoldenInbound(t *testing.T) {
 	golden(t, "inbound-listener", s.Listeners[0].Content())
 	golden(t, "inbound-routes", s.Routes[0].Content())
 	golden(t, "inbound-cluster", s.Clusters[0].Content())
-	golden(t, "endpoints", endpoints.Render(&effective.Endpoints{Name: "web:8080", List: []effective.Endpoint{
+	golden(t, "endpoints", renderedEndpoints(&effective.Endpoints{Name: "web:8080", List: []effective.Endpoint{
 		{Address: "10.0.0.1", Port: 80, Tags: map[string]string{api.TagService: "web", "version": "1"}, Zone: "a"},
 		{Address: "10.0.0.2", Port: 80, Zone: "b", Priority: 1},
-	}}, nil).Content())
+	}}).Content())
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/resolve/effective"
-	"github.com/weftmesh/weft/xds/endpoints"
 	"github.com/weftmesh/weft/xds/resource"
 )
 
@@ -20,12 +19,12 @@ import (
 // together, in the order of the list, and no others beside them.
 func TestEndpointsByZoneAndPriority(t *testing.T) {
 	t.Parallel()
-	r := endpoints.Render(&effective.Endpoints{Name: "web:8080", List: []effective.Endpoint{
+	r := renderedEndpoints(&effective.Endpoints{Name: "web:8080", List: []effective.Endpoint{
 		{Address: "127.0.0.1", Port: 1, Zone: "east"},
 		{Address: "127.0.0.2", Port: 2, Zone: "west"},
 		{Address: "127.0.0.3", Port: 3, Zone: "east"},
 		{Address: "127.0.0.4", Port: 4, Zone: "east", Priority: 1},
-	}}, nil)
+	}})
 	var got endpointv3.ClusterLoadAssignment
 	if err := r.Content().UnmarshalTo(&got); err != nil {
 		t.Fatal(err)

@@ -27,7 +27,6 @@ import (
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/xds"
-	"github.com/weftmesh/weft/xds/endpoints"
 	"github.com/weftmesh/weft/xds/resource"
 	"github.com/weftmesh/weft/xds/routes"
 )
@@ -161,7 +160,7 @@ func TestLocalityAndWeightAreAlwaysSet(t *testing.T) {
 			})
 		}
 		list := &endpointv3.ClusterLoadAssignment{}
-		if err := endpoints.Render(e, nil).Content().UnmarshalTo(list); err != nil {
+		if err := renderedEndpoints(e).Content().UnmarshalTo(list); err != nil {
 			t.Fatal(err)
 		}
 		total, next := 0, uint32(0)

@@ -130,11 +130,12 @@ func (x *Renderer) Render(r *effective.Resolved) *resource.State {
 		s.Add(&s.Clusters, own.cluster, nil)
 	}
 	s.metrics(x, r)
-	for _, c := range r.Clusters {
+	for i := range r.Clusters {
+		c := &r.Clusters[i]
 		cluster, notes := clusters.RenderFor(r, c.Cluster, c.ClusterCache)
 		s.Add(&s.Clusters, cluster, notes)
 		if cluster != nil && cluster.EDS {
-			s.Add(&s.Endpoints, endpoints.Render(c.Endpoints, c.EndpointsCache), nil)
+			s.Add(&s.Endpoints, endpoints.Render(r, c), nil)
 		}
 	}
 	for _, u := range r.Trust {

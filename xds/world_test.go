@@ -10,6 +10,7 @@ import (
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/xds"
+	"github.com/weftmesh/weft/xds/endpoints"
 	"github.com/weftmesh/weft/xds/resource"
 )
 
@@ -76,6 +77,11 @@ func use(name string, dest *effective.Destination, list ...effective.Endpoint) e
 		Cluster:   &effective.Cluster{Name: name, Destination: dest},
 		Endpoints: &effective.Endpoints{Name: name, List: list},
 	}
+}
+
+// renderedEndpoints are those of a cluster of a caller who prefers nobody.
+func renderedEndpoints(e *effective.Endpoints) *resource.Resource {
+	return endpoints.Render(sidecar(nil, nil), &effective.ClusterUse{Cluster: &effective.Cluster{}, Endpoints: e})
 }
 
 // names are the names of resources, in their order.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/weftmesh/weft/inspect/traffic"
 	"github.com/weftmesh/weft/resolve/effective"
-	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/sidecar/attach"
+	"github.com/weftmesh/weft/sim"
 	"github.com/weftmesh/weft/xds/naming"
 )
 
@@ -37,7 +37,7 @@ func (s *stream) failedAt(now time.Time, hosts []*attach.Host) {
 			continue
 		}
 		if e := endpointAt(c.of.Endpoints, address); e != nil {
-			list = append(list, traffic.FailedHost{To: destined(s.resolved.Ref.Mesh, c.of.Destination), Address: address.String(), Dataplane: e.Dataplane, Of: alike(c.of, e), Whole: c.whole,
+			list = append(list, traffic.FailedHost{To: destined(s.resolved.Ref.Mesh, c.of.Destination), Address: address.String(), Dataplane: e.Dataplane, Of: alike(s.resolved, c.of, e), Whole: c.whole,
 				HostCounts: traffic.HostCounts{Refused: h.GetRefused(), Closed: h.GetClosed(), Timeouts: h.GetTimeouts(), Errors: h.GetErrors(), Lines: h.GetLines()}})
 		}
 	}
@@ -105,14 +105,17 @@ func whole(r *effective.Resolved, c *effective.Cluster) bool {
 	return true
 }
 
-// alike is how many endpoints of a cluster get as many requests as one of them, with it: those of its priority. By a
-// hash each gets what its keys are asked for.
-func alike(c effective.ClusterUse, e *effective.Endpoint) (n int) {
-	if c.Balance.Algorithm == route.RingHash {
+// alike is how many endpoints of a cluster get as many requests of r as one of them, with it: those of its priority
+// that are as near. By a hash each gets what its keys are asked for.
+func alike(r *effective.Resolved, c effective.ClusterUse, e *effective.Endpoint) (n int) {
+	if sim.ChoosesByHash(c.Cluster) {
 		return 0
 	}
+	near := r.Nearness(c.Cluster)
+	shared, preferred := near.Of(e)
 	for i := range c.List {
-		if c.List[i].Priority == e.Priority {
+		of, ok := near.Of(&c.List[i])
+		if c.List[i].Priority == e.Priority && of == shared && ok == preferred {
 			n++
 		}
 	}

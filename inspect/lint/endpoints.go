@@ -15,6 +15,9 @@ import (
 
 // ofEndpoints are codes about which endpoints get requests, and how many.
 var ofEndpoints = []CodeInfo{
+	{"AffinityAbsent", api.Warning, "No endpoint shares a tag with those who call",
+		"`affinityTags` prefer endpoints that have the same value of a tag as the caller, or the same label. No caller shares one of them with any endpoint, so all endpoints count alike.",
+		"Name tags that both have, as that of a node or a rack.", affinityAbsent},
 	{"EjectsAll", api.Warning, "Outlier detection may leave out all endpoints",
 		"With `maxEjectionPercent: 100` and `healthyPanicThreshold: 0` all endpoints that fail are left out, and requests are answered 503 until one comes back.",
 		"Leave the panic threshold out, so that all are used where too few are left, or lower the percentage.", ejectsAll},

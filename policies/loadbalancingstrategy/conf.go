@@ -111,9 +111,9 @@ type FilterState struct {
 
 // LocalityAwareness prefers endpoints that are near.
 type LocalityAwareness struct {
-	// Disabled lets all zones count alike. There is one zone, so it has no effect.
+	// Disabled lets all endpoints count alike, wherever they are.
 	Disabled *bool `json:"disabled,omitempty" weft:"cluster,locality"`
-	// LocalZone prefers endpoints of the caller's own zone that share a tag with it. It is not built yet, and refused.
+	// LocalZone prefers endpoints of the caller's own zone that share a tag with it.
 	LocalZone *LocalZone `json:"localZone,omitempty"`
 	// CrossZone is what becomes of requests that the first choice does not take.
 	CrossZone *CrossZone `json:"crossZone,omitempty" schema:"least=1"`
@@ -121,7 +121,8 @@ type LocalityAwareness struct {
 
 // LocalZone prefers endpoints that share a tag with the caller.
 type LocalZone struct {
-	// AffinityTags are not built yet: a document that has them is refused.
+	// AffinityTags are tags: an endpoint belongs to the first of them of which it and the caller have the same value.
+	// A tag is that of an inbound, or else a label of the dataplane.
 	AffinityTags []AffinityTag `json:"affinityTags,omitzero" weft:"cluster,locality"`
 }
 
@@ -129,7 +130,8 @@ type LocalZone struct {
 type AffinityTag struct {
 	// Key is that of the tag.
 	Key string `json:"key" schema:"required"`
-	// Weight is how much endpoints count that share it.
+	// Weight is how much of all requests the endpoints get together that share it; those that share none have weight
+	// 1. Without weights each counts ten times as much as the next one, the last one 9.
 	Weight *uint32 `json:"weight,omitempty" schema:"min=1"`
 }
 

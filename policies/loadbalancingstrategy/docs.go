@@ -70,9 +70,9 @@ var docs = map[string]string{
 	"localityAwareness.crossZone.failover.to.zones":            "The names for Only and AnyExcept.",
 	"localityAwareness.crossZone.failoverThreshold":            "From when endpoints of the next priority are used too.",
 	"localityAwareness.crossZone.failoverThreshold.percentage": "Percentage of endpoints of a priority that have to be well, so that it takes all.",
-	"localityAwareness.disabled":                               "Lets all zones count alike. There is one zone, so it has no effect.",
-	"localityAwareness.localZone":                              "Prefers endpoints of the caller's own zone that share a tag with it. It is not built yet, and refused.",
-	"localityAwareness.localZone.affinityTags":                 "Not built yet: a document that has them is refused.",
+	"localityAwareness.disabled":                               "Lets all endpoints count alike, wherever they are.",
+	"localityAwareness.localZone":                              "Prefers endpoints of the caller's own zone that share a tag with it.",
+	"localityAwareness.localZone.affinityTags":                 "Tags: an endpoint belongs to the first of them of which it and the caller have the same value. A tag is that of an inbound, or else a label of the dataplane.",
 	"localityAwareness.localZone.affinityTags.key":             "That of the tag.",
-	"localityAwareness.localZone.affinityTags.weight":          "How much endpoints count that share it.",
+	"localityAwareness.localZone.affinityTags.weight":          "How much of all requests the endpoints get together that share it; those that share none have weight 1. Without weights each counts ten times as much as the next one, the last one 9.",
 }

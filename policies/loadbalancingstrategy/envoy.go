@@ -165,13 +165,18 @@ func (c *Conf) overprovision(cluster *clusterv3.Cluster) {
 	if c.LocalityAwareness == nil || c.LocalityAwareness.CrossZone == nil || cluster.LoadAssignment == nil {
 		return
 	}
-	factor := uint32(200)
-	if t := c.LocalityAwareness.CrossZone.FailoverThreshold; t != nil {
-		n, _ := t.Percentage.Millionths()
-		factor = max(100, uint32(math.Round(10_000*10_000/float64(n))))
-	}
 	if cluster.LoadAssignment.Policy == nil {
 		cluster.LoadAssignment.Policy = &endpointv3.ClusterLoadAssignment_Policy{}
 	}
-	cluster.LoadAssignment.Policy.OverprovisioningFactor = wrapperspb.UInt32(factor)
+	cluster.LoadAssignment.Policy.OverprovisioningFactor = wrapperspb.UInt32(c.factor())
+}
+
+// factor is Envoy's overprovisioning in hundredths.
+func (c *Conf) factor() uint32 {
+	x := c.LocalityAwareness.CrossZone
+	if x == nil || x.FailoverThreshold == nil {
+		return 200
+	}
+	n, _ := x.FailoverThreshold.Percentage.Millionths()
+	return max(100, uint32(math.Round(10_000*10_000/float64(n))))
 }

@@ -63,7 +63,9 @@ func requires(of policies.Conf, path string) string {
 	switch _, at := c.hash(); {
 	case strings.HasSuffix(path, "ashPolicies") && path != at:
 		return at + " stands in its place"
-	case path == "localityAwareness.disabled", path == "localityAwareness.crossZone.failover", path == "localityAwareness.localZone.affinityTags":
+	case path == "localityAwareness.localZone.affinityTags" && isTrue(c.LocalityAwareness.Disabled):
+		return "localityAwareness.disabled lets all endpoints count alike"
+	case path == "localityAwareness.disabled" && c.LocalityAwareness.LocalZone == nil, path == "localityAwareness.crossZone.failover":
 		return "there is one zone"
 	}
 	return ""

@@ -162,10 +162,10 @@ func (c *Cookie) validate(f *policies.Findings, at api.Path) {
 
 func (l *LocalityAwareness) validate(f *policies.Findings, at api.Path) {
 	if l.Disabled == nil && l.LocalZone == nil && l.CrossZone == nil {
-		f.Breaks(at, "sets nothing; write crossZone or disabled")
+		f.Breaks(at, "sets nothing; write localZone, crossZone or disabled")
 	}
 	if l.LocalZone != nil {
-		f.Breaks(at.Field("localZone"), "is not built yet: endpoints would be chosen as if it were not there; remove it")
+		l.LocalZone.validate(f, at.Field("localZone"))
 	}
 	x := l.CrossZone
 	if x == nil {
@@ -185,6 +185,41 @@ func (l *LocalityAwareness) validate(f *policies.Findings, at api.Path) {
 		} else {
 			f.Percentage(at, &t.Percentage)
 		}
+	}
+}
+
+func (z *LocalZone) validate(f *policies.Findings, at api.Path) {
+	if z.AffinityTags == nil {
+		f.Breaks(at, "sets nothing; write affinityTags")
+		return
+	}
+	at = at.Field("affinityTags")
+	if len(z.AffinityTags) > mostAffinityTags {
+		f.Breaks(at, "are %d; write at most %d", len(z.AffinityTags), mostAffinityTags)
+	}
+	seen, weights := map[string]bool{}, 0
+	for i, t := range z.AffinityTags {
+		at := at.Index(i)
+		switch {
+		case t.Key == "":
+			f.Breaks(at.Field("key"), "is empty; name the tag")
+		case seen[t.Key]:
+			f.Breaks(at.Field("key"), "%s stands there twice; an endpoint belongs to the first, so remove the second", t.Key)
+		}
+		seen[t.Key] = true
+		switch {
+		case t.Weight == nil:
+		case *t.Weight == 0:
+			f.Breaks(at.Field("weight"), "is 0, so nobody would be asked; write at least 1")
+		case *t.Weight > mostWeight:
+			f.Breaks(at.Field("weight"), "%d is too large; write at most %d", *t.Weight, mostWeight)
+		}
+		if t.Weight != nil {
+			weights++
+		}
+	}
+	if weights > 0 && weights < len(z.AffinityTags) {
+		f.Breaks(at, "have weights on %d of %d; write one on each, or on none", weights, len(z.AffinityTags))
 	}
 }
 

@@ -46,6 +46,7 @@ type Endpoint struct {
 	Address   string
 	Port      uint32
 	Tags      map[string]string
+	Labels    map[string]string // of the dataplane
 	Zone      string
 	Priority  uint32
 	Plain     bool // called in plain text, in meshes with identities

@@ -200,7 +200,7 @@ func membersOf(list []Member) *Members {
 		m.List = append(m.List, effective.Endpoint{
 			Dataplane: x.Plane.Object.Ref,
 			Address:   address, Port: x.Inbound.Port,
-			Tags: x.answersBy(), Zone: x.Plane.Object.Labels[api.LabelZone],
+			Tags: x.answersBy(), Labels: x.Plane.Object.Labels, Zone: x.Plane.Object.Labels[api.LabelZone],
 		})
 	}
 	return m

@@ -104,7 +104,7 @@ func (m Mesh) addAnswer(a *answers, address string, port uint32, zone string) {
 		// Whoever brings a Dataplane along may write another's address into it.
 		x := all[max(0, slices.IndexFunc(all, func(x Member) bool { return x.Plane.Object.Bound() == nil }))]
 		a.plain = a.plain || !x.protocol().HTTPLike()
-		a.list = append(a.list, effective.Endpoint{Dataplane: x.Plane.Object.Ref, Address: address, Port: port, Tags: x.Inbound.Tags, Zone: cmp.Or(x.Plane.Object.Labels[api.LabelZone], zone)})
+		a.list = append(a.list, effective.Endpoint{Dataplane: x.Plane.Object.Ref, Address: address, Port: port, Tags: x.Inbound.Tags, Labels: x.Plane.Object.Labels, Zone: cmp.Or(x.Plane.Object.Labels[api.LabelZone], zone)})
 		return
 	}
 	a.plain = true

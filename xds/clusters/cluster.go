@@ -101,7 +101,7 @@ func Build(c *effective.Cluster) (*clusterv3.Cluster, []*api.Origin, error) {
 		err = reachOutside(out, c.Destination)
 	}
 	balance(out, c.Balance)
-	place := envoy.Place{Protocol: c.Destination.RequestProtocol(), Host: hostOf(c.Destination), Balanced: c.Balance != (route.Balance{})}
+	place := envoy.Place{Protocol: c.Destination.RequestProtocol(), Host: hostOf(c.Destination), Balanced: c.Balance != (route.Balance{}), Localities: external == nil}
 	options := upstreamProtocol(place.Protocol, c.HTTP2)
 	origins := finishCluster(out, options, c.Policies, place)
 	if external != nil && c.Destination.Ref.Name != "" {

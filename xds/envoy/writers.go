@@ -71,6 +71,8 @@ type Place struct {
 	Host string
 	// Balanced says that a route says of its cluster how endpoints are chosen, and Hashed by what of a request.
 	Balanced, Hashed bool
+	// Localities says that the endpoints of a cluster come in localities of which each has a weight.
+	Localities bool
 }
 
 // InboundPlace is what the routes of an inbound stand for, which all its chains share.

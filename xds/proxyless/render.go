@@ -41,8 +41,8 @@ func Render(r *effective.Resolved) *resource.State {
 		}
 		s.Add(&s.Routes, routes, nil)
 	}
-	for _, u := range r.Clusters {
-		c, e, notes := grpcCluster(u)
+	for i := range r.Clusters {
+		c, e, notes := grpcCluster(r, &r.Clusters[i])
 		s.Add(&s.Clusters, c, notes)
 		s.Add(&s.Endpoints, e, nil)
 	}
@@ -203,13 +203,13 @@ type grpcForm struct {
 }
 
 // grpcCluster is u with its endpoints: this client takes no fixed ones.
-func grpcCluster(u effective.ClusterUse) (cluster, list *resource.Resource, notes []api.Note) {
+func grpcCluster(r *effective.Resolved, u *effective.ClusterUse) (cluster, list *resource.Resource, notes []api.Note) {
 	cluster, notes = clusters.Render(u.Cluster, u.ClusterCache)
 	if cluster == nil {
 		return nil, nil, notes
 	}
 	if cluster.EDS {
-		return cluster, endpoints.Render(u.Endpoints, u.EndpointsCache), nil
+		return cluster, endpoints.Render(r, u), nil
 	}
 	made := clusters.ForGRPC(u.ClusterCache).Do(func() any { return outsideForGRPC(u.Cluster) }).(grpcForm)
 	return made.cluster, made.endpoints, made.notes

@@ -1,0 +1,110 @@
+package effective
+
+import (
+	"fmt"
+	"strings"
+)
+
+// NearnessSayer is a conf that says which endpoints of a cluster are near to a caller (spec/kinds.md 3.3). What it
+// says depends on the caller alone, so that those with the same values share what is rendered.
+type NearnessSayer interface {
+	// Nearness is for a caller that has such values of tags.
+	Nearness(value func(key string) (string, bool)) Nearness
+	// NearnessField is the leaf that names the tags; empty where no tags hold.
+	NearnessField() string
+}
+
+// Nearness is how a caller prefers endpoints: one belongs to the first of the tags that it shares with the caller,
+// and who shares none to the others, whose weight is 1. The zero Nearness prefers nobody.
+type Nearness struct {
+	Tags []NearTag
+	// Overprovisioning is Envoy's factor in hundredths: a tag gets its whole share for as long as that times the part
+	// of its endpoints that are well is at least 1.
+	Overprovisioning uint32
+}
+
+// NearTag is a tag as a caller has it.
+type NearTag struct {
+	Key, Value string
+	Weight     uint32
+}
+
+// Nearness is which endpoints of a cluster are near to r.
+func (r *Resolved) Nearness(c *Cluster) Nearness {
+	for _, e := range c.Policies {
+		if s, ok := e.Conf.(NearnessSayer); ok {
+			return s.Nearness(r.tag)
+		}
+	}
+	return Nearness{}
+}
+
+// tag is the value that r has of a tag: that of its first inbound with it, else that of its label.
+func (r *Resolved) tag(key string) (string, bool) {
+	for i := range r.Inbounds {
+		if v, ok := r.Inbounds[i].Tags[key]; ok {
+			return v, true
+		}
+	}
+	v, ok := r.Dataplane.Labels[key]
+	return v, ok
+}
+
+// Of is the tag that an endpoint belongs to; ok is false for the others.
+func (n *Nearness) Of(e *Endpoint) (at int, ok bool) {
+	for i, t := range n.Tags {
+		has, tagged := e.Tags[t.Key]
+		if !tagged {
+			has, tagged = e.Labels[t.Key]
+		}
+		if tagged && has == t.Value {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// Shares are the parts of requests that the endpoints of each tag get together, and behind them what the others get,
+// while all are well; a part is 0 where nobody answers.
+func (n *Nearness) Shares(list []Endpoint) []float64 {
+	there := make([]bool, len(n.Tags)+1)
+	for i := range list {
+		at, ok := n.Of(&list[i])
+		if !ok {
+			at = len(n.Tags)
+		}
+		there[at] = true
+	}
+	out, sum := make([]float64, len(there)), 0.0
+	for i, is := range there {
+		if is {
+			out[i] = float64(n.Weight(i))
+			sum += out[i]
+		}
+	}
+	for i := range out {
+		out[i] /= max(sum, 1)
+	}
+	return out
+}
+
+// Weight is that of a tag, by its place; behind them that of the others.
+func (n *Nearness) Weight(at int) uint32 {
+	if at == len(n.Tags) {
+		return 1
+	}
+	return n.Tags[at].Weight
+}
+
+// String is the tags as people read them, the same for callers that prefer the same.
+func (n Nearness) String() string {
+	var out strings.Builder
+	for _, t := range n.Tags {
+		fmt.Fprintf(&out, "%s (weight %d), ", t, t.Weight)
+	}
+	fmt.Fprintf(&out, "overprovisioning %d", n.Overprovisioning)
+	return out.String()
+}
+
+// String is the tag as key=value.
+func (t NearTag) String() string { return t.Key + "=" + t.Value }
