@@ -198,12 +198,12 @@ func (t trace) doubtEndpoint(b *Branch, rt *effective.Route) {
 	if !slices.ContainsFunc(rt.Backends, func(x effective.Backend) bool { return x.Gets() && Hashes(t.from, &x) }) {
 		return
 	}
-	of := HashText(rt)
-	if of == "" {
+	keys := Hash(rt)
+	if len(keys) == 0 {
 		return // it is chance
 	}
-	b.unknown = append(b.unknown, "balance: a hash of "+of+" decides which endpoint answers; requests with the same come to the same, and the shares are those of all")
-	for _, k := range rt.Hash {
+	b.unknown = append(b.unknown, "balance: a hash of "+route.HashText(keys)+" decides which endpoint answers; requests with the same come to the same, and the shares are those of all")
+	for _, k := range keys {
 		if k.Session {
 			b.unknown = append(b.unknown, "balance: an answer to a request without cookie "+k.Cookie+" sets it")
 		}

@@ -198,9 +198,9 @@ type Balancer interface {
 	Balance() (words string, hashes bool)
 	// BalanceField is the leaf that says so.
 	BalanceField() string
-	// HashOf is of what of a request the hash is taken, in words, and the leaf that says so; not ok where the
-	// conf does not say it.
-	HashOf() (words, field string, ok bool)
+	// HashOf is of what of a request the hash is taken, and the leaf that says so; not ok where the conf does not
+	// say it.
+	HashOf() (keys []route.HashKey, field string, ok bool)
 }
 
 // balanceOf is how policies say that the endpoints of a cluster share requests.
@@ -213,18 +213,18 @@ func balanceOf(ps effective.Policies) (words string, hashes bool) {
 	return "", false
 }
 
-// HashText is of what of a request of rt a hash is taken, in words: what a policy says of the route or by an
-// override, else what the route says by itself, else what policies say; empty of nothing.
-func HashText(rt *effective.Route) string {
+// Hash is of what of a request of rt a hash is taken: what a policy says of the route or by an override, else what
+// the route says by itself, else what policies say; nil of nothing.
+func Hash(rt *effective.Route) []route.HashKey {
 	for _, e := range rt.Policies {
 		x, ok := e.Conf.(Balancer)
 		if !ok {
 			continue
 		}
-		words, path, ok := x.HashOf()
+		keys, path, ok := x.HashOf()
 		if f, there := e.Get(path); ok && there && (len(rt.Hash) == 0 || f.Winner().Layer > merge.Inline || f.Winner().Override) {
-			return words
+			return keys
 		}
 	}
-	return route.HashText(rt.Hash)
+	return rt.Hash
 }

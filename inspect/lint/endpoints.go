@@ -267,7 +267,7 @@ func hashWithoutRing(v *view) (found []*api.Violation) {
 
 func ringWithoutHash(v *view) (found []*api.Violation) {
 	v.balances(func(r row, e *policies.Effective, c sim.Balancer) {
-		if _, hashes := c.Balance(); !hashes || sim.HashText(r.Route) != "" || !r.hashes() {
+		if _, hashes := c.Balance(); !hashes || len(sim.Hash(r.Route)) > 0 || !r.hashes() {
 			return
 		}
 		if s, said := settingOf(e, c.BalanceField()); said {

@@ -142,7 +142,7 @@ func (o *Observed) forget(w *World) {
 			continue
 		}
 		for _, rt := range out.Table.Routes {
-			for _, k := range rt.Hash {
+			for _, k := range sim.Hash(rt) {
 				if rt.Name == o.Route && k.Session && strings.HasPrefix(o.Headers.Get("set-cookie"), k.Cookie+"=") {
 					o.Headers.Del("set-cookie")
 				}

@@ -23,12 +23,12 @@ func (c *Conf) Balance() (text string, hashes bool) {
 func (c *Conf) BalanceField() string { return "loadBalancer.type" }
 
 // HashOf is of what of a request a hash is taken.
-func (c *Conf) HashOf() (text, field string, ok bool) {
+func (c *Conf) HashOf() (keys []route.HashKey, field string, ok bool) {
 	list, field := c.hash()
 	if list == nil {
-		return "", "", false
+		return nil, "", false
 	}
-	keys := make([]route.HashKey, len(list))
+	keys = make([]route.HashKey, len(list))
 	for i := range list {
 		h, k := &list[i], &keys[i]
 		k.Last = isTrue(h.Terminal)
@@ -45,5 +45,5 @@ func (c *Conf) HashOf() (text, field string, ok bool) {
 			k.Source = true
 		}
 	}
-	return route.HashText(keys), field, true
+	return keys, field, true
 }

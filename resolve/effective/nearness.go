@@ -88,6 +88,26 @@ func (n *Nearness) Shares(list []Endpoint) []float64 {
 	return out
 }
 
+// Text is which parts of the requests to endpoints go where, in words; empty for a caller who prefers nobody.
+func (n Nearness) Text(list []Endpoint) string {
+	var out []string
+	if len(n.Tags) > 0 {
+		for i, share := range n.Shares(list) {
+			name := "others"
+			if i < len(n.Tags) {
+				name = n.Tags[i].String()
+			}
+			if share > 0 {
+				out = append(out, fmt.Sprintf("%.3g%% to %s", 100*share, name))
+			}
+		}
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return "nearness (" + strings.Join(out, ", ") + ")"
+}
+
 // Weight is that of a tag, by its place; behind them that of the others.
 func (n *Nearness) Weight(at int) uint32 {
 	if at == len(n.Tags) {
