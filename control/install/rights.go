@@ -98,7 +98,8 @@ func SystemRole() Role {
 		{Resources: []string{"secrets"}, Verbs: []string{"create", "delete", "list", "patch", "watch"}, Why: "the authority, and those of meshes"},
 		{Group: kumaGroup, Resources: []string{"meshtrusts"}, Verbs: []string{"create", "delete", "patch"}, Why: "whom the workloads of a mesh believe"},
 		{Resources: []string{"secrets"}, Names: []string{SecretAuthority}, Verbs: []string{"update"}, Why: "the authority"},
-		{Group: kumaGroup, Resources: defaultPolicies(), Verbs: []string{"create", "patch"}, Why: "default policies of meshes, and those of earlier releases"},
+		{Group: kumaGroup, Resources: defaultPolicies(), Verbs: []string{"create"}, Why: "default policies of meshes"},
+		{Group: kumaGroup, Resources: rewrittenPolicies(), Verbs: []string{"patch"}, Why: "default policies of earlier releases"},
 	}}
 }
 
@@ -161,6 +162,22 @@ func defaultPolicies() (out []string) {
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// rewrittenPolicies are the resources of those that an earlier release wrote otherwise.
+func rewrittenPolicies() []string {
+	earlier := map[string]bool{admission.DefaultPermission("default").Kind: true}
+	for _, k := range world.Kinds() {
+		earlier[k.Name] = earlier[k.Name] || k.Initial != nil && len(k.Initial.Earlier) > 0
+	}
+	var out []string
+	for _, t := range world.Catalog().Types() {
+		if earlier[t.Name] {
+			out = append(out, t.Plural)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // systemOnly are the kinds of documents that only system namespaces hold (spec/kubernetes.md 1).
