@@ -101,7 +101,7 @@ func (f *Faulty) fates() (out []fate, unknown []string) {
 		} else if x.Delayed > 0 {
 			going = split(going, x.Delayed, func(a *fate) {
 				a.delay += x.Delay
-				a.faults = with(a.faults, "waits "+api.Duration(x.Delay).String()+" "+f.by(x.Index))
+				a.faults = with(a.faults, "is delayed "+api.Duration(x.Delay).String()+" "+f.by(x.Index))
 			})
 		}
 		if x.Aborted > 0 {

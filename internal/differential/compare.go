@@ -60,10 +60,17 @@ func disagreement(w *World, p Pair, v *sim.Verdict, o *Observed) string {
 // body compares that of an answer which a route gives by itself. A status may have none.
 func body(taken *effective.Route, p Pair, b *sim.Branch, o *Observed) string {
 	do, ok := taken.Answers().(*route.Respond)
-	if !ok || isGRPC(p) || p.Request.Method == http.MethodHead || do.Status == http.StatusNoContent || o.Body == do.Body {
+	if !ok && b.Body == "" || isGRPC(p) || p.Request.Method == http.MethodHead || b.Status == http.StatusNoContent {
 		return ""
 	}
-	return fmt.Sprintf("body: sim %q, Envoy %q", do.Body, o.Body)
+	want := b.Body // a fault's, or else the route's
+	if want == "" {
+		want = do.Body
+	}
+	if o.Body == want {
+		return ""
+	}
+	return fmt.Sprintf("body: sim %q, Envoy %q", want, o.Body)
 }
 
 // text is an answer in a few words.
