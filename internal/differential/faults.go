@@ -51,7 +51,7 @@ func (d draw) faultList(shares []any) []any {
 			fault["delay"] = m{"percentage": one(d, shares...)}
 		}
 		if x, ok := fault["abort"].(m); ok {
-			x["httpStatus"] = one(d, 200, 403, 418, 429, 500, 503, 504, 599)
+			x["httpStatus"] = one(d, 200, 418, 500, 503, 599)
 		}
 		if x, ok := fault["delay"].(m); ok {
 			x["value"] = one(d, "1ms", "5ms", "20ms")

@@ -9,7 +9,10 @@ import (
 // Conf says which faults requests meet on purpose.
 type Conf struct {
 	// HTTP are the faults, which act one after the other, each by a draw of its own. A list stands in the place
-	// of one from a weaker policy as a whole; an empty one injects none.
+	// of one from a weaker policy as a whole; an empty one injects none. Those of to are injected by the proxies that
+	// call, which neither repeat nor count an abort, and bound no delay: they try what the application does. Those of
+	// from and rules are injected by the proxies that are called, and to callers they are answers of the service: they
+	// try retries, timeouts and outlier detection.
 	HTTP []Fault `json:"http,omitzero" weft:"route" schema:"most=16"`
 }
 

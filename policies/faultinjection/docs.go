@@ -4,7 +4,7 @@ package faultinjection
 
 // docs are the comments of Conf, by path.
 var docs = map[string]string{
-	"http":                              "The faults, which act one after the other, each by a draw of its own. A list stands in the place of one from a weaker policy as a whole; an empty one injects none.",
+	"http":                              "The faults, which act one after the other, each by a draw of its own. A list stands in the place of one from a weaker policy as a whole; an empty one injects none. Those of to are injected by the proxies that call, which neither repeat nor count an abort, and bound no delay: they try what the application does. Those of from and rules are injected by the proxies that are called, and to callers they are answers of the service: they try retries, timeouts and outlier detection.",
 	"http.abort":                        "Answers a request in the place of the service.",
 	"http.abort.httpStatus":             "That of the answer, 200 to 599. A gRPC client gets the status of gRPC that stands for it, as 14 (Unavailable) for 503.",
 	"http.abort.percentage":             "How many requests are aborted, 0 to 100; 0 aborts none.",
