@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/sim/faults"
 	"github.com/weftmesh/weft/sim/permission"
 	"github.com/weftmesh/weft/sim/timeline"
 	"github.com/weftmesh/weft/sim/wire"
@@ -38,7 +39,7 @@ type Inbound struct {
 	inbound *effective.Inbound
 	names   []string                  // that the caller proves to it
 	holds   effective.Policies        // of that caller
-	fate    fate                      // of all its requests, by faults
+	fate    faults.Fate               // of all its requests, by faults
 	drawn   bool                      // that is chance, and fate meets none
 	unread  *timeline.BackendResponse // what the caller sees where it does not take the request at all
 	// grpc and webSocket are what the request is when it comes to it: filters may change that.

@@ -13,6 +13,7 @@ import (
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/route/match"
+	"github.com/weftmesh/weft/sim/faults"
 	"github.com/weftmesh/weft/sim/lookup"
 	"github.com/weftmesh/weft/sim/timeline"
 	"github.com/weftmesh/weft/sim/wire"
@@ -192,8 +193,8 @@ func (t trace) outcome(l *lookup.Branch, q wire.Request) Branch {
 type trace struct {
 	world lookup.Reader
 	from  *effective.Resolved
-	draws wire.Draws // of the request; where it has none of its own, any
-	fate  fate       // by the faults of its route
+	draws wire.Draws  // of the request; where it has none of its own, any
+	fate  faults.Fate // by the faults of its route
 	caller
 }
 
@@ -208,7 +209,7 @@ func (t trace) take(spoken api.Protocol, rt *effective.Route, c *wire.Normalized
 	if status := denied(c, rt); status != 0 {
 		return deny(c, t.from, spoken, rt, status)
 	}
-	if t.fate.status != 0 {
+	if t.fate.Status != 0 {
 		return t.abort(spoken, rt, c)
 	}
 	response := wire.ResponseChanges(rt.Changes(), c.Filling(nil))
@@ -238,7 +239,7 @@ func (t trace) take(spoken api.Protocol, rt *effective.Route, c *wire.Normalized
 		b.settle(c)
 		b.doubtFaults()
 	}
-	b.Route, b.Delay, b.Faults = routeOf(rt), t.waits(rt), t.fate.faults
+	b.Route, b.Delay, b.Faults = routeOf(rt), t.waits(rt), t.fate.Met
 	b.asks(rt, c)
 	b.ResponseHeaders = cmp.Or(b.ResponseHeaders, response)
 	if !forwards(rt) {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
-	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/faults"
 )
 
 // ofFaults are codes about faults that are injected on purpose.
@@ -23,7 +23,7 @@ const longestTrial = 30 * 24 * time.Hour
 
 // injecting yields what of the documents injects faults: where it is said, and whether that is of the whole mesh and of
 // all callers.
-func (v *view) injecting(yield func(ref api.Ref, at api.Path, all bool, faults []sim.Fault)) {
+func (v *view) injecting(yield func(ref api.Ref, at api.Path, all bool, faults []faults.Fault)) {
 	for _, ref := range v.refs() {
 		o := v.mine[ref]
 		s, ok := o.Spec.(*policies.Spec)
@@ -34,7 +34,7 @@ func (v *view) injecting(yield func(ref api.Ref, at api.Path, all bool, faults [
 		everywhere := top.Kind == api.KindMesh && len(top.ProxyTypes) == 0
 		item := func(at api.Path, all bool, byDefault, override policies.Conf) {
 			for name, c := range map[string]policies.Conf{"default": byDefault, "override": override} {
-				if x, ok := c.(sim.Injector); ok && len(x.Faults()) > 0 {
+				if x, ok := c.(faults.Injector); ok && len(x.Faults()) > 0 {
 					yield(ref, at.Field(name).Field(x.FaultsField()), everywhere && all, x.Faults())
 				}
 			}
@@ -52,9 +52,9 @@ func (v *view) injecting(yield func(ref api.Ref, at api.Path, all bool, faults [
 
 // faultForAll: a fault of all that is called in a mesh.
 func faultForAll(v *view) (found []*api.Violation) {
-	v.injecting(func(ref api.Ref, at api.Path, all bool, faults []sim.Fault) {
-		for i := range faults {
-			if f := &faults[i]; all && (f.Aborted == 1 || f.Delayed == 1 || f.Slowed == 1) {
+	v.injecting(func(ref api.Ref, at api.Path, all bool, list []faults.Fault) {
+		for i := range list {
+			if f := &list[i]; all && (f.Aborted == 1 || f.Delayed == 1 || f.Slowed == 1) {
 				v.gather(&found, v.on(ref, at.Index(f.Index), "FaultForAll", "every request of the mesh meets it, where no nearer policy is about it; select fewer dataplanes, or lower the percentage"))
 			}
 		}
@@ -64,7 +64,7 @@ func faultForAll(v *view) (found []*api.Violation) {
 
 // faultForgotten: faults that are injected for long.
 func faultForgotten(v *view) (found []*api.Violation) {
-	v.injecting(func(ref api.Ref, _ api.Path, _ bool, _ []sim.Fault) {
+	v.injecting(func(ref api.Ref, _ api.Path, _ bool, _ []faults.Fault) {
 		o := v.mine[ref]
 		since := o.Created
 		if o.Modified.After(since) {

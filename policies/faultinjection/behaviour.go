@@ -5,14 +5,14 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/policies"
-	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/faults"
 )
 
 // Faults are those that are ever injected, in their order.
-func (c *Conf) Faults() []sim.Fault {
-	var out []sim.Fault
+func (c *Conf) Faults() []faults.Fault {
+	var out []faults.Fault
 	for j := range c.HTTP {
-		x, f := &c.HTTP[j], sim.Fault{Index: j}
+		x, f := &c.HTTP[j], faults.Fault{Index: j}
 		if a := x.Abort; a != nil && some(a.Percentage) {
 			f.Status, f.Aborted = *a.HTTPStatus, part(a.Percentage)
 		}
@@ -22,7 +22,7 @@ func (c *Conf) Faults() []sim.Fault {
 		if b := x.ResponseBandwidth; b != nil && some(b.Percentage) {
 			f.Bandwidth, f.Slowed = fmt.Sprintf("%s (%d KiB/s)", *b.Limit, b.Limit.kib()), part(b.Percentage)
 		}
-		if f != (sim.Fault{Index: j}) {
+		if f != (faults.Fault{Index: j}) {
 			out = append(out, f)
 		}
 	}

@@ -34,11 +34,6 @@ func (c *Conf) Validate(at api.Path) error {
 	return f.Err()
 }
 
-// Rules of a conf; their twin is Conf.Validate.
-func (Conf) Rules() []api.ValidationRule {
-	return []api.ValidationRule{{Test: "has(self.http)", Message: "says nothing; write http, with [] for no faults"}}
-}
-
 // Rules of a fault; their twin is Fault.check.
 func (Fault) Rules() []api.ValidationRule {
 	return []api.ValidationRule{{Test: "has(self.abort) || has(self.delay) || has(self.responseBandwidth)", Message: nothing}}
