@@ -316,5 +316,5 @@ func TestAPIServerUsersWriteInTheirNamespaces(t *testing.T) {
 // ofUpgrades are rights that only a control plane uses which finds default policies as an earlier
 // release wrote them: it rewrites them at its start.
 var ofUpgrades = map[string]bool{
-	"patch meshretries.kuma.io": true, "patch meshtimeouts.kuma.io": true, "patch meshtrafficpermissions.kuma.io": true,
+	"patch meshretries.kuma.io": true, "patch meshtrafficpermissions.kuma.io": true,
 }

@@ -13,4 +13,6 @@ const (
 	EndConnectionTimeout EndWords = "connection timeout"
 	EndStreamIdle        EndWords = "stream idle timeout"
 	EndMaxDuration       EndWords = "maximum duration"
+	EndFault             EndWords = "injected fault"
+	EndDelay             EndWords = "injected delay"
 )

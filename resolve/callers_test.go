@@ -20,39 +20,56 @@ var anyName = rapid.Custom(func(t *rapid.T) string {
 	return id
 })
 
-// TestCallers: whoever has an ID is told by the first of those that it is among all that
-// matches say of it, whatever order the rules come in; and nobody is told more.
+// TestCallers: whoever has an ID, and names beside it, is told by the first of those that it is among all that
+// items say of it, whatever order they come in; and nobody is told more.
 func TestCallers(t *testing.T) {
 	t.Parallel()
+	tags := []string{"kuma://a/1", "kuma://b/1", "kuma://c/1"}
+	some := func(t *rapid.T, what string) (out []string) {
+		for _, name := range tags {
+			if rapid.IntRange(0, 2).Draw(t, what+name) == 0 {
+				out = append(out, name)
+			}
+		}
+		return out
+	}
 	rapid.Check(t, func(t *rapid.T) {
-		var items []*index.Item
-		for range rapid.IntRange(0, 6).Draw(t, "rules") {
-			it := &index.Item{}
+		var items []index.CallerItem
+		for range rapid.IntRange(0, 6).Draw(t, "items") {
+			it := index.Item{}
 			for range rapid.IntRange(0, 2).Draw(t, "matches") {
 				it.Matches = append(it.Matches, policies.ClientMatch{SpiffeID: &policies.ValueMatch{
 					Type: rapid.SampledFrom([]string{"Exact", "Prefix"}).Draw(t, "type"), Value: anyName.Draw(t, "value")}})
 			}
-			items = append(items, it)
+			told := it.WithMatches()
+			for i := range told.By {
+				told.By[i].Also = effective.AlsoNamed(some(t, "wants"))
+			}
+			items = append(items, told)
 		}
 		name := anyName.Draw(t, "caller") + "/" + "z"[:rapid.IntRange(0, 1).Draw(t, "more")]
 		if name[len(name)-1] == '/' {
 			name = name[:len(name)-1]
 		}
+		names := append([]string{name}, some(t, "has")...)
 		list := index.CallersOf(items)
 		if !slices.Equal(list, index.CallersOf(rapid.Permutation(items).Draw(t, "order"))) {
-			t.Fatal("the order of rules matters")
+			t.Fatal("the order of items matters")
 		}
-		at := slices.IndexFunc(list, func(c effective.CallerMatch) bool { return c.Have([]string{name}) })
-		for _, it := range items {
-			want := len(it.Matches) == 0 || slices.ContainsFunc(it.Matches, func(m policies.ClientMatch) bool {
-				return m.SpiffeID.Value == name || m.SpiffeID.Type == "Prefix" && spiffe.Under(name, m.SpiffeID.Value)
-			})
-			got := len(it.Matches) == 0
+		at := slices.IndexFunc(list, func(c effective.CallerMatch) bool { return c.Have(names) })
+		for i := range items {
+			it := &items[i]
+			want := it.All
+			for n, m := range it.Matches {
+				is := m.SpiffeID.Value == name || m.SpiffeID.Type == "Prefix" && spiffe.Under(name, m.SpiffeID.Value)
+				want = want || is && !slices.ContainsFunc(it.By[n].Names(), func(also string) bool { return !slices.Contains(names, also) })
+			}
+			got := it.All
 			if at >= 0 {
 				got = it.About(list[at])
 			}
 			if got != want {
-				t.Fatalf("%s: a rule with %+v is applied: %v, among %+v", name, it.Matches, got, list)
+				t.Fatalf("%q: an item with %+v is applied: %v, among %+v", names, it.By, got, list)
 			}
 		}
 	})
@@ -71,6 +88,17 @@ func TestNamesOfOtherDomains(t *testing.T) {
 	} {
 		if c.Have(names[:]) != want {
 			t.Errorf("%v: %v", names, !want)
+		}
+	}
+	tagged := effective.CallerMatch{ID: "spiffe://a", Below: true, Also: effective.AlsoNamed([]string{"kuma://version/v1"})}
+	for names, want := range map[[2]string]bool{
+		{"spiffe://a/web", "kuma://version/v1"}: true,
+		{"spiffe://a/web", "kuma://version/v2"}: false,
+		{"spiffe://b/web", "kuma://version/v1"}: false,
+		{"kuma://version/v1", "spiffe://a/web"}: false,
+	} {
+		if tagged.Have(names[:]) != want {
+			t.Errorf("tagged, %v: %v", names, !want)
 		}
 	}
 	if c.Have(nil) {

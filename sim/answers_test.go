@@ -14,6 +14,7 @@ import (
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/buckets"
 	"github.com/weftmesh/weft/sim/lookup"
 	"github.com/weftmesh/weft/sim/wire"
 )
@@ -128,17 +129,17 @@ func TestTokens(t *testing.T) {
 	t.Parallel()
 	ms := time.Millisecond
 	for name, c := range map[string]struct {
-		bucket sim.Bucket
+		bucket buckets.Bucket
 		at     []time.Duration
 		want   string
 	}{
-		"one a second":         {sim.Bucket{Tokens: 1, Interval: time.Second}, []time.Duration{0, 0, 999 * ms, 1000 * ms, 1500 * ms, 2000 * ms}, "[true false false true false true]"},
-		"full at the start":    {sim.Bucket{Tokens: 3, Interval: time.Second}, []time.Duration{0, 0, 0, 0}, "[true true true false]"},
-		"no more than it hold": {sim.Bucket{Tokens: 2, Interval: time.Second}, []time.Duration{9000 * ms, 9000 * ms, 9000 * ms}, "[true true false]"},
-		"with a burst":         {sim.Bucket{Tokens: 1, Burst: 2, Interval: time.Second}, []time.Duration{0, 0, 0, 0, 1000 * ms, 1000 * ms, 9000 * ms}, "[true true true false true false true]"},
-		"none":                 {sim.Bucket{Interval: time.Second}, []time.Duration{0, 9000 * ms}, "[false false]"},
-		"never filled":         {sim.Bucket{Tokens: 1}, []time.Duration{0}, "[false]"},
-		"nobody asks":          {sim.Bucket{Tokens: 1, Interval: time.Second}, nil, "[]"},
+		"one a second":         {buckets.Bucket{Tokens: 1, Interval: time.Second}, []time.Duration{0, 0, 999 * ms, 1000 * ms, 1500 * ms, 2000 * ms}, "[true false false true false true]"},
+		"full at the start":    {buckets.Bucket{Tokens: 3, Interval: time.Second}, []time.Duration{0, 0, 0, 0}, "[true true true false]"},
+		"no more than it hold": {buckets.Bucket{Tokens: 2, Interval: time.Second}, []time.Duration{9000 * ms, 9000 * ms, 9000 * ms}, "[true true false]"},
+		"with a burst":         {buckets.Bucket{Tokens: 1, Burst: 2, Interval: time.Second}, []time.Duration{0, 0, 0, 0, 1000 * ms, 1000 * ms, 9000 * ms}, "[true true true false true false true]"},
+		"none":                 {buckets.Bucket{Interval: time.Second}, []time.Duration{0, 9000 * ms}, "[false false]"},
+		"never filled":         {buckets.Bucket{Tokens: 1}, []time.Duration{0}, "[false]"},
+		"nobody asks":          {buckets.Bucket{Tokens: 1, Interval: time.Second}, nil, "[]"},
 	} {
 		if got := fmt.Sprint(c.bucket.Admit(c.at)); got != c.want {
 			t.Errorf("%s: %s, wanted %s", name, got, c.want)

@@ -24,7 +24,7 @@ type played struct {
 // may be. The inbounds of called are those of the first of runs.
 func (t trace) plays(l *lookup.Branch, nth func(int) timeline.BackendResponse, b *Branch) (runs []played, called []*Inbound) {
 	play := func(see func(timeline.BackendResponse) timeline.BackendResponse) {
-		line, err := playAt(l, t.from, func(n int) timeline.BackendResponse { return see(nth(n)) })
+		line, err := t.playAt(l, func(n int) timeline.BackendResponse { return see(nth(n)) })
 		if err != nil {
 			panic(err) // it is forwarded
 		}
@@ -61,7 +61,7 @@ func (t trace) attempts(l *lookup.Branch, script []timeline.BackendResponse, b *
 	if len(runs) == 0 { // no share of the traffic has anybody to answer
 		return []string{timeline.NothingAttempted}
 	}
-	p, err := playerAt(l, t.from, nth)
+	p, err := t.playerAt(l, nth)
 	if err == nil && p.Plan.Headers != nil {
 		unknown = append(unknown, "answers: http.retriableResponseHeaders also repeats by headers of an answer, which are not given")
 	}
@@ -88,8 +88,8 @@ func (t trace) attempts(l *lookup.Branch, script []timeline.BackendResponse, b *
 }
 
 // playAt is what happens to a request that goes there if its backend answers so.
-func playAt(l *lookup.Branch, r *effective.Resolved, answer func(n int) timeline.BackendResponse) (timeline.Timeline, error) {
-	p, err := playerAt(l, r, answer)
+func (t trace) playAt(l *lookup.Branch, answer func(n int) timeline.BackendResponse) (timeline.Timeline, error) {
+	p, err := t.playerAt(l, answer)
 	if err != nil {
 		return timeline.Timeline{}, err
 	}
@@ -97,11 +97,11 @@ func playAt(l *lookup.Branch, r *effective.Resolved, answer func(n int) timeline
 }
 
 // playerAt knows what bounds and repeats the request.
-func playerAt(l *lookup.Branch, r *effective.Resolved, answer func(n int) timeline.BackendResponse) (*timeline.Player, error) {
+func (t trace) playerAt(l *lookup.Branch, answer func(n int) timeline.BackendResponse) (*timeline.Player, error) {
 	if l.Route == nil || !forwards(l.Route) || refuses(l.Call, l.Route) || preflightOf(l.Call, l.Route) != nil || denied(l.Call, l.Route) != 0 {
 		return nil, errNotForwarded
 	}
-	p := &timeline.Player{Answer: answer, LongBody: l.Call.Body > wire.MaxRepeated, Delay: time.Duration(route.DelayOf(l.Route.Filters))}
+	p := &timeline.Player{Answer: answer, LongBody: l.Call.Body > wire.MaxRepeated, Delay: time.Duration(t.waits(l.Route))}
 	p.Plan, p.Bounds = timeline.RetriesAndTimeouts(l.Route, l.Outbound.Destination.Protocol)
 	if p.Plan.Request != nil {
 		var repeats bool
@@ -110,7 +110,7 @@ func playerAt(l *lookup.Branch, r *effective.Resolved, answer func(n int) timeli
 		}
 	}
 	p.RepeatsUnsent = p.Plan.Connect && !effective.Outside(l.Route.Backends)
-	p.Bounds.Stream = timeline.StreamBound(r, l.Route)
+	p.Bounds.Stream = timeline.StreamBound(t.from, l.Route)
 	return p, nil
 }
 

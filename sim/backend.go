@@ -45,7 +45,7 @@ func (x *Backend) forms(sent *wire.Forwarded, answer uint32) []*wire.Forwarded {
 		case !normal:
 			in.unread = &timeline.BackendResponse{Status: http.StatusBadRequest}
 			in.ends(*in.unread)
-		case in.stops(read):
+		case in.stops(read), in.aborts():
 		default:
 			add(in.spelled(read).Over(in.Protocol == api.HTTP2 || in.Protocol == api.GRPC))
 		}

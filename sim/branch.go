@@ -332,6 +332,8 @@ type Branch struct {
 	ClientLimit *ClientLimit `json:"clientLimit,omitempty"`
 	// Observed is who comes to know of it, by what policies on the route say.
 	Observed []string `json:"observed,omitempty"`
+	// Faults are those that it meets, injected by policies on the route, in words.
+	Faults []string `json:"faults,omitempty"`
 	// Delay is how long it waits then.
 	Delay           api.Duration          `json:"delay,omitzero"`
 	Backends        []Backend             `json:"backends,omitempty"`

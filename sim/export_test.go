@@ -26,5 +26,5 @@ func Play(w lookup.Reader, from api.Ref, q wire.Request, answer func(n int) time
 	if len(f.Ends) > 1 {
 		return timeline.Timeline{}, fmt.Errorf("draw: chance decides which route takes the request; say by which draw")
 	}
-	return playAt(f.Ends[0], r, answer)
+	return trace{from: r}.playAt(f.Ends[0], answer)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/effective"
+	"github.com/weftmesh/weft/sim/faults"
 	"github.com/weftmesh/weft/sim/permission"
 	"github.com/weftmesh/weft/sim/timeline"
 	"github.com/weftmesh/weft/sim/wire"
@@ -30,12 +31,16 @@ type Inbound struct {
 
 	// Permission is what it decides about who calls.
 	Permission *permission.Permission `json:"permission,omitempty"`
-	// Reason is why it answers before anybody asks who calls.
+	// Reason is why it answers before anybody asks who calls, or although the caller is let in.
 	Reason string `json:"reason,omitempty"`
+	// Faults are those that it injects into requests of the caller, in words; each attempt is drawn anew.
+	Faults []string `json:"faults,omitempty"`
 
 	inbound *effective.Inbound
 	names   []string                  // that the caller proves to it
 	holds   effective.Policies        // of that caller
+	fate    faults.Fate               // of all its requests, by faults
+	drawn   bool                      // that is chance, and fate meets none
 	unread  *timeline.BackendResponse // what the caller sees where it does not take the request at all
 	// grpc and webSocket are what the request is when it comes to it: filters may change that.
 	grpc, webSocket bool
@@ -96,6 +101,11 @@ func (in *Inbound) decision() string { return in.Permission.Key() + in.Reason }
 // through is what the caller sees of what the workload does: the inbound has
 // bounds of its own, and answers where the workload does not.
 func (in *Inbound) through(a timeline.BackendResponse) (seen timeline.BackendResponse, own bool) {
+	return in.waits(in.within(a))
+}
+
+// within is the same but for faults by which the request waits before.
+func (in *Inbound) within(a timeline.BackendResponse) (seen timeline.BackendResponse, own bool) {
 	if in.unread != nil { // it does not get to the workload
 		return *in.unread, true
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/weftmesh/weft/internal/tables"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/buckets"
 	"github.com/weftmesh/weft/sim/timeline"
 	"github.com/weftmesh/weft/sim/wire"
 )
@@ -115,7 +116,7 @@ func TestRoutesAfterTheOneTakenDoNotMatter(t *testing.T) {
 func TestBucketNeverGivesMoreThanItsRate(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		b := sim.Bucket{Tokens: rapid.Uint32Range(1, 20).Draw(t, "tokens"), Interval: time.Duration(rapid.IntRange(51, 5000).Draw(t, "ms")) * time.Millisecond}
+		b := buckets.Bucket{Tokens: rapid.Uint32Range(1, 20).Draw(t, "tokens"), Interval: time.Duration(rapid.IntRange(51, 5000).Draw(t, "ms")) * time.Millisecond}
 		at := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) time.Duration {
 			return time.Duration(rapid.IntRange(0, 20_000).Draw(t, "at")) * time.Millisecond
 		}), 0, 60).Draw(t, "times")

@@ -13,6 +13,7 @@ import (
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/route/match"
+	"github.com/weftmesh/weft/sim/faults"
 	"github.com/weftmesh/weft/sim/lookup"
 	"github.com/weftmesh/weft/sim/timeline"
 	"github.com/weftmesh/weft/sim/wire"
@@ -55,6 +56,7 @@ func (t trace) inbounds(list []effective.Endpoint) []Inbound {
 			n = len(out)
 			at[key] = n
 			out = append(out, Inbound{Protocol: in.Protocol, Policies: PolicyViews(holds, in.Protocol), Outcome: Forward, inbound: in, names: names, holds: holds})
+			out[n].injects()
 		}
 		g := &out[n]
 		g.Share += 1 / float64(len(list))
@@ -191,7 +193,8 @@ func (t trace) outcome(l *lookup.Branch, q wire.Request) Branch {
 type trace struct {
 	world lookup.Reader
 	from  *effective.Resolved
-	draws wire.Draws // of the request; where it has none of its own, any
+	draws wire.Draws  // of the request; where it has none of its own, any
+	fate  faults.Fate // by the faults of its route
 	caller
 }
 
@@ -205,6 +208,9 @@ func (t trace) take(spoken api.Protocol, rt *effective.Route, c *wire.Normalized
 	}
 	if status := denied(c, rt); status != 0 {
 		return deny(c, t.from, spoken, rt, status)
+	}
+	if t.fate.Status != 0 {
+		return t.abort(spoken, rt, c)
 	}
 	response := wire.ResponseChanges(rt.Changes(), c.Filling(nil))
 	b := Branch{Probability: 1}
@@ -231,8 +237,9 @@ func (t trace) take(spoken api.Protocol, rt *effective.Route, c *wire.Normalized
 			b.unknown = append(b.unknown, "mirrors: whether a copy of a WebSocket arrives depends on what the mirror speaks")
 		}
 		b.settle(c)
+		b.doubtFaults()
 	}
-	b.Route, b.Delay = routeOf(rt), route.DelayOf(rt.Filters)
+	b.Route, b.Delay, b.Faults = routeOf(rt), t.waits(rt), t.fate.Met
 	b.asks(rt, c)
 	b.ResponseHeaders = cmp.Or(b.ResponseHeaders, response)
 	if !forwards(rt) {

@@ -107,13 +107,14 @@ func Run(w lookup.Reader, from api.Ref, q wire.Request) (Verdict, error) {
 		v.Unknown = append(wire.UnknownHeaders(q), f.Unknown...)
 	}
 	for _, l := range f.Ends {
-		b := trace{world: w, from: r, draws: l.Draws, caller: who}.branch(l, q, script)
-		for _, u := range b.unknown {
-			if !slices.Contains(v.Unknown, u) {
-				v.Unknown = append(v.Unknown, u)
+		for _, b := range (trace{world: w, from: r, draws: l.Draws, caller: who}).branches(l, q, script) {
+			for _, u := range b.unknown {
+				if !slices.Contains(v.Unknown, u) {
+					v.Unknown = append(v.Unknown, u)
+				}
 			}
+			v.Branches = append(v.Branches, b.authorized(l.Call)...)
 		}
-		v.Branches = append(v.Branches, b.authorized(l.Call)...)
 	}
 	v.Notes = append(v.Notes, who.idle(v.Branches)...)
 	return v, nil

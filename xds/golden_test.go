@@ -122,7 +122,8 @@ func TestGoldenFilters(t *testing.T) {
 	for _, f := range m.HttpFilters {
 		got = append(got, f.Name)
 	}
-	if d := cmp.Diff([]string{"weft.cors", "envoy.filters.http.local_ratelimit", "envoy.filters.http.router"}, got); d != "" {
+	want := []string{"weft.cors", "envoy.filters.http.local_ratelimit", "weft.fault.0", "weft.fault.1", "weft.fault.2", "weft.fault.3", "envoy.filters.http.router"}
+	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("filters (-want +got):\n%s", d)
 	}
 }

@@ -29,8 +29,7 @@ func Protective(kind string) bool { return protectiveKinds[kind] }
 // unsupportedKinds are Kuma's kinds that weft lacks. Some of them protect, so they
 // are never accepted in silence.
 var unsupportedKinds = map[string]bool{
-	"MeshFaultInjection": true,
-	"MeshProxyPatch":     true, "MeshPassthrough": true,
+	"MeshProxyPatch": true, "MeshPassthrough": true,
 	"Zone": true, "ZoneIngress": true, "ZoneEgress": true, "MeshGatewayRoute": true, "TrafficPermission": true,
 	"TrafficRoute": true, "TrafficLog": true, "TrafficTrace": true, "HealthCheck": true, "CircuitBreaker": true,
 	"FaultInjection": true, "Retry": true, "Timeout": true, "RateLimit": true, "ProxyTemplate": true,

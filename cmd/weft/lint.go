@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -87,7 +88,7 @@ func (a *app) lint(ctx context.Context, o lintOptions) error {
 		return err
 	}
 	found, model := settings.Findings(reading)
-	report := lint.Find(model, reading.Objects, found, o.ignore)
+	report := lint.Find(model, reading.Objects, found, time.Now(), o.ignore)
 	report.Documents = reading.Documents // those that are refused too
 	if a.output == "sarif" {
 		err = writeJSON(a.out, lint.SarifOf(report, thisBuild().Version))

@@ -253,6 +253,9 @@ func (x *viewBuilder) inboundRules(kind *policies.Kind, in *effective.Inbound) (
 	}
 	all, everybody := of(in.Policies)
 	for _, c := range in.Callers {
+		if c.Also != "" { // whom items of from tell apart
+			continue
+		}
 		if own, ok := of(c.Policies); ok && !slices.Equal(own.Origin, all.Origin) { // else another kind tells them apart
 			own.Match = policies.ClientMatch{SpiffeID: new(c.Match())}
 			out = append(out, own)

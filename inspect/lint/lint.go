@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect"
@@ -39,8 +40,8 @@ type Finding struct {
 // Find is everything that is found: beside what was found before, in documents and by the
 // resolver, what the rules find in a model of them. Documents are those that are looked at;
 // findings about others, such as default policies, are left out. Of the codes in ignore nothing
-// is told.
-func Find(m *resolve.Model, documents []*api.Object, found []*api.Violation, ignore []string) Report {
+// is told. Now is the time by which documents are old.
+func Find(m *resolve.Model, documents []*api.Object, found []*api.Violation, now time.Time, ignore []string) Report {
 	r := Report{Documents: len(documents), Findings: []Finding{}}
 	mine := make(map[api.Ref]*api.Object, len(documents))
 	for _, o := range documents {
@@ -48,6 +49,7 @@ func Find(m *resolve.Model, documents []*api.Object, found []*api.Violation, ign
 	}
 	all := slices.Clone(found)
 	v := newView(m, mine)
+	v.now = now
 	r.Unseen = v.unseen()
 	for _, rule := range table {
 		if rule.find == nil {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"golang.org/x/tools/txtar"
@@ -36,9 +37,12 @@ func reading(t *testing.T, story *txtar.Archive) world.Reading {
 	return r
 }
 
+// now is later than all times in stories.
+var now = time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
+
 func found(r world.Reading, ignore ...string) lint.Report {
 	violations, model := world.Settings{}.Findings(r)
-	return lint.Find(model, r.Objects, violations, ignore)
+	return lint.Find(model, r.Objects, violations, now, ignore)
 }
 
 // TestStories: documents, and what people read of them.

@@ -11,7 +11,7 @@ import (
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/impact"
-	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/buckets"
 )
 
 // attemptsOutlastTimeout: all attempts together may take longer than the request may.
@@ -42,7 +42,7 @@ func attemptsOutlastTimeout(v *view) (found []*api.Violation) {
 func limitPerInstance(v *view) (found []*api.Violation) {
 	type use struct {
 		limit  setting
-		bucket sim.Bucket
+		bucket buckets.Bucket
 		planes map[api.Ref]bool
 	}
 	uses := map[finding]*use{}
@@ -72,9 +72,9 @@ func limitPerInstance(v *view) (found []*api.Violation) {
 }
 
 // limitOf is the limit of requests at a port, and whose word it is.
-func limitOf(in *effective.Inbound) (s setting, b sim.Bucket, ok bool) {
+func limitOf(in *effective.Inbound) (s setting, b buckets.Bucket, ok bool) {
 	for _, e := range in.Policies {
-		c, limits := e.Conf.(sim.Limiter)
+		c, limits := e.Conf.(buckets.Limiter)
 		if !limits {
 			continue
 		}

@@ -20,7 +20,7 @@ type CodeInfo struct {
 
 // table are all codes, sorted. Those without a function are found where documents are decoded
 // and resolved.
-var table = sorted(own, general, ofTelemetry, ofEndpoints, ofGateway, ofHTTPProxy, ofRouteGroup, ofConvert, ofIdentities, ofTenants)
+var table = sorted(own, general, ofTelemetry, ofEndpoints, ofFaults, ofGateway, ofHTTPProxy, ofRouteGroup, ofConvert, ofIdentities, ofTenants)
 
 func sorted(parts ...[]CodeInfo) []CodeInfo {
 	all := slices.Concat(parts...)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect/notes"
@@ -22,6 +23,7 @@ type view struct {
 	places *notes.Locator
 	rows   []row
 	said   map[finding]bool
+	now    time.Time
 }
 
 // row is a route to a destination that somebody calls.

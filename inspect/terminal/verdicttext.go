@@ -121,6 +121,9 @@ func (p *Printer) branch(b *sim.Branch, several bool) {
 		p.Line("  asks the authorization service: %s", a)
 	}
 	p.clientLimit(b.ClientLimit)
+	for _, f := range b.Faults {
+		p.Line("  %s", f)
+	}
 	if b.Delay > 0 {
 		p.Line("  waits %s", b.Delay)
 	}
@@ -204,6 +207,9 @@ func (p *Printer) inbounds(b *sim.Backend, several bool) {
 			p.Line("  then, at %s: %sto its workload, without policies", who, part)
 		default:
 			p.Line("  then, at %s: %sto its workload, under", who, part)
+		}
+		for _, f := range in.Faults {
+			p.Line("    %s", f)
 		}
 		p.Policies("    ", in.Policies)
 		p.logged("    ", in.Policies)

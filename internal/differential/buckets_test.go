@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/buckets"
 )
 
 // dryWorld is documents whose limits run dry within a few requests: some on the
@@ -18,7 +19,7 @@ func (d draw) dryWorld() []m {
 	var docs []m
 	for _, doc := range d.documents() {
 		switch doc["type"] {
-		case "MeshRetry", "MeshTimeout", "MeshRateLimit":
+		case "MeshRetry", "MeshTimeout", "MeshRateLimit", "MeshFaultInjection":
 		default:
 			docs = append(docs, plainly(doc).(m))
 		}
@@ -70,7 +71,7 @@ type tokens map[string]uint32
 
 // take takes a token from the bucket of that name, made full; ok is false where it
 // is empty.
-func (t tokens) take(name string, b sim.Bucket) (ok bool) {
+func (t tokens) take(name string, b buckets.Bucket) (ok bool) {
 	if _, made := t[name]; !made {
 		t[name] = b.Tokens
 	}
@@ -83,12 +84,12 @@ func (t tokens) take(name string, b sim.Bucket) (ok bool) {
 
 // bucketNames names the bucket of each route of a table; empty where there is none.
 func bucketNames(t *effective.Table) []string {
-	limits := make([]sim.Limited, len(t.Routes))
+	limits := make([]buckets.Limited, len(t.Routes))
 	for i, rt := range t.Routes {
 		limits[i], _ = limitOf(rt.Policies)
 	}
 	out := make([]string, len(limits))
-	for i, shared := range sim.SharedBuckets(limits) {
+	for i, shared := range buckets.Shared(limits) {
 		switch {
 		case shared:
 			out[i] = "item " + limits[i].Item
@@ -180,13 +181,13 @@ func (w *World) admitted(v *sim.Verdict, o *Observed, left tokens, names []strin
 }
 
 // empty reports whether nothing is left in a bucket.
-func (t tokens) empty(name string, b sim.Bucket) bool {
+func (t tokens) empty(name string, b buckets.Bucket) bool {
 	n, made := t[name]
 	return made && n == 0 || !made && b.Tokens == 0
 }
 
 // inboundLimit is what limits the requests to a dataplane of w.
-func (w *World) inboundLimit(dataplane string) (name string, l sim.Limited, ok bool) {
+func (w *World) inboundLimit(dataplane string) (name string, l buckets.Limited, ok bool) {
 	for r := range w.Dataplanes("default") {
 		if r.Ref.Name == dataplane && r.Inbounds[0].Protocol.HTTPLike() {
 			l, ok = limitOf(r.Inbounds[0].Policies)

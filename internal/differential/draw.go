@@ -26,7 +26,10 @@ func (d draw) beside(stream uint64) draw {
 }
 
 // Streams of beside.
-const endpointStream = 1
+const (
+	endpointStream = 1 + iota
+	faultStream
+)
 
 // one is one of list.
 func one[T any](d draw, list ...T) T { return list[d.IntN(len(list))] }
@@ -74,7 +77,8 @@ func (d draw) documents() []m {
 	for i := range d.IntN(5) {
 		docs = append(docs, d.policy(fmt.Sprintf("p%d", i)))
 	}
-	return append(docs, d.beside(endpointStream).spread()...)
+	docs = append(docs, d.beside(endpointStream).spread()...)
+	return append(docs, d.beside(faultStream).certain()...)
 }
 
 func inbound(service, version, protocol string, port int) m {

@@ -48,6 +48,7 @@ func compareExplained(t *testing.T, from, n int, seen *[2]map[string]int) (onwar
 		worlds[i].Documents = append(d.withDatabase(worlds[i].Documents), newDraw(23, uint64(from+i)).onward()...)
 		worlds[i].Documents = append(worlds[i].Documents, newDraw(24, uint64(from+i)).telemetry()...)
 		worlds[i].Documents = append(worlds[i].Documents, newDraw(25, uint64(from+i)).endpoints()...)
+		worlds[i].Documents = append(worlds[i].Documents, newDraw(26, uint64(from+i)).faults()...)
 	}
 	f := newFleet(t, newRoom(t, workloadNames...), worlds)
 	defer f.stop()

@@ -38,7 +38,7 @@ func duration(d *durationpb.Duration, without string) string {
 const unset = "nothing"
 
 // fields are those of all kinds that explain can say.
-var fields = slices.Concat(timeoutFields, limitFields, retryFields("http"), retryFields("grpc"), hostFields, tcpFields, telemetryFields, breakerFields, probeFields, balanceFields)
+var fields = slices.Concat(timeoutFields, limitFields, retryFields("http"), retryFields("grpc"), hostFields, tcpFields, telemetryFields, breakerFields, probeFields, balanceFields, faultFields)
 
 var timeoutFields = []field{
 	{kind: "MeshTimeout", name: "http.requestTimeout", ofRoute: true, there: func(p envoyPlace) string { return duration(p.route.GetRoute().GetTimeout(), "0s") }, without: "0s"},

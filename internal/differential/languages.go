@@ -2,6 +2,7 @@ package differential
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,10 +13,14 @@ import (
 
 // Languages are random documents of one route language each, with those beside them that
 // they refer to, by the name of the dialect; those of the Gateway API for services and for
-// listeners.
+// listeners. There are no faults among them: one of all requests acts on a rule that stands for what no rule took
+// before, and hides what becomes of requests.
 func Languages(seed, world uint64) map[string][]map[string]any {
 	d := newDraw(seed, world)
 	out := map[string][]map[string]any{"kuma": d.documents(), "gateway": d.gatewayDocuments(), "contour": d.proxies(), "skipper": d.groups(), "listeners": d.listenerDocuments()}
+	for name, docs := range out {
+		out[name] = slices.DeleteFunc(docs, func(doc m) bool { return kindOf(doc) == "MeshFaultInjection" })
+	}
 	for _, doc := range out["contour"] {
 		if kindOf(doc) == "HTTPProxy" && d.chance(7) {
 			spec := doc["spec"].(m)

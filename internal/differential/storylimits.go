@@ -11,6 +11,7 @@ import (
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/buckets"
 	"github.com/weftmesh/weft/sim/wire"
 )
 
@@ -19,7 +20,7 @@ import (
 type limitedRequest struct {
 	*scene
 	golden.Asked
-	bucket sim.Bucket
+	bucket buckets.Bucket
 	called bool // it is that of who is called
 }
 
@@ -59,7 +60,7 @@ func (s *story) limitedRequests() []*limitedRequest {
 // bucketOf is the bucket of the caller's from which a request takes that comes to a route:
 // that of all requests, or that of those with the same headers, of which an edge dataplane
 // adds the address of who is connected.
-func (w *World) bucketOf(rt *effective.Route, q wire.Request) (sim.Bucket, bool) {
+func (w *World) bucketOf(rt *effective.Route, q wire.Request) (buckets.Bucket, bool) {
 	if l, ok := limitOf(rt.Policies); ok {
 		return l.Bucket, true
 	}
@@ -67,19 +68,19 @@ func (w *World) bucketOf(rt *effective.Route, q wire.Request) (sim.Bucket, bool)
 		return q.Headers[name] == "" && (name != "x-forwarded-for" || len(w.Resolved.Edges) == 0)
 	}
 	if l := route.ClientLimitOf(rt.Filters); l != nil && !slices.ContainsFunc(l.Headers, missing) {
-		return sim.Bucket{Tokens: l.Requests, Interval: time.Duration(l.Interval), Status: http.StatusTooManyRequests}, true
+		return buckets.Bucket{Tokens: l.Requests, Interval: time.Duration(l.Interval), Status: http.StatusTooManyRequests}, true
 	}
-	return sim.Bucket{}, false
+	return buckets.Bucket{}, false
 }
 
 // calledBucket is the bucket of the one dataplane that is called for a request, by its name.
-func calledBucket(v *sim.Verdict) (b sim.Bucket, name string, ok bool) {
+func calledBucket(v *sim.Verdict) (b buckets.Bucket, name string, ok bool) {
 	if x := &v.Branches[0]; len(v.Branches) != 1 || len(x.Backends) != 1 || len(x.Backends[0].Inbounds) != 1 || x.Backends[0].Inbounds[0].Dataplanes != 1 {
 		return b, "", false
 	}
 	in := &v.Branches[0].Backends[0].Inbounds[0]
 	for _, p := range in.Policies {
-		if l, limits := p.Conf.(sim.Limiter); limits {
+		if l, limits := p.Conf.(buckets.Limiter); limits {
 			b, ok = l.Bucket()
 		}
 	}
@@ -143,9 +144,9 @@ func (f *storyFleet) asksLimit(q *limitedRequest, p Pair, at netip.AddrPort) (re
 }
 
 // limitOf is what limits requests among policies.
-func limitOf(list effective.Policies) (l sim.Limited, ok bool) {
+func limitOf(list effective.Policies) (l buckets.Limited, ok bool) {
 	for _, e := range list {
-		if l, ok := sim.LimitedBy(e); ok {
+		if l, ok := buckets.LimitedBy(e); ok {
 			return l, true
 		}
 	}

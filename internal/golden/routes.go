@@ -10,6 +10,7 @@ import (
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/inspect/conditions"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/buckets"
 )
 
 // each writes one line for each request: a request begins with a method or a URL.
@@ -84,7 +85,7 @@ func besides(b *sim.Branch) []string {
 		out = append(out, "asks "+x.Name+"("+strings.Join(x.Args, ", ")+")")
 	}
 	for _, kind := range slices.Sorted(maps.Keys(b.Policies)) {
-		if l, ok := b.Policies[kind].Conf.(sim.Limiter); ok {
+		if l, ok := b.Policies[kind].Conf.(buckets.Limiter); ok {
 			if bucket, ok := l.Bucket(); ok {
 				out = append(out, fmt.Sprintf("%d each %v", bucket.Tokens, bucket.Interval))
 			}

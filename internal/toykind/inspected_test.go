@@ -153,7 +153,7 @@ func TestNoted(t *testing.T) {
 		for n := range m.Notes() {
 			violations = append(violations, &api.Violation{Object: n.Origin.Ref, Field: n.Field, Code: n.Code, Severity: n.Severity, Message: n.Message})
 		}
-		report := lint.Find(m, documents, violations, nil)
+		report := lint.Find(m, documents, violations, time.Time{}, nil)
 		if !slices.ContainsFunc(report.Findings, func(f lint.Finding) bool { return f.Code == c.want && strings.HasPrefix(f.Object, "MeshGuestList") }) {
 			t.Errorf("%s: no %s in %+v", name, c.want, report.Findings)
 		}

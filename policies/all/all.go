@@ -8,6 +8,7 @@ import (
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/policies/accesslog"
 	"github.com/weftmesh/weft/policies/circuitbreaker"
+	"github.com/weftmesh/weft/policies/faultinjection"
 	"github.com/weftmesh/weft/policies/healthcheck"
 	"github.com/weftmesh/weft/policies/loadbalancingstrategy"
 	"github.com/weftmesh/weft/policies/metric"
@@ -23,6 +24,7 @@ import (
 var Kinds = []*policies.Kind{
 	accesslog.Kind,
 	circuitbreaker.Kind,
+	faultinjection.Kind,
 	healthcheck.Kind,
 	loadbalancingstrategy.Kind,
 	metric.Kind,

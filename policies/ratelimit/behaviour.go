@@ -7,16 +7,16 @@ import (
 
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/route"
-	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/buckets"
 )
 
 // Bucket is the bucket of requests; ok is false where nothing is limited.
-func (c *Conf) Bucket() (b sim.Bucket, ok bool) {
+func (c *Conf) Bucket() (b buckets.Bucket, ok bool) {
 	h := c.http()
 	if h == nil {
 		return b, false
 	}
-	b = sim.Bucket{Tokens: *h.RequestRate.Num, Interval: time.Duration(*h.RequestRate.Interval), Status: tooManyRequests, Burst: h.RequestRate.burst()}
+	b = buckets.Bucket{Tokens: *h.RequestRate.Num, Interval: time.Duration(*h.RequestRate.Interval), Status: tooManyRequests, Burst: h.RequestRate.burst()}
 	// Envoy does not let a limit answer with what is no error.
 	if on := h.OnRateLimit; on != nil && on.Status != nil && *on.Status >= 400 {
 		b.Status = *on.Status
@@ -73,10 +73,10 @@ func (c *Conf) Adjustments() []policies.Adjustment {
 	}}
 }
 
-func simHeaders(headers []route.Header) []sim.Header {
-	var out []sim.Header
+func simHeaders(headers []route.Header) []buckets.Header {
+	var out []buckets.Header
 	for _, h := range headers {
-		out = append(out, sim.Header{Name: h.Name, Value: h.Value})
+		out = append(out, buckets.Header{Name: h.Name, Value: h.Value})
 	}
 	return out
 }

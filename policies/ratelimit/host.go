@@ -14,7 +14,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
-	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/buckets"
 	"github.com/weftmesh/weft/xds/envoy"
 )
 
@@ -29,13 +29,13 @@ const (
 // for each item, and names the item in each of those routes. A configuration in a
 // route is a bucket of that route alone.
 func (c *Conf) WriteHost(host *routev3.VirtualHost, routes []envoy.HostRoute) {
-	limits := make([]sim.Limited, len(routes))
+	limits := make([]buckets.Limited, len(routes))
 	for i, r := range routes {
-		limits[i], _ = sim.LimitedBy(r.Policy) // nothing for one without
+		limits[i], _ = buckets.LimitedBy(r.Policy) // nothing for one without
 	}
 	var config *httplimitv3.LocalRateLimit
 	known := map[string]bool{}
-	for i, shared := range sim.SharedBuckets(limits) {
+	for i, shared := range buckets.Shared(limits) {
 		if !shared {
 			continue
 		}

@@ -67,15 +67,7 @@ func (c *Conf) NamesService() bool {
 
 // fraction is a percentage as Envoy counts it; all where it is nil.
 func fraction(p *policies.Percentage) *typev3.FractionalPercent {
-	share := cmp.Or(p, new(policies.Percentage("100")))
-	n, _ := share.Millionths()
-	switch digits := share.Decimals(); {
-	case digits == 0:
-		return &typev3.FractionalPercent{Numerator: n / 10_000}
-	case digits <= 2:
-		return &typev3.FractionalPercent{Numerator: n / 100, Denominator: typev3.FractionalPercent_TEN_THOUSAND}
-	}
-	return &typev3.FractionalPercent{Numerator: n, Denominator: typev3.FractionalPercent_MILLION}
+	return envoy.Fraction(cmp.Or(p, new(policies.Percentage("100"))))
 }
 
 // custom is the tag as Envoy has it.

@@ -195,6 +195,11 @@ func callersNotes(x Mesh, it *index.Item) []api.Note {
 		add(at, "callers are told apart by mutual TLS, which the mesh does not have, so the rule is not applied; leave out matches to apply it to every caller")
 		return out
 	}
+	if it.OfSomeCallers() && x.Kinds[it.Policy.Kind].Authorizer == nil && !x.HasIdentities() {
+		out = append(out, api.Notef(it.Origin, api.Warning, api.CodeNoEffect, it.Field.Field("targetRef"),
+			"callers are told apart by mutual TLS, which the mesh does not have, so the item is not applied; write kind: Mesh to apply it to every caller"))
+		return out
+	}
 	for i, m := range it.Matches {
 		if m.SNI != nil {
 			add(at.Index(i).Field("sni"), "what the rule says stands at routes, and Envoy chooses no route by the name that callers ask for in TLS, so the match is not applied; match their spiffeID alone")

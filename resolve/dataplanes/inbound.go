@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/weftmesh/weft/api"
+	"github.com/weftmesh/weft/api/spiffe"
 	"github.com/weftmesh/weft/resolve/derive"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/resolve/identity"
@@ -124,7 +126,7 @@ func (m Mesh) wholeOf(p *index.Dataplane) *effective.Whole {
 		return nil
 	}
 	slices.SortFunc(items, index.ByRank)
-	held := m.foldOf(items, func(*index.Item) bool { return true })
+	held := m.layersOf(items).Fold(m.Kinds)
 	if len(held) == 0 {
 		return nil
 	}
@@ -145,39 +147,74 @@ func (m Mesh) setPolicies(p *index.Dataplane, index int, in *effective.Inbound, 
 
 // inboundConf is what holds at an inbound of all callers, and where certificates prove who
 // they are, of some.
-func (c *Stage) inboundConf(p *index.Dataplane, in *effective.Inbound, limits []*index.Policy) {
+func (m Mesh) inboundConf(p *index.Dataplane, in *effective.Inbound, limits []*index.Policy) {
 	var items []*index.Item
 	for _, x := range limits {
-		if x.OfDataplanes || c.below.Kinds[x.Kind].Authorizer != nil || !x.Selector.Selects(&p.Facts) || !x.Selector.SelectsInbound(&p.Facts, in.Tags) || !x.OnSection(in) {
+		if x.OfDataplanes || m.Kinds[x.Kind].Authorizer != nil || !x.Selector.Selects(&p.Facts) || !x.Selector.SelectsInbound(&p.Facts, in.Tags) || !x.OnSection(in) {
 			continue
 		}
 		items = append(items, x.Inbound...)
 	}
 	slices.SortFunc(items, index.ByRank)
-	in.Policies = c.foldOf(items, func(it *index.Item) bool { return len(it.Matches) == 0 })
+	in.Policies = m.layersOf(slices.DeleteFunc(slices.Clone(items), func(it *index.Item) bool { return len(it.Matches) > 0 || it.OfSomeCallers() })).Fold(m.Kinds)
 	if in.TLS == nil {
 		return
 	}
-	for _, callers := range index.CallersOf(items) {
-		about := func(it *index.Item) bool { return it.About(callers) }
-		in.Callers = append(in.Callers, effective.CallerPolicies{CallerMatch: callers, Policies: c.layersOf(items, about).FoldRules(c.below.Kinds)})
+	told := make([]index.CallerItem, len(items))
+	for i, it := range items {
+		told[i] = m.toldApart(it)
+	}
+	for _, callers := range index.CallersOf(told) {
+		var about []*index.Item
+		for i := range told {
+			if told[i].About(callers) {
+				about = append(about, items[i])
+			}
+		}
+		in.Callers = append(in.Callers, effective.CallerPolicies{CallerMatch: callers, Policies: m.layersOf(about).FoldRules(m.Kinds)})
 	}
 }
 
-// foldOf is what those items come to that hold.
-func (c *Stage) foldOf(items []*index.Item, holds func(*index.Item) bool) effective.Policies {
-	return c.layersOf(items, holds).Fold(c.below.Kinds)
+// toldApart is an item with the callers whom it is about.
+func (m Mesh) toldApart(it *index.Item) index.CallerItem {
+	if it.OfSomeCallers() {
+		return index.CallerItem{Item: it, By: m.callersOf(it.Policy.Object.Mesh, &it.Target)}
+	}
+	return it.WithMatches()
 }
 
-// layersOf are those items that hold, weakest first, and overrides over them.
-func (c *Stage) layersOf(items []*index.Item, holds func(*index.Item) bool) index.Layers {
-	var own []*index.Item
-	all := make(index.Layers, len(c.below.Kinds))
-	for _, it := range items {
-		if holds(it) {
-			own = append(own, it)
-			all[it.Policy.Kind] = append(all[it.Policy.Kind], it.ByDefault())
+// callersOf are those whom a ref in from is about, as a MeshTrafficPermission reads it: workloads by the names that are
+// made of their tags, or by the name of their own where nobody else has it (spec/kuma.md 4.5).
+func (m Mesh) callersOf(mesh string, ref *api.TargetRef) (out []effective.CallerMatch) {
+	var names []string
+	for k, v := range ref.Tags {
+		names = append(names, spiffe.OfTag(k, v))
+	}
+	slices.Sort(names)
+	also := effective.AlsoNamed(names)
+	switch {
+	case len(strings.Fields(also)) != len(names): // no certificate has a name with a space
+	case ref.Kind == api.KindMeshService || ref.Kind == api.KindMeshServiceSubset:
+		if ref.Name != "" {
+			out = append(out, effective.CallerMatch{ID: spiffe.Scheme + mesh + "/" + ref.Name, Also: also})
+		}
+	default:
+		for domain := range m.OwnDomains.Values(m.At) {
+			out = append(out, effective.CallerMatch{ID: spiffe.Scheme + *domain, Below: true, Also: also})
 		}
 	}
-	return all.Overridden(index.OwnOverrides(own))
+	sure, _ := m.NamesOf(ref)
+	for _, id := range sure {
+		out = append(out, effective.CallerMatch{ID: id})
+	}
+	return out
+}
+
+// layersOf are items, weakest first, and overrides over them.
+func (m Mesh) layersOf(items []*index.Item) index.Layers {
+	all := make(index.Layers, len(m.Kinds))
+	for _, it := range items {
+		all[it.Policy.Kind] = append(all[it.Policy.Kind], it.ByDefault())
+	}
+	return all.Overridden(index.OwnOverrides(items))
 }

@@ -1,6 +1,7 @@
 package effective
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/weftmesh/weft/api/spiffe"
@@ -12,7 +13,14 @@ import (
 type CallerMatch struct {
 	ID    string // spiffe://<trust domain>[/<path>]
 	Below bool   // and whoever's ID lies below it
+	Also  string // names that it proves beside it, all of them, as AlsoNamed writes them
 }
+
+// AlsoNamed writes names, which are sorted and have no spaces, as CallerMatch has them.
+func AlsoNamed(names []string) string { return strings.Join(names, " ") }
+
+// Names are those that the callers prove beside their ID.
+func (c CallerMatch) Names() []string { return strings.Fields(c.Also) }
 
 // CallerPolicies is what holds of the requests of some callers.
 type CallerPolicies struct {
@@ -25,7 +33,7 @@ func domainOf(id string) string {
 	return domain
 }
 
-// Match is c as a document says it.
+// Match is c as a document says it that names nobody by more than an ID.
 func (c CallerMatch) Match() policies.ValueMatch {
 	if c.Below {
 		return policies.ValueMatch{Type: "Prefix", Value: c.ID}
@@ -41,7 +49,7 @@ func (c CallerMatch) Have(names []string) bool {
 		case domainOf(name) != domainOf(c.ID):
 			return false
 		case name == c.ID || c.Below && spiffe.Under(name, c.ID):
-			return true
+			return !slices.ContainsFunc(c.Names(), func(also string) bool { return !slices.Contains(names, also) })
 		}
 	}
 	return false

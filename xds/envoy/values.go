@@ -83,6 +83,21 @@ func ForeignOperator(value string) bool {
 // Escape keeps Envoy from reading a percent sign as the start of a command.
 func Escape(value string) string { return strings.ReplaceAll(value, "%", "%%") }
 
+// Fraction is a percentage as Envoy counts shares of requests; nil stays nil.
+func Fraction(p *policies.Percentage) *typev3.FractionalPercent {
+	if p == nil {
+		return nil
+	}
+	n, _ := p.Millionths()
+	switch digits := p.Decimals(); {
+	case digits == 0:
+		return &typev3.FractionalPercent{Numerator: n / 10_000}
+	case digits <= 2:
+		return &typev3.FractionalPercent{Numerator: n / 100, Denominator: typev3.FractionalPercent_TEN_THOUSAND}
+	}
+	return &typev3.FractionalPercent{Numerator: n, Denominator: typev3.FractionalPercent_MILLION}
+}
+
 // Percent is a percentage as Envoy's Percent; nil stays nil.
 func Percent(p *policies.Percentage) *typev3.Percent {
 	if p == nil {

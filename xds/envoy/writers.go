@@ -208,3 +208,9 @@ type NetworkFilterWriter interface {
 type HTTPFilterWriter interface {
 	HTTPFilters() []*hcmv3.HttpFilter
 }
+
+// LastFilterWriter is the same for filters that act on requests which all others let pass: they stand behind
+// guards, limits and the authorization service, right before the router.
+type LastFilterWriter interface {
+	LastFilters() []*hcmv3.HttpFilter
+}

@@ -13,6 +13,7 @@ import (
 // Builder makes listeners with the filters that kinds of policy ask for. It is immutable.
 type Builder struct {
 	http   []*hcmv3.HttpFilter // of every connection manager
+	last   []*hcmv3.HttpFilter // of every one, right before the router
 	guards []guard             // of inbounds where callers prove who they are
 	// reports says that what becomes of requests is written to the agent.
 	reports bool
@@ -20,26 +21,26 @@ type Builder struct {
 
 // NewBuilder makes listeners for one set of kinds.
 func NewBuilder(kinds []*policies.Kind) *Builder {
-	return &Builder{http: wantedFilters(kinds), guards: guardsOf(kinds)}
+	b := &Builder{guards: guardsOf(kinds)}
+	for _, k := range kinds {
+		c := k.New()
+		if w, ok := c.(envoy.HTTPFilterWriter); ok {
+			b.http = append(b.http, w.HTTPFilters()...)
+		}
+		if w, ok := c.(envoy.LastFilterWriter); ok {
+			b.last = append(b.last, w.LastFilters()...)
+		}
+	}
+	for _, list := range [][]*hcmv3.HttpFilter{b.http, b.last} { // in an order that does not follow that of the kinds
+		slices.SortFunc(list, func(a, b *hcmv3.HttpFilter) int { return strings.Compare(a.Name, b.Name) })
+	}
+	return b
 }
 
 // Reporting is b with what connection managers write to the agent of a sidecar that takes it.
 func (b *Builder) Reporting() *Builder {
-	return &Builder{http: b.http, guards: b.guards, reports: true}
+	return &Builder{http: b.http, last: b.last, guards: b.guards, reports: true}
 }
 
 // Reports reports whether b makes such listeners.
 func (b *Builder) Reports() bool { return b.reports }
-
-// wantedFilters are the HTTP filters that kinds ask for, in an order that does
-// not follow that of the kinds.
-func wantedFilters(kinds []*policies.Kind) []*hcmv3.HttpFilter {
-	var out []*hcmv3.HttpFilter
-	for _, k := range kinds {
-		if w, ok := k.New().(envoy.HTTPFilterWriter); ok {
-			out = append(out, w.HTTPFilters()...)
-		}
-	}
-	slices.SortFunc(out, func(a, b *hcmv3.HttpFilter) int { return strings.Compare(a.Name, b.Name) })
-	return out
-}

@@ -114,6 +114,7 @@ func (b *Builder) httpFilters(c chain) []*hcmv3.HttpFilter {
 	if c.hosts {
 		out = append(out, filters.AuthorizationFilter(), filters.Delayer()) // behind all limits
 	}
+	out = append(out, b.last...)
 	router := &routerv3.Router{}
 	if b.reports {
 		router.UpstreamLog = attemptLogs

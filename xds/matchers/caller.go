@@ -11,23 +11,40 @@ import (
 	"github.com/weftmesh/weft/resolve/effective"
 )
 
+// AllOfCaller holds of the requests of callers whose certificate proves their ID, and all names that c has beside it.
+func AllOfCaller(c effective.CallerMatch) []*routev3.HeaderMatcher {
+	out := []*routev3.HeaderMatcher{Caller(c)}
+	for _, name := range c.Names() {
+		out = append(out, certificate("URI="+regexp.QuoteMeta(spiffe.Scheme+domainOf(c))+"(/[^;]*)?;(URI=[^;]*;)*URI="+regexp.QuoteMeta(name)))
+	}
+	return out
+}
+
+func domainOf(c effective.CallerMatch) string {
+	domain, _, _ := strings.Cut(strings.TrimPrefix(c.ID, spiffe.Scheme), "/")
+	return domain
+}
+
+// certificate holds of requests whose caller has a certificate with those names, and others behind them.
+func certificate(names string) *routev3.HeaderMatcher {
+	return &routev3.HeaderMatcher{
+		Name: "x-forwarded-client-cert",
+		HeaderMatchSpecifier: &routev3.HeaderMatcher_StringMatch{StringMatch: &matcherv3.StringMatcher{
+			MatchPattern: &matcherv3.StringMatcher_SafeRegex{SafeRegex: &matcherv3.RegexMatcher{
+				Regex: "(By=[^;]*;)*Hash=[0-9a-f]+;" + names + "(;.*)?",
+			}},
+		}},
+	}
+}
+
 // Caller holds of the requests of callers whose certificate proves their ID: of the
 // header in which Envoy itself writes the names, in place of what came. Only names behind
 // others of the same domain count: that the first is one of its domain is checked in the
 // handshake, and who speaks for another domain may write anything behind it (F2).
 func Caller(c effective.CallerMatch) *routev3.HeaderMatcher {
-	domain, _, _ := strings.Cut(strings.TrimPrefix(c.ID, spiffe.Scheme), "/")
 	name := regexp.QuoteMeta(c.ID)
 	if c.Below {
 		name += "(/[^;]*)?"
 	}
-	before := "(URI=" + regexp.QuoteMeta(spiffe.Scheme+domain) + "/[^;]*;)*"
-	return &routev3.HeaderMatcher{
-		Name: "x-forwarded-client-cert",
-		HeaderMatchSpecifier: &routev3.HeaderMatcher_StringMatch{StringMatch: &matcherv3.StringMatcher{
-			MatchPattern: &matcherv3.StringMatcher_SafeRegex{SafeRegex: &matcherv3.RegexMatcher{
-				Regex: "(By=[^;]*;)*Hash=[0-9a-f]+;" + before + "URI=" + name + "(;.*)?",
-			}},
-		}},
-	}
+	return certificate("(URI=" + regexp.QuoteMeta(spiffe.Scheme+domainOf(c)) + "/[^;]*;)*URI=" + name)
 }

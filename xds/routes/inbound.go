@@ -59,7 +59,7 @@ func (b *Builder) inboundRule(name string, i *effective.Inbound, rule *effective
 	}
 	for _, c := range i.Callers {
 		of := match()
-		of.Headers = append(of.Headers, matchers.Caller(c.CallerMatch))
+		of.Headers = append(of.Headers, matchers.AllOfCaller(c.CallerMatch)...)
 		b.inbound(name, of, rule, c.Policies)
 	}
 	b.inbound(name, match(), rule, i.Policies)

@@ -15,9 +15,8 @@ var emptyLists = map[string]struct {
 	global bool
 }{
 	"zones": {"Zone", true}, "zoneingresses": {"ZoneIngress", true}, "zoneegresses": {"ZoneEgress", true}, globalSecrets: {"GlobalSecret", true},
-	"meshfaultinjections": {"MeshFaultInjection", false},
-	"meshproxypatches":    {"MeshProxyPatch", false},
-	"meshpassthroughs":    {"MeshPassthrough", false}, "meshgatewayroutes": {"MeshGatewayRoute", false},
+	"meshproxypatches": {"MeshProxyPatch", false},
+	"meshpassthroughs": {"MeshPassthrough", false}, "meshgatewayroutes": {"MeshGatewayRoute", false},
 	"traffic-permissions": {"TrafficPermission", false}, "traffic-routes": {"TrafficRoute", false}, "traffic-logs": {"TrafficLog", false},
 	"traffic-traces": {"TrafficTrace", false}, "health-checks": {"HealthCheck", false}, "circuit-breakers": {"CircuitBreaker", false},
 	"fault-injections": {"FaultInjection", false}, "retries": {"Retry", false}, "timeouts": {"Timeout", false}, "rate-limits": {"RateLimit", false},

@@ -2,6 +2,7 @@ package policytest
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -130,12 +131,7 @@ func Bootstrap(t testing.TB, socket, address string, port uint32, kinds []*polic
 		b.StaticResources.Listeners = append(b.StaticResources.Listeners, listener(name, socket+name, filters...))
 		proto.Merge(manager, w.Manager)
 	}
-	for _, k := range kinds {
-		if c, ok := k.New().(envoy.HTTPFilterWriter); ok {
-			manager.HttpFilters = append(manager.HttpFilters, c.HTTPFilters()...)
-		}
-	}
-	manager.HttpFilters = append(manager.HttpFilters, &hcmv3.HttpFilter{
+	manager.HttpFilters = append(filtersOf(kinds, manager.HttpFilters), &hcmv3.HttpFilter{
 		Name: "envoy.filters.http.router", ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: pack(t, &routerv3.Router{})},
 	})
 	manager.RouteSpecifier = &hcmv3.HttpConnectionManager_RouteConfig{RouteConfig: routes}
@@ -146,6 +142,22 @@ func Bootstrap(t testing.TB, socket, address string, port uint32, kinds []*polic
 		t.Fatal(err)
 	}
 	return text
+}
+
+// filtersOf are the filters that kinds want in each manager, and behind them those which confs have added, each once.
+func filtersOf(kinds []*policies.Kind, added []*hcmv3.HttpFilter) (out []*hcmv3.HttpFilter) {
+	var last []*hcmv3.HttpFilter
+	for _, k := range kinds {
+		if c, ok := k.New().(envoy.HTTPFilterWriter); ok {
+			out = append(out, c.HTTPFilters()...)
+		}
+		if c, ok := k.New().(envoy.LastFilterWriter); ok {
+			last = append(last, c.LastFilters()...)
+		}
+	}
+	out = append(out, last...)
+	slices.SortFunc(added, func(a, b *hcmv3.HttpFilter) int { return strings.Compare(a.Name, b.Name) })
+	return append(out, slices.CompactFunc(added, func(a, b *hcmv3.HttpFilter) bool { return a.Name == b.Name })...)
 }
 
 func (w Written) cluster(t testing.TB, name, address string, port uint32) *clusterv3.Cluster {

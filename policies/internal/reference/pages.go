@@ -90,12 +90,7 @@ func where(b *bytes.Buffer, k *policies.Kind, routes []api.Type) {
 	if k.RulesOnRoutes {
 		fmt.Fprintf(b, ", or a route\n(%s; `sectionName` names one of its rules): then it is about the requests\nof the route where they arrive", names(routes))
 	}
-	b.WriteString(".\n\nWhat it says stands in `spec.rules[]`, or in `spec.from[]` with ")
-	if len(k.FromKinds) > 0 {
-		fmt.Fprintf(b, "a `targetRef` that says who calls (%s)", quoted(k.FromKinds))
-	} else {
-		b.WriteString("`targetRef: {kind: Mesh}`")
-	}
+	b.WriteString(".\n\nWhat it says stands in `spec.rules[]`, or in `spec.from[]` with " + from(k))
 	if k.FromBesideRules {
 		b.WriteString("; a document may have both")
 	}
@@ -103,6 +98,14 @@ func where(b *bytes.Buffer, k *policies.Kind, routes []api.Type) {
 	if k.RulesOnRoutes {
 		b.WriteString("One that is attached to a route has `rules` alone.\n")
 	}
+}
+
+// from says whom items of from are about.
+func from(k *policies.Kind) string {
+	if len(k.FromKinds) > 0 {
+		return "a `targetRef` that says who calls (" + quoted(k.FromKinds) + ")"
+	}
+	return "`targetRef: {kind: Mesh}`"
 }
 
 func quoted(words []string) string { return "`" + strings.Join(words, "`, `") + "`" }
@@ -115,9 +118,9 @@ func calls(b *bytes.Buffer, k *policies.Kind, routes []api.Type) {
 		"it is `Mesh`, or one `MeshService` that the route has.\n", names(routes))
 	switch {
 	case k.RulesAlone:
-		b.WriteString("\nFor calls that arrive there is `spec.from[]` with `targetRef: {kind: Mesh}`, or `spec.rules[]`, which stands beside neither\n`from` nor `to`. A route has no inbound side.\n")
+		fmt.Fprintf(b, "\nFor calls that arrive there is `spec.from[]` with %s, or `spec.rules[]`, which stands beside neither\n`from` nor `to`. A route has no inbound side.\n", from(k))
 	case k.Rules:
-		b.WriteString("\nFor calls that arrive there is `spec.from[]` with `targetRef: {kind: Mesh}`, or in its place `spec.rules[]`. A route has no inbound side.\n")
+		fmt.Fprintf(b, "\nFor calls that arrive there is `spec.from[]` with %s, or in its place `spec.rules[]`. A route has no inbound side.\n", from(k))
 	}
 }
 
