@@ -54,7 +54,7 @@ var layers = []string{
 	"resolve/impact resolve/conditions",
 	"resolve",
 	"sim/wire",
-	"sim/permission sim/timeline sim/lookup sim/faults sim/buckets",
+	"sim/permission sim/timeline sim/lookup sim/faults sim/buckets sim/balance",
 	"sim",
 	"xds/bootstrap",
 	"xds/naming",

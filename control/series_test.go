@@ -120,9 +120,9 @@ func TestSeriesAreWhatWasSent(t *testing.T) {
 		send("/v1", "200", 300)
 		look()
 	}
+	send("/v1", "reset", 10) // before more fail in a second than have lines
 	send("/v1", "500", 40)
 	send("/v1", "429", 20)
-	send("/v1", "reset", 10)
 	look()
 	send("/v2", "503,503,200", 60)
 	send("/else", "200", 200)

@@ -5,7 +5,8 @@ import (
 	"math"
 	"net/http"
 	"slices"
-	"strings"
+
+	"github.com/weftmesh/weft/sim/balance"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/effective"
@@ -132,7 +133,7 @@ func shares(r *effective.Resolved, backends []effective.Backend, d wire.Draws) [
 	for b, share := range divided(backends, d) {
 		x := Backend{Kind: b.Kind, Name: b.Name, Namespace: b.Namespace, Tags: b.Tags, Port: b.Port, Share: share, Balance: b.Balance.String(), HTTP2: b.HTTP2}
 		if use := clusterOf(r, b.Cluster); use != nil {
-			x.Balance = balanceText(r, use, x.Balance)
+			x.Balance = balance.Text(r, use, x.Balance)
 		}
 		switch {
 		case b.Cluster == "":
@@ -146,19 +147,6 @@ func shares(r *effective.Resolved, backends []effective.Backend, d wire.Draws) [
 		out = append(out, x)
 	}
 	return out
-}
-
-// balanceText is how an endpoint of a cluster is chosen, by what a route says itself or else by policies.
-func balanceText(r *effective.Resolved, use *effective.ClusterUse, own string) string {
-	if own == "" {
-		own, _ = balanceOf(use.Policies)
-	}
-	if use.Endpoints != nil {
-		if near := r.Nearness(use.Cluster).Text(use.List); near != "" {
-			return strings.TrimPrefix(own+", "+near, ", ")
-		}
-	}
-	return own
 }
 
 // clusterOf is a cluster of r by its name; nil where r is not known, or has none.

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weftmesh/weft/sim/balance"
+
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
@@ -195,10 +197,10 @@ func (t trace) doubtEndpoint(b *Branch, rt *effective.Route) {
 			b.unknown = append(b.unknown, "balance: endpoints of "+x.Name+" that are new have less than their share for "+x.Balance.SlowStart.String())
 		}
 	}
-	if !slices.ContainsFunc(rt.Backends, func(x effective.Backend) bool { return x.Gets() && Hashes(t.from, &x) }) {
+	if !slices.ContainsFunc(rt.Backends, func(x effective.Backend) bool { return x.Gets() && balance.Hashes(t.from, &x) }) {
 		return
 	}
-	keys := Hash(rt)
+	keys := balance.Hash(rt)
 	if len(keys) == 0 {
 		return // it is chance
 	}
@@ -208,24 +210,6 @@ func (t trace) doubtEndpoint(b *Branch, rt *effective.Route) {
 			b.unknown = append(b.unknown, "balance: an answer to a request without cookie "+k.Cookie+" sets it")
 		}
 	}
-}
-
-// Hashes reports whether a hash decides which endpoint of a backend gets a request of r.
-func Hashes(r *effective.Resolved, b *effective.Backend) bool {
-	if b.Balance != (route.Balance{}) {
-		return b.Balance.Algorithm == route.RingHash
-	}
-	use := clusterOf(r, b.Cluster)
-	return use != nil && ChoosesByHash(use.Cluster)
-}
-
-// ChoosesByHash reports whether a hash decides which endpoint of a cluster gets a request.
-func ChoosesByHash(c *effective.Cluster) bool {
-	if c.Balance != (route.Balance{}) {
-		return c.Balance.Algorithm == route.RingHash
-	}
-	_, hashes := balanceOf(c.Policies)
-	return hashes
 }
 
 // plainHost is a host that nobody refuses.

@@ -6,10 +6,8 @@ import (
 	"time"
 
 	"github.com/weftmesh/weft/api"
-	"github.com/weftmesh/weft/merge"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/effective"
-	"github.com/weftmesh/weft/route"
 	"github.com/weftmesh/weft/sim/timeline"
 )
 
@@ -190,41 +188,4 @@ func (t trace) checked(b *Branch, list []effective.Backend, spoken api.Protocol)
 			}
 		}
 	})
-}
-
-// Balancer is a conf that says which endpoint gets a request, where a route does not say it of its cluster.
-type Balancer interface {
-	// Balance is that in words; empty for round robin. Hashes says that a hash decides.
-	Balance() (words string, hashes bool)
-	// BalanceField is the leaf that says so.
-	BalanceField() string
-	// HashOf is of what of a request the hash is taken, and the leaf that says so; not ok where the conf does not
-	// say it.
-	HashOf() (keys []route.HashKey, field string, ok bool)
-}
-
-// balanceOf is how policies say that the endpoints of a cluster share requests.
-func balanceOf(ps effective.Policies) (words string, hashes bool) {
-	for _, e := range ps {
-		if x, ok := e.Conf.(Balancer); ok {
-			return x.Balance()
-		}
-	}
-	return "", false
-}
-
-// Hash is of what of a request of rt a hash is taken: what a policy says of the route or by an override, else what
-// the route says by itself, else what policies say; nil of nothing.
-func Hash(rt *effective.Route) []route.HashKey {
-	for _, e := range rt.Policies {
-		x, ok := e.Conf.(Balancer)
-		if !ok {
-			continue
-		}
-		keys, path, ok := x.HashOf()
-		if f, there := e.Get(path); ok && there && (len(rt.Hash) == 0 || f.Winner().Layer > merge.Inline || f.Winner().Override) {
-			return keys
-		}
-	}
-	return rt.Hash
 }

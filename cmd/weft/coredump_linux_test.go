@@ -83,6 +83,8 @@ func copyOfThis(path string) error {
 		return err
 	}
 	defer from.Close()
+	syscall.ForkLock.RLock() // a process that another test starts meanwhile would hold the file, which could not be executed
+	defer syscall.ForkLock.RUnlock()
 	to, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o755)
 	if err != nil {
 		return err

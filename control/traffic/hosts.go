@@ -5,10 +5,11 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/weftmesh/weft/sim/balance"
+
 	"github.com/weftmesh/weft/inspect/traffic"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/sidecar/attach"
-	"github.com/weftmesh/weft/sim"
 	"github.com/weftmesh/weft/xds/naming"
 )
 
@@ -108,7 +109,7 @@ func whole(r *effective.Resolved, c *effective.Cluster) bool {
 // alike is how many endpoints of a cluster get as many requests of r as one of them, with it: those of its priority
 // that are as near. By a hash each gets what its keys are asked for.
 func alike(r *effective.Resolved, c effective.ClusterUse, e *effective.Endpoint) (n int) {
-	if sim.ChoosesByHash(c.Cluster) {
+	if balance.ByHash(c.Cluster) {
 		return 0
 	}
 	near := r.Nearness(c.Cluster)

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/weftmesh/weft/sim/balance"
+
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/effective"
@@ -237,7 +239,7 @@ func probeRefused(v *view) (found []*api.Violation) {
 // hashes reports whether a backend of a row is chosen by a hash.
 func (r row) hashes() bool {
 	for i := range r.Backends {
-		if b := &r.Backends[i]; b.Gets() && sim.Hashes(r.from, b) {
+		if b := &r.Backends[i]; b.Gets() && balance.Hashes(r.from, b) {
 			return true
 		}
 	}
@@ -245,10 +247,10 @@ func (r row) hashes() bool {
 }
 
 // balances yields the rules of which a policy says how endpoints are chosen.
-func (v *view) balances(yield func(r row, e *policies.Effective, c sim.Balancer)) {
+func (v *view) balances(yield func(r row, e *policies.Effective, c balance.Balancer)) {
 	for _, r := range v.rows {
 		for _, e := range r.Policies {
-			if c, ok := e.Conf.(sim.Balancer); ok {
+			if c, ok := e.Conf.(balance.Balancer); ok {
 				yield(r, e, c)
 			}
 		}
@@ -256,7 +258,7 @@ func (v *view) balances(yield func(r row, e *policies.Effective, c sim.Balancer)
 }
 
 func hashWithoutRing(v *view) (found []*api.Violation) {
-	v.balances(func(r row, e *policies.Effective, c sim.Balancer) {
+	v.balances(func(r row, e *policies.Effective, c balance.Balancer) {
 		_, field, ok := c.HashOf()
 		if s, said := settingOf(e, field); ok && said && len(r.Backends) > 0 && !r.hashes() {
 			v.gather(&found, v.about(s, "HashWithoutRing", "no backend of %s is chosen by a hash, so the list has no effect; set loadBalancer.type to RingHash or Maglev for the service", r.where()))
@@ -266,8 +268,8 @@ func hashWithoutRing(v *view) (found []*api.Violation) {
 }
 
 func ringWithoutHash(v *view) (found []*api.Violation) {
-	v.balances(func(r row, e *policies.Effective, c sim.Balancer) {
-		if _, hashes := c.Balance(); !hashes || len(sim.Hash(r.Route)) > 0 || !r.hashes() {
+	v.balances(func(r row, e *policies.Effective, c balance.Balancer) {
+		if _, hashes := c.Balance(); !hashes || len(balance.Hash(r.Route)) > 0 || !r.hashes() {
 			return
 		}
 		if s, said := settingOf(e, c.BalanceField()); said {

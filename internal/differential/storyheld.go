@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weftmesh/weft/sim/balance"
+
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/internal/golden"
 	"github.com/weftmesh/weft/resolve/effective"
@@ -142,7 +144,7 @@ func (o *Observed) forget(w *World) {
 			continue
 		}
 		for _, rt := range out.Table.Routes {
-			for _, k := range sim.Hash(rt) {
+			for _, k := range balance.Hash(rt) {
 				if rt.Name == o.Route && k.Session && strings.HasPrefix(o.Headers.Get("set-cookie"), k.Cookie+"=") {
 					o.Headers.Del("set-cookie")
 				}
