@@ -37,12 +37,13 @@ func TestARestoredBackup(t *testing.T) {
 				t.Fatal(err)
 			}
 			v.start()
+			first := v.authority().Roots[0].Fingerprint
 			v.want(http.MethodPost, "/meshes/default/_authorities/rotate", `{"now":true}`)
 			second := ""
 			eventually(t, "the new root signs for web", func() bool {
 				a := v.authority()
 				second = a.Roots[0].Fingerprint
-				return a.Phase == "Steady" && len(a.Roots) == 1 && web.by() == second
+				return a.Phase == "Steady" && len(a.Roots) == 1 && second != first && web.by() == second
 			})
 			v.want(http.MethodPost, "/meshes/default/_authorities/revoke", `{"spiffeID":"spiffe://default/payments"}`)
 			if text := v.want(http.MethodGet, "/_problems", ""); strings.Contains(text, "StoreRestored") {

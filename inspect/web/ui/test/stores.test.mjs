@@ -51,7 +51,7 @@ describe('a pod', () => {
     assert.equal(await page.getByTestId('do-apply').count(), 0)
     await page.getByTestId('doc').fill('type: Mesh\nname: other\n')
     await page.getByTestId('do-plan').click()
-    await page.getByTestId('summary').getByText('3 objects would change').waitFor()
+    await page.getByTestId('summary').getByText('4 objects would change').waitFor()
     await accessible(page)
     await finish()
   })
