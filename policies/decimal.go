@@ -3,7 +3,6 @@ package policies
 import (
 	"regexp"
 	"strconv"
-	"strings"
 
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/api/decode"
@@ -16,27 +15,14 @@ type Decimal string
 
 // DecodeRaw reads an integer or a text.
 func (d *Decimal) DecodeRaw(raw decode.Raw) {
-	number, isNumber := raw.Number()
-	text, isText := raw.Text()
-	switch {
-	case isNumber && strings.ContainsAny(number, ".eE"):
-		raw.Breaks("%s has a fraction; write it in quotes", redact.Clip(number))
-	case isNumber:
-		*d = Decimal(number)
-	case isText:
-		*d = Decimal(text)
-	default:
-		raw.Breaks("is no number; write an integer, or one with a fraction in quotes")
-	}
+	decodeNumber((*string)(d), raw, "is no number; write an integer, or one with a fraction in quotes")
 }
 
 // MarshalJSON writes an integer as a number.
 func (d Decimal) MarshalJSON() ([]byte, error) { return numberOrText(string(d)) }
 
 // JSONSchema is an integer or a text.
-func (Decimal) JSONSchema() jsonschema.Schema {
-	return jsonschema.Schema{"type": []string{"integer", "string"}}
-}
+func (Decimal) JSONSchema() jsonschema.Schema { return numberSchema() }
 
 // decimalText is a number of which Envoy can tell the thousandths.
 var decimalText = regexp.MustCompile(`^[0-9]{1,6}(\.[0-9]{1,6})?$`)

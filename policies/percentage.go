@@ -18,17 +18,22 @@ type Percentage string
 
 // DecodeRaw reads an integer or a text.
 func (p *Percentage) DecodeRaw(raw decode.Raw) {
+	decodeNumber((*string)(p), raw, "is no percentage; write a number from 0 to 100, or one with a fraction in quotes")
+}
+
+// decodeNumber reads an integer or a text; otherwise says what anything else is.
+func decodeNumber(into *string, raw decode.Raw, otherwise string) {
 	number, isNumber := raw.Number()
 	text, isText := raw.Text()
 	switch {
 	case isNumber && strings.ContainsAny(number, ".eE"):
 		raw.Breaks("%s has a fraction; write it in quotes", redact.Clip(number))
 	case isNumber:
-		*p = Percentage(number)
+		*into = number
 	case isText:
-		*p = Percentage(text)
+		*into = text
 	default:
-		raw.Breaks("is no percentage; write a number from 0 to 100, or one with a fraction in quotes")
+		raw.Breaks("%s", otherwise)
 	}
 }
 
@@ -44,7 +49,9 @@ func numberOrText(s string) ([]byte, error) {
 }
 
 // JSONSchema is an integer or a text.
-func (Percentage) JSONSchema() jsonschema.Schema {
+func (Percentage) JSONSchema() jsonschema.Schema { return numberSchema() }
+
+func numberSchema() jsonschema.Schema {
 	return jsonschema.Schema{"type": []string{"integer", "string"}}
 }
 
