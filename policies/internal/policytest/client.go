@@ -6,6 +6,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/weftmesh/weft/internal/envoytest"
@@ -32,6 +34,25 @@ func StartProxy(t testing.TB, port uint32, kinds []*policies.Kind, written ...Wr
 	}
 	t.Cleanup(p.client.CloseIdleConnections)
 	return p
+}
+
+// Statuses holds the answers to n requests of the socket of a number against the statuses that are wanted, with
+// spaces between them: each of these comes, and no other.
+func (p *Proxy) Statuses(t testing.TB, i, n int, name, want string) {
+	t.Helper()
+	got := map[string]bool{}
+	for range n {
+		got[strconv.Itoa(p.Send(t, i, "GET").StatusCode)] = true
+	}
+	for _, status := range strings.Fields(want) {
+		if !got[status] {
+			t.Errorf("%s: no answer is %s, of %v", name, status, got)
+		}
+		delete(got, status)
+	}
+	if len(got) > 0 {
+		t.Errorf("%s: %v beside %s", name, got, want)
+	}
 }
 
 // Send sends a request to virtual host i. Headers are names and values in turn.
