@@ -19,6 +19,9 @@ type CallerMatch struct {
 // AlsoNamed writes names, which are sorted and have no spaces, as CallerMatch has them.
 func AlsoNamed(names []string) string { return strings.Join(names, " ") }
 
+// Domain is the trust domain of the callers.
+func (c CallerMatch) Domain() string { return domainOf(c.ID) }
+
 // Names are those that the callers prove beside their ID.
 func (c CallerMatch) Names() []string { return strings.Fields(c.Also) }
 
@@ -46,7 +49,7 @@ func (c CallerMatch) Match() policies.ValueMatch {
 func (c CallerMatch) Have(names []string) bool {
 	for _, name := range names {
 		switch {
-		case domainOf(name) != domainOf(c.ID):
+		case domainOf(name) != c.Domain():
 			return false
 		case name == c.ID || c.Below && spiffe.Under(name, c.ID):
 			return !slices.ContainsFunc(c.Names(), func(also string) bool { return !slices.Contains(names, also) })

@@ -2,7 +2,6 @@ package matchers
 
 import (
 	"regexp"
-	"strings"
 
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	matcherv3 "github.com/envoyproxy/go-control-plane/envoy/type/matcher/v3"
@@ -15,14 +14,9 @@ import (
 func AllOfCaller(c effective.CallerMatch) []*routev3.HeaderMatcher {
 	out := []*routev3.HeaderMatcher{Caller(c)}
 	for _, name := range c.Names() {
-		out = append(out, certificate("URI="+regexp.QuoteMeta(spiffe.Scheme+domainOf(c))+"(/[^;]*)?;(URI=[^;]*;)*URI="+regexp.QuoteMeta(name)))
+		out = append(out, certificate("URI="+regexp.QuoteMeta(spiffe.Scheme+c.Domain())+"(/[^;]*)?;(URI=[^;]*;)*URI="+regexp.QuoteMeta(name)))
 	}
 	return out
-}
-
-func domainOf(c effective.CallerMatch) string {
-	domain, _, _ := strings.Cut(strings.TrimPrefix(c.ID, spiffe.Scheme), "/")
-	return domain
 }
 
 // certificate holds of requests whose caller has a certificate with those names, and others behind them.
@@ -46,5 +40,5 @@ func Caller(c effective.CallerMatch) *routev3.HeaderMatcher {
 	if c.Below {
 		name += "(/[^;]*)?"
 	}
-	return certificate("(URI=" + regexp.QuoteMeta(spiffe.Scheme+domainOf(c)) + "/[^;]*;)*URI=" + name)
+	return certificate("(URI=" + regexp.QuoteMeta(spiffe.Scheme+c.Domain()) + "/[^;]*;)*URI=" + name)
 }
