@@ -44,8 +44,10 @@ type Faulty struct {
 // Of are the faults that policies inject where a protocol is spoken; none of nobody.
 func Of(ps effective.Policies, spoken api.Protocol) (f Faulty) {
 	for _, e := range ps {
-		if x, ok := e.Conf.(Injector); ok && spoken.HTTPLike() && len(x.Faults()) > 0 {
-			f = Faulty{e, x.FaultsField(), x.Faults()}
+		if x, ok := e.Conf.(Injector); ok && spoken.HTTPLike() {
+			if list := x.Faults(); len(list) > 0 {
+				f = Faulty{e, x.FaultsField(), list}
+			}
 		}
 	}
 	return f
