@@ -8,11 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weftmesh/weft/sim/balance"
-
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route"
+	"github.com/weftmesh/weft/sim/balance"
 	"github.com/weftmesh/weft/sim/permission"
 	"github.com/weftmesh/weft/sim/timeline"
 	"github.com/weftmesh/weft/sim/wire"

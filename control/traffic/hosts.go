@@ -5,11 +5,10 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/weftmesh/weft/sim/balance"
-
 	"github.com/weftmesh/weft/inspect/traffic"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/sidecar/attach"
+	"github.com/weftmesh/weft/sim/balance"
 	"github.com/weftmesh/weft/xds/naming"
 )
 
@@ -113,10 +112,9 @@ func alike(r *effective.Resolved, c effective.ClusterUse, e *effective.Endpoint)
 		return 0
 	}
 	near := r.Nearness(c.Cluster)
-	shared, preferred := near.Of(e)
+	shared := near.At(e)
 	for i := range c.List {
-		of, ok := near.Of(&c.List[i])
-		if c.List[i].Priority == e.Priority && of == shared && ok == preferred {
+		if c.List[i].Priority == e.Priority && near.At(&c.List[i]) == shared {
 			n++
 		}
 	}

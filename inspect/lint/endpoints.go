@@ -4,13 +4,12 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/weftmesh/weft/sim/balance"
-
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/route/match"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/balance"
 	"github.com/weftmesh/weft/sim/permission"
 	"github.com/weftmesh/weft/xds/envoy"
 )

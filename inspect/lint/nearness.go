@@ -1,6 +1,8 @@
 package lint
 
 import (
+	"slices"
+
 	"github.com/weftmesh/weft/api"
 	"github.com/weftmesh/weft/policies"
 	"github.com/weftmesh/weft/resolve/effective"
@@ -28,12 +30,8 @@ func (v *view) preferring() map[*effective.Cluster]bool {
 			if out[use.Cluster] || use.Endpoints == nil {
 				continue
 			}
-			near := r.Nearness(use.Cluster)
-			for at := range use.List {
-				if _, ok := near.Of(&use.List[at]); ok {
-					out[use.Cluster] = true
-					break
-				}
+			if near := r.Nearness(use.Cluster); len(near.Tags) > 0 {
+				out[use.Cluster] = slices.ContainsFunc(use.List, func(e effective.Endpoint) bool { return near.At(&e) < len(near.Tags) })
 			}
 		}
 	}

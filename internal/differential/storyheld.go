@@ -12,12 +12,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/weftmesh/weft/sim/balance"
-
 	"github.com/weftmesh/weft/internal/envoytest"
 	"github.com/weftmesh/weft/internal/golden"
 	"github.com/weftmesh/weft/resolve/effective"
 	"github.com/weftmesh/weft/sim"
+	"github.com/weftmesh/weft/sim/balance"
 	"github.com/weftmesh/weft/sim/lookup"
 )
 

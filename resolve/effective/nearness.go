@@ -50,18 +50,18 @@ func (r *Resolved) tag(key string) (string, bool) {
 	return v, ok
 }
 
-// Of is the tag that an endpoint belongs to; ok is false for the others.
-func (n *Nearness) Of(e *Endpoint) (at int, ok bool) {
+// At is the place of the tag that an endpoint belongs to; behind all tags for the others.
+func (n *Nearness) At(e *Endpoint) int {
 	for i, t := range n.Tags {
 		has, tagged := e.Tags[t.Key]
 		if !tagged {
 			has, tagged = e.Labels[t.Key]
 		}
 		if tagged && has == t.Value {
-			return i, true
+			return i
 		}
 	}
-	return 0, false
+	return len(n.Tags)
 }
 
 // Shares are the parts of requests that the endpoints of each tag get together, and behind them what the others get,
@@ -69,11 +69,7 @@ func (n *Nearness) Of(e *Endpoint) (at int, ok bool) {
 func (n *Nearness) Shares(list []Endpoint) []float64 {
 	there := make([]bool, len(n.Tags)+1)
 	for i := range list {
-		at, ok := n.Of(&list[i])
-		if !ok {
-			at = len(n.Tags)
-		}
-		there[at] = true
+		there[n.At(&list[i])] = true
 	}
 	out, sum := make([]float64, len(there)), 0.0
 	for i, is := range there {

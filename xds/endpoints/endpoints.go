@@ -66,10 +66,7 @@ func groupEndpoints(e *effective.Endpoints, near *effective.Nearness) ([]*zoneGr
 			})
 			continue
 		}
-		shared, ok := near.Of(&p)
-		if !ok {
-			shared = len(near.Tags)
-		}
+		shared := near.At(&p)
 		at := slices.IndexFunc(groups, func(g *zoneGroup) bool { return g.priority == p.Priority && g.zone == p.Zone && g.near == shared })
 		if at < 0 {
 			at = len(groups)
